@@ -1,0 +1,52 @@
+// Makes the checkout ready to run: installs what the lock file names, builds what changed.
+// Both steps are skipped when nothing changed since the last time. Runs on any Node, because it runs
+// before the Node that the project brings is there.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const stamp = `${root}node_modules/.kube-dns-installed`;
+const PROGRESS_EVERY_MS = 5_000;
+
+function say(text) {
+  process.stdout.write(`setup: ${text}\n`);
+}
+
+/** Runs one command with its output shown; ends this process with its status when it fails. */
+async function run(what, command, args, env = {}) {
+  const start = Date.now();
+  const seconds = () => `${Math.round((Date.now() - start) / 1000)} s`;
+  const progress = setInterval(() => say(`${what}, still at it after ${seconds()}`), PROGRESS_EVERY_MS);
+  const child = spawn(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
+  const status = await new Promise((resolve) => {
+    child.once('error', (error) => {
+      say(`cannot run ${command}: ${error.message}`);
+      resolve(127);
+    });
+    child.once('exit', (code, signal) => resolve(signal ? 1 : code));
+  });
+  clearInterval(progress);
+  if (status !== 0) {
+    say(`${what} failed with status ${status}: ${command} ${args.join(' ')}`);
+    process.exit(status);
+  }
+  say(`${what}: done in ${seconds()}`);
+}
+
+function wantedInstall() {
+  const hash = createHash('sha256');
+  for (const file of ['package-lock.json', 'package.json']) hash.update(readFileSync(root + file));
+  return hash.digest('hex');
+}
+
+const wanted = wantedInstall();
+if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
+  say('installing the packages of package-lock.json (about 30 s the first time)');
+  await run('install', 'npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  writeFileSync(stamp, wanted);
+}
+await run('build', `${root}node_modules/.bin/turbo`, ['run', 'build', '--output-logs=new-only', '--log-order=grouped'], {
+  TURBO_TELEMETRY_DISABLED: '1',
+});
