@@ -24,6 +24,22 @@ const banner = `#!/usr/bin/env node
   process.exit(1);
 })();`;
 
+// Only KubeConfig of client-node is used, but the package does not say that its modules do nothing when
+// they are loaded, so the whole generated API would come along: 0.9 MB of bundle, 12 MiB of memory.
+const CLIENT_NODE = '@kubernetes/client-node';
+const withoutUnusedApi = {
+  name: 'without-unused-api',
+  setup({ onResolve, resolve }) {
+    onResolve({ filter: /^/ }, async ({ path, pluginData, ...origin }) => {
+      const isClientNode = path === CLIENT_NODE || origin.resolveDir.includes(CLIENT_NODE);
+      if (!isClientNode || pluginData === CLIENT_NODE) return undefined;
+      const { kind, importer, resolveDir } = origin;
+      const found = await resolve(path, { kind, importer, resolveDir, pluginData: CLIENT_NODE });
+      return { ...found, sideEffects: false };
+    });
+  },
+};
+
 await build({
   entryPoints: [entry],
   outfile,
@@ -35,6 +51,7 @@ await build({
   external: ['koffi'],
   define: { 'process.env.KUBE_DNS_VERSION': JSON.stringify(version) },
   banner: { js: banner },
+  plugins: [withoutUnusedApi],
   legalComments: 'none',
   logLevel: 'warning',
 });

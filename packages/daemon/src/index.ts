@@ -1,1 +1,57 @@
-export {};
+export { BucketHistogram } from './bucket-histogram.js';
+export { ConfigDirectory, type ConfigDirectoryOptions } from './config-directory.js';
+export { readConfigDirectory, type ConfigFiles } from './config-files.js';
+export {
+  EMPTY_DNS_CONFIG,
+  parseDnsConfig,
+  parseFederations,
+  parseNameservers,
+  type DnsConfig,
+} from './dns-config.js';
+export {
+  ConfigDirectoryError,
+  ConfigError,
+  DaemonError,
+  errorText,
+  StartupError,
+  UsageError,
+} from './errors.js';
+export {
+  boolFlag,
+  durationFlag,
+  intFlag,
+  listFlag,
+  stringFlag,
+  type FlagDefinition,
+  type FlagSpec,
+  type FlagValues,
+} from './flag-definition.js';
+export { parseFlags, type FlagRequest, type ParsedFlags, type Program } from './flags.js';
+export { parseGoDuration } from './go-duration.js';
+export {
+  startHttpServer,
+  type Express,
+  type HttpServer,
+  type HttpServerOptions,
+  type RequestHandler,
+} from './http-server.js';
+export { createLog, type Log, type LogOptions } from './log.js';
+export { createRegistry, metricsHandler, type Registry } from './metrics.js';
+export {
+  isDnsLabel,
+  isDnsSubdomain,
+  isIpAddress,
+  parseNameServer,
+  type NameServerText,
+} from './name-server.js';
+export {
+  observedCounter,
+  observedGauge,
+  observedHistogram,
+  type LabelledHistogram,
+  type LabelledValue,
+  type MetricDescription,
+} from './observed-metrics.js';
+export { runProgram, type ProgramContext, type RunOptions } from './program.js';
+export type { Signals, TerminationSignal } from './signals.js';
+export { usageText } from './usage.js';

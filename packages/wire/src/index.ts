@@ -1,1 +1,45 @@
-export {};
+export { AnswerWriter, isSameRecord } from './answer-writer.js';
+export type { ResourceRecord } from './answer-writer.js';
+export { readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
+export { WireError } from './errors.js';
+export type { WireErrorCode } from './errors.js';
+export {
+  decodeName,
+  encodeKey,
+  encodeName,
+  equalNames,
+  expandName,
+  lowerCaseByte,
+  prependLabels,
+  ROOT_NAME,
+  skipName,
+  suffixOffset,
+} from './name.js';
+export { NameTable } from './name-table.js';
+export { appendOpt, OPT_BYTES } from './opt-record.js';
+export { decodeMessage, encodeQuery, encodeRdata } from './packet.js';
+export type { DecodedMessage, DecodedRecord, QueryFields } from './packet.js';
+export {
+  CLASS,
+  CLASSIC_UDP_BYTES,
+  EXTENDED_ERROR,
+  FLAG,
+  HEADER_BYTES,
+  MAX_LABEL_BYTES,
+  MAX_MESSAGE_BYTES,
+  MAX_NAME_BYTES,
+  OPCODE_MASK,
+  QUESTION_OFFSET,
+  RCODE,
+  SAFE_UDP_BYTES,
+  TYPE,
+} from './protocol.js';
+export { copyQuery, Query } from './query.js';
+export type { Verdict } from './query.js';
+export { buildQuery } from './question.js';
+export { RecordCursor, SECTION } from './record-cursor.js';
+export type { Section } from './record-cursor.js';
+export { StoredAnswer } from './stored-answer.js';
+export { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
+export type { RelayTarget } from './relay.js';
+export { fitMessage } from './truncate.js';

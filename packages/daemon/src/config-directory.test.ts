@@ -1,0 +1,138 @@
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { ConfigDirectory, type ConfigDirectoryOptions } from './config-directory.js';
+import { createLog } from './log.js';
+import { Volume } from '../test/volume.js';
+import { until } from '../test/until.js';
+
+const LONG_MS = 60 * 60 * 1_000;
+let folder: string;
+let volume: Volume;
+let lines: string[];
+let delivered: { key?: string }[];
+let followed: ConfigDirectory[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'config-directory-'));
+  volume = new Volume(folder);
+  lines = [];
+  delivered = [];
+  followed = [];
+});
+afterEach(async () => {
+  for (const directory of followed) directory.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function follow(options: Partial<ConfigDirectoryOptions> = {}): Promise<ConfigDirectory> {
+  const directory = new ConfigDirectory({
+    path: folder,
+    periodMs: 100,
+    log: createLog({ name: 'test', verbosity: 0, write: (line) => lines.push(line) }),
+    onChange: ({ files }) => delivered.push(Object.fromEntries(files)),
+    ...options,
+  });
+  followed.push(directory);
+  await directory.start();
+  return directory;
+}
+
+const messages = () => lines.map((line) => line.trim().split('] ')[1]);
+
+describe('ConfigDirectory', () => {
+  it('delivers what is there before start is through', async () => {
+    await volume.put({ key: '1' });
+    await follow();
+    expect(delivered).toEqual([{ key: '1' }]);
+  });
+
+  it('delivers each swap of the volume once, by polling', async () => {
+    await volume.put({ key: '1' });
+    await follow();
+    await volume.put({ key: '2' });
+    await until(() => delivered.length === 2);
+    await volume.put({ key: '2' }); // the same content in a new place
+    await volume.put({ key: '3' });
+    await until(() => delivered.at(-1)?.key === '3');
+    expect(delivered).toEqual([{ key: '1' }, { key: '2' }, { key: '3' }]);
+  });
+
+  it('does not deliver a version again that it has read again', async () => {
+    await volume.put({ key: '1' });
+    await follow();
+    const aside = `${folder}-aside`;
+    await rename(folder, aside);
+    await until(() => messages().length === 1);
+    await rename(aside, folder);
+    await until(() => messages().at(-1) === `config: ${folder} is readable again`);
+    expect(delivered).toEqual([{ key: '1' }]);
+  });
+
+  it('hears of a swap long before the next poll', async () => {
+    await volume.put({ key: '1' });
+    await follow({ periodMs: LONG_MS });
+    await volume.put({ key: '2' });
+    await until(() => delivered.length === 2);
+    expect(delivered[1]).toEqual({ key: '2' });
+  });
+
+  it('delivers an empty configuration when the files are gone', async () => {
+    await writeFile(join(folder, 'key'), '1');
+    await follow();
+    await rm(join(folder, 'key'));
+    await until(() => delivered.length === 2);
+    expect(delivered[1]).toEqual({});
+  });
+
+  it('starts without the directory, says so once, and delivers when it appears', async () => {
+    await rm(folder, { recursive: true });
+    const directory = await follow();
+    expect(delivered).toEqual([]);
+    expect(directory.rejected).toBe(1);
+    await mkdir(folder);
+    await volume.put({ key: '1' });
+    await until(() => delivered.some(({ key }) => key === '1'));
+    expect(messages()).toEqual([
+      `config: ${folder}: no such file or directory; keeping the previous configuration`,
+      `config: ${folder} is readable again`,
+    ]);
+  });
+
+  it('offers a refused version only once, and the former one again when it comes back', async () => {
+    await volume.put({ key: 'good' });
+    const offered: string[] = [];
+    const directory = await follow({
+      onChange: ({ files }) => {
+        offered.push(files.get('key') ?? '');
+        if (files.get('key') === 'bad') throw new Error('key is bad');
+      },
+    });
+    await volume.put({ key: 'bad' });
+    await until(() => offered.length === 2);
+    await volume.put({ key: 'bad' }); // rewritten, not changed
+    await volume.put({ key: 'good' });
+    await until(() => offered.at(-1) === 'good');
+    expect(offered).toEqual(['good', 'bad', 'good']);
+    expect(messages()).toEqual(['config: key is bad; keeping the previous configuration']);
+    expect(directory.rejected).toBe(1);
+  });
+
+  it('delivers nothing once it is closed, even when a read is under way', async () => {
+    await volume.put({ key: '1' });
+    const directory = new ConfigDirectory({
+      path: folder,
+      periodMs: 100,
+      log: createLog({ name: 'test', verbosity: 0, write: (line) => lines.push(line) }),
+      onChange: ({ files }) => delivered.push(Object.fromEntries(files)),
+    });
+    const started = directory.start();
+    directory.close();
+    directory.close();
+    await started;
+    expect(delivered).toEqual([]);
+  });
+});

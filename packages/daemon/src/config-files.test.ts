@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { readConfigDirectory } from './config-files.js';
+import { Volume } from '../test/volume.js';
+import { ConfigDirectoryError } from './errors.js';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'config-files-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+describe('readConfigDirectory', () => {
+  it('reads plain files in name order and hashes names and contents', async () => {
+    await writeFile(join(folder, 'b'), 'two');
+    await writeFile(join(folder, 'a'), 'öne');
+    const { version, files } = await readConfigDirectory(folder);
+    expect([...files]).toEqual([
+      ['a', 'öne'],
+      ['b', 'two'],
+    ]);
+    expect(version).toBe(createHash('sha256').update('a\0öne\0b\0two\0').digest('hex'));
+  });
+
+  it('skips what starts with a dot and directories, and follows links to files', async () => {
+    await mkdir(join(folder, '..2026_1'));
+    await writeFile(join(folder, '..2026_1', 'key'), 'value');
+    await symlink('..2026_1', join(folder, '..data'));
+    await symlink('..data/key', join(folder, 'key'));
+    await writeFile(join(folder, '.hidden'), 'x');
+    await mkdir(join(folder, 'sub'));
+    const { files } = await readConfigDirectory(folder);
+    expect([...files]).toEqual([['key', 'value']]);
+  });
+
+  it('never mixes the files of two swaps', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const volume = new Volume(folder);
+    const put = (generation: number) =>
+      volume.put(Object.fromEntries(names.map((name) => [name, String(generation)])));
+    await put(0);
+    let generation = 0;
+    const swapping = (async () => {
+      while (generation < 50) await put(++generation);
+    })();
+    do {
+      try {
+        const { files } = await readConfigDirectory(folder);
+        expect(new Set(files.values()).size).toBe(1);
+      } catch (error) {
+        // Giving up on a volume that never rests is the other honest outcome.
+        expect(error).toEqual(new ConfigDirectoryError(`${folder}: changes while it is read`));
+      }
+    } while (generation < 50);
+    await swapping;
+    expect((await readConfigDirectory(folder)).files.get('f')).toBe('50');
+  });
+
+  it('gives the empty version to a directory without files', async () => {
+    expect(await readConfigDirectory(folder)).toEqual({ version: '', files: new Map() });
+  });
+
+  const refusals: [string, string, (path: string) => Promise<unknown>][] = [
+    ['a file that is not UTF-8', 'not valid UTF-8', (path) => writeFile(path, '\xff', 'latin1')],
+    ['a link to nothing', 'no such file or directory', (path) => symlink('nowhere', path)],
+    ['a circle of links', 'too many links', (path) => symlink('bad', path)],
+    [
+      'a file of more than a megabyte',
+      'larger than 1048576 bytes',
+      (path) => writeFile(path, 'x'.repeat(1024 * 1024 + 1)),
+    ],
+    [
+      'a pipe, without waiting for a writer',
+      'not a plain file',
+      (path) => Promise.resolve(execFileSync('mkfifo', [path])),
+    ],
+  ];
+  it.each(refusals)('refuses %s and names it', async (_what, reason, create) => {
+    await create(join(folder, 'bad'));
+    await expect(readConfigDirectory(folder)).rejects.toEqual(
+      new ConfigDirectoryError(`${join(folder, 'bad')}: ${reason}`),
+    );
+  });
+
+  it('refuses more files than a ConfigMap has', async () => {
+    for (let index = 0; index < 257; index++) await writeFile(join(folder, `f${index}`), '');
+    await expect(readConfigDirectory(folder)).rejects.toThrow(`${folder}: more than 256 files`);
+  });
+
+  it('refuses files that are too large together', async () => {
+    for (let index = 0; index < 5; index++) {
+      await writeFile(join(folder, `f${index}`), 'x'.repeat(1024 * 1024));
+    }
+    await expect(readConfigDirectory(folder)).rejects.toThrow('more than 4194304 bytes');
+  });
+
+  it.each([
+    ['missing', 'no such file or directory'],
+    ['file', 'not a directory'],
+  ])('refuses a directory that is %s', async (name, reason) => {
+    await writeFile(join(folder, 'file'), '');
+    const path = join(folder, name);
+    await expect(readConfigDirectory(path)).rejects.toThrow(`${path}: ${reason}`);
+  });
+});

@@ -1,0 +1,130 @@
+import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, readdir, readlink, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { ConfigDirectoryError, errorText } from './errors.js';
+
+/** The files of a configuration directory at one moment. */
+export interface ConfigFiles {
+  /** SHA-256 over names and contents, lower-case hex; '' when there is no file. */
+  readonly version: string;
+  /** Content by file name, in name order. */
+  readonly files: ReadonlyMap<string, string>;
+}
+
+const MAX_FILES = 256;
+const MAX_FILE_BYTES = 1024 * 1024;
+const MAX_TOTAL_BYTES = 4 * MAX_FILE_BYTES;
+/** The link that kubelet swaps to replace all files of a ConfigMap volume at once. */
+const DATA_LINK = '..data';
+const MAX_TRIES = 3;
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or directory',
+  ENOTDIR: 'not a directory',
+  EACCES: 'permission denied',
+  ELOOP: 'too many links',
+};
+
+/**
+ * Reads the plain files of a ConfigMap volume, without those that start with a dot and without
+ * sub-directories. The files belong together: a swap during the read makes it start again.
+ * Rejects with a ConfigDirectoryError that names the file.
+ * After kubernetes/dns pkg/dns/config/sync_dir.go.
+ */
+export async function readConfigDirectory(path: string): Promise<ConfigFiles> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const before = await dataLink(path);
+    const outcome = await readFiles(path).catch((error: unknown) => unreadable(path, error));
+    if ((await dataLink(path)) !== before) continue;
+    if (outcome instanceof ConfigDirectoryError) throw outcome;
+    return outcome;
+  }
+  throw new ConfigDirectoryError(`${path}: changes while it is read`);
+}
+
+async function dataLink(path: string): Promise<string> {
+  try {
+    return await readlink(join(path, DATA_LINK));
+  } catch {
+    return ''; // an ordinary directory has none
+  }
+}
+
+async function readFiles(path: string): Promise<ConfigFiles> {
+  const names = (await readNames(path)).filter((name) => !name.startsWith('.'));
+  if (names.length > MAX_FILES) {
+    throw new ConfigDirectoryError(`${path}: more than ${MAX_FILES} files`);
+  }
+  const files = new Map<string, string>();
+  const hash = createHash('sha256');
+  let totalBytes = 0;
+  for (const name of sortByBytes(names)) {
+    const content = await readPlainFile(join(path, name));
+    if (content === null) continue;
+    totalBytes += content.length;
+    if (totalBytes > MAX_TOTAL_BYTES) {
+      throw new ConfigDirectoryError(`${path}: more than ${MAX_TOTAL_BYTES} bytes`);
+    }
+    if (!isUtf8(content)) throw new ConfigDirectoryError(`${join(path, name)}: not valid UTF-8`);
+    hash.update(name).update('\0').update(content).update('\0');
+    files.set(name, content.toString('utf8'));
+  }
+  return { version: files.size === 0 ? '' : hash.digest('hex'), files };
+}
+
+async function readNames(path: string): Promise<string[]> {
+  try {
+    return await readdir(path);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+/** Go sorts names by their bytes, which is not JavaScript's order beyond U+FFFF. */
+function sortByBytes(names: readonly string[]): string[] {
+  return names
+    .map((name) => Buffer.from(name))
+    .sort((left, right) => left.compare(right))
+    .map(String);
+}
+
+/** The content of a regular file, or null for a directory; anything else is refused. */
+async function readPlainFile(path: string): Promise<Buffer | null> {
+  let file: FileHandle | undefined;
+  try {
+    // Without NONBLOCK, opening a pipe that nobody writes to would never return.
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stat = await file.stat();
+    if (stat.isDirectory()) return null;
+    if (!stat.isFile()) throw new ConfigDirectoryError(`${path}: not a plain file`);
+    return await readBounded(file, path);
+  } catch (error) {
+    throw unreadable(path, error);
+  } finally {
+    await file?.close();
+  }
+}
+
+/** Trusts no size that was stated before the read: the file can grow meanwhile. */
+async function readBounded(file: FileHandle, path: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of file.createReadStream({ autoClose: false, end: MAX_FILE_BYTES })) {
+    chunks.push(chunk as Buffer); // a stream without encoding gives buffers
+    bytes += (chunk as Buffer).length;
+  }
+  if (bytes > MAX_FILE_BYTES) {
+    throw new ConfigDirectoryError(`${path}: larger than ${MAX_FILE_BYTES} bytes`);
+  }
+  return Buffer.concat(chunks);
+}
+
+function unreadable(path: string, error: unknown): ConfigDirectoryError {
+  if (error instanceof ConfigDirectoryError) return error;
+  const code = (error as NodeJS.ErrnoException).code ?? '';
+  const reason = REASONS[code] ?? errorText(error);
+  return new ConfigDirectoryError(`${path}: ${reason}`, { cause: error });
+}

@@ -1,0 +1,162 @@
+import { ConfigError, errorText } from './errors.js';
+import { isDnsLabel, isDnsSubdomain, isIpAddress, parseNameServer } from './name-server.js';
+
+/** What the kube-dns ConfigMap says. Servers are kept as they are written. */
+export interface DnsConfig {
+  /** Federation name → domain. */
+  readonly federations: ReadonlyMap<string, string>;
+  /** Domain (lower case, no final dot) → its servers: IPs with or without port, or names. */
+  readonly stubDomains: ReadonlyMap<string, readonly string[]>;
+  /** IPs with or without port; none means those of resolv.conf. */
+  readonly upstreamNameservers: readonly string[];
+}
+
+/** What holds where nothing is configured. */
+export const EMPTY_DNS_CONFIG: DnsConfig = {
+  federations: new Map(),
+  stubDomains: new Map(),
+  upstreamNameservers: [],
+};
+
+/** kubernetes/dns pkg/dns/config/config.go, validateUpstreamNameserver: resolv.conf's own limit. */
+const MAX_UPSTREAMS = 3;
+
+/** Collects mistakes, so that one reading of the log is enough to correct them all. */
+type Note = (mistake: string) => void;
+
+/**
+ * Reads the ConfigMap's keys, given as file name → content; unknown keys are ignored.
+ * Throws a ConfigError with one message per mistake: nothing of a wrong configuration is used.
+ */
+export function parseDnsConfig(files: ReadonlyMap<string, string>): DnsConfig {
+  const mistakes: string[] = [];
+  const note: Note = (mistake) => void mistakes.push(mistake);
+  const config: DnsConfig = {
+    federations: readFederations(files.get('federations') ?? '', note),
+    stubDomains: readStubDomains(readJson(files, 'stubDomains', note), note),
+    upstreamNameservers: readUpstreams(readJson(files, 'upstreamNameservers', note), note),
+  };
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return config;
+}
+
+/** Reads `name=domain,…`, the value of the flag and of the key `federations`; throws a ConfigError. */
+export function parseFederations(text: string): ReadonlyMap<string, string> {
+  return collecting((note) => readFederations(text, note));
+}
+
+/** Reads `ip[:port],…`, the value of the flag `nameservers`; throws a ConfigError. */
+export function parseNameservers(text: string): readonly string[] {
+  return collecting((note) => {
+    const servers = text
+      .split(',')
+      .map((server) => server.trim())
+      .filter((server) => server !== '');
+    for (const server of servers) checkUpstream('nameservers', server, note);
+    return servers;
+  });
+}
+
+function collecting<T>(read: (note: Note) => T): T {
+  const mistakes: string[] = [];
+  const value = read((mistake) => void mistakes.push(mistake));
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return value;
+}
+
+function readJson(files: ReadonlyMap<string, string>, key: string, note: Note): unknown {
+  const text = files.get(key);
+  if (text === undefined) return null;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    note(`${key}: not JSON: ${errorText(error)}`);
+    return null;
+  }
+}
+
+function readFederations(text: string, note: Note): ReadonlyMap<string, string> {
+  const federations = new Map<string, string>();
+  if (text.trim() === '') return federations;
+  for (const pair of text.split(',')) {
+    const equals = pair.indexOf('=');
+    const name = pair.slice(0, Math.max(equals, 0)).trim();
+    const domain = pair.slice(equals + 1).trim();
+    if (equals < 0) {
+      note(`federations: ${quote(pair)} is not name=domain`);
+    } else if (!isDnsLabel(name)) {
+      note(`federations: ${quote(name)} is not a DNS label`);
+    } else if (!isDnsSubdomain(domain)) {
+      note(`federations: ${name}: ${quote(domain)} is not a domain`);
+    } else {
+      federations.set(name, domain);
+    }
+  }
+  return federations;
+}
+
+function readStubDomains(value: unknown, note: Note): ReadonlyMap<string, readonly string[]> {
+  const domains = new Map<string, readonly string[]>();
+  if (value === null) return domains;
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    note('stubDomains: not an object of domain: [server, …]');
+    return domains;
+  }
+  for (const [domain, servers] of Object.entries(value)) {
+    if (!isDnsSubdomain(domain)) note(`stubDomains: ${quote(domain)} is not a domain`);
+    else if (servers === null) domains.set(domain, []);
+    else if (!isStringArray(servers)) note(`stubDomains: ${domain}: not an array of strings`);
+    else {
+      for (const server of servers) checkStubServer(domain, server, note);
+      domains.set(domain, servers);
+    }
+  }
+  return domains;
+}
+
+function checkStubServer(domain: string, server: string, note: Note): void {
+  try {
+    // Port 0 passes here although it cannot answer: the original took it, and refusing it would
+    // refuse every other line of a ConfigMap that worked.
+    parseNameServer(server);
+  } catch (error) {
+    note(`stubDomains: ${domain}: ${quote(server)}: ${errorText(error)}`);
+  }
+}
+
+function readUpstreams(value: unknown, note: Note): readonly string[] {
+  if (value === null) return [];
+  if (!isStringArray(value)) {
+    note('upstreamNameservers: not an array of strings');
+    return [];
+  }
+  if (value.length > MAX_UPSTREAMS) {
+    note(`upstreamNameservers: ${value.length} servers, at most ${MAX_UPSTREAMS} are possible`);
+    return [];
+  }
+  for (const server of value) checkUpstream('upstreamNameservers', server, note);
+  return value;
+}
+
+function checkUpstream(key: string, server: string, note: Note): void {
+  const refuse = (reason: string) => note(`${key}: ${quote(server)}: ${reason}`);
+  try {
+    const { host, port } = parseNameServer(server);
+    if (!isIpAddress(host)) refuse('not an IP address');
+    else if (port === 0) refuse('port 0 is not possible');
+    else if (server.endsWith(':') && !isIpAddress(server)) refuse('the port is missing');
+  } catch (error) {
+    refuse(errorText(error));
+  }
+}
+
+function isStringArray(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+const MAX_QUOTED = 100;
+
+/** Values come from outside; a message does not repeat more of them than helps to find them. */
+function quote(text: string): string {
+  return JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
+}

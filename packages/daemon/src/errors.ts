@@ -1,0 +1,49 @@
+/** Base of every error this package throws on purpose; `code` is stable, the message is for people. */
+export class DaemonError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+  }
+}
+
+/** A command line that cannot be obeyed: the program prints message and usage and exits with 2. */
+export class UsageError extends DaemonError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('usage', message, options);
+  }
+}
+
+/** A program that cannot start: one line on stderr, then the given exit code. */
+export class StartupError extends DaemonError {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number, options?: ErrorOptions) {
+    super('startup', message, options);
+    this.exitCode = exitCode;
+  }
+}
+
+/** A configuration directory that cannot be read; the message names the file and the reason. */
+export class ConfigDirectoryError extends DaemonError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('config-directory', message, options);
+  }
+}
+
+/** Configuration content that is refused as a whole, with one entry per mistake. */
+export class ConfigError extends DaemonError {
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super('config', mistakes.join('; '));
+    this.mistakes = mistakes;
+  }
+}
+
+/** What a caught value says, whatever was thrown. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

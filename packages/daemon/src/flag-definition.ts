@@ -1,0 +1,136 @@
+import { formatGoDuration, parseGoDuration } from './go-duration.js';
+
+/**
+ * One flag: how its text becomes a value. `parse` throws to refuse the text; it gets the value so far
+ * and whether the flag was given before, so that a repeated flag can replace or accumulate.
+ * Methods, not function fields: a table of flags of different types must be one type.
+ */
+export interface FlagDefinition<T> {
+  parse(text: string, previous: T, isSet: boolean): T;
+  readonly initial: T;
+  readonly help: string;
+  /** Stands for the value in the usage text: `string`, `int`, `duration`. */
+  readonly valueName: string;
+  /** `--flag` alone means `--flag=true`, and the next argument is never taken as its value. */
+  readonly isBoolean?: boolean;
+  readonly isHidden?: boolean;
+  /** The default as the usage text shows it; '' shows none. */
+  formatDefault?(initial: T): string;
+}
+
+/** A table of flags by name; names are written as users see them. */
+export type FlagSpec = Readonly<Record<string, FlagDefinition<unknown>>>;
+
+/** What the flags of a table come to: one value per name, exactly as declared. */
+export type FlagValues<S extends FlagSpec> = {
+  readonly [K in keyof S]: S[K] extends FlagDefinition<infer T> ? T : never;
+};
+
+/** A flag taken as it is. */
+export function stringFlag(
+  initial: string,
+  help: string,
+  valueName = 'string',
+): FlagDefinition<string> {
+  return {
+    parse: (text) => text,
+    initial,
+    help,
+    valueName,
+    formatDefault: (value) => (value === '' ? '' : JSON.stringify(value)),
+  };
+}
+
+// Go's strconv.ParseInt with base 0: a prefix chooses the base, a leading 0 means octal.
+const GO_INT = /^([+-]?)(?:0[xX]([\da-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9]\d*))$/;
+
+/** A whole number in any of Go's spellings, optionally limited to a range (both ends included). */
+export function intFlag(
+  initial: number,
+  help: string,
+  range: { readonly min?: number; readonly max?: number } = {},
+): FlagDefinition<number> {
+  const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = range;
+  return {
+    parse: (text) => {
+      const value = parseGoInt(text);
+      if (value < min || value > max) throw new Error(rangeText(range));
+      return value;
+    },
+    initial,
+    help,
+    valueName: 'int',
+    formatDefault: (value) => (value === 0 ? '' : String(value)),
+  };
+}
+
+function parseGoInt(text: string): number {
+  const match = GO_INT.exec(text);
+  if (match === null) {
+    throw new Error(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  }
+  const [, sign, hex, binary, octal, decimal] = match;
+  const magnitude =
+    hex !== undefined
+      ? parseInt(hex, 16)
+      : binary !== undefined
+        ? parseInt(binary, 2)
+        : octal !== undefined
+          ? parseInt(octal, 8)
+          : Number(decimal);
+  if (!Number.isSafeInteger(magnitude)) {
+    throw new Error(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
+  }
+  return sign === '-' && magnitude !== 0 ? -magnitude : magnitude;
+}
+
+function rangeText({ min, max }: { readonly min?: number; readonly max?: number }): string {
+  if (min === undefined) return `must be at most ${max ?? ''}`;
+  if (max === undefined) return `must be at least ${min}`;
+  return `must be between ${min} and ${max}`;
+}
+
+/** A switch with the spellings of Go's strconv.ParseBool; `--flag` alone is true. */
+export function boolFlag(initial: boolean, help: string): FlagDefinition<boolean> {
+  return {
+    parse: parseGoBool,
+    initial,
+    help,
+    valueName: '',
+    isBoolean: true,
+    formatDefault: (value) => (value ? 'true' : ''),
+  };
+}
+
+/** Go's strconv.ParseBool; throws with its wording. */
+export function parseGoBool(text: string): boolean {
+  if (/^(?:1|t|T|TRUE|true|True)$/.test(text)) return true;
+  if (/^(?:0|f|F|FALSE|false|False)$/.test(text)) return false;
+  throw new Error(`strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`);
+}
+
+/** A Go duration (`1m0s`, `500ms`); its value is in milliseconds. */
+export function durationFlag(initialMs: number, help: string): FlagDefinition<number> {
+  return {
+    parse: parseGoDuration,
+    initial: initialMs,
+    help,
+    valueName: 'duration',
+    formatDefault: (value) => (value === 0 ? '' : formatGoDuration(value)),
+  };
+}
+
+/** A flag that may be repeated; each use adds one element. */
+export function listFlag<T>(
+  parse: (text: string) => T,
+  help: string,
+  valueName = 'string',
+): FlagDefinition<readonly T[]> {
+  return {
+    parse: (text, previous) => [...previous, parse(text)],
+    initial: [],
+    help,
+    valueName,
+    formatDefault: () => '',
+  };
+}

@@ -1,0 +1,186 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { boolFlag, durationFlag, intFlag, listFlag, stringFlag } from './flag-definition.js';
+import { parseFlags } from './flags.js';
+
+const program = {
+  name: 'sample',
+  version: '1.2.3',
+  summary: 'A program for tests.',
+  flags: {
+    'config-dir': stringFlag('', 'directory'),
+    configFile: stringFlag('none', 'file'),
+    'dns-port': intFlag(53, 'port', { min: 0, max: 65_535 }),
+    low: intFlag(0, 'count', { min: 1 }),
+    'is-fast': boolFlag(true, 'switch'),
+    'sync-period': durationFlag(10_000, 'period'),
+    probe: listFlag((text) => {
+      if (text === 'bad') throw new Error('no probe');
+      return text.toUpperCase();
+    }, 'probe'),
+  },
+};
+
+const parse = (...argv: string[]) => parseFlags(program, argv);
+
+describe('parseFlags', () => {
+  it('gives each flag its initial value when the command line is empty', () => {
+    const { values, isSet, request, verbosity, positional } = parse();
+    expect(values).toEqual({
+      'config-dir': '',
+      configFile: 'none',
+      'dns-port': 53,
+      low: 0,
+      'is-fast': true,
+      'sync-period': 10_000,
+      probe: [],
+    });
+    expect(isSet('dns-port')).toBe(false);
+    expect({ request, verbosity, positional }).toEqual({
+      request: 'run',
+      verbosity: 0,
+      positional: [],
+    });
+  });
+
+  it('reads what was rendered in any of the accepted spellings, the last one winning', () => {
+    const values = fc.oneof(
+      fc.record({ name: fc.constant('config-dir'), value: fc.string() }),
+      fc.record({ name: fc.constant('dns-port'), value: fc.nat(65_535) }),
+      fc.record({ name: fc.constant('is-fast'), value: fc.boolean() }),
+      fc.record({ name: fc.constant('sync-period'), value: fc.nat(100_000) }),
+      fc.record({ name: fc.constant('probe'), value: fc.stringMatching(/^[A-Z]{1,8}$/) }),
+    );
+    const spellings = fc.record({
+      dashes: fc.constantFrom('-', '--'),
+      isJoined: fc.boolean(),
+      hasUnderscores: fc.boolean(),
+    });
+    const uses = fc.array(fc.tuple(values, spellings), { maxLength: 12 });
+    const rest = fc.array(fc.stringMatching(/^[a-z]{1,5}$/), { maxLength: 3 });
+
+    fc.assert(
+      fc.property(uses, rest, rest, (flags, before, after) => {
+        const argv: string[] = [...before];
+        const expected: Record<string, unknown> & { probe?: unknown } = { ...parse().values };
+        for (const [{ name, value }, { dashes, isJoined, hasUnderscores }] of flags) {
+          const spelt = dashes + (hasUnderscores ? name.replaceAll('-', '_') : name);
+          const text = name === 'sync-period' ? `${value}ms` : String(value);
+          if (isJoined || name === 'is-fast') argv.push(`${spelt}=${text}`);
+          else argv.push(spelt, text);
+          expected[name] = name === 'probe' ? [...(expected.probe as string[]), value] : value;
+        }
+        const parsed = parse(...argv, '--', '--not-a-flag', ...after);
+        expect(parsed.values).toEqual(expected);
+        expect(parsed.positional).toEqual([...before, '--not-a-flag', ...after]);
+        for (const [{ name }] of flags) expect(parsed.isSet(name as 'probe')).toBe(true);
+      }),
+    );
+  });
+
+  it('takes a boolean without a value as true and leaves the next argument alone', () => {
+    const { values, positional } = parse('--is-fast=false', '--is-fast', 'false');
+    expect(values['is-fast']).toBe(true);
+    expect(positional).toEqual(['false']);
+  });
+
+  it.each([
+    ['0x35', 0x35],
+    ['0b11', 3],
+    ['0o17', 15],
+    ['010', 8],
+    ['+7', 7],
+    ['-0', 0],
+  ])('reads the Go integer %s', (text, value) => {
+    expect(parse(`--dns-port=${text}`).values['dns-port']).toBe(value);
+  });
+
+  it.each([
+    [['-v', '2'], 2],
+    [['-v=3'], 3],
+    [['--v=4'], 4],
+    [['-v5'], 5],
+    [['-v=1', '--v', '6'], 6],
+  ])('reads the verbosity of %j', (argv, verbosity) => {
+    expect(parse(...argv).verbosity).toBe(verbosity);
+  });
+
+  it('accepts and ignores the logging flags of the Go programs', () => {
+    const { values, positional } = parse(
+      '--logtostderr',
+      '-alsologtostderr=whatever',
+      '--stderrthreshold=2',
+      '--log-dir',
+      '/tmp',
+      '-log_file=x',
+      '--log_file_max_size=1800',
+      '--logging-format=text',
+      '--vmodule=a=1',
+      '--log-flush-frequency=5s',
+      '--skip_headers',
+      '--skip-log-headers=false',
+      '-one_output',
+      '--add_dir_header',
+      '--log_backtrace_at=:0',
+      '--dns-port=1',
+    );
+    expect(values['dns-port']).toBe(1);
+    expect(positional).toEqual([]);
+  });
+
+  it.each([
+    ['unknown flag: --no-such', ['--no-such=1']],
+    ['unknown flag: -x', ['-x']],
+    ['unknown flag: --config-file', ['--config-file=x']],
+    ['flag needs an argument: --dns-port', ['--dns-port']],
+    ['bad flag syntax: --=x', ['--=x']],
+    ['bad flag syntax: ---x', ['---x']],
+    [
+      'invalid argument "abc" for "--dns-port" flag: strconv.ParseInt: parsing "abc": invalid syntax',
+      ['--dns-port=abc'],
+    ],
+    [
+      'invalid argument "99999999999999999999" for "--low" flag: ' +
+        'strconv.ParseInt: parsing "99999999999999999999": value out of range',
+      ['--low=99999999999999999999'],
+    ],
+    [
+      'invalid argument "65536" for "--dns_port" flag: must be between 0 and 65535',
+      ['--dns_port=65536'],
+    ],
+    ['invalid argument "0" for "--low" flag: must be at least 1', ['--low', '0']],
+    [
+      'invalid argument "yes" for "--is-fast" flag: strconv.ParseBool: parsing "yes": invalid syntax',
+      ['--is-fast=yes'],
+    ],
+    [
+      'invalid argument "5" for "--sync-period" flag: time: missing unit in duration "5"',
+      ['--sync-period=5'],
+    ],
+    ['invalid argument "bad" for "--probe" flag: no probe', ['--probe=good', '--probe=bad']],
+    [
+      'invalid argument "x" for "--version" flag: strconv.ParseBool: parsing "x": invalid syntax',
+      ['--version=x'],
+    ],
+  ])('refuses with %j', (message, argv) => {
+    expect(() => parse(...argv)).toThrow(
+      expect.objectContaining({ name: 'UsageError', code: 'usage', message }),
+    );
+  });
+
+  it.each([
+    ['help', ['-h']],
+    ['help', ['--help', '--no-such-flag']],
+    ['version', ['--version']],
+    ['version', ['--version=true', 'x']],
+    ['raw-version', ['--version=raw']],
+    ['run', ['--version=false']],
+  ])('asks for %j with %j', (request, argv) => {
+    expect(parse(...argv).request).toBe(request);
+  });
+
+  it('does not take names from Object.prototype for flags', () => {
+    expect(() => parse('--constructor=1')).toThrow('unknown flag: --constructor');
+  });
+});

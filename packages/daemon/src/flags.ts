@@ -1,0 +1,166 @@
+import { errorText, UsageError } from './errors.js';
+import {
+  boolFlag,
+  intFlag,
+  parseGoBool,
+  stringFlag,
+  type FlagDefinition,
+  type FlagSpec,
+  type FlagValues,
+} from './flag-definition.js';
+
+/** What a container's program is called and which flags it takes. */
+export interface Program<S extends FlagSpec = FlagSpec> {
+  readonly name: string;
+  readonly version: string;
+  readonly summary: string;
+  readonly flags: S;
+}
+
+/** What the command line asks for: to run, or only to print something and end. */
+export type FlagRequest = 'run' | 'help' | 'version' | 'raw-version';
+
+export interface ParsedFlags<S extends FlagSpec> {
+  readonly request: FlagRequest;
+  readonly values: FlagValues<S>;
+  /** Whether the flag was given on the command line. */
+  readonly isSet: (name: keyof S & string) => boolean;
+  readonly positional: readonly string[];
+  readonly verbosity: number;
+}
+
+// The logging flags of Go's klog. Old manifests and scripts pass them; nothing here needs them.
+const IGNORED_SWITCHES = [
+  'logtostderr',
+  'alsologtostderr',
+  'skip_headers',
+  'skip_log_headers',
+  'one_output',
+  'add_dir_header',
+];
+const IGNORED_SETTINGS = [
+  'stderrthreshold',
+  'log_dir',
+  'log_file',
+  'log_file_max_size',
+  'logging-format',
+  'vmodule',
+  'log-flush-frequency',
+  'log_backtrace_at',
+];
+
+const VERSION_FLAG: FlagDefinition<FlagRequest> = {
+  parse: (text) => {
+    if (text === 'raw') return 'raw-version';
+    return parseGoBool(text) ? 'version' : 'run';
+  },
+  initial: 'run',
+  help: 'print the version and exit; raw prints it as a quoted string',
+  valueName: 'true|raw',
+  isBoolean: true,
+  formatDefault: () => '',
+};
+
+/** The flags every program has, beside its own. */
+export const SHARED_FLAGS: FlagSpec = {
+  v: intFlag(0, 'log verbosity: 0 is quiet, 2 is what manifests use, 4 and up is for debugging'),
+  version: VERSION_FLAG,
+  ...Object.fromEntries(IGNORED_SWITCHES.map((name) => [name, ignored({ isBoolean: true })])),
+  ...Object.fromEntries(IGNORED_SETTINGS.map((name) => [name, ignored({ isBoolean: false })])),
+};
+
+function ignored({ isBoolean }: { isBoolean: boolean }): FlagDefinition<unknown> {
+  return {
+    ...(isBoolean ? boolFlag(false, '') : stringFlag('', '')),
+    parse: () => undefined,
+    isHidden: true,
+  };
+}
+
+interface FlagState {
+  readonly definition: FlagDefinition<unknown>;
+  value: unknown;
+  isSet: boolean;
+}
+
+/**
+ * Reads a command line as Go's flag packages do: one or two dashes, `=value` or the next argument,
+ * `_` and `-` alike in names, flags and other arguments mixed, `--` ends flags.
+ * `--help` stops the reading. Throws UsageError.
+ */
+export function parseFlags<S extends FlagSpec>(
+  program: Program<S>,
+  argv: readonly string[],
+): ParsedFlags<S> {
+  const states = new Map<string, FlagState>();
+  for (const [name, definition] of Object.entries({ ...SHARED_FLAGS, ...program.flags })) {
+    states.set(normalize(name), { definition, value: definition.initial, isSet: false });
+  }
+  const positional: string[] = [];
+  let isHelp = false;
+  let at = 0;
+  while (at < argv.length && !isHelp) {
+    const argument = argv[at++]!;
+    if (argument === '--') {
+      positional.push(...argv.slice(at));
+      break;
+    }
+    if (argument.length < 2 || !argument.startsWith('-')) {
+      positional.push(argument);
+      continue;
+    }
+    const { dashes, name, value } = splitArgument(argument);
+    if (name === 'h' || name === 'help') {
+      isHelp = true;
+      continue;
+    }
+    const state = states.get(normalize(name));
+    if (state === undefined) throw new UsageError(`unknown flag: ${dashes}${name}`);
+    const text = value ?? (state.definition.isBoolean ? 'true' : argv[at++]);
+    if (text === undefined) throw new UsageError(`flag needs an argument: ${dashes}${name}`);
+    setFlag(state, name, text);
+  }
+  return {
+    request: isHelp ? 'help' : (states.get('version')!.value as FlagRequest),
+    values: collectValues(program.flags, states),
+    isSet: (name) => states.get(normalize(name))?.isSet ?? false,
+    positional,
+    verbosity: states.get('v')!.value as number,
+  };
+}
+
+function normalize(name: string): string {
+  return name.replaceAll('_', '-');
+}
+
+function splitArgument(argument: string): { dashes: string; name: string; value?: string } {
+  // `-v2`, the short form of the one flag that has one.
+  const short = /^-v(\d+)$/.exec(argument);
+  if (short !== null) return { dashes: '-', name: 'v', value: short[1]! };
+  const match = /^(--?)([^-=][^=]*)(?:=([^]*))?$/.exec(argument);
+  if (match === null) throw new UsageError(`bad flag syntax: ${argument}`);
+  const [, dashes, name, value] = match;
+  return { dashes: dashes!, name: name!, ...(value === undefined ? {} : { value }) };
+}
+
+function setFlag(state: FlagState, name: string, text: string): void {
+  try {
+    state.value = state.definition.parse(text, state.value, state.isSet);
+    state.isSet = true;
+  } catch (error) {
+    throw new UsageError(
+      `invalid argument ${JSON.stringify(text)} for "--${name}" flag: ${errorText(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+function collectValues<S extends FlagSpec>(
+  flags: S,
+  states: ReadonlyMap<string, FlagState>,
+): FlagValues<S> {
+  const values: Record<string, unknown> = {};
+  for (const name of Object.keys(flags)) values[name] = states.get(normalize(name))!.value;
+  // Each value came out of the definition of the same name, or is its initial value.
+  return values as FlagValues<S>;
+}

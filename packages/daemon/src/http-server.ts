@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import express, { type ErrorRequestHandler, type Express } from 'express';
+
+import { errorText, StartupError } from './errors.js';
+import type { Log } from './log.js';
+
+export type { Express, RequestHandler } from 'express';
+
+/** A running HTTP server. */
+export interface HttpServer {
+  /** The port it listens on, also when it was asked for port 0. */
+  readonly port: number;
+  /** Ends every connection, idle or not. May be called twice. */
+  close(): Promise<void>;
+}
+
+export interface HttpServerOptions {
+  /** An IP literal (IPv6 with or without brackets) or a host name of this machine. */
+  readonly host: string;
+  readonly port: number;
+  readonly log: Log;
+  readonly routes: (app: Express) => void;
+  /** What it serves, for messages: `metrics`. */
+  readonly what: string;
+}
+
+/** The Go programs end with this when they cannot serve HTTP (klog's Fatal). */
+const EXIT_CANNOT_LISTEN = 255;
+const MAX_CONNECTIONS = 256;
+const HEADERS_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+const KEEP_ALIVE_TIMEOUT_MS = 15_000;
+/** No byte either way for this long ends a connection: a client that does not read its answer. */
+const SILENCE_TIMEOUT_MS = 30_000;
+const CHECK_INTERVAL_MS = 5_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'address already in use',
+  EACCES: 'permission denied',
+  EADDRNOTAVAIL: 'address not available',
+  ENOTFOUND: 'no such host',
+};
+
+/**
+ * Serves `routes` over HTTP; paths match exactly, as in Go, and an unknown one is Go's plain 404.
+ * Connections, headers and waiting times are limited. Rejects with a StartupError that names what,
+ * where and why when it cannot listen.
+ */
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const { log, what } = options;
+  const host = options.host.replace(/^\[(.*)\]$/, '$1');
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_INTERVAL_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    },
+    createApp(options),
+  );
+  server.maxConnections = MAX_CONNECTIONS;
+  server.setTimeout(SILENCE_TIMEOUT_MS);
+  await listen(server, host, options);
+  server.on('error', (error) => log.error(`${what}: ${error.message}`));
+
+  let closed: Promise<void> | null = null;
+  return {
+    port: (server.address() as AddressInfo).port, // listening on TCP, so never a path
+    close: () => (closed ??= closeServer(server)),
+  };
+}
+
+function createApp({ routes, log, what }: HttpServerOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  routes(app);
+  app.use((_request, response) => {
+    response
+      .status(404)
+      .set('X-Content-Type-Options', 'nosniff')
+      .type('text/plain')
+      .send('404 page not found\n');
+  });
+  app.use(createErrorHandler(log, what));
+  return app;
+}
+
+function createErrorHandler(log: Log, what: string): ErrorRequestHandler {
+  // Express tells an error handler by its four parameters.
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- see above
+  return (error: unknown, request, response, _next) => {
+    const status = clientStatus(error);
+    if (status === null) log.error(`${what}: ${request.path}: ${errorText(error)}`);
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    response
+      .status(status ?? 500)
+      .type('text/plain')
+      .send(status === null ? 'internal server error\n' : 'bad request\n');
+  };
+}
+
+/** The status of an error that the client caused (a path that cannot be decoded), else null. */
+function clientStatus(error: unknown): number | null {
+  const status =
+    typeof error === 'object' && error !== null && 'status' in error ? error.status : null;
+  return typeof status === 'number' && status >= 400 && status < 500 ? status : null;
+}
+
+async function listen(server: Server, host: string, options: HttpServerOptions): Promise<void> {
+  try {
+    server.listen({ host, port: options.port });
+    await once(server, 'listening'); // rejects on 'error'
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? '';
+    const where = `${options.host}:${options.port}`;
+    const reason = REASONS[code] ?? errorText(error);
+    throw new StartupError(
+      `${options.what}: cannot listen on ${where}: ${reason}`,
+      EXIT_CANNOT_LISTEN,
+      { cause: error },
+    );
+  }
+}
+
+async function closeServer(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { createLog, createStderrWriter, type LogSink } from './log.js';
+
+function collect(verbosity = 0) {
+  const lines: string[] = [];
+  const now = () => new Date(2026, 10, 21, 3, 10, 0, 123).getTime() + 0.456;
+  const log = createLog({ name: 'sample', verbosity, write: (line) => lines.push(line), now });
+  return { log, lines };
+}
+
+class SlowSink implements LogSink {
+  writableLength = 0;
+  readonly written: string[] = [];
+  readonly errorListeners: ((error: Error) => void)[] = [];
+
+  write(text: string): boolean {
+    this.written.push(text);
+    return true;
+  }
+
+  on(_event: 'error', listener: (error: Error) => void): void {
+    this.errorListeners.push(listener);
+  }
+}
+
+describe('createLog', () => {
+  it('writes a line in the form of klog for each severity', () => {
+    const { log, lines } = collect();
+    log.info('one');
+    log.warn('two');
+    log.error('three');
+    const head = `1121 03:10:00.123456 ${String(process.pid).padStart(7)} sample] `;
+    expect(lines).toEqual([`I${head}one\n`, `W${head}two\n`, `E${head}three\n`]);
+  });
+
+  it('writes verbose messages up to the verbosity only', () => {
+    const { log, lines } = collect(2);
+    for (const level of [0, 2, 3]) log.verbose(level, `level ${level}`);
+    expect(lines.map((line) => line.split('] ')[1])).toEqual(['level 0\n', 'level 2\n']);
+    expect([log.isEnabled(2), log.isEnabled(3)]).toEqual([true, false]);
+  });
+
+  it('makes one line of a message with line breaks and control characters', () => {
+    const { log, lines } = collect();
+    log.info('a\r\nb\tc\u001b[31md\u0000\u0085\u2028e ü');
+    expect(lines[0]!.split('] ')[1]).toBe('a\\r\\nb\\tc\\u001b[31md\\u0000\\u0085\\u2028e ü\n');
+  });
+
+  it('cuts a message that is too long', () => {
+    const { log, lines } = collect();
+    log.info('x'.repeat(100_000));
+    expect(lines[0]!.length).toBeLessThan(8_400);
+    expect(lines[0]).toMatch(/x…\n$/);
+  });
+});
+
+describe('createStderrWriter', () => {
+  it('drops lines while the reader is behind, and says how many once it catches up', () => {
+    const sink = new SlowSink();
+    const write = createStderrWriter(sink);
+    write('first\n');
+    sink.writableLength = 1024 * 1024;
+    write('lost\n');
+    write('lost too\n');
+    sink.writableLength = 0;
+    write('last\n');
+    expect(sink.written).toEqual([
+      'first\n',
+      '(2 log lines dropped: stderr is read too slowly)\n',
+      'last\n',
+    ]);
+  });
+
+  it('listens to the errors of a stream once, however many logs write to it', () => {
+    const sink = new SlowSink();
+    createStderrWriter(sink);
+    createStderrWriter(sink);
+    expect(sink.errorListeners).toHaveLength(1);
+  });
+});

@@ -1,0 +1,106 @@
+import { pid, stderr } from 'node:process';
+
+/** Where a program says what it does; each message is one line, whatever it contains. */
+export interface Log {
+  info(message: string): void;
+  warn(message: string): void;
+  error(message: string): void;
+  /** Written only when `--v` is at least `level`. */
+  verbose(level: number, message: string): void;
+  /** Ask first where building the message costs something. */
+  isEnabled(level: number): boolean;
+}
+
+export interface LogOptions {
+  readonly name: string;
+  readonly verbosity: number;
+  /** Takes one finished line with its line feed; stderr when absent. */
+  readonly write?: (line: string) => void;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+/** A longer message is cut: what is logged may come from outside. */
+const MAX_MESSAGE = 8_192;
+/** What may wait for a reader of stderr that does not read; beyond it lines are dropped and counted. */
+const MAX_WAITING_BYTES = 256 * 1024;
+
+/** A log in the form of Go's klog: `I1121 03:10:00.123456   1234 program] message`. */
+export function createLog(options: LogOptions): Log {
+  const { name, verbosity, write = createStderrWriter(), now = Date.now } = options;
+  const tail = ` ${String(pid).padStart(7)} ${name}] `;
+  const line = (severity: string, message: string) =>
+    write(`${severity}${timestamp(now())}${tail}${escapeMessage(message)}\n`);
+  return {
+    info: (message) => line('I', message),
+    warn: (message) => line('W', message),
+    error: (message) => line('E', message),
+    verbose: (level, message) => {
+      if (level <= verbosity) line('I', message);
+    },
+    isEnabled: (level) => level <= verbosity,
+  };
+}
+
+function timestamp(ms: number): string {
+  const date = new Date(ms);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const micros = Math.floor((((ms % 1_000) + 1_000) % 1_000) * 1_000);
+  return (
+    `${two(date.getMonth() + 1)}${two(date.getDate())} ` +
+    `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.` +
+    String(micros).padStart(6, '0')
+  );
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** Makes one line of any text: control characters (line separators too) become escapes. */
+export function escapeMessage(message: string): string {
+  const cut = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message;
+  return cut.replace(
+    // eslint-disable-next-line no-control-regex -- control characters are what this is about
+    /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,
+    (character) =>
+      ESCAPES[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** A pipe that can be slow or closed: what the writer below needs of `process.stderr`. */
+export interface LogSink {
+  readonly writableLength: number;
+  write(text: string): boolean;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+/**
+ * Writes lines to a stream that may be closed or read slowly: errors are swallowed (there is nowhere
+ * left to report them), and lines that would pile up in memory are dropped, with their number said
+ * once there is room again.
+ */
+export function createStderrWriter(sink: LogSink = stderr): (line: string) => void {
+  let dropped = 0;
+  listenOnce(sink);
+  return (line) => {
+    if (sink.writableLength > MAX_WAITING_BYTES) {
+      dropped++;
+      return;
+    }
+    if (dropped > 0) {
+      const lines = dropped;
+      dropped = 0;
+      sink.write(`(${lines} log lines dropped: stderr is read too slowly)\n`);
+    }
+    sink.write(line);
+  };
+}
+
+const guarded = new WeakSet<LogSink>();
+
+function listenOnce(sink: LogSink): void {
+  if (guarded.has(sink)) return;
+  guarded.add(sink);
+  sink.on('error', () => {
+    /* EPIPE and the like: the reader is gone, the work goes on */
+  });
+}

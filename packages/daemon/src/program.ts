@@ -1,0 +1,138 @@
+import process from 'node:process';
+
+import { errorText, StartupError, UsageError } from './errors.js';
+import type { FlagSpec, FlagValues } from './flag-definition.js';
+import { parseFlags, type ParsedFlags, type Program } from './flags.js';
+import { createLog, escapeMessage, type Log } from './log.js';
+import { SignalHandling, type Signals } from './signals.js';
+import { usageText } from './usage.js';
+
+/** What a program's main gets to work with. */
+export interface ProgramContext<S extends FlagSpec> {
+  readonly values: FlagValues<S>;
+  readonly positional: readonly string[];
+  readonly isSet: (name: keyof S & string) => boolean;
+  readonly log: Log;
+  readonly signals: Signals;
+  readonly argv: readonly string[];
+  /** Errors nobody caught since the start; they are logged, and the program goes on. */
+  readonly unexpectedErrors: () => number;
+}
+
+export interface RunOptions {
+  /** The arguments without the runtime and the script; the process's own when absent. */
+  readonly argv?: readonly string[];
+  /** The longest that closing may take after SIGTERM; 30 s, kubelet's patience, when absent. */
+  readonly terminateLimitMs?: number;
+}
+
+const EXIT_USAGE = 2;
+const EXIT_UNEXPECTED = 1;
+const TERMINATE_LIMIT_MS = 30_000;
+/** How long the last lines may take to leave through a slow pipe. */
+const LAST_WORDS_MS = 1_000;
+
+/**
+ * The frame of a container's process: reads the flags, prints help, version and start-up errors with
+ * the exit codes of the Go programs (usage 2, StartupError its own, anything else 1), and runs `main`,
+ * which may throw a UsageError for flags that do not go together.
+ * Once `main` is through, an error nobody caught is logged and counted and does not end the process.
+ */
+export function runProgram<S extends FlagSpec>(
+  program: Program<S>,
+  main: (context: ProgramContext<S>) => Promise<void>,
+  options: RunOptions = {},
+): void {
+  const argv = options.argv ?? process.argv.slice(2);
+  const flags = readFlags(program, argv);
+  if (flags === null) return;
+
+  const log = createLog({ name: program.name, verbosity: flags.verbosity });
+  const fail = (error: unknown) => {
+    if (error instanceof UsageError) {
+      exitWith(EXIT_USAGE, usageErrorText(program, error));
+      return;
+    }
+    const exitCode = error instanceof StartupError ? error.exitCode : EXIT_UNEXPECTED;
+    if (error instanceof Error && error.stack !== undefined) log.verbose(1, error.stack);
+    exitWith(exitCode, `${program.name}: ${escapeMessage(errorText(error))}\n`);
+  };
+  const uncaught = watchUncaught(log, fail);
+  const signals = new SignalHandling({
+    source: process,
+    log,
+    exit: (code) => exitWith(code, ''),
+    terminateLimitMs: options.terminateLimitMs ?? TERMINATE_LIMIT_MS,
+  });
+  main({
+    values: flags.values,
+    positional: flags.positional,
+    isSet: flags.isSet,
+    log,
+    signals,
+    argv,
+    unexpectedErrors: uncaught.count,
+  }).then(uncaught.forgive, fail);
+}
+
+/** The flags to run with, or null when there is nothing to run. */
+function readFlags<S extends FlagSpec>(
+  program: Program<S>,
+  argv: readonly string[],
+): ParsedFlags<S> | null {
+  try {
+    const flags = parseFlags(program, argv);
+    if (flags.request === 'run') return flags;
+    process.stdout.write(requestedText(program, flags.request));
+    process.exitCode = 0;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(usageErrorText(program, error));
+    process.exitCode = EXIT_USAGE;
+  }
+  return null;
+}
+
+function usageErrorText(program: Program, error: UsageError): string {
+  return `${program.name}: ${escapeMessage(error.message)}\n\n${usageText(program)}`;
+}
+
+function requestedText(program: Program, request: 'help' | 'version' | 'raw-version'): string {
+  switch (request) {
+    case 'help':
+      return usageText(program);
+    case 'version':
+      return `Kube-DNS ${program.version}\n`;
+    case 'raw-version':
+      return `${JSON.stringify(program.version)}\n`;
+  }
+}
+
+/** Until `forgive` is called an uncaught error ends the start-up; afterwards it is counted. */
+function watchUncaught(
+  log: Log,
+  fail: (error: unknown) => void,
+): { forgive: () => void; count: () => number } {
+  let isStarting = true;
+  let count = 0;
+  const handle = (error: unknown) => {
+    if (isStarting) {
+      fail(error);
+      return;
+    }
+    count++;
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    log.error(`unexpected error, going on: ${text}`);
+  };
+  process.on('uncaughtException', handle);
+  process.on('unhandledRejection', handle);
+  return { forgive: () => void (isStarting = false), count: () => count };
+}
+
+/** Ends the process once its last words are written, or soon after when nobody reads them. */
+function exitWith(code: number, lastWords: string): void {
+  const exit = () => process.exit(code);
+  process.exitCode = code;
+  setTimeout(exit, LAST_WORDS_MS);
+  process.stderr.write(lastWords, exit);
+}

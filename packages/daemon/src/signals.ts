@@ -1,0 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { errorText } from './errors.js';
+import type { Log } from './log.js';
+
+export type TerminationSignal = 'SIGTERM' | 'SIGINT';
+
+/** What a program does when it is told something from outside. Several handlers may be added. */
+export interface Signals {
+  /** Drain and close. SIGTERM waits for all handlers; SIGINT (someone at a terminal) one second. */
+  onTerminate(handler: (signal: TerminationSignal) => Promise<void> | void): void;
+  /** SIGHUP: read again what is read from files. */
+  onReload(handler: () => void): void;
+  /** SIGUSR1: write statistics to the log. */
+  onDump(handler: () => void): void;
+}
+
+/** A process that listens to signals, as far as this module needs one. */
+export interface SignalSource {
+  on(signal: NodeJS.Signals, listener: () => void): unknown;
+  off(signal: NodeJS.Signals, listener: () => void): unknown;
+}
+
+export interface SignalOptions {
+  readonly source: SignalSource;
+  readonly log: Log;
+  /** Ends the process; called once all is closed, or when it takes too long. */
+  readonly exit: (code: number) => void;
+  /** The longest a SIGTERM may take. */
+  readonly terminateLimitMs: number;
+}
+
+const INTERRUPT_LIMIT_MS = 1_000;
+
+/** The signal handling of one process. */
+export class SignalHandling implements Signals {
+  readonly #options: SignalOptions;
+  readonly #terminate: ((signal: TerminationSignal) => Promise<void> | void)[] = [];
+  readonly #reload: (() => void)[] = [];
+  readonly #dump: (() => void)[] = [];
+  readonly #listeners: readonly (readonly [NodeJS.Signals, () => void])[];
+  #isTerminating = false;
+
+  constructor(options: SignalOptions) {
+    this.#options = options;
+    this.#listeners = [
+      ['SIGTERM', () => void this.#end('SIGTERM', options.terminateLimitMs)],
+      ['SIGINT', () => void this.#end('SIGINT', INTERRUPT_LIMIT_MS)],
+      ['SIGHUP', () => this.#call('SIGHUP', this.#reload)],
+      ['SIGUSR1', () => this.#call('SIGUSR1', this.#dump)],
+    ];
+    for (const [signal, listener] of this.#listeners) options.source.on(signal, listener);
+  }
+
+  onTerminate(handler: (signal: TerminationSignal) => Promise<void> | void): void {
+    this.#terminate.push(handler);
+  }
+
+  onReload(handler: () => void): void {
+    this.#reload.push(handler);
+  }
+
+  onDump(handler: () => void): void {
+    this.#dump.push(handler);
+  }
+
+  /** Gives the signals back to the runtime. */
+  close(): void {
+    for (const [signal, listener] of this.#listeners) this.#options.source.off(signal, listener);
+  }
+
+  async #end(signal: TerminationSignal, limitMs: number): Promise<void> {
+    const { log, exit } = this.#options;
+    if (this.#isTerminating) {
+      log.warn(`${signal} again, ending at once`);
+      exit(0);
+      return;
+    }
+    this.#isTerminating = true;
+    log.info(`${signal}, closing`);
+    const limit = new AbortController();
+    const isLate = delay(limitMs, true, { signal: limit.signal }).catch(() => false);
+    const handlers = this.#terminate.map((handler) => this.#close(signal, handler));
+    if (await Promise.race([Promise.all(handlers).then(() => false), isLate])) {
+      log.warn(`not closed after ${limitMs} ms, ending now`);
+    }
+    limit.abort();
+    exit(0);
+  }
+
+  async #close(
+    signal: TerminationSignal,
+    handler: (signal: TerminationSignal) => Promise<void> | void,
+  ): Promise<void> {
+    try {
+      await handler(signal);
+    } catch (error) {
+      this.#options.log.error(`closing: ${errorText(error)}`);
+    }
+  }
+
+  #call(signal: string, handlers: readonly (() => void)[]): void {
+    const { log } = this.#options;
+    if (handlers.length === 0) log.info(`${signal}, nothing to do`);
+    for (const handler of handlers) {
+      try {
+        handler();
+      } catch (error) {
+        log.error(`${signal}: ${errorText(error)}`);
+      }
+    }
+  }
+}

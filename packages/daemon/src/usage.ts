@@ -1,0 +1,72 @@
+import type { FlagDefinition } from './flag-definition.js';
+import { SHARED_FLAGS, type Program } from './flags.js';
+
+const WIDTH = 100;
+/** Names longer than this push their text onto the next line, so that one flag does not narrow all. */
+const MAX_NAME_WIDTH = 40;
+
+const HELP_FLAG: FlagDefinition<boolean> = {
+  parse: () => true,
+  initial: false,
+  help: 'print this text and exit',
+  valueName: '',
+};
+const SHORTHANDS: Readonly<Record<string, string>> = { v: '-v, ', help: '-h, ' };
+
+/** What `--help` prints: summary, usage line, and the flags in order with their defaults. */
+export function usageText(program: Program): string {
+  const flags = Object.entries({ ...SHARED_FLAGS, help: HELP_FLAG, ...program.flags })
+    .filter(([, definition]) => definition.isHidden !== true)
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, definition]) => ({ left: leftColumn(name, definition), definition }));
+  const widths = flags.map(({ left }) => left.length).filter((width) => width <= MAX_NAME_WIDTH);
+  const column = Math.max(...widths) + 3;
+  const lines = flags.flatMap(({ left, definition }) =>
+    layOut(left, rightColumn(definition), column),
+  );
+  return [program.summary, '', 'Usage:', `  ${program.name} [flags]`, '', 'Flags:', ...lines, '']
+    .join('\n')
+    .replace(/^\n+/, '');
+}
+
+function leftColumn(name: string, definition: FlagDefinition<unknown>): string {
+  const { valueName, isBoolean } = definition;
+  const text = `${(SHORTHANDS[name] ?? '').padStart(6)}--${name}`;
+  if (valueName === '') return text;
+  return isBoolean === true ? `${text}[=${valueName}]` : `${text} ${valueName}`;
+}
+
+function rightColumn(definition: FlagDefinition<unknown>): string {
+  const { initial, help } = definition;
+  const text = definition.formatDefault ? definition.formatDefault(initial) : plainDefault(initial);
+  return text === '' ? help : `${help} (default ${text})`;
+}
+
+/** The default of a flag that a program defines by itself: only what prints readably. */
+function plainDefault(initial: unknown): string {
+  if (typeof initial === 'string') return initial === '' ? '' : JSON.stringify(initial);
+  if (typeof initial === 'number') return initial === 0 ? '' : String(initial);
+  return '';
+}
+
+function layOut(left: string, text: string, column: number): string[] {
+  const indent = ' '.repeat(column);
+  const lines: string[] = [];
+  let line = left.padEnd(column);
+  if (left.length + 3 > column) {
+    lines.push(left);
+    line = indent;
+  }
+  let isEmpty = true;
+  for (const word of text.split(/\s+/)) {
+    if (!isEmpty && line.length + 1 + word.length > WIDTH) {
+      lines.push(line);
+      line = indent;
+      isEmpty = true;
+    }
+    line += isEmpty ? word : ` ${word}`;
+    isEmpty = false;
+  }
+  lines.push(line.trimEnd());
+  return lines;
+}

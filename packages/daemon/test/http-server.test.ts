@@ -1,0 +1,152 @@
+import { once } from 'node:events';
+import { request, type IncomingHttpHeaders } from 'node:http';
+import { connect, type Socket } from 'node:net';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { StartupError } from '../src/errors.js';
+import { startHttpServer, type HttpServer } from '../src/http-server.js';
+import { createLog } from '../src/log.js';
+import { createRegistry, metricsHandler } from '../src/metrics.js';
+
+let lines: string[];
+let servers: HttpServer[];
+beforeEach(() => {
+  lines = [];
+  servers = [];
+});
+afterEach(async () => {
+  await Promise.all(servers.map((server) => server.close()));
+});
+
+async function start(host = '127.0.0.1', port = 0): Promise<HttpServer> {
+  const server = await startHttpServer({
+    host,
+    port,
+    what: 'sample',
+    log: createLog({ name: 'test', verbosity: 0, write: (line) => lines.push(line) }),
+    routes: (app) => {
+      app.all('/ok', (_request, response) => void response.type('text/plain').send('ok\n'));
+      app.all('/metrics', metricsHandler(createRegistry()));
+      app.all('/hang', () => undefined);
+      app.all('/broken', () => {
+        throw new Error('secret reason');
+      });
+      app.all('/broken-later', () => Promise.reject(new Error('secret reason')));
+    },
+  });
+  servers.push(server);
+  return server;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+async function ask(port: number, path: string, method = 'GET', host = '127.0.0.1') {
+  return new Promise<Answer>((resolve, reject) => {
+    const outgoing = request({ host, port, path, method, agent: false }, (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+      );
+    });
+    outgoing.on('error', reject).end();
+  });
+}
+
+async function openConnection(port: number, request: string): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port });
+  socket.on('error', () => {
+    /* a reset is one way to be closed */
+  });
+  socket.resume();
+  await once(socket, 'connect');
+  socket.write(request);
+  return socket;
+}
+
+describe('startHttpServer', () => {
+  it('serves its routes for any method and says nothing about itself', async () => {
+    const { port } = await start();
+    const { status, headers, body } = await ask(port, '/ok', 'POST');
+    expect({ status, body }).toEqual({ status: 200, body: 'ok\n' });
+    expect(headers['content-type']).toBe('text/plain; charset=utf-8');
+    expect(headers).not.toHaveProperty('x-powered-by');
+    expect(headers).not.toHaveProperty('etag');
+  });
+
+  it.each(['/', '/OK', '/ok/', '/nothing'])(
+    'answers %s as Go answers an unknown path',
+    async (path) => {
+      const { port } = await start();
+      const { status, headers, body } = await ask(port, path);
+      expect({ status, body }).toEqual({ status: 404, body: '404 page not found\n' });
+      expect(headers['content-type']).toBe('text/plain; charset=utf-8');
+    },
+  );
+
+  it.each(['/broken', '/broken-later'])(
+    'keeps the reason of a failure at %s in the log',
+    async (path) => {
+      const { port } = await start();
+      const { status, body } = await ask(port, path);
+      expect({ status, body }).toEqual({ status: 500, body: 'internal server error\n' });
+      expect(lines[0]).toContain(`sample: ${path}: secret reason`);
+    },
+  );
+
+  it('serves metrics in text format 0.0.4', async () => {
+    const { port } = await start();
+    const { status, headers, body } = await ask(port, '/metrics');
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(body).toMatch(/^process_start_time_seconds \d+/m);
+  });
+
+  it('accepts an IPv6 address in brackets', async () => {
+    const { port } = await start('[::1]');
+    expect((await ask(port, '/ok', 'GET', '::1')).status).toBe(200);
+  });
+
+  it('names what, where and why when the port is taken', async () => {
+    const { port } = await start();
+    const second = start('127.0.0.1', port);
+    await expect(second).rejects.toBeInstanceOf(StartupError);
+    await expect(second).rejects.toMatchObject({
+      message: `sample: cannot listen on 127.0.0.1:${port}: address already in use`,
+      exitCode: 255,
+    });
+  });
+
+  it('names what, where and why when the address is not of this machine', async () => {
+    await expect(start('192.0.2.1')).rejects.toThrow(
+      'sample: cannot listen on 192.0.2.1:0: address not available',
+    );
+  });
+});
+
+describe('closing an HTTP server', () => {
+  it('ends idle keep-alive connections and requests under way', async () => {
+    const server = await start();
+    const idle = await openConnection(server.port, 'GET /ok HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(idle, 'data');
+    const waiting = await openConnection(server.port, 'GET /hang HTTP/1.1\r\nHost: x\r\n\r\n');
+    const halfSent = await openConnection(server.port, 'GET /ok HT');
+    // One whole exchange later the server has certainly seen the two before it.
+    await ask(server.port, '/ok');
+    const ended = [idle, waiting, halfSent].map((socket) => once(socket, 'close'));
+    await server.close();
+    await Promise.all(ended);
+    await expect(ask(server.port, '/ok')).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('may be done twice', async () => {
+    const server = await start();
+    await Promise.all([server.close(), server.close()]);
+    await server.close();
+  });
+});

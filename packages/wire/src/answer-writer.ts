@@ -1,0 +1,196 @@
+import { readUint16, writeUint16, writeUint32 } from './bytes.js';
+import { equalNames, lowerCaseByte } from './name.js';
+import { appendOpt, optBytesFor } from './opt-record.js';
+import { CLASS, FLAG, HEADER_BYTES, QUESTION_OFFSET, RCODE, TYPE } from './protocol.js';
+import type { Query } from './query.js';
+import { SECTION, type Section } from './record-cursor.js';
+
+/** One resource record of class IN; names in `owner` and `rdata` are in wire form, uncompressed. */
+export interface ResourceRecord {
+  readonly owner: Uint8Array;
+  readonly type: number;
+  readonly ttlSeconds: number;
+  readonly rdata: Uint8Array;
+}
+
+const MAX_POINTER_OFFSET = 0x3fff;
+const MAX_REMEMBERED_NAMES = 128;
+
+/**
+ * Writes one answer at a time into a buffer of the caller's: the header and the question echoed from
+ * the query, then records with compressed names, then OPT when the query had one. The first record
+ * that does not fit the buffer is left out with all behind it; TC is set unless it was an additional
+ * one (RFC 2181 section 9). It is reused, and writing allocates nothing.
+ */
+export class AnswerWriter {
+  #query!: Query;
+  #out: Uint8Array = new Uint8Array(0);
+  #at = 0;
+  #flags = 0;
+  #isFull = false;
+  #rcode: number = RCODE.NOERROR;
+  #extendedError = -1;
+  readonly #counts = new Uint16Array(3);
+  /** Offsets of names in the message that a later name may point to. */
+  readonly #names = new Uint16Array(MAX_REMEMBERED_NAMES);
+  #nameCount = 0;
+
+  /**
+   * Starts the answer: RA set, RD and CD as asked, no error, no record. Throws a RangeError when `out`
+   * has no room for the question and OPT, which 512 bytes always have.
+   */
+  begin(query: Query, out: Uint8Array): void {
+    if (query.questionEnd + optBytesFor(query) > out.length) {
+      throw new RangeError(`${out.length} bytes are too few for an answer`);
+    }
+    this.#query = query;
+    this.#out = out;
+    this.#flags = FLAG.QR | FLAG.RA | (query.flags & (FLAG.RD | FLAG.CD));
+    this.#rcode = RCODE.NOERROR;
+    this.#extendedError = -1;
+    this.#isFull = false;
+    this.#counts.fill(0);
+    for (let i = QUESTION_OFFSET; i < query.questionEnd; i++) out[i] = query.bytes[i]!;
+    this.#at = query.questionEnd;
+    this.#nameCount = 0;
+    if (query.questionEnd > QUESTION_OFFSET) this.#rememberLabels(QUESTION_OFFSET);
+  }
+
+  setAuthoritative(): void {
+    this.#flags |= FLAG.AA;
+  }
+
+  /** Sets the response code and, for clients with EDNS, an Extended DNS Error (RFC 8914). */
+  setRcode(rcode: number, extendedError = -1): void {
+    this.#rcode = rcode;
+    this.#extendedError = extendedError;
+  }
+
+  answerCount(): number {
+    return this.#counts[SECTION.ANSWER]!;
+  }
+
+  /**
+   * Adds a record; sections are written in their order. False when it did not fit.
+   * The owner is `undefined` where it is the question's name.
+   */
+  add(
+    section: Section,
+    owner: Uint8Array | undefined,
+    type: number,
+    ttlSeconds: number,
+    rdata: Uint8Array,
+  ): boolean {
+    // Uncompressed is the most that it can take; OPT has its place in any case.
+    const most = (owner?.length ?? 2) + 10 + rdata.length + optBytesFor(this.#query);
+    if (this.#isFull || this.#at + most > this.#out.length) {
+      this.#isFull = true;
+      if (section !== SECTION.ADDITIONAL) this.#flags |= FLAG.TC;
+      return false;
+    }
+    if (owner === undefined) this.#putPointer(QUESTION_OFFSET);
+    else this.#putName(owner);
+    const out = this.#out;
+    writeUint16(out, this.#at, type);
+    writeUint16(out, this.#at + 2, CLASS.IN);
+    writeUint32(out, this.#at + 4, ttlSeconds);
+    this.#at += 10;
+    const rdataStart = this.#at;
+    this.#putRdata(type, rdata);
+    writeUint16(out, rdataStart - 2, this.#at - rdataStart);
+    this.#counts[section]!++;
+    return true;
+  }
+
+  /** Writes what comes last (OPT, header) and returns the length of the message. */
+  finish(): number {
+    const out = this.#out;
+    writeUint16(out, 0, this.#query.id);
+    writeUint16(out, 2, this.#flags | (this.#rcode & 0xf));
+    writeUint16(out, 4, this.#query.questionEnd > HEADER_BYTES ? 1 : 0);
+    writeUint16(out, 6, this.#counts[SECTION.ANSWER]!);
+    writeUint16(out, 8, this.#counts[SECTION.AUTHORITY]!);
+    writeUint16(out, 10, this.#counts[SECTION.ADDITIONAL]!);
+    this.#at = appendOpt(this.#query, out, this.#at, this.#rcode, this.#extendedError);
+    return this.#at;
+  }
+
+  /** Names in rdata are compressed for the types of RFC 1035 only (RFC 3597 section 4). */
+  #putRdata(type: number, rdata: Uint8Array): void {
+    if (type === TYPE.CNAME || type === TYPE.PTR || type === TYPE.NS) {
+      this.#putName(rdata);
+      return;
+    }
+    const out = this.#out;
+    const at = this.#at;
+    for (let i = 0; i < rdata.length; i++) out[at + i] = rdata[i]!;
+    this.#at += rdata.length;
+    // An SRV target stays whole (RFC 2782) but the address records behind it may point to it.
+    if (type === TYPE.SRV) this.#rememberLabels(at + 6);
+  }
+
+  #putPointer(offset: number): void {
+    writeUint16(this.#out, this.#at, 0xc000 | offset);
+    this.#at += 2;
+  }
+
+  #putName(name: Uint8Array): void {
+    const start = this.#at;
+    let from = 0;
+    while (name[from] !== 0) {
+      const known = this.#findName(name, from);
+      if (known >= 0) {
+        this.#putPointer(known);
+        this.#rememberLabels(start);
+        return;
+      }
+      for (let left = name[from]! + 1; left > 0; left--) this.#out[this.#at++] = name[from++]!;
+    }
+    this.#out[this.#at++] = 0;
+    this.#rememberLabels(start);
+  }
+
+  /** The offset of a remembered name that equals `name` from `from` on; -1 when there is none. */
+  #findName(name: Uint8Array, from: number): number {
+    for (let i = 0; i < this.#nameCount; i++) {
+      if (this.#isNameAt(this.#names[i]!, name, from)) return this.#names[i]!;
+    }
+    return -1;
+  }
+
+  #isNameAt(at: number, name: Uint8Array, from: number): boolean {
+    const out = this.#out;
+    for (;;) {
+      const length = out[at]!;
+      if (length >= 0xc0) {
+        at = readUint16(out, at) & MAX_POINTER_OFFSET;
+        continue;
+      }
+      if (length !== name[from]) return false;
+      if (length === 0) return true;
+      for (let i = 1; i <= length; i++) {
+        if (lowerCaseByte(out[at + i]!) !== lowerCaseByte(name[from + i]!)) return false;
+      }
+      at += length + 1;
+      from += length + 1;
+    }
+  }
+
+  #rememberLabels(at: number): void {
+    const out = this.#out;
+    while (out[at] !== 0 && out[at]! < 0xc0 && this.#nameCount < MAX_REMEMBERED_NAMES) {
+      if (at > MAX_POINTER_OFFSET) return;
+      this.#names[this.#nameCount++] = at;
+      at += out[at]! + 1;
+    }
+  }
+}
+
+/** Tells whether two records are the same but for their TTL. */
+export function isSameRecord(left: ResourceRecord, right: ResourceRecord): boolean {
+  return (
+    left.type === right.type &&
+    equalNames(left.owner, right.owner) &&
+    Buffer.compare(left.rdata, right.rdata) === 0
+  );
+}

@@ -1,0 +1,23 @@
+/** Reads a 16-bit number in network order; the caller has checked that it lies inside. */
+export function readUint16(bytes: Uint8Array, at: number): number {
+  return (bytes[at]! << 8) | bytes[at + 1]!;
+}
+
+/** Reads an unsigned 32-bit number in network order; the caller has checked that it lies inside. */
+export function readUint32(bytes: Uint8Array, at: number): number {
+  return readUint16(bytes, at) * 0x1_0000 + readUint16(bytes, at + 2);
+}
+
+/** Writes a 16-bit number in network order. */
+export function writeUint16(bytes: Uint8Array, at: number, value: number): void {
+  bytes[at] = value >>> 8;
+  bytes[at + 1] = value;
+}
+
+/** Writes a 32-bit number in network order. */
+export function writeUint32(bytes: Uint8Array, at: number, value: number): void {
+  bytes[at] = value >>> 24;
+  bytes[at + 1] = value >>> 16;
+  bytes[at + 2] = value >>> 8;
+  bytes[at + 3] = value;
+}

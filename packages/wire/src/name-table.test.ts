@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { encodeKey } from './name.js';
+import { NameTable } from './name-table.js';
+
+const key = (text: string) => encodeKey(text);
+
+describe('NameTable', () => {
+  it('finds a name inside a larger buffer', () => {
+    const table = new NameTable<string>();
+    table.set(key('b.c'), 'found');
+    const inside = Uint8Array.from([9, 9, ...key('b.c'), 9]);
+    expect(table.get(inside, 2, 7)).toBe('found');
+    expect(table.get(inside, 2, 6)).toBeUndefined();
+    expect(table.get(inside, 1, 7)).toBeUndefined();
+  });
+
+  it('replaces the value of a name that it has', () => {
+    const table = new NameTable<number>();
+    table.set(key('a'), 1);
+    table.set(key('a'), 2);
+    expect(table.size).toBe(1);
+    expect(table.get(key('a'), 0, 3)).toBe(2);
+  });
+
+  it('keeps every name while it grows', () => {
+    const table = new NameTable<number>();
+    for (let i = 0; i < 5000; i++) table.set(key(`svc-${i}.default`), i);
+    expect(table.size).toBe(5000);
+    for (let i = 0; i < 5000; i++) {
+      const name = key(`svc-${i}.default`);
+      expect(table.get(name, 0, name.length)).toBe(i);
+    }
+  });
+
+  it('is empty after clear', () => {
+    const table = new NameTable<number>();
+    for (let i = 0; i < 100; i++) table.set(key(`n${i}`), i);
+    table.clear();
+    expect(table.size).toBe(0);
+    expect([...table.entries()]).toEqual([]);
+    expect(table.get(key('n5'), 0, 4)).toBeUndefined();
+  });
+
+  it('shows every entry to a loop that deletes them', () => {
+    const table = new NameTable<number>();
+    for (let i = 0; i < 300; i++) table.set(key(`n${i}`), i);
+    const seen: number[] = [];
+    for (const [name, value] of table.entries()) {
+      seen.push(value);
+      table.delete(name);
+    }
+    expect(seen.sort((a, b) => a - b)).toEqual(Array.from({ length: 300 }, (_, i) => i));
+    expect(table.size).toBe(0);
+  });
+
+  it('behaves as a Map for any sequence of set, delete and get', () => {
+    const step = fc.record({
+      action: fc.constantFrom('set', 'set', 'set', 'delete', 'get'),
+      name: fc.nat(400).map((i) => `n${i}.x`),
+      value: fc.nat(),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 800, size: 'max' }), (steps) => {
+        const table = new NameTable<number>();
+        const model = new Map<string, number>();
+        for (const { action, name, value } of steps) {
+          const bytes = key(name);
+          if (action === 'set') {
+            table.set(bytes, value);
+            model.set(name, value);
+          } else if (action === 'delete') {
+            expect(table.delete(bytes)).toBe(model.delete(name));
+          } else {
+            expect(table.get(bytes, 0, bytes.length)).toBe(model.get(name));
+          }
+          expect(table.size).toBe(model.size);
+        }
+        const entries = [...table.entries()].map(([name, value]) => [name.join(), value] as const);
+        const expected = [...model].map(([name, value]) => [key(name).join(), value] as const);
+        expect(new Map(entries)).toEqual(new Map(expected));
+        expect(entries).toHaveLength(expected.length);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

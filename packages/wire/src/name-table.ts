@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+
+interface Entry<V> {
+  readonly hash: number;
+  readonly name: Uint8Array;
+  value: V;
+  next: Entry<V> | undefined;
+}
+
+const FIRST_BUCKETS = 64;
+
+/**
+ * A map from lower-cased names in wire form to values that is asked with bytes inside a larger buffer,
+ * so that a look-up makes no string and no view. The hash is seeded per process: whoever chooses the
+ * names (any client, for a cache) cannot choose collisions.
+ */
+export class NameTable<V> {
+  readonly #seed = randomBytes(4).readInt32LE();
+  #buckets: (Entry<V> | undefined)[] = new Array<undefined>(FIRST_BUCKETS).fill(undefined);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Returns the value for the name at `start` up to `end`; undefined when there is none. */
+  get(bytes: Uint8Array, start: number, end: number): V | undefined {
+    return this.#find(bytes, start, end)?.value;
+  }
+
+  /** Keeps a reference to `name`; the caller does not change it afterwards. */
+  set(name: Uint8Array, value: V): void {
+    const found = this.#find(name, 0, name.length);
+    if (found !== undefined) {
+      found.value = value;
+      return;
+    }
+    if (this.#size >= this.#buckets.length) this.#grow();
+    const hash = this.#hash(name, 0, name.length);
+    const bucket = hash & (this.#buckets.length - 1);
+    this.#buckets[bucket] = { hash, name, value, next: this.#buckets[bucket] };
+    this.#size++;
+  }
+
+  /** Removes a name; false when it was not there. */
+  delete(name: Uint8Array): boolean {
+    const bucket = this.#hash(name, 0, name.length) & (this.#buckets.length - 1);
+    let previous: Entry<V> | undefined;
+    for (let entry = this.#buckets[bucket]; entry !== undefined; entry = entry.next) {
+      if (isSame(entry.name, name, 0, name.length)) {
+        if (previous === undefined) this.#buckets[bucket] = entry.next;
+        else previous.next = entry.next;
+        this.#size--;
+        return true;
+      }
+      previous = entry;
+    }
+    return false;
+  }
+
+  clear(): void {
+    this.#buckets = new Array<undefined>(FIRST_BUCKETS).fill(undefined);
+    this.#size = 0;
+  }
+
+  /** Every name with its value. The loop may delete from the table, but not add to it. */
+  *entries(): Generator<[name: Uint8Array, value: V]> {
+    for (const first of this.#buckets) {
+      for (let entry = first; entry !== undefined; entry = entry.next) {
+        yield [entry.name, entry.value];
+      }
+    }
+  }
+
+  #find(bytes: Uint8Array, start: number, end: number): Entry<V> | undefined {
+    const hash = this.#hash(bytes, start, end);
+    let entry = this.#buckets[hash & (this.#buckets.length - 1)];
+    while (entry !== undefined) {
+      if (entry.hash === hash && isSame(entry.name, bytes, start, end)) return entry;
+      entry = entry.next;
+    }
+    return undefined;
+  }
+
+  #grow(): void {
+    const old = this.#buckets;
+    this.#buckets = new Array<undefined>(old.length * 2).fill(undefined);
+    for (const first of old) {
+      for (let entry = first; entry !== undefined;) {
+        const { next } = entry;
+        const bucket = entry.hash & (this.#buckets.length - 1);
+        entry.next = this.#buckets[bucket];
+        this.#buckets[bucket] = entry;
+        entry = next;
+      }
+    }
+  }
+
+  /** FNV-1a from a secret start, with a final mix because the low bits choose the bucket. */
+  #hash(bytes: Uint8Array, start: number, end: number): number {
+    let hash = this.#seed;
+    for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x0100_0193);
+    hash ^= hash >>> 15;
+    return Math.imul(hash, 0x2c1b_3c6d) ^ (hash >>> 12);
+  }
+}
+
+function isSame(name: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+  if (name.length !== end - start) return false;
+  for (let i = 0; i < name.length; i++) {
+    if (name[i] !== bytes[start + i]) return false;
+  }
+  return true;
+}

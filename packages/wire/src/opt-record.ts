@@ -1,0 +1,47 @@
+import { readUint16, writeUint16 } from './bytes.js';
+import { SAFE_UDP_BYTES, TYPE } from './protocol.js';
+import type { Query } from './query.js';
+
+/** The bytes that an OPT record without options takes (RFC 6891 section 6.1.2). */
+export const OPT_BYTES = 11;
+/** The bytes of an Extended DNS Error option without text (RFC 8914 section 2). */
+const EXTENDED_ERROR_OPTION_BYTES = 6;
+const EXTENDED_ERROR_OPTION = 15;
+
+/** The most bytes that `appendOpt` adds to an answer to this query. */
+export function optBytesFor(query: Query): number {
+  return query.hasEdns ? OPT_BYTES + EXTENDED_ERROR_OPTION_BYTES : 0;
+}
+
+/**
+ * Appends the OPT record that a client with EDNS gets (RFC 6891 section 6.1.1) to a whole message of
+ * `length` bytes, counts it in the header, and returns the new length: the upper bits of `rcode`, DO as
+ * asked, and an Extended DNS Error unless that is negative. Nothing is added for a client without EDNS,
+ * or where `out` has no room.
+ */
+export function appendOpt(
+  query: Query,
+  out: Uint8Array,
+  length: number,
+  rcode = 0,
+  extendedError = -1,
+): number {
+  const optionBytes = extendedError < 0 ? 0 : EXTENDED_ERROR_OPTION_BYTES;
+  const end = length + OPT_BYTES + optionBytes;
+  if (!query.hasEdns || end > out.length) return length;
+  out[length] = 0;
+  writeUint16(out, length + 1, TYPE.OPT);
+  writeUint16(out, length + 3, SAFE_UDP_BYTES);
+  out[length + 5] = rcode >>> 4;
+  out[length + 6] = 0; // version
+  out[length + 7] = query.isDnssecOk ? 0x80 : 0;
+  out[length + 8] = 0;
+  writeUint16(out, length + 9, optionBytes);
+  if (optionBytes > 0) {
+    writeUint16(out, length + OPT_BYTES, EXTENDED_ERROR_OPTION);
+    writeUint16(out, length + OPT_BYTES + 2, 2);
+    writeUint16(out, length + OPT_BYTES + 4, extendedError);
+  }
+  writeUint16(out, 10, readUint16(out, 10) + 1);
+  return end;
+}

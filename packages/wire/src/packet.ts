@@ -1,0 +1,197 @@
+import { isIPv4, isIPv6, SocketAddress } from 'node:net';
+import packet from 'dns-packet';
+import type { Answer, DecodedPacket, Packet, RecordClass, RecordType, TxtData } from 'dns-packet';
+import { readUint16 } from './bytes.js';
+import { WireError, type WireErrorCode } from './errors.js';
+import { encodeName } from './name.js';
+import { FLAG, HEADER_BYTES, QUESTION_OFFSET } from './protocol.js';
+import { RecordCursor } from './record-cursor.js';
+
+/** A record as dns-packet shows it: names without trailing dot, TXT data as Buffers. */
+export type DecodedRecord = Answer;
+
+/** A message taken apart, for the places where a message is looked at and not passed on. */
+export interface DecodedMessage {
+  readonly id: number;
+  readonly rcode: string;
+  readonly isTruncated: boolean;
+  readonly isAuthoritative: boolean;
+  readonly questions: readonly { readonly name: string; readonly type: string }[];
+  readonly answers: readonly DecodedRecord[];
+  readonly authorities: readonly DecodedRecord[];
+  readonly additionals: readonly DecodedRecord[];
+}
+
+export interface QueryFields {
+  readonly id: number;
+  /** Presentation text, trailing dot optional. */
+  readonly name: string;
+  /** A type's name, as `SRV`. */
+  readonly type: string;
+  readonly class?: 'IN' | 'CH';
+  /** RD; set unless said otherwise. */
+  readonly recursionDesired?: boolean;
+}
+
+/** Most bytes of one string in a TXT record (RFC 1035 section 3.3). */
+const MAX_STRING_BYTES = 255;
+/** Where pointers can point to: their offset has 14 bits (RFC 1035 section 4.1.4). */
+const MAX_POINTER_TARGETS = 0x4000;
+/** As many pointers in a row, with no label between them, as a message may have; servers write one. */
+const MAX_POINTER_CHAIN = 16;
+
+/** Builds a query of one question without EDNS; throws a WireError for what cannot be asked. */
+export function encodeQuery(fields: QueryFields): Buffer {
+  // dns-packet checks no name: it gets the root and the real one takes its place.
+  const name = encodeName(fields.name);
+  const type = fields.type as RecordType;
+  const message = pack('bad-message', `a question of type ${JSON.stringify(fields.type)}`, {
+    type: 'query',
+    id: fields.id,
+    flags: fields.recursionDesired === false ? 0 : FLAG.RD,
+    questions: [{ name: '.', type, class: (fields.class ?? 'IN') satisfies RecordClass }],
+  });
+  if (readUint16(message, QUESTION_OFFSET + 1) === 0) {
+    throw new WireError('bad-message', `unknown record type ${JSON.stringify(fields.type)}`);
+  }
+  const head = message.subarray(0, QUESTION_OFFSET);
+  return Buffer.concat([head, name, message.subarray(QUESTION_OFFSET + 1)]);
+}
+
+/**
+ * Takes a message apart with dns-packet, after a walk over its records: dns-packet believes the counts
+ * in the header and follows any chain of pointers, so that a small message could keep it busy. Throws a
+ * WireError when malformed.
+ */
+export function decodeMessage(bytes: Uint8Array): DecodedMessage {
+  checkRecords(bytes);
+  const decoded = decodeChecked(bytes);
+  return {
+    id: decoded.id ?? 0,
+    rcode: (decoded as { rcode?: string }).rcode ?? 'NOERROR',
+    isTruncated: decoded.flag_tc,
+    isAuthoritative: decoded.flag_aa,
+    questions: decoded.questions ?? [],
+    answers: decoded.answers ?? [],
+    authorities: decoded.authorities ?? [],
+    additionals: decoded.additionals ?? [],
+  };
+}
+
+/**
+ * The rdata of one record in wire form, without its length; names in it are uncompressed. Throws a
+ * WireError for data that the type cannot hold: a bad name, address, number or string.
+ */
+export function encodeRdata(record: Answer): Uint8Array {
+  switch (record.type) {
+    case 'CNAME':
+    case 'DNAME':
+    case 'NS':
+    case 'PTR':
+      return encodeName(record.data);
+    case 'MX': {
+      const { data } = record;
+      return joinName(packRdata({ ...record, data: { ...data, exchange: '.' } }), data.exchange);
+    }
+    case 'SRV': {
+      const { data } = record;
+      return joinName(packRdata({ ...record, data: { ...data, target: '.' } }), data.target);
+    }
+    case 'SOA': {
+      const { data } = record;
+      const packed = packRdata({ ...record, data: { ...data, mname: '.', rname: '.' } });
+      return joinBytes(encodeName(data.mname), encodeName(data.rname), packed.subarray(2));
+    }
+    case 'TXT':
+      return packRdata({ ...record, data: textStrings(record.data) });
+    // dns-packet makes some bytes of any text, and wrong ones of a few spellings of IPv6.
+    case 'A':
+      if (!isIPv4(record.data)) throw badRdata(record.type, record.data);
+      return packRdata(record);
+    case 'AAAA':
+      if (!isIPv6(record.data) || record.data.includes('%')) {
+        throw badRdata(record.type, record.data);
+      }
+      return packRdata({ ...record, data: shortestIPv6(record.data) });
+    default:
+      return packRdata(record);
+  }
+}
+
+/** The rdata with the root at its end replaced by a name, which dns-packet would not have checked. */
+function joinName(rdata: Uint8Array, name: string): Uint8Array {
+  return joinBytes(rdata.subarray(0, -1), encodeName(name));
+}
+
+function joinBytes(...parts: Uint8Array[]): Uint8Array {
+  return new Uint8Array(Buffer.concat(parts));
+}
+
+/** A copy, because dns-packet writes into the list that it gets. */
+function textStrings(data: TxtData): Buffer[] {
+  const strings = (Array.isArray(data) ? data : [data]).map((text) => Buffer.from(text));
+  const tooLong = strings.find((text) => text.length > MAX_STRING_BYTES);
+  if (tooLong !== undefined) throw badRdata('TXT', tooLong.toString());
+  return strings;
+}
+
+/** The spelling of RFC 5952. */
+function shortestIPv6(address: string): string {
+  return new SocketAddress({ address, family: 'ipv6' }).address;
+}
+
+function packRdata(record: Answer): Uint8Array {
+  const message = pack('bad-rdata', `the data of a ${record.type} record`, {
+    type: 'response',
+    answers: [{ ...record, name: '.' }],
+  });
+  const cursor = new RecordCursor().reset(message, message.length);
+  cursor.next();
+  return new Uint8Array(message.subarray(cursor.rdataStart, cursor.end));
+}
+
+function badRdata(type: string, data: string): WireError {
+  return new WireError('bad-rdata', `${JSON.stringify(data)} is no data for ${type}`);
+}
+
+function pack(code: WireErrorCode, what: string, message: Packet): Buffer {
+  try {
+    return packet.encode(message);
+  } catch (cause) {
+    throw new WireError(code, `cannot encode ${what}`, { cause });
+  }
+}
+
+function checkRecords(bytes: Uint8Array): void {
+  if (bytes.length < HEADER_BYTES) {
+    throw new WireError('bad-message', `message of ${bytes.length} bytes is shorter than a header`);
+  }
+  const cursor = new RecordCursor().reset(bytes, bytes.length);
+  while (cursor.next()) {
+    // Walking is the check.
+  }
+  if (cursor.isMalformed()) throw new WireError('bad-message', 'message ends inside a record');
+  if (hasPointerChain(bytes)) throw new WireError('bad-message', 'message has a chain of pointers');
+}
+
+/** Takes every byte for the start of a name, because where rdata has names depends on its type. */
+function hasPointerChain(bytes: Uint8Array): boolean {
+  const chain = new Uint8Array(Math.min(bytes.length, MAX_POINTER_TARGETS));
+  for (let at = HEADER_BYTES; at + 1 < chain.length; at++) {
+    if (bytes[at]! < 0xc0) continue;
+    const target = readUint16(bytes, at) & (MAX_POINTER_TARGETS - 1);
+    if (target >= at) continue;
+    chain[at] = chain[target]! + 1;
+    if (chain[at]! > MAX_POINTER_CHAIN) return true;
+  }
+  return false;
+}
+
+function decodeChecked(bytes: Uint8Array): DecodedPacket {
+  try {
+    return packet.decode(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new WireError('bad-message', `message cannot be decoded: ${reason}`, { cause });
+  }
+}

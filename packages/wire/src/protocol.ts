@@ -1,0 +1,73 @@
+/** Resource record types that this project writes or treats specially (IANA registry of RR types). */
+export const TYPE = {
+  A: 1,
+  NS: 2,
+  CNAME: 5,
+  SOA: 6,
+  PTR: 12,
+  MX: 15,
+  TXT: 16,
+  AAAA: 28,
+  SRV: 33,
+  NAPTR: 35,
+  DNAME: 39,
+  OPT: 41,
+  RRSIG: 46,
+  NSEC: 47,
+  IXFR: 251,
+  AXFR: 252,
+  ANY: 255,
+} as const;
+
+/** Classes (RFC 1035 section 3.2.4, RFC 6895 section 3.2). */
+export const CLASS = { IN: 1, CH: 3, ANY: 255 } as const;
+
+/** Response codes (RFC 1035 section 4.1.1, RFC 6895 section 2.3); above 15 they need an OPT record. */
+export const RCODE = {
+  NOERROR: 0,
+  FORMERR: 1,
+  SERVFAIL: 2,
+  NXDOMAIN: 3,
+  NOTIMP: 4,
+  REFUSED: 5,
+  BADVERS: 16,
+} as const;
+
+/** The bits of the header's second 16-bit word (RFC 1035 section 4.1.1, RFC 4035 section 3). */
+export const FLAG = {
+  QR: 0x8000,
+  AA: 0x0400,
+  TC: 0x0200,
+  RD: 0x0100,
+  RA: 0x0080,
+  AD: 0x0020,
+  CD: 0x0010,
+} as const;
+
+/** The four bits of the opcode inside the flags word; 0 is QUERY. */
+export const OPCODE_MASK = 0x7800;
+
+/** Extended DNS Error codes (RFC 8914 section 4). */
+export const EXTENDED_ERROR = {
+  STALE_ANSWER: 3,
+  NOT_READY: 14,
+  BLOCKED: 15,
+  FILTERED: 17,
+  NO_REACHABLE_AUTHORITY: 22,
+  NETWORK_ERROR: 23,
+} as const;
+
+/** Bytes of a message header (RFC 1035 section 4.1.1). */
+export const HEADER_BYTES = 12;
+/** Where the first question's name starts, and so what most owner names point to. */
+export const QUESTION_OFFSET = HEADER_BYTES;
+/** Most bytes of a name in wire form, the root label included (RFC 1035 section 2.3.4). */
+export const MAX_NAME_BYTES = 255;
+/** Most bytes of one label (RFC 1035 section 2.3.4). */
+export const MAX_LABEL_BYTES = 63;
+/** Most bytes of a message over UDP to a client without EDNS (RFC 1035 section 2.3.4). */
+export const CLASSIC_UDP_BYTES = 512;
+/** Most bytes of any message: the length prefix over TCP has 16 bits (RFC 1035 section 4.2.2). */
+export const MAX_MESSAGE_BYTES = 65_535;
+/** The largest UDP message that IP is unlikely to fragment (DNS flag day 2020). */
+export const SAFE_UDP_BYTES = 1232;

@@ -1,0 +1,146 @@
+import { readUint16 } from './bytes.js';
+import { lowerCaseByte, skipName } from './name.js';
+import {
+  CLASSIC_UDP_BYTES,
+  FLAG,
+  HEADER_BYTES,
+  MAX_LABEL_BYTES,
+  MAX_MESSAGE_BYTES,
+  MAX_NAME_BYTES,
+  OPCODE_MASK,
+  QUESTION_OFFSET,
+  TYPE,
+} from './protocol.js';
+
+/**
+ * What becomes of a message that arrived at a listener. `answer`: the query can be answered.
+ * `drop`: nothing may be sent (too short, or itself a response, which could start a loop).
+ */
+export type Verdict = 'answer' | 'drop' | 'formerr' | 'notimp' | 'badvers';
+
+/** As many records as a query may bring outside its question: an IXFR's SOA, an OPT and a TSIG. */
+const MAX_ANSWERS = 1;
+const MAX_AUTHORITIES = 1;
+const MAX_ADDITIONALS = 2;
+const RECORD_FIXED_BYTES = 10;
+
+/**
+ * One query, read in place. A listener has one of these and reads every message into it, so a reader
+ * that needs the query after it returned (forwarding) copies what it needs.
+ */
+export class Query {
+  /** The message; valid up to `length` until the listener reads the next one. */
+  bytes: Uint8Array = new Uint8Array(0);
+  length = 0;
+  id = 0;
+  /** The header's second word: opcode and flag bits, see FLAG. */
+  flags = 0;
+  /** The question's name, lower-cased, in wire form; valid up to `nameLength`. */
+  readonly name = new Uint8Array(MAX_NAME_BYTES);
+  nameLength = 0;
+  /** The offset behind the question: what an answer echoes is `bytes` from 12 up to here. */
+  questionEnd = HEADER_BYTES;
+  type = 0;
+  class = 0;
+  hasEdns = false;
+  /** The DNSSEC OK bit (RFC 3225). */
+  isDnssecOk = false;
+  isOverTcp = false;
+  /** The largest answer that this client takes, in bytes. */
+  maxAnswerBytes = CLASSIC_UDP_BYTES;
+
+  get isRecursionDesired(): boolean {
+    return (this.flags & FLAG.RD) !== 0;
+  }
+
+  /**
+   * Reads and judges a message before anything is decoded from it. Bytes behind the last record are
+   * ignored, as the originals do. `maxUdpBytes` caps what a client may ask for with EDNS.
+   */
+  read(bytes: Uint8Array, length: number, isOverTcp: boolean, maxUdpBytes: number): Verdict {
+    this.bytes = bytes;
+    this.length = length;
+    this.isOverTcp = isOverTcp;
+    this.hasEdns = false;
+    this.isDnssecOk = false;
+    this.questionEnd = HEADER_BYTES;
+    this.nameLength = this.type = this.class = 0;
+    this.maxAnswerBytes = isOverTcp ? MAX_MESSAGE_BYTES : CLASSIC_UDP_BYTES;
+    if (length < HEADER_BYTES) return 'drop';
+    this.id = readUint16(bytes, 0);
+    this.flags = readUint16(bytes, 2);
+    if ((this.flags & FLAG.QR) !== 0) return 'drop';
+    if ((this.flags & OPCODE_MASK) !== 0) return 'notimp';
+    if (!hasPlausibleCounts(bytes) || !this.#readQuestion()) return 'formerr';
+    return this.#readRecords(maxUdpBytes);
+  }
+
+  #readQuestion(): boolean {
+    const { bytes, length, name } = this;
+    let at = QUESTION_OFFSET;
+    let written = 0;
+    for (;;) {
+      if (at >= length) return false;
+      const labelBytes = bytes[at]!;
+      // A pointer has nothing to point to in the first name of a message.
+      if (labelBytes > MAX_LABEL_BYTES || written + labelBytes >= MAX_NAME_BYTES) return false;
+      if (at + labelBytes >= length) return false;
+      name[written++] = labelBytes;
+      at++;
+      if (labelBytes === 0) break;
+      for (const end = at + labelBytes; at < end; at++) name[written++] = lowerCaseByte(bytes[at]!);
+    }
+    if (at + 4 > length) return false;
+    this.nameLength = written;
+    this.type = readUint16(bytes, at);
+    this.class = readUint16(bytes, at + 2);
+    this.questionEnd = at + 4;
+    return true;
+  }
+
+  /** Walks the records behind the question for the OPT record, an additional one (RFC 6891 section 6.1). */
+  #readRecords(maxUdpBytes: number): Verdict {
+    const { bytes, length } = this;
+    const firstAdditional = readUint16(bytes, 6) + readUint16(bytes, 8);
+    const count = firstAdditional + readUint16(bytes, 10);
+    let version = 0;
+    let at = this.questionEnd;
+    for (let i = 0; i < count; i++) {
+      const fixedAt = skipName(bytes, at, length);
+      if (fixedAt < 0 || fixedAt + RECORD_FIXED_BYTES > length) return 'formerr';
+      const end = fixedAt + RECORD_FIXED_BYTES + readUint16(bytes, fixedAt + 8);
+      if (end > length) return 'formerr';
+      if (readUint16(bytes, fixedAt) === TYPE.OPT) {
+        if (this.hasEdns || i < firstAdditional || bytes[at] !== 0) return 'formerr';
+        this.hasEdns = true;
+        this.isDnssecOk = (bytes[fixedAt + 6]! & 0x80) !== 0;
+        version = bytes[fixedAt + 5]!;
+        if (!this.isOverTcp) {
+          const asked = readUint16(bytes, fixedAt + 2);
+          this.maxAnswerBytes = Math.max(CLASSIC_UDP_BYTES, Math.min(asked, maxUdpBytes));
+        }
+      }
+      at = end;
+    }
+    return version === 0 ? 'answer' : 'badvers';
+  }
+}
+
+/** One question, and no more records than a query has a use for (as miekg/dns DefaultMsgAcceptFunc). */
+function hasPlausibleCounts(bytes: Uint8Array): boolean {
+  return (
+    readUint16(bytes, 4) === 1 &&
+    readUint16(bytes, 6) <= MAX_ANSWERS &&
+    readUint16(bytes, 8) <= MAX_AUTHORITIES &&
+    readUint16(bytes, 10) <= MAX_ADDITIONALS
+  );
+}
+
+/** A query that stays valid after the listener has gone on to the next message. */
+export function copyQuery(query: Query): Query {
+  const copy = new Query();
+  // Not slice(): of a Buffer that is a view.
+  const bytes = new Uint8Array(query.bytes.subarray(0, query.length));
+  copy.read(bytes, bytes.length, query.isOverTcp, query.maxAnswerBytes);
+  return copy;
+}

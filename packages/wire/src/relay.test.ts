@@ -1,0 +1,135 @@
+import { describe, expect, it } from '@jest/globals';
+import packet from 'dns-packet';
+import type { Packet } from 'dns-packet';
+import { addressRecords, opt, queryBytes, readQuery, responseBytes } from '../test/messages.js';
+import { RCODE } from './protocol.js';
+import { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
+
+const client = (name: string, fields: Packet = {}) => relayTargetOf(readQuery(name, fields));
+
+function adapt(reply: Buffer, target: ReturnType<typeof client>) {
+  const length = adaptReply(reply, target);
+  return length < 0 ? length : packet.decode(reply.subarray(0, length));
+}
+
+describe('relayTargetOf', () => {
+  it('does not change when the listener reads the next query', () => {
+    const query = readQuery('wEb.x');
+    const target = relayTargetOf(query);
+    query.bytes.fill(0xff);
+    expect(Buffer.from(target.question)).toEqual(queryBytes('wEb.x').subarray(12));
+    expect(target).toMatchObject({ id: 0x1234, hasEdns: false });
+  });
+});
+
+describe('adaptReply', () => {
+  it("gives the reply the client's ID and spelling, and keeps its records", () => {
+    const reply = responseBytes('web.x', { id: 9, answers: addressRecords('web.x', 2) });
+    expect(adapt(reply, client('WEB.x'))).toMatchObject({
+      id: 0x1234,
+      questions: [{ name: 'WEB.x' }],
+      answers: [{ data: '10.0.0.0' }, { data: '10.0.0.1' }],
+    });
+  });
+
+  it('sets RA, keeps AA and the response code, and clears AD', () => {
+    const flags = packet.AUTHORITATIVE_ANSWER | packet.AUTHENTIC_DATA | RCODE.NXDOMAIN;
+    expect(adapt(responseBytes('a', { flags }), client('a'))).toMatchObject({
+      flag_ra: true,
+      flag_aa: true,
+      flag_ad: false,
+      rcode: 'NXDOMAIN',
+    });
+  });
+
+  it('copies RD and CD from the client', () => {
+    const target = client('a', { flags: packet.CHECKING_DISABLED });
+    expect(adapt(responseBytes('a'), target)).toMatchObject({ flag_rd: false, flag_cd: true });
+    const other = responseBytes('a', { flags: packet.CHECKING_DISABLED });
+    expect(adapt(other, client('a'))).toMatchObject({ flag_rd: true, flag_cd: false });
+  });
+
+  it('takes OPT away from a client without EDNS', () => {
+    const reply = responseBytes('a', { additionals: [...addressRecords('b', 1), opt()] });
+    const decoded = adapt(reply, client('a'));
+    expect(decoded).toMatchObject({ additionals: [{ type: 'A', name: 'b' }] });
+  });
+
+  it('leaves OPT to a client with EDNS', () => {
+    const reply = responseBytes('a', { additionals: [opt()] });
+    const decoded = adapt(reply, client('a', { additionals: [opt()] }));
+    expect(decoded).toMatchObject({ additionals: [{ type: 'OPT' }] });
+  });
+
+  it('takes a refusal without a question', () => {
+    const reply = responseBytes('a', { questions: [], flags: RCODE.FORMERR });
+    expect(adapt(reply, client('a'))).toMatchObject({ id: 0x1234, rcode: 'FORMERR' });
+  });
+
+  it.each([
+    ['about a name of another length', responseBytes('ab')],
+    ['about another name of the same length', responseBytes('b')],
+    ['about another type', responseBytes('a', { questions: [{ name: 'a', type: 'AAAA' }] })],
+    // Types 65 and 97 differ in the bit that upper and lower case differ in.
+    ['about a type that is a letter of the other case', typed(97)],
+    [
+      'about another class',
+      responseBytes('a', { questions: [{ name: 'a', type: 'A', class: 'CH' }] }),
+    ],
+    [
+      'with two questions as long as one',
+      responseBytes('a', {
+        questions: [
+          { name: '.', type: 'A' },
+          { name: '.', type: 'A' },
+        ],
+      }),
+    ],
+    ['that breaks off', responseBytes('a', { answers: addressRecords('a', 1) }).subarray(0, -1)],
+    ['shorter than a header', Buffer.alloc(11)],
+  ])('refuses a reply %s and leaves its bytes alone', (reason, reply) => {
+    const before = Buffer.from(reply);
+    const name = reason.includes('two questions') ? 'abcd' : 'a';
+    const target = reason.includes('letter') ? relayOfType(65) : client(name);
+    expect(adapt(reply, target)).toBe(-1);
+    expect(reply).toEqual(before);
+  });
+});
+
+describe('encodeRefusal', () => {
+  it('echoes ID, question and RD, and says the response code', () => {
+    const refusal = Buffer.from(encodeRefusal(client('wEb.x'), RCODE.REFUSED));
+    expect(packet.decode(refusal)).toMatchObject({
+      id: 0x1234,
+      type: 'response',
+      rcode: 'REFUSED',
+      flag_rd: true,
+      flag_ra: true,
+      questions: [{ name: 'wEb.x', type: 'A' }],
+      answers: [],
+      additionals: [],
+    });
+  });
+
+  it('has OPT for a client with EDNS', () => {
+    const target = client('a', { additionals: [opt()] });
+    const refusal = Buffer.from(encodeRefusal(target, RCODE.SERVFAIL));
+    expect(packet.decode(refusal)).toMatchObject({
+      rcode: 'SERVFAIL',
+      additionals: [{ type: 'OPT', udpPayloadSize: 1232 }],
+    });
+  });
+});
+
+function typed(type: number): Buffer {
+  const reply = responseBytes('a');
+  reply.writeUInt16BE(type, 15);
+  return reply;
+}
+
+function relayOfType(type: number) {
+  const { question, ...rest } = client('a');
+  const other = new Uint8Array(question);
+  other[4] = type;
+  return { ...rest, question: other };
+}

@@ -1,0 +1,90 @@
+import { readUint16, writeUint16 } from './bytes.js';
+import { lowerCaseByte } from './name.js';
+import { OPT_BYTES } from './opt-record.js';
+import { FLAG, HEADER_BYTES, QUESTION_OFFSET, SAFE_UDP_BYTES, TYPE } from './protocol.js';
+import type { Query } from './query.js';
+import { RecordCursor, SECTION } from './record-cursor.js';
+
+/** Type and class. */
+const QUESTION_FIXED_BYTES = 4;
+
+const cursor = new RecordCursor();
+
+/** What a relayed reply takes from the client's query; a copy, because the query is gone by then. */
+export interface RelayTarget {
+  readonly id: number;
+  readonly flags: number;
+  /** The question as the client wrote it, from the name to the class. */
+  readonly question: Uint8Array;
+  readonly hasEdns: boolean;
+}
+
+/** Copies what a later answer needs from a query that is about to be overwritten. */
+export function relayTargetOf(query: Query): RelayTarget {
+  return {
+    id: query.id,
+    flags: query.flags,
+    question: new Uint8Array(query.bytes.subarray(QUESTION_OFFSET, query.questionEnd)),
+    hasEdns: query.hasEdns,
+  };
+}
+
+/** A response without records: the question, an rcode below 16, and OPT for a client with EDNS. */
+export function encodeRefusal(target: RelayTarget, rcode: number): Uint8Array {
+  const questionEnd = QUESTION_OFFSET + target.question.length;
+  const message = new Uint8Array(questionEnd + (target.hasEdns ? OPT_BYTES : 0));
+  writeUint16(message, 0, target.id);
+  writeUint16(message, 2, FLAG.QR | FLAG.RA | (target.flags & (FLAG.RD | FLAG.CD)) | rcode);
+  writeUint16(message, 4, 1);
+  message.set(target.question, QUESTION_OFFSET);
+  if (target.hasEdns) {
+    writeUint16(message, 10, 1);
+    writeUint16(message, questionEnd + 1, TYPE.OPT);
+    writeUint16(message, questionEnd + 3, SAFE_UDP_BYTES);
+  }
+  return message;
+}
+
+/**
+ * Turns an upstream's reply into the client's, in place, and returns its length: the client's ID and
+ * spelling of the name, RA set, AD cleared because nothing was validated here, and no OPT for a client
+ * that sent none (RFC 6891 section 7). Returns -1 when the reply is malformed or is not about that
+ * question.
+ */
+export function adaptReply(reply: Uint8Array, target: RelayTarget): number {
+  const { length } = reply;
+  cursor.reset(reply, length);
+  const isBare = cursor.end === HEADER_BYTES;
+  if (cursor.isMalformed()) return -1;
+  if (!isBare && !isQuestion(reply, cursor.end, target.question)) return -1;
+  let opt = -1;
+  let additionals = 0;
+  while (cursor.next()) {
+    if (cursor.section !== SECTION.ADDITIONAL || opt >= 0) continue;
+    if (cursor.type === TYPE.OPT) opt = cursor.start;
+    else additionals++;
+  }
+  if (cursor.isMalformed()) return -1;
+  if (!isBare) reply.set(target.question, QUESTION_OFFSET);
+  const kept = FLAG.RD | FLAG.CD;
+  const flags = readUint16(reply, 2) & ~(kept | FLAG.AD);
+  writeUint16(reply, 0, target.id);
+  writeUint16(reply, 2, flags | (target.flags & kept) | FLAG.RA);
+  if (opt < 0 || target.hasEdns) return length;
+  writeUint16(reply, 10, additionals);
+  return opt;
+}
+
+/** Tells whether the reply's only question, which ends at `end`, is this one but for the name's case. */
+function isQuestion(reply: Uint8Array, end: number, question: Uint8Array): boolean {
+  if (readUint16(reply, 4) !== 1 || end - QUESTION_OFFSET !== question.length) return false;
+  const nameBytes = question.length - QUESTION_FIXED_BYTES;
+  for (let i = 0; i < question.length; i++) {
+    const left = reply[QUESTION_OFFSET + i]!;
+    const right = question[i]!;
+    if (left !== right && (i >= nameBytes || lowerCaseByte(left) !== lowerCaseByte(right))) {
+      return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,63 @@
+import { readUint16, writeUint16 } from './bytes.js';
+import { OPT_BYTES } from './opt-record.js';
+import { FLAG, HEADER_BYTES, TYPE } from './protocol.js';
+import { RecordCursor, SECTION } from './record-cursor.js';
+
+const cursor = new RecordCursor();
+
+/**
+ * Cuts a message in place to at most `maxBytes` (12 or more) and returns its new length. Whole records
+ * go, from the end; OPT stays, without its options where these do not fit. TC is set when a record of
+ * the answer or authority section had to go, not when only additional ones did (RFC 2181 section 9).
+ * A malformed message keeps the records that can be read, or else its header, and gets TC.
+ */
+export function fitMessage(bytes: Uint8Array, length: number, maxBytes: number): number {
+  if (length <= maxBytes) return length;
+  const optStart = findOpt(bytes, length);
+  let optBytes = optStart < 0 ? 0 : cursor.end - optStart;
+  cursor.reset(bytes, length);
+  let { end } = cursor;
+  if (end + optBytes > maxBytes) optBytes = Math.min(optBytes, OPT_BYTES);
+  if (cursor.isMalformed() || end + optBytes > maxBytes) return cutToHeader(bytes);
+  const counts = new Uint16Array(3);
+  let isCut = false;
+  // Records behind OPT (a TSIG, which a cut makes worthless) are given up with OPT's old place.
+  while (cursor.next() && cursor.start !== optStart) {
+    if (cursor.end + optBytes > maxBytes) {
+      isCut = cursor.section !== SECTION.ADDITIONAL;
+      break;
+    }
+    counts[cursor.section]!++;
+    ({ end } = cursor);
+  }
+  if (optStart >= 0) {
+    bytes.copyWithin(end, optStart, optStart + optBytes);
+    writeUint16(bytes, end + OPT_BYTES - 2, optBytes - OPT_BYTES);
+    counts[SECTION.ADDITIONAL]!++;
+  }
+  writeUint16(bytes, 6, counts[SECTION.ANSWER]!);
+  writeUint16(bytes, 8, counts[SECTION.AUTHORITY]!);
+  writeUint16(bytes, 10, counts[SECTION.ADDITIONAL]!);
+  if (isCut || cursor.isMalformed()) setTruncated(bytes);
+  return end + optBytes;
+}
+
+/** The offset of the OPT record, with the cursor standing on it; -1 when there is none. */
+function findOpt(bytes: Uint8Array, length: number): number {
+  cursor.reset(bytes, length);
+  while (cursor.next()) {
+    const isOpt = cursor.type === TYPE.OPT && cursor.typeAt === cursor.start + 1;
+    if (isOpt && cursor.section === SECTION.ADDITIONAL) return cursor.start;
+  }
+  return -1;
+}
+
+function setTruncated(bytes: Uint8Array): void {
+  writeUint16(bytes, 2, readUint16(bytes, 2) | FLAG.TC);
+}
+
+function cutToHeader(bytes: Uint8Array): number {
+  setTruncated(bytes);
+  bytes.fill(0, 4, HEADER_BYTES);
+  return HEADER_BYTES;
+}
