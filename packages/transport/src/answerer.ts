@@ -1,0 +1,30 @@
+import type { Query } from '@kube-dns/wire';
+
+/** Returned by an answerer that sends nothing now: it took a reply handle, or wants silence. */
+export const NO_ANSWER_YET = 0;
+
+/**
+ * What stands behind a listener. `answer` writes the whole answer into `out` (64 KiB) and returns its
+ * length, or takes a handle with `client.defer()`, returns NO_ANSWER_YET and answers later. The query
+ * and `out` belong to the listener and are valid only during the call. The listener cuts what is too
+ * large for the client.
+ */
+export interface Answerer {
+  answer(query: Query, out: Uint8Array, client: Client): number;
+}
+
+/** Who asked, during one call of an answerer. */
+export interface Client {
+  /** Text of the client's address, for a log line. */
+  readonly address: string;
+  /** Keeps the way back to this client, for an answer that comes later. */
+  defer(): Reply;
+}
+
+/** The way back to one client. Sending more than once, or to a client that is gone, does nothing. */
+export interface Reply {
+  /** Sends `length` bytes; the message is cut in place when it is too large for the client. */
+  send(message: Uint8Array, length: number): void;
+  /** Gives the handle back without an answer. */
+  abandon(): void;
+}

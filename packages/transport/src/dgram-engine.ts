@@ -1,0 +1,75 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { isIPv6 } from 'node:net';
+import type { ListenerCounters } from './counters.js';
+import type { DatagramEngine, DatagramHandler, Peer } from './datagram-engine.js';
+
+/** As many answers may wait in Node for the system to take them; more are dropped. */
+const MAX_SENDS_IN_FLIGHT = 256;
+const RECEIVE_BUFFER_BYTES = 1 << 20;
+
+/** UDP through node:dgram: works everywhere, one system call per datagram. */
+export class DgramEngine implements DatagramEngine {
+  readonly name = 'dgram';
+  readonly #counters: ListenerCounters;
+  #socket: Socket | undefined;
+  #port = 0;
+  #sendsInFlight = 0;
+  readonly #onSent = (error: Error | null): void => {
+    this.#sendsInFlight--;
+    if (error) this.#counters.sendErrors++;
+  };
+
+  constructor(counters: ListenerCounters) {
+    this.#counters = counters;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  async open(address: string, port: number, onDatagram: DatagramHandler): Promise<void> {
+    const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4' });
+    this.#socket = socket;
+    socket.bind({ address, port, exclusive: true });
+    try {
+      await once(socket, 'listening');
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+    socket.on('error', () => this.#counters.sendErrors++);
+    socket.on('message', (bytes, peer) => onDatagram(bytes, bytes.length, peer));
+    this.#port = socket.address().port;
+    growReceiveBuffer(socket);
+  }
+
+  send(bytes: Uint8Array, length: number, peer: Peer): void {
+    if (this.#socket === undefined || this.#sendsInFlight >= MAX_SENDS_IN_FLIGHT) {
+      this.#counters.sendErrors++;
+      return;
+    }
+    this.#sendsInFlight++;
+    // Node keeps the bytes until the system took them, and the caller writes its next answer there.
+    const copy = Buffer.from(bytes.subarray(0, length));
+    this.#socket.send(copy, peer.port, peer.address, this.#onSent);
+  }
+
+  async close(): Promise<void> {
+    const socket = this.#socket;
+    this.#socket = undefined;
+    if (socket === undefined) return;
+    const closed = once(socket, 'close');
+    socket.close();
+    await closed;
+  }
+}
+
+/** Room for a burst while the loop is busy elsewhere; the system may give less. */
+function growReceiveBuffer(socket: Socket): void {
+  try {
+    socket.setRecvBufferSize(RECEIVE_BUFFER_BYTES);
+  } catch {
+    /* the default size works too */
+  }
+}

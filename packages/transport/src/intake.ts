@@ -1,0 +1,100 @@
+import {
+  AnswerWriter,
+  fitMessage,
+  FLAG,
+  HEADER_BYTES,
+  MAX_MESSAGE_BYTES,
+  OPCODE_MASK,
+  Query,
+  RCODE,
+  type Verdict,
+  writeUint16,
+} from '@kube-dns/wire';
+import { type Answerer, type Client, NO_ANSWER_YET } from './answerer.js';
+import type { ListenerCounters } from './counters.js';
+
+const REFUSALS = {
+  formerr: RCODE.FORMERR,
+  notimp: RCODE.NOTIMP,
+  badvers: RCODE.BADVERS,
+} as const satisfies Record<Exclude<Verdict, 'answer' | 'drop'>, number>;
+
+export interface IntakeOptions {
+  readonly answerer: Answerer;
+  readonly counters: ListenerCounters;
+  /** The largest UDP answer, whatever a client's EDNS asks for, in bytes. */
+  readonly maxUdpBytes: number;
+  /** Told of an error that the answerer threw: a defect, which must not end the process. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * What listeners do with every message, whichever way it came: the header checks and their refusals,
+ * the call of the answerer, truncation. One intake serves one listener, one message at a time.
+ */
+export class Intake {
+  /** Where the answer of the last `take` stands. */
+  readonly out = new Uint8Array(MAX_MESSAGE_BYTES);
+  readonly query = new Query();
+  readonly #options: IntakeOptions;
+  readonly #writer = new AnswerWriter();
+
+  constructor(options: IntakeOptions) {
+    this.#options = options;
+  }
+
+  /** Takes one message; returns how many bytes of `out` to send, 0 for none (yet). */
+  take(bytes: Uint8Array, length: number, isOverTcp: boolean, client: Client): number {
+    const { query } = this;
+    const { counters, maxUdpBytes } = this.#options;
+    if (isOverTcp) counters.tcpQueries++;
+    else counters.udpQueries++;
+    const verdict = query.read(bytes, length, isOverTcp, maxUdpBytes);
+    if (verdict === 'answer') return this.#answer(client);
+    if (verdict === 'drop') {
+      counters.dropped++;
+      return 0;
+    }
+    if (verdict === 'formerr') counters.formErrors++;
+    else if (verdict === 'notimp') counters.notImplemented++;
+    else counters.badVersions++;
+    return this.#refuse(REFUSALS[verdict], verdict !== 'badvers');
+  }
+
+  /** Cuts an answer to what the client takes; counts it. */
+  fit(message: Uint8Array, length: number, maxBytes: number): number {
+    const { counters } = this.#options;
+    counters.answers++;
+    if (length <= maxBytes) return length;
+    counters.truncated++;
+    return fitMessage(message, length, maxBytes);
+  }
+
+  #answer(client: Client): number {
+    const { query, out } = this;
+    const { answerer, counters, onFailure } = this.#options;
+    let length: number;
+    try {
+      length = answerer.answer(query, out, client);
+    } catch (error) {
+      counters.failures++;
+      onFailure(error);
+      length = this.#refuse(RCODE.SERVFAIL, false);
+    }
+    return length === NO_ANSWER_YET ? 0 : this.fit(out, length, query.maxAnswerBytes);
+  }
+
+  /** A refusal of what could not be read echoes the header alone, its opcode included. */
+  #refuse(rcode: number, isHeaderOnly: boolean): number {
+    const { query, out } = this;
+    if (!isHeaderOnly) {
+      this.#writer.begin(query, out);
+      this.#writer.setRcode(rcode);
+      return this.#writer.finish();
+    }
+    out.fill(0, 0, HEADER_BYTES);
+    writeUint16(out, 0, query.id);
+    writeUint16(out, 2, FLAG.QR | (query.flags & (OPCODE_MASK | FLAG.RD)) | rcode);
+    return HEADER_BYTES;
+  }
+}

@@ -1,0 +1,88 @@
+import { SAFE_UDP_BYTES } from '@kube-dns/wire';
+import type { Answerer } from './answerer.js';
+import { ListenerCounters } from './counters.js';
+import type { EngineFactory } from './datagram-engine.js';
+import { DgramEngine } from './dgram-engine.js';
+import { ListenError } from './errors.js';
+import { Intake } from './intake.js';
+import { TcpListener, type TcpLimits } from './tcp-listener.js';
+import { UdpListener } from './udp-listener.js';
+
+export interface ListenOptions {
+  readonly answerer: Answerer;
+  /** An IP address; `0.0.0.0` and `::` are all addresses of their family. */
+  readonly address: string;
+  /** The port for UDP and TCP; 0 takes a free one. */
+  readonly port: number;
+  /** The largest UDP answer whatever a client asks for, in bytes; 1,232 unless said otherwise. */
+  readonly maxUdpBytes?: number;
+  readonly tcp?: Partial<TcpLimits>;
+  /** Told of an error that the answerer threw; the client has got SERVFAIL. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** A DNS server on one address, over UDP and TCP. */
+export interface Listener {
+  readonly port: number;
+  /** The name of the UDP engine. */
+  readonly engine: string;
+  readonly counters: ListenerCounters;
+  close(): Promise<void>;
+}
+
+const DEFAULT_TCP_LIMITS: TcpLimits = { maxConnections: 500, idleTimeoutMs: 10_000 };
+const PORT_ATTEMPTS = 10;
+
+const createDgramEngine: EngineFactory = (counters) => new DgramEngine(counters);
+
+/** Starts to serve; rejects with a ListenError that names the address, the protocol and the reason. */
+export async function listen(
+  options: ListenOptions,
+  createEngine: EngineFactory = createDgramEngine,
+): Promise<Listener> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await listenOnce(options, createEngine);
+    } catch (error) {
+      // A free UDP port may be taken for TCP; another one is as good.
+      if (options.port !== 0 || attempt === PORT_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function listenOnce(options: ListenOptions, createEngine: EngineFactory): Promise<Listener> {
+  const { address, maxUdpBytes = SAFE_UDP_BYTES, answerer, onFailure } = options;
+  const counters = new ListenerCounters();
+  const intake = new Intake({ answerer, counters, maxUdpBytes, onFailure });
+  const engine = createEngine(counters);
+  const udp = new UdpListener(engine, intake);
+  const tcp = new TcpListener(intake, { ...DEFAULT_TCP_LIMITS, ...options.tcp }, counters);
+  await bind('UDP', address, options.port, () => udp.open(address, options.port));
+  try {
+    await bind('TCP', address, udp.port, () => tcp.open(address, udp.port));
+  } catch (error) {
+    await udp.close();
+    throw error;
+  }
+  return {
+    port: udp.port,
+    engine: engine.name,
+    counters,
+    close: async () => {
+      await Promise.all([udp.close(), tcp.close()]);
+    },
+  };
+}
+
+async function bind(
+  protocol: string,
+  address: string,
+  port: number,
+  open: () => Promise<void>,
+): Promise<void> {
+  try {
+    await open();
+  } catch (cause) {
+    throw new ListenError(protocol, address, port, cause);
+  }
+}

@@ -1,0 +1,108 @@
+import type { Socket } from 'node:net';
+import { MAX_MESSAGE_BYTES } from '@kube-dns/wire';
+import type { Client, Reply } from './answerer.js';
+import { frameMessage, FrameReader } from './frame-reader.js';
+import type { Intake } from './intake.js';
+
+/** A client that does not read its answers is read from no further beyond so many waiting bytes. */
+const MAX_UNSENT_BYTES = 256 * 1024;
+/** As many queries of one connection may wait for an answer; the next is read when one is done. */
+const MAX_DEFERRED = 100;
+/** Deferred answers come whether the client reads or not; beyond so many waiting bytes it is cut off. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+/**
+ * One client over TCP: several queries on a connection, each answered as soon as its answer is there
+ * (RFC 7766 section 6.2.1.1). Reading stops while the client owes us reading or we owe it answers.
+ */
+export class TcpConnection implements Client {
+  readonly address: string;
+  readonly #socket: Socket;
+  readonly #intake: Intake;
+  readonly #frames = new FrameReader();
+  #deferred = 0;
+  #hasEnded = false;
+  #isReading = false;
+  readonly #readOn = (): void => this.#readQueries();
+
+  constructor(socket: Socket, intake: Intake) {
+    this.#socket = socket;
+    this.#intake = intake;
+    this.address = socket.remoteAddress ?? '';
+    socket.on('data', (chunk) => {
+      this.#frames.push(chunk);
+      this.#readQueries();
+    });
+    socket.on('drain', () => this.#readQueries());
+    socket.on('end', () => {
+      this.#hasEnded = true;
+      this.#readQueries();
+    });
+  }
+
+  /** Tells whether a query of this connection still waits for its answer. */
+  isBusy(): boolean {
+    return this.#deferred > 0;
+  }
+
+  defer(): Reply {
+    this.#deferred++;
+    return new TcpReply(this);
+  }
+
+  /** Sends a deferred answer (nothing when `length` is 0) and goes on reading. */
+  finish(message: Uint8Array, length: number): void {
+    this.#deferred--;
+    if (length > 0) this.#send(message, this.#intake.fit(message, length, MAX_MESSAGE_BYTES));
+    // Not at once: the answerer may be in the middle of handing out replies, or inside `answer`.
+    process.nextTick(this.#readOn);
+  }
+
+  #readQueries(): void {
+    if (this.#isReading || this.#socket.destroyed) return;
+    this.#isReading = true;
+    let isStarved = false;
+    while (this.#mayRead()) {
+      const message = this.#frames.next();
+      if (message === undefined) {
+        isStarved = true;
+        break;
+      }
+      const length = this.#intake.take(message, message.length, true, this);
+      if (length > 0) this.#send(this.#intake.out, length);
+    }
+    this.#isReading = false;
+    if (isStarved && this.#hasEnded && this.#deferred === 0) this.#socket.end();
+    else if (isStarved) this.#socket.resume();
+    else this.#socket.pause();
+  }
+
+  #mayRead(): boolean {
+    return this.#deferred < MAX_DEFERRED && this.#socket.writableLength < MAX_UNSENT_BYTES;
+  }
+
+  #send(message: Uint8Array, length: number): void {
+    const socket = this.#socket;
+    if (!socket.writable) return;
+    if (socket.writableLength > MAX_WAITING_BYTES) socket.destroy();
+    else socket.write(frameMessage(message, length));
+  }
+}
+
+class TcpReply implements Reply {
+  #connection: TcpConnection | undefined;
+
+  constructor(connection: TcpConnection) {
+    this.#connection = connection;
+  }
+
+  send(message: Uint8Array, length: number): void {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    connection?.finish(message, length);
+  }
+
+  abandon(): void {
+    this.send(new Uint8Array(0), 0);
+  }
+}

@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import type { ListenerCounters } from './counters.js';
+import type { Intake } from './intake.js';
+import { TcpConnection } from './tcp-connection.js';
+
+export interface TcpLimits {
+  /** Open connections at the same time; beyond, the one that is idle longest is closed. */
+  readonly maxConnections: number;
+  /** A connection on which nothing comes or goes for so long is closed. */
+  readonly idleTimeoutMs: number;
+}
+
+/** Accepts DNS over TCP and feeds the queries to an intake. */
+export class TcpListener {
+  readonly #intake: Intake;
+  readonly #limits: TcpLimits;
+  readonly #counters: ListenerCounters;
+  readonly #server: Server;
+  /** In order of last use, the longest unused first. */
+  readonly #connections = new Map<Socket, TcpConnection>();
+
+  constructor(intake: Intake, limits: TcpLimits, counters: ListenerCounters) {
+    this.#intake = intake;
+    this.#limits = limits;
+    this.#counters = counters;
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      this.#accept(socket);
+    });
+  }
+
+  /** Binds; rejects with the system's error. */
+  async open(address: string, port: number): Promise<void> {
+    this.#server.listen({ host: address, port, exclusive: true });
+    await once(this.#server, 'listening');
+    this.#server.on('error', () => this.#counters.tcpRefused++);
+  }
+
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    for (const socket of this.#connections.keys()) socket.destroy();
+    await closed;
+  }
+
+  #accept(socket: Socket): void {
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#connections.delete(socket));
+    if (this.#connections.size >= this.#limits.maxConnections && !this.#closeIdlest()) {
+      this.#counters.tcpRefused++;
+      socket.destroy();
+      return;
+    }
+    this.#counters.tcpConnections++;
+    const connection = new TcpConnection(socket, this.#intake);
+    this.#connections.set(socket, connection);
+    socket.on('data', () => {
+      this.#connections.delete(socket);
+      this.#connections.set(socket, connection);
+    });
+    socket.setTimeout(this.#limits.idleTimeoutMs, () => {
+      this.#counters.tcpIdleClosed++;
+      socket.destroy();
+    });
+  }
+
+  /** Makes room for a new connection; false when every one waits for an answer. */
+  #closeIdlest(): boolean {
+    for (const [socket, connection] of this.#connections) {
+      if (connection.isBusy()) continue;
+      this.#counters.tcpRefused++;
+      this.#connections.delete(socket);
+      socket.destroy();
+      return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,221 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { decodeMessage, encodeQuery } from '@kube-dns/wire';
+import type { ExchangeError } from '../src/errors.js';
+import { exchange, type ExchangeRequest } from '../src/exchange.js';
+import { frameMessage } from '../src/frame-reader.js';
+import { lifetime, until } from './inbox.js';
+import { itOverIPv6 } from './ipv6.js';
+import { replyTo } from './messages.js';
+import { deadServer, NameServer, type Request } from './name-server.js';
+
+const opened = lifetime(afterEach);
+const query = encodeQuery({ id: 0x1234, name: 'wEb.x', type: 'A' });
+
+interface Outcome {
+  readonly error: ExchangeError | null;
+  readonly reply: Buffer | null;
+  readonly ms: number;
+}
+
+/** Runs one exchange to its end. */
+function run(
+  request: Pick<ExchangeRequest, 'server'> & Partial<ExchangeRequest>,
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const startedAt = performance.now();
+    const all = { query, protocol: 'udp', timeoutMs: 2000, ...request } as const;
+    exchange(all, (error, reply) => {
+      resolve({ error, reply, ms: performance.now() - startedAt });
+    });
+  });
+}
+
+const serve = async (onRequest: (request: Request) => void, address?: string) =>
+  opened(await NameServer.open(onRequest, address));
+
+const PROTOCOLS = ['udp', 'tcp'] as const;
+
+describe.each(PROTOCOLS)('an exchange over %s', (protocol) => {
+  it('sends the query as it is and gives the reply back', async () => {
+    const server = await serve(({ query: asked, send }) =>
+      send(replyTo(asked, { addresses: ['10.0.0.1'] })),
+    );
+    const { error, reply } = await run({ server: server.at, protocol });
+    expect(error).toBeNull();
+    expect(decodeMessage(reply!).answers).toMatchObject([{ data: '10.0.0.1' }]);
+    expect(server.requests).toMatchObject([{ protocol, query: Buffer.from(query) }]);
+  });
+
+  itOverIPv6('works over IPv6', async () => {
+    const server = await serve(({ query: asked, send }) => send(replyTo(asked)), '::1');
+    expect(await run({ server: server.at, protocol })).toMatchObject({ error: null });
+  });
+
+  it('ends with a time-out when the server is silent', async () => {
+    const server = await serve(() => undefined);
+    const { error, ms } = await run({ server: server.at, protocol, timeoutMs: 80 });
+    expect(error).toMatchObject({
+      name: 'ExchangeError',
+      code: 'timeout',
+      message: `127.0.0.1#${server.port} over ${protocol}: no reply within 80 ms`,
+    });
+    expect(ms).toBeGreaterThanOrEqual(75);
+  });
+
+  it('learns at once that nobody listens there', async () => {
+    const server = await deadServer();
+    const { error, ms } = await run({ server, protocol });
+    expect(error).toMatchObject({
+      code: 'refused',
+      message: `127.0.0.1#${server.port} over ${protocol}: connection refused`,
+    });
+    expect(ms).toBeLessThan(1000);
+  });
+
+  it('ends without a word when it is canceled at once', async () => {
+    const server = await serve(({ query: asked, send }) => send(replyTo(asked)));
+    let calls = 0;
+    const started = exchange({ query, server: server.at, protocol, timeoutMs: 50 }, () => calls++);
+    started.cancel();
+    started.cancel();
+    await run({ server: server.at, protocol });
+    await run({ server: (await serve(() => undefined)).at, protocol, timeoutMs: 60 });
+    expect(calls).toBe(0);
+  });
+
+  it('ends without a word when it is canceled while it waits', async () => {
+    const held: Request[] = [];
+    const server = await serve((request) => void held.push(request));
+    let calls = 0;
+    const started = exchange(
+      { query, server: server.at, protocol, timeoutMs: 2000 },
+      () => calls++,
+    );
+    await until(() => held.length === 1);
+    started.cancel();
+    held[0]!.send(replyTo(query));
+    const other = await serve(({ query: asked, send }) => send(replyTo(asked)));
+    await run({ server: other.at, protocol });
+    expect(calls).toBe(0);
+  });
+
+  it('can be canceled between any two steps of its start', async () => {
+    const server = await serve(({ query: asked, send }) => send(replyTo(asked)));
+    for (let steps = 0; steps < 12; steps++) {
+      let calls = 0;
+      const request = { query, server: server.at, protocol, timeoutMs: 2000 } as const;
+      const started = exchange(request, () => calls++);
+      for (let step = 0; step < steps; step++) {
+        await new Promise<void>((resolve) => process.nextTick(resolve));
+      }
+      const before = calls;
+      started.cancel();
+      await run({ server: server.at, protocol });
+      expect(calls).toBe(before);
+    }
+  });
+
+  it('calls back after it has returned', async () => {
+    const server = await deadServer();
+    await new Promise<void>((resolve, reject) => {
+      let hasReturned = false;
+      exchange({ query, server, protocol, timeoutMs: 1 }, () => {
+        if (hasReturned) resolve();
+        else reject(new Error('called back too soon'));
+      });
+      hasReturned = true;
+    });
+  });
+});
+
+describe('an exchange over UDP', () => {
+  const changed = (edit: (reply: Buffer) => void) => {
+    const reply = replyTo(query, { addresses: ['192.0.2.66'] });
+    edit(reply);
+    return reply;
+  };
+
+  it.each([
+    ['another ID', changed((reply) => reply.writeUInt16BE(0x4321, 0))],
+    ['another name', changed((reply) => reply.write('bad', 13))],
+    ['another type', changed((reply) => reply.writeUInt16BE(28, 19))],
+    ['no QR', changed((reply) => reply.writeUInt16BE(0x0100, 2))],
+    ['five bytes', Buffer.alloc(5)],
+    ['no bytes', Buffer.alloc(0)],
+  ])('ignores a datagram with %s and waits on', async (_, forged) => {
+    const server = await serve(({ query: asked, send }) => {
+      send(forged);
+      send(replyTo(asked, { addresses: ['10.0.0.1'] }));
+    });
+    const { reply } = await run({ server: server.at });
+    expect(decodeMessage(reply!).answers).toMatchObject([{ data: '10.0.0.1' }]);
+  });
+
+  it('hears nobody but the server that it asked', async () => {
+    const stranger = await serve(() => undefined);
+    const server = await serve(() => undefined);
+    const outcome = run({ server: server.at, timeoutMs: 150 });
+    await until(() => server.requests.length === 1);
+    stranger.sendTo(server.lastPeer!, replyTo(query));
+    expect((await outcome).error).toMatchObject({ code: 'timeout' });
+  });
+
+  it('uses another port each time', async () => {
+    const ports = new Set<number>();
+    const server = await serve(({ query: asked, send }) => {
+      ports.add(server.lastPeer!.port);
+      send(replyTo(asked));
+    });
+    for (let i = 0; i < 8; i++) await run({ server: server.at });
+    expect(ports.size).toBeGreaterThan(4);
+  });
+
+  it('says that it cannot reach an address, and the process lives', async () => {
+    // The system refuses to connect a socket to the broadcast address.
+    const server = { address: '255.255.255.255', port: 53 };
+    expect((await run({ server })).error).toMatchObject({ code: 'unreachable' });
+  });
+});
+
+describe('an exchange over TCP', () => {
+  it('takes a reply in pieces', async () => {
+    const server = await serve(({ query: asked, socket }) => {
+      const reply = replyTo(asked, { addresses: ['10.0.0.1'] });
+      const frame = frameMessage(reply, reply.length);
+      const sendFrom = (at: number): void => {
+        if (at < frame.length) socket!.write(frame.subarray(at, at + 1), () => sendFrom(at + 1));
+      };
+      sendFrom(0);
+    });
+    const { reply } = await run({ server: server.at, protocol: 'tcp' });
+    expect(decodeMessage(reply!).answers).toHaveLength(1);
+  });
+
+  it('takes the reply of a server that closes behind it', async () => {
+    const server = await serve(({ query: asked, send, socket }) => {
+      send(replyTo(asked));
+      socket!.end();
+    });
+    expect(await run({ server: server.at, protocol: 'tcp' })).toMatchObject({ error: null });
+  });
+
+  it.each<[string, (request: Request) => void]>([
+    ['closes', ({ socket }) => socket!.end()],
+    ['closes inside its reply', ({ socket }) => socket!.end(Buffer.from([0, 50, 1, 2, 3]))],
+    ['resets the connection', ({ socket }) => socket!.resetAndDestroy()],
+  ])('fails at once when the server %s', async (_, onRequest) => {
+    const server = await serve(onRequest);
+    const { error, ms } = await run({ server: server.at, protocol: 'tcp' });
+    expect(error).toMatchObject({ code: 'closed' });
+    expect(ms).toBeLessThan(1000);
+  });
+
+  it.each([
+    ['to something else', replyTo(encodeQuery({ id: 1, name: 'x', type: 'A' }))],
+    ['that is empty', Buffer.alloc(0)],
+  ])('fails at once for a reply %s', async (_, reply) => {
+    const server = await serve(({ send }) => send(reply));
+    const { error } = await run({ server: server.at, protocol: 'tcp' });
+    expect(error).toMatchObject({ code: 'malformed' });
+  });
+});

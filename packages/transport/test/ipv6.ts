@@ -1,0 +1,9 @@
+import { networkInterfaces } from 'node:os';
+import { it } from '@jest/globals';
+
+const hasIPv6 = Object.values(networkInterfaces())
+  .flat()
+  .some((network) => network?.address === '::1');
+
+/** A test that needs the address ::1, and is skipped on a machine without. */
+export const itOverIPv6 = hasIPv6 ? it : it.skip;

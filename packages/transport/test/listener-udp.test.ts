@@ -1,0 +1,315 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { decodeMessage, encodeQuery, type Query, RCODE } from '@kube-dns/wire';
+import { type Answerer, type Client, NO_ANSWER_YET, type Reply } from '../src/answerer.js';
+import { ListenError } from '../src/errors.js';
+import { listen, type ListenOptions } from '../src/listener.js';
+import { UdpClient } from './clients.js';
+import { ENGINES } from './engines.js';
+import { lifetime, until } from './inbox.js';
+import { itOverIPv6 } from './ipv6.js';
+import { answerWith, manyAddresses, replyTo, withOpt } from './messages.js';
+
+const opened = lifetime(afterEach);
+const question = (name = 'web.x', id = 7) => encodeQuery({ id, name, type: 'A' });
+
+/** An answerer of one function. */
+function answers(answer: Answerer['answer']): Answerer {
+  return { answer };
+}
+
+const oneAddress = answers((query, out) => answerWith(query, out, ['10.0.0.1']));
+
+describe.each(ENGINES)('a listener with the engine %s', (name, createEngine) => {
+  const start = async (answerer: Answerer, options: Partial<ListenOptions> = {}) => {
+    const failures: unknown[] = [];
+    const onFailure = (error: unknown) => void failures.push(error);
+    const all = { answerer, address: '127.0.0.1', port: 0, onFailure, ...options };
+    const listener = opened(await listen(all, createEngine));
+    const client = opened(await UdpClient.connect(listener.port, all.address));
+    return { listener, client, failures };
+  };
+
+  it('says which engine it has', async () => {
+    const { listener } = await start(oneAddress);
+    expect(listener.engine).toBe(name);
+  });
+
+  it('answers a query', async () => {
+    const { listener, client } = await start(oneAddress);
+    const reply = decodeMessage(await client.ask(question('wEb.x', 4321)));
+    expect(reply).toMatchObject({
+      id: 4321,
+      rcode: 'NOERROR',
+      questions: [{ name: 'wEb.x' }],
+      answers: [{ data: '10.0.0.1' }],
+    });
+    expect(listener.counters).toMatchObject({ udpQueries: 1, tcpQueries: 0, answers: 1 });
+  });
+
+  itOverIPv6('answers over IPv6', async () => {
+    const { client } = await start(oneAddress, { address: '::1' });
+    expect(decodeMessage(await client.ask(question())).answers).toHaveLength(1);
+  });
+
+  it('tells the answerer who asks', async () => {
+    const seen: string[] = [];
+    const { client } = await start(
+      answers((query, out, from) => {
+        seen.push(from.address);
+        return answerWith(query, out, []);
+      }),
+    );
+    await client.ask(question());
+    expect(seen).toEqual(['127.0.0.1']);
+  });
+
+  it('answers a burst, each query with its own answer', async () => {
+    const { client } = await start(
+      answers((query, out) => answerWith(query, out, [`10.0.0.${query.id}`])),
+    );
+    for (let id = 0; id < 100; id++) client.send(question('web.x', id));
+    const replies = (await client.inbox.take(100)).map(decodeMessage);
+    const ids = replies.map(({ id }) => id);
+    expect(ids.sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, id) => id));
+    for (const { id, answers: records } of replies) {
+      expect(records).toMatchObject([{ data: `10.0.0.${id}` }]);
+    }
+  });
+
+  describe('and a message that it does not answer', () => {
+    const header = (flags: number, ...counts: number[]) => {
+      const bytes = Buffer.alloc(12);
+      [0x2211, flags, ...counts].forEach((word, i) => bytes.writeUInt16BE(word, i * 2));
+      return bytes;
+    };
+
+    it('refuses a malformed one with FORMERR and nothing but a header', async () => {
+      const { listener, client } = await start(oneAddress);
+      expect(await client.ask(header(0x0100, 1))).toEqual(header(0x8101));
+      expect(listener.counters.formErrors).toBe(1);
+    });
+
+    it('refuses another opcode with NOTIMP and echoes the opcode', async () => {
+      const { listener, client } = await start(oneAddress);
+      expect(await client.ask(header(0x2900, 0))).toEqual(header(0xa904));
+      expect(listener.counters.notImplemented).toBe(1);
+    });
+
+    it('refuses an EDNS version with BADVERS and an OPT record', async () => {
+      const { listener, client } = await start(oneAddress);
+      const reply = decodeMessage(await client.ask(withOpt(question(), 1232, 1)));
+      expect(reply).toMatchObject({
+        rcode: 'NOERROR',
+        questions: [{ name: 'web.x' }],
+        answers: [],
+      });
+      expect(reply.additionals).toMatchObject([{ type: 'OPT', extendedRcode: 1, ednsVersion: 0 }]);
+      expect(listener.counters.badVersions).toBe(1);
+    });
+
+    it('is silent about responses and what is shorter than a header', async () => {
+      const { listener, client } = await start(oneAddress);
+      client.send(replyTo(question('x', 1)));
+      client.send(question('x', 2).subarray(0, 11));
+      client.send(Buffer.alloc(0));
+      // The first to be answered is the last one.
+      expect(decodeMessage(await client.ask(question('x', 3))).id).toBe(3);
+      expect(listener.counters).toMatchObject({ udpQueries: 4, dropped: 3, answers: 1 });
+    });
+  });
+
+  describe('and an answer that is large', () => {
+    const many = answers((query, out) => answerWith(query, out, manyAddresses(300)));
+
+    it.each([
+      ['512 bytes without EDNS', question(), 512],
+      ['512 bytes for an EDNS size below', withOpt(question(), 100), 512],
+      ['the EDNS size', withOpt(question(), 1000), 1000],
+      ['its own limit for an EDNS size above', withOpt(question(), 4096), 1232],
+    ])('cuts it to %s and sets TC', async (_, query, size) => {
+      const { listener, client } = await start(many);
+      const reply = await client.ask(query);
+      expect(reply.length).toBeLessThanOrEqual(size);
+      expect(reply.length).toBeGreaterThan(size - 16);
+      expect(decodeMessage(reply).isTruncated).toBe(true);
+      expect(listener.counters.truncated).toBe(1);
+    });
+
+    it('has the limit that it was given', async () => {
+      const { client } = await start(many, { maxUdpBytes: 3000 });
+      const reply = await client.ask(withOpt(question(), 4096));
+      expect(reply.length).toBeLessThanOrEqual(3000);
+      expect(reply.length).toBeGreaterThan(3000 - 16);
+    });
+
+    it('leaves one whole that just fits', async () => {
+      // 23 bytes of header and question, then 16 for each record.
+      const { listener, client } = await start(
+        answers((query, out) => answerWith(query, out, manyAddresses(30))),
+      );
+      const reply = await client.ask(withOpt(question(), 503));
+      expect(reply).toHaveLength(503);
+      expect(decodeMessage(reply).isTruncated).toBe(false);
+      expect(listener.counters.truncated).toBe(0);
+    });
+  });
+
+  it('answers SERVFAIL for an answerer that throws, and lives on', async () => {
+    const defect = new Error('defect');
+    const { listener, client, failures } = await start(
+      answers((query, out) => {
+        if (query.id === 1) throw defect;
+        return answerWith(query, out, ['10.0.0.1']);
+      }),
+    );
+    expect(decodeMessage(await client.ask(question('wEb.x', 1)))).toMatchObject({
+      id: 1,
+      rcode: 'SERVFAIL',
+      questions: [{ name: 'wEb.x' }],
+    });
+    expect(failures).toEqual([defect]);
+    expect(listener.counters.failures).toBe(1);
+    expect(decodeMessage(await client.ask(question('web.x', 2))).rcode).toBe('NOERROR');
+  });
+
+  describe('and an answerer that answers later', () => {
+    interface Deferred {
+      readonly reply: Reply;
+      readonly query: Buffer;
+    }
+
+    /** Defers every query but those for `now`, which come as a barrier. */
+    const deferring = async () => {
+      const deferred: Deferred[] = [];
+      const answer = (query: Query, out: Uint8Array, from: Client): number => {
+        const copy = Buffer.from(query.bytes.subarray(0, query.length));
+        if (query.type === 28) return answerWith(query, out, []);
+        deferred.push({ reply: from.defer(), query: copy });
+        return NO_ANSWER_YET;
+      };
+      return { ...(await start(answers(answer))), deferred };
+    };
+    const barrier = encodeQuery({ id: 9999, name: 'now', type: 'AAAA' });
+
+    it('sends the answer when it comes', async () => {
+      const { client, deferred } = await deferring();
+      client.send(question('web.x', 5));
+      await until(() => deferred.length === 1);
+      const message = replyTo(deferred[0]!.query, { addresses: ['10.0.0.5'] });
+      deferred[0]!.reply.send(message, message.length);
+      const reply = decodeMessage(await client.inbox.next());
+      expect(reply).toMatchObject({ id: 5, answers: [{ data: '10.0.0.5' }] });
+    });
+
+    it('gives each client its own answer, in any order', async () => {
+      const { listener, client, deferred } = await deferring();
+      const other = opened(await UdpClient.connect(listener.port));
+      client.send(question('a', 1));
+      await until(() => deferred.length === 1);
+      other.send(question('b', 2));
+      await until(() => deferred.length === 2);
+      for (const { reply, query } of deferred.reverse()) reply.send(replyTo(query), query.length);
+      expect(decodeMessage(await client.inbox.next()).id).toBe(1);
+      expect(decodeMessage(await other.inbox.next()).id).toBe(2);
+    });
+
+    it('cuts it to the size that this client takes', async () => {
+      const { client, deferred } = await deferring();
+      client.send(withOpt(question('web.x', 1), 800));
+      await until(() => deferred.length === 1);
+      client.send(question('web.x', 2));
+      await until(() => deferred.length === 2);
+      for (const { reply, query } of deferred) {
+        const message = replyTo(query, { addresses: manyAddresses(100) });
+        reply.send(message, message.length);
+      }
+      const sizes = (await client.inbox.take(2)).map(({ length }) => length);
+      expect(sizes[0]).toBeGreaterThan(512);
+      expect(sizes[0]).toBeLessThanOrEqual(800);
+      expect(sizes[1]).toBeLessThanOrEqual(512);
+    });
+
+    it('sends an answer once, and none after it was given up', async () => {
+      const { client, deferred } = await deferring();
+      client.send(question('a', 1));
+      client.send(question('b', 2));
+      await until(() => deferred.length === 2);
+      const [first, second] = deferred;
+      const message = replyTo(first!.query);
+      first!.reply.send(message, message.length);
+      first!.reply.send(message, message.length);
+      second!.reply.abandon();
+      second!.reply.send(replyTo(second!.query), message.length);
+      client.send(barrier);
+      const ids = (await client.inbox.take(2)).map((reply) => decodeMessage(reply).id);
+      expect(ids).toEqual([1, 9999]);
+      expect(client.inbox).toHaveLength(0);
+    });
+
+    it('takes an answer that comes when it is closed', async () => {
+      const { listener, client, deferred } = await deferring();
+      client.send(question());
+      await until(() => deferred.length === 1);
+      await listener.close();
+      const { reply, query } = deferred[0]!;
+      expect(() => reply.send(replyTo(query), query.length)).not.toThrow();
+      expect(listener.counters.sendErrors).toBe(1);
+    });
+  });
+
+  describe('and a port', () => {
+    it('can be closed twice, and the port is free then', async () => {
+      const { listener } = await start(oneAddress);
+      await Promise.all([listener.close(), listener.close()]);
+      await listener.close();
+      const again = await start(oneAddress, { port: listener.port });
+      expect(again.listener.port).toBe(listener.port);
+    });
+
+    it('says that it is in use for UDP', async () => {
+      const socket = opened(createSocket('udp4'));
+      socket.bind(0, '127.0.0.1');
+      await once(socket, 'listening');
+      const { port } = socket.address();
+      const failed = start(oneAddress, { port });
+      await expect(failed).rejects.toThrow(ListenError);
+      await expect(failed).rejects.toThrow(
+        `cannot listen on 127.0.0.1:${port} over UDP: address already in use`,
+      );
+    });
+
+    it('says that it is in use for TCP, and lets go of UDP', async () => {
+      const server = opened(createServer());
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as { port: number };
+      await expect(start(oneAddress, { port })).rejects.toThrow(
+        `cannot listen on 127.0.0.1:${port} over TCP: address already in use`,
+      );
+      const socket = opened(createSocket('udp4'));
+      socket.bind(port, '127.0.0.1');
+      await once(socket, 'listening');
+    });
+
+    it('says that the address is not of this machine', async () => {
+      await expect(start(oneAddress, { address: '192.0.2.1' })).rejects.toMatchObject({
+        code: 'listen-failed',
+        message: 'cannot listen on 192.0.2.1:0 over UDP: this machine does not have the address',
+      });
+    });
+  });
+
+  it('answers REFUSED as readily as anything else', async () => {
+    const { client } = await start(
+      answers((query, out) => {
+        const reply = replyTo(query.bytes.subarray(0, query.length), { rcode: RCODE.REFUSED });
+        out.set(reply);
+        return reply.length;
+      }),
+    );
+    expect(decodeMessage(await client.ask(question())).rcode).toBe('REFUSED');
+  });
+});
