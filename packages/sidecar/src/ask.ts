@@ -1,0 +1,75 @@
+import { exchange, randomId } from '@kube-dns/transport';
+import { decodeMessage, encodeQuery, type DecodedMessage } from '@kube-dns/wire';
+
+import { QueryError } from './errors.js';
+import type { HostResolver } from './host-resolver.js';
+import { formatServer, type Server } from './server.js';
+
+/** One question to one server. */
+export interface Question {
+  readonly server: Server;
+  readonly name: string;
+  readonly type: string;
+  readonly class: 'IN' | 'CH';
+}
+
+/** The original's time-out of a query; here it covers resolving the server's name, too. */
+export const ASK_TIMEOUT_MS = 2_000;
+
+/**
+ * Asks once over UDP from a fresh socket, without EDNS and without a second try, and takes the reply
+ * apart. Rejects when there is none in time, when it is malformed, and when `signal` is aborted.
+ */
+export async function ask(
+  question: Question,
+  resolver: HostResolver,
+  signal: AbortSignal,
+): Promise<DecodedMessage> {
+  signal.throwIfAborted();
+  const deadline = performance.now() + ASK_TIMEOUT_MS;
+  const { server, name, type, class: recordClass } = question;
+  const query = encodeQuery({ id: randomId(), name, type, class: recordClass });
+  const address = await inTime(resolver.resolve(server.host), server, signal);
+  signal.throwIfAborted();
+  const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()));
+  const reply = await send(query, { address, port: server.port }, timeoutMs, signal);
+  return decodeMessage(reply);
+}
+
+/** Waits for a look-up no longer than for a reply, and not at all once it is called off. */
+function inTime(address: Promise<string>, server: Server, signal: AbortSignal): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new QueryError(`${formatServer(server)}: name not resolved in time`)),
+      ASK_TIMEOUT_MS,
+    );
+    const abort = () => reject(new QueryError('called off'));
+    signal.addEventListener('abort', abort, { once: true });
+    void address.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+    });
+  });
+}
+
+function send(
+  query: Uint8Array,
+  server: { readonly address: string; readonly port: number },
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const settle = () => signal.removeEventListener('abort', abort);
+    const exchanged = exchange({ query, server, protocol: 'udp', timeoutMs }, (error, reply) => {
+      settle();
+      if (reply === null) reject(error ?? new QueryError('no reply'));
+      else resolve(reply);
+    });
+    const abort = () => {
+      settle();
+      exchanged.cancel();
+      reject(new QueryError('called off'));
+    };
+    signal.addEventListener('abort', abort);
+  });
+}

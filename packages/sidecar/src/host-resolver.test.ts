@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { HostResolver } from './host-resolver.js';
+
+describe('HostResolver', () => {
+  it('takes an address as it is', async () => {
+    const resolver = new HostResolver(() => Promise.reject(new Error('asked')));
+    expect(await resolver.resolve('127.0.0.1')).toBe('127.0.0.1');
+    expect(await resolver.resolve('::1')).toBe('::1');
+  });
+
+  it('asks the system anew each time', async () => {
+    const addresses = ['10.0.0.1', '10.0.0.2'];
+    const resolver = new HostResolver(() => Promise.resolve(addresses.shift()!));
+    expect(await resolver.resolve('dns')).toBe('10.0.0.1');
+    expect(await resolver.resolve('dns')).toBe('10.0.0.2');
+  });
+
+  it('joins a look-up that is still under way', async () => {
+    let lookups = 0;
+    let finish: (address: string) => void = () => undefined;
+    const resolver = new HostResolver(() => {
+      lookups++;
+      return new Promise((resolve) => (finish = resolve));
+    });
+    const both = Promise.all([resolver.resolve('dns'), resolver.resolve('dns')]);
+    finish('10.0.0.1');
+    expect(await both).toEqual(['10.0.0.1', '10.0.0.1']);
+    expect(lookups).toBe(1);
+  });
+
+  it('names the host that has no address, and tries again the next time', async () => {
+    let isThere = false;
+    const resolver = new HostResolver(() =>
+      isThere ? Promise.resolve('10.0.0.1') : Promise.reject(new Error('ENOTFOUND')),
+    );
+    await expect(resolver.resolve('dns')).rejects.toThrow('cannot resolve dns');
+    isThere = true;
+    expect(await resolver.resolve('dns')).toBe('10.0.0.1');
+  });
+
+  it('finds localhost at its IPv4 address', async () => {
+    expect(await new HostResolver().resolve('localhost')).toBe('127.0.0.1');
+  });
+});

@@ -1,0 +1,28 @@
+import { runProgram } from '@kube-dns/daemon';
+
+import { FLAGS } from './flags.js';
+import { readOptions } from './options.js';
+import { formatServer } from './server.js';
+import { startSidecar } from './sidecar.js';
+
+const program = {
+  name: 'sidecar',
+  // Put in by the bundler.
+  version: process.env.KUBE_DNS_VERSION ?? 'dev',
+  summary: 'Probes the DNS servers of the pod and exports their health and statistics over HTTP.',
+  flags: FLAGS,
+};
+
+runProgram(program, async ({ values, log, signals }) => {
+  const options = readOptions(values);
+  log.info(`version ${program.version}`);
+  const sidecar = await startSidecar(options, log);
+  signals.onTerminate(() => sidecar.close());
+  for (const { label, server, name, type, intervalMs } of options.probes) {
+    log.info(`probe ${label}: ${name} ${type} at ${formatServer(server)} every ${intervalMs} ms`);
+  }
+  log.info(
+    `statistics of dnsmasq at ${formatServer(options.dnsmasq)} every ${options.pollIntervalMs} ms`,
+  );
+  log.info(`serving HTTP on ${options.httpHost} port ${sidecar.http.port}`);
+});

@@ -1,0 +1,76 @@
+import { errorText, UsageError, type FlagValues } from '@kube-dns/daemon';
+
+import type { FLAGS } from './flags.js';
+import type { ProbeSpec } from './probe/probe-spec.js';
+import { HEALTHZ_PATH, healthcheckPath } from './routes.js';
+import { parseServer, type Server } from './server.js';
+
+/** What the flags come to, checked against each other. */
+export interface SidecarOptions {
+  readonly dnsmasq: Server;
+  readonly pollIntervalMs: number;
+  readonly probes: readonly ProbeSpec[];
+  readonly httpHost: string;
+  readonly httpPort: number;
+  readonly metricsPath: string;
+  readonly namespace: string;
+}
+
+/**
+ * Puts the flags together. Throws a UsageError for what cannot work: a label used twice or a metrics
+ * path that is taken, where the original panics, and names that no metric can have.
+ */
+export function readOptions(values: FlagValues<typeof FLAGS>): SidecarOptions {
+  const probes = values.probe;
+  checkLabels(probes);
+  checkPath(values['prometheus-path'], probes);
+  checkNamespace(values['prometheus-namespace']);
+  return {
+    dnsmasq: readDnsmasq(values['dnsmasq-addr'], values['dnsmasq-port']),
+    pollIntervalMs: values['dnsmasq-poll-interval-ms'],
+    probes,
+    httpHost: values['prometheus-addr'],
+    httpPort: values['prometheus-port'],
+    metricsPath: values['prometheus-path'],
+    namespace: values['prometheus-namespace'],
+  };
+}
+
+function readDnsmasq(host: string, port: number): Server {
+  try {
+    const isBare = !host.includes(':') || host.startsWith('[');
+    return parseServer(isBare ? `${host}:${port}` : `[${host}]:${port}`);
+  } catch (error) {
+    throw invalid('dnsmasq-addr', host, errorText(error));
+  }
+}
+
+function checkLabels(probes: readonly ProbeSpec[]): void {
+  const labels = new Set<string>();
+  for (const { label } of probes) {
+    if (labels.has(label)) throw new UsageError(`"--probe" flag: label ${label} is used twice`);
+    labels.add(label);
+  }
+}
+
+function checkPath(path: string, probes: readonly ProbeSpec[]): void {
+  if (!/^\/[!-~]*$/.test(path) || /[?#]/.test(path)) {
+    throw invalid('prometheus-path', path, 'must be a path that starts with /');
+  }
+  if (path === HEALTHZ_PATH || probes.some(({ label }) => path === healthcheckPath(label))) {
+    throw invalid('prometheus-path', path, 'this path is taken');
+  }
+}
+
+function checkNamespace(namespace: string): void {
+  // Empty is fine: the names then start with the next part, as in the Go client.
+  if (!/^(?:[a-zA-Z_:][a-zA-Z0-9_:]*)?$/.test(namespace)) {
+    throw invalid('prometheus-namespace', namespace, 'metric names cannot begin with it');
+  }
+}
+
+function invalid(flag: string, value: string, reason: string): UsageError {
+  return new UsageError(
+    `invalid argument ${JSON.stringify(value)} for "--${flag}" flag: ${reason}`,
+  );
+}

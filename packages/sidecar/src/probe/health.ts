@@ -1,0 +1,15 @@
+/** What `/healthcheck/<label>` says. */
+export interface Health {
+  readonly isOk: boolean;
+  readonly latencySeconds: number;
+  /** Why not, or empty. */
+  readonly error: string;
+}
+
+/** The body of `/healthcheck/<label>`, in the keys, order and escapes of Go's encoding/json. */
+export function healthJson({ isOk, latencySeconds, error }: Health): string {
+  return JSON.stringify({ IsOk: isOk, LatencySeconds: latencySeconds, Err: error }).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

@@ -1,0 +1,38 @@
+import type { RequestHandler } from '@kube-dns/daemon';
+
+import { healthJson, type Health } from './probe/health.js';
+
+export const HEALTHZ_PATH = '/healthz';
+
+/** Where the health of the probe with this label is. */
+export function healthcheckPath(label: string): string {
+  return `/healthcheck/${label}`;
+}
+
+/** Handlers by exact path, for any method: Go's paths are texts, not patterns. */
+export function routeByPath(handlers: ReadonlyMap<string, RequestHandler>): RequestHandler {
+  return (request, response, next) => {
+    const handler = handlers.get(request.path);
+    if (handler !== undefined) return handler(request, response, next);
+    next();
+    return undefined;
+  };
+}
+
+/** 200 while the probe is answered, else 503; the body says why. */
+export function healthcheck(health: () => Health): RequestHandler {
+  return (_request, response) => {
+    const current = health();
+    // Not `send`, which would add a charset to the type.
+    response.writeHead(current.isOk ? 200 : 503, { 'Content-Type': 'application/json' });
+    response.end(healthJson(current));
+  };
+}
+
+/** 200 as long as the process lives. */
+export function healthz(now: () => Date = () => new Date()): RequestHandler {
+  return (_request, response) => {
+    const time = now().toISOString().replace('T', ' ').replace('Z', ' +0000 UTC');
+    response.type('text/plain').send(`ok (${time})\n`);
+  };
+}

@@ -1,0 +1,73 @@
+import {
+  createRegistry,
+  metricsHandler,
+  startHttpServer,
+  type HttpServer,
+  type Log,
+} from '@kube-dns/daemon';
+
+import { ask } from './ask.js';
+import { HostResolver } from './host-resolver.js';
+import { observeProbe, observeStatistics } from './metrics.js';
+import type { SidecarOptions } from './options.js';
+import { SYSTEM_PACING } from './pacing.js';
+import { Probe } from './probe/probe.js';
+import { HEALTHZ_PATH, healthcheck, healthcheckPath, healthz, routeByPath } from './routes.js';
+import { StatisticsPoll } from './statistics/statistics-poll.js';
+
+/** The running sidecar: probes, statistics and HTTP. */
+export interface Sidecar {
+  readonly http: HttpServer;
+  /** Ends all of it; may be called twice. */
+  close(): Promise<void>;
+}
+
+/** Starts probing and serving; rejects with a StartupError when the port cannot be had. */
+export async function startSidecar(options: SidecarOptions, log: Log): Promise<Sidecar> {
+  const registry = createRegistry();
+  const resolver = new HostResolver();
+  const poll = new StatisticsPoll({
+    intervalMs: options.pollIntervalMs,
+    ask: (name, signal) =>
+      ask({ server: options.dnsmasq, name, type: 'TXT', class: 'CH' }, resolver, signal),
+    pacing: SYSTEM_PACING,
+    log,
+  });
+  const probes = options.probes.map(
+    (spec) =>
+      new Probe({
+        spec,
+        ask: (signal) => ask({ ...spec, class: 'IN' }, resolver, signal),
+        pacing: SYSTEM_PACING,
+        log,
+      }),
+  );
+  observeStatistics(registry, options.namespace, poll);
+  for (const probe of probes) observeProbe(registry, options.namespace, probe);
+
+  const routes = routeByPath(
+    new Map([
+      [HEALTHZ_PATH, healthz()],
+      [options.metricsPath, metricsHandler(registry)],
+      ...probes.map(
+        (probe) => [healthcheckPath(probe.spec.label), healthcheck(() => probe.health())] as const,
+      ),
+    ]),
+  );
+  const http = await startHttpServer({
+    host: options.httpHost,
+    port: options.httpPort,
+    what: 'metrics',
+    log,
+    routes: (app) => app.use(routes),
+  });
+  const loops = [poll, ...probes];
+  for (const loop of loops) loop.start();
+  return {
+    http,
+    close: async () => {
+      for (const loop of loops) loop.close();
+      await http.close();
+    },
+  };
+}

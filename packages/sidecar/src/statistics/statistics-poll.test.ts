@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { createLog } from '@kube-dns/daemon';
+import type { DecodedMessage } from '@kube-dns/wire';
+
+import { FakePacing } from '../../test/fake-pacing.js';
+import { replyWith } from '../../test/messages.js';
+import { txtRecord } from '../../test/responder.js';
+import { STATISTICS } from './statistic.js';
+import { StatisticsPoll } from './statistics-poll.js';
+
+let pacing: FakePacing;
+let lines: string[];
+let asked: string[];
+let numbers: Record<string, string>;
+let ask: (name: string) => Promise<DecodedMessage>;
+let poll: StatisticsPoll;
+
+beforeEach(() => {
+  pacing = new FakePacing();
+  lines = [];
+  asked = [];
+  numbers = {};
+  ask = answer;
+  tell(10, 5, 2, 8, 1_000);
+  poll = new StatisticsPoll({
+    intervalMs: 5_000,
+    ask: (name) => ask(name),
+    pacing,
+    log: createLog({ name: 'test', verbosity: 0, write: (line) => lines.push(line) }),
+  });
+});
+afterEach(() => poll.close());
+
+function tell(...values: number[]): void {
+  STATISTICS.forEach((name, index) => (numbers[`${name}.bind.`] = String(values[index])));
+}
+
+function answer(name: string): Promise<DecodedMessage> {
+  asked.push(name);
+  const number = numbers[name];
+  if (number === undefined) return Promise.reject(new Error('no reply'));
+  return Promise.resolve(replyWith(txtRecord(number)));
+}
+
+async function pollOnce(): Promise<void> {
+  await pacing.next();
+}
+
+const values = () => STATISTICS.map((statistic) => poll.value(statistic));
+
+describe('StatisticsPoll', () => {
+  it('asks for all statistics at once, in order, and then again after each pause', async () => {
+    expect(values()).toEqual([0, 0, 0, 0, 0]);
+    poll.start();
+    expect(await pacing.paused()).toBe(5_000);
+    expect(asked).toEqual([
+      'hits.bind.',
+      'misses.bind.',
+      'evictions.bind.',
+      'insertions.bind.',
+      'cachesize.bind.',
+    ]);
+    expect(values()).toEqual([10, 5, 2, 8, 1_000]);
+    tell(13, 6, 2, 9, 1_000);
+    await pollOnce();
+    expect(values()).toEqual([13, 6, 2, 9, 1_000]);
+  });
+
+  it('goes on counting when dnsmasq starts anew', async () => {
+    poll.start();
+    await pacing.paused();
+    tell(1, 1, 0, 1, 1_000);
+    await pollOnce();
+    expect(values()).toEqual([10, 5, 2, 8, 1_000]);
+    tell(4, 2, 0, 3, 1_000);
+    await pollOnce();
+    expect(values()).toEqual([13, 6, 2, 10, 1_000]);
+  });
+
+  it('shows the current cache size, also after it went down and up', async () => {
+    poll.start();
+    await pacing.paused();
+    for (const size of [500, 1_000]) {
+      tell(10, 5, 2, 8, size);
+      await pollOnce();
+      expect(poll.value('cachesize')).toBe(size);
+    }
+  });
+
+  it('drops a poll of which one query fails, counts it, and says the reason once', async () => {
+    poll.start();
+    await pacing.paused();
+    tell(20, 20, 20, 20, 20);
+    delete numbers['insertions.bind.'];
+    await pollOnce();
+    await pollOnce();
+    expect(values()).toEqual([10, 5, 2, 8, 1_000]);
+    expect(poll.errors).toBe(2);
+    tell(20, 20, 20, 20, 20);
+    await pollOnce();
+    expect(values()).toEqual([20, 20, 20, 20, 20]);
+    expect(lines.map((line) => line.trim().split('] ')[1])).toEqual([
+      'dnsmasq statistics: failing: no reply',
+      'dnsmasq statistics: ok again',
+    ]);
+  });
+
+  it('counts no failure when it is closed during a query', async () => {
+    const isAsked = new Promise<(error: Error) => void>((resolve) => {
+      ask = () => new Promise((_resolve, reject) => resolve(reject));
+    });
+    poll.start();
+    const fail = await isAsked;
+    poll.close();
+    fail(new Error('called off'));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(poll.errors).toBe(0);
+    expect(lines).toEqual([]);
+  });
+
+  it('stops when it is closed, which may happen twice', async () => {
+    poll.start();
+    await pacing.paused();
+    poll.close();
+    poll.close();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(asked).toHaveLength(STATISTICS.length);
+    expect(lines).toEqual([]);
+  });
+});

@@ -1,0 +1,96 @@
+import { errorText, type Log } from '@kube-dns/daemon';
+import type { DecodedMessage } from '@kube-dns/wire';
+
+import type { Pacing } from '../pacing.js';
+import { GrowingTotal } from './growing-total.js';
+import { parseStatistic, STATISTICS, type Statistic } from './statistic.js';
+
+export interface StatisticsPollOptions {
+  readonly intervalMs: number;
+  readonly ask: (name: string, signal: AbortSignal) => Promise<DecodedMessage>;
+  readonly pacing: Pacing;
+  readonly log: Log;
+}
+
+/**
+ * Asks dnsmasq for its statistics, first at once and then with a pause between two polls. A poll counts
+ * as a whole or, when any of its queries fails, not at all.
+ */
+export class StatisticsPoll {
+  readonly #options: StatisticsPollOptions;
+  readonly #closing = new AbortController();
+  readonly #totals = {
+    hits: new GrowingTotal(),
+    misses: new GrowingTotal(),
+    evictions: new GrowingTotal(),
+    insertions: new GrowingTotal(),
+  };
+  #cacheSize = 0;
+  #errors = 0;
+  #lastError = '';
+
+  constructor(options: StatisticsPollOptions) {
+    this.#options = options;
+  }
+
+  /** Totals since this process started, except for the cache size, which is the current one. */
+  value(statistic: Statistic): number {
+    return statistic === 'cachesize' ? this.#cacheSize : this.#totals[statistic].total;
+  }
+
+  /** How many polls failed. */
+  get errors(): number {
+    return this.#errors;
+  }
+
+  start(): void {
+    void this.#run().catch((error: unknown) => {
+      if (this.#closing.signal.aborted) return;
+      // Cannot happen as long as #poll catches.
+      this.#options.log.error(`dnsmasq statistics: stopped: ${errorText(error)}`);
+    });
+  }
+
+  /** Ends the loop and the query under way; may be called twice. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #run(): Promise<void> {
+    const { pacing, intervalMs } = this.#options;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      await this.#poll(signal);
+      await pacing.pause(intervalMs, signal);
+    }
+  }
+
+  async #poll(signal: AbortSignal): Promise<void> {
+    const { ask, log } = this.#options;
+    const readings = new Map<Statistic, number>();
+    try {
+      for (const statistic of STATISTICS) {
+        const reply = await ask(`${statistic}.bind.`, signal);
+        readings.set(statistic, parseStatistic(statistic, reply));
+      }
+    } catch (error) {
+      if (!signal.aborted) this.#noteFailure(errorText(error));
+      return;
+    }
+    if (this.#lastError !== '') log.info('dnsmasq statistics: ok again');
+    this.#lastError = '';
+    for (const [statistic, value] of readings) {
+      if (statistic === 'cachesize') this.#cacheSize = Math.max(value, 0);
+      else this.#totals[statistic].read(value);
+    }
+  }
+
+  /** A server that is away gives the same reason at every poll; it is said once. */
+  #noteFailure(error: string): void {
+    const { log } = this.#options;
+    this.#errors++;
+    if (error === this.#lastError) log.verbose(3, `dnsmasq statistics: still failing: ${error}`);
+    else log.warn(`dnsmasq statistics: failing: ${error}`);
+    this.#lastError = error;
+  }
+}

@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { ask, type Question } from '../src/ask.js';
+import { HostResolver } from '../src/host-resolver.js';
+import { addressRecord, Responder, txtRecord } from './responder.js';
+
+let responder: Responder;
+let closing: AbortController;
+beforeEach(async () => {
+  responder = await new Responder(() => [addressRecord]).start();
+  closing = new AbortController();
+});
+afterEach(() => responder.close());
+
+const askFor = (question: Partial<Question>, resolver = new HostResolver()) =>
+  ask(
+    { server: responder.server, name: 'example.com.', type: 'A', class: 'IN', ...question },
+    resolver,
+    closing.signal,
+  );
+
+describe('ask', () => {
+  it('brings the answer to a question', async () => {
+    const { answers } = await askFor({ type: 'SRV' });
+    expect(responder.asked).toEqual([{ name: 'example.com', type: 'SRV' }]);
+    expect(answers).toHaveLength(1);
+  });
+
+  it('asks in class CHAOS', async () => {
+    responder.respond = () => [txtRecord('42')];
+    const { answers } = await askFor({ name: 'hits.bind.', type: 'TXT', class: 'CH' });
+    expect(answers[0]).toMatchObject({ type: 'TXT', class: 'CH', data: [Buffer.from('42')] });
+  });
+
+  it('asks a server that is given by name', async () => {
+    const { answers } = await askFor({ server: { host: 'localhost', port: responder.port } });
+    expect(answers).toHaveLength(1);
+  });
+
+  it('fails at once when nobody listens', async () => {
+    const { port } = responder;
+    await responder.close();
+    responder = await new Responder(() => null).start();
+    await expect(askFor({ server: { host: '127.0.0.1', port } })).rejects.toThrow(
+      'connection refused',
+    );
+  });
+
+  it('fails after two seconds without a reply, ignoring what is not one', async () => {
+    responder.respond = () => Buffer.from('not a DNS message');
+    const before = performance.now();
+    await expect(askFor({})).rejects.toThrow(/no reply within \d+ ms/);
+    expect(performance.now() - before).toBeGreaterThan(1_900);
+  });
+
+  it('fails after two seconds when the name of the server is not resolved', async () => {
+    const resolver = new HostResolver(() => new Promise(() => undefined));
+    await expect(askFor({ server: { host: 'slow', port: 53 } }, resolver)).rejects.toThrow(
+      'slow:53: name not resolved in time',
+    );
+  });
+
+  it('ends at once and closes its socket when it is called off', async () => {
+    const sockets = () => process.getActiveResourcesInfo().filter((what) => /udp/i.test(what));
+    responder.respond = () => {
+      closing.abort();
+      return null;
+    };
+    await expect(askFor({})).rejects.toThrow('called off');
+    // Long before the exchange would end by itself only the responder's socket is left.
+    const deadline = performance.now() + 1_000;
+    while (sockets().length > 1 && performance.now() < deadline) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(sockets()).toHaveLength(1);
+    await expect(askFor({})).rejects.toThrow('aborted');
+  });
+});

@@ -1,0 +1,92 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+
+import { decodeMessage } from '@kube-dns/wire';
+
+/** One answer record of the question's name. */
+export interface RecordBytes {
+  readonly type: number;
+  readonly class?: number;
+  readonly rdata: Uint8Array;
+}
+
+export interface Asked {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** What to answer with; null is silence, bytes are sent as they are. */
+export type Respond = (asked: Asked) => readonly RecordBytes[] | Uint8Array | null;
+
+const IN = 1;
+const CH = 3;
+const TYPE_A = 1;
+const TYPE_TXT = 16;
+const QR_RD = 0x8100;
+const POINTER_TO_QUESTION = 0xc00c;
+
+export const addressRecord: RecordBytes = { type: TYPE_A, rdata: Uint8Array.of(10, 0, 0, 1) };
+
+/** A CHAOS TXT record of these strings, as dnsmasq tells its statistics. */
+export function txtRecord(...strings: string[]): RecordBytes {
+  const parts = strings.map((text) => Buffer.from(`\0${text}`));
+  for (const part of parts) part[0] = part.length - 1;
+  return { type: TYPE_TXT, class: CH, rdata: Buffer.concat(parts) };
+}
+
+/** A DNS server on loopback whose answers a test chooses. */
+export class Responder {
+  readonly asked: Asked[] = [];
+  respond: Respond;
+  readonly #socket: Socket = createSocket('udp4');
+
+  constructor(respond: Respond) {
+    this.respond = respond;
+    this.#socket.on('message', (query, from) => this.#answer(query, from));
+  }
+
+  async start(): Promise<this> {
+    this.#socket.bind(0, '127.0.0.1');
+    await once(this.#socket, 'listening');
+    return this;
+  }
+
+  get port(): number {
+    return this.#socket.address().port;
+  }
+
+  get server(): { host: string; port: number } {
+    return { host: '127.0.0.1', port: this.port };
+  }
+
+  async close(): Promise<void> {
+    this.#socket.close();
+    await once(this.#socket, 'close');
+  }
+
+  #answer(query: Buffer, from: RemoteInfo): void {
+    const { name, type } = decodeMessage(query).questions[0]!;
+    const asked = { name, type };
+    this.asked.push(asked);
+    const reply = this.respond(asked);
+    if (reply === null) return;
+    const bytes = reply instanceof Uint8Array ? reply : renderReply(query, reply);
+    this.#socket.send(bytes, from.port, from.address);
+  }
+}
+
+/** The query as a reply, with the records behind its question. */
+export function renderReply(query: Buffer, records: readonly RecordBytes[]): Buffer {
+  const head = Buffer.from(query);
+  head.writeUInt16BE(QR_RD, 2);
+  head.writeUInt16BE(records.length, 6);
+  const rendered = records.map(({ type, class: recordClass = IN, rdata }) => {
+    const fixed = Buffer.alloc(12);
+    fixed.writeUInt16BE(POINTER_TO_QUESTION, 0);
+    fixed.writeUInt16BE(type, 2);
+    fixed.writeUInt16BE(recordClass, 4);
+    fixed.writeUInt16BE(rdata.length, 10);
+    return Buffer.concat([fixed, rdata]);
+  });
+  return Buffer.concat([head, ...rendered]);
+}

@@ -1,0 +1,207 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { addressRecord, Responder, txtRecord, type Respond } from './responder.js';
+
+const bundle = fileURLToPath(new URL('../dist/sidecar.cjs', import.meta.url));
+const DEADLINE_MS = 10_000;
+
+/** What dnsmasq would say: some statistics, and one name that it knows. */
+const likeDnsmasq: Respond = ({ name }) => {
+  if (name === 'cachesize.bind') return [txtRecord('1000')];
+  if (name.endsWith('.bind')) return [txtRecord('42')];
+  return name === 'good.example.com' ? [addressRecord] : [];
+};
+
+class SidecarProcess {
+  readonly child: ChildProcessByStdio<null, Readable, Readable>;
+  stderr = '';
+  readonly exit: Promise<number | null>;
+
+  constructor(...args: string[]) {
+    this.child = spawn(process.execPath, [bundle, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.child.stdout.resume();
+    this.child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    this.exit = once(this.child, 'close').then(([code]: (number | null)[]) => code ?? null);
+    started.add(this);
+  }
+
+  /** Where it serves HTTP, once it does. */
+  async url(): Promise<string> {
+    const port = await eventually(() => /serving HTTP on \S+ port (\d+)/.exec(this.stderr)?.[1]);
+    return `http://127.0.0.1:${port}`;
+  }
+}
+
+const started = new Set<SidecarProcess>();
+let responder: Responder;
+beforeEach(async () => {
+  responder = await new Responder(likeDnsmasq).start();
+});
+afterEach(async () => {
+  for (const { child } of started) child.kill('SIGKILL');
+  await Promise.all([...started].map(({ exit }) => exit));
+  started.clear();
+  await responder.close();
+});
+
+async function eventually<T>(find: () => T | undefined | Promise<T | undefined>): Promise<T> {
+  const deadline = Date.now() + DEADLINE_MS;
+  for (;;) {
+    const found = await find();
+    if (found !== undefined) return found;
+    if (Date.now() > deadline) throw new Error(`not within ${DEADLINE_MS} ms: ${String(find)}`);
+    await delay(20);
+  }
+}
+
+function start(...args: string[]): SidecarProcess {
+  return new SidecarProcess(
+    '--prometheus-addr=127.0.0.1',
+    '--prometheus-port=0',
+    `--dnsmasq-port=${responder.port}`,
+    '--dnsmasq-poll-interval-ms=50',
+    ...args,
+  );
+}
+
+const probe = (label: string, name: string) =>
+  `--probe=${label},127.0.0.1:${responder.port},${name},1,A`;
+
+async function get(url: string) {
+  const response = await fetch(url);
+  const body = await response.text();
+  return { status: response.status, type: response.headers.get('content-type'), body };
+}
+
+describe('sidecar', () => {
+  it('tells the health of each probe, from waiting over success to failure', async () => {
+    const sidecar = start(probe('good', 'good.example.com'), probe('bad', 'bad.example.com'));
+    const url = await sidecar.url();
+    const good = await eventually(async () => {
+      const answer = await get(`${url}/healthcheck/good`);
+      if (answer.status === 200) return answer;
+      expect(answer.body).toBe('{"IsOk":false,"LatencySeconds":0,"Err":"waiting for first probe"}');
+      return undefined;
+    });
+    expect(good.type).toBe('application/json');
+    expect(good.body).toMatch(/^\{"IsOk":true,"LatencySeconds":0\.\d+,"Err":""\}$/);
+
+    const bad = await eventually(async () => {
+      const answer = await get(`${url}/healthcheck/bad`);
+      return answer.body.includes('waiting') ? undefined : answer;
+    });
+    expect(bad).toEqual({
+      status: 503,
+      type: 'application/json',
+      body: '{"IsOk":false,"LatencySeconds":0,"Err":"no RRs for domain \\"bad.example.com.\\""}',
+    });
+
+    responder.respond = () => [];
+    await eventually(
+      async () => (await get(`${url}/healthcheck/good`)).status === 503 || undefined,
+    );
+  });
+
+  it('exports the metrics of the original, all of them from the start', async () => {
+    responder.respond = () => null;
+    const url = await start(probe('kubedns', 'good.example.com')).url();
+    const first = (await get(`${url}/metrics`)).body;
+    const names = [...first.matchAll(/^# TYPE (kubedns_\S+ \S+)$/gm)].map((match) => match[1]);
+    expect(names).toEqual([
+      'kubedns_dnsmasq_errors counter',
+      'kubedns_dnsmasq_evictions counter',
+      'kubedns_dnsmasq_hits counter',
+      'kubedns_dnsmasq_insertions counter',
+      'kubedns_dnsmasq_max_size counter',
+      'kubedns_dnsmasq_misses counter',
+      'kubedns_probe_kubedns_errors counter',
+      'kubedns_probe_kubedns_latency_ms histogram',
+    ]);
+    expect(first).toContain('\nkubedns_dnsmasq_hits 0\n');
+    expect(first).toMatch(/^# TYPE process_start_time_seconds gauge$/m);
+    const buckets = [
+      ...first.matchAll(/^kubedns_probe_kubedns_latency_ms_bucket\{le="(.+)"\} 0$/gm),
+    ];
+    expect(buckets.map((match) => match[1]).join(' ')).toBe(
+      '0.25 0.5 1 2 4 8 16 32 64 128 256 512 1024 2048 4096 8192 +Inf',
+    );
+  });
+
+  it('counts probes and the statistics of dnsmasq', async () => {
+    const url = await start(
+      probe('good', 'good.example.com'),
+      probe('bad', 'bad.example.com'),
+      '--prometheus-namespace=other',
+      '--prometheus-path=/numbers',
+    ).url();
+    const metrics = await eventually(async () => {
+      const { body } = await get(`${url}/numbers`);
+      const isComplete =
+        /^other_probe_good_latency_ms_count [1-9]/m.test(body) &&
+        /^other_probe_bad_errors [1-9]/m.test(body) &&
+        /^other_dnsmasq_max_size [1-9]/m.test(body);
+      return isComplete ? body : undefined;
+    });
+    expect(metrics).toContain('\nother_dnsmasq_hits 42\n');
+    expect(metrics).toContain('\nother_dnsmasq_insertions 42\n');
+    expect(metrics).toContain('\nother_dnsmasq_max_size 1000\n');
+    expect(metrics).toContain('\nother_dnsmasq_errors 0\n');
+    expect(metrics).toContain('\nother_probe_good_errors 0\n');
+    expect(metrics).toContain('\nother_probe_bad_latency_ms_count 0\n');
+  });
+
+  it('says that it lives, and does not know other paths', async () => {
+    const url = await start().url();
+    const healthz = await get(`${url}/healthz`);
+    expect(healthz.status).toBe(200);
+    expect(healthz.body).toMatch(/^ok \(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \+0000 UTC\)\n$/);
+    expect((await get(`${url}/healthcheck/none`)).status).toBe(404);
+    expect((await get(`${url}/metrics`)).type).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+
+  it('lives on while dnsmasq is away, and counts the polls that fail', async () => {
+    const free = await new Responder(() => null).start();
+    const { port } = free;
+    await free.close();
+    const url = await start(`--dnsmasq-port=${port}`).url();
+    await eventually(
+      async () =>
+        /^kubedns_dnsmasq_errors [2-9]/m.test((await get(`${url}/metrics`)).body) || undefined,
+    );
+  });
+
+  it('ends with 0 on SIGTERM', async () => {
+    const sidecar = start(probe('good', 'good.example.com'));
+    await sidecar.url();
+    sidecar.child.kill('SIGTERM');
+    expect(await sidecar.exit).toBe(0);
+  });
+});
+
+describe('a start that cannot be', () => {
+  it.each([
+    ['--probe=a,b', 'invalid argument "a,b" for "--probe" flag: invalid format to --probe'],
+    ['--prometheus-path=/healthz', 'this path is taken'],
+    ['--no-such-flag', 'unknown flag: --no-such-flag'],
+  ])('ends with 2 and the usage for %s', async (flag, message) => {
+    const sidecar = start(flag);
+    expect(await sidecar.exit).toBe(2);
+    expect(sidecar.stderr).toContain(message);
+    expect(sidecar.stderr).toContain('Usage:\n  sidecar [flags]\n');
+  });
+
+  it('ends with 255 and one line when the port is taken', async () => {
+    const first = await start().url();
+    const second = start(`--prometheus-port=${new URL(first).port}`);
+    expect(await second.exit).toBe(255);
+    expect(second.stderr).toContain(
+      `\nsidecar: metrics: cannot listen on ${new URL(first).host}: address already in use\n`,
+    );
+  });
+});
