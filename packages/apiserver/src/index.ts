@@ -1,1 +1,15 @@
-export {};
+export { ApiServer, createApiServer, type ApiServerOptions } from './api-server.js';
+export { ApiError, ApiserverError, ListenError, type StatusReason } from './errors.js';
+export type { KubeObject, Manifest, ObjectMeta, OwnerReference } from './object.js';
+export type { ObjectAccess } from './object-access.js';
+export type { RequestLog } from './request-log.js';
+export type { ConfigMap } from './resources/config-map.js';
+export type { EndpointPort } from './resources/endpoint-fields.js';
+export type { EndpointSlice, SliceEndpoint } from './resources/endpoint-slice.js';
+export type { EndpointAddress, Endpoints, EndpointSubset } from './resources/endpoints.js';
+export type { Namespace } from './resources/namespace.js';
+export type { Node } from './resources/node.js';
+export type { Pod } from './resources/pod.js';
+export type { KindName, ObjectTypes } from './resources/resource-table.js';
+export type { Service, ServicePort, ServiceSpec } from './resources/service/service.js';
+export type { Failure, Verb } from './switches.js';

@@ -1,0 +1,175 @@
+import type { FieldError } from './resources/field-error.js';
+
+/** Base of every error that this package throws on purpose; `code` is stable. */
+export class ApiserverError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+  }
+}
+
+/** Machine-readable reasons of `metav1.Status`, with the HTTP status that belongs to each. */
+export const STATUS_CODES = {
+  BadRequest: 400,
+  Forbidden: 403,
+  NotFound: 404,
+  MethodNotAllowed: 405,
+  NotAcceptable: 406,
+  AlreadyExists: 409,
+  Conflict: 409,
+  Expired: 410,
+  Gone: 410,
+  RequestEntityTooLarge: 413,
+  UnsupportedMediaType: 415,
+  Invalid: 422,
+  TooManyRequests: 429,
+  InternalError: 500,
+  Timeout: 504,
+} as const;
+
+/** One of the reasons in {@link STATUS_CODES}. */
+export type StatusReason = keyof typeof STATUS_CODES;
+
+/** Which object an error is about, and why, as `metav1.StatusDetails` has it. */
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly {
+    readonly reason: string;
+    readonly message: string;
+    readonly field?: string;
+  }[];
+  readonly retryAfterSeconds?: number;
+}
+
+/** The parts of a resource kind that error messages name. */
+export interface ResourceName {
+  readonly group: string;
+  readonly kind: string;
+  readonly plural: string;
+}
+
+/** A refusal in the API's own terms; it becomes a `Status` object on the wire. */
+export class ApiError extends ApiserverError {
+  readonly status: number;
+  readonly details: StatusDetails | undefined;
+
+  constructor(reason: StatusReason, message: string, details?: StatusDetails) {
+    super(reason, message);
+    this.status = STATUS_CODES[reason];
+    this.details = details;
+  }
+}
+
+/** A manifest file that cannot be read or parsed; the message names file, document and line. */
+export class ManifestError extends ApiserverError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('Manifest', message, options);
+  }
+}
+
+/** A command line that cannot be understood. */
+export class UsageError extends ApiserverError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('Usage', message, options);
+  }
+}
+
+/** The address cannot be listened on; the message names it and the reason. */
+export class ListenError extends ApiserverError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('Listen', message, options);
+  }
+}
+
+function detailsOf(resource: ResourceName, name: string): StatusDetails {
+  return { name, ...(resource.group && { group: resource.group }), kind: resource.plural };
+}
+
+function qualified(resource: ResourceName): string {
+  return resource.group ? `${resource.plural}.${resource.group}` : resource.plural;
+}
+
+/** 404 for a named object. */
+export function notFound(resource: ResourceName, name: string): ApiError {
+  return new ApiError(
+    'NotFound',
+    `${qualified(resource)} "${name}" not found`,
+    detailsOf(resource, name),
+  );
+}
+
+/** 409 for a create of what is already there. */
+export function alreadyExists(resource: ResourceName, name: string): ApiError {
+  return new ApiError(
+    'AlreadyExists',
+    `${qualified(resource)} "${name}" already exists`,
+    detailsOf(resource, name),
+  );
+}
+
+/** 409 for a write whose precondition no longer holds. */
+export function conflict(resource: ResourceName, name: string, why: string): ApiError {
+  return new ApiError(
+    'Conflict',
+    `Operation cannot be fulfilled on ${qualified(resource)} "${name}": ${why}`,
+    detailsOf(resource, name),
+  );
+}
+
+/** 403 for what this server never allows. */
+export function forbidden(resource: ResourceName, name: string, why: string): ApiError {
+  return new ApiError(
+    'Forbidden',
+    `${qualified(resource)} "${name}" is forbidden: ${why}`,
+    detailsOf(resource, name),
+  );
+}
+
+/** 422 with one cause per field error. `errors` must not be empty. */
+export function invalid(
+  resource: ResourceName,
+  name: string,
+  errors: readonly FieldError[],
+): ApiError {
+  const lines = errors.map((error) => `${error.field}: ${error.message}`);
+  const text = lines.length === 1 ? lines[0]! : `[${lines.join(', ')}]`;
+  return new ApiError('Invalid', `${resource.kind} "${name}" is invalid: ${text}`, {
+    name,
+    ...(resource.group && { group: resource.group }),
+    kind: resource.kind,
+    causes: errors.map(({ reason, message, field }) => ({ reason, message, field })),
+  });
+}
+
+/** 410 for a version whose history is gone. */
+export function expired(message: string): ApiError {
+  return new ApiError('Expired', message);
+}
+
+/** A property of a thrown value. Unlike `instanceof`, this also works for errors of another realm. */
+function propertyOf(error: unknown, name: string): unknown {
+  return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
+}
+
+/** What an unknown thrown value says, as one line. */
+export function messageOf(error: unknown): string {
+  const message = propertyOf(error, 'message');
+  return typeof message === 'string' ? message : String(error);
+}
+
+/** The `code` of a system error, such as `ENOENT`; undefined where there is none. */
+export function codeOf(error: unknown): unknown {
+  return propertyOf(error, 'code');
+}
+
+/** The HTTP status that express and its parsers attach to errors, if there is one. */
+export function httpStatusOf(error: unknown): number | undefined {
+  const status = propertyOf(error, 'status');
+  return typeof status === 'number' ? status : undefined;
+}

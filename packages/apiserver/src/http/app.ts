@@ -1,0 +1,92 @@
+import express, { raw, type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import { ApiError } from '../errors.js';
+import { MAX_BODY_BYTES } from './body.js';
+import { findDocument, HEALTH_PATHS } from './discovery.js';
+import { handleResource, queryOf, verbOf, type ApiContext } from './resource-handler.js';
+import { failureStatus, toApiError } from './status.js';
+import { noSuchPath, parseTarget } from './target.js';
+import { createTestRoutes, type TestControls } from './test-routes.js';
+
+/** Holds requests back while the server hangs, and for the delay that is switched on. */
+function createGate({ switches }: ApiContext): RequestHandler {
+  return (_request, response, next) => {
+    let timer: NodeJS.Timeout | undefined;
+    const cancel = switches.whenRunning(() => {
+      if (switches.delayMs === 0) next();
+      else timer = setTimeout(next, switches.delayMs);
+    });
+    response.once('close', () => {
+      cancel();
+      clearTimeout(timer);
+    });
+  };
+}
+
+/** Counts a request for a resource as it arrives, also when it gets no answer. */
+function createCounter({ requests }: ApiContext): RequestHandler {
+  return (request, _response, next) => {
+    try {
+      const target = parseTarget(request.path);
+      const verb = verbOf(request.method, target, queryOf(request));
+      if (verb) requests.record(verb, target.kind.plural, request.get('user-agent'));
+    } catch {
+      // not a request for a resource; what it is instead is found out further on
+    }
+    next();
+  };
+}
+
+function createResourceRoute(context: ApiContext): RequestHandler {
+  return (request, response) => {
+    const target = parseTarget(request.path);
+    const verb = verbOf(request.method, target, queryOf(request));
+    if (!verb) {
+      throw new ApiError(
+        'MethodNotAllowed',
+        'the server does not allow this method on the requested resource',
+      );
+    }
+    context.switches.check(verb, target.kind.plural);
+    handleResource(context, target, verb, request, response);
+  };
+}
+
+const answerDocument: RequestHandler = (request, response, next) => {
+  const path = request.path.replace(/(.)\/$/, '$1');
+  const document = findDocument(path);
+  if (request.method !== 'GET') next();
+  else if (HEALTH_PATHS.includes(path)) response.type('text/plain').send('ok');
+  else if (document) response.json(document);
+  else next();
+};
+
+const answerError: ErrorRequestHandler = (thrown: unknown, _request, response, next) => {
+  const error = toApiError(thrown);
+  if (response.headersSent) {
+    next(thrown);
+    return;
+  }
+  const retryAfter = error.details?.retryAfterSeconds;
+  if (retryAfter !== undefined) response.set('retry-after', String(retryAfter));
+  response.status(error.status).json(failureStatus(error));
+};
+
+/** The HTTP side of the server. */
+export function createApp(context: ApiContext, controls: TestControls): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.use(createCounter(context));
+  const readBody = raw({ type: () => true, limit: MAX_BODY_BYTES });
+  // Before the gate, so that a server that hangs can be told to go on.
+  app.use('/_test', readBody, createTestRoutes(controls, context.requests));
+  app.use(createGate(context));
+  app.use(answerDocument);
+  app.use(readBody);
+  app.use(createResourceRoute(context));
+  app.use(() => {
+    throw noSuchPath();
+  });
+  app.use(answerError);
+  return app;
+}

@@ -1,0 +1,112 @@
+import { apiVersionOf, type ResourceKind } from '../resources/resource-kind.js';
+import { RESOURCE_KINDS } from '../resources/resource-table.js';
+
+/** The release whose behaviour is followed; kubectl warns when it is far from its own. */
+const VERSION = { major: '1', minor: '33', gitVersion: 'v1.33.0' };
+
+const VERBS = [
+  'create',
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'update',
+  'watch',
+] as const;
+
+/** Every served combination of group and version, as `v1` or `group/version`. */
+const GROUP_VERSIONS = [...new Set(RESOURCE_KINDS.map(apiVersionOf))];
+
+/** Path below which the resources of an API version are. */
+function rootOf(apiVersion: string): string {
+  return apiVersion.includes('/') ? `apis/${apiVersion}` : `api/${apiVersion}`;
+}
+
+function isOf(apiVersion: string): (kind: ResourceKind) => boolean {
+  return (kind) => apiVersionOf(kind) === apiVersion;
+}
+
+function resourceList(groupVersion: string): object {
+  const resources = RESOURCE_KINDS.filter(isOf(groupVersion)).map((kind) => ({
+    name: kind.plural,
+    singularName: kind.singular,
+    namespaced: kind.isNamespaced,
+    kind: kind.kind,
+    verbs: VERBS,
+    shortNames: kind.shortNames,
+    categories: kind.categories,
+  }));
+  return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources };
+}
+
+function apiGroup(groupVersion: string): object {
+  const [name = '', version = ''] = groupVersion.split('/');
+  const served = { groupVersion, version };
+  return { name, versions: [served], preferredVersion: served };
+}
+
+/**
+ * `kubectl apply` lets the server validate when the PATCH of a kind takes `fieldValidation`;
+ * without this it looks for a whole schema. Source: kubectl pkg/validation, cli-runtime resource.
+ */
+function openApi(groupVersion: string): object {
+  const parameters = ['dryRun', 'fieldManager', 'fieldValidation'].map((name) => ({
+    name,
+    in: 'query',
+    schema: { type: 'string', uniqueItems: true },
+  }));
+  const paths = RESOURCE_KINDS.filter(isOf(groupVersion)).map((kind) => {
+    const place = kind.isNamespaced ? 'namespaces/{namespace}/' : '';
+    const patch = {
+      operationId: `patch${kind.kind}`,
+      parameters,
+      responses: { 200: { description: 'OK' } },
+      'x-kubernetes-action': 'patch',
+      'x-kubernetes-group-version-kind': {
+        group: kind.group,
+        version: kind.version,
+        kind: kind.kind,
+      },
+    };
+    return [`/${rootOf(groupVersion)}/${place}${kind.plural}/{name}`, { patch }];
+  });
+  return {
+    openapi: '3.0.0',
+    info: { title: 'Kubernetes', version: VERSION.gitVersion },
+    paths: Object.fromEntries(paths) as object,
+  };
+}
+
+function createDocuments(): ReadonlyMap<string, object> {
+  const named = GROUP_VERSIONS.filter((text) => text.includes('/'));
+  const documents = new Map<string, object>([
+    ['/version', { ...VERSION, goVersion: '', platform: `${process.platform}/${process.arch}` }],
+    ['/api', { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] }],
+    ['/apis', { kind: 'APIGroupList', apiVersion: 'v1', groups: named.map(apiGroup) }],
+  ]);
+  const v3Paths: Record<string, object> = {};
+  for (const groupVersion of GROUP_VERSIONS) {
+    const root = rootOf(groupVersion);
+    documents.set(`/${root}`, resourceList(groupVersion));
+    documents.set(`/openapi/v3/${root}`, openApi(groupVersion));
+    v3Paths[root] = { serverRelativeURL: `/openapi/v3/${root}` };
+  }
+  for (const groupVersion of named) {
+    const group = { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(groupVersion) };
+    documents.set(`/apis/${groupVersion.split('/')[0]!}`, group);
+  }
+  documents.set('/openapi/v3', { paths: v3Paths });
+  documents.set('/', { paths: [...documents.keys(), '/healthz', '/livez', '/readyz'].sort() });
+  return documents;
+}
+
+const DOCUMENTS = createDocuments();
+
+/** The document that tells clients what is served, for a path without its final slash. */
+export function findDocument(path: string): object | undefined {
+  return DOCUMENTS.get(path);
+}
+
+/** Paths that answer `ok`. */
+export const HEALTH_PATHS: readonly string[] = ['/healthz', '/livez', '/readyz'];

@@ -1,0 +1,133 @@
+import { ApiError } from '../errors.js';
+import type { KubeObject } from '../object.js';
+import { apiVersionOf, type ResourceKind } from '../resources/resource-kind.js';
+import { createTable, type IncludeObject } from './table.js';
+
+/** `metav1.ListMeta`. */
+export interface ListMeta {
+  readonly resourceVersion: string;
+  readonly continue?: string;
+  readonly remainingItemCount?: number;
+}
+
+/** How objects look in the answer to one request. */
+export interface Representation {
+  one(object: KubeObject): unknown;
+  list(objects: readonly KubeObject[], meta: ListMeta): unknown;
+  /** One object of a watch. Unlike `one`, a table describes its columns only the first time. */
+  watched(object: KubeObject): unknown;
+  bookmark(resourceVersion: string, annotations: Readonly<Record<string, string>>): unknown;
+}
+
+const META_V1 = 'meta.k8s.io/v1';
+
+type Format = 'Object' | 'Table' | 'Metadata';
+
+/** One alternative of an `Accept` header, its `q` left out: clients list in order of preference. */
+function formatOf(alternative: string): Format | undefined {
+  const [type = '', ...parameters] = alternative.split(';').map((part) => part.trim());
+  if (!['application/json', 'application/*', '*/*'].includes(type.toLowerCase())) return undefined;
+  const values = new Map(parameters.map((text) => text.split('=', 2) as [string, string]));
+  const as = values.get('as');
+  if (as === undefined) return 'Object';
+  if (values.get('g') !== 'meta.k8s.io' || values.get('v') !== 'v1') return undefined;
+  if (as === 'Table') return 'Table';
+  return as.startsWith('PartialObjectMetadata') ? 'Metadata' : undefined;
+}
+
+function negotiate(accept: string | undefined): Format {
+  if (!accept) return 'Object';
+  for (const alternative of accept.split(',')) {
+    const format = formatOf(alternative);
+    if (format) return format;
+  }
+  throw new ApiError(
+    'NotAcceptable',
+    'only the following media types are accepted: application/json, application/json;as=Table;g=meta.k8s.io;v=v1',
+  );
+}
+
+function plain(kind: ResourceKind): Representation {
+  const apiVersion = apiVersionOf(kind);
+  return {
+    one: (object) => object,
+    list: (objects, metadata) => ({
+      kind: `${kind.kind}List`,
+      apiVersion,
+      metadata,
+      // Items of typed lists carry no type of their own.
+      items: objects.map((object) => ({ ...object, apiVersion: undefined, kind: undefined })),
+    }),
+    watched: (object) => object,
+    bookmark: (resourceVersion, annotations) => ({
+      kind: kind.kind,
+      apiVersion,
+      metadata: { resourceVersion, creationTimestamp: null, annotations },
+    }),
+  };
+}
+
+function partial(): Representation {
+  const one = ({ metadata }: KubeObject) => ({
+    kind: 'PartialObjectMetadata',
+    apiVersion: META_V1,
+    metadata,
+  });
+  return {
+    one,
+    list: (objects, metadata) => ({
+      kind: 'PartialObjectMetadataList',
+      apiVersion: META_V1,
+      metadata,
+      items: objects.map(one),
+    }),
+    watched: one,
+    bookmark: (resourceVersion, annotations) => ({
+      kind: 'PartialObjectMetadata',
+      apiVersion: META_V1,
+      metadata: { resourceVersion, creationTimestamp: null, annotations },
+    }),
+  };
+}
+
+function tabular(kind: ResourceKind, include: IncludeObject, clock: () => number): Representation {
+  let columnsAreKnown = false;
+  const table = (objects: readonly KubeObject[], metadata: object, withColumns = true) =>
+    createTable(kind, objects, { metadata, include, withColumns, now: clock() });
+  return {
+    one: (object) => table([object], { resourceVersion: object.metadata.resourceVersion }),
+    list: table,
+    watched(object) {
+      const { resourceVersion } = object.metadata;
+      const result = table([object], { resourceVersion }, !columnsAreKnown);
+      columnsAreKnown = true;
+      return result;
+    },
+    bookmark: (resourceVersion) => table([], { resourceVersion }, false),
+  };
+}
+
+function parseInclude(text: string | null): IncludeObject {
+  if (text === 'Object' || text === 'None') return text;
+  return 'Metadata';
+}
+
+/**
+ * Chooses how to answer from the `Accept` header: objects, tables or metadata only.
+ * Throws a 406 when the client takes none of them.
+ */
+export function createRepresentation(
+  kind: ResourceKind,
+  accept: string | undefined,
+  query: URLSearchParams,
+  clock: () => number,
+): Representation {
+  switch (negotiate(accept)) {
+    case 'Object':
+      return plain(kind);
+    case 'Metadata':
+      return partial();
+    case 'Table':
+      return tabular(kind, parseInclude(query.get('includeObject')), clock);
+  }
+}

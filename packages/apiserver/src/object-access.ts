@@ -1,0 +1,121 @@
+import type { Cluster } from './cluster/cluster.js';
+import { ApiError } from './errors.js';
+import { objectKey, type KubeObject, type Manifest } from './object.js';
+import { apiVersionOf, type ResourceKind } from './resources/resource-kind.js';
+import {
+  findKind,
+  kindNamed,
+  type KindName,
+  type ObjectTypes,
+} from './resources/resource-table.js';
+
+/** Namespace of objects that name none, as kubectl has it. */
+const DEFAULT_NAMESPACE = 'default';
+
+/** What names an object: `namespace` is empty for cluster-scoped kinds. */
+export interface ObjectName {
+  readonly kind: ResourceKind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+function placeOf(kind: ResourceKind, namespace = ''): string {
+  if (!kind.isNamespaced) return '';
+  return namespace === '' ? DEFAULT_NAMESPACE : namespace;
+}
+
+/**
+ * Finds the kind and the namespace that a manifest belongs to. Throws a 404 for a kind that the
+ * server does not know.
+ */
+export function identifyManifest({ apiVersion, kind: name, metadata }: Manifest): ObjectName {
+  const kind = findKind(apiVersion, name);
+  if (!kind) throw new ApiError('NotFound', `no kind "${name}" in version "${apiVersion}"`);
+  const namespace = placeOf(kind, metadata.namespace);
+  return { kind, namespace, name: metadata.name ?? '' };
+}
+
+function identify(name: KindName, namespace: string | undefined): Omit<ObjectName, 'name'> {
+  const kind = kindNamed(name);
+  return { kind, namespace: placeOf(kind, namespace) };
+}
+
+/**
+ * The objects of a server for code in the same process. Writes follow the same rules as over
+ * HTTP and throw the same {@link ApiError}s; unknown fields are refused. What is returned is a
+ * copy.
+ */
+export class ObjectAccess {
+  readonly #cluster: Cluster;
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
+  }
+
+  create(manifest: Manifest): KubeObject {
+    const { kind, namespace } = identifyManifest(manifest);
+    const options = { fieldValidation: 'Strict' } as const;
+    return structuredClone(
+      this.#cluster.registry.create(kind, namespace, manifest, options).object,
+    );
+  }
+
+  update(manifest: Manifest): KubeObject {
+    const { kind, namespace, name } = identifyManifest(manifest);
+    const options = { fieldValidation: 'Strict' } as const;
+    const { object } = this.#cluster.registry.update(kind, namespace, name, manifest, options);
+    return structuredClone(object);
+  }
+
+  /** Creates the object or replaces what is there, whatever version the manifest names. */
+  put(manifest: Manifest): KubeObject {
+    const { kind, namespace, name } = identifyManifest(manifest);
+    const metadata = { ...manifest.metadata };
+    delete metadata.resourceVersion;
+    delete metadata.uid;
+    const bare = { ...manifest, metadata };
+    const exists = name !== '' && this.#cluster.store.get(kind.plural, objectKey(namespace, name));
+    return exists ? this.update(bare) : this.create(bare);
+  }
+
+  delete(kindName: KindName, namespace: string | undefined, name: string): KubeObject {
+    const { kind, namespace: place } = identify(kindName, namespace);
+    return structuredClone(this.#cluster.registry.delete(kind, place, name));
+  }
+
+  get<K extends KindName>(
+    kindName: K,
+    namespace: string | undefined,
+    name: string,
+  ): ObjectTypes[K] | undefined {
+    const { kind, namespace: place } = identify(kindName, namespace);
+    const object = this.#cluster.store.get(kind.plural, objectKey(place, name));
+    // The store holds under a plural name only objects of that kind.
+    return structuredClone(object) as ObjectTypes[K] | undefined;
+  }
+
+  /** All objects of a kind, of one namespace when it is given, in the order of lists. */
+  list<K extends KindName>(kindName: K, namespace?: string): ObjectTypes[K][] {
+    const all = this.#cluster.store.list(kindNamed(kindName).plural);
+    const objects = all.filter(
+      ({ metadata }) => namespace === undefined || metadata.namespace === namespace,
+    );
+    return structuredClone(objects) as ObjectTypes[K][];
+  }
+
+  /** How many objects there are. */
+  get count(): number {
+    return this.#cluster.store.count();
+  }
+}
+
+/** `Service "x" in namespace "y"`: an object as messages to people name it. */
+export function describeManifest({ kind, metadata }: Manifest, namespace: string): string {
+  const name = `${kind} "${metadata.name ?? metadata.generateName ?? ''}"`;
+  return namespace ? `${name} in namespace "${namespace}"` : name;
+}
+
+/** The `apiVersion/kind/namespace/name` of an object, which no other object shares. */
+export function identityOf({ kind, namespace, name }: ObjectName): string {
+  return [apiVersionOf(kind), kind.kind, namespace, name].join('|');
+}

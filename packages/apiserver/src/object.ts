@@ -1,0 +1,67 @@
+/** `metav1.OwnerReference`, the fields that are kept. */
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+/** `metav1.ObjectMeta`, the fields that this server knows. */
+export interface ObjectMeta {
+  name: string;
+  generateName?: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion: string;
+  generation?: number;
+  creationTimestamp: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  ownerReferences?: OwnerReference[];
+  finalizers?: string[];
+}
+
+/** Any stored object. Stored objects are never changed in place; a write stores a new one. */
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+}
+
+/** An object as a client writes it: what the server fills in may be missing. */
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Readonly<Partial<ObjectMeta>>;
+  readonly spec?: object;
+  readonly status?: object;
+  readonly subsets?: readonly object[];
+  readonly addressType?: string;
+  readonly endpoints?: readonly object[];
+  readonly ports?: readonly object[];
+  readonly data?: Readonly<Record<string, string>>;
+  readonly binaryData?: Readonly<Record<string, string>>;
+  readonly immutable?: boolean;
+}
+
+/** A JSON object whose content is not known yet. */
+export type JsonObject = Record<string, unknown>;
+
+/** Whether `value` is a JSON object: neither null nor an array. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The key of an object within its resource: `namespace/name`, the order that lists have. */
+export function objectKey(namespace: string | undefined, name: string): string {
+  return `${namespace ?? ''}/${name}`;
+}
+
+/** The key of a stored object within its resource. */
+export function keyOf(object: KubeObject): string {
+  return objectKey(object.metadata.namespace, object.metadata.name);
+}

@@ -1,0 +1,78 @@
+import { parseArgs } from 'node:util';
+import { messageOf, UsageError } from './errors.js';
+
+/** What the command line asks for. */
+export type ProgramOptions =
+  | { readonly action: 'help' }
+  | { readonly action: 'version' }
+  | {
+      readonly action: 'serve';
+      readonly host: string;
+      readonly port: number;
+      readonly manifests: readonly string[];
+      readonly serviceRange: string | undefined;
+      readonly serviceRangeV6: string | undefined;
+    };
+
+const DEFAULT_PORT = 18_080;
+
+/** The text of `--help`. */
+export const USAGE = `usage: apiserver [flags]
+
+An in-memory Kubernetes API server.
+
+  --port=N              port to listen on, 0 for any free one (default ${DEFAULT_PORT})
+  --host=ADDRESS        address to listen on (default 127.0.0.1)
+  --manifests=PATH      file or folder of YAML or JSON objects to serve and to follow;
+                        may be given several times
+  --service-cluster-ip-range=CIDR[,CIDR]
+                        IPv4 and IPv6 ranges of service addresses
+                        (default 10.96.0.0/16,fd00:10:96::/112)
+  --help                show this text
+  --version             show the version
+`;
+
+function parse(args: readonly string[]) {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        port: { type: 'string' },
+        host: { type: 'string' },
+        manifests: { type: 'string', multiple: true },
+        'service-cluster-ip-range': { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+        version: { type: 'boolean' },
+      },
+    });
+    return values;
+  } catch (error) {
+    const [sentence = ''] = messageOf(error).split(/\. |\n/);
+    throw new UsageError(sentence.charAt(0).toLowerCase() + sentence.slice(1), { cause: error });
+  }
+}
+
+function readPort(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_PORT;
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65535) return Number(text);
+  throw new UsageError(`"${text}" is not a port`);
+}
+
+/** Reads the command line, program name left out. Throws a {@link UsageError}. */
+export function parseProgramOptions(args: readonly string[]): ProgramOptions {
+  const values = parse(args);
+  if (values.help) return { action: 'help' };
+  if (values.version) return { action: 'version' };
+  const manifests = values.manifests ?? [];
+  if (manifests.includes('')) throw new UsageError('--manifests needs a path');
+  const ranges = values['service-cluster-ip-range']?.split(',') ?? [];
+  if (ranges.length > 2) throw new UsageError('more than two service ranges');
+  return {
+    action: 'serve',
+    host: values.host ?? '127.0.0.1',
+    port: readPort(values.port),
+    manifests,
+    serviceRange: ranges.find((range) => !range.includes(':')),
+    serviceRangeV6: ranges.find((range) => range.includes(':')),
+  };
+}

@@ -1,0 +1,53 @@
+import type { ObjectMeta } from '../object.js';
+import { invalidValue, required, tooLong, type FieldError } from './field-error.js';
+import { refuseLabelValue, refuseQualifiedName } from './names.js';
+import type { ResourceKind } from './resource-kind.js';
+
+/** Source: apimachinery TotalAnnotationSizeLimitB. */
+const MAX_ANNOTATION_BYTES = 256 * 1024;
+
+function validateLabels(labels: Readonly<Record<string, string>>): FieldError[] {
+  return Object.entries(labels).flatMap(([key, value]) => {
+    const badKey = refuseQualifiedName(key);
+    const badValue = refuseLabelValue(value);
+    return [
+      ...(badKey ? [invalidValue('metadata.labels', key, badKey)] : []),
+      ...(badValue ? [invalidValue('metadata.labels', value, badValue)] : []),
+    ];
+  });
+}
+
+function validateAnnotations(annotations: Readonly<Record<string, string>>): FieldError[] {
+  const errors: FieldError[] = [];
+  let bytes = 0;
+  for (const [key, value] of Object.entries(annotations)) {
+    const reason = refuseQualifiedName(key.toLowerCase());
+    if (reason) errors.push(invalidValue('metadata.annotations', key, reason));
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (bytes > MAX_ANNOTATION_BYTES) {
+    errors.push(tooLong('metadata.annotations', MAX_ANNOTATION_BYTES));
+  }
+  return errors;
+}
+
+/** Name, labels, annotations, finalizers and owners of any object. */
+export function validateMetadata(metadata: ObjectMeta, kind: ResourceKind): FieldError[] {
+  const errors: FieldError[] = [];
+  const badName = kind.refuseName(metadata.name);
+  if (metadata.name === '') {
+    errors.push(required('metadata.name', 'name or generateName is required'));
+  } else if (badName) errors.push(invalidValue('metadata.name', metadata.name, badName));
+  errors.push(...validateLabels(metadata.labels ?? {}));
+  errors.push(...validateAnnotations(metadata.annotations ?? {}));
+  for (const finalizer of metadata.finalizers ?? []) {
+    const reason = refuseQualifiedName(finalizer);
+    if (reason) errors.push(invalidValue('metadata.finalizers', finalizer, reason));
+  }
+  for (const [i, owner] of (metadata.ownerReferences ?? []).entries()) {
+    for (const field of ['apiVersion', 'kind', 'name', 'uid'] as const) {
+      if (!owner[field]) errors.push(required(`metadata.ownerReferences[${i}].${field}`));
+    }
+  }
+  return errors;
+}

@@ -1,0 +1,48 @@
+import type { KubeObject } from '../object.js';
+import { ageOf } from './age.js';
+import { refuseLabel } from './names.js';
+import { AGE_COLUMN, column, NAME_COLUMN, PLAIN_KIND, type ResourceKind } from './resource-kind.js';
+
+/** `core/v1.Namespace`. */
+export interface Namespace extends KubeObject {
+  spec: { finalizers?: string[] };
+  status: { phase: string };
+}
+
+/** Namespaces that exist from the start. */
+export const INITIAL_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+
+/** Namespaces that cannot be deleted. Source: plugin namespace/lifecycle admission. */
+export const IMMORTAL_NAMESPACES: readonly string[] = ['default', 'kube-system', 'kube-public'];
+
+const NAME_LABEL = 'kubernetes.io/metadata.name';
+
+/** The table entry of namespaces. */
+export const namespaceKind: ResourceKind<Namespace> = {
+  ...PLAIN_KIND,
+  group: '',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  singular: 'namespace',
+  shortNames: ['ns'],
+  isNamespaced: false,
+  refuseName: refuseLabel,
+  shape: {
+    spec: { fields: { finalizers: { list: 'string' } } },
+    status: { fields: { phase: 'string', conditions: { list: 'object' } } },
+  },
+  mergeKeys: { 'spec.finalizers': '', 'status.conditions': 'type' },
+  columns: [NAME_COLUMN, column('Status', 'Phase of the namespace.'), AGE_COLUMN],
+
+  setDefaults(namespace) {
+    namespace.metadata.labels = {
+      ...namespace.metadata.labels,
+      [NAME_LABEL]: namespace.metadata.name,
+    };
+    // Deletion is done at once here, so there is never a finalizer to wait for.
+    namespace.spec = { finalizers: ['kubernetes'] };
+    namespace.status = { phase: 'Active' };
+  },
+  selectableFields: ({ status }) => ({ 'status.phase': status.phase }),
+  row: (namespace, now) => [namespace.metadata.name, namespace.status.phase, ageOf(namespace, now)],
+};

@@ -1,0 +1,84 @@
+import type { KubeObject } from '../object.js';
+import type { FieldError } from './field-error.js';
+import type { NameRule } from './names.js';
+import type { Fields } from './shape.js';
+
+/** One cell of a `Table` row. */
+export type Cell = string | number;
+
+/** One column of a `Table`; those with priority above 0 are for `-o wide`. */
+export interface Column {
+  readonly name: string;
+  readonly type: 'string' | 'integer';
+  readonly priority: 0 | 1;
+  readonly description: string;
+}
+
+/** Everything that is particular to one kind; what all kinds share works from this table. */
+export interface ResourceKind<T extends KubeObject = KubeObject> {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly isNamespaced: boolean;
+  /** Fields beside type and object metadata. */
+  readonly shape: Fields;
+  /**
+   * How strategic merge patches match the items of a list: by this field, or as a set of plain
+   * values when it is empty. Lists that are not named are replaced.
+   */
+  readonly mergeKeys: Readonly<Record<string, string>>;
+  /** Whether a PUT of an object that does not exist creates it. */
+  readonly createsOnUpdate: boolean;
+  /** Whether a DELETE answers with the object instead of a Status. */
+  readonly returnsDeleted: boolean;
+  readonly refuseName: NameRule;
+  readonly columns: readonly Column[];
+
+  /** Fills in what the client left out. May change `object`, which nobody else has yet. */
+  setDefaults(object: T, previous: T | undefined): void;
+  validate(object: T): FieldError[];
+  validateUpdate(object: T, previous: T): FieldError[];
+  /** The part of an object whose changes count as a new generation; undefined: none is kept. */
+  generationOf(object: T): unknown;
+  /** Fields for field selectors, beside `metadata.name` and `metadata.namespace`. */
+  selectableFields(object: T): Readonly<Record<string, string>>;
+  row(object: T, now: number): readonly Cell[];
+}
+
+/** What most kinds have in common, to be spread into their tables. */
+export const PLAIN_KIND = {
+  version: 'v1',
+  shortNames: [],
+  categories: [],
+  isNamespaced: true,
+  mergeKeys: {},
+  createsOnUpdate: false,
+  returnsDeleted: false,
+  setDefaults: () => undefined,
+  validate: () => [],
+  validateUpdate: () => [],
+  generationOf: () => undefined,
+  selectableFields: () => ({}),
+} as const;
+
+/** The `apiVersion` of a kind: `v1` or `group/version`. */
+export function apiVersionOf(kind: Pick<ResourceKind, 'group' | 'version'>): string {
+  return kind.group ? `${kind.group}/${kind.version}` : kind.version;
+}
+
+/** A column; shown by default unless it is wide. */
+export function column(
+  name: string,
+  description: string,
+  options: { readonly wide?: boolean; readonly type?: Column['type'] } = {},
+): Column {
+  return { name, type: options.type ?? 'string', priority: options.wide ? 1 : 0, description };
+}
+
+/** The columns that every table has. */
+export const NAME_COLUMN = column('Name', 'Name of the object, unique within its namespace.');
+export const AGE_COLUMN = column('Age', 'Time since the object was created.');

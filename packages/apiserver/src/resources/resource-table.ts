@@ -1,0 +1,60 @@
+import { configMapKind, type ConfigMap } from './config-map.js';
+import { endpointSliceKind, type EndpointSlice } from './endpoint-slice.js';
+import { endpointsKind, type Endpoints } from './endpoints.js';
+import { namespaceKind, type Namespace } from './namespace.js';
+import { nodeKind, type Node } from './node.js';
+import { podKind, type Pod } from './pod.js';
+import type { ResourceKind } from './resource-kind.js';
+import { serviceKind } from './service/service-kind.js';
+import type { Service } from './service/service.js';
+
+/** The object type of each kind that the server knows. */
+export interface ObjectTypes {
+  ConfigMap: ConfigMap;
+  Endpoints: Endpoints;
+  EndpointSlice: EndpointSlice;
+  Namespace: Namespace;
+  Node: Node;
+  Pod: Pod;
+  Service: Service;
+}
+
+/** Name of a kind that the server knows. */
+export type KindName = keyof ObjectTypes;
+
+const KINDS: { readonly [K in KindName]: ResourceKind<ObjectTypes[K]> } = {
+  ConfigMap: configMapKind,
+  Endpoints: endpointsKind,
+  EndpointSlice: endpointSliceKind,
+  Namespace: namespaceKind,
+  Node: nodeKind,
+  Pod: podKind,
+  Service: serviceKind,
+};
+
+/** Every kind that the server knows. */
+export const RESOURCE_KINDS: readonly ResourceKind[] = Object.values(KINDS);
+
+/** The table entry of a kind, by its name. */
+export function kindNamed(name: KindName): ResourceKind {
+  return KINDS[name];
+}
+
+/** The table entry behind the `apiVersion` and `kind` of an object, if there is one. */
+export function findKind(apiVersion: string, kind: string): ResourceKind | undefined {
+  const [version, group = ''] = apiVersion.split('/').reverse();
+  return RESOURCE_KINDS.find(
+    (item) => item.kind === kind && item.group === group && item.version === version,
+  );
+}
+
+/** The table entry behind a part of a URL, if there is one. */
+export function findResource(
+  group: string,
+  version: string,
+  plural: string,
+): ResourceKind | undefined {
+  return RESOURCE_KINDS.find(
+    (item) => item.plural === plural && item.group === group && item.version === version,
+  );
+}

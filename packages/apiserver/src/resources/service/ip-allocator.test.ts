@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseCidr } from '../ip.js';
+import { IpAllocator } from './ip-allocator.js';
+
+function takeAll(allocator: IpAllocator): string[] {
+  const taken: string[] = [];
+  for (let next = allocator.propose(); next; next = allocator.propose()) {
+    allocator.take(next);
+    taken.push(next);
+  }
+  return taken;
+}
+
+describe('IpAllocator', () => {
+  it('gives each usable address of a range once and then none', () => {
+    const taken = takeAll(new IpAllocator(parseCidr('10.0.0.0/28')!));
+    expect(new Set(taken).size).toBe(14);
+    expect(taken).not.toContain('10.0.0.0');
+    expect(taken).not.toContain('10.0.0.15');
+  });
+
+  it('begins above the part that is left to addresses asked for', () => {
+    expect(new IpAllocator(parseCidr('10.96.0.0/16')!).propose()).toBe('10.96.1.1');
+    expect(new IpAllocator(parseCidr('fd00:10:96::/112')!).propose()).toBe('fd00:10:96::101');
+  });
+
+  it('does not give back a released address before the range has been gone through', () => {
+    const allocator = new IpAllocator(parseCidr('10.96.0.0/16')!);
+    allocator.take(allocator.propose()!);
+    allocator.release('10.96.1.1');
+    expect(allocator.propose()).toBe('10.96.1.2');
+    expect(allocator.refuse('10.96.1.1')).toBeUndefined();
+  });
+
+  it('passes over addresses that were asked for', () => {
+    const allocator = new IpAllocator(parseCidr('10.96.0.0/16')!);
+    allocator.take('10.96.1.1');
+    expect(allocator.propose()).toBe('10.96.1.2');
+  });
+
+  it('refuses addresses outside the range, its ends and what is taken', () => {
+    const allocator = new IpAllocator(parseCidr('10.0.0.0/28')!);
+    allocator.take('10.0.0.3');
+    expect(allocator.refuse('10.0.0.3')).toBe('provided IP is already allocated');
+    for (const address of ['10.0.0.0', '10.0.0.15', '10.0.0.16', '::1', 'x']) {
+      expect(allocator.refuse(address)).toMatch(/not in the valid range/);
+    }
+  });
+});

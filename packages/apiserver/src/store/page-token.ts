@@ -1,0 +1,27 @@
+import { ApiError } from '../errors.js';
+import { isJsonObject } from '../object.js';
+
+/** Where a list goes on: after this key, as things were at this version. */
+export interface PageToken {
+  readonly revision: number;
+  readonly after: string;
+}
+
+/** The `continue` text of a place in a list. */
+export function encodePageToken(token: PageToken): string {
+  return Buffer.from(JSON.stringify({ v: 1, ...token })).toString('base64url');
+}
+
+/** Reads a `continue` text. Throws a 400 when it is not one of ours. */
+export function parsePageToken(text: string): PageToken {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    if (isJsonObject(value) && value.v === 1) {
+      const { revision, after } = value;
+      if (typeof revision === 'number' && typeof after === 'string') return { revision, after };
+    }
+  } catch {
+    // not JSON: answered below like every other text that is no token
+  }
+  throw new ApiError('BadRequest', 'continue key is not valid');
+}

@@ -1,0 +1,113 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '../object.js';
+import type { StoreEvent } from './event-history.js';
+import { Store } from './store.js';
+
+function object(name: string, namespace = 'default'): KubeObject {
+  const metadata = { name, namespace, uid: 'u', resourceVersion: '', creationTimestamp: '' };
+  return { apiVersion: 'v1', kind: 'Service', metadata };
+}
+
+function createStore(historyLimit = 10): Store {
+  return new Store({ revision: 100, historyLimit });
+}
+
+describe('Store', () => {
+  it('numbers every write of every resource from one counter', () => {
+    const store = createStore();
+    expect(store.put('services', object('a')).metadata.resourceVersion).toBe('101');
+    expect(store.put('pods', object('a')).metadata.resourceVersion).toBe('102');
+    expect(store.remove('services', 'default/a')?.metadata.resourceVersion).toBe('103');
+    expect(store.revision).toBe(103);
+  });
+
+  it('lists in the order of namespace and name, and leaves given lists alone', () => {
+    const store = createStore();
+    store.put('services', object('b'));
+    store.put('services', object('a', 'zoo'));
+    const before = store.list('services');
+    store.put('services', object('a'));
+    expect(before.map(({ metadata }) => metadata.name)).toEqual(['b', 'a']);
+    const after = store
+      .list('services')
+      .map(({ metadata }) => `${metadata.namespace!}/${metadata.name}`);
+    expect(after).toEqual(['default/a', 'default/b', 'zoo/a']);
+  });
+
+  it('knows the events since a version until they are too many', () => {
+    const store = createStore(3);
+    for (let i = 0; i < 6; i++) store.put('services', object(`s${i}`));
+    expect(store.eventsSince('services', 100)).toBeUndefined();
+    expect(store.eventsSince('services', 103)?.map(({ revision }) => revision)).toEqual([
+      104, 105, 106,
+    ]);
+    expect(store.eventsSince('services', 106)).toEqual([]);
+  });
+
+  it('does not forget the events of one resource for those of another', () => {
+    const store = createStore(3);
+    store.put('pods', object('p'));
+    for (let i = 0; i < 20; i++) store.put('services', object('s'));
+    expect(store.eventsSince('pods', 100)).toHaveLength(1);
+  });
+
+  it('forgets everything when it is compacted', () => {
+    const store = createStore();
+    store.put('services', object('a'));
+    store.keepSnapshot('services');
+    store.compact();
+    expect(store.eventsSince('services', 100)).toBeUndefined();
+    expect(store.eventsSince('services', 101)).toEqual([]);
+    store.put('services', object('b'));
+    expect(store.listAt('services', 101)).toBeUndefined();
+  });
+
+  it('shows the list of an earlier version while its snapshot is kept', () => {
+    const store = createStore();
+    store.put('services', object('a'));
+    store.keepSnapshot('services');
+    store.remove('services', 'default/a');
+    expect(store.listAt('services', 101)).toHaveLength(1);
+    expect(store.listAt('services', 102)).toHaveLength(0);
+    expect(store.listAt('services', 100)).toBeUndefined();
+    expect(store.listAt('services', 999)).toBeUndefined();
+  });
+
+  it('keeps a bounded number of snapshots', () => {
+    const store = createStore();
+    for (let i = 0; i < 50; i++) {
+      store.put('services', object('a'));
+      store.keepSnapshot('services');
+    }
+    expect(store.listAt('services', 101)).toBeUndefined();
+    expect(store.listAt('services', 149)).toHaveLength(1);
+  });
+
+  it('delivers events in order even when a listener writes', () => {
+    const store = createStore();
+    const seen: number[] = [];
+    store.subscribe('services', ({ type }) => {
+      if (type === 'DELETED') store.put('services', object('again'));
+    });
+    store.subscribe('services', ({ revision }) => seen.push(revision));
+    store.put('services', object('a'));
+    store.remove('services', 'default/a');
+    expect(seen).toEqual([101, 102, 103]);
+  });
+
+  it('hands out the last state of what was removed', () => {
+    const store = createStore();
+    const events: StoreEvent[] = [];
+    store.put('services', object('a'));
+    const end = store.subscribe('services', (event) => events.push(event));
+    store.remove('services', 'default/a');
+    store.remove('services', 'default/a');
+    end();
+    store.put('services', object('b'));
+    expect(events).toHaveLength(1);
+    expect(events[0]).toMatchObject({
+      type: 'DELETED',
+      previous: { metadata: { resourceVersion: '101' } },
+    });
+  });
+});

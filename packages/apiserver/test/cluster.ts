@@ -1,0 +1,25 @@
+import { Cluster } from '../src/cluster/cluster.js';
+import type { Manifest } from '../src/object.js';
+import { ObjectAccess } from '../src/object-access.js';
+import { parseCidr } from '../src/resources/ip.js';
+
+/** The time at which every object of these tests is created. */
+const NOW = Date.parse('2026-01-02T03:04:05.678Z');
+
+/** The objects of a cluster that has just started and that nobody serves. */
+export function createObjects(v4 = '10.96.0.0/16'): ObjectAccess {
+  const ranges = { IPv4: parseCidr(v4)!, IPv6: parseCidr('fd00:10:96::/112')! };
+  const cluster = new Cluster({ ranges, clock: () => NOW, historyLimit: 100 });
+  cluster.start('127.0.0.1', 6443);
+  return new ObjectAccess(cluster);
+}
+
+/** The service `web` with one port, and whatever else is given. */
+export function webService(spec: object = {}, metadata: object = {}): Manifest {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', ...metadata },
+    spec: { ports: [{ port: 80 }], ...spec },
+  };
+}

@@ -1,0 +1,206 @@
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ApiServer } from '../src/index.js';
+import {
+  closeAll,
+  CONFIG_MAPS,
+  configMap,
+  get,
+  onClose,
+  send,
+  service,
+  SERVICES,
+  startServer,
+  until,
+} from './harness.js';
+
+let server: ApiServer;
+
+beforeEach(async () => {
+  server = await startServer();
+});
+afterEach(closeAll);
+
+describe('a Status', () => {
+  it('tells that an object is not there', async () => {
+    const { status, body } = await get(server, `${SERVICES}/web`);
+    expect(status).toBe(404);
+    expect(body).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: 'services "web" not found',
+      reason: 'NotFound',
+      details: { name: 'web', kind: 'services' },
+      code: 404,
+    });
+  });
+
+  it('tells that an object is there already', async () => {
+    await server.apply(service('web'));
+    const { status, body } = await send(server, 'POST', SERVICES, service('web'));
+    expect([status, body.reason]).toEqual([409, 'AlreadyExists']);
+  });
+
+  it('tells of a write that comes too late', async () => {
+    await server.apply(configMap('a'));
+    const old = server.get('ConfigMap', 'default', 'a')!;
+    await server.apply(configMap('a', { x: '1' }));
+    const { status, body } = await send(server, 'PUT', `${CONFIG_MAPS}/a`, old);
+    expect([status, body.reason]).toEqual([409, 'Conflict']);
+  });
+
+  it('lists every cause of an invalid object', async () => {
+    const wrong = service('web', { ports: [{ port: 0 }], type: 'x' });
+    const { status, body } = await send(server, 'POST', SERVICES, wrong);
+    expect([status, body.reason]).toEqual([422, 'Invalid']);
+    expect(body.details).toMatchObject({
+      kind: 'Service',
+      name: 'web',
+      causes: [
+        { reason: 'FieldValueNotSupported', field: 'spec.type' },
+        { reason: 'FieldValueInvalid', field: 'spec.ports[0].port' },
+        { reason: 'FieldValueInvalid', field: 'spec.ports[0].targetPort' },
+      ],
+    });
+  });
+
+  it('tells that a precondition of a delete does not hold', async () => {
+    await server.apply(configMap('a'));
+    const preconditions = { uid: 'other' };
+    expect((await send(server, 'DELETE', `${CONFIG_MAPS}/a`, { preconditions })).status).toBe(409);
+    expect(server.get('ConfigMap', 'default', 'a')).toBeDefined();
+  });
+
+  it('tells that a namespace may not be deleted', async () => {
+    const { status, body } = await send(server, 'DELETE', '/api/v1/namespaces/kube-system');
+    expect([status, body.reason]).toEqual([403, 'Forbidden']);
+  });
+});
+
+describe('a request', () => {
+  const bad = (body: unknown, headers = {}) => send(server, 'POST', SERVICES, body, headers);
+  const deep = '['.repeat(200_000) + ']'.repeat(200_000);
+
+  it.each<[string, unknown]>([
+    ['is no JSON', '{"a":'],
+    ['is no object', '[]'],
+    ['is empty', undefined],
+    ['is of another kind', configMap('a')],
+    ['is of another version', { ...service('a'), apiVersion: 'v2' }],
+    ['names another namespace', service('a', {}, { namespace: 'kube-system' })],
+    ['has a version already', service('a', {}, { resourceVersion: '1' })],
+    ['has a field of the wrong type', service('a', { ports: [{ port: '80' }] })],
+    ['is nested too deep', `{"metadata":{"annotations":${deep}}}`],
+  ])('is answered with 400 when its body %s', async (_title, body) => {
+    const answer = await bad(body);
+    expect([answer.status, answer.body.reason]).toEqual([400, 'BadRequest']);
+  });
+
+  it('is answered with 400 when a PUT names another object', async () => {
+    const { status } = await send(server, 'PUT', `${SERVICES}/b`, service('a'));
+    expect(status).toBe(400);
+  });
+
+  it('is answered with 404 when the namespace is not there', async () => {
+    const path = '/api/v1/namespaces/shop/services';
+    const { status, body } = await send(server, 'POST', path, service('a'));
+    expect([status, body.message]).toEqual([404, 'namespaces "shop" not found']);
+  });
+
+  it.each([
+    '/api/v1/secrets',
+    '/api/v2/services',
+    '/api/v1/endpointslices',
+    '/api/v1/services/web',
+    '/api/v1/namespaces/default/nodes',
+    `${SERVICES}/web/status`,
+    '/apis/apps/v1/deployments',
+    '/nowhere',
+    '/api/v1/namespaces/%zz/services',
+  ])('is answered with 404 at %s', async (path) => {
+    const { status, body } = await get(server, path);
+    expect([status, body.reason]).toEqual([404, 'NotFound']);
+  });
+
+  it.each([
+    ['POST', '/api/v1/services'],
+    ['DELETE', '/api/v1/services'],
+    ['PUT', SERVICES],
+    ['POST', `${SERVICES}/web`],
+  ])('is answered with 405 for %s %s', async (method, path) => {
+    const { status, body } = await send(server, method, path, service('web'));
+    expect([status, body.reason]).toEqual([405, 'MethodNotAllowed']);
+  });
+
+  it('is answered with 406 when the client takes nothing that there is', async () => {
+    const { status } = await get(server, SERVICES, 'application/vnd.kubernetes.protobuf');
+    expect(status).toBe(406);
+    const either = 'application/vnd.kubernetes.protobuf, application/json';
+    expect((await get(server, SERVICES, either)).status).toBe(200);
+  });
+
+  it('is answered with 413 when its body is over 3 MiB', async () => {
+    const { status, body } = await bad(configMap('a', { x: 'x'.repeat(3 * 1024 * 1024) }));
+    expect([status, body.reason]).toEqual([413, 'RequestEntityTooLarge']);
+  });
+
+  it('is answered with 415 when its body is of an unknown type', async () => {
+    const { status } = await bad('x', { 'content-type': 'application/cbor' });
+    expect(status).toBe(415);
+  });
+
+  it.each([
+    'limit=x',
+    'limit=-1',
+    'resourceVersion=x',
+    'labelSelector=%3D',
+    'fieldSelector=spec.x%3D1',
+  ])('is refused with %s', async (query) => {
+    const { status } = await get(server, `${SERVICES}?${query}`);
+    expect([400, 422]).toContain(status);
+  });
+
+  it('that is no HTTP does not hurt', async () => {
+    const socket = connect(server.port, '127.0.0.1');
+    onClose(() => socket.destroy());
+    socket.on('error', () => undefined);
+    socket.write('\0\x01\x02 nonsense\r\n\r\n');
+    socket.resume();
+    await until(() => socket.destroyed, 'end of the broken connection');
+    expect((await get(server, '/healthz')).status).toBe(200);
+  });
+});
+
+describe('a server', () => {
+  it('rejects with the address when it cannot listen', async () => {
+    const start = startServer({ port: server.port });
+    await expect(start).rejects.toThrow(
+      `cannot listen on 127.0.0.1:${server.port}: address already in use`,
+    );
+  });
+
+  it('frees its port when its seed throws', async () => {
+    const port = server.port;
+    await server.close();
+    const seed = () => {
+      throw new Error('no seed');
+    };
+    await expect(startServer({ port, seed })).rejects.toThrow('no seed');
+    expect((await startServer({ port })).port).toBe(port);
+  });
+
+  it.each(['10.0.0.0', 'fd00::/112', '10.0.0.0/32'])(
+    'refuses %s as range',
+    async (serviceRange) => {
+      await expect(startServer({ serviceRange })).rejects.toThrow(/not a range/);
+    },
+  );
+
+  it('may be closed twice', async () => {
+    await server.close();
+    await server.close();
+    expect.assertions(0);
+  });
+});
