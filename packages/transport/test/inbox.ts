@@ -44,13 +44,16 @@ export async function until(condition: () => boolean): Promise<void> {
   }
 }
 
+/** Takes what a test opened, and gives it back. */
+export type Lifetime = <T extends { close(): unknown }>(resource: T) => T;
+
 /** Closes after each test what the test opened, the last first. */
-export function lifetime(afterEach: (close: () => Promise<void>) => void) {
+export function lifetime(afterEach: (close: () => Promise<void>) => void): Lifetime {
   const opened: { close(): unknown }[] = [];
   afterEach(async () => {
     for (let resource = opened.pop(); resource; resource = opened.pop()) await resource.close();
   });
-  return <T extends { close(): unknown }>(resource: T): T => {
+  return (resource) => {
     opened.push(resource);
     return resource;
   };

@@ -6,4 +6,6 @@ const hasIPv6 = Object.values(networkInterfaces())
   .some((network) => network?.address === '::1');
 
 /** A test that needs the address ::1, and is skipped on a machine without. */
-export const itOverIPv6 = hasIPv6 ? it : it.skip;
+export function itOverIPv6(name: string, test: () => Promise<void>): void {
+  (hasIPv6 ? it : it.skip)(name, test);
+}

@@ -1,54 +1,16 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { decodeMessage, encodeQuery, type Query } from '@kube-dns/wire';
-import { type Answerer, type Client, NO_ANSWER_YET, type Reply } from '../src/answerer.js';
+import { decodeMessage } from '@kube-dns/wire';
 import { frameMessage } from '../src/frame-reader.js';
-import { listen } from '../src/listener.js';
-import type { TcpLimits } from '../src/tcp-listener.js';
 import { TcpClient, UdpClient } from './clients.js';
 import { lifetime, until } from './inbox.js';
 import { answerWith, manyAddresses, replyTo, withOpt } from './messages.js';
+import { askNow, idOf, oneAddress, question, start, startDeferring } from './tcp-listening.js';
 
 const opened = lifetime(afterEach);
-const question = (id = 7, name = 'web.x') => encodeQuery({ id, name, type: 'A' });
-const idOf = (message: Uint8Array) => decodeMessage(message).id;
-
-const oneAddress: Answerer['answer'] = (query, out) => answerWith(query, out, ['10.0.0.1']);
-
-async function start(answer: Answerer['answer'], tcp: Partial<TcpLimits> = {}) {
-  const failures: unknown[] = [];
-  const listener = opened(
-    await listen({
-      answerer: { answer },
-      address: '127.0.0.1',
-      port: 0,
-      tcp,
-      onFailure: (error) => void failures.push(error),
-    }),
-  );
-  const connect = async () => opened(await TcpClient.connect(listener.port));
-  return { listener, connect, failures, client: await connect() };
-}
-
-/** A listener that defers every query for an A record; queries for AAAA are answered at once. */
-async function startDeferring(tcp: Partial<TcpLimits> = {}) {
-  const deferred: { readonly reply: Reply; readonly query: Buffer }[] = [];
-  const answer = (query: Query, out: Uint8Array, from: Client): number => {
-    if (query.type === 28) return answerWith(query, out, []);
-    const copy = Buffer.from(query.bytes.subarray(0, query.length));
-    deferred.push({ reply: from.defer(), query: copy });
-    return NO_ANSWER_YET;
-  };
-  const send = (index: number, addresses: readonly string[] = []) => {
-    const { reply, query } = deferred[index]!;
-    const message = replyTo(query, { addresses });
-    reply.send(message, message.length);
-  };
-  return { ...(await start(answer, tcp)), deferred, send };
-}
 
 describe('a listener over TCP', () => {
   it('answers a query', async () => {
-    const { listener, client } = await start(oneAddress);
+    const { listener, client } = await start(opened, oneAddress);
     expect(decodeMessage(await client.ask(question(4321)))).toMatchObject({
       id: 4321,
       answers: [{ data: '10.0.0.1' }],
@@ -58,7 +20,7 @@ describe('a listener over TCP', () => {
 
   it('tells the answerer who asks, and that it is over TCP', async () => {
     const seen: unknown[] = [];
-    const { client } = await start((query, out, from) => {
+    const { client } = await start(opened, (query, out, from) => {
       seen.push(from.address, query.isOverTcp);
       return answerWith(query, out, []);
     });
@@ -67,7 +29,7 @@ describe('a listener over TCP', () => {
   });
 
   it('does not truncate what 64 KiB hold', async () => {
-    const { listener, client } = await start((query, out) =>
+    const { listener, client } = await start(opened, (query, out) =>
       answerWith(query, out, manyAddresses(4000)),
     );
     const reply = decodeMessage(await client.ask(withOpt(question(), 512)));
@@ -80,13 +42,13 @@ describe('a listener over TCP', () => {
     ['FORMERR', Buffer.from('000701000002000000000000', 'hex'), '000781010000000000000000'],
     ['NOTIMP', Buffer.from('000710000001000000000000', 'hex'), '000790040000000000000000'],
   ])('refuses with %s and stays connected', async (_, message, header) => {
-    const { client } = await start(oneAddress);
+    const { client } = await start(opened, oneAddress);
     expect((await client.ask(message)).toString('hex')).toBe(header);
     expect(idOf(await client.ask(question(8)))).toBe(8);
   });
 
   it('refuses an EDNS version with BADVERS', async () => {
-    const { client } = await start(oneAddress);
+    const { client } = await start(opened, oneAddress);
     const reply = decodeMessage(await client.ask(withOpt(question(), 512, 3)));
     expect(reply.additionals).toMatchObject([{ type: 'OPT', extendedRcode: 1 }]);
   });
@@ -96,14 +58,14 @@ describe('a listener over TCP', () => {
     ['eleven bytes', question().subarray(0, 11)],
     ['a response', replyTo(question())],
   ])('passes over %s', async (_, message) => {
-    const { listener, client } = await start(oneAddress);
+    const { listener, client } = await start(opened, oneAddress);
     client.send(message, question(8));
     expect(idOf(await client.inbox.next())).toBe(8);
     expect(listener.counters.dropped).toBe(1);
   });
 
   it('answers SERVFAIL for an answerer that throws, and goes on', async () => {
-    const { client, failures } = await start((query, out) => {
+    const { client, failures } = await start(opened, (query, out) => {
       if (query.id === 1) throw new Error('defect');
       return answerWith(query, out, []);
     });
@@ -117,7 +79,7 @@ describe('a listener over TCP', () => {
   });
 
   it('lives on when a client resets its connection', async () => {
-    const { client, connect } = await start(oneAddress);
+    const { client, connect } = await start(opened, oneAddress);
     client.send(question());
     client.socket.resetAndDestroy();
     await client.closed;
@@ -125,7 +87,7 @@ describe('a listener over TCP', () => {
   });
 
   it('closes its connections with itself, twice if need be', async () => {
-    const { listener, client } = await start(oneAddress);
+    const { listener, client } = await start(opened, oneAddress);
     await client.ask(question());
     await Promise.all([listener.close(), listener.close()]);
     await client.closed;
@@ -135,7 +97,7 @@ describe('a listener over TCP', () => {
 
 describe('several queries on one connection', () => {
   it('are answered when they come in one chunk', async () => {
-    const { listener, client } = await start(oneAddress);
+    const { listener, client } = await start(opened, oneAddress);
     client.send(...Array.from({ length: 50 }, (_, id) => question(id)));
     const ids = (await client.inbox.take(50)).map(idOf);
     expect(ids).toEqual(Array.from({ length: 50 }, (_, id) => id));
@@ -143,7 +105,7 @@ describe('several queries on one connection', () => {
   });
 
   it('are answered when they come byte by byte', async () => {
-    const { client } = await start(oneAddress);
+    const { client } = await start(opened, oneAddress);
     const frames = [question(1), question(2)].map((query) => frameMessage(query, query.length));
     for (const byte of Buffer.concat(frames)) {
       await new Promise((resolve) => client.socket.write(Buffer.of(byte), resolve));
@@ -152,7 +114,7 @@ describe('several queries on one connection', () => {
   });
 
   it('are answered when a chunk ends inside one', async () => {
-    const { client } = await start(oneAddress);
+    const { client } = await start(opened, oneAddress);
     const frames = [1, 2, 3].map((id) => frameMessage(question(id), question(id).length));
     const stream = Buffer.concat(frames);
     client.socket.write(stream.subarray(0, -5));
@@ -162,20 +124,20 @@ describe('several queries on one connection', () => {
   });
 
   it('are answered in the order in which answers come', async () => {
-    const { client, deferred, send } = await startDeferring();
+    const { client, deferred, send } = await startDeferring(opened);
     client.send(question(0), question(1), question(2));
-    client.send(encodeQuery({ id: 3, name: 'now', type: 'AAAA' }));
+    client.send(askNow(3));
     await until(() => deferred.length === 3);
     for (const index of [2, 0, 1]) send(index);
     expect((await client.inbox.take(4)).map(idOf)).toEqual([3, 2, 0, 1]);
   });
 
   it('are read no further while a hundred wait for an answer', async () => {
-    const { listener, client, deferred, send } = await startDeferring();
+    const { listener, client, deferred, send } = await startDeferring(opened);
     client.send(...Array.from({ length: 150 }, (_, id) => question(id)));
     await until(() => deferred.length === 100);
     const other = opened(await UdpClient.connect(listener.port));
-    await other.ask(encodeQuery({ id: 1, name: 'now', type: 'AAAA' }));
+    await other.ask(askNow(1));
     expect(deferred).toHaveLength(100);
     send(0);
     await until(() => deferred.length === 101);
@@ -189,7 +151,7 @@ describe('several queries on one connection', () => {
   });
 
   it('do not call the answerer while it hands out replies', async () => {
-    const { client, deferred, send } = await startDeferring();
+    const { client, deferred, send } = await startDeferring(opened);
     client.send(...Array.from({ length: 101 }, (_, id) => question(id)));
     await until(() => deferred.length === 100);
     send(0);
@@ -200,18 +162,18 @@ describe('several queries on one connection', () => {
 
 describe('a deferred answer over TCP', () => {
   it('is sent once', async () => {
-    const { client, send } = await startDeferring();
+    const { client, send } = await startDeferring(opened);
     client.send(question(1));
-    client.send(encodeQuery({ id: 2, name: 'now', type: 'AAAA' }));
+    client.send(askNow(2));
     await client.inbox.next();
     send(0);
     send(0);
     expect(idOf(await client.inbox.next())).toBe(1);
-    expect(idOf(await client.ask(encodeQuery({ id: 3, name: 'now', type: 'AAAA' })))).toBe(3);
+    expect(idOf(await client.ask(askNow(3)))).toBe(3);
   });
 
   it('reaches a client that has closed its side, and then the connection ends', async () => {
-    const { client, deferred, send } = await startDeferring();
+    const { client, deferred, send } = await startDeferring(opened);
     client.send(question(1), question(2));
     client.end();
     await until(() => deferred.length === 2);
@@ -225,7 +187,7 @@ describe('a deferred answer over TCP', () => {
   });
 
   it('ends the connection too when it is given up', async () => {
-    const { listener, client, deferred } = await startDeferring();
+    const { listener, client, deferred } = await startDeferring(opened);
     client.send(question(1));
     client.end();
     await until(() => deferred.length === 1);
@@ -237,21 +199,21 @@ describe('a deferred answer over TCP', () => {
   });
 
   it('leaves an open connection open when it is given up', async () => {
-    const { client, deferred } = await startDeferring();
+    const { client, deferred } = await startDeferring(opened);
     client.send(question(1));
     await until(() => deferred.length === 1);
     deferred[0]!.reply.abandon();
-    const now = encodeQuery({ id: 2, name: 'now', type: 'AAAA' });
+    const now = askNow(2);
     expect(idOf(await client.ask(now))).toBe(2);
   });
 
   it('to a client that is gone does nothing, and its other queries are forgotten', async () => {
-    const { listener, client, deferred, send } = await startDeferring();
+    const { listener, client, deferred, send } = await startDeferring(opened);
     client.send(...Array.from({ length: 150 }, (_, id) => question(id)));
     await until(() => deferred.length === 100);
     client.socket.resetAndDestroy();
     const other = opened(await UdpClient.connect(listener.port));
-    const now = encodeQuery({ id: 1, name: 'now', type: 'AAAA' });
+    const now = askNow(1);
     // Written to, the listener learns that the client is gone, if it has not yet.
     await other.ask(now);
     for (let index = 0; index < 100; index++) send(index);
@@ -260,119 +222,10 @@ describe('a deferred answer over TCP', () => {
   });
 
   it('is no longer awaited when a client closes without a pending query', async () => {
-    const { client } = await startDeferring();
-    client.send(encodeQuery({ id: 1, name: 'now', type: 'AAAA' }));
+    const { client } = await startDeferring(opened);
+    client.send(askNow(1));
     client.end();
     expect(idOf(await client.inbox.next())).toBe(1);
     await client.closed;
-  });
-});
-
-describe('limits over TCP', () => {
-  it('close a connection on which nothing happens', async () => {
-    const { listener, client } = await start(oneAddress, { idleTimeoutMs: 60 });
-    expect(idOf(await client.ask(question(1)))).toBe(1);
-    await client.closed;
-    expect(listener.counters).toMatchObject({ tcpIdleClosed: 1, tcpRefused: 0 });
-  });
-
-  it('close a connection that never finishes its message', async () => {
-    const { client } = await start(oneAddress, { idleTimeoutMs: 60 });
-    client.socket.write('GET / HTTP/1.1\r\n');
-    await client.closed;
-  });
-
-  it('close the connection unused for longest when there are too many', async () => {
-    const { listener, client: first, connect } = await start(oneAddress, { maxConnections: 2 });
-    await first.ask(question(1));
-    const second = await connect();
-    await second.ask(question(2));
-    await first.ask(question(3));
-    const third = await connect();
-    await second.closed;
-    expect(idOf(await third.ask(question(4)))).toBe(4);
-    expect(idOf(await first.ask(question(5)))).toBe(5);
-    expect(listener.counters).toMatchObject({
-      tcpConnections: 3,
-      tcpRefused: 1,
-      tcpIdleClosed: 0,
-    });
-  });
-
-  it('refuse a new connection when all others wait for an answer', async () => {
-    const { listener, client, connect, deferred, send } = await startDeferring({
-      maxConnections: 1,
-    });
-    client.send(question(1));
-    await until(() => deferred.length === 1);
-    const refused = await connect();
-    await refused.closed;
-    expect(listener.counters).toMatchObject({ tcpConnections: 1, tcpRefused: 1 });
-    send(0);
-    expect(idOf(await client.inbox.next())).toBe(1);
-  });
-
-  it('give the place of a closed connection to the next', async () => {
-    const { listener, client, connect } = await start(oneAddress, { maxConnections: 1 });
-    await client.ask(question(1));
-    client.end();
-    await client.closed;
-    const next = await connect();
-    expect(idOf(await next.ask(question(2)))).toBe(2);
-    expect(listener.counters.tcpRefused).toBe(0);
-  });
-});
-
-describe('a client over TCP that does not read', () => {
-  const QUERIES = 600;
-  const large = manyAddresses(4000);
-
-  /** Lets a deaf client send queries for large answers until the listener reads no more of them. */
-  async function stall(answer: Answerer['answer'], first: readonly Buffer[] = []) {
-    const { listener } = await start(answer);
-    const deaf = opened(await TcpClient.connectDeaf(listener.port));
-    deaf.send(...first, ...Array.from({ length: QUERIES }, (_, id) => question(id, 'large')));
-    const other = opened(await UdpClient.connect(listener.port));
-    const { counters } = listener;
-    let seen = -1;
-    for (let still = 0; still < 20; still++) {
-      if (counters.tcpQueries !== seen) still = 0;
-      seen = counters.tcpQueries;
-      await other.ask(question(1, 'small'));
-    }
-    return { counters, deaf };
-  }
-
-  const largeOrSmall: Answerer['answer'] = (query, out) =>
-    answerWith(query, out, query.name[0] === 5 && query.isOverTcp ? large : []);
-
-  it('is read from no further until it reads', async () => {
-    const { counters, deaf } = await stall(largeOrSmall);
-    expect(counters.tcpQueries).toBeGreaterThan(3);
-    expect(counters.tcpQueries).toBeLessThan(QUERIES / 2);
-    deaf.read();
-    const ids = (await deaf.inbox.take(QUERIES)).map((message) => message.readUInt16BE(0));
-    expect(ids).toEqual(Array.from({ length: QUERIES }, (_, id) => id));
-  });
-
-  it('is cut off when deferred answers heap up', async () => {
-    const waiting: { reply: Reply; query: Buffer }[] = [];
-    const { deaf } = await stall(
-      (query, out, from) => {
-        if (query.name[0] !== 8) return largeOrSmall(query, out, from);
-        const copy = Buffer.from(query.bytes.subarray(0, query.length));
-        waiting.push({ reply: from.defer(), query: copy });
-        return NO_ANSWER_YET;
-      },
-      Array.from({ length: 90 }, (_, id) => question(id, 'deferred')),
-    );
-    expect(waiting).toHaveLength(90);
-    for (const { reply, query } of waiting) {
-      const message = replyTo(query, { addresses: large });
-      reply.send(message, message.length);
-    }
-    deaf.read();
-    await deaf.closed;
-    expect(deaf.inbox.length).toBeLessThan(QUERIES + 90);
   });
 });

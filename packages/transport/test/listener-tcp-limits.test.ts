@@ -1,0 +1,121 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { type Answerer, NO_ANSWER_YET, type Reply } from '../src/answerer.js';
+import { TcpClient, UdpClient } from './clients.js';
+import { lifetime, until } from './inbox.js';
+import { answerWith, manyAddresses, replyTo } from './messages.js';
+import { idOf, oneAddress, question, start, startDeferring } from './tcp-listening.js';
+
+const opened = lifetime(afterEach);
+
+describe('limits over TCP', () => {
+  it('close a connection on which nothing happens', async () => {
+    const { listener, client } = await start(opened, oneAddress, { idleTimeoutMs: 60 });
+    expect(idOf(await client.ask(question(1)))).toBe(1);
+    await client.closed;
+    expect(listener.counters).toMatchObject({ tcpIdleClosed: 1, tcpRefused: 0 });
+  });
+
+  it('close a connection that never finishes its message', async () => {
+    const { client } = await start(opened, oneAddress, { idleTimeoutMs: 60 });
+    client.socket.write('GET / HTTP/1.1\r\n');
+    await client.closed;
+  });
+
+  it('close the connection unused for longest when there are too many', async () => {
+    const {
+      listener,
+      client: first,
+      connect,
+    } = await start(opened, oneAddress, { maxConnections: 2 });
+    await first.ask(question(1));
+    const second = await connect();
+    await second.ask(question(2));
+    await first.ask(question(3));
+    const third = await connect();
+    await second.closed;
+    expect(idOf(await third.ask(question(4)))).toBe(4);
+    expect(idOf(await first.ask(question(5)))).toBe(5);
+    expect(listener.counters).toMatchObject({
+      tcpConnections: 3,
+      tcpRefused: 1,
+      tcpIdleClosed: 0,
+    });
+  });
+
+  it('refuse a new connection when all others wait for an answer', async () => {
+    const { listener, client, connect, deferred, send } = await startDeferring(opened, {
+      maxConnections: 1,
+    });
+    client.send(question(1));
+    await until(() => deferred.length === 1);
+    const refused = await connect();
+    await refused.closed;
+    expect(listener.counters).toMatchObject({ tcpConnections: 1, tcpRefused: 1 });
+    send(0);
+    expect(idOf(await client.inbox.next())).toBe(1);
+  });
+
+  it('give the place of a closed connection to the next', async () => {
+    const { listener, client, connect } = await start(opened, oneAddress, { maxConnections: 1 });
+    await client.ask(question(1));
+    client.end();
+    await client.closed;
+    const next = await connect();
+    expect(idOf(await next.ask(question(2)))).toBe(2);
+    expect(listener.counters.tcpRefused).toBe(0);
+  });
+});
+
+describe('a client over TCP that does not read', () => {
+  const QUERIES = 600;
+  const large = manyAddresses(4000);
+
+  /** Lets a deaf client send queries for large answers until the listener reads no more of them. */
+  async function stall(answer: Answerer['answer'], first: readonly Buffer[] = []) {
+    const { listener } = await start(opened, answer);
+    const deaf = opened(await TcpClient.connectDeaf(listener.port));
+    deaf.send(...first, ...Array.from({ length: QUERIES }, (_, id) => question(id, 'large')));
+    const other = opened(await UdpClient.connect(listener.port));
+    const { counters } = listener;
+    let seen = -1;
+    for (let still = 0; still < 20; still++) {
+      if (counters.tcpQueries !== seen) still = 0;
+      seen = counters.tcpQueries;
+      await other.ask(question(1, 'small'));
+    }
+    return { counters, deaf };
+  }
+
+  const largeOrSmall: Answerer['answer'] = (query, out) =>
+    answerWith(query, out, query.name[0] === 5 && query.isOverTcp ? large : []);
+
+  it('is read from no further until it reads', async () => {
+    const { counters, deaf } = await stall(largeOrSmall);
+    expect(counters.tcpQueries).toBeGreaterThan(3);
+    expect(counters.tcpQueries).toBeLessThan(QUERIES / 2);
+    deaf.read();
+    const ids = (await deaf.inbox.take(QUERIES)).map((message) => message.readUInt16BE(0));
+    expect(ids).toEqual(Array.from({ length: QUERIES }, (_, id) => id));
+  });
+
+  it('is cut off when deferred answers heap up', async () => {
+    const waiting: { reply: Reply; query: Buffer }[] = [];
+    const { deaf } = await stall(
+      (query, out, from) => {
+        if (query.name[0] !== 8) return largeOrSmall(query, out, from);
+        const copy = Buffer.from(query.bytes.subarray(0, query.length));
+        waiting.push({ reply: from.defer(), query: copy });
+        return NO_ANSWER_YET;
+      },
+      Array.from({ length: 90 }, (_, id) => question(id, 'deferred')),
+    );
+    expect(waiting).toHaveLength(90);
+    for (const { reply, query } of waiting) {
+      const message = replyTo(query, { addresses: large });
+      reply.send(message, message.length);
+    }
+    deaf.read();
+    await deaf.closed;
+    expect(deaf.inbox.length).toBeLessThan(QUERIES + 90);
+  });
+});
