@@ -53,8 +53,10 @@ export function runProgram<S extends FlagSpec>(
       exitWith(EXIT_USAGE, usageErrorText(program, error));
       return;
     }
-    const exitCode = error instanceof StartupError ? error.exitCode : EXIT_UNEXPECTED;
-    if (error instanceof Error && error.stack !== undefined) log.verbose(1, error.stack);
+    const isExpected = error instanceof StartupError;
+    // A start-up error is one line, also under the -v=2 of the manifests; a defect shows its place.
+    if (!isExpected && error instanceof Error) log.verbose(1, error.stack ?? '');
+    const exitCode = isExpected ? error.exitCode : EXIT_UNEXPECTED;
     exitWith(exitCode, `${program.name}: ${escapeMessage(errorText(error))}\n`);
   };
   const uncaught = watchUncaught(log, fail);

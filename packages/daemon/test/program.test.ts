@@ -95,6 +95,12 @@ describe('a start that fails', () => {
     expect(run.stderr).toBe(`fixture: ${message}\n`);
   });
 
+  it('prints one line for a start-up error however verbose it is', async () => {
+    const run = new Fixture(['--fail=startup', '-v=4']);
+    expect(await run.exit).toBe(255);
+    expect(run.stderr).toBe('fixture: cannot start: two\\nlines\n');
+  });
+
   it('shows where it happened when asked to be verbose', async () => {
     const run = new Fixture(['--fail=error', '-v=1']);
     expect(await run.exit).toBe(1);
