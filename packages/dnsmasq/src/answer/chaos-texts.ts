@@ -1,0 +1,36 @@
+import type { AnswerCache } from '../cache/answer-cache.js';
+import type { ServerStatistics } from '../upstream/server-statistics.js';
+import type { ChaosTexts } from './chaos.js';
+
+/** The version that clients and dashboards expect: the dnsmasq whose behaviour this is. */
+const DNSMASQ_VERSION = 'dnsmasq-2.90';
+
+export interface ChaosSources {
+  readonly answerer: () => { readonly hits: number; readonly misses: number };
+  readonly cache: Pick<AnswerCache, 'maxRecords' | 'insertions' | 'evictions'>;
+  readonly statistics: Pick<ServerStatistics, 'entries'>;
+}
+
+/** The names below `bind` and what they say, as dnsmasq has them; the sidecar reads the numbers. */
+export function chaosTexts({ answerer, cache, statistics }: ChaosSources): ChaosTexts {
+  const number = (read: () => number) => () => [String(read())];
+  return new Map<string, () => string[]>([
+    ['version.bind', () => [DNSMASQ_VERSION]],
+    ['authors.bind', () => ['Simon Kelley']],
+    ['copyright.bind', () => ['Copyright (c) 2000-2024 Simon Kelley']],
+    ['cachesize.bind', number(() => cache.maxRecords)],
+    ['insertions.bind', number(() => cache.insertions)],
+    ['evictions.bind', number(() => cache.evictions)],
+    ['misses.bind', number(() => answerer().misses)],
+    ['hits.bind', number(() => answerer().hits)],
+    ['auth.bind', number(() => 0)],
+    ['servers.bind', () => serverTexts(statistics)],
+  ]);
+}
+
+/** `ADDRESS#PORT QUERIES FAILED`, one text per server. */
+function serverTexts(statistics: Pick<ServerStatistics, 'entries'>): string[] {
+  return [...statistics.entries()].map(
+    ([server, { queries, failed }]) => `${server} ${queries} ${failed}`,
+  );
+}

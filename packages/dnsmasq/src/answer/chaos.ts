@@ -1,0 +1,78 @@
+import {
+  appendOpt,
+  CLASS,
+  decodeName,
+  encodeKey,
+  encodeRdata,
+  FLAG,
+  HEADER_BYTES,
+  type Query,
+  RCODE,
+  suffixOffset,
+  TYPE,
+  writeUint16,
+} from '@kube-dns/wire';
+
+/** The texts behind the names of class CHAOS (lower case, no final dot), asked for at each query. */
+export type ChaosTexts = ReadonlyMap<string, () => readonly string[]>;
+
+const PARENTS = ['bind', 'server'].map(encodeKey);
+const CH_TTL_SECONDS = 0;
+
+/**
+ * Answers TXT questions of class CHAOS about the server itself, as dnsmasq does (src/cache.c,
+ * cache_make_stat): `hits.bind` and its like. Other names below `bind` and `server` are NOTIMP.
+ */
+export class ChaosAnswerer {
+  readonly #texts: ChaosTexts;
+
+  constructor(texts: ChaosTexts) {
+    this.#texts = texts;
+  }
+
+  /** Tells whether a query is about the server itself. */
+  owns(query: Query): boolean {
+    return (
+      query.class === CLASS.CH &&
+      PARENTS.some((parent) => suffixOffset(query.name, query.nameLength, parent) >= 0)
+    );
+  }
+
+  /** Writes the answer into `out` and returns its length. */
+  answer(query: Query, out: Uint8Array): number {
+    const isText = query.type === TYPE.TXT || query.type === TYPE.ANY;
+    const texts = isText ? this.#texts.get(decodeName(query.name))?.() : undefined;
+    return texts === undefined ? writeRefusal(query, out) : writeTexts(query, out, texts);
+  }
+}
+
+function writeRefusal(query: Query, out: Uint8Array): number {
+  const end = writeHeader(query, out, RCODE.NOTIMP);
+  return appendOpt(query, out, end);
+}
+
+/** One TXT record of class CH, which the writer for class IN does not make. */
+function writeTexts(query: Query, out: Uint8Array, texts: readonly string[]): number {
+  // A TXT record has one string at least (RFC 1035 section 3.3.14), an empty one if need be.
+  const data = texts.length === 0 ? [''] : [...texts];
+  const rdata = encodeRdata({ type: 'TXT', name: '.', data });
+  const at = writeHeader(query, out, FLAG.AA | RCODE.NOERROR);
+  writeUint16(out, 6, 1);
+  writeUint16(out, at, 0xc000 | HEADER_BYTES);
+  writeUint16(out, at + 2, TYPE.TXT);
+  writeUint16(out, at + 4, CLASS.CH);
+  out.fill(CH_TTL_SECONDS, at + 6, at + 10);
+  writeUint16(out, at + 10, rdata.length);
+  out.set(rdata, at + 12);
+  return appendOpt(query, out, at + 12 + rdata.length);
+}
+
+/** Header and question of a response; returns the offset behind them. */
+function writeHeader(query: Query, out: Uint8Array, flags: number): number {
+  const end = query.questionEnd;
+  out.set(query.bytes.subarray(0, end));
+  writeUint16(out, 2, FLAG.QR | FLAG.RA | (query.flags & (FLAG.RD | FLAG.CD)) | flags);
+  writeUint16(out, 4, 1);
+  out.fill(0, 6, HEADER_BYTES);
+  return end;
+}

@@ -1,0 +1,43 @@
+import {
+  boolFlag,
+  durationFlag,
+  type FlagSpec,
+  type FlagValues,
+  type Program,
+  stringFlag,
+} from '@kube-dns/daemon';
+import { optionsText } from '../options/parse-options.js';
+
+const SECOND = 1_000;
+
+/** The nanny's flags (kubernetes/dns cmd/dnsmasq-nanny/main.go). */
+export const NANNY_FLAGS = {
+  configDir: stringFlag(
+    '/etc/k8s/dns/dnsmasq-nanny',
+    'directory with the kube-dns ConfigMap as files',
+  ),
+  dnsmasqExec: stringFlag('/usr/sbin/dnsmasq', 'accepted and ignored: there is no other program'),
+  kubednsServer: stringFlag('127.0.0.1:10053', 'accepted; names of servers are not resolved yet'),
+  logInterval: durationFlag(0, 'how often statistics are logged; 0 is never'),
+  restartDnsmasq: boolFlag(false, 'apply a changed configuration (nothing is restarted)'),
+  syncInterval: durationFlag(10 * SECOND, 'how often configDir is read again'),
+} satisfies FlagSpec;
+
+export type NannyFlags = FlagValues<typeof NANNY_FLAGS>;
+
+/** Frame of the nanny's half; dnsmasq's half is read by itself, but `--help` lists both. */
+export const PROGRAM: Program<typeof NANNY_FLAGS> = {
+  name: 'dnsmasq',
+  version: process.env.KUBE_DNS_VERSION ?? 'dev',
+  summary: `Forwards DNS queries by domain and caches the answers.\n\n${optionsText()}`,
+  flags: NANNY_FLAGS,
+};
+
+/** What every Go program of kube-dns takes beside its own flags: help, version and klog's. */
+const SHARED_NAMES =
+  /^(?:h|help|v\d*|version|vmodule|logtostderr|alsologtostderr|stderrthreshold|one_output|add_dir_header|log_(?:dir|file|file_max_size|flush_frequency|backtrace_at)|logging_format|skip_(?:headers|log_headers))$/;
+
+/** Tells whether a flag's name, without dashes, is one of the nanny's. */
+export function isNannyFlag(name: string): boolean {
+  return Object.hasOwn(NANNY_FLAGS, name) || SHARED_NAMES.test(name.replaceAll('-', '_'));
+}

@@ -1,0 +1,49 @@
+import { StartupError } from '@kube-dns/daemon';
+import { listen, type Listener, ListenError, type ListenOptions } from '@kube-dns/transport';
+
+/** dnsmasq's exit code when it cannot listen (src/dnsmasq.h, EC_BADNET). */
+const EXIT_BAD_NETWORK = 2;
+/** Every address of both families. */
+const EVERYWHERE = '::';
+const EVERYWHERE_IPV4 = '0.0.0.0';
+/** How a system without IPv6 refuses it. */
+const NO_IPV6: ReadonlySet<string | undefined> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
+
+export interface ListenersOptions extends Omit<ListenOptions, 'address'> {
+  /** None means every address. */
+  readonly addresses: readonly string[];
+}
+
+/**
+ * Serves on one port of several addresses; port 0 takes a free one, the same for all. Throws a
+ * StartupError with dnsmasq's exit code, and nothing stays open then.
+ */
+export async function openListeners(options: ListenersOptions): Promise<readonly Listener[]> {
+  const listeners: Listener[] = [];
+  const addresses = options.addresses.length === 0 ? [EVERYWHERE] : options.addresses;
+  try {
+    for (const address of addresses) {
+      const port = listeners[0]?.port ?? options.port;
+      listeners.push(await listenOn(address, { ...options, port }));
+    }
+  } catch (error) {
+    await Promise.all(listeners.map((listener) => listener.close()));
+    if (error instanceof ListenError) throw new StartupError(error.message, EXIT_BAD_NETWORK);
+    throw error;
+  }
+  return listeners;
+}
+
+async function listenOn(address: string, options: ListenersOptions): Promise<Listener> {
+  try {
+    return await listen({ ...options, address });
+  } catch (error) {
+    if (address !== EVERYWHERE || !isWithoutIpv6(error)) throw error;
+    return await listen({ ...options, address: EVERYWHERE_IPV4 });
+  }
+}
+
+function isWithoutIpv6(error: unknown): boolean {
+  const { cause } = error as { cause?: NodeJS.ErrnoException };
+  return error instanceof ListenError && NO_IPV6.has(cause?.code);
+}

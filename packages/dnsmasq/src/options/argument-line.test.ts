@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { isNannyFlag } from '../config/flags.js';
+import { splitArguments } from './argument-line.js';
+
+const split = (line: string) => splitArguments(line.split(' ').filter(Boolean), isNannyFlag);
+const halves = (nanny: string, dnsmasq: string) => ({
+  nanny: nanny.split(' ').filter(Boolean),
+  dnsmasq: dnsmasq.split(' ').filter(Boolean),
+});
+
+describe('a line with --', () => {
+  it.each([
+    ['-v=2 -logtostderr -- -k --cache-size=1000', '-v=2 -logtostderr', '-k --cache-size=1000'],
+    ['-- -k', '', '-k'],
+    ['-v=2 --', '-v=2', ''],
+    ['--', '', ''],
+    ['-configDir=/x -- -k -- junk', '-configDir=/x', '-k -- junk'],
+    ['-k -- -N', '-k', '-N'],
+  ])('gives what is before the first one to the nanny: %s', (line, nanny, dnsmasq) => {
+    expect(split(line)).toEqual(halves(nanny, dnsmasq));
+  });
+});
+
+describe('a line without --', () => {
+  it.each([
+    '',
+    '-v=2',
+    '-v2 -configDir=/x',
+    '--v 2',
+    '-configDir /x',
+    '--restartDnsmasq',
+    '-logInterval=10s',
+    '-log_dir=/tmp -v=2',
+    '--log-dir=/tmp',
+    '-skip_headers',
+    '-alsologtostderr',
+    '--help',
+    '-h',
+    '--version=raw',
+  ])('is the nanny’s when it starts with one of its flags: %s', (line) => {
+    expect(split(line)).toEqual(halves(line, ''));
+  });
+
+  it.each([
+    '--cache-size=1000 --no-resolv --server=127.0.0.1#10053 --log-facility=-',
+    '-k',
+    '--no-such-option',
+    '-vk',
+    'junk',
+    '-',
+    '--constructor',
+  ])('is dnsmasq’s when it starts with anything else: %s', (line) => {
+    expect(split(line)).toEqual(halves('', line));
+  });
+});

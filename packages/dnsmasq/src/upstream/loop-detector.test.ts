@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { TYPE } from '@kube-dns/wire';
+import { FakeUpstream } from '../../test/fake-upstream.js';
+import { queryFor } from '../../test/messages.js';
+import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
+import { until } from '../../test/until.js';
+import { LoopDetector } from './loop-detector.js';
+
+let upstreams: FakeUpstream[];
+let log: RecordedLog;
+let loops: number;
+let detector: LoopDetector;
+
+beforeEach(async () => {
+  upstreams = [await FakeUpstream.start(() => null), await FakeUpstream.start(() => null)];
+  log = recordedLog();
+  loops = 0;
+  detector = new LoopDetector(log, () => loops++);
+});
+
+afterEach(async () => {
+  detector.close();
+  await Promise.all(upstreams.map((upstream) => upstream.close()));
+});
+
+const servers = () => upstreams.map(({ port }) => ({ address: '127.0.0.1', port }));
+
+/** Sends probes and gives the name that each server was asked for. */
+async function probe(): Promise<string[]> {
+  const before = upstreams.map(({ asked }) => asked.length);
+  detector.probe(servers());
+  await until(() => upstreams.every(({ asked }, i) => asked.length > before[i]!));
+  return upstreams.map(({ names }) => names.at(-1)!);
+}
+
+const comesBack = (name: string, type = 'TXT') => detector.isOwnProbe(queryFor({ name, type }));
+
+describe('looking for loops', () => {
+  it('asks each server for a name of its own that nobody can guess', async () => {
+    const names = await probe();
+    expect(new Set([...names, ...(await probe())]).size).toBe(4);
+    for (const name of names) expect(name).toMatch(/^[0-9a-f]{8}\.test$/);
+    expect(upstreams[0]!.asked[0]).toMatchObject({ type: TYPE.TXT, protocol: 'udp' });
+  });
+
+  it('finds the server whose question comes back, and says so once', async () => {
+    const names = await probe();
+    expect(comesBack(names[1]!)).toBe(true);
+    expect(comesBack(names[1]!.toUpperCase())).toBe(true);
+    expect(servers().map((server) => detector.isLooping(server))).toEqual([false, true]);
+    expect(loops).toBe(1);
+    expect(log.messages).toEqual([
+      `NOT using nameserver ${upstreams[1]!.text} - query loop detected`,
+    ]);
+  });
+
+  it('leaves every other question alone', async () => {
+    const [name] = await probe();
+    expect(comesBack(name!, 'A')).toBe(false);
+    expect(comesBack(`x.${name}`)).toBe(false);
+    expect(comesBack(name!.replace('.test', '.example'))).toBe(false);
+    expect(comesBack('12345678.test')).toBe(false);
+    expect(loops).toBe(0);
+  });
+
+  it('forgets what it found and what it asked', async () => {
+    const [name] = await probe();
+    comesBack(name!);
+    detector.reset();
+    expect(detector.isLooping(servers()[0]!)).toBe(false);
+    expect(comesBack(name!)).toBe(false);
+  });
+
+  it('does not take an answer for a loop', async () => {
+    for (const upstream of upstreams) upstream.script = () => ({});
+    await probe();
+    expect(servers().some((server) => detector.isLooping(server))).toBe(false);
+  });
+});

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import type { Log } from '@kube-dns/daemon';
+import {
+  type Exchange,
+  exchange,
+  randomId,
+  type ServerAddress,
+  serverText,
+} from '@kube-dns/transport';
+import { buildQuery, decodeName, encodeKey, type Query, TYPE, writeUint16 } from '@kube-dns/wire';
+
+/** The probe's name is `XXXXXXXX.test` with hexadecimal digits, as dnsmasq's is. */
+const LABEL_BYTES = 8;
+/** How long the socket of a probe stays open; a loop that takes longer is not found. */
+const PROBE_MS = 5_000;
+
+/**
+ * Finds servers that send our own queries back to us: each gets a question for a name that nobody else
+ * knows, and a server whose question arrives here is not used any more (dnsmasq src/loop.c).
+ */
+export class LoopDetector {
+  readonly #log: Log;
+  readonly #onLoop: () => void;
+  /** The server behind each probe's name. */
+  readonly #probes = new Map<string, ServerAddress>();
+  readonly #looping = new Set<string>();
+  readonly #exchanges = new Set<Exchange>();
+
+  /** `onLoop` is called for each server that is found. */
+  constructor(log: Log, onLoop: () => void) {
+    this.#log = log;
+    this.#onLoop = onLoop;
+  }
+
+  isLooping(server: ServerAddress): boolean {
+    return this.#looping.has(serverText(server));
+  }
+
+  /** Forgets what was found, and the probes that are out. */
+  reset(): void {
+    for (const probe of this.#exchanges) probe.cancel();
+    this.#exchanges.clear();
+    this.#probes.clear();
+    this.#looping.clear();
+  }
+
+  /** Sends a probe to each server. */
+  probe(servers: readonly ServerAddress[]): void {
+    for (const server of servers) {
+      const name = `${randomBytes(LABEL_BYTES / 2).toString('hex')}.test`;
+      this.#probes.set(name, server);
+      const query = buildQuery(encodeKey(name), TYPE.TXT);
+      writeUint16(query, 0, randomId());
+      const request = { query, server, protocol: 'udp', timeoutMs: PROBE_MS } as const;
+      // Any answer, or none, means that the question did not come back.
+      const probe = exchange(request, () => this.#exchanges.delete(probe));
+      this.#exchanges.add(probe);
+    }
+  }
+
+  /** Tells whether a query is one of the probes, come back; it must not be answered. */
+  isOwnProbe(query: Query): boolean {
+    if (this.#probes.size === 0 || query.type !== TYPE.TXT) return false;
+    if (query.name[0] !== LABEL_BYTES) return false;
+    const server = this.#probes.get(decodeName(query.name));
+    if (server === undefined) return false;
+    if (!this.isLooping(server)) {
+      this.#looping.add(serverText(server));
+      this.#log.warn(`NOT using nameserver ${serverText(server)} - query loop detected`);
+      this.#onLoop();
+    }
+    return true;
+  }
+
+  /** Ends the probes that are out. */
+  close(): void {
+    this.reset();
+  }
+}

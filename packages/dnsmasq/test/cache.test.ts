@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RCODE } from '@kube-dns/wire';
+import { ask, exchangeUdp, statistic } from './client.js';
+import { FakeUpstream } from './fake-upstream.js';
+import { addressRecords, queryMessage } from './messages.js';
+import { endProcesses, serve, type Serving } from './processes.js';
+import { until } from './until.js';
+
+let upstream: FakeUpstream;
+let dnsmasq: Serving;
+
+beforeEach(async () => {
+  upstream = await FakeUpstream.start((query) =>
+    query.name[1] === 'x'.charCodeAt(0)
+      ? { rcode: RCODE.NXDOMAIN }
+      : { answers: addressRecords(100, '10.0.0.1', '10.0.0.2') },
+  );
+  dnsmasq = await serve([`--server=${upstream.text}`, '--no-resolv', '--cache-size=100']);
+});
+
+afterEach(async () => {
+  await endProcesses();
+  await upstream.close();
+});
+
+const numbers = async (...names: string[]) => {
+  const values: number[] = [];
+  for (const name of names) values.push(await statistic(dnsmasq.port, `${name}.bind`));
+  return values;
+};
+
+describe('the cache', () => {
+  it('answers again with TTLs that go down, and asks upstream once', async () => {
+    const { port } = dnsmasq;
+    expect((await ask(port, 'a.example')).ttls).toEqual([100, 100]);
+    let ttls: readonly number[] = [];
+    await until(async () => (ttls = (await ask(port, 'a.example')).ttls)[0]! < 100);
+    expect(ttls).toEqual([99, 99]);
+    expect(upstream.asked).toHaveLength(1);
+  });
+
+  it('counts, in the names of class CHAOS', async () => {
+    const { port } = dnsmasq;
+    expect(await numbers('cachesize', 'misses', 'insertions', 'evictions')).toEqual([100, 0, 0, 0]);
+    for (const name of ['a', 'b', 'a', 'A', 'x', 'x']) await ask(port, name);
+    expect(await numbers('misses', 'insertions')).toEqual([4, 4]);
+    // Two hits, and the six statistics before this one.
+    expect(await numbers('hits')).toEqual([2 + 6]);
+  });
+
+  it('drops what is longest unused when it is full', async () => {
+    const { port } = dnsmasq;
+    for (let i = 0; i < 51; i++) await ask(port, `n${i}`);
+    expect(await numbers('insertions', 'evictions')).toEqual([102, 1]);
+    await ask(port, 'n50');
+    expect(upstream.asked).toHaveLength(51);
+    await ask(port, 'n0');
+    expect(upstream.asked).toHaveLength(52);
+  });
+});
+
+describe('signals', () => {
+  it('SIGHUP empties the cache and keeps hits and misses', async () => {
+    const { port, process } = dnsmasq;
+    await ask(port, 'a');
+    await ask(port, 'a');
+    process.kill('SIGHUP');
+    await process.says('cleared cache');
+    expect(await numbers('insertions', 'misses')).toEqual([0, 1]);
+    await ask(port, 'a');
+    expect(upstream.asked).toHaveLength(2);
+  });
+
+  it('SIGUSR1 writes the statistics to the log', async () => {
+    const { port, process } = dnsmasq;
+    for (const name of ['a', 'a', 'x']) await ask(port, name);
+    process.kill('SIGUSR1');
+    await process.says(`server ${upstream.text}: queries`);
+    expect(process.messages.slice(-3)).toEqual([
+      'cache size 100, 0/2 cache insertions re-used unexpired cache entries.',
+      'queries forwarded 2, queries answered locally 1',
+      `server ${upstream.text}: queries sent 2, failed 0`,
+    ]);
+  });
+
+  it('SIGTERM ends it with 0', async () => {
+    dnsmasq.process.kill('SIGTERM');
+    expect(await dnsmasq.process.exit).toBe(0);
+  });
+
+  it('SIGTERM ends it with 0 while questions are under way', async () => {
+    upstream.script = () => null;
+    const query = queryMessage({ name: 'a' });
+    const waiting = exchangeUdp(dnsmasq.port, query, { timeoutMs: 500 }).catch(String);
+    await until(() => upstream.asked.length > 0);
+    dnsmasq.process.kill('SIGTERM');
+    expect(await dnsmasq.process.exit).toBe(0);
+    expect(await waiting).toBe('Error: no answer');
+  });
+});
+
+describe('-logInterval', () => {
+  it('writes the statistics by itself, but at most once a second', async () => {
+    const startedAt = performance.now();
+    const { process } = await serve(['--no-resolv'], ['-logInterval=1ns']);
+    await process.says('queries forwarded');
+    expect(performance.now() - startedAt).toBeGreaterThan(1_000);
+    expect(process.stderr.split('queries forwarded')).toHaveLength(2);
+  });
+});

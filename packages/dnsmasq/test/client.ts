@@ -1,0 +1,86 @@
+import { createSocket } from 'node:dgram';
+import { connect } from 'node:net';
+import { type DecodedMessage, decodeMessage, readUint16, writeUint16 } from '@kube-dns/wire';
+import { type Question, queryMessage } from './messages.js';
+
+const TIMEOUT_MS = 6_000;
+
+/** Sends one datagram to 127.0.0.1 (or `address`) and gives the first that comes back. */
+export async function exchangeUdp(
+  port: number,
+  message: Uint8Array,
+  { timeoutMs = TIMEOUT_MS, address = '127.0.0.1' } = {},
+): Promise<Buffer> {
+  const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await new Promise<Buffer>((resolve, reject) => {
+      socket.on('error', reject);
+      socket.on('message', resolve);
+      timer = setTimeout(() => reject(new Error('no answer')), timeoutMs);
+      socket.send(message, port, address);
+    });
+  } finally {
+    clearTimeout(timer);
+    socket.close();
+  }
+}
+
+/** Sends one message over TCP and gives the first that comes back. */
+export async function exchangeTcp(port: number, message: Uint8Array): Promise<Buffer> {
+  const socket = connect(port, '127.0.0.1');
+  const prefix = Buffer.alloc(2);
+  writeUint16(prefix, 0, message.length);
+  socket.write(Buffer.concat([prefix, message]));
+  socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('no answer')));
+  let received = Buffer.alloc(0);
+  try {
+    for await (const chunk of socket) {
+      received = Buffer.concat([received, chunk as Buffer]);
+      if (received.length < 2) continue;
+      const end = 2 + readUint16(received, 0);
+      if (received.length >= end) return received.subarray(2, end);
+    }
+  } finally {
+    socket.destroy();
+  }
+  throw new Error('connection closed without an answer');
+}
+
+export interface Answer extends DecodedMessage {
+  /** `TYPE DATA` of each answer record, in order. */
+  readonly texts: readonly string[];
+  readonly ttls: readonly number[];
+  readonly bytes: Buffer;
+}
+
+/** The parts of an answer that tests look at. */
+export function readAnswer(bytes: Buffer): Answer {
+  const message = decodeMessage(bytes);
+  const texts = message.answers.map((record) => `${record.type} ${dataText(record)}`);
+  const ttls = message.answers.map((record) => ('ttl' in record ? (record.ttl ?? 0) : 0));
+  return { ...message, texts, ttls, bytes };
+}
+
+function dataText(record: object): string {
+  const data: unknown = 'data' in record ? record.data : undefined;
+  if (Array.isArray(data)) return data.map(String).join('|');
+  return typeof data === 'string' ? data : JSON.stringify(data);
+}
+
+/** Asks over UDP from a fresh socket. */
+export async function ask(port: number, question: Question | string): Promise<Answer> {
+  const asked = typeof question === 'string' ? { name: question } : question;
+  return readAnswer(await exchangeUdp(port, queryMessage(asked)));
+}
+
+/** Asks over TCP on a connection of its own. */
+export async function askTcp(port: number, question: Question): Promise<Answer> {
+  return readAnswer(await exchangeTcp(port, queryMessage(question)));
+}
+
+/** The number behind one of the statistics names, such as `hits.bind`. */
+export async function statistic(port: number, name: string): Promise<number> {
+  const { texts } = await ask(port, { name, type: 'TXT', class: 'CH' });
+  return Number(texts[0]?.replace('TXT ', ''));
+}

@@ -1,0 +1,154 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ask, exchangeUdp, readAnswer } from './client.js';
+import { FakeUpstream } from './fake-upstream.js';
+import { addressRecords, queryMessage } from './messages.js';
+import { endProcesses, runDnsmasq, serve } from './processes.js';
+
+const hasIpv6 = Object.values(networkInterfaces())
+  .flat()
+  .some((address) => address?.address === '::1');
+const itWithIpv6 = hasIpv6 ? it : it.skip;
+
+afterEach(endProcesses);
+
+describe('the stock manifest’s command line', () => {
+  let upstream: FakeUpstream;
+
+  async function serveStock() {
+    upstream = await FakeUpstream.start(() => ({ answers: addressRecords(30, '10.0.0.1') }));
+    const run = runDnsmasq(
+      ...['-v=2', '-logtostderr', '-configDir=/nonexistent', '-restartDnsmasq=true', '--'],
+      ...['-k', '--cache-size=1000', '--no-negcache', '--dns-loop-detect', '--log-facility=-'],
+      ...['cluster.local', 'in-addr.arpa', 'ip6.arpa'].map(
+        (domain) => `--server=/${domain}/${upstream.text}`,
+      ),
+      ...['--no-resolv', '--port=0'],
+    );
+    await run.says('serving on port');
+    return { run, port: Number(/serving on port (\d+)/.exec(run.stderr)![1]) };
+  }
+
+  afterEach(() => upstream.close());
+
+  it('starts, and answers for its domains', async () => {
+    const { run, port } = await serveStock();
+    const name = 'kubernetes.default.svc.cluster.local';
+    expect((await ask(port, name)).texts).toEqual(['A 10.0.0.1']);
+    expect((await ask(port, 'example.com')).rcode).toBe('REFUSED');
+    expect(upstream.names).toEqual([name]);
+    expect(run.messages).toContain(`using nameserver ${upstream.text} for domain cluster.local`);
+    expect(run.messages).toContain('started, cachesize 1000');
+  });
+
+  itWithIpv6(
+    `serves both families on every address${hasIpv6 ? '' : ' (skipped: no ::1 here)'}`,
+    async () => {
+      const { port } = await serveStock();
+      const query = queryMessage({ name: 'x.cluster.local' });
+      const answers = await Promise.all(
+        ['127.0.0.1', '::1'].map((address) => exchangeUdp(port, query, { address })),
+      );
+      expect(answers.map((answer) => readAnswer(answer).texts)).toEqual([
+        ['A 10.0.0.1'],
+        ['A 10.0.0.1'],
+      ]);
+    },
+  );
+});
+
+describe('a command line without --', () => {
+  it('may be dnsmasq’s own, as before the nanny', async () => {
+    const run = runDnsmasq('--no-resolv', '--port=0', '--listen-address=127.0.0.1', '-k');
+    await run.says('serving on port');
+    expect(run.messages).toContain('no upstream servers configured');
+  });
+});
+
+describe('a command line that cannot be obeyed', () => {
+  it.each([
+    [['-logtostderr', '--', '--no-such-option'], 'unsupported option: --no-such-option'],
+    [['--', '--strict-order'], 'unsupported option: --strict-order'],
+    [['--', '--cache-size', '1000'], '--cache-size: bad number ""'],
+    [['--', '--server=/x/nowhere'], '--server: bad server address "nowhere"'],
+    [['--', 'junk'], 'junk found in command line: "junk"'],
+    [['-k', '--frobnicate'], 'unsupported option: --frobnicate'],
+  ])('ends with 1 and one line for dnsmasq’s half: %j', async (argv, reason) => {
+    const run = runDnsmasq(...argv);
+    expect(await run.exit).toBe(1);
+    expect(run.stderr).toBe(`dnsmasq: bad command line options: ${reason}\n`);
+  });
+
+  it('ends with 2 and the usage for the nanny’s half', async () => {
+    const run = runDnsmasq('--no-such-flag', '--', '-k');
+    expect(await run.exit).toBe(2);
+    expect(run.stderr).toMatch(/^dnsmasq: unknown flag: --no-such-flag\n/);
+  });
+});
+
+describe('a port that is in use', () => {
+  const argv = (port: number) => ['--', '-R', `--port=${port}`, '--listen-address=127.0.0.1'];
+
+  it('over UDP ends it with 2 and names address, port and reason', async () => {
+    const taken = createSocket('udp4');
+    taken.bind(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address();
+    const run = runDnsmasq(...argv(port));
+    expect(await run.exit).toBe(2);
+    expect(run.stderr.trimEnd().split('\n').at(-1)).toBe(
+      `dnsmasq: cannot listen on 127.0.0.1:${port} over UDP: address already in use`,
+    );
+    taken.close();
+  });
+
+  it('over TCP ends it with 2 and names address, port and reason', async () => {
+    const taken = createServer();
+    taken.listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const run = runDnsmasq(...argv(port));
+    expect(await run.exit).toBe(2);
+    expect(run.stderr.trimEnd().split('\n').at(-1)).toBe(
+      `dnsmasq: cannot listen on 127.0.0.1:${port} over TCP: address already in use`,
+    );
+    taken.close();
+  });
+
+  it('ends it although another address could be served', async () => {
+    const { process, port } = await serve(['--no-resolv']);
+    const second = runDnsmasq('--', '-R', `--port=${port}`, '--listen-address=127.0.0.2,127.0.0.1');
+    expect(await second.exit).toBe(2);
+    process.kill('SIGTERM');
+    expect(await process.exit).toBe(0);
+  });
+});
+
+describe('asking without serving', () => {
+  it('--test checks the options and ends with 0', async () => {
+    const run = runDnsmasq('--', '--test', '--cache-size=5');
+    expect(await run.exit).toBe(0);
+    expect(run.stderr).toBe('dnsmasq: syntax check OK.\n');
+  });
+
+  it('--test ends with 1 for options that are wrong', async () => {
+    const run = runDnsmasq('--', '--test', '--cache-size=x');
+    expect(await run.exit).toBe(1);
+  });
+
+  it('--help lists the flags of both halves', async () => {
+    const run = runDnsmasq('--help');
+    expect(await run.exit).toBe(0);
+    expect(run.stdout).toContain('--configDir');
+    expect(run.stdout).toMatch(/-c, --cache-size/);
+  });
+
+  it('--version says which', async () => {
+    const run = runDnsmasq('--version');
+    expect(await run.exit).toBe(0);
+    expect(run.stdout).toMatch(/^Kube-DNS \d+\.\d+\.\d+\n$/);
+  });
+});

@@ -1,0 +1,111 @@
+import {
+  AnswerWriter,
+  encodeKey,
+  encodeName,
+  encodeQuery,
+  encodeRdata,
+  FLAG,
+  Query,
+  readUint16,
+  RCODE,
+  SECTION,
+  TYPE,
+  writeUint16,
+} from '@kube-dns/wire';
+
+/** What a client asks; everything but the name has a plain default. */
+export interface Question {
+  readonly name: string;
+  readonly type?: string;
+  readonly class?: 'IN' | 'CH';
+  readonly id?: number;
+  readonly isRecursionDesired?: boolean;
+  readonly isCheckingDisabled?: boolean;
+  /** The size that an OPT record states; without it there is no OPT. */
+  readonly ednsBytes?: number;
+  readonly isDnssecOk?: boolean;
+}
+
+/** A record as one writes it down; the owner is the question's name unless said otherwise. */
+export interface WrittenRecord {
+  readonly owner?: string;
+  readonly type: 'A' | 'AAAA' | 'CNAME' | 'PTR' | 'SRV' | 'TXT' | 'MX' | 'SOA';
+  readonly ttl: number;
+  readonly data: unknown;
+}
+
+export interface Response {
+  readonly rcode?: number;
+  readonly isAuthoritative?: boolean;
+  readonly isTruncated?: boolean;
+  readonly answers?: readonly WrittenRecord[];
+  readonly authorities?: readonly WrittenRecord[];
+  readonly additionals?: readonly WrittenRecord[];
+}
+
+export function queryMessage(question: Question): Buffer {
+  const { name, type = 'A', id = 0x1234, isRecursionDesired = true } = question;
+  const fields = { name, type, id, recursionDesired: isRecursionDesired };
+  const message = encodeQuery({ ...fields, class: question.class ?? 'IN' });
+  if (question.isCheckingDisabled === true) {
+    writeUint16(message, 2, readUint16(message, 2) | FLAG.CD);
+  }
+  if (question.ednsBytes === undefined) return message;
+  const opt = Buffer.alloc(11);
+  writeUint16(opt, 1, TYPE.OPT);
+  writeUint16(opt, 3, question.ednsBytes);
+  if (question.isDnssecOk === true) opt[7] = 0x80;
+  writeUint16(message, 10, 1);
+  return Buffer.concat([message, opt]);
+}
+
+/** The query as a listener reads it; fails when a listener would refuse it. */
+export function readQuery(message: Uint8Array, isOverTcp = false): Query {
+  const query = new Query();
+  const verdict = query.read(message, message.length, isOverTcp, 65_535);
+  if (verdict !== 'answer') throw new Error(`the query is ${verdict}`);
+  return query;
+}
+
+export function queryFor(question: Question): Query {
+  return readQuery(queryMessage(question));
+}
+
+const SECTIONS = [
+  [SECTION.ANSWER, 'answers'],
+  [SECTION.AUTHORITY, 'authorities'],
+  [SECTION.ADDITIONAL, 'additionals'],
+] as const;
+
+/** The response of a server to a query of class IN. */
+export function responseTo(query: Query, response: Response): Buffer {
+  const out = new Uint8Array(65_535);
+  const writer = new AnswerWriter();
+  writer.begin(query, out);
+  if (response.isAuthoritative === true) writer.setAuthoritative();
+  writer.setRcode(response.rcode ?? RCODE.NOERROR);
+  for (const [section, key] of SECTIONS) {
+    for (const { owner, type, ttl, data } of response[key] ?? []) {
+      const name = owner === undefined ? undefined : encodeName(owner);
+      const rdata = encodeRdata({ type, name: '.', data } as Parameters<typeof encodeRdata>[0]);
+      if (!writer.add(section, name, TYPE[type], ttl, rdata)) throw new Error('no room');
+    }
+  }
+  const message = Buffer.from(out.subarray(0, writer.finish()));
+  if (response.isTruncated === true) writeUint16(message, 2, readUint16(message, 2) | FLAG.TC);
+  return message;
+}
+
+/** A server's response to a question, for tests without a server. */
+export function responseFor(question: Question, response: Response): Buffer {
+  return responseTo(queryFor(question), response);
+}
+
+export function addressRecords(ttl: number, ...addresses: string[]): WrittenRecord[] {
+  return addresses.map((data) => ({ type: 'A', ttl, data }));
+}
+
+/** The name of a question in the form that caches and routes compare. */
+export function keyOf(name: string): Uint8Array {
+  return encodeKey(name);
+}

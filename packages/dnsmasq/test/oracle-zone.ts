@@ -1,0 +1,83 @@
+import { decodeName, type Query, RCODE } from '@kube-dns/wire';
+import type { Asked } from './fake-upstream.js';
+import { addressRecords, type Response, type WrittenRecord } from './messages.js';
+
+const SOA: WrittenRecord = {
+  owner: 'cluster.local',
+  type: 'SOA',
+  ttl: 60,
+  data: {
+    mname: 'ns.cluster.local',
+    rname: 'root.cluster.local',
+    serial: 1,
+    refresh: 2,
+    retry: 3,
+    expire: 4,
+    minimum: 5,
+  },
+};
+
+const ONE = addressRecords(30, '10.0.0.1');
+const MANY = addressRecords(30, ...Array.from({ length: 60 }, (_, i) => `10.0.1.${i}`));
+
+const address = (owner: string, ttl = 30): WrittenRecord => ({ ...ONE[0]!, owner, ttl });
+const alias = (owner: string, data: string, ttl = 300): WrittenRecord => ({
+  owner,
+  type: 'CNAME',
+  ttl,
+  data,
+});
+
+const service = { priority: 0, weight: 10, port: 80, target: 'one.cluster.local' };
+
+/** What the upstream of the comparison says, by the first label of the question's name. */
+export const ZONE: Readonly<Record<string, Response>> = {
+  one: { isAuthoritative: true, answers: ONE },
+  set: { isAuthoritative: true, answers: addressRecords(30, '10.0.0.1', '10.0.0.2', '10.0.0.3') },
+  many: { answers: MANY },
+  six: { answers: [{ type: 'AAAA', ttl: 30, data: 'fd00::1' }] },
+  alias: {
+    answers: [
+      alias('alias.cluster.local', 'middle.cluster.local'),
+      alias('middle.cluster.local', 'end.cluster.local', 200),
+      address('end.cluster.local', 100),
+    ],
+  },
+  lone: { answers: [alias('lone.cluster.local', 'gone.cluster.local')] },
+  dangling: {
+    rcode: RCODE.NXDOMAIN,
+    answers: [alias('dangling.cluster.local', 'gone.cluster.local')],
+    authorities: [SOA],
+  },
+  planted: { answers: [address('planted.cluster.local'), address('other.cluster.local')] },
+  hinting: { answers: ONE, additionals: [address('hint.cluster.local')] },
+  service: {
+    answers: [{ type: 'SRV', ttl: 30, data: service }],
+    additionals: [address('one.cluster.local')],
+  },
+  reverse: { answers: [{ type: 'PTR', ttl: 30, data: 'one.cluster.local' }] },
+  text: { answers: [{ type: 'TXT', ttl: 30, data: 'hello' }] },
+  empty: { authorities: [SOA] },
+  missing: { rcode: RCODE.NXDOMAIN, isAuthoritative: true, authorities: [SOA] },
+  bare: { rcode: RCODE.NXDOMAIN },
+  broken: { rcode: RCODE.SERVFAIL },
+  closed: { rcode: RCODE.REFUSED },
+  strange: { rcode: RCODE.NOTIMP },
+  zero: { answers: addressRecords(0, '10.0.0.1') },
+  brief: { answers: addressRecords(1, '10.0.0.1') },
+  mixed: { answers: [...addressRecords(1, '10.0.0.1'), ...addressRecords(500, '10.0.0.2')] },
+  long: { answers: addressRecords(1_000_000, '10.0.0.1') },
+};
+
+/** The script of that upstream: `1.….in-addr.arpa` is `reverse`, `nN` is two addresses. */
+export function respond(query: Query, { protocol }: Asked): Response {
+  const label = decodeName(query.name).split('.')[0]!;
+  if (label === '1') return ZONE.reverse!;
+  if (/^n\d+$/.test(label)) return { answers: addressRecords(30, '10.0.0.1', '10.0.0.2') };
+  if (label === 'cut') {
+    return protocol === 'tcp' ? { answers: MANY } : { isTruncated: true, answers: ONE };
+  }
+  // An OPT record that nobody asked for.
+  if (label === 'unasked') query.hasEdns = true;
+  return ZONE[label] ?? { answers: ONE };
+}

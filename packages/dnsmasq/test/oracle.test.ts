@@ -1,0 +1,297 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { FLAG, readUint16 } from '@kube-dns/wire';
+import { type Answer, ask, askTcp, statistic } from './client.js';
+import { FakeUpstream } from './fake-upstream.js';
+import { freePort } from './free-port.js';
+import type { Question } from './messages.js';
+import { respond, ZONE } from './oracle-zone.js';
+import { endProcesses, serve, type Serving } from './processes.js';
+import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
+import { until } from './until.js';
+
+// Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
+const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe;
+const WITHOUT = REAL_DNSMASQ === undefined ? ' (skipped: no dnsmasq 2.90 on this machine)' : '';
+
+interface Step extends Question {
+  readonly isOverTcp?: boolean;
+}
+
+/** What is compared of an answer. Records in a fixed order: dnsmasq turns them at each answer. */
+function view({ bytes, rcode, questions, answers, authorities, additionals }: Answer) {
+  const flags = readUint16(bytes, 2);
+  const records = (list: typeof answers) => list.map((record) => JSON.stringify(record)).sort();
+  return {
+    rcode,
+    aa: (flags & FLAG.AA) !== 0,
+    tc: (flags & FLAG.TC) !== 0,
+    rd: (flags & FLAG.RD) !== 0,
+    ra: (flags & FLAG.RA) !== 0,
+    ad: (flags & FLAG.AD) !== 0,
+    cd: (flags & FLAG.CD) !== 0,
+    questions,
+    answers: records(answers),
+    authorities: records(authorities),
+    additionals: records(additionals),
+  };
+}
+
+type View = ReturnType<typeof view> | { readonly failure: string };
+type Field = keyof ReturnType<typeof view>;
+
+async function see({ port }: Serving, step: Step): Promise<View> {
+  try {
+    return view(await (step.isOverTcp === true ? askTcp(port, step) : ask(port, step)));
+  } catch (error) {
+    return { failure: String(error) };
+  }
+}
+
+const twice = (step: Step): Step[] => [step, step];
+const local = (label: string, more: Partial<Step> = {}): Step => ({
+  name: `${label}.cluster.local`,
+  ...more,
+});
+const chaos = (name: string, more: Partial<Step> = {}): Step => ({
+  name,
+  type: 'TXT',
+  class: 'CH',
+  ...more,
+});
+
+/** Asked of both, in this order; the answers must be the same. */
+const SAME: Readonly<Record<string, readonly Step[]>> = {
+  ...Object.fromEntries(
+    Object.keys(ZONE)
+      .filter((label) => !['many', 'planted', 'mixed'].includes(label))
+      .map((label) => [`A of ${label}, twice`, twice(local(label))]),
+  ),
+  'AAAA, twice': twice(local('six', { type: 'AAAA' })),
+  'SRV, twice': twice(local('service', { type: 'SRV' })),
+  'PTR, twice': twice({ name: '1.0.0.10.in-addr.arpa', type: 'PTR' }),
+  'TXT, twice': twice(local('text', { type: 'TXT' })),
+  'ANY, twice': twice(local('one', { type: 'ANY' })),
+  'a large answer with EDNS, twice': twice(local('many', { ednsBytes: 4096 })),
+  'a large answer over TCP, twice': twice(local('many', { isOverTcp: true })),
+  'other letters': [{ name: 'One.Cluster.LOCAL' }, { name: 'oNE.cluster.local' }],
+  'EDNS, twice': twice({ name: 'set.edns.example', ednsBytes: 1232 }),
+  'EDNS with a large size, twice': twice({ name: 'one.edns.example', ednsBytes: 4096 }),
+  'EDNS and NXDOMAIN': [{ name: 'missing.edns.example', ednsBytes: 1232 }],
+  'DO, twice': twice({ name: 'one.do.example', ednsBytes: 1232, isDnssecOk: true }),
+  'CD, from the cache': [
+    { name: 'one.cd.example' },
+    { name: 'one.cd.example', isCheckingDisabled: true },
+  ],
+  'CD, which is not kept': [
+    { name: 'one.cd2.example', isCheckingDisabled: true },
+    { name: 'one.cd2.example' },
+  ],
+  'no RD, not from the cache': [
+    { name: 'one.rd.example' },
+    { name: 'one.rd.example', isRecursionDesired: false },
+    { name: 'one.rd.example' },
+  ],
+  'the default server': [{ name: 'one.example' }, { name: '.' }],
+  'a local domain': [{ name: 'secret.test' }, { name: 'x.secret.test', ednsBytes: 1232 }],
+  'a local domain over TCP': [{ name: 'x.secret.test', isOverTcp: true }],
+  'an exception inside a domain': [{ name: 'one.open.cluster.local' }],
+  'the names of class CHAOS': [
+    ...['version', 'authors', 'copyright', 'cachesize', 'auth'].map((name) =>
+      chaos(`${name}.bind`),
+    ),
+    chaos('VERSION.Bind', { ednsBytes: 4096 }),
+    chaos('version.bind', { type: 'ANY' }),
+    chaos('version.bind', { isRecursionDesired: false, isOverTcp: true }),
+  ],
+  'what class CHAOS does not have': [
+    ...['foo.bind', 'bind', 'id.server', 'x.version.bind'].map((name) => chaos(name)),
+    chaos('foo.bind', { ednsBytes: 4096 }),
+    chaos('version.bind', { type: 'A' }),
+  ],
+};
+
+interface Difference {
+  readonly steps: readonly Step[];
+  /** What differs in the answer to the last step; `failure` is no answer at all from the real one. */
+  readonly fields: readonly (Field | 'failure')[];
+}
+
+/**
+ * Deliberate differences, each with its reason. A row that does not differ any more fails, so that the
+ * list stays true.
+ */
+const DIFFERENT: Readonly<Record<string, Difference>> = {
+  'too large for the client: cut with TC to its size; dnsmasq sends it as it came': {
+    steps: [{ name: 'many.large.example' }],
+    fields: ['tc', 'answers'],
+  },
+  'cut by the upstream: asked for again over TCP; dnsmasq passes TC on without records': {
+    steps: [{ name: 'cut.example' }],
+    fields: ['answers'],
+  },
+  'cut by the upstream, with EDNS: the whole answer fits; dnsmasq passes TC on without records': {
+    steps: [{ name: 'cut.edns.example', ednsBytes: 1232 }],
+    fields: ['tc', 'answers'],
+  },
+  'OPT that the client did not ask for: stripped (RFC 6891 section 7); dnsmasq passes it on': {
+    steps: [{ name: 'unasked.example' }],
+    fields: ['additionals'],
+  },
+  'a record of another name in the answer: nothing is kept; dnsmasq keeps the rest': {
+    steps: twice(local('planted')),
+    fields: ['answers'],
+  },
+  'CNAME from an answer to A: asked upstream; dnsmasq takes it out of the cache, with AA': {
+    steps: [local('alias'), local('alias', { type: 'CNAME' })],
+    fields: ['aa', 'answers'],
+  },
+  'an answer without RD is not kept: it may be no more than a referral; dnsmasq keeps it': {
+    steps: [{ name: 'one.rd2.example', isRecursionDesired: false }, { name: 'one.rd2.example' }],
+    fields: ['aa'],
+  },
+  'an answer with DO is not kept: it may have DNSSEC records; dnsmasq keeps it without them': {
+    steps: [
+      { name: 'one.do2.example', ednsBytes: 1232, isDnssecOk: true },
+      { name: 'one.do2.example' },
+    ],
+    fields: ['aa'],
+  },
+  'no server reachable over TCP: SERVFAIL; dnsmasq closes the connection': {
+    steps: [{ name: 'one.unreachable.test', isOverTcp: true }],
+    fields: ['failure'],
+  },
+};
+
+describeBesideReal(`beside the real dnsmasq${WITHOUT}`, () => {
+  let clusterUpstream: FakeUpstream;
+  let otherUpstream: FakeUpstream;
+
+  beforeAll(async () => {
+    clusterUpstream = await FakeUpstream.start(respond);
+    otherUpstream = await FakeUpstream.start(respond);
+  });
+
+  afterAll(async () => {
+    await endProcesses();
+    await Promise.all([clusterUpstream.close(), otherUpstream.close()]);
+  });
+
+  async function serveBoth(...more: string[]): Promise<{ ours: Serving; real: Serving }> {
+    const options = [
+      ...['--no-resolv', '--no-negcache', '-k', '--log-facility=-'],
+      ...[`--server=/cluster.local/${clusterUpstream.text}`, ...more],
+    ];
+    const [ours, real] = await Promise.all([serve(options), serveReal(options)]);
+    return { ours, real };
+  }
+
+  async function expectSame(ours: Serving, real: Serving, steps: readonly Step[]): Promise<void> {
+    for (const step of steps) {
+      const [seen, expected] = await Promise.all([see(ours, step), see(real, step)]);
+      expect({ step, ...seen }).toEqual({ step, ...expected });
+    }
+  }
+
+  describe('the answers', () => {
+    let ours: Serving;
+    let real: Serving;
+
+    beforeAll(async () => {
+      ({ ours, real } = await serveBoth(
+        ...['--cache-size=100', `--server=${otherUpstream.text}`],
+        ...['--server=/secret.test/', '--server=/open.cluster.local/#'],
+        `--server=/unreachable.test/127.0.0.1#${await freePort()}`,
+      ));
+    });
+
+    it.each(Object.entries(SAME))('are the same: %s', async (_what, steps) => {
+      await expectSame(ours, real, steps);
+    });
+
+    it.each(Object.entries(DIFFERENT))('differ: %s', async (_what, { steps, fields }) => {
+      await expectSame(ours, real, steps.slice(0, -1));
+      const last = steps.at(-1)!;
+      const [seen, expected] = await Promise.all([see(ours, last), see(real, last)]);
+      if ('failure' in seen) throw new Error(seen.failure);
+      if ('failure' in expected) {
+        expect(fields).toEqual(['failure']);
+        expect(seen.rcode).toBe('SERVFAIL');
+        return;
+      }
+      const differing = (Object.keys(seen) as Field[]).filter(
+        (field) => JSON.stringify(seen[field]) !== JSON.stringify(expected[field]),
+      );
+      expect(differing).toEqual(fields);
+    });
+
+    it('differ: dnsmasq turns the records of a set at each answer, ours keep their order', async () => {
+      const orders = { ours: new Set<string>(), real: new Set<string>() };
+      for (let i = 0; i < 8; i++) {
+        orders.ours.add((await ask(ours.port, 'set.turn.example')).texts.join());
+        orders.real.add((await ask(real.port, 'set.turn.example')).texts.join());
+      }
+      expect(orders.ours.size).toBe(1);
+      expect(orders.real.size).toBeGreaterThan(1);
+    });
+
+    it('are the same as time goes by, but for sets whose TTLs differ: ours end as a whole', async () => {
+      const names = ['one', 'brief', 'mixed'].map((label) => `${label}.time.example`);
+      for (const name of names) await Promise.all([ask(ours.port, name), ask(real.port, name)]);
+      await until(async () => (await ask(ours.port, names[0]!)).ttls[0]! <= 28);
+      const [one, brief, mixed] = await Promise.all(
+        names.map(async (name) => ({
+          ours: await ask(ours.port, name),
+          real: await ask(real.port, name),
+        })),
+      );
+      expect(Math.abs(one!.ours.ttls[0]! - one!.real.ttls[0]!)).toBeLessThanOrEqual(1);
+      expect([one!.ours.texts, brief!.ours.texts]).toEqual([one!.real.texts, brief!.real.texts]);
+      expect([brief!.ours.ttls, brief!.real.ttls]).toEqual([[1], [1]]);
+      expect(mixed!.real.texts).toEqual(['A 10.0.0.2']);
+      expect(mixed!.ours.ttls).toEqual([1, 500]);
+    });
+  });
+
+  it('the answers without default servers are the same', async () => {
+    const { ours, real } = await serveBoth();
+    await expectSame(ours, real, [
+      { name: 'one.example' },
+      { name: 'one.example', ednsBytes: 1232 },
+      { name: 'one.example', isOverTcp: true },
+      chaos('x.example'),
+      local('one'),
+    ]);
+  });
+
+  it('the TTLs inside the bounds of the options are the same', async () => {
+    const { ours, real } = await serveBoth(
+      ...['--max-ttl=200', '--max-cache-ttl=100', '--min-cache-ttl=10'],
+    );
+    for (const label of ['zero', 'brief', 'one', 'alias', 'long']) {
+      await expectSame(ours, real, twice(local(label)));
+    }
+  });
+
+  it('the counters are the same', async () => {
+    const { ours, real } = await serveBoth('--cache-size=100', `--server=${otherUpstream.text}`);
+    const asked = [
+      ...['one', 'set', 'empty', 'missing', 'broken', 'text'].flatMap((label) =>
+        twice(local(label)),
+      ),
+      ...twice(local('service', { type: 'SRV' })),
+      ...twice(local('text', { type: 'TXT' })),
+      ...twice(local('six', { type: 'AAAA' })),
+      ...twice(local('one', { isOverTcp: true })),
+      ...twice({ name: 'n0.tcp.example', isOverTcp: true }),
+      chaos('foo.bind'),
+      ...Array.from({ length: 80 }, (_, i) => ({ name: `n${i}.example` })),
+    ];
+    await expectSame(ours, real, asked);
+    for (const name of ['hits', 'misses', 'insertions', 'evictions', 'cachesize', 'auth']) {
+      const [seen, expected] = await Promise.all(
+        [ours, real].map(({ port }) => statistic(port, `${name}.bind`)),
+      );
+      expect({ [name]: seen }).toEqual({ [name]: expected });
+    }
+  });
+});
