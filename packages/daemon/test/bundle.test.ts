@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+const execute = promisify(execFile);
+const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
+
+let folder: string;
+let program: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'kube-dns-bundle-'));
+  program = join(folder, 'sample.cjs');
+  const entry = join(folder, 'entry.ts');
+  writeFileSync(entry, 'const answer: number = 42;\nconsole.log(answer);\n');
+  await execute(process.execPath, [join(PACKAGE, 'bundle.mjs'), entry, program], { cwd: PACKAGE });
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Runs the bundle on a Node that gives itself out as another version. */
+async function runOn(version: string): Promise<{ status: number; stdout: string; stderr: string }> {
+  const preload = join(folder, 'preload.cjs');
+  writeFileSync(
+    preload,
+    `Object.defineProperty(process, 'versions', { value: { node: '${version}' } });
+     Object.defineProperty(process, 'version', { value: 'v${version}' });`,
+  );
+  const run = execute(process.execPath, ['--require', preload, program]);
+  const { stdout, stderr } = await run.catch((error: unknown) => error as Awaited<typeof run>);
+  return { status: run.child.exitCode ?? -1, stdout, stderr };
+}
+
+describe('a bundled program', () => {
+  it.each(['20.20.2', '22.18.0'])('says in one line that Node %s is too old', async (version) => {
+    const { status, stdout, stderr } = await runOn(version);
+    expect(status).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toBe(`sample: needs Node 22.19 or newer, this is v${version}\n`);
+  });
+
+  it.each(['22.19.0', '24.0.0', '26.1.0'])('runs on Node %s', async (version) => {
+    expect(await runOn(version)).toEqual({ status: 0, stdout: '42\n', stderr: '' });
+  });
+
+  it('can be started as a command', async () => {
+    const { stdout } = await execute(program, []);
+    expect(stdout).toBe('42\n');
+  });
+});
