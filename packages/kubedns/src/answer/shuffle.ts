@@ -1,0 +1,23 @@
+const FIRST_ROOM = 64;
+
+/** Orders of records, each permutation as likely as any other, without an allocation per query. */
+export class Shuffle {
+  readonly #random: () => number;
+  #order = new Uint32Array(FIRST_ROOM);
+
+  constructor(random: () => number = Math.random) {
+    this.#random = random;
+  }
+
+  /** The numbers below `count` in random order, or ascending; valid until the next call. */
+  order(count: number, isRandom: boolean): Uint32Array {
+    if (count > this.#order.length) this.#order = new Uint32Array(count * 2);
+    const order = this.#order;
+    for (let i = 0; i < count; i++) {
+      const j = isRandom ? Math.floor(this.#random() * (i + 1)) : i;
+      order[i] = order[j]!;
+      order[j] = i;
+    }
+    return order;
+  }
+}

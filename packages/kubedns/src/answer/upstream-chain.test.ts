@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import { AnswerWriter, decodeName, encodeName, encodeRdata, SECTION, TYPE } from '@kube-dns/wire';
+import fc from 'fast-check';
+import { readQuery } from '../../test/support/messages.js';
+import { chainRecords } from './upstream-chain.js';
+
+/** A reply with compressed names, as servers send it. */
+function reply(): Uint8Array {
+  const writer = new AnswerWriter();
+  const out = new Uint8Array(1232);
+  writer.begin(readQuery('a.example.com', 'A'), out);
+  writer.add(SECTION.ANSWER, undefined, TYPE.CNAME, 1, encodeName('b.example.com'));
+  const address = encodeRdata({ type: 'A', name: '.', data: '192.0.2.1' });
+  writer.add(SECTION.ANSWER, encodeName('b.example.com'), TYPE.A, 2, address);
+  writer.add(SECTION.ADDITIONAL, encodeName('c.example.com'), TYPE.A, 3, address);
+  return out.slice(0, writer.finish());
+}
+
+describe('chainRecords', () => {
+  it('takes aliases and records of the type, with whole names', () => {
+    const records = chainRecords(reply(), TYPE.A);
+    expect(records.map(({ owner, type }) => `${decodeName(owner)} ${type}`)).toEqual([
+      'a.example.com 5',
+      'b.example.com 1',
+    ]);
+    expect(decodeName(records[0]!.rdata)).toBe('b.example.com');
+  });
+
+  it('takes nothing of another type', () => {
+    expect(chainRecords(reply(), TYPE.AAAA).map(({ type }) => type)).toEqual([TYPE.CNAME]);
+  });
+
+  it('survives any bytes', () => {
+    const good = reply();
+    const places = fc.array(fc.tuple(fc.nat({ max: good.length - 1 }), fc.nat({ max: 255 })));
+    fc.assert(
+      fc.property(places, fc.nat({ max: good.length }), (changes, length) => {
+        const bytes = good.slice();
+        for (const [at, byte] of changes) bytes[at] = byte;
+        for (const { owner, rdata } of chainRecords(bytes.subarray(0, length), TYPE.A)) {
+          expect(owner.length).toBeLessThanOrEqual(255);
+          expect(rdata.length).toBeLessThanOrEqual(65_535);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,31 @@
+import { describe, expect, it } from '@jest/globals';
+import { Backoff } from './backoff.js';
+
+const take = (backoff: Backoff, count: number) =>
+  Array.from({ length: count }, () => backoff.next());
+
+describe('Backoff', () => {
+  it('doubles the pause from half a second to half a minute', () => {
+    const longest = new Backoff(() => 1);
+    expect(take(longest, 9)).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+  });
+
+  it('gives up to half of a pause to chance', () => {
+    const shortest = new Backoff(() => 0);
+    expect(take(shortest, 7)).toEqual([250, 500, 1000, 2000, 4000, 8000, 15_000]);
+  });
+
+  it('starts again after a success', () => {
+    const backoff = new Backoff(() => 1);
+    take(backoff, 5);
+    backoff.reset();
+    expect(backoff.next()).toBe(500);
+  });
+
+  it('waits as long as it is asked to, but no longer than a minute for that', () => {
+    const backoff = new Backoff(() => 1);
+    expect(backoff.next(7_000)).toBe(7_000);
+    expect(backoff.next(1e15)).toBe(60_000);
+    expect(backoff.next(-5_000)).toBe(2_000);
+  });
+});

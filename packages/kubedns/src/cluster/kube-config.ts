@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { errorText, StartupError } from '@kube-dns/daemon';
+import { KubeConfig } from '@kubernetes/client-node';
+
+/** Where the API server is, as the flags say it. */
+export interface ClusterFlags {
+  /** `--kubecfg-file`, or empty. */
+  readonly kubecfgFile: string;
+  /** `--kube-master-url`, or empty; it wins over the file's server. */
+  readonly masterUrl: string;
+}
+
+const EXIT_FATAL = 255;
+
+/**
+ * Finds the API server and the credentials for it: a kubeconfig file, a URL, or the service account
+ * of the pod when both are empty. Throws a StartupError (exit 255, as the original) that names the
+ * source and what is wrong with it.
+ */
+export function loadKubeConfig(flags: ClusterFlags): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    if (flags.kubecfgFile !== '') loadFile(config, flags.kubecfgFile);
+    else if (flags.masterUrl !== '') loadNobody(config, flags.masterUrl);
+    else loadServiceAccount(config);
+    useServer(config, flags.masterUrl);
+  } catch (cause) {
+    throw new StartupError(`${sourceOf(flags)}: ${errorText(cause)}`, EXIT_FATAL, { cause });
+  }
+  return config;
+}
+
+function sourceOf({ kubecfgFile, masterUrl }: ClusterFlags): string {
+  if (kubecfgFile !== '') return `kubeconfig ${kubecfgFile}`;
+  return masterUrl === '' ? 'no API server' : 'kube-master-url';
+}
+
+function loadFile(config: KubeConfig, path: string): void {
+  try {
+    config.loadFromFile(path);
+  } catch (cause) {
+    // client-node takes for granted that the YAML is a map of the right lists.
+    if (cause instanceof TypeError) throw new Error('is not a kubeconfig', { cause });
+    // js-yaml draws the place below its first line.
+    throw new Error(errorText(cause).replace(/\n[^]*$/, ''), { cause });
+  }
+}
+
+function loadNobody(config: KubeConfig, server: string): void {
+  const cluster = { name: 'master', server, skipTLSVerify: false };
+  config.loadFromClusterAndUser(cluster, { name: 'nobody' });
+}
+
+function loadServiceAccount(config: KubeConfig): void {
+  for (const name of ['KUBERNETES_SERVICE_HOST', 'KUBERNETES_SERVICE_PORT']) {
+    if (process.env[name]) continue;
+    throw new Error(`not in a pod (${name} is not set); give --kubecfg-file or --kube-master-url`);
+  }
+  config.loadFromCluster();
+  const authProvider = config.getCurrentUser()?.authProvider as
+    { config?: { tokenFile?: string } } | undefined;
+  // They are read again with each request; without them not one can succeed.
+  for (const file of [config.getCurrentCluster()?.caFile, authProvider?.config?.tokenFile]) {
+    if (file !== undefined) readFileSync(file);
+  }
+}
+
+/** Checks the server's URL, the one of the flag in place of the loaded one where there is one. */
+function useServer(config: KubeConfig, masterUrl: string): void {
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) throw new Error('the current context names no cluster');
+  const server = masterUrl === '' ? cluster.server : masterUrl;
+  const protocol = URL.canParse(server) ? new URL(server).protocol : '';
+  if (!/^https?:$/.test(protocol)) {
+    throw new Error(`server ${JSON.stringify(server)} is not an http or https URL`);
+  }
+  // client-node refuses plain HTTP unless the cluster says that TLS is not to be verified.
+  const skipTLSVerify = cluster.skipTLSVerify || protocol === 'http:';
+  config.clusters = config.clusters.map((each) =>
+    each.name === cluster.name ? { ...each, server, skipTLSVerify } : each,
+  );
+}

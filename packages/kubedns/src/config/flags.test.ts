@@ -1,0 +1,106 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseFlags, UsageError } from '@kube-dns/daemon';
+import { type KubednsFlags, PROGRAM } from './flags.js';
+
+const parse = (...argv: string[]): KubednsFlags => parseFlags(PROGRAM, argv).values;
+
+describe('the flags', () => {
+  it('have the original’s defaults', () => {
+    expect(parse()).toEqual({
+      'config-dir': '',
+      'config-period': 10_000,
+      'dns-bind-address': '0.0.0.0',
+      'dns-port': 53,
+      domain: 'cluster.local.',
+      'drain-time': 5_000,
+      'healthz-port': 8081,
+      'initial-sync-timeout': 60_000,
+      'kube-master-url': '',
+      'kubecfg-file': '',
+      nameservers: [],
+      'negative-ttl': 5,
+      'record-ttl': 30,
+    });
+  });
+
+  it('take the argument line of the stock manifest', () => {
+    const argv = ['--domain=corp.example.', '--dns-port=10053', '--config-dir=/kube-dns-config'];
+    expect(parseFlags(PROGRAM, [...argv, '--v=2'])).toMatchObject({
+      verbosity: 2,
+      values: {
+        domain: 'corp.example.',
+        'dns-port': 10_053,
+        'config-dir': '/kube-dns-config',
+      },
+    });
+  });
+
+  it.each([
+    ['cluster.local', 'cluster.local.'],
+    ['cluster.local.', 'cluster.local.'],
+    ['k8s', 'k8s.'],
+  ])('take the domain %s as %s', (text, domain) => {
+    expect(parse(`--domain=${text}`).domain).toBe(domain);
+  });
+
+  it.each([
+    '--domain=',
+    '--domain=.',
+    '--domain=cluster.local..',
+    '--domain=Cluster.local',
+    '--domain=cluster_a.local',
+    '--domain=-a.local',
+    `--domain=${'x'.repeat(64)}.local`,
+    `--domain=${'abcdefgh.'.repeat(27)}local`,
+    '--kube-master-url=',
+    '--kube-master-url=localhost:8080',
+    '--kube-master-url=ftp://host',
+    '--kube-master-url=//host',
+    '--nameservers=example.com',
+    '--nameservers=1.2.3.4:0',
+    '--nameservers=1.2.3.4:65536',
+    '--nameservers=1.2.3.4:',
+    '--nameservers=1.2.3.4,nonsense',
+    '--nameservers=fd00::1%eth0',
+    '--dns-port=-1',
+    '--dns-port=65536',
+    '--dns-port=x',
+    '--record-ttl=-1',
+    '--drain-time=5',
+    '--no-such-flag',
+  ])('refuse %s', (flag) => {
+    expect(() => parse(flag)).toThrow(UsageError);
+  });
+
+  it('name the value that they refuse and the reason', () => {
+    expect(() => parse('--domain=a.B')).toThrow(
+      'invalid argument "a.B" for "--domain" flag: "B" is not a DNS label',
+    );
+  });
+
+  it('take name servers of both families, with and without port', () => {
+    const flag = '--nameservers=1.2.3.4, 1.2.3.4:5353,fd00::1,[fd00::1]:5353';
+    expect(parse(flag).nameservers).toEqual([
+      '1.2.3.4',
+      '1.2.3.4:5353',
+      'fd00::1',
+      '[fd00::1]:5353',
+    ]);
+  });
+
+  it('fill the environment into the URL of the API server', () => {
+    process.env.KUBEDNS_TEST_HOST = '127.0.0.1';
+    try {
+      const flag = '--kube-master-url=http://$KUBEDNS_TEST_HOST:${KUBEDNS_TEST_PORT}8080';
+      expect(parse(flag)['kube-master-url']).toBe('http://127.0.0.1:8080');
+    } finally {
+      delete process.env.KUBEDNS_TEST_HOST;
+    }
+  });
+
+  it('let nothing wait longer than a timer can', () => {
+    const flags = parse('--initial-sync-timeout=10000h', '--drain-time=10000h');
+    expect(flags['initial-sync-timeout']).toBe(2 ** 31 - 1);
+    expect(flags['drain-time']).toBe(2 ** 31 - 1);
+  });
+});

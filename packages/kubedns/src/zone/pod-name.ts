@@ -1,0 +1,15 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import { addressBytes } from './address.js';
+
+/**
+ * The address that the first label of a pod's name spells: `10-0-0-1`, or IPv6 with `-` for `:`.
+ * Undefined when it spells none; letters must be lower case.
+ * After kubernetes/dns pkg/dns/dns.go (isPodRecord), where only IPv4 worked.
+ */
+export function podAddress(label: string): Uint8Array | undefined {
+  if (!/^[0-9a-f-]+$/.test(label)) return undefined;
+  const dotted = label.replaceAll('-', '.');
+  if (isIPv4(dotted)) return addressBytes(dotted);
+  const colons = label.replaceAll('-', ':');
+  return isIPv6(colons) ? addressBytes(colons) : undefined;
+}

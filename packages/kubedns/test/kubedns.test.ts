@@ -1,0 +1,213 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { EXTENDED_ERROR } from '@kube-dns/wire';
+import { endAll, startKubedns } from './support/kubedns-process.js';
+import { freePort } from './support/bound-port.js';
+import { NameServer } from './support/name-server.js';
+import { HEADLESS, namespaceObject, serviceObject, sliceObject } from './support/objects.js';
+import { until } from './support/until.js';
+
+const ZONE = 'shop.svc.cluster.local';
+const OBJECTS = [
+  namespaceObject('shop'),
+  serviceObject({
+    namespace: 'shop',
+    clusterIPs: ['10.96.0.20'],
+    ports: [{ name: 'http', port: 80 }],
+  }),
+  serviceObject({ namespace: 'shop', name: 'db', ...HEADLESS }),
+  sliceObject({
+    namespace: 'shop',
+    name: 'db-1',
+    service: 'db',
+    endpoints: [{ addresses: ['10.1.0.1'], hostname: 'db-0' }, '10.1.0.2'],
+    ports: [{ name: 'sql', port: 5432 }],
+  }),
+  serviceObject({ namespace: 'shop', name: 'ext', externalName: 'db.example.com' }),
+];
+
+const isInPath = (tool: string) =>
+  (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, tool)));
+const itWithDig = isInPath('dig') ? it : it.skip;
+
+let api: ApiServer;
+let upstream: NameServer;
+beforeEach(async () => {
+  api = await createApiServer();
+  await api.apply(OBJECTS);
+  upstream = await new NameServer().start();
+});
+afterEach(async () => {
+  await endAll();
+  await upstream.close();
+  await api.close();
+});
+
+const start = (args?: readonly string[], env?: NodeJS.ProcessEnv) =>
+  startKubedns(api, upstream, args, env);
+
+describe('the program', () => {
+  it('says SERVFAIL and not ready until it has seen the cluster, and then what is there', async () => {
+    api.hang();
+    const kubedns = start();
+    expect(await kubedns.ask(`web.${ZONE}`, 'A', { hasEdns: true })).toMatchObject({
+      rcode: 'SERVFAIL',
+      answers: [],
+      extendedError: EXTENDED_ERROR.NOT_READY,
+    });
+    expect(await kubedns.get('/readiness')).toEqual([503, 'not ready\n']);
+    api.unhang();
+    await until('ready', async () => (await kubedns.get('/readiness'))[0] === 200);
+    expect(await kubedns.get('/readiness')).toEqual([200, 'ok\n']);
+    expect(await kubedns.get('/nothing')).toEqual([404, '404 page not found\n']);
+    expect((await kubedns.ask(`web.${ZONE}`, 'A')).answers).toEqual([`web.${ZONE} A 10.96.0.20`]);
+  });
+
+  it('answers over UDP and over TCP', async () => {
+    const kubedns = await start().ready();
+    for (const isOverTcp of [false, true]) {
+      expect(await kubedns.ask(`_sql._tcp.db.${ZONE}`, 'SRV', { isOverTcp })).toMatchObject({
+        rcode: 'NOERROR',
+        flags: 'aa ra rd',
+      });
+      expect(await kubedns.ask(`no.${ZONE}`, 'A', { isOverTcp })).toMatchObject({
+        rcode: 'NXDOMAIN',
+        authorities: ['cluster.local SOA ns.dns.cluster.local hostmaster.cluster.local 5'],
+      });
+    }
+  });
+
+  itWithDig('answers dig as it should', async () => {
+    const kubedns = await start().ready();
+    const port = String(await kubedns.port());
+    const dig = async (...args: string[]) => {
+      const all = ['@127.0.0.1', '-p', port, '+tries=1', '+time=2', ...args];
+      const { stdout } = await promisify(execFile)('dig', all);
+      return stdout.trim();
+    };
+    const short = async (...args: string[]) => (await dig('+short', ...args)).split('\n').sort();
+    const { clusterIP } = api.get('Service', 'default', 'kubernetes')!.spec;
+    expect(await short('kubernetes.default.svc.cluster.local')).toEqual([clusterIP]);
+    expect(await short('+tcp', 'kubernetes.default.svc.cluster.local')).toEqual([clusterIP]);
+    expect(await short('-x', clusterIP!)).toEqual(['kubernetes.default.svc.cluster.local.']);
+    expect(await short('-x', '10.1.0.1')).toEqual([`db-0.db.${ZONE}.`]);
+    expect(await short(`db.${ZONE}`)).toEqual(['10.1.0.1', '10.1.0.2']);
+    expect(await short(`_http._tcp.web.${ZONE}`, 'SRV')).toEqual([`10 100 80 web.${ZONE}.`]);
+    expect(await short(`1-2-3-4.shop.pod.cluster.local`)).toEqual(['1.2.3.4']);
+    const denial = await dig(`no.${ZONE}`);
+    expect(denial).toMatch(/status: NXDOMAIN/);
+    expect(denial).toMatch(/flags: qr aa rd ra;/);
+    expect(denial).toMatch(/cluster\.local\.\s+5\s+IN\s+SOA/);
+    expect(denial).not.toMatch(/malformed|extra bytes/);
+  });
+
+  it('serves a change of an object within a second', async () => {
+    const kubedns = await start().ready();
+    const added = serviceObject({
+      namespace: 'shop',
+      name: 'new',
+      clusterIPs: ['10.96.0.30'],
+      ports: [{ port: 80 }],
+    });
+    const rcode = async (name: string) => (await kubedns.ask(name, 'A')).rcode;
+    const timed = async (change: () => unknown, name: string, expected: string) => {
+      await change();
+      const startedMs = performance.now();
+      await until(expected, async () => (await rcode(name)) === expected);
+      expect(performance.now() - startedMs).toBeLessThan(1_000);
+    };
+    await timed(() => api.apply(added), `new.${ZONE}`, 'NOERROR');
+    expect((await kubedns.ask('30.0.96.10.in-addr.arpa', 'PTR')).answers).toHaveLength(1);
+    await timed(() => api.delete('Service', 'shop', 'new'), `new.${ZONE}`, 'NXDOMAIN');
+    await timed(() => api.delete('EndpointSlice', 'shop', 'db-1'), `db.${ZONE}`, 'NXDOMAIN');
+  });
+
+  it('goes on answering while the API server is away', async () => {
+    const kubedns = await start().ready();
+    await api.close();
+    await kubedns.says(/W.* \/api\/v1\/services: .*next try in/);
+    expect((await kubedns.ask(`web.${ZONE}`, 'A')).answers).toHaveLength(1);
+    expect(await kubedns.get('/readiness')).toEqual([200, 'ok\n']);
+  });
+
+  it('serves another zone when it is told to', async () => {
+    const kubedns = await start(['--domain=corp.example']).ready();
+    expect((await kubedns.ask('web.shop.svc.corp.example', 'A')).answers).toHaveLength(1);
+    expect((await kubedns.ask(`web.${ZONE}`, 'A')).rcode).toBe('NXDOMAIN');
+    expect(upstream.asked).toEqual([`web.${ZONE} A`]);
+  });
+
+  it('counts questions where PROMETHEUS_PORT says', async () => {
+    const port = await freePort();
+    const kubedns = await start([], {
+      PROMETHEUS_PORT: String(port),
+      PROMETHEUS_PATH: '/m',
+    }).ready();
+    await kubedns.ask(`web.${ZONE}`, 'A');
+    const response = await fetch(`http://127.0.0.1:${port}/m`);
+    const text = await response.text();
+    expect(text).toContain('skydns_skydns_dns_request_count_total{system="auth"} 1\n');
+    expect(text).toMatch(/^process_resident_memory_bytes \d/m);
+  });
+
+  it('goes without metrics where PROMETHEUS_PORT is no port', async () => {
+    const kubedns = await start([], { PROMETHEUS_PORT: 'tcp://10.0.0.1:9090' }).ready();
+    expect(kubedns.stderr).toMatch(/metrics are off: PROMETHEUS_PORT=tcp:/);
+  });
+});
+
+describe('a name outside the cluster', () => {
+  it('is answered by the name server that --nameservers names', async () => {
+    upstream.says('example.com A', {
+      answers: [{ type: 'A', name: 'example.com', ttl: 77, data: '192.0.2.1' }],
+    });
+    const kubedns = await start().ready();
+    for (const isOverTcp of [false, true]) {
+      expect(await kubedns.ask('Example.com', 'A', { isOverTcp })).toMatchObject({
+        flags: 'ra rd',
+        question: 'Example.com A',
+        ttls: [77],
+      });
+    }
+    expect((await kubedns.ask('9.9.9.9.in-addr.arpa', 'PTR')).rcode).toBe('NXDOMAIN');
+    expect(upstream.asked).toContain('9.9.9.9.in-addr.arpa PTR');
+  });
+
+  it('is SERVFAIL within 4.5 s when that is silent, alias or not', async () => {
+    upstream.isSilent = true;
+    const kubedns = await start().ready();
+    const startedMs = performance.now();
+    const both = await Promise.all([
+      kubedns.ask('example.com', 'A'),
+      kubedns.ask(`ext.${ZONE}`, 'A'),
+    ]);
+    expect(performance.now() - startedMs).toBeLessThan(4_500);
+    expect(both.map(({ rcode }) => rcode)).toEqual(['SERVFAIL', 'SERVFAIL']);
+    expect(both[1].answers).toEqual([`ext.${ZONE} CNAME db.example.com`]);
+  });
+
+  it('is asked where the ConfigMap’s folder says, from its next change on', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'kubedns-'));
+    try {
+      const key = join(folder, 'upstreamNameservers');
+      await writeFile(key, JSON.stringify(['127.0.0.1:1']));
+      const kubedns = await start([`--config-dir=${folder}`, '--config-period=100ms']).ready();
+      expect((await kubedns.ask('example.com', 'A')).rcode).toBe('SERVFAIL');
+      await writeFile(key, JSON.stringify([upstream.address]));
+      await until('the change', async () => {
+        return (await kubedns.ask('example.com', 'A')).rcode === 'NXDOMAIN';
+      });
+      await writeFile(key, 'nonsense');
+      await kubedns.says(/E.*config: upstreamNameservers: not JSON.*keeping the previous/);
+      expect((await kubedns.ask('example.com', 'A')).rcode).toBe('NXDOMAIN');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});

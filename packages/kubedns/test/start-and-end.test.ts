@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { boundTcp, boundUdp, freePort } from './support/bound-port.js';
+import { endAll, KubednsProcess, startKubedns } from './support/kubedns-process.js';
+import { NameServer } from './support/name-server.js';
+import { until } from './support/until.js';
+
+let api: ApiServer;
+let upstream: NameServer;
+beforeEach(async () => {
+  api = await createApiServer();
+  upstream = await new NameServer().start();
+});
+afterEach(async () => {
+  await endAll();
+  await upstream.close();
+  await api.close();
+});
+
+const start = (args: readonly string[]) => startKubedns(api, upstream, args);
+
+describe('the end', () => {
+  it('comes after the drain time of SIGTERM, answering all the while but not ready', async () => {
+    const kubedns = await start(['--drain-time=1s']).ready();
+    const startedMs = performance.now();
+    kubedns.child.kill('SIGTERM');
+    await until('not ready', async () => (await kubedns.get('/readiness'))[0] === 503);
+    expect((await kubedns.ask('kubernetes.default.svc.cluster.local', 'A')).answers).toHaveLength(
+      1,
+    );
+    expect(await kubedns.exit).toBe(0);
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(995);
+  });
+
+  it('comes at once with SIGINT', async () => {
+    const kubedns = await start(['--drain-time=1h']).ready();
+    const startedMs = performance.now();
+    kubedns.child.kill('SIGINT');
+    expect(await kubedns.exit).toBe(0);
+    expect(performance.now() - startedMs).toBeLessThan(900);
+  });
+
+  it('is not the failure to sync once SIGTERM came', async () => {
+    api.hang();
+    const kubedns = start(['--drain-time=700ms', '--initial-sync-timeout=500ms']);
+    await kubedns.get('/readiness');
+    kubedns.child.kill('SIGTERM');
+    expect(await kubedns.exit).toBe(0);
+  });
+
+  it('is exit code 255 without a cluster after --initial-sync-timeout', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const kubedns = start([`--kube-master-url=${url}`, '--initial-sync-timeout=300ms']);
+    expect(await kubedns.exit).toBe(255);
+    expect(kubedns.lastWords).toEqual([
+      'kubedns: no complete list of services, endpointslices, namespaces within 300 ms',
+    ]);
+  });
+
+  it('does not come without a cluster when --initial-sync-timeout is 0', async () => {
+    api.hang();
+    const kubedns = start(['--initial-sync-timeout=0']);
+    expect((await kubedns.get('/readiness'))[0]).toBe(503);
+    api.unhang();
+    await kubedns.ready();
+  });
+});
+
+describe('a start that fails', () => {
+  it.each([
+    ['UDP', boundUdp],
+    ['TCP', boundTcp],
+  ])('because the port is in use over %s ends with 1 and one line', async (protocol, bind) => {
+    const { port, close } = await bind();
+    try {
+      const kubedns = start([`--dns-port=${port}`]);
+      expect(await kubedns.exit).toBe(1);
+      expect(kubedns.lastWords).toEqual([
+        `kubedns: cannot listen on 127.0.0.1:${port} over ${protocol}: address already in use`,
+      ]);
+    } finally {
+      await close();
+    }
+  });
+
+  it('because the readiness port is in use ends with 255 and one line', async () => {
+    const { port, close } = await boundTcp('::');
+    try {
+      const kubedns = start([`--healthz-port=${port}`]);
+      expect(await kubedns.exit).toBe(255);
+      expect(kubedns.lastWords).toEqual([
+        `kubedns: readiness: cannot listen on :${port}: address already in use`,
+      ]);
+    } finally {
+      await close();
+    }
+  });
+
+  it('because there is no kubeconfig ends with 255 and one line', async () => {
+    const kubedns = start(['--kubecfg-file=/no/such/file']);
+    expect(await kubedns.exit).toBe(255);
+    expect(kubedns.lastWords).toEqual([
+      "kubedns: kubeconfig /no/such/file: ENOENT: no such file or directory, open '/no/such/file'",
+    ]);
+  });
+
+  it('because of a flag that is not there ends with 2 and the usage', async () => {
+    const kubedns = start(['--no-such']);
+    expect(await kubedns.exit).toBe(2);
+    expect(kubedns.stderr).toMatch(/^kubedns: unknown flag: --no-such\n\n.*\n\nUsage:\n/);
+  });
+});
+
+describe('--help and --version', () => {
+  it.each([
+    ['--help', /^Serves the records of a Kubernetes cluster over DNS\.\n\nUsage:\n/],
+    ['--version', /^Kube-DNS \d+\.\d+\.\d+\n$/],
+  ])('%s prints to stdout and ends with 0', async (flag, text) => {
+    const kubedns = new KubednsProcess([flag]);
+    expect(await kubedns.exit).toBe(0);
+    expect(kubedns.stdout).toMatch(text);
+    expect(kubedns.stderr).toBe('');
+  });
+});

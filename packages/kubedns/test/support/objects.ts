@@ -1,0 +1,87 @@
+import type { Manifest } from '@kube-dns/apiserver';
+import type { V1EndpointSlice, V1Namespace, V1Service } from '@kubernetes/client-node';
+
+/** An object as JSON has it: for the code that reads it from the API, and for the API server. */
+type FromJson<T> = T & Manifest;
+
+function fromJson<T>(value: object): FromJson<T> {
+  return JSON.parse(JSON.stringify(value)) as FromJson<T>;
+}
+
+type PortFields = readonly { name?: string; port?: number; protocol?: string }[];
+
+/** A Service as the API delivers it; `default/web` with one address unless said otherwise. */
+export function serviceObject(
+  fields: {
+    name?: string;
+    namespace?: string;
+    clusterIPs?: readonly string[];
+    externalName?: string;
+    ports?: PortFields;
+    version?: number;
+  } = {},
+): FromJson<V1Service> {
+  const { name = 'web', namespace = 'default', clusterIPs = ['10.0.0.1'], ports = [] } = fields;
+  const { externalName, version } = fields;
+  return fromJson({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, namespace, ...versionOf(version) },
+    spec:
+      externalName === undefined
+        ? { clusterIP: clusterIPs[0], clusterIPs, ports }
+        : { type: 'ExternalName', externalName },
+  });
+}
+
+/** The fields of a Service without an address of its own. */
+export const HEADLESS = { clusterIPs: ['None'] };
+
+/** One endpoint of a slice: an address, alone or with more. */
+export type EndpointFields =
+  string | { addresses: string[]; hostname?: string; isReady?: boolean | undefined };
+
+/** An EndpointSlice as the API delivers it; `default/web-1` of the service `web` unless said otherwise. */
+export function sliceObject(
+  fields: {
+    name?: string;
+    namespace?: string;
+    service?: string;
+    endpoints?: readonly EndpointFields[];
+    ports?: PortFields;
+    addressType?: string;
+    version?: number;
+  } = {},
+): FromJson<V1EndpointSlice> {
+  const { name = 'web-1', namespace = 'default', service = 'web', version } = fields;
+  const endpoints = (fields.endpoints ?? []).map((one) => {
+    if (typeof one === 'string') return { addresses: [one] };
+    const { addresses, hostname, isReady } = one;
+    return {
+      addresses,
+      ...(hostname !== undefined && { hostname }),
+      ...(isReady !== undefined && { conditions: { ready: isReady } }),
+    };
+  });
+  return fromJson({
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      name,
+      namespace,
+      ...(service !== '' && { labels: { 'kubernetes.io/service-name': service } }),
+      ...versionOf(version),
+    },
+    addressType: fields.addressType ?? 'IPv4',
+    endpoints,
+    ports: fields.ports ?? [],
+  });
+}
+
+export function namespaceObject(name: string): FromJson<V1Namespace> {
+  return fromJson({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+}
+
+function versionOf(version: number | undefined): { resourceVersion?: string } {
+  return version === undefined ? {} : { resourceVersion: String(version) };
+}

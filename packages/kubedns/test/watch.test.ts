@@ -1,0 +1,148 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createApiServer } from '@kube-dns/apiserver';
+import {
+  closeAll,
+  fakeServer,
+  Follower,
+  following,
+  owned,
+  server,
+  service,
+} from './support/follower.js';
+import { until } from './support/until.js';
+
+afterEach(closeAll);
+
+describe('a watch', () => {
+  it('brings what is added, changed and deleted', async () => {
+    const api = await server('web');
+    const follower = await following(api);
+    api.create(service('new'));
+    await until('the new one', () => follower.has('new'));
+    api.update(service('web', { ports: [{ port: 80 }] }));
+    const count = () => follower.events.filter((event) => event === '+default/web').length;
+    await until('the change', () => count() === 2);
+    api.delete('Service', 'default', 'web');
+    await until('the deletion', () => !follower.has('web'));
+    expect(api.requests.count('list', 'services')).toBe(1);
+  });
+
+  it('goes on where it stopped when its connection breaks', async () => {
+    const api = await server('a', 'b');
+    const follower = await following(api);
+    for (let round = 0; round < 2; round++) {
+      api.dropWatches();
+      api.create(service(`new${round}`));
+      api.delete('Service', 'default', round === 0 ? 'a' : 'b');
+      await until('what happened meanwhile', () => follower.has(`new${round}`));
+      await until('the deletion', () => !follower.has(round === 0 ? 'a' : 'b'));
+    }
+    expect(api.requests.count('list', 'services')).toBe(1);
+  });
+
+  it('is followed by the next when the server ends it in time', async () => {
+    const api = await server();
+    const follower = await following(api, { pace: { watchSeconds: 1, stableMs: 0 } });
+    await until('a third watch', () => api.requests.count('watch', 'services') === 3);
+    api.create(service('late'));
+    await until('the new one', () => follower.has('late'));
+    expect(api.requests.count('list', 'services')).toBe(1);
+    expect(follower.said(/^W/)).toEqual([]);
+  });
+
+  it('is not opened again and again when it ends at once', async () => {
+    const watches: number[] = [];
+    const list = { metadata: { resourceVersion: '1' }, items: [] };
+    const { url } = await fakeServer((isWatch) => {
+      if (isWatch) watches.push(performance.now());
+      return isWatch ? [''] : [JSON.stringify(list)];
+    });
+    new Follower(url).start();
+    await until('three watches', () => watches.length === 3);
+    const pauses = [watches[1]! - watches[0]!, watches[2]! - watches[1]!];
+    expect(pauses[0]).toBeGreaterThanOrEqual(45);
+    expect(pauses[1]).toBeGreaterThanOrEqual(95);
+  });
+
+  it('is followed by a diff when the server forgot its version', async () => {
+    const api = await server('gone', 'kept', 'changed');
+    const follower = await following(api);
+    const before = follower.events.length;
+    api.dropWatches();
+    api.delete('Service', 'default', 'gone');
+    api.update(service('changed', { ports: [{ port: 80 }] }));
+    api.create(service('new'));
+    api.compact();
+    await until('the new one', () => follower.has('new'));
+    await until('the deletion', () => !follower.has('gone'));
+    expect(follower.events.slice(before).sort()).toEqual([
+      '+default/changed',
+      '+default/new',
+      '-default/gone',
+    ]);
+    expect(api.requests.count('list', 'services')).toBe(2);
+    expect(follower.synced).toBe(1);
+  });
+
+  it('is followed by a diff when another server has taken the place of the first', async () => {
+    const api = await server('old', 'kept');
+    const follower = await following(api);
+    await api.close();
+    const next = owned(await createApiServer({ port: api.port, clock: () => Date.now() + 60_000 }));
+    await next.apply([service('kept'), service('new')]);
+    await until('the new one', () => follower.has('new'));
+    await until('the deletion', () => !follower.has('old'));
+    expect(follower.has('kept')).toBe(true);
+  });
+
+  it('is given up when the server hangs, and taken up when it is back', async () => {
+    const api = await server('web');
+    const follower = await following(api, { pace: { watchSeconds: 1, overdueMs: 100 } });
+    api.hang();
+    api.create(service('new'));
+    await until('the end of patience', () => follower.said(/not done within 1100 ms/).length > 0);
+    await until('a try', () => follower.said(/no answer within 300 ms/).length > 0);
+    expect(follower.has('web')).toBe(true);
+    expect(follower.has('new')).toBe(false);
+    api.unhang();
+    await until('the new one', () => follower.has('new'));
+  });
+
+  it('that lasted lets the next trouble begin with a short pause', async () => {
+    const api = await server();
+    api.failRequests({ status: 500, verb: 'list', times: 2 });
+    const follower = await following(api, { pace: { stableMs: 0 } });
+    api.dropWatches();
+    await until('the third pause', () => follower.said(/next try/).length === 3);
+    const pauses = follower.said(/next try/).map((line) => /in (\d+) ms/.exec(line)?.[1]);
+    expect(pauses).toEqual(['50', '100', '50']);
+  });
+
+  it('asks again for an event that was cut off', async () => {
+    const event = (name: string, version: string) =>
+      JSON.stringify({
+        type: 'ADDED',
+        object: { metadata: { namespace: 'default', name, resourceVersion: version } },
+      });
+    const list = { metadata: { resourceVersion: '1' }, items: [] };
+    const { url, asked } = await fakeServer((isWatch, query) => {
+      if (!isWatch) return [JSON.stringify(list)];
+      return query.get('resourceVersion') === '1'
+        ? [`${event('a', '2')}\n`, event('b', '3').slice(0, 20)]
+        : [`${event('b', '3')}\n`];
+    });
+    const follower = new Follower(url).start();
+    await until('the second', () => follower.has('b'));
+    expect(follower.has('a')).toBe(true);
+    expect(asked.slice(0, 3)).toEqual(['list', 'watch 1', 'watch 2']);
+  });
+
+  it('ends when it is closed, twice if need be, even while the server hangs', async () => {
+    const api = await server();
+    const follower = await following(api);
+    api.hang();
+    await follower.close();
+    await follower.close();
+    expect(follower.said(/^W/)).toEqual([]);
+  });
+});
