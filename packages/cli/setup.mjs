@@ -18,8 +18,15 @@ function say(text) {
 async function run(what, command, args, env = {}) {
   const start = Date.now();
   const seconds = () => `${Math.round((Date.now() - start) / 1000)} s`;
-  const progress = setInterval(() => say(`${what}, still at it after ${seconds()}`), PROGRESS_EVERY_MS);
-  const child = spawn(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
+  const progress = setInterval(
+    () => say(`${what}, still at it after ${seconds()}`),
+    PROGRESS_EVERY_MS,
+  );
+  const child = spawn(command, args, {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  });
   const status = await new Promise((resolve) => {
     child.once('error', (error) => {
       say(`cannot run ${command}: ${error.message}`);
@@ -47,6 +54,11 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   await run('install', 'npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
   writeFileSync(stamp, wanted);
 }
-await run('build', `${root}node_modules/.bin/turbo`, ['run', 'build', '--output-logs=new-only', '--log-order=grouped'], {
-  TURBO_TELEMETRY_DISABLED: '1',
-});
+await run(
+  'build',
+  `${root}node_modules/.bin/turbo`,
+  ['run', 'build', '--output-logs=new-only', '--log-order=grouped'],
+  {
+    TURBO_TELEMETRY_DISABLED: '1',
+  },
+);

@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import { CliError, UsageError } from './errors.js';
+import { parseOptions } from './parse-options.js';
+import { up } from './up/up.js';
+
+interface Command {
+  readonly summary: string;
+  /** Resolves with the process's status. */
+  readonly run: (args: readonly string[], repository: string) => Promise<number>;
+}
+
+const COMMANDS: ReadonlyMap<string, Command> = new Map([
+  ['up', { summary: 'run the DNS pod on this machine', run: up }],
+]);
+
+/** The bundle is packages/cli/dist/kube-dns.cjs of the repository. */
+const REPOSITORY = join(__dirname, '..', '..', '..');
+/** How long a reader that does not read may keep the last lines of our output. */
+const FLUSH_MS = 1_000;
+
+function usage(): string {
+  const commands = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`);
+  return [
+    'Usage: kube-dns COMMAND [flags]',
+    '',
+    'Commands:',
+    ...commands,
+    '',
+    'Flags:',
+    '  -h, --help     show this text, or that of a command',
+    '  --version      show the version',
+    '',
+  ].join('\n');
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const [name, ...rest] = args;
+  const command = COMMANDS.get(name ?? '');
+  if (command !== undefined) return command.run(rest, REPOSITORY);
+  if (name !== undefined && !name.startsWith('-')) {
+    throw new UsageError(`unknown command ${name}`);
+  }
+  const { values } = parseOptions({
+    args: [...args],
+    options: { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean' } },
+  });
+  if (values.help === true) process.stdout.write(usage());
+  else if (values.version === true) {
+    process.stdout.write(`kube-dns ${process.env.KUBE_DNS_VERSION ?? 'unknown'}\n`);
+  } else throw new UsageError('a command is missing');
+  return 0;
+}
+
+function reportError(error: unknown): number {
+  if (!(error instanceof CliError)) throw error;
+  process.stderr.write(`kube-dns: ${error.message}\n`);
+  if (error instanceof UsageError) {
+    const help = error.command === undefined ? '' : `run kube-dns ${error.command} --help`;
+    process.stderr.write(help === '' ? `\n${usage()}` : `${help} for its flags\n`);
+  }
+  return error.exitCode;
+}
+
+// A reader that goes away (`kube-dns … | head`) is no reason to end with a stack trace.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+
+void main(process.argv.slice(2))
+  .catch(reportError)
+  .then((status) => {
+    process.exitCode = status;
+    setTimeout(() => process.exit(status), FLUSH_MS).unref();
+  });

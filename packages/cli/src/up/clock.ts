@@ -1,0 +1,16 @@
+/** Time as the supervisor needs it; tests inject one that they move by hand. */
+export interface Clock {
+  /** Milliseconds from a fixed point; never goes back. */
+  now(): number;
+  /** Calls `action` once after `delayMs`; the returned function cancels and may be called again. */
+  after(delayMs: number, action: () => void): () => void;
+}
+
+/** The machine's monotonic clock. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  after: (delayMs, action) => {
+    const timer = setTimeout(action, delayMs);
+    return () => clearTimeout(timer);
+  },
+};

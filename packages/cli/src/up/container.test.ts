@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { freePort } from '../../test/support/free-port.js';
+import { LogText } from '../../test/support/log-text.js';
+import { ManualClock } from '../../test/support/manual-clock.js';
+import { getAction, planOf, probeOf } from '../../test/support/plans.js';
+import { isAlive, waitFor } from '../../test/support/wait-for.js';
+import { systemClock, type Clock } from './clock.js';
+import { Container } from './container.js';
+import { LogOutput } from './log-output.js';
+import type { ContainerPlan } from './plan.js';
+
+let out: LogText;
+let readiness: boolean[];
+let failures: string[];
+let container: Container | undefined;
+let port: number;
+
+beforeEach(async () => {
+  out = new LogText();
+  readiness = [];
+  failures = [];
+  port = await freePort();
+});
+
+afterEach(async () => {
+  const stopped = container?.stop(0);
+  container?.kill();
+  await stopped;
+  container = undefined;
+});
+
+function start(plan: ContainerPlan, clock: Clock): Container {
+  container = new Container(plan, new LogOutput(out, [plan.name], false), clock, {
+    onReadyChange: ({ isReady }) => readiness.push(isReady),
+    onFailedStart: (message) => failures.push(message),
+  });
+  container.start();
+  return container;
+}
+
+function pid(run: number): Promise<number> {
+  return waitFor(`run ${run}`, () => Number(out.all(/\| pid (\d+)/g)[run - 1] ?? 0) || undefined);
+}
+
+const server = (probes: Partial<ContainerPlan['probes']> = {}, env: Record<string, string> = {}) =>
+  planOf('web', ['server.mjs', String(port)], {
+    probes: { startup: undefined, readiness: undefined, liveness: undefined, ...probes },
+    env,
+  });
+
+describe('a container without probes', () => {
+  it('is ready when it has run for a second', async () => {
+    const clock = new ManualClock();
+    start(server(), clock);
+    await pid(1);
+    clock.advance(999);
+    expect(readiness).toEqual([]);
+    clock.advance(1);
+    expect(readiness).toEqual([true]);
+  });
+
+  it('is started again at once, then after 10 s, then after 20 s', async () => {
+    const clock = new ManualClock();
+    start(server(), clock);
+    await pid(1);
+    clock.advance(1_000);
+    for (const [run, delayMs] of [[1, 0] as const, [2, 10_000] as const, [3, 20_000] as const]) {
+      const when = delayMs === 0 ? 'at once' : `in ${delayMs / 1000} s`;
+      process.kill(await pid(run), 'SIGKILL');
+      await waitFor(when, () =>
+        out.text.includes(`web was ended by SIGKILL, is started again ${when}`),
+      );
+      clock.advance(delayMs - 1);
+      expect(container?.isRunning).toBe(false);
+      clock.advance(1);
+      expect(container?.isRunning).toBe(true);
+    }
+    expect(readiness).toEqual([true, false]);
+    expect(failures).toEqual([]);
+  });
+
+  it('is started again when it ends with status 0 before it was ready', async () => {
+    const clock = new ManualClock();
+    start(planOf('job', ['crash.mjs', '0']), clock);
+    await waitFor('the end', () => out.text.includes('job ended with status 0, is started again'));
+    expect(failures).toEqual([]);
+  });
+});
+
+describe('a container that fails at its first start', () => {
+  it('is not started again, and its last line is told', async () => {
+    const clock = new ManualClock();
+    start(planOf('api', ['crash.mjs', '3']), clock);
+    await waitFor('a failure', () => failures.length > 0);
+    expect(failures).toEqual([
+      'container api ended with status 3 before it was ready: ' +
+        'crash: objects/web.yaml: spec.ports is missing',
+    ]);
+    clock.advance(600_000);
+    expect(container?.isRunning).toBe(false);
+    expect(out.text).toContain('api      | about to read the objects');
+  });
+
+  it('tells why the program cannot be executed', async () => {
+    start({ ...planOf('api', ['']), file: '/nowhere/api' }, systemClock);
+    await waitFor('a failure', () => failures.length > 0);
+    expect(failures).toEqual(['container api cannot be started: no such file or folder']);
+  });
+
+  it('tells of an argument that cannot be passed', async () => {
+    start(planOf('api', ['crash.mjs', 'a\0b']), systemClock);
+    await waitFor('a failure', () => failures.length > 0);
+    expect(failures[0]).toContain('container api cannot be started: ');
+  });
+});
+
+describe('a container with probes', () => {
+  const set = (isReady: boolean) => fetch(`http://127.0.0.1:${port}/set?ready=${isReady ? 1 : 0}`);
+
+  it('is ready while its readiness probe says so', async () => {
+    start(server({ readiness: probeOf(getAction(port, '/ready')) }), systemClock);
+    await waitFor('ready', () => readiness.length === 1);
+    await set(false);
+    await waitFor('not ready', () => readiness.length === 2);
+    expect(container?.condition).toBe(`GET http://127.0.0.1:${port}/ready: status 503 not yet`);
+    await set(true);
+    await waitFor('ready again', () => readiness.length === 3);
+    expect(readiness).toEqual([true, false, true]);
+    expect(out.all(/\| pid (\d+)/g)).toHaveLength(1);
+  });
+
+  it('is restarted when its liveness probe fails, though it was never ready', async () => {
+    // Patient enough for a slow machine to start the fixture before it is given up.
+    const liveness = probeOf(getAction(port, '/ready'), { initialDelayMs: 2_000 });
+    const never = probeOf(getAction(port, '/ready'));
+    start(server({ liveness, readiness: never }, { NEVER_READY: '1' }), systemClock);
+    const first = await pid(1);
+    await pid(2);
+    expect(isAlive(first)).toBe(false);
+    expect(failures).toEqual([]);
+    expect(out.text).toContain(
+      `web is restarted, its liveness probe failed: GET http://127.0.0.1:${port}/ready: `,
+    );
+  });
+
+  it('is probed for readiness only after its startup probe succeeded', async () => {
+    const startup = probeOf(getAction(port, '/ready'), { failureThreshold: 1_000 });
+    const ready = probeOf({ kind: 'tcp', host: '127.0.0.1', port });
+    start(server({ startup, readiness: ready }, { NEVER_READY: '1' }), systemClock);
+    await waitFor('a failing startup probe', () => container?.condition.includes('status 503'));
+    expect(readiness).toEqual([]);
+    await set(true);
+    await waitFor('ready', () => readiness.length === 1);
+  });
+
+  it('is ready as soon as its startup probe succeeds when it has no other', async () => {
+    const startup = probeOf(getAction(port, '/ready'), { failureThreshold: 1_000 });
+    start(server({ startup }), systemClock);
+    await waitFor('ready', () => readiness.length === 1);
+    expect(out.all(/\| pid (\d+)/g)).toHaveLength(1);
+  });
+});
+
+describe('stopping a container', () => {
+  it('ends its process and does not start it again', async () => {
+    start(server(), systemClock);
+    const first = await pid(1);
+    await Promise.all([container?.stop(), container?.stop()]);
+    expect(isAlive(first)).toBe(false);
+    expect(container?.isRunning).toBe(false);
+    expect(readiness).toEqual([]);
+  });
+
+  it('kills a process that does not care, after the grace period', async () => {
+    const clock = new ManualClock();
+    start(planOf('mule', ['stubborn.mjs']), clock);
+    const first = await pid(1);
+    const stopped = container?.stop();
+    await waitFor('SIGTERM', () => out.text.includes('got SIGTERM'));
+    clock.advance(4_999);
+    expect(isAlive(first)).toBe(true);
+    clock.advance(1);
+    await stopped;
+    expect(isAlive(first)).toBe(false);
+  });
+
+  it('ends the wait for a restart', async () => {
+    const clock = new ManualClock();
+    start(planOf('job', ['crash.mjs', '0']), clock);
+    await waitFor('the end', () => out.text.includes('is started again'));
+    await container?.stop();
+    clock.advance(600_000);
+    expect(container?.isRunning).toBe(false);
+  });
+});
+
+describe('the output of a container', () => {
+  it('may be an endless line', async () => {
+    start(planOf('noise', ['endless-line.mjs']), new ManualClock());
+    await waitFor('the end', () => out.text.includes('is started again'));
+    const lines = out.text.split('\n').filter((line) => line.startsWith('noise    | x'));
+    expect(lines).toHaveLength((128 * 65_536) / 16_384);
+  });
+});

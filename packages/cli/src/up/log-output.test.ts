@@ -1,0 +1,80 @@
+import { PassThrough, Readable } from 'node:stream';
+import { once } from 'node:events';
+import { describe, expect, it } from '@jest/globals';
+import { LogText } from '../../test/support/log-text.js';
+import { waitFor } from '../../test/support/wait-for.js';
+import { LogOutput, wantsColours } from './log-output.js';
+
+describe('the common log', () => {
+  it('puts the name of its container before each line', async () => {
+    const out = new LogText();
+    const log = new LogOutput(out, ['a', 'long-name'], false);
+    const seen: string[] = [];
+    const sink = log.sink('a', (line) => seen.push(line));
+    sink.write('one\ntwo');
+    sink.end();
+    await once(sink, 'finish');
+    log.say('hello');
+    log.close();
+    expect(out.text).toBe('a         | one\na         | two\nkube-dns  | hello\n');
+    expect(seen).toEqual(['one', 'two']);
+  });
+
+  it('gives each container a colour of its own', () => {
+    const out = new LogText();
+    const log = new LogOutput(out, ['a', 'b'], true);
+    log.sink('a', () => undefined).end('x\n');
+    log.sink('b', () => undefined).end('x\n');
+    log.close();
+    expect(out.text).toBe('\u001b[36ma        |\u001b[0m x\n\u001b[33mb        |\u001b[0m x\n');
+  });
+
+  it('stops reading a container while nobody reads the log', async () => {
+    const out = new PassThrough({ highWaterMark: 1_024 });
+    const log = new LogOutput(out, ['a'], false);
+    let produced = 0;
+    const source = new Readable({
+      read() {
+        produced += 1;
+        this.push(produced > 1_000 ? null : Buffer.from(`${'x'.repeat(999)}\n`));
+      },
+    });
+    const sink = log.sink('a', () => undefined);
+    source.pipe(sink);
+    const before = await waitFor('a pause', () => {
+      const is = produced;
+      return out.writableNeedDrain && is;
+    });
+    expect(before).toBeLessThan(200);
+    out.resume();
+    await once(sink, 'finish');
+    expect(produced).toBe(1_001);
+    log.close();
+  });
+
+  it('lets a container go on when the reader of the log has gone', async () => {
+    const out = new PassThrough({ highWaterMark: 1 });
+    const log = new LogOutput(out, ['a'], false);
+    const sink = log.sink('a', () => undefined);
+    sink.write('held back\n');
+    out.destroy();
+    sink.end('more\n');
+    await once(sink, 'finish');
+    log.close();
+  });
+});
+
+describe('whether to use colours', () => {
+  it.each([
+    [{}, true, true],
+    [{}, false, false],
+    [{ NO_COLOR: '1' }, true, false],
+    [{ NO_COLOR: '' }, true, true],
+    [{ FORCE_COLOR: '1' }, false, true],
+    [{ FORCE_COLOR: '' }, false, true],
+    [{ FORCE_COLOR: '0' }, true, false],
+    [{ FORCE_COLOR: '1', NO_COLOR: '1' }, false, true],
+  ])('with %j and TTY %s: %s', (env, isTty, wanted) => {
+    expect(wantsColours(env, isTty)).toBe(wanted);
+  });
+});

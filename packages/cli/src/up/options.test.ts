@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { UsageError } from '../errors.js';
+import { parseUpOptions } from './options.js';
+
+describe('the flags of up', () => {
+  it('are all optional', () => {
+    expect(parseUpOptions([])).toEqual({
+      help: false,
+      manifest: undefined,
+      kubeconfig: undefined,
+      only: [],
+    });
+  });
+
+  it('take a value behind = or as the next argument', () => {
+    const args = ['--manifest=a', '--kubeconfig', 'b', '--only', 'c', '--only=d', '-h'];
+    expect(parseUpOptions(args)).toEqual({
+      help: true,
+      manifest: 'a',
+      kubeconfig: 'b',
+      only: ['c', 'd'],
+    });
+  });
+
+  it.each([
+    [['--foo'], "unknown option '--foo'"],
+    [['pod.yaml'], /^unexpected argument 'pod\.yaml'/],
+    [['--manifest'], /^option '--manifest <value>' argument missing$/],
+    [['--manifest='], '--manifest needs a file'],
+  ])('refuse %j in one line', (args, message) => {
+    const parse = () => parseUpOptions(args);
+    expect(parse).toThrow(UsageError);
+    expect(parse).toThrow(message);
+    expect(parse).not.toThrow('\n');
+  });
+});

@@ -1,0 +1,91 @@
+import { resolve } from 'node:path';
+import { StartError } from '../errors.js';
+import type { ContainerProbes, ContainerSpec, PortSpec } from './container-spec.js';
+import type { PodSpec } from './manifest.js';
+import type { ProbeSpec } from './probe-spec.js';
+import { findProgram, programNameOf, resolveContainerProgram } from './programs.js';
+import type { ProgramSearch } from './programs.js';
+import { isFolder } from './folders.js';
+import type { PathTranslator, Volumes } from './volumes.js';
+
+/** Everything that starting and probing one container takes, in terms of this machine. */
+export interface ContainerPlan {
+  readonly name: string;
+  readonly program: string;
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly ports: readonly PortSpec[];
+  readonly probes: ContainerProbes;
+  readonly terminationGraceMs: number;
+}
+
+/** What the machine gives to every container. */
+export interface Machine {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly packagesFolder: string;
+}
+
+/** Turns a container of the manifest into what is run here; throws a StartError when it cannot be. */
+export function planContainer(
+  container: ContainerSpec,
+  pod: PodSpec,
+  volumes: Volumes,
+  machine: Machine,
+): ContainerPlan {
+  const translate = volumes.translator(container);
+  const cwd = resolve(pod.folder, translate(container.workingDir));
+  if (!isFolder(cwd)) {
+    throw new StartError(`container ${container.name}: workingDir ${cwd} is not a folder`);
+  }
+  const env = mergeEnv(machine.env, container.env, translate);
+  const search = { packagesFolder: machine.packagesFolder, path: env.PATH ?? '', folder: cwd };
+  const command = container.command.map(translate);
+  const program = resolveContainerProgram({ ...container, command }, search);
+  return {
+    name: container.name,
+    program: programNameOf(container) ?? container.name,
+    file: program.file,
+    args: [...program.leadingArgs, ...command.slice(1), ...container.args.map(translate)],
+    env,
+    cwd,
+    ports: container.ports,
+    probes: planProbes(container, translate, search),
+    terminationGraceMs: pod.terminationGraceMs,
+  };
+}
+
+/**
+ * A container also gets this machine's environment (PATH, HOME, credentials of a kubeconfig's
+ * plug-in); what the manifest sets wins.
+ */
+function mergeEnv(
+  machine: Machine['env'],
+  own: ReadonlyMap<string, string>,
+  translate: PathTranslator,
+): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(machine)) if (value !== undefined) env[name] = value;
+  for (const [name, value] of own) env[name] = translate(value);
+  return env;
+}
+
+function planProbes(
+  container: ContainerSpec,
+  translate: PathTranslator,
+  search: ProgramSearch,
+): ContainerProbes {
+  const plan = (probe: ProbeSpec | undefined): ProbeSpec | undefined => {
+    if (probe?.action.kind !== 'exec') return probe;
+    const [name = '', ...args] = probe.action.command.map(translate);
+    const program = findProgram(name, search);
+    if (program === undefined) {
+      throw new StartError(`container ${container.name}: unknown program ${name} in a probe`);
+    }
+    const command = [program.file, ...program.leadingArgs, ...args];
+    return { ...probe, action: { kind: 'exec', command } };
+  };
+  const { startup, readiness, liveness } = container.probes;
+  return { startup: plan(startup), readiness: plan(readiness), liveness: plan(liveness) };
+}

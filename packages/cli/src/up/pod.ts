@@ -1,0 +1,114 @@
+import type { Clock } from './clock.js';
+import { Container, type ContainerEvents } from './container.js';
+import type { LogOutput } from './log-output.js';
+import type { ContainerPlan } from './plan.js';
+
+/** What a pod runs with. */
+export interface PodOptions {
+  readonly log: LogOutput;
+  readonly clock: Clock;
+  /** Called once, when all containers are ready for the first time. */
+  readonly onReady: (afterSeconds: number) => void;
+}
+
+const PROGRESS_EVERY_MS = 5_000;
+/** Nobody is served yet when a start fails, so nothing is worth a long goodbye. */
+const FAILED_START_GRACE_MS = 2_000;
+
+/** Runs the containers of a pod together: all are started, watched and stopped as one. */
+export class Pod {
+  readonly #options: PodOptions;
+  readonly #containers: readonly Container[];
+  readonly #startedAt: number;
+  readonly #ended: Promise<string | undefined>;
+  #onEnded: (failure: string | undefined) => void = () => undefined;
+  #cancelProgress: () => void = () => undefined;
+  #failure: string | undefined;
+  #isStopping = false;
+  #wasReady = false;
+  #isReady = false;
+
+  constructor(plans: readonly ContainerPlan[], options: PodOptions) {
+    this.#options = options;
+    this.#startedAt = options.clock.now();
+    this.#ended = new Promise((resolve) => (this.#onEnded = resolve));
+    const events: ContainerEvents = {
+      onReadyChange: (container) => this.#noteReady(container),
+      onFailedStart: (message) => this.#fail(message),
+    };
+    this.#containers = plans.map((plan) => new Container(plan, options.log, options.clock, events));
+  }
+
+  /**
+   * Starts everything. Resolves when nothing runs any more: with undefined after stop(), with the
+   * reason when a container could not be started. Never rejects.
+   */
+  run(): Promise<string | undefined> {
+    for (const container of this.#containers) container.start();
+    this.#reportProgress();
+    return this.#ended;
+  }
+
+  /** SIGTERM to all, SIGKILL after the grace period. May be called again. */
+  stop(graceMs?: number): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    this.#cancelProgress();
+    this.#reportProgress();
+    void Promise.all(this.#containers.map((container) => container.stop(graceMs))).then(() => {
+      this.#cancelProgress();
+      this.#onEnded(this.#failure);
+    });
+  }
+
+  /** SIGKILL to all, now: for a second Ctrl-C and for the end of this process. */
+  kill(): void {
+    this.stop(0);
+    for (const container of this.#containers) container.kill();
+  }
+
+  #fail(message: string): void {
+    this.#failure ??= message;
+    this.stop(FAILED_START_GRACE_MS);
+  }
+
+  #noteReady(container: Container): void {
+    const { log } = this.#options;
+    const missing = this.#containers.filter((each) => !each.isReady);
+    if (!this.#wasReady) {
+      const { name } = container.plan;
+      if (container.isReady) log.say(`${name} is ready after ${this.#seconds().toFixed(1)} s`);
+      if (missing.length > 0) return;
+      this.#wasReady = true;
+      this.#isReady = true;
+      this.#cancelProgress();
+      this.#options.onReady(this.#seconds());
+      return;
+    }
+    const isReady = missing.length === 0;
+    if (isReady === this.#isReady) return;
+    this.#isReady = isReady;
+    log.say(isReady ? 'the pod is ready again' : `the pod is not ready: ${describe(missing)}`);
+  }
+
+  #reportProgress(): void {
+    this.#cancelProgress = this.#options.clock.after(PROGRESS_EVERY_MS, () => {
+      this.#options.log.say(`waiting for ${this.#awaited()}`);
+      this.#reportProgress();
+    });
+  }
+
+  #awaited(): string {
+    if (!this.#isStopping) return describe(this.#containers.filter((each) => !each.isReady));
+    const running = this.#containers.filter((each) => each.isRunning);
+    return `the end of ${running.map((each) => each.plan.name).join(', ')}`;
+  }
+
+  #seconds(): number {
+    return (this.#options.clock.now() - this.#startedAt) / 1000;
+  }
+}
+
+function describe(containers: readonly Container[]): string {
+  return containers.map(({ plan, condition }) => `${plan.name} (${condition})`).join('; ');
+}

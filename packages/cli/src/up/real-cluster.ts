@@ -1,0 +1,47 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { reasonOf, StartError } from '../errors.js';
+import type { ContainerSpec } from './container-spec.js';
+import type { PodSpec } from './manifest.js';
+import { programNameOf } from './programs.js';
+
+/**
+ * The same pod on a real cluster: without its API server containers, and with kubedns reading
+ * `kubeconfig`. Throws a StartError when that file cannot be read or the pod has no kubedns.
+ */
+export function useRealCluster(pod: PodSpec, kubeconfig: string): PodSpec {
+  const file = resolve(kubeconfig);
+  try {
+    accessSync(file, constants.R_OK);
+    if (statSync(file).isDirectory()) throw new Error('is a folder');
+  } catch (error) {
+    const reason = `cannot read the kubeconfig ${kubeconfig}: ${reasonOf(error)}`;
+    throw new StartError(reason, { cause: error });
+  }
+  const containers = pod.containers
+    .filter((container) => programNameOf(container) !== 'apiserver')
+    .map((container) =>
+      programNameOf(container) === 'kubedns' ? withKubeconfig(container, file) : container,
+    );
+  if (!containers.some((container) => programNameOf(container) === 'kubedns')) {
+    throw new StartError(`${pod.file}: there is no kubedns container to give the kubeconfig to`);
+  }
+  return { ...pod, containers };
+}
+
+function withKubeconfig(container: ContainerSpec, file: string): ContainerSpec {
+  const command = container.command.slice(0, 1);
+  const given = [...container.command.slice(1), ...container.args];
+  return { ...container, command, args: [...withoutServer(given), `--kubecfg-file=${file}`] };
+}
+
+/** Drops both flags that say where the API is, as `--flag=value` and as `--flag value`. */
+function withoutServer(args: readonly string[]): string[] {
+  const isServerFlag = (arg: string) =>
+    /^--?(kube[-_]master[-_]url|kubecfg[-_]file)$/.test(arg.split('=', 1)[0] ?? '');
+  return args.filter((arg, index) => {
+    const before = args[index - 1] ?? '';
+    const isValueOfOne = isServerFlag(before) && !before.includes('=');
+    return !isServerFlag(arg) && !isValueOfOne;
+  });
+}

@@ -1,0 +1,41 @@
+import type { Clock } from './clock.js';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Where signals come from: the process, or an event emitter. */
+export interface SignalSource {
+  on(signal: (typeof SIGNALS)[number], listener: () => void): unknown;
+}
+
+/**
+ * One Ctrl-C can arrive twice: from the terminal and, passed on, from npm. What follows this soon
+ * is the same key press.
+ */
+const SAME_PRESS_MS = 250;
+
+/** What happens on the first signal and on each later one. */
+export interface StopActions {
+  readonly onFirst: () => void;
+  readonly onAgain: () => void;
+}
+
+/**
+ * Listens for the signals that stop the pod, to the very end of the process: one more Ctrl-C must
+ * not turn its status into a death by signal.
+ */
+export function onStopSignals(
+  source: SignalSource,
+  clock: Clock,
+  { onFirst, onAgain }: StopActions,
+): void {
+  let firstAt: number | undefined;
+  const listener = () => {
+    if (firstAt === undefined) {
+      firstAt = clock.now();
+      onFirst();
+    } else if (clock.now() - firstAt >= SAME_PRESS_MS) {
+      onAgain();
+    }
+  };
+  for (const signal of SIGNALS) source.on(signal, listener);
+}

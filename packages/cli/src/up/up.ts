@@ -1,0 +1,98 @@
+import { join } from 'node:path';
+import { UsageError } from '../errors.js';
+import { systemClock } from './clock.js';
+import { displayPath } from './folders.js';
+import { LogOutput, wantsColours } from './log-output.js';
+import { readPod, type PodSpec } from './manifest.js';
+import { parseUpOptions, UP_USAGE, type UpOptions } from './options.js';
+import { planContainer, type ContainerPlan } from './plan.js';
+import { Pod } from './pod.js';
+import { checkPorts } from './ports.js';
+import { readyMessage } from './ready-message.js';
+import { useRealCluster } from './real-cluster.js';
+import { onStopSignals } from './stop-signals.js';
+import { Volumes } from './volumes.js';
+
+const STOPPED_AT_ONCE = 130; // 128 + SIGINT, as a shell reports it
+
+/**
+ * The command `kube-dns up`: checks everything that can be checked, then runs the pod until it is
+ * stopped. Resolves with the process's status; throws a CliError when nothing was started.
+ */
+export async function up(args: readonly string[], repository: string): Promise<number> {
+  const options = parseUpOptions(args);
+  if (options.help) {
+    process.stdout.write(UP_USAGE);
+    return 0;
+  }
+  const manifest = options.manifest ?? join(repository, 'manifests', 'local', 'pod.yaml');
+  const pod = choose(readPod(displayPath(manifest)), options);
+  await checkPorts(pod.containers);
+  const volumes = new Volumes(pod.volumes, pod);
+  // Also an uncaught error ends in 'exit': whatever happens, the folders go.
+  const removeVolumes = () => volumes.close();
+  process.once('exit', removeVolumes);
+  try {
+    const machine = { env: process.env, packagesFolder: join(repository, 'packages') };
+    const plans = pod.containers.map((each) => planContainer(each, pod, volumes, machine));
+    return await runPod(pod, plans, options);
+  } finally {
+    process.off('exit', removeVolumes);
+    volumes.close();
+  }
+}
+
+/** The pod with the containers that the options leave in it. */
+function choose(pod: PodSpec, { kubeconfig, only }: UpOptions): PodSpec {
+  const chosen = kubeconfig === undefined ? pod : useRealCluster(pod, kubeconfig);
+  if (only.length === 0) return chosen;
+  const names = chosen.containers.map((container) => container.name);
+  const unknown = only.find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    throw new UsageError(`--only ${unknown}: the pod has ${names.join(', ')}`, 'up');
+  }
+  return { ...chosen, containers: chosen.containers.filter(({ name }) => only.includes(name)) };
+}
+
+async function runPod(
+  spec: PodSpec,
+  plans: readonly ContainerPlan[],
+  { kubeconfig }: UpOptions,
+): Promise<number> {
+  const colours = wantsColours(process.env, process.stdout.isTTY);
+  const names = plans.map((plan) => plan.name);
+  const log = new LogOutput(process.stdout, names, colours);
+  const pod = new Pod(plans, {
+    log,
+    clock: systemClock,
+    onReady: (seconds) => {
+      log.block(readyMessage({ podName: spec.name, seconds, containers: plans, kubeconfig }));
+    },
+  });
+  let status = 0;
+  onStopSignals(process, systemClock, {
+    onFirst: () => {
+      log.say('stopping; press Ctrl-C again to end it at once');
+      pod.stop();
+    },
+    onAgain: () => {
+      status = STOPPED_AT_ONCE;
+      pod.kill();
+    },
+  });
+  const killAll = () => pod.kill();
+  const stop = () => pod.stop(); // nobody reads the log any more: `kube-dns up | head`
+  process.once('exit', killAll);
+  process.stdout.on('error', stop);
+  try {
+    log.say(`starting ${names.join(', ')} of ${spec.file}`);
+    const failure = await pod.run();
+    if (failure === undefined) return status;
+    process.stderr.write(`kube-dns: ${failure}\n`);
+    return 1;
+  } finally {
+    process.off('exit', killAll);
+    process.stdout.off('error', stop);
+    log.close();
+  }
+}

@@ -1,0 +1,36 @@
+import type { Field } from './field.js';
+
+/** A volume of the pod. What cannot be had on this machine is refused only when it is mounted. */
+export type VolumeSpec =
+  | {
+      readonly kind: 'host';
+      readonly name: string;
+      readonly path: string;
+      readonly create: boolean;
+    }
+  | { readonly kind: 'empty'; readonly name: string }
+  | { readonly kind: 'unsupported'; readonly name: string; readonly reason: string };
+
+/** Reads one item of `spec.volumes`; throws a StartError when it is malformed. */
+export function parseVolume(field: Field): VolumeSpec {
+  const name = field.get('name').string();
+  const kind = field.keys().find((key) => key !== 'name') ?? 'emptyDir';
+  const source = field.get(kind);
+  switch (kind) {
+    case 'hostPath': {
+      const create = source.get('type').string('') === 'DirectoryOrCreate';
+      return { kind: 'host', name, path: source.get('path').string(), create };
+    }
+    case 'emptyDir':
+      return { kind: 'empty', name };
+    case 'configMap':
+    case 'secret': {
+      // Without a cluster an optional ConfigMap is simply not there: the mount is an empty folder.
+      if (source.get('optional').boolean(false)) return { kind: 'empty', name };
+      const reason = `its ${kind} is not optional, and there is no cluster to take it from`;
+      return { kind: 'unsupported', name, reason };
+    }
+    default:
+      return { kind: 'unsupported', name, reason: `${kind} is not supported on this machine` };
+  }
+}

@@ -1,0 +1,86 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { reasonOf, StartError } from '../errors.js';
+import type { ContainerSpec, MountSpec } from './container-spec.js';
+import type { VolumeSpec } from './volume-spec.js';
+
+/** Rewrites the mount paths in a text to the folders of this machine that stand for them. */
+export type PathTranslator = (text: string) => string;
+
+/**
+ * Folders of this machine that stand for the pod's volumes. Mounting needs root; instead every
+ * mention of a mount path is replaced by the real folder (see {@link Volumes.translator}).
+ * Owns the temporary folders it makes until close().
+ */
+export class Volumes {
+  readonly #specs: ReadonlyMap<string, VolumeSpec>;
+  readonly #manifestFolder: string;
+  readonly #file: string;
+  readonly #folders = new Map<string, string>();
+  #temporary: string | undefined;
+
+  constructor(specs: readonly VolumeSpec[], manifest: { file: string; folder: string }) {
+    this.#specs = new Map(specs.map((spec) => [spec.name, spec]));
+    this.#manifestFolder = manifest.folder;
+    this.#file = manifest.file;
+  }
+
+  /**
+   * The translator for one container: a mount path is replaced where it stands as a whole path or
+   * as the beginning of one. Throws a StartError for a volume that cannot be had here.
+   */
+  translator(container: ContainerSpec): PathTranslator {
+    const targets = new Map(
+      container.mounts.map((mount) => [mount.mountPath, this.#target(container, mount)]),
+    );
+    if (targets.size === 0) return (text) => text;
+    const longestFirst = [...targets.keys()].sort((a, b) => b.length - a.length);
+    const paths = longestFirst.map((path) => path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    const pattern = new RegExp(`(?<![\\w./-])(?:${paths.join('|')})(?![\\w.-])`, 'g');
+    return (text) => text.replace(pattern, (path) => targets.get(path) ?? path);
+  }
+
+  /** Removes the temporary folders. Synchronous, so that it also works while the process exits. */
+  close(): void {
+    if (this.#temporary === undefined) return;
+    rmSync(this.#temporary, { recursive: true, force: true });
+    this.#temporary = undefined;
+    this.#folders.clear();
+  }
+
+  #target(container: ContainerSpec, mount: MountSpec): string {
+    const spec = this.#specs.get(mount.volume);
+    if (spec === undefined) {
+      const reason = `mounts the volume ${mount.volume}, which the pod does not have`;
+      throw new StartError(`${this.#file}: container ${container.name} ${reason}`);
+    }
+    const known = this.#folders.get(spec.name) ?? this.#folderOf(spec);
+    this.#folders.set(spec.name, known);
+    return mount.subPath === '' ? known : join(known, mount.subPath);
+  }
+
+  #folderOf(spec: VolumeSpec): string {
+    switch (spec.kind) {
+      case 'unsupported':
+        throw new StartError(`${this.#file}: volume ${spec.name}: ${spec.reason}`);
+      case 'empty': {
+        this.#temporary ??= mkdtempSync(join(realpathSync(tmpdir()), 'kube-dns-up-'));
+        const folder = join(this.#temporary, spec.name);
+        mkdirSync(folder, { recursive: true });
+        return folder;
+      }
+      case 'host': {
+        const folder = resolve(this.#manifestFolder, spec.path);
+        try {
+          if (spec.create) mkdirSync(folder, { recursive: true });
+          statSync(folder);
+        } catch (error) {
+          const reason = `volume ${spec.name}: ${folder}: ${reasonOf(error)}`;
+          throw new StartError(`${this.#file}: ${reason}`, { cause: error });
+        }
+        return folder;
+      }
+    }
+  }
+}

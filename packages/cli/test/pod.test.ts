@@ -1,0 +1,165 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { LocalPod } from './support/local-pod.js';
+import { hasCommand, output } from './support/tools.js';
+import { waitFor, waitForValue } from './support/wait-for.js';
+
+const withDig = hasCommand('dig') ? describe : describe.skip;
+const withKubectl = hasCommand('dig') && hasCommand('kubectl') ? describe : describe.skip;
+
+const pod = new LocalPod();
+
+beforeAll(async () => {
+  await pod.prepare();
+  await pod.start();
+}, 30_000);
+
+afterAll(() => pod.close());
+
+/** Asks dnsmasq unless told another port; the words are dig's. */
+function dig(words: string, port = pod.ports.dns): Promise<string> {
+  return output('dig', ['@127.0.0.1', '-p', String(port), '+time=2', ...words.split(' ')]);
+}
+
+async function statusOf(words: string): Promise<{ rcode: string; flags: string; text: string }> {
+  const text = await dig(words);
+  return {
+    rcode: /status: (\w+)/.exec(text)?.[1] ?? '',
+    flags: /flags: ([a-z ]+);/.exec(text)?.[1] ?? '',
+    text,
+  };
+}
+
+function get(path: string): Promise<Response> {
+  return fetch(`http://127.0.0.1:${pod.ports.http}${path}`);
+}
+
+withDig('the pod of manifests/local', () => {
+  it.each([
+    ['a ClusterIP', '+short kubernetes.default.svc.cluster.local', '10.96.0.1'],
+    ['it over TCP', '+short +tcp kubernetes.default.svc.cluster.local', '10.96.0.1'],
+    ['the reverse name', '+short -x 10.96.0.1', 'kubernetes.default.svc.cluster.local.'],
+    [
+      'a named port',
+      '+short _https._tcp.web.shop.svc.cluster.local SRV',
+      '10 100 443 web.shop.svc.cluster.local.',
+    ],
+    ['an IPv6 address', '+short catalog.shop.svc.cluster.local AAAA', 'fd00:10:96::20'],
+    ['an IPv6 reverse name', '+short -x fd00:10:96::20', 'catalog.shop.svc.cluster.local.'],
+    ['the name of a pod', '+short db-1.db.data.svc.cluster.local', '10.244.2.32'],
+    ['an alias', '+short payments.shop.svc.cluster.local CNAME', 'payments.example.com.'],
+    ['a name outside the cluster', '+short www.example.com', '192.0.2.1'],
+  ])('answers %s', async (_what, words, answer) => {
+    expect(await dig(words)).toBe(answer);
+  });
+
+  it('answers a headless service with every ready address', async () => {
+    const addresses = (await dig('+short db.data.svc.cluster.local')).split('\n').sort();
+    expect(addresses).toEqual(['10.244.1.31', '10.244.2.32', '10.244.3.33']);
+  });
+
+  it('follows an ExternalName to its address', async () => {
+    const answers = (await dig('+short payments.shop.svc.cluster.local')).split('\n');
+    expect(answers).toEqual(['payments.example.com.', '192.0.2.1']);
+  });
+
+  it('marks what comes from the zone as authoritative', async () => {
+    const { rcode, flags } = await statusOf('web.shop.svc.cluster.local');
+    expect({ rcode, flags }).toEqual({ rcode: 'NOERROR', flags: 'qr aa rd ra' });
+  });
+
+  it.each([
+    ['a name that does not exist', 'nothing.shop.svc.cluster.local', 'NXDOMAIN'],
+    ['a headless service without ready endpoints', 'search.shop.svc.cluster.local', 'NXDOMAIN'],
+    ['a type that the service does not have', 'web.shop.svc.cluster.local AAAA', 'NOERROR'],
+    ['a namespace', 'shop.svc.cluster.local', 'NOERROR'],
+  ])('denies %s with the SOA', async (_what, words, expected) => {
+    const { rcode, flags, text } = await statusOf(words);
+    expect({ rcode, flags }).toEqual({ rcode: expected, flags: 'qr aa rd ra' });
+    expect(text).toMatch(/AUTHORITY SECTION:\ncluster\.local\.\s+5\s+IN\s+SOA/);
+    expect(text).not.toContain('ANSWER SECTION');
+  });
+
+  it('answers the health check of kubedns with JSON', async () => {
+    const response = await get('/healthcheck/kubedns');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({
+      IsOk: true,
+      LatencySeconds: expect.any(Number),
+      Err: '',
+    });
+  });
+
+  it('exposes the metrics of probes and cache', async () => {
+    const text = await (await get('/metrics')).text();
+    expect(text).toContain('kubedns_probe_kubedns_latency_ms_bucket{le="0.25"}');
+    expect(text).toMatch(/^kubedns_dnsmasq_hits \d+$/m);
+  });
+
+  it('serves an object within a second of its file, and forgets it with the file', async () => {
+    const file = join(pod.objects, 'extra.yaml');
+    writeFileSync(
+      file,
+      `apiVersion: v1
+kind: Service
+metadata: { name: extra, namespace: shop }
+spec: { clusterIP: 10.96.77.77, ports: [{ port: 80 }] }
+`,
+    );
+    const direct = () => dig('+short extra.shop.svc.cluster.local', pod.ports.kubedns);
+    await waitForValue('10.96.77.77', direct, 1_000);
+    rmSync(file);
+    await waitForValue('', direct, 1_000);
+  });
+});
+
+withKubectl('kubectl against the pod', () => {
+  const kubectl = (...words: string[]) =>
+    output('kubectl', [`--server=http://127.0.0.1:${pod.ports.api}`, ...words], {
+      HOME: pod.folder,
+      KUBECONFIG: join(pod.folder, 'kubeconfig'),
+    });
+
+  it('lists the services', async () => {
+    expect(await kubectl('get', 'svc', '-A')).toMatch(/shop\s+web\s+ClusterIP\s+10\.96\.20\.10/);
+  });
+
+  it('adds a service that is served within a second, and deletes it again', async () => {
+    const file = join(pod.folder, 'applied.yaml');
+    writeFileSync(
+      file,
+      `apiVersion: v1
+kind: Service
+metadata: { name: applied, namespace: shop }
+spec: { clusterIP: 10.96.88.88, ports: [{ name: http, port: 80 }] }
+`,
+    );
+    await kubectl('apply', '-f', file);
+    const direct = () => dig('+short applied.shop.svc.cluster.local', pod.ports.kubedns);
+    await waitForValue('10.96.88.88', direct, 1_000);
+    expect(await dig('+short applied.shop.svc.cluster.local')).toBe('10.96.88.88');
+    await kubectl('delete', '-f', file);
+    await waitForValue('', direct, 1_000);
+  });
+});
+
+withDig('a container that is killed', () => {
+  /** The processes of a container so far, from the header of its log lines. */
+  const pidsOf = (container: string): number[] => {
+    const pattern = new RegExp(`^${container} +\\| [IWE]\\d+ [\\d:.]+ +(\\d+) `, 'gm');
+    const matches = [...(pod.run?.stdout ?? '').matchAll(pattern)];
+    return [...new Set(matches.map((match) => Number(match[1])))];
+  };
+
+  it('is started again while the others go on', async () => {
+    const [first = 0] = pidsOf('dnsmasq');
+    process.kill(first, 'SIGKILL');
+    expect(await dig('+short web.shop.svc.cluster.local', pod.ports.kubedns)).toBe('10.96.20.10');
+    await waitFor('a second dnsmasq', () => pidsOf('dnsmasq').length === 2);
+    const viaCache = () => dig('+short web.shop.svc.cluster.local').catch(() => 'nobody answers');
+    await waitForValue('10.96.20.10', viaCache);
+    expect(pidsOf('kubedns')).toHaveLength(1);
+    expect(pidsOf('sidecar')).toHaveLength(1);
+  });
+});

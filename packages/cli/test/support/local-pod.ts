@@ -1,0 +1,96 @@
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort } from './free-port.js';
+import { CommandRun } from './run-command.js';
+
+const LOCAL = fileURLToPath(new URL('../../../../manifests/local', import.meta.url));
+const HEADER_BYTES = 12;
+
+/** The ports of manifests/local/pod.yaml by what they are for. */
+const PORTS = {
+  api: 18080,
+  kubedns: 10053,
+  readiness: 8081,
+  skydns: 10055,
+  http: 10054,
+  dns: 1053,
+};
+export type PodPorts = Readonly<Record<keyof typeof PORTS, number>>;
+
+/**
+ * The pod of manifests/local, run as `npm start` does but for its ports, which are free ones, and its
+ * name servers: names outside the cluster go to a server on loopback that knows 192.0.2.1 for all.
+ */
+export class LocalPod {
+  readonly folder = mkdtempSync(join(tmpdir(), 'kube-dns-pod-'));
+  readonly objects = join(this.folder, 'objects');
+  readonly manifest = join(this.folder, 'pod.yaml');
+  ports: PodPorts = PORTS;
+  run: CommandRun | undefined;
+  #upstream: Socket | undefined;
+
+  /** Writes the manifest and its objects; nothing runs yet. */
+  async prepare(): Promise<void> {
+    const chosen = Object.keys(PORTS).map(async (name) => [name, await freePort()] as const);
+    this.ports = Object.fromEntries(await Promise.all(chosen)) as PodPorts;
+    cpSync(join(LOCAL, 'objects'), this.objects, { recursive: true });
+    let text = readFileSync(join(LOCAL, 'pod.yaml'), 'utf8');
+    for (const [name, port] of Object.entries(PORTS)) {
+      const chosenPort = this.ports[name as keyof PodPorts];
+      text = text.replaceAll(new RegExp(`\\b${port}\\b`, 'g'), String(chosenPort));
+    }
+    // Ports that the manifest leaves to the programs' defaults.
+    text = text
+      .replace('- --domain=', `- --healthz-port=${this.ports.readiness}\n        $&`)
+      .replace('- --logtostderr', `- --prometheus-port=${this.ports.http}\n        $&`);
+    const upstream = await this.#startUpstream();
+    mkdirSync(join(this.folder, 'config'));
+    const servers = JSON.stringify([`127.0.0.1:${upstream}`]);
+    writeFileSync(join(this.folder, 'config', 'upstreamNameservers'), servers);
+    const volume = /configMap:\n\s+name: kube-dns\n\s+optional: true/;
+    if (!volume.test(text)) throw new Error('manifests/local/pod.yaml has no kube-dns ConfigMap');
+    writeFileSync(this.manifest, text.replace(volume, 'hostPath: { path: ./config }'));
+  }
+
+  /** Starts the pod and waits until it says that it is ready. */
+  async start(): Promise<CommandRun> {
+    this.run = new CommandRun(['up', '--manifest', this.manifest]);
+    await this.run.saw(/is ready after [0-9.]+ s\. In another shell/);
+    return this.run;
+  }
+
+  async close(): Promise<void> {
+    if (this.run?.child.exitCode === null) {
+      this.run.child.kill('SIGTERM');
+      await this.run.ended;
+    }
+    this.#upstream?.close();
+    rmSync(this.folder, { recursive: true });
+  }
+
+  async #startUpstream(): Promise<number> {
+    const socket = createSocket('udp4');
+    this.#upstream = socket;
+    socket.on('message', (query, peer) => {
+      socket.send(answerWithAddress(query), peer.port, peer.address);
+    });
+    socket.bind(0, '127.0.0.1');
+    await once(socket, 'listening');
+    return socket.address().port;
+  }
+}
+
+/** A response with the one address 192.0.2.1, TTL 60, whatever was asked. */
+function answerWithAddress(query: Buffer): Buffer {
+  const questionEnd = query.indexOf(0, HEADER_BYTES) + 5;
+  const record = Buffer.from('c00c00010001' + '0000003c' + '0004' + 'c0000201', 'hex');
+  const answer = Buffer.concat([query.subarray(0, questionEnd), record]);
+  answer.writeUInt16BE(0x8180, 2);
+  answer.writeUInt16BE(1, 6);
+  answer.writeUInt32BE(0, 8);
+  return answer;
+}

@@ -1,0 +1,33 @@
+import type { Clock } from '../../src/up/clock.js';
+
+/** A clock that stands still until advance() moves it. */
+export class ManualClock implements Clock {
+  #now = 0;
+  #timers: { readonly at: number; readonly action: () => void }[] = [];
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(delayMs: number, action: () => void): () => void {
+    const timer = { at: this.#now + delayMs, action };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((each) => each !== timer);
+    };
+  }
+
+  /** Moves on, firing what falls due in order; 0 fires what is due now. */
+  advance(byMs: number): void {
+    const target = this.#now + byMs;
+    for (;;) {
+      const due = this.#timers.filter((timer) => timer.at <= target);
+      const next = due.sort((a, b) => a.at - b.at)[0];
+      if (next === undefined) break;
+      this.#timers = this.#timers.filter((timer) => timer !== next);
+      this.#now = Math.max(this.#now, next.at);
+      next.action();
+    }
+    this.#now = target;
+  }
+}

@@ -1,0 +1,263 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { freePort } from './support/free-port.js';
+import { fixture } from './support/plans.js';
+import { CommandRun } from './support/run-command.js';
+import { isAlive, waitFor } from './support/wait-for.js';
+
+let folder: string;
+let port: number;
+let run: CommandRun | undefined;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'kube-dns-test-'));
+  mkdirSync(join(folder, 'tmp'));
+  mkdirSync(join(folder, 'elsewhere'));
+  port = await freePort();
+});
+
+afterEach(async () => {
+  if (run?.child.exitCode === null) {
+    run.child.kill('SIGTERM');
+    await run.ended;
+  }
+  run = undefined;
+  rmSync(folder, { recursive: true });
+});
+
+/** Writes a manifest of the given containers (flow mappings) and returns its path. */
+function manifest(containers: readonly string[], spec = ''): string {
+  const file = join(folder, 'pod.yaml');
+  const list = containers.map((container) => `    - ${container}`).join('\n');
+  const text = `kind: Pod\nmetadata: { name: p }\nspec:\n  ${spec}\n  containers:\n${list}\n`;
+  writeFileSync(file, text);
+  return file;
+}
+
+const container = (name: string, program: string, args: readonly string[] = [], more = '') =>
+  `{ name: ${name}, command: [node, '${fixture(program)}'], args: [${args
+    .map((arg) => `'${arg}'`)
+    .join(', ')}]${more} }`;
+
+const web = (more = '') =>
+  container(
+    'web',
+    'server.mjs',
+    [String(port)],
+    `, ports: [{ name: http, containerPort: ${port} }],
+       readinessProbe: { periodSeconds: 1, failureThreshold: 1,
+         httpGet: { path: /ready, port: http } }${more}`,
+  );
+
+function up(args: readonly string[], env: NodeJS.ProcessEnv = {}): CommandRun {
+  const cwd = join(folder, 'elsewhere');
+  run = new CommandRun(['up', ...args], { cwd, env: { TMPDIR: join(folder, 'tmp'), ...env } });
+  return run;
+}
+
+async function expectFailure(args: readonly string[], status: number, message: string | RegExp) {
+  const command = up(args);
+  expect(await command.ended).toBe(status);
+  expect(command.stderr).toMatch(message);
+  expect(command.stderr.trimEnd().split('\n')).toHaveLength(status === 2 ? 2 : 1);
+  expect(readdirSync(join(folder, 'tmp'))).toEqual([]);
+  return command;
+}
+
+describe('kube-dns up', () => {
+  it('runs a pod from any folder until it is told to stop', async () => {
+    mkdirSync(join(folder, 'objects'));
+    writeFileSync(join(folder, 'objects', 'note'), 'hello\n');
+    const volumes = `volumes: [{ name: objects, hostPath: { path: ./objects } },
+      { name: scratch, emptyDir: {} }]`;
+    const reader = container(
+      'web',
+      'server.mjs',
+      [String(port), '/manifests/note'],
+      `, env: [{ name: SCRATCH, value: /scratch }], volumeMounts: [
+        { name: objects, mountPath: /manifests }, { name: scratch, mountPath: /scratch }]`,
+    );
+    const command = up(['--manifest', manifest([reader], volumes)]);
+    await command.saw(/^web {6}\| file says hello$/m);
+    expect(readdirSync(join(folder, 'tmp'))).toHaveLength(1);
+    await command.saw(/^The pod p is ready after \d+\.\d s\.$/m);
+    const pid = await command.pidOf('web');
+    command.child.kill('SIGTERM');
+    expect(await command.ended).toBe(0);
+    expect(isAlive(pid)).toBe(false);
+    expect(readdirSync(join(folder, 'tmp'))).toEqual([]);
+    expect(command.stderr).toBe('');
+  });
+
+  it('starts a container again that is killed, and leaves the others alone', async () => {
+    const command = up(['--manifest', manifest([web(), container('mule', 'stubborn.mjs')])]);
+    await command.saw(/Stop it with Ctrl-C/);
+    const [first, other] = [await command.pidOf('web'), await command.pidOf('mule')];
+    process.kill(first, 'SIGKILL');
+    await command.saw(/web was ended by SIGKILL, is started again at once/);
+    await command.saw(/the pod is ready again/);
+    expect(await command.pidOf('web')).not.toBe(first);
+    expect(isAlive(other)).toBe(true);
+    command.child.kill('SIGINT');
+    await command.saw(/got SIGTERM/);
+    // Pressed until it is heard: for a moment a second one counts as an echo of the first. Not in
+    // haste, because a press that meets the process on its very way out is its death by signal.
+    let pressedAt = 0;
+    await waitFor('the end', () => {
+      if (performance.now() - pressedAt > 500) {
+        pressedAt = performance.now();
+        command.child.kill('SIGINT');
+      }
+      return command.child.exitCode !== null;
+    });
+    expect(await command.ended).toBe(130);
+    expect(isAlive(other)).toBe(false);
+  });
+
+  it('kills what does not end within the grace period, and still ends with 0', async () => {
+    const file = manifest([container('mule', 'stubborn.mjs')], 'terminationGracePeriodSeconds: 1');
+    const command = up(['--manifest', file]);
+    const pid = await command.pidOf('mule');
+    command.child.kill('SIGTERM');
+    expect(await command.ended).toBe(0);
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  it('stops when nobody reads its log any more', async () => {
+    const command = up(['--manifest', manifest([web()])]);
+    const pid = await command.pidOf('web');
+    await command.saw(/Stop it with Ctrl-C/);
+    command.child.stdout?.destroy();
+    process.kill(pid, 'SIGKILL'); // makes it write a line
+    expect(await command.ended).toBe(0);
+  });
+
+  it('leaves nothing running when it comes to grief itself', async () => {
+    const file = manifest([container('mule', 'stubborn.mjs')]);
+    const command = up(['--manifest', file], {
+      NODE_OPTIONS: `--require=${fixture('throw-on-sigusr2.cjs')}`,
+    });
+    const pid = await command.pidOf('mule');
+    command.child.kill('SIGUSR2');
+    expect(await command.ended).toBe(1);
+    await waitFor('the end of the container', () => !isAlive(pid));
+    expect(readdirSync(join(folder, 'tmp'))).toEqual([]);
+  });
+
+  it('runs only the containers that are asked for', async () => {
+    const file = manifest([web(), container('crash', 'crash.mjs')]);
+    const command = up(['--manifest', file, '--only', 'web'], { FORCE_COLOR: '1' });
+    await command.saw(/Stop it with Ctrl-C/);
+    expect(command.stdout).toContain('\u001b[36mweb      |\u001b[0m pid');
+    expect(command.stdout).not.toContain('crash');
+  });
+});
+
+describe('kube-dns up refuses with one line and status 1', () => {
+  it('a container that fails at its first start, and stops the others', async () => {
+    const file = manifest([
+      container('mule', 'server.mjs', [String(port)]),
+      container('api', 'crash.mjs', ['7']),
+    ]);
+    const command = await expectFailure(
+      ['--manifest', file],
+      1,
+      'kube-dns: container api ended with status 7 before it was ready: ' +
+        'crash: objects/web.yaml: spec.ports is missing\n',
+    );
+    expect(command.stdout).toContain('api      | crash: objects/web.yaml');
+    const pids = [...command.stdout.matchAll(/\| pid (\d+)/g)].map((match) => Number(match[1]));
+    expect(pids.filter(isAlive)).toEqual([]);
+  });
+
+  it('a manifest that is not there', async () => {
+    await expectFailure(
+      ['--manifest', '/nowhere/pod.yaml'],
+      1,
+      'kube-dns: cannot read the manifest /nowhere/pod.yaml: no such file or folder\n',
+    );
+  });
+
+  it('broken YAML, with its place', async () => {
+    const file = join(folder, 'elsewhere', 'pod.yaml');
+    writeFileSync(file, 'kind: Pod\nmetadata:\n\tname: p\n');
+    const message =
+      /^kube-dns: pod\.yaml: line 3, column 1: tabs are not allowed as indentation\n$/;
+    await expectFailure(['--manifest', file], 1, message);
+  });
+
+  it('a program that is not there', async () => {
+    const file = manifest(['{ name: a, command: [no-such-program] }']);
+    await expectFailure(
+      ['--manifest', file],
+      1,
+      'kube-dns: container a: unknown program no-such-program: ' +
+        'it is neither one of ours nor on PATH\n',
+    );
+  });
+
+  it('a port in use', async () => {
+    const server = createServer().listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      await expectFailure(
+        ['--manifest', manifest([web()])],
+        1,
+        `kube-dns: container web: port ${port}/TCP is already in use on this machine\n`,
+      );
+    } finally {
+      server.close();
+    }
+  });
+
+  it('a kubeconfig that is not there', async () => {
+    await expectFailure(
+      ['--manifest', manifest([web()]), '--kubeconfig', 'gone'],
+      1,
+      'kube-dns: cannot read the kubeconfig gone: no such file or folder\n',
+    );
+  });
+});
+
+describe('the command line', () => {
+  it.each([
+    [['--version'], 0, /^kube-dns \d+\.\d+\.\d+\n$/],
+    [['--help'], 0, /^Usage: kube-dns COMMAND/],
+    [['up', '--help'], 0, /^Usage: kube-dns up \[flags\]/],
+  ])('answers %j', async (args, status, output) => {
+    const command = new CommandRun(args);
+    expect(await command.ended).toBe(status);
+    expect(command.stdout).toMatch(output);
+  });
+
+  it.each([
+    [[], /^kube-dns: a command is missing\n\nUsage: kube-dns COMMAND/],
+    [['down'], /^kube-dns: unknown command down\n\nUsage: kube-dns COMMAND/],
+    [['--what'], /^kube-dns: unknown option '--what'\n\nUsage: kube-dns COMMAND/],
+  ])('refuses %j with the usage and status 2', async (args, message) => {
+    const command = new CommandRun(args);
+    expect(await command.ended).toBe(2);
+    expect(command.stderr).toMatch(message);
+  });
+
+  it.each([
+    [['--what'], "kube-dns: unknown option '--what'\n"],
+    [['--only', 'x'], 'kube-dns: --only x: the pod has web\n'],
+  ])('refuses up %j with status 2', async (args, message) => {
+    await expectFailure(['--manifest', manifest([web()]), ...args], 2, message);
+  });
+
+  it('shows the state of the pod as it changes', async () => {
+    const command = up(['--manifest', manifest([web()])]);
+    await command.saw(/web is ready after/);
+    await fetch(`http://127.0.0.1:${port}/set?ready=0`);
+    await command.saw(/the pod is not ready: web \(GET http:.*status 503 not yet\)/);
+    await fetch(`http://127.0.0.1:${port}/set?ready=1`);
+    await command.saw(/the pod is ready again/);
+    await waitFor('no colours', () => !command.stdout.includes('\u001b['));
+  });
+});
