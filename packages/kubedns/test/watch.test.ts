@@ -43,7 +43,7 @@ describe('a watch', () => {
   it('is followed by the next when the server ends it in time', async () => {
     const api = await server();
     const follower = await following(api, { pace: { watchSeconds: 1, stableMs: 0 } });
-    await until('a third watch', () => api.requests.count('watch', 'services') === 3);
+    await until('a second watch', () => api.requests.count('watch', 'services') === 2);
     api.create(service('late'));
     await until('the new one', () => follower.has('late'));
     expect(api.requests.count('list', 'services')).toBe(1);

@@ -15,14 +15,26 @@ type Event = { readonly key: string } & (
   | { readonly kind: 'endpointSlices'; readonly object: V1EndpointSlice | undefined }
 );
 
-function newCluster(): { zone: ClusterZone; state: ClusterState } {
-  const zone = new ClusterZone({
+/** A state whose turns of the event loop end when a test says so. */
+class Cluster {
+  readonly zone = new ClusterZone({
     domain: 'cluster.local.',
     negativeTtlSeconds: 5,
     log: keptLog(),
     now: () => 0,
   });
-  return { zone, state: new ClusterState(zone) };
+  readonly #work: (() => void)[] = [];
+  readonly state = new ClusterState(this.zone, (work) => this.#work.push(work));
+
+  endTurn(): void {
+    for (const work of this.#work.splice(0)) work();
+  }
+
+  /** Tells of one event, in a turn of its own unless more come in the same. */
+  tell(event: Event, isLastOfTurn = true): void {
+    apply(this.state, event);
+    if (isLastOfTurn) this.endTurn();
+  }
 }
 
 function apply(state: ClusterState, { kind, key, object }: Event): void {
@@ -106,19 +118,28 @@ const slices = fc
     object: fields === null ? undefined : sliceObject({ name, ...fields }),
   }));
 
+/** A cluster that hands everything on at once. */
+function cluster(): { zone: ClusterZone; state: ClusterState } {
+  const { zone } = new Cluster();
+  return { zone, state: new ClusterState(zone, (work) => work()) };
+}
+
+const histories = fc.array(fc.tuple(fc.oneof(services, slices), fc.boolean()), { maxLength: 25 });
+
 describe('ClusterState', () => {
   it('comes to the records of the last objects, whatever happened before and in which order', () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(services, slices), { maxLength: 25 }), (events) => {
-        const { zone, state } = newCluster();
-        for (const event of events) apply(state, event);
+      fc.property(histories, (events) => {
+        const cluster = new Cluster();
+        for (const [event, isLastOfTurn] of events) cluster.tell(event, isLastOfTurn);
+        cluster.endTurn();
 
-        const last = new Map(events.map((event) => [`${event.kind} ${event.key}`, event]));
-        const fresh = newCluster();
-        for (const event of [...last.values()].reverse()) apply(fresh.state, event);
+        const last = new Map(events.map(([event]) => [`${event.kind} ${event.key}`, event]));
+        const fresh = new Cluster();
+        for (const event of [...last.values()].reverse()) fresh.tell(event);
 
-        expect(contents(zone.forward)).toEqual(contents(fresh.zone.forward));
-        expect(contents(zone.reverse)).toEqual(contents(fresh.zone.reverse));
+        expect(contents(cluster.zone.forward)).toEqual(contents(fresh.zone.forward));
+        expect(contents(cluster.zone.reverse)).toEqual(contents(fresh.zone.reverse));
       }),
       { numRuns: 300 },
     );
@@ -126,18 +147,44 @@ describe('ClusterState', () => {
 
   it('leaves nothing behind when every object is gone', () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(services, slices), { maxLength: 25 }), (events) => {
-        const { zone, state } = newCluster();
-        for (const event of events) apply(state, event);
-        for (const { kind, key } of events) apply(state, { kind, key, object: undefined });
-        expect(contents(zone.forward)).toEqual(contents(newCluster().zone.forward));
-        expect(zone.reverse.size).toBe(0);
+      fc.property(histories, (events) => {
+        const cluster = new Cluster();
+        for (const [event, isLastOfTurn] of events) cluster.tell(event, isLastOfTurn);
+        for (const [{ kind, key }] of events) cluster.tell({ kind, key, object: undefined });
+        expect(contents(cluster.zone.forward)).toEqual(contents(new Cluster().zone.forward));
+        expect(cluster.zone.reverse.size).toBe(0);
       }),
     );
   });
 
+  it('hands a service on once for all events of a turn, and again for the next', async () => {
+    const handedOn: string[] = [];
+    const state = new ClusterState({
+      putService: (key, _service, slices) => handedOn.push(`${key} ${[...slices].length}`),
+      putNamespace: () => undefined,
+    });
+    state.services.upsert('default/web', serviceObject({ clusterIPs: ['None'] }));
+    for (const name of SLICES) state.endpointSlices.upsert(name, sliceObject({ name }));
+    expect(handedOn).toEqual([]);
+    await Promise.resolve();
+    expect(handedOn).toEqual(['default/web 3']);
+    state.endpointSlices.remove('s1');
+    await Promise.resolve();
+    expect(handedOn).toEqual(['default/web 3', 'default/web 2']);
+  });
+
+  it('does nothing for the endpoints of a service that has an address', () => {
+    let count = 0;
+    const keeper = { putService: () => count++, putNamespace: () => undefined };
+    const state = new ClusterState(keeper, (work) => work());
+    state.services.upsert('default/web', serviceObject());
+    state.endpointSlices.upsert('default/web-1', sliceObject({ endpoints: ['10.1.0.1'] }));
+    state.endpointSlices.remove('default/web-1');
+    expect(count).toBe(1);
+  });
+
   it('gives the endpoints of a slice to the service that its label names now', () => {
-    const { zone, state } = newCluster();
+    const { zone, state } = cluster();
     for (const name of SERVICES) {
       state.services.upsert(`default/${name}`, serviceObject({ name, clusterIPs: ['None'] }));
     }
@@ -154,7 +201,7 @@ describe('ClusterState', () => {
   });
 
   it('takes slices and services of one name in two namespaces apart', () => {
-    const { zone, state } = newCluster();
+    const { zone, state } = cluster();
     for (const namespace of ['one', 'two']) {
       state.services.upsert(`${namespace}/web`, serviceObject({ namespace, clusterIPs: ['None'] }));
     }
@@ -165,7 +212,7 @@ describe('ClusterState', () => {
   });
 
   it('lets a namespace exist below svc and below pod', () => {
-    const { zone, state } = newCluster();
+    const { zone, state } = cluster();
     state.namespaces.upsert('empty', namespaceObject('empty'));
     expect(exists(zone.forward, 'empty.svc.cluster.local')).toBe(true);
     expect(exists(zone.forward, 'empty.pod.cluster.local')).toBe(true);

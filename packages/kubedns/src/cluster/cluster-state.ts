@@ -5,14 +5,16 @@ import { projectService, type Service } from './service.js';
 
 /** Where the cluster's objects become records. */
 export interface RecordKeeper {
-  /** The service changed, or its slices did; `undefined` when it is gone. */
+  /** The service changed, or its slices did; `undefined` when it is gone. Must not throw. */
   putService(key: string, service: Service | undefined, slices: Iterable<EndpointSlice>): void;
+  /** Throws when such a name cannot exist. */
   putNamespace(name: string, exists: boolean): void;
 }
 
 /**
- * What is known of the cluster, cut down to what DNS needs. After each event the service that it is
- * about is handed on whole, so the order of events does not matter.
+ * What is known of the cluster, cut down to what DNS needs. After an event the service that it is about
+ * is handed on whole, so the order of events does not matter. Events of one turn of the event loop (the
+ * objects of one page of a list) are handed on together, before anybody can ask.
  */
 export class ClusterState {
   readonly #keeper: RecordKeeper;
@@ -20,9 +22,13 @@ export class ClusterState {
   /** Slices by service, and the service of each slice: a slice may change its label. */
   readonly #slices = new Map<string, Map<string, EndpointSlice>>();
   readonly #serviceOfSlice = new Map<string, string>();
+  /** Services that are to be handed on: else each of a thousand slices would do it again. */
+  readonly #changed = new Set<string>();
+  readonly #schedule: (work: () => void) => void;
 
-  constructor(keeper: RecordKeeper) {
+  constructor(keeper: RecordKeeper, schedule: (work: () => void) => void = queueMicrotask) {
     this.#keeper = keeper;
+    this.#schedule = schedule;
   }
 
   readonly services: ObjectSink<V1Service> = {
@@ -72,7 +78,16 @@ export class ClusterState {
   }
 
   #refresh(serviceKey: string): void {
-    const slices = this.#slices.get(serviceKey)?.values() ?? [];
-    this.#keeper.putService(serviceKey, this.#services.get(serviceKey), slices);
+    this.#changed.add(serviceKey);
+    if (this.#changed.size === 1) this.#schedule(() => this.#handOn());
+  }
+
+  #handOn(): void {
+    const keys = [...this.#changed];
+    this.#changed.clear();
+    for (const key of keys) {
+      const slices = this.#slices.get(key)?.values() ?? [];
+      this.#keeper.putService(key, this.#services.get(key), slices);
+    }
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { decodeName, encodeKey, TYPE } from '@kube-dns/wire';
+import { decodeName, encodeKey } from '@kube-dns/wire';
 import {
   type EndpointFields,
   HEADLESS,
@@ -225,6 +225,21 @@ describe('a headless service', () => {
     expect(srv.every((record) => record.startsWith(`SRV 10 ${weight} 80 `))).toBe(true);
   });
 
+  it('may have more records than a function call has arguments', () => {
+    const endpoints = Array.from({ length: 70_000 }, (_, i) => ({
+      address: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`,
+      hostname: '',
+    }));
+    const slice = {
+      namespace: 'default',
+      service: 'web',
+      endpoints,
+      ports: [{ ...TCP, protocol: 'tcp' }],
+    };
+    const { forward } = serviceRecords(projectService(serviceObject(HEADLESS)), [slice], ZONE);
+    expect(forward).toHaveLength(350_000);
+  });
+
   it('leaves addresses out that are none, and slices of names', () => {
     const { forward } = recordsOf(
       HEADLESS,
@@ -270,18 +285,4 @@ describe('an ExternalName service', () => {
       expect(() => recordsOf({ externalName })).toThrow(/name/i);
     },
   );
-});
-
-describe('the owners of records', () => {
-  it('are lower-cased, whatever the endpoint says', () => {
-    const service = projectService(serviceObject({ ...HEADLESS }));
-    const slice = projectEndpointSlice(
-      sliceObject({ endpoints: [{ addresses: ['10.1.0.1'], hostname: 'ABC' }] }),
-    );
-    const { forward } = serviceRecords(service, [slice], ZONE);
-    const names = forward
-      .filter(({ type }) => type === TYPE.A)
-      .map(({ owner }) => decodeName(owner));
-    expect(names).toEqual([WEB, `abc.${WEB}`]);
-  });
 });

@@ -63,9 +63,8 @@ function clusterIpRecords(service: Service, name: Uint8Array): ServiceRecords {
     forward.push(addressRecord(prependLabels([hashLabel(text)], name), address));
     reverse.push(pointer(address, name, RANK.SERVICE));
   }
-  const targets = [{ name, ports: service.ports }];
-  forward.push(...serviceLocations(name, targets));
-  return { forward, reverse };
+  const locations = serviceLocations(name, [{ name, ports: service.ports }]);
+  return { forward: [...forward, ...locations], reverse };
 }
 
 function headlessRecords(slices: Iterable<EndpointSlice>, name: Uint8Array): ServiceRecords {
@@ -80,8 +79,7 @@ function headlessRecords(slices: Iterable<EndpointSlice>, name: Uint8Array): Ser
     forward.push(...shortLocations(host.name, [{ name: host.name, ports: portsOf(host) }]));
   }
   const targets = hosts.map((host) => ({ name: host.name, ports: portsOf(host) }));
-  forward.push(...serviceLocations(name, targets));
-  return { forward, reverse };
+  return { forward: [...forward, ...serviceLocations(name, targets)], reverse };
 }
 
 /** Endpoints that share a hostname are one host with several addresses (schema section 2.4.1). */

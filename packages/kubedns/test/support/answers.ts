@@ -19,7 +19,7 @@ const TTLS = { ttlSeconds: 30, negativeTtlSeconds: 5 };
 export class Answers {
   readonly log = keptLog();
   readonly zone = new ClusterZone({ domain: 'cluster.local.', log: this.log, ...TTLS });
-  readonly state = new ClusterState(this.zone);
+  readonly state = new ClusterState(this.zone, (work) => work());
   readonly forwarder: Forwarder;
   readonly answerer: KubednsAnswerer;
   servers: readonly ServerAddress[] = [];

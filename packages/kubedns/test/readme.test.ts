@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createApiServer } from '@kube-dns/apiserver';
+import { KUBEDNS_FLAGS } from '../src/config/flags.js';
+import { endAll, KubednsProcess } from './support/kubedns-process.js';
+
+const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+
+afterEach(endAll);
+
+describe('the README', () => {
+  it('has every flag with its default', () => {
+    const table = README.slice(README.indexOf('## Flags'), README.indexOf('## HTTP'));
+    const rows = [...table.matchAll(/^\| `--([a-z-]+)` +\| (?:`(.*?)`)? *\|/gm)];
+    const defined = Object.entries(KUBEDNS_FLAGS).map(([name, flag]) => {
+      const text = flag.formatDefault?.(flag.initial as never) ?? '';
+      return [name, text.replaceAll('"', '')];
+    });
+    expect(rows.map(([, name, text]) => [name, text ?? ''])).toEqual(defined);
+  });
+
+  it('has an example that works', async () => {
+    const args = /^npx kubedns (.*) &$/m.exec(README)![1]!.split(' ');
+    const [, name, answer] = /^dig .* (\S+)\n# (.*)$/m.exec(README)!;
+    const api = await createApiServer();
+    try {
+      // The same line, but for ports that may be taken.
+      const free = ['--dns-bind-address=127.0.0.1', '--dns-port=0', '--healthz-port=0'];
+      const url = `--kube-master-url=${api.url}`;
+      const kubedns = await new KubednsProcess([...args, ...free, url]).ready();
+      expect((await kubedns.ask(name!, 'A')).answers).toEqual([`${name} A ${answer}`]);
+    } finally {
+      await endAll();
+      await api.close();
+    }
+  });
+});
