@@ -12,3 +12,13 @@ export class ApiError extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 }
+
+/** A stream of the API server that cannot be read on: a line that is no JSON, or has no end. */
+export class GarbledStreamError extends Error {
+  readonly code = 'garbled-stream';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'GarbledStreamError';
+  }
+}

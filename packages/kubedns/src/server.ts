@@ -52,6 +52,7 @@ export class KubednsServer {
       client: this.#client,
       keeper: zone,
       log,
+      endpointsSource: flags['endpoints-source'],
       onNamespacesKnown: () => void (zone.knowsNamespaces = true),
     });
     this.#forwarder = new Forwarder({

@@ -2,11 +2,17 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { encodeKey } from '@kube-dns/wire';
 import { ApiClient } from '../src/cluster/api-client.js';
-import { ClusterWatch } from '../src/cluster/cluster-watch.js';
+import { ClusterWatch, type EndpointsSource } from '../src/cluster/cluster-watch.js';
 import { loadKubeConfig } from '../src/cluster/kube-config.js';
 import { ClusterZone } from '../src/zone/cluster-zone.js';
 import { type KeptLog, keptLog } from './support/kept-log.js';
-import { HEADLESS, namespaceObject, serviceObject, sliceObject } from './support/objects.js';
+import {
+  endpointsObject,
+  HEADLESS,
+  namespaceObject,
+  serviceObject,
+  sliceObject,
+} from './support/objects.js';
 import { textsAt } from './support/record-text.js';
 import { until } from './support/until.js';
 
@@ -22,20 +28,26 @@ beforeEach(async () => {
   namespacesKnown = 0;
   zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5, log });
   client = new ApiClient(loadKubeConfig({ kubecfgFile: '', masterUrl: api.url }), 'test');
-  watch = new ClusterWatch({
-    client,
-    keeper: zone,
-    log,
-    onNamespacesKnown: () => namespacesKnown++,
-    random: () => 0,
-    pace: { deniedPauseMs: 100 },
-  });
+  watch = newWatch();
 });
 afterEach(async () => {
   await watch.close();
   client.close();
   await api.close();
 });
+
+/** A watch with a server and a zone of its own test, patient for a tenth of a second where it is denied. */
+function newWatch(endpointsSource: EndpointsSource = 'auto'): ClusterWatch {
+  return new ClusterWatch({
+    client,
+    keeper: zone,
+    log,
+    endpointsSource,
+    onNamespacesKnown: () => namespacesKnown++,
+    random: () => 0,
+    pace: { deniedPauseMs: 100 },
+  });
+}
 
 const at = (name: string) => textsAt(zone.forward, encodeKey(name));
 
@@ -83,5 +95,64 @@ describe('ClusterWatch', () => {
     await watch.close();
     expect(await waiting).toBe(false);
     expect(log.lines).toEqual([]);
+  });
+
+  describe('of headless services', () => {
+    beforeEach(() =>
+      api.apply([
+        serviceObject({ ...HEADLESS }),
+        sliceObject({ endpoints: ['10.1.0.1'] }),
+        endpointsObject({ subsets: [{ addresses: [{ ip: '10.1.0.2', hostname: 'web-2' }] }] }),
+      ]),
+    );
+
+    it('takes Endpoints where it may not see slices, which it says once', async () => {
+      api.failRequests({ status: 403, resource: 'endpointslices' });
+      watch.start();
+      expect(await watch.waitForSync(5_000)).toBe(true);
+      expect(at('web.default.svc.cluster.local')).toContain('A 10.1.0.2');
+      expect(at('web.default.svc.cluster.local')).not.toContain('A 10.1.0.1');
+      expect(at('web-2.web.default.svc.cluster.local')).toContain('A 10.1.0.2');
+      await until('three tries', () => api.requests.count('list', 'endpointslices') >= 3);
+      expect(log.lines.filter((line) => line.includes('endpointslices:'))).toHaveLength(1);
+      api.delete('Endpoints', 'default', 'web');
+      await until('its end', () => at('web.default.svc.cluster.local') === undefined);
+    });
+
+    it('is ready without slices only when it has seen the Endpoints', async () => {
+      api.failRequests({ status: 403, resource: 'endpointslices' });
+      api.failRequests({ status: 500, resource: 'endpoints' });
+      watch.start();
+      await until('the fall-back', () => watch.pending.join() === 'endpoints');
+      expect(watch.isSynced).toBe(false);
+    });
+
+    it('takes slices again when it may', async () => {
+      api.failRequests({ status: 403, resource: 'endpointslices' });
+      watch.start();
+      expect(await watch.waitForSync(5_000)).toBe(true);
+      api.clearFailures();
+      await until('the slice', () => at('web.default.svc.cluster.local')?.includes('A 10.1.0.1'));
+      expect(at('web.default.svc.cluster.local')).not.toContain('A 10.1.0.2');
+      expect(at('web-2.web.default.svc.cluster.local')).toBeUndefined();
+      await until('the end of the other watch', () => api.watchCount('endpoints') === 0);
+    });
+
+    it('asks for Endpoints alone when it is told to', async () => {
+      watch = newWatch('endpoints');
+      watch.start();
+      expect(await watch.waitForSync(5_000)).toBe(true);
+      expect(at('web.default.svc.cluster.local')).toContain('A 10.1.0.2');
+      expect(api.requests.count('list', 'endpointslices')).toBe(0);
+    });
+
+    it('waits for slices when it is told to take nothing else', async () => {
+      api.failRequests({ status: 403, resource: 'endpointslices' });
+      watch = newWatch('slices');
+      watch.start();
+      await until('a second try', () => api.requests.count('list', 'endpointslices') >= 2);
+      expect(watch.pending).toContain('endpointslices');
+      expect(api.requests.count('list', 'endpoints')).toBe(0);
+    });
   });
 });

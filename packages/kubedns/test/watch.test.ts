@@ -137,6 +137,23 @@ describe('a watch', () => {
     expect(asked.slice(0, 3)).toEqual(['list', 'watch 1', 'watch 2']);
   });
 
+  it('lists again past an event that is no JSON, and goes on behind it', async () => {
+    const item = (name: string) => ({
+      metadata: { namespace: 'default', name, resourceVersion: '1' },
+    });
+    let lists = 0;
+    const { url, asked } = await fakeServer((isWatch, query) => {
+      if (isWatch) return query.get('resourceVersion') === '1' ? ['{"type": nonsense}\n'] : [];
+      lists++;
+      const items = lists === 1 ? [item('a')] : [item('a'), item('b')];
+      return [JSON.stringify({ metadata: { resourceVersion: String(lists) }, items })];
+    });
+    const follower = new Follower(url).start();
+    await until('what the second list has', () => follower.has('b'));
+    expect(asked.slice(0, 3)).toEqual(['list', 'watch 1', 'list']);
+    expect(follower.said(/a line is no JSON/)).toHaveLength(1);
+  });
+
   it('ends when it is closed, twice if need be, even while the server hangs', async () => {
     const api = await server();
     const follower = await following(api);

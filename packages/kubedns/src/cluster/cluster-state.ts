@@ -1,4 +1,5 @@
-import type { V1EndpointSlice, V1Namespace, V1Service } from '@kubernetes/client-node';
+import type { V1Endpoints, V1EndpointSlice, V1Namespace, V1Service } from '@kubernetes/client-node';
+import { projectEndpoints } from './endpoints.js';
 import { type EndpointSlice, projectEndpointSlice } from './endpoint-slice.js';
 import type { ObjectSink } from './list-watch.js';
 import { projectService, type Service } from './service.js';
@@ -22,6 +23,9 @@ export class ClusterState {
   /** Slices by service, and the service of each slice: a slice may change its label. */
   readonly #slices = new Map<string, Map<string, EndpointSlice>>();
   readonly #serviceOfSlice = new Map<string, string>();
+  /** What Endpoints objects say, by service; used in place of the slices where those are denied. */
+  readonly #endpoints = new Map<string, readonly EndpointSlice[]>();
+  #usesEndpoints = false;
   /** Services that are to be handed on: else each of a thousand slices would do it again. */
   readonly #changed = new Set<string>();
   readonly #schedule: (work: () => void) => void;
@@ -57,10 +61,39 @@ export class ClusterState {
     remove: (key) => this.#forgetSlice(key),
   };
 
+  readonly endpoints: ObjectSink<V1Endpoints> = {
+    upsert: (key, object) => {
+      this.#endpoints.set(key, projectEndpoints(object));
+      this.#refreshEndpoints(key);
+    },
+    remove: (key) => {
+      this.#endpoints.delete(key);
+      this.#refreshEndpoints(key);
+    },
+  };
+
   readonly namespaces: ObjectSink<V1Namespace> = {
     upsert: (key) => this.#keeper.putNamespace(key, true),
     remove: (key) => this.#keeper.putNamespace(key, false),
   };
+
+  /** Takes the addresses of headless services from Endpoints objects from now on. */
+  useEndpoints(): void {
+    this.#usesEndpoints = true;
+    this.#refreshHeadless();
+  }
+
+  /** Takes them from slices, and forgets the Endpoints objects. */
+  useSlices(): void {
+    if (!this.#usesEndpoints) return;
+    this.#usesEndpoints = false;
+    this.#endpoints.clear();
+    this.#refreshHeadless();
+  }
+
+  #refreshHeadless(): void {
+    for (const key of this.#services.keys()) this.#refreshEndpoints(key);
+  }
 
   #forgetSlice(key: string): void {
     const serviceKey = this.#serviceOfSlice.get(key);
@@ -86,8 +119,10 @@ export class ClusterState {
     const keys = [...this.#changed];
     this.#changed.clear();
     for (const key of keys) {
-      const slices = this.#slices.get(key)?.values() ?? [];
-      this.#keeper.putService(key, this.#services.get(key), slices);
+      const slices = this.#usesEndpoints
+        ? this.#endpoints.get(key)
+        : this.#slices.get(key)?.values();
+      this.#keeper.putService(key, this.#services.get(key), slices ?? []);
     }
   }
 }

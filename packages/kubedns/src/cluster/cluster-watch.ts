@@ -1,10 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { V1EndpointSlice, V1Namespace, V1Service } from '@kubernetes/client-node';
+import type { V1Endpoints, V1EndpointSlice, V1Namespace, V1Service } from '@kubernetes/client-node';
 import type { Log } from '@kube-dns/daemon';
 import type { ApiClient } from './api-client.js';
 import { ClusterState, type RecordKeeper } from './cluster-state.js';
 import { ListWatch } from './list-watch.js';
 import type { WatchPace } from './watch-pace.js';
+
+/**
+ * Where the addresses of headless services come from. `auto` prefers slices and takes Endpoints while
+ * slices are denied, as they are to the built-in ClusterRole `system:kube-dns`.
+ */
+export const ENDPOINTS_SOURCES = ['auto', 'slices', 'endpoints'] as const;
+export type EndpointsSource = (typeof ENDPOINTS_SOURCES)[number];
 
 export interface ClusterWatchOptions {
   readonly client: ApiClient;
@@ -12,6 +19,8 @@ export interface ClusterWatchOptions {
   readonly log: Log;
   /** Called once, when namespaces turn out to be readable, after all of them are known. */
   readonly onNamespacesKnown: () => void;
+  /** `auto` unless said otherwise. */
+  readonly endpointsSource?: EndpointsSource;
   readonly random?: () => number;
   readonly pace?: Partial<WatchPace>;
 }
@@ -19,6 +28,8 @@ export interface ClusterWatchOptions {
 /** Follows everything of the cluster that DNS is made of, and knows when it has seen all of it once. */
 export class ClusterWatch {
   readonly #watches: readonly Pick<ListWatch<never>, 'start' | 'close'>[];
+  /** Those that run from the start. */
+  readonly #started: readonly Pick<ListWatch<never>, 'start' | 'close'>[];
   /** Resources whose first list has not come yet. */
   readonly #pending = new Set<string>();
   readonly #log: Log;
@@ -26,7 +37,7 @@ export class ClusterWatch {
   readonly #waitEnd = new AbortController();
 
   constructor(options: ClusterWatchOptions) {
-    const { client, log, random, keeper, pace } = options;
+    const { client, log, random, keeper, pace, endpointsSource = 'auto' } = options;
     this.#log = log;
     const state = new ClusterState(keeper);
     const base = { client, log, ...(random && { random }), ...(pace && { pace }) };
@@ -36,11 +47,30 @@ export class ClusterWatch {
       sink: state.services,
       onSynced: () => this.#settle('services'),
     });
+    const endpoints = new ListWatch<V1Endpoints>({
+      ...base,
+      path: '/api/v1/endpoints',
+      sink: state.endpoints,
+      onSynced: () => this.#settle('endpoints'),
+    });
+    const fallBack = () => {
+      log.warn('endpointslices are denied, so endpoints are used: one family, 1,000 per service');
+      state.useEndpoints();
+      this.#pending.add('endpoints');
+      endpoints.start();
+      this.#settle('endpointslices');
+    };
     const slices = new ListWatch<V1EndpointSlice>({
       ...base,
       path: '/apis/discovery.k8s.io/v1/endpointslices',
       sink: state.endpointSlices,
-      onSynced: () => this.#settle('endpointslices'),
+      onSynced: () => {
+        void endpoints.close();
+        state.useSlices();
+        this.#settle('endpoints');
+        this.#settle('endpointslices');
+      },
+      ...(endpointsSource === 'auto' && { onDenied: fallBack }),
     });
     const namespaces = new ListWatch<V1Namespace>({
       ...base,
@@ -53,8 +83,14 @@ export class ClusterWatch {
       // Without them the namespaces are those that have a service.
       onDenied: () => this.#settle('namespaces'),
     });
-    for (const name of ['services', 'endpointslices', 'namespaces']) this.#pending.add(name);
-    this.#watches = [services, slices, namespaces];
+    const usesEndpoints = endpointsSource === 'endpoints';
+    if (usesEndpoints) state.useEndpoints();
+    this.#started = [services, usesEndpoints ? endpoints : slices, namespaces];
+    this.#watches = [services, endpoints, slices, namespaces];
+    this.#pending
+      .add('services')
+      .add(usesEndpoints ? 'endpoints' : 'endpointslices')
+      .add('namespaces');
   }
 
   get isSynced(): boolean {
@@ -67,7 +103,7 @@ export class ClusterWatch {
   }
 
   start(): void {
-    for (const watch of this.#watches) watch.start();
+    for (const watch of this.#started) watch.start();
   }
 
   /** Resolves when everything was seen once, after `timeoutMs`, or at `close`; tells whether it was. */

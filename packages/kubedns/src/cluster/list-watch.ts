@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorText, type Log } from '@kube-dns/daemon';
-import { ApiError } from '../errors.js';
+import { ApiError, GarbledStreamError } from '../errors.js';
 import type { ApiClient } from './api-client.js';
 import { Backoff } from './backoff.js';
 import { readJsonLines } from './json-lines.js';
@@ -102,10 +102,13 @@ export class ListWatch<T extends ApiObject> {
     if (this.#abort.signal.aborted) return;
     const { path, log } = this.#options;
     const isGone = error instanceof ApiError && error.status === GONE;
-    if (isGone) this.#resourceVersion = '';
+    // What cannot be read would come again from the same version, and keep all behind it away.
+    if (isGone || error instanceof GarbledStreamError) this.#resourceVersion = '';
+    const wasDenied = this.#isDenied;
     const pauseMs = this.#backoff.next(this.#leastPauseMs(error));
     const next = `next try in ${Math.round(pauseMs)} ms`;
     if (isGone) log.verbose(2, `${path}: the version is gone, listing again; ${next}`);
+    else if (wasDenied && isDenial(error)) log.verbose(2, `${path}: still denied; ${next}`);
     else log.warn(`${path}: ${errorText(error)}; ${next}`);
     await this.#pause(pauseMs);
   }
@@ -114,7 +117,7 @@ export class ListWatch<T extends ApiObject> {
     if (!(error instanceof ApiError)) return 0;
     // A resource that was readable once is worth asking for at the usual pace.
     const { onDenied } = this.#options;
-    if (onDenied === undefined || this.#isSynced || !DENIED.has(error.status)) {
+    if (onDenied === undefined || this.#isSynced || !isDenial(error)) {
       return error.retryAfterMs;
     }
     if (!this.#isDenied) onDenied();
@@ -241,6 +244,10 @@ export class ListWatch<T extends ApiObject> {
   #remove(key: string): void {
     if (this.#known.delete(key)) this.#options.sink.remove(key);
   }
+}
+
+function isDenial(error: unknown): boolean {
+  return error instanceof ApiError && DENIED.has(error.status);
 }
 
 function keyOf(object: ApiObject): string {

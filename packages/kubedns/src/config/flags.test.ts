@@ -13,6 +13,7 @@ describe('the flags', () => {
       'dns-port': 53,
       domain: 'cluster.local.',
       'drain-time': 5_000,
+      'endpoints-source': 'auto',
       'healthz-port': 8081,
       'initial-sync-timeout': 60_000,
       'kube-master-url': '',
@@ -67,6 +68,7 @@ describe('the flags', () => {
     '--dns-port=x',
     '--record-ttl=-1',
     '--drain-time=5',
+    '--endpoints-source=pods',
     '--no-such-flag',
   ])('refuse %s', (flag) => {
     expect(() => parse(flag)).toThrow(UsageError);

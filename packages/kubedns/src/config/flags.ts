@@ -9,6 +9,7 @@ import {
   type Program,
   stringFlag,
 } from '@kube-dns/daemon';
+import { ENDPOINTS_SOURCES, type EndpointsSource } from '../cluster/cluster-watch.js';
 
 const SECOND = 1_000;
 const MAX_PORT = 65_535;
@@ -63,6 +64,23 @@ function waitFlag(initialMs: number, help: string): FlagDefinition<number> {
   };
 }
 
+function endpointsSourceFlag(
+  initial: EndpointsSource,
+  help: string,
+): FlagDefinition<EndpointsSource> {
+  return {
+    parse: (text) => {
+      const source = ENDPOINTS_SOURCES.find((each) => each === text);
+      if (source === undefined) throw new Error(`must be one of ${ENDPOINTS_SOURCES.join(', ')}`);
+      return source;
+    },
+    initial,
+    help,
+    valueName: ENDPOINTS_SOURCES.join('|'),
+    formatDefault: JSON.stringify,
+  };
+}
+
 function nameserversFlag(help: string): FlagDefinition<readonly string[]> {
   return {
     parse: (text) => parseNameservers(text),
@@ -81,6 +99,10 @@ export const KUBEDNS_FLAGS = {
   'dns-port': intFlag(53, 'port that DNS is served on, UDP and TCP', { min: 0, max: MAX_PORT }),
   domain: domainFlag('cluster.local.', 'zone of the cluster'),
   'drain-time': waitFlag(5 * SECOND, 'how long to go on answering after SIGTERM'),
+  'endpoints-source': endpointsSourceFlag(
+    'auto',
+    'where the addresses of headless services come from; auto takes endpoints while slices are denied',
+  ),
   'healthz-port': intFlag(8081, 'port of /readiness', { min: 0, max: MAX_PORT }),
   'initial-sync-timeout': waitFlag(
     60 * SECOND,

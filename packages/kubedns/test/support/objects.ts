@@ -1,5 +1,5 @@
 import type { Manifest } from '@kube-dns/apiserver';
-import type { V1EndpointSlice, V1Namespace, V1Service } from '@kubernetes/client-node';
+import type { V1Endpoints, V1EndpointSlice, V1Namespace, V1Service } from '@kubernetes/client-node';
 
 /** An object as JSON has it: for the code that reads it from the API, and for the API server. */
 type FromJson<T> = T & Manifest;
@@ -76,6 +76,24 @@ export function sliceObject(
     endpoints,
     ports: fields.ports ?? [],
   });
+}
+
+/** An Endpoints object as the API delivers it, not mirrored; `default/web` unless said otherwise. */
+export function endpointsObject(
+  fields: {
+    name?: string;
+    namespace?: string;
+    subsets?: readonly {
+      addresses?: readonly { ip: string; hostname?: string }[];
+      notReadyAddresses?: readonly { ip: string }[];
+      ports?: PortFields;
+    }[];
+  } = {},
+): FromJson<V1Endpoints> {
+  const { name = 'web', namespace = 'default', subsets = [] } = fields;
+  const labels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
+  const metadata = { name, namespace, labels };
+  return fromJson({ apiVersion: 'v1', kind: 'Endpoints', metadata, subsets });
 }
 
 export function namespaceObject(name: string): FromJson<V1Namespace> {
