@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LocalPod } from './support/local-pod.js';
@@ -111,6 +111,25 @@ spec: { clusterIP: 10.96.77.77, ports: [{ port: 80 }] }
     await waitForValue('10.96.77.77', direct, 1_000);
     rmSync(file);
     await waitForValue('', direct, 1_000);
+  });
+});
+
+/** The `dig +short` examples of the README and what it shows of them, but for those after an apply. */
+function readmeExamples(): [words: string, answers: string[]][] {
+  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+  const pattern = /^\$ dig @127\.0\.0\.1 -p 1053 (\+short .*)\n((?:[^$`].*\n)+)/gm;
+  return [...readme.matchAll(pattern)]
+    .map(([, words = '', answers = '']): [string, string[]] => [words, answers.trim().split('\n')])
+    .filter(([words]) => !words.includes('hello'));
+}
+
+withDig('the examples of the README', () => {
+  it('are there', () => {
+    expect(readmeExamples().length).toBeGreaterThanOrEqual(8);
+  });
+
+  it.each(readmeExamples())('hold for dig %s', async (words, answers) => {
+    expect((await dig(words)).split('\n').sort()).toEqual([...answers].sort());
   });
 });
 
