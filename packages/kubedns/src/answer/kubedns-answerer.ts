@@ -63,10 +63,12 @@ export class KubednsAnswerer implements Answerer {
   #answerZone(query: Query, out: Uint8Array, client: Client): number {
     const { zone, externalNames, isSynced } = this.#options;
     if (!isSynced()) return this.#answerUnready(query, out);
-    const alias = zone.findAlias(query);
-    if (alias !== undefined) return externalNames.answer(alias, query, out, client);
+    const node = zone.findNode(query);
+    if (node !== undefined && zone.isFollowed(node, query.type)) {
+      return externalNames.answer(node, query, out, client);
+    }
     this.#writer.begin(query, out);
-    zone.answer(query, this.#writer);
+    zone.answer(node, query, this.#writer);
     return this.#writer.finish();
   }
 

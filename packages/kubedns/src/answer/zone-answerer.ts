@@ -47,11 +47,14 @@ export class ZoneAnswerer {
     return this.#zone.forward.find(name, 0, name.length);
   }
 
-  /** The node of a question about an ExternalName service whose target is to be followed. */
-  findAlias(query: Query): ZoneNode | undefined {
-    if (NOT_FOLLOWED.has(query.type)) return undefined;
-    const node = this.#zone.forward.find(query.name, 0, query.nameLength);
-    return node?.find(TYPE.CNAME) === undefined ? undefined : node;
+  /** The node of a question's name; undefined when there is none. */
+  findNode(query: Query): ZoneNode | undefined {
+    return this.#zone.forward.find(query.name, 0, query.nameLength);
+  }
+
+  /** Tells whether a node is an ExternalName service whose target a question of this type follows. */
+  isFollowed(node: ZoneNode, type: number): boolean {
+    return !NOT_FOLLOWED.has(type) && node.find(TYPE.CNAME) !== undefined;
   }
 
   /** The node of a reverse name that the cluster owns; undefined for any other name. */
@@ -59,14 +62,14 @@ export class ZoneAnswerer {
     return this.#zone.reverse.find(query.name, 0, query.nameLength);
   }
 
-  /** Answers a question about a name in the zone; the writer has begun. */
-  answer(query: Query, writer: AnswerWriter): void {
+  /** Answers a question about a name in the zone, `node` being its node; the writer has begun. */
+  answer(node: ZoneNode | undefined, query: Query, writer: AnswerWriter): void {
     if (query.type === TYPE.AXFR || query.type === TYPE.IXFR) {
       writer.setRcode(RCODE.REFUSED);
       return;
     }
     writer.setAuthoritative();
-    this.#answerName(query.name, query.nameLength, undefined, query.type, writer);
+    this.#answerName(node, query.name, query.nameLength, undefined, query.type, writer);
   }
 
   /** Answers a question about a reverse name that `findReverse` found. */
@@ -77,17 +80,17 @@ export class ZoneAnswerer {
 
   /** Writes what the end of an alias chain inside the zone has; `name` is lower-cased. */
   answerTarget(name: Uint8Array, query: Query, writer: AnswerWriter): void {
-    this.#answerName(name, name.length, name, query.type, writer);
+    this.#answerName(this.find(name), name, name.length, name, query.type, writer);
   }
 
   #answerName(
+    node: ZoneNode | undefined,
     name: Uint8Array,
     length: number,
     owner: Uint8Array | undefined,
     type: number,
     writer: AnswerWriter,
   ): void {
-    const node = this.#zone.forward.find(name, 0, length);
     if (node !== undefined) this.#answerNode(node, owner, type, writer);
     else if (!this.#answerPod(name, length, owner, type, writer)) {
       this.#deny(writer, RCODE.NXDOMAIN);
