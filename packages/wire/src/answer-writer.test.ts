@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { hostNames } from '../test/arbitraries.js';
 import { opt, readQuery } from '../test/messages.js';
 import { add, address, srv, write } from '../test/writing.js';
-import { AnswerWriter, isSameRecord } from './answer-writer.js';
+import { AnswerWriter } from './answer-writer.js';
 import { encodeName } from './name.js';
 import { EXTENDED_ERROR, RCODE, TYPE } from './protocol.js';
 import { Query } from './query.js';
@@ -176,26 +176,5 @@ describe('AnswerWriter EDNS', () => {
     const { decoded } = write(withOpt(), (writer) => writer.setRcode(RCODE.BADVERS));
     expect((decoded as { rcode?: string }).rcode).toBe('NOERROR');
     expect(decoded.additionals).toMatchObject([{ extendedRcode: 1 }]);
-  });
-});
-
-describe('isSameRecord', () => {
-  const record = {
-    owner: encodeName('a.x'),
-    type: TYPE.A,
-    ttlSeconds: 1,
-    rdata: Uint8Array.of(1, 2, 3, 4),
-  };
-
-  it('ignores TTL and the case of the owner', () => {
-    expect(isSameRecord(record, { ...record, ttlSeconds: 9, owner: encodeName('A.X') })).toBe(true);
-  });
-
-  it.each([
-    ['owner', { owner: encodeName('b.x') }],
-    ['type', { type: TYPE.AAAA }],
-    ['data', { rdata: Uint8Array.of(1, 2, 3, 5) }],
-  ])('tells records of another %s apart', (_, other) => {
-    expect(isSameRecord(record, { ...record, ...other })).toBe(false);
   });
 });

@@ -1,5 +1,5 @@
 import { readUint16, writeUint16, writeUint32 } from './bytes.js';
-import { equalNames, lowerCaseByte } from './name.js';
+import { lowerCaseByte } from './name.js';
 import { appendOpt, optBytesFor } from './opt-record.js';
 import { CLASS, FLAG, HEADER_BYTES, QUESTION_OFFSET, RCODE, TYPE } from './protocol.js';
 import type { Query } from './query.js';
@@ -184,13 +184,4 @@ export class AnswerWriter {
       at += out[at]! + 1;
     }
   }
-}
-
-/** Tells whether two records are the same but for their TTL. */
-export function isSameRecord(left: ResourceRecord, right: ResourceRecord): boolean {
-  return (
-    left.type === right.type &&
-    equalNames(left.owner, right.owner) &&
-    Buffer.compare(left.rdata, right.rdata) === 0
-  );
 }

@@ -1,4 +1,4 @@
-export { AnswerWriter, isSameRecord } from './answer-writer.js';
+export { AnswerWriter } from './answer-writer.js';
 export type { ResourceRecord } from './answer-writer.js';
 export { readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
 export { WireError } from './errors.js';
@@ -16,12 +16,11 @@ export {
   suffixOffset,
 } from './name.js';
 export { NameTable } from './name-table.js';
-export { appendOpt, OPT_BYTES } from './opt-record.js';
+export { appendOpt } from './opt-record.js';
 export { decodeMessage, encodeQuery, encodeRdata } from './packet.js';
 export type { DecodedMessage, DecodedRecord, QueryFields } from './packet.js';
 export {
   CLASS,
-  CLASSIC_UDP_BYTES,
   EXTENDED_ERROR,
   FLAG,
   HEADER_BYTES,
