@@ -23,6 +23,8 @@ export interface ObjectMeta {
   annotations?: Record<string, string>;
   ownerReferences?: OwnerReference[];
   finalizers?: string[];
+  /** Only objects that were loaded as they are have them; what clients send is dropped. */
+  managedFields?: readonly object[];
 }
 
 /** Any stored object. Stored objects are never changed in place; a write stores a new one. */

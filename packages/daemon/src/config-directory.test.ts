@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ConfigDirectory, type ConfigDirectoryOptions } from './config-directory.js';
+import { ConfigError } from './errors.js';
 import { createLog } from './log.js';
 import { Volume } from '../test/volume.js';
 import { until } from '../test/until.js';
@@ -119,6 +120,21 @@ describe('ConfigDirectory', () => {
     expect(offered).toEqual(['good', 'bad', 'good']);
     expect(messages()).toEqual(['config: key is bad; keeping the previous configuration']);
     expect(directory.rejected).toBe(1);
+  });
+
+  it('says each mistake of a refused version in a line of its own, up to twenty', async () => {
+    await volume.put({ key: 'bad' });
+    await follow({
+      onChange: () => {
+        throw new ConfigError(Array.from({ length: 22 }, (_, index) => `mistake ${index}`));
+      },
+    });
+    expect(messages()).toHaveLength(21);
+    expect(messages().slice(0, 2)).toEqual([
+      'config: mistake 0; keeping the previous configuration',
+      'config: mistake 1; keeping the previous configuration',
+    ]);
+    expect(messages().at(-1)).toBe('config: 2 more mistakes; keeping the previous configuration');
   });
 
   it('delivers nothing once it is closed, even when a read is under way', async () => {

@@ -1,6 +1,7 @@
 import { watch, type FSWatcher } from 'node:fs';
 
 import { readConfigDirectory, type ConfigFiles } from './config-files.js';
+import { logRefusedConfig } from './config-refusal.js';
 import { errorText } from './errors.js';
 import type { Log } from './log.js';
 
@@ -89,7 +90,7 @@ export class ConfigDirectory {
       this.#options.onChange(files);
     } catch (error) {
       this.#rejected++;
-      this.#options.log.error(`config: ${errorText(error)}; keeping the previous configuration`);
+      logRefusedConfig(this.#options.log, error);
     }
   }
 
@@ -98,7 +99,7 @@ export class ConfigDirectory {
     if (this.#isClosed || message === this.#lastFailure) return;
     this.#lastFailure = message;
     this.#rejected++;
-    this.#options.log.error(`config: ${message}; keeping the previous configuration`);
+    logRefusedConfig(this.#options.log, message);
   }
 
   #schedule(delayMs: number): void {

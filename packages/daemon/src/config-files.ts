@@ -59,7 +59,6 @@ async function readFiles(path: string): Promise<ConfigFiles> {
     throw new ConfigDirectoryError(`${path}: more than ${MAX_FILES} files`);
   }
   const files = new Map<string, string>();
-  const hash = createHash('sha256');
   let totalBytes = 0;
   for (const name of sortByBytes(names)) {
     const content = await readPlainFile(join(path, name));
@@ -69,10 +68,22 @@ async function readFiles(path: string): Promise<ConfigFiles> {
       throw new ConfigDirectoryError(`${path}: more than ${MAX_TOTAL_BYTES} bytes`);
     }
     if (!isUtf8(content)) throw new ConfigDirectoryError(`${join(path, name)}: not valid UTF-8`);
-    hash.update(name).update('\0').update(content).update('\0');
     files.set(name, content.toString('utf8'));
   }
-  return { version: files.size === 0 ? '' : hash.digest('hex'), files };
+  return { version: configVersion(files), files };
+}
+
+/**
+ * The version of a configuration's content: SHA-256 over names and contents in their order, lower-case
+ * hex; '' when there is nothing. After kubernetes/dns pkg/dns/config/sync_dir.go.
+ */
+export function configVersion(files: ReadonlyMap<string, string>): string {
+  if (files.size === 0) return '';
+  const hash = createHash('sha256');
+  for (const [name, content] of files) {
+    hash.update(name).update('\0').update(content).update('\0');
+  }
+  return hash.digest('hex');
 }
 
 async function readNames(path: string): Promise<string[]> {

@@ -15,6 +15,8 @@ export interface Program<S extends FlagSpec = FlagSpec> {
   readonly version: string;
   readonly summary: string;
   readonly flags: S;
+  /** Where `--help` prints: stdout unless said otherwise. */
+  readonly helpStream?: 'stdout' | 'stderr';
 }
 
 /** What the command line asks for: to run, or only to print something and end. */
@@ -60,6 +62,9 @@ const VERSION_FLAG: FlagDefinition<FlagRequest> = {
   isBoolean: true,
   formatDefault: () => '',
 };
+
+/** Flags that are taken and mean nothing. */
+export const IGNORED_FLAGS: readonly string[] = [...IGNORED_SWITCHES, ...IGNORED_SETTINGS];
 
 /** The flags every program has, beside its own. */
 export const SHARED_FLAGS: FlagSpec = {

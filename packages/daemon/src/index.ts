@@ -1,6 +1,7 @@
 export { BucketHistogram } from './bucket-histogram.js';
 export { ConfigDirectory, type ConfigDirectoryOptions } from './config-directory.js';
-export { readConfigDirectory, type ConfigFiles } from './config-files.js';
+export { configVersion, readConfigDirectory, type ConfigFiles } from './config-files.js';
+export { logRefusedConfig } from './config-refusal.js';
 export {
   EMPTY_DNS_CONFIG,
   parseDnsConfig,

@@ -72,6 +72,12 @@ describe('createRegistry', () => {
     );
     expect(value('process_cpu_seconds_total')).toBeGreaterThan(0);
     expect(value('process_resident_memory_bytes')).toBeGreaterThan(1e6);
+    if (process.platform === 'linux') {
+      const resident = value('process_resident_memory_bytes');
+      expect(value('process_virtual_memory_bytes')).toBeGreaterThan(resident);
+      expect(value('process_network_receive_bytes_total')).toBeGreaterThanOrEqual(0);
+      expect(value('process_network_transmit_bytes_total')).toBeGreaterThanOrEqual(0);
+    }
     expect(text).toContain('# TYPE process_start_time_seconds gauge\n');
   });
 

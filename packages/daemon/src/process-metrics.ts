@@ -36,6 +36,27 @@ export function observeProcess(registry: Registry): void {
   );
   observedGauge(
     registry,
+    { name: 'process_virtual_memory_bytes', help: 'Virtual memory size in bytes.' },
+    virtualMemoryBytes,
+  );
+  observedCounter(
+    registry,
+    {
+      name: 'process_network_receive_bytes_total',
+      help: 'Number of bytes received by the process over the network.',
+    },
+    () => networkBytes('InOctets'),
+  );
+  observedCounter(
+    registry,
+    {
+      name: 'process_network_transmit_bytes_total',
+      help: 'Number of bytes sent by the process over the network.',
+    },
+    () => networkBytes('OutOctets'),
+  );
+  observedGauge(
+    registry,
     { name: 'process_heap_bytes', help: 'Size of the JavaScript heap, in bytes.' },
     () => process.memoryUsage().heapTotal,
   );
@@ -55,6 +76,29 @@ export function observeProcess(registry: Registry): void {
 function openFiles() {
   try {
     return readdirSync('/proc/self/fd').length - 1; // the one that lists the others
+  } catch {
+    return [];
+  }
+}
+
+function virtualMemoryBytes() {
+  try {
+    const match = /^VmSize:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'));
+    return match === null ? [] : Number(match[1]) * 1_024;
+  } catch {
+    return [];
+  }
+}
+
+/** As the Go client counts them: the IP traffic of the network namespace, which a pod has to itself. */
+function networkBytes(column: string) {
+  try {
+    const text = readFileSync('/proc/self/net/netstat', 'utf8');
+    const [names = [], values = []] = [...text.matchAll(/^IpExt: (.*)$/gm)].map((match) =>
+      match[1]!.split(' '),
+    );
+    const value = values[names.indexOf(column)];
+    return value === undefined ? [] : Number(value);
   } catch {
     return [];
   }

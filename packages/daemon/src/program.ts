@@ -85,7 +85,8 @@ function readFlags<S extends FlagSpec>(
   try {
     const flags = parseFlags(program, argv);
     if (flags.request === 'run') return flags;
-    process.stdout.write(requestedText(program, flags.request));
+    const stream = flags.request === 'help' ? (program.helpStream ?? 'stdout') : 'stdout';
+    process[stream].write(requestedText(program, flags.request));
     process.exitCode = 0;
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;

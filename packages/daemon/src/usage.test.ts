@@ -35,6 +35,10 @@ Flags:
   -v, --v int                log verbosity: 0 is quiet, 2 is what manifests use, 4 and up is for
                              debugging
       --version[=true|raw]   print the version and exit; raw prints it as a quoted string
+
+Taken and ignored: --add_dir_header, --alsologtostderr, --log-flush-frequency, --log_backtrace_at,
+--log_dir, --log_file, --log_file_max_size, --logging-format, --logtostderr, --one_output,
+--skip_headers, --skip_log_headers, --stderrthreshold, --vmodule.
 `);
   });
 

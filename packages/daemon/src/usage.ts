@@ -1,5 +1,5 @@
 import type { FlagDefinition } from './flag-definition.js';
-import { SHARED_FLAGS, type Program } from './flags.js';
+import { IGNORED_FLAGS, SHARED_FLAGS, type Program } from './flags.js';
 
 const WIDTH = 100;
 /** Names longer than this push their text onto the next line, so that one flag does not narrow all. */
@@ -13,7 +13,7 @@ const HELP_FLAG: FlagDefinition<boolean> = {
 };
 const SHORTHANDS: Readonly<Record<string, string>> = { v: '-v, ', help: '-h, ' };
 
-/** What `--help` prints: summary, usage line, and the flags in order with their defaults. */
+/** What `--help` prints: summary, usage line, the flags in order with their defaults, those ignored. */
 export function usageText(program: Program): string {
   const flags = Object.entries({ ...SHARED_FLAGS, help: HELP_FLAG, ...program.flags })
     .filter(([, definition]) => definition.isHidden !== true)
@@ -24,9 +24,9 @@ export function usageText(program: Program): string {
   const lines = flags.flatMap(({ left, definition }) =>
     layOut(left, rightColumn(definition), column),
   );
-  return [program.summary, '', 'Usage:', `  ${program.name} [flags]`, '', 'Flags:', ...lines, '']
-    .join('\n')
-    .replace(/^\n+/, '');
+  const ignored = `Taken and ignored: --${[...IGNORED_FLAGS].sort().join(', --')}.`;
+  const head = [program.summary, '', 'Usage:', `  ${program.name} [flags]`, '', 'Flags:'];
+  return [...head, ...lines, '', ...wrap('', ignored, ''), ''].join('\n').replace(/^\n+/, '');
 }
 
 function leftColumn(name: string, definition: FlagDefinition<unknown>): string {
@@ -51,12 +51,14 @@ function plainDefault(initial: unknown): string {
 
 function layOut(left: string, text: string, column: number): string[] {
   const indent = ' '.repeat(column);
+  if (left.length + 3 > column) return [left, ...wrap(indent, text, indent)];
+  return wrap(left.padEnd(column), text, indent);
+}
+
+/** The words of a text behind `start`, in lines no wider than the page; further ones are indented. */
+function wrap(start: string, text: string, indent: string): string[] {
   const lines: string[] = [];
-  let line = left.padEnd(column);
-  if (left.length + 3 > column) {
-    lines.push(left);
-    line = indent;
-  }
+  let line = start;
   let isEmpty = true;
   for (const word of text.split(/\s+/)) {
     if (!isEmpty && line.length + 1 + word.length > WIDTH) {

@@ -55,6 +55,13 @@ describe('printing and ending', () => {
     expect(run.stderr).toBe('');
   });
 
+  it('prints the usage on stderr for --help where the program says so', async () => {
+    const run = new Fixture(['-h'], { HELP_ON_STDERR: '1' });
+    expect(await run.exit).toBe(0);
+    expect(run.stderr).toMatch(/^A program for tests\.\n\nUsage:\n {2}fixture \[flags\]\n/);
+    expect(run.stdout).toBe('');
+  });
+
   it.each([
     ['--version', 'Kube-DNS 1.2.3\n'],
     ['--version=raw', '"1.2.3"\n'],

@@ -27,6 +27,8 @@ export class AnswerWriter {
   #out: Uint8Array = new Uint8Array(0);
   #at = 0;
   #flags = 0;
+  /** Of the records: the question's, or IN where that is none of a record. */
+  #class: number = CLASS.IN;
   #isFull = false;
   #rcode: number = RCODE.NOERROR;
   #extendedError = -1;
@@ -44,6 +46,7 @@ export class AnswerWriter {
       throw new RangeError(`${out.length} bytes are too few for an answer`);
     }
     this.#query = query;
+    this.#class = query.class === CLASS.CH ? CLASS.CH : CLASS.IN;
     this.#out = out;
     this.#flags = FLAG.QR | FLAG.RA | (query.flags & (FLAG.RD | FLAG.CD));
     this.#rcode = RCODE.NOERROR;
@@ -72,7 +75,8 @@ export class AnswerWriter {
 
   /**
    * Adds a record; sections are written in their order. False when it did not fit.
-   * The owner is `undefined` where it is the question's name.
+   * The owner is `undefined` where it is the question's name. Both `owner` and `rdata` may be longer than
+   * what they hold: a name ends at its root label, and rdata after `rdataBytes`.
    */
   add(
     section: Section,
@@ -80,9 +84,11 @@ export class AnswerWriter {
     type: number,
     ttlSeconds: number,
     rdata: Uint8Array,
+    rdataBytes = rdata.length,
   ): boolean {
     // Uncompressed is the most that it can take; OPT has its place in any case.
-    const most = (owner?.length ?? 2) + 10 + rdata.length + optBytesFor(this.#query);
+    const ownerBytes = owner === undefined ? 2 : nameBytes(owner);
+    const most = ownerBytes + 10 + rdataBytes + optBytesFor(this.#query);
     if (this.#isFull || this.#at + most > this.#out.length) {
       this.#isFull = true;
       if (section !== SECTION.ADDITIONAL) this.#flags |= FLAG.TC;
@@ -92,11 +98,11 @@ export class AnswerWriter {
     else this.#putName(owner);
     const out = this.#out;
     writeUint16(out, this.#at, type);
-    writeUint16(out, this.#at + 2, CLASS.IN);
+    writeUint16(out, this.#at + 2, this.#class);
     writeUint32(out, this.#at + 4, ttlSeconds);
     this.#at += 10;
     const rdataStart = this.#at;
-    this.#putRdata(type, rdata);
+    this.#putRdata(type, rdata, rdataBytes);
     writeUint16(out, rdataStart - 2, this.#at - rdataStart);
     this.#counts[section]!++;
     return true;
@@ -116,15 +122,15 @@ export class AnswerWriter {
   }
 
   /** Names in rdata are compressed for the types of RFC 1035 only (RFC 3597 section 4). */
-  #putRdata(type: number, rdata: Uint8Array): void {
+  #putRdata(type: number, rdata: Uint8Array, length: number): void {
     if (type === TYPE.CNAME || type === TYPE.PTR || type === TYPE.NS) {
       this.#putName(rdata);
       return;
     }
     const out = this.#out;
     const at = this.#at;
-    for (let i = 0; i < rdata.length; i++) out[at + i] = rdata[i]!;
-    this.#at += rdata.length;
+    for (let i = 0; i < length; i++) out[at + i] = rdata[i]!;
+    this.#at += length;
     // An SRV target stays whole (RFC 2782) but the address records behind it may point to it.
     if (type === TYPE.SRV) this.#rememberLabels(at + 6);
   }
@@ -184,4 +190,11 @@ export class AnswerWriter {
       at += out[at]! + 1;
     }
   }
+}
+
+/** The length of a name in wire form, whatever stands behind it. */
+function nameBytes(name: Uint8Array): number {
+  let at = 0;
+  while (name[at] !== 0) at += name[at]! + 1;
+  return at + 1;
 }

@@ -180,6 +180,14 @@ export class Registry {
     return this.#remove(kind, object);
   }
 
+  /**
+   * Stores an object under the next version as it is: nothing is checked, filled in or copied, so
+   * the caller leaves it alone from now on. Addresses of a service count as given out.
+   */
+  load(kind: ResourceKind, object: KubeObject): void {
+    this.#put(kind, object, this.#store.get(kind.plural, keyOf(object)));
+  }
+
   #timestamp(): string {
     return new Date(this.#clock()).toISOString().replace(/\.\d+Z$/, 'Z');
   }

@@ -73,13 +73,10 @@ export function listPage(store: Store, scope: ListScope, options: ListOptions): 
         : `The resourceVersion for the provided list is too old: ${start.revision}`,
     );
   }
-  const isSelected = (object: KubeObject) =>
-    (scope.namespace === undefined || object.metadata.namespace === scope.namespace) &&
-    scope.selector(object);
-  const rest = all.slice(start.after === '' ? 0 : indexAfter(all, start.after)).filter(isSelected);
+  const first = start.after === '' ? 0 : indexAfter(all, start.after);
+  const { objects, left } = selectPage(all, first, scope, limit);
   const resourceVersion = String(start.revision);
-  if (limit === 0 || rest.length <= limit) return { objects: rest, meta: { resourceVersion } };
-  const objects = rest.slice(0, limit);
+  if (left === 0) return { objects, meta: { resourceVersion } };
   if (start.revision === store.revision) store.keepSnapshot(scope.resource);
   const token = encodePageToken({ revision: start.revision, after: keyOf(objects.at(-1)!) });
   return {
@@ -87,7 +84,29 @@ export function listPage(store: Store, scope: ListScope, options: ListOptions): 
     meta: {
       resourceVersion,
       continue: token,
-      ...(!scope.hasSelector && { remainingItemCount: rest.length - limit }),
+      ...(!scope.hasSelector && { remainingItemCount: left }),
     },
   };
+}
+
+/** The first `limit` objects of the scope from an index on, and how many more there are. */
+function selectPage(
+  all: readonly KubeObject[],
+  first: number,
+  scope: ListScope,
+  limit: number,
+): { readonly objects: readonly KubeObject[]; readonly left: number } {
+  // The usual list of everything costs no more than its page, however many objects there are.
+  const isEverything = scope.namespace === undefined && !scope.hasSelector;
+  const end = limit === 0 ? all.length : first + limit;
+  if (isEverything) return { objects: all.slice(first, end), left: Math.max(0, all.length - end) };
+  const rest = all
+    .slice(first)
+    .filter(
+      (object) =>
+        (scope.namespace === undefined || object.metadata.namespace === scope.namespace) &&
+        scope.selector(object),
+    );
+  if (limit === 0) return { objects: rest, left: 0 };
+  return { objects: rest.slice(0, limit), left: Math.max(0, rest.length - limit) };
 }

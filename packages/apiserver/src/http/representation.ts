@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.js';
 import type { KubeObject } from '../object.js';
 import { apiVersionOf, type ResourceKind } from '../resources/resource-kind.js';
+import { encodeList } from './item-bytes.js';
 import { createTable, type IncludeObject } from './table.js';
 
 /** `metav1.ListMeta`. */
@@ -10,10 +11,13 @@ export interface ListMeta {
   readonly remainingItemCount?: number;
 }
 
+/** A list in pieces of JSON, or as the value that is to become JSON. */
+export type ListBody = { readonly pieces: readonly Buffer[] } | { readonly value: object };
+
 /** How objects look in the answer to one request. */
 export interface Representation {
   one(object: KubeObject): unknown;
-  list(objects: readonly KubeObject[], meta: ListMeta): unknown;
+  list(objects: readonly KubeObject[], meta: ListMeta): ListBody;
   /** One object of a watch. Unlike `one`, a table describes its columns only the first time. */
   watched(object: KubeObject): unknown;
   bookmark(resourceVersion: string, annotations: Readonly<Record<string, string>>): unknown;
@@ -52,11 +56,7 @@ function plain(kind: ResourceKind): Representation {
   return {
     one: (object) => object,
     list: (objects, metadata) => ({
-      kind: `${kind.kind}List`,
-      apiVersion,
-      metadata,
-      // Items of typed lists carry no type of their own.
-      items: objects.map((object) => ({ ...object, apiVersion: undefined, kind: undefined })),
+      pieces: encodeList({ kind: `${kind.kind}List`, apiVersion, metadata }, objects),
     }),
     watched: (object) => object,
     bookmark: (resourceVersion, annotations) => ({
@@ -76,10 +76,12 @@ function partial(): Representation {
   return {
     one,
     list: (objects, metadata) => ({
-      kind: 'PartialObjectMetadataList',
-      apiVersion: META_V1,
-      metadata,
-      items: objects.map(one),
+      value: {
+        kind: 'PartialObjectMetadataList',
+        apiVersion: META_V1,
+        metadata,
+        items: objects.map(one),
+      },
     }),
     watched: one,
     bookmark: (resourceVersion, annotations) => ({
@@ -96,7 +98,7 @@ function tabular(kind: ResourceKind, include: IncludeObject, clock: () => number
     createTable(kind, objects, { metadata, include, withColumns, now: clock() });
   return {
     one: (object) => table([object], { resourceVersion: object.metadata.resourceVersion }),
-    list: table,
+    list: (objects, metadata) => ({ value: table(objects, metadata) }),
     watched(object) {
       const { resourceVersion } = object.metadata;
       const result = table([object], { resourceVersion }, !columnsAreKnown);

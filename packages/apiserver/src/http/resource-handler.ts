@@ -13,7 +13,7 @@ import type { Switches, Verb } from '../switches.js';
 import { mediaTypeOf, parseBody } from './body.js';
 import { listPage, type ListScope } from './list.js';
 import { parseListOptions, parseWriteOptions, refuseInitialEvents } from './query.js';
-import { createRepresentation, type Representation } from './representation.js';
+import { createRepresentation, type ListBody, type Representation } from './representation.js';
 import { successStatus } from './status.js';
 import type { Target } from './target.js';
 import type { WatchHub } from './watch-hub.js';
@@ -110,6 +110,20 @@ function answerWritten({ response, representation }: Call, written: Written): vo
   response.status(written.isCreated ? 201 : 200).json(representation.one(written.object));
 }
 
+function answerList(response: Response, body: ListBody): void {
+  if ('value' in body) {
+    response.json(body.value);
+    return;
+  }
+  const length = body.pieces.reduce((sum, piece) => sum + piece.length, 0);
+  response.type('json').set('content-length', String(length));
+  // All pieces leave in one system call.
+  response.cork();
+  for (const piece of body.pieces) response.write(piece);
+  response.end();
+  response.uncork();
+}
+
 function bodyOf({ request }: Call): unknown {
   return parseBody(request.body, request.get('content-type'));
 }
@@ -175,7 +189,7 @@ const HANDLERS: Readonly<Record<Verb, Handler>> = {
     const options = parseListOptions(query);
     const limit = switches.supportsLimit ? options.limit : 0;
     const page = listPage(cluster.store, scope, { ...options, limit });
-    response.json(representation.list(page.objects, page.meta));
+    answerList(response, representation.list(page.objects, page.meta));
   },
 
   watch({ cluster, hub, switches }, { response, representation, query }, scope) {
@@ -225,6 +239,6 @@ const HANDLERS: Readonly<Record<Verb, Handler>> = {
       cluster.registry.delete(kind, metadata.namespace ?? '', metadata.name, options),
     );
     const resourceVersion = String(cluster.store.revision);
-    response.json(representation.list(deleted, { resourceVersion }));
+    answerList(response, representation.list(deleted, { resourceVersion }));
   },
 };

@@ -34,6 +34,17 @@ describe('Store', () => {
     expect(after).toEqual(['default/a', 'default/b', 'zoo/a']);
   });
 
+  it('keeps the order through writes and removals between lists', () => {
+    const store = createStore();
+    const keys = () => store.list('services').map(({ metadata }) => metadata.name);
+    for (const name of ['d', 'b', 'f']) store.put('services', object(name));
+    expect(keys()).toEqual(['b', 'd', 'f']);
+    for (const name of ['a', 'g', 'c', 'd', 'e']) store.put('services', object(name));
+    expect(keys()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
+    for (const name of ['a', 'd', 'g', 'd', 'x']) store.remove('services', `default/${name}`);
+    expect(keys()).toEqual(['b', 'c', 'e', 'f']);
+  });
+
   it('knows the events since a version until they are too many', () => {
     const store = createStore(3);
     for (let i = 0; i < 6; i++) store.put('services', object(`s${i}`));
