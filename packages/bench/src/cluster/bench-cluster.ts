@@ -1,0 +1,182 @@
+import { setPriority } from 'node:os';
+import { createApiServer, type ApiServer, type ObjectAccess } from '@kube-dns/apiserver';
+import type { Expectation } from '../dns/expectation.js';
+import { Ticker } from '../dns/ticker.js';
+import { monotonicMs } from '../monotonic.js';
+import { spreadOf, type Spread } from '../statistics.js';
+import { type Change, type ChangeKind, ChangeSource } from './changes.js';
+import { ClusterPlan, type ClusterSize } from './cluster-plan.js';
+import { markerObjects } from './marker.js';
+import { namespaceObject, serviceObject, sliceObject } from './objects.js';
+
+/** A cluster that can be listed. */
+export interface StartedCluster {
+  readonly url: string;
+  readonly objects: number;
+  /** Bytes of JSON in a list of everything, by resource. */
+  readonly listBytes: Readonly<Record<string, number>>;
+}
+
+/** What clients did, and how the server fared. */
+export interface ClusterStatus {
+  /** Lists and watches so far, all resources together. */
+  readonly lists: number;
+  readonly watches: number;
+  readonly rssBytes: number;
+  /** How late the server's loop was since the last look. */
+  readonly ownDelayMs: Spread;
+}
+
+/** The other side of a cluster that runs in its own process. */
+export interface BenchClusterMethods {
+  start(size: ClusterSize): Promise<StartedCluster>;
+  status(): ClusterStatus;
+  /**
+   * Breaks every watch, changes something, and forgets the history: clients must list again.
+   * Returns what DNS says when the last of it was read.
+   */
+  forceRelist(): { readonly atMs: number; readonly expectations: readonly Expectation[] };
+  kinds(): readonly ChangeKind[];
+  /** Makes the next change of a kind and returns how it will show; `write` writes it. */
+  prepare(kind: ChangeKind): Expectation;
+  /** Writes what was prepared; returns the moment of it on the monotonic clock. */
+  write(): number;
+  /** Writes so many events each second from now on. */
+  startNoise(eventsPerSecond: number): void;
+  /** Ends that; returns how many events were written. */
+  stopNoise(): number;
+}
+
+const RESOURCES = {
+  namespaces: '/api/v1/namespaces',
+  services: '/api/v1/services',
+  endpointslices: '/apis/discovery.k8s.io/v1/endpointslices',
+} as const;
+const WARM_PAGE = 500;
+const TICK_MS = 5;
+/** A real API server does not share the cores of the pod: whoever is measured goes first. */
+const NICE = 5;
+/** Room for 100,000 services and more. */
+const SERVICE_RANGE = '10.96.0.0/12';
+
+/** The objects of a plan behind a real API server, with everything that happens to them. */
+export class BenchCluster implements BenchClusterMethods {
+  #plan: ClusterPlan | undefined;
+  #server: ApiServer | undefined;
+  #source: ChangeSource | undefined;
+  #prepared: Change | undefined;
+  #markers = 0;
+  #ticker: Ticker | undefined;
+  #noise = { perSecond: 0, startMs: 0, written: 0 };
+
+  async start(size: ClusterSize): Promise<StartedCluster> {
+    const plan = new ClusterPlan(size);
+    setPriority(NICE);
+    this.#plan = plan;
+    this.#source = new ChangeSource(plan);
+    const server = await createApiServer({
+      serviceRange: SERVICE_RANGE,
+      seed: (objects) => this.#fill(objects, plan),
+    });
+    this.#server = server;
+    const listBytes: Record<string, number> = {};
+    for (const [resource, path] of Object.entries(RESOURCES)) {
+      listBytes[resource] = await readAll(server.url + path);
+    }
+    // What filling left behind is collected now and not while something is measured.
+    globalThis.gc?.();
+    this.#ticker = new Ticker(TICK_MS, (nowMs) => this.#tick(nowMs));
+    return { url: server.url, objects: server.objects.count, listBytes };
+  }
+
+  status(): ClusterStatus {
+    const { requests } = this.#running;
+    const sum = (verb: 'list' | 'watch') =>
+      Object.keys(RESOURCES).reduce((total, name) => total + requests.count(verb, name), 0);
+    return {
+      lists: sum('list'),
+      watches: sum('watch'),
+      rssBytes: process.memoryUsage.rss(),
+      ownDelayMs: spreadOf(this.#ticker?.takeDelays() ?? []),
+    };
+  }
+
+  forceRelist(): { readonly atMs: number; readonly expectations: readonly Expectation[] } {
+    const server = this.#running;
+    const marker = markerObjects(this.#plan!, ++this.#markers);
+    const atMs = monotonicMs();
+    server.dropWatches();
+    // Each resource gets a version that nobody was told of, and that is forgotten.
+    server.objects.load(marker.objects);
+    server.compact();
+    return { atMs, expectations: marker.expectations };
+  }
+
+  kinds(): readonly ChangeKind[] {
+    return this.#source!.kinds;
+  }
+
+  prepare(kind: ChangeKind): Expectation {
+    this.#prepared = this.#source!.timed(kind);
+    return this.#prepared.expectation;
+  }
+
+  write(): number {
+    const change = this.#prepared;
+    if (!change) throw new Error('nothing was prepared');
+    this.#prepared = undefined;
+    const atMs = monotonicMs();
+    this.#running.objects.load(change.objects);
+    return atMs;
+  }
+
+  startNoise(eventsPerSecond: number): void {
+    this.#noise = { perSecond: eventsPerSecond, startMs: monotonicMs(), written: 0 };
+  }
+
+  stopNoise(): number {
+    const { written } = this.#noise;
+    this.#noise = { perSecond: 0, startMs: 0, written: 0 };
+    return written;
+  }
+
+  get #running(): ApiServer {
+    if (!this.#server) throw new Error('the cluster was not started');
+    return this.#server;
+  }
+
+  #fill(objects: ObjectAccess, plan: ClusterPlan): void {
+    const { services, slices } = plan.size;
+    for (let i = 0; i < plan.namespaces; i++) {
+      objects.load([namespaceObject(plan.namespaceName(i))]);
+    }
+    for (let i = 0; i < services; i++) objects.load([serviceObject(plan, i)]);
+    for (let i = 0; i < slices; i++) objects.load([sliceObject(plan, i)]);
+    objects.load(markerObjects(plan, this.#markers).objects);
+  }
+
+  #tick(nowMs: number): void {
+    const { perSecond, startMs, written } = this.#noise;
+    const due = Math.floor(((nowMs - startMs) * perSecond) / 1_000);
+    for (let i = written; i < due; i++) {
+      this.#running.objects.load([this.#source!.noise()]);
+      this.#noise.written++;
+    }
+  }
+}
+
+/** Reads a list page by page; returns its length in bytes. The server has its JSON at hand then. */
+async function readAll(url: string): Promise<number> {
+  let bytes = 0;
+  let next = '';
+  do {
+    const token = next === '' ? '' : `&continue=${encodeURIComponent(next)}`;
+    const response = await fetch(`${url}?limit=${WARM_PAGE}${token}`);
+    const body = Buffer.from(await response.arrayBuffer());
+    bytes += body.length;
+    // The list's own metadata comes before its items.
+    const head = body.toString('utf8', 0, body.indexOf('"items"'));
+    next = /"continue":"([^"]*)"/.exec(head)?.[1] ?? '';
+  } while (next !== '');
+  return bytes;
+}

@@ -1,0 +1,65 @@
+import type { ClusterSize } from '../cluster/cluster-plan.js';
+import type { OptionValues, Options } from '../command-options.js';
+import { numberOption, switchOption, textOption, wordsOption } from '../command-options.js';
+import type { Owned } from '../owned.js';
+import type { Report } from '../report/report.js';
+
+/** What a command works with besides its options. */
+export interface Surroundings {
+  readonly report: Report;
+  /** Whatever is started goes in here. */
+  readonly owned: Owned;
+  /** Says on stderr what is going on. */
+  readonly progress: (text: string) => void;
+}
+
+/** A measurement that can be asked for by name. */
+export interface Command<T extends Options> {
+  readonly name: string;
+  readonly summary: string;
+  readonly options: T;
+  /** Measures and fills the report. Throws a MeasureError when that cannot be done. */
+  readonly run: (values: OptionValues<T>, surroundings: Surroundings) => Promise<void>;
+}
+
+/** The options that every command has; the first two say what is measured, the others what is told. */
+export const COMMON_OPTIONS = {
+  node: textOption(process.execPath, 'PATH', 'Node that runs kubedns'),
+  'node-flags': wordsOption(['--max-semi-space-size=2'], 'its flags, as the image has them'),
+  kubedns: textOption('', 'PATH', 'bundle to measure, that of this checkout unless given'),
+  'kubedns-flags': wordsOption([], 'further flags of kubedns'),
+  'ready-limit': numberOption(120, 'seconds after which kubedns is given up', { min: 1 }),
+  json: textOption('', 'FILE', 'write the figures to this file, too'),
+  strict: switchOption('end with 1 when a bar is missed'),
+} satisfies Options;
+
+/** The options that say how large the cluster is. */
+export const SIZE_OPTIONS = {
+  services: numberOption(10_000, 'services', { min: 1, max: 100_000 }),
+  slices: numberOption(50_000, 'endpoint slices', { max: 200_000 }),
+  endpoints: numberOption(10, 'endpoints of each slice', { min: 1, max: 1_000 }),
+  headless: numberOption(0.1, 'part of the services that is headless', {
+    max: 1,
+    isWhole: false,
+  }),
+  small: switchOption('1,000 services with a slice each, whatever the options say'),
+} satisfies Options;
+
+const SMALL = { services: 1_000, slices: 1_000 };
+const BAR_MIB = 170;
+const SMALL_BAR_MIB = 85;
+
+/** What every command was told. */
+export type CommonValues = OptionValues<typeof COMMON_OPTIONS>;
+export type SizeValues = OptionValues<typeof SIZE_OPTIONS>;
+
+/** The size that was asked for. */
+export function sizeOf(values: SizeValues): ClusterSize {
+  const { services, slices, endpoints, headless } = values;
+  return { services, slices, ...(values.small && SMALL), endpointsPerSlice: endpoints, headless };
+}
+
+/** The memory that kubedns may have with a cluster of this size, in MiB ; the bars are the project's own. */
+export function rssBarMib({ services }: ClusterSize): number {
+  return services <= SMALL.services ? SMALL_BAR_MIB : BAR_MIB;
+}

@@ -1,0 +1,140 @@
+import { isIP } from 'node:net';
+import { numberOption, type Option, type OptionValues } from '../command-options.js';
+import { peakRssBytes, rssBytes } from '../kubedns/process-usage.js';
+import { runContest, type Contestant, type Score } from '../queries/contest.js';
+import { dnsperfVersion } from '../queries/dnsperf.js';
+import { askedServices, MIX_NAMES, mixesOf, type MixName } from '../queries/mixes.js';
+import { findRealDnsmasq, RealDnsmasq } from '../queries/real-dnsmasq.js';
+import { spreadOf } from '../statistics.js';
+import { COMMON_OPTIONS, SIZE_OPTIONS, type Command, type Surroundings } from './command.js';
+import { TestBed } from './test-bed.js';
+
+const MIB = 2 ** 20;
+const SERVICES = 2_000;
+const KUBEDNS = 'kubedns';
+const LOOPBACK = /^(?:127\.|::1$)/;
+
+interface Peer {
+  readonly host: string;
+  readonly port: number;
+}
+
+const peerOption: Option<Peer | undefined> = {
+  initial: undefined,
+  value: 'HOST:PORT',
+  help: 'another server on 127.0.0.0/8 or [::1] with the same names',
+  parse: (text) => {
+    const [, host = '', port = ''] = /^\[?([^[\]]*)\]?:(\d{1,5})$/.exec(text) ?? [];
+    if (isIP(host) !== 0 && LOOPBACK.test(host)) return { host, port: Number(port) };
+    throw new Error('is no address and port of this machine');
+  },
+};
+
+const mixesOption: Option<readonly MixName[]> = {
+  initial: MIX_NAMES,
+  value: 'A,SRV,…',
+  help: 'what is asked',
+  parse: (text) =>
+    text.split(',').map((word) => {
+      const name = MIX_NAMES.find((known) => known === word);
+      if (name === undefined) throw new Error(`"${word}" is none of ${MIX_NAMES.join(', ')}`);
+      return name;
+    }),
+};
+
+const OPTIONS = {
+  ...SIZE_OPTIONS,
+  services: { ...SIZE_OPTIONS.services, initial: SERVICES },
+  slices: { ...SIZE_OPTIONS.slices, initial: SERVICES },
+  headless: { ...SIZE_OPTIONS.headless, initial: 0 },
+  names: numberOption(SERVICES, 'names that are asked for', { min: 1 }),
+  mixes: mixesOption,
+  rounds: numberOption(3, 'rounds', { min: 1, max: 100 }),
+  seconds: numberOption(4, 'seconds of each run', { min: 1, max: 600 }),
+  peer: peerOption,
+  ...COMMON_OPTIONS,
+};
+
+type Values = OptionValues<typeof OPTIONS>;
+
+function addScores(
+  { report }: Surroundings,
+  mix: string,
+  contestant: string,
+  scores: readonly Score[],
+): void {
+  const own = scores.filter((score) => score.mix === mix && score.contestant === contestant);
+  const rates = own.map(({ queriesPerSecond }) => queriesPerSecond);
+  const sum = (field: 'lost' | 'wrong') => own.reduce((total, score) => total + score[field], 0);
+  const what = `${mix}, ${contestant}`;
+  report.add(`${what}, median`, Math.round(spreadOf(rates).p50), 'queries/s');
+  if (!own.some(({ userUs }) => Number.isNaN(userUs))) {
+    report.add(`${what}, CPU, user`, spreadOf(own.map(({ userUs }) => userUs)).p50, 'µs/query');
+    report.add(
+      `${what}, CPU, system`,
+      spreadOf(own.map(({ systemUs }) => systemUs)).p50,
+      'µs/query',
+    );
+  }
+  if (sum('lost') > 0) report.add(`${what}, lost`, sum('lost'), '');
+  report.add(`${what}, wrong rcode`, sum('wrong'), '', 0);
+  if (contestant === KUBEDNS) return;
+  const ratios = own.map(({ round, queriesPerSecond }) => {
+    const ours = scores.find(
+      (score) => score.mix === mix && score.contestant === KUBEDNS && score.round === round,
+    );
+    return (ours?.queriesPerSecond ?? Number.NaN) / queriesPerSecond;
+  });
+  report.add(`${mix}, kubedns/${contestant}, median`, spreadOf(ratios).p50, '');
+  report.add(`${mix}, kubedns/${contestant}, lowest`, Math.min(...ratios), '');
+  report.add(`${mix}, kubedns/${contestant}, highest`, Math.max(...ratios), '');
+}
+
+async function run(values: Values, surroundings: Surroundings): Promise<void> {
+  const { report, progress, owned } = surroundings;
+  const version = await dnsperfVersion();
+  if (version === undefined) {
+    report.note('Nothing was measured: there is no dnsperf on this machine.');
+    return;
+  }
+  const bed = await TestBed.prepare(values, surroundings);
+  const services = askedServices(bed.plan, values.names);
+  const mixes = mixesOf(bed.plan, services).filter(({ name }) => values.mixes.includes(name));
+  const kubedns = await bed.startKubedns();
+  await bed.ready(kubedns);
+  const { pid } = kubedns.server;
+  const contestants: Contestant[] = [{ name: KUBEDNS, host: '127.0.0.1', port: bed.dnsPort, pid }];
+  const path = findRealDnsmasq();
+  if (path === undefined) report.note('There is no dnsmasq on this machine to compare with.');
+  else {
+    for (const hasPorts of [false, true]) {
+      const own = mixes.map(({ name }) => name).filter((name) => (name === 'SRV') === hasPorts);
+      if (own.length === 0) continue;
+      const peer = owned.add(await RealDnsmasq.start(path, bed.plan, services, hasPorts));
+      await peer.ready();
+      const { port, pid: peerPid } = peer;
+      contestants.push({ name: 'dnsmasq', host: '127.0.0.1', port, pid: peerPid, mixes: own });
+    }
+  }
+  if (values.peer) contestants.push({ name: 'peer', ...values.peer, pid: undefined });
+
+  const { rounds, seconds } = values;
+  const scores = await runContest(contestants, mixes, { rounds, seconds, owned, progress });
+  kubedns.server.check();
+  report.add('names', services.length, '');
+  for (const { name } of mixes) {
+    const names = new Set(contestants.map((contestant) => contestant.name));
+    for (const contestant of names) addScores(surroundings, name, contestant, scores);
+  }
+  report.add('kubedns, peak RSS', peakRssBytes(pid) / MIB, 'MiB');
+  report.add('kubedns, RSS', rssBytes(pid) / MIB, 'MiB');
+  report.note(`dnsperf ${version}, -c 4 -q 200, ${rounds} rounds of ${seconds} s, in turn.`);
+}
+
+/** Queries per second and CPU per query, beside dnsmasq with the same names. */
+export const KUBEDNS_QUERIES: Command<typeof OPTIONS> = {
+  name: 'kubedns-queries',
+  summary: 'queries per second and CPU per query, beside the real dnsmasq',
+  options: OPTIONS,
+  run,
+};

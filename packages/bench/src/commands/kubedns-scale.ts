@@ -1,0 +1,150 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { numberOption, type OptionValues } from '../command-options.js';
+import { expectationsOf } from '../cluster/expectations.js';
+import type { ProbeWindow } from '../dns/stall-probe.js';
+import { MeasureError } from '../errors.js';
+import {
+  cpuUsage,
+  peakRssBytes,
+  resetPeak,
+  rssBytes,
+  usageSince,
+} from '../kubedns/process-usage.js';
+import {
+  COMMON_OPTIONS,
+  rssBarMib,
+  SIZE_OPTIONS,
+  type Command,
+  type Surroundings,
+} from './command.js';
+import { TestBed } from './test-bed.js';
+
+const OPTIONS = {
+  ...SIZE_OPTIONS,
+  settle: numberOption(5, 'seconds of idleness after the start', { max: 600 }),
+  relists: numberOption(1, 'lists forced while queries run', { max: 100 }),
+  rate: numberOption(2_000, 'queries a second meanwhile', { min: 1, max: 50_000 }),
+  ...COMMON_OPTIONS,
+};
+
+const MIB = 2 ** 20;
+/** For 2 cores, with 10,000 services and 50,000 slices. */
+const BARS = { readySeconds: 15, stallMs: 50 };
+
+/** How long the load runs before and after a forced list, so that its end is seen too. */
+const MARGIN_MS = 1_000;
+const RELIST_LIMIT_MS = 120_000;
+
+function addStall({ report }: Surroundings, when: string, window: ProbeWindow): void {
+  report.add(`stall ${when}, longest`, window.answerMs.max, 'ms', BARS.stallMs);
+  report.add(`stall ${when}, p99 of probes`, window.answerMs.p99, 'ms');
+  report.add(`probes without an answer ${when}`, window.lost, '', 0);
+  report.add(`probe itself late ${when}, longest`, window.ownDelayMs.max, 'ms');
+}
+
+type Values = OptionValues<typeof OPTIONS>;
+type Probe = Awaited<ReturnType<TestBed['startProbe']>>;
+
+async function run(values: Values, surroundings: Surroundings): Promise<void> {
+  const { report, progress } = surroundings;
+  const bed = await TestBed.prepare(values, surroundings);
+  const rssBar = rssBarMib(bed.plan.size);
+  const probe = await bed.startProbe();
+  await bed.cluster.call('status');
+  const clusterBefore = cpuUsage(bed.cluster.pid);
+
+  const kubedns = await bed.startKubedns();
+  const { pid, startedMs } = kubedns.server;
+  const readyMs = await bed.ready(kubedns);
+  const loading = await probe.call('look');
+  const { ownDelayMs, lists, rssBytes: clusterRss } = await bed.cluster.call('status');
+  const { userMs, systemMs } = cpuUsage(pid);
+  const clusterCpu = usageSince(clusterBefore, cpuUsage(bed.cluster.pid));
+  report.add('API server, memory', clusterRss / MIB, 'MiB');
+  report.add('API server, lists and pages', lists, '');
+  report.add('API server, CPU until ready', (clusterCpu.userMs + clusterCpu.systemMs) / 1_000, 's');
+  report.add('API server itself late, longest', ownDelayMs.max, 'ms');
+  report.add('ready after', (readyMs - startedMs) / 1_000, 's', BARS.readySeconds);
+  report.add('first answer after', ((loading.firstAnswerMs ?? NaN) - startedMs) / 1_000, 's');
+  report.add('CPU until ready', (userMs + systemMs) / 1_000, 's');
+  addStall(surroundings, 'while loading', loading);
+  report.add('peak RSS when ready', peakRssBytes(pid) / MIB, 'MiB', rssBar);
+  report.add('RSS when ready', rssBytes(pid) / MIB, 'MiB');
+
+  progress(`ready; waiting ${values.settle} s`);
+  await delay(values.settle * 1_000);
+  addStall(surroundings, 'at rest', await probe.call('look'));
+  report.add('peak RSS so far', peakRssBytes(pid) / MIB, 'MiB', rssBar);
+  report.add('RSS at rest', rssBytes(pid) / MIB, 'MiB');
+
+  for (let i = 1; i <= values.relists; i++) {
+    progress(`forcing list ${i} of ${values.relists} under ${values.rate} queries a second`);
+    await relist(bed, probe, pid, { values, surroundings, rssBar, number: i });
+    kubedns.server.check();
+  }
+  report.add('RSS in the end', rssBytes(pid) / MIB, 'MiB');
+}
+
+interface RelistRun {
+  readonly values: Values;
+  readonly surroundings: Surroundings;
+  readonly rssBar: number;
+  readonly number: number;
+}
+
+async function relist(
+  bed: TestBed,
+  probe: Probe,
+  pid: number,
+  { values, surroundings, rssBar, number }: RelistRun,
+): Promise<void> {
+  const { report } = surroundings;
+  const load = bed.startLoad();
+  const watcher = await bed.startWatcher();
+  await load.call('start', bed.dnsPort, values.rate, expectationsOf(bed.plan));
+  await delay(MARGIN_MS);
+  addStall(surroundings, `under queries ${number}`, await probe.call('look'));
+  const before = await bed.cluster.call('status');
+  const isPeakOwn = resetPeak(pid);
+  const cpu = cpuUsage(pid);
+
+  const { atMs, expectations } = await bed.cluster.call('forceRelist');
+  let doneMs = atMs;
+  for (const expectation of expectations) {
+    const seenMs = await watcher.call('waitFor', expectation, RELIST_LIMIT_MS);
+    if (Number.isNaN(seenMs)) {
+      throw new MeasureError(`${expectation.name} was not served after a forced list`);
+    }
+    doneMs = Math.max(doneMs, seenMs);
+  }
+  const { userMs, systemMs } = usageSince(cpu, cpuUsage(pid));
+  await delay(MARGIN_MS);
+  const window = await probe.call('look');
+  const after = await bed.cluster.call('status');
+  const result = await load.call('finish');
+  await Promise.all([load.close(), watcher.close()]);
+
+  const when = `in relist ${number}`;
+  report.add(`relist ${number}, all served after`, (doneMs - atMs) / 1_000, 's');
+  report.add(`relist ${number}, CPU with queries`, (userMs + systemMs) / 1_000, 's');
+  report.add(`relist ${number}, lists and pages`, after.lists - before.lists, '');
+  report.add(`relist ${number}, watches`, after.watches - before.watches, '');
+  addStall(surroundings, when, window);
+  report.add(`peak RSS ${when}`, peakRssBytes(pid) / MIB, 'MiB', rssBar);
+  if (!isPeakOwn) report.note('The peak could not be reset: it is that of the whole run.');
+  report.add(`queries ${when}`, result.sent, '');
+  report.add(`wrong answers ${when}`, result.wrong, '', 0);
+  report.add(`missing answers ${when}`, result.missing, '', 0);
+  report.add(`answer time ${when}, p99`, result.answerMs.p99, 'ms');
+  report.add(`answer time ${when}, longest`, result.answerMs.max, 'ms');
+  report.add(`load itself late ${when}, longest`, result.ownDelayMs.max, 'ms');
+  for (const example of result.examples) report.note(`wrong: ${example}`);
+}
+
+/** Memory, start and stalls with a cluster of a given size, at the start and through a relist. */
+export const KUBEDNS_SCALE: Command<typeof OPTIONS> = {
+  name: 'kubedns-scale',
+  summary: 'memory, start and stalls with a large cluster, through a relist too',
+  options: OPTIONS,
+  run,
+};

@@ -1,0 +1,111 @@
+import type { Socket } from 'node:dgram';
+import { writeUint16 } from '@kube-dns/wire';
+import { monotonicMs } from '../monotonic.js';
+import { spreadOf, type Spread } from '../statistics.js';
+import { Asked, messageId } from './expectation.js';
+import { Ticker } from './ticker.js';
+import { connectUdp, sendQuietly } from './udp-socket.js';
+
+/** What was seen since the last look. */
+export interface ProbeWindow {
+  /** Time from a query to its answer in ms, whatever the answer said. */
+  readonly answerMs: Spread;
+  /** Queries without an answer, while others that were sent long after them have theirs. */
+  readonly lost: number;
+  /** How late the probe itself was, in ms: what an answer may have waited here. */
+  readonly ownDelayMs: Spread;
+  /** When the first answer of all came, on the monotonic clock. */
+  readonly firstAnswerMs: number | undefined;
+}
+
+/** The other side of a probe that runs in its own process. */
+export interface StallProbeMethods {
+  /** Asks the server on this port of 127.0.0.1 from now on. */
+  start(port: number): Promise<void>;
+  /** What was seen since `start` or the last look. */
+  look(): ProbeWindow;
+}
+
+const INTERVAL_MS = 5;
+/** A server answers what it has in memory in the order of the queries, give or take a batch. */
+const OVERTAKEN_MS = 500;
+const MAX_IDS = 0x1_0000;
+/** A name that each cluster has; before the first sync the answer is SERVFAIL, which is fine. */
+const PROBED = { name: 'kubernetes.default.svc.cluster.local', type: 'A' } as const;
+
+/**
+ * Asks the same question every 5 ms, however many answers are outstanding, so that a server which
+ * does nothing for a while shows it by an answer as late as that while was long.
+ */
+export class StallProbe implements StallProbeMethods {
+  readonly #asked = new Asked(PROBED);
+  /** When the queries were sent that wait for an answer, by ID, oldest first. */
+  readonly #sentMs = new Map<number, number>();
+  #socket: Socket | undefined;
+  #ticker: Ticker | undefined;
+  #nextId = 0;
+  #answersMs: number[] = [];
+  #firstAnswerMs: number | undefined;
+  /** When the last query was sent that was answered. */
+  #answeredMs = 0;
+
+  async start(port: number): Promise<void> {
+    this.#socket = await connectUdp(port, (message) => this.#receive(message));
+    this.#ticker = new Ticker(INTERVAL_MS, (nowMs) => this.#ask(nowMs));
+  }
+
+  look(): ProbeWindow {
+    const nowMs = monotonicMs();
+    let lost = 0;
+    for (const [id, sentMs] of this.#sentMs) {
+      if (this.#answeredMs - sentMs < OVERTAKEN_MS) {
+        // A server that stalls at this moment must not look better for it.
+        if (this.#firstAnswerMs !== undefined) this.#answersMs.push(nowMs - sentMs);
+        continue;
+      }
+      this.#sentMs.delete(id);
+      lost++;
+    }
+    const window: ProbeWindow = {
+      answerMs: spreadOf(this.#answersMs),
+      lost,
+      ownDelayMs: spreadOf(this.#ticker?.takeDelays() ?? []),
+      firstAnswerMs: this.#firstAnswerMs,
+    };
+    this.#answersMs = [];
+    return window;
+  }
+
+  close(): void {
+    this.#ticker?.close();
+    this.#ticker = undefined;
+    this.#socket?.close();
+    this.#socket = undefined;
+  }
+
+  #ask(nowMs: number): void {
+    const id = this.#nextId++ % MAX_IDS;
+    writeUint16(this.#asked.query, 0, id);
+    this.#sentMs.delete(id);
+    this.#sentMs.set(id, nowMs);
+    // A copy: the socket may look at the bytes after the next query is written over them.
+    if (this.#socket) sendQuietly(this.#socket, Buffer.from(this.#asked.query));
+  }
+
+  #receive(message: Buffer): void {
+    const id = messageId(message);
+    const sentMs = this.#sentMs.get(id);
+    if (sentMs === undefined || !this.#asked.isAnsweredBy(message)) return;
+    const nowMs = monotonicMs();
+    if (this.#firstAnswerMs === undefined) {
+      this.#firstAnswerMs = nowMs;
+      // What was asked before the server had a socket is nobody's to answer.
+      for (const [older, olderMs] of this.#sentMs) {
+        if (olderMs < sentMs) this.#sentMs.delete(older);
+      }
+    }
+    this.#sentMs.delete(id);
+    this.#answeredMs = Math.max(this.#answeredMs, sentMs);
+    this.#answersMs.push(nowMs - sentMs);
+  }
+}

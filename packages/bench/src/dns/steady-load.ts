@@ -1,0 +1,115 @@
+import type { Socket } from 'node:dgram';
+import { setTimeout as delay } from 'node:timers/promises';
+import { writeUint16 } from '@kube-dns/wire';
+import { monotonicMs } from '../monotonic.js';
+import { spreadOf, type Spread } from '../statistics.js';
+import { Asked, messageId, type Expectation } from './expectation.js';
+import { Ticker } from './ticker.js';
+import { connectUdp, sendQuietly } from './udp-socket.js';
+
+/** What became of the queries of a load. */
+export interface LoadResult {
+  readonly sent: number;
+  readonly right: number;
+  /** Answers with another rcode or without the record. */
+  readonly wrong: number;
+  /** Queries without any answer. */
+  readonly missing: number;
+  /** Time to the right answers, in ms. */
+  readonly answerMs: Spread;
+  readonly ownDelayMs: Spread;
+  /** A few of the wrong answers, as text. */
+  readonly examples: readonly string[];
+}
+
+/** The other side of a load that runs in its own process. */
+export interface SteadyLoadMethods {
+  /** Asks these questions in turn from now on, `rate` of them each second. */
+  start(port: number, rate: number, expectations: readonly Expectation[]): Promise<void>;
+  /** Ends the load, waits for what is outstanding, and tells what became of it all. */
+  finish(): Promise<LoadResult>;
+}
+
+const TICK_MS = 2;
+const MAX_IDS = 0x1_0000;
+const PATIENCE_MS = 2_000;
+const STEP_MS = 20;
+const MAX_EXAMPLES = 5;
+const FREE = -1;
+
+/** A fixed number of queries each second, each answer compared with what is right. */
+export class SteadyLoad implements SteadyLoadMethods {
+  #asked: readonly Asked[] = [];
+  #names: readonly string[] = [];
+  /** Which question an ID stands for, while its answer is outstanding. */
+  readonly #question = new Int32Array(MAX_IDS).fill(FREE);
+  readonly #sentMs = new Float64Array(MAX_IDS);
+  #socket: Socket | undefined;
+  #ticker: Ticker | undefined;
+  #startMs = 0;
+  #sent = 0;
+  #wrong = 0;
+  #answersMs: number[] = [];
+  #examples: string[] = [];
+
+  async start(port: number, rate: number, expectations: readonly Expectation[]): Promise<void> {
+    this.#asked = expectations.map((expectation) => new Asked(expectation));
+    this.#names = expectations.map(({ name, type }) => `${name} ${type}`);
+    this.#socket = await connectUdp(port, (message) => this.#receive(message));
+    this.#startMs = monotonicMs();
+    this.#ticker = new Ticker(TICK_MS, (nowMs) => {
+      const due = Math.floor(((nowMs - this.#startMs) * rate) / 1_000);
+      while (this.#sent < due) this.#ask(nowMs);
+    });
+  }
+
+  async finish(): Promise<LoadResult> {
+    const ownDelayMs = spreadOf(this.#ticker?.takeDelays() ?? []);
+    this.#ticker?.close();
+    const endMs = monotonicMs() + PATIENCE_MS;
+    while (this.#right + this.#wrong < this.#sent && monotonicMs() < endMs) await delay(STEP_MS);
+    this.#socket?.close();
+    this.#socket = undefined;
+    return {
+      sent: this.#sent,
+      right: this.#right,
+      wrong: this.#wrong,
+      missing: this.#sent - this.#right - this.#wrong,
+      answerMs: spreadOf(this.#answersMs),
+      ownDelayMs,
+      examples: this.#examples,
+    };
+  }
+
+  get #right(): number {
+    return this.#answersMs.length;
+  }
+
+  #ask(nowMs: number): void {
+    const question = this.#sent % this.#asked.length;
+    const id = this.#sent % MAX_IDS;
+    this.#sent++;
+    this.#question[id] = question;
+    this.#sentMs[id] = nowMs;
+    const query = Buffer.from(this.#asked[question]!.query);
+    writeUint16(query, 0, id);
+    if (this.#socket) sendQuietly(this.#socket, query);
+  }
+
+  #receive(message: Buffer): void {
+    const id = messageId(message);
+    const question = this.#question[id] ?? FREE;
+    if (question === FREE) return;
+    const asked = this.#asked[question]!;
+    if (!asked.isAnsweredBy(message)) return;
+    this.#question[id] = FREE;
+    if (asked.isRight(message)) {
+      this.#answersMs.push(monotonicMs() - this.#sentMs[id]!);
+      return;
+    }
+    this.#wrong++;
+    if (this.#examples.length < MAX_EXAMPLES) {
+      this.#examples.push(`${this.#names[question]!}: rcode ${message[3]! & 0x0f}`);
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { monotonicMs } from '../monotonic.js';
+
+/**
+ * Calls back at a fixed pace, and writes down how late each call is: how long this process itself
+ * could not run. Calls that were missed are not made up for.
+ */
+export class Ticker {
+  readonly #intervalMs: number;
+  readonly #onTick: (nowMs: number) => void;
+  #delaysMs: number[] = [];
+  #dueMs: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(intervalMs: number, onTick: (nowMs: number) => void) {
+    this.#intervalMs = intervalMs;
+    this.#onTick = onTick;
+    this.#dueMs = monotonicMs();
+    this.#schedule();
+  }
+
+  /** The delays since the last call. */
+  takeDelays(): readonly number[] {
+    const delays = this.#delaysMs;
+    this.#delaysMs = [];
+    return delays;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #schedule(): void {
+    const nowMs = monotonicMs();
+    this.#dueMs = Math.max(this.#dueMs + this.#intervalMs, nowMs);
+    this.#timer = setTimeout(() => this.#tick(), this.#dueMs - nowMs);
+  }
+
+  #tick(): void {
+    const nowMs = monotonicMs();
+    this.#delaysMs.push(Math.max(0, nowMs - this.#dueMs));
+    this.#onTick(nowMs);
+    if (this.#timer !== undefined) this.#schedule();
+  }
+}

@@ -1,0 +1,35 @@
+/** An error that ends the bench with one line on stderr and `exitCode` as its status. */
+export class BenchError extends Error {
+  readonly code: string;
+  readonly exitCode: number;
+
+  constructor(code: string, message: string, exitCode: number, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+    this.exitCode = exitCode;
+  }
+}
+
+/** The command line is wrong: status 2. */
+export class UsageError extends BenchError {
+  constructor(message: string) {
+    super('USAGE', message, 2);
+  }
+}
+
+/** What was to be measured did not come about, or a program is missing: status 1. */
+export class MeasureError extends BenchError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('MEASURE', message, 1, options);
+  }
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  // Not instanceof: errors of Node's own are of another realm in some test runners.
+  if (typeof error === 'object' && error !== null && 'message' in error) {
+    return String(error.message);
+  }
+  return String(error);
+}

@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { MeasureError } from '../errors.js';
+import { cpuUsage, peakRssBytes, rssBytes, usageSince } from './process-usage.js';
+
+describe('the usage of a process', () => {
+  it('is as large as the process itself says', () => {
+    const rss = process.memoryUsage.rss();
+    expect(rssBytes(process.pid)).toBeGreaterThan(rss * 0.8);
+    expect(rssBytes(process.pid)).toBeLessThan(rss * 1.2);
+    expect(peakRssBytes(process.pid)).toBeGreaterThanOrEqual(rssBytes(process.pid) * 0.99);
+  });
+
+  it('grows with the work that is done', () => {
+    const before = cpuUsage(process.pid);
+    const endMs = performance.now() + 100;
+    while (performance.now() < endMs) Math.sqrt(endMs);
+    const own = process.cpuUsage();
+    const now = cpuUsage(process.pid);
+    const { userMs, systemMs } = usageSince(before, now);
+    expect(userMs + systemMs).toBeGreaterThanOrEqual(20);
+    expect(Math.abs(now.userMs - own.user / 1_000)).toBeLessThan(200);
+  });
+
+  it('is unknown of a process that is not there', () => {
+    expect(() => rssBytes(2 ** 30)).toThrow(MeasureError);
+  });
+});

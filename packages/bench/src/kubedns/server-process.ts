@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { MeasureError } from '../errors.js';
+import { monotonicMs } from '../monotonic.js';
+import { until } from '../until.js';
+
+const MAX_OUTPUT = 64 * 1024;
+const LAST_LINES = 8;
+const STACK_LINE = /^ +at /;
+const STEP_MS = 10;
+
+/** Nothing of the machine's own cluster, metrics or Node options may reach a measured program. */
+const ENVIRONMENT = { PATH: process.env.PATH ?? '', NO_COLOR: '1' };
+
+/** A server that is measured: any program that goes on until it is told to end. */
+export class ServerProcess {
+  /** When it was started, on the monotonic clock. */
+  readonly startedMs = monotonicMs();
+  readonly #what: string;
+  readonly #child: ChildProcess;
+  #output = '';
+  #failure: string | undefined;
+
+  constructor(what: string, command: string, args: readonly string[]) {
+    this.#what = what;
+    this.#child = spawn(command, args, { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] });
+    const keep = (text: string) => (this.#output = (this.#output + text).slice(-MAX_OUTPUT));
+    this.#child.stdout?.setEncoding('utf8').on('data', keep);
+    this.#child.stderr?.setEncoding('utf8').on('data', keep);
+    this.#child.once('error', (error) => (this.#failure = error.message));
+    this.#child.once('exit', (code, signal) => (this.#failure ??= `ended with ${code ?? signal}`));
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Throws when the program is not there any more, with its last lines. */
+  check(): void {
+    if (this.#failure === undefined) return;
+    const lines = this.#output
+      .split('\n')
+      .filter((line) => line.trim() !== '' && !STACK_LINE.test(line))
+      .slice(-LAST_LINES);
+    throw new MeasureError(`${this.#what} ${this.#failure}: ${lines.join(' | ')}`);
+  }
+
+  /** Waits until the program has said something like this. */
+  async says(pattern: RegExp, limitMs: number): Promise<void> {
+    const hasSaid = () => {
+      this.check();
+      return pattern.test(this.#output);
+    };
+    if (await until(hasSaid, limitMs, STEP_MS)) return;
+    throw new MeasureError(`${this.#what} has not said ${pattern.source} in time`);
+  }
+
+  /** Ends the program at once; may be called twice. */
+  async close(): Promise<void> {
+    const { exitCode, signalCode, pid } = this.#child;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    const exit = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await exit;
+  }
+}

@@ -1,0 +1,114 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { findRealDnsmasq } from '../src/queries/real-dnsmasq.js';
+import { BenchProcess, endAll, isRunning, until } from './bench-process.js';
+
+const TINY = ['--services=20', '--slices=40', '--endpoints=2'];
+
+interface Told {
+  readonly machine: Readonly<Record<string, unknown>>;
+  readonly figures: readonly { readonly name: string; readonly value: number | null }[];
+}
+
+function hasDnsperf(): boolean {
+  try {
+    execFileSync('dnsperf', ['-h'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bench-test-'));
+});
+afterEach(async () => {
+  await endAll();
+  await rm(folder, { recursive: true });
+});
+
+/** Runs a command to its end; returns its figures by name. */
+async function measure(...args: string[]): Promise<{ told: Told; figures: Map<string, number> }> {
+  const file = join(folder, 'figures.json');
+  const bench = new BenchProcess([...args, `--json=${file}`]);
+  const status = await bench.exit;
+  if (status !== 0) throw new Error(`status ${status}: ${bench.stderr}`);
+  const told = JSON.parse(await readFile(file, 'utf8')) as Told;
+  const figures = new Map(told.figures.map(({ name, value }) => [name, value ?? NaN]));
+  for (const name of figures.keys()) expect(bench.stdout).toContain(name);
+  return { told, figures };
+}
+
+describe('the bench', () => {
+  it('measures memory, start, stalls and a relist', async () => {
+    const { told, figures } = await measure('kubedns-scale', ...TINY, '--settle=0', '--rate=200');
+    expect(told.machine).toMatchObject({ cores: expect.any(Number), serverNode: process.version });
+    expect(figures.get('ready after')).toBeGreaterThan(0);
+    expect(figures.get('peak RSS when ready')).toBeGreaterThan(10);
+    expect(figures.get('stall while loading, longest')).toBeGreaterThan(0);
+    // Every resource is listed again, and watched again besides the watch that was refused.
+    expect(figures.get('relist 1, all served after')).toBeGreaterThan(0);
+    expect(figures.get('relist 1, watches')).toBeGreaterThanOrEqual(3);
+    expect(figures.get('queries in relist 1')).toBeGreaterThan(100);
+    expect(figures.get('wrong answers in relist 1')).toBe(0);
+    expect(figures.get('missing answers in relist 1')).toBe(0);
+  });
+
+  it('times changes, one by one and under a stream of events', async () => {
+    const few = ['--changes=6', '--pause=0', '--seconds=1', '--events=100'];
+    const { figures } = await measure('kubedns-changes', ...TINY, ...few, '--sample-every=50');
+    for (const kind of ['endpoint', 'port', 'new service']) {
+      expect(figures.get(`change of ${kind}, longest`)).toBeGreaterThan(0);
+      expect(figures.get(`change of ${kind}, longest`)).toBeLessThan(10_000);
+    }
+    expect(figures.get('changes never served')).toBe(0);
+    expect(figures.get('events written')).toBeGreaterThan(50);
+    expect(figures.get('lag at 0-1 s, median')).toBeGreaterThan(0);
+    expect(figures.get('changes never served meanwhile')).toBe(0);
+  });
+
+  const queries = hasDnsperf() ? it : it.skip;
+  queries('counts queries beside the real dnsmasq (skipped without dnsperf)', async () => {
+    const few = ['--services=20', '--slices=0', '--rounds=1', '--seconds=1', '--mixes=A'];
+    const { figures } = await measure('kubedns-queries', ...few);
+    const servers = findRealDnsmasq() === undefined ? ['kubedns'] : ['kubedns', 'dnsmasq'];
+    for (const server of servers) {
+      expect(figures.get(`A, ${server}, median`)).toBeGreaterThan(100);
+      expect(figures.get(`A, ${server}, wrong rcode`)).toBe(0);
+    }
+    if (servers.length > 1) expect(figures.get('A, kubedns/dnsmasq, median')).toBeGreaterThan(0);
+  });
+
+  it('ends everything that it has started when it is interrupted', async () => {
+    const bench = new BenchProcess(['kubedns-scale', ...TINY, '--settle=600']);
+    await bench.says(/ready; waiting/);
+    const { children } = bench;
+    expect(children.length).toBeGreaterThanOrEqual(3);
+    bench.child.kill('SIGINT');
+    expect(await bench.exit).toBe(130);
+    await until('the end of its children', () => !children.some(isRunning));
+  });
+
+  it.each([
+    [['--help'], 0, /^usage: bench COMMAND/],
+    [['kubedns-scale', '--help'], 0, /--headless=N/],
+    [[], 2, /no command/],
+    [['nonsense'], 2, /no command "nonsense"/],
+    [['kubedns-scale', '--services=none'], 2, /--services=none: is not a whole number/],
+    [['kubedns-queries', '--peer=192.0.2.1:53'], 2, /is no address and port of this machine/],
+    [
+      ['kubedns-scale', ...TINY, '--kubedns=/nowhere.cjs'],
+      1,
+      /kubedns ended with 1: .*Cannot find module '.nowhere/,
+    ],
+  ])('answers %j with status %d', async (args, status, text) => {
+    const bench = new BenchProcess(args);
+    expect(await bench.exit).toBe(status);
+    expect(status === 0 ? bench.stdout : bench.stderr).toMatch(text);
+  });
+});
