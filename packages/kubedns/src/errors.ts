@@ -13,12 +13,17 @@ export class ApiError extends Error {
   }
 }
 
-/** A stream of the API server that cannot be read on: a line that is no JSON, or has no end. */
-export class GarbledStreamError extends Error {
-  readonly code = 'garbled-stream';
+/**
+ * What ends the body of an answer before its time: the connection broke (`closed`), the server is not
+ * heard any more (`idle`), or what it says makes no sense (`garbled`).
+ */
+export class StreamError extends Error {
+  readonly code = 'stream';
+  readonly reason: 'closed' | 'idle' | 'garbled';
 
-  constructor(message: string, options?: ErrorOptions) {
+  constructor(reason: StreamError['reason'], message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = 'GarbledStreamError';
+    this.name = 'StreamError';
+    this.reason = reason;
   }
 }

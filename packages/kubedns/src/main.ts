@@ -1,38 +1,66 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { runProgram, StartupError } from '@kube-dns/daemon';
-import { MAX_TIMER_MS, PROGRAM } from './config/flags.js';
-import { serveMetrics, serveReadiness } from './http.js';
+import { MAX_TIMER_MS } from './config/flag-kinds.js';
+import { PROGRAM } from './config/flags.js';
+import { startHealthServer } from './http/health-server.js';
+import { readMetricsEnvironment } from './http/metrics-environment.js';
+import { MetricsServer } from './http/metrics-server.js';
+import { startProfilingServer } from './http/profiling-server.js';
 import { KubednsServer } from './server.js';
 
-const EXIT_NOT_SYNCED = 255;
+const EXIT_FATAL = 255;
 
 runProgram(
   PROGRAM,
-  async ({ values, log, signals }) => {
-    log.info(`version ${PROGRAM.version}`);
-    const userAgent = `kube-dns/${PROGRAM.version} (${process.platform}/${process.arch})`;
-    const server = new KubednsServer(values, log, userAgent);
+  async ({ values, positional, log, signals, argv, unexpectedErrors }) => {
+    const { version } = PROGRAM;
+    log.info(`version ${version}`);
+    log.verbose(1, `arguments: ${argv.join(' ')}`);
+    if (positional.length > 0) log.warn(`not used: ${positional.join(' ')}`);
+    const environment = readMetricsEnvironment(process.env, log);
+    if (environment?.port === values['healthz-port']) {
+      const message = `--healthz-port and PROMETHEUS_PORT are both ${environment.port}`;
+      throw new StartupError(message, EXIT_FATAL);
+    }
+    const server = new KubednsServer(values, log, version);
     const closing = new AbortController();
-    await server.start();
-    const isReady = () => server.watch.isSynced && !closing.signal.aborted;
-    const readiness = await serveReadiness(values['healthz-port'], log, isReady);
-    log.info(`serving /readiness on port ${readiness.port}`);
-    const metrics = await serveMetrics(process.env, log, server.answerer);
+    const isReady = () => server.isReady && !closing.signal.aborted;
+    await server.listen();
+    const health = await startHealthServer({
+      port: values['healthz-port'],
+      log,
+      isReady,
+      dump: () => server.dump(),
+    });
+    log.info(`serving /readiness on port ${health.port}`);
+    const metrics =
+      environment &&
+      new MetricsServer({
+        environment,
+        registry: server.metrics(environment.prefix, { version, isReady, unexpectedErrors }),
+        log,
+      });
+    await metrics?.start();
+    const profiling = values.profiling ? await startProfilingServer(log) : undefined;
 
+    signals.onReload(() => server.reload());
     signals.onTerminate(async (signal) => {
       closing.abort();
       // Whoever still has this pod among its name servers must not meet silence.
       if (signal === 'SIGTERM') await delay(values['drain-time']);
-      await Promise.all([server.close(), readiness.close(), metrics?.close()]);
+      await Promise.all([server.close(), health.close(), metrics?.close(), profiling?.close()]);
     });
 
+    const configured = server.follow();
     const timeoutMs = values['initial-sync-timeout'];
-    if (timeoutMs <= 0 || (await server.watch.waitForSync(timeoutMs))) return;
-    if (closing.signal.aborted) return;
-    throw new StartupError(
-      `no complete list of ${server.watch.pending.join(', ')} within ${timeoutMs} ms`,
-      EXIT_NOT_SYNCED,
-    );
+    const isSynced = timeoutMs <= 0 || (await server.watch.waitForSync(timeoutMs));
+    if (!isSynced && !closing.signal.aborted) {
+      throw new StartupError(
+        `no complete list of ${server.watch.pending.join(', ')} within ${timeoutMs} ms`,
+        EXIT_FATAL,
+      );
+    }
+    await configured;
   },
   // How long a drain may take is for its flag to say, and for kubelet to end.
   { terminateLimitMs: MAX_TIMER_MS },

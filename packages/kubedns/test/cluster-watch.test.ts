@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { encodeKey } from '@kube-dns/wire';
 import { ApiClient } from '../src/cluster/api-client.js';
-import { ClusterWatch, type EndpointsSource } from '../src/cluster/cluster-watch.js';
+import {
+  ClusterWatch,
+  type ClusterWatchOptions,
+  type EndpointsSource,
+} from '../src/cluster/cluster-watch.js';
 import { loadKubeConfig } from '../src/cluster/kube-config.js';
 import { ClusterZone } from '../src/zone/cluster-zone.js';
 import { type KeptLog, keptLog } from './support/kept-log.js';
@@ -26,7 +29,7 @@ beforeEach(async () => {
   api = await createApiServer();
   log = keptLog();
   namespacesKnown = 0;
-  zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5, log });
+  zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 });
   client = new ApiClient(loadKubeConfig({ kubecfgFile: '', masterUrl: api.url }), 'test');
   watch = newWatch();
 });
@@ -37,19 +40,31 @@ afterEach(async () => {
 });
 
 /** A watch with a server and a zone of its own test, patient for a tenth of a second where it is denied. */
-function newWatch(endpointsSource: EndpointsSource = 'auto'): ClusterWatch {
+function newWatch(
+  endpointsSource: EndpointsSource = 'auto',
+  options: Partial<ClusterWatchOptions> = {},
+): ClusterWatch {
   return new ClusterWatch({
     client,
     keeper: zone,
     log,
     endpointsSource,
     onNamespacesKnown: () => namespacesKnown++,
+    onNamespacesLost: () => namespacesKnown--,
     random: () => 0,
-    pace: { deniedPauseMs: 100 },
+    pace: { deniedPauseMs: 100, firstPauseMs: 100 },
+    ...options,
   });
 }
 
-const at = (name: string) => textsAt(zone.forward, encodeKey(name));
+/** How often a resource was asked for, in whatever way. */
+const tries = (resource: string) =>
+  api.requests.count('list', resource) + api.requests.count('watch', resource);
+
+/** The numbers of a resource. */
+const of = (name: string) => [...watch.statistics].find(({ resource }) => resource === name)!;
+
+const at = (name: string) => textsAt(zone, name);
 
 describe('ClusterWatch', () => {
   it('is ready when it has seen services, slices and namespaces', async () => {
@@ -82,10 +97,81 @@ describe('ClusterWatch', () => {
     watch.start();
     expect(await watch.waitForSync(5_000)).toBe(true);
     expect(namespacesKnown).toBe(0);
-    expect(at('default.pod.cluster.local')).toBeUndefined();
+    expect(at('kube-public.svc.cluster.local')).toBeUndefined();
     api.clearFailures();
     await until('the namespaces', () => namespacesKnown === 1);
-    expect(at('default.pod.cluster.local')).toEqual([]);
+    expect(at('kube-public.svc.cluster.local')).toEqual([]);
+  });
+
+  it('does without namespaces that fail again and again, and takes them when they come', async () => {
+    api.failRequests({ status: 500, resource: 'namespaces' });
+    watch.start();
+    expect(await watch.waitForSync(5_000)).toBe(true);
+    expect(log.lines.filter((line) => line.includes('namespaces are not to be had'))).toHaveLength(
+      1,
+    );
+    expect(namespacesKnown).toBe(0);
+    api.clearFailures();
+    await until('the namespaces', () => namespacesKnown === 1);
+  });
+
+  it('does not wait for long for namespaces that do not come at all', async () => {
+    // Two failures, and then a pause that is longer than the limit.
+    api.failRequests({ status: 429, resource: 'namespaces', retryAfterSeconds: 3 });
+    watch = newWatch('auto', { namespacesLimitMs: 200 });
+    watch.start();
+    expect(await watch.waitForSync(2_500)).toBe(true);
+  });
+
+  it('forgets namespaces that are denied from some time on', async () => {
+    await api.apply([namespaceObject('empty')]);
+    watch.start();
+    await until('the namespaces', () => namespacesKnown === 1);
+    expect(at('empty.svc.cluster.local')).toEqual([]);
+    api.failRequests({ status: 403, resource: 'namespaces' });
+    api.dropWatches();
+    await until('their end', () => namespacesKnown === 0);
+    await until('the name', () => at('empty.svc.cluster.local') === undefined);
+    api.clearFailures();
+    await until('the namespaces', () => namespacesKnown === 1);
+    expect(at('empty.svc.cluster.local')).toEqual([]);
+    expect(watch.isSynced).toBe(true);
+  });
+
+  it('is ready with what the built-in ClusterRole allows', async () => {
+    for (const resource of ['endpointslices', 'namespaces']) {
+      api.failRequests({ status: 403, resource });
+    }
+    await api.apply([
+      serviceObject({ ...HEADLESS }),
+      endpointsObject({ subsets: [{ addresses: [{ ip: '10.1.0.2' }] }] }),
+    ]);
+    watch.start();
+    expect(await watch.waitForSync(5_000)).toBe(true);
+    expect(at('web.default.svc.cluster.local')).toContain('A 10.1.0.2');
+    expect(log.lines.filter((line) => /^[WE]/.test(line))).toHaveLength(3);
+  });
+
+  it('has numbers of each resource', async () => {
+    const latencies: number[] = [];
+    watch = newWatch('auto', { onEvent: (latencyMs) => latencies.push(latencyMs) });
+    const startedMs = Date.now();
+    expect(of('services')).toMatchObject({ objects: 0, lastEventMs: 0, relists: 0, rejected: 0 });
+    watch.start();
+    expect(await watch.waitForSync(5_000)).toBe(true);
+    expect(of('services').objects).toBe(1);
+    expect(of('services').lastEventMs).toBeGreaterThanOrEqual(startedMs);
+    expect(of('endpoints')).toMatchObject({ objects: 0, lastEventMs: 0, isConnected: false });
+    await until('the watch', () => of('services').isConnected);
+    const before = of('services').lastEventMs;
+    await api.apply([serviceObject({ ...HEADLESS })]);
+    await until('the service', () => of('services').objects === 2);
+    expect(of('services').lastEventMs).toBeGreaterThanOrEqual(before);
+    await until('the latency', () => latencies.length > 0);
+    expect(Math.max(...latencies)).toBeLessThan(1_000);
+    api.dropWatches();
+    await until('the loss', () => of('services').restarts.closed === 1);
+    expect(of('services').relists).toBe(0);
   });
 
   it('ends whoever waits when it is closed', async () => {
@@ -113,7 +199,7 @@ describe('ClusterWatch', () => {
       expect(at('web.default.svc.cluster.local')).toContain('A 10.1.0.2');
       expect(at('web.default.svc.cluster.local')).not.toContain('A 10.1.0.1');
       expect(at('web-2.web.default.svc.cluster.local')).toContain('A 10.1.0.2');
-      await until('three tries', () => api.requests.count('list', 'endpointslices') >= 3);
+      await until('three tries', () => tries('endpointslices') >= 3);
       expect(log.lines.filter((line) => line.includes('endpointslices:'))).toHaveLength(1);
       api.delete('Endpoints', 'default', 'web');
       await until('its end', () => at('web.default.svc.cluster.local') === undefined);
@@ -138,21 +224,73 @@ describe('ClusterWatch', () => {
       await until('the end of the other watch', () => api.watchCount('endpoints') === 0);
     });
 
+    it('takes Endpoints when slices are denied later on, and slices again when they are not', async () => {
+      watch.start();
+      expect(await watch.waitForSync(5_000)).toBe(true);
+      expect(at('web.default.svc.cluster.local')).toContain('A 10.1.0.1');
+      api.failRequests({ status: 403, resource: 'endpointslices' });
+      api.failRequests({ status: 500, resource: 'endpoints', times: 2 });
+      api.dropWatches();
+      await until('a try for Endpoints', () => tries('endpoints') >= 1);
+      // Until Endpoints are there, slices are what is known.
+      expect(at('web.default.svc.cluster.local')).toContain('A 10.1.0.1');
+      await until('the Endpoints', () =>
+        at('web.default.svc.cluster.local')?.includes('A 10.1.0.2'),
+      );
+      await until('the end of slices', () => of('endpointslices').objects === 0);
+      expect(at('web.default.svc.cluster.local')).not.toContain('A 10.1.0.1');
+      api.clearFailures();
+      await until('the slice', () => at('web.default.svc.cluster.local')?.includes('A 10.1.0.1'));
+      await until('the end of Endpoints', () => of('endpoints').objects === 0);
+      expect(at('web.default.svc.cluster.local')).not.toContain('A 10.1.0.2');
+      api.failRequests({ status: 403, resource: 'endpointslices' });
+      api.dropWatches();
+      await until('the Endpoints', () =>
+        at('web.default.svc.cluster.local')?.includes('A 10.1.0.2'),
+      );
+      expect(watch.isSynced).toBe(true);
+    });
+
+    it('keeps slices that are denied but once', async () => {
+      watch.start();
+      expect(await watch.waitForSync(5_000)).toBe(true);
+      api.failRequests({ status: 403, resource: 'endpointslices', times: 1 });
+      api.dropWatches();
+      await until('another watch', () => of('endpointslices').restarts.denied === 1);
+      await until('the watch', () => of('endpointslices').isConnected);
+      expect(tries('endpoints')).toBe(0);
+    });
+
+    it('leaves nothing of slices that were denied in the middle of their list', async () => {
+      api.supportInitialEvents(false);
+      await api.apply([sliceObject({ name: 'web-2', endpoints: ['10.1.0.9'] })]);
+      watch = newWatch('auto', { pace: { pageSize: 1, deniedPauseMs: 60_000 } });
+      api.delayRequests(100);
+      watch.start();
+      await until('the first page', () => of('endpointslices').objects > 0);
+      api.failRequests({ status: 403, resource: 'endpointslices' });
+      api.delayRequests(0);
+      expect(await watch.waitForSync(5_000)).toBe(true);
+      await until('the end of slices', () => of('endpointslices').objects === 0);
+      const known = at('web.default.svc.cluster.local')?.filter((text) => text.startsWith('A '));
+      expect(known).toEqual(['A 10.1.0.2']);
+    });
+
     it('asks for Endpoints alone when it is told to', async () => {
       watch = newWatch('endpoints');
       watch.start();
       expect(await watch.waitForSync(5_000)).toBe(true);
       expect(at('web.default.svc.cluster.local')).toContain('A 10.1.0.2');
-      expect(api.requests.count('list', 'endpointslices')).toBe(0);
+      expect(tries('endpointslices')).toBe(0);
     });
 
     it('waits for slices when it is told to take nothing else', async () => {
       api.failRequests({ status: 403, resource: 'endpointslices' });
       watch = newWatch('slices');
       watch.start();
-      await until('a second try', () => api.requests.count('list', 'endpointslices') >= 2);
+      await until('a second try', () => tries('endpointslices') >= 2);
       expect(watch.pending).toContain('endpointslices');
-      expect(api.requests.count('list', 'endpoints')).toBe(0);
+      expect(tries('endpoints')).toBe(0);
     });
   });
 });

@@ -1,14 +1,11 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import { endAll, startKubedns } from './support/kubedns-process.js';
-import { freePort } from './support/bound-port.js';
 import { NameServer } from './support/name-server.js';
 import { HEADLESS, namespaceObject, serviceObject, sliceObject } from './support/objects.js';
 import { until } from './support/until.js';
@@ -142,24 +139,6 @@ describe('the program', () => {
     expect((await kubedns.ask(`web.${ZONE}`, 'A')).rcode).toBe('NXDOMAIN');
     expect(upstream.asked).toEqual([`web.${ZONE} A`]);
   });
-
-  it('counts questions where PROMETHEUS_PORT says', async () => {
-    const port = await freePort();
-    const kubedns = await start([], {
-      PROMETHEUS_PORT: String(port),
-      PROMETHEUS_PATH: '/m',
-    }).ready();
-    await kubedns.ask(`web.${ZONE}`, 'A');
-    const response = await fetch(`http://127.0.0.1:${port}/m`);
-    const text = await response.text();
-    expect(text).toContain('skydns_skydns_dns_request_count_total{system="auth"} 1\n');
-    expect(text).toMatch(/^process_resident_memory_bytes \d/m);
-  });
-
-  it('goes without metrics where PROMETHEUS_PORT is no port', async () => {
-    const kubedns = await start([], { PROMETHEUS_PORT: 'tcp://10.0.0.1:9090' }).ready();
-    expect(kubedns.stderr).toMatch(/metrics are off: PROMETHEUS_PORT=tcp:/);
-  });
 });
 
 describe('a name outside the cluster', () => {
@@ -190,24 +169,5 @@ describe('a name outside the cluster', () => {
     expect(performance.now() - startedMs).toBeLessThan(4_500);
     expect(both.map(({ rcode }) => rcode)).toEqual(['SERVFAIL', 'SERVFAIL']);
     expect(both[1].answers).toEqual([`ext.${ZONE} CNAME db.example.com`]);
-  });
-
-  it('is asked where the ConfigMap’s folder says, from its next change on', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'kubedns-'));
-    try {
-      const key = join(folder, 'upstreamNameservers');
-      await writeFile(key, JSON.stringify(['127.0.0.1:1']));
-      const kubedns = await start([`--config-dir=${folder}`, '--config-period=100ms']).ready();
-      expect((await kubedns.ask('example.com', 'A')).rcode).toBe('SERVFAIL');
-      await writeFile(key, JSON.stringify([upstream.address]));
-      await until('the change', async () => {
-        return (await kubedns.ask('example.com', 'A')).rcode === 'NXDOMAIN';
-      });
-      await writeFile(key, 'nonsense');
-      await kubedns.says(/E.*config: upstreamNameservers: not JSON.*keeping the previous/);
-      expect((await kubedns.ask('example.com', 'A')).rcode).toBe('NXDOMAIN');
-    } finally {
-      await rm(folder, { recursive: true });
-    }
   });
 });

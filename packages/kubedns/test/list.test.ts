@@ -1,14 +1,28 @@
+import type { RequestListener } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { closeAll, Follower, following, server } from './support/follower.js';
+import type { ApiServer } from '@kube-dns/apiserver';
+import {
+  closeAll,
+  fakeServer,
+  Follower,
+  following,
+  listText,
+  rawServer,
+  server,
+} from './support/follower.js';
 import { until } from './support/until.js';
 
 afterEach(closeAll);
+
+/** How often services were asked for, in whatever way. */
+const tries = (api: ApiServer) =>
+  api.requests.count('list', 'services') + api.requests.count('watch', 'services');
 
 describe('the first list', () => {
   it('comes in pages and brings every object once', async () => {
     const names = Array.from({ length: 450 }, (_, i) => `s${i}`);
     const api = await server(...names);
-    const follower = await following(api);
+    const follower = await following(api, { pace: { pageSize: 200 } });
     expect(names.every((name) => follower.has(name))).toBe(true);
     expect(follower.events).toHaveLength(451);
     expect(api.requests.count('list', 'services')).toBe(3);
@@ -18,9 +32,9 @@ describe('the first list', () => {
 
   it('starts anew when the server forgot it between two pages', async () => {
     const api = await server(...Array.from({ length: 250 }, (_, i) => `s${i}`));
-    const follower = new Follower(api.url);
-    follower.onUpsert = () => {
-      follower.onUpsert = () => undefined;
+    const follower = new Follower(api.url, { pace: { pageSize: 200 } });
+    follower.onProject = () => {
+      follower.onProject = () => undefined;
       api.delete('Service', 'default', 's100');
       api.compact();
     };
@@ -67,14 +81,153 @@ describe('the first list', () => {
   it('leaves an object out that makes no sense, and goes on', async () => {
     const api = await server('a', 'bad', 'c');
     const follower = new Follower(api.url);
-    follower.onUpsert = (key) => {
+    follower.onProject = (key) => {
       if (key === 'default/bad') throw new Error('it is bad');
     };
     follower.start();
     await until('the list', () => follower.synced === 1);
     expect([...follower.objects.keys()]).toEqual(['default/a', 'default/c', 'default/kubernetes']);
     expect(follower.said(/^E/)).toEqual(['E /api/v1/services: default/bad: it is bad; left out']);
-    expect(follower.events).toContain('-default/bad');
+    expect(follower.events).not.toContain('+default/bad');
+    expect(follower.watch.rejected).toBe(1);
+  });
+
+  it('comes whole from a server that knows no pages', async () => {
+    const api = await server(...Array.from({ length: 700 }, (_, i) => `s${i}`));
+    api.supportLimit(false);
+    const follower = await following(api);
+    expect(follower.objects.size).toBe(701);
+    expect(api.requests.count('list', 'services')).toBe(1);
+  });
+
+  it('is asked for once more where an idle connection turns out to be broken', async () => {
+    const api = await server('web');
+    let requests = 0;
+    const url = await rawServer((request, response) => {
+      requests++;
+      const query = new URL(request.url ?? '', 'http://x').searchParams;
+      if (query.has('watch')) response.writeHead(query.has('sendInitialEvents') ? 422 : 200);
+      // A watch is left open; the second page meets a connection that is no more.
+      if (query.has('watch')) {
+        if (query.has('sendInitialEvents')) response.end();
+        else response.flushHeaders();
+      } else if (query.get('continue') === 'more' && requests === 3) request.socket.destroy();
+      else response.end(listText([`s${requests}`], '1', query.has('continue') ? '' : 'more'));
+    });
+    const follower = new Follower(url).start();
+    await until('the list', () => follower.synced === 1);
+    expect([...follower.objects.keys()]).toEqual(['default/s2', 'default/s4']);
+    expect(follower.said(/^W/)).toEqual([]);
+    await api.close();
+  });
+});
+
+describe('a new list that fails', () => {
+  it.each([
+    ['is cut', [listText(['a', 'b'], '2').slice(0, -30)], /the list is no JSON/],
+    ['is no list', ['<html>'], /the list is no JSON/],
+    ['is something else', ['{"items":[]}'], /it has no resourceVersion/],
+    ['has an item that is none', ['{"items":[nonsense]}'], /an item is no JSON/],
+    ['never ends', [listText([], '2', 'next')], /names itself as the next/],
+  ])('because it %s removes nothing, and is tried again', async (_what, garbage, problem) => {
+    let lists = 0;
+    const gone = '{"type":"ERROR","object":{"code":410,"message":"too old"}}\n';
+    const { url } = await fakeServer((isWatch, query) => {
+      if (isWatch) return query.get('resourceVersion') === '1' ? [gone] : [];
+      if (!query.has('continue')) lists++;
+      if (lists === 1) return [listText(['a', 'b'])];
+      return lists < 4 ? garbage : [listText(['b', 'c'], '9')];
+    });
+    const follower = new Follower(url).start();
+    await until('the third list', () => lists === 3);
+    expect(follower.events).toEqual(['+default/a', '+default/b']);
+    await until('the good one', () => follower.has('c'));
+    expect(follower.events.slice(2)).toEqual(['+default/c', '-default/a']);
+    expect(follower.said(problem).length).toBeGreaterThan(0);
+    expect(follower.watch.rejected).toBeGreaterThanOrEqual(2);
+    expect(follower.watch.restarts).toMatchObject({ gone: 1, garbled: 2 });
+    expect(follower.watch.relists).toBe(1);
+  });
+});
+
+describe('a list from a server that', () => {
+  const pace = { listStallMs: 500, silentMs: 60_000 };
+  const give = async (listener: RequestListener) =>
+    new Follower(await rawServer(listener), { pace });
+  const refusing =
+    (listener: RequestListener): RequestListener =>
+    (request, response) => {
+      if (request.url?.includes('sendInitialEvents')) response.writeHead(422).end();
+      else listener(request, response);
+    };
+
+  it('accepts and says nothing is given up', async () => {
+    const follower = (await give(() => undefined)).start();
+    await until('the end of patience', () => follower.said(/W.*: no answer within 1000 ms/)[0]);
+    expect(follower.watch.restarts.idle).toBeGreaterThanOrEqual(1);
+  });
+
+  it('sends a head and no body is given up', async () => {
+    const follower = (await give(refusing((_, response) => response.flushHeaders()))).start();
+    await until('the end of patience', () => follower.said(/W.*: only 0 bytes within 500 ms/)[0]);
+  });
+
+  it('sends byte after byte is given up', async () => {
+    const drip = refusing((_, response) => {
+      const timer = setInterval(() => response.write(' '), 20);
+      response.once('close', () => clearInterval(timer));
+    });
+    const follower = (await give(drip)).start();
+    await until('the end of patience', () => follower.said(/W.*: only [1-9]\d* bytes within/)[0]);
+  });
+
+  it('takes its time but goes on is read to the end', async () => {
+    const pieces = Array.from({ length: 8 }, () => ' '.repeat(2_000));
+    pieces.push(listText(['web']));
+    const slow = refusing((request, response) => {
+      if (request.url?.includes('watch')) {
+        response.flushHeaders();
+        return;
+      }
+      const timer = setInterval(() => {
+        const piece = pieces.shift();
+        if (piece !== undefined) return void response.write(piece);
+        clearInterval(timer);
+        response.end();
+      }, 150);
+      response.once('close', () => clearInterval(timer));
+    });
+    const follower = (await give(slow)).start();
+    await until('the list', () => follower.synced === 1);
+    expect(follower.said(/^W/)).toEqual([]);
+  });
+
+  it('breaks off in the middle is asked again', async () => {
+    let lists = 0;
+    const broken = refusing((request, response) => {
+      if (request.url?.includes('watch')) {
+        response.flushHeaders();
+        return;
+      }
+      const text = listText(['web']);
+      if (++lists > 1) return void response.end(text);
+      response.write(text.slice(0, 40), () => response.destroy());
+    });
+    const follower = (await give(broken)).start();
+    await until('the list', () => follower.synced === 1);
+    expect(follower.watch.restarts.closed).toBe(1);
+  });
+
+  it('wants to be asked later is asked then', async () => {
+    const asked: number[] = [];
+    const busy = refusing((_, response) => {
+      asked.push(performance.now());
+      const date = new Date(Date.now() + 3_000).toUTCString();
+      response.writeHead(503, { 'retry-after': asked.length === 1 ? '1' : date }).end();
+    });
+    const follower = (await give(busy)).start();
+    await until('the date', () => follower.said(/next try in (19|2\d)\d\d ms/)[0]);
+    expect(asked[1]! - asked[0]!).toBeGreaterThanOrEqual(990);
   });
 });
 
@@ -87,7 +240,7 @@ describe('a resource that is denied', () => {
       onDenied: () => denied++,
       pace: { deniedPauseMs: 100 },
     }).start();
-    await until('a second try', () => api.requests.count('list', 'services') > 1);
+    await until('a second try', () => tries(api) > 2);
     expect(denied).toBe(1);
     expect(follower.synced).toBe(0);
     api.clearFailures();

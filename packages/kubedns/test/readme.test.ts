@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createApiServer } from '@kube-dns/apiserver';
 import { KUBEDNS_FLAGS } from '../src/config/flags.js';
+import { OWN_METRICS, SKYDNS_METRICS } from '../src/metrics/metric-table.js';
 import { endAll, KubednsProcess } from './support/kubedns-process.js';
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
@@ -17,6 +18,22 @@ describe('the README', () => {
       return [name, text.replaceAll('"', '')];
     });
     expect(rows.map(([, name, text]) => [name, text ?? ''])).toEqual(defined);
+  });
+
+  it('has every metric with its labels', () => {
+    const rows = [
+      ...README.matchAll(/^\| `(\w+_\w+)` +\| (?:counter|gauge|histogram) +\| (.*?)\|/gm),
+    ];
+    const shown = rows.map(([, name, labels]) => [name, labels!.match(/\w+/g)?.sort() ?? []]);
+    const skydns = Object.values(SKYDNS_METRICS).map((each) => ({
+      ...each,
+      name: `skydns_skydns_${each.name}`,
+    }));
+    const defined = [...skydns, ...Object.values(OWN_METRICS)].map((metric) => [
+      metric.name,
+      'labelNames' in metric ? [...metric.labelNames].sort() : [],
+    ]);
+    expect(shown).toEqual(defined);
   });
 
   it('has an example that works', async () => {

@@ -96,6 +96,25 @@ describe('a start that fails', () => {
     }
   });
 
+  it('because readiness and metrics have the same port ends with 255 and one line', async () => {
+    const port = await freePort();
+    const kubedns = startKubedns(api, upstream, [`--healthz-port=${port}`], {
+      PROMETHEUS_PORT: String(port),
+    });
+    expect(await kubedns.exit).toBe(255);
+    expect(kubedns.lastWords).toEqual([
+      `kubedns: --healthz-port and PROMETHEUS_PORT are both ${port}`,
+    ]);
+  });
+
+  it('because two sources of configuration are named ends with 255 and one line', async () => {
+    const kubedns = start(['--config-map=kube-dns', '--config-dir=/config']);
+    expect(await kubedns.exit).toBe(255);
+    expect(kubedns.lastWords).toEqual([
+      'kubedns: --config-map and --config-dir cannot both be used',
+    ]);
+  });
+
   it('because there is no kubeconfig ends with 255 and one line', async () => {
     const kubedns = start(['--kubecfg-file=/no/such/file']);
     expect(await kubedns.exit).toBe(255);
@@ -109,12 +128,30 @@ describe('a start that fails', () => {
     expect(await kubedns.exit).toBe(2);
     expect(kubedns.stderr).toMatch(/^kubedns: unknown flag: --no-such\n\n.*\n\nUsage:\n/);
   });
+
+  it('because of a bad name server ends with 2 and names it', async () => {
+    const kubedns = start(['--nameservers=192.0.2.1,example.com']);
+    expect(await kubedns.exit).toBe(2);
+    expect(kubedns.lastWords).toEqual([
+      'kubedns: invalid argument "192.0.2.1,example.com" for "--nameservers" flag: ' +
+        'nameservers: "example.com": not an IP address',
+    ]);
+  });
 });
 
 describe('--help and --version', () => {
+  it.each(['--help', '-h'])('%s prints to stderr and ends with 0', async (flag) => {
+    const kubedns = new KubednsProcess([flag]);
+    expect(await kubedns.exit).toBe(0);
+    expect(kubedns.stderr).toMatch(
+      /^Serves the records of a Kubernetes cluster over DNS\.\n\nUsage:\n/,
+    );
+    expect(kubedns.stdout).toBe('');
+  });
+
   it.each([
-    ['--help', /^Serves the records of a Kubernetes cluster over DNS\.\n\nUsage:\n/],
     ['--version', /^Kube-DNS \d+\.\d+\.\d+\n$/],
+    ['--version=raw', /^"\d+\.\d+\.\d+"\n$/],
   ])('%s prints to stdout and ends with 0', async (flag, text) => {
     const kubedns = new KubednsProcess([flag]);
     expect(await kubedns.exit).toBe(0);

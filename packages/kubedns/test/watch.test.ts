@@ -2,9 +2,11 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { createApiServer } from '@kube-dns/apiserver';
 import {
   closeAll,
+  eventText,
   fakeServer,
   Follower,
   following,
+  listText,
   owned,
   server,
   service,
@@ -101,7 +103,7 @@ describe('a watch', () => {
     api.hang();
     api.create(service('new'));
     await until('the end of patience', () => follower.said(/not done within 1100 ms/).length > 0);
-    await until('a try', () => follower.said(/no answer within 300 ms/).length > 0);
+    await until('a try', () => follower.said(/no answer within 1000 ms/).length > 0);
     expect(follower.has('web')).toBe(true);
     expect(follower.has('new')).toBe(false);
     api.unhang();
@@ -152,6 +154,46 @@ describe('a watch', () => {
     await until('what the second list has', () => follower.has('b'));
     expect(asked.slice(0, 3)).toEqual(['list', 'watch 1', 'list']);
     expect(follower.said(/a line is no JSON/)).toHaveLength(1);
+  });
+
+  it('that brings no JSON again and again is not asked in a tight loop', async () => {
+    const lists: number[] = [];
+    const { url } = await fakeServer((isWatch) => {
+      if (!isWatch) lists.push(performance.now());
+      return [isWatch ? 'nonsense\n' : listText(['web'])];
+    });
+    const follower = new Follower(url).start();
+    await until('four lists', () => lists.length === 4);
+    const pauses = lists.slice(1).map((ms, i) => ms - lists[i]!);
+    expect(pauses[0]).toBeGreaterThanOrEqual(45);
+    expect(pauses[1]).toBeGreaterThanOrEqual(95);
+    expect(pauses[2]).toBeGreaterThanOrEqual(195);
+    expect(follower.events).toEqual(['+default/web']);
+    expect(follower.watch.restarts.garbled).toBeGreaterThanOrEqual(3);
+    expect(follower.watch.rejected).toBe(follower.watch.restarts.garbled);
+  });
+
+  it('leaves out what is no event or no object, counts it, and takes everything else', async () => {
+    const odd = ['3', 'null', '{}', '{"type":"ADDED"}', '{"type":"ADDED","object":{}}'];
+    odd.push(
+      '{"type":"DELETED","object":null}',
+      '{"type":"BOOKMARK"}',
+      '{"type":"NEW","object":{}}',
+    );
+    let watches = 0;
+    const { url } = await fakeServer((isWatch) => {
+      if (!isWatch) return [listText()];
+      if (++watches > 1) return [];
+      return [...odd.map((line) => `${line}\n`), eventText('ADDED', 'web', '2'), '{"type":"AD'];
+    });
+    const follower = new Follower(url).start();
+    await until('the good one', () => follower.has('web'));
+    await until('the cut one', () => follower.watch.rejected === odd.length);
+    expect(follower.said(/^E/)).toEqual([
+      'E /api/v1/services: a line of the watch: it is no event; left out',
+    ]);
+    await follower.close();
+    expect(follower.said(/^E/)[1]).toBe('E /api/v1/services: 7 more left out');
   });
 
   it('ends when it is closed, twice if need be, even while the server hangs', async () => {

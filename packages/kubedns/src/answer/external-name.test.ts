@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 function alias(name: string, externalName: string): void {
-  answers.state.services.upsert(`default/${name}`, serviceObject({ name, externalName }));
+  answers.cluster.services.put(serviceObject({ name, externalName }));
 }
 
 describe('an alias that leads out of the cluster', () => {
@@ -157,9 +157,9 @@ describe('an alias that leads out of the cluster', () => {
 
 describe('an alias that stays in the cluster', () => {
   beforeEach(() => {
-    answers.state.services.upsert('default/web', serviceObject());
-    answers.state.namespaces.upsert('default', namespaceObject('default'));
-    answers.zone.knowsNamespaces = true;
+    answers.cluster.services.put(serviceObject());
+    answers.cluster.namespaces.put(namespaceObject('default'));
+    answers.cluster.zone.knowsNamespaces = true;
   });
   afterEach(() => expect(upstream.asked).toEqual([]));
 

@@ -1,9 +1,4 @@
-import {
-  type Client,
-  type Forwarder,
-  NO_ANSWER_YET,
-  type ServerAddress,
-} from '@kube-dns/transport';
+import { type Client, type Forwarder, NO_ANSWER_YET } from '@kube-dns/transport';
 import {
   AnswerWriter,
   buildQuery,
@@ -17,29 +12,23 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
-import type { ZoneNode } from '../zone/record-tree.js';
+import type { Upstreams } from '../config/upstreams.js';
 import { chainRecords } from './upstream-chain.js';
 import type { ZoneAnswerer } from './zone-answerer.js';
 
 export interface ExternalNamesOptions {
   readonly zone: ZoneAnswerer;
   readonly forwarder: Forwarder;
-  readonly servers: () => readonly ServerAddress[];
+  readonly upstreams: Pick<Upstreams, 'serversFor'>;
   readonly ttlSeconds: number;
-}
-
-/** One CNAME of a chain, both names in wire form. */
-interface Link {
-  readonly owner: Uint8Array;
-  readonly target: Uint8Array;
 }
 
 /** Links of a chain that are followed before it is taken for a loop (skydns: 8). */
 const MAX_LINKS = 8;
 
 /**
- * Answers questions about ExternalName services: the CNAME, and behind it what its target has, from the
- * zone or from upstream. The CNAME is always there; the target's rcode is the answer's (RFC 6604).
+ * Answers questions about names that stand for others: the CNAME, and behind it what its target has, from
+ * the zone or from upstream. The CNAME is always there; the target's rcode is the answer's (RFC 6604).
  */
 export class ExternalNames {
   readonly #options: ExternalNamesOptions;
@@ -50,35 +39,42 @@ export class ExternalNames {
     this.#options = options;
   }
 
-  /** Answers from a node with a CNAME; returns what an Answerer returns. */
-  answer(start: ZoneNode, query: Query, out: Uint8Array, client: Client): number {
+  /** Answers for an alias by its target, in wire form; returns what an Answerer returns. */
+  answer(first: Uint8Array, query: Query, out: Uint8Array, client: Client): number {
     const { zone } = this.#options;
-    const chain: Link[] = [];
-    let node: ZoneNode | undefined = start;
-    for (;;) {
-      const target: Uint8Array | undefined = node?.find(TYPE.CNAME)?.rdata[0];
-      const last = chain.at(-1);
-      if (target === undefined) {
+    /** The targets of the chain; the owner of each link is the target of the one before. */
+    const chain = [first];
+    for (let target = first; ;) {
+      const key = target.map(lowerCaseByte);
+      if (!zone.contains(key, key.length)) return this.#askUpstream(query, out, client, chain);
+      zone.read(key, key.length);
+      const next = zone.targetOf(query.type);
+      if (next === undefined) {
         this.#begin(query, out, chain);
-        zone.answerTarget(last!.target.map(lowerCaseByte), query, this.#writer);
+        zone.answerTarget(target, query, this.#writer);
         return this.#writer.finish();
       }
       if (chain.length === MAX_LINKS) return this.#fail(query, out, chain);
-      chain.push({ owner: last?.target ?? start.name, target });
-      const key = target.map(lowerCaseByte);
-      if (!zone.contains(key)) return this.#askUpstream(query, out, client, chain);
-      node = zone.find(key);
+      chain.push(next);
+      target = next;
     }
   }
 
   /** Asks for the end of a chain that leads out of the zone. */
-  #askUpstream(query: Query, out: Uint8Array, client: Client, chain: readonly Link[]): number {
-    const { forwarder, servers } = this.#options;
-    const current = servers();
+  #askUpstream(
+    query: Query,
+    out: Uint8Array,
+    client: Client,
+    chain: readonly Uint8Array[],
+  ): number {
+    const { forwarder, upstreams } = this.#options;
+    const target = chain.at(-1)!;
+    const key = target.map(lowerCaseByte);
+    const current = upstreams.serversFor(key, key.length);
     if (current.length === 0 || forwarder.isFull()) return this.#fail(query, out, chain);
     const kept = copyQuery(query);
     const reply = client.defer();
-    const question = buildQuery(chain.at(-1)!.target, query.type);
+    const question = buildQuery(target, query.type);
     forwarder.ask(question, false, current, (message) => {
       const length =
         message === null
@@ -89,7 +85,7 @@ export class ExternalNames {
     return NO_ANSWER_YET;
   }
 
-  #relay(message: Buffer, query: Query, out: Uint8Array, chain: readonly Link[]): number {
+  #relay(message: Buffer, query: Query, out: Uint8Array, chain: readonly Uint8Array[]): number {
     this.#begin(query, out, chain);
     this.#writer.setRcode(readUint16(message, 2) & 0xf);
     for (const record of chainRecords(message, query.type)) {
@@ -98,20 +94,20 @@ export class ExternalNames {
     return this.#writer.finish();
   }
 
-  #fail(query: Query, out: Uint8Array, chain: readonly Link[]): number {
+  #fail(query: Query, out: Uint8Array, chain: readonly Uint8Array[]): number {
     this.#begin(query, out, chain);
     this.#writer.setRcode(RCODE.SERVFAIL, EXTENDED_ERROR.NETWORK_ERROR);
     return this.#writer.finish();
   }
 
-  #begin(query: Query, out: Uint8Array, chain: readonly Link[]): void {
+  #begin(query: Query, out: Uint8Array, chain: readonly Uint8Array[]): void {
     this.#writer.begin(query, out);
     this.#writer.setAuthoritative();
     const { ttlSeconds } = this.#options;
-    chain.forEach(({ owner, target }, i) => {
-      // The first is the name that was asked for, in the client's spelling.
-      const name = i === 0 ? undefined : owner;
-      this.#writer.add(SECTION.ANSWER, name, TYPE.CNAME, ttlSeconds, target);
+    chain.forEach((target, i) => {
+      // The first owner is the name that was asked for, in the client's spelling.
+      const owner = i === 0 ? undefined : chain[i - 1];
+      this.#writer.add(SECTION.ANSWER, owner, TYPE.CNAME, ttlSeconds, target);
     });
   }
 }

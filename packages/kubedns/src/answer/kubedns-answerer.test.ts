@@ -1,13 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { CLASS, EXTENDED_ERROR, TYPE } from '@kube-dns/wire';
+import { CLASS, EXTENDED_ERROR, readUint16, TYPE } from '@kube-dns/wire';
 import { Answers } from '../../test/support/answers.js';
+import { FakeClient, readAnswer, readQuery } from '../../test/support/messages.js';
 import {
   HEADLESS,
   namespaceObject,
   serviceObject,
   sliceObject,
 } from '../../test/support/objects.js';
-import { hashLabel } from '../zone/endpoint-name.js';
+import { hashLabel } from '../../test/support/hash-label.js';
 
 const SOA = 'cluster.local SOA ns.dns.cluster.local hostmaster.cluster.local 5';
 const ZONE = 'svc.cluster.local';
@@ -17,17 +18,16 @@ const DB = `db.default.${ZONE}`;
 let answers: Answers;
 beforeEach(() => {
   answers = new Answers();
-  const { services, endpointSlices, namespaces } = answers.state;
-  for (const name of ['default', 'empty']) namespaces.upsert(name, namespaceObject(name));
-  answers.zone.knowsNamespaces = true;
+  const { services, endpointSlices, namespaces } = answers.cluster;
+  for (const name of ['default', 'empty']) namespaces.put(namespaceObject(name));
+  answers.cluster.zone.knowsNamespaces = true;
   const ports = [{ name: 'http', port: 80, protocol: 'TCP' }];
-  services.upsert('default/web', serviceObject({ ports }));
-  services.upsert('default/six', serviceObject({ name: 'six', clusterIPs: ['fd00::6'] }));
-  services.upsert('default/db', serviceObject({ name: 'db', ...HEADLESS }));
-  services.upsert('default/idle', serviceObject({ name: 'idle', ...HEADLESS }));
-  services.upsert('default/lit', serviceObject({ name: 'lit', externalName: '192.0.2.7' }));
-  endpointSlices.upsert(
-    'default/db-1',
+  services.put(serviceObject({ ports }));
+  services.put(serviceObject({ name: 'six', clusterIPs: ['fd00::6'] }));
+  services.put(serviceObject({ name: 'db', ...HEADLESS }));
+  services.put(serviceObject({ name: 'idle', ...HEADLESS }));
+  services.put(serviceObject({ name: 'lit', externalName: '192.0.2.7' }));
+  endpointSlices.put(
     sliceObject({
       name: 'db-1',
       service: 'db',
@@ -109,16 +109,47 @@ describe('a positive answer', () => {
   });
 
   it('has several names for one address, in an order that does not change', async () => {
-    const { services, endpointSlices } = answers.state;
-    services.upsert('default/aaa', serviceObject({ name: 'aaa', ...HEADLESS }));
+    const { services, endpointSlices } = answers.cluster;
+    services.put(serviceObject({ name: 'aaa', ...HEADLESS }));
     const generated = sliceObject({ name: 'a-1', service: 'aaa', endpoints: ['10.1.0.1'] });
-    endpointSlices.upsert('default/a-1', generated);
+    endpointSlices.put(generated);
     for (let i = 0; i < 20; i++) {
       expect((await answers.ask('1.0.1.10.in-addr.arpa', 'PTR')).answers).toEqual([
         `1.0.1.10.in-addr.arpa PTR db-0.${DB}`,
         `1.0.1.10.in-addr.arpa PTR ${hashLabel('10.1.0.1')}.aaa.default.${ZONE}`,
       ]);
     }
+  });
+});
+
+describe('the names of one address', () => {
+  const PTR = '1.0.1.10.in-addr.arpa';
+  const shared = (...names: string[]) => {
+    for (const name of names) {
+      answers.cluster.services.put(serviceObject({ name, ...HEADLESS }));
+      answers.cluster.endpointSlices.put(
+        sliceObject({ name: `${name}-1`, service: name, endpoints: ['10.1.0.1'] }),
+      );
+    }
+  };
+
+  it('are one where only the first is wanted', async () => {
+    answers = new Answers({ ptr: 'first' });
+    shared('zzz', 'aaa');
+    answers.cluster.services.put(serviceObject({ name: 'own', clusterIPs: ['10.1.0.1'] }));
+    expect((await answers.ask(PTR, 'PTR')).answers).toEqual([`${PTR} PTR own.default.${ZONE}`]);
+  });
+
+  it('are no more than an answer has room for', async () => {
+    shared(...Array.from({ length: 300 }, (_, i) => `s${i}`));
+    const whole = await answers.ask(PTR, 'PTR', { isOverTcp: true });
+    expect(new Set(whole.answers).size).toBe(256);
+    expect((await answers.ask(PTR, 'PTR')).flags).toBe('aa ra rd tc');
+  });
+
+  it('are told apart from those of an IPv4 address in IPv6', async () => {
+    const mapped = '1.0.0.0.0.0.a.0.f.f.f.f.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.ip6.arpa';
+    expect(await answers.ask(mapped, 'PTR')).toMatchObject({ rcode: 'SERVFAIL', answers: [] });
   });
 });
 
@@ -215,8 +246,16 @@ describe('a pod name', () => {
     expect(await answers.ask(name, 'A')).toMatchObject({ rcode: 'NXDOMAIN', authorities: [SOA] });
   });
 
+  it('does not exist where pods have no names', async () => {
+    answers = new Answers({ pods: 'disabled' });
+    answers.cluster.namespaces.put(namespaceObject('default'));
+    for (const name of [pod('1-2-3-4'), 'default.pod.cluster.local', 'pod.cluster.local']) {
+      expect(await answers.ask(name, 'A')).toMatchObject({ rcode: 'NXDOMAIN', authorities: [SOA] });
+    }
+  });
+
   it('needs no namespace where namespaces cannot be seen, and all of them may have pods', async () => {
-    answers.zone.knowsNamespaces = false;
+    answers.cluster.zone.knowsNamespaces = false;
     expect((await answers.ask(pod('1-2-3-4', 'no'), 'A')).answers).toHaveLength(1);
     expect((await answers.ask('no.pod.cluster.local', 'A')).rcode).toBe('NOERROR');
     expect((await answers.ask(`no.${ZONE}`, 'A')).rcode).toBe('NXDOMAIN');
@@ -260,8 +299,78 @@ describe('a question that is not the zone’s', () => {
     expect(await answers.ask(name, type)).toMatchObject({ rcode: 'SERVFAIL', flags: 'ra rd' });
   });
 
-  it('is refused for another class', async () => {
-    expect(await answers.ask(WEB, 'A', { class: CLASS.CH })).toMatchObject({ rcode: 'REFUSED' });
+  it('is refused for a class that is not served', async () => {
+    const HESIOD = 4;
+    expect(await answers.ask(WEB, 'A', { class: HESIOD })).toMatchObject({ rcode: 'REFUSED' });
+  });
+});
+
+describe('a question of class CHAOS', () => {
+  const CHAOS = { class: CLASS.CH };
+
+  it.each([
+    ['version.bind', 'kube-dns 1.2.3'],
+    ['Version.Server', 'kube-dns 1.2.3'],
+    ['hostname.bind', 'pod-a'],
+    ['id.server', 'pod-a'],
+  ])('for %s has the text', (name, text) => {
+    const query = readQuery(name, 'TXT', CHAOS);
+    const out = new Uint8Array(512);
+    const length = answers.answerer.answer(query, out, new FakeClient());
+    expect(readAnswer(out.subarray(0, length))).toMatchObject({
+      rcode: 'NOERROR',
+      flags: 'aa ra rd',
+      answers: [`${name} TXT ${text}`],
+      ttls: [0],
+    });
+    // The class of the record: it stands behind the question, a pointer and the type.
+    expect(readUint16(out, query.questionEnd + 4)).toBe(CLASS.CH);
+  });
+
+  it('for another type of these names has nothing', async () => {
+    const answer = await answers.ask('version.bind', 'A', CHAOS);
+    expect(answer).toMatchObject({ rcode: 'NOERROR', answers: [] });
+  });
+
+  it.each(['authors.bind', 'x.version.bind', WEB, 'cluster.local'])(
+    'for %s is refused',
+    async (name) => {
+      expect(await answers.ask(name, 'TXT', CHAOS)).toMatchObject({ rcode: 'REFUSED' });
+    },
+  );
+});
+
+describe('the name server of the zone', () => {
+  const NS = 'ns.dns.cluster.local';
+
+  it('is the service in front of it, with its addresses besides', async () => {
+    const [name, namespace] = ['kube-dns', 'kube-system'];
+    const clusterIPs = ['10.0.0.10', 'fd00::10'];
+    answers.cluster.services.put(serviceObject({ name, namespace, clusterIPs }));
+    const addresses = [`${NS} A 10.0.0.10`, `${NS} AAAA fd00::10`];
+    expect(await answers.ask('cluster.local', 'NS')).toMatchObject({
+      rcode: 'NOERROR',
+      flags: 'aa ra rd',
+      answers: [`cluster.local NS ${NS}`],
+      additionals: addresses,
+    });
+    expect((await answers.ask(NS, 'A')).answers).toEqual(addresses.slice(0, 1));
+    expect((await answers.ask(NS, 'AAAA')).answers).toEqual(addresses.slice(1));
+    expect(await answers.ask(NS, 'TXT')).toMatchObject({ rcode: 'NOERROR', authorities: [SOA] });
+  });
+
+  it('is at the addresses of this server where there is no such service', async () => {
+    answers = new Answers({ ownAddresses: [Uint8Array.of(10, 1, 0, 9)] });
+    expect((await answers.ask('cluster.local', 'NS')).additionals).toEqual([`${NS} A 10.1.0.9`]);
+    expect(await answers.ask(NS, 'AAAA')).toMatchObject({ rcode: 'NOERROR', answers: [] });
+  });
+
+  it.each([
+    ['dns.cluster.local', 'NOERROR'],
+    ['x.dns.cluster.local', 'NXDOMAIN'],
+    ['x.ns.dns.cluster.local', 'NXDOMAIN'],
+  ])('makes %s %s', async (name, rcode) => {
+    expect(await answers.ask(name, 'A')).toMatchObject({ rcode, answers: [], authorities: [SOA] });
   });
 });
 
@@ -273,6 +382,6 @@ describe('the counts of questions', () => {
     await answers.ask('9.9.9.9.in-addr.arpa', 'PTR');
     await answers.ask('1.ip6.arpa', 'A');
     await answers.ask('_services._dns-sd._udp.example.com', 'PTR');
-    expect(answers.answerer.questions).toEqual({ auth: 2, reverse: 3, recursive: 1 });
+    expect(answers.statistics.requests).toEqual({ auth: 2, reverse: 3, recursive: 1 });
   });
 });

@@ -1,98 +1,121 @@
-import type { Answerer, Client, Forwarder, ServerAddress } from '@kube-dns/transport';
+import type { Answerer, Client, Forwarder } from '@kube-dns/transport';
 import {
   AnswerWriter,
   CLASS,
   encodeKey,
   EXTENDED_ERROR,
+  FLAG,
   type Query,
   RCODE,
+  readUint16,
   suffixOffset,
   TYPE,
 } from '@kube-dns/wire';
+import type { Upstreams } from '../config/upstreams.js';
+import type { ChaosAnswerer } from './chaos-answerer.js';
+import { CountedClient } from './counted-client.js';
 import type { ExternalNames } from './external-name.js';
+import type { QueryStatistics, System } from './query-statistics.js';
+import type { ReverseAnswerer } from './reverse-answerer.js';
 import type { ZoneAnswerer } from './zone-answerer.js';
 
 export interface KubednsAnswererOptions {
   readonly zone: ZoneAnswerer;
+  readonly reverse: ReverseAnswerer;
   readonly externalNames: ExternalNames;
+  readonly chaos: ChaosAnswerer;
   readonly forwarder: Forwarder;
   /** Where names outside the cluster are asked for. */
-  readonly servers: () => readonly ServerAddress[];
+  readonly upstreams: Pick<Upstreams, 'serversFor'>;
+  readonly statistics: QueryStatistics;
   /** Whether every object of the cluster has been seen once. */
   readonly isSynced: () => boolean;
 }
 
-/**
- * What a question is about: the zone (and all that is refused), an address, or any other name. The
- * label `system` of the original's metrics.
- */
-type QuestionKind = 'auth' | 'recursive' | 'reverse';
-
 const IPV4_REVERSE = encodeKey('in-addr.arpa');
 const IPV6_REVERSE = encodeKey('ip6.arpa');
+const RCODE_MASK = 0xf;
 
 /** Decides where the answer to a question comes from: the zone, the reverse names, or upstream. */
 export class KubednsAnswerer implements Answerer {
-  /** Questions so far, by kind. */
-  readonly questions: Record<QuestionKind, number> = { auth: 0, recursive: 0, reverse: 0 };
   readonly #options: KubednsAnswererOptions;
   readonly #writer = new AnswerWriter();
+  readonly #client: CountedClient;
 
   constructor(options: KubednsAnswererOptions) {
     this.#options = options;
+    this.#client = new CountedClient(options.statistics);
   }
 
   answer(query: Query, out: Uint8Array, client: Client): number {
-    const { zone } = this.#options;
-    if (query.class !== CLASS.IN && query.class !== CLASS.ANY) {
-      this.questions.auth++;
-      return this.#refuse(query, out, RCODE.REFUSED);
+    const startedMs = performance.now();
+    const system = this.#systemOf(query);
+    // An answer that comes later is counted by the client.
+    this.#client.start(client, system, startedMs);
+    const length = this.#answerAs(system, query, out, this.#client);
+    if (length > 0) {
+      const flags = readUint16(out, 2);
+      const seconds = (performance.now() - startedMs) / 1000;
+      const isTruncated = (flags & FLAG.TC) !== 0;
+      this.#options.statistics.count(system, seconds, length, flags & RCODE_MASK, isTruncated);
     }
-    if (zone.owns(query)) {
-      this.questions.auth++;
-      return this.#answerZone(query, out, client);
-    }
-    if (isReverse(query)) {
-      this.questions.reverse++;
-      return this.#answerReverse(query, out, client);
-    }
-    this.questions.recursive++;
-    return this.#forward(query, out, client);
+    return length;
+  }
+
+  /** What a question is about: the zone (and all that is refused), an address, or any other name. */
+  #systemOf(query: Query): System {
+    if (query.class !== CLASS.IN && query.class !== CLASS.ANY) return 'auth';
+    if (this.#options.zone.contains(query.name, query.nameLength)) return 'auth';
+    return isReverse(query) ? 'reverse' : 'recursive';
+  }
+
+  #answerAs(system: System, query: Query, out: Uint8Array, client: Client): number {
+    if (system === 'reverse') return this.#answerReverse(query, out, client);
+    if (system === 'recursive') return this.#forward(query, out, client);
+    if (query.class === CLASS.CH) return this.#answerChaos(query, out);
+    const isOfZone = query.class === CLASS.IN || query.class === CLASS.ANY;
+    return isOfZone
+      ? this.#answerZone(query, out, client)
+      : this.#refuse(query, out, RCODE.REFUSED);
   }
 
   #answerZone(query: Query, out: Uint8Array, client: Client): number {
     const { zone, externalNames, isSynced } = this.#options;
     if (!isSynced()) return this.#answerUnready(query, out);
-    const node = zone.findNode(query);
-    if (node !== undefined && zone.isFollowed(node, query.type)) {
-      return externalNames.answer(node, query, out, client);
-    }
+    zone.read(query.name, query.nameLength);
+    const target = zone.targetOf(query.type);
+    if (target !== undefined) return externalNames.answer(target, query, out, client);
     this.#writer.begin(query, out);
-    zone.answer(node, query, this.#writer);
+    zone.answer(query, this.#writer);
     return this.#writer.finish();
   }
 
   /** Reverse names that the cluster does not own are somebody else's to deny. */
   #answerReverse(query: Query, out: Uint8Array, client: Client): number {
-    const { zone, isSynced } = this.#options;
+    const { reverse, isSynced } = this.#options;
     if (query.type !== TYPE.PTR) return this.#forward(query, out, client);
     // Until then any address may turn out to be the cluster's own.
     if (!isSynced()) return this.#answerUnready(query, out);
-    const node = zone.findReverse(query);
-    if (node === undefined) return this.#forward(query, out, client);
+    if (!reverse.find(query)) return this.#forward(query, out, client);
     this.#writer.begin(query, out);
-    zone.answerReverse(node, query, this.#writer);
+    reverse.answer(this.#writer);
+    return this.#writer.finish();
+  }
+
+  #answerChaos(query: Query, out: Uint8Array): number {
+    this.#writer.begin(query, out);
+    this.#options.chaos.answer(query, this.#writer);
     return this.#writer.finish();
   }
 
   #forward(query: Query, out: Uint8Array, client: Client): number {
-    const { forwarder, servers } = this.#options;
-    const current = servers();
+    const { forwarder, upstreams } = this.#options;
+    const servers = upstreams.serversFor(query.name, query.nameLength);
     // Nobody to ask is a failure of ours, not a policy: SERVFAIL, as the original has it.
-    if (current.length === 0) {
+    if (servers.length === 0) {
       return this.#refuse(query, out, RCODE.SERVFAIL, EXTENDED_ERROR.NETWORK_ERROR);
     }
-    return forwarder.forward(query, out, client, current);
+    return forwarder.forward(query, out, client, servers);
   }
 
   /** Answers while the zone is not complete yet: a denial would be believed and kept. */

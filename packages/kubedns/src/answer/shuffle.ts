@@ -9,12 +9,12 @@ export class Shuffle {
     this.#random = random;
   }
 
-  /** The numbers below `count` in random order, or ascending; valid until the next call. */
-  order(count: number, isRandom: boolean): Uint32Array {
+  /** The numbers below `count` in random order; valid until the next call. */
+  order(count: number): Uint32Array {
     if (count > this.#order.length) this.#order = new Uint32Array(count * 2);
     const order = this.#order;
     for (let i = 0; i < count; i++) {
-      const j = isRandom ? Math.floor(this.#random() * (i + 1)) : i;
+      const j = Math.floor(this.#random() * (i + 1));
       order[i] = order[j]!;
       order[j] = i;
     }

@@ -1,178 +1,200 @@
-import { type AnswerWriter, type Query, RCODE, SECTION, suffixOffset, TYPE } from '@kube-dns/wire';
+import {
+  type AnswerWriter,
+  encodeRdata,
+  EXTENDED_ERROR,
+  prependLabels,
+  type Query,
+  RCODE,
+  SECTION,
+  suffixOffset,
+  TYPE,
+} from '@kube-dns/wire';
+import type { Service } from '../cluster/service.js';
+import type { PodMode } from '../config/naming.js';
 import { addressType } from '../zone/address.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import { podAddress } from '../zone/pod-name.js';
-import type { RecordSet, ZoneNode } from '../zone/record-tree.js';
+import { ServiceAnswerer } from './service-answerer.js';
 import { Shuffle } from './shuffle.js';
+import { ZoneQuestion, type ZoneQuestionOptions } from './zone-question.js';
 
 export interface ZoneAnswererOptions {
   readonly zone: ClusterZone;
   readonly ttlSeconds: number;
   readonly negativeTtlSeconds: number;
+  /** `insecure` unless said otherwise. */
+  readonly pods?: PodMode;
+  /** The addresses of this server, 4 or 16 bytes each, where the cluster has no service for it. */
+  readonly ownAddresses?: readonly Uint8Array[];
+  /** See ZoneQuestionOptions; no name is federated unless said otherwise. */
+  readonly federate?: ZoneQuestionOptions['federate'];
   readonly random?: () => number;
 }
 
-/** Types that are answered at the owner of a CNAME itself, or not at all. */
+/** The version of the schema "Kubernetes DNS-Based Service Discovery" that the zone follows. */
+const SCHEMA_VERSION = '1.1.0';
+/** The service that clusters have in front of their DNS, whatever runs behind it. */
+const DNS_SERVICE = ['kube-dns', 'kube-system'] as const;
+/** Types that are answered at the owner of an alias itself, or not at all. */
 const NOT_FOLLOWED: ReadonlySet<number> = new Set([TYPE.CNAME, TYPE.ANY, TYPE.AXFR, TYPE.IXFR]);
 
 /**
- * Writes the answers to questions about one zone and the reverse names that its cluster owns. Where an
- * owner is asked for, `undefined` is the question's name.
+ * Writes the answers to questions about one zone. Where an owner is asked for, `undefined` is the
+ * question's name.
  */
 export class ZoneAnswerer {
-  readonly #zone: ClusterZone;
-  readonly #ttlSeconds: number;
-  readonly #negativeTtlSeconds: number;
-  readonly #shuffle: Shuffle;
+  readonly #options: ZoneAnswererOptions;
+  readonly #question: ZoneQuestion;
+  readonly #services: ServiceAnswerer;
+  readonly #schemaVersion: Uint8Array;
+  readonly #nameServer: Uint8Array;
+  readonly #dnsService: Uint8Array;
 
   constructor(options: ZoneAnswererOptions) {
-    this.#zone = options.zone;
-    this.#ttlSeconds = options.ttlSeconds;
-    this.#negativeTtlSeconds = options.negativeTtlSeconds;
-    this.#shuffle = new Shuffle(options.random);
-  }
-
-  /** Tells whether the question's name is the zone or lies below it. */
-  owns(query: Query): boolean {
-    return suffixOffset(query.name, query.nameLength, this.#zone.apex) >= 0;
+    this.#options = options;
+    const { zone, ttlSeconds, pods = 'insecure' } = options;
+    const { random = Math.random } = options;
+    this.#question = new ZoneQuestion({ zone, pods, random, federate: options.federate });
+    this.#services = new ServiceAnswerer({ ttlSeconds, shuffle: new Shuffle(random) });
+    this.#schemaVersion = encodeRdata({ type: 'TXT', name: '.', data: SCHEMA_VERSION });
+    this.#nameServer = prependLabels(['ns', 'dns'], zone.apex);
+    this.#dnsService = prependLabels(DNS_SERVICE, zone.services);
   }
 
   /** Tells whether a lower-cased name is the zone or lies below it. */
-  contains(name: Uint8Array): boolean {
-    return suffixOffset(name, name.length, this.#zone.apex) >= 0;
+  contains(name: Uint8Array, length: number): boolean {
+    return suffixOffset(name, length, this.#options.zone.apex) >= 0;
   }
 
-  /** The node of a lower-cased name; undefined when there is none. */
-  find(name: Uint8Array): ZoneNode | undefined {
-    return this.#zone.forward.find(name, 0, name.length);
+  /** Understands a name of the zone, which the following calls are about. */
+  read(name: Uint8Array, length: number): void {
+    this.#question.read(name, length);
   }
 
-  /** The node of a question's name; undefined when there is none. */
-  findNode(query: Query): ZoneNode | undefined {
-    return this.#zone.forward.find(query.name, 0, query.nameLength);
+  /** The target of the alias that was read, in wire form; undefined when a type is not followed there. */
+  targetOf(type: number): Uint8Array | undefined {
+    const { kind, alias } = this.#question;
+    return kind !== 'alias' || NOT_FOLLOWED.has(type) ? undefined : alias;
   }
 
-  /** Tells whether a node is an ExternalName service whose target a question of this type follows. */
-  isFollowed(node: ZoneNode, type: number): boolean {
-    return !NOT_FOLLOWED.has(type) && node.find(TYPE.CNAME) !== undefined;
-  }
-
-  /** The node of a reverse name that the cluster owns; undefined for any other name. */
-  findReverse(query: Query): ZoneNode | undefined {
-    return this.#zone.reverse.find(query.name, 0, query.nameLength);
-  }
-
-  /** Answers a question about a name in the zone, `node` being its node; the writer has begun. */
-  answer(node: ZoneNode | undefined, query: Query, writer: AnswerWriter): void {
+  /** Answers a question about the name that was read; the writer has begun. */
+  answer(query: Query, writer: AnswerWriter): void {
     if (query.type === TYPE.AXFR || query.type === TYPE.IXFR) {
       writer.setRcode(RCODE.REFUSED);
       return;
     }
     writer.setAuthoritative();
-    this.#answerName(node, query.name, query.nameLength, undefined, query.type, writer);
+    this.#answer(undefined, query.type, writer);
   }
 
-  /** Answers a question about a reverse name that `findReverse` found. */
-  answerReverse(node: ZoneNode, query: Query, writer: AnswerWriter): void {
-    writer.setAuthoritative();
-    this.#answerNode(node, undefined, query.type, writer);
+  /** Writes what the end of an alias chain inside the zone has; `owner` is its name, which was read. */
+  answerTarget(owner: Uint8Array, query: Query, writer: AnswerWriter): void {
+    this.#answer(owner, query.type, writer);
   }
 
-  /** Writes what the end of an alias chain inside the zone has; `name` is lower-cased. */
-  answerTarget(name: Uint8Array, query: Query, writer: AnswerWriter): void {
-    this.#answerName(this.find(name), name, name.length, name, query.type, writer);
-  }
-
-  #answerName(
-    node: ZoneNode | undefined,
-    name: Uint8Array,
-    length: number,
-    owner: Uint8Array | undefined,
-    type: number,
-    writer: AnswerWriter,
-  ): void {
-    if (node !== undefined) this.#answerNode(node, owner, type, writer);
-    else if (!this.#answerPod(name, length, owner, type, writer)) {
-      this.#deny(writer, RCODE.NXDOMAIN);
+  #answer(owner: Uint8Array | undefined, type: number, writer: AnswerWriter): void {
+    const question = this.#question;
+    switch (question.kind) {
+      case 'service':
+        if (!this.#services.answer(question.service, type, owner, writer)) this.#denyType(writer);
+        break;
+      case 'alias':
+        this.#answerOne(TYPE.CNAME, question.alias, owner, type, writer);
+        break;
+      case 'pod':
+        this.#answerOne(
+          addressType(question.address.length),
+          question.address,
+          owner,
+          type,
+          writer,
+        );
+        break;
+      case 'apex':
+        this.#answerApex(owner, type, writer);
+        break;
+      case 'version':
+        this.#answerOne(TYPE.TXT, this.#schemaVersion, owner, type, writer);
+        break;
+      case 'name-server':
+        if (!this.#addOwnAddresses(SECTION.ANSWER, owner, type, writer)) this.#denyType(writer);
+        break;
+      case 'wildcard':
+        if (!this.#services.answerAll(question, type, owner, writer)) this.#denyType(writer);
+        break;
+      case 'interior':
+        this.#denyType(writer);
+        break;
+      case 'unavailable':
+        writer.setRcode(RCODE.SERVFAIL, EXTENDED_ERROR.NOT_READY);
+        break;
+      case 'absent':
+        this.#deny(writer, RCODE.NXDOMAIN);
     }
   }
 
-  /** Answers with what a node has of a type; a node without it is NODATA. */
-  #answerNode(
-    node: ZoneNode,
-    owner: Uint8Array | undefined,
+  /** Answers for a name that has one record. */
+  #answerOne(
     type: number,
+    rdata: Uint8Array,
+    owner: Uint8Array | undefined,
+    asked: number,
     writer: AnswerWriter,
   ): void {
-    // One set is answer enough to ANY (RFC 8482 section 4.1).
-    const set = node.find(TYPE.CNAME) ?? (type === TYPE.ANY ? node.sets[0] : node.find(type));
-    if (set !== undefined) this.#writeSet(set, owner, writer);
-    else if (node.name === this.#zone.apex && (type === TYPE.SOA || type === TYPE.ANY)) {
-      const { soaRdata } = this.#zone;
-      writer.add(SECTION.ANSWER, owner, TYPE.SOA, this.#ttlSeconds, soaRdata);
+    if (asked !== type && asked !== TYPE.ANY) this.#denyType(writer);
+    else writer.add(SECTION.ANSWER, owner, type, this.#options.ttlSeconds, rdata);
+  }
+
+  #answerApex(owner: Uint8Array | undefined, type: number, writer: AnswerWriter): void {
+    const { zone, ttlSeconds } = this.#options;
+    if (type === TYPE.SOA || type === TYPE.ANY) {
+      writer.add(SECTION.ANSWER, owner, TYPE.SOA, ttlSeconds, zone.soaRdata);
+    } else if (type === TYPE.NS) {
+      writer.add(SECTION.ANSWER, owner, TYPE.NS, ttlSeconds, this.#nameServer);
+      this.#addOwnAddresses(SECTION.ADDITIONAL, this.#nameServer, TYPE.ANY, writer);
     } else {
-      this.#deny(writer, RCODE.NOERROR);
+      this.#denyType(writer);
     }
   }
 
   /**
-   * Answers `<address>.<namespace>.pod.<zone>`, a name that is made up from the question and so has no
-   * node; false when the name is no such name.
+   * The addresses that this server is asked at: those of the cluster's service for DNS, else its own.
+   * False when there are none of the type.
    */
-  #answerPod(
-    name: Uint8Array,
-    length: number,
+  #addOwnAddresses(
+    section: (typeof SECTION)['ANSWER' | 'ADDITIONAL'],
     owner: Uint8Array | undefined,
     type: number,
     writer: AnswerWriter,
   ): boolean {
-    const { pods, forward, knowsNamespaces } = this.#zone;
-    const podsAt = suffixOffset(name, length, pods);
-    if (podsAt <= 0) return false;
-    const namespaceAt = name[0]! + 1;
-    if (namespaceAt === podsAt && !knowsNamespaces) {
-      // Any namespace may exist then, and NXDOMAIN would deny the pods below it too (RFC 8020).
-      this.#deny(writer, RCODE.NOERROR);
-      return true;
+    const { zone, ttlSeconds, ownAddresses = [] } = this.#options;
+    const service = zone.findService(this.#dnsService, 0, this.#dnsService.length)?.service;
+    const addresses = service?.kind === 'cluster-ip' ? addressesOf(service) : ownAddresses;
+    const wanted = addresses.filter(
+      ({ length }) => type === TYPE.ANY || type === addressType(length),
+    );
+    for (const address of wanted) {
+      writer.add(section, owner, addressType(address.length), ttlSeconds, address);
     }
-    if (namespaceAt + name[namespaceAt]! + 1 !== podsAt) return false;
-    if (knowsNamespaces && forward.find(name, namespaceAt, length) === undefined) return false;
-    const address = podAddress(Buffer.from(name.subarray(1, namespaceAt)).toString('latin1'));
-    if (address === undefined) return false;
-    const addressOf = addressType(address);
-    if (type === addressOf || type === TYPE.ANY) {
-      writer.add(SECTION.ANSWER, owner, addressOf, this.#ttlSeconds, address);
-    } else {
-      this.#deny(writer, RCODE.NOERROR);
-    }
-    return true;
+    return wanted.length > 0;
   }
 
-  #writeSet(set: RecordSet, owner: Uint8Array | undefined, writer: AnswerWriter): void {
-    const order = this.#shuffle.order(set.rdata.length, set.type !== TYPE.PTR);
-    for (let i = 0; i < set.rdata.length; i++) {
-      const rdata = set.rdata[order[i]!]!;
-      if (!writer.add(SECTION.ANSWER, owner, set.type, this.#ttlSeconds, rdata)) return;
-    }
-    for (const target of set.targets) this.#writeAddresses(target, writer);
-  }
-
-  /** The addresses of an SRV target, for the additional section. */
-  #writeAddresses(target: Uint8Array, writer: AnswerWriter): void {
-    const node = this.#zone.forward.find(target, 0, target.length);
-    if (node === undefined) return;
-    for (const set of node.sets) {
-      if (set.type !== TYPE.A && set.type !== TYPE.AAAA) continue;
-      for (const rdata of set.rdata) {
-        writer.add(SECTION.ADDITIONAL, target, set.type, this.#ttlSeconds, rdata);
-      }
-    }
+  /** The name exists, and has nothing of the type. */
+  #denyType(writer: AnswerWriter): void {
+    this.#deny(writer, RCODE.NOERROR);
   }
 
   /** NXDOMAIN or NODATA, with the SOA that says how long to believe it (RFC 2308 section 3). */
   #deny(writer: AnswerWriter, rcode: number): void {
-    const { apex, soaRdata } = this.#zone;
+    const { zone, negativeTtlSeconds } = this.#options;
     writer.setRcode(rcode);
-    writer.add(SECTION.AUTHORITY, apex, TYPE.SOA, this.#negativeTtlSeconds, soaRdata);
+    writer.add(SECTION.AUTHORITY, zone.apex, TYPE.SOA, negativeTtlSeconds, zone.soaRdata);
   }
+}
+
+function addressesOf({ ipv4, ipv6 }: Service): Uint8Array[] {
+  return [ipv4, ipv6].flatMap(({ size, bytes }) =>
+    Array.from({ length: bytes.length / size }, (_, i) =>
+      Uint8Array.from(Buffer.from(bytes.slice(i * size, (i + 1) * size), 'latin1')),
+    ),
+  );
 }

@@ -1,223 +1,212 @@
 import { describe, expect, it } from '@jest/globals';
-import { encodeKey } from '@kube-dns/wire';
 import type { V1EndpointSlice, V1Service } from '@kubernetes/client-node';
 import fc from 'fast-check';
-import { keptLog } from '../../test/support/kept-log.js';
-import { namespaceObject, serviceObject, sliceObject } from '../../test/support/objects.js';
-import { textsAt } from '../../test/support/record-text.js';
-import { ClusterZone } from '../zone/cluster-zone.js';
-import type { RecordTree } from '../zone/record-tree.js';
-import { ClusterState } from './cluster-state.js';
+import { expectedRecords, reverseOf } from '../../test/model/expected-records.js';
+import { Answers } from '../../test/support/answers.js';
+import { hashLabel } from '../../test/support/hash-label.js';
+import {
+  HEADLESS,
+  namespaceObject,
+  serviceObject,
+  sliceObject,
+} from '../../test/support/objects.js';
 
-/** What the API says of one object: its new state, or `undefined` when it is gone. */
-type Event = { readonly key: string } & (
-  | { readonly kind: 'services'; readonly object: V1Service | undefined }
-  | { readonly kind: 'endpointSlices'; readonly object: V1EndpointSlice | undefined }
+/** What the API says of one object: its new state, or that it is gone. */
+type Event = { readonly isGone: boolean } & (
+  | { readonly kind: 'services'; readonly object: V1Service }
+  | { readonly kind: 'endpointSlices'; readonly object: V1EndpointSlice }
 );
-
-/** A state whose turns of the event loop end when a test says so. */
-class Cluster {
-  readonly zone = new ClusterZone({
-    domain: 'cluster.local.',
-    negativeTtlSeconds: 5,
-    log: keptLog(),
-    now: () => 0,
-  });
-  readonly #work: (() => void)[] = [];
-  readonly state = new ClusterState(this.zone, (work) => this.#work.push(work));
-
-  endTurn(): void {
-    for (const work of this.#work.splice(0)) work();
-  }
-
-  /** Tells of one event, in a turn of its own unless more come in the same. */
-  tell(event: Event, isLastOfTurn = true): void {
-    apply(this.state, event);
-    if (isLastOfTurn) this.endTurn();
-  }
-}
-
-function apply(state: ClusterState, { kind, key, object }: Event): void {
-  if (object === undefined) state[kind].remove(key);
-  else if (kind === 'services') state.services.upsert(key, object);
-  else state.endpointSlices.upsert(key, object);
-}
 
 const SERVICES = ['web', 'db'];
 const SLICES = ['s1', 's2', 's3'];
 const V4 = ['10.0.0.1', '10.0.0.2', '10.0.0.3'];
+const V6 = ['fd00::1', 'fd00::2'];
 const HOSTNAMES = ['a', 'b'];
 const PORTS = ['http', 'dns'];
 
 /** Every name that the objects of these tests can bring about. */
 const NAMES: readonly string[] = [
-  'svc.cluster.local',
   'default.svc.cluster.local',
   ...SERVICES.map((name) => `${name}.default.svc.cluster.local`).flatMap((service) => [
     service,
     `_tcp.${service}`,
     ...PORTS.map((port) => `_${port}._tcp.${service}`),
     ...HOSTNAMES.map((hostname) => `${hostname}.${service}`),
+    ...[...V4, ...V6].map((address) => `${hashLabel(address)}.${service}`),
   ]),
-  ...V4.map((address) => `${address.split('.').reverse().join('.')}.in-addr.arpa`),
+  ...[...V4, ...V6].map(reverseOf),
 ];
 
-/** All names of a tree that these tests know, with their records; and how many names there are. */
-function contents(tree: RecordTree): object {
-  const known = NAMES.map((name) => [name, textsAt(tree, encodeKey(name))]);
-  return { size: tree.size, known };
+function tell(answers: Answers, { kind, object, isGone }: Event): void {
+  const objects = answers.cluster[kind];
+  if (isGone) objects.delete(object);
+  else objects.put(object);
 }
 
-const exists = (tree: RecordTree, name: string) => textsAt(tree, encodeKey(name)) !== undefined;
+/** Everything that the answers tell about the names; undefined for names that do not exist. */
+async function contents(answers: Answers): Promise<object> {
+  const all: Record<string, string[] | undefined> = {};
+  for (const name of NAMES) {
+    const { rcode } = await answers.ask(name, name.endsWith('arpa') ? 'PTR' : 'CNAME');
+    all[name] = rcode === 'NOERROR' ? await answers.records(name) : undefined;
+  }
+  return all;
+}
+
+/** The same, computed from the last state of each object. */
+function expected(events: readonly Event[]): object {
+  const last = new Map(
+    events.map((event) => [`${event.kind} ${event.object.metadata?.name}`, event]),
+  );
+  const alive = [...last.values()].filter(({ isGone }) => !isGone);
+  const records = expectedRecords({
+    services: alive.flatMap((event) => (event.kind === 'services' ? [event.object] : [])),
+    slices: alive.flatMap((event) => (event.kind === 'endpointSlices' ? [event.object] : [])),
+  });
+  return Object.fromEntries(
+    NAMES.map((name) => {
+      const found = records.get(name);
+      return [name, found && [...found].sort()];
+    }),
+  );
+}
+
+const ports = fc
+  .subarray(PORTS)
+  .chain((names) => fc.tuple(fc.constant(names), fc.integer({ min: 1, max: 3 })))
+  .map(([names, first]) => names.map((name, i) => ({ name, port: first + i })));
 
 const services = fc
   .record({
     name: fc.constantFrom(...SERVICES),
+    isGone: fc.boolean(),
     fields: fc.oneof(
-      fc.constant({ clusterIPs: ['None'] }),
-      fc.record({
-        clusterIPs: fc.subarray(V4, { minLength: 1, maxLength: 2 }),
-        ports: fc.subarray(PORTS).map((names) => names.map((name, i) => ({ name, port: i + 1 }))),
-      }),
-      fc.record({ externalName: fc.constantFrom('example.com', '192.0.2.1', '..') }),
-      fc.constant(undefined),
+      fc.constant(HEADLESS),
+      fc.record({ clusterIPs: fc.subarray([...V4, ...V6], { minLength: 1, maxLength: 2 }), ports }),
+      fc.record({ externalName: fc.constantFrom('unknown.example.com', '192.0.2.1') }),
     ),
   })
-  .map(({ name, fields }): Event => ({
+  .map(({ name, isGone, fields }): Event => ({
     kind: 'services',
-    key: `default/${name}`,
-    object: fields && serviceObject({ name, ...fields }),
+    isGone,
+    object: serviceObject({ name, ...fields }),
   }));
-
-const endpoints = fc.array(
-  fc.record(
-    {
-      addresses: fc.subarray(V4, { minLength: 1, maxLength: 1 }),
-      hostname: fc.constantFrom(...HOSTNAMES),
-      isReady: fc.boolean(),
-    },
-    { requiredKeys: ['addresses'] },
-  ),
-  { maxLength: 3 },
-);
 
 const slices = fc
   .record({
     name: fc.constantFrom(...SLICES),
-    fields: fc.option(
-      fc.record({
-        service: fc.constantFrom(...SERVICES, ''),
-        endpoints,
-        ports: fc.subarray(PORTS).map((names) => names.map((name, i) => ({ name, port: i + 1 }))),
-      }),
+    isGone: fc.boolean(),
+    service: fc.constantFrom(...SERVICES, ''),
+    ports,
+    endpoints: fc.array(
+      fc.record(
+        {
+          addresses: fc.subarray([...V4, ...V6], { minLength: 1, maxLength: 1 }),
+          hostname: fc.constantFrom(...HOSTNAMES),
+          isReady: fc.boolean(),
+        },
+        { requiredKeys: ['addresses'] },
+      ),
+      { maxLength: 4 },
     ),
   })
-  .map(({ name, fields }): Event => ({
+  .map(({ isGone, ...fields }): Event => ({
     kind: 'endpointSlices',
-    key: `default/${name}`,
-    object: fields === null ? undefined : sliceObject({ name, ...fields }),
+    isGone,
+    object: sliceObject(fields),
   }));
 
-/** A cluster that hands everything on at once. */
-function cluster(): { zone: ClusterZone; state: ClusterState } {
-  const { zone } = new Cluster();
-  return { zone, state: new ClusterState(zone, (work) => work()) };
-}
-
-const histories = fc.array(fc.tuple(fc.oneof(services, slices), fc.boolean()), { maxLength: 25 });
+const histories = fc.array(fc.oneof(services, slices), { maxLength: 25 });
 
 describe('ClusterState', () => {
-  it('comes to the records of the last objects, whatever happened before and in which order', () => {
-    fc.assert(
-      fc.property(histories, (events) => {
-        const cluster = new Cluster();
-        for (const [event, isLastOfTurn] of events) cluster.tell(event, isLastOfTurn);
-        cluster.endTurn();
-
-        const last = new Map(events.map(([event]) => [`${event.kind} ${event.key}`, event]));
-        const fresh = new Cluster();
-        for (const event of [...last.values()].reverse()) fresh.tell(event);
-
-        expect(contents(cluster.zone.forward)).toEqual(contents(fresh.zone.forward));
-        expect(contents(cluster.zone.reverse)).toEqual(contents(fresh.zone.reverse));
+  it('comes to the records of the last objects, whatever happened before and in which order', async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, async (events) => {
+        const answers = new Answers();
+        for (const event of events) tell(answers, event);
+        expect(await contents(answers)).toEqual(expected(events));
       }),
       { numRuns: 300 },
+    );
+  });
+
+  it('is right after every single event as well, with questions in between', async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, async (events) => {
+        const answers = new Answers();
+        for (const [i, event] of events.entries()) {
+          tell(answers, event);
+          expect(await contents(answers)).toEqual(expected(events.slice(0, i + 1)));
+        }
+      }),
+      { numRuns: 40 },
     );
   });
 
   it('leaves nothing behind when every object is gone', () => {
     fc.assert(
       fc.property(histories, (events) => {
-        const cluster = new Cluster();
-        for (const [event, isLastOfTurn] of events) cluster.tell(event, isLastOfTurn);
-        for (const [{ kind, key }] of events) cluster.tell({ kind, key, object: undefined });
-        expect(contents(cluster.zone.forward)).toEqual(contents(new Cluster().zone.forward));
-        expect(cluster.zone.reverse.size).toBe(0);
+        const answers = new Answers();
+        const { zone } = answers.cluster;
+        for (const event of events) tell(answers, event);
+        for (const event of events) tell(answers, { ...event, isGone: true });
+        expect(zone.namespaces.size).toBe(0);
+        expect(zone.addressCount).toBe(0);
       }),
     );
   });
 
-  it('hands a service on once for all events of a turn, and again for the next', async () => {
-    const handedOn: string[] = [];
-    const state = new ClusterState({
-      putService: (key, _service, slices) => handedOn.push(`${key} ${[...slices].length}`),
-      putNamespace: () => undefined,
-    });
-    state.services.upsert('default/web', serviceObject({ clusterIPs: ['None'] }));
-    for (const name of SLICES) state.endpointSlices.upsert(name, sliceObject({ name }));
-    expect(handedOn).toEqual([]);
-    await Promise.resolve();
-    expect(handedOn).toEqual(['default/web 3']);
-    state.endpointSlices.remove('s1');
-    await Promise.resolve();
-    expect(handedOn).toEqual(['default/web 3', 'default/web 2']);
-  });
-
-  it('does nothing for the endpoints of a service that has an address', () => {
-    let count = 0;
-    const keeper = { putService: () => count++, putNamespace: () => undefined };
-    const state = new ClusterState(keeper, (work) => work());
-    state.services.upsert('default/web', serviceObject());
-    state.endpointSlices.upsert('default/web-1', sliceObject({ endpoints: ['10.1.0.1'] }));
-    state.endpointSlices.remove('default/web-1');
-    expect(count).toBe(1);
-  });
-
-  it('gives the endpoints of a slice to the service that its label names now', () => {
-    const { zone, state } = cluster();
-    for (const name of SERVICES) {
-      state.services.upsert(`default/${name}`, serviceObject({ name, clusterIPs: ['None'] }));
-    }
-    const hostNames = () =>
-      NAMES.filter((name) => name.startsWith('a.') && exists(zone.forward, name));
+  it('gives the endpoints of a slice to the service that its label names now', async () => {
+    const answers = new Answers();
+    const { services: objects, endpointSlices } = answers.cluster;
+    for (const name of SERVICES) objects.put(serviceObject({ name, ...HEADLESS }));
+    const hostNames = async () => {
+      const found: string[] = [];
+      for (const name of NAMES.filter((each) => each.startsWith('a.'))) {
+        if ((await answers.ask(name, 'A')).rcode === 'NOERROR') found.push(name);
+      }
+      return found;
+    };
     const slice = (service: string) =>
       sliceObject({ name: 's1', service, endpoints: [{ addresses: ['10.0.0.1'], hostname: 'a' }] });
-    state.endpointSlices.upsert('default/s1', slice('web'));
-    expect(hostNames()).toEqual(['a.web.default.svc.cluster.local']);
-    state.endpointSlices.upsert('default/s1', slice('db'));
-    expect(hostNames()).toEqual(['a.db.default.svc.cluster.local']);
-    state.endpointSlices.upsert('default/s1', slice(''));
-    expect(hostNames()).toEqual([]);
+    endpointSlices.put(slice('web'));
+    expect(await hostNames()).toEqual(['a.web.default.svc.cluster.local']);
+    endpointSlices.put(slice('db'));
+    expect(await hostNames()).toEqual(['a.db.default.svc.cluster.local']);
+    endpointSlices.put(slice(''));
+    expect(await hostNames()).toEqual([]);
   });
 
-  it('takes slices and services of one name in two namespaces apart', () => {
-    const { zone, state } = cluster();
+  it('takes slices and services of one name in two namespaces apart', async () => {
+    const answers = new Answers();
     for (const namespace of ['one', 'two']) {
-      state.services.upsert(`${namespace}/web`, serviceObject({ namespace, clusterIPs: ['None'] }));
+      answers.cluster.services.put(serviceObject({ namespace, ...HEADLESS }));
     }
     const endpoints = ['10.0.0.1'];
-    state.endpointSlices.upsert('one/s', sliceObject({ name: 's', namespace: 'one', endpoints }));
-    expect(exists(zone.forward, 'web.one.svc.cluster.local')).toBe(true);
-    expect(exists(zone.forward, 'web.two.svc.cluster.local')).toBe(false);
+    answers.cluster.endpointSlices.put(sliceObject({ namespace: 'one', endpoints }));
+    const rcode = async (namespace: string) =>
+      (await answers.ask(`web.${namespace}.svc.cluster.local`, 'A')).rcode;
+    expect([await rcode('one'), await rcode('two')]).toEqual(['NOERROR', 'NXDOMAIN']);
   });
 
-  it('lets a namespace exist below svc and below pod', () => {
-    const { zone, state } = cluster();
-    state.namespaces.upsert('empty', namespaceObject('empty'));
-    expect(exists(zone.forward, 'empty.svc.cluster.local')).toBe(true);
-    expect(exists(zone.forward, 'empty.pod.cluster.local')).toBe(true);
-    state.namespaces.remove('empty');
-    expect(exists(zone.forward, 'empty.svc.cluster.local')).toBe(false);
-    expect(exists(zone.forward, 'empty.pod.cluster.local')).toBe(false);
+  it('lets a namespace exist below svc and below pod', async () => {
+    const answers = new Answers();
+    answers.cluster.zone.knowsNamespaces = true;
+    const rcodes = () =>
+      Promise.all(
+        ['svc', 'pod'].map(
+          async (parent) => (await answers.ask(`empty.${parent}.cluster.local`, 'A')).rcode,
+        ),
+      );
+    answers.cluster.namespaces.put(namespaceObject('empty'));
+    expect(await rcodes()).toEqual(['NOERROR', 'NOERROR']);
+    answers.cluster.namespaces.delete(namespaceObject('empty'));
+    expect(await rcodes()).toEqual(['NXDOMAIN', 'NXDOMAIN']);
+  });
+
+  it('does not let endpoints of a service that is not there make a namespace', async () => {
+    const answers = new Answers();
+    answers.cluster.endpointSlices.put(sliceObject({ endpoints: ['10.0.0.1'] }));
+    expect((await answers.ask('default.svc.cluster.local', 'A')).rcode).toBe('NXDOMAIN');
   });
 });

@@ -1,50 +1,122 @@
-import { isIpAddress } from '@kube-dns/daemon';
+import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
 import type { V1EndpointSlice } from '@kubernetes/client-node';
-import type { Port } from './service.js';
+import type { EndpointNames } from '../config/naming.js';
+import { dashedLabel } from '../zone/endpoint-name.js';
+import type { Kept } from './object-store.js';
+import {
+  type AddressSize,
+  IPV4_BYTES,
+  IPV6_BYTES,
+  packAddresses,
+  type PackedAddresses,
+} from './packed-addresses.js';
+import { type PortList, readPorts } from './ports.js';
+import { checkLabels } from './service.js';
 
-/** One ready address of a service, with the hostname that its pod asked for. */
-export interface Endpoint {
-  readonly address: string;
-  /** Empty where the pod has none. */
-  readonly hostname: string;
+/** Ready endpoints of one family that serve the same ports. */
+export interface EndpointGroup extends PackedAddresses {
+  /** The label of each endpoint, lower case, empty where it is generated; undefined when all are. */
+  readonly labels: readonly string[] | undefined;
+  ports: PortList;
 }
 
-/** The fields of an EndpointSlice that DNS needs. */
-export interface EndpointSlice {
-  readonly namespace: string;
-  /** The service it belongs to; empty when it belongs to none. */
-  readonly service: string;
-  /** Ready endpoints only. */
-  readonly endpoints: readonly Endpoint[];
-  readonly ports: readonly Port[];
+/** The fields of an EndpointSlice, or of an Endpoints object, that DNS needs. */
+export interface EndpointSlice extends Kept {
+  /** `namespace/name` of the service it belongs to; empty when it belongs to none. */
+  service: string;
+  readonly groups: readonly EndpointGroup[];
+}
+
+/** How endpoints are read: how they are named, and who hears of one that is left out. */
+export interface EndpointReading {
+  readonly names: EndpointNames;
+  readonly onRejected: (reason: string) => void;
+}
+
+/** An endpoint as both kinds of objects have it. */
+export interface EndpointFields {
+  readonly address: string;
+  readonly hostname: string | null | undefined;
+  readonly pod: string | null | undefined;
 }
 
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 
-/** Cuts an EndpointSlice of the API down; an endpoint without a `ready` condition is ready. */
-export function projectEndpointSlice(object: V1EndpointSlice): EndpointSlice {
+/**
+ * Cuts an EndpointSlice of the API down; an endpoint without a `ready` condition is ready. Throws when
+ * the object has another shape; an endpoint that makes no sense is left out alone.
+ */
+export function projectEndpointSlice(
+  object: V1EndpointSlice,
+  reading: EndpointReading,
+): EndpointSlice {
+  const namespace = object.metadata?.namespace ?? '';
+  const service = object.metadata?.labels?.[SERVICE_LABEL] ?? '';
+  if (service !== '') checkLabels(namespace, service);
+  // Slices of names have no place in the schema, even where such a name looks like an address.
+  const isOfNames = object.addressType === 'FQDN';
   return {
-    namespace: object.metadata?.namespace ?? '',
-    service: object.metadata?.labels?.[SERVICE_LABEL] ?? '',
-    endpoints: readyEndpoints(object),
-    ports: numberedPorts(object),
+    version: '',
+    listNumber: 0,
+    service: service === '' ? '' : `${namespace}/${service}`,
+    groups: isOfNames
+      ? []
+      : groupEndpoints(readyEndpoints(object), readPorts(object.ports), reading),
   };
 }
 
-function readyEndpoints(object: V1EndpointSlice): Endpoint[] {
-  // Slices of names have no place in the schema, even where such a name looks like an address.
-  if (object.addressType === 'FQDN') return [];
-  const endpoints: Endpoint[] = [];
-  for (const { addresses, conditions, hostname = '' } of object.endpoints ?? []) {
-    if (conditions?.ready === false) continue;
-    for (const address of addresses.filter(isIpAddress)) endpoints.push({ address, hostname });
-  }
-  return endpoints;
+function readyEndpoints(object: V1EndpointSlice): EndpointFields[] {
+  const ready = (object.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
+  return ready.flatMap(({ addresses, hostname, targetRef }) => {
+    const pod = targetRef?.kind === 'Pod' ? targetRef.name : undefined;
+    return addresses.map((address) => ({ address, hostname, pod }));
+  });
 }
 
-/** A port without a number stands for all ports, which no SRV record can say. */
-function numberedPorts(object: V1EndpointSlice): Port[] {
-  return (object.ports ?? []).flatMap(({ name = '', protocol = 'TCP', port }) =>
-    typeof port === 'number' ? [{ name, protocol: protocol.toLowerCase(), port }] : [],
+/** Sorts endpoints with the same ports by family, those with a label of their own apart. */
+export function groupEndpoints(
+  endpoints: readonly EndpointFields[],
+  ports: PortList,
+  reading: EndpointReading,
+): EndpointGroup[] {
+  const good = endpoints.filter((endpoint) => isSound(endpoint, reading));
+  return ([IPV4_BYTES, IPV6_BYTES] as const).flatMap((size) => groupOf(good, size, ports, reading));
+}
+
+function groupOf(
+  endpoints: readonly EndpointFields[],
+  size: AddressSize,
+  ports: PortList,
+  { names }: EndpointReading,
+): EndpointGroup[] {
+  const own = endpoints.filter(({ address }) => address.includes(':') === (size === IPV6_BYTES));
+  if (own.length === 0) return [];
+  const labels = own.map((endpoint) => labelOf(endpoint, names));
+  const addresses = packAddresses(
+    own.map(({ address }) => address),
+    size,
   );
+  return [
+    { ...addresses, labels: labels.some((label) => label !== '') ? labels : undefined, ports },
+  ];
+}
+
+/** The hostname that the pod asked for, else what the naming takes in its place; empty: generated. */
+function labelOf({ address, hostname, pod }: EndpointFields, names: EndpointNames): string {
+  if (hostname) return hostname.toLowerCase();
+  if (names === 'ip') return dashedLabel(address);
+  // The name of a pod may have dots and may be too long for a label.
+  return names === 'pod' && pod && isDnsLabel(pod) ? pod : '';
+}
+
+function isSound({ address, hostname }: EndpointFields, { onRejected }: EndpointReading): boolean {
+  if (!isIpAddress(address)) {
+    onRejected(`endpoint ${JSON.stringify(address)} is not an IP address`);
+    return false;
+  }
+  if (hostname && !isDnsLabel(hostname.toLowerCase())) {
+    onRejected(`endpoint ${address}: hostname ${JSON.stringify(hostname)} is not a DNS label`);
+    return false;
+  }
+  return true;
 }

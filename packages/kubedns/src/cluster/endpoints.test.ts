@@ -2,47 +2,57 @@ import { describe, expect, it } from '@jest/globals';
 import { endpointsObject } from '../../test/support/objects.js';
 import { projectEndpoints } from './endpoints.js';
 
+const rejected: string[] = [];
+const project = (object: ReturnType<typeof endpointsObject>) =>
+  projectEndpoints(object, { names: 'hash', onRejected: (reason) => rejected.push(reason) });
+
 describe('projectEndpoints', () => {
-  it('makes a slice of each subset, with the ports of that subset', () => {
+  it('makes groups of each subset, with the ports of that subset', () => {
     const object = endpointsObject({
       namespace: 'shop',
       subsets: [
         {
-          addresses: [{ ip: '10.1.0.1', hostname: 'web-0' }, { ip: '10.1.0.2' }],
+          addresses: [{ ip: '10.1.0.1', hostname: 'Web-0' }, { ip: 'fd00::1' }, { ip: '10.1.0.2' }],
           ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
         },
         { addresses: [{ ip: 'fd00::3' }], ports: [{ port: 53, protocol: 'UDP' }] },
       ],
     });
-    expect(projectEndpoints(object)).toEqual([
-      {
-        namespace: 'shop',
-        service: 'web',
-        endpoints: [
-          { address: '10.1.0.1', hostname: 'web-0' },
-          { address: '10.1.0.2', hostname: '' },
-        ],
-        ports: [{ name: 'http', protocol: 'tcp', port: 8080 }],
-      },
-      {
-        namespace: 'shop',
-        service: 'web',
-        endpoints: [{ address: 'fd00::3', hostname: '' }],
-        ports: [{ name: '', protocol: 'udp', port: 53 }],
-      },
-    ]);
+    const http = { ports: [{ name: 'http', protocol: 'tcp', port: 8080 }], numbers: [8080] };
+    const zeros = '\x00'.repeat(13);
+    expect(project(object)).toEqual({
+      version: '',
+      listNumber: 0,
+      service: 'shop/web',
+      groups: [
+        {
+          size: 4,
+          bytes: '\x0a\x01\x00\x01\x0a\x01\x00\x02',
+          labels: ['web-0', ''],
+          ports: http,
+        },
+        { size: 16, bytes: `\xfd\x00${zeros}\x01`, labels: undefined, ports: http },
+        {
+          size: 16,
+          bytes: `\xfd\x00${zeros}\x03`,
+          labels: undefined,
+          ports: { ports: [{ name: '', protocol: 'udp', port: 53 }], numbers: [53] },
+        },
+      ],
+    });
   });
 
-  it('leaves out addresses that are not ready or are none', () => {
+  it('leaves out addresses that are not ready or are none, and says the latter', () => {
     const object = endpointsObject({
       subsets: [{ addresses: [{ ip: 'here' }], notReadyAddresses: [{ ip: '10.1.0.9' }] }],
     });
-    expect(projectEndpoints(object)[0]?.endpoints).toEqual([]);
+    expect(project(object).groups).toEqual([]);
+    expect(rejected).toEqual(['endpoint "here" is not an IP address']);
   });
 
   it('takes an object without subsets for one without endpoints', () => {
     const object = endpointsObject();
     delete object.subsets;
-    expect(projectEndpoints(object)).toEqual([]);
+    expect(project(object).groups).toEqual([]);
   });
 });

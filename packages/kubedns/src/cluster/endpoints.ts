@@ -1,24 +1,27 @@
-import { isIpAddress } from '@kube-dns/daemon';
 import type { V1Endpoints } from '@kubernetes/client-node';
-import type { EndpointSlice } from './endpoint-slice.js';
+import { type EndpointReading, type EndpointSlice, groupEndpoints } from './endpoint-slice.js';
+import { readPorts } from './ports.js';
+import { checkLabels } from './service.js';
 
 /**
- * Cuts an Endpoints object of the API down to slices, one for each subset: the addresses of a subset
+ * Cuts an Endpoints object of the API down to what a slice is cut down to: the addresses of a subset
  * share its ports. It belongs to the service of its own name. Addresses that are not ready are left out.
  */
-export function projectEndpoints(object: V1Endpoints): EndpointSlice[] {
+export function projectEndpoints(object: V1Endpoints, reading: EndpointReading): EndpointSlice {
   const namespace = object.metadata?.namespace ?? '';
-  const service = object.metadata?.name ?? '';
-  return (object.subsets ?? []).map(({ addresses = [], ports = [] }) => ({
-    namespace,
-    service,
-    endpoints: addresses
-      .filter(({ ip }) => isIpAddress(ip))
-      .map(({ ip, hostname = '' }) => ({ address: ip, hostname })),
-    ports: ports.map((port) => ({
-      name: port.name ?? '',
-      protocol: (port.protocol ?? 'TCP').toLowerCase(),
-      port: port.port,
-    })),
-  }));
+  const name = object.metadata?.name ?? '';
+  checkLabels(namespace, name);
+  return {
+    version: '',
+    listNumber: 0,
+    service: `${namespace}/${name}`,
+    groups: (object.subsets ?? []).flatMap(({ addresses, ports }) => {
+      const endpoints = (addresses ?? []).map(({ ip, hostname, targetRef }) => ({
+        address: ip,
+        hostname,
+        pod: targetRef?.kind === 'Pod' ? targetRef.name : undefined,
+      }));
+      return groupEndpoints(endpoints, readPorts(ports), reading);
+    }),
+  };
 }

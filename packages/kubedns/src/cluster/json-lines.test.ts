@@ -1,13 +1,9 @@
-import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { readJsonLines } from './json-lines.js';
+import { LineReader } from './json-lines.js';
 
-async function linesOf(chunks: readonly Buffer[], maxLineBytes?: number): Promise<unknown[]> {
-  const lines: unknown[] = [];
-  const body = Readable.from(chunks);
-  for await (const line of readJsonLines(body, maxLineBytes)) lines.push(line);
-  return lines;
+function linesOf(chunks: readonly Buffer[], reader = new LineReader()): unknown[] {
+  return chunks.flatMap((chunk) => [...reader.push(chunk)]);
 }
 
 /** Cuts bytes at the places given, in any order and repeated. */
@@ -18,37 +14,36 @@ function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   return [0, ...sorted].map((from, i) => bytes.subarray(from, sorted[i] ?? bytes.length));
 }
 
-describe('readJsonLines', () => {
-  it('finds the same lines wherever the stream is cut', async () => {
+describe('LineReader', () => {
+  it('finds the same lines wherever the stream is cut', () => {
     const values = fc.array(fc.oneof(fc.jsonValue(), fc.string({ unit: 'grapheme' })));
-    await fc.assert(
-      fc.asyncProperty(values, fc.array(fc.nat()), async (expected, places) => {
+    fc.assert(
+      fc.property(values, fc.array(fc.nat()), (expected, places) => {
         const text = expected.map((value) => `${JSON.stringify(value)}\n`).join('');
-        const lines = await linesOf(cut(Buffer.from(text), places));
+        const lines = linesOf(cut(Buffer.from(text), places));
         expect(JSON.stringify(lines)).toBe(JSON.stringify(expected));
       }),
     );
   });
 
-  it('leaves empty lines out, and what stands behind the last newline', async () => {
-    expect(await linesOf([Buffer.from('\n1\n\n2\n{"cut":')])).toEqual([1, 2]);
+  it('leaves empty lines out, and keeps what stands behind the last newline for later', () => {
+    const reader = new LineReader();
+    expect(linesOf([Buffer.from('\n1\n\n2\n{"cut":')], reader)).toEqual([1, 2]);
+    expect(reader.pendingBytes).toBe(7);
+    expect(linesOf([Buffer.from('3}\n')], reader)).toEqual([{ cut: 3 }]);
+    expect(reader.pendingBytes).toBe(0);
   });
 
-  it('throws at a line that is no JSON, after the lines before it', async () => {
-    const seen: unknown[] = [];
-    const read = async () => {
-      for await (const line of readJsonLines(Readable.from([Buffer.from('1\nx\n2\n')]))) {
-        seen.push(line);
-      }
-    };
-    await expect(read()).rejects.toThrow('a line is no JSON');
-    expect(seen).toEqual([1]);
+  it('throws at a line that is no JSON, after the lines before it', () => {
+    const lines = new LineReader().push(Buffer.from('1\nx\n2\n'));
+    expect(lines.next().value).toBe(1);
+    expect(() => lines.next()).toThrow('a line is no JSON');
   });
 
-  it('throws when a line does not end', async () => {
+  it('throws when a line does not end', () => {
     const chunks = Array.from({ length: 11 }, () => Buffer.alloc(10, 0x20));
-    await expect(linesOf(chunks, 100)).rejects.toThrow('a line exceeds 100 bytes');
-    const longest = [...chunks.slice(1), Buffer.from('1\n')];
-    expect(await linesOf([...longest, ...longest], 100)).toEqual([1, 1]);
+    expect(() => linesOf(chunks, new LineReader(100))).toThrow('a line exceeds 100 bytes');
+    const longest = [...chunks.slice(2), Buffer.from('1\n')];
+    expect(linesOf([...longest, ...longest], new LineReader(100))).toEqual([1, 1]);
   });
 });

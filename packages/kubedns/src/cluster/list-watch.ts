@@ -1,256 +1,294 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorText, type Log } from '@kube-dns/daemon';
-import { ApiError, GarbledStreamError } from '../errors.js';
-import type { ApiClient } from './api-client.js';
+import { ApiError, StreamError } from '../errors.js';
+import type { ApiReader } from './api-client.js';
 import { Backoff } from './backoff.js';
-import { readJsonLines } from './json-lines.js';
+import { InitialEvents } from './initial-events.js';
+import { readList } from './list.js';
+import { LoopTurn } from './loop-turn.js';
+import { type ApiObject, type Kept, type ObjectSink, ObjectStore } from './object-store.js';
+import { watchOnce, type WatchEvent } from './watch.js';
+import { WatchLog } from './watch-log.js';
 import { DEFAULT_PACE, type WatchPace } from './watch-pace.js';
+import { noRestarts, type ResourceStatistics, type RestartReason } from './watch-statistics.js';
 
-/** What every object of the API has. */
-export interface ApiObject {
-  readonly metadata?: {
-    readonly namespace?: string;
-    readonly name?: string;
-    readonly resourceVersion?: string;
-  };
-}
+export type { ApiObject, Kept, ObjectSink } from './object-store.js';
 
-/** Receives the objects of one resource; `key` is `namespace/name`, or the name alone. */
-export interface ObjectSink<T extends ApiObject> {
-  /** Takes an object, or throws when it makes no sense of it; the object is then taken for removed. */
-  upsert(key: string, object: T): void;
-  /** Must not throw. */
-  remove(key: string): void;
-}
-
-export interface ListWatchOptions<T extends ApiObject> {
-  readonly client: ApiClient;
+export interface ListWatchOptions<T extends ApiObject, K extends Kept> {
+  readonly client: ApiReader;
   /** As `/api/v1/services`. */
   readonly path: string;
-  readonly sink: ObjectSink<T>;
+  readonly sink: ObjectSink<T, K>;
   readonly log: Log;
   readonly random?: () => number;
   readonly pace?: Partial<WatchPace>;
-  /** Called once, after the first complete list. */
+  /** Called after the first complete list, and after the first that follows a denial. */
   readonly onSynced: () => void;
-  /** Called once when the server does not allow or does not know the resource. */
+  /**
+   * Called when the server does not allow or does not know the resource: at once, or at the second time
+   * in a row where there has been a list. Called again only after `onSynced`.
+   */
   readonly onDenied?: () => void;
+  /** Called after each failure, with how many there were since the last complete list. */
+  readonly onFailure?: (inARow: number) => void;
+  /** Called after a change of a watch was applied, with the ms since its bytes arrived. */
+  readonly onEvent?: (latencyMs: number) => void;
 }
 
-interface ListPage<T> {
-  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
-  readonly items?: readonly T[] | null;
-}
-
-interface WatchEvent<T> {
-  readonly type: string;
-  readonly object: T & { readonly code?: number; readonly message?: string };
-}
-
-/** Objects asked for at once: a page is all that is held unprojected. */
-const PAGE_SIZE = 200;
 const GONE = 410;
 const DENIED: ReadonlySet<number> = new Set([403, 404]);
 
 /**
- * Follows one resource of the API for ever: a list in pages, then watches from its version, and a new
- * list when the server no longer has that version. What a new list has in common with what is known
- * reaches the sink as nothing: a relist is a diff.
+ * Follows one resource of the API for ever: a list, then watches from its version, and a new list when
+ * the server no longer has that version. It keeps the objects, cut down; what a new list has in common
+ * with them reaches the sink as nothing. What is known stays while the server is away.
  */
-export class ListWatch<T extends ApiObject> {
-  readonly #options: ListWatchOptions<T>;
+export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceStatistics {
+  readonly resource: string;
+  isConnected = false;
+  lastEventMs = 0;
+  relists = 0;
+  rejected = 0;
+  readonly restarts = noRestarts();
+  readonly #options: ListWatchOptions<T, K>;
   readonly #pace: WatchPace;
   readonly #random: () => number;
+  readonly #log: WatchLog;
   readonly #backoff: Backoff;
-  readonly #abort = new AbortController();
-  /** The version of each object that the sink has. */
-  readonly #known = new Map<string, string>();
-  #resourceVersion = '';
+  readonly #store: ObjectStore<T, K>;
+  readonly #initialEvents = new InitialEvents();
+  readonly #turn = new LoopTurn();
+  #abort: AbortController | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #isClosed = false;
+  /** Empty: a list is needed. */
+  #version = '';
   #isSynced = false;
   #isDenied = false;
-  #running: Promise<void> | undefined;
+  #failures = 0;
+  #denials = 0;
+  /** Since when the watch is open and behind its initial events; Infinity until it is. */
+  #stableSinceMs = Infinity;
+  #lastContactMs = performance.now();
 
-  constructor(options: ListWatchOptions<T>) {
+  constructor(options: ListWatchOptions<T, K>) {
     this.#options = options;
+    this.resource = options.path.slice(options.path.lastIndexOf('/') + 1);
     this.#pace = { ...DEFAULT_PACE, ...options.pace };
     this.#random = options.random ?? Math.random;
+    this.#log = new WatchLog(options.log, options.path);
     this.#backoff = new Backoff(this.#random, this.#pace.firstPauseMs);
+    this.#store = new ObjectStore(options.sink, (what, reason) => this.reject(what, reason));
   }
 
+  get objects(): number {
+    return this.#store.size;
+  }
+
+  /** Whether the server does not allow or does not know the resource, as far as is known. */
+  get isDenied(): boolean {
+    return this.#isDenied;
+  }
+
+  /** For how long nothing was heard of the server; 0 while a watch is open, and where it is not asked. */
+  get noContactMs(): number {
+    if (this.isConnected || this.#isDenied || this.#abort === undefined) return 0;
+    return performance.now() - this.#lastContactMs;
+  }
+
+  /** Starts, or goes on after `stop`. */
   start(): void {
-    this.#running ??= this.#run();
+    if (this.#isClosed || this.#abort !== undefined) return;
+    this.#abort = new AbortController();
+    this.#lastContactMs = performance.now();
+    const { signal } = this.#abort;
+    this.#running = this.#running.then(() => this.#run(signal));
   }
 
-  /** Ends the request under way; nothing reaches the sink afterwards. */
-  async close(): Promise<void> {
-    this.#abort.abort();
+  /** Ends the request under way; nothing reaches the sink afterwards. What is kept stays. */
+  async stop(): Promise<void> {
+    this.#abort?.abort(new Error('stopped'));
+    this.#abort = undefined;
     await this.#running;
   }
 
-  async #run(): Promise<void> {
-    while (!this.#abort.signal.aborted) {
+  /** Stops for ever. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.stop();
+    this.#log.close();
+  }
+
+  /** Drops everything that is kept, telling the sink. A list under way begins again; a watch must not be. */
+  async forget(): Promise<void> {
+    this.#version = '';
+    await this.#store.forget(new LoopTurn());
+  }
+
+  /** Counts and logs a thing that was left out. */
+  reject(what: string, reason: string): void {
+    this.rejected++;
+    this.#log.rejected(what, reason);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
       try {
-        if (this.#resourceVersion === '') await this.#list();
-        await this.#watch();
+        if (this.#version === '' && !this.#initialEvents.isWorthTrying) await this.#list(signal);
+        else await this.#watch(signal);
       } catch (error) {
-        await this.#recover(error);
+        this.#disconnect(reasonOf(error) !== 'idle');
+        await this.#recover(error, signal);
       }
     }
   }
 
-  async #recover(error: unknown): Promise<void> {
-    if (this.#abort.signal.aborted) return;
-    const { path, log } = this.#options;
-    const isGone = error instanceof ApiError && error.status === GONE;
-    // What cannot be read would come again from the same version, and keep all behind it away.
-    if (isGone || error instanceof GarbledStreamError) this.#resourceVersion = '';
-    const wasDenied = this.#isDenied;
-    const pauseMs = this.#backoff.next(this.#leastPauseMs(error));
-    const next = `next try in ${Math.round(pauseMs)} ms`;
-    if (isGone) log.verbose(2, `${path}: the version is gone, listing again; ${next}`);
-    else if (wasDenied && isDenial(error)) log.verbose(2, `${path}: still denied; ${next}`);
-    else log.warn(`${path}: ${errorText(error)}; ${next}`);
-    await this.#pause(pauseMs);
-  }
-
-  #leastPauseMs(error: unknown): number {
-    if (!(error instanceof ApiError)) return 0;
-    // A resource that was readable once is worth asking for at the usual pace.
-    const { onDenied } = this.#options;
-    if (onDenied === undefined || this.#isSynced || !isDenial(error)) {
-      return error.retryAfterMs;
-    }
-    if (!this.#isDenied) onDenied();
-    this.#isDenied = true;
-    return this.#pace.deniedPauseMs;
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.#abort.signal, ref: false }).catch(() => {
-      /* closed while waiting: the loop ends */
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, path } = this.#options;
+    const number = this.#store.beginList();
+    const version = await readList({
+      client,
+      path,
+      pace: this.#pace,
+      signal,
+      turn: this.#turn,
+      onItem: (item) => this.#store.put(item as T),
+      onProgress: () => (this.#lastContactMs = performance.now()),
     });
+    this.#initialEvents.notePages();
+    await this.#endList(number, version);
   }
 
-  async #list(): Promise<void> {
-    const seen = new Set<string>();
-    let version: string;
-    let next = '';
-    do {
-      const page = await this.#getPage(next);
-      for (const item of page.items ?? []) {
-        const key = this.#upsert(item);
-        if (key !== undefined) seen.add(key);
-      }
-      version = page.metadata?.resourceVersion ?? '';
-      next = page.metadata?.continue ?? '';
-    } while (next !== '');
-    for (const key of this.#known.keys()) {
-      if (!seen.has(key)) this.#remove(key);
+  async #endList(number: number, version: string): Promise<void> {
+    if (!(await this.#store.endList(number, this.#turn))) {
+      throw new StreamError('closed', 'what the list had was forgotten meanwhile');
     }
-    this.#resourceVersion = version;
-    if (this.#isSynced) return;
+    this.#version = version;
+    this.lastEventMs = Date.now();
+    this.#failures = this.#denials = 0;
+    if (this.#isSynced) this.relists++;
+    if (this.#isSynced && !this.#isDenied) return;
     this.#isSynced = true;
-    this.#options.log.info(`${this.#options.path}: ${seen.size} objects`);
+    this.#isDenied = false;
+    this.#log.info(`${this.#store.size} objects`);
     this.#options.onSynced();
   }
 
-  #getPage(token: string): Promise<ListPage<T>> {
+  async #watch(signal: AbortSignal): Promise<void> {
     const { client, path } = this.#options;
-    const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
-    if (token !== '') query.set('continue', token);
-    return this.#within(this.#pace.listLimitMs, async (signal) => {
-      const response = await client.get(path, query, signal);
-      const chunks: Buffer[] = [];
-      for await (const chunk of response.body) chunks.push(chunk);
-      return JSON.parse(Buffer.concat(chunks).toString('utf8')) as ListPage<T>;
-    });
-  }
-
-  async #watch(): Promise<void> {
-    const { client, path } = this.#options;
-    const { watchSeconds, overdueMs, stableMs } = this.#pace;
-    // Spread out, so that the clients of a restarted server do not come back all at once.
-    const seconds = Math.round(watchSeconds * (1 + this.#random()));
-    const query = new URLSearchParams({
-      watch: 'true',
-      resourceVersion: this.#resourceVersion,
-      allowWatchBookmarks: 'true',
-      timeoutSeconds: String(seconds),
-    });
-    const startedMs = performance.now();
-    const isStable = () => performance.now() - startedMs >= stableMs;
+    const version = this.#version;
+    const number = version === '' ? this.#store.beginList() : 0;
+    this.#stableSinceMs = Infinity;
+    let ended: 'timeout' | 'closed';
     try {
-      await this.#within(seconds * 1000 + overdueMs, async (signal) => {
-        const response = await client.get(path, query, signal);
-        for await (const event of readJsonLines(response.body)) {
-          this.#apply(event as WatchEvent<T>);
-        }
+      ended = await watchOnce<T>({
+        client,
+        path,
+        pace: this.#pace,
+        random: this.#random,
+        signal,
+        turn: this.#turn,
+        version,
+        onOpen: () => this.#connect(),
+        onEvent: (event, arrivedMs) => this.#apply(event, arrivedMs, number),
+        onRejected: (reason) => this.reject('a line of the watch', reason),
+        onAnswer: () => (this.#lastContactMs = performance.now()),
       });
     } finally {
       // Not any event is a success: a server may tell one and break down, again and again.
-      if (isStable()) this.#backoff.reset();
+      if (this.#isStable) this.#backoff.reset();
     }
+    this.#disconnect(true);
+    if (this.#version === '') throw new StreamError('closed', 'the initial events had no end');
+    this.restarts[ended]++;
     // A server that ends every watch at once must not be asked in a tight loop.
-    if (!isStable()) await this.#pause(this.#backoff.next());
+    if (!this.#isStable) await this.#pause(this.#backoff.next(), signal);
   }
 
-  /** Gives a request a limit, besides `close`; what exceeds it fails with a message that says so. */
-  async #within<R>(limitMs: number, request: (signal: AbortSignal) => Promise<R>): Promise<R> {
-    const limit = AbortSignal.timeout(limitMs);
-    try {
-      return await request(AbortSignal.any([this.#abort.signal, limit]));
-    } catch (cause) {
-      if (!limit.aborted) throw cause;
-      throw new ApiError(0, `not done within ${limitMs} ms`, 0, { cause });
+  get #isStable(): boolean {
+    return performance.now() - this.#stableSinceMs >= this.#pace.stableMs;
+  }
+
+  #connect(): void {
+    this.isConnected = true;
+    this.#lastContactMs = performance.now();
+    if (this.#version !== '') this.#stableSinceMs = this.#lastContactMs;
+  }
+
+  /** Whoever ends a watch is there; who is given up was last heard of before. */
+  #disconnect(isHeard: boolean): void {
+    if (this.isConnected && isHeard) this.#lastContactMs = performance.now();
+    this.isConnected = false;
+  }
+
+  async #apply(event: WatchEvent<T>, arrivedMs: number, listNumber: number): Promise<void> {
+    const { type, object, isInitialEnd } = event;
+    this.#lastContactMs = arrivedMs;
+    if (type === 'DELETED') this.#store.delete(object);
+    else if (type !== 'BOOKMARK') this.#store.put(object);
+    const version: unknown = (object as ApiObject | null | undefined)?.metadata?.resourceVersion;
+    if (this.#version === '') {
+      // Initial events come in no order of versions: only their end has one to go on from.
+      if (!isInitialEnd || typeof version !== 'string' || version === '') return;
+      this.#stableSinceMs = performance.now();
+      this.#initialEvents.noteEnd();
+      await this.#endList(listNumber, version);
+      return;
     }
+    if (typeof version === 'string' && version !== '') this.#version = version;
+    this.lastEventMs = Date.now();
+    if (type !== 'BOOKMARK') this.#options.onEvent?.(performance.now() - arrivedMs);
   }
 
-  #apply({ type, object }: WatchEvent<T>): void {
-    switch (type) {
-      case 'ADDED':
-      case 'MODIFIED':
-        this.#upsert(object);
-        break;
-      case 'DELETED':
-        this.#remove(keyOf(object));
-        break;
-      case 'ERROR':
-        throw new ApiError(object.code ?? 0, object.message ?? 'the watch ended with an error');
-      default:
-        // A bookmark brings nothing but its version.
-        break;
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const reason = reasonOf(error);
+    if (reason === 'garbled') this.rejected++;
+    // Where the initial events are not to be had there are pages, at once.
+    const failure = errorText(error);
+    if (this.#version === '' && this.#initialEvents.isWorthTrying && reason !== 'denied') {
+      if (this.#initialEvents.noteFailure(error)) {
+        this.#log.detail(`no initial events (${failure}), so pages are asked for`);
+        return;
+      }
     }
-    this.#resourceVersion = object.metadata?.resourceVersion ?? this.#resourceVersion;
+    this.restarts[reason]++;
+    // What cannot be read would come again from the same version, and keep all behind it away.
+    if (reason === 'gone' || reason === 'garbled') this.#version = '';
+    this.#options.onFailure?.(++this.#failures);
+    const wasDenied = this.#isDenied;
+    if (reason === 'denied') this.#deny();
+    else this.#denials = 0;
+    const isPermanent = this.#isDenied && reason === 'denied';
+    const pauseMs = Math.max(
+      this.#backoff.next(error instanceof ApiError ? error.retryAfterMs : 0),
+      isPermanent ? this.#pace.deniedPauseMs : 0,
+    );
+    const next = `next try in ${Math.round(pauseMs)} ms`;
+    if (reason === 'gone') this.#log.detail(`the version is gone, listing again; ${next}`);
+    else if (isPermanent && wasDenied) this.#log.detail(`still denied; ${next}`);
+    else this.#log.trouble(failure, next);
+    await this.#pause(pauseMs, signal);
   }
 
-  /** Hands a new version on; returns the object's key, unless it is so broken that it has none. */
-  #upsert(object: T): string | undefined {
-    let key: string | undefined;
-    try {
-      key = keyOf(object);
-      const version = object.metadata?.resourceVersion ?? '';
-      if (version !== '' && this.#known.get(key) === version) return key;
-      this.#known.set(key, version);
-      this.#options.sink.upsert(key, object);
-    } catch (error) {
-      // One object that cannot be read must not keep the others away.
-      const { path, log } = this.#options;
-      log.error(`${path}: ${key ?? 'an object'}: ${errorText(error)}; left out`);
-      if (key !== undefined) this.#remove(key);
-    }
-    return key;
+  #deny(): void {
+    const { onDenied } = this.#options;
+    // A server may refuse once by mistake, when its own roles are not loaded yet.
+    if (onDenied === undefined || this.#isDenied || (++this.#denials < 2 && this.#isSynced)) return;
+    this.#isDenied = true;
+    onDenied();
   }
 
-  #remove(key: string): void {
-    if (this.#known.delete(key)) this.#options.sink.remove(key);
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    await delay(ms, undefined, { signal, ref: false }).catch(() => {
+      /* stopped while waiting: the loop ends */
+    });
   }
 }
 
-function isDenial(error: unknown): boolean {
-  return error instanceof ApiError && DENIED.has(error.status);
-}
-
-function keyOf(object: ApiObject): string {
-  const { namespace, name = '' } = object.metadata ?? {};
-  return namespace === undefined ? name : `${namespace}/${name}`;
+function reasonOf(error: unknown): RestartReason {
+  if (error instanceof StreamError) return error.reason;
+  if (!(error instanceof ApiError)) return 'error';
+  if (error.status === GONE) return 'gone';
+  return DENIED.has(error.status) ? 'denied' : 'error';
 }

@@ -2,31 +2,40 @@ import { describe, expect, it } from '@jest/globals';
 import { HEADLESS, serviceObject } from '../../test/support/objects.js';
 import { projectService } from './service.js';
 
+const project = (fields: Parameters<typeof serviceObject>[0]) =>
+  projectService(serviceObject(fields), 'hash');
+
 describe('projectService', () => {
   it('keeps what DNS needs', () => {
     const ports = [
-      { name: 'http', port: 80, protocol: 'TCP' },
+      { name: 'HTTP', port: 80, protocol: 'TCP' },
       { port: 53, protocol: 'UDP' },
     ];
-    expect(projectService(serviceObject({ clusterIPs: ['10.0.0.1', 'FD00::0:1'], ports }))).toEqual(
-      {
-        namespace: 'default',
-        name: 'web',
-        kind: 'cluster-ip',
-        addresses: ['10.0.0.1', 'fd00::1'],
+    expect(project({ clusterIPs: ['10.0.0.1', 'FD00::0:1'], ports })).toEqual({
+      version: '',
+      listNumber: 0,
+      namespace: 'default',
+      name: 'web',
+      kind: 'cluster-ip',
+      ipv4: { size: 4, bytes: '\x0a\x00\x00\x01' },
+      ipv6: { size: 16, bytes: `\xfd${'\x00'.repeat(14)}\x01` },
+      ipv4Labels: undefined,
+      ipv6Labels: undefined,
+      ports: {
         ports: [
           { name: 'http', port: 80, protocol: 'tcp' },
           { name: '', port: 53, protocol: 'udp' },
         ],
-        externalName: '',
+        numbers: [80, 53],
       },
-    );
+      alias: undefined,
+    });
   });
 
   it('takes the one address of a server that knows no second family', () => {
     const object = serviceObject({ clusterIPs: ['10.0.0.9'] });
     delete object.spec!.clusterIPs;
-    expect(projectService(object).addresses).toEqual(['10.0.0.9']);
+    expect(projectService(object, 'hash').ipv4.bytes).toBe('\x0a\x00\x00\x09');
   });
 
   it.each([
@@ -34,6 +43,19 @@ describe('projectService', () => {
     ['headless', { clusterIPs: [''] }],
     ['external-name', { externalName: 'example.com' }],
   ])('tells that a service is %s', (kind, fields) => {
-    expect(projectService(serviceObject(fields))).toMatchObject({ kind, addresses: [] });
+    expect(project(fields)).toMatchObject({ kind, ipv4: { bytes: '' }, ipv6: { bytes: '' } });
+  });
+
+  it.each([
+    [{ name: 'a_b' }, '"a_b" is not a DNS label'],
+    [{ name: 'Web' }, '"Web" is not a DNS label'],
+    [{ namespace: 'x'.repeat(64) }, /^"x+" is not a DNS label$/],
+    [{ clusterIPs: ['10.0.0.256'] }, 'clusterIP "10.0.0.256" is not an IP address'],
+    [{ ports: [{ port: 65_536 }] }, 'port 65536 is no port number'],
+    [{ ports: [{ port: 1.5 }] }, 'port 1.5 is no port number'],
+    [{ externalName: '' }, 'the service has no externalName'],
+    [{ externalName: 'a..b' }, 'name "a..b": empty label'],
+  ])('refuses %j', (fields, message) => {
+    expect(() => project(fields)).toThrow(message);
   });
 });

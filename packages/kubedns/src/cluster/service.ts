@@ -1,52 +1,86 @@
-import { SocketAddress } from 'node:net';
-import { isIpAddress } from '@kube-dns/daemon';
+import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
+import { encodeName } from '@kube-dns/wire';
 import type { V1Service } from '@kubernetes/client-node';
-
-/** A named or unnamed port; `protocol` is lower case: `tcp`, `udp`, `sctp`. */
-export interface Port {
-  /** Empty for an unnamed port. */
-  readonly name: string;
-  readonly protocol: string;
-  readonly port: number;
-}
+import type { EndpointNames } from '../config/naming.js';
+import { dashedLabel } from '../zone/endpoint-name.js';
+import type { Kept } from './object-store.js';
+import {
+  type AddressSize,
+  IPV4_BYTES,
+  IPV6_BYTES,
+  packAddresses,
+  type PackedAddresses,
+} from './packed-addresses.js';
+import { type PortList, readPorts } from './ports.js';
 
 /** The fields of a Service that DNS needs. */
-export interface Service {
+export interface Service extends Kept {
   readonly namespace: string;
   readonly name: string;
   readonly kind: 'cluster-ip' | 'headless' | 'external-name';
-  /** Every cluster address of both families; empty unless `kind` is `cluster-ip`. */
-  readonly addresses: readonly string[];
-  readonly ports: readonly Port[];
-  readonly externalName: string;
+  /** Every cluster address; those of an ExternalName that is an address; else empty. */
+  readonly ipv4: PackedAddresses;
+  readonly ipv6: PackedAddresses;
+  /** The labels of these addresses; undefined where they are generated. */
+  readonly ipv4Labels: readonly string[] | undefined;
+  readonly ipv6Labels: readonly string[] | undefined;
+  readonly ports: PortList;
+  /** The name that an ExternalName stands for, in wire form; undefined where it is an address. */
+  readonly alias: Uint8Array | undefined;
 }
 
-/** Cuts a Service of the API down; the API object is not kept. */
-export function projectService(object: V1Service): Service {
+/** Cuts a Service of the API down; throws when there is a field that makes no sense. */
+export function projectService(object: V1Service, names: EndpointNames): Service {
+  const namespace = object.metadata?.namespace ?? '';
+  const name = object.metadata?.name ?? '';
+  checkLabels(namespace, name);
   const { spec } = object;
   const isExternal = spec?.type === 'ExternalName';
-  const clusterIps = spec?.clusterIPs?.length ? spec.clusterIPs : [spec?.clusterIP ?? ''];
-  const addresses = isExternal ? [] : clusterIps.filter(isIpAddress).map(canonicalAddress);
+  const target = isExternal ? (spec.externalName ?? '').replace(/\.$/, '') : '';
+  if (isExternal && target === '') throw new Error('the service has no externalName');
+  const addresses = isExternal ? [target].filter(isIpAddress) : clusterAddresses(spec);
   return {
-    namespace: object.metadata?.namespace ?? '',
-    name: object.metadata?.name ?? '',
+    version: '',
+    listNumber: 0,
+    namespace,
+    name,
     kind: isExternal ? 'external-name' : kindOf(addresses),
-    addresses,
-    ports: (spec?.ports ?? []).map((port) => ({
-      name: port.name ?? '',
-      protocol: (port.protocol ?? 'TCP').toLowerCase(),
-      port: port.port,
-    })),
-    externalName: isExternal ? (spec.externalName ?? '') : '',
+    ipv4: packAddresses(addresses, IPV4_BYTES),
+    ipv6: packAddresses(addresses, IPV6_BYTES),
+    ipv4Labels: labelsOf(addresses, IPV4_BYTES, names),
+    ipv6Labels: labelsOf(addresses, IPV6_BYTES, names),
+    ports: readPorts(spec?.ports),
+    alias: isExternal && addresses.length === 0 ? encodeName(target) : undefined,
   };
+}
+
+/** Throws when one of the texts cannot be a label of a name. */
+export function checkLabels(...labels: readonly string[]): void {
+  for (const label of labels) {
+    if (!isDnsLabel(label)) throw new Error(`${JSON.stringify(label)} is not a DNS label`);
+  }
+}
+
+function clusterAddresses(spec: V1Service['spec']): string[] {
+  const texts = spec?.clusterIPs?.length ? spec.clusterIPs : [spec?.clusterIP ?? ''];
+  return texts.filter((text) => {
+    if (text === '' || text === 'None') return false;
+    if (isIpAddress(text)) return true;
+    throw new Error(`clusterIP ${JSON.stringify(text)} is not an IP address`);
+  });
+}
+
+function labelsOf(
+  addresses: readonly string[],
+  size: AddressSize,
+  names: EndpointNames,
+): readonly string[] | undefined {
+  if (names !== 'ip') return undefined;
+  const isIpv6 = size === IPV6_BYTES;
+  return addresses.filter((text) => text.includes(':') === isIpv6).map(dashedLabel);
 }
 
 /** A service that waits for its address counts as headless, as in kubernetes/dns pkg/dns/dns.go. */
 function kindOf(addresses: readonly string[]): Service['kind'] {
   return addresses.length > 0 ? 'cluster-ip' : 'headless';
-}
-
-/** The generated label of an address is made of its text, so the text must be the one everybody has. */
-function canonicalAddress(text: string): string {
-  return text.includes(':') ? new SocketAddress({ address: text, family: 'ipv6' }).address : text;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseFlags, UsageError } from '@kube-dns/daemon';
-import { type KubednsFlags, PROGRAM } from './flags.js';
+import { parseFlags, UsageError, usageText } from '@kube-dns/daemon';
+import { KUBEDNS_FLAGS, type KubednsFlags, PROGRAM } from './flags.js';
 
 const parse = (...argv: string[]): KubednsFlags => parseFlags(PROGRAM, argv).values;
 
@@ -8,18 +8,25 @@ describe('the flags', () => {
   it('have the original’s defaults', () => {
     expect(parse()).toEqual({
       'config-dir': '',
+      'config-map': '',
+      'config-map-namespace': 'kube-system',
       'config-period': 10_000,
       'dns-bind-address': '0.0.0.0',
       'dns-port': 53,
       domain: 'cluster.local.',
       'drain-time': 5_000,
+      'endpoint-names': 'hash',
       'endpoints-source': 'auto',
+      federations: new Map(),
       'healthz-port': 8081,
       'initial-sync-timeout': 60_000,
       'kube-master-url': '',
       'kubecfg-file': '',
       nameservers: [],
       'negative-ttl': 5,
+      pods: 'insecure',
+      profiling: false,
+      ptr: 'all',
       'record-ttl': 30,
     });
   });
@@ -69,6 +76,17 @@ describe('the flags', () => {
     '--record-ttl=-1',
     '--drain-time=5',
     '--endpoints-source=pods',
+    '--endpoint-names=name',
+    '--ptr=none',
+    '--pods=verified',
+    '--pods=',
+    '--profiling=maybe',
+    '--config-map=UPPER',
+    '--config-map=a,b',
+    '--config-map-namespace=a/b',
+    '--federations=one',
+    '--federations=one=a.b,TWO=c.d',
+    '--version=loud',
     '--no-such-flag',
   ])('refuse %s', (flag) => {
     expect(() => parse(flag)).toThrow(UsageError);
@@ -88,6 +106,41 @@ describe('the flags', () => {
       'fd00::1',
       '[fd00::1]:5353',
     ]);
+  });
+
+  it('say which choices there are, and that pods=verified is not one yet', () => {
+    expect(() => parse('--ptr=some')).toThrow(
+      'invalid argument "some" for "--ptr" flag: must be one of all, first',
+    );
+    expect(() => parse('--pods=verified')).toThrow(
+      'invalid argument "verified" for "--pods" flag: not possible yet, must be one of insecure, disabled',
+    );
+  });
+
+  it('add up federations that are given in several places', () => {
+    const { federations } = parse('--federations=one=a.b,two=c.d', '--federations=two=e.f');
+    expect([...federations]).toEqual([
+      ['one', 'a.b'],
+      ['two', 'e.f'],
+    ]);
+  });
+
+  it('are all in the usage text but for the deprecated one, with those that are ignored', () => {
+    const text = usageText(PROGRAM);
+    const shown = Object.keys(KUBEDNS_FLAGS).filter((name) => text.includes(` --${name}`));
+    expect(shown).toEqual(Object.keys(KUBEDNS_FLAGS).filter((name) => name !== 'federations'));
+    expect(text).toMatch(/Taken and ignored: [^]*--log-flush-frequency[^]*--vmodule/);
+  });
+
+  it('take the flags of klog that old manifests have', () => {
+    const argv = [
+      '--logtostderr',
+      '--vmodule=a=1',
+      '--log-flush-frequency=5s',
+      '--log_dir',
+      '/tmp',
+    ];
+    expect(parse(...argv, '--alsologtostderr=true', '--stderrthreshold=2')).toEqual(parse());
   });
 
   it('fill the environment into the URL of the API server', () => {

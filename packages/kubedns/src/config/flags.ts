@@ -1,117 +1,73 @@
 import {
-  durationFlag,
-  type FlagDefinition,
+  boolFlag,
   type FlagSpec,
   type FlagValues,
   intFlag,
-  isDnsLabel,
-  parseNameservers,
   type Program,
   stringFlag,
 } from '@kube-dns/daemon';
-import { ENDPOINTS_SOURCES, type EndpointsSource } from '../cluster/cluster-watch.js';
+import { ENDPOINTS_SOURCES } from '../cluster/cluster-watch.js';
+import {
+  choiceFlag,
+  domainFlag,
+  federationsFlag,
+  nameserversFlag,
+  objectNameFlag,
+  urlFlag,
+  waitFlag,
+} from './flag-kinds.js';
+import { ENDPOINT_NAMES, POD_MODES, PTR_MODES } from './naming.js';
 
 const SECOND = 1_000;
 const MAX_PORT = 65_535;
 const MAX_TTL_SECONDS = 2 ** 31 - 1;
-/** The longest time that a timer of Node can wait; it fires at once when asked for more. */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
-/** So that the zone's own names, such as `hostmaster.<zone>`, still are names. */
-const MAX_DOMAIN_LENGTH = 240;
-
-/** A zone whose labels are all valid (kubernetes/dns cmd/kube-dns/app/options: clusterDomainVar). */
-function domainFlag(initial: string, help: string): FlagDefinition<string> {
-  return {
-    ...stringFlag(initial, help),
-    parse: (text) => {
-      const domain = text.replace(/\.$/, '');
-      if (domain.length > MAX_DOMAIN_LENGTH) {
-        throw new Error(`longer than ${MAX_DOMAIN_LENGTH} characters`);
-      }
-      for (const label of domain.split('.')) {
-        if (!isDnsLabel(label)) throw new Error(`${JSON.stringify(label)} is not a DNS label`);
-      }
-      return `${domain}.`;
-    },
-  };
-}
-
-/** A URL with scheme and host, environment variables in it expanded. */
-function urlFlag(help: string): FlagDefinition<string> {
-  return {
-    ...stringFlag('', help, 'url'),
-    parse: (text) => {
-      const expanded = text.replace(
-        /\$(?:\{([^}]*)\}|(\w+))/g,
-        (_match, braced: string | undefined, bare: string | undefined) =>
-          process.env[braced ?? bare ?? ''] ?? '',
-      );
-      const url = URL.canParse(expanded) ? new URL(expanded) : undefined;
-      if (url === undefined || !/^https?:$/.test(url.protocol)) {
-        throw new Error(`${JSON.stringify(expanded)} is not an http or https URL`);
-      }
-      return expanded;
-    },
-  };
-}
-
-/** A duration that a timer waits for; the 24 days that it can wait at most stand for any more. */
-function waitFlag(initialMs: number, help: string): FlagDefinition<number> {
-  const flag = durationFlag(initialMs, help);
-  return {
-    ...flag,
-    parse: (text, previous, isSet) => Math.min(flag.parse(text, previous, isSet), MAX_TIMER_MS),
-  };
-}
-
-function endpointsSourceFlag(
-  initial: EndpointsSource,
-  help: string,
-): FlagDefinition<EndpointsSource> {
-  return {
-    parse: (text) => {
-      const source = ENDPOINTS_SOURCES.find((each) => each === text);
-      if (source === undefined) throw new Error(`must be one of ${ENDPOINTS_SOURCES.join(', ')}`);
-      return source;
-    },
-    initial,
-    help,
-    valueName: ENDPOINTS_SOURCES.join('|'),
-    formatDefault: JSON.stringify,
-  };
-}
-
-function nameserversFlag(help: string): FlagDefinition<readonly string[]> {
-  return {
-    parse: (text) => parseNameservers(text),
-    initial: [],
-    help,
-    valueName: 'ip[:port],…',
-    formatDefault: () => '',
-  };
-}
 
 /** The flags of kubedns; names and defaults are the original's where it has them. */
 export const KUBEDNS_FLAGS = {
-  'config-dir': stringFlag('', 'directory with the keys of the kube-dns ConfigMap as files'),
+  'config-dir': stringFlag(
+    '',
+    'directory with the keys of the kube-dns ConfigMap as files',
+    'path',
+  ),
+  'config-map': objectNameFlag('', 'ConfigMap to read the configuration from, by way of the API'),
+  'config-map-namespace': objectNameFlag('kube-system', 'namespace of config-map'),
   'config-period': waitFlag(10 * SECOND, 'how often config-dir is read again'),
   'dns-bind-address': stringFlag('0.0.0.0', 'address that DNS is served on'),
   'dns-port': intFlag(53, 'port that DNS is served on, UDP and TCP', { min: 0, max: MAX_PORT }),
   domain: domainFlag('cluster.local.', 'zone of the cluster'),
   'drain-time': waitFlag(5 * SECOND, 'how long to go on answering after SIGTERM'),
-  'endpoints-source': endpointsSourceFlag(
+  'endpoint-names': choiceFlag(
+    ENDPOINT_NAMES,
+    'hash',
+    'label of an endpoint without hostname: a hash of its address, the address with dashes, or the name of its pod',
+  ),
+  'endpoints-source': choiceFlag(
+    ENDPOINTS_SOURCES,
     'auto',
     'where the addresses of headless services come from; auto takes endpoints while slices are denied',
   ),
-  'healthz-port': intFlag(8081, 'port of /readiness', { min: 0, max: MAX_PORT }),
+  federations: federationsFlag(
+    'deprecated: federations, where there is no config-dir or config-map',
+  ),
+  'healthz-port': intFlag(8081, 'port of /readiness and /cache', { min: 0, max: MAX_PORT }),
   'initial-sync-timeout': waitFlag(
     60 * SECOND,
     'exit when the cluster is not known after so long; 0 waits for ever',
   ),
   'kube-master-url': urlFlag('API server; wins over the server of kubecfg-file'),
   'kubecfg-file': stringFlag('', 'kubeconfig to use in place of the service account', 'path'),
-  nameservers: nameserversFlag('upstream name servers; without them those of /etc/resolv.conf'),
+  nameservers: nameserversFlag(
+    'upstream name servers, where there is no config-dir or config-map; without any, those of /etc/resolv.conf',
+  ),
   'negative-ttl': intFlag(5, 'TTL of denials, in seconds', { min: 0, max: MAX_TTL_SECONDS }),
+  pods: choiceFlag(
+    POD_MODES,
+    'insecure',
+    'answer names of pods from their label, without looking for the pod, or never',
+    ['verified'],
+  ),
+  profiling: boolFlag(false, 'serve a CPU profiler and memory figures on 127.0.0.1:6060'),
+  ptr: choiceFlag(PTR_MODES, 'all', 'names that the reverse name of a shared address has'),
   'record-ttl': intFlag(30, 'TTL of records, in seconds', { min: 0, max: MAX_TTL_SECONDS }),
 } satisfies FlagSpec;
 
@@ -122,4 +78,6 @@ export const PROGRAM: Program<typeof KUBEDNS_FLAGS> = {
   version: process.env.KUBE_DNS_VERSION ?? 'dev',
   summary: 'Serves the records of a Kubernetes cluster over DNS.',
   flags: KUBEDNS_FLAGS,
+  // The original's; the other programs print it on stdout.
+  helpStream: 'stderr',
 };

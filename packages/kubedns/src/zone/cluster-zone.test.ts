@@ -1,65 +1,48 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { encodeKey, readUint32 } from '@kube-dns/wire';
-import { type KeptLog, keptLog } from '../../test/support/kept-log.js';
-import { serviceObject } from '../../test/support/objects.js';
-import { textsAt } from '../../test/support/record-text.js';
-import { projectService } from '../cluster/service.js';
-import { ClusterZone } from './cluster-zone.js';
+import { readUint32 } from '@kube-dns/wire';
+import { Cluster } from '../../test/support/cluster.js';
+import { namespaceObject, serviceObject } from '../../test/support/objects.js';
 
-let log: KeptLog;
 let now: number;
-let zone: ClusterZone;
+let cluster: Cluster;
 beforeEach(() => {
-  log = keptLog(3);
   now = 1_000_000;
-  zone = new ClusterZone({ domain: 'zone.', negativeTtlSeconds: 5, log, now: () => now });
+  cluster = new Cluster('hash', () => now);
 });
 
-const serial = () => readUint32(zone.soaRdata, zone.soaRdata.length - 20);
-const at = (name: string) => textsAt(zone.forward, encodeKey(name));
-
-function put(name: string, fields: Parameters<typeof serviceObject>[0]): void {
-  const service = projectService(serviceObject({ name, ...fields }));
-  zone.putService(`default/${name}`, service, []);
-}
+const serial = () => readUint32(cluster.zone.soaRdata, cluster.zone.soaRdata.length - 20);
 
 describe('ClusterZone', () => {
-  it('has its fixed names before it has a service', () => {
-    expect(['zone', 'svc.zone', 'pod.zone'].map(at)).toEqual([[], [], []]);
-    expect(at('dns-version.zone')).toHaveLength(1);
-    expect(at('dns.zone')).toBeUndefined();
-  });
-
   it('has the time of its last change for a serial', () => {
     expect(serial()).toBe(1_000);
     now += 5_000;
     expect(serial()).toBe(1_000);
-    put('web', {});
+    cluster.services.put(serviceObject());
     expect(serial()).toBe(1_005);
     now += 5_000;
-    zone.putNamespace('default', true);
+    cluster.namespaces.put(namespaceObject('default'));
     expect(serial()).toBe(1_010);
   });
 
   it('never lets the serial fall, whatever the clock does', () => {
     now = 0;
-    put('web', {});
+    cluster.services.put(serviceObject());
     expect(serial()).toBe(1_000);
   });
 
-  it('drops the records of a service that came to make no sense, and says so', () => {
-    put('web', { externalName: 'example.com' });
-    expect(at('web.default.svc.zone')).toEqual(['CNAME example.com']);
-    put('web', { externalName: 'a..b' });
-    expect(at('web.default.svc.zone')).toBeUndefined();
-    expect(log.lines.at(-2)).toBe(
-      'E service default/web: name "a..b": empty label; it gets no records',
-    );
+  it('uses the number of a service that is gone for the next', () => {
+    for (let i = 0; i < 5; i++) {
+      const object = serviceObject({ name: `s${i}` });
+      cluster.services.put(object);
+      cluster.services.delete(object);
+    }
+    cluster.services.put(serviceObject({ name: 'last' }));
+    expect(cluster.zone.namespaces.get('default')?.services.get('last')?.number).toBe(0);
   });
 
-  it('forgets a namespace whose name cannot be one', () => {
-    const name = 'n'.repeat(64);
-    expect(() => zone.putNamespace(name, true)).toThrow('must have 1 to 63 bytes');
-    expect(() => zone.putNamespace(name, false)).not.toThrow();
+  it('leaves a namespace out whose name cannot be one', () => {
+    cluster.namespaces.put(namespaceObject('n'.repeat(64)));
+    expect(cluster.zone.namespaces.size).toBe(0);
+    expect(cluster.rejected).toHaveLength(1);
   });
 });

@@ -1,57 +1,64 @@
-import { errorText, type Log } from '@kube-dns/daemon';
 import {
   encodeKey,
   encodeRdata,
+  NameTable,
   prependLabels,
   readUint32,
-  TYPE,
   writeUint32,
 } from '@kube-dns/wire';
 import type { RecordKeeper } from '../cluster/cluster-state.js';
 import type { EndpointSlice } from '../cluster/endpoint-slice.js';
+import type { PackedAddresses } from '../cluster/packed-addresses.js';
 import type { Service } from '../cluster/service.js';
-import { RecordTree } from './record-tree.js';
-import { type ServiceRecords, serviceRecords } from './service-records.js';
+import { AddressIndex } from './address-index.js';
+import { ZoneService } from './zone-service.js';
 
-/** The version of the schema "Kubernetes DNS-Based Service Discovery" that the zone follows. */
-const SCHEMA_VERSION = '1.1.0';
 const SOA_TIMES = { refresh: 28_800, retry: 7_200, expire: 604_800 };
 /** The serial stands before four other 32-bit numbers at the end of the rdata. */
 const SOA_SERIAL_FROM_END = 20;
-const NO_RECORDS: ServiceRecords = { forward: [], reverse: [] };
 
 export interface ClusterZoneOptions {
   /** As `cluster.local.`; every label is valid. */
   readonly domain: string;
   /** The SOA's minimum, in seconds. */
   readonly negativeTtlSeconds: number;
-  readonly log: Log;
   readonly now?: () => number;
 }
 
-/** The zone of one cluster: what its services and namespaces come to in DNS. */
+/** A namespace that the API tells of, or that has a service. */
+export interface ZoneNamespace {
+  /** `<namespace>.svc.<zone>` in wire form. */
+  readonly name: Uint8Array;
+  isDeclared: boolean;
+  /** Its services by name; some of them may be known by their endpoints only. */
+  readonly services: Map<string, ZoneService>;
+}
+
+/**
+ * What is known of one cluster, found by names and by addresses. No record is kept: what a service has
+ * in DNS is made of it and of its endpoints when it is asked for, so nothing can be left of an old state.
+ */
 export class ClusterZone implements RecordKeeper {
   readonly apex: Uint8Array;
-  /** `pod.<zone>`, the parent of the names of pods. */
-  readonly pods: Uint8Array;
-  /** Names in the zone. */
-  readonly forward: RecordTree;
-  /** Names below in-addr.arpa and ip6.arpa that the cluster owns. */
-  readonly reverse = new RecordTree();
+  /** `svc.<zone>`, the grandparent of the names of services. */
+  readonly services: Uint8Array;
   readonly soaRdata: Uint8Array;
   /** Whether namespaces are known by themselves, and not only by their services. */
   knowsNamespaces = false;
-  readonly #services: Uint8Array;
-  readonly #log: Log;
+  readonly #byName = new NameTable<ZoneService>();
+  readonly #namespaces = new Map<string, ZoneNamespace>();
+  readonly #namespacesByLabel = new NameTable<ZoneNamespace>();
+  /** Services by their numbers in the index; `undefined` where a number is free. */
+  readonly #byNumber: (ZoneService | undefined)[] = [];
+  readonly #freeNumbers: number[] = [];
+  /** The services that have each address: their own, or those of the endpoints of headless ones. */
+  readonly #addresses = new AddressIndex();
   readonly #now: () => number;
 
   constructor(options: ClusterZoneOptions) {
     this.apex = encodeKey(options.domain);
-    this.#services = prependLabels(['svc'], this.apex);
-    this.pods = prependLabels(['pod'], this.apex);
-    this.#log = options.log;
+    this.services = prependLabels(['svc'], this.apex);
     this.#now = options.now ?? Date.now;
-    this.forward = new RecordTree(this.apex);
     const domain = options.domain.replace(/\.$/, '');
     this.soaRdata = encodeRdata({
       type: 'SOA',
@@ -64,43 +71,142 @@ export class ClusterZone implements RecordKeeper {
         minimum: options.negativeTtlSeconds,
       },
     });
-    const version = encodeRdata({ type: 'TXT', name: domain, data: SCHEMA_VERSION });
-    const owner = prependLabels(['dns-version'], this.apex);
-    this.forward.replace(
-      'zone',
-      [{ owner, type: TYPE.TXT, rdata: version, rank: 0 }],
-      [this.#services, this.pods],
-    );
     this.#countChange();
   }
 
-  putService(key: string, service: Service | undefined, slices: Iterable<EndpointSlice>): void {
-    const source = `service ${key}`;
-    const records = service === undefined ? NO_RECORDS : this.#recordsOf(key, service, slices);
-    this.forward.replace(source, records.forward);
-    this.reverse.replace(source, records.reverse);
-    this.#countChange();
-    this.#log.verbose(
-      3,
-      `${key}: ${records.forward.length} records, ${records.reverse.length} reverse`,
-    );
+  /** The service of a lower-cased name in wire form; undefined when the API has none of that name. */
+  findService(bytes: Uint8Array, start: number, end: number): ZoneService | undefined {
+    const found = this.#byName.get(bytes, start, end);
+    return found?.service === undefined ? undefined : found;
+  }
+
+  /** Tells whether the namespace of the lower-cased label at `at`, its length byte first, exists. */
+  hasNamespace(bytes: Uint8Array, at: number): boolean {
+    const found = this.#namespacesByLabel.get(bytes, at, at + 1 + bytes[at]!);
+    return found !== undefined && exists(found);
+  }
+
+  get namespaces(): ReadonlyMap<string, ZoneNamespace> {
+    return this.#namespaces;
+  }
+
+  /** The first place in the index for an address; -1 when nobody has it. */
+  firstOwner(address: Uint8Array, size: number): number {
+    return this.#addresses.first(this.#addresses.hashBytes(address, size));
+  }
+
+  nextOwner(place: number): number {
+    return this.#addresses.next(place);
+  }
+
+  /** A service that may have the address: who asks looks for it there. */
+  ownerAt(place: number): ZoneService {
+    return this.#byNumber[this.#addresses.ownerOf(place)]!;
+  }
+
+  /** How many addresses lead to a service, once for each. */
+  get addressCount(): number {
+    return this.#addresses.size;
+  }
+
+  putService(key: string, service: Service | undefined): void {
+    const entry = this.#entryOf(key);
+    this.#indexAddresses(entry, false);
+    entry.put(service);
+    this.#indexAddresses(entry, true);
+    this.#settle(entry);
+  }
+
+  replaceSlice(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void {
+    if (before !== undefined && before.service !== '') {
+      const entry = this.#entryOf(before.service);
+      if (entry.isHeadless) this.#indexSlice(entry, before, false);
+      entry.dropSlice(before);
+      // The new state mostly belongs to the same service, which then need not go and come.
+      if (before.service !== after?.service) this.#settle(entry);
+    }
+    if (after === undefined || after.service === '') return;
+    const entry = this.#entryOf(after.service);
+    entry.addSlice(after);
+    if (entry.isHeadless) this.#indexSlice(entry, after, true);
+    this.#settle(entry);
   }
 
   putNamespace(name: string, exists: boolean): void {
-    const parents = exists ? [this.#services, this.pods] : [];
-    const names = parents.map((parent) => prependLabels([name], parent));
-    this.forward.replace(`namespace ${name}`, [], names);
+    const namespace = this.#namespaceOf(name);
+    namespace.isDeclared = exists;
+    this.#dropEmpty(name, namespace);
     this.#countChange();
   }
 
-  /** A service that makes no valid names has no records; its old ones must not stay. */
-  #recordsOf(key: string, service: Service, slices: Iterable<EndpointSlice>): ServiceRecords {
-    try {
-      return serviceRecords(service, slices, this.#services);
-    } catch (error) {
-      this.#log.error(`service ${key}: ${errorText(error)}; it gets no records`);
-      return NO_RECORDS;
+  /** Adds to the index, or takes out of it, every address that the service has now. */
+  #indexAddresses(entry: ZoneService, isAdding: boolean): void {
+    const { service } = entry;
+    if (service === undefined || service.kind === 'external-name') return;
+    if (service.kind === 'headless') {
+      for (const slice of entry.slices) this.#indexSlice(entry, slice, isAdding);
+      return;
     }
+    this.#index(entry, service.ipv4, isAdding);
+    this.#index(entry, service.ipv6, isAdding);
+  }
+
+  #indexSlice(entry: ZoneService, slice: EndpointSlice, isAdding: boolean): void {
+    for (const group of slice.groups) this.#index(entry, group, isAdding);
+  }
+
+  #index({ number }: ZoneService, { size, bytes }: PackedAddresses, isAdding: boolean): void {
+    for (let at = 0; at < bytes.length; at += size) {
+      const hash = this.#addresses.hashText(bytes, at, size);
+      if (isAdding) this.#addresses.add(hash, number);
+      else this.#addresses.remove(hash, number);
+    }
+  }
+
+  /** The service of a key, made if need be. */
+  #entryOf(key: string): ZoneService {
+    const [namespaceName = '', name = ''] = key.split('/');
+    const namespace = this.#namespaceOf(namespaceName);
+    const found = namespace.services.get(name);
+    if (found !== undefined) return found;
+    const number = this.#freeNumbers.pop() ?? this.#byNumber.length;
+    const entry = new ZoneService(key, prependLabels([name], namespace.name), number);
+    this.#byNumber[number] = entry;
+    this.#byName.set(entry.name, entry);
+    namespace.services.set(name, entry);
+    return entry;
+  }
+
+  #namespaceOf(name: string): ZoneNamespace {
+    const found = this.#namespaces.get(name);
+    if (found !== undefined) return found;
+    const namespace: ZoneNamespace = {
+      name: prependLabels([name], this.services),
+      isDeclared: false,
+      services: new Map<string, ZoneService>(),
+    };
+    this.#namespaces.set(name, namespace);
+    this.#namespacesByLabel.set(labelOf(namespace), namespace);
+    return namespace;
+  }
+
+  /** Drops what is empty after a change. */
+  #settle(entry: ZoneService): void {
+    this.#countChange();
+    if (!entry.isForgotten) return;
+    const [namespaceName = '', name = ''] = entry.key.split('/');
+    const namespace = this.#namespaceOf(namespaceName);
+    namespace.services.delete(name);
+    this.#byName.delete(entry.name);
+    this.#byNumber[entry.number] = undefined;
+    this.#freeNumbers.push(entry.number);
+    this.#dropEmpty(namespaceName, namespace);
+  }
+
+  #dropEmpty(name: string, namespace: ZoneNamespace): void {
+    if (namespace.isDeclared || namespace.services.size > 0) return;
+    this.#namespaces.delete(name);
+    this.#namespacesByLabel.delete(labelOf(namespace));
   }
 
   /** The serial is the time of the last change; it stands still while the clock is behind it. */
@@ -109,4 +215,18 @@ export class ClusterZone implements RecordKeeper {
     const seconds = Math.floor(this.#now() / 1000);
     writeUint32(this.soaRdata, at, Math.max(seconds, readUint32(this.soaRdata, at)));
   }
+}
+
+/** The first label of a namespace's name, its length byte first. */
+function labelOf({ name }: ZoneNamespace): Uint8Array {
+  return name.subarray(0, 1 + name[0]!);
+}
+
+/** Endpoints of a service that does not exist make no namespace. */
+function exists({ isDeclared, services }: ZoneNamespace): boolean {
+  if (isDeclared) return true;
+  for (const { service } of services.values()) {
+    if (service !== undefined) return true;
+  }
+  return false;
 }

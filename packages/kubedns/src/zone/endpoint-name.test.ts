@@ -1,7 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { hashLabel } from './endpoint-name.js';
+import { hashLabel } from '../../test/support/hash-label.js';
+import { encodeKey } from '@kube-dns/wire';
+import fc from 'fast-check';
+import { addressBytes } from './address.js';
+import { addressHash, dashedLabel, readHashLabel, writeHashLabel } from './endpoint-name.js';
 
-describe('hashLabel', () => {
+describe('the generated label', () => {
   it.each([
     ['10.0.0.1', '3234633364383235'],
     ['10.0.0.10', '32643961613639'],
@@ -16,5 +20,39 @@ describe('hashLabel', () => {
     ['2001:db8::8a2e:370:7334', '3535663862643933'],
   ])('names %s as the original does', (address, label) => {
     expect(hashLabel(address)).toBe(label);
+  });
+
+  it('is read back as the hash that it was made of', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 0xffff_ffff }), (hash) => {
+        const out = new Uint8Array(17);
+        writeHashLabel(hash, out, 0);
+        expect(readHashLabel(out, 0)).toBe(hash);
+      }),
+    );
+  });
+
+  it.each(['', 'a', 'zz', '3g', '30303030', '3030', '313', '2f', '3a', '323436333364383235'])(
+    'is none that no address has: %j',
+    (label) => {
+      expect(readHashLabel(encodeKey(label === '' ? '.' : label), 0)).toBe(-1);
+    },
+  );
+
+  it('is the same for an address, wherever it stands', () => {
+    const bytes = Buffer.from(addressBytes('10.0.0.1')).toString('latin1');
+    expect(addressHash(`xx${bytes}`, 2, 4)).toBe(addressHash(bytes, 0, 4));
+  });
+});
+
+describe('dashedLabel', () => {
+  it.each([
+    ['10.0.0.1', '10-0-0-1'],
+    ['FD00::1', 'fd00--1'],
+    ['fd00::', 'fd00--0'],
+    ['::1', '0--1'],
+    ['::', '0--0'],
+  ])('makes %s %s', (address, label) => {
+    expect(dashedLabel(address)).toBe(label);
   });
 });

@@ -1,15 +1,84 @@
+import { hexValue, writeIpv6Text } from './address.js';
+
 const FNV_OFFSET = 0x811c_9dc5;
 const FNV_PRIME = 0x0100_0193;
+/** What Go prints of a record before and behind its address (kubernetes/dns pkg/dns/util/util.go). */
+const PREFIX = '&{';
+const SUFFIX = ' 0 10 10  false 30 0  }';
+const AFTER_PREFIX = hashText(FNV_OFFSET, PREFIX);
+const HEX = '0123456789abcdef';
+const DIGIT_0 = 0x30;
+const MAX_LABEL_CHARACTERS = 16;
+const IPV6_TEXT_BYTES = 39;
+const ipv6Text = new Uint8Array(IPV6_TEXT_BYTES);
 
 /**
- * The label of an address that has no hostname, as kubernetes/dns pkg/dns/util/util.go (HashServiceRecord)
- * makes it: FNV-1a over the text of the record as Go prints it, in hex, and that text in hex once more.
- * Clients have seen and kept such names, so ours are the same.
+ * The hash that names an address without a hostname, as kubernetes/dns (HashServiceRecord) makes it:
+ * FNV-1a over the text of the record as Go prints it. Clients have seen and kept such names, so ours are
+ * the same. `bytes` holds the address at `at`, a byte a character; makes no text, for it runs often.
  */
-export function hashLabel(address: string): string {
-  let hash = FNV_OFFSET;
-  for (const byte of Buffer.from(`&{${address} 0 10 10  false 30 0  }`, 'latin1')) {
-    hash = Math.imul(hash ^ byte, FNV_PRIME);
+export function addressHash(bytes: string, at: number, size: number): number {
+  return hashText(size === 4 ? hashIpv4(bytes, at) : hashIpv6(bytes, at), SUFFIX) >>> 0;
+}
+
+/** Writes the label of a hash, its length byte first; returns how many bytes: hex, in hex once more. */
+export function writeHashLabel(hash: number, out: Uint8Array, at: number): number {
+  let written = at + 1;
+  let shift = 28;
+  while (shift > 0 && hash >>> shift === 0) shift -= 4;
+  for (; shift >= 0; shift -= 4) {
+    const digit = HEX.charCodeAt((hash >>> shift) & 0xf);
+    out[written++] = HEX.charCodeAt(digit >>> 4);
+    out[written++] = HEX.charCodeAt(digit & 0xf);
   }
-  return Buffer.from((hash >>> 0).toString(16), 'latin1').toString('hex');
+  out[at] = written - at - 1;
+  return written - at;
+}
+
+/** The hash that a lower-cased label spells, its length byte at `at`; -1 when it spells none. */
+export function readHashLabel(name: Uint8Array, at: number): number {
+  const length = name[at]!;
+  if (length === 0 || length > MAX_LABEL_CHARACTERS || length % 2 !== 0) return -1;
+  let hash = 0;
+  for (let i = at + 1; i <= at + length; i += 2) {
+    const digit = hexValue((hexValue(name[i]!) << 4) | hexValue(name[i + 1]!));
+    // A zero in front is never printed, but for the hash zero itself.
+    if (digit < 0 || (digit === 0 && hash === 0 && length > 2)) return -1;
+    hash = hash * 16 + digit;
+  }
+  return hash;
+}
+
+/** An address as a label, `-` for `.` and `:`; a zero where a dash would be first or last. */
+export function dashedLabel(address: string): string {
+  const dashed = address.toLowerCase().replace(/[.:]/g, '-');
+  return dashed.replace(/^-/, '0-').replace(/-$/, '-0');
+}
+
+function hashText(hash: number, text: string): number {
+  for (let i = 0; i < text.length; i++) hash = hashByte(hash, text.charCodeAt(i));
+  return hash;
+}
+
+function hashByte(hash: number, byte: number): number {
+  return Math.imul(hash ^ byte, FNV_PRIME);
+}
+
+function hashIpv4(bytes: string, at: number): number {
+  let hash = AFTER_PREFIX;
+  for (let i = at; i < at + 4; i++) {
+    const octet = bytes.charCodeAt(i);
+    if (i > at) hash = hashByte(hash, 0x2e);
+    if (octet >= 100) hash = hashByte(hash, DIGIT_0 + Math.floor(octet / 100));
+    if (octet >= 10) hash = hashByte(hash, DIGIT_0 + (Math.floor(octet / 10) % 10));
+    hash = hashByte(hash, DIGIT_0 + (octet % 10));
+  }
+  return hash;
+}
+
+function hashIpv6(bytes: string, at: number): number {
+  const length = writeIpv6Text(bytes, at, ipv6Text);
+  let hash = AFTER_PREFIX;
+  for (let i = 0; i < length; i++) hash = hashByte(hash, ipv6Text[i]!);
+  return hash;
 }

@@ -5,35 +5,51 @@ import {
   type ServerAddress,
 } from '@kube-dns/transport';
 import { MAX_MESSAGE_BYTES } from '@kube-dns/wire';
+import { ChaosAnswerer } from '../../src/answer/chaos-answerer.js';
 import { ExternalNames } from '../../src/answer/external-name.js';
 import { KubednsAnswerer } from '../../src/answer/kubedns-answerer.js';
-import { ZoneAnswerer } from '../../src/answer/zone-answerer.js';
-import { ClusterState } from '../../src/cluster/cluster-state.js';
-import { ClusterZone } from '../../src/zone/cluster-zone.js';
-import { keptLog } from './kept-log.js';
+import { QueryStatistics } from '../../src/answer/query-statistics.js';
+import { ReverseAnswerer } from '../../src/answer/reverse-answerer.js';
+import { ZoneAnswerer, type ZoneAnswererOptions } from '../../src/answer/zone-answerer.js';
+import type { EndpointNames, PtrMode } from '../../src/config/naming.js';
+import { Cluster } from './cluster.js';
 import { type Answer, type Asked, FakeClient, readAnswer, readQuery } from './messages.js';
 
 const TTLS = { ttlSeconds: 30, negativeTtlSeconds: 5 };
 
+export interface AnswersOptions extends Partial<Omit<ZoneAnswererOptions, 'zone'>> {
+  readonly deadlineMs?: number;
+  readonly maxInFlight?: number;
+  readonly endpointNames?: EndpointNames;
+  readonly ptr?: PtrMode;
+}
+
 /** Everything between a query and its answer, fed with objects by hand. */
 export class Answers {
-  readonly log = keptLog();
-  readonly zone = new ClusterZone({ domain: 'cluster.local.', log: this.log, ...TTLS });
-  readonly state = new ClusterState(this.zone, (work) => work());
+  readonly cluster: Cluster;
   readonly forwarder: Forwarder;
   readonly answerer: KubednsAnswerer;
+  readonly statistics = new QueryStatistics();
   servers: readonly ServerAddress[] = [];
   isSynced = true;
 
-  constructor(options: { deadlineMs?: number; maxInFlight?: number } = {}) {
-    const { deadlineMs = 2_000, maxInFlight = 10 } = options;
+  constructor(options: AnswersOptions = {}) {
+    const { deadlineMs = 2_000, maxInFlight = 10, endpointNames, ptr = 'all', ...rest } = options;
+    this.cluster = new Cluster(endpointNames);
     this.forwarder = new Forwarder({ deadlineMs, maxInFlight });
-    const zone = new ZoneAnswerer({ zone: this.zone, ...TTLS });
-    const base = { forwarder: this.forwarder, servers: () => this.servers };
+    const zone = new ZoneAnswerer({ ...TTLS, ...rest, zone: this.cluster.zone });
+    const base = {
+      forwarder: this.forwarder,
+      upstreams: { serversFor: () => this.servers },
+      ttlSeconds: 30,
+    };
     this.answerer = new KubednsAnswerer({
       ...base,
       zone,
-      externalNames: new ExternalNames({ ...base, zone, ...TTLS }),
+      reverse: new ReverseAnswerer({ ...TTLS, zone: this.cluster.zone, mode: ptr }),
+      externalNames: new ExternalNames({ ...base, zone }),
+      chaos: new ChaosAnswerer({ version: 'kube-dns 1.2.3', hostname: 'pod-a' }),
+      statistics: this.statistics,
       isSynced: () => this.isSynced,
     });
   }
@@ -48,11 +64,27 @@ export class Answers {
     const client = new FakeClient();
     const out = new Uint8Array(MAX_MESSAGE_BYTES);
     const query = readQuery(name, type, asked);
-    const length = this.answerer.answer(query, out, client);
+    const length = this.answerer.answer(query, out.subarray(0, query.maxAnswerBytes), client);
     if (length !== NO_ANSWER_YET) return readAnswer(out.subarray(0, length));
     // What belongs to the listener is soon another client's.
     query.bytes.fill(0xff);
     query.read(query.bytes, query.length, false, 512);
     return client.later;
+  }
+
+  /** `TYPE data` of the records that a name has of some types, in alphabetical order. */
+  async records(
+    name: string,
+    types = ['A', 'AAAA', 'SRV', 'CNAME', 'PTR', 'TXT'],
+  ): Promise<string[]> {
+    const texts: string[] = [];
+    for (const type of types) {
+      const { answers } = await this.ask(name, type, { isOverTcp: true });
+      for (const text of answers) {
+        const [owner, ...rest] = text.split(' ');
+        if (owner === name && rest[0] === type) texts.push(rest.join(' '));
+      }
+    }
+    return texts.sort();
   }
 }

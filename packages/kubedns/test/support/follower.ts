@@ -1,16 +1,27 @@
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { ApiClient } from '../../src/cluster/api-client.js';
 import { loadKubeConfig } from '../../src/cluster/kube-config.js';
-import { type ApiObject, ListWatch, type ListWatchOptions } from '../../src/cluster/list-watch.js';
+import {
+  type ApiObject,
+  type Kept,
+  ListWatch,
+  type ListWatchOptions,
+} from '../../src/cluster/list-watch.js';
 import { keptLog } from './kept-log.js';
 import { serviceObject } from './objects.js';
 import { until } from './until.js';
 
 /** Patience for tests: the first pause is half of it, without chance. */
 const FIRST_PAUSE_MS = 100;
-const HEAD_LIMIT_MS = 300;
+const HEAD_LIMIT_MS = 1_000;
+
+interface KeptObject extends Kept {
+  readonly object: ApiObject;
+}
+
+type FollowerOptions = Partial<ListWatchOptions<ApiObject, KeptObject>>;
 
 const opened: { close(): unknown }[] = [];
 /** Closes what the functions below opened. */
@@ -31,11 +42,12 @@ export class Follower {
   readonly events: string[] = [];
   readonly log = keptLog(2);
   synced = 0;
-  onUpsert: (key: string) => void = () => undefined;
-  readonly watch: ListWatch<ApiObject>;
+  /** Called for each object that is new or changed, before it is kept. */
+  onProject: (key: string) => void = () => undefined;
+  readonly watch: ListWatch<ApiObject, KeptObject>;
   readonly #client: ApiClient;
 
-  constructor(url: string, options: Partial<ListWatchOptions<ApiObject>> = {}) {
+  constructor(url: string, options: FollowerOptions = {}) {
     const config = loadKubeConfig({ kubecfgFile: '', masterUrl: url });
     this.#client = new ApiClient(config, 'test', HEAD_LIMIT_MS);
     this.watch = new ListWatch({
@@ -46,14 +58,16 @@ export class Follower {
       random: () => 0,
       onSynced: () => this.synced++,
       sink: {
-        upsert: (key, object) => {
-          this.events.push(`+${key}`);
-          this.onUpsert(key);
-          this.objects.set(key, object);
+        project: (key, object) => {
+          this.onProject(key);
+          return { version: '', listNumber: 0, object };
         },
-        remove: (key) => {
-          this.events.push(`-${key}`);
-          this.objects.delete(key);
+        change: (key, before, after) => {
+          // What was known before is what was told last.
+          if (before?.object !== this.objects.get(key)) throw new Error(`${key} was not known so`);
+          this.events.push(`${after === undefined ? '-' : '+'}${key}`);
+          if (after === undefined) this.objects.delete(key);
+          else this.objects.set(key, after.object);
         },
       },
       ...options,
@@ -83,35 +97,46 @@ export class Follower {
 export const service = (name: string, fields: object = {}) =>
   serviceObject({ name, clusterIPs: ['None'], ...fields });
 
-/** An API server with headless services of these names. */
+/** An API server with headless services of these names, which are to be asked for in pages. */
 export async function server(...names: string[]): Promise<ApiServer> {
   const started = owned(await createApiServer());
+  started.supportInitialEvents(false);
   await started.apply(names.map((name) => service(name)));
   return started;
 }
 
 /** A follower that has its first list and an open watch. */
-export async function following(
-  api: ApiServer,
-  options: Partial<ListWatchOptions<ApiObject>> = {},
-): Promise<Follower> {
+export async function following(api: ApiServer, options: FollowerOptions = {}): Promise<Follower> {
   const follower = new Follower(api.url, options).start();
   await until('the watch', () => api.watchCount('services') > 0);
   return follower;
 }
 
-/** A server that says to each request what it is told, and then ends the answer. */
+/**
+ * A server that says to each request what it is told, and then ends the answer. It does not know
+ * initial events.
+ */
 export async function fakeServer(
   say: (isWatch: boolean, query: URLSearchParams) => readonly string[],
 ): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = [];
-  const http = createServer((request, response) => {
+  const url = await rawServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://x').searchParams;
+    if (query.has('sendInitialEvents')) {
+      response.writeHead(422).end();
+      return;
+    }
     const isWatch = query.has('watch');
     asked.push(isWatch ? `watch ${query.get('resourceVersion') ?? ''}` : 'list');
     for (const part of say(isWatch, query)) response.write(part);
     response.end();
   });
+  return { url, asked };
+}
+
+/** A server that does whatever it is told, and its URL. */
+export async function rawServer(listener: RequestListener): Promise<string> {
+  const http = createServer(listener);
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   owned({
     close: () => {
@@ -119,5 +144,22 @@ export async function fakeServer(
       http.closeAllConnections();
     },
   });
-  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`, asked };
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+}
+
+/** A list as JSON: objects of these names, all at version 1. */
+export function listText(names: readonly string[] = [], version = '1', next = ''): string {
+  return JSON.stringify({
+    metadata: { resourceVersion: version, continue: next },
+    items: names.map((name) => item(name)),
+  });
+}
+
+/** A line of a watch. */
+export function eventText(type: string, name: string, version: string): string {
+  return `${JSON.stringify({ type, object: item(name, version) })}\n`;
+}
+
+function item(name: string, resourceVersion = '1') {
+  return { metadata: { namespace: 'default', name, resourceVersion } };
 }

@@ -1,46 +1,25 @@
-import { SocketAddress } from 'node:net';
-import { decodeName, readUint16, TYPE } from '@kube-dns/wire';
-import type { RecordTree, ZoneRecord } from '../../src/zone/record-tree.js';
+import { AnswerWriter, MAX_MESSAGE_BYTES } from '@kube-dns/wire';
+import { ZoneAnswerer } from '../../src/answer/zone-answerer.js';
+import type { ClusterZone } from '../../src/zone/cluster-zone.js';
+import { readAnswer, readQuery } from './messages.js';
 
-/** A record as one line: `owner TYPE data`. */
-export function recordText({ owner, type, rdata }: Omit<ZoneRecord, 'rank'>): string {
-  return `${decodeName(owner)} ${typeText(type)} ${rdataText(type, rdata)}`;
-}
+const TYPES = ['A', 'AAAA', 'SRV', 'CNAME', 'TXT'];
 
-/** Records as lines in alphabetical order, each once. */
-export function recordTexts(records: readonly ZoneRecord[]): string[] {
-  return [...new Set(records.map(recordText))].sort();
-}
-
-/** What a tree has at a name, in the tree's order; undefined when the name does not exist. */
-export function textsAt(tree: RecordTree, name: Uint8Array): string[] | undefined {
-  return tree
-    .find(name, 0, name.length)
-    ?.sets.flatMap(({ type, rdata }) =>
-      rdata.map((one) => `${typeText(type)} ${rdataText(type, one)}`),
-    );
-}
-
-function typeText(type: number): string {
-  return Object.entries(TYPE).find(([, number]) => number === type)?.[0] ?? String(type);
-}
-
-function rdataText(type: number, rdata: Uint8Array): string {
-  switch (type) {
-    case TYPE.A:
-      return rdata.join('.');
-    case TYPE.AAAA: {
-      const groups = Array.from({ length: 8 }, (_, i) => readUint16(rdata, i * 2).toString(16));
-      return new SocketAddress({ address: groups.join(':'), family: 'ipv6' }).address;
-    }
-    case TYPE.SRV: {
-      const [priority, weight, port] = [0, 2, 4].map((at) => readUint16(rdata, at));
-      return `${priority} ${weight} ${port} ${decodeName(rdata, 6)}`;
-    }
-    case TYPE.CNAME:
-    case TYPE.PTR:
-      return decodeName(rdata);
-    default:
-      return Buffer.from(rdata).toString('hex');
+/** `TYPE data` of the records that a zone has at a name; undefined when the name does not exist. */
+export function textsAt(zone: ClusterZone, name: string): string[] | undefined {
+  const answerer = new ZoneAnswerer({ zone, ttlSeconds: 30, negativeTtlSeconds: 5 });
+  const writer = new AnswerWriter();
+  const texts: string[] = [];
+  for (const type of TYPES) {
+    const query = readQuery(name, type, { isOverTcp: true });
+    const out = new Uint8Array(MAX_MESSAGE_BYTES);
+    answerer.read(query.name, query.nameLength);
+    writer.begin(query, out);
+    answerer.answer(query, writer);
+    const { rcode, answers } = readAnswer(out.subarray(0, writer.finish()));
+    if (rcode === 'NXDOMAIN') return undefined;
+    const own = answers.map((text) => text.slice(name.length + 1));
+    texts.push(...own.filter((text) => text.startsWith(`${type} `)).sort());
   }
+  return texts;
 }

@@ -1,0 +1,44 @@
+import type { Client, Reply } from '@kube-dns/transport';
+import { FLAG, readUint16 } from '@kube-dns/wire';
+import type { QueryStatistics, System } from './query-statistics.js';
+
+const RCODE_MASK = 0xf;
+
+/** The client of the question at hand; an answer that he gets later is counted when it is sent. */
+export class CountedClient implements Client {
+  readonly #statistics: QueryStatistics;
+  #client!: Client;
+  #system: System = 'auth';
+  #startedMs = 0;
+
+  constructor(statistics: QueryStatistics) {
+    this.#statistics = statistics;
+  }
+
+  /** Stands for a client from now on. */
+  start(client: Client, system: System, startedMs: number): void {
+    this.#client = client;
+    this.#system = system;
+    this.#startedMs = startedMs;
+  }
+
+  get address(): string {
+    return this.#client.address;
+  }
+
+  defer(): Reply {
+    const reply = this.#client.defer();
+    const system = this.#system;
+    const startedMs = this.#startedMs;
+    return {
+      send: (message, length) => {
+        reply.send(message, length);
+        const flags = readUint16(message, 2);
+        const seconds = (performance.now() - startedMs) / 1000;
+        const isTruncated = (flags & FLAG.TC) !== 0;
+        this.#statistics.count(system, seconds, length, flags & RCODE_MASK, isTruncated);
+      },
+      abandon: () => reply.abandon(),
+    };
+  }
+}

@@ -1,0 +1,146 @@
+import { type AnswerWriter, MAX_NAME_BYTES, type Query, SECTION, TYPE } from '@kube-dns/wire';
+import type { PackedAddresses } from '../cluster/packed-addresses.js';
+import type { PtrMode } from '../config/naming.js';
+import { readReverseName } from '../zone/address.js';
+import type { ClusterZone } from '../zone/cluster-zone.js';
+import { addressHash, writeHashLabel } from '../zone/endpoint-name.js';
+import type { ZoneService } from '../zone/zone-service.js';
+import { writeTextLabel } from './service-answerer.js';
+
+export interface ReverseAnswererOptions {
+  readonly zone: ClusterZone;
+  readonly ttlSeconds: number;
+  readonly mode: PtrMode;
+}
+
+/** PTR order where an address has several names: the service itself, hostnames, generated names. */
+const RANK = { SERVICE: 0, HOSTNAME: 1, GENERATED: 2 } as const;
+/** More names than an answer has room for; only an address of the host network has so many. */
+const MAX_NAMES = 256;
+const NAME_ROOM = MAX_NAME_BYTES + 64;
+const MAX_ADDRESS_BYTES = 16;
+
+/** Answers PTR for the addresses that the cluster has: every name of one, always in the same order. */
+export class ReverseAnswerer {
+  readonly #options: ReverseAnswererOptions;
+  readonly #address = new Uint8Array(MAX_ADDRESS_BYTES);
+  #size = 0;
+  /** The names found, each in a room of the same size, and their ranks. */
+  readonly #names: Uint8Array[] = [];
+  readonly #ranks = new Uint8Array(MAX_NAMES);
+  #count = 0;
+
+  constructor(options: ReverseAnswererOptions) {
+    this.#options = options;
+  }
+
+  /** Looks for names of the address that a question is about; false when the cluster has none. */
+  find(query: Query): boolean {
+    const { zone } = this.#options;
+    this.#count = 0;
+    this.#size = readReverseName(query.name, query.nameLength, this.#address);
+    if (this.#size === 0) return false;
+    for (
+      let place = zone.firstOwner(this.#address, this.#size);
+      place >= 0 && this.#count < MAX_NAMES;
+      place = zone.nextOwner(place)
+    ) {
+      this.#findIn(zone.ownerAt(place));
+    }
+    return this.#count > 0;
+  }
+
+  /** Writes what was found last; the writer has begun. */
+  answer(writer: AnswerWriter): void {
+    const { ttlSeconds, mode } = this.#options;
+    writer.setAuthoritative();
+    this.#sort();
+    const count = mode === 'first' ? 1 : this.#count;
+    for (let i = 0; i < count; i++) {
+      const name = this.#names[i]!;
+      if (!writer.add(SECTION.ANSWER, undefined, TYPE.PTR, ttlSeconds, name, nameLength(name)))
+        return;
+    }
+  }
+
+  #findIn(owner: ZoneService): void {
+    const { service } = owner;
+    if (service?.kind === 'cluster-ip') {
+      const addresses = this.#size === 4 ? service.ipv4 : service.ipv6;
+      if (this.#find(addresses, 0) >= 0) this.#addName(owner, '', -1, RANK.SERVICE);
+      return;
+    }
+    for (const { groups } of owner.slices) {
+      for (const group of groups) {
+        const { size, bytes, labels } = group;
+        if (size !== this.#size) continue;
+        let at = this.#find(group, 0);
+        while (at >= 0) {
+          const label = labels?.[at / size] ?? '';
+          const rank = label === '' ? RANK.GENERATED : RANK.HOSTNAME;
+          this.#addName(owner, label, addressHash(bytes, at, size), rank);
+          at = this.#find(group, at + size);
+        }
+      }
+    }
+  }
+
+  /** Where the address stands among others from an offset on; -1 when it does not. */
+  #find({ size, bytes }: PackedAddresses, from: number): number {
+    for (let at = from; at < bytes.length; at += size) {
+      let i = 0;
+      while (i < size && bytes.charCodeAt(at + i) === this.#address[i]) i++;
+      if (i === size) return at;
+    }
+    return -1;
+  }
+
+  /** Adds a host's name, or with the hash -1 and no label that of the service, unless it is there. */
+  #addName({ name }: ZoneService, label: string, hash: number, rank: number): void {
+    if (this.#count === MAX_NAMES) return;
+    const room = (this.#names[this.#count] ??= new Uint8Array(NAME_ROOM));
+    let at = 0;
+    if (label !== '') at = writeTextLabel(label, room, 0);
+    else if (hash >= 0) at = writeHashLabel(hash, room, 0);
+    if (at + name.length > MAX_NAME_BYTES) return;
+    room.set(name, at);
+    for (let i = 0; i < this.#count; i++) {
+      if (compareNames(this.#names[i]!, room) === 0) return;
+    }
+    this.#ranks[this.#count++] = rank;
+  }
+
+  /** By rank, and then by name: an order must not depend on the order of events. */
+  #sort(): void {
+    const names = this.#names;
+    const ranks = this.#ranks;
+    for (let i = 1; i < this.#count; i++) {
+      const name = names[i]!;
+      const rank = ranks[i]!;
+      let at = i;
+      for (; at > 0; at--) {
+        const order = ranks[at - 1]! - rank || compareNames(names[at - 1]!, name);
+        if (order <= 0) break;
+        names[at] = names[at - 1]!;
+        ranks[at] = ranks[at - 1]!;
+      }
+      names[at] = name;
+      ranks[at] = rank;
+    }
+  }
+}
+
+function nameLength(name: Uint8Array): number {
+  let at = 0;
+  while (name[at] !== 0) at += name[at]! + 1;
+  return at + 1;
+}
+
+/** Compares two names in wire form, whatever stands behind them: the bytes decide. */
+function compareNames(left: Uint8Array, right: Uint8Array): number {
+  const length = Math.min(nameLength(left), nameLength(right));
+  for (let i = 0; i < length; i++) {
+    if (left[i] !== right[i]) return left[i]! - right[i]!;
+  }
+  return 0;
+}

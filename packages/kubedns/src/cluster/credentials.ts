@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import type { OutgoingHttpHeaders } from 'node:http';
+import type * as https from 'node:https';
+import type { KubeConfig } from '@kubernetes/client-node';
+
+/** What requests are made with: the one place that knows how client-node hands credentials out. */
+export class Credentials {
+  readonly #config: KubeConfig;
+
+  constructor(config: KubeConfig) {
+    this.#config = config;
+  }
+
+  get server(): string {
+    return this.#config.getCurrentCluster()?.server ?? '';
+  }
+
+  /** Whether requests go through a proxy; then the agent of the options is to be used. */
+  get usesProxy(): boolean {
+    return Boolean(this.#config.getCurrentCluster()?.proxyUrl);
+  }
+
+  /**
+   * Headers and TLS options for one request. Files are read each time (there are few requests), so a
+   * token or CA that was replaced is used from the next request on.
+   */
+  async requestOptions(): Promise<https.RequestOptions> {
+    const options: https.RequestOptions = { headers: {} };
+    await this.#config.applyToHTTPSOptions(options);
+    const token = await this.#readToken();
+    // client-node keeps a token for a minute, even when it is refused, and its line feed for ever.
+    if (token !== undefined) {
+      options.headers = {
+        ...(options.headers as OutgoingHttpHeaders),
+        Authorization: `Bearer ${token}`,
+      };
+    }
+    return options;
+  }
+
+  async #readToken(): Promise<string | undefined> {
+    const authProvider: unknown = this.#config.getCurrentUser()?.authProvider;
+    const path = (authProvider as { config?: { tokenFile?: unknown } } | undefined)?.config
+      ?.tokenFile;
+    return typeof path === 'string' ? (await readFile(path, 'utf8')).trim() : undefined;
+  }
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { ItemReader, type ListMeta } from './item-reader.js';
+
+/** The items of a list that comes in these pieces, and what it says of itself. */
+function read(chunks: readonly Buffer[], reader = new ItemReader()): [unknown[], ListMeta] {
+  const items = chunks.flatMap((chunk) => [...reader.push(chunk)]);
+  return [items, reader.finish()];
+}
+
+const readText = (text: string) => read([Buffer.from(text)]);
+
+/** Cuts bytes at the places given, in any order and repeated. */
+function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const sorted = [...new Set(places.map((place) => place % (bytes.length + 1)))].sort(
+    (left, right) => left - right,
+  );
+  return [0, ...sorted].map((from, i) => bytes.subarray(from, sorted[i] ?? bytes.length));
+}
+
+const META = { resourceVersion: '7', continue: 'more' };
+/** Values with everything that could be taken for the structure of the list. */
+const values = fc.oneof(
+  fc.jsonValue(),
+  fc.record({ items: fc.jsonValue(), metadata: fc.jsonValue() }),
+  fc.constantFrom<unknown>('"items":[', '\\', ']},{', { '"items":': ['[', ','] }),
+  fc.string({ unit: 'grapheme' }),
+);
+
+describe('ItemReader', () => {
+  it('finds the items of any list, wherever the stream is cut and the metadata stands', () => {
+    fc.assert(
+      fc.property(
+        fc.array(values),
+        fc.boolean(),
+        fc.constantFrom(undefined, 2),
+        fc.array(fc.nat()),
+        (items, isMetaFirst, space, places) => {
+          const list = isMetaFirst
+            ? { kind: 'List', metadata: META, items }
+            : { items, others: [1, ['items']], metadata: META };
+          const bytes = Buffer.from(JSON.stringify(list, undefined, space));
+          const [found, meta] = read(cut(bytes, places));
+          expect(JSON.stringify(found)).toBe(JSON.stringify(items));
+          expect(meta).toEqual(META);
+        },
+      ),
+    );
+  });
+
+  it('takes null and nothing for no items', () => {
+    const meta = { resourceVersion: '7', continue: '' };
+    for (const items of ['"items":null,', '"items":[],', '"items" : [ ] ,', '']) {
+      expect(readText(`{${items}"metadata":{"resourceVersion":"7"}}`)).toEqual([[], meta]);
+    }
+  });
+
+  it('does not take the items of something inside the list for its own', () => {
+    const text = '{"a":{"items":[1]},"metadata":{"resourceVersion":"7","items":[2]},"items":[3]}';
+    expect(readText(text)[0]).toEqual([3]);
+  });
+
+  it.each([
+    ['', /the list is no JSON/],
+    ['<html>no</html>', /the list is no JSON/],
+    ['null', /no resourceVersion/],
+    ['[]', /no resourceVersion/],
+    ['{}', /no resourceVersion/],
+    ['{"status":"ok","items":[]}', /no resourceVersion/],
+    ['{"metadata":{"resourceVersion":7},"items":[]}', /no resourceVersion/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1},{"b":', /the list is no JSON/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1}', /the list is no JSON/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1}]', /the list is no JSON/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1}}}', /the list is no JSON/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":nonsense}]}', /an item is no JSON/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1} {"b":2}]}', /an item is no JSON/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[]} and more', /the list is no JSON/],
+  ])('throws for %s', (text, problem) => {
+    expect(() => readText(text)).toThrow(problem);
+  });
+
+  it('throws for whatever is cut off from a list', () => {
+    const text = JSON.stringify({ items: [{ a: '[' }, { b: '"' }], metadata: META });
+    for (let length = 0; length < text.length; length++) {
+      expect(() => readText(text.slice(0, length))).toThrow(/is no JSON/);
+    }
+  });
+
+  it('refuses an item without end, and a list that has too much besides', () => {
+    const spaces = Buffer.alloc(60, 0x20);
+    const reader = new ItemReader(100);
+    expect([...reader.push(Buffer.from('{"items":[{"a":1},{'))]).toEqual([{ a: 1 }]);
+    expect([...reader.push(spaces)]).toEqual([]);
+    expect(() => [...reader.push(spaces)]).toThrow('an item exceeds 100 bytes');
+    const large = Buffer.alloc(300 * 1024, 0x20);
+    expect(() => [...new ItemReader().push(large)]).toThrow(/around the items exceeds/);
+  });
+});

@@ -1,0 +1,19 @@
+import { setImmediate } from 'node:timers/promises';
+
+/** Work goes on for so long before everything else that waits gets its turn. */
+const TURN_MS = 10;
+
+/** Cuts long work into turns of the event loop, by time: `if (turn.isOver) await turn.next()`. */
+export class LoopTurn {
+  #endMs = performance.now() + TURN_MS;
+
+  get isOver(): boolean {
+    return performance.now() >= this.#endMs;
+  }
+
+  /** Resolves in another turn of the event loop, after timers and sockets had theirs. */
+  async next(): Promise<void> {
+    await setImmediate();
+    this.#endMs = performance.now() + TURN_MS;
+  }
+}

@@ -1,0 +1,142 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { LoopTurn } from './loop-turn.js';
+import { type ApiObject, type Kept, ObjectStore } from './object-store.js';
+
+interface KeptText extends Kept {
+  readonly text: string;
+}
+
+let events: string[];
+let rejected: string[];
+let store: ObjectStore<ApiObject, KeptText>;
+const turn = new LoopTurn();
+beforeEach(() => {
+  events = [];
+  rejected = [];
+  const sink = {
+    project: (key: string, object: ApiObject) => {
+      if (key.endsWith('bad')) throw new Error('it is bad');
+      const text = object.metadata?.resourceVersion ?? 'none';
+      return { version: 'not set yet', listNumber: -1, text };
+    },
+    change: (key: string, before?: KeptText, after?: KeptText) => {
+      events.push(`${key}: ${before?.text ?? '-'} to ${after?.text ?? '-'}`);
+      if (key.endsWith('worse')) throw new Error('it is worse');
+    },
+  };
+  store = new ObjectStore(sink, (what, reason) => rejected.push(`${what}: ${reason}`));
+});
+
+const object = (name: string, resourceVersion?: string): ApiObject => ({
+  metadata: {
+    namespace: 'shop',
+    name,
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  },
+});
+
+/** Events since the last call. */
+const news = () => events.splice(0);
+
+async function list(...objects: readonly ApiObject[]): Promise<boolean> {
+  const number = store.beginList();
+  for (const one of objects) store.put(one);
+  return store.endList(number, turn);
+}
+
+describe('ObjectStore', () => {
+  it('tells what was there before and what is now', () => {
+    store.put(object('web', '1'));
+    store.put(object('web', '2'));
+    store.delete(object('web', '3'));
+    expect(news()).toEqual(['shop/web: - to 1', 'shop/web: 1 to 2', 'shop/web: 2 to -']);
+    expect(store.size).toBe(0);
+  });
+
+  it('says nothing of the version that it has, nor of the end of what it has not', () => {
+    store.put(object('web', '1'));
+    news();
+    store.put(object('web', '1'));
+    store.delete(object('other', '1'));
+    expect(news()).toEqual([]);
+  });
+
+  it('takes an object without a version for changed', () => {
+    store.put(object('web'));
+    store.put(object('web'));
+    expect(news()).toHaveLength(2);
+  });
+
+  it('knows objects without a namespace by their name', () => {
+    store.put({ metadata: { name: 'shop', resourceVersion: '1' } });
+    expect(news()).toEqual(['shop: - to 1']);
+  });
+
+  it('applies a list as a diff', async () => {
+    await list(object('a', '1'), object('b', '2'), object('c', '3'));
+    news();
+    store.put(object('late', '4'));
+    expect(await list(object('b', '2'), object('c', '5'), object('d', '6'))).toBe(true);
+    expect(news()).toEqual([
+      'shop/late: - to 4',
+      'shop/c: 3 to 5',
+      'shop/d: - to 6',
+      'shop/a: 1 to -',
+      'shop/late: 4 to -',
+    ]);
+  });
+
+  it('comes to what the last list had, whatever was before', async () => {
+    const objects = fc.uniqueArray(fc.tuple(fc.nat(9), fc.nat(3)), { selector: ([name]) => name });
+    await fc.assert(
+      fc.asyncProperty(fc.array(objects, { minLength: 1 }), async (lists) => {
+        for (const one of lists) {
+          await list(...one.map(([name, version]) => object(`s${name}`, String(version))));
+        }
+        expect(store.size).toBe(lists.at(-1)!.length);
+        await list();
+        const last = new Map(news().map((event) => [event.split(':')[0], event]));
+        expect([...last.values()].every((event) => event.endsWith('to -'))).toBe(true);
+        expect(store.size).toBe(0);
+      }),
+    );
+  });
+
+  it('removes nothing when the list does not come to its end', () => {
+    store.put(object('web', '1'));
+    store.beginList();
+    store.put(object('other', '1'));
+    expect(store.size).toBe(2);
+  });
+
+  it('leaves out what has no name or makes no sense, and takes it for removed', () => {
+    const odd = [null, 3, 'text', [], {}, { metadata: null }, { metadata: { name: 5 } }];
+    for (const one of odd) store.put(one as ApiObject);
+    store.delete({});
+    expect(rejected).toHaveLength(odd.length + 1);
+    store.put(object('bad', '1'));
+    expect(rejected.at(-1)).toBe('shop/bad: it is bad');
+    expect(store.size).toBe(0);
+    expect(news()).toEqual([]);
+  });
+
+  it('goes on when the sink throws', () => {
+    store.put(object('worse', '1'));
+    store.put(object('web', '1'));
+    expect(store.size).toBe(2);
+    expect(rejected).toEqual(['shop/worse: it is worse']);
+  });
+
+  it('forgets everything, and spoils the list that is under way', async () => {
+    await list(object('a', '1'), object('b', '1'));
+    news();
+    const number = store.beginList();
+    store.put(object('a', '1'));
+    await store.forget(turn);
+    store.put(object('c', '1'));
+    expect(news()).toEqual(['shop/a: 1 to -', 'shop/b: 1 to -', 'shop/c: - to 1']);
+    expect(await store.endList(number, turn)).toBe(false);
+    expect(store.size).toBe(1);
+  });
+});

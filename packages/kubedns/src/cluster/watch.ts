@@ -1,0 +1,185 @@
+import { ApiError, StreamError } from '../errors.js';
+import type { ApiReader } from './api-client.js';
+import type { ApiBody } from './api-body.js';
+import { guardBody } from './body-guard.js';
+import { LineReader } from './json-lines.js';
+import type { LoopTurn } from './loop-turn.js';
+import type { ApiObject } from './object-store.js';
+import { SilenceGuard } from './silence-guard.js';
+import type { WatchPace } from './watch-pace.js';
+
+/** An object that was added, changed or deleted, or a bookmark. */
+export interface WatchEvent<T extends ApiObject> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  readonly object: T;
+  /** The bookmark behind the initial events. */
+  readonly isInitialEnd: boolean;
+}
+
+export interface WatchOptions<T extends ApiObject> {
+  readonly client: ApiReader;
+  readonly path: string;
+  readonly pace: WatchPace;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+  readonly turn: LoopTurn;
+  /** The version to go on from. Empty: every object comes first, then a bookmark that says so. */
+  readonly version: string;
+  /** The server accepted the watch. */
+  readonly onOpen: () => void;
+  /** Takes one event; the next waits for it. `arrivedMs` is by `performance.now()`. */
+  readonly onEvent: (event: WatchEvent<T>, arrivedMs: number) => Promise<void>;
+  /** A line was no event. */
+  readonly onRejected: (reason: string) => void;
+  /** The server is there, though it has nothing to tell. */
+  readonly onAnswer: () => void;
+}
+
+/** Annotation of the bookmark behind the initial events. Source: metav1 InitialEventsAnnotationKey. */
+const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
+/** Initial events come as fast as a list; a server that does not know them tells of changes, slowly. */
+const MIN_INITIAL_BYTES = 64 * 1024;
+/** Pages must have a chance before `--initial-sync-timeout`, a minute, is over. */
+const INITIAL_WINDOWS = 6;
+/** A probe needs no more than the head and a little; a server that ignores `limit` would send it all. */
+const MAX_PROBE_BYTES = 256 * 1024;
+
+/**
+ * Follows a resource until the server ends the watch, in time (`timeout`) or not (`closed`). Rejects with
+ * an ApiError when the server refuses, at once or later, and with a StreamError when the stream breaks.
+ */
+export async function watchOnce<T extends ApiObject>(
+  options: WatchOptions<T>,
+): Promise<'timeout' | 'closed'> {
+  const { client, path, pace, signal, version } = options;
+  // Spread out, so that the clients of a restarted server do not come back all at once.
+  const seconds = Math.round(pace.watchSeconds * (1 + options.random()));
+  const startedMs = performance.now();
+  const dead = new AbortController();
+  const giveUp = (error: StreamError) => dead.abort(error);
+  const limitMs = seconds * 1_000 + pace.overdueMs;
+  const overdue = setTimeout(() => {
+    giveUp(new StreamError('idle', `not done within ${limitMs} ms`));
+  }, limitMs);
+  try {
+    const body = await client.get({
+      path,
+      query: queryOf(version, seconds),
+      signal: AbortSignal.any([signal, dead.signal]),
+      isWatch: true,
+    });
+    options.onOpen();
+    await readEvents(options, body, giveUp);
+  } finally {
+    clearTimeout(overdue);
+  }
+  return performance.now() - startedMs >= seconds * 900 ? 'timeout' : 'closed';
+}
+
+function queryOf(version: string, seconds: number): URLSearchParams {
+  return new URLSearchParams({
+    watch: 'true',
+    allowWatchBookmarks: 'true',
+    timeoutSeconds: String(seconds),
+    ...(version === ''
+      ? { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }
+      : { resourceVersion: version }),
+  });
+}
+
+async function readEvents<T extends ApiObject>(
+  options: WatchOptions<T>,
+  body: ApiBody,
+  giveUp: (error: StreamError) => void,
+): Promise<void> {
+  const { pace, turn, onEvent, onRejected } = options;
+  const lines = new LineReader();
+  let silence: SilenceGuard | undefined;
+  let initial: { close(): void } | undefined;
+  const guardSilence = () => {
+    silence = new SilenceGuard({
+      pace,
+      lastByteMs: () => body.lastByteMs,
+      probe: (signal) => probe(options, signal),
+      onAnswer: options.onAnswer,
+      onDead: giveUp,
+    });
+  };
+  if (options.version === '') {
+    const windowMs = pace.initialStallMs;
+    const limits = { windowMs, minBytes: MIN_INITIAL_BYTES, totalMs: INITIAL_WINDOWS * windowMs };
+    initial = guardBody(body, limits, giveUp);
+  } else {
+    guardSilence();
+  }
+  try {
+    for await (const { bytes, arrivedMs } of body) {
+      for (const line of lines.push(bytes)) {
+        const event = readEvent<T>(line);
+        if (event === undefined) {
+          onRejected('it is no event');
+          continue;
+        }
+        if (event.isInitialEnd && silence === undefined) {
+          initial?.close();
+          guardSilence();
+        } else if (event.type === 'BOOKMARK') {
+          silence?.noteBookmark();
+        }
+        await onEvent(event, arrivedMs);
+        if (turn.isOver) await turn.next();
+      }
+    }
+    if (lines.pendingBytes > 0) onRejected(`cut after ${lines.pendingBytes} bytes`);
+  } finally {
+    initial?.close();
+    silence?.close();
+  }
+}
+
+/** Undefined for what is no event. Throws an ApiError for the event that says what went wrong. */
+function readEvent<T extends ApiObject>(line: unknown): WatchEvent<T> | undefined {
+  const { type, object } = (line ?? {}) as { type?: unknown; object?: unknown };
+  switch (type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return { type, object: object as T, isInitialEnd: false };
+    case 'BOOKMARK': {
+      const { annotations } =
+        (object as { metadata?: { annotations?: Record<string, unknown> } } | null)?.metadata ?? {};
+      return {
+        type,
+        object: object as T,
+        isInitialEnd: annotations?.[INITIAL_EVENTS_END] === 'true',
+      };
+    }
+    case 'ERROR':
+      throw statusError(object);
+    default:
+      return undefined;
+  }
+}
+
+/** The Status object of an ERROR event. */
+function statusError(object: unknown): ApiError {
+  const status = (object ?? {}) as {
+    code?: unknown;
+    message?: unknown;
+    details?: { retryAfterSeconds?: unknown };
+  };
+  const code = typeof status.code === 'number' ? status.code : 0;
+  const message =
+    typeof status.message === 'string' ? status.message : 'the watch ended with an error';
+  return new ApiError(code, message, Number(status.details?.retryAfterSeconds) * 1_000 || 0);
+}
+
+async function probe<T extends ApiObject>(
+  { client, path }: WatchOptions<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  const body = await client.get({ path, query: new URLSearchParams({ limit: '1' }), signal });
+  for await (const { bytes } of body) {
+    if (bytes.length === 0 || body.receivedBytes > MAX_PROBE_BYTES) break;
+  }
+}

@@ -1,0 +1,116 @@
+import {
+  durationFlag,
+  type FlagDefinition,
+  isDnsLabel,
+  isDnsSubdomain,
+  parseFederations,
+  parseNameservers,
+  stringFlag,
+} from '@kube-dns/daemon';
+
+/** The longest time that a timer of Node can wait; it fires at once when asked for more. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+/** So that the zone's own names, such as `hostmaster.<zone>`, still are names. */
+const MAX_DOMAIN_LENGTH = 240;
+
+/** A zone whose labels are all valid (kubernetes/dns cmd/kube-dns/app/options: clusterDomainVar). */
+export function domainFlag(initial: string, help: string): FlagDefinition<string> {
+  return {
+    ...stringFlag(initial, help),
+    parse: (text) => {
+      const domain = text.replace(/\.$/, '');
+      if (domain.length > MAX_DOMAIN_LENGTH) {
+        throw new Error(`longer than ${MAX_DOMAIN_LENGTH} characters`);
+      }
+      for (const label of domain.split('.')) {
+        if (!isDnsLabel(label)) throw new Error(`${JSON.stringify(label)} is not a DNS label`);
+      }
+      return `${domain}.`;
+    },
+  };
+}
+
+/** A URL with scheme and host, environment variables in it expanded. */
+export function urlFlag(help: string): FlagDefinition<string> {
+  return {
+    ...stringFlag('', help, 'url'),
+    parse: (text) => {
+      const expanded = text.replace(
+        /\$(?:\{([^}]*)\}|(\w+))/g,
+        (_match, braced: string | undefined, bare: string | undefined) =>
+          process.env[braced ?? bare ?? ''] ?? '',
+      );
+      const url = URL.canParse(expanded) ? new URL(expanded) : undefined;
+      if (url === undefined || !/^https?:$/.test(url.protocol)) {
+        throw new Error(`${JSON.stringify(expanded)} is not an http or https URL`);
+      }
+      return expanded;
+    },
+  };
+}
+
+/** A duration that a timer waits for; the 24 days that it can wait at most stand for any more. */
+export function waitFlag(initialMs: number, help: string): FlagDefinition<number> {
+  const flag = durationFlag(initialMs, help);
+  return {
+    ...flag,
+    parse: (text, previous, isSet) => Math.min(flag.parse(text, previous, isSet), MAX_TIMER_MS),
+  };
+}
+
+/** One of several words; `later` are those that are refused as not possible yet. */
+export function choiceFlag<T extends string>(
+  choices: readonly T[],
+  initial: T,
+  help: string,
+  later: readonly string[] = [],
+): FlagDefinition<T> {
+  return {
+    parse: (text) => {
+      const choice = choices.find((each) => each === text);
+      if (choice !== undefined) return choice;
+      const reason = later.includes(text) ? 'not possible yet, ' : '';
+      throw new Error(`${reason}must be one of ${choices.join(', ')}`);
+    },
+    initial,
+    help,
+    valueName: choices.join('|'),
+    formatDefault: JSON.stringify,
+  };
+}
+
+/** The name of an object of the API, or empty. */
+export function objectNameFlag(initial: string, help: string): FlagDefinition<string> {
+  return {
+    ...stringFlag(initial, help, 'name'),
+    parse: (text) => {
+      if (text !== '' && !isDnsSubdomain(text)) {
+        throw new Error('not a lower-case name of letters, digits, "-" and "."');
+      }
+      return text;
+    },
+  };
+}
+
+/** Name servers, `ip[:port],…`; the last use of the flag counts. */
+export function nameserversFlag(help: string): FlagDefinition<readonly string[]> {
+  return {
+    parse: (text) => parseNameservers(text),
+    initial: [],
+    help,
+    valueName: 'ip[:port],…',
+    formatDefault: () => '',
+  };
+}
+
+/** Federations, `name=domain,…`; repeated uses add up. Hidden from the usage, as in the original. */
+export function federationsFlag(help: string): FlagDefinition<ReadonlyMap<string, string>> {
+  return {
+    parse: (text, previous) => new Map([...previous, ...parseFederations(text)]),
+    initial: new Map<string, string>(),
+    help,
+    valueName: 'name=domain,…',
+    isHidden: true,
+    formatDefault: () => '',
+  };
+}

@@ -1,0 +1,28 @@
+import { isIPv6, SocketAddress } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import type { ServerAddress } from '@kube-dns/transport';
+
+const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+/**
+ * Tells whether a server is the one that listens at `own`: the same port, and its address or, where it
+ * listens on all, any of this machine. A wildcard as a server's address is this machine.
+ */
+export function isOwnAddress(server: ServerAddress, own: ServerAddress): boolean {
+  if (server.port !== own.port) return false;
+  const address = canonical(server.address);
+  if (!ANY_ADDRESS.has(own.address)) {
+    return ANY_ADDRESS.has(address) || address === canonical(own.address);
+  }
+  if (own.address === '0.0.0.0' && isIPv6(address)) return false;
+  if (ANY_ADDRESS.has(address) || address.startsWith('127.')) return true;
+  return Object.values(networkInterfaces())
+    .flat()
+    .some((each) => each !== undefined && canonical(each.address) === address);
+}
+
+/** One spelling of each address, without a zone. */
+function canonical(text: string): string {
+  if (!isIPv6(text)) return text;
+  return new SocketAddress({ address: text.replace(/%.*$/, ''), family: 'ipv6' }).address;
+}

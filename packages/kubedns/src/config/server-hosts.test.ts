@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type KeptLog, keptLog } from '../../test/support/kept-log.js';
+import { NameServer } from '../../test/support/name-server.js';
+import { until } from '../../test/support/until.js';
+import { ServerHosts, type ServerHostsOptions } from './server-hosts.js';
+
+const NS = 'ns.example.com';
+const PACE = { minMs: 20, maxMs: 20, retryMs: 20, deadlineMs: 5_000 };
+
+let server: NameServer;
+let log: KeptLog;
+let hosts: ServerHosts;
+let changes: number;
+beforeEach(async () => {
+  server = await new NameServer().start();
+  log = keptLog();
+  changes = 0;
+  hosts = create();
+});
+afterEach(async () => {
+  hosts.close();
+  hosts.close();
+  await server.close();
+});
+
+function create(options: Partial<ServerHostsOptions> = {}): ServerHosts {
+  return new ServerHosts({
+    log,
+    serversFor: () => [{ address: '127.0.0.1', port: server.port }],
+    onChange: () => changes++,
+    pace: PACE,
+    ...options,
+  });
+}
+
+const says = (type: 'A' | 'AAAA', ...addresses: string[]) =>
+  server.says(`${NS} ${type}`, {
+    answers: addresses.map((data) => ({ type, name: NS, ttl: 0, data })),
+  });
+const known = (...addresses: string[]) =>
+  until(addresses.join(), () => hosts.addressesOf(NS).join() === addresses.join());
+
+describe('ServerHosts', () => {
+  it('has the addresses of both families, IPv4 first, and those behind an alias', async () => {
+    says('AAAA', 'fd00::1');
+    server.says(`${NS} A`, {
+      answers: [
+        { type: 'CNAME', name: NS, ttl: 60, data: 'ns.example.net' },
+        { type: 'A', name: 'ns.example.net', ttl: 60, data: '192.0.2.1' },
+      ],
+    });
+    hosts.follow(new Set([NS]));
+    expect(hosts.addressesOf(NS)).toEqual([]);
+    await known('192.0.2.1', 'fd00::1');
+    expect(changes).toBe(1);
+    expect(log.lines).toEqual([`I stubDomains: the server ${NS} is at 192.0.2.1, fd00::1`]);
+  });
+
+  it('asks again when the TTL is over', async () => {
+    says('A', '192.0.2.1');
+    hosts.follow(new Set([NS]));
+    await known('192.0.2.1');
+    says('A', '192.0.2.2', '192.0.2.3');
+    await known('192.0.2.2', '192.0.2.3');
+  });
+
+  it('asks again after a failure, which it says once', async () => {
+    server.says(`${NS} A`, { rcode: 'SERVFAIL' });
+    hosts.follow(new Set([NS]));
+    await until('three tries', () => server.asked.length > 8);
+    says('A', '192.0.2.1');
+    await known('192.0.2.1');
+    const failures = log.lines.filter((line) => line.startsWith('W'));
+    expect(failures).toHaveLength(1);
+    expect(failures[0]).toMatch(/cannot resolve the server ns\.example\.com: the answer is /);
+  });
+
+  it('keeps what it knows while nobody answers', async () => {
+    says('A', '192.0.2.1');
+    hosts.follow(new Set([NS]));
+    await known('192.0.2.1');
+    for (const type of ['A', 'AAAA']) server.says(`${NS} ${type}`, { rcode: 'SERVFAIL' });
+    await until('a failure', () => log.lines.some((line) => line.startsWith('W')));
+    expect(hosts.addressesOf(NS)).toEqual(['192.0.2.1']);
+  });
+
+  it('takes a name without addresses for a failure', async () => {
+    server.says(`${NS} A`, {});
+    server.says(`${NS} AAAA`, {});
+    hosts.follow(new Set([NS]));
+    const line = `W stubDomains: cannot resolve the server ${NS}: it has no address`;
+    await until('said', () => log.lines.includes(line));
+  });
+
+  it('tries again when there is nobody to ask yet', async () => {
+    let isThere = false;
+    says('A', '192.0.2.1');
+    hosts = create({
+      serversFor: () => (isThere ? [{ address: '127.0.0.1', port: server.port }] : []),
+    });
+    hosts.follow(new Set([NS]));
+    expect(log.lines[0]).toMatch(/there is no name server to ask$/);
+    isThere = true;
+    await known('192.0.2.1');
+  });
+
+  it('forgets names that are not followed any more, and keeps the addresses of the others', async () => {
+    says('A', '192.0.2.1');
+    hosts.follow(new Set([NS]));
+    await known('192.0.2.1');
+    hosts.follow(new Set([NS, 'other.example.com']));
+    expect(hosts.addressesOf(NS)).toEqual(['192.0.2.1']);
+    hosts.follow(new Set());
+    expect(hosts.addressesOf(NS)).toEqual([]);
+  });
+
+  it('does not follow more than 64 names', () => {
+    server.isSilent = true;
+    hosts.follow(new Set(Array.from({ length: 70 }, (_, i) => `ns${i}.example.com`)));
+    expect(log.lines[0]).toBe('W stubDomains: 70 servers by name; only the first 64 are used');
+  });
+
+  it('asks nobody once it is closed', async () => {
+    says('A', '192.0.2.1');
+    hosts.follow(new Set([NS]));
+    await known('192.0.2.1');
+    hosts.close();
+    const { length } = server.asked;
+    const other = create();
+    other.follow(new Set(['other.example.com']));
+    await until('a later question', () => server.asked.length >= length + 2);
+    other.close();
+    expect(server.asked.slice(length).filter((asked) => asked.startsWith(NS))).toEqual([]);
+  });
+});

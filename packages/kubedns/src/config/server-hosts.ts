@@ -1,0 +1,163 @@
+import type { Log } from '@kube-dns/daemon';
+import type { Exchange, ServerAddress } from '@kube-dns/transport';
+import {
+  type AddressFamily,
+  askHostAddresses,
+  FAMILIES,
+  type HostAddresses,
+} from './host-addresses.js';
+
+/** How often the names of servers are asked for. */
+export interface HostPace {
+  /** A TTL outside these bounds counts as the nearer one. */
+  readonly minMs: number;
+  readonly maxMs: number;
+  /** The pause after a failure; further ones double it, up to `maxMs`. */
+  readonly retryMs: number;
+  readonly deadlineMs: number;
+}
+
+export interface ServerHostsOptions {
+  readonly log: Log;
+  /** Whom to ask for a host name; without anybody the name is tried again later. */
+  readonly serversFor: (host: string) => readonly ServerAddress[];
+  /** Called when a host has other addresses than before. */
+  readonly onChange: () => void;
+  readonly pace?: Partial<HostPace>;
+}
+
+interface Host {
+  readonly name: string;
+  readonly addresses: Record<AddressFamily, readonly string[]>;
+  failures: number;
+  timer: NodeJS.Timeout | undefined;
+  /** What is under way. */
+  exchanges: readonly Exchange[];
+}
+
+const DEFAULT_PACE: HostPace = {
+  minMs: 30_000,
+  maxMs: 300_000,
+  retryMs: 2_000,
+  deadlineMs: 4_000,
+};
+/** Each is two questions now and then, and a ConfigMap has room for ten thousands. */
+const MAX_HOSTS = 64;
+const MAX_DOUBLINGS = 10;
+
+/**
+ * The addresses of name servers that are given by name. They are asked for in the background, again
+ * when their TTL is over and after a failure; what was known last stays until something else is.
+ */
+export class ServerHosts {
+  readonly #options: ServerHostsOptions;
+  readonly #pace: HostPace;
+  readonly #hosts = new Map<string, Host>();
+
+  constructor(options: ServerHostsOptions) {
+    this.#options = options;
+    this.#pace = { ...DEFAULT_PACE, ...options.pace };
+  }
+
+  /** The addresses known so far, IPv4 first; none for a name that is not followed. */
+  addressesOf(name: string): readonly string[] {
+    const addresses = this.#hosts.get(name)?.addresses;
+    return addresses === undefined ? [] : FAMILIES.flatMap((family) => addresses[family]);
+  }
+
+  /** Follows these names and no others, and asks for each of them anew. */
+  follow(names: ReadonlySet<string>): void {
+    for (const host of this.#hosts.values()) {
+      if (!names.has(host.name)) this.#forget(host);
+    }
+    const followed = [...names].slice(0, MAX_HOSTS);
+    if (followed.length < names.size) {
+      this.#options.log.warn(
+        `stubDomains: ${names.size} servers by name; only the first ${MAX_HOSTS} are used`,
+      );
+    }
+    for (const name of followed) {
+      const host = this.#hosts.get(name) ?? newHost(name);
+      this.#hosts.set(name, host);
+      this.#resolve(host);
+    }
+  }
+
+  /** Ends what is under way; may be called twice. */
+  close(): void {
+    for (const host of this.#hosts.values()) this.#forget(host);
+  }
+
+  #forget(host: Host): void {
+    stop(host);
+    this.#hosts.delete(host.name);
+  }
+
+  #resolve(host: Host): void {
+    stop(host);
+    const servers = this.#options.serversFor(host.name);
+    if (servers.length === 0) {
+      this.#fail(host, 'there is no name server to ask');
+      return;
+    }
+    const answers = new Map<AddressFamily, HostAddresses>();
+    host.exchanges = FAMILIES.map((family) =>
+      askHostAddresses(host.name, family, servers, this.#pace.deadlineMs, (answer) => {
+        answers.set(family, answer);
+        if (answers.size === FAMILIES.length) this.#take(host, answers);
+      }),
+    );
+  }
+
+  #take(host: Host, answers: ReadonlyMap<AddressFamily, HostAddresses>): void {
+    const all = [...answers.values()];
+    const found = all.filter(({ addresses }) => addresses.length > 0);
+    if (found.length === 0) {
+      const failure = all.find((answer) => answer.failure !== '')?.failure;
+      this.#fail(host, failure ?? 'it has no address');
+      return;
+    }
+    host.failures = 0;
+    const before = this.addressesOf(host.name).join(', ');
+    for (const [family, { addresses, failure }] of answers) {
+      if (failure === '') host.addresses[family] = addresses;
+    }
+    const now = this.addressesOf(host.name).join(', ');
+    if (now !== before) {
+      this.#options.log.info(`stubDomains: the server ${host.name} is at ${now}`);
+      this.#options.onChange();
+    }
+    const ttlMs = Math.min(...found.map(({ ttlSeconds }) => ttlSeconds)) * 1_000;
+    this.#wait(host, Math.min(Math.max(ttlMs, this.#pace.minMs), this.#pace.maxMs));
+  }
+
+  #fail(host: Host, reason: string): void {
+    // The same trouble comes back with each try; it is said once.
+    if (host.failures === 0) {
+      this.#options.log.warn(`stubDomains: cannot resolve the server ${host.name}: ${reason}`);
+    }
+    const pauseMs = this.#pace.retryMs * 2 ** Math.min(host.failures, MAX_DOUBLINGS);
+    host.failures++;
+    this.#wait(host, Math.min(pauseMs, this.#pace.maxMs));
+  }
+
+  #wait(host: Host, ms: number): void {
+    host.timer = setTimeout(() => this.#resolve(host), ms).unref();
+  }
+}
+
+function newHost(name: string): Host {
+  return {
+    name,
+    addresses: { A: [], AAAA: [] },
+    failures: 0,
+    timer: undefined,
+    exchanges: [],
+  };
+}
+
+function stop(host: Host): void {
+  clearTimeout(host.timer);
+  for (const exchange of host.exchanges) exchange.cancel();
+  host.exchanges = [];
+}

@@ -1,0 +1,168 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { EMPTY_DNS_CONFIG, type DnsConfig } from '@kube-dns/daemon';
+import { serverText } from '@kube-dns/transport';
+import { encodeKey } from '@kube-dns/wire';
+import { type KeptLog, keptLog } from '../../test/support/kept-log.js';
+import { NameServer } from '../../test/support/name-server.js';
+import { until } from '../../test/support/until.js';
+import { Upstreams, type UpstreamsOptions } from './upstreams.js';
+
+let folder: string;
+let resolvConf: string;
+let log: KeptLog;
+let opened: { close(): unknown }[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kubedns-'));
+  resolvConf = join(folder, 'resolv.conf');
+  await writeFile(resolvConf, 'nameserver 192.0.2.9\n');
+  log = keptLog();
+  opened = [];
+});
+afterEach(async () => {
+  for (const one of opened) await one.close();
+  await rm(folder, { recursive: true });
+});
+
+function create(options: Partial<UpstreamsOptions> = {}): Upstreams {
+  const upstreams = new Upstreams({ log, domain: 'cluster.local.', resolvConf, ...options });
+  opened.push(upstreams);
+  return upstreams;
+}
+
+const config = (
+  stubDomains: Record<string, readonly string[]>,
+  upstreamNameservers: readonly string[] = [],
+): DnsConfig => ({
+  ...EMPTY_DNS_CONFIG,
+  stubDomains: new Map(Object.entries(stubDomains)),
+  upstreamNameservers,
+});
+
+/** As `address#port`. The name stands in a larger buffer, as it does in a query. */
+function serversFor(upstreams: Upstreams, name: string): string[] {
+  const wire = encodeKey(name);
+  const buffer = new Uint8Array(300).fill(1);
+  buffer.set(wire);
+  return upstreams.serversFor(buffer, wire.length).map(serverText);
+}
+
+describe('the default servers', () => {
+  it('are those of the configuration', () => {
+    const upstreams = create();
+    upstreams.apply(config({}, ['192.0.2.1', '[fd00::1]:5353', 'fd00::2', '192.0.2.1:53']));
+    expect(serversFor(upstreams, 'example.com')).toEqual([
+      '192.0.2.1#53',
+      'fd00::1#5353',
+      'fd00::2#53',
+    ]);
+    expect(log.lines).toEqual(['I name servers: 192.0.2.1#53, fd00::1#5353, fd00::2#53']);
+  });
+
+  it('are those that resolv.conf has at the moment when none are configured', async () => {
+    const upstreams = create();
+    upstreams.apply(config({}, ['192.0.2.1']));
+    await writeFile(resolvConf, 'search x\nnameserver 192.0.2.8\nnameserver 192.0.2.7\n');
+    upstreams.apply(EMPTY_DNS_CONFIG);
+    expect(serversFor(upstreams, 'example.com')).toEqual(['192.0.2.8#53', '192.0.2.7#53']);
+    await writeFile(resolvConf, 'nameserver 192.0.2.6\n');
+    expect(serversFor(upstreams, 'example.com')).toEqual(['192.0.2.8#53', '192.0.2.7#53']);
+    upstreams.refresh();
+    expect(serversFor(upstreams, 'example.com')).toEqual(['192.0.2.6#53']);
+  });
+
+  it('are none without either, which is no reason to stop', async () => {
+    await rm(resolvConf);
+    const upstreams = create();
+    expect(serversFor(upstreams, 'example.com')).toEqual([]);
+    upstreams.apply(EMPTY_DNS_CONFIG);
+    expect(serversFor(upstreams, 'example.com')).toEqual([]);
+    expect(log.lines[0]).toMatch(/^W .*resolv\.conf: .*ENOENT.*; no name servers$/);
+  });
+});
+
+describe('a stub domain', () => {
+  it('has its servers for itself and everything below it, the longest domain first', () => {
+    const upstreams = create();
+    upstreams.apply(
+      config({ 'acme.local': ['192.0.2.2', '192.0.2.3:5353'], 'deep.acme.local': ['192.0.2.4'] }, [
+        '192.0.2.1',
+      ]),
+    );
+    expect(serversFor(upstreams, 'acme.local')).toEqual(['192.0.2.2#53', '192.0.2.3#5353']);
+    expect(serversFor(upstreams, 'a.b.acme.local')).toEqual(['192.0.2.2#53', '192.0.2.3#5353']);
+    expect(serversFor(upstreams, 'x.deep.acme.local')).toEqual(['192.0.2.4#53']);
+    expect(serversFor(upstreams, 'xacme.local')).toEqual(['192.0.2.1#53']);
+    expect(serversFor(upstreams, 'local')).toEqual(['192.0.2.1#53']);
+    expect(serversFor(upstreams, '.')).toEqual(['192.0.2.1#53']);
+  });
+
+  it('is as good as not named when its list is empty', () => {
+    const upstreams = create();
+    upstreams.apply(config({ 'a.b': [], b: ['192.0.2.2'] }, ['192.0.2.1']));
+    expect(serversFor(upstreams, 'x.a.b')).toEqual(['192.0.2.2#53']);
+    upstreams.apply(config({ 'a.b': [] }, ['192.0.2.1']));
+    expect(serversFor(upstreams, 'x.a.b')).toEqual(['192.0.2.1#53']);
+  });
+
+  it('is gone with the configuration that had it', () => {
+    const upstreams = create();
+    upstreams.apply(config({ 'a.b': ['192.0.2.2'] }));
+    upstreams.apply(config({ 'c.d': ['192.0.2.3'] }));
+    expect(serversFor(upstreams, 'a.b')).toEqual(['192.0.2.9#53']);
+    expect(serversFor(upstreams, 'c.d')).toEqual(['192.0.2.3#53']);
+  });
+
+  it('leaves out a server without a port to ask and says so', () => {
+    const upstreams = create();
+    upstreams.apply(config({ 'a.b': ['192.0.2.2:0', '192.0.2.3'] }));
+    expect(serversFor(upstreams, 'a.b')).toEqual(['192.0.2.3#53']);
+    expect(log.lines).toContain('W stubDomains: a.b: 192.0.2.2#0 has no port to ask; left out');
+  });
+});
+
+describe('a server that is this one itself', () => {
+  it('is left out and said, wherever it is named', () => {
+    const upstreams = create({ own: () => ({ address: '0.0.0.0', port: 10_053 }) });
+    upstreams.apply(
+      config({ 'a.b': ['127.0.0.1:10053', '127.0.0.1:53'] }, ['127.0.0.1:10053', '192.0.2.1']),
+    );
+    expect(serversFor(upstreams, 'x.y')).toEqual(['192.0.2.1#53']);
+    expect(serversFor(upstreams, 'a.b')).toEqual(['127.0.0.1#53']);
+    expect(log.lines.filter((line) => line.startsWith('W'))).toEqual([
+      'W upstreamNameservers: 127.0.0.1#10053 is this server itself; left out',
+      'W stubDomains: a.b: 127.0.0.1#10053 is this server itself; left out',
+    ]);
+  });
+});
+
+describe('a server that is given by name', () => {
+  it('is resolved by the default servers, and the domain has no servers until then', async () => {
+    const upstream = await new NameServer().start();
+    opened.push(upstream);
+    upstream.says('ns.example.com A', {
+      answers: [{ type: 'A', name: 'ns.example.com', ttl: 60, data: '192.0.2.5' }],
+    });
+    const upstreams = create();
+    upstreams.apply(config({ 'a.b': ['ns.example.com', '192.0.2.6'] }, [upstream.address]));
+    expect(serversFor(upstreams, 'x.a.b')).toEqual(['192.0.2.6#53']);
+    await until('resolved', () => serversFor(upstreams, 'x.a.b').length === 2);
+    expect(serversFor(upstreams, 'x.a.b')).toEqual(['192.0.2.5#53', '192.0.2.6#53']);
+    expect(upstream.asked.sort()).toEqual(['ns.example.com A', 'ns.example.com AAAA']);
+  });
+
+  it('is asked of this server itself when it is in the cluster', async () => {
+    const own = await new NameServer().start();
+    opened.push(own);
+    const name = 'ns.infra.svc.cluster.local';
+    own.says(`${name} AAAA`, {
+      answers: [{ type: 'AAAA', name, ttl: 60, data: 'fd00::5' }],
+    });
+    const upstreams = create({ own: () => ({ address: '127.0.0.1', port: own.port }) });
+    upstreams.apply(config({ 'a.b': [name] }, ['192.0.2.1']));
+    await until('resolved', () => serversFor(upstreams, 'a.b').length === 1);
+    expect(serversFor(upstreams, 'a.b')).toEqual(['fd00::5#53']);
+  });
+});

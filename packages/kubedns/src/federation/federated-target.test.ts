@@ -1,0 +1,80 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { encodeKey, EXTENDED_ERROR } from '@kube-dns/wire';
+import { Answers } from '../../test/support/answers.js';
+import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
+import { federatedTarget } from './federated-target.js';
+import type { Federations } from './federations.js';
+
+const FEDERATED = 'web.default.myfed.svc.cluster.local';
+const ELSEWHERE = 'web.default.myfed.svc.zone-a.region-b.example.com';
+
+let locality: Federations['locality'];
+let answers: Answers;
+beforeEach(() => {
+  locality = { zone: 'zone-a', region: 'region-b' };
+  const federation = { name: 'myfed', domain: 'example.com', domainWire: encodeKey('example.com') };
+  const federations: Pick<Federations, 'isActive' | 'find' | 'locality'> = {
+    isActive: true,
+    find: (bytes, start, end) =>
+      Buffer.from(bytes.subarray(start, end)).toString() === 'myfed' ? federation : undefined,
+    get locality() {
+      return locality;
+    },
+  };
+  answers = new Answers({
+    federate: (name) => federatedTarget(federations, name, answers.cluster.zone),
+  });
+});
+
+describe('a federated name', () => {
+  it('leads to the service of this cluster when that has endpoints', async () => {
+    answers.cluster.services.put(serviceObject());
+    answers.cluster.endpointSlices.put(sliceObject({ endpoints: ['10.1.0.1'] }));
+    expect(await answers.ask(FEDERATED, 'A')).toMatchObject({
+      rcode: 'NOERROR',
+      flags: 'aa ra rd',
+      answers: [
+        `${FEDERATED} CNAME web.default.svc.cluster.local`,
+        'web.default.svc.cluster.local A 10.0.0.1',
+      ],
+    });
+  });
+
+  it.each([
+    ['the service has no endpoints', serviceObject()],
+    ['a headless service has none', serviceObject(HEADLESS)],
+    ['there is no such service', serviceObject({ name: 'other' })],
+  ])('leads to the federation when %s', async (_what, object) => {
+    answers.cluster.services.put(object);
+    const { answers: records, rcode } = await answers.ask(FEDERATED, 'A');
+    expect(records).toEqual([`${FEDERATED} CNAME ${ELSEWHERE}`]);
+    // There is nobody to ask for the rest.
+    expect(rcode).toBe('SERVFAIL');
+  });
+
+  it('leads to an alias of this cluster, and on', async () => {
+    answers.cluster.services.put(serviceObject({ externalName: 'db.example.com' }));
+    expect((await answers.ask(FEDERATED, 'A')).answers).toEqual([
+      `${FEDERATED} CNAME web.default.svc.cluster.local`,
+      'web.default.svc.cluster.local CNAME db.example.com',
+    ]);
+  });
+
+  it('is SERVFAIL while it is not known where this cluster is', async () => {
+    locality = undefined;
+    expect(await answers.ask(FEDERATED, 'A', { hasEdns: true })).toMatchObject({
+      rcode: 'SERVFAIL',
+      answers: [],
+      extendedError: EXTENDED_ERROR.NOT_READY,
+    });
+  });
+
+  it.each([
+    'web.default.other.svc.cluster.local',
+    'x.web.default.myfed.svc.cluster.local',
+    'default.myfed.svc.cluster.local',
+    '_http._tcp.web.default.myfed.svc.cluster.local',
+  ])('has the labels of a service, and the federation: %s has not', async (name) => {
+    expect((await answers.ask(name, 'A')).rcode).toBe('NXDOMAIN');
+  });
+});

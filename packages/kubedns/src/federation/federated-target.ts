@@ -1,0 +1,31 @@
+import { prependLabels } from '@kube-dns/wire';
+import type { ClusterZone } from '../zone/cluster-zone.js';
+import type { ZoneName } from '../zone/zone-name.js';
+import type { Federations } from './federations.js';
+
+/** Labels before the apex of a federated name: service, namespace, federation, `svc`. */
+const FEDERATED_LABELS = 4;
+
+/**
+ * Where a federated name leads (kubernetes/dns pkg/dns/dns.go, federationRecords): to this cluster's
+ * service when that has endpoints, else to the federation's name for it, asked from where this cluster
+ * is. `undefined` when the name is not federated; `null` while it is not known where this cluster is.
+ */
+export function federatedTarget(
+  federations: Pick<Federations, 'isActive' | 'find' | 'locality'>,
+  name: ZoneName,
+  zone: ClusterZone,
+): Uint8Array | null | undefined {
+  if (!federations.isActive || name.count !== FEDERATED_LABELS) return undefined;
+  const at = name.startOf(1);
+  const federation = federations.find(name.bytes, at + 1, at + 1 + name.bytes[at]!);
+  if (federation === undefined) return undefined;
+  const labels = [name.text(3), name.text(2)];
+  const local = prependLabels(labels, zone.services);
+  const service = zone.findService(local, 0, local.length);
+  if (service?.service?.kind === 'external-name' || service?.hasEndpoints()) return local;
+  const { locality } = federations;
+  if (locality === undefined) return null;
+  const place = prependLabels(['svc', locality.zone, locality.region], federation.domainWire);
+  return prependLabels([...labels, federation.name], place);
+}

@@ -1,0 +1,35 @@
+import { type HttpServer, type Log, startHttpServer } from '@kube-dns/daemon';
+import { ANY_HOST } from './any-host.js';
+import { dumpHandler } from './dump-handler.js';
+
+export interface HealthServerOptions {
+  readonly port: number;
+  readonly log: Log;
+  readonly isReady: () => boolean;
+  /** What is known, in pieces that are made as they are asked for. */
+  readonly dump: () => Iterable<string>;
+}
+
+/**
+ * Serves `/readiness` (200 once every object was seen, 503 before and while closing) and `/cache`.
+ * Rejects with a StartupError when the port cannot be had.
+ */
+export function startHealthServer(options: HealthServerOptions): Promise<HttpServer> {
+  const { port, log, isReady, dump } = options;
+  return startHttpServer({
+    host: ANY_HOST,
+    port,
+    log,
+    what: 'readiness',
+    routes: (app) => {
+      app.all('/readiness', (_request, response) => {
+        const ready = isReady();
+        response
+          .status(ready ? 200 : 503)
+          .type('text/plain')
+          .send(ready ? 'ok\n' : 'not ready\n');
+      });
+      app.all('/cache', dumpHandler(dump));
+    },
+  });
+}

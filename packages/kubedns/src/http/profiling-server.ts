@@ -1,0 +1,97 @@
+import { Session } from 'node:inspector/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { getHeapStatistics } from 'node:v8';
+import {
+  errorText,
+  type HttpServer,
+  type Log,
+  type RequestHandler,
+  startHttpServer,
+} from '@kube-dns/daemon';
+
+const HOST = '127.0.0.1';
+/** kubernetes/dns cmd/kube-dns/app/server.go. */
+const PORT = 6060;
+const DEFAULT_SECONDS = 10;
+const MAX_SECONDS = 120;
+/** Beyond the profile itself, for writing it. */
+const EXTRA_MS = 30_000;
+
+const INDEX = `/debug/pprof/profile?seconds=N  CPU profile (.cpuprofile) of N seconds, ${DEFAULT_SECONDS} unless given, at most ${MAX_SECONDS}
+/debug/memory                   memory of the process, in bytes
+`;
+
+/**
+ * Serves a CPU profiler and memory figures on this machine only (`--profiling`). When the port cannot
+ * be had, that is logged and undefined is returned.
+ */
+export async function startProfilingServer(
+  log: Log,
+  port: number = PORT,
+): Promise<HttpServer | undefined> {
+  try {
+    const server = await startHttpServer({
+      host: HOST,
+      port,
+      log,
+      what: 'profiling',
+      routes: (app) => {
+        app.all('/debug/pprof/', (_request, response) => {
+          response.type('text/plain').send(INDEX);
+        });
+        app.all('/debug/pprof/profile', profileHandler());
+        app.all('/debug/memory', (_request, response) => {
+          response.json({ ...process.memoryUsage(), heap: getHeapStatistics() });
+        });
+      },
+    });
+    log.info(`profiling on http://${HOST}:${server.port}/debug/pprof/`);
+    return server;
+  } catch (error) {
+    log.warn(`${errorText(error)}; going on without`);
+    return undefined;
+  }
+}
+
+/** One profile at a time; a client that goes away ends its own. */
+function profileHandler(): RequestHandler {
+  let isBusy = false;
+  return async (request, response) => {
+    const { seconds: text = String(DEFAULT_SECONDS) } = request.query;
+    const seconds = typeof text === 'string' && /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
+    if (seconds < 1 || seconds > MAX_SECONDS) {
+      response.status(400).type('text/plain').send(`seconds must be 1 to ${MAX_SECONDS}\n`);
+      return;
+    }
+    if (isBusy) {
+      response.status(429).type('text/plain').send('another profile is under way\n');
+      return;
+    }
+    isBusy = true;
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    request.setTimeout(seconds * 1_000 + EXTRA_MS);
+    try {
+      const profile = await takeProfile(seconds * 1_000, gone.signal);
+      response.attachment('kubedns.cpuprofile').type('application/json').send(profile);
+    } finally {
+      isBusy = false;
+    }
+  };
+}
+
+async function takeProfile(ms: number, signal: AbortSignal): Promise<string> {
+  const session = new Session();
+  session.connect();
+  try {
+    await session.post('Profiler.enable');
+    await session.post('Profiler.start');
+    await delay(ms, undefined, { signal }).catch(() => {
+      /* nobody waits for it any more */
+    });
+    const { profile } = await session.post('Profiler.stop');
+    return JSON.stringify(profile);
+  } finally {
+    session.disconnect();
+  }
+}

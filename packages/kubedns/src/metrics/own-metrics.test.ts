@@ -1,0 +1,89 @@
+import { describe, expect, it } from '@jest/globals';
+import { BucketHistogram, createRegistry } from '@kube-dns/daemon';
+import { ListenerCounters } from '@kube-dns/transport';
+import { type MetricSources, observeProgram } from './own-metrics.js';
+
+const SOURCES: MetricSources = {
+  version: '1.2.3',
+  isReady: () => false,
+  zoneCounts: () => ({ A: 3, SRV: 7 }),
+  watches: () => [
+    {
+      resource: 'services',
+      objects: 3,
+      lastEventMs: 8_500,
+      relists: 2,
+      restarts: { gone: 1, closed: 4 },
+      rejected: 5,
+    },
+    { resource: 'nodes', objects: 0, lastEventMs: 0, relists: 0, restarts: {}, rejected: 0 },
+  ],
+  eventToServed: new BucketHistogram([0.05]),
+  configuration: { source: 'directory', version: 'abc', appliedMs: 1_500, rejected: 6 },
+  forwarder: { forwarded: 9, failures: 8, overflows: 7, inFlight: 2 },
+  listener: () => undefined,
+  unexpectedErrors: () => 1,
+  now: () => 10_000,
+};
+
+/** The lines with values. */
+async function scrape(sources: Partial<MetricSources> = {}): Promise<string[]> {
+  const registry = createRegistry({ runtime: false });
+  observeProgram(registry, { ...SOURCES, ...sources });
+  return (await registry.metrics()).split('\n').filter((line) => /^[^#]/.test(line));
+}
+
+describe('the metrics of the program', () => {
+  it('show what each source says', async () => {
+    expect(await scrape()).toEqual(
+      expect.arrayContaining([
+        'kubedns_build_info{version="1.2.3"} 1',
+        'kubedns_ready 0',
+        'kubedns_records{type="A"} 3',
+        'kubedns_records{type="SRV"} 7',
+        'kubedns_objects{resource="services"} 3',
+        'kubedns_last_event_age_seconds{resource="services"} 1.5',
+        'kubedns_relists_total{resource="services"} 2',
+        'kubedns_watch_restarts_total{resource="services",reason="gone"} 1',
+        'kubedns_watch_restarts_total{resource="services",reason="closed"} 4',
+        'kubedns_rejected_objects_total{resource="services"} 5',
+        'kubedns_config_info{source="directory",version="abc"} 1',
+        'kubedns_config_applied_timestamp_seconds 1.5',
+        'kubedns_config_rejected_total 6',
+        'kubedns_upstream_queries_total 9',
+        'kubedns_upstream_failures_total 8',
+        'kubedns_upstream_overflows_total 7',
+        'kubedns_upstream_in_flight 2',
+        'kubedns_unexpected_errors_total 1',
+      ]),
+    );
+  });
+
+  it('say nothing of the age of what never came', async () => {
+    const lines = await scrape();
+    expect(lines).toContain('kubedns_objects{resource="nodes"} 0');
+    expect(lines.filter((line) => line.includes('age') && line.includes('nodes'))).toEqual([]);
+  });
+
+  it('show no negative age when the clock was set back', async () => {
+    expect(await scrape({ now: () => 0 })).toContain(
+      'kubedns_last_event_age_seconds{resource="services"} 0',
+    );
+  });
+
+  it('show the counters of the listener once there is one', async () => {
+    const counters = new ListenerCounters();
+    counters.udpQueries = 4;
+    counters.formErrors = 3;
+    counters.tcpIdleClosed = 2;
+    counters.truncated = 1;
+    expect(await scrape({ listener: () => counters })).toEqual(
+      expect.arrayContaining([
+        'kubedns_messages_total{protocol="udp"} 4',
+        'kubedns_refused_messages_total{reason="formerr"} 3',
+        'kubedns_tcp_connections_total{event="idle_closed"} 2',
+        'kubedns_truncated_answers_total 1',
+      ]),
+    );
+  });
+});

@@ -1,0 +1,153 @@
+import {
+  type BucketHistogram,
+  type LabelledValue,
+  observedCounter,
+  observedGauge,
+  observedHistogram,
+  type Registry,
+} from '@kube-dns/daemon';
+import type { Forwarder, ListenerCounters } from '@kube-dns/transport';
+import type { Configuration } from '../config/configuration.js';
+import { OWN_METRICS } from './metric-table.js';
+
+/** How following one resource of the API goes. */
+export interface WatchStatistics {
+  readonly resource: string;
+  readonly objects: number;
+  /** When the API server last said something of it, in ms since the epoch; 0 before it did. */
+  readonly lastEventMs: number;
+  readonly relists: number;
+  /** How often the watch had to be started again, by reason. */
+  readonly restarts: Readonly<Record<string, number>>;
+  readonly rejected: number;
+}
+
+/** Where the figures come from; each is asked at a scrape and counts by itself. */
+export interface MetricSources {
+  readonly version: string;
+  readonly isReady: () => boolean;
+  /** How many records of each type the zone has. */
+  readonly zoneCounts: () => Readonly<Record<string, number>>;
+  readonly watches: () => Iterable<WatchStatistics>;
+  readonly eventToServed: BucketHistogram;
+  readonly configuration: Pick<Configuration, 'source' | 'version' | 'appliedMs' | 'rejected'>;
+  readonly forwarder: Pick<Forwarder, 'forwarded' | 'failures' | 'overflows' | 'inFlight'>;
+  /** Undefined until the listener is there. */
+  readonly listener: () => ListenerCounters | undefined;
+  readonly unexpectedErrors: () => number;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+/** Shows what the original does not: see the table of names. */
+export function observeProgram(registry: Registry, sources: MetricSources): void {
+  observedGauge(registry, OWN_METRICS.buildInfo, () => [
+    { labels: { version: sources.version }, value: 1 },
+  ]);
+  observedGauge(registry, OWN_METRICS.ready, () => Number(sources.isReady()));
+  observedGauge(registry, OWN_METRICS.records, () => labelled('type', sources.zoneCounts()));
+  observedHistogram(registry, OWN_METRICS.eventToServed, () => [
+    { labels: {}, histogram: sources.eventToServed },
+  ]);
+  observedCounter(registry, OWN_METRICS.unexpectedErrors, sources.unexpectedErrors);
+  observeWatches(registry, sources);
+  observeConfiguration(registry, sources);
+  observeForwarder(registry, sources);
+  observeListener(registry, sources);
+}
+
+function observeWatches(registry: Registry, { watches, now = Date.now }: MetricSources): void {
+  const each = (valueOf: (watch: WatchStatistics) => number) => () =>
+    Array.from(watches(), (watch) => ({
+      labels: { resource: watch.resource },
+      value: valueOf(watch),
+    }));
+  observedGauge(
+    registry,
+    OWN_METRICS.objects,
+    each(({ objects }) => objects),
+  );
+  observedGauge(registry, OWN_METRICS.lastEventAge, () =>
+    Array.from(watches())
+      .filter(({ lastEventMs }) => lastEventMs > 0)
+      .map(({ resource, lastEventMs }) => ({
+        labels: { resource },
+        value: Math.max(0, now() - lastEventMs) / 1_000,
+      })),
+  );
+  observedCounter(
+    registry,
+    OWN_METRICS.relists,
+    each(({ relists }) => relists),
+  );
+  observedCounter(
+    registry,
+    OWN_METRICS.rejectedObjects,
+    each(({ rejected }) => rejected),
+  );
+  observedCounter(registry, OWN_METRICS.watchRestarts, () =>
+    Array.from(watches()).flatMap(({ resource, restarts }) =>
+      Object.entries(restarts).map(([reason, value]) => ({ labels: { resource, reason }, value })),
+    ),
+  );
+}
+
+function observeConfiguration(registry: Registry, { configuration }: MetricSources): void {
+  observedGauge(registry, OWN_METRICS.configInfo, () => {
+    const { source, version } = configuration;
+    return [{ labels: { source, version }, value: 1 }];
+  });
+  observedGauge(registry, OWN_METRICS.configApplied, () => configuration.appliedMs / 1_000);
+  observedCounter(registry, OWN_METRICS.configRejected, () => configuration.rejected);
+}
+
+function observeForwarder(registry: Registry, { forwarder }: MetricSources): void {
+  observedCounter(registry, OWN_METRICS.upstreamQueries, () => forwarder.forwarded);
+  observedCounter(registry, OWN_METRICS.upstreamFailures, () => forwarder.failures);
+  observedCounter(registry, OWN_METRICS.upstreamOverflows, () => forwarder.overflows);
+  observedGauge(registry, OWN_METRICS.upstreamInFlight, () => forwarder.inFlight);
+}
+
+function observeListener(registry: Registry, { listener }: MetricSources): void {
+  const counted =
+    (read: (counters: ListenerCounters) => Record<string, number>, label: string) => () => {
+      const counters = listener();
+      return counters === undefined ? [] : labelled(label, read(counters));
+    };
+  observedCounter(
+    registry,
+    OWN_METRICS.messages,
+    counted(({ udpQueries, tcpQueries }) => ({ udp: udpQueries, tcp: tcpQueries }), 'protocol'),
+  );
+  observedCounter(
+    registry,
+    OWN_METRICS.refusedMessages,
+    counted(
+      ({ formErrors, notImplemented, badVersions, dropped }) => ({
+        formerr: formErrors,
+        notimp: notImplemented,
+        badvers: badVersions,
+        dropped,
+      }),
+      'reason',
+    ),
+  );
+  observedCounter(
+    registry,
+    OWN_METRICS.tcpConnections,
+    counted(
+      ({ tcpConnections, tcpRefused, tcpIdleClosed }) => ({
+        accepted: tcpConnections,
+        refused: tcpRefused,
+        idle_closed: tcpIdleClosed,
+      }),
+      'event',
+    ),
+  );
+  observedCounter(registry, OWN_METRICS.truncated, () => listener()?.truncated ?? 0);
+  observedCounter(registry, OWN_METRICS.sendErrors, () => listener()?.sendErrors ?? 0);
+}
+
+function labelled(label: string, values: Readonly<Record<string, number>>): LabelledValue[] {
+  return Object.entries(values).map(([key, value]) => ({ labels: { [label]: key }, value }));
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { AddressIndex } from './address-index.js';
+
+/** The owners that an index tells for a hash, in ascending order. */
+function owners(index: AddressIndex, hash: number): number[] {
+  const found: number[] = [];
+  for (let at = index.first(hash); at >= 0; at = index.next(at)) found.push(index.ownerOf(at));
+  return found.sort((left, right) => left - right);
+}
+
+describe('AddressIndex', () => {
+  it('tells the owners that were added and not removed, as often as they were', () => {
+    const step = fc.record({
+      isAdding: fc.boolean(),
+      hash: fc.integer({ min: -4, max: 4 }),
+      owner: fc.nat({ max: 3 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        const index = new AddressIndex();
+        let model: { hash: number; owner: number }[] = [];
+        for (const { isAdding, hash, owner } of steps) {
+          if (isAdding) {
+            index.add(hash, owner);
+            model.push({ hash, owner });
+          } else {
+            index.remove(hash, owner);
+            const at = model.findIndex((one) => one.hash === hash && one.owner === owner);
+            model = model.filter((_, i) => i !== at);
+          }
+          expect(index.size).toBe(model.length);
+        }
+        for (let hash = -4; hash <= 4; hash++) {
+          const expected = model.filter((one) => one.hash === hash).map(({ owner }) => owner);
+          expect(owners(index, hash)).toEqual(expected.sort((left, right) => left - right));
+        }
+      }),
+    );
+  });
+
+  it('keeps more than it has room for at first, and takes room that became free', () => {
+    const index = new AddressIndex();
+    const count = 5_000;
+    for (let round = 0; round < 3; round++) {
+      for (let i = 0; i < count; i++) index.add(Math.imul(i, 0x9e37_79b1), i);
+      expect(owners(index, Math.imul(4_999, 0x9e37_79b1))).toEqual([4_999]);
+      for (let i = 0; i < count; i++) index.remove(Math.imul(i, 0x9e37_79b1), i);
+      expect(index.size).toBe(0);
+    }
+  });
+
+  it('hashes an address the same from text and from bytes', () => {
+    const index = new AddressIndex();
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
+        const text = Buffer.from(bytes).toString('latin1');
+        expect(index.hashText(`..${text}`, 2, 16)).toBe(index.hashBytes(bytes, 16));
+      }),
+    );
+  });
+});

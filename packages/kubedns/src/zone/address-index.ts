@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto';
+
+const FIRST_ROOM = 1024;
+const FREE_END = -1;
+
+/**
+ * Which owners (numbers) an address may belong to. It keeps no address, only a hash of it, so owners may
+ * be told that have nothing to do with the address: who asks looks there. An owner is told as often as it
+ * was added. The hash is seeded per process.
+ */
+export class AddressIndex {
+  readonly #seed = randomBytes(4).readInt32LE();
+  /** The first entry of each bucket, plus one; 0 for none. */
+  #buckets = new Int32Array(FIRST_ROOM);
+  #hashes = new Int32Array(FIRST_ROOM);
+  #owners = new Uint32Array(FIRST_ROOM);
+  /** The entry behind this one in its bucket or in the list of free ones. */
+  #next = new Int32Array(FIRST_ROOM);
+  #used = 0;
+  #free = FREE_END;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The hash of an address whose bytes are characters from `at` on. */
+  hashText(bytes: string, at: number, size: number): number {
+    let hash = this.#seed;
+    for (let i = at; i < at + size; i++) hash = mix(hash, bytes.charCodeAt(i));
+    return finish(hash);
+  }
+
+  /** The hash of an address in bytes. */
+  hashBytes(bytes: Uint8Array, size: number): number {
+    let hash = this.#seed;
+    for (let i = 0; i < size; i++) hash = mix(hash, bytes[i]!);
+    return finish(hash);
+  }
+
+  add(hash: number, owner: number): void {
+    const entry = this.#takeEntry();
+    const bucket = hash & (this.#buckets.length - 1);
+    this.#hashes[entry] = hash;
+    this.#owners[entry] = owner;
+    this.#next[entry] = this.#buckets[bucket]! - 1;
+    this.#buckets[bucket] = entry + 1;
+    this.#size++;
+  }
+
+  /** Removes what was added once; nothing happens when it was not. */
+  remove(hash: number, owner: number): void {
+    const bucket = hash & (this.#buckets.length - 1);
+    let previous = -1;
+    for (let entry = this.#buckets[bucket]! - 1; entry >= 0; entry = this.#next[entry]!) {
+      if (this.#hashes[entry] === hash && this.#owners[entry] === owner) {
+        if (previous < 0) this.#buckets[bucket] = this.#next[entry]! + 1;
+        else this.#next[previous] = this.#next[entry]!;
+        this.#next[entry] = this.#free;
+        this.#free = entry;
+        this.#size--;
+        return;
+      }
+      previous = entry;
+    }
+  }
+
+  /** The first entry with this hash; -1 when there is none. */
+  first(hash: number): number {
+    return this.#matching(this.#buckets[hash & (this.#buckets.length - 1)]! - 1, hash);
+  }
+
+  /** The entry with the same hash behind one; -1 when there is none. */
+  next(entry: number): number {
+    return this.#matching(this.#next[entry]!, this.#hashes[entry]!);
+  }
+
+  ownerOf(entry: number): number {
+    return this.#owners[entry]!;
+  }
+
+  #matching(entry: number, hash: number): number {
+    while (entry >= 0 && this.#hashes[entry] !== hash) entry = this.#next[entry]!;
+    return entry;
+  }
+
+  #takeEntry(): number {
+    if (this.#free !== FREE_END) {
+      const entry = this.#free;
+      this.#free = this.#next[entry]!;
+      return entry;
+    }
+    if (this.#used === this.#hashes.length) this.#grow();
+    return this.#used++;
+  }
+
+  /** Doubles the room. Every entry is in use then. */
+  #grow(): void {
+    const room = this.#used * 2;
+    this.#hashes = copyInto(new Int32Array(room), this.#hashes);
+    this.#owners = copyInto(new Uint32Array(room), this.#owners);
+    this.#next = new Int32Array(room);
+    this.#buckets = new Int32Array(room);
+    for (let entry = 0; entry < this.#used; entry++) {
+      const bucket = this.#hashes[entry]! & (room - 1);
+      this.#next[entry] = this.#buckets[bucket]! - 1;
+      this.#buckets[bucket] = entry + 1;
+    }
+  }
+}
+
+function copyInto<T extends Int32Array | Uint32Array>(larger: T, smaller: T): T {
+  larger.set(smaller);
+  return larger;
+}
+
+function mix(hash: number, byte: number): number {
+  return Math.imul(hash ^ byte, 0x0100_0193);
+}
+
+/** The low bits choose the bucket. */
+function finish(hash: number): number {
+  hash ^= hash >>> 15;
+  return Math.imul(hash, 0x2c1b_3c6d) ^ (hash >>> 12);
+}

@@ -1,0 +1,186 @@
+import { decodeName } from '@kube-dns/wire';
+import { IPV4_BYTES, IPV6_BYTES, type PackedAddresses } from '../cluster/packed-addresses.js';
+import type { PortList } from '../cluster/ports.js';
+import { writeIpv6Text } from './address.js';
+import type { ClusterZone, ZoneNamespace } from './cluster-zone.js';
+import { writeHashLabel } from './endpoint-name.js';
+import type { EndpointView } from './endpoint-view.js';
+import type { ZoneService } from './zone-service.js';
+
+/** A node of the original's tree (kubernetes/dns pkg/dns/treecache): nodes below it, and records. */
+interface Node {
+  readonly children: Iterable<readonly [label: string, node: Node]>;
+  readonly entries: Iterable<readonly [leaf: string, entry: Entry]>;
+}
+
+/** A record of the original's tree (skydns msg.Service); zero values are left out. */
+interface Entry {
+  readonly host: string;
+  readonly port?: number;
+}
+
+const PRIORITY = 10;
+const WEIGHT = 10;
+const TTL_SECONDS = 30;
+/** Of pieces that are handed on together. */
+const CHUNK_CHARACTERS = 64 * 1024;
+const scratch = Buffer.alloc(64);
+
+/**
+ * The records of the zone as the original shows them at `/cache`: JSON, indented by tabs, namespaces and
+ * services sorted, in chunks of some 64 KiB that are made as they are taken. What changes meanwhile may
+ * be in it or not. Addresses that share a hostname, which are one there, have `#2` and so on behind it.
+ */
+export function* cacheJson(zone: ClusterZone): Generator<string, void> {
+  let chunk = '';
+  for (const piece of nodePieces(rootOf(zone), '')) {
+    chunk += piece;
+    if (chunk.length < CHUNK_CHARACTERS) continue;
+    yield chunk;
+    chunk = '';
+  }
+  yield chunk;
+}
+
+function* nodePieces({ children, entries }: Node, indent: string): Generator<string, void> {
+  const inner = `${indent}\t`;
+  yield `{\n${inner}"ChildNodes": `;
+  yield* mapPieces(children, inner, (node, at) => nodePieces(node, at));
+  yield `,\n${inner}"Entries": `;
+  yield* mapPieces(entries, inner, entryPieces);
+  yield `\n${indent}}`;
+}
+
+function* mapPieces<T>(
+  pairs: Iterable<readonly [string, T]>,
+  indent: string,
+  pieces: (value: T, indent: string) => Iterable<string>,
+): Generator<string, void> {
+  const inner = `${indent}\t`;
+  let isEmpty = true;
+  for (const [key, value] of pairs) {
+    yield `${isEmpty ? '{' : ','}\n${inner}${JSON.stringify(key)}: `;
+    yield* pieces(value, inner);
+    isEmpty = false;
+  }
+  yield isEmpty ? '{}' : `\n${indent}}`;
+}
+
+function entryPieces({ host, port = 0 }: Entry, indent: string): string[] {
+  const fields = [
+    ['host', host],
+    ...(port === 0 ? [] : [['port', port]]),
+    ['priority', PRIORITY],
+    ['weight', WEIGHT],
+    ['ttl', TTL_SECONDS],
+  ];
+  const lines = fields.map(([name, value]) => `${indent}\t"${name!}": ${JSON.stringify(value)}`);
+  return [`{\n${lines.join(',\n')}\n${indent}}`];
+}
+
+function rootOf(zone: ClusterZone): Node {
+  const namespaces = sorted(zone.namespaces).map(
+    ([name, namespace]) => [name, namespaceNode(namespace)] as const,
+  );
+  if (namespaces.length === 0) return { children: [], entries: [] };
+  let node: Node = { children: [['svc', { children: namespaces, entries: [] }]], entries: [] };
+  for (const label of decodeName(zone.apex).split('.')) {
+    node = { children: [[label, node]], entries: [] };
+  }
+  return node;
+}
+
+function namespaceNode({ services }: ZoneNamespace): Node {
+  const nodes: (readonly [string, Node])[] = [];
+  const entries: (readonly [string, Entry])[] = [];
+  for (const [name, service] of sorted(services)) {
+    const { kind, alias } = service.service ?? {};
+    if (alias !== undefined) entries.push([name, { host: `${decodeName(alias)}.` }]);
+    else if (kind === 'external-name') entries.push(...hostEntries(service.makeView(), () => name));
+    else if (kind === 'cluster-ip' || service.hasEndpoints()) {
+      nodes.push([name, serviceNode(service)]);
+    }
+  }
+  return { children: nodes, entries };
+}
+
+/** What is made of a service is made when its turn has come, and not kept. */
+function serviceNode(service: ZoneService): Node {
+  return {
+    get children() {
+      return protocolNodes(service, service.makeView());
+    },
+    get entries() {
+      const view = service.makeView();
+      return hostEntries(view, (host) => leafOf(view, host));
+    },
+  };
+}
+
+function protocolNodes(service: ZoneService, view: EndpointView): (readonly [string, Node])[] {
+  const lists = new Set<PortList>();
+  for (let host = 0; host < view.hostCount; host++) lists.add(view.portsOf(host));
+  const byProtocol = new Map<string, Set<string>>();
+  for (const { name, protocol } of [...lists].flatMap(({ ports }) => ports)) {
+    if (name === '') continue;
+    byProtocol.set(protocol, (byProtocol.get(protocol) ?? new Set<string>()).add(name));
+  }
+  return sorted(byProtocol).map(([protocol, names]) => {
+    const children = [...names].sort().map((name) => {
+      const entries = portEntries(service, view, name, protocol);
+      return [`_${name}`, { children: [], entries }] as const;
+    });
+    return [`_${protocol}`, { children, entries: [] }] as const;
+  });
+}
+
+function* portEntries(
+  service: ZoneService,
+  view: EndpointView,
+  name: string,
+  protocol: string,
+): Generator<readonly [string, Entry], void> {
+  const self = `${decodeName(service.name)}.`;
+  for (let host = 0; host < view.hostCount; host++) {
+    const { ports } = view.portsOf(host);
+    const found = ports.filter((port) => port.name === name && port.protocol === protocol);
+    const leaf = leafOf(view, host);
+    const target = service.isHeadless ? `${leaf}.${self}` : self;
+    for (const [i, { port }] of found.entries()) yield [numbered(leaf, i), { host: target, port }];
+  }
+}
+
+function* hostEntries(
+  view: EndpointView,
+  leafOf: (host: number) => string,
+): Generator<readonly [string, Entry], void> {
+  for (let host = 0; host < view.hostCount; host++) {
+    let count = 0;
+    for (const size of [IPV4_BYTES, IPV6_BYTES] as const) {
+      for (let i = 0; i < view.countOf(host, size); i++) {
+        const text = addressText(view.addresses(size), view.offsetOf(host, size, i));
+        yield [numbered(leafOf(host), count++), { host: text }];
+      }
+    }
+  }
+}
+
+function leafOf(view: EndpointView, host: number): string {
+  const label = view.labelOf(host);
+  if (label !== '') return label;
+  const length = writeHashLabel(view.hashOf(host), scratch, 0);
+  return scratch.toString('latin1', 1, length);
+}
+
+function addressText({ size, bytes }: PackedAddresses, at: number): string {
+  if (size === IPV6_BYTES) return scratch.toString('latin1', 0, writeIpv6Text(bytes, at, scratch));
+  return Array.from(bytes.slice(at, at + size), (byte) => byte.charCodeAt(0)).join('.');
+}
+
+function numbered(leaf: string, i: number): string {
+  return i === 0 ? leaf : `${leaf}#${i + 1}`;
+}
+
+function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].sort(([left], [right]) => (left < right ? -1 : 1));
+}

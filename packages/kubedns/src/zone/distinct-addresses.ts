@@ -1,0 +1,51 @@
+import type { AddressSize, PackedAddresses } from '../cluster/packed-addresses.js';
+import { SlotTable } from './slot-table.js';
+
+const HASH_FACTOR = 0x9e37_79b1;
+
+/** Collects addresses of one family, each once, in the order in which they came. */
+export class DistinctAddresses {
+  readonly #size: AddressSize;
+  readonly #bytes: Buffer;
+  readonly #table: SlotTable;
+  #count = 0;
+
+  constructor(size: AddressSize, capacity: number) {
+    this.#size = size;
+    this.#bytes = Buffer.allocUnsafe(size * capacity);
+    this.#table = new SlotTable(capacity);
+  }
+
+  /** Returns the number of the address at `at`, a new one if it was not there. */
+  add(bytes: string, at: number): number {
+    let slot = this.#table.start(this.#hash(bytes, at));
+    for (; this.#table.at(slot) >= 0; slot = this.#table.next(slot)) {
+      const number = this.#table.at(slot);
+      if (this.#isAt(number, bytes, at)) return number;
+    }
+    this.#table.put(slot, this.#count);
+    const start = this.#count * this.#size;
+    for (let i = 0; i < this.#size; i++) this.#bytes[start + i] = bytes.charCodeAt(at + i);
+    return this.#count++;
+  }
+
+  pack(): PackedAddresses {
+    return { size: this.#size, bytes: this.#bytes.toString('latin1', 0, this.#count * this.#size) };
+  }
+
+  #isAt(number: number, bytes: string, at: number): boolean {
+    const start = number * this.#size;
+    for (let i = 0; i < this.#size; i++) {
+      if (this.#bytes[start + i] !== bytes.charCodeAt(at + i)) return false;
+    }
+    return true;
+  }
+
+  #hash(bytes: string, at: number): number {
+    let hash = 0;
+    for (let i = at; i < at + this.#size; i++) {
+      hash = Math.imul(hash ^ bytes.charCodeAt(i), HASH_FACTOR);
+    }
+    return hash;
+  }
+}

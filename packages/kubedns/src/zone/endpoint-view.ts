@@ -1,0 +1,245 @@
+import type { EndpointGroup } from '../cluster/endpoint-slice.js';
+import {
+  type AddressSize,
+  countOf,
+  IPV4_BYTES,
+  IPV6_BYTES,
+  type PackedAddresses,
+} from '../cluster/packed-addresses.js';
+import { joinPorts, type PortList } from '../cluster/ports.js';
+import { DistinctAddresses } from './distinct-addresses.js';
+import { addressHash } from './endpoint-name.js';
+import { SlotTable } from './slot-table.js';
+
+const NONE = -1;
+
+/**
+ * The endpoints of one service as DNS sees them: every address once, and hosts, which are the
+ * endpoints that share a label (schema 1.1.0 section 2.4.1). Numbers stand for hosts and endpoints, so
+ * that a hundred thousand of them are a few arrays: the view of a service is made anew whenever it is
+ * asked for after a change.
+ */
+export class EndpointView {
+  readonly ipv4: PackedAddresses;
+  readonly ipv6: PackedAddresses;
+  /** By host: its label, empty where it is generated; the hash that this is made of; its ports. */
+  readonly #labels: string[] = [];
+  readonly #hashes: Uint32Array;
+  readonly #ports: PortList[] = [];
+  /**
+   * The numbers of addresses in `ipv4` and `ipv6`, those of one host and family together; and where these
+   * begin, the bounds.
+   */
+  readonly #endpoints: Int32Array;
+  readonly #bounds: Int32Array;
+  /** The hosts that have a label of their own. */
+  readonly #byLabel: SlotTable;
+
+  constructor(groups: readonly EndpointGroup[]) {
+    const counts = { [IPV4_BYTES]: 0, [IPV6_BYTES]: 0 };
+    let labelled = 0;
+    for (const group of groups) {
+      counts[group.size] += countOf(group);
+      labelled += group.labels?.length ?? 0;
+    }
+    const total = counts[IPV4_BYTES] + counts[IPV6_BYTES];
+    this.#hashes = new Uint32Array(total);
+    this.#byLabel = new SlotTable(labelled);
+    const families = {
+      [IPV4_BYTES]: new Family(IPV4_BYTES, counts[IPV4_BYTES]),
+      [IPV6_BYTES]: new Family(IPV6_BYTES, counts[IPV6_BYTES]),
+    };
+    const endpoints = this.#collect(groups, families, new Endpoints(total, labelled));
+    this.#bounds = boundsOf(endpoints, this.hostCount);
+    this.#endpoints = sortByHost(endpoints, this.#bounds);
+    this.ipv4 = families[IPV4_BYTES].distinct.pack();
+    this.ipv6 = families[IPV6_BYTES].distinct.pack();
+  }
+
+  get hostCount(): number {
+    return this.#labels.length;
+  }
+
+  /** The label of a host, lower case; empty when it is made of its hash. */
+  labelOf(host: number): string {
+    return this.#labels[host]!;
+  }
+
+  /** The hash of a host whose label is generated. */
+  hashOf(host: number): number {
+    return this.#hashes[host]!;
+  }
+
+  portsOf(host: number): PortList {
+    return this.#ports[host]!;
+  }
+
+  addresses(size: AddressSize): PackedAddresses {
+    return size === IPV4_BYTES ? this.ipv4 : this.ipv6;
+  }
+
+  /** How many addresses of a family a host has. */
+  countOf(host: number, size: AddressSize): number {
+    const bound = boundOf(host, size);
+    return this.#bounds[bound + 1]! - this.#bounds[bound]!;
+  }
+
+  /** Where in the addresses of a family the host's address number `i` begins. */
+  offsetOf(host: number, size: AddressSize, i: number): number {
+    return this.#endpoints[this.#bounds[boundOf(host, size)]! + i]! * size;
+  }
+
+  /** The host with a label of its own, lower-cased in wire form at `at`; -1 when there is none. */
+  hostOfLabel(name: Uint8Array, at: number): number {
+    const length = name[at]!;
+    let hash = 0;
+    for (let i = at + 1; i <= at + length; i++) hash = mix(hash, name[i]!);
+    let slot = this.#byLabel.start(hash);
+    for (; this.#byLabel.at(slot) >= 0; slot = this.#byLabel.next(slot)) {
+      const host = this.#byLabel.at(slot);
+      if (isLabel(this.#labels[host]!, name, at)) return host;
+    }
+    return NONE;
+  }
+
+  /** The first host from `from` on whose generated label has this hash; -1 when there is none. */
+  hostOfHash(hash: number, from: number): number {
+    for (let host = from; host < this.#labels.length; host++) {
+      if (this.#hashes[host] === hash && this.#labels[host] === '') return host;
+    }
+    return NONE;
+  }
+
+  #collect(
+    groups: readonly EndpointGroup[],
+    families: Record<AddressSize, Family>,
+    endpoints: Endpoints,
+  ): Endpoints {
+    for (const { size, bytes, labels, ports } of groups) {
+      const family = families[size];
+      for (let i = 0, at = 0; at < bytes.length; i++, at += size) {
+        const number = family.distinct.add(bytes, at);
+        const label = labels === undefined ? '' : labels[i]!;
+        let host = label === '' ? family.hosts[number]! : this.#hostOf(label, ports);
+        if (host === NONE) {
+          host = family.hosts[number] = this.#addHost('', addressHash(bytes, at, size), ports);
+          endpoints.add(boundOf(host, size), number);
+        } else if (label !== '') {
+          endpoints.addOnce(boundOf(host, size), number);
+        }
+        this.#servePorts(host, ports);
+      }
+    }
+    return endpoints;
+  }
+
+  /** The host with this label, a new one if there was none. */
+  #hostOf(label: string, ports: PortList): number {
+    let hash = 0;
+    for (let i = 0; i < label.length; i++) hash = mix(hash, label.charCodeAt(i));
+    let slot = this.#byLabel.start(hash);
+    for (; this.#byLabel.at(slot) >= 0; slot = this.#byLabel.next(slot)) {
+      const host = this.#byLabel.at(slot);
+      if (this.#labels[host] === label) return host;
+    }
+    const host = this.#addHost(label, 0, ports);
+    this.#byLabel.put(slot, host);
+    return host;
+  }
+
+  #addHost(label: string, hash: number, ports: PortList): number {
+    const host = this.#labels.push(label) - 1;
+    this.#hashes[host] = hash;
+    this.#ports.push(ports);
+    return host;
+  }
+
+  #joined: { left: PortList; right: PortList; both: PortList } | undefined;
+
+  /** A host that stands in several slices serves the ports of all of them. */
+  #servePorts(host: number, right: PortList): void {
+    const left = this.#ports[host]!;
+    if (left === right) return;
+    if (this.#joined?.left !== left || this.#joined.right !== right) {
+      this.#joined = { left, right, both: joinPorts(left, right) };
+    }
+    this.#ports[host] = this.#joined.both;
+  }
+}
+
+/** The addresses of one family while a view is made. */
+class Family {
+  readonly distinct: DistinctAddresses;
+  /** The host that an address without a label is, by its number. */
+  readonly hosts: Int32Array;
+
+  constructor(size: AddressSize, capacity: number) {
+    this.distinct = new DistinctAddresses(size, capacity);
+    this.hosts = new Int32Array(capacity).fill(NONE);
+  }
+}
+
+/** The endpoints of a view while it is made: addresses of hosts, each once. */
+class Endpoints {
+  count = 0;
+  /** By endpoint: see boundOf; and the number of its address in its family. */
+  readonly bounds: Int32Array;
+  readonly addresses: Int32Array;
+  readonly #known: SlotTable;
+
+  /** `labelled` of the endpoints may come more than once. */
+  constructor(capacity: number, labelled: number) {
+    this.bounds = new Int32Array(capacity);
+    this.addresses = new Int32Array(capacity);
+    this.#known = new SlotTable(labelled);
+  }
+
+  add(bound: number, address: number): void {
+    this.bounds[this.count] = bound;
+    this.addresses[this.count++] = address;
+  }
+
+  /** Adds an endpoint unless it is there: in two slices it is one. */
+  addOnce(bound: number, address: number): void {
+    let slot = this.#known.start(mix(mix(0, bound), address));
+    for (; this.#known.at(slot) >= 0; slot = this.#known.next(slot)) {
+      const endpoint = this.#known.at(slot);
+      if (this.bounds[endpoint] === bound && this.addresses[endpoint] === address) return;
+    }
+    this.#known.put(slot, this.count);
+    this.add(bound, address);
+  }
+}
+
+/** The place among the bounds of a host's addresses of one family. */
+function boundOf(host: number, size: AddressSize): number {
+  return host * 2 + (size === IPV4_BYTES ? 0 : 1);
+}
+
+/** Where the endpoints of each bound begin once they are sorted by it, and behind them the end. */
+function boundsOf({ bounds, count }: Endpoints, hosts: number): Int32Array {
+  const starts = new Int32Array(hosts * 2 + 1);
+  for (let i = 0; i < count; i++) starts[bounds[i]! + 1]!++;
+  for (let i = 1; i < starts.length; i++) starts[i]! += starts[i - 1]!;
+  return starts;
+}
+
+function sortByHost({ bounds, addresses, count }: Endpoints, starts: Int32Array): Int32Array {
+  const sorted = new Int32Array(count);
+  const next = starts.slice();
+  for (let i = 0; i < count; i++) sorted[next[bounds[i]!]!++] = addresses[i]!;
+  return sorted;
+}
+
+/** Tells whether the label at `at`, lower-cased in wire form, is this text. */
+export function isLabel(text: string, name: Uint8Array, at: number): boolean {
+  if (name[at] !== text.length) return false;
+  for (let i = 0; i < text.length; i++) {
+    if (name[at + 1 + i] !== text.charCodeAt(i)) return false;
+  }
+  return true;
+}
+
+function mix(hash: number, value: number): number {
+  return Math.imul(hash ^ value, 0x9e37_79b1) ^ (hash >>> 13);
+}

@@ -1,0 +1,137 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Answers } from '../../test/support/answers.js';
+import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
+
+const ports = [{ name: 'http', port: 80, protocol: 'TCP' }];
+let answers: Answers;
+beforeEach(() => {
+  answers = new Answers();
+  const { services, endpointSlices } = answers.cluster;
+  services.put(serviceObject({ namespace: 'one', clusterIPs: ['10.0.0.1'], ports }));
+  services.put(serviceObject({ namespace: 'two', clusterIPs: ['10.0.0.2', 'fd00::2'], ports }));
+  services.put(serviceObject({ namespace: 'two', name: 'db', ...HEADLESS }));
+  services.put(serviceObject({ namespace: 'two', name: 'idle', ...HEADLESS }));
+  endpointSlices.put(
+    sliceObject({
+      namespace: 'two',
+      service: 'db',
+      endpoints: [{ addresses: ['10.1.0.1'], hostname: 'db-0' }, '10.1.0.2'],
+      ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
+    }),
+  );
+});
+
+/** What a name has of a type, without the owner, in alphabetical order. */
+async function found(name: string, type = 'A'): Promise<string[]> {
+  const { answers: records } = await answers.ask(`${name}.cluster.local`, type);
+  return records.map((text) => text.replace(`${name}.cluster.local `, '')).sort();
+}
+
+describe('a wildcard', () => {
+  it.each([
+    ['web.*.svc', ['A 10.0.0.1', 'A 10.0.0.2']],
+    ['web.one.*', ['A 10.0.0.1']],
+    ['web.*.*', ['A 10.0.0.1', 'A 10.0.0.2']],
+    ['*.web.one.svc', ['A 10.0.0.1']],
+    ['*.db.two.svc', ['A 10.1.0.1', 'A 10.1.0.2']],
+    ['db-0.*.two.svc', ['A 10.1.0.1']],
+    ['db-0.db.*.svc', ['A 10.1.0.1']],
+    ['*.db.*.svc', ['A 10.1.0.1', 'A 10.1.0.2']],
+  ])('%s stands for any label: %j', async (name, records) => {
+    expect(await found(name)).toEqual(records);
+  });
+
+  it('has the question’s name for an owner, as it was spelt', async () => {
+    const { answers: records, flags } = await answers.ask('Web.*.svc.cluster.local', 'AAAA');
+    expect(records).toEqual(['Web.*.svc.cluster.local AAAA fd00::2']);
+    expect(flags).toBe('aa ra rd');
+  });
+
+  it('finds the ports of several services, which share the weight', async () => {
+    const all = [
+      'SRV 10 50 80 web.two.svc.cluster.local',
+      'SRV 10 50 8080 db-0.db.two.svc.cluster.local',
+    ];
+    answers.cluster.endpointSlices.put(
+      sliceObject({
+        namespace: 'two',
+        service: 'db',
+        endpoints: [{ addresses: ['10.1.0.1'], hostname: 'db-0' }],
+        ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
+      }),
+    );
+    expect(await found('_http._tcp.*.two.svc', 'SRV')).toEqual(all);
+    expect(await found('*._http._tcp.web.one.svc', 'SRV')).toEqual([
+      'SRV 10 100 80 web.one.svc.cluster.local',
+    ]);
+  });
+
+  it('has an address once that several services have', async () => {
+    answers.cluster.services.put(serviceObject({ namespace: 'three', clusterIPs: ['10.0.0.2'] }));
+    expect(await found('web.*.svc')).toEqual(['A 10.0.0.1', 'A 10.0.0.2']);
+  });
+
+  it.each([
+    '*',
+    '*.svc',
+    '*.*',
+    '*.two.svc',
+    '*.*.svc',
+    '_http.*.web.one.svc',
+    '*._tcp.web.one.svc',
+    '*.*.web.one.svc',
+    '*.db-0.db.two.svc',
+    'idle.*.svc',
+    'no.*.svc',
+    'web.*.pod',
+    '1-2-3-4.*.pod',
+    'web.**.svc',
+  ])('%s stands for nothing', async (name) => {
+    expect(await answers.ask(`${name}.cluster.local`, 'A')).toMatchObject({
+      rcode: 'NXDOMAIN',
+      answers: [],
+    });
+  });
+
+  it('is NODATA where the names have nothing of the type', async () => {
+    expect(await answers.ask('web.*.svc.cluster.local', 'TXT')).toMatchObject({
+      rcode: 'NOERROR',
+      answers: [],
+    });
+    expect((await answers.ask('db.*.svc.cluster.local', 'AAAA')).rcode).toBe('NOERROR');
+  });
+
+  it('in place of a service finds the aliases of the namespace, addresses first', async () => {
+    const external = (name: string, externalName: string) =>
+      answers.cluster.services.put(serviceObject({ namespace: 'two', name, externalName }));
+    external('alias', 'web.one.svc.cluster.local');
+    expect((await answers.ask('*.two.svc.cluster.local', 'A')).answers).toEqual([
+      '*.two.svc.cluster.local CNAME web.one.svc.cluster.local',
+      'web.one.svc.cluster.local A 10.0.0.1',
+    ]);
+    external('literal', '192.0.2.7');
+    expect(await found('*.two.svc')).toEqual(['A 192.0.2.7']);
+    expect(await found('*.*.svc')).toEqual(['A 192.0.2.7']);
+  });
+
+  it('takes addresses before aliases', async () => {
+    const fields = { namespace: 'three', externalName: 'web.one.svc.cluster.local' };
+    answers.cluster.services.put(serviceObject(fields));
+    expect(await found('web.*.svc')).toEqual(['A 10.0.0.1', 'A 10.0.0.2']);
+  });
+
+  it('answers for very many services with what there is room for', async () => {
+    for (let i = 0; i < 5_000; i++) {
+      const clusterIPs = [`10.2.${i >> 8}.${i & 255}`];
+      answers.cluster.services.put(
+        serviceObject({ namespace: 'many', name: `s${i}`, clusterIPs, ports }),
+      );
+    }
+    const { flags, answers: records } = await answers.ask(
+      '_http._tcp.*.many.svc.cluster.local',
+      'SRV',
+    );
+    expect(flags).toBe('aa ra rd tc');
+    expect(records.length).toBeGreaterThan(5);
+  });
+});

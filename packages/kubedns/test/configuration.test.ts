@@ -1,0 +1,155 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { freePort } from './support/bound-port.js';
+import { endAll, startKubedns } from './support/kubedns-process.js';
+import { NameServer } from './support/name-server.js';
+import { namespaceObject, serviceObject } from './support/objects.js';
+import { until } from './support/until.js';
+
+const ALIAS = serviceObject({ name: 'ext', externalName: 'db.acme.local' });
+
+let api: ApiServer;
+let upstream: NameServer;
+let stub: NameServer;
+let folder: string;
+beforeEach(async () => {
+  api = await createApiServer();
+  await api.apply(ALIAS);
+  upstream = await new NameServer().start();
+  stub = await new NameServer().start();
+  stub.says('db.acme.local A', {
+    answers: [{ type: 'A', name: 'db.acme.local', ttl: 60, data: '192.0.2.7' }],
+  });
+  folder = await mkdtemp(join(tmpdir(), 'kubedns-'));
+});
+afterEach(async () => {
+  await endAll();
+  await upstream.close();
+  await stub.close();
+  await api.close();
+  await rm(folder, { recursive: true });
+});
+
+const start = (...args: string[]) => startKubedns(api, upstream, args);
+const put = (key: string, value: unknown) =>
+  writeFile(join(folder, key), typeof value === 'string' ? value : JSON.stringify(value));
+
+function configMap(data: Record<string, unknown>, name = 'kube-dns', namespace = 'kube-system') {
+  const texts = Object.entries(data).map(([key, value]) => [key, JSON.stringify(value)]);
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace },
+    data: Object.fromEntries(texts) as Record<string, string>,
+  };
+}
+
+describe('the directory of the ConfigMap', () => {
+  it('names the upstream servers, from its next change on, and stays good when that is wrong', async () => {
+    await put('upstreamNameservers', ['127.0.0.1:1']);
+    const kubedns = await start(`--config-dir=${folder}`, '--config-period=100ms').ready();
+    const rcode = async () => (await kubedns.ask('example.com', 'A')).rcode;
+    expect(await rcode()).toBe('SERVFAIL');
+    await put('upstreamNameservers', [upstream.address]);
+    await until('the change', async () => (await rcode()) === 'NXDOMAIN');
+    await put('upstreamNameservers', 'nonsense');
+    await kubedns.says(/E.*config: upstreamNameservers: not JSON.*keeping the previous/);
+    expect(await rcode()).toBe('NXDOMAIN');
+  });
+
+  it('names the servers of stub domains, for direct questions and for aliases', async () => {
+    await put('upstreamNameservers', [upstream.address]);
+    await put('stubDomains', { 'acme.local': [stub.address] });
+    const kubedns = await start(`--config-dir=${folder}`).ready();
+    expect((await kubedns.ask('db.acme.local', 'A')).answers).toEqual([
+      'db.acme.local A 192.0.2.7',
+    ]);
+    expect((await kubedns.ask('ext.default.svc.cluster.local', 'A')).answers).toEqual([
+      'ext.default.svc.cluster.local CNAME db.acme.local',
+      'db.acme.local A 192.0.2.7',
+    ]);
+    await kubedns.ask('example.com', 'A');
+    expect(upstream.asked).toEqual(['example.com A']);
+    expect(stub.asked).toEqual(['db.acme.local A', 'db.acme.local A']);
+  });
+
+  it('may name servers of stub domains by name', async () => {
+    // A server by name has no port, so it answers on 53, where a test has none: that it is asked for
+    // and known is what there is to see.
+    upstream.says('ns.example.com A', {
+      answers: [{ type: 'A', name: 'ns.example.com', ttl: 60, data: '127.0.0.1' }],
+    });
+    await put('upstreamNameservers', [upstream.address]);
+    await put('stubDomains', { 'acme.local': ['ns.example.com'] });
+    const kubedns = await start(`--config-dir=${folder}`).ready();
+    await kubedns.says(/stubDomains: the server ns\.example\.com is at 127\.0\.0\.1$/m);
+  });
+
+  it('is not asked to forward to this server itself', async () => {
+    const port = await freePort();
+    await put('upstreamNameservers', [`127.0.0.1:${port}`]);
+    const kubedns = await start(`--config-dir=${folder}`, `--dns-port=${port}`).ready();
+    await kubedns.says(/upstreamNameservers: 127\.0\.0\.1#\d+ is this server itself; left out/);
+    const startedMs = performance.now();
+    expect((await kubedns.ask('example.com', 'A')).rcode).toBe('SERVFAIL');
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+});
+
+describe('the ConfigMap by the API', () => {
+  const args = ['--config-map=dns', '--config-map-namespace=infra'];
+
+  it('is the one that is named, and its deletion leaves the defaults', async () => {
+    const stubDomains = { 'acme.local': [stub.address] };
+    await api.apply([
+      namespaceObject('infra'),
+      configMap({ upstreamNameservers: [upstream.address], stubDomains }, 'dns', 'infra'),
+      configMap({ upstreamNameservers: ['127.0.0.1:1'] }, 'other', 'infra'),
+    ]);
+    const kubedns = await start(...args).ready();
+    await until('ready', async () => (await kubedns.get('/readiness'))[0] === 200);
+    expect((await kubedns.ask('db.acme.local', 'A')).answers).toHaveLength(1);
+    expect((await kubedns.ask('example.com', 'A')).rcode).toBe('NXDOMAIN');
+    await until('the watch', () => api.watchCount('configmaps') > 0);
+    await api.apply(configMap({ upstreamNameservers: [upstream.address] }, 'dns', 'infra'));
+    await until('the change', async () => {
+      return (await kubedns.ask('db.acme.local', 'A')).rcode === 'NXDOMAIN';
+    });
+    await api.apply(configMap({ upstreamNameservers: 7 }, 'dns', 'infra'));
+    await kubedns.says(
+      /config: upstreamNameservers: not an array of strings; keeping the previous/,
+    );
+    expect((await kubedns.ask('example.com', 'A')).rcode).toBe('NXDOMAIN');
+  });
+
+  it('is done without when it is denied', async () => {
+    api.failRequests({ status: 403, resource: 'configmaps' });
+    const kubedns = await start(...args).ready();
+    await kubedns.says(/W.* ConfigMap infra\/dns could not be read yet; going on without/);
+    await until('ready', async () => (await kubedns.get('/readiness'))[0] === 200);
+    const { answers } = await kubedns.ask('ext.default.svc.cluster.local', 'CNAME');
+    expect(answers).toHaveLength(1);
+  });
+
+  it('does not keep the program from ending while the API server hangs', async () => {
+    api.hang();
+    const kubedns = start(...args, '--initial-sync-timeout=300ms');
+    expect(await kubedns.exit).toBe(255);
+    expect(kubedns.lastWords).toEqual([
+      'kubedns: no complete list of services, endpointslices, namespaces within 300 ms',
+    ]);
+  });
+});
+
+describe('SIGHUP', () => {
+  it('applies the configuration again and ends nothing', async () => {
+    const kubedns = await start().ready();
+    await kubedns.says(/name servers: 127/);
+    kubedns.child.kill('SIGHUP');
+    await kubedns.says(/name servers: 127[^]*name servers: 127/);
+    expect((await kubedns.ask('example.com', 'A')).rcode).toBe('NXDOMAIN');
+  });
+});

@@ -1,0 +1,167 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { freePort } from './support/bound-port.js';
+import { endAll, type KubednsProcess, startKubedns } from './support/kubedns-process.js';
+import { NameServer } from './support/name-server.js';
+
+const KUBERNETES = 'kubernetes.default.svc.cluster.local';
+
+/** The contract, from kubernetes/dns third_party/forked/skydns/metrics/metrics.go. */
+const SKYDNS: readonly [name: string, type: string, help: string][] = [
+  ['dns_cachemiss_count_total', 'counter', 'Counter of DNS requests that result in a cache miss.'],
+  ['dns_error_count_total', 'counter', 'Counter of DNS requests resulting in an error.'],
+  ['dns_request_count_total', 'counter', 'Counter of DNS requests made.'],
+  [
+    'dns_request_duration_seconds',
+    'histogram',
+    'Histogram of the time (in seconds) each request took to resolve.',
+  ],
+  ['dns_response_size_bytes', 'histogram', 'Size of the returns response in bytes.'],
+];
+const DURATIONS = '0.001 0.003 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 +Inf';
+const SIZES =
+  '0 512 1024 1500 2048 4096 8192 12288 16384 20480 24576 28672 32768 36864 40960 45056 49152 53248 ' +
+  '57344 61440 65536 +Inf';
+const OWN = [
+  'kubedns_build_info gauge',
+  'kubedns_config_applied_timestamp_seconds gauge',
+  'kubedns_config_info gauge',
+  'kubedns_config_rejected_total counter',
+  'kubedns_event_to_served_seconds histogram',
+  'kubedns_last_event_age_seconds gauge',
+  'kubedns_messages_total counter',
+  'kubedns_objects gauge',
+  'kubedns_ready gauge',
+  'kubedns_records gauge',
+  'kubedns_refused_messages_total counter',
+  'kubedns_rejected_objects_total counter',
+  'kubedns_relists_total counter',
+  'kubedns_send_errors_total counter',
+  'kubedns_tcp_connections_total counter',
+  'kubedns_truncated_answers_total counter',
+  'kubedns_unexpected_errors_total counter',
+  'kubedns_upstream_failures_total counter',
+  'kubedns_upstream_in_flight gauge',
+  'kubedns_upstream_overflows_total counter',
+  'kubedns_upstream_queries_total counter',
+  'kubedns_watch_restarts_total counter',
+];
+
+let api: ApiServer;
+let upstream: NameServer;
+let port: number;
+beforeEach(async () => {
+  api = await createApiServer();
+  upstream = await new NameServer().start();
+  port = await freePort();
+});
+afterEach(async () => {
+  await endAll();
+  await upstream.close();
+  await api.close();
+});
+
+const start = (env: Record<string, string> = {}): Promise<KubednsProcess> =>
+  startKubedns(api, upstream, [], { PROMETHEUS_PORT: String(port), ...env }).ready();
+
+async function scrape(path = '/metrics'): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+  expect(response.status).toBe(200);
+  return response.text();
+}
+
+/** `name type` of every family that begins so, in their order. */
+const families = (text: string, prefix: string) =>
+  [...text.matchAll(/^# TYPE (\S+ \S+)$/gm)]
+    .map((match) => match[1]!)
+    .filter((family) => family.startsWith(prefix));
+
+const bucketsOf = (text: string, metric: string, system: string) =>
+  [...text.matchAll(new RegExp(`^${metric}_bucket\\{system="${system}",le="(.+)"\\} `, 'gm'))]
+    .map((match) => match[1])
+    .join(' ');
+
+describe('the metrics of skydns', () => {
+  it('have the original’s names, types, texts and buckets', async () => {
+    await start();
+    const text = await scrape();
+    for (const [name, type, help] of SKYDNS) {
+      const full = `skydns_skydns_${name}`;
+      expect(text).toContain(`# HELP ${full} ${help}\n# TYPE ${full} ${type}\n`);
+    }
+    expect(families(text, 'skydns_')).toHaveLength(SKYDNS.length);
+    for (const system of ['auth', 'recursive', 'reverse']) {
+      const durations = bucketsOf(text, 'skydns_skydns_dns_request_duration_seconds', system);
+      expect(durations).toBe(DURATIONS);
+      expect(bucketsOf(text, 'skydns_skydns_dns_response_size_bytes', system)).toBe(SIZES);
+    }
+  });
+
+  it('count each question to the zone once, with its size, its error and its miss', async () => {
+    const kubedns = await start();
+    await kubedns.ask(KUBERNETES, 'A');
+    await kubedns.ask(`no.${KUBERNETES}`, 'A');
+    const text = await scrape();
+    const value = (name: string) => {
+      const at = text.indexOf(`\nskydns_skydns_dns_${name} `);
+      return at < 0 ? undefined : Number(/ (\S+)$/m.exec(text.slice(at + 1))?.[1]);
+    };
+    expect(value('request_count_total{system="auth"}')).toBe(2);
+    expect(value('request_count_total{system="recursive"}')).toBe(0);
+    expect(value('request_duration_seconds_count{system="auth"}')).toBe(2);
+    expect(value('response_size_bytes_bucket{system="auth",le="512"}')).toBe(2);
+    expect(value('error_count_total{cause="nxdomain",system="auth"}')).toBe(1);
+    expect(value('error_count_total{cause="servfail",system="auth"}')).toBe(0);
+    expect(value('cachemiss_count_total{cache="response"}')).toBe(2);
+  });
+
+  it('have the names and the path that the environment says', async () => {
+    await start({
+      PROMETHEUS_PATH: '/m',
+      PROMETHEUS_NAMESPACE: 'kube',
+      PROMETHEUS_SUBSYSTEM: 'dns',
+    });
+    const text = await scrape('/m');
+    expect(families(text, 'skydns_')).toEqual([]);
+    expect(families(text, 'kube_dns_')).toHaveLength(SKYDNS.length);
+  });
+});
+
+describe('the metrics of the program', () => {
+  it('have these names and types, and a text each', async () => {
+    await start();
+    const text = await scrape();
+    expect(families(text, 'kubedns_')).toEqual(OWN);
+    expect(text.match(/^# HELP kubedns_\S+ .+\.$/gm)).toHaveLength(OWN.length);
+  });
+
+  it('tell of readiness, version, configuration, upstreams and messages', async () => {
+    const kubedns = await start();
+    await kubedns.ask('example.com', 'A');
+    await kubedns.ask(KUBERNETES, 'A', { isOverTcp: true });
+    const text = await scrape();
+    for (const line of [
+      /^kubedns_ready 1$/m,
+      /^kubedns_build_info\{version="\d+\.\d+\.\d+"\} 1$/m,
+      /^kubedns_config_info\{source="flags",version=""\} 1$/m,
+      /^kubedns_config_applied_timestamp_seconds 1\d{9}(?:\.\d+)?$/m,
+      /^kubedns_config_rejected_total 0$/m,
+      /^kubedns_upstream_queries_total 1$/m,
+      /^kubedns_upstream_in_flight 0$/m,
+      /^kubedns_messages_total\{protocol="udp"\} 1$/m,
+      /^kubedns_messages_total\{protocol="tcp"\} 1$/m,
+      /^kubedns_tcp_connections_total\{event="accepted"\} 1$/m,
+      /^kubedns_event_to_served_seconds_bucket\{le="0\.05"\} \d+$/m,
+    ]) {
+      expect(text).toMatch(line);
+    }
+  });
+
+  it('come with those of the process', async () => {
+    await start();
+    const text = await scrape();
+    for (const name of ['cpu_seconds_total', 'resident_memory_bytes', 'start_time_seconds']) {
+      expect(text).toMatch(new RegExp(`^process_${name} \\d`, 'm'));
+    }
+  });
+});

@@ -1,0 +1,135 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { exchange } from '@kube-dns/transport';
+import { boundTcp, freePort } from './support/bound-port.js';
+import { itOverIPv6 } from './support/ipv6.js';
+import { endAll, type KubednsProcess, startKubedns } from './support/kubedns-process.js';
+import { queryBytes, readAnswer, type Answer } from './support/messages.js';
+import { NameServer } from './support/name-server.js';
+import { until } from './support/until.js';
+
+const KUBERNETES = 'kubernetes.default.svc.cluster.local';
+
+let api: ApiServer;
+let upstream: NameServer;
+beforeEach(async () => {
+  api = await createApiServer();
+  upstream = await new NameServer().start();
+});
+afterEach(async () => {
+  await endAll();
+  await upstream.close();
+  await api.close();
+});
+
+const start = (args?: readonly string[], env?: NodeJS.ProcessEnv) =>
+  startKubedns(api, upstream, args, env);
+
+describe('the readiness port', () => {
+  it('has the cache as plain text, and neither metrics nor a profiler', async () => {
+    const kubedns = await start().ready();
+    const [status, body] = await kubedns.get('/cache');
+    expect(status).toBe(200);
+    expect(() => JSON.parse(body) as unknown).not.toThrow();
+    for (const path of ['/', '/healthz', '/metrics', '/debug/pprof/', '/readiness/']) {
+      expect(await kubedns.get(path)).toEqual([404, '404 page not found\n']);
+    }
+  });
+});
+
+describe('the metrics port', () => {
+  it('is not opened without PROMETHEUS_PORT, nor for what is no port, which is said', async () => {
+    const quiet = await start().ready();
+    const loud = await start([], { PROMETHEUS_PORT: 'tcp://10.0.0.1:9090' }).ready();
+    expect(quiet.stderr).not.toMatch(/metrics/);
+    expect(loud.stderr).toMatch(/PROMETHEUS_PORT=tcp:\/\/10\.0\.0\.1:9090 is not a port/);
+  });
+
+  it('does not keep DNS from being served when it is taken', async () => {
+    const { port, close } = await boundTcp('::');
+    try {
+      const kubedns = await start([], { PROMETHEUS_PORT: String(port) }).ready();
+      await kubedns.says(/W.* metrics: cannot listen on :\d+: address already in use; going on/);
+      expect((await kubedns.ask(KUBERNETES, 'A')).answers).toHaveLength(1);
+    } finally {
+      await close();
+    }
+  });
+});
+
+describe('--profiling', () => {
+  it('opens a port of its own, or says that it cannot', async () => {
+    const kubedns = await start(['--profiling']).ready();
+    expect(kubedns.stderr).toMatch(/profiling on http:\/\/127\.0\.0\.1:6060\/|W.* profiling: /);
+    const quiet = await start().ready();
+    expect(quiet.stderr).not.toMatch(/profiling/);
+  });
+});
+
+describe('arguments that are no flags', () => {
+  it('are named in the log and change nothing', async () => {
+    const kubedns = await start(['serve', 'now']).ready();
+    expect(kubedns.stderr).toMatch(/^W.* not used: serve now$/m);
+  });
+});
+
+function askAt(address: string, kubedns: KubednsProcess): Promise<Answer> {
+  return kubedns.port().then(
+    (port) =>
+      new Promise((resolve, reject) => {
+        exchange(
+          {
+            query: queryBytes(KUBERNETES, 'A'),
+            server: { address, port },
+            protocol: 'udp',
+            timeoutMs: 10_000,
+          },
+          (error, reply) => (reply === null ? reject(error!) : resolve(readAnswer(reply))),
+        );
+      }),
+  );
+}
+
+describe('--dns-bind-address (skipped where the machine has no ::1)', () => {
+  itOverIPv6().each(['::1', '[::1]'])('takes %s', async (address) => {
+    const kubedns = await start([`--dns-bind-address=${address}`]).ready();
+    expect((await askAt('::1', kubedns)).answers).toHaveLength(1);
+  });
+
+  itOverIPv6().each(['::', '[::]'])('takes %s for all addresses of both families', async (any) => {
+    const kubedns = await start([`--dns-bind-address=${any}`]).ready();
+    for (const address of ['::1', '127.0.0.1']) {
+      expect((await askAt(address, kubedns)).answers).toHaveLength(1);
+    }
+  });
+});
+
+describe('an API server that takes connections and says nothing', () => {
+  it('leaves everything else at work', async () => {
+    const silent = createServer((socket) => socket.on('error', () => undefined).resume()).listen(
+      0,
+      '127.0.0.1',
+    );
+    await once(silent, 'listening');
+    const address = silent.address();
+    const port = typeof address === 'object' ? address!.port : 0;
+    const metricsPort = await freePort();
+    const kubedns = start(
+      [`--kube-master-url=http://127.0.0.1:${port}`, '--initial-sync-timeout=0'],
+      { PROMETHEUS_PORT: String(metricsPort) },
+    );
+    expect((await kubedns.get('/readiness'))[0]).toBe(503);
+    expect((await kubedns.ask('example.com', 'A')).rcode).toBe('NXDOMAIN');
+    const text = await until('metrics', async () => {
+      const response = await fetch(`http://127.0.0.1:${metricsPort}/metrics`).catch(
+        () => undefined,
+      );
+      return response?.text();
+    });
+    expect(text).toMatch(/^kubedns_ready 0$/m);
+    await endAll();
+    silent.close();
+  });
+});

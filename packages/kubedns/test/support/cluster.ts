@@ -1,0 +1,37 @@
+import { ClusterState } from '../../src/cluster/cluster-state.js';
+import { type ApiObject, ObjectStore } from '../../src/cluster/object-store.js';
+import type { EndpointNames } from '../../src/config/naming.js';
+import { ClusterZone } from '../../src/zone/cluster-zone.js';
+
+/** What a ListWatch keeps of one resource, told of single objects. */
+interface Objects {
+  put(object: ApiObject): void;
+  delete(object: ApiObject): void;
+}
+
+/** A zone with all that the API would tell it, fed by hand. */
+export class Cluster {
+  readonly zone: ClusterZone;
+  /** Parts of objects and whole ones that made no sense, with the reason. */
+  readonly rejected: string[] = [];
+  readonly services: Objects;
+  readonly endpointSlices: Objects;
+  readonly endpoints: Objects;
+  readonly namespaces: Objects;
+
+  constructor(endpointNames: EndpointNames = 'hash', now: () => number = Date.now) {
+    this.zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5, now });
+    const onRejected = (what: string, reason: string) => {
+      this.rejected.push(`${what}: ${reason}`);
+    };
+    const state = new ClusterState({
+      keeper: this.zone,
+      endpointNames,
+      onRejected: (_resource, key, reason) => onRejected(key, reason),
+    });
+    this.services = new ObjectStore(state.services, onRejected);
+    this.endpointSlices = new ObjectStore(state.endpointSlices, onRejected);
+    this.endpoints = new ObjectStore(state.endpoints, onRejected);
+    this.namespaces = new ObjectStore(state.namespaces, onRejected);
+  }
+}

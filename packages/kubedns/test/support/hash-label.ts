@@ -1,0 +1,10 @@
+import { addressBytes } from '../../src/zone/address.js';
+import { addressHash, writeHashLabel } from '../../src/zone/endpoint-name.js';
+
+/** The generated label of an address. */
+export function hashLabel(address: string): string {
+  const bytes = addressBytes(address);
+  const out = new Uint8Array(64);
+  writeHashLabel(addressHash(Buffer.from(bytes).toString('latin1'), 0, bytes.length), out, 0);
+  return Buffer.from(out.subarray(1, 1 + out[0]!)).toString('latin1');
+}
