@@ -5,7 +5,7 @@ import { readReverseName } from '../zone/address.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { addressHash, writeHashLabel } from '../zone/endpoint-name.js';
 import type { ZoneService } from '../zone/zone-service.js';
-import { writeTextLabel } from './service-answerer.js';
+import { MAX_LABEL_ROOM, writeTextLabel } from './host-name.js';
 
 export interface ReverseAnswererOptions {
   readonly zone: ClusterZone;
@@ -17,7 +17,7 @@ export interface ReverseAnswererOptions {
 const RANK = { SERVICE: 0, HOSTNAME: 1, GENERATED: 2 } as const;
 /** More names than an answer has room for; only an address of the host network has so many. */
 const MAX_NAMES = 256;
-const NAME_ROOM = MAX_NAME_BYTES + 64;
+const NAME_ROOM = MAX_NAME_BYTES + MAX_LABEL_ROOM;
 const MAX_ADDRESS_BYTES = 16;
 
 /** Answers PTR for the addresses that the cluster has: every name of one, always in the same order. */

@@ -13,9 +13,9 @@ import {
   type PackedAddresses,
 } from '../cluster/packed-addresses.js';
 import { addressType } from '../zone/address.js';
-import { writeHashLabel } from '../zone/endpoint-name.js';
 import type { EndpointView } from '../zone/endpoint-view.js';
 import type { ZoneService } from '../zone/zone-service.js';
+import { MAX_LABEL_ROOM, writeHostName } from './host-name.js';
 import { Locations } from './locations.js';
 import { type ServiceQuestion, WHOLE_SERVICE } from './service-question.js';
 import type { Shuffle } from './shuffle.js';
@@ -31,7 +31,6 @@ const SRV_PRIORITY = 10;
 const SRV_TOTAL_WEIGHT = 100;
 const SRV_TARGET_OFFSET = 6;
 const MAX_ADDRESS_BYTES = 16;
-const MAX_LABEL_ROOM = 64;
 
 /** Writes the records of one service out of what is known of it; nothing is allocated for an answer. */
 export class ServiceAnswerer {
@@ -41,9 +40,9 @@ export class ServiceAnswerer {
   readonly #address = new Uint8Array(MAX_ADDRESS_BYTES);
   readonly #srv = new Uint8Array(SRV_TARGET_OFFSET + MAX_LABEL_ROOM + MAX_NAME_BYTES);
   readonly #host = new Uint8Array(MAX_LABEL_ROOM + MAX_NAME_BYTES);
-  /** By host: the last answer that has its addresses in the additional section. */
+  /** By host: the last targets among which its addresses are in the additional section. */
   #written = new Uint32Array(64);
-  #answer = 0;
+  #targets = 0;
   /** The addresses that an answer about several services has, and how many locations share its weight. */
   #seen: Set<string> | undefined;
   #sharers = 0;
@@ -68,12 +67,10 @@ export class ServiceAnswerer {
     this.#sharers = 0;
     const order = Array.from(this.#shuffle.order(matches.length).subarray(0, matches.length));
     const services = order.map((i) => matches[i]!);
-    if (type === TYPE.SRV) {
-      for (const service of services) {
-        question.read(service, name);
-        this.#locations.collect(question);
-        this.#sharers += this.#locations.count;
-      }
+    for (const service of type === TYPE.SRV || type === TYPE.ANY ? services : []) {
+      question.read(service, name);
+      this.#locations.collect(question);
+      this.#sharers += this.#locations.count;
     }
     for (const service of services) {
       question.read(service, name);
@@ -82,6 +79,11 @@ export class ServiceAnswerer {
       if (type === TYPE.ANY && writer.answerCount() > before) break;
     }
     this.#seen = undefined;
+    for (const service of type === TYPE.SRV ? services : []) {
+      question.read(service, name);
+      this.#locations.collect(question);
+      if (!this.#addTargets(service, this.#locations.count, undefined, writer)) break;
+    }
     return writer.answerCount() > before;
   }
 
@@ -157,9 +159,21 @@ export class ServiceAnswerer {
     }
     // Records of another service may follow in the answer section.
     if (isOfSeveral) return true;
-    this.#startAnswer(service);
-    for (let i = 0; i < written; i++) {
-      if (!this.#addTarget(service, locations.hostAt(order[i]!), writer)) break;
+    this.#addTargets(service, written, order, writer);
+    return true;
+  }
+
+  /** The addresses of the first targets of an order; false when there is no room for more. */
+  #addTargets(
+    service: ZoneService,
+    count: number,
+    order: Uint32Array | undefined,
+    writer: AnswerWriter,
+  ): boolean {
+    this.#startTargets(service);
+    for (let i = 0; i < count; i++) {
+      const host = this.#locations.hostAt(order === undefined ? i : order[i]!);
+      if (!this.#addTarget(service, host, writer)) return false;
     }
     return true;
   }
@@ -187,15 +201,15 @@ export class ServiceAnswerer {
     );
   }
 
-  #startAnswer(service: ZoneService): void {
-    this.#answer++;
+  #startTargets(service: ZoneService): void {
+    this.#targets++;
     const hosts = (service.isHeadless ? service.view.hostCount : 0) + 1;
     if (hosts > this.#written.length) this.#written = new Uint32Array(hosts * 2);
   }
 
   #isWritten(host: number): boolean {
-    const isWritten = this.#written[host + 1] === this.#answer;
-    this.#written[host + 1] = this.#answer;
+    const isWritten = this.#written[host + 1] === this.#targets;
+    this.#written[host + 1] = this.#targets;
     return isWritten;
   }
 
@@ -268,30 +282,4 @@ export class ServiceAnswerer {
     for (let i = 0; i < size; i++) address[i] = bytes.charCodeAt(at + i);
     return writer.add(section, owner, addressType(size), this.#ttlSeconds, address, size);
   }
-}
-
-/** Writes the name of a host, or of its service; returns its length, 0 when it would be too long. */
-export function writeHostName(
-  service: ZoneService,
-  host: number,
-  out: Uint8Array,
-  at: number,
-): number {
-  const { name } = service;
-  const label = host === WHOLE_SERVICE ? 0 : writeLabel(service.view, host, out, at);
-  if (label + name.length > MAX_NAME_BYTES) return 0;
-  for (let i = 0; i < name.length; i++) out[at + label + i] = name[i]!;
-  return label + name.length;
-}
-
-function writeLabel(view: EndpointView, host: number, out: Uint8Array, at: number): number {
-  const text = view.labelOf(host);
-  return text === '' ? writeHashLabel(view.hashOf(host), out, at) : writeTextLabel(text, out, at);
-}
-
-/** Writes a label, its length byte first; returns how many bytes. */
-export function writeTextLabel(text: string, out: Uint8Array, at: number): number {
-  out[at] = text.length;
-  for (let i = 0; i < text.length; i++) out[at + 1 + i] = text.charCodeAt(i);
-  return text.length + 1;
 }

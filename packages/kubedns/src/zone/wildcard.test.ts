@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Answers } from '../../test/support/answers.js';
+import { hashLabel } from '../../test/support/hash-label.js';
 import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
 
 const ports = [{ name: 'http', port: 80, protocol: 'TCP' }];
@@ -64,6 +65,31 @@ describe('a wildcard', () => {
     expect(await found('*._http._tcp.web.one.svc', 'SRV')).toEqual([
       'SRV 10 100 80 web.one.svc.cluster.local',
     ]);
+  });
+
+  it('has the addresses of the targets besides', async () => {
+    const { additionals } = await answers.ask('_http._tcp.*.*.svc.cluster.local', 'SRV', {
+      isOverTcp: true,
+    });
+    expect(additionals.map((text) => text.replace(/ .* /, ' ')).sort()).toEqual(
+      [
+        'web.one.svc.cluster.local 10.0.0.1',
+        'web.two.svc.cluster.local 10.0.0.2',
+        'web.two.svc.cluster.local fd00::2',
+        'db-0.db.two.svc.cluster.local 10.1.0.1',
+        `${hashLabel('10.1.0.2')}.db.two.svc.cluster.local 10.1.0.2`,
+      ].sort(),
+    );
+  });
+
+  it('has one set for ANY, whichever there is', async () => {
+    const any = async (name: string) =>
+      (await answers.ask(`${name}.cluster.local`, 'ANY')).answers.map((text) => text.split(' ')[1]);
+    expect(await any('web.*.svc')).toEqual(['A']);
+    const [record] = (await answers.ask('_http._tcp.*.one.svc.cluster.local', 'ANY')).answers;
+    expect(record).toBe(
+      '_http._tcp.*.one.svc.cluster.local SRV 10 100 80 web.one.svc.cluster.local',
+    );
   });
 
   it('has an address once that several services have', async () => {
