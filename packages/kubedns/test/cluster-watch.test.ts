@@ -248,6 +248,8 @@ describe('ClusterWatch', () => {
       await until('the Endpoints', () =>
         at('web.default.svc.cluster.local')?.includes('A 10.1.0.2'),
       );
+      await until('the end of slices', () => of('endpointslices').objects === 0);
+      expect(at('web.default.svc.cluster.local')).not.toContain('A 10.1.0.1');
       expect(watch.isSynced).toBe(true);
     });
 

@@ -15,8 +15,9 @@ export interface Answerer {
 
 /** Who asked, during one call of an answerer. */
 export interface Client {
-  /** Text of the client's address, for a log line. */
+  /** The client's address as text, and its port: who asks again has the same. */
   readonly address: string;
+  readonly port: number;
   /** Keeps the way back to this client, for an answer that comes later. */
   defer(): Reply;
 }

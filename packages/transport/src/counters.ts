@@ -8,7 +8,7 @@ export class ListenerCounters {
   formErrors = 0;
   notImplemented = 0;
   badVersions = 0;
-  /** Answers that were cut to the client's size. */
+  /** Answers that were cut to the client's size, here or by the answerer (which sets TC). */
   truncated = 0;
   /** Errors thrown by the answerer; the client got SERVFAIL. */
   failures = 0;

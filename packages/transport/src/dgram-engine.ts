@@ -1,12 +1,13 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
+import { noLookup } from './address-lookup.js';
 import type { ListenerCounters } from './counters.js';
 import type { DatagramEngine, DatagramHandler, Peer } from './datagram-engine.js';
 
 /** As many answers may wait in Node for the system to take them; more are dropped. */
 const MAX_SENDS_IN_FLIGHT = 256;
-const RECEIVE_BUFFER_BYTES = 1 << 20;
+const RECEIVE_BUFFER_BYTES = 1 << 22;
 
 /** UDP through node:dgram: works everywhere, one system call per datagram. */
 export class DgramEngine implements DatagramEngine {
@@ -29,11 +30,13 @@ export class DgramEngine implements DatagramEngine {
   }
 
   async open(address: string, port: number, onDatagram: DatagramHandler): Promise<void> {
-    const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4' });
+    const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4', lookup: noLookup });
     this.#socket = socket;
+    // Without a look-up it listens, or fails, before bind() returns.
+    const listening = once(socket, 'listening');
     socket.bind({ address, port, exclusive: true });
     try {
-      await once(socket, 'listening');
+      await listening;
     } catch (error) {
       await this.close();
       throw error;

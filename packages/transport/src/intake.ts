@@ -7,6 +7,7 @@ import {
   OPCODE_MASK,
   Query,
   RCODE,
+  readUint16,
   type Verdict,
   writeUint16,
 } from '@kube-dns/wire';
@@ -65,9 +66,9 @@ export class Intake {
   fit(message: Uint8Array, length: number, maxBytes: number): number {
     const { counters } = this.#options;
     counters.answers++;
-    if (length <= maxBytes) return length;
-    counters.truncated++;
-    return fitMessage(message, length, maxBytes);
+    const fitted = fitMessage(message, length, maxBytes);
+    if (fitted < length || (readUint16(message, 2) & FLAG.TC) !== 0) counters.truncated++;
+    return fitted;
   }
 
   #answer(client: Client): number {

@@ -59,13 +59,13 @@ async function listenOnce(options: ListenOptions, createEngine: EngineFactory): 
   const tcp = new TcpListener(intake, { ...DEFAULT_TCP_LIMITS, ...options.tcp }, counters);
   await bind('UDP', address, options.port, () => udp.open(address, options.port));
   try {
-    await bind('TCP', address, udp.port, () => tcp.open(address, udp.port));
+    await bind('TCP', address, udp.boundPort, () => tcp.open(address, udp.boundPort));
   } catch (error) {
     await udp.close();
     throw error;
   }
   return {
-    port: udp.port,
+    port: udp.boundPort,
     engine: engine.name,
     counters,
     close: async () => {

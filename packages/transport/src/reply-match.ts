@@ -1,11 +1,17 @@
 import { FLAG, HEADER_BYTES, lowerCaseByte, RCODE, readUint16, skipName } from '@kube-dns/wire';
 
-/**
- * Tells whether `reply` answers `query`: same ID, a response, and the same question (letters of any
- * case). A server that could not read the question may send its refusal without one.
- */
+/** Tells whether `reply` answers `query`: the same ID, and what `isResponseTo` asks for. */
 export function isReplyTo(query: Uint8Array, reply: Uint8Array): boolean {
   if (reply.length < HEADER_BYTES || readUint16(reply, 0) !== readUint16(query, 0)) return false;
+  return isResponseTo(query, reply);
+}
+
+/**
+ * Tells whether `reply`, whatever its ID, is a response with the question of `query` (letters of any
+ * case). A server that could not read the question may send its refusal without one.
+ */
+export function isResponseTo(query: Uint8Array, reply: Uint8Array): boolean {
+  if (reply.length < HEADER_BYTES) return false;
   const flags = readUint16(reply, 2);
   if ((flags & FLAG.QR) === 0) return false;
   const questions = readUint16(reply, 4);
@@ -18,7 +24,9 @@ export function isReplyTo(query: Uint8Array, reply: Uint8Array): boolean {
   if (questions !== 1 || nameEnd < 0 || questionEnd > query.length) return false;
   if (questionEnd > reply.length) return false;
   for (let i = HEADER_BYTES; i < nameEnd; i++) {
-    if (lowerCaseByte(query[i]!) !== lowerCaseByte(reply[i]!)) return false;
+    const asked = query[i]!;
+    const echoed = reply[i]!;
+    if (asked !== echoed && lowerCaseByte(asked) !== lowerCaseByte(echoed)) return false;
   }
   for (let i = nameEnd; i < questionEnd; i++) {
     if (query[i] !== reply[i]) return false;

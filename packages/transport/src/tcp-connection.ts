@@ -17,6 +17,7 @@ const MAX_WAITING_BYTES = 1024 * 1024;
  */
 export class TcpConnection implements Client {
   readonly address: string;
+  readonly port: number;
   readonly #socket: Socket;
   readonly #intake: Intake;
   readonly #frames = new FrameReader();
@@ -29,6 +30,7 @@ export class TcpConnection implements Client {
     this.#socket = socket;
     this.#intake = intake;
     this.address = socket.remoteAddress ?? '';
+    this.port = socket.remotePort ?? 0;
     socket.on('data', (chunk) => {
       this.#frames.push(chunk);
       this.#readQueries();

@@ -15,8 +15,12 @@ export class UdpListener implements Client {
     this.#intake = intake;
   }
 
-  get port(): number {
+  get boundPort(): number {
     return this.#engine.port;
+  }
+
+  get port(): number {
+    return this.#peer.port;
   }
 
   get address(): string {

@@ -141,6 +141,17 @@ describe.each(ENGINES)('a listener with the engine %s', (name, createEngine) => 
       expect(reply.length).toBeGreaterThan(3000 - 16);
     });
 
+    it('counts one that the answerer has cut itself', async () => {
+      const cut = answers((query, out) => {
+        const length = answerWith(query, out, manyAddresses(1));
+        out[2]! |= 0x02; // TC
+        return length;
+      });
+      const { listener, client } = await start(cut);
+      await client.ask(question());
+      expect(listener.counters.truncated).toBe(1);
+    });
+
     it('leaves one whole that just fits', async () => {
       // 23 bytes of header and question, then 16 for each record.
       const { listener, client } = await start(

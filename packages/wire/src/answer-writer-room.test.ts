@@ -4,6 +4,7 @@ import { opt, readQuery } from '../test/messages.js';
 import { add, address, srv, write } from '../test/writing.js';
 import { AnswerWriter } from './answer-writer.js';
 import { encodeName } from './name.js';
+import { RCODE } from './protocol.js';
 import { RecordCursor, SECTION, type Section } from './record-cursor.js';
 
 describe('AnswerWriter compression', () => {
@@ -123,6 +124,35 @@ describe('AnswerWriter in a small buffer', () => {
       expect(decoded.flag_tc).toBe(true);
       expect(decoded.additionals).toHaveLength(1);
     }
+  });
+
+  it('uses no more of a larger one than it is told to', () => {
+    const out = new Uint8Array(1_000).fill(0xee);
+    const writer = new AnswerWriter();
+    writer.begin(readQuery('web.x'), out, 100);
+    fill(SECTION.ANSWER)(writer);
+    expect(writer.isFull).toBe(true);
+    expect(writer.finish()).toBe(23 + 4 * 16);
+    expect(() => writer.begin(readQuery('web.x'), out, 22)).toThrow(RangeError);
+    writer.begin(readQuery('web.x'), out, 100);
+    expect(writer.isFull).toBe(false);
+  });
+
+  it('is filled to the last byte, compression and OPT considered', () => {
+    const query = readQuery('web.x', { additionals: [opt()] });
+    const out = new Uint8Array(1_000);
+    const writer = new AnswerWriter();
+    const lengthIn = (maxBytes: number, extendedError?: number) => {
+      writer.begin(query, out, maxBytes);
+      writer.setRcode(RCODE.SERVFAIL, extendedError);
+      for (let i = 0; i < 2; i++) add(writer, { type: 'PTR', name: 'web.x', data: `a${i}.web.x` });
+      return { length: writer.finish(), isFull: writer.isFull };
+    };
+    // Header and question 23, each record 2 + 10 + 5, OPT 11.
+    expect(lengthIn(68)).toEqual({ length: 68, isFull: false });
+    expect(lengthIn(67)).toEqual({ length: 51, isFull: true });
+    expect(lengthIn(74, 14)).toEqual({ length: 74, isFull: false });
+    expect(lengthIn(73, 14)).toEqual({ length: 68, isFull: false });
   });
 
   it('throws for one that has no room for the question', () => {

@@ -135,7 +135,7 @@ describe('AnswerWriter EDNS', () => {
       {
         type: 'OPT',
         name: '.',
-        udpPayloadSize: 1232,
+        udpPayloadSize: 4096,
         ednsVersion: 0,
         extendedRcode: 0,
         options: [],

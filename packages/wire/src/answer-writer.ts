@@ -1,6 +1,6 @@
 import { readUint16, writeUint16, writeUint32 } from './bytes.js';
 import { lowerCaseByte } from './name.js';
-import { appendOpt, optBytesFor } from './opt-record.js';
+import { appendOpt, OPT_BYTES, optBytesFor } from './opt-record.js';
 import { CLASS, FLAG, HEADER_BYTES, QUESTION_OFFSET, RCODE, TYPE } from './protocol.js';
 import type { Query } from './query.js';
 import { SECTION, type Section } from './record-cursor.js';
@@ -19,12 +19,14 @@ const MAX_REMEMBERED_NAMES = 128;
 /**
  * Writes one answer at a time into a buffer of the caller's: the header and the question echoed from
  * the query, then records with compressed names, then OPT when the query had one. The first record
- * that does not fit the buffer is left out with all behind it; TC is set unless it was an additional
+ * that does not fit is left out with all behind it; TC is set unless it was an additional
  * one (RFC 2181 section 9). It is reused, and writing allocates nothing.
  */
 export class AnswerWriter {
   #query!: Query;
   #out: Uint8Array = new Uint8Array(0);
+  /** How much of it may be used. */
+  #room = 0;
   #at = 0;
   #flags = 0;
   /** Of the records: the question's, or IN where that is none of a record. */
@@ -38,12 +40,13 @@ export class AnswerWriter {
   #nameCount = 0;
 
   /**
-   * Starts the answer: RA set, RD and CD as asked, no error, no record. Throws a RangeError when `out`
-   * has no room for the question and OPT, which 512 bytes always have.
+   * Starts the answer: RA set, RD and CD as asked, no error, no record. It takes at most `maxBytes` of
+   * `out`. Throws a RangeError when that is no room for the question and OPT, which 512 bytes always are.
    */
-  begin(query: Query, out: Uint8Array): void {
-    if (query.questionEnd + optBytesFor(query) > out.length) {
-      throw new RangeError(`${out.length} bytes are too few for an answer`);
+  begin(query: Query, out: Uint8Array, maxBytes = out.length): void {
+    this.#room = Math.min(maxBytes, out.length);
+    if (query.questionEnd + optBytesFor(query) > this.#room) {
+      throw new RangeError(`${this.#room} bytes are too few for an answer`);
     }
     this.#query = query;
     this.#class = query.class === CLASS.CH ? CLASS.CH : CLASS.IN;
@@ -69,6 +72,11 @@ export class AnswerWriter {
     this.#extendedError = extendedError;
   }
 
+  /** Whether a record did not fit, so that no other will be added. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
   answerCount(): number {
     return this.#counts[SECTION.ANSWER]!;
   }
@@ -86,14 +94,13 @@ export class AnswerWriter {
     rdata: Uint8Array,
     rdataBytes = rdata.length,
   ): boolean {
+    const start = this.#at;
+    const nameCount = this.#nameCount;
     // Uncompressed is the most that it can take; OPT has its place in any case.
     const ownerBytes = owner === undefined ? 2 : nameBytes(owner);
-    const most = ownerBytes + 10 + rdataBytes + optBytesFor(this.#query);
-    if (this.#isFull || this.#at + most > this.#out.length) {
-      this.#isFull = true;
-      if (section !== SECTION.ADDITIONAL) this.#flags |= FLAG.TC;
-      return false;
-    }
+    const optBytes = this.#query.hasEdns ? OPT_BYTES : 0;
+    const most = ownerBytes + 10 + rdataBytes + optBytes;
+    if (this.#isFull || start + most > this.#out.length) return this.#leaveOut(section);
     if (owner === undefined) this.#putPointer(QUESTION_OFFSET);
     else this.#putName(owner);
     const out = this.#out;
@@ -104,6 +111,11 @@ export class AnswerWriter {
     const rdataStart = this.#at;
     this.#putRdata(type, rdata, rdataBytes);
     writeUint16(out, rdataStart - 2, this.#at - rdataStart);
+    if (this.#at + optBytes > this.#room) {
+      this.#at = start;
+      this.#nameCount = nameCount;
+      return this.#leaveOut(section);
+    }
     this.#counts[section]!++;
     return true;
   }
@@ -117,8 +129,17 @@ export class AnswerWriter {
     writeUint16(out, 6, this.#counts[SECTION.ANSWER]!);
     writeUint16(out, 8, this.#counts[SECTION.AUTHORITY]!);
     writeUint16(out, 10, this.#counts[SECTION.ADDITIONAL]!);
-    this.#at = appendOpt(this.#query, out, this.#at, this.#rcode, this.#extendedError);
+    // The reason of an error is worth less than the records.
+    const hasRoom = this.#at + optBytesFor(this.#query) <= this.#room;
+    const extendedError = hasRoom ? this.#extendedError : -1;
+    this.#at = appendOpt(this.#query, out, this.#at, this.#rcode, extendedError);
     return this.#at;
+  }
+
+  #leaveOut(section: Section): boolean {
+    this.#isFull = true;
+    if (section !== SECTION.ADDITIONAL) this.#flags |= FLAG.TC;
+    return false;
   }
 
   /** Names in rdata are compressed for the types of RFC 1035 only (RFC 3597 section 4). */

@@ -18,7 +18,7 @@ describe('appendOpt', () => {
     const decoded = packet.decode(append(query, 512));
     expect(decoded.answers).toHaveLength(1);
     expect(decoded.additionals).toMatchObject([
-      { type: 'OPT', udpPayloadSize: 1232, flag_do: true, options: [] },
+      { type: 'OPT', udpPayloadSize: 4096, flag_do: true, options: [] },
     ]);
   });
 

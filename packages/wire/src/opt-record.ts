@@ -1,5 +1,5 @@
 import { readUint16, writeUint16 } from './bytes.js';
-import { SAFE_UDP_BYTES, TYPE } from './protocol.js';
+import { TYPE } from './protocol.js';
 import type { Query } from './query.js';
 
 /** The bytes that an OPT record without options takes (RFC 6891 section 6.1.2). */
@@ -31,7 +31,7 @@ export function appendOpt(
   if (!query.hasEdns || end > out.length) return length;
   out[length] = 0;
   writeUint16(out, length + 1, TYPE.OPT);
-  writeUint16(out, length + 3, SAFE_UDP_BYTES);
+  writeUint16(out, length + 3, query.maxUdpBytes);
   out[length + 5] = rcode >>> 4;
   out[length + 6] = 0; // version
   out[length + 7] = query.isDnssecOk ? 0x80 : 0;

@@ -9,6 +9,7 @@ import {
   MAX_NAME_BYTES,
   OPCODE_MASK,
   QUESTION_OFFSET,
+  SAFE_UDP_BYTES,
   TYPE,
 } from './protocol.js';
 
@@ -48,6 +49,8 @@ export class Query {
   isOverTcp = false;
   /** The largest answer that this client takes, in bytes. */
   maxAnswerBytes = CLASSIC_UDP_BYTES;
+  /** The largest UDP message that this server takes and gives, which its OPT records announce. */
+  maxUdpBytes = SAFE_UDP_BYTES;
 
   get isRecursionDesired(): boolean {
     return (this.flags & FLAG.RD) !== 0;
@@ -61,6 +64,7 @@ export class Query {
     this.bytes = bytes;
     this.length = length;
     this.isOverTcp = isOverTcp;
+    this.maxUdpBytes = maxUdpBytes;
     this.hasEdns = false;
     this.isDnssecOk = false;
     this.questionEnd = HEADER_BYTES;
@@ -141,6 +145,6 @@ export function copyQuery(query: Query): Query {
   const copy = new Query();
   // Not slice(): of a Buffer that is a view.
   const bytes = new Uint8Array(query.bytes.subarray(0, query.length));
-  copy.read(bytes, bytes.length, query.isOverTcp, query.maxAnswerBytes);
+  copy.read(bytes, bytes.length, query.isOverTcp, query.maxUdpBytes);
   return copy;
 }

@@ -23,6 +23,26 @@ describe('relayTargetOf', () => {
 });
 
 describe('adaptReply', () => {
+  it('cuts the size in OPT down to what this server takes, and lets a smaller one be', () => {
+    for (const [theirs, ours] of [
+      [60_000, 4096],
+      [512, 512],
+    ] as const) {
+      const additionals = [{ ...opt(), udpPayloadSize: theirs }];
+      const reply = responseBytes('a', { answers: addressRecords('a', 1), additionals });
+      const adapted = adapt(reply, client('a', { additionals: [opt()] }));
+      expect(adapted).toMatchObject({ additionals: [{ type: 'OPT', udpPayloadSize: ours }] });
+    }
+  });
+
+  it('clears AD, unless it is to be passed on', () => {
+    for (const passesAd of [false, true]) {
+      const target = relayTargetOf(readQuery('a'), passesAd);
+      const reply = responseBytes('a', { flags: packet.AUTHENTIC_DATA });
+      expect(adapt(reply, target)).toMatchObject({ flag_ad: passesAd });
+    }
+  });
+
   it("gives the reply the client's ID and spelling, and keeps its records", () => {
     const reply = responseBytes('web.x', { id: 9, answers: addressRecords('web.x', 2) });
     expect(adapt(reply, client('WEB.x'))).toMatchObject({
@@ -116,7 +136,7 @@ describe('encodeRefusal', () => {
     const refusal = Buffer.from(encodeRefusal(target, RCODE.SERVFAIL));
     expect(packet.decode(refusal)).toMatchObject({
       rcode: 'SERVFAIL',
-      additionals: [{ type: 'OPT', udpPayloadSize: 1232 }],
+      additionals: [{ type: 'OPT', udpPayloadSize: 4096 }],
     });
   });
 });

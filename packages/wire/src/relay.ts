@@ -1,7 +1,7 @@
 import { readUint16, writeUint16 } from './bytes.js';
 import { lowerCaseByte } from './name.js';
 import { OPT_BYTES } from './opt-record.js';
-import { FLAG, HEADER_BYTES, QUESTION_OFFSET, SAFE_UDP_BYTES, TYPE } from './protocol.js';
+import { FLAG, HEADER_BYTES, QUESTION_OFFSET, TYPE } from './protocol.js';
 import type { Query } from './query.js';
 import { RecordCursor, SECTION } from './record-cursor.js';
 
@@ -17,15 +17,21 @@ export interface RelayTarget {
   /** The question as the client wrote it, from the name to the class. */
   readonly question: Uint8Array;
   readonly hasEdns: boolean;
+  /** What an OPT record announces (see Query). */
+  readonly maxUdpBytes: number;
+  /** AD is passed on as the server set it. */
+  readonly passesAd: boolean;
 }
 
 /** Copies what a later answer needs from a query that is about to be overwritten. */
-export function relayTargetOf(query: Query): RelayTarget {
+export function relayTargetOf(query: Query, passesAd = false): RelayTarget {
   return {
     id: query.id,
     flags: query.flags,
     question: new Uint8Array(query.bytes.subarray(QUESTION_OFFSET, query.questionEnd)),
     hasEdns: query.hasEdns,
+    maxUdpBytes: query.maxUdpBytes,
+    passesAd,
   };
 }
 
@@ -40,16 +46,16 @@ export function encodeRefusal(target: RelayTarget, rcode: number): Uint8Array {
   if (target.hasEdns) {
     writeUint16(message, 10, 1);
     writeUint16(message, questionEnd + 1, TYPE.OPT);
-    writeUint16(message, questionEnd + 3, SAFE_UDP_BYTES);
+    writeUint16(message, questionEnd + 3, target.maxUdpBytes);
   }
   return message;
 }
 
 /**
  * Turns an upstream's reply into the client's, in place, and returns its length: the client's ID and
- * spelling of the name, RA set, AD cleared because nothing was validated here, and no OPT for a client
- * that sent none (RFC 6891 section 7). Returns -1 when the reply is malformed or is not about that
- * question.
+ * spelling of the name, RA set, AD cleared because nothing was validated here, no larger size in OPT
+ * than this server's own, and no OPT for a client that sent none (RFC 6891 section 7). Returns -1 when
+ * the reply is malformed or is not about that question.
  */
 export function adaptReply(reply: Uint8Array, target: RelayTarget): number {
   const { length } = reply;
@@ -58,19 +64,29 @@ export function adaptReply(reply: Uint8Array, target: RelayTarget): number {
   if (cursor.isMalformed()) return -1;
   if (!isBare && !isQuestion(reply, cursor.end, target.question)) return -1;
   let opt = -1;
+  let sizeAt = -1;
   let additionals = 0;
   while (cursor.next()) {
     if (cursor.section !== SECTION.ADDITIONAL || opt >= 0) continue;
-    if (cursor.type === TYPE.OPT) opt = cursor.start;
-    else additionals++;
+    if (cursor.type === TYPE.OPT) {
+      opt = cursor.start;
+      sizeAt = cursor.typeAt + 2;
+    } else additionals++;
   }
   if (cursor.isMalformed()) return -1;
   if (!isBare) reply.set(target.question, QUESTION_OFFSET);
   const kept = FLAG.RD | FLAG.CD;
-  const flags = readUint16(reply, 2) & ~(kept | FLAG.AD);
+  const cleared = target.passesAd ? kept : kept | FLAG.AD;
+  const flags = readUint16(reply, 2) & ~cleared;
   writeUint16(reply, 0, target.id);
   writeUint16(reply, 2, flags | (target.flags & kept) | FLAG.RA);
-  if (opt < 0 || target.hasEdns) return length;
+  if (opt < 0) return length;
+  if (target.hasEdns) {
+    // What we can take, whatever the server behind us can.
+    if (readUint16(reply, sizeAt) > target.maxUdpBytes)
+      writeUint16(reply, sizeAt, target.maxUdpBytes);
+    return length;
+  }
   writeUint16(reply, 10, additionals);
   return opt;
 }

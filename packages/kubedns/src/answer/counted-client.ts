@@ -26,6 +26,10 @@ export class CountedClient implements Client {
     return this.#client.address;
   }
 
+  get port(): number {
+    return this.#client.port;
+  }
+
   defer(): Reply {
     const reply = this.#client.defer();
     const system = this.#system;

@@ -3,6 +3,7 @@ import {
   AnswerWriter,
   buildQuery,
   copyQuery,
+  equalNames,
   EXTENDED_ERROR,
   lowerCaseByte,
   MAX_MESSAGE_BYTES,
@@ -54,7 +55,8 @@ export class ExternalNames {
         zone.answerTarget(target, query, this.#writer);
         return this.#writer.finish();
       }
-      if (chain.length === MAX_LINKS) return this.#fail(query, out, chain);
+      const isLoop = chain.some((known) => equalNames(known, next));
+      if (isLoop || chain.length === MAX_LINKS) return this.#fail(query, out, chain);
       chain.push(next);
       target = next;
     }
@@ -101,7 +103,7 @@ export class ExternalNames {
   }
 
   #begin(query: Query, out: Uint8Array, chain: readonly Uint8Array[]): void {
-    this.#writer.begin(query, out);
+    this.#writer.begin(query, out, query.maxAnswerBytes);
     this.#writer.setAuthoritative();
     const { ttlSeconds } = this.#options;
     chain.forEach((target, i) => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { CLASS, EXTENDED_ERROR, readUint16, TYPE } from '@kube-dns/wire';
+import { reverseOf } from '../../test/model/expected-records.js';
 import { Answers } from '../../test/support/answers.js';
 import { FakeClient, readAnswer, readQuery } from '../../test/support/messages.js';
 import {
@@ -102,6 +103,19 @@ describe('a positive answer', () => {
     ]);
   });
 
+  it.each(['10.0.0.1', 'fd00::1'])(
+    'to ANY has the names of an address that it knows: %s',
+    async (ip) => {
+      answers.cluster.services.put(
+        serviceObject({ name: 'both', clusterIPs: ['10.0.0.7', 'fd00::1'] }),
+      );
+      const name = reverseOf(ip);
+      const { answers: records } = await answers.ask(name, 'ANY');
+      expect(records).toEqual((await answers.ask(name, 'PTR')).answers);
+      expect(records).toHaveLength(1);
+    },
+  );
+
   it('to class ANY is that to class IN', async () => {
     expect((await answers.ask(WEB, 'A', { class: CLASS.ANY })).answers).toEqual([
       `${WEB} A 10.0.0.1`,
@@ -145,6 +159,66 @@ describe('the names of one address', () => {
     const whole = await answers.ask(PTR, 'PTR', { isOverTcp: true });
     expect(new Set(whole.answers).size).toBe(256);
     expect((await answers.ask(PTR, 'PTR')).flags).toBe('aa ra rd tc');
+  });
+
+  it('are those of services first, then hostnames, whatever their letters', async () => {
+    shared('aaa');
+    answers.cluster.services.put(serviceObject({ name: 'zzzzz', clusterIPs: ['10.1.0.1'] }));
+    const endpoints = [{ addresses: ['10.1.0.1'], hostname: 'h'.repeat(30) }];
+    answers.cluster.endpointSlices.put(sliceObject({ name: 'aaa-2', service: 'aaa', endpoints }));
+    const { answers: records } = await answers.ask(PTR, 'PTR', { isOverTcp: true });
+    expect(records.map((text) => text.replace(`${PTR} PTR `, ''))).toEqual([
+      `zzzzz.default.${ZONE}`,
+      `db-0.${DB}`,
+      `${'h'.repeat(30)}.aaa.default.${ZONE}`,
+      `${hashLabel('10.1.0.1')}.aaa.default.${ZONE}`,
+    ]);
+  });
+
+  it('are every hostname that one slice gives it, up to the same limit', async () => {
+    const slice = (count: number) =>
+      sliceObject({
+        service: 'many',
+        endpoints: Array.from({ length: count }, (_, i) => ({
+          addresses: ['10.1.0.9'],
+          hostname: `h${i}`,
+        })),
+      });
+    const names = async () =>
+      (await answers.ask('9.0.1.10.in-addr.arpa', 'PTR', { isOverTcp: true })).answers.length;
+    answers.cluster.services.put(serviceObject({ name: 'many', ...HEADLESS }));
+    answers.cluster.endpointSlices.put(slice(3));
+    expect(await names()).toBe(3);
+    answers.cluster.endpointSlices.put(slice(300));
+    expect(await names()).toBe(256);
+  });
+
+  it('are found without delay where slices have it a hundred thousand times', async () => {
+    answers.cluster.services.put(serviceObject({ name: 'same', ...HEADLESS }));
+    const endpoints = Array.from({ length: 1_000 }, () => '10.1.0.8');
+    for (let i = 0; i < 100; i++) {
+      answers.cluster.endpointSlices.put(
+        sliceObject({ name: `same-${i}`, service: 'same', endpoints }),
+      );
+    }
+    const startedMs = performance.now();
+    const { answers: records } = await answers.ask('8.0.1.10.in-addr.arpa', 'PTR');
+    expect(records).toHaveLength(1);
+    // To look through all of them once for each took minutes.
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+  });
+
+  it('are not those of an IPv4 address with the same first bytes', async () => {
+    const endpoints = [
+      { addresses: ['fd00::1'], hostname: 'six' },
+      { addresses: ['253.0.0.0'], hostname: 'four' },
+    ];
+    answers.cluster.services.put(serviceObject({ name: 'two', ...HEADLESS }));
+    answers.cluster.endpointSlices.put(sliceObject({ service: 'two', endpoints }));
+    const name = `1.${'0.'.repeat(27)}0.0.d.f.ip6.arpa`;
+    expect((await answers.ask(name, 'PTR')).answers).toEqual([
+      `${name} PTR six.two.default.${ZONE}`,
+    ]);
   });
 
   it('are told apart from those of an IPv4 address in IPv6', async () => {
@@ -383,5 +457,15 @@ describe('the counts of questions', () => {
     await answers.ask('1.ip6.arpa', 'A');
     await answers.ask('_services._dns-sd._udp.example.com', 'PTR');
     expect(answers.statistics.requests).toEqual({ auth: 2, reverse: 3, recursive: 1 });
+  });
+
+  it('have the size that the client takes, and say that it was too small', async () => {
+    const endpoints = Array.from({ length: 100 }, (_, i) => `10.1.0.${i + 1}`);
+    answers.cluster.services.put(serviceObject({ name: 'many', ...HEADLESS }));
+    answers.cluster.endpointSlices.put(sliceObject({ service: 'many', endpoints }));
+    const { flags } = await answers.ask('many.default.svc.cluster.local', 'A');
+    expect(flags).toBe('aa ra rd tc');
+    expect(answers.statistics.errors.auth.truncated).toBe(1);
+    expect(answers.statistics.sizes.auth.sum).toBeLessThanOrEqual(512);
   });
 });

@@ -85,7 +85,7 @@ export class KubednsAnswerer implements Answerer {
     zone.read(query.name, query.nameLength);
     const target = zone.targetOf(query.type);
     if (target !== undefined) return externalNames.answer(target, query, out, client);
-    this.#writer.begin(query, out);
+    this.#begin(query, out);
     zone.answer(query, this.#writer);
     return this.#writer.finish();
   }
@@ -93,17 +93,18 @@ export class KubednsAnswerer implements Answerer {
   /** Reverse names that the cluster does not own are somebody else's to deny. */
   #answerReverse(query: Query, out: Uint8Array, client: Client): number {
     const { reverse, isSynced } = this.#options;
-    if (query.type !== TYPE.PTR) return this.#forward(query, out, client);
+    if (query.type !== TYPE.PTR && query.type !== TYPE.ANY)
+      return this.#forward(query, out, client);
     // Until then any address may turn out to be the cluster's own.
     if (!isSynced()) return this.#answerUnready(query, out);
     if (!reverse.find(query)) return this.#forward(query, out, client);
-    this.#writer.begin(query, out);
+    this.#begin(query, out);
     reverse.answer(this.#writer);
     return this.#writer.finish();
   }
 
   #answerChaos(query: Query, out: Uint8Array): number {
-    this.#writer.begin(query, out);
+    this.#begin(query, out);
     this.#options.chaos.answer(query, this.#writer);
     return this.#writer.finish();
   }
@@ -123,16 +124,22 @@ export class KubednsAnswerer implements Answerer {
     return this.#refuse(query, out, RCODE.SERVFAIL, EXTENDED_ERROR.NOT_READY);
   }
 
+  /** What the client does not take is not written: an answer cut later would be counted as whole. */
+  #begin(query: Query, out: Uint8Array): void {
+    this.#writer.begin(query, out, query.maxAnswerBytes);
+  }
+
   #refuse(query: Query, out: Uint8Array, rcode: number, extendedError?: number): number {
-    this.#writer.begin(query, out);
+    this.#begin(query, out);
     this.#writer.setRcode(rcode, extendedError);
     return this.#writer.finish();
   }
 }
 
-/** PTR below in-addr.arpa, and everything below ip6.arpa: what the original counts as reverse. */
+/** PTR (or ANY) below in-addr.arpa, and all below ip6.arpa: what the original counts as reverse. */
 function isReverse(query: Query): boolean {
   const { name, nameLength, type } = query;
   if (suffixOffset(name, nameLength, IPV6_REVERSE) >= 0) return true;
-  return type === TYPE.PTR && suffixOffset(name, nameLength, IPV4_REVERSE) >= 0;
+  const mayBePtr = type === TYPE.PTR || type === TYPE.ANY;
+  return mayBePtr && suffixOffset(name, nameLength, IPV4_REVERSE) >= 0;
 }

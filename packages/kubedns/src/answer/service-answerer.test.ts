@@ -213,6 +213,73 @@ describe('a headless service', () => {
     ]);
   });
 
+  it('keeps the ports of endpoints apart where their slices have some in common', async () => {
+    const [A, B, C] = [80, 81, 82].map((port) => ({ ...TCP, name: `p${port}`, port }));
+    given(
+      HEADLESS,
+      { ...hosts('10.1.0.1', '10.1.0.2'), ports: [A!] },
+      { ...hosts('10.1.0.1'), ports: [B!] },
+      { ...hosts('10.1.0.2'), ports: [C!] },
+    );
+    const numbers = async (address: string) =>
+      (await at(`${hashLabel(address)}.${WEB}`))
+        .filter((text) => text.startsWith('SRV'))
+        .map((text) => text.split(' ')[3]);
+    expect(await numbers('10.1.0.1')).toEqual(['80', '81']);
+    expect(await numbers('10.1.0.2')).toEqual(['80', '82']);
+  });
+
+  it('has the ports that a slice has, though another one has these and more', async () => {
+    const udp = { name: 'http', port: 80, protocol: 'UDP' };
+    given(
+      HEADLESS,
+      { ...hosts('10.1.0.1'), ports: [TCP, udp] },
+      { ...hosts('10.1.0.2'), ports: [TCP] },
+    );
+    expect(await at(`_http._udp.${WEB}`)).toEqual([
+      `SRV 10 100 80 ${hashLabel('10.1.0.1')}.${WEB}`,
+    ]);
+    expect(await at(`_http._tcp.${WEB}`)).toHaveLength(2);
+  });
+
+  it('tells protocols apart where one endpoint stands in two slices', async () => {
+    const udp = { name: 'http', port: 80, protocol: 'UDP' };
+    given(HEADLESS, { ...hosts('10.1.0.1'), ports: [TCP] }, { ...hosts('10.1.0.1'), ports: [udp] });
+    expect(await at(`_http._udp.${WEB}`)).toHaveLength(1);
+    expect(await at(`_http._tcp.${WEB}`)).toHaveLength(1);
+  });
+
+  it('loses the endpoints of a slice that goes, though it was asked for before', async () => {
+    given(HEADLESS, hosts('10.1.0.1'), hosts('10.1.0.2'));
+    expect(await answers.records(WEB, ['A'])).toHaveLength(2);
+    answers.cluster.endpointSlices.delete(sliceObject({ name: 'web-0' }));
+    expect(await answers.records(WEB, ['A'])).toEqual(['A 10.1.0.2']);
+  });
+
+  it('has many hostnames, and many addresses of one', async () => {
+    const addresses = Array.from({ length: 2_000 }, (_, i) => `10.2.${i >> 8}.${i & 255}`);
+    const named = addresses.map((address, i) => ({ addresses: [address], hostname: `h${i}` }));
+    given(HEADLESS, hosts(...named), hosts({ addresses, hostname: 'all' }));
+    expect(await answers.records(`h1999.${WEB}`, ['A'])).toEqual(['A 10.2.7.207']);
+    expect(await answers.records(`all.${WEB}`, ['A'])).toHaveLength(2_000);
+  });
+
+  it('finds a generated label first of all, beside endpoints with a hostname', async () => {
+    given(HEADLESS, hosts({ addresses: ['10.1.0.1'], hostname: 'a' }, '10.1.0.2'));
+    expect(await rcodeOf(`${hashLabel('10.1.0.2')}.${WEB}`)).toBe('NOERROR');
+  });
+
+  it('leaves a slice out whose service has a name that is no label', () => {
+    given(HEADLESS, { ...hosts('10.1.0.1'), service: 'a.b' });
+    expect(answers.cluster.rejected).toEqual(['default/web-0: "a.b" is not a DNS label']);
+  });
+
+  it('has the generated label of no hash for no host with a hostname', async () => {
+    given(HEADLESS, hosts({ addresses: ['10.1.0.1'], hostname: 'a' }));
+    expect(await rcodeOf(`a.${WEB}`)).toBe('NOERROR');
+    expect(await rcodeOf(`30.${WEB}`)).toBe('NXDOMAIN');
+  });
+
   it('has the SRV record of one host and port, if that host has the port', async () => {
     given(
       HEADLESS,
@@ -254,6 +321,45 @@ describe('a headless service', () => {
     expect(cut.flags).toBe('aa ra rd tc');
     expect(cut.additionals).toEqual([]);
     expect(cut.answers.length).toBeGreaterThan(10);
+  });
+
+  it('has the addresses of each target once, however many ports and targets there are', async () => {
+    const endpoints = Array.from({ length: 150 }, (_, i) => `10.1.0.${i}`);
+    given(HEADLESS, { endpoints, ports: [TCP, { ...TCP, name: 'more', port: 81 }] });
+    const { answers: records, additionals } = await answers.ask(WEB, 'SRV', { isOverTcp: true });
+    expect(records).toHaveLength(300);
+    expect(new Set(additionals).size).toBe(150);
+    expect(additionals).toHaveLength(150);
+  });
+
+  it('has both addresses of a generated label that two of them share', async () => {
+    const both = ['10.2.91.207', '10.3.42.200'];
+    given(HEADLESS, hosts(...both));
+    expect(hashLabel(both[0]!)).toBe(hashLabel(both[1]!));
+    const name = `${hashLabel(both[0]!)}.${WEB}`;
+    expect(await answers.records(name, ['A'])).toEqual(both.map((address) => `A ${address}`));
+  });
+
+  it('has the SRV record of a port once that the object has twice', async () => {
+    given({ ports: [TCP, TCP] });
+    expect(await at(`_http._tcp.${WEB}`)).toEqual([`SRV 10 100 80 ${WEB}`]);
+  });
+
+  it('leaves out endpoints whose fields are no text', async () => {
+    answers = new Answers({ endpointNames: 'pod' });
+    const odd = ['10.1.0.9'] as unknown as string;
+    const number = 5 as unknown as string;
+    given(
+      HEADLESS,
+      hosts(
+        { addresses: [odd] },
+        { addresses: ['10.1.0.2'], hostname: number },
+        { addresses: ['10.1.0.3'], pod: number },
+      ),
+    );
+    expect(await answers.records(WEB, ['A'])).toEqual(['A 10.1.0.3']);
+    expect(await answers.records(`${hashLabel('10.1.0.3')}.${WEB}`, ['A'])).toHaveLength(1);
+    expect(answers.cluster.rejected).toHaveLength(2);
   });
 
   it('leaves addresses and hostnames out that are none, and says so', async () => {
@@ -317,6 +423,10 @@ describe('endpoints named otherwise', () => {
   it('have the name of their pod for a label, where it can be one', async () => {
     answers = new Answers({ endpointNames: 'pod' });
     given(HEADLESS, hosts(pod('10.1.0.1', 'web-x7'), pod('10.1.0.2', 'a.b')));
+    const onNode = sliceObject({ name: 'web-9', ...hosts(pod('10.1.0.3', 'node-1')) });
+    onNode.endpoints![0]!.targetRef!.kind = 'Node';
+    answers.cluster.endpointSlices.put(onNode);
+    expect(await rcodeOf(`node-1.${WEB}`)).toBe('NXDOMAIN');
     expect(await answers.records(`web-x7.${WEB}`, ['A'])).toEqual(['A 10.1.0.1']);
     expect(await answers.records(`${hashLabel('10.1.0.2')}.${WEB}`, ['A'])).toEqual(['A 10.1.0.2']);
   });

@@ -41,7 +41,7 @@ export class ServiceAnswerer {
   readonly #srv = new Uint8Array(SRV_TARGET_OFFSET + MAX_LABEL_ROOM + MAX_NAME_BYTES);
   readonly #host = new Uint8Array(MAX_LABEL_ROOM + MAX_NAME_BYTES);
   /** By host: the last targets among which its addresses are in the additional section. */
-  #written = new Uint32Array(64);
+  #written = new Float64Array(64);
   #targets = 0;
   /** The addresses that an answer about several services has, and how many locations share its weight. */
   #seen: Set<string> | undefined;
@@ -71,15 +71,17 @@ export class ServiceAnswerer {
       question.read(service, name);
       this.#locations.collect(question);
       this.#sharers += this.#locations.count;
+      // Of more there is nothing to share.
+      if (this.#sharers > SRV_TOTAL_WEIGHT) break;
     }
     for (const service of services) {
       question.read(service, name);
       this.answer(question, type, owner, writer);
       // One set is answer enough to ANY.
-      if (type === TYPE.ANY && writer.answerCount() > before) break;
+      if (writer.isFull || (type === TYPE.ANY && writer.answerCount() > before)) break;
     }
     this.#seen = undefined;
-    for (const service of type === TYPE.SRV ? services : []) {
+    for (const service of type === TYPE.SRV && !writer.isFull ? services : []) {
       question.read(service, name);
       this.#locations.collect(question);
       if (!this.#addTargets(service, this.#locations.count, undefined, writer)) break;
@@ -123,7 +125,9 @@ export class ServiceAnswerer {
   ): boolean {
     const { service, part } = question;
     const before = writer.answerCount();
-    if (part === 'service') {
+    if (part === 'service' && this.#seen !== undefined && service.isHeadless) {
+      this.#addGroups(service, type === TYPE.A ? IPV4_BYTES : IPV6_BYTES, owner, writer);
+    } else if (part === 'service') {
       this.#addAddresses(type === TYPE.A ? service.ipv4 : service.ipv6, owner, writer);
     } else if (part === 'host') {
       const { view } = service;
@@ -143,6 +147,7 @@ export class ServiceAnswerer {
   ): boolean {
     if (question.part === 'protocol') return false;
     const { service } = question;
+    const before = writer.answerCount();
     const locations = this.#locations;
     locations.collect(question);
     const { count } = locations;
@@ -157,8 +162,9 @@ export class ServiceAnswerer {
       const srv = this.#srv;
       if (!writer.add(SECTION.ANSWER, owner, TYPE.SRV, this.#ttlSeconds, srv, length)) return true;
     }
+    const isAnswered = writer.answerCount() > before;
     // Records of another service may follow in the answer section.
-    if (isOfSeveral) return true;
+    if (isOfSeveral || !isAnswered) return isAnswered;
     this.#addTargets(service, written, order, writer);
     return true;
   }
@@ -204,7 +210,7 @@ export class ServiceAnswerer {
   #startTargets(service: ZoneService): void {
     this.#targets++;
     const hosts = (service.isHeadless ? service.view.hostCount : 0) + 1;
-    if (hosts > this.#written.length) this.#written = new Uint32Array(hosts * 2);
+    if (hosts > this.#written.length) this.#written = new Float64Array(hosts * 2);
   }
 
   #isWritten(host: number): boolean {
@@ -223,6 +229,21 @@ export class ServiceAnswerer {
     const order = this.#shuffle.order(count);
     for (let i = 0; i < count; i++) {
       if (!this.#add(SECTION.ANSWER, owner, bytes, order[i]! * size, size, writer)) return;
+    }
+  }
+
+  /** The addresses of a family of one of several services, for which no view is worth making. */
+  #addGroups(
+    { slices }: ZoneService,
+    size: AddressSize,
+    owner: Uint8Array | undefined,
+    writer: AnswerWriter,
+  ): void {
+    for (const { groups } of slices) {
+      for (const group of groups) {
+        if (group.size === size) this.#addAddresses(group, owner, writer);
+        if (writer.isFull) return;
+      }
     }
   }
 

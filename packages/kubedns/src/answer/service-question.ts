@@ -76,6 +76,7 @@ export class ServiceQuestion {
   /** Finds the host by its own label or by a generated one. */
   #readHost(name: ZoneName, fromApex: number): boolean {
     const at = name.startOf(fromApex);
+    if (!this.service.mayHaveHost(this.#name, at)) return false;
     const { view } = this.service;
     this.hash = readHashLabel(this.#name, at);
     this.host = view.hostOfLabel(this.#name, at);

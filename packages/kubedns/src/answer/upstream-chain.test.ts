@@ -1,5 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { AnswerWriter, decodeName, encodeName, encodeRdata, SECTION, TYPE } from '@kube-dns/wire';
+import {
+  AnswerWriter,
+  CLASS,
+  decodeName,
+  encodeName,
+  encodeRdata,
+  RecordCursor,
+  SECTION,
+  TYPE,
+} from '@kube-dns/wire';
 import fc from 'fast-check';
 import { readQuery } from '../../test/support/messages.js';
 import { chainRecords } from './upstream-chain.js';
@@ -28,6 +37,14 @@ describe('chainRecords', () => {
 
   it('takes nothing of another type', () => {
     expect(chainRecords(reply(), TYPE.AAAA).map(({ type }) => type)).toEqual([TYPE.CNAME]);
+  });
+
+  it('takes nothing of another class', () => {
+    const bytes = reply();
+    const cursor = new RecordCursor().reset(bytes, bytes.length);
+    cursor.next();
+    bytes[cursor.typeAt + 3] = CLASS.CH;
+    expect(chainRecords(bytes, TYPE.A).map(({ type }) => type)).toEqual([TYPE.A]);
   });
 
   it('survives any bytes', () => {

@@ -33,7 +33,7 @@ export interface ZoneAnswererOptions {
 /** The version of the schema "Kubernetes DNS-Based Service Discovery" that the zone follows. */
 const SCHEMA_VERSION = '1.1.0';
 /** The service that clusters have in front of their DNS, whatever runs behind it. */
-const DNS_SERVICE = ['kube-dns', 'kube-system'] as const;
+const DNS_SERVICE = { namespace: 'kube-system', name: 'kube-dns' };
 /** Types that are answered at the owner of an alias itself, or not at all. */
 const NOT_FOLLOWED: ReadonlySet<number> = new Set([TYPE.CNAME, TYPE.ANY, TYPE.AXFR, TYPE.IXFR]);
 
@@ -47,7 +47,6 @@ export class ZoneAnswerer {
   readonly #services: ServiceAnswerer;
   readonly #schemaVersion: Uint8Array;
   readonly #nameServer: Uint8Array;
-  readonly #dnsService: Uint8Array;
 
   constructor(options: ZoneAnswererOptions) {
     this.#options = options;
@@ -57,7 +56,6 @@ export class ZoneAnswerer {
     this.#services = new ServiceAnswerer({ ttlSeconds, shuffle: new Shuffle(random) });
     this.#schemaVersion = encodeRdata({ type: 'TXT', name: '.', data: SCHEMA_VERSION });
     this.#nameServer = prependLabels(['ns', 'dns'], zone.apex);
-    this.#dnsService = prependLabels(DNS_SERVICE, zone.services);
   }
 
   /** Tells whether a lower-cased name is the zone or lies below it. */
@@ -167,7 +165,8 @@ export class ZoneAnswerer {
     writer: AnswerWriter,
   ): boolean {
     const { zone, ttlSeconds, ownAddresses = [] } = this.#options;
-    const service = zone.findService(this.#dnsService, 0, this.#dnsService.length)?.service;
+    const { services } = zone.namespaces.get(DNS_SERVICE.namespace) ?? {};
+    const service = services?.get(DNS_SERVICE.name)?.service;
     const addresses = service?.kind === 'cluster-ip' ? addressesOf(service) : ownAddresses;
     const wanted = addresses.filter(
       ({ length }) => type === TYPE.ANY || type === addressType(length),

@@ -75,12 +75,12 @@ export class ZoneQuestion {
 
   /** Addresses come before aliases: an answer can have one alias, and that alone. */
   #wildcardKind(): NameKind {
-    const all = matchWildcard(this.#zone, this.name);
-    this.matches = all.filter((service) => {
-      if (service.service!.alias !== undefined) return false;
+    const all = matchWildcard(this.#zone, this.name, (service) => {
+      if (service.service!.alias !== undefined) return true;
       this.service.read(service, this.name);
       return this.service.part !== 'absent';
     });
+    this.matches = all.filter(({ service }) => service!.alias === undefined);
     if (this.matches.length > 0) return 'wildcard';
     const aliases = all.filter(({ service }) => service!.alias !== undefined);
     if (aliases.length === 0) return 'absent';

@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type { V1EndpointSlice, V1Service } from '@kubernetes/client-node';
+import type { V1Endpoints, V1EndpointSlice, V1Service } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { expectedRecords, reverseOf } from '../../test/model/expected-records.js';
 import { Answers } from '../../test/support/answers.js';
 import { hashLabel } from '../../test/support/hash-label.js';
 import {
+  endpointsObject,
   HEADLESS,
   namespaceObject,
   serviceObject,
@@ -15,6 +16,7 @@ import {
 type Event = { readonly isGone: boolean } & (
   | { readonly kind: 'services'; readonly object: V1Service }
   | { readonly kind: 'endpointSlices'; readonly object: V1EndpointSlice }
+  | { readonly kind: 'endpoints'; readonly object: V1Endpoints }
 );
 
 const SERVICES = ['web', 'db'];
@@ -23,6 +25,7 @@ const V4 = ['10.0.0.1', '10.0.0.2', '10.0.0.3'];
 const V6 = ['fd00::1', 'fd00::2'];
 const HOSTNAMES = ['a', 'b'];
 const PORTS = ['http', 'dns'];
+const LABELS = [...HOSTNAMES, ...[...V4, ...V6].map(hashLabel)];
 
 /** Every name that the objects of these tests can bring about. */
 const NAMES: readonly string[] = [
@@ -31,8 +34,10 @@ const NAMES: readonly string[] = [
     service,
     `_tcp.${service}`,
     ...PORTS.map((port) => `_${port}._tcp.${service}`),
-    ...HOSTNAMES.map((hostname) => `${hostname}.${service}`),
-    ...[...V4, ...V6].map((address) => `${hashLabel(address)}.${service}`),
+    ...LABELS.flatMap((label) => [
+      `${label}.${service}`,
+      ...PORTS.map((port) => `${label}._${port}._tcp.${service}`),
+    ]),
   ]),
   ...[...V4, ...V6].map(reverseOf),
 ];
@@ -62,6 +67,7 @@ function expected(events: readonly Event[]): object {
   const records = expectedRecords({
     services: alive.flatMap((event) => (event.kind === 'services' ? [event.object] : [])),
     slices: alive.flatMap((event) => (event.kind === 'endpointSlices' ? [event.object] : [])),
+    endpoints: alive.flatMap((event) => (event.kind === 'endpoints' ? [event.object] : [])),
   });
   return Object.fromEntries(
     NAMES.map((name) => {
@@ -81,7 +87,7 @@ const services = fc
     name: fc.constantFrom(...SERVICES),
     isGone: fc.boolean(),
     fields: fc.oneof(
-      fc.constant(HEADLESS),
+      { arbitrary: fc.constant(HEADLESS), weight: 2 },
       fc.record({ clusterIPs: fc.subarray([...V4, ...V6], { minLength: 1, maxLength: 2 }), ports }),
       fc.record({ externalName: fc.constantFrom('unknown.example.com', '192.0.2.1') }),
     ),
@@ -116,7 +122,34 @@ const slices = fc
     object: sliceObject(fields),
   }));
 
-const histories = fc.array(fc.oneof(services, slices), { maxLength: 25 });
+const endpoints = fc
+  .record({
+    name: fc.constantFrom(...SERVICES),
+    isGone: fc.boolean(),
+    subsets: fc.array(
+      fc.record({
+        addresses: fc.array(
+          fc.record(
+            { ip: fc.constantFrom(...V4, ...V6), hostname: fc.constantFrom(...HOSTNAMES) },
+            { requiredKeys: ['ip'] },
+          ),
+          { maxLength: 3 },
+        ),
+        ports,
+      }),
+      { maxLength: 2 },
+    ),
+  })
+  .map(({ isGone, ...fields }): Event => ({
+    kind: 'endpoints',
+    isGone,
+    object: endpointsObject(fields),
+  }));
+
+/** Slices come most often: of what they may do to each other there is most. */
+const histories = fc.array(fc.oneof(services, { arbitrary: slices, weight: 2 }, endpoints), {
+  maxLength: 25,
+});
 
 describe('ClusterState', () => {
   it('comes to the records of the last objects, whatever happened before and in which order', async () => {

@@ -5,7 +5,7 @@ import { projectEndpoints } from './endpoints.js';
 import type { Kept, ObjectSink } from './object-store.js';
 import { checkLabels, projectService, type Service } from './service.js';
 
-/** Where the cluster's objects become records. None of these throws. */
+/** Where the cluster's objects become records. What has too long a name for the zone is refused: they throw. */
 export interface RecordKeeper {
   /** A service came or changed, or is gone; `key` is `namespace/name`. */
   putService(key: string, service: Service | undefined): void;

@@ -106,15 +106,16 @@ function labelOf({ address, hostname, pod }: EndpointFields, names: EndpointName
   if (hostname) return hostname.toLowerCase();
   if (names === 'ip') return dashedLabel(address);
   // The name of a pod may have dots and may be too long for a label.
-  return names === 'pod' && pod && isDnsLabel(pod) ? pod : '';
+  return names === 'pod' && typeof pod === 'string' && isDnsLabel(pod) ? pod : '';
 }
 
 function isSound({ address, hostname }: EndpointFields, { onRejected }: EndpointReading): boolean {
-  if (!isIpAddress(address)) {
+  // The API promises text, but what arrives decides: anything is turned into text by a regular expression.
+  if (typeof address !== 'string' || !isIpAddress(address)) {
     onRejected(`endpoint ${JSON.stringify(address)} is not an IP address`);
     return false;
   }
-  if (hostname && !isDnsLabel(hostname.toLowerCase())) {
+  if (hostname && !(typeof hostname === 'string' && isDnsLabel(hostname.toLowerCase()))) {
     onRejected(`endpoint ${address}: hostname ${JSON.stringify(hostname)} is not a DNS label`);
     return false;
   }

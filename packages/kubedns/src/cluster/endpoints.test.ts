@@ -50,6 +50,21 @@ describe('projectEndpoints', () => {
     expect(rejected).toEqual(['endpoint "here" is not an IP address']);
   });
 
+  it('names endpoints by their pods where it is to', () => {
+    const labels = (kind: string) => {
+      const addresses = [{ ip: '10.1.0.1', targetRef: { kind, name: 'web-x7' } }];
+      const reading = { names: 'pod', onRejected: () => undefined } as const;
+      return projectEndpoints(endpointsObject({ subsets: [{ addresses }] }), reading).groups[0]
+        ?.labels;
+    };
+    expect(labels('Pod')).toEqual(['web-x7']);
+    expect(labels('Node')).toBeUndefined();
+  });
+
+  it('refuses an object whose name no service has', () => {
+    expect(() => project(endpointsObject({ name: 'a.b' }))).toThrow('"a.b" is not a DNS label');
+  });
+
   it('takes an object without subsets for one without endpoints', () => {
     const object = endpointsObject();
     delete object.subsets;

@@ -22,7 +22,7 @@ export interface ListWatchOptions<T extends ApiObject, K extends Kept> {
   readonly log: Log;
   readonly random?: () => number;
   readonly pace?: Partial<WatchPace>;
-  /** Called after the first complete list, and after the first that follows a denial. */
+  /** Called after the first complete list, and after the first that follows a denial or `forget`. */
   readonly onSynced: () => void;
   /**
    * Called when the server does not allow or does not know the resource: at once, or at the second time
@@ -122,6 +122,7 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
   /** Drops everything that is kept, telling the sink. A list under way begins again; a watch must not be. */
   async forget(): Promise<void> {
     this.#version = '';
+    this.#isSynced = false;
     await this.#store.forget(new LoopTurn());
   }
 

@@ -53,6 +53,7 @@ describe('projectService', () => {
     [{ clusterIPs: ['10.0.0.256'] }, 'clusterIP "10.0.0.256" is not an IP address'],
     [{ ports: [{ port: 65_536 }] }, 'port 65536 is no port number'],
     [{ ports: [{ port: 1.5 }] }, 'port 1.5 is no port number'],
+    [{ ports: [{ port: -1 }] }, 'port -1 is no port number'],
     [{ externalName: '' }, 'the service has no externalName'],
     [{ externalName: 'a..b' }, 'name "a..b": empty label'],
   ])('refuses %j', (fields, message) => {

@@ -6,10 +6,15 @@ import {
   type Log,
   parseNameServer,
 } from '@kube-dns/daemon';
-import { parseResolvConf, type ServerAddress, serverText } from '@kube-dns/transport';
+import {
+  type HostPace,
+  isOwnAddress,
+  parseResolvConf,
+  type ServerAddress,
+  ServerHosts,
+  serverText,
+} from '@kube-dns/transport';
 import { encodeKey, NameTable } from '@kube-dns/wire';
-import { isOwnAddress } from './own-address.js';
-import { type HostPace, ServerHosts } from './server-hosts.js';
 
 export interface UpstreamsOptions {
   readonly log: Log;

@@ -60,6 +60,17 @@ describe('a federated name', () => {
     ]);
   });
 
+  it.each([
+    ['has a label that no service has', `${'\\255'.repeat(63)}.default.myfed.svc.cluster.local`],
+    [
+      'would lead to too long a name',
+      `${'a'.repeat(63)}.${'b'.repeat(63)}.myfed.svc.cluster.local`,
+    ],
+  ])('does not exist when it %s', async (_what, name) => {
+    locality = { zone: 'z'.repeat(63), region: 'r'.repeat(63) };
+    expect((await answers.ask(name, 'A')).rcode).toBe('NXDOMAIN');
+  });
+
   it('is SERVFAIL while it is not known where this cluster is', async () => {
     locality = undefined;
     expect(await answers.ask(FEDERATED, 'A', { hasEdns: true })).toMatchObject({

@@ -1,4 +1,5 @@
-import { prependLabels } from '@kube-dns/wire';
+import { isDnsLabel } from '@kube-dns/daemon';
+import { MAX_NAME_BYTES, prependLabels } from '@kube-dns/wire';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import type { ZoneName } from '../zone/zone-name.js';
 import type { Federations } from './federations.js';
@@ -21,11 +22,15 @@ export function federatedTarget(
   const federation = federations.find(name.bytes, at + 1, at + 1 + name.bytes[at]!);
   if (federation === undefined) return undefined;
   const labels = [name.text(3), name.text(2)];
+  if (!labels.every(isDnsLabel)) return undefined;
   const local = prependLabels(labels, zone.services);
   const service = zone.findService(local, 0, local.length);
   if (service?.service?.kind === 'external-name' || service?.hasEndpoints()) return local;
   const { locality } = federations;
   if (locality === undefined) return null;
-  const place = prependLabels(['svc', locality.zone, locality.region], federation.domainWire);
-  return prependLabels([...labels, federation.name], place);
+  const place = ['svc', locality.zone, locality.region];
+  const more = [...labels, federation.name, ...place].join('.').length + 1;
+  // There can be no such name, so nothing is known of it.
+  if (more + federation.domainWire.length > MAX_NAME_BYTES) return undefined;
+  return prependLabels([...labels, federation.name, ...place], federation.domainWire);
 }

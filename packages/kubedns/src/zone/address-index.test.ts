@@ -10,7 +10,7 @@ function owners(index: AddressIndex, hash: number): number[] {
 }
 
 describe('AddressIndex', () => {
-  it('tells the owners that were added and not removed, as often as they were', () => {
+  it('tells the owners that were added and not removed as often, each once', () => {
     const step = fc.record({
       isAdding: fc.boolean(),
       hash: fc.integer({ min: -4, max: 4 }),
@@ -29,11 +29,13 @@ describe('AddressIndex', () => {
             const at = model.findIndex((one) => one.hash === hash && one.owner === owner);
             model = model.filter((_, i) => i !== at);
           }
-          expect(index.size).toBe(model.length);
+          expect(index.size).toBe(new Set(model.map((one) => JSON.stringify(one))).size);
         }
         for (let hash = -4; hash <= 4; hash++) {
-          const expected = model.filter((one) => one.hash === hash).map(({ owner }) => owner);
-          expect(owners(index, hash)).toEqual(expected.sort((left, right) => left - right));
+          const expected = new Set(
+            model.filter((one) => one.hash === hash).map((one) => one.owner),
+          );
+          expect(owners(index, hash)).toEqual([...expected].sort((left, right) => left - right));
         }
       }),
     );

@@ -5,8 +5,8 @@ const FREE_END = -1;
 
 /**
  * Which owners (numbers) an address may belong to. It keeps no address, only a hash of it, so owners may
- * be told that have nothing to do with the address: who asks looks there. An owner is told as often as it
- * was added. The hash is seeded per process.
+ * be told that have nothing to do with the address: who asks looks there. An owner is told once, until it
+ * is removed as often as it was added. The hash is seeded per process.
  */
 export class AddressIndex {
   readonly #seed = randomBytes(4).readInt32LE();
@@ -14,12 +14,15 @@ export class AddressIndex {
   #buckets = new Int32Array(FIRST_ROOM);
   #hashes = new Int32Array(FIRST_ROOM);
   #owners = new Uint32Array(FIRST_ROOM);
+  /** How often the owner was added, and not removed. */
+  #times = new Uint32Array(FIRST_ROOM);
   /** The entry behind this one in its bucket or in the list of free ones. */
   #next = new Int32Array(FIRST_ROOM);
   #used = 0;
   #free = FREE_END;
   #size = 0;
 
+  /** How many owners there are, for all addresses together. */
   get size(): number {
     return this.#size;
   }
@@ -39,10 +42,16 @@ export class AddressIndex {
   }
 
   add(hash: number, owner: number): void {
+    for (let known = this.first(hash); known >= 0; known = this.next(known)) {
+      if (this.#owners[known] !== owner) continue;
+      this.#times[known]!++;
+      return;
+    }
     const entry = this.#takeEntry();
     const bucket = hash & (this.#buckets.length - 1);
     this.#hashes[entry] = hash;
     this.#owners[entry] = owner;
+    this.#times[entry] = 1;
     this.#next[entry] = this.#buckets[bucket]! - 1;
     this.#buckets[bucket] = entry + 1;
     this.#size++;
@@ -54,6 +63,7 @@ export class AddressIndex {
     let previous = -1;
     for (let entry = this.#buckets[bucket]! - 1; entry >= 0; entry = this.#next[entry]!) {
       if (this.#hashes[entry] === hash && this.#owners[entry] === owner) {
+        if (--this.#times[entry]! > 0) return;
         if (previous < 0) this.#buckets[bucket] = this.#next[entry]! + 1;
         else this.#next[previous] = this.#next[entry]!;
         this.#next[entry] = this.#free;
@@ -99,6 +109,7 @@ export class AddressIndex {
     const room = this.#used * 2;
     this.#hashes = copyInto(new Int32Array(room), this.#hashes);
     this.#owners = copyInto(new Uint32Array(room), this.#owners);
+    this.#times = copyInto(new Uint32Array(room), this.#times);
     this.#next = new Int32Array(room);
     this.#buckets = new Int32Array(room);
     for (let entry = 0; entry < this.#used; entry++) {

@@ -77,6 +77,7 @@ describe('readReverseName', () => {
     `0.${SIX}`,
     SIX.replace('b', 'g'),
     SIX.replace('b.a', 'ba'),
+    SIX.replace('b.a', 'b\\001a'),
     'example.com',
     'arpa',
     '.',

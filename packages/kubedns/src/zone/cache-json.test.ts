@@ -100,6 +100,20 @@ describe('cacheJson', () => {
     });
   });
 
+  it('shows nothing of endpoints whose service is not there, or is an address', () => {
+    const cluster = new Cluster();
+    cluster.endpointSlices.put(sliceObject({ endpoints: ['10.0.0.1'] }));
+    const dump = () => [...cacheJson(cluster.zone)].join('');
+    expect(dump()).not.toContain('10.0.0.1');
+    cluster.services.put(serviceObject(HEADLESS));
+    expect(dump()).toContain('10.0.0.1');
+    cluster.services.put(serviceObject({ externalName: '192.0.2.1' }));
+    expect(dump()).toContain('192.0.2.1');
+    expect(dump()).not.toContain('10.0.0.1');
+    cluster.services.delete(serviceObject());
+    expect(dump()).not.toContain('10.0.0.1');
+  });
+
   it('comes in chunks of a bounded size', () => {
     const cluster = new Cluster();
     cluster.services.put(serviceObject(HEADLESS));

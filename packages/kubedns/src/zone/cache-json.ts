@@ -97,7 +97,7 @@ function namespaceNode({ services }: ZoneNamespace): Node {
     const { kind, alias } = service.service ?? {};
     if (alias !== undefined) entries.push([name, { host: `${decodeName(alias)}.` }]);
     else if (kind === 'external-name') entries.push(...hostEntries(service.makeView(), () => name));
-    else if (kind === 'cluster-ip' || service.hasEndpoints()) {
+    else if (kind === 'cluster-ip' || (service.isHeadless && service.hasEndpoints())) {
       nodes.push([name, serviceNode(service)]);
     }
   }

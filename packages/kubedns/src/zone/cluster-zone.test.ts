@@ -1,7 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { readUint32 } from '@kube-dns/wire';
+import { encodeName, readUint32 } from '@kube-dns/wire';
 import { Cluster } from '../../test/support/cluster.js';
-import { namespaceObject, serviceObject } from '../../test/support/objects.js';
+import {
+  HEADLESS,
+  namespaceObject,
+  serviceObject,
+  sliceObject,
+} from '../../test/support/objects.js';
+import { answerFrom, textsAt } from '../../test/support/record-text.js';
+import { readQuery } from '../../test/support/messages.js';
+import { ReverseAnswerer } from '../answer/reverse-answerer.js';
 
 let now: number;
 let cluster: Cluster;
@@ -40,9 +48,94 @@ describe('ClusterZone', () => {
     expect(cluster.zone.namespaces.get('default')?.services.get('last')?.number).toBe(0);
   });
 
-  it('leaves a namespace out whose name cannot be one', () => {
-    cluster.namespaces.put(namespaceObject('n'.repeat(64)));
-    expect(cluster.zone.namespaces.size).toBe(0);
-    expect(cluster.rejected).toHaveLength(1);
+  describe('of a long domain', () => {
+    const domain = `${'d'.repeat(60)}.${'e'.repeat(60)}.${'f'.repeat(60)}.`;
+    const long = { namespace: 'n'.repeat(60), name: 's'.repeat(60) };
+    beforeEach(() => {
+      cluster = new Cluster('hash', () => now, domain);
+    });
+
+    it('leaves out what has too long a name, and keeps nothing of it', () => {
+      cluster.services.put(serviceObject(long));
+      expect(cluster.rejected).toEqual([expect.stringContaining('longer than 255 bytes')]);
+      expect(cluster.zone.namespaces.size).toBe(0);
+      cluster.services.delete(serviceObject(long));
+      expect(cluster.rejected).toHaveLength(1);
+      expect(cluster.zone.namespaces.size).toBe(0);
+    });
+
+    it('takes the endpoints of such a service when they come to another', () => {
+      const { namespace } = long;
+      const slice = (service: string) =>
+        sliceObject({ namespace, service, endpoints: ['10.0.0.1'] });
+      cluster.services.put(serviceObject({ namespace, ...HEADLESS }));
+      cluster.endpointSlices.put(slice(long.name));
+      expect(cluster.zone.addressCount).toBe(0);
+      cluster.endpointSlices.put(slice('web'));
+      expect(cluster.zone.addressCount).toBe(1);
+    });
+
+    it('has a name of 255 bytes, and of no more, for a host', () => {
+      // The generated label takes 17 bytes.
+      for (const [length, records] of [
+        [45, 1],
+        [46, 0],
+      ] as const) {
+        const namespace = 'n'.repeat(length);
+        cluster.services.put(serviceObject({ namespace, ...HEADLESS }));
+        cluster.endpointSlices.put(sliceObject({ namespace, endpoints: ['10.0.0.1'] }));
+        const name = `web.${namespace}.svc.${domain.slice(0, -1)}`;
+        expect(encodeName(name)).toHaveLength(255 - 17 - 45 + length);
+        expect(textsAt(cluster.zone, name)).toHaveLength(1 + records);
+      }
+    });
+
+    it('has no addresses besides of a target that has too long a name', () => {
+      const namespace = 'n'.repeat(50);
+      const name = `web.${namespace}.svc.${domain.slice(0, -1)}`;
+      cluster.services.put(serviceObject({ namespace, ...HEADLESS }));
+      const endpoints = ['10.0.0.1', { addresses: ['10.0.0.2'], hostname: 'a' }];
+      cluster.endpointSlices.put(sliceObject({ namespace, endpoints }));
+      expect(answerFrom(cluster.zone, name, 'SRV')).toMatchObject({
+        answers: [`${name} SRV 10 50 0 a.${name}`],
+        additionals: [`a.${name} A 10.0.0.2`],
+      });
+    });
+
+    it('has no name of an address that is too long', () => {
+      const namespace = 'n'.repeat(50);
+      cluster.services.put(serviceObject({ namespace, ...HEADLESS }));
+      cluster.endpointSlices.put(sliceObject({ namespace, endpoints: ['10.0.0.1'] }));
+      const options = { zone: cluster.zone, ttlSeconds: 30, mode: 'all' } as const;
+      const reverse = new ReverseAnswerer(options);
+      expect(reverse.find(readQuery('1.0.0.10.in-addr.arpa', 'PTR'))).toBe(false);
+    });
+
+    it('has an apex and a name server with as many characters as --domain may have', () => {
+      const longest = Array.from({ length: 4 }, () => 'z'.repeat(59)).join('.');
+      cluster = new Cluster('hash', () => now, `${longest}.z.`);
+      expect(answerFrom(cluster.zone, `${longest}.z`, 'NS').answers).toEqual([
+        `${longest}.z NS ns.dns.${longest}.z`,
+      ]);
+    });
+
+    it('tells no SRV record whose target has too long a name, and says that there is none', () => {
+      const namespace = 'n'.repeat(50);
+      cluster.services.put(serviceObject({ namespace, ...HEADLESS }));
+      cluster.endpointSlices.put(sliceObject({ namespace, endpoints: ['10.0.0.1'] }));
+      const name = `web.${namespace}.svc.${domain.slice(0, -1)}`;
+      expect(textsAt(cluster.zone, name)).toEqual(['A 10.0.0.1']);
+      expect(answerFrom(cluster.zone, name, 'SRV').authorities).toHaveLength(1);
+    });
   });
+
+  it.each(['n'.repeat(64), 'a.b'])(
+    'leaves a namespace out whose name cannot be one: %s',
+    (name) => {
+      cluster.namespaces.put(namespaceObject(name));
+      expect(cluster.zone.namespaces.size).toBe(0);
+      expect(cluster.rejected).toHaveLength(1);
+      cluster.namespaces.delete(namespaceObject(name));
+    },
+  );
 });

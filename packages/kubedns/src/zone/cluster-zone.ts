@@ -110,7 +110,8 @@ export class ClusterZone implements RecordKeeper {
   }
 
   putService(key: string, service: Service | undefined): void {
-    const entry = this.#entryOf(key);
+    const entry = service === undefined ? this.#find(key) : this.#entryOf(key);
+    if (entry === undefined) return;
     this.#indexAddresses(entry, false);
     entry.put(service);
     this.#indexAddresses(entry, true);
@@ -118,12 +119,12 @@ export class ClusterZone implements RecordKeeper {
   }
 
   replaceSlice(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void {
-    if (before !== undefined && before.service !== '') {
-      const entry = this.#entryOf(before.service);
-      if (entry.isHeadless) this.#indexSlice(entry, before, false);
-      entry.dropSlice(before);
+    const last = before && this.#find(before.service);
+    if (before !== undefined && last !== undefined) {
+      if (last.isHeadless) this.#indexSlice(last, before, false);
+      last.dropSlice(before);
       // The new state mostly belongs to the same service, which then need not go and come.
-      if (before.service !== after?.service) this.#settle(entry);
+      if (before.service !== after?.service) this.#settle(last);
     }
     if (after === undefined || after.service === '') return;
     const entry = this.#entryOf(after.service);
@@ -133,7 +134,8 @@ export class ClusterZone implements RecordKeeper {
   }
 
   putNamespace(name: string, exists: boolean): void {
-    const namespace = this.#namespaceOf(name);
+    const namespace = exists ? this.#namespaceOf(name) : this.#namespaces.get(name);
+    if (namespace === undefined) return;
     namespace.isDeclared = exists;
     this.#dropEmpty(name, namespace);
     this.#countChange();
@@ -163,14 +165,21 @@ export class ClusterZone implements RecordKeeper {
     }
   }
 
-  /** The service of a key, made if need be. */
-  #entryOf(key: string): ZoneService {
+  /** The service of a key; undefined when nothing is known of it. */
+  #find(key: string): ZoneService | undefined {
     const [namespaceName = '', name = ''] = key.split('/');
-    const namespace = this.#namespaceOf(namespaceName);
-    const found = namespace.services.get(name);
+    return this.#namespaces.get(namespaceName)?.services.get(name);
+  }
+
+  /** The service of a key, made if need be; throws when it has too long a name for this zone. */
+  #entryOf(key: string): ZoneService {
+    const found = this.#find(key);
     if (found !== undefined) return found;
+    const [namespaceName = '', name = ''] = key.split('/');
+    const wireName = prependLabels([name, namespaceName], this.services);
+    const namespace = this.#namespaceOf(namespaceName);
     const number = this.#freeNumbers.pop() ?? this.#byNumber.length;
-    const entry = new ZoneService(key, prependLabels([name], namespace.name), number);
+    const entry = new ZoneService(key, wireName, number);
     this.#byNumber[number] = entry;
     this.#byName.set(entry.name, entry);
     namespace.services.set(name, entry);

@@ -8,7 +8,7 @@ import {
 } from '../cluster/packed-addresses.js';
 import { joinPorts, type PortList } from '../cluster/ports.js';
 import { DistinctAddresses } from './distinct-addresses.js';
-import { addressHash } from './endpoint-name.js';
+import { addressHash, readHashLabel } from './endpoint-name.js';
 import { SlotTable } from './slot-table.js';
 
 const NONE = -1;
@@ -229,6 +229,20 @@ function sortByHost({ bounds, addresses, count }: Endpoints, starts: Int32Array)
   const next = starts.slice();
   for (let i = 0; i < count; i++) sorted[next[bounds[i]!]!++] = addresses[i]!;
   return sorted;
+}
+
+/** Tells whether an endpoint has the label at `at`, lower-cased in wire form, as its own or generated. */
+export function hasLabel(group: EndpointGroup, name: Uint8Array, at: number): boolean {
+  const { size, bytes, labels } = group;
+  const hash = readHashLabel(name, at);
+  if (labels === undefined && hash < 0) return false;
+  for (let i = 0; i * size < bytes.length; i++) {
+    const label = labels?.[i] ?? '';
+    if (label !== '' ? isLabel(label, name, at) : addressHash(bytes, i * size, size) === hash) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /** Tells whether the label at `at`, lower-cased in wire form, is this text. */

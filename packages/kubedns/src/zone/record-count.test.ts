@@ -18,7 +18,9 @@ describe('countRecords', () => {
     expect(countRecords(cluster.zone)).toEqual({ A: 4, AAAA: 1, CNAME: 1, SRV: 3, PTR: 4 });
   });
 
-  it('is nothing for a cluster without services', () => {
-    expect(countRecords(new Cluster().zone)).toEqual({ A: 0, AAAA: 0, CNAME: 0, SRV: 0, PTR: 0 });
+  it('is nothing for a cluster without services, whatever endpoints it has', () => {
+    const cluster = new Cluster();
+    cluster.endpointSlices.put(sliceObject({ endpoints: ['10.1.0.1'] }));
+    expect(countRecords(cluster.zone)).toEqual({ A: 0, AAAA: 0, CNAME: 0, SRV: 0, PTR: 0 });
   });
 });

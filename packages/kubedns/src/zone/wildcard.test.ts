@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Answers } from '../../test/support/answers.js';
 import { hashLabel } from '../../test/support/hash-label.js';
 import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
+import { ZoneService } from './zone-service.js';
 
 const ports = [{ name: 'http', port: 80, protocol: 'TCP' }];
 let answers: Answers;
@@ -107,6 +108,7 @@ describe('a wildcard', () => {
     '*._tcp.web.one.svc',
     '*.*.web.one.svc',
     '*.db-0.db.two.svc',
+    '*.db-0._http._tcp.db.two.svc',
     'idle.*.svc',
     'no.*.svc',
     'web.*.pod',
@@ -117,6 +119,67 @@ describe('a wildcard', () => {
       rcode: 'NXDOMAIN',
       answers: [],
     });
+  });
+
+  it('leaves nothing behind for the next question', async () => {
+    expect(await found('web.*.svc')).toHaveLength(2);
+    expect(await found('web.one.svc')).toEqual(['A 10.0.0.1']);
+    answers.cluster.services.put(serviceObject({ namespace: 'one', clusterIPs: ['10.0.0.9'] }));
+    expect(await found('web.one.svc')).toEqual(['A 10.0.0.9']);
+    expect(await found('web.one.svc')).toEqual(['A 10.0.0.9']);
+  });
+
+  it('shares the weight among the endpoints of all services', async () => {
+    answers.cluster.endpointSlices.put(
+      sliceObject({
+        namespace: 'two',
+        service: 'db',
+        endpoints: ['10.1.0.1', '10.1.0.2'],
+        ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
+      }),
+    );
+    const weights = (await found('_http._tcp.*.two.svc', 'SRV')).map((text) => text.split(' ')[2]);
+    expect(weights).toEqual(['33', '33', '33']);
+  });
+
+  it('is answered for ANY with one set', async () => {
+    answers.cluster.services.put(serviceObject({ namespace: 'three', clusterIPs: ['fd00::3'] }));
+    for (let i = 0; i < 20; i++) {
+      const types = (await found('web.*.svc', 'ANY')).map((text) => text.split(' ')[0]);
+      expect(new Set(types).size).toBe(1);
+    }
+  });
+
+  it('does not take a host or a port of an alias for the alias', async () => {
+    const externalName = 'web.one.svc.cluster.local';
+    answers.cluster.services.put(serviceObject({ namespace: 'four', name: 'ext', externalName }));
+    for (const name of ['x.ext.*.svc', '_http._tcp.ext.*.svc']) {
+      expect((await answers.ask(`${name}.cluster.local`, 'A')).rcode).toBe('NXDOMAIN');
+    }
+  });
+
+  it('finds what few of very many services have, and puts the others in no order for it', async () => {
+    const { services, endpointSlices } = answers.cluster;
+    for (let i = 0; i < 5_000; i++) {
+      services.put(serviceObject({ namespace: 'many', name: `s${i}`, ...HEADLESS }));
+      const endpoints = [`10.3.${i >> 8}.${i & 255}`];
+      endpointSlices.put(
+        sliceObject({ namespace: 'many', name: `s${i}`, service: `s${i}`, endpoints }),
+      );
+    }
+    const endpoints = [{ addresses: ['10.4.0.1'], hostname: 'rare' }];
+    const fields = { name: 'rare', namespace: 'many', service: 's4999', endpoints };
+    const rare = { name: 'rare', port: 80, protocol: 'TCP' };
+    endpointSlices.put(sliceObject({ ...fields, ports: [rare] }));
+    const views = jest.spyOn(ZoneService.prototype, 'makeView');
+    expect(await found('rare.*.*.svc')).toEqual(['A 10.4.0.1']);
+    expect(await found('_rare._tcp.*.*.svc', 'SRV')).toEqual([
+      'SRV 10 100 80 rare.s4999.many.svc.cluster.local',
+    ]);
+    expect(await found('*.*.many.svc', 'AAAA')).toEqual([]);
+    expect((await found('*.*.many.svc')).length).toBeGreaterThan(20);
+    expect(views.mock.calls.length).toBe(1);
+    views.mockRestore();
   });
 
   it('is NODATA where the names have nothing of the type', async () => {

@@ -9,13 +9,17 @@ const MAX_MATCHES = 4_096;
  * The services that a name with the label `*` is about (kubernetes/dns pkg/dns/treecache: `*` stands for
  * any label that does not begin with an underscore; as the first label it is the name behind it).
  * `name` comes back without such a first label. Directly below a namespace these are its ExternalName
- * services only.
+ * services only. `hasPart` tells whether a service has what the labels before its own ask for.
  */
-export function matchWildcard(zone: ClusterZone, name: ZoneName): ZoneService[] {
+export function matchWildcard(
+  zone: ClusterZone,
+  name: ZoneName,
+  hasPart: (service: ZoneService) => boolean,
+): ZoneService[] {
   if (name.isWildcard(name.count - 1)) {
-    // What stands behind it must be a name with records of its own, and `<host>.<service>` is none.
-    if (name.count === 5) return [];
     name.dropFirst();
+    // What stands behind it must be a node of the tree: hosts, with or without a port, are its leaves.
+    if (name.count === 4 || name.count === 6) return [];
   }
   if (name.count < 2 || !(name.is(0, 'svc') || name.isWildcard(0))) return [];
   for (let i = 3; i < name.count; i++) {
@@ -24,7 +28,7 @@ export function matchWildcard(zone: ClusterZone, name: ZoneName): ZoneService[] 
   const matches: ZoneService[] = [];
   for (const namespace of namespacesOf(zone, name)) {
     for (const service of servicesOf(namespace, name)) {
-      if (!isMatch(service, name)) continue;
+      if (!isMatch(service, name) || !hasPart(service)) continue;
       matches.push(service);
       if (matches.length === MAX_MATCHES) return matches;
     }

@@ -2,7 +2,7 @@ import type { EndpointGroup, EndpointSlice } from '../cluster/endpoint-slice.js'
 import type { PackedAddresses } from '../cluster/packed-addresses.js';
 import { equalPorts } from '../cluster/ports.js';
 import type { Service } from '../cluster/service.js';
-import { EndpointView } from './endpoint-view.js';
+import { EndpointView, hasLabel } from './endpoint-view.js';
 
 /** A service of the zone: what is known of it, and of its endpoints even before it is known itself. */
 export class ZoneService {
@@ -56,6 +56,11 @@ export class ZoneService {
   /** The same for one use, without keeping it. */
   makeView(): EndpointView {
     return new EndpointView(this.#groups());
+  }
+
+  /** Whether one of its hosts may have the label at `at`, lower-cased in wire form; makes no view. */
+  mayHaveHost(name: Uint8Array, at: number): boolean {
+    return this.#view !== undefined || this.#groups().some((group) => hasLabel(group, name, at));
   }
 
   /** Takes over a new state of the service; undefined when it is gone. */

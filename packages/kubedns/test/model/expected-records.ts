@@ -1,12 +1,16 @@
 import { isIP, isIPv4 } from 'node:net';
-import type { V1EndpointSlice, V1Service } from '@kubernetes/client-node';
+import type { V1Endpoints, V1EndpointSlice, V1Service } from '@kubernetes/client-node';
 import { hashLabel } from '../support/hash-label.js';
 
 /** What the API has: the last state of each object. */
 export interface Objects {
   readonly services: readonly V1Service[];
   readonly slices: readonly V1EndpointSlice[];
+  readonly endpoints: readonly V1Endpoints[];
 }
+
+/** What slices and the subsets of Endpoints have in common. */
+type Slice = Pick<V1EndpointSlice, 'endpoints' | 'ports'>;
 
 /** `TYPE data` of each record by owner; owners without records exist because something is below them. */
 export type Records = ReadonlyMap<string, ReadonlySet<string>>;
@@ -28,7 +32,7 @@ const ZONE = 'cluster.local';
  * All records of a cluster, computed from scratch and as plainly as can be: what the answers are to be
  * compared with. Addresses are in canonical text.
  */
-export function expectedRecords({ services, slices }: Objects): Records {
+export function expectedRecords({ services, slices, endpoints }: Objects): Records {
   const records = new Map<string, Set<string>>();
   const add = (owner: string, ...texts: string[]) => {
     for (let name = owner; name.endsWith(`.${ZONE}`); name = name.replace(/^[^.]*\./, '')) {
@@ -55,7 +59,9 @@ export function expectedRecords({ services, slices }: Objects): Records {
       const ports = portsOf(spec?.ports);
       addHosts(add, self, new Map([[self, hostOf(addresses, ports)]]));
       for (const ip of addresses) {
-        addHosts(add, undefined, new Map([[`${hashLabel(ip)}.${self}`, hostOf([ip], ports)]]));
+        const own = new Map([[`${hashLabel(ip)}.${self}`, hostOf([ip], ports)]]);
+        addHosts(add, undefined, own);
+        addHostPorts(add, self, own);
         add(reverseOf(ip), `PTR ${self}`);
       }
       continue;
@@ -65,8 +71,19 @@ export function expectedRecords({ services, slices }: Objects): Records {
         metadata?.namespace === namespace &&
         metadata.labels?.['kubernetes.io/service-name'] === name,
     );
-    const hosts = hostsOf(own, self);
+    const subsets = endpoints
+      .filter(({ metadata }) => metadata?.namespace === namespace && metadata.name === name)
+      .flatMap((object) => object.subsets ?? [])
+      .map(({ addresses, ports }) => ({
+        endpoints: (addresses ?? []).map(({ ip, hostname }) => ({
+          addresses: [ip],
+          ...(hostname !== undefined && { hostname }),
+        })),
+        ports: ports ?? [],
+      }));
+    const hosts = hostsOf([...own, ...subsets], self);
     if (hosts.size > 0) addHosts(add, self, hosts);
+    addHostPorts(add, self, hosts);
     for (const [owner, { addresses: ips }] of hosts) {
       for (const ip of ips) add(reverseOf(ip), `PTR ${owner}`);
     }
@@ -108,6 +125,20 @@ function addHosts(add: Add, self: string | undefined, hosts: ReadonlyMap<string,
   }
 }
 
+/** The records that each host has for each of its named ports: `<host>._<port>._<protocol>.<service>`. */
+function addHostPorts(add: Add, self: string, hosts: ReadonlyMap<string, Host>): void {
+  for (const [owner, { ports }] of hosts) {
+    const label = owner.slice(0, owner.indexOf('.'));
+    const named = [...ports.values()].filter(({ name }) => name !== '');
+    for (const { name, protocol } of named) {
+      const numbers = named.filter((port) => port.name === name && port.protocol === protocol);
+      const weight = Math.floor(100 / numbers.length);
+      const records = numbers.map(({ port }) => `SRV 10 ${weight} ${port} ${owner}`);
+      add(`${label}._${name}._${protocol}.${self}`, ...records);
+    }
+  }
+}
+
 function hostOf(addresses: readonly string[], ports: readonly Port[]): Host {
   return {
     addresses: new Set(addresses),
@@ -115,7 +146,7 @@ function hostOf(addresses: readonly string[], ports: readonly Port[]): Host {
   };
 }
 
-function hostsOf(slices: readonly V1EndpointSlice[], self: string): Map<string, Host> {
+function hostsOf(slices: readonly Slice[], self: string): Map<string, Host> {
   const hosts = new Map<string, Host>();
   for (const { endpoints, ports } of slices) {
     for (const { addresses, hostname, conditions } of endpoints ?? []) {

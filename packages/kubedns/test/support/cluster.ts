@@ -19,8 +19,12 @@ export class Cluster {
   readonly endpoints: Objects;
   readonly namespaces: Objects;
 
-  constructor(endpointNames: EndpointNames = 'hash', now: () => number = Date.now) {
-    this.zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5, now });
+  constructor(
+    endpointNames: EndpointNames = 'hash',
+    now: () => number = Date.now,
+    domain = 'cluster.local.',
+  ) {
+    this.zone = new ClusterZone({ domain, negativeTtlSeconds: 5, now });
     const onRejected = (what: string, reason: string) => {
       this.rejected.push(`${what}: ${reason}`);
     };

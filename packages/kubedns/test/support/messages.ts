@@ -132,6 +132,7 @@ function extendedErrorOf(message: DecodedMessage): number {
 /** The client of one question: what it is told later arrives as `later`. */
 export class FakeClient implements Client {
   readonly address = '192.0.2.1';
+  readonly port = 4321;
   readonly later: Promise<Answer>;
   #tell!: (answer: Answer) => void;
 

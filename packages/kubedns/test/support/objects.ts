@@ -85,7 +85,11 @@ export function endpointsObject(
     name?: string;
     namespace?: string;
     subsets?: readonly {
-      addresses?: readonly { ip: string; hostname?: string }[];
+      addresses?: readonly {
+        ip: string;
+        hostname?: string;
+        targetRef?: { kind: string; name: string };
+      }[];
       notReadyAddresses?: readonly { ip: string }[];
       ports?: PortFields;
     }[];

@@ -1,6 +1,7 @@
-import { errorText } from '@kube-dns/daemon';
-import { askUpstream, type Exchange, type ServerAddress } from '@kube-dns/transport';
 import { buildQuery, decodeMessage, encodeKey, TYPE } from '@kube-dns/wire';
+import type { Exchange } from './exchange.js';
+import type { ServerAddress } from './server-address.js';
+import { askUpstream } from './upstream-query.js';
 
 /** The address types, IPv4 first: every machine has it. */
 export const FAMILIES = ['A', 'AAAA'] as const;
@@ -28,7 +29,7 @@ export function askHostAddresses(
 ): Exchange {
   const query = buildQuery(encodeKey(host), TYPE[family]);
   return askUpstream({ query, servers, protocol: 'udp', deadlineMs }, (error, reply) => {
-    done(reply === null ? failed(errorText(error)) : read(reply, family));
+    done(reply === null ? failed(error?.message ?? 'no reply') : read(reply, family));
   });
 }
 
@@ -49,6 +50,6 @@ function read(reply: Buffer, family: AddressFamily): HostAddresses {
       failure: '',
     };
   } catch (error) {
-    return failed(errorText(error));
+    return failed(`the answer cannot be read: ${String(error)}`);
   }
 }

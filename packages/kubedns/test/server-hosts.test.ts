@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type KeptLog, keptLog } from '../../test/support/kept-log.js';
-import { NameServer } from '../../test/support/name-server.js';
-import { until } from '../../test/support/until.js';
-import { ServerHosts, type ServerHostsOptions } from './server-hosts.js';
+import { ServerHosts, type ServerHostsOptions } from '@kube-dns/transport';
+import { type KeptLog, keptLog } from './support/kept-log.js';
+import { NameServer } from './support/name-server.js';
+import { until } from './support/until.js';
 
 const NS = 'ns.example.com';
 const PACE = { minMs: 20, maxMs: 20, retryMs: 20, deadlineMs: 5_000 };

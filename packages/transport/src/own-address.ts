@@ -1,6 +1,6 @@
 import { isIPv6, SocketAddress } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import type { ServerAddress } from '@kube-dns/transport';
+import type { ServerAddress } from './server-address.js';
 
 const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 

@@ -1,11 +1,17 @@
-import type { Log } from '@kube-dns/daemon';
-import type { Exchange, ServerAddress } from '@kube-dns/transport';
+import type { Exchange } from './exchange.js';
 import {
   type AddressFamily,
   askHostAddresses,
   FAMILIES,
   type HostAddresses,
 } from './host-addresses.js';
+import type { ServerAddress } from './server-address.js';
+
+/** Where it is said what names have come to. */
+export interface HostLog {
+  info(message: string): void;
+  warn(message: string): void;
+}
 
 /** How often the names of servers are asked for. */
 export interface HostPace {
@@ -18,7 +24,7 @@ export interface HostPace {
 }
 
 export interface ServerHostsOptions {
-  readonly log: Log;
+  readonly log: HostLog;
   /** Whom to ask for a host name; without anybody the name is tried again later. */
   readonly serversFor: (host: string) => readonly ServerAddress[];
   /** Called when a host has other addresses than before. */

@@ -1,0 +1,197 @@
+import { isIPv6 } from 'node:net';
+import { randomId } from './random-id.js';
+import type { ServerAddress } from './server-address.js';
+import type { SourcePorts } from './source-ports.js';
+import { type Asker, type SentQuery, UpstreamSocket } from './upstream-socket.js';
+
+export interface UpstreamSocketsOptions {
+  readonly ports?: SourcePorts;
+  /** Milliseconds that never fall; the process's own clock unless said otherwise. */
+  readonly now?: () => number;
+}
+
+/** A server to ask, and where to ask it from when that is not the system's choice. */
+export interface UpstreamEnd {
+  readonly server: ServerAddress;
+  readonly sourceAddress?: string;
+  readonly sourcePort?: number;
+}
+
+/** While so few sockets are opened per second, each query gets one of its own, as in dnsmasq. */
+const FRESH_PER_SECOND = 100;
+const FRESH_BURST = 64;
+/** Beyond, queries share the newest sockets of their server, each drawing one at random. */
+const MAX_SHARED = 4;
+/** Sockets of all servers together; beyond, only a server without any gets one. */
+const MAX_OPEN = 512;
+const SWEEP_MS = 1_000;
+/** A socket that is not used for so long is closed, and one so old takes no more queries. */
+const MAX_IDLE_MS = 2_000;
+const MAX_AGE_MS = 10_000;
+
+/**
+ * The UDP sockets towards all upstream servers. Ports stay unpredictable and system calls few: at a low
+ * rate each query leaves from a fresh port, at a high one from one of several that change all the time.
+ */
+export class UpstreamSockets {
+  readonly #options: UpstreamSocketsOptions;
+  readonly #now: () => number;
+  readonly #open = new Set<UpstreamSocket>();
+  /** Sockets on a port that was asked for, by family, address and port: there can be but one each. */
+  readonly #fixed = new Map<string, UpstreamSocket>();
+  readonly #timer: NodeJS.Timeout;
+  #fresh = FRESH_BURST;
+  #filledAtMs: number;
+
+  constructor(options: UpstreamSocketsOptions = {}) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+    this.#filledAtMs = this.#now();
+    this.#timer = setInterval(() => this.sweep(), SWEEP_MS).unref();
+  }
+
+  /** Sockets that are open now. */
+  get size(): number {
+    return this.#open.size + this.#fixed.size;
+  }
+
+  /** The way to one server; several to the same server know nothing of each other. */
+  towards(end: UpstreamEnd): ServerSockets {
+    return new ServerSockets(this, end);
+  }
+
+  /** Closes what is not needed any more; called now and then by itself. */
+  sweep(): void {
+    const now = this.#now();
+    for (const socket of this.#open) {
+      const isIdle = socket.inFlight === 0 && now - socket.usedAtMs > MAX_IDLE_MS;
+      if (isIdle || now - socket.openedAtMs > MAX_AGE_MS) this.retire(socket);
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    for (const socket of this.#open) socket.close();
+    for (const socket of this.#fixed.values()) socket.close();
+    this.#open.clear();
+    this.#fixed.clear();
+  }
+
+  /** For ServerSockets: the one socket of an end whose port is given. */
+  fixedSocket({ server, sourceAddress, sourcePort }: UpstreamEnd): UpstreamSocket | undefined {
+    const port = sourcePort ?? this.#options.ports!.fixed!;
+    const isIpv6 = isIPv6(server.address);
+    const key = `${isIpv6} ${sourceAddress} ${port}`;
+    const known = this.#fixed.get(key);
+    if (known !== undefined) return known;
+    const socket = UpstreamSocket.open({
+      ports: { fixed: port },
+      sourceAddress,
+      server: undefined,
+      isIpv6,
+      now: this.#now(),
+      onEmpty: () => undefined,
+    });
+    if (socket !== undefined) this.#fixed.set(key, socket);
+    return socket;
+  }
+
+  /** For ServerSockets: tells whether every query of this end leaves from the same port. */
+  isFixed(end: UpstreamEnd): boolean {
+    return (end.sourcePort ?? 0) > 0 || this.#options.ports?.fixed !== undefined;
+  }
+
+  /** For ServerSockets: one more socket, unless there are enough; undefined also when none can be had. */
+  freshSocket(
+    { server, sourceAddress }: UpstreamEnd,
+    isNeeded: boolean,
+  ): UpstreamSocket | undefined {
+    const now = this.#now();
+    const filled = this.#fresh + ((now - this.#filledAtMs) * FRESH_PER_SECOND) / 1_000;
+    this.#fresh = Math.min(FRESH_BURST, filled);
+    this.#filledAtMs = now;
+    if (!isNeeded && (this.#fresh < 1 || this.#open.size >= MAX_OPEN)) return undefined;
+    this.#fresh = Math.max(0, this.#fresh - 1);
+    const socket = UpstreamSocket.open({
+      ports: this.#options.ports ?? {},
+      sourceAddress,
+      server,
+      isIpv6: isIPv6(server.address),
+      now,
+      onEmpty: (empty) => {
+        empty.usedAtMs = this.#now();
+        if (empty.isRetired) this.#discard(empty);
+      },
+    });
+    if (socket !== undefined) this.#open.add(socket);
+    return socket;
+  }
+
+  /** For ServerSockets: no query leaves from it any more; it is closed once none waits. */
+  retire(socket: UpstreamSocket): void {
+    socket.isRetired = true;
+    if (socket.inFlight === 0) this.#discard(socket);
+  }
+
+  #discard(socket: UpstreamSocket): void {
+    if (this.#open.delete(socket)) socket.close();
+  }
+}
+
+/** The sockets towards one server. */
+export class ServerSockets {
+  readonly #all: UpstreamSockets;
+  readonly #end: UpstreamEnd;
+  readonly #isFixed: boolean;
+  /** Those that queries may leave from, a ring; retired ones in it are passed over. */
+  readonly #shared: UpstreamSocket[] = [];
+  #oldest = 0;
+
+  constructor(all: UpstreamSockets, end: UpstreamEnd) {
+    this.#all = all;
+    this.#end = end;
+    this.#isFixed = all.isFixed(end);
+  }
+
+  /**
+   * Sends a query with an ID of its own, which is written into it; the caller keeps the message as it
+   * is until it forgets the query. Undefined when it cannot be sent.
+   */
+  send(query: Buffer, asker: Asker): SentQuery | undefined {
+    return this.#socket()?.send(query, this.#end.server, asker);
+  }
+
+  /** Gives the sockets up; queries in flight can still be answered. */
+  close(): void {
+    if (!this.#isFixed) for (const socket of this.#shared) this.#all.retire(socket);
+    this.#shared.length = 0;
+  }
+
+  #socket(): UpstreamSocket | undefined {
+    if (this.#isFixed) return this.#all.fixedSocket(this.#end);
+    const shared = this.#sharedSocket();
+    const fresh = this.#all.freshSocket(this.#end, shared === undefined);
+    if (fresh === undefined) return shared;
+    if (this.#shared.length < MAX_SHARED) {
+      this.#shared.push(fresh);
+      return fresh;
+    }
+    this.#all.retire(this.#shared[this.#oldest]!);
+    this.#shared[this.#oldest] = fresh;
+    this.#oldest = (this.#oldest + 1) % MAX_SHARED;
+    return fresh;
+  }
+
+  /** One of those in use, drawn at random; which one a query takes is not for others to foresee. */
+  #sharedSocket(): UpstreamSocket | undefined {
+    while (this.#shared.length > 0) {
+      const at = randomId() % this.#shared.length;
+      const socket = this.#shared[at]!;
+      if (!socket.isRetired) return socket;
+      this.#shared[at] = this.#shared.at(-1)!;
+      this.#shared.pop();
+      this.#oldest = 0;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,216 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { encodeQuery, writeUint16 } from '@kube-dns/wire';
+import type { Asker, SentQuery } from '../src/upstream-socket.js';
+import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/upstream-sockets.js';
+import { Inbox, lifetime, until } from './inbox.js';
+import { replyTo } from './messages.js';
+import { deadServer, NameServer, type Request } from './name-server.js';
+
+const opened = lifetime(afterEach);
+const good = ({ query, send }: Request) => send(replyTo(query, { addresses: ['10.0.0.1'] }));
+const question = (name = 'web.x') => encodeQuery({ id: 0, name, type: 'A' });
+
+let now: number;
+let replies: Inbox<Buffer>;
+let unreachable: Inbox<SentQuery>;
+const asker: Asker = {
+  onReply: (sent, reply) => {
+    sent.socket.forget(sent);
+    replies.push(reply);
+  },
+  onUnreachable: (sent) => unreachable.push(sent),
+};
+
+beforeEach(() => {
+  now = 1_000;
+  replies = new Inbox();
+  unreachable = new Inbox();
+});
+
+const create = (options: UpstreamSocketsOptions = {}) =>
+  opened(new UpstreamSockets({ now: () => now, ...options }));
+
+/** A server that notes the port of each question. */
+async function serve(script = good) {
+  const ports: number[] = [];
+  const server: NameServer = opened(
+    await NameServer.open((request) => {
+      ports.push(server.lastPeer!.port);
+      script(request);
+    }),
+  );
+  return { server, ports };
+}
+
+describe('UpstreamSockets', () => {
+  it('at a low rate gives each question an ID and a port of its own', async () => {
+    const { server, ports } = await serve();
+    const way = create().towards({ server: server.at });
+    for (let i = 0; i < 40; i++) {
+      expect(way.send(question(), asker)).toBeDefined();
+      await replies.next();
+    }
+    const ids = server.requests.map(({ query }) => query.readUInt16BE(0));
+    expect(new Set(ports).size).toBe(40);
+    expect(new Set(ids).size).toBeGreaterThan(38);
+    const steps = ports.slice(1).map((port, i) => port - ports[i]!);
+    expect(new Set(steps).size).toBeGreaterThan(20);
+  });
+
+  it('at a high rate shares a few sockets, which change with time', async () => {
+    const { server, ports } = await serve();
+    const sockets = create();
+    const way = sockets.towards({ server: server.at });
+    for (let i = 0; i < 150; i++) way.send(question(), asker);
+    await replies.take(150);
+    const first = new Set(ports);
+    expect(first.size).toBeGreaterThan(3);
+    expect(first.size).toBeLessThanOrEqual(66);
+    expect(sockets.size).toBeLessThanOrEqual(4);
+    now += 1_000;
+    for (let i = 0; i < 60; i++) way.send(question(), asker);
+    await replies.take(60);
+    const later = ports.slice(150).filter((port) => !first.has(port));
+    expect(later.length).toBeGreaterThan(50);
+  });
+
+  it('keeps many questions in flight on one socket apart, whatever the order of the replies', async () => {
+    const held: Request[] = [];
+    const { server } = await serve((request) => held.push(request));
+    const way = create({ ports: { fixed: 0 } }).towards({ server: server.at });
+    const names = Array.from({ length: 200 }, (_none, i) => `n${i}.x`);
+    for (const name of names) way.send(question(name), asker);
+    await until(() => held.length === 200);
+    for (const request of held.reverse()) good(request);
+    const got = await replies.take(200);
+    expect(new Set(got.map((reply) => reply.subarray(12, 20).toString())).size).toBe(200);
+  });
+
+  it('closes what is not used any more', async () => {
+    const { server } = await serve();
+    const sockets = create();
+    const way = sockets.towards({ server: server.at });
+    way.send(question(), asker);
+    await replies.next();
+    now += 2_001;
+    sockets.sweep();
+    expect(sockets.size).toBe(0);
+    way.send(question(), asker);
+    await replies.next();
+  });
+
+  it('retires an old socket, which still gets its reply', async () => {
+    const held: Request[] = [];
+    const { server } = await serve((request) => held.push(request));
+    const sockets = create();
+    const way = sockets.towards({ server: server.at });
+    way.send(question(), asker);
+    await until(() => held.length === 1);
+    now += 10_001;
+    sockets.sweep();
+    expect(sockets.size).toBe(1);
+    good(held[0]!);
+    await replies.next();
+    expect(sockets.size).toBe(0);
+  });
+
+  it('stays bounded when nobody answers', async () => {
+    const { server } = await serve(() => undefined);
+    const sockets = create();
+    const way = sockets.towards({ server: server.at });
+    for (let i = 0; i < 2_000; i++) {
+      now += 20;
+      way.send(question(), asker);
+    }
+    expect(sockets.size).toBeLessThanOrEqual(512);
+  });
+
+  it.each<[string, UpstreamSocketsOptions]>([
+    ['connected', {}],
+    ['on a fixed port', { ports: { fixed: 0 } }],
+  ])('believes no forged reply on a socket that is %s', async (_what, options) => {
+    const forger = opened(await NameServer.open(() => undefined, '127.0.0.1'));
+    const { server } = await serve(({ query, send }) => {
+      const forged = replyTo(query, { addresses: ['6.6.6.6'] });
+      forger.sendTo(server.lastPeer!, forged);
+      const wrongId = Buffer.from(forged);
+      writeUint16(wrongId, 0, query.readUInt16BE(0) ^ 1);
+      send(wrongId);
+      const wrongName = Buffer.from(forged);
+      wrongName[13]! ^= 1;
+      send(wrongName);
+      send(query);
+      send(forged.subarray(0, 11));
+      send(forged.subarray(0, 1));
+      // Time for the forger's, which comes another way.
+      setTimeout(() => send(replyTo(query, { addresses: ['10.0.0.1'] })), 20);
+    });
+    create(options).towards({ server: server.at }).send(question(), asker);
+    const reply = await replies.next();
+    expect([...reply.subarray(-4)]).toEqual([10, 0, 0, 1]);
+    expect(replies.length).toBe(0);
+  });
+
+  it('tells at once when nobody listens there', async () => {
+    const server = await deadServer();
+    const sent = create().towards({ server }).send(question(), asker);
+    expect(await unreachable.next()).toBe(sent);
+  });
+
+  it('sends again with the same ID from the same port, until it is forgotten', async () => {
+    const { server, ports } = await serve(() => undefined);
+    const sent = create().towards({ server: server.at }).send(question(), asker)!;
+    sent.socket.resend(sent);
+    await until(() => ports.length === 2);
+    expect(new Set(ports).size).toBe(1);
+    expect(server.requests[1]!.query).toEqual(server.requests[0]!.query);
+    sent.socket.forget(sent);
+    sent.socket.resend(sent);
+    expect(sent.socket.inFlight).toBe(0);
+  });
+
+  it('leaves from the one port that is asked for, for all servers', async () => {
+    const { server, ports } = await serve();
+    const { server: other, ports: otherPorts } = await serve();
+    const sockets = create({ ports: { fixed: 0 } });
+    const ways = [server, other].map(({ at }) => sockets.towards({ server: at }));
+    for (let i = 0; i < 10; i++) for (const way of ways) way.send(question(), asker);
+    await replies.take(20);
+    expect(new Set([...ports, ...otherPorts]).size).toBe(1);
+    expect(sockets.size).toBe(1);
+  });
+
+  it('leaves from ports of a range, and shares them when it is small', async () => {
+    const free = await deadServer();
+    const range = { min: free.port, max: free.port };
+    const { server, ports } = await serve();
+    const way = create({ ports: range }).towards({ server: server.at });
+    for (let i = 0; i < 10; i++) way.send(question(), asker);
+    await replies.take(10);
+    expect(new Set(ports)).toEqual(new Set([free.port]));
+  });
+
+  it('leaves from the source address and port of a server', async () => {
+    const { server } = await serve();
+    const { port } = await deadServer();
+    const end = { server: server.at, sourceAddress: '127.0.0.7', sourcePort: port };
+    create().towards(end).send(question(), asker);
+    await replies.next();
+    expect(server.lastPeer).toMatchObject({ address: '127.0.0.7', port });
+  });
+
+  it('sends nothing from an address that this machine does not have', async () => {
+    const { server } = await serve();
+    const way = create().towards({ server: server.at, sourceAddress: '192.0.2.1' });
+    expect(way.send(question(), asker)).toBeUndefined();
+  });
+
+  it('forgets all when it is closed, also twice', async () => {
+    const { server } = await serve(() => undefined);
+    const sockets = create();
+    const sent = sockets.towards({ server: server.at }).send(question(), asker)!;
+    sockets.close();
+    sockets.close();
+    expect([sockets.size, sent.socket.inFlight]).toEqual([0, 0]);
+  });
+});
