@@ -1,9 +1,14 @@
-/** A mistake on dnsmasq's half of the command line; the message names the option and the reason. */
+/**
+ * A mistake on dnsmasq's half of the command line or in one of its files. The message names the value
+ * and the reason; `words` is what dnsmasq itself says about it, where it says anything.
+ */
 export class OptionError extends Error {
   readonly code = 'bad-option';
+  readonly words: string | undefined;
 
-  constructor(message: string) {
+  constructor(message: string, words?: string) {
     super(message);
     this.name = 'OptionError';
+    this.words = words;
   }
 }

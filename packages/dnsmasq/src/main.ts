@@ -1,22 +1,18 @@
-import { runProgram, StartupError } from '@kube-dns/daemon';
+import { runProgram } from '@kube-dns/daemon';
 import { isNannyFlag, PROGRAM } from './config/flags.js';
-import { OptionError } from './errors.js';
 import { splitArguments } from './options/argument-line.js';
-import type { DnsmasqOptions } from './options/option-values.js';
-import { parseOptions } from './options/parse-options.js';
+import { optionsText } from './options/options-text.js';
+import { DEFAULT_CONFIG_FILE, parseOptions } from './options/parse-options.js';
 import { DnsmasqServer } from './server.js';
-
-/** dnsmasq's exit code for a bad command line (src/dnsmasq.h, EC_BADCONF). */
-const EXIT_BAD_CONFIGURATION = 1;
 
 function run(argv: readonly string[]): void {
   const halves = splitArguments(argv, isNannyFlag);
   runProgram(
     PROGRAM,
     async ({ values, log, signals }) => {
-      const options = readOptions(halves.dnsmasq);
-      if (options.isTest) {
-        process.stderr.write('dnsmasq: syntax check OK.\n');
+      const options = parseOptions(halves.dnsmasq, DEFAULT_CONFIG_FILE);
+      if (options.request !== 'serve') {
+        sayWhatIsAsked(options.request);
         return;
       }
       const server = new DnsmasqServer(values, options, log);
@@ -29,12 +25,17 @@ function run(argv: readonly string[]): void {
   );
 }
 
-function readOptions(argv: readonly string[]): DnsmasqOptions {
-  try {
-    return parseOptions(argv);
-  } catch (error) {
-    if (!(error instanceof OptionError)) throw error;
-    throw new StartupError(`bad command line options: ${error.message}`, EXIT_BAD_CONFIGURATION);
+function sayWhatIsAsked(request: 'test' | 'help' | 'version'): void {
+  switch (request) {
+    case 'test':
+      process.stderr.write('dnsmasq: syntax check OK.\n');
+      break;
+    case 'help':
+      process.stdout.write(optionsText());
+      break;
+    case 'version':
+      process.stdout.write(`Kube-DNS ${PROGRAM.version}\n`);
+      break;
   }
 }
 

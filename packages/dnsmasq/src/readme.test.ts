@@ -3,17 +3,27 @@ import { describe, expect, it } from '@jest/globals';
 import { parseFlags } from '@kube-dns/daemon';
 import { isNannyFlag, NANNY_FLAGS, PROGRAM } from './config/flags.js';
 import { splitArguments } from './options/argument-line.js';
-import { OPTIONS } from './options/option-table.js';
+import { KNOWN_OPTIONS } from './options/find-option.js';
+import { UNSUPPORTED_OPTIONS } from './options/unsupported-options.js';
 import { parseOptions } from './options/parse-options.js';
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
-/** The first cells of the table whose first heading this is, without their backquotes. */
-function firstCells(heading: string): string[] {
+/** Reasons why an option is refused that has nothing to do with DNS. */
+const OTHER_REASONS = new Set(['DHCP, TFTP and router advertisement', 'D-Bus and ubus']);
+
+/** The first cells of each row of the table whose first heading this is, without their backquotes. */
+function cells(heading: string, count = 1): string[] {
   const lines = readme.split('\n');
   const start = lines.findIndex((line) => line.startsWith(`| ${heading} `)) + 2;
   const rows = lines.slice(start, lines.indexOf('', start));
-  return rows.map((row) => row.split('|')[1]!.replaceAll('`', '').trim());
+  return rows.map((row) =>
+    row
+      .split('|')
+      .slice(1, 1 + count)
+      .map((cell) => cell.replaceAll('`', '').trim())
+      .join(' '),
+  );
 }
 
 describe('the README', () => {
@@ -26,15 +36,24 @@ describe('the README', () => {
     expect(parseOptions(dnsmasq).serverRules).toHaveLength(2);
   });
 
-  it('has every option of dnsmasq’s half, in the order of its name', () => {
-    const expected = OPTIONS.map(({ name, short }) =>
-      short === '' ? `--${name}` : `-${short}, --${name}`,
-    );
-    expect(firstCells("dnsmasq's option")).toEqual(expected);
+  it('has every DNS option of dnsmasq, in the order of its name, with yes or no', () => {
+    const spelling = ({ name, short }: { name: string; short: string }) =>
+      short === '' ? `--${name}` : `-${short}, --${name}`;
+    const refused = UNSUPPORTED_OPTIONS.filter(({ reason }) => !OTHER_REASONS.has(reason));
+    const expected = [
+      ...KNOWN_OPTIONS.map((option) => ({ name: option.name, row: `${spelling(option)} yes` })),
+      ...refused.map((option) => ({ name: option.name, row: `${spelling(option)} no` })),
+    ].sort((one, other) => (one.name < other.name ? -1 : 1));
+    expect(cells("dnsmasq's option", 2)).toEqual(expected.map(({ row }) => row));
+  });
+
+  it('has every other option of dnsmasq, by the reason why it is refused', () => {
+    expect(cells('Refused because of')).toEqual([...OTHER_REASONS]);
+    for (const { name } of UNSUPPORTED_OPTIONS) expect(readme).toMatch(`--${name}\``);
   });
 
   it('has every flag of the nanny’s half', () => {
-    const flags = firstCells("Nanny's flag").slice(0, -1);
+    const flags = cells("Nanny's flag").slice(0, -1);
     const expected = Object.keys(NANNY_FLAGS).map((name) => `-${name}`);
     expect(flags.sort()).toEqual(expected.sort());
   });

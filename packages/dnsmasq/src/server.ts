@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import {
   ConfigDirectory,
   type DnsConfig,
@@ -5,20 +6,38 @@ import {
   type Log,
   parseDnsConfig,
 } from '@kube-dns/daemon';
-import { Forwarder, type Listener } from '@kube-dns/transport';
+import {
+  type Answerer,
+  type Listener,
+  parseServerAddress,
+  type ServerAddress,
+  type SourcePorts,
+  UpstreamSockets,
+} from '@kube-dns/transport';
 import { ChaosAnswerer } from './answer/chaos.js';
 import { chaosTexts } from './answer/chaos-texts.js';
 import { DnsmasqAnswerer } from './answer/dnsmasq-answerer.js';
+import { isLocalServiceOn, LocalService } from './answer/local-service.js';
+import { QueryLog } from './answer/query-log.js';
+import { StatisticsDump } from './answer/statistics-dump.js';
 import { AnswerCache } from './cache/answer-cache.js';
+import { keepingRules } from './cache/keeping-rules.js';
 import type { NannyFlags } from './config/flags.js';
-import { ResolvFile } from './config/resolv-file.js';
+import { ResolvFiles } from './config/resolv-files.js';
+import { configuredRules } from './config/server-rules.js';
+import { ServersFile } from './config/servers-file.js';
+import { listenAddresses } from './listen-addresses.js';
 import { openListeners } from './listeners.js';
+import { LocalData } from './local/local-data.js';
 import type { DnsmasqOptions } from './options/option-values.js';
 import { Router } from './routing/router.js';
-import { ServerStatistics } from './upstream/server-statistics.js';
+import { QueryForwarder } from './upstream/query-forwarder.js';
+import { retryPlan } from './upstream/retry-plan.js';
+import type { ServerOrder } from './upstream/server-group.js';
+import { UpstreamServers } from './upstream/upstream-servers.js';
 
-/** Clients give up after 5 s; they hear SERVFAIL before. */
-const UPSTREAM_DEADLINE_MS = 4_500;
+/** More than dnsmasq's 20: a connection costs no process here. */
+const MAX_TCP_CONNECTIONS = 1_000;
 /** Bounds of `-logInterval`: below, the log is nothing else; above, timers fire at once. */
 const MIN_LOG_INTERVAL_MS = 1_000;
 const MAX_LOG_INTERVAL_MS = 2 ** 31 - 1;
@@ -29,10 +48,14 @@ export class DnsmasqServer {
   readonly #options: DnsmasqOptions;
   readonly #log: Log;
   readonly #cache: AnswerCache;
-  readonly #statistics = new ServerStatistics();
-  readonly #forwarder: Forwarder;
+  readonly #sockets: UpstreamSockets;
+  readonly #upstreams: UpstreamServers;
+  readonly #forwarder: QueryForwarder;
+  readonly #resolvFiles: ResolvFiles | undefined;
   readonly #router: Router;
+  readonly #local: LocalData;
   readonly #answerer: DnsmasqAnswerer;
+  readonly #dump: StatisticsDump;
   readonly #configDirectory: ConfigDirectory;
   #listeners: readonly Listener[] = [];
   #dumpTimer: NodeJS.Timeout | undefined;
@@ -42,34 +65,67 @@ export class DnsmasqServer {
     this.#flags = flags;
     this.#options = options;
     this.#log = log;
-    this.#cache = new AnswerCache({ maxRecords: options.cacheSize });
-    this.#forwarder = new Forwarder({
-      maxInFlight: options.maxInFlight,
-      deadlineMs: UPSTREAM_DEADLINE_MS,
-      onAttempt: (server, outcome) => this.#statistics.count(server, outcome),
+    this.#cache = new AnswerCache({
+      maxRecords: options.cacheSize,
+      maxTtlSeconds: options.maxTtlSeconds,
+      maxStaleSeconds: options.maxStaleSeconds,
+      turnsRecords: options.turnsRecords,
     });
-    const readsResolvFile = options.usesResolvFile && options.resolvFile !== '';
-    this.#router = new Router({
-      rules: options.serverRules,
-      resolvFile: readsResolvFile ? new ResolvFile(options.resolvFile, log) : undefined,
-      statistics: this.#statistics,
+    this.#sockets = new UpstreamSockets({ ports: sourcePorts(options) });
+    this.#upstreams = new UpstreamServers(this.#sockets);
+    this.#forwarder = new QueryForwarder({
+      maxInFlight: options.maxInFlight,
+      plan: retryPlan(options.queryTimeoutMs, options.fastRetry),
+      maxUdpBytes: options.maxUdpBytes,
+      passesAd: options.passesAd,
       log,
     });
+    const { serversFile } = options;
+    this.#resolvFiles = resolvFiles(options, log);
+    this.#router = new Router({
+      rules: options.serverRules,
+      resolvFiles: this.#resolvFiles,
+      serversFile: serversFile === '' ? undefined : new ServersFile(serversFile, log),
+      upstreams: this.#upstreams,
+      order: serverOrder(options),
+      log,
+      own: () => this.#ownAddresses(),
+      kubednsServer: this.#kubednsServer(),
+      onRoutesChanged: () => this.#forwarder.forgetQuestions(),
+      onDomainsChanged: (domains) => {
+        for (const domain of domains) this.#cache.dropBelow(domain);
+      },
+    });
+    this.#local = new LocalData({ options, log });
     const texts = chaosTexts({
       answerer: () => this.#answerer,
       cache: this.#cache,
-      statistics: this.#statistics,
+      statistics: this.#upstreams.statistics,
     });
     this.#answerer = new DnsmasqAnswerer({
       cache: this.#cache,
-      cachedTtls: {
-        minSeconds: options.minCacheTtlSeconds,
-        maxSeconds: options.maxCacheTtlSeconds,
-      },
-      sentTtls: { minSeconds: 0, maxSeconds: options.maxTtlSeconds },
-      chaos: new ChaosAnswerer(texts),
+      keeping: keepingRules(options),
+      replies: options,
+      filteredTypes: options.filteredTypes,
+      knows: (name) => this.#local.knows(name),
+      maxTtlSeconds: options.maxTtlSeconds,
+      log,
+      queryLog:
+        options.logsQueries === 'no'
+          ? undefined
+          : new QueryLog(log, options.logsQueries === 'extra'),
+      chaos: new ChaosAnswerer(options.hasIdent ? texts : new Map()),
       forwarder: this.#forwarder,
+      local: this.#local,
       router: this.#router,
+    });
+    this.#dump = new StatisticsDump({
+      cache: this.#cache,
+      answerer: this.#answerer,
+      statistics: this.#upstreams.statistics,
+      showsCache: options.logsQueries !== 'no',
+      usesStale: options.maxStaleSeconds > 0,
+      log,
     });
     this.#configDirectory = new ConfigDirectory({
       path: flags.configDir,
@@ -81,51 +137,57 @@ export class DnsmasqServer {
 
   /** Reads the configuration and binds; throws a StartupError with dnsmasq's exit codes. */
   async start(): Promise<void> {
-    const { port, cacheSize, listenAddresses, maxUdpBytes, detectsLoops } = this.#options;
+    const { port, cacheSize, maxTcpConnections, maxUdpBytes, detectsLoops } = this.#options;
+    const addresses = listenAddresses(this.#options, networkInterfaces, this.#log);
     this.#log.info(`started, cachesize ${cacheSize}`);
+    await this.#local.reload();
+    this.#resolvFiles?.check();
     await this.#configDirectory.start();
     this.#router.load();
     this.#isStarted = true;
     this.#listeners = await openListeners({
-      answerer: this.#answerer,
-      addresses: listenAddresses,
+      answerer: this.#gate(),
+      addresses,
       port,
       maxUdpBytes,
+      tcp: { maxConnections: maxTcpConnections ?? MAX_TCP_CONNECTIONS },
       onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
     });
     const listener = this.#listeners[0]!;
     this.#log.info(`serving on port ${listener.port}, UDP engine ${listener.engine}`);
     if (detectsLoops) this.#router.startProbing();
+    if (this.#options.followsResolvFile) this.#router.followResolvFiles();
     this.#dumpAtIntervals(this.#flags.logInterval);
   }
 
-  /** SIGHUP: empties the cache and reads the resolv file again. */
+  /** SIGHUP: empties the cache and reads the hosts files and the resolv file again. */
   reload(): void {
     this.#cache.clear();
     this.#log.info('cleared cache');
+    void this.#local.reload();
     this.#router.load();
   }
 
   /** SIGUSR1: the statistics, worded as dnsmasq does. */
   dump(): void {
-    const { maxRecords, evictions, insertions } = this.#cache;
-    const { hits, misses } = this.#answerer;
-    this.#log.info(
-      `cache size ${maxRecords}, ${evictions}/${insertions} cache insertions re-used unexpired cache entries.`,
-    );
-    this.#log.info(`queries forwarded ${misses}, queries answered locally ${hits}`);
-    for (const [server, { queries, failed }] of this.#statistics.entries()) {
-      this.#log.info(`server ${server}: queries sent ${queries}, failed ${failed}`);
-    }
+    this.#dump.write();
   }
 
-  /** Stops serving; clients that still wait get no answer. May be called twice. */
+  /**
+   * Answers what is under way and what comes meanwhile, then stops serving; `--query-timeout` is the
+   * longest that this takes. May be called twice.
+   */
   async close(): Promise<void> {
     clearInterval(this.#dumpTimer);
     this.#configDirectory.close();
+    await this.#forwarder.settle();
+    this.#local.close();
     this.#router.close();
     await Promise.all(this.#listeners.map((listener) => listener.close()));
     this.#forwarder.close();
+    this.#dump.close();
+    this.#cache.close();
+    this.#sockets.close();
   }
 
   /** Throws for a configuration that cannot be used; the one in force then stays. */
@@ -135,7 +197,33 @@ export class DnsmasqServer {
       return;
     }
     this.#router.configure(config);
-    if (this.#isStarted) this.#router.load();
+    this.#local.useServerRules(configuredRules(config).rules);
+  }
+
+  /** Where this server listens, or is about to. */
+  #ownAddresses(): readonly ServerAddress[] {
+    const { listenAddresses } = this.#options;
+    const port = this.#listeners[0]?.port ?? this.#options.port;
+    if (port === 0) return [];
+    const addresses = listenAddresses.length === 0 ? ['::'] : listenAddresses;
+    return addresses.map((address) => ({ address, port }));
+  }
+
+  #kubednsServer(): ServerAddress | undefined {
+    const { kubednsServer } = this.#flags;
+    const server = parseServerAddress(kubednsServer);
+    if (server === undefined) {
+      const text = JSON.stringify(kubednsServer);
+      this.#log.warn(`-kubednsServer: ${text} is no IP address with a port; not used`);
+    }
+    return server;
+  }
+
+  /** What stands in front of the answers: `--local-service`, where it counts. */
+  #gate(): Answerer {
+    const { localService } = this.#options;
+    if (localService === 'off' || !isLocalServiceOn(this.#options)) return this.#answerer;
+    return new LocalService(this.#answerer, localService, networkInterfaces(), this.#log);
   }
 
   #dumpAtIntervals(ms: number): void {
@@ -143,4 +231,23 @@ export class DnsmasqServer {
     const periodMs = Math.min(Math.max(ms, MIN_LOG_INTERVAL_MS), MAX_LOG_INTERVAL_MS);
     this.#dumpTimer = setInterval(() => this.dump(), periodMs).unref();
   }
+}
+
+function resolvFiles(options: DnsmasqOptions, log: Log): ResolvFiles | undefined {
+  const { usesResolvFile, resolvFile, resolvFiles: several } = options;
+  const paths = several.length > 0 ? several : [resolvFile];
+  return usesResolvFile && resolvFile !== '' ? new ResolvFiles({ paths, log }) : undefined;
+}
+
+function serverOrder({ isStrictOrder, asksAllServers }: DnsmasqOptions): ServerOrder {
+  if (asksAllServers) return 'all';
+  return isStrictOrder ? 'strict' : 'preferred';
+}
+
+function sourcePorts({ queryPort, minPort, maxPort }: DnsmasqOptions): SourcePorts {
+  return {
+    ...(queryPort !== undefined && { fixed: queryPort }),
+    ...(minPort > 0 && { min: minPort }),
+    ...(maxPort > 0 && { max: maxPort }),
+  };
 }

@@ -70,16 +70,27 @@ describe('a command line without --', () => {
 
 describe('a command line that cannot be obeyed', () => {
   it.each([
-    [['-logtostderr', '--', '--no-such-option'], 'unsupported option: --no-such-option'],
-    [['--', '--strict-order'], 'unsupported option: --strict-order'],
-    [['--', '--cache-size', '1000'], '--cache-size: bad number ""'],
-    [['--', '--server=/x/nowhere'], '--server: bad server address "nowhere"'],
-    [['--', 'junk'], 'junk found in command line: "junk"'],
-    [['-k', '--frobnicate'], 'unsupported option: --frobnicate'],
+    [['-logtostderr', '--', '--no-such'], 'try --help (unknown option --no-such)'],
+    [['--', '--enable-tftp'], 'unsupported option: --enable-tftp'],
+    [['--', '--cache-size', '1000'], 'try --help (--cache-size: bad number "")'],
+    [['--', '--server=/x/1.2.3.4#x'], 'bad port (--server: bad port "x")'],
+    [['-k', '--frobnicate'], 'try --help (unknown option --frobnicate)'],
   ])('ends with 1 and one line for dnsmasq’s half: %j', async (argv, reason) => {
     const run = runDnsmasq(...argv);
     expect(await run.exit).toBe(1);
     expect(run.stderr).toBe(`dnsmasq: bad command line options: ${reason}\n`);
+  });
+
+  it('ends with 1 for a word too many', async () => {
+    const run = runDnsmasq('--', 'junk');
+    expect(await run.exit).toBe(1);
+    expect(run.stderr).toBe('dnsmasq: junk found in command line: "junk"\n');
+  });
+
+  it('ends with 3 for a configuration file that is not there', async () => {
+    const run = runDnsmasq('--', '-C', '/nonexistent');
+    expect(await run.exit).toBe(3);
+    expect(run.stderr).toBe('dnsmasq: cannot read /nonexistent: No such file or directory\n');
   });
 
   it('ends with 2 and the usage for the nanny’s half', async () => {
@@ -144,6 +155,13 @@ describe('asking without serving', () => {
     expect(await run.exit).toBe(0);
     expect(run.stdout).toContain('--configDir');
     expect(run.stdout).toMatch(/-c, --cache-size/);
+  });
+
+  it('--help and --version of dnsmasq’s half do the same', async () => {
+    const [help, version] = [runDnsmasq('--', '--help'), runDnsmasq('--', '-v', '--nonsense')];
+    expect(await Promise.all([help.exit, version.exit])).toEqual([0, 0]);
+    expect(help.stdout).toMatch(/-S, --server=<value>/);
+    expect(version.stdout).toMatch(/^Kube-DNS /);
   });
 
   it('--version says which', async () => {

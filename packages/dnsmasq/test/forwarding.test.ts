@@ -175,7 +175,35 @@ describe('an upstream that fails', () => {
     expect(alive.texts).toEqual(['A 10.0.0.2']);
     expect(dead.rcode).toBe('SERVFAIL');
     expect(performance.now() - startedAt).toBeLessThan(5_000);
-    expect(silent.names.filter((name) => name === 'x.dead.example')).toHaveLength(2);
+    expect(silent.names.filter((name) => name === 'x.dead.example')).toHaveLength(3);
+  });
+});
+
+describe('SIGTERM', () => {
+  it('lets who waits have the answer first, and ends with 0', async () => {
+    let release = (): void => undefined;
+    const slow = await upstreamWith(async () => {
+      await new Promise<void>((resolve) => (release = resolve));
+      return { answers: addressRecords(30, '10.0.0.1') };
+    });
+    const { port, process } = await serveFor(`--server=${slow.text}`);
+    const waiting = ask(port, 'a');
+    await until(() => slow.asked.length === 1);
+    process.kill('SIGTERM');
+    await process.says('SIGTERM, closing');
+    release();
+    expect((await waiting).texts).toEqual(['A 10.0.0.1']);
+    expect(await process.exit).toBe(0);
+  });
+
+  it('does not wait for answers that never come longer than clients do', async () => {
+    const silent = await upstreamWith(() => null);
+    const { port, process } = await serveFor(`--server=${silent.text}`, '--query-timeout=300');
+    const waiting = ask(port, 'a');
+    await until(() => silent.asked.length > 0);
+    process.kill('SIGTERM');
+    expect((await waiting).rcode).toBe('SERVFAIL');
+    expect(await process.exit).toBe(0);
   });
 });
 
@@ -214,13 +242,21 @@ describe('a default server that leads back here', () => {
         : { answers: addressRecords(30, '10.0.0.2') },
     );
     const own = await freePort();
+    const back = await serveFor(`--server=127.0.0.1#${own}`);
     const { process } = await serveFor(
       ...[`--port=${own}`, '--dns-loop-detect'],
-      ...[`--server=127.0.0.1#${own}`, `--server=${upstream.text}`],
+      ...[`--server=127.0.0.1#${back.port}`, `--server=${upstream.text}`],
     );
-    await process.says(`NOT using nameserver 127.0.0.1#${own} - query loop detected`);
+    await process.says(`NOT using nameserver 127.0.0.1#${back.port} - query loop detected`);
     expect((await ask(own, 'a.example')).texts).toEqual(['A 10.0.0.2']);
     const { texts } = await ask(own, { name: 'servers.bind', type: 'TXT', class: 'CH' });
-    expect(texts).toEqual([`TXT 127.0.0.1#${own} 0 0|${upstream.text} 1 0`]);
+    expect(texts).toEqual([`TXT 127.0.0.1#${back.port} 0 0|${upstream.text} 1 0`]);
+  });
+
+  it('is not used at all when it is this server itself, which is said', async () => {
+    const own = await freePort();
+    const { process } = await serveFor(`--port=${own}`, `--server=127.0.0.1#${own}`);
+    await process.says(`ignoring nameserver 127.0.0.1#${own} - local interface`);
+    expect((await ask(own, 'a.example')).rcode).toBe('REFUSED');
   });
 });

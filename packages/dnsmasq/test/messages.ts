@@ -29,7 +29,7 @@ export interface Question {
 /** A record as one writes it down; the owner is the question's name unless said otherwise. */
 export interface WrittenRecord {
   readonly owner?: string;
-  readonly type: 'A' | 'AAAA' | 'CNAME' | 'PTR' | 'SRV' | 'TXT' | 'MX' | 'SOA';
+  readonly type: 'A' | 'AAAA' | 'CNAME' | 'PTR' | 'SRV' | 'TXT' | 'MX' | 'SOA' | 'NS';
   readonly ttl: number;
   readonly data: unknown;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { CLASS, decodeMessage, FLAG, readUint16, writeUint16 } from '@kube-dns/wire';
+import { CLASS, decodeMessage, FLAG, RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
 import { readAnswer } from '../../test/client.js';
 import { queryFor, type Question, queryMessage, readQuery } from '../../test/messages.js';
 import { ServerStatistics } from '../upstream/server-statistics.js';
@@ -38,11 +38,9 @@ describe('the names of class CHAOS', () => {
   });
 
   it('servers.bind has a text per server', () => {
-    statistics.keep([
-      { address: '127.0.0.1', port: 10053 },
-      { address: '::1', port: 53 },
-    ]);
-    statistics.count({ address: '::1', port: 53 }, 2);
+    statistics.keep(['127.0.0.1#10053', '::1#53']);
+    statistics.of('::1#53').countReply(RCODE.SERVFAIL, 1);
+    statistics.of('::1#53').queries = 1;
     expect(answer({ name: 'servers.bind' }).texts).toEqual(['TXT 127.0.0.1#10053 0 0|::1#53 1 1']);
   });
 

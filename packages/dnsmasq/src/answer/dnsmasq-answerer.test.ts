@@ -1,19 +1,30 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Forwarder, listen, type Listener } from '@kube-dns/transport';
-import { FLAG, RCODE, readUint16 } from '@kube-dns/wire';
+import { listen, type Listener, UpstreamSockets } from '@kube-dns/transport';
+import { decodeName, encodeKey, FLAG, type Query, RCODE, readUint16, TYPE } from '@kube-dns/wire';
 import { type Answer, ask, askTcp, exchangeUdp } from '../../test/client.js';
 import { FakeUpstream } from '../../test/fake-upstream.js';
-import { addressRecords, type Question, queryMessage } from '../../test/messages.js';
-import { recordedLog } from '../../test/recorded-log.js';
-import { AnswerCache } from '../cache/answer-cache.js';
+import {
+  addressRecords,
+  type Question,
+  queryMessage,
+  type Response,
+  responseTo,
+  type WrittenRecord,
+} from '../../test/messages.js';
+import { until } from '../../test/until.js';
+import { parseAddressRange, parseAlias } from '../options/address-range.js';
+import { PLAIN_RULES } from '../../test/cached-answers.js';
+import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
+import { AnswerCache, type AnswerCacheOptions } from '../cache/answer-cache.js';
+import type { KeepingRules } from '../cache/reply-reader.js';
 import { parseServerRule } from '../options/server-value.js';
 import { Router } from '../routing/router.js';
-import { ServerStatistics } from '../upstream/server-statistics.js';
+import { QueryForwarder } from '../upstream/query-forwarder.js';
+import { retryPlan } from '../upstream/retry-plan.js';
+import { UpstreamServers } from '../upstream/upstream-servers.js';
 import { ChaosAnswerer } from './chaos.js';
-import type { TtlBounds } from './clamp-ttls.js';
-import { DnsmasqAnswerer } from './dnsmasq-answerer.js';
-
-const NO_BOUNDS: TtlBounds = { minSeconds: 0, maxSeconds: 0 };
+import { DnsmasqAnswerer, type DnsmasqAnswererOptions } from './dnsmasq-answerer.js';
+import { QueryLog } from './query-log.js';
 
 let upstream: FakeUpstream;
 let cache: AnswerCache;
@@ -21,6 +32,7 @@ let now: number;
 let answerer: DnsmasqAnswerer;
 let closers: (() => unknown)[];
 let port: number;
+let log: RecordedLog;
 
 beforeEach(async () => {
   now = 1_000;
@@ -38,19 +50,30 @@ afterEach(async () => {
 
 interface Setup {
   readonly rules?: readonly string[];
-  readonly sentTtls?: TtlBounds;
-  readonly cachedTtls?: TtlBounds;
+  readonly maxTtlSeconds?: number;
+  readonly keeping?: Partial<KeepingRules>;
+  readonly cache?: Partial<AnswerCacheOptions>;
   readonly maxInFlight?: number;
+  readonly replies?: Partial<DnsmasqAnswererOptions['replies']>;
+  readonly options?: Partial<DnsmasqAnswererOptions>;
+  readonly logsQueries?: boolean;
 }
 
 async function start(setup: Setup = {}): Promise<void> {
-  const { rules = [upstream.text], maxInFlight = 100 } = setup;
-  cache = new AnswerCache({ maxRecords: 100, nowSeconds: () => now });
-  const forwarder = new Forwarder({ maxInFlight, deadlineMs: 1_000 });
+  const { rules = [upstream.text], maxInFlight = 100, maxTtlSeconds = 0 } = setup;
+  log = recordedLog();
+  cache = new AnswerCache({
+    maxRecords: 100,
+    maxTtlSeconds,
+    nowSeconds: () => now,
+    ...setup.cache,
+  });
+  const plan = retryPlan(1_000);
+  const forwarder = new QueryForwarder({ maxInFlight, plan, maxUdpBytes: 1232, log });
+  const sockets = new UpstreamSockets();
   const router = new Router({
     rules: rules.map(parseServerRule),
-    resolvFile: undefined,
-    statistics: new ServerStatistics(),
+    upstreams: new UpstreamServers(sockets),
     log: recordedLog(),
   });
   router.load();
@@ -58,9 +81,23 @@ async function start(setup: Setup = {}): Promise<void> {
     cache,
     chaos: new ChaosAnswerer(new Map([['hits.bind', () => [String(answerer.hits)]]])),
     forwarder,
+    local: { answer: () => 0, answerByRule: () => 0 },
     router,
-    sentTtls: setup.sentTtls ?? NO_BOUNDS,
-    cachedTtls: setup.cachedTtls ?? NO_BOUNDS,
+    keeping: { ...PLAIN_RULES, ...setup.keeping },
+    replies: {
+      stopsRebind: false,
+      allowsLocalhostRebind: false,
+      rebindDomains: { domains: [] },
+      bogusNxdomain: [],
+      ignoredAddresses: [],
+      aliases: [],
+      ...setup.replies,
+    },
+    filteredTypes: [],
+    maxTtlSeconds,
+    log,
+    ...(setup.logsQueries === true && { queryLog: new QueryLog(log, true) }),
+    ...setup.options,
   });
   const listener: Listener = await listen({
     answerer,
@@ -74,6 +111,7 @@ async function start(setup: Setup = {}): Promise<void> {
   closers.unshift(
     () => listener.close(),
     () => forwarder.close(),
+    () => sockets.close(),
   );
 }
 
@@ -97,8 +135,6 @@ describe('a forwarded answer', () => {
 
   it.each<[string, Partial<Question>]>([
     ['of another type', { type: 'TXT' }],
-    ['without RD', { isRecursionDesired: false }],
-    ['with DO', { ednsBytes: 1232, isDnssecOk: true }],
     ['of class CH that is not about the server', { class: 'CH', type: 'TXT' }],
   ])('to a question %s is not kept', async (_what, fields) => {
     upstream.script = () => ({ answers: [{ type: 'TXT', ttl: 100, data: 'x' }] });
@@ -109,7 +145,17 @@ describe('a forwarded answer', () => {
     expect(cache.insertions).toBe(0);
   });
 
-  it('is not kept when it denies or fails', async () => {
+  it.each<[string, Partial<Question>]>([
+    ['without RD', { isRecursionDesired: false }],
+    ['with DO', { ednsBytes: 1232, isDnssecOk: true }],
+  ])('to a question %s serves those that come with RD and without DO', async (_what, fields) => {
+    await start();
+    await ask(port, { name: 'a.example', ...fields });
+    await ask(port, 'a.example');
+    expect(upstream.asked).toHaveLength(1);
+  });
+
+  it('is not kept when it denies without SOA or fails', async () => {
     await start();
     for (const rcode of [RCODE.NXDOMAIN, RCODE.NOERROR, RCODE.REFUSED]) {
       upstream.script = () => ({ rcode });
@@ -175,7 +221,7 @@ describe('a cached answer', () => {
 
 describe('the bounds of TTLs', () => {
   it('of what is sent: a ceiling for forwarded and cached answers, the cache keeps the TTL', async () => {
-    await start({ sentTtls: { minSeconds: 0, maxSeconds: 30 } });
+    await start({ maxTtlSeconds: 30 });
     expect((await ask(port, 'a.example')).ttls).toEqual([30]);
     now += 60;
     expect((await ask(port, 'a.example')).ttls).toEqual([30]);
@@ -185,7 +231,7 @@ describe('the bounds of TTLs', () => {
   });
 
   it('of what is kept: a ceiling, which the first answer does not show', async () => {
-    await start({ cachedTtls: { minSeconds: 0, maxSeconds: 30 } });
+    await start({ keeping: { maxTtlSeconds: 30 } });
     expect((await ask(port, 'a.example')).ttls).toEqual([100]);
     now += 10;
     expect((await ask(port, 'a.example')).ttls).toEqual([20]);
@@ -195,7 +241,7 @@ describe('the bounds of TTLs', () => {
 
   it('of what is kept: a floor, which keeps even a TTL of 0', async () => {
     upstream.script = () => ({ answers: addressRecords(0, '10.0.0.1') });
-    await start({ cachedTtls: { minSeconds: 50, maxSeconds: 0 } });
+    await start({ keeping: { minTtlSeconds: 50 } });
     expect((await ask(port, 'a.example')).ttls).toEqual([0]);
     now += 10;
     expect((await ask(port, 'a.example')).ttls).toEqual([40]);
@@ -265,5 +311,193 @@ describe('a malformed reply', () => {
     const answer = await exchangeUdp(port, queryMessage({ name: 'a.example' }));
     expect(answer[3]! & 0xf).toBe(RCODE.SERVFAIL);
     expect(cache.insertions).toBe(0);
+  });
+});
+
+const SOA: WrittenRecord = {
+  owner: 'example',
+  type: 'SOA',
+  ttl: 60,
+  data: {
+    mname: 'ns.example',
+    rname: 'root.example',
+    serial: 1,
+    refresh: 2,
+    retry: 3,
+    expire: 4,
+    minimum: 5,
+  },
+};
+const DENIAL: Response = { rcode: RCODE.NXDOMAIN, authorities: [SOA] };
+
+describe('a denial', () => {
+  it('is kept, and serves every type', async () => {
+    upstream.script = () => DENIAL;
+    await start();
+    await ask(port, { name: 'a.example', type: 'TXT' });
+    const answer = await ask(port, { name: 'a.example', ednsBytes: 1232 });
+    expect(answer.rcode).toBe('NXDOMAIN');
+    expect(answer.authorities).toMatchObject([{ name: 'example', type: 'SOA', ttl: 60 }]);
+    expect(upstream.asked).toHaveLength(1);
+  });
+
+  it('of a name that is known here becomes an empty answer with AA, kept as such', async () => {
+    upstream.script = () => DENIAL;
+    const asked: string[] = [];
+    const knows = (name: Uint8Array) => asked.push(decodeName(name)) > 0;
+    await start({ options: { knows } });
+    const first = await ask(port, { name: 'A.example', type: 'AAAA' });
+    expect([first.rcode, flagsOf(first) & FLAG.AA]).toEqual(['NOERROR', FLAG.AA]);
+    const second = await ask(port, { name: 'a.example', type: 'AAAA' });
+    expect([second.rcode, flagsOf(second) & FLAG.AA]).toEqual(['NOERROR', 0]);
+    expect(upstream.asked).toHaveLength(1);
+    expect(asked).toEqual(['a.example']);
+    await ask(port, { name: 'a.example', type: 'A' });
+    expect(upstream.asked).toHaveLength(2);
+  });
+});
+
+describe('what is known without asking anybody', () => {
+  it('comes before the cache', async () => {
+    const local = {
+      answer: (query: Query, out: Uint8Array) => {
+        const answer = responseTo(query, { answers: addressRecords(0, '10.9.9.9') });
+        out.set(answer);
+        return query.type === TYPE.A ? answer.length : 0;
+      },
+      answerByRule: () => 0,
+    };
+    await start({ options: { local } });
+    expect((await ask(port, 'a.example')).texts).toEqual(['A 10.9.9.9']);
+    expect(upstream.asked).toEqual([]);
+    expect([answerer.hits, answerer.misses]).toEqual([1, 0]);
+  });
+});
+
+describe('an answer past its time', () => {
+  it('comes at once, with an extended error for EDNS, and is renewed behind it', async () => {
+    await start({ cache: { maxStaleSeconds: 1_000 }, keeping: { keepsZeroTtls: true } });
+    await ask(port, 'a.example');
+    now += 200;
+    upstream.script = () => ({ answers: addressRecords(100, '10.0.0.2') });
+    const stale = await ask(port, { name: 'a.example', ednsBytes: 1232 });
+    expect([stale.texts, stale.ttls]).toEqual([['A 10.0.0.1'], [0]]);
+    expect(stale.bytes.subarray(-6)).toEqual(Buffer.from([0, 15, 0, 2, 0, 3]));
+    expect([answerer.hits, answerer.misses, answerer.staleAnswers]).toEqual([1, 2, 1]);
+    await until(() => cache.insertions === 2);
+    expect((await ask(port, 'a.example')).texts).toEqual(['A 10.0.0.2']);
+    expect(upstream.asked).toHaveLength(2);
+  });
+});
+
+describe('the protection against rebinding', () => {
+  const EMPTY = { texts: [], rcode: 'NOERROR', authorities: [] };
+
+  it('empties answers with private addresses, keeps nothing, and says so', async () => {
+    await start({ replies: { stopsRebind: true } });
+    expect(await ask(port, 'a.example')).toMatchObject(EMPTY);
+    expect(await ask(port, 'a.example')).toMatchObject(EMPTY);
+    expect(upstream.asked).toHaveLength(2);
+    expect(log.messages).toContain('possible DNS-rebind attack detected: a.example');
+  });
+
+  it('says it at most once a second, whatever comes', async () => {
+    await start({ replies: { stopsRebind: true } });
+    for (let i = 0; i < 20; i++) await ask(port, `n${i}.example`);
+    const lines = log.messages.filter((message) => message.includes('rebind'));
+    expect(lines.length).toBeLessThan(10);
+  });
+
+  it('leaves exempt domains alone', async () => {
+    await start({
+      replies: { stopsRebind: true, rebindDomains: { domains: [encodeKey('ok.example')] } },
+    });
+    expect((await ask(port, 'a.OK.example')).texts).toEqual(['A 10.0.0.1']);
+    expect((await ask(port, 'a.nok.example')).texts).toEqual([]);
+  });
+});
+
+describe('addresses in replies', () => {
+  it('that mean NXDOMAIN make it so, kept for the TTL of the address', async () => {
+    await start({ replies: { bogusNxdomain: [parseAddressRange('10.0.0.0/24')] } });
+    expect(await ask(port, 'a.example')).toMatchObject({ rcode: 'NXDOMAIN', texts: [] });
+    expect((await ask(port, { name: 'a.example', type: 'TXT' })).rcode).toBe('NXDOMAIN');
+    now += 99;
+    await ask(port, 'a.example');
+    expect(upstream.asked).toHaveLength(1);
+    now += 1;
+    await ask(port, 'a.example');
+    expect(upstream.asked).toHaveLength(2);
+  });
+
+  it('that are to be ignored make no reply: SERVFAIL when there is no other', async () => {
+    await start({ replies: { ignoredAddresses: [parseAddressRange('10.0.0.1')] } });
+    expect((await ask(port, 'a.example')).rcode).toBe('SERVFAIL');
+    expect(cache.insertions).toBe(0);
+  });
+
+  it('are replaced, for the cache, too, and AA goes', async () => {
+    await start({ replies: { aliases: [parseAlias(['10.0.0.0', '192.0.2.0', '255.255.255.0'])] } });
+    for (let i = 0; i < 2; i++) {
+      const answer = await ask(port, 'a.example');
+      expect(answer.texts).toEqual(['A 192.0.2.1']);
+      expect(flagsOf(answer) & FLAG.AA).toBe(0);
+    }
+    expect(upstream.asked).toHaveLength(1);
+  });
+});
+
+describe('types that no answer may have', () => {
+  const BOTH: Response = {
+    answers: [
+      { type: 'CNAME', ttl: 30, data: 'b.example' },
+      { owner: 'b.example', type: 'A', ttl: 30, data: '10.0.0.1' },
+    ],
+  };
+
+  it('are left out of what upstream and the cache say; the cache says so', async () => {
+    upstream.script = () => BOTH;
+    await start({ options: { filteredTypes: [TYPE.A] } });
+    expect((await ask(port, 'a.example')).texts).toEqual(['CNAME b.example']);
+    const { texts, bytes } = await ask(port, { name: 'a.example', ednsBytes: 1232 });
+    expect(texts).toEqual(['CNAME b.example']);
+    expect(bytes.subarray(-6)).toEqual(Buffer.from([0, 15, 0, 2, 0, 17]));
+    expect(upstream.asked).toHaveLength(1);
+  });
+
+  it('are not even asked for when the other addresses of the name are known', async () => {
+    upstream.script = () => ({ answers: [{ type: 'AAAA', ttl: 30, data: 'fd00::1' }] });
+    await start({ options: { filteredTypes: [TYPE.A] } });
+    await ask(port, { name: 'a.example', type: 'AAAA' });
+    expect(await ask(port, 'a.example')).toMatchObject({ rcode: 'NOERROR', texts: [] });
+    expect(upstream.asked).toHaveLength(1);
+  });
+
+  it('with ANY leave of an answer to ANY what mail and browsers need', async () => {
+    upstream.script = () => ({
+      answers: [...addressRecords(30, '10.0.0.1'), { type: 'TXT', ttl: 30, data: 'x' }],
+    });
+    await start({ options: { filteredTypes: [TYPE.ANY] } });
+    expect((await ask(port, { name: 'a.example', type: 'ANY' })).texts).toEqual(['A 10.0.0.1']);
+    expect((await ask(port, { name: 'a.example', type: 'TXT' })).texts).toHaveLength(2);
+  });
+});
+
+describe('the log of queries', () => {
+  it('has a line per query, server and record, with a number and who asked', async () => {
+    await start({ logsQueries: true });
+    await ask(port, 'A.example');
+    await ask(port, 'a.example');
+    await ask(port, { name: 'version.bind', type: 'TXT', class: 'CH' });
+    const lines = log.messages.map((line) => line.replace(/^(\d+) 127\.0\.0\.1\/\d+ /, '$1 '));
+    expect(lines).toEqual([
+      '1 query[A] A.example from 127.0.0.1',
+      `1 forwarded A.example to ${upstream.text}`,
+      '1 reply A.example is 10.0.0.1',
+      '2 query[A] a.example from 127.0.0.1',
+      '2 cached a.example is 10.0.0.1',
+      '3 query[TXT] version.bind from 127.0.0.1',
+      '3 config error is not implemented',
+    ]);
   });
 });

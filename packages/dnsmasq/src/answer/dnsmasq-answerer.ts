@@ -1,106 +1,151 @@
-import type { Answerer, Client, Forwarder, ServerAddress } from '@kube-dns/transport';
-import {
-  AnswerWriter,
-  appendOpt,
-  EXTENDED_ERROR,
-  type Query,
-  RCODE,
-  StoredAnswer,
-} from '@kube-dns/wire';
+import type { Log } from '@kube-dns/daemon';
+import type { Answerer, Client } from '@kube-dns/transport';
+import { AnswerWriter, appendOpt, EXTENDED_ERROR, type Query, RCODE } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
-import { isCacheableAnswer, mayFillCache, mayReadCache } from '../cache/cacheable.js';
+import { mayFillCache, mayReadCache } from '../cache/cacheable.js';
+import type { LocalData } from '../local/local-data.js';
 import type { Router } from '../routing/router.js';
-import type { Route } from '../routing/routes.js';
+import type { Route } from '../routing/route.js';
+import type { ReplySight } from '../upstream/flight.js';
+import type { QueryForwarder } from '../upstream/query-forwarder.js';
 import type { ChaosAnswerer } from './chaos.js';
-import { clampTtls, type TtlBounds } from './clamp-ttls.js';
+import { FilteredTypes } from './filtered-types.js';
+import type { QueryLog } from './query-log.js';
+import { ReplyIntake, type ReplyIntakeOptions } from './reply-intake.js';
 
-export interface DnsmasqAnswererOptions {
+export interface DnsmasqAnswererOptions extends ReplyIntakeOptions {
   readonly cache: AnswerCache;
   readonly chaos: ChaosAnswerer;
-  readonly forwarder: Forwarder;
+  readonly forwarder: QueryForwarder;
   readonly router: Pick<Router, 'routes' | 'loops'>;
-  /** Bounds of the TTLs that are kept, and of those that clients get. */
-  readonly cachedTtls: TtlBounds;
-  readonly sentTtls: TtlBounds;
+  readonly local: Pick<LocalData, 'answer' | 'answerByRule'>;
+  readonly log: Log;
+  /** Undefined unless queries are logged. */
+  readonly queryLog?: QueryLog | undefined;
 }
 
-/** Answers from the cache, or forwards along the routes; dnsmasq's order of answering. */
+/** Answers from local data and the cache, or forwards along the routes; dnsmasq's order of answering. */
 export class DnsmasqAnswerer implements Answerer {
   /** UDP queries answered here, and those that led upstream (dnsmasq's `hits` and `misses`). */
   hits = 0;
   misses = 0;
+  /** Queries answered from what was past its time. */
+  staleAnswers = 0;
   readonly #options: DnsmasqAnswererOptions;
   readonly #writer = new AnswerWriter();
+  readonly #intake: ReplyIntake;
+  readonly #filtered: FilteredTypes;
+  /** One for all questions whose replies may be kept, and one for the others. */
+  readonly #keep: ReplySight = (reply, mayKeep) => this.#intake.take(reply, mayKeep, undefined);
+  readonly #pass: ReplySight = (reply) => this.#intake.take(reply, false, undefined);
 
   constructor(options: DnsmasqAnswererOptions) {
     this.#options = options;
+    this.#intake = new ReplyIntake(options);
+    this.#filtered = new FilteredTypes(options.filteredTypes);
   }
 
   answer(query: Query, out: Uint8Array, client: Client): number {
-    const { router, sentTtls } = this.#options;
+    const { router, forwarder, local, queryLog } = this.#options;
     if (router.loops.isOwnProbe(query)) return 0;
-    const known = this.#answerFromMemory(query, out);
-    if (known > 0) {
-      clampTtls(out, known, sentTtls);
-      return this.#count(query, known);
+    queryLog?.query(query, client);
+    const sentBefore = forwarder.sentForUdp;
+    let length = this.#answerFromMemory(query, out);
+    if (length === 0) {
+      length = local.answerByRule(query, out);
+      if (length > 0) queryLog?.answer('config', out.subarray(0, length));
+      else length = this.#answerFromRoute(query, out, client);
     }
-    const route = router.routes.find(query);
-    return this.#count(
-      query,
-      route.servers.length === 0
-        ? this.#refuse(query, out, route)
-        : this.#forward(query, out, client, route.servers),
-    );
-  }
-
-  /** Counted after the answer is written: `hits.bind` does not count itself. */
-  #count(query: Query, length: number): number {
-    if (query.isOverTcp) return length;
-    if (length > 0) this.hits++;
-    else this.misses++;
+    if (!query.isOverTcp) this.#count(length, forwarder.sentForUdp - sentBefore);
     return length;
   }
 
+  /**
+   * Counted after the answer is written: `hits.bind` does not count itself. A query that joined one under
+   * way is a hit; an answer past its time is one, and a miss for the question that renews it.
+   */
+  #count(length: number, sent: number): void {
+    this.misses += sent;
+    if (length > 0 || sent === 0) this.hits++;
+  }
+
   #answerFromMemory(query: Query, out: Uint8Array): number {
-    const { chaos, cache } = this.#options;
-    if (chaos.owns(query)) return chaos.answer(query, out);
-    const length = mayReadCache(query) ? cache.answer(query, out) : 0;
-    return length > 0 ? appendOpt(query, out, length) : 0;
+    const { chaos, local, queryLog } = this.#options;
+    if (chaos.owns(query)) {
+      const length = chaos.answer(query, out);
+      queryLog?.answer('config', out.subarray(0, length));
+      return length;
+    }
+    const length = local.answer(query, out);
+    if (length === 0) return this.#answerFromCache(query, out);
+    queryLog?.answer('config', out.subarray(0, length));
+    return length;
+  }
+
+  #answerFromCache(query: Query, out: Uint8Array): number {
+    const { cache, queryLog } = this.#options;
+    if (!mayReadCache(query)) return 0;
+    let length = cache.answer(query, out);
+    if (length === 0) return this.#answerFromSibling(query, out);
+    const { isStale } = cache;
+    let extendedError = -1;
+    if (this.#filtered.hides(query.type, out)) {
+      length = this.#filtered.cut(out, length);
+      extendedError = EXTENDED_ERROR.FILTERED;
+    }
+    if (isStale) {
+      this.staleAnswers++;
+      this.#renew(query);
+      extendedError = EXTENDED_ERROR.STALE_ANSWER;
+    }
+    queryLog?.answer(isStale ? 'cached-stale' : 'cached', out.subarray(0, length));
+    return appendOpt(query, out, length, 0, extendedError);
+  }
+
+  /** A name whose other addresses are known exists: nothing need be asked for what is left out anyway. */
+  #answerFromSibling(query: Query, out: Uint8Array): number {
+    const { cache, queryLog } = this.#options;
+    const sibling = this.#filtered.siblingOf(query.type);
+    if (sibling === 0 || !cache.has(query, sibling)) return 0;
+    this.#writer.begin(query, out);
+    this.#writer.setRcode(RCODE.NOERROR, EXTENDED_ERROR.FILTERED);
+    const length = this.#writer.finish();
+    queryLog?.answer('config', out.subarray(0, length));
+    return length;
+  }
+
+  /** Asks again for an answer that is past its time; nobody waits for it. */
+  #renew(query: Query): void {
+    const { router, forwarder } = this.#options;
+    const { group } = router.routes.find(query);
+    if (group !== undefined) forwarder.refresh(query, group, this.#sightFor(query));
+  }
+
+  #answerFromRoute(query: Query, out: Uint8Array, client: Client): number {
+    const { router, forwarder, queryLog } = this.#options;
+    const route = router.routes.find(query);
+    const { group, servers } = route;
+    if (group === undefined) return this.#refuse(query, out, route);
+    queryLog?.forwarded(query, servers[0]!);
+    const length = forwarder.forward(query, out, client, group, this.#sightFor(query));
+    if (length > 0) queryLog?.answer('config', out.subarray(0, length));
+    return length;
+  }
+
+  #sightFor(query: Query): ReplySight {
+    const mayKeep = mayFillCache(query);
+    const { queryLog } = this.#options;
+    if (queryLog === undefined) return mayKeep ? this.#keep : this.#pass;
+    const tag = queryLog.tag;
+    return (reply, isCurrent) => this.#intake.take(reply, mayKeep && isCurrent, tag);
   }
 
   #refuse(query: Query, out: Uint8Array, route: Route): number {
     this.#writer.begin(query, out);
     if (route.isLocal) this.#writer.setRcode(RCODE.NXDOMAIN);
     else this.#writer.setRcode(RCODE.REFUSED, EXTENDED_ERROR.NOT_READY);
-    return this.#writer.finish();
-  }
-
-  #forward(
-    query: Query,
-    out: Uint8Array,
-    client: Client,
-    servers: readonly ServerAddress[],
-  ): number {
-    const { forwarder, sentTtls } = this.#options;
-    const { type } = query;
-    // The query is the listener's and gone by the time of the reply.
-    const name = mayFillCache(query) ? query.name.slice(0, query.nameLength) : undefined;
-    return forwarder.forward(query, out, client, servers, (reply) => {
-      if (name !== undefined) this.#store(name, type, reply);
-      clampTtls(reply, reply.length, sentTtls);
-    });
-  }
-
-  #store(name: Uint8Array, type: number, reply: Buffer): void {
-    const { cache, cachedTtls } = this.#options;
-    if (!isCacheableAnswer(reply, type)) return;
-    let kept = reply;
-    if (cachedTtls.minSeconds > 0 || cachedTtls.maxSeconds > 0) {
-      // A copy: the first client gets the TTLs as they came.
-      kept = Buffer.from(reply);
-      clampTtls(kept, kept.length, cachedTtls);
-    }
-    const answer = StoredAnswer.fromResponse(kept, kept.length);
-    if (answer !== undefined) cache.store(name, type, answer);
+    const length = this.#writer.finish();
+    this.#options.queryLog?.answer('config', out.subarray(0, length));
+    return length;
   }
 }

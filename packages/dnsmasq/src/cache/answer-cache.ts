@@ -1,44 +1,69 @@
-import { MAX_NAME_BYTES, NameTable, type Query, type StoredAnswer } from '@kube-dns/wire';
-
-/** One answer, in the list of all from the least to the most recently used. */
-interface Entry {
-  readonly key: Uint8Array;
-  readonly answer: StoredAnswer;
-  readonly storedAtSeconds: number;
-  readonly expiresAtSeconds: number;
-  older: Entry | undefined;
-  newer: Entry | undefined;
-}
+import { randomBytes } from 'node:crypto';
+import { type Query, TYPE } from '@kube-dns/wire';
+import { CellStore } from './cell-store.js';
+import { DomainDrop } from './domain-drop.js';
+import { EntryTable } from './entry-table.js';
+import { type CachedAnswer, EntryWriter } from './entry-writer.js';
+import { EVERY_TYPE, type KeptAnswer } from './kept-answer.js';
+import { NONE } from './none.js';
 
 export interface AnswerCacheOptions {
   /** Records that are kept at most; 0 keeps nothing. */
   readonly maxRecords: number;
+  /** Ceiling on the TTLs that clients see, in seconds; 0 is none. */
+  readonly maxTtlSeconds?: number;
+  /** How long an answer is served past its time, in seconds; 0, unless said otherwise, is not at all. */
+  readonly maxStaleSeconds?: number;
+  /** Each answer has its records one further on; true unless said otherwise. */
+  readonly turnsRecords?: boolean;
   /** Seconds that never fall; the process's own clock unless said otherwise. */
   readonly nowSeconds?: () => number;
 }
 
-const TYPE_BYTES = 2;
+/** Names and records may be long: the cache takes no more than so many bytes per record of its size. */
+const MAX_BYTES_PER_RECORD = 512;
+/** Least room, so that a small cache can hold one long answer. */
+const MIN_BYTES = 128 * 1024;
+/** Entries that are looked at in one go when expired ones are swept. */
+const SWEPT_ENTRIES = 65_536;
 
 /**
- * Answers by question. An answer leaves as a whole when its smallest TTL has passed, or when it is the
- * one longest unused and room is needed.
+ * Answers by question, in cells of bytes and columns of numbers. An answer leaves as a whole when its
+ * smallest TTL has passed, or when it is the one longest unused and room is needed. A look-up makes no
+ * object.
  */
 export class AnswerCache {
   /** Records stored, and answers dropped for room before their time; dnsmasq counts them so. */
   insertions = 0;
   evictions = 0;
+  /** Whether the last answer was given past its time. */
+  isStale = false;
   /** Records that are kept at most. */
   readonly maxRecords: number;
+  readonly #maxBytes: number;
+  /** Past its time an answer is gone after so long. */
+  readonly #maxStaleSeconds: number;
   readonly #now: () => number;
-  readonly #entries = new NameTable<Entry>();
-  /** The question of the last look-up: the name and two bytes of type. */
-  readonly #key = new Uint8Array(MAX_NAME_BYTES + TYPE_BYTES);
-  #oldest: Entry | undefined;
-  #newest: Entry | undefined;
+  readonly #seed = randomBytes(4).readInt32LE();
+  readonly #table = new EntryTable();
+  readonly #cells = new CellStore();
+  readonly #writer: EntryWriter;
+  readonly #drop = new DomainDrop((entries) => this.#dropEntries(entries));
+  /** A name, then its records, on the way into the cells; or a name that is looked at. */
+  readonly #scratch = new Uint8Array(0x1_0000);
   #records = 0;
+  #serial = 0;
+  #denials = 0;
+  #sweptAtSecond = -1;
+  #sweepHand = 0;
+  #dropHand = 0;
 
   constructor(options: AnswerCacheOptions) {
-    this.maxRecords = options.maxRecords;
+    const { maxRecords, maxTtlSeconds = 0, maxStaleSeconds = 0, turnsRecords = true } = options;
+    this.maxRecords = maxRecords;
+    this.#maxBytes = Math.max(maxRecords * MAX_BYTES_PER_RECORD, MIN_BYTES);
+    this.#maxStaleSeconds = maxStaleSeconds;
+    this.#writer = new EntryWriter(this.#table, this.#cells, { maxTtlSeconds, turnsRecords });
     this.#now = options.nowSeconds ?? (() => performance.now() / 1000);
   }
 
@@ -47,88 +72,235 @@ export class AnswerCache {
     return this.#records;
   }
 
-  /** Writes the answer to a question into `out` and returns its length; 0 when there is none. */
-  answer(query: Query, out: Uint8Array): number {
-    const keyLength = this.#fillKey(query.name, query.nameLength, query.type);
-    const entry = this.#entries.get(this.#key, 0, keyLength);
-    if (entry === undefined) return 0;
-    const now = this.#now();
-    if (now >= entry.expiresAtSeconds) {
-      this.#remove(entry);
-      return 0;
-    }
-    this.#unlink(entry);
-    this.#append(entry);
-    const length = entry.answer.writeTo(query, out, Math.floor(now - entry.storedAtSeconds));
-    return length < 0 ? 0 : length;
+  /** The answers held now. */
+  get entryCount(): number {
+    return this.#table.size;
+  }
+
+  /** Bytes that names and records take now, and took at the most. */
+  get usedBytes(): number {
+    return this.#cells.usedBytes;
+  }
+
+  get peakBytes(): number {
+    return this.#cells.peakBytes;
+  }
+
+  /** Bytes of memory that it has taken. */
+  get takenBytes(): number {
+    return this.#table.takenBytes + this.#cells.takenBytes;
   }
 
   /**
-   * Keeps an answer to a question (the name lower-cased, in wire form) until its smallest TTL has passed.
-   * One with a TTL of 0, or with more records than the cache holds, is not kept.
+   * Writes the answer to a question of class IN into `out` and returns its length; 0 when there is none.
+   * `isStale` then says whether it must be asked for again.
    */
-  store(name: Uint8Array, type: number, answer: StoredAnswer): void {
-    const { maxRecords } = this;
-    if (answer.minTtlSeconds === 0 || answer.recordCount > maxRecords) return;
-    const keyLength = this.#fillKey(name, name.length, type);
-    const old = this.#entries.get(this.#key, 0, keyLength);
-    if (old !== undefined) this.#remove(old);
+  answer(query: Query, out: Uint8Array): number {
+    if (this.#table.size === 0) return 0;
+    const nameHash = this.#hashName(query.name, query.nameLength);
     const now = this.#now();
-    while (this.#records + answer.recordCount > maxRecords) this.#evict(now);
-    const entry: Entry = {
-      key: this.#key.slice(0, keyLength),
-      answer,
-      storedAtSeconds: now,
-      expiresAtSeconds: now + answer.minTtlSeconds,
-      older: undefined,
-      newer: undefined,
-    };
-    this.#entries.set(entry.key, entry);
-    this.#append(entry);
-    this.#records += answer.recordCount;
-    this.insertions += answer.recordCount;
+    let slot = NONE;
+    // A denial of the whole name is newer than what is kept of its types: see store.
+    if (this.#denials > 0) {
+      slot = this.#find(query.name, query.nameLength, nameHash, EVERY_TYPE, now);
+      if (slot !== NONE && !this.#deniesType(slot, query.type)) return 0;
+    }
+    if (slot === NONE) slot = this.#find(query.name, query.nameLength, nameHash, query.type, now);
+    if (slot === NONE) return 0;
+    this.#table.touch(slot);
+    this.isStale = now >= this.#table.expiresAt[slot]!;
+    return this.#writer.write(slot, query, out, now);
+  }
+
+  /** Tells whether an answer about the question's name of this type is here, EVERY_TYPE for a denial. */
+  has(query: Query, type: number): boolean {
+    const nameHash = this.#hashName(query.name, query.nameLength);
+    return this.#find(query.name, query.nameLength, nameHash, type, this.#now()) !== NONE;
+  }
+
+  /**
+   * Keeps an answer, and what its aliases lead to under its own name, as dnsmasq's records are. One with
+   * more records than the cache holds is not kept. The answer is used up.
+   */
+  store(answer: KeptAnswer): void {
+    if (answer.totalWeight > this.maxRecords) return;
+    do this.#store(answer);
+    while (answer.followAlias());
+  }
+
+  #store(answer: KeptAnswer): void {
+    const { name, nameLength, type, weight } = answer;
+    const totalBytes = CellStore.roundUp(nameLength + answer.length);
+    const now = this.#now();
+    const nameHash = this.#hashName(name, nameLength);
+    this.#removeKey(name, nameLength, nameHash, type);
+    // The newest word about a name holds: an answer ends a denial, and a denial hides older answers.
+    if (type !== EVERY_TYPE && this.#denials > 0) {
+      this.#removeKey(name, nameLength, nameHash, EVERY_TYPE);
+    }
+    this.#makeRoom(weight, totalBytes, now);
+    const table = this.#table;
+    const slot = table.add(hashWithType(nameHash, type));
+    this.#scratch.set(name.subarray(0, nameLength));
+    this.#scratch.set(answer.bytes.subarray(0, answer.length), nameLength);
+    table.cells[slot] = this.#cells.put(this.#scratch, nameLength + answer.length);
+    table.nameBytes[slot] = nameLength;
+    table.recordBytes[slot] = answer.length;
+    table.types[slot] = type;
+    table.rcodes[slot] = answer.rcode;
+    table.aliases[slot] = answer.aliases;
+    table.setSizes[slot] = answer.setSize;
+    table.authorities[slot] = answer.authorities;
+    table.turns[slot] = 0;
+    table.weights[slot] = weight;
+    table.serials[slot] = ++this.#serial;
+    table.storedAt[slot] = now;
+    // A TTL of 0, which only a cache that serves stale answers keeps, is good for the moment.
+    table.expiresAt[slot] = now + Math.max(answer.lifetimeSeconds, 1);
+    if (type === EVERY_TYPE) this.#denials++;
+    this.#records += weight;
+    this.insertions += answer.insertions;
+  }
+
+  /**
+   * Drops what is kept of a domain (lower-cased, in wire form) and all names below it: no such answer
+   * is given from now on, and the entries go in bounded slices of work.
+   */
+  dropBelow(domain: Uint8Array): void {
+    if (this.#table.size === 0) return;
+    this.#dropHand = 0;
+    this.#drop.add(domain, this.#serial);
   }
 
   /** Empties the cache; its counters start again, as dnsmasq's do on SIGHUP. */
   clear(): void {
-    this.#entries.clear();
-    this.#oldest = this.#newest = undefined;
+    this.#drop.stop();
+    this.#table.clear();
+    this.#cells.clear();
     this.#records = 0;
+    this.#denials = 0;
     this.insertions = 0;
     this.evictions = 0;
   }
 
-  #fillKey(name: Uint8Array, length: number, type: number): number {
-    for (let i = 0; i < length; i++) this.#key[i] = name[i]!;
-    this.#key[length] = type >>> 8;
-    this.#key[length + 1] = type;
-    return length + TYPE_BYTES;
+  /** Ends work that is under way; the cache stays usable. */
+  close(): void {
+    this.#drop.stop();
   }
 
-  #evict(now: number): void {
-    const entry = this.#oldest!;
-    if (now < entry.expiresAtSeconds) this.evictions++;
-    this.#remove(entry);
+  /** Every answer; what changes between two of them may be among them or not. */
+  *answers(): Generator<CachedAnswer> {
+    for (let slot = 0; slot < this.#table.capacity; slot++) {
+      if (this.#table.isUsed(slot)) yield this.#writer.show(slot, this.#now());
+    }
   }
 
-  #remove(entry: Entry): void {
-    this.#entries.delete(entry.key);
-    this.#unlink(entry);
-    this.#records -= entry.answer.recordCount;
+  #deniesType(slot: number, type: number): boolean {
+    // The alias in front is there, whatever it leads to.
+    return this.#table.aliases[slot] === 0 || type !== TYPE.CNAME;
   }
 
-  #append(entry: Entry): void {
-    entry.older = this.#newest;
-    if (this.#newest !== undefined) this.#newest.newer = entry;
-    else this.#oldest = entry;
-    this.#newest = entry;
+  #find(name: Uint8Array, length: number, nameHash: number, type: number, now: number): number {
+    const slot = this.#lookUp(name, length, hashWithType(nameHash, type), type);
+    if (slot === NONE) return NONE;
+    const { serials, aliases } = this.#table;
+    const isDropped = this.#drop.includes(name, length, serials[slot]!, aliases[slot]! > 0);
+    if (!isDropped && !this.#isGone(slot, now)) return slot;
+    this.#remove(slot);
+    return NONE;
   }
 
-  #unlink(entry: Entry): void {
-    if (entry.older !== undefined) entry.older.newer = entry.newer;
-    else this.#oldest = entry.newer;
-    if (entry.newer !== undefined) entry.newer.older = entry.older;
-    else this.#newest = entry.older;
-    entry.older = entry.newer = undefined;
+  #lookUp(name: Uint8Array, length: number, hash: number, type: number): number {
+    const table = this.#table;
+    for (let slot = table.firstOf(hash); slot !== NONE; slot = table.behind(slot)) {
+      if (
+        table.hashes[slot] === hash &&
+        table.types[slot] === type &&
+        table.nameBytes[slot] === length &&
+        this.#cells.startsWith(table.cells[slot]!, name, length)
+      ) {
+        return slot;
+      }
+    }
+    return NONE;
   }
+
+  #removeKey(name: Uint8Array, length: number, nameHash: number, type: number): void {
+    const slot = this.#lookUp(name, length, hashWithType(nameHash, type), type);
+    if (slot !== NONE) this.#remove(slot);
+  }
+
+  #isGone(slot: number, now: number): boolean {
+    return now >= this.#table.expiresAt[slot]! + this.#maxStaleSeconds;
+  }
+
+  #remove(slot: number): void {
+    const table = this.#table;
+    if (table.types[slot] === EVERY_TYPE) this.#denials--;
+    this.#records -= table.weights[slot]!;
+    this.#cells.release(table.cells[slot]!);
+    table.remove(slot);
+  }
+
+  /** Expired answers go first, and then, as evictions, those longest unused. */
+  #makeRoom(weight: number, bytes: number, now: number): void {
+    if (!this.#isFull(weight, bytes)) return;
+    const second = Math.floor(now);
+    if (second !== this.#sweptAtSecond) {
+      this.#sweptAtSecond = second;
+      this.#sweep(now);
+    }
+    while (this.#isFull(weight, bytes)) {
+      const slot = this.#table.oldest;
+      if (!this.#isGone(slot, now)) this.evictions++;
+      this.#remove(slot);
+    }
+  }
+
+  #isFull(weight: number, bytes: number): boolean {
+    return (
+      this.#records + weight > this.maxRecords || this.#cells.usedBytes + bytes > this.#maxBytes
+    );
+  }
+
+  /** Removes expired answers; of a cache that is larger than a slice, the next slice. */
+  #sweep(now: number): void {
+    const { capacity } = this.#table;
+    for (let count = Math.min(capacity, SWEPT_ENTRIES); count > 0; count--) {
+      if (this.#sweepHand >= capacity) this.#sweepHand = 0;
+      const slot = this.#sweepHand++;
+      if (this.#table.isUsed(slot) && this.#isGone(slot, now)) this.#remove(slot);
+    }
+  }
+
+  #dropEntries(count: number): boolean {
+    const end = Math.min(this.#dropHand + count, this.#table.capacity);
+    for (; this.#dropHand < end; this.#dropHand++) this.#dropIfBelow(this.#dropHand);
+    return this.#dropHand < this.#table.capacity;
+  }
+
+  #dropIfBelow(slot: number): void {
+    const table = this.#table;
+    if (!table.isUsed(slot)) return;
+    const length = table.nameBytes[slot]!;
+    this.#cells.copyTo(table.cells[slot]!, 0, length, this.#scratch, 0);
+    const hasAlias = table.aliases[slot]! > 0;
+    if (this.#drop.includes(this.#scratch, length, table.serials[slot]!, hasAlias)) {
+      this.#remove(slot);
+    }
+  }
+
+  #hashName(name: Uint8Array, length: number): number {
+    // FNV-1a from a secret start: whoever chooses the names cannot choose collisions.
+    let hash = this.#seed;
+    for (let i = 0; i < length; i++) hash = Math.imul(hash ^ name[i]!, 0x0100_0193);
+    return hash;
+  }
+}
+
+/** A final mix, because the low bits choose the bucket. */
+function hashWithType(nameHash: number, type: number): number {
+  let hash = Math.imul(nameHash ^ type, 0x0100_0193);
+  hash ^= hash >>> 15;
+  return Math.imul(hash, 0x2c1b_3c6d) ^ (hash >>> 12);
 }

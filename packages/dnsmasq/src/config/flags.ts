@@ -6,7 +6,7 @@ import {
   type Program,
   stringFlag,
 } from '@kube-dns/daemon';
-import { optionsText } from '../options/parse-options.js';
+import { optionsText } from '../options/options-text.js';
 
 const SECOND = 1_000;
 
@@ -17,7 +17,10 @@ export const NANNY_FLAGS = {
     'directory with the kube-dns ConfigMap as files',
   ),
   dnsmasqExec: stringFlag('/usr/sbin/dnsmasq', 'accepted and ignored: there is no other program'),
-  kubednsServer: stringFlag('127.0.0.1:10053', 'accepted; names of servers are not resolved yet'),
+  kubednsServer: stringFlag(
+    '127.0.0.1:10053',
+    'who knows the servers of stub domains that have names in cluster.local',
+  ),
   logInterval: durationFlag(0, 'how often statistics are logged; 0 is never'),
   restartDnsmasq: boolFlag(false, 'apply a changed configuration (nothing is restarted)'),
   syncInterval: durationFlag(10 * SECOND, 'how often configDir is read again'),

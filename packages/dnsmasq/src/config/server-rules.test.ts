@@ -8,7 +8,12 @@ function rulesOf(files: Readonly<Record<string, unknown>>) {
   const texts = Object.entries(files).map(([key, value]) => [key, JSON.stringify(value)] as const);
   const { rules, usesResolvFile } = configuredRules(parseDnsConfig(new Map(texts)));
   const lines = rules.map(({ domains: [domain], target }) => {
-    const server = target.kind === 'server' ? serverText(target.server) : target.kind;
+    const server =
+      target.kind === 'server'
+        ? serverText(target.server)
+        : target.kind === 'named-server'
+          ? `${target.server.host} by name`
+          : target.kind;
     return `${decodeName(domain!)} ${server}`;
   });
   return { lines, usesResolvFile };
@@ -26,6 +31,7 @@ describe('what the ConfigMap adds to the command line', () => {
           'corp.example': ['1.2.3.4', '1.2.3.4:10053', '1.2.3.5:'],
           lab: ['2001:db8::1', '[2001:db8::2]:10053'],
           empty: [],
+          named: ['ns.example.com'],
         },
       }),
     ).toEqual({
@@ -35,6 +41,7 @@ describe('what the ConfigMap adds to the command line', () => {
         'corp.example 1.2.3.5#53',
         'lab 2001:db8::1#53',
         'lab 2001:db8::2#10053',
+        'named ns.example.com by name',
       ],
       usesResolvFile: true,
     });
@@ -48,10 +55,10 @@ describe('what the ConfigMap adds to the command line', () => {
     });
   });
 
-  it.each([
-    [['ns.example.com'], 'stubDomains: server "ns.example.com": names of servers are not resolved'],
-    [['1.2.3.4:0'], 'stubDomains: server "1.2.3.4:0": port 0 cannot be asked'],
-  ])('is refused whole for a server that cannot be asked: %s', (servers, message) => {
-    expect(() => rulesOf({ stubDomains: { good: ['1.2.3.4'], corp: servers } })).toThrow(message);
-  });
+  it.each([[['1.2.3.4:0'], 'stubDomains: server "1.2.3.4:0": port 0 cannot be asked']])(
+    'is refused whole for a server that cannot be asked: %s',
+    (servers, message) => {
+      expect(() => rulesOf({ stubDomains: { good: ['1.2.3.4'], corp: servers } })).toThrow(message);
+    },
+  );
 });

@@ -10,7 +10,10 @@ export interface ConfiguredRules {
   readonly usesResolvFile: boolean;
 }
 
-/** Turns stub domains and upstream servers into rules. Throws an OptionError for what is no address. */
+/**
+ * Turns stub domains and upstream servers into rules; a stub domain's server may be given by name.
+ * Throws an OptionError for one that cannot be asked.
+ */
 export function configuredRules(config: DnsConfig): ConfiguredRules {
   const stubs = [...config.stubDomains].flatMap(([domain, servers]) =>
     servers.map((server) => rule('stubDomains', encodeKey(domain), server)),
@@ -21,12 +24,28 @@ export function configuredRules(config: DnsConfig): ConfiguredRules {
   return { rules: [...stubs, ...upstreams], usesResolvFile: upstreams.length === 0 };
 }
 
+/** The domains whose servers are not the same in both, as names in wire form. */
+export function changedDomains(before: DnsConfig, after: DnsConfig): readonly Uint8Array[] {
+  const [old, now] = [serversByDomain(before), serversByDomain(after)];
+  const names = new Set([...old.keys(), ...now.keys()]);
+  return [...names].filter((name) => old.get(name) !== now.get(name)).map(encodeKey);
+}
+
+/** A domain without servers is as good as not named. */
+function serversByDomain({ stubDomains, upstreamNameservers }: DnsConfig): Map<string, string> {
+  const servers = [...stubDomains, ['.', upstreamNameservers] as const];
+  const named = servers.filter(([, texts]) => texts.length > 0);
+  return new Map(named.map(([domain, texts]) => [domain, texts.join(' ')]));
+}
+
 function rule(key: string, domain: Uint8Array, text: string): ServerRule {
   const { host, port } = parseNameServer(text);
-  if (!isIpAddress(host) || port === 0) {
-    const reason = port === 0 ? 'port 0 cannot be asked' : 'names of servers are not resolved';
-    throw new OptionError(`${key}: server ${JSON.stringify(text)}: ${reason}`);
+  if (port === 0) {
+    throw new OptionError(`${key}: server ${JSON.stringify(text)}: port 0 cannot be asked`);
   }
-  const server = { address: host, port: port ?? DEFAULT_PORT };
-  return { domains: [domain], target: { kind: 'server', server } };
+  const at = port ?? DEFAULT_PORT;
+  if (isIpAddress(host)) {
+    return { domains: [domain], target: { kind: 'server', server: { address: host, port: at } } };
+  }
+  return { domains: [domain], target: { kind: 'named-server', server: { host, port: at } } };
 }

@@ -1,44 +1,216 @@
-import type { ServerRule } from './server-value.js';
+import type { AddressAlias, AddressRange } from './address-range.js';
+import type { AddressRule, RuleDomains, ServerRule } from './server-value.js';
+import type { LocalRecord } from './record-values.js';
+
+/** Times of `--fast-dns-retry`: the first retry, and when retrying ends. */
+export interface FastRetry {
+  readonly firstMs: number;
+  readonly limitMs: number;
+}
+
+/** What `--add-…`, `--strip-…` and `--umbrella` do to the EDNS options of forwarded queries. */
+export interface EdnsChanges {
+  readonly addsMac: 'no' | 'binary' | 'base64' | 'text';
+  /** Prefix lengths of the client's address that go upstream; undefined sends none of that family. */
+  readonly addsSubnet: SubnetLengths | undefined;
+  /** The text of the option for the client's premises; empty is none. */
+  readonly cpeId: string;
+  readonly stripsMac: boolean;
+  readonly stripsSubnet: boolean;
+}
+
+export interface SubnetLengths {
+  readonly ipv4: number;
+  readonly ipv6: number | undefined;
+}
 
 /** What dnsmasq's half of the command line says; defaults are dnsmasq's unless a field says so. */
 export interface DnsmasqOptions {
+  /** What to do: serve, check the options, or print a text. */
+  readonly request: 'serve' | 'test' | 'help' | 'version';
+
   /** 0 takes a free port; dnsmasq itself would serve no DNS then. */
-  port: number;
-  /** None means every address. */
-  listenAddresses: string[];
+  readonly port: number;
+  /** None means every address, unless there are interfaces. */
+  readonly listenAddresses: readonly string[];
+  /** Names of interfaces, with `*` at the end for any that starts so. */
+  readonly interfaces: readonly string[];
+  readonly exceptInterfaces: readonly string[];
+  /** One socket per address; `dynamic` for addresses that come later, too. */
+  readonly binding: 'wildcard' | 'interfaces' | 'dynamic';
+  /** `--local-service`: whose queries are answered at all. */
+  readonly localService: 'off' | 'net' | 'host';
+  /** Undefined unless given; dnsmasq has 20. */
+  readonly maxTcpConnections: number | undefined;
+  readonly maxUdpBytes: number;
+
   /** Records that the cache holds; 0 turns it off. */
-  cacheSize: number;
+  readonly cacheSize: number;
+  readonly keepsNegatives: boolean;
+  /** TTL of denials without SOA, in seconds; 0 keeps none of them. */
+  readonly negTtlSeconds: number;
   /** Ceiling on TTLs sent to clients, in seconds; 0 is none. */
-  maxTtlSeconds: number;
+  readonly maxTtlSeconds: number;
   /** Ceiling and floor on TTLs in the cache, in seconds; 0 is none. */
-  maxCacheTtlSeconds: number;
-  minCacheTtlSeconds: number;
+  readonly maxCacheTtlSeconds: number;
+  readonly minCacheTtlSeconds: number;
+  /** Types kept beside dnsmasq's own (`--cache-rr`); 255 is every type. */
+  readonly cachedTypes: readonly number[];
+  /** For how long answers are used behind their time, in seconds; 0 is not, Infinity is for ever. */
+  readonly maxStaleSeconds: number;
+  readonly turnsRecords: boolean;
+  readonly hasIdent: boolean;
+
   /** Questions under way; ten times dnsmasq's own default, which a cluster outgrows. */
-  maxInFlight: number;
-  maxUdpBytes: number;
-  serverRules: ServerRule[];
-  usesResolvFile: boolean;
-  /** Empty means none. */
-  resolvFile: string;
-  detectsLoops: boolean;
-  isTest: boolean;
+  readonly maxInFlight: number;
+  readonly serverRules: readonly ServerRule[];
+  /** A file of `server` and `rev-server` lines that SIGHUP reads again; empty is none. */
+  readonly serversFile: string;
+  readonly usesResolvFile: boolean;
+  /** The last resolv file that was given; empty means none. */
+  readonly resolvFile: string;
+  /** All of them: the one that changed last holds. */
+  readonly resolvFiles: readonly string[];
+  readonly followsResolvFile: boolean;
+  readonly clearsOnReload: boolean;
+  readonly isStrictOrder: boolean;
+  readonly asksAllServers: boolean;
+  readonly fastRetry: FastRetry | undefined;
+  /** After so long without an answer a client hears SERVFAIL. */
+  readonly queryTimeoutMs: number;
+  readonly detectsLoops: boolean;
+  /** The one port that queries leave from, 0 for one of the system's choice; undefined is a new one each. */
+  readonly queryPort: number | undefined;
+  /** Bounds of the ports that queries leave from; 0 leaves them to the system. */
+  readonly minPort: number;
+  readonly maxPort: number;
+  /** As many ports as one question may be sent from. */
+  readonly portLimit: number;
+  readonly passesAd: boolean;
+  readonly ednsChanges: EdnsChanges;
+
+  readonly stopsRebind: boolean;
+  readonly allowsLocalhostRebind: boolean;
+  readonly rebindDomains: RuleDomains;
+  /** Answers with one of these become NXDOMAIN. */
+  readonly bogusNxdomain: readonly AddressRange[];
+  /** Answers with one of these are dropped. */
+  readonly ignoredAddresses: readonly AddressRange[];
+  readonly aliases: readonly AddressAlias[];
+  /** Types that no answer may have (`--filter-A`, `--filter-AAAA`, `--filter-rr`); 255 is ANY questions. */
+  readonly filteredTypes: readonly number[];
+
+  /** Names without a dot are not forwarded. */
+  readonly needsDomain: boolean;
+  /** Reverse names of private addresses are not forwarded. */
+  readonly isBogusPriv: boolean;
+  /** SOA and SRV questions of old Windows are not forwarded. */
+  readonly filtersWindows: boolean;
+  /** TTL of hosts and static records without one of their own, in seconds. */
+  readonly localTtlSeconds: number;
+  readonly usesEtcHosts: boolean;
+  /** Files and directories of `--addn-hosts`, and the directories of `--hostsdir`. */
+  readonly hostsPaths: readonly string[];
+  readonly hostsDirs: readonly string[];
+  readonly expandsHosts: boolean;
+  /** `--domain`, as text; empty is none. */
+  readonly domain: string;
+  /** Static records; a PTR of `--host-record` is marked, since a name has but one of them. */
+  readonly records: readonly LocalRecord[];
+  readonly addressRules: readonly AddressRule[];
+  readonly interfaceNames: readonly InterfaceName[];
+
+  readonly logsQueries: 'no' | 'yes' | 'extra';
 }
 
+/** `--interface-name`: a name for the addresses of an interface. */
+export interface InterfaceName {
+  /** Lower-cased, in wire form. */
+  readonly name: Uint8Array;
+  readonly interface: string;
+  readonly families: 'both' | 'ipv4' | 'ipv6';
+}
+
+/** The options while they are read. */
+export type OptionsDraft = {
+  -readonly [K in keyof DnsmasqOptions]: DnsmasqOptions[K] extends readonly (infer T)[]
+    ? T[]
+    : DnsmasqOptions[K];
+} & {
+  /** `--mx-target`; empty is this machine. */
+  mxTarget: string;
+  /** The names of `--mx-host` that have no target. */
+  mxNames: string[];
+};
+
 /** The options of an empty command line. */
-export function defaultOptions(): DnsmasqOptions {
+export function defaultOptions(): OptionsDraft {
   return {
+    request: 'serve',
     port: 53,
     listenAddresses: [],
+    interfaces: [],
+    exceptInterfaces: [],
+    binding: 'wildcard',
+    localService: 'off',
+    maxTcpConnections: undefined,
+    maxUdpBytes: 1232,
     cacheSize: 150,
+    keepsNegatives: true,
+    negTtlSeconds: 0,
     maxTtlSeconds: 0,
     maxCacheTtlSeconds: 0,
     minCacheTtlSeconds: 0,
+    cachedTypes: [],
+    maxStaleSeconds: 0,
+    turnsRecords: true,
+    hasIdent: true,
     maxInFlight: 1_500,
-    maxUdpBytes: 1232,
     serverRules: [],
+    serversFile: '',
     usesResolvFile: true,
     resolvFile: '/etc/resolv.conf',
+    resolvFiles: [],
+    followsResolvFile: true,
+    clearsOnReload: false,
+    isStrictOrder: false,
+    asksAllServers: false,
+    fastRetry: undefined,
     detectsLoops: false,
-    isTest: false,
+    queryTimeoutMs: 4_500,
+    queryPort: undefined,
+    minPort: 0,
+    maxPort: 0,
+    portLimit: 1,
+    passesAd: false,
+    ednsChanges: {
+      addsMac: 'no',
+      addsSubnet: undefined,
+      cpeId: '',
+      stripsMac: false,
+      stripsSubnet: false,
+    },
+    stopsRebind: false,
+    allowsLocalhostRebind: false,
+    rebindDomains: { domains: [] },
+    bogusNxdomain: [],
+    ignoredAddresses: [],
+    aliases: [],
+    filteredTypes: [],
+    needsDomain: false,
+    isBogusPriv: false,
+    filtersWindows: false,
+    localTtlSeconds: 0,
+    usesEtcHosts: true,
+    hostsPaths: [],
+    hostsDirs: [],
+    expandsHosts: false,
+    domain: '',
+    records: [],
+    addressRules: [],
+    interfaceNames: [],
+    logsQueries: 'no',
+    mxTarget: '',
+    mxNames: [],
   };
 }

@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
+import { StartupError } from '@kube-dns/daemon';
 import { serverText } from '@kube-dns/transport';
 import { decodeName } from '@kube-dns/wire';
-import { OptionError } from '../errors.js';
-import { OPTIONS } from './option-table.js';
 import { defaultOptions, type DnsmasqOptions } from './option-values.js';
-import { optionsText, parseOptions } from './parse-options.js';
+import { KNOWN_OPTIONS } from './find-option.js';
+import { optionsText } from './options-text.js';
+import { parseOptions } from './parse-options.js';
+import { UNSUPPORTED_OPTIONS } from './unsupported-options.js';
 
 const parse = (line: string) => parseOptions(line.split(' ').filter(Boolean));
 
@@ -46,13 +48,13 @@ describe('the command lines of real deployments', () => {
       'the addon of 1.6',
       '-k --cache-size=1000 --log-facility=- --server=127.0.0.1#10053',
       { cacheSize: 1000 },
-      ['→127.0.0.1#10053'],
+      ['.→127.0.0.1#10053'],
     ],
     [
       'dnsmasq before the nanny',
       '--cache-size=1000 --no-resolv --server=127.0.0.1#10053 --log-facility=-',
       { cacheSize: 1000, usesResolvFile: false },
-      ['→127.0.0.1#10053'],
+      ['.→127.0.0.1#10053'],
     ],
     [
       'GKE',
@@ -71,7 +73,7 @@ describe('the command lines of real deployments', () => {
       '-k -R --cache-size=10000 --server=/cluster.local./127.0.0.1#10053 --server=8.8.8.8 ' +
         '--server=/corp.example/10.1.2.3',
       { cacheSize: 10_000, usesResolvFile: false },
-      ['cluster.local→127.0.0.1#10053', '→8.8.8.8#53', 'corp.example→10.1.2.3#53'],
+      ['cluster.local→127.0.0.1#10053', '.→8.8.8.8#53', 'corp.example→10.1.2.3#53'],
     ],
   ])('starts unchanged: %s', (_name, line, values, rules) => {
     const options = parse(line);
@@ -95,22 +97,33 @@ describe('the ways to write an option', () => {
     ['--port=1053', { port: 1053 }],
     ['-p1053', { port: 1053 }],
     ['-p 1053', { port: 1053 }],
-    ['-kN', {}],
-    ['-kNR', { usesResolvFile: false }],
+    ['-kN', { keepsNegatives: false }],
+    ['-kNR', { keepsNegatives: false, usesResolvFile: false }],
     ['-kRp 1053', { usesResolvFile: false, port: 1053 }],
     ['-kRp1053', { usesResolvFile: false, port: 1053 }],
-    ['--no-r', { usesResolvFile: false }],
-    ['--keep --no-neg', {}],
+    ['--no-res', { usesResolvFile: false }],
+    ['--keep --no-neg', { keepsNegatives: false }],
     ['-8 -', {}],
     ['-0 20', { maxInFlight: 20 }],
-    ['--resolv-file=/x', { resolvFile: '/x', usesResolvFile: true }],
-    ['-r /x', { resolvFile: '/x' }],
+    ['--resolv-file=/x', { resolvFile: '/x', resolvFiles: ['/x'] }],
+    ['-r /x', { resolvFile: '/x', resolvFiles: ['/x'] }],
     ['--resolv-file', { resolvFile: '' }],
     [
       '--listen-address=127.0.0.1,::1 -a 10.0.0.1',
       { listenAddresses: ['127.0.0.1', '::1', '10.0.0.1'] },
     ],
-    ['--test', { isTest: true }],
+    ['--test', { request: 'test' }],
+    ['--version --nonsense', { request: 'version' }],
+    ['-w junk', { request: 'help' }],
+    ['-qk', { logsQueries: 'yes' }],
+    ['--log-queries=extra', { logsQueries: 'extra' }],
+    ['--use-stale-cache', { maxStaleSeconds: 86_400 }],
+    ['--use-stale-cache=0', { maxStaleSeconds: Number.POSITIVE_INFINITY }],
+    ['--fast-dns-retry', { fastRetry: { firstMs: 1_000, limitMs: 10_000 } }],
+    ['--fast-dns-retry=200,3000', { fastRetry: { firstMs: 200, limitMs: 3_000 } }],
+    ['--filter-A --filter-rr=MX,ANY', { filteredTypes: [1, 15, 255] }],
+    ['--cache-rr=txt,65', { cachedTypes: [16, 65] }],
+    ['-H /a --addn-hosts=/b -h', { hostsPaths: ['/a', '/b'], usesEtcHosts: false }],
     ['--max-cache-ttl=9 --min-cache-ttl=3', { maxCacheTtlSeconds: 9, minCacheTtlSeconds: 3 }],
     ['--port=1 --port=2', { port: 2 }],
     ['-k --', {}],
@@ -123,11 +136,11 @@ describe('the ways to write an option', () => {
       '-S 1.1.1.1 --server 2.2.2.2 --server=3.3.3.3 --local=/corp/ --local=4.4.4.4',
     );
     expect(ruleTexts(options)).toEqual([
-      '→1.1.1.1#53',
-      '→2.2.2.2#53',
-      '→3.3.3.3#53',
+      '.→1.1.1.1#53',
+      '.→2.2.2.2#53',
+      '.→3.3.3.3#53',
       'corp→local',
-      '→4.4.4.4#53',
+      '.→4.4.4.4#53',
     ]);
   });
 
@@ -147,49 +160,86 @@ describe('a command line that cannot be obeyed', () => {
     ['-k junk', 'junk found in command line: "junk"'],
     ['-', 'junk found in command line: "-"'],
     ['-k -- --port=5', 'junk found in command line: "--port=5"'],
-    ['--cache-size 1000', '--cache-size: bad number ""'],
     ['--resolv-file /x', 'junk found in command line: "/x"'],
-    ['--no-such', 'unsupported option: --no-such'],
-    ['--strict-order', 'unsupported option: --strict-order'],
-    ['--dhcp-range=1.2.3.4,1.2.3.5', 'unsupported option: --dhcp-range'],
-    ['-kX', 'unsupported option: -X'],
-    ['--constructor', 'unsupported option: --constructor'],
-    ['--no', 'ambiguous option --no: --no-negcache, --no-resolv'],
-    ['--no-', 'ambiguous option --no-: --no-negcache, --no-resolv'],
-    ['--max=1', 'ambiguous option --max: --max-cache-ttl, --max-ttl'],
-    ['--no-resolv=1', 'option --no-resolv takes no value'],
-    ['--keep=', 'option --keep-in-foreground takes no value'],
-    ['--server', 'option --server needs a value'],
-    ['-kp', 'option --port needs a value'],
-    ['--port=65536', '--port: bad number "65536"'],
-    ['--port=-1', '--port: bad number "-1"'],
-    ['--port=+1', '--port: bad number "+1"'],
-    ['--port=0x10', '--port: bad number "0x10"'],
-    ['--cache-size=1e3', '--cache-size: bad number "1e3"'],
-    ['-c abc', '--cache-size: bad number "abc"'],
-    ['--max-ttl=1.5', '--max-ttl: bad number "1.5"'],
-    ['--cache-size=99999999999', '--cache-size: bad number "99999999999"'],
-    ['--listen-address=here', '--listen-address: bad address "here"'],
-    ['--listen-address=', '--listen-address: bad address ""'],
-    ['--log-facility=daemon', '--log-facility: unsupported log facility "daemon"'],
-    ['--server=ns.example.com', '--server: bad server address "ns.example.com"'],
-    ['-S /dom/1.2.3.4#99999', '--server: bad server address "1.2.3.4#99999"'],
-  ])('is refused with the option and the reason: %s', (line, message) => {
-    expect(() => parse(line)).toThrow(new OptionError(message));
+  ])('has a word too many: %s', (line, message) => {
+    expect(() => parse(line)).toThrow(new StartupError(message, 1));
+  });
+
+  it.each([
+    ['--cache-size 1000', 'try --help (--cache-size: bad number "")'],
+    ['junk --no-such', 'try --help (unknown option --no-such)'],
+    ['-k%', 'try --help (unknown option -%)'],
+    ['--constructor', 'try --help (unknown option --constructor)'],
+    ['--no-r', 'try --help (ambiguous option --no-r: --no-resolv, --no-round-robin)'],
+    [
+      '--max-p=1 --max-t',
+      'try --help (ambiguous option --max-t: --max-tcp-connections, --max-ttl)',
+    ],
+    ['--no-resolv=1', 'try --help (--no-resolv: it takes no value)'],
+    ['--keep=', 'try --help (--keep-in-foreground: it takes no value)'],
+    ['--server', 'try --help (--server: it needs a value)'],
+    ['-kp', 'try --help (--port: it needs a value)'],
+    ['--port=65536', 'try --help (--port: bad number "65536")'],
+    ['--port=-1', 'try --help (--port: bad number "-1")'],
+    ['--port=+1', 'try --help (--port: bad number "+1")'],
+    ['--port=0x10', 'try --help (--port: bad number "0x10")'],
+    ['--cache-size=1e3', 'try --help (--cache-size: bad number "1e3")'],
+    ['-c abc', 'try --help (--cache-size: bad number "abc")'],
+    ['--max-ttl=1.5', 'try --help (--max-ttl: bad number "1.5")'],
+    ['--cache-size=99999999999', 'try --help (--cache-size: bad number "99999999999")'],
+    ['--listen-address=here', 'try --help (--listen-address: bad address "here")'],
+    ['--listen-address=', 'try --help (--listen-address: bad address "")'],
+    ['--fast-dns-retry=49', 'try --help (--fast-dns-retry: 49 ms are too few)'],
+    ['--max-tcp-connections=0', 'try --help (--max-tcp-connections: it cannot be 0)'],
+    ['--log-facility=here', 'bad log facility (--log-facility: no facility "here")'],
+    ['-S 1.2.3.4#x', 'bad port (--server: bad port "x")'],
+    ['-S /dom/1.2.3.4#99999', 'bad port (--server: bad port "99999")'],
+    ['--filter-rr=FOO', 'bad RR type (--filter-rr: unknown record type "FOO")'],
+    ['--cname=a,b --cname=A,c', 'duplicate CNAME (--cname: "A" has a target already)'],
+  ])('is refused in dnsmasq’s words, with the option and the reason: %s', (line, message) => {
+    const whole = `bad command line options: ${message}`;
+    expect(() => parse(line)).toThrow(new StartupError(whole, 1));
+  });
+
+  it.each([
+    ['--dhcp-range=1.2.3.4,1.2.3.5', 'dhcp-range'],
+    ['--dhcp-rang=1.2.3.4,1.2.3.5', 'dhcp-range'],
+    ['-F 1.2.3.4,1.2.3.5', 'dhcp-range'],
+    ['--enable-tftp', 'enable-tftp'],
+    ['--dnssec', 'dnssec'],
+    ['--ipset=/x/y', 'ipset'],
+    ['-k1', 'enable-dbus'],
+  ])('has an option that is known and not supported: %s', (line, name) => {
+    const whole = `bad command line options: unsupported option: --${name}`;
+    expect(() => parse(line)).toThrow(new StartupError(whole, 1));
+  });
+
+  it.each([
+    ['--cname=a,b --cname=b,a', 'CNAME loop involving b'],
+    ['--cname=a,a', 'CNAME loop involving a'],
+    ['--cname=c,A --cname=a,b --cname=b,c', 'CNAME loop involving b'],
+    ['--cname=a,b --cname=b,c --cname=c,b', 'CNAME loop involving c'],
+    ['--cname=a,b --dns-rr=a,5,017a00 --cname=b,a', 'CNAME loop involving b'],
+    ['--dns-rr=a,5,016100', 'CNAME loop involving a'],
+    ['-n -r /a -r /b', 'only one resolv.conf file allowed in no-poll mode.'],
+  ])('has options that do not go together: %s', (line, message) => {
+    expect(() => parse(line)).toThrow(new StartupError(message, 1));
   });
 });
 
 describe('the table of options', () => {
+  const every = [...KNOWN_OPTIONS, ...UNSUPPORTED_OPTIONS];
+
   it('has each name and each letter once', () => {
-    const names = OPTIONS.map(({ name }) => name);
-    const letters = OPTIONS.map(({ short }) => short).filter((short) => short !== '');
+    const names = every.map(({ name }) => name);
+    const letters = every.map(({ short }) => short).filter((short) => short !== '');
     expect(new Set(names).size).toBe(names.length);
     expect(new Set(letters).size).toBe(letters.length);
   });
 
   it('is listed whole in the help text', () => {
     const lines = optionsText().split('\n');
-    for (const { name, help } of OPTIONS) {
+    for (const { name, help } of KNOWN_OPTIONS) {
       expect(lines).toContainEqual(expect.stringMatching(`--${name}\\b`));
       expect(optionsText()).toContain(help);
     }

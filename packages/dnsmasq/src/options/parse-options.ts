@@ -1,89 +1,133 @@
+import { StartupError } from '@kube-dns/daemon';
 import { OptionError } from '../errors.js';
-import { type OptionDefinition, OPTIONS } from './option-table.js';
+import { findAliasLoop } from './alias-loops.js';
+import { EXIT_BAD_CONFIGURATION } from './exit-codes.js';
+import { findByAbbreviation, findByLetter } from './find-option.js';
+import type { OptionDefinition } from './option-definition.js';
+import { OptionFiles } from './option-files.js';
+import { completeRecords } from './record-values.js';
 import { defaultOptions, type DnsmasqOptions } from './option-values.js';
+
+/** The file that is read when the command line names none; empty is none. */
+export const DEFAULT_CONFIG_FILE = '/etc/dnsmasq.conf';
 
 /**
  * Reads dnsmasq's half of the command line with its rules: names may be abbreviated while they stay
- * unambiguous, an optional value needs `=`, later scalars win, lists accumulate. Throws an OptionError
- * that names the option.
+ * unambiguous, an optional value needs `=`, later scalars win, lists accumulate, and the configuration
+ * files come last and win over it. Throws a StartupError in dnsmasq's words, with the option and the
+ * reason behind them. Behind `--help` and `--version` nothing is read any more.
  */
-export function parseOptions(argv: readonly string[]): DnsmasqOptions {
-  const options = defaultOptions();
-  const left = [...argv];
-  for (let word = left.shift(); word !== undefined; word = left.shift()) {
-    if (word === '--') refuseJunk(left.shift());
-    else if (word.startsWith('--')) applyLong(options, word, left);
-    else if (word.startsWith('-') && word.length > 1) applyShort(options, word.slice(1), left);
-    else refuseJunk(word);
+export function parseOptions(argv: readonly string[], defaultFile = ''): DnsmasqOptions {
+  return new ArgumentReader(argv).read(defaultFile);
+}
+
+class ArgumentReader {
+  readonly #draft = defaultOptions();
+  readonly #files = new OptionFiles(this.#draft);
+  readonly #left: string[];
+  readonly #junk: string[] = [];
+  readonly #filePaths: string[] = [];
+
+  constructor(argv: readonly string[]) {
+    this.#left = [...argv];
   }
-  return options;
-}
 
-/** A word that belongs to no option; behind `--` every word is one. */
-function refuseJunk(word: string | undefined): void {
-  if (word === undefined) return;
-  throw new OptionError(`junk found in command line: ${JSON.stringify(word)}`);
-}
-
-function applyLong(options: DnsmasqOptions, word: string, left: string[]): void {
-  const equals = word.indexOf('=');
-  const name = equals < 0 ? word.slice(2) : word.slice(2, equals);
-  const definition = findLong(name);
-  const value = equals < 0 ? undefined : word.slice(equals + 1);
-  if (definition.value === 'none' && value !== undefined) {
-    throw new OptionError(`option --${definition.name} takes no value`);
-  }
-  const isRequired = definition.value === 'required';
-  applyValue(options, definition, value ?? (isRequired ? nextWord(definition, left) : ''));
-}
-
-/** A cluster such as `-kN`, where the first option that takes a value takes the rest as its value. */
-function applyShort(options: DnsmasqOptions, letters: string, left: string[]): void {
-  for (let i = 0; i < letters.length; i++) {
-    const letter = letters[i]!;
-    const definition = OPTIONS.find(({ short }) => short === letter);
-    if (definition === undefined) throw new OptionError(`unsupported option: -${letter}`);
-    if (definition.value === 'none') {
-      definition.apply(options, '');
-      continue;
+  read(defaultFile: string): DnsmasqOptions {
+    for (let word = this.#left.shift(); word !== undefined; word = this.#left.shift()) {
+      if (word === '--') this.#junk.push(...this.#left.splice(0));
+      else if (word.startsWith('--')) this.#readLong(word);
+      else if (word.startsWith('-') && word.length > 1) this.#readLetters(word.slice(1));
+      else this.#junk.push(word);
+      if (isText(this.#draft)) return this.#draft;
     }
-    const rest = letters.slice(i + 1);
-    applyValue(options, definition, rest === '' ? nextWord(definition, left) : rest);
-    return;
+    const [junk] = this.#junk;
+    if (junk !== undefined) {
+      const message = `junk found in command line: ${JSON.stringify(junk)}`;
+      throw new StartupError(message, EXIT_BAD_CONFIGURATION);
+    }
+    if (this.#filePaths.length === 0) this.#files.readFile(defaultFile, true);
+    for (const path of this.#filePaths) this.#files.readFile(path);
+    return this.#check();
+  }
+
+  #readLong(word: string): void {
+    const equals = word.indexOf('=');
+    const name = equals < 0 ? word.slice(2) : word.slice(2, equals);
+    const value = equals < 0 ? undefined : word.slice(equals + 1);
+    const option = lookUp(() => findByAbbreviation(name));
+    if (option.value === 'none' && value !== undefined) {
+      throw badOption(new OptionError('it takes no value'), option);
+    }
+    this.#obey(option, value ?? (option.value === 'required' ? this.#nextWord(option) : ''));
+  }
+
+  /** A cluster such as `-kN`, where the first option that takes a value takes the rest as its value. */
+  #readLetters(letters: string): void {
+    for (let i = 0; i < letters.length; i++) {
+      const option = lookUp(() => findByLetter(letters[i]!));
+      if (option.value === 'none' || isLongValued(option)) {
+        this.#obey(option, '');
+        continue;
+      }
+      const rest = letters.slice(i + 1);
+      this.#obey(option, rest === '' ? this.#nextWord(option) : rest);
+      return;
+    }
+  }
+
+  #nextWord(option: OptionDefinition): string {
+    const word = this.#left.shift();
+    if (word === undefined) throw badOption(new OptionError('it needs a value'), option);
+    return word;
+  }
+
+  #obey(option: OptionDefinition, value: string): void {
+    try {
+      if (option.name === 'conf-file') this.#filePaths.push(value);
+      else if (option.name === 'conf-dir') this.#files.readDirectory(value);
+      else option.apply(this.#draft, value);
+    } catch (error) {
+      if (error instanceof OptionError) throw badOption(error, option);
+      throw error;
+    }
+  }
+
+  #check(): DnsmasqOptions {
+    const draft = this.#draft;
+    completeRecords(draft);
+    const loop = findAliasLoop(draft.records);
+    if (loop !== undefined) {
+      throw new StartupError(`CNAME loop involving ${loop}`, EXIT_BAD_CONFIGURATION);
+    }
+    if (!draft.followsResolvFile && draft.usesResolvFile && draft.resolvFiles.length > 1) {
+      const message = 'only one resolv.conf file allowed in no-poll mode.';
+      throw new StartupError(message, EXIT_BAD_CONFIGURATION);
+    }
+    return draft;
   }
 }
 
-function applyValue(options: DnsmasqOptions, definition: OptionDefinition, value: string): void {
+/** `-q` is the one letter whose value can be given to the long name only. */
+function isLongValued({ short }: OptionDefinition): boolean {
+  return short === 'q';
+}
+
+function isText({ request }: DnsmasqOptions): boolean {
+  return request === 'help' || request === 'version';
+}
+
+function lookUp(find: () => OptionDefinition): OptionDefinition {
   try {
-    definition.apply(options, value);
+    return find();
   } catch (error) {
-    if (!(error instanceof OptionError)) throw error;
-    throw new OptionError(`--${definition.name}: ${error.message}`);
+    if (error instanceof OptionError) throw badOption(error);
+    throw error;
   }
 }
 
-function findLong(name: string): OptionDefinition {
-  const exact = OPTIONS.find((option) => option.name === name);
-  if (exact !== undefined) return exact;
-  const matches = OPTIONS.filter((option) => option.name.startsWith(name));
-  if (matches.length === 1) return matches[0]!;
-  if (matches.length === 0) throw new OptionError(`unsupported option: --${name}`);
-  const names = matches.map((option) => `--${option.name}`).join(', ');
-  throw new OptionError(`ambiguous option --${name}: ${names}`);
-}
-
-function nextWord(definition: OptionDefinition, left: string[]): string {
-  const word = left.shift();
-  if (word === undefined) throw new OptionError(`option --${definition.name} needs a value`);
-  return word;
-}
-
-/** The options as `--help` lists them. */
-export function optionsText(): string {
-  const lines = OPTIONS.map(({ name, short, value, help }) => {
-    const shape = { none: '', required: '=<value>', optional: '=<value>' }[value];
-    const left = `  ${short === '' ? '    ' : `-${short}, `}--${name}${shape}`;
-    return `${left.padEnd(34)} ${help}`;
-  });
-  return ['dnsmasq options, behind `--`:', ...lines, ''].join('\n');
+function badOption(error: OptionError, option?: OptionDefinition): StartupError {
+  const about = option === undefined ? '' : `--${option.name}: `;
+  const detail = error.message === '' ? '' : ` (${about}${error.message})`;
+  const message = `bad command line options: ${error.words ?? 'try --help'}${detail}`;
+  return new StartupError(message, EXIT_BAD_CONFIGURATION);
 }

@@ -1,58 +1,199 @@
-import { isIP } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import type { ServerAddress } from '@kube-dns/transport';
-import { encodeKey, WireError } from '@kube-dns/wire';
+import { encodeKey, ROOT_NAME, WireError } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
+import { addressBytes } from './address-range.js';
+
+/** Where queries to a server leave from; what is undefined is the system's choice. */
+export interface ServerSource {
+  readonly address?: string;
+  readonly interface?: string;
+  readonly port?: number;
+}
+
+/** A server given by name, which somebody has to look up. */
+export interface NamedServer {
+  readonly host: string;
+  readonly port: number;
+}
 
 /** Where a domain's questions go: to servers, to the servers of no domain, or nowhere. */
 export type RouteTarget =
-  | { readonly kind: 'server'; readonly server: ServerAddress }
+  | { readonly kind: 'server'; readonly server: ServerAddress; readonly source?: ServerSource }
+  | { readonly kind: 'named-server'; readonly server: NamedServer; readonly source?: ServerSource }
   | { readonly kind: 'default' }
   | { readonly kind: 'local' };
 
-/** One `--server` or `--local`: a target for domains, or for every name when there is no domain. */
-export interface ServerRule {
-  /** Lower-cased names in wire form; empty means every name. */
+/** `*end.parent`: names with a label before `parent` that ends so. All lower-cased. */
+export interface WildcardDomain {
+  /** May be empty: every name below `parent` then. */
+  readonly labelEnd: Uint8Array;
+  /** In wire form. */
+  readonly parent: Uint8Array;
+}
+
+/** The names that a rule is about. */
+export interface RuleDomains {
+  /** Lower-cased names in wire form, each with all below it; the root is every name. */
   readonly domains: readonly Uint8Array[];
+  readonly wildcards?: readonly WildcardDomain[];
+  /** Names of one label, too. */
+  readonly isUnqualified?: boolean;
+}
+
+/** One `--server` or `--local`: a target for domains. */
+export interface ServerRule extends RuleDomains {
   readonly target: RouteTarget;
+}
+
+/** One `--address`: an answer for domains; `zeros` is the unspecified address of either family. */
+export interface AddressRule extends RuleDomains {
+  /** In wire form: 4 or 16 bytes. */
+  readonly address: Uint8Array | 'zeros';
 }
 
 /** The port of a server that is given without one. */
 export const DEFAULT_PORT = 53;
 const MAX_PORT = 65_535;
+/** What the resolver of dnsmasq's C library says about a name that is none. */
+const NO_SUCH_NAME = 'Name or service not known';
 
 /**
- * Reads the value of `--server`: `[/domain/…/]IP[#port]`. An empty target keeps the domains local, `#`
- * sends them to the servers of no domain. Beyond dnsmasq's grammar, `[IPv6]` and `IPv4:port` are
- * accepted. Throws an OptionError.
+ * Reads the value of `--server`: `[/domain/…/]target`, where the target is nothing (the domains stay
+ * local), `#` (the servers of no domain), or `host[%scope][#port][@source]`. Beyond dnsmasq's grammar,
+ * `[IPv6]` and `:port` are accepted. Throws an OptionError.
  */
 export function parseServerRule(value: string): ServerRule {
-  if (!value.startsWith('/')) return { domains: [], target: parseTarget(value) };
+  const { domains, rest } = splitDomains(value);
+  return { ...domains, target: parseTarget(rest) };
+}
+
+/** Reads the value of `--address`; without an address the domains stay local. Throws an OptionError. */
+export function parseAddressRule(value: string): AddressRule | ServerRule {
+  const { domains, rest } = splitDomains(value);
+  if (rest === '') return { ...domains, target: { kind: 'local' } };
+  const address = rest === '#' ? 'zeros' : addressBytes(rest);
+  if (address === undefined || rest.includes('%')) {
+    throw new OptionError(`bad address ${JSON.stringify(rest)}`, 'Bad address in --address');
+  }
+  return { ...domains, address };
+}
+
+/** Reads `/domain/…/` or one bare domain; an empty one is the names of one label. Throws an OptionError. */
+export function parseDomains(value: string): RuleDomains {
+  if (value === '') return { domains: [], isUnqualified: true };
+  if (!value.startsWith('/')) return { domains: [parseDomain(value)] };
+  return splitDomains(value.endsWith('/') ? value : `${value}/`).domains;
+}
+
+function splitDomains(value: string): { domains: RuleDomains; rest: string } {
+  // Without a second slash there is no domain: `/` alone is every name, as the empty value.
   const end = value.lastIndexOf('/');
-  if (end === 0) throw new OptionError(`bad server ${JSON.stringify(value)}: no domain`);
-  const domains = value.slice(1, end).split('/').map(parseDomain);
-  return { domains, target: parseTarget(value.slice(end + 1)) };
+  if (end < 1) {
+    const rest = value === '/' ? '' : value;
+    return { domains: { domains: [ROOT_NAME] }, rest };
+  }
+  const texts = value.startsWith('/') ? value.slice(1, end).split('/') : undefined;
+  if (texts === undefined) return { domains: { domains: [ROOT_NAME] }, rest: value };
+  const wildcards = texts.filter(isWildcard).map(parseWildcard);
+  return {
+    domains: {
+      domains: texts.filter((text) => text !== '' && !isWildcard(text)).map(parseDomain),
+      ...(wildcards.length > 0 ? { wildcards } : {}),
+      ...(texts.includes('') ? { isUnqualified: true } : {}),
+    },
+    rest: value.slice(end + 1),
+  };
+}
+
+function isWildcard(text: string): boolean {
+  return text.startsWith('*');
 }
 
 /** A leading dot and a trailing one make no difference; `#` is every name. */
 function parseDomain(text: string): Uint8Array {
-  if (text === '#') return encodeKey('.');
-  if (text === '' || text.startsWith('*')) {
-    throw new OptionError(`unsupported domain ${JSON.stringify(text)} in a server`);
-  }
+  const name = text.replace(/^\.+/, '');
+  if (text === '#' || name === '') return ROOT_NAME;
   try {
-    return encodeKey(text.replace(/^\.+/, ''));
+    return encodeKey(name);
   } catch (error) {
     if (error instanceof WireError) throw new OptionError(`bad domain: ${error.message}`);
     throw error;
   }
 }
 
+function parseWildcard(text: string): WildcardDomain {
+  const [labelEnd = '', ...parents] = text.slice(1).split('.');
+  return {
+    labelEnd: labelEnd === '' ? new Uint8Array(0) : parseDomain(labelEnd).slice(1, -1),
+    parent: parseDomain(parents.join('.')),
+  };
+}
+
 function parseTarget(text: string): RouteTarget {
   if (text === '') return { kind: 'local' };
   if (text === '#') return { kind: 'default' };
-  const server = parseServer(text);
-  if (server === undefined) throw new OptionError(`bad server address ${JSON.stringify(text)}`);
-  return { kind: 'server', server };
+  const [serverText = '', ...sourceTexts] = text.split('@');
+  const source = parseSource(sourceTexts);
+  const server = parseServer(serverText) ?? parseNamedServer(serverText);
+  if ('host' in server) return { kind: 'named-server', server, ...withSource(source) };
+  checkFamilies(server.address, source?.address);
+  return { kind: 'server', server, ...withSource(source) };
+}
+
+function withSource(source: ServerSource | undefined): { source?: ServerSource } {
+  return source === undefined ? {} : { source };
+}
+
+/** `address[#port]`, or `interface[@address][#port]`. */
+function parseSource(texts: readonly string[]): ServerSource | undefined {
+  if (texts.length === 0) return undefined;
+  const [first = '', second] = texts;
+  const [firstText, firstPort] = splitPort(first);
+  const [secondText, secondPort] =
+    second === undefined ? [undefined, undefined] : splitPort(second);
+  const port = secondPort ?? firstPort;
+  const isAddressFirst = isIP(firstText) !== 0;
+  const address = isAddressFirst ? firstText : secondText;
+  if (address !== undefined && isIP(address) === 0) {
+    throw new OptionError(`bad source ${JSON.stringify(address)}`, 'bad interface name');
+  }
+  return {
+    ...(address === undefined ? {} : { address }),
+    ...(isAddressFirst ? {} : { interface: firstText }),
+    ...(port === undefined ? {} : { port }),
+  };
+}
+
+function splitPort(text: string): [text: string, port: number | undefined] {
+  const [before = '', after] = text.split('#', 2);
+  return [before, after === undefined ? undefined : parsePort(after)];
+}
+
+function parsePort(text: string): number {
+  const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : MAX_PORT + 1;
+  if (port > MAX_PORT) throw new OptionError(`bad port ${JSON.stringify(text)}`, 'bad port');
+  return port;
+}
+
+function checkFamilies(server: string, source: string | undefined): void {
+  if (source === undefined || isIPv4(server) === isIPv4(source)) return;
+  const [one, other] = isIPv4(server) ? ['IPv4', 'IPv6'] : ['IPv6', 'IPv4'];
+  throw new OptionError(
+    `source ${source} of server ${server}`,
+    `cannot use ${one} server address with ${other} source address`,
+  );
+}
+
+/** `name[#port]`. What has only digits and dots is an address with a mistake. */
+function parseNamedServer(text: string): NamedServer {
+  const [host, port = DEFAULT_PORT] = splitPort(text);
+  if (isIP(host) !== 0) throw new OptionError(`port 0 of ${host} cannot be asked`, 'bad port');
+  const isName = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?$/i.test(host) && !/^[0-9.]+$/.test(host);
+  if (!isName || port === 0) {
+    throw new OptionError(`bad server address ${JSON.stringify(text)}`, NO_SUCH_NAME);
+  }
+  return { host: host.replace(/\.$/, ''), port };
 }
 
 /** The ways to write an address that is not a bare one: dnsmasq's own, and the ConfigMap's. */
@@ -63,15 +204,19 @@ const ADDRESS_FORMS = [
 ];
 
 /**
- * `IP`, `IP#port`, `IPv4:port`, `[IPv6]`, `[IPv6]#port` or `[IPv6]:port`; the port is 53 unless given.
- * Undefined for anything else, a name or port 0 included.
+ * `IP`, `IP#port`, `IPv4:port`, `[IPv6]`, `[IPv6]#port` or `[IPv6]:port`, an IPv6 one with or without a
+ * scope; the port is 53 unless given. Undefined for anything else, a name or port 0 included.
  */
 export function parseServer(text: string): ServerAddress | undefined {
-  if (isIP(text) !== 0) return { address: text, port: DEFAULT_PORT };
+  if (isServerIp(text)) return { address: text, port: DEFAULT_PORT };
   for (const form of ADDRESS_FORMS) {
     const [, address = '', port = String(DEFAULT_PORT)] = form.exec(text) ?? [];
     const isPort = Number(port) >= 1 && Number(port) <= MAX_PORT;
-    if (isIP(address) !== 0 && isPort) return { address, port: Number(port) };
+    if (isServerIp(address) && isPort) return { address, port: Number(port) };
   }
   return undefined;
+}
+
+function isServerIp(text: string): boolean {
+  return isIPv4(text) || isIPv6(text);
 }

@@ -1,42 +1,52 @@
-import { mkdtemp, rm, unlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, unlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseDnsConfig } from '@kube-dns/daemon';
-import { serverText } from '@kube-dns/transport';
+import { serverText, UpstreamSockets } from '@kube-dns/transport';
+import { decodeName } from '@kube-dns/wire';
 import { FakeUpstream } from '../../test/fake-upstream.js';
 import { queryFor } from '../../test/messages.js';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { until } from '../../test/until.js';
-import { ResolvFile } from '../config/resolv-file.js';
+import { ResolvFiles } from '../config/resolv-files.js';
+import { ServersFile } from '../config/servers-file.js';
 import { parseServerRule } from '../options/server-value.js';
-import { ServerStatistics } from '../upstream/server-statistics.js';
-import { Router } from './router.js';
+import { UpstreamServers } from '../upstream/upstream-servers.js';
+import { Router, type RouterOptions } from './router.js';
 
 let folder: string;
 let resolvPath: string;
 let log: RecordedLog;
-let statistics: ServerStatistics;
+let sockets: UpstreamSockets;
+let upstreams: UpstreamServers;
 let router: Router;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'router-'));
   resolvPath = join(folder, 'resolv.conf');
   log = recordedLog();
-  statistics = new ServerStatistics();
+  sockets = new UpstreamSockets();
+  upstreams = new UpstreamServers(sockets);
 });
 
 afterEach(async () => {
   router.close();
+  sockets.close();
   await rm(folder, { recursive: true });
 });
 
 function createRouter(...rules: string[]): void {
+  createRouterWith({}, ...rules);
+}
+
+function createRouterWith(more: Partial<RouterOptions>, ...rules: string[]): void {
   router = new Router({
     rules: rules.map(parseServerRule),
-    resolvFile: new ResolvFile(resolvPath, log),
-    statistics,
+    resolvFiles: new ResolvFiles({ paths: [resolvPath], log, periodMs: 20 }),
+    upstreams,
     log,
+    ...more,
   });
 }
 
@@ -56,6 +66,7 @@ describe('the sources of routes', () => {
     expect(serversOf('x.corp')).toEqual(['1.0.0.1#53']);
     expect(serversOf('x')).toEqual(['1.0.0.2#53', '9.0.0.1#53', '9.0.0.2#53']);
     expect(log.messages).toEqual([
+      `reading ${resolvPath}`,
       'using nameserver 1.0.0.2#53',
       'using nameserver 9.0.0.1#53',
       'using nameserver 9.0.0.2#53',
@@ -80,7 +91,7 @@ describe('the sources of routes', () => {
   it('stay as they are when a ConfigMap cannot be used', () => {
     createRouter();
     configure({ stubDomains: { corp: ['2.0.0.1'] } });
-    expect(() => configure({ stubDomains: { corp: ['ns.example.com'] } })).toThrow('not resolved');
+    expect(() => configure({ stubDomains: { corp: ['2.0.0.2:0'] } })).toThrow('port 0');
     router.load();
     expect(serversOf('x.corp')).toEqual(['2.0.0.1#53']);
   });
@@ -102,13 +113,79 @@ describe('the sources of routes', () => {
     await unlink(resolvPath);
     router.load();
     expect(serversOf('x')).toEqual(['9.0.0.1#53']);
-    expect(log.messages).toContainEqual(
-      expect.stringMatching(/^cannot read the resolv file: .*ENOENT/),
-    );
+    expect(log.messages).toContainEqual(expect.stringMatching(/^failed to access .*: .*ENOENT/));
     await writeFile(resolvPath, '\n');
     router.load();
     expect(serversOf('x')).toEqual([]);
-    expect(log.messages).toContain(`no servers found in ${resolvPath}`);
+    expect(log.messages).toContain(`no servers found in ${resolvPath}, will retry`);
+  });
+
+  it('follow the resolv file by themselves, and the newest of several', async () => {
+    const other = join(folder, 'other.conf');
+    await writeFile(resolvPath, 'nameserver 9.0.0.1\n');
+    const paths = [resolvPath, other];
+    createRouterWith({ resolvFiles: new ResolvFiles({ paths, log, periodMs: 20 }) });
+    router.load();
+    router.followResolvFiles();
+    await writeFile(resolvPath, 'nameserver 9.0.0.2\nnameserver 9.0.0.3\n');
+    await until(() => serversOf('x').join() === '9.0.0.2#53,9.0.0.3#53');
+    await writeFile(other, 'nameserver 9.0.0.4\n');
+    await utimes(other, new Date(), new Date(Date.now() + 10_000));
+    await until(() => serversOf('x').join() === '9.0.0.4#53');
+  });
+
+  it('leave out what is this server itself, which is said', () => {
+    const own = () => [{ address: '127.0.0.1', port: 5353 }];
+    createRouterWith(
+      { own },
+      '127.0.0.1#5353',
+      '127.0.0.1#5354',
+      '0.0.0.0#5353',
+      '/a/127.0.0.1#5353',
+    );
+    router.load();
+    expect(serversOf('x')).toEqual(['127.0.0.1#5354']);
+    expect(serversOf('x.a')).toEqual(['127.0.0.1#5354']);
+    expect(log.messages).toContain('ignoring nameserver 127.0.0.1#5353 - local interface');
+  });
+
+  it('keep the state of a group whose servers stay', () => {
+    createRouter('/a/1.0.0.1', '1.0.0.2');
+    router.load();
+    const groupOf = (name: string) => router.routes.find(queryFor({ name })).group;
+    const before = [groupOf('x.a'), groupOf('x')];
+    configure({ upstreamNameservers: ['3.0.0.1'] });
+    expect(groupOf('x.a')).toBe(before[0]);
+    expect(groupOf('x')).not.toBe(before[1]);
+  });
+
+  it('tell which domains have other servers than before', () => {
+    const changed: string[] = [];
+    const onDomainsChanged = (domains: readonly Uint8Array[]) =>
+      void changed.push(domains.map((domain) => decodeName(domain)).join());
+    createRouterWith({ onDomainsChanged });
+    configure({ stubDomains: { a: ['1.0.0.1'], b: ['1.0.0.2'], c: ['1.0.0.3'] } });
+    router.load();
+    configure({ stubDomains: { a: ['1.0.0.1'], b: ['1.0.0.9'], d: ['1.0.0.4'] } });
+    configure({ stubDomains: { a: ['1.0.0.1'], b: ['1.0.0.9'], d: ['1.0.0.4'], e: [] } });
+    configure({
+      stubDomains: { a: ['1.0.0.1'], b: ['1.0.0.9'] },
+      upstreamNameservers: ['1.1.1.1'],
+    });
+    expect(changed).toEqual(['b,c,d', 'd,.']);
+  });
+
+  it('are the lines of the servers file as well, whose mistakes are said and passed over', async () => {
+    const path = join(folder, 'servers');
+    await writeFile(path, '# one\nserver=/a/1.0.0.1\n\nserver=1.2.3\naddress=/x/1.2.3.4\n');
+    createRouterWith({ serversFile: new ServersFile(path, log) }, '1.0.0.2');
+    router.load();
+    expect([serversOf('x.a'), serversOf('x')]).toEqual([['1.0.0.1#53'], ['1.0.0.2#53']]);
+    expect(log.messages).toContain(`bad server address "1.2.3" at line 4 of ${path}`);
+    expect(log.messages).toContain(`illegal option at line 5 of ${path}`);
+    await writeFile(path, 'server=/a/1.0.0.3\n');
+    router.load();
+    expect(serversOf('x.a')).toEqual(['1.0.0.3#53']);
   });
 
   it('may have no server at all, which is said', () => {
@@ -122,12 +199,15 @@ describe('the sources of routes', () => {
     await writeFile(resolvPath, 'nameserver 9.0.0.1\n');
     createRouter(...Array.from({ length: 40 }, (_, i) => `/d${i}/1.0.0.1`), '/secret/');
     router.load();
-    expect(log.messages).toHaveLength(31);
-    expect(log.messages.slice(0, 2)).toEqual([
+    expect(log.messages).toHaveLength(33);
+    expect(log.messages.slice(1, 3)).toEqual([
       'using nameserver 9.0.0.1#53',
       'using nameserver 1.0.0.1#53 for domain d0',
     ]);
-    expect(log.messages.at(-1)).toBe('using 12 more nameservers');
+    expect(log.messages.slice(-2)).toEqual([
+      'using only locally-known addresses for secret',
+      'using 11 more nameservers',
+    ]);
   });
 
   it('list domains that are not forwarded', () => {
@@ -143,7 +223,7 @@ describe('the statistics', () => {
     createRouter('/a/1.0.0.1', '/b/1.0.0.1');
     configure({ stubDomains: { corp: ['2.0.0.1'] } });
     router.load();
-    expect([...statistics.entries()].map(([server]) => server)).toEqual([
+    expect([...upstreams.statistics.entries()].map(([server]) => server)).toEqual([
       '1.0.0.1#53',
       '2.0.0.1#53',
       '9.0.0.1#53',
@@ -152,19 +232,19 @@ describe('the statistics', () => {
 });
 
 describe('default servers that lead back here', () => {
-  let upstreams: FakeUpstream[];
+  let fakes: FakeUpstream[];
 
   beforeEach(async () => {
-    upstreams = [await FakeUpstream.start(() => null), await FakeUpstream.start(() => null)];
-    createRouter(...upstreams.map(({ text }) => text), `/corp/${upstreams[0]!.text}`);
+    fakes = [await FakeUpstream.start(() => null), await FakeUpstream.start(() => null)];
+    createRouter(...fakes.map(({ text }) => text), `/corp/${fakes[0]!.text}`);
     router.load();
   });
 
-  afterEach(() => Promise.all(upstreams.map((upstream) => upstream.close())));
+  afterEach(() => Promise.all(fakes.map((upstream) => upstream.close())));
 
   /** Waits for the next probe that reaches the first server, and lets it come back. */
   async function loopBack(act: () => void): Promise<void> {
-    const { asked } = upstreams[0]!;
+    const { asked } = fakes[0]!;
     const before = asked.length;
     act();
     await until(() => asked.length > before);
@@ -173,9 +253,9 @@ describe('default servers that lead back here', () => {
 
   it('are asked no more, but for the domains that are theirs', async () => {
     await loopBack(() => router.startProbing());
-    expect(serversOf('x')).toEqual([upstreams[1]!.text]);
-    expect(serversOf('x.corp')).toEqual([upstreams[0]!.text]);
-    expect([...statistics.entries()]).toHaveLength(2);
+    expect(serversOf('x')).toEqual([fakes[1]!.text]);
+    expect(serversOf('x.corp')).toEqual([fakes[0]!.text]);
+    expect([...upstreams.statistics.entries()]).toHaveLength(2);
   });
 
   it('get another chance, and another probe, at each load', async () => {
@@ -185,14 +265,14 @@ describe('default servers that lead back here', () => {
         router.load();
         expect(serversOf('x')).toHaveLength(2);
       });
-      expect(serversOf('x')).toEqual([upstreams[1]!.text]);
+      expect(serversOf('x')).toEqual([fakes[1]!.text]);
     }
   });
 
   it('are not looked for before probes can arrive', async () => {
     router.load();
     router.startProbing();
-    await until(() => upstreams.every(({ asked }) => asked.length > 0));
-    expect(upstreams.map(({ asked }) => asked.length)).toEqual([1, 1]);
+    await until(() => fakes.every(({ asked }) => asked.length > 0));
+    expect(fakes.map(({ asked }) => asked.length)).toEqual([1, 1]);
   });
 });

@@ -1,97 +1,211 @@
 import { type DnsConfig, EMPTY_DNS_CONFIG, type Log } from '@kube-dns/daemon';
-import { type ServerAddress, serverText } from '@kube-dns/transport';
-import { configuredRules, type ConfiguredRules } from '../config/server-rules.js';
-import type { ResolvFile } from '../config/resolv-file.js';
-import type { ServerRule } from '../options/server-value.js';
+import {
+  type HostPace,
+  isOwnAddress,
+  type ServerAddress,
+  ServerHosts,
+  serverText,
+} from '@kube-dns/transport';
+import type { ResolvFiles } from '../config/resolv-files.js';
+import { changedDomains, configuredRules, type ConfiguredRules } from '../config/server-rules.js';
+import type { ServersFile } from '../config/servers-file.js';
+import type { AddressRule, ServerRule } from '../options/server-value.js';
 import { LoopDetector } from '../upstream/loop-detector.js';
-import type { ServerStatistics } from '../upstream/server-statistics.js';
+import { ServerGroup, type ServerOrder } from '../upstream/server-group.js';
+import type { UpstreamServer, UpstreamServers } from '../upstream/upstream-servers.js';
+import { hostsOf, isInCluster } from './host-names.js';
+import { routeLines } from './route-lines.js';
 import { Routes } from './routes.js';
+import type { RoutedServer } from './rule-drafts.js';
+import { sourceOf } from './source-address.js';
 
 export interface RouterOptions {
   /** The rules of the command line. */
   readonly rules: readonly ServerRule[];
+  readonly addressRules?: readonly AddressRule[];
   /** Undefined when there is none to be read. */
-  readonly resolvFile: ResolvFile | undefined;
-  readonly statistics: ServerStatistics;
+  readonly resolvFiles?: ResolvFiles | undefined;
+  readonly serversFile?: ServersFile | undefined;
+  readonly upstreams: UpstreamServers;
+  /** How groups choose among their servers; dnsmasq's preferred server unless said otherwise. */
+  readonly order?: ServerOrder;
   readonly log: Log;
+  /** Where this server itself listens: it must not be asked what it forwards. */
+  readonly own?: () => readonly ServerAddress[];
+  /** Who knows the addresses of servers with names of the cluster (`-kubednsServer`). */
+  readonly kubednsServer?: ServerAddress | undefined;
+  readonly hostPace?: Partial<HostPace>;
+  /** Called when routes are others than before; what is under way had the old ones. */
+  readonly onRoutesChanged?: () => void;
+  /** Called with the domains (in wire form) whose configured servers are others than before. */
+  readonly onDomainsChanged?: (domains: readonly Uint8Array[]) => void;
 }
 
-/** As many servers are listed in the log (dnsmasq src/config.h, SERVERS_LOGGED). */
-const MAX_LISTED = 30;
-
 /**
- * Keeps the routes in step with where they come from: the command line, the ConfigMap, the resolv file,
- * and what the loop detector found. Queries under way keep the servers that they were given.
+ * Keeps the routes in step with where they come from: the command line, the ConfigMap, files, the
+ * addresses of servers that have names, and what the loop detector found. Queries under way keep the
+ * servers that they were given; servers and groups that stay keep what is known of them.
  */
 export class Router {
   readonly loops: LoopDetector;
   readonly #options: RouterOptions;
+  readonly #hosts: ServerHosts;
+  #config: DnsConfig = EMPTY_DNS_CONFIG;
   #configured: ConfiguredRules = configuredRules(EMPTY_DNS_CONFIG);
   #rules: readonly ServerRule[] = [];
   #resolvServers: readonly ServerAddress[] = [];
   #routes = new Routes({ rules: [], resolvServers: [] });
+  #groups = new Map<string, ServerGroup>();
+  #isLoaded = false;
   #isProbing = false;
 
   constructor(options: RouterOptions) {
     this.#options = options;
     this.loops = new LoopDetector(options.log, () => this.#build());
+    this.#hosts = new ServerHosts({
+      log: options.log,
+      serversFor: (host) => this.#serversForHost(host),
+      onChange: () => this.#build(),
+      ...(options.hostPace && { pace: options.hostPace }),
+    });
   }
 
   get routes(): Routes {
     return this.#routes;
   }
 
-  /** Takes the ConfigMap's part for the next `load`. Throws for one that cannot be used and keeps the last. */
+  /**
+   * Takes the ConfigMap's part, at once when the routes are loaded. Throws for one that cannot be used
+   * and keeps the last.
+   */
   configure(config: DnsConfig): void {
-    this.#configured = configuredRules(config);
+    const configured = configuredRules(config);
+    const changed = changedDomains(this.#config, config);
+    this.#config = config;
+    this.#configured = configured;
+    if (!this.#isLoaded) return;
+    this.load();
+    if (changed.length > 0) this.#options.onDomainsChanged?.(changed);
   }
 
   /** Reads every source again and puts the new routes in force. */
   load(): void {
-    const { resolvFile, statistics } = this.#options;
+    const { resolvFiles, serversFile } = this.#options;
     const { rules, usesResolvFile } = this.#configured;
-    this.#rules = [...this.#options.rules, ...rules];
-    this.#resolvServers = usesResolvFile ? (resolvFile?.read() ?? []) : [];
+    this.#rules = [...this.#options.rules, ...(serversFile?.read() ?? []), ...rules];
+    this.#resolvServers = usesResolvFile ? (resolvFiles?.read() ?? []) : [];
+    this.#isLoaded = true;
     this.loops.reset();
     this.#build();
-    const servers = [...this.#serversOfRules(), ...this.#resolvServers];
-    statistics.keep(servers);
     this.#list();
-    if (this.#isProbing) this.loops.probe(this.#routes.defaultServers);
+    this.#hosts.follow(hostsOf(this.#rules));
+    if (this.#isProbing) this.#probe();
+  }
+
+  /** Follows changes of the resolv files; the cache stays as it is then. */
+  followResolvFiles(): void {
+    this.#options.resolvFiles?.follow(() => {
+      if (this.#configured.usesResolvFile) this.load();
+    });
   }
 
   /** Looks for loops among the default servers, now and after each load; once probes can arrive. */
   startProbing(): void {
     this.#isProbing = true;
-    this.loops.probe(this.#routes.defaultServers);
+    this.#probe();
   }
 
   close(): void {
+    this.#options.resolvFiles?.close();
+    this.#hosts.close();
     this.loops.close();
   }
 
-  #build(): void {
-    this.#routes = new Routes({
-      rules: this.#rules,
-      resolvServers: this.#resolvServers,
-      isUsable: (server) => !this.loops.isLooping(server),
-    });
+  #probe(): void {
+    this.loops.probe(this.#routes.defaultServers.map(({ server }) => server));
   }
 
-  *#serversOfRules(): Generator<ServerAddress> {
-    for (const { target } of this.#rules) if (target.kind === 'server') yield target.server;
+  #build(): void {
+    const groups = new Map<string, ServerGroup>();
+    const { addressRules = [] } = this.#options;
+    this.#routes = new Routes({
+      rules: this.#rules.filter((rule) => !this.#isDropped(rule)),
+      addressRules,
+      resolvServers: this.#resolvServers.filter((server) => !this.#isOwn(server)),
+      isUsable: (server) => !this.loops.isLooping(server),
+      addressesOf: (host) => this.#hosts.addressesOf(host),
+      groupOf: (domain, servers) => this.#groupOf(domain, servers, groups),
+    });
+    this.#groups = groups;
+    this.#options.upstreams.keep(this.#serversOf(this.#routes));
+    this.#options.onRoutesChanged?.();
+  }
+
+  /** The group that it was before when its servers are the same: it knows which one is good. */
+  #groupOf(
+    domain: string,
+    routed: readonly RoutedServer[],
+    groups: Map<string, ServerGroup>,
+  ): ServerGroup {
+    const servers = routed.map(({ server, source }) => this.#upstreamAt(server, source));
+    const known = this.#groups.get(domain);
+    const isSame =
+      known?.servers.length === servers.length &&
+      known.servers.every((server, at) => server === servers[at]);
+    const order = this.#options.order ?? 'preferred';
+    const group = isSame ? known : new ServerGroup(domain, servers, order);
+    groups.set(domain, group);
+    return group;
+  }
+
+  #upstreamAt(server: ServerAddress, source: RoutedServer['source']): UpstreamServer {
+    return this.#options.upstreams.at(server, sourceOf(server.address, source));
+  }
+
+  /**
+   * Every server in use, also one that is not asked because it leads back here; in the order in which
+   * dnsmasq shows them.
+   */
+  *#serversOf({ routes, defaultServers }: Routes): Generator<UpstreamServer> {
+    for (const rule of this.#rules) {
+      const { target } = rule;
+      if (target.kind !== 'server' || this.#isDropped(rule)) continue;
+      yield this.#upstreamAt(target.server, target.source);
+    }
+    for (const { server, source } of defaultServers) yield this.#upstreamAt(server, source);
+    for (const { group } of routes) yield* group?.servers ?? [];
+  }
+
+  #isDropped({ target }: ServerRule): boolean {
+    return target.kind === 'server' && this.#isOwn(target.server);
+  }
+
+  #isOwn(server: ServerAddress): boolean {
+    // As in dnsmasq, where it stands for nothing (src/network.c, check_servers).
+    if (server.address === '0.0.0.0') return true;
+    return (this.#options.own?.() ?? []).some((own) => isOwnAddress(server, own));
+  }
+
+  /** Asked for the addresses of a server: kubedns about its own names, the default servers about others. */
+  #serversForHost(host: string): readonly ServerAddress[] {
+    const { kubednsServer } = this.#options;
+    if (isInCluster(host) && kubednsServer !== undefined) return [kubednsServer];
+    return this.#routes.routes[0]?.servers ?? [];
   }
 
   #list(): void {
     const { log } = this.#options;
-    const lines: string[] = [];
-    for (const { domain, servers, isLocal } of this.#routes.routes) {
-      const suffix = domain === '.' ? '' : ` for domain ${domain}`;
-      for (const server of servers) lines.push(`using nameserver ${serverText(server)}${suffix}`);
-      if (isLocal) lines.push(`using only locally-known addresses for ${domain}`);
-    }
-    for (const line of lines.slice(0, MAX_LISTED)) log.info(line);
-    if (lines.length > MAX_LISTED) log.info(`using ${lines.length - MAX_LISTED} more nameservers`);
+    for (const { target } of this.#rules) this.#listDropped(target);
+    for (const server of this.#resolvServers) this.#listDropped({ kind: 'server', server });
+    const lines = routeLines(this.#routes);
+    for (const line of lines) log.info(line);
     if (lines.length === 0) log.warn('no upstream servers configured');
+  }
+
+  #listDropped(target: ServerRule['target']): void {
+    if (target.kind !== 'server' || target.server.address === '0.0.0.0') return;
+    if (!this.#isOwn(target.server)) return;
+    const text = serverText(target.server);
+    this.#options.log.warn(`ignoring nameserver ${text} - local interface`);
   }
 }

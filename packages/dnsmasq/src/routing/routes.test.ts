@@ -100,7 +100,10 @@ describe('default servers that must not be asked', () => {
   });
 
   it('stay listed among the default servers', () => {
-    expect(routes.defaultServers.map(({ address }) => address)).toEqual(['1.0.0.1', '9.0.0.1']);
+    expect(routes.defaultServers.map(({ server }) => server.address)).toEqual([
+      '1.0.0.1',
+      '9.0.0.1',
+    ]);
   });
 
   it('do not make the default local when none is left', () => {

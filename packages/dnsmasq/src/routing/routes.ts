@@ -1,102 +1,106 @@
-import { type ServerAddress, serverText } from '@kube-dns/transport';
-import { decodeName, NameTable, type Query, ROOT_NAME } from '@kube-dns/wire';
-import type { ServerRule } from '../options/server-value.js';
-
-/** Where the questions of one domain go. */
-export interface Route {
-  /** Presentation text; `.` for the default. */
-  readonly domain: string;
-  readonly servers: readonly ServerAddress[];
-  /** Never forwarded: the answer is NXDOMAIN. */
-  readonly isLocal: boolean;
-}
+import type { ServerAddress } from '@kube-dns/transport';
+import type { Query } from '@kube-dns/wire';
+import type { AddressRule, ServerRule } from '../options/server-value.js';
+import type { ServerGroup } from '../upstream/server-group.js';
+import { DomainIndex } from './domain-index.js';
+import { type DomainRoutes, type Route, routeIn } from './route.js';
+import { addServer, type RoutedServer, type RuleDraft, RuleDrafts } from './rule-drafts.js';
 
 export interface RouteSources {
   readonly rules: readonly ServerRule[];
+  readonly addressRules?: readonly AddressRule[];
   /** Servers of no domain, asked after those of the rules. */
   readonly resolvServers: readonly ServerAddress[];
   /** Sorts out default servers that must not be asked: those that lead back here. */
   readonly isUsable?: (server: ServerAddress) => boolean;
-}
-
-interface RouteDraft {
-  readonly domain: Uint8Array;
-  /** By their text: one that is named twice is asked once. */
-  readonly servers: Map<string, ServerAddress>;
-  isLocal: boolean;
-  usesDefault: boolean;
+  /** The addresses known of a server that is given by name. */
+  readonly addressesOf?: (host: string) => readonly string[];
+  /** The group of a domain's servers, at least one. */
+  readonly groupOf?: (domain: string, servers: readonly RoutedServer[]) => ServerGroup;
 }
 
 /**
- * Finds the route of a question: the rule of the longest domain that its name ends in, else the
+ * Finds the route of a question: that of the longest domain or wildcard that its name ends in, else the
  * default servers. Built whole from its sources and never changed; a reload makes a new one.
  */
 export class Routes {
   /** Every default server, also one that must not be asked. */
-  readonly defaultServers: readonly ServerAddress[];
+  readonly defaultServers: readonly RoutedServer[];
   /** The default first, then in the order of the rules. */
   readonly routes: readonly Route[];
-  readonly #byDomain = new NameTable<Route>();
-  readonly #default: Route;
+  /** Texts of the domains that have `/domain/#`. */
+  readonly defaultDomains: readonly string[];
+  readonly #index = new DomainIndex();
+  readonly #default: DomainRoutes;
+  readonly #unqualified: DomainRoutes | undefined;
+  readonly #groupOf: RouteSources['groupOf'];
 
-  constructor({ rules, resolvServers, isUsable = () => true }: RouteSources) {
-    const drafts = draftRoutes(rules);
-    const root = drafts.get('.') ?? emptyDraft(ROOT_NAME);
-    drafts.delete('.');
-    addServers(root, resolvServers);
+  constructor(sources: RouteSources) {
+    const { resolvServers, isUsable = () => true, addressesOf = () => [] } = sources;
+    this.#groupOf = sources.groupOf;
+    const drafts = new RuleDrafts(addressesOf);
+    for (const rule of sources.rules) drafts.addServerRule(rule);
+    for (const rule of sources.addressRules ?? []) drafts.addAddressRule(rule);
+    const { root } = drafts;
+    for (const server of resolvServers) addServer(root, server, undefined);
     this.defaultServers = [...root.servers.values()];
-    this.#default = finish(root, this.defaultServers.filter(isUsable));
-    const routes = [this.#default];
-    for (const draft of drafts.values()) {
-      const route = this.#finishDomain(draft);
-      this.#byDomain.set(draft.domain, route);
-      routes.push(route);
+    const usable = this.defaultServers.filter(({ server }) => isUsable(server));
+    const rootRoute = this.#route(root, usable);
+    this.#default = { literal: literalRoute(root), other: rootRoute };
+    const routes = [rootRoute];
+    for (const draft of drafts.others()) {
+      const own = this.#ownRoute(draft);
+      if (own !== undefined) routes.push(own);
+      const found = { literal: literalRoute(draft), other: draft.usesDefault ? rootRoute : own };
+      if (draft.names.kind === 'domain') this.#index.addDomain(draft.names.domain, found);
+      else if (draft.names.kind === 'wildcard') {
+        this.#index.addWildcard(draft.names.wildcard, found);
+      } else this.#unqualified = found;
     }
     this.routes = routes;
+    this.defaultDomains = drafts
+      .others()
+      .filter(({ usesDefault }) => usesDefault)
+      .map(({ text }) => text);
   }
 
   /** Never undefined: without any rule it is the default route, which may have no servers. */
   find(query: Query): Route {
-    const { name, nameLength } = query;
-    for (let at = 0; at < nameLength; at += name[at]! + 1) {
-      const route = this.#byDomain.get(name, at, nameLength);
-      if (route !== undefined) return route;
+    const found = this.#index.find(query);
+    if (found !== undefined) return found;
+    if (this.#unqualified !== undefined && isUnqualified(query)) {
+      const unqualified = routeIn(this.#unqualified, query);
+      if (unqualified !== undefined) return unqualified;
     }
-    return this.#default;
+    return routeIn(this.#default, query) ?? this.#default.other!;
   }
 
-  /** `#` beats the servers of the same domain, as in dnsmasq (src/domain-match.c). */
-  #finishDomain(draft: RouteDraft): Route {
-    if (draft.usesDefault) return { ...this.#default, domain: decodeName(draft.domain) };
-    return finish(draft, [...draft.servers.values()]);
+  /** What is left to do for a domain that does not use the default servers; `#` beats its own ones. */
+  #ownRoute(draft: RuleDraft): Route | undefined {
+    const { ipv4, ipv6, servers, isLocal, usesDefault } = draft;
+    const isLiteralOnly = servers.size === 0 && !isLocal && ipv4.length + ipv6.length > 0;
+    if (usesDefault || isLiteralOnly) return undefined;
+    return this.#route(draft, [...servers.values()]);
+  }
+
+  /** Servers beat "local only" in one domain, as in dnsmasq (src/domain-match.c). */
+  #route(draft: RuleDraft, servers: readonly RoutedServer[]): Route {
+    return {
+      domain: draft.text,
+      servers: servers.map(({ server }) => server),
+      group: servers.length === 0 ? undefined : this.#groupOf?.(draft.text, servers),
+      isLocal: draft.isLocal && draft.servers.size === 0,
+    };
   }
 }
 
-function draftRoutes(rules: readonly ServerRule[]): Map<string, RouteDraft> {
-  const drafts = new Map<string, RouteDraft>();
-  for (const { domains, target } of rules) {
-    for (const domain of domains.length === 0 ? [ROOT_NAME] : domains) {
-      const key = decodeName(domain);
-      const draft = drafts.get(key) ?? emptyDraft(domain);
-      drafts.set(key, draft);
-      if (target.kind === 'server') addServers(draft, [target.server]);
-      else if (target.kind === 'local') draft.isLocal = true;
-      else draft.usesDefault = true;
-    }
-  }
-  return drafts;
+function literalRoute({ text, ipv4, ipv6 }: RuleDraft): Route | undefined {
+  if (ipv4.length + ipv6.length === 0) return undefined;
+  const literal = { ipv4, ipv6 };
+  return { domain: text, servers: [], group: undefined, isLocal: false, literal };
 }
 
-function emptyDraft(domain: Uint8Array): RouteDraft {
-  return { domain, servers: new Map(), isLocal: false, usesDefault: false };
-}
-
-function addServers(draft: RouteDraft, servers: readonly ServerAddress[]): void {
-  for (const server of servers) draft.servers.set(serverText(server), server);
-}
-
-/** Servers beat "local only" in one domain, as in dnsmasq (src/domain-match.c). */
-function finish(draft: RouteDraft, servers: readonly ServerAddress[]): Route {
-  const isLocal = draft.isLocal && draft.servers.size === 0;
-  return { domain: decodeName(draft.domain), servers, isLocal };
+/** One label; the root has none. */
+function isUnqualified({ name, nameLength }: Query): boolean {
+  return nameLength > 1 && name[0]! + 2 === nameLength;
 }

@@ -1,37 +1,49 @@
-import { type ExchangeError, type ServerAddress, serverText } from '@kube-dns/transport';
 import { RCODE } from '@kube-dns/wire';
 
-/** What is known of one server: questions sent, and those it failed. */
-export interface ServerCounts {
-  readonly queries: number;
-  readonly failed: number;
-}
+/** What is known of one server; each number only grows. */
+export class ServerCounts {
+  /** Queries sent to it, and those of them that were sent again after silence. */
+  queries = 0;
+  retried = 0;
+  /** Its SERVFAILs and REFUSEDs. */
+  failed = 0;
+  nxdomains = 0;
+  replies = 0;
+  /** Of all its replies together; `replies` of them. */
+  latencyMs = 0;
 
-const NOTHING: ServerCounts = { queries: 0, failed: 0 };
+  /** Counts a reply and how long it took; SERVFAIL and REFUSED are failures. */
+  countReply(rcode: number, ms: number): void {
+    this.replies++;
+    this.latencyMs += ms;
+    if (rcode === RCODE.NXDOMAIN) this.nxdomains++;
+    else if (rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED) this.failed++;
+  }
+
+  /** Of one reply, on average. */
+  get meanLatencyMs(): number {
+    return this.replies === 0 ? 0 : this.latencyMs / this.replies;
+  }
+}
 
 /** Counts per server, for `servers.bind` and the statistics dump; bounded by the servers configured. */
 export class ServerStatistics {
   #counts = new Map<string, ServerCounts>();
 
-  /** Counts for these servers from now on and for no other; what is known of them stays. */
-  keep(servers: readonly ServerAddress[]): void {
+  /** Shows these servers (`ADDRESS#PORT`) from now on and no other; what is known of them stays. */
+  keep(servers: Iterable<string>): void {
     const known = this.#counts;
-    this.#counts = new Map(
-      servers.map(serverText).map((server) => [server, known.get(server) ?? NOTHING]),
-    );
+    this.#counts = new Map();
+    for (const server of servers) {
+      this.#counts.set(server, known.get(server) ?? new ServerCounts());
+    }
   }
 
-  /** Counts one attempt; silence, SERVFAIL and REFUSED are failures. */
-  count(server: ServerAddress, outcome: number | ExchangeError): void {
-    const text = serverText(server);
-    const counts = this.#counts.get(text);
-    if (counts === undefined) return;
-    const isAnswer = outcome !== RCODE.SERVFAIL && outcome !== RCODE.REFUSED;
-    const hasFailed = typeof outcome !== 'number' || !isAnswer;
-    this.#counts.set(text, {
-      queries: counts.queries + 1,
-      failed: counts.failed + (hasFailed ? 1 : 0),
-    });
+  /** The counts of one server, to be counted in; known ones are those that are shown. */
+  of(server: string): ServerCounts {
+    let counts = this.#counts.get(server);
+    if (counts === undefined) this.#counts.set(server, (counts = new ServerCounts()));
+    return counts;
   }
 
   /** Every server (`ADDRESS#PORT`) with its counts. */

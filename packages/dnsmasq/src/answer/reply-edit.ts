@@ -1,0 +1,110 @@
+import {
+  EXTENDED_ERROR,
+  expandName,
+  FLAG,
+  MAX_MESSAGE_BYTES,
+  MAX_NAME_BYTES,
+  readUint16,
+  RecordCursor,
+  SECTION,
+  TYPE,
+  writeUint16,
+  writeUint32,
+} from '@kube-dns/wire';
+import { expandRdata } from '../cache/rdata-names.js';
+
+const EXTENDED_ERROR_OPTION = 15;
+const EXTENDED_ERROR_OPTION_BYTES = 6;
+const RCODE_BITS = 0xf;
+
+const cursor = new RecordCursor();
+const scratch = new Uint8Array(MAX_MESSAGE_BYTES);
+const owner = new Uint8Array(MAX_NAME_BYTES);
+
+/**
+ * A copy of a reply without its records: header and question, another rcode, OPT if it had one, with an
+ * Extended DNS Error unless that is negative.
+ */
+export function emptyReply(reply: Uint8Array, rcode: number, extendedError: number): Buffer {
+  cursor.reset(reply, reply.length);
+  const questionEnd = cursor.end;
+  let opt = reply.subarray(0, 0);
+  while (cursor.next()) {
+    if (cursor.type === TYPE.OPT) opt = reply.subarray(cursor.start, cursor.end);
+  }
+  const hasOpt = opt.length > 0;
+  const optionBytes = hasOpt && extendedError >= 0 ? EXTENDED_ERROR_OPTION_BYTES : 0;
+  const empty = Buffer.alloc(questionEnd + opt.length + optionBytes);
+  empty.set(reply.subarray(0, questionEnd));
+  writeUint16(empty, 2, (readUint16(reply, 2) & ~(FLAG.TC | FLAG.AA | RCODE_BITS)) | rcode);
+  empty.fill(0, 6, 12);
+  if (!hasOpt) return empty;
+  writeUint16(empty, 10, 1);
+  empty.set(opt, questionEnd);
+  if (optionBytes > 0)
+    addExtendedError(empty, questionEnd, empty.length - optionBytes, extendedError);
+  return empty;
+}
+
+/** Adds the option to an OPT record that ends at `end`, where there is room for it. */
+function addExtendedError(message: Uint8Array, optAt: number, end: number, code: number): void {
+  const lengthAt = optAt + 9;
+  writeUint16(message, lengthAt, readUint16(message, lengthAt) + EXTENDED_ERROR_OPTION_BYTES);
+  writeUint16(message, end, EXTENDED_ERROR_OPTION);
+  writeUint16(message, end + 2, 2);
+  writeUint16(message, end + 4, code);
+}
+
+/**
+ * A reply without the answer records of some types: a copy with every name written out, because what
+ * stays may point into what goes, and OPT, if there is one, says that something was filtered. The reply itself when there is no such record; undefined when it is
+ * malformed or the copy would be too large.
+ */
+export function withoutTypes(
+  reply: Buffer,
+  isUnwanted: (type: number) => boolean,
+): Buffer | undefined {
+  if (!hasAnswerOf(reply, isUnwanted)) return reply;
+  const counts = new Uint16Array(3);
+  cursor.reset(reply, reply.length);
+  let to = cursor.end;
+  scratch.set(reply.subarray(0, to));
+  while (cursor.next()) {
+    if (cursor.section === SECTION.ANSWER && isUnwanted(cursor.type)) continue;
+    const start = to;
+    to = copyRecord(reply, to);
+    if (to < 0 || to + EXTENDED_ERROR_OPTION_BYTES > scratch.length) return undefined;
+    if (cursor.type === TYPE.OPT && cursor.section === SECTION.ADDITIONAL && scratch[start] === 0) {
+      addExtendedError(scratch, start, to, EXTENDED_ERROR.FILTERED);
+      to += EXTENDED_ERROR_OPTION_BYTES;
+    }
+    counts[cursor.section]!++;
+  }
+  if (cursor.isMalformed()) return undefined;
+  for (let i = 0; i < counts.length; i++) writeUint16(scratch, 6 + 2 * i, counts[i]!);
+  return Buffer.from(scratch.subarray(0, to));
+}
+
+function hasAnswerOf(reply: Uint8Array, isUnwanted: (type: number) => boolean): boolean {
+  cursor.reset(reply, reply.length);
+  while (cursor.next() && cursor.section === SECTION.ANSWER) {
+    if (isUnwanted(cursor.type)) return true;
+  }
+  return false;
+}
+
+/** Copies the cursor's record to `scratch` at `to` and returns the offset behind it, or -1. */
+function copyRecord(reply: Uint8Array, to: number): number {
+  const ownerLength = expandName(reply, cursor.start, reply.length, owner);
+  const at = to + ownerLength;
+  if (ownerLength < 0 || at + 10 > scratch.length) return -1;
+  for (let i = 0; i < ownerLength; i++) scratch[to + i] = owner[i]!;
+  const { type, rdataStart, end } = cursor;
+  const length = expandRdata(reply, type, rdataStart, end, scratch, at + 10);
+  if (length < 0) return -1;
+  writeUint16(scratch, at, type);
+  writeUint16(scratch, at + 2, cursor.class);
+  writeUint32(scratch, at + 4, cursor.ttlSeconds);
+  writeUint16(scratch, at + 8, length);
+  return at + 10 + length;
+}

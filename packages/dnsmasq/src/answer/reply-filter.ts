@@ -1,0 +1,133 @@
+import {
+  CLASS,
+  expandName,
+  FLAG,
+  lowerCaseByte,
+  MAX_NAME_BYTES,
+  QUESTION_OFFSET,
+  RCODE,
+  readUint16,
+  readUint32,
+  RecordCursor,
+  SECTION,
+  suffixOffset,
+  TYPE,
+  writeUint16,
+  writeUint32,
+} from '@kube-dns/wire';
+import { type AddressAlias, type AddressRange, isInRange } from '../options/address-range.js';
+import { isPrivateIpv4, isPrivateIpv6 } from './private-address.js';
+
+/** What is looked for in the addresses of replies. */
+export interface ReplyRules {
+  /** Private addresses are an attack (`--stop-dns-rebind`)… */
+  readonly stopsRebind: boolean;
+  /** …but loopback ones not, */
+  readonly allowsLocalhostRebind: boolean;
+  /** …nor those of these names. */
+  readonly rebindDomains: ExemptDomains;
+  /** Replies with one of these mean that the name does not exist. */
+  readonly bogusNxdomain: readonly AddressRange[];
+  /** Replies with one of these are no replies. */
+  readonly ignoredAddresses: readonly AddressRange[];
+  readonly aliases: readonly AddressAlias[];
+}
+
+/** Names that are exempt from the protection against rebinding. */
+export interface ExemptDomains {
+  /** Lower-cased names in wire form, each with all below it. */
+  readonly domains: readonly Uint8Array[];
+  /** Names of one label, too. */
+  readonly isUnqualified?: boolean;
+}
+
+const cursor = new RecordCursor();
+const name = new Uint8Array(MAX_NAME_BYTES);
+
+/** Judges and changes the addresses in replies; nothing is done where no rule asks for it. */
+export class ReplyFilter {
+  readonly #rules: ReplyRules;
+
+  constructor(rules: ReplyRules) {
+    this.#rules = rules;
+  }
+
+  /** Tells whether a reply is to be treated as if it had not come. */
+  isIgnored(reply: Uint8Array): boolean {
+    return this.#findIn(reply, this.#rules.ignoredAddresses) >= 0;
+  }
+
+  /** The TTL of the address that makes a reply mean "no such name"; -1 when it has none. */
+  bogusTtl(reply: Uint8Array): number {
+    return this.#findIn(reply, this.#rules.bogusNxdomain);
+  }
+
+  /** Tells whether a reply leads a name of the internet to an address of the inside. */
+  isRebinding(reply: Uint8Array): boolean {
+    const { stopsRebind, allowsLocalhostRebind } = this.#rules;
+    if (!stopsRebind) return false;
+    cursor.reset(reply, reply.length);
+    while (nextAddress(SECTION.ANSWER)) {
+      const isPrivate =
+        cursor.type === TYPE.A
+          ? isPrivateIpv4(reply, cursor.rdataStart, allowsLocalhostRebind)
+          : isPrivateIpv6(reply, cursor.rdataStart, allowsLocalhostRebind);
+      if (isPrivate) return !this.#isExempt(reply);
+    }
+    return false;
+  }
+
+  /** Puts other addresses in the place of those that have one; the reply then speaks for nobody (no AA). */
+  replaceAddresses(reply: Uint8Array): void {
+    const { aliases } = this.#rules;
+    if (aliases.length === 0) return;
+    cursor.reset(reply, reply.length);
+    while (nextAddress(SECTION.ADDITIONAL)) {
+      if (cursor.type !== TYPE.A || cursor.section === SECTION.AUTHORITY) continue;
+      const address = readUint32(reply, cursor.rdataStart);
+      const alias = aliases.find((candidate) => isAliased(candidate, address));
+      if (alias === undefined) continue;
+      const { to, mask } = alias;
+      writeUint32(reply, cursor.rdataStart, ((to & mask) | (address & ~mask)) >>> 0);
+      writeUint16(reply, 2, readUint16(reply, 2) & ~FLAG.AA);
+    }
+  }
+
+  #findIn(reply: Uint8Array, ranges: readonly AddressRange[]): number {
+    if (ranges.length === 0 || (readUint16(reply, 2) & 0xf) === RCODE.NXDOMAIN) return -1;
+    cursor.reset(reply, reply.length);
+    while (nextAddress(SECTION.ANSWER)) {
+      const length = cursor.end - cursor.rdataStart;
+      for (const range of ranges) {
+        if (isInRange(range, reply, cursor.rdataStart, length)) return cursor.ttlSeconds;
+      }
+    }
+    return -1;
+  }
+
+  #isExempt(reply: Uint8Array): boolean {
+    const { domains, isUnqualified = false } = this.#rules.rebindDomains;
+    const length = expandName(reply, QUESTION_OFFSET, reply.length, name);
+    if (length < 0) return false;
+    for (let i = 0; i < length; i++) name[i] = lowerCaseByte(name[i]!);
+    if (isUnqualified && length > 1 && length === name[0]! + 2) return true;
+    return domains.some((domain) => suffixOffset(name, length, domain) >= 0);
+  }
+}
+
+/** Goes on to the next whole A or AAAA record of class IN up to a section. */
+function nextAddress(lastSection: number): boolean {
+  while (cursor.next() && cursor.section <= lastSection) {
+    const { type } = cursor;
+    const length = cursor.end - cursor.rdataStart;
+    const isAddress = (type === TYPE.A && length === 4) || (type === TYPE.AAAA && length === 16);
+    if (isAddress && cursor.class === CLASS.IN) return true;
+  }
+  return false;
+}
+
+/** dnsmasq src/rfc1035.c, do_doctor: one address with a mask, or a range without. */
+function isAliased({ first, last, mask }: AddressAlias, address: number): boolean {
+  if (first !== last) return address >= first && address <= last;
+  return ((address ^ first) & mask) === 0;
+}

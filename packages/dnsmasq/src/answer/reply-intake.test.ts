@@ -1,0 +1,106 @@
+import { describe, expect, it } from '@jest/globals';
+import { decodeMessage, encodeKey, RCODE, TYPE } from '@kube-dns/wire';
+import fc from 'fast-check';
+import { PLAIN_RULES } from '../../test/cached-answers.js';
+import { readAnswer } from '../../test/client.js';
+import { addressRecords, queryFor, responseFor, responseTo } from '../../test/messages.js';
+import { recordedLog } from '../../test/recorded-log.js';
+import { AnswerCache } from '../cache/answer-cache.js';
+import { parseAddressRange, parseAlias } from '../options/address-range.js';
+import { QueryLog } from './query-log.js';
+import { ReplyIntake } from './reply-intake.js';
+
+const log = recordedLog();
+
+/** One with every rule there is. */
+function createIntake(cache = new AnswerCache({ maxRecords: 50 })): ReplyIntake {
+  return new ReplyIntake({
+    cache,
+    keeping: { ...PLAIN_RULES, isExtraType: () => true, negativeTtlSeconds: 5 },
+    replies: {
+      stopsRebind: true,
+      allowsLocalhostRebind: false,
+      rebindDomains: { domains: [encodeKey('ok.example')], isUnqualified: true },
+      bogusNxdomain: [parseAddressRange('192.0.2.128/25')],
+      ignoredAddresses: [parseAddressRange('2a00::1')],
+      aliases: [parseAlias(['198.18.0.0-198.18.0.9', '198.18.1.0', '255.255.255.0'])],
+    },
+    filteredTypes: [TYPE.TXT, TYPE.ANY],
+    maxTtlSeconds: 60,
+    knows: () => true,
+    log,
+    queryLog: new QueryLog(log, false),
+  });
+}
+
+const whole = responseFor(
+  { name: 'a.example', ednsBytes: 1232 },
+  {
+    answers: [
+      { type: 'CNAME', ttl: 300, data: 'b.example' },
+      { owner: 'b.example', type: 'TXT', ttl: 300, data: 'x' },
+      { owner: 'b.example', type: 'A', ttl: 300, data: '198.18.0.1' },
+      { owner: 'c.b.example', type: 'AAAA', ttl: 300, data: '2a00::2' },
+    ],
+  },
+);
+
+describe('a reply on its way to the clients', () => {
+  it('loses what must not be seen, without harm to names that pointed there', () => {
+    const { texts, ttls, answers } = readAnswer(createIntake().take(Buffer.from(whole), true, '')!);
+    expect(texts).toEqual(['CNAME b.example', 'A 198.18.1.1', 'AAAA 2a00::2']);
+    expect(answers.map(({ name }) => name)).toEqual(['a.example', 'b.example', 'c.b.example']);
+    expect(ttls).toEqual([60, 60, 60]);
+  });
+
+  it.each([
+    ['one label, which is exempt', 'host', ['A 10.0.0.1']],
+    ['an exempt domain', 'a.ok.example', ['A 10.0.0.1']],
+    ['any other name', 'a.example', []],
+  ])('with a private address: %s', (_what, name, texts) => {
+    const reply = responseFor({ name }, { answers: addressRecords(30, '10.0.0.1') });
+    expect(readAnswer(createIntake().take(reply, true, '')!).texts).toEqual(texts);
+  });
+
+  it('keeps OPT and its options when it is emptied', () => {
+    const query = queryFor({ name: 'a.example', ednsBytes: 1232 });
+    const reply = responseTo(query, { answers: addressRecords(30, '192.0.2.200') });
+    const { rcode, additionals } = readAnswer(createIntake().take(reply, true, '')!);
+    expect(rcode).toBe('NXDOMAIN');
+    expect(additionals).toMatchObject([{ options: [{ code: 15, data: Buffer.from([0, 15]) }] }]);
+  });
+
+  it.each([RCODE.SERVFAIL, RCODE.REFUSED, RCODE.NOTIMP])('is left alone with rcode %d', (rcode) => {
+    const reply = responseFor({ name: 'a' }, { rcode, answers: addressRecords(30, '10.0.0.1') });
+    const before = Buffer.from(reply);
+    expect(createIntake().take(reply, true, '')).toEqual(before);
+  });
+
+  it('can be anything: nothing is thrown, and nothing takes long', () => {
+    const edit = fc.tuple(fc.nat(whole.length - 1), fc.nat(255));
+    const mutated = fc.array(edit, { minLength: 1, maxLength: 10 }).map((edits) => {
+      const message = Buffer.from(whole);
+      for (const [at, byte] of edits) message[at] = byte;
+      return message;
+    });
+    const cut = fc
+      .integer({ min: 12, max: whole.length })
+      .map((end) => Buffer.from(whole.subarray(0, end)));
+    const random = fc
+      .uint8Array({ minLength: 12, maxLength: 300 })
+      .map((bytes) => Buffer.from(bytes));
+    const cache = new AnswerCache({ maxRecords: 50 });
+    const intake = createIntake(cache);
+    fc.assert(
+      fc.property(fc.oneof(mutated, cut, random), (message) => {
+        const startedAt = performance.now();
+        const taken = intake.take(message, true, '');
+        expect(performance.now() - startedAt).toBeLessThan(1_000);
+        expect(taken === null || taken.length >= 12).toBe(true);
+      }),
+      { numRuns: 5_000 },
+    );
+    expect(cache.recordCount).toBeLessThanOrEqual(50);
+    for (const { message } of cache.answers()) expect(() => decodeMessage(message)).not.toThrow();
+  });
+});

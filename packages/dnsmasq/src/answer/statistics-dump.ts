@@ -1,0 +1,141 @@
+import type { Log } from '@kube-dns/daemon';
+import { QUESTION_OFFSET, RecordCursor, readUint16, SECTION, TYPE } from '@kube-dns/wire';
+import type { AnswerCache } from '../cache/answer-cache.js';
+import type { CachedAnswer } from '../cache/entry-writer.js';
+import type { ServerStatistics } from '../upstream/server-statistics.js';
+import type { DnsmasqAnswerer } from './dnsmasq-answerer.js';
+import { addressOfReverse, nameText, valueText } from './log-text.js';
+
+export interface StatisticsDumpOptions {
+  readonly cache: AnswerCache;
+  readonly answerer: Pick<DnsmasqAnswerer, 'hits' | 'misses' | 'staleAnswers'>;
+  readonly statistics: Pick<ServerStatistics, 'entries'>;
+  /** Each answer in the cache, too, as dnsmasq does under `--log-queries`. */
+  readonly showsCache: boolean;
+  /** Answers past their time are given: their number is shown. */
+  readonly usesStale: boolean;
+  readonly log: Log;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+/** Answers of the cache that are written in one turn of the event loop. */
+const ANSWERS_PER_TURN = 200;
+
+/** Widths of the columns of the cache's dump (dnsmasq src/cache.c, dump_cache_entry). */
+const HOST_WIDTH = 30;
+const ADDRESS_WIDTH = 40;
+const FLAGS_WIDTH = 10;
+const EXPIRES_WIDTH = 24;
+
+const cursor = new RecordCursor();
+
+/** SIGUSR1: the statistics in the log, worded as dnsmasq does (src/cache.c, dump_cache). */
+export class StatisticsDump {
+  readonly #options: StatisticsDumpOptions;
+  readonly #now: () => number;
+  #next: NodeJS.Immediate | undefined;
+
+  constructor(options: StatisticsDumpOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+  }
+
+  /** Writes the statistics now, and the cache bit by bit; one that is still being written ends there. */
+  write(): void {
+    const { cache, answerer, statistics, showsCache, usesStale, log } = this.#options;
+    const { maxRecords, evictions, insertions } = cache;
+    log.info(`time ${Math.floor(this.#now() / 1000)}`);
+    log.info(
+      `cache size ${maxRecords}, ${evictions}/${insertions} cache insertions re-used unexpired cache entries.`,
+    );
+    const { hits, misses, staleAnswers } = answerer;
+    log.info(`queries forwarded ${misses}, queries answered locally ${hits}`);
+    if (usesStale) log.info(`queries answered from stale cache ${staleAnswers}`);
+    log.info('queries for authoritative zones 0');
+    const { usedBytes, peakBytes, takenBytes } = cache;
+    log.info(`pool memory in use ${usedBytes}, max ${peakBytes}, allocated ${takenBytes}`);
+    for (const [server, counts] of statistics.entries()) {
+      const { queries, retried, failed, nxdomains, meanLatencyMs } = counts;
+      log.info(
+        `server ${server}: queries sent ${queries}, retried ${retried}, failed ${failed}, ` +
+          `nxdomain replies ${nxdomains}, avg. latency ${Math.round(meanLatencyMs)}ms`,
+      );
+    }
+    if (showsCache) this.#writeCache();
+  }
+
+  /** Ends what is being written. May be called twice. */
+  close(): void {
+    clearImmediate(this.#next);
+    this.#next = undefined;
+  }
+
+  #writeCache(): void {
+    this.close();
+    const { cache, log } = this.#options;
+    log.info(row('Host', 'Address', 'Flags', 'Expires', 'Source'));
+    const widths = [HOST_WIDTH, ADDRESS_WIDTH, FLAGS_WIDTH, EXPIRES_WIDTH, 12];
+    log.info(widths.map((width) => '-'.repeat(width)).join(' '));
+    this.#writeAnswers(cache.answers());
+  }
+
+  #writeAnswers(answers: Iterator<CachedAnswer, void>): void {
+    for (let i = 0; i < ANSWERS_PER_TURN; i++) {
+      const next = answers.next();
+      if (next.done === true) return;
+      const answer = next.value;
+      const expires = expiryText(this.#now() + answer.secondsLeft * 1000);
+      for (const line of answerLines(answer, expires)) this.#options.log.info(line);
+    }
+    this.#next = setImmediate(() => this.#writeAnswers(answers));
+  }
+}
+
+/** A line per record, or one for a denial. */
+function answerLines({ message }: CachedAnswer, expires: string): string[] {
+  const lines: string[] = [];
+  cursor.reset(message, message.length);
+  const questionType = readUint16(message, cursor.end - 4);
+  let nameAt = QUESTION_OFFSET;
+  let isDenial = true;
+  while (cursor.next() && cursor.section !== SECTION.ADDITIONAL) {
+    const { type } = cursor;
+    const isAnswer = cursor.section === SECTION.ANSWER;
+    const isAlias = isAnswer && type === TYPE.CNAME;
+    const owner = nameText(message, cursor.start);
+    if (isAlias) nameAt = cursor.rdataStart;
+    else if (isAnswer) isDenial = false;
+    const isReverse = type === TYPE.PTR;
+    // dnsmasq has reverse entries under the name, with the address beside it.
+    const value = isAlias ? nameText(message, nameAt) : valueText(message, cursor);
+    const [host, address] = isReverse ? [value, addressOfReverse(owner)] : [owner, value];
+    lines.push(row(host, address, `${typeLetter(type)}${isReverse ? ' R' : 'F'}`, expires));
+  }
+  if (!isDenial) return lines;
+  const flags = questionType === 0 ? ' F   NX' : `${typeLetter(questionType)}F   N`;
+  const isReverse = questionType === TYPE.PTR;
+  const name = nameText(message, nameAt);
+  lines.push(row(isReverse ? '' : name, isReverse ? addressOfReverse(name) : '', flags, expires));
+  return lines;
+}
+
+function typeLetter(type: number): string {
+  if (type === TYPE.A || type === TYPE.PTR) return '4';
+  if (type === TYPE.AAAA) return '6';
+  return type === TYPE.CNAME ? 'C' : 'T';
+}
+
+function row(host: string, address: string, flags: string, expires: string, source = ''): string {
+  const columns = [host.padEnd(HOST_WIDTH), address.padEnd(ADDRESS_WIDTH)];
+  return [...columns, flags.padEnd(FLAGS_WIDTH), expires.padEnd(EXPIRES_WIDTH), source]
+    .join(' ')
+    .trimEnd();
+}
+
+/** As ctime(3): `Sat Nov 21 07:28:00 2026`. */
+function expiryText(ms: number): string {
+  const date = new Date(ms);
+  const [day, month, number, year] = date.toDateString().split(' ');
+  return `${day} ${month} ${number} ${date.toTimeString().slice(0, 8)} ${year}`;
+}

@@ -1,0 +1,56 @@
+import { suffixOffset } from '@kube-dns/wire';
+
+interface DroppedDomain {
+  readonly domain: Uint8Array;
+  /** Entries up to this serial are meant, later ones are not. */
+  readonly lastSerial: number;
+}
+
+/** Comparisons of an entry with a domain in one turn of the event loop. */
+const COMPARISONS_PER_TURN = 16_384;
+
+/**
+ * The domains whose entries are being dropped: told at once for each entry, while the work of removing
+ * them goes on over several turns of the event loop.
+ */
+export class DomainDrop {
+  readonly #step: (entries: number) => boolean;
+  #domains: DroppedDomain[] = [];
+  #next: NodeJS.Immediate | undefined;
+
+  /** `step` looks at so many entries more and returns false when it has seen all. */
+  constructor(step: (entries: number) => boolean) {
+    this.#step = step;
+  }
+
+  /** Drops the entries up to a serial; the caller has made `step` start again. */
+  add(domain: Uint8Array, lastSerial: number): void {
+    this.#domains.push({ domain, lastSerial });
+    if (this.#next === undefined) this.#run();
+  }
+
+  /**
+   * Tells whether an entry is about a name (lower-cased, in wire form) at or below a dropped domain, or
+   * may be: where aliases lead to is not looked up, all that have one go.
+   */
+  includes(name: Uint8Array, length: number, serial: number, hasAlias: boolean): boolean {
+    for (const { domain, lastSerial } of this.#domains) {
+      if (serial > lastSerial) continue;
+      if (hasAlias || suffixOffset(name, length, domain) >= 0) return true;
+    }
+    return false;
+  }
+
+  /** Ends the work; no domain is dropped any more. */
+  stop(): void {
+    clearImmediate(this.#next);
+    this.#next = undefined;
+    this.#domains = [];
+  }
+
+  #run(): void {
+    const entries = Math.ceil(COMPARISONS_PER_TURN / this.#domains.length);
+    if (this.#step(entries)) this.#next = setImmediate(() => this.#run());
+    else this.stop();
+  }
+}

@@ -1,0 +1,205 @@
+import {
+  CLASS,
+  lowerCaseByte,
+  MAX_NAME_BYTES,
+  QUESTION_OFFSET,
+  RCODE,
+  readUint32,
+  type RecordCursor,
+  writeUint16,
+  writeUint32,
+} from '@kube-dns/wire';
+import { expandRdata } from './rdata-names.js';
+import { RECORD_HEAD_BYTES, skipRecords, TTL_OFFSET } from './record-block.js';
+
+/** The type of an answer that denies the name whatever is asked of it; a question of type 0 is never kept. */
+export const EVERY_TYPE = 0;
+export const MAX_TTL_SECONDS = 0x7fff_ffff;
+
+/** An answer has 16 bits for its length, and the longest question stands in front of it. */
+const MAX_RECORD_BYTES = 0xffff - QUESTION_OFFSET - MAX_NAME_BYTES - 4;
+const POINTER = 0xc000;
+const QUESTION_FIXED_BYTES = 4;
+
+/**
+ * What the cache keeps of one reply, as it stands behind the question of any client:
+ *
+ *     alias … alias │ records that were asked for │ SOA of a denial
+ *
+ * Every owner is a pointer, to the question or to the data of the alias in front. No pointer leads into
+ * the records that were asked for, because these are turned at each answer; names in data are whole.
+ * One is filled again and again.
+ */
+export class KeptAnswer {
+  /** The question's name, lower-cased, in wire form, up to `nameLength`. */
+  readonly name = new Uint8Array(MAX_NAME_BYTES);
+  nameLength = 0;
+  /** The type asked for, or EVERY_TYPE where the name does not exist. */
+  type = 0;
+  rcode: number = RCODE.NOERROR;
+  /** The records, up to `length`. */
+  readonly bytes = new Uint8Array(MAX_RECORD_BYTES);
+  length = 0;
+  aliases = 0;
+  setSize = 0;
+  /** The SOA of a denial: 0 or 1. */
+  authorities = 0;
+  /** All of it ends together, after so long. */
+  lifetimeSeconds = 0;
+  /** The name that the aliases have led to, as `name`. */
+  readonly target = new Uint8Array(MAX_NAME_BYTES);
+  targetLength = 0;
+  #targetPointer = 0;
+  /** The lifetime without the aliases. */
+  #targetLifetimeSeconds = 0;
+  /** Where in the target name that of the SOA starts. */
+  #zoneOffset = 0;
+
+  /**
+   * What it counts of the cache's size, as dnsmasq would: an alias counts by itself, because what it
+   * leads to is kept under its own name, too; a zone's SOA is one for all its denials, so it is none.
+   */
+  get weight(): number {
+    return this.aliases > 0 ? 1 : Math.max(this.setSize, 1);
+  }
+
+  /** How many insertions dnsmasq would count. */
+  get insertions(): number {
+    return this.aliases > 0 ? 1 : this.weight + this.authorities;
+  }
+
+  /** What all of it counts, aliases and their target: it is kept whole or not at all. */
+  get totalWeight(): number {
+    return this.aliases + Math.max(this.setSize, 1);
+  }
+
+  /** Empties it for a question; `name` and `nameLength` are the caller's to fill before. */
+  begin(type: number, rcode: number): void {
+    this.type = type;
+    this.rcode = rcode;
+    this.length = this.aliases = this.setSize = this.authorities = 0;
+    this.lifetimeSeconds = this.#targetLifetimeSeconds = MAX_TTL_SECONDS;
+    this.target.set(this.name);
+    this.targetLength = this.nameLength;
+    this.#targetPointer = POINTER | QUESTION_OFFSET;
+  }
+
+  /** Adds the cursor's record, an alias of the target, which then is what it leads to. False as addRecord. */
+  addAlias(message: Uint8Array, record: RecordCursor, ttlSeconds: number): boolean {
+    const start = this.length;
+    if (!this.#add(message, record, this.#targetPointer, ttlSeconds)) return false;
+    this.lifetimeSeconds = Math.min(this.lifetimeSeconds, ttlSeconds);
+    this.aliases++;
+    const rdataStart = start + RECORD_HEAD_BYTES;
+    this.#targetPointer = POINTER | (this.#questionEnd + rdataStart);
+    this.targetLength = this.length - rdataStart;
+    copyLowerCased(this.bytes, rdataStart, this.targetLength, this.target);
+    return true;
+  }
+
+  /** Adds the cursor's record under the target name; false when its data is malformed or there is no room. */
+  addRecord(message: Uint8Array, record: RecordCursor, ttlSeconds: number): boolean {
+    if (!this.#add(message, record, this.#targetPointer, ttlSeconds)) return false;
+    this.setSize++;
+    return true;
+  }
+
+  /** Adds the SOA whose owner is the end of the target name from an offset on; false as addRecord. */
+  addSoa(
+    message: Uint8Array,
+    record: RecordCursor,
+    zoneOffset: number,
+    ttlSeconds: number,
+  ): boolean {
+    if (!this.#add(message, record, this.#targetPointer + zoneOffset, ttlSeconds)) return false;
+    this.#zoneOffset = zoneOffset;
+    this.authorities = 1;
+    return true;
+  }
+
+  /** The last number of the SOA, which bounds how long the denial holds (RFC 2308 section 5). */
+  get soaMinimumSeconds(): number {
+    return readUint32(this.bytes, this.length - 4);
+  }
+
+  /** Ends the records that were asked for: all live as long as the shortest of them (RFC 2181 section 5.2). */
+  endSet(): void {
+    const { bytes } = this;
+    const start = skipRecords(bytes, 0, this.aliases);
+    let ttl = MAX_TTL_SECONDS;
+    for (let at = start; at < this.length; at = skipRecords(bytes, at, 1)) {
+      ttl = Math.min(ttl, readUint32(bytes, at + TTL_OFFSET));
+    }
+    for (let at = start; at < this.length; at = skipRecords(bytes, at, 1)) {
+      writeUint32(bytes, at + TTL_OFFSET, ttl);
+    }
+    this.limitLifetime(ttl);
+  }
+
+  /** Says how long what the aliases lead to holds. */
+  limitLifetime(ttlSeconds: number): void {
+    this.#targetLifetimeSeconds = ttlSeconds;
+    this.lifetimeSeconds = Math.min(this.lifetimeSeconds, ttlSeconds);
+  }
+
+  /** Makes it the answer about the name that its first alias leads to; false when there is no alias. */
+  followAlias(): boolean {
+    if (this.aliases === 0) return false;
+    const { bytes } = this;
+    const behind = skipRecords(bytes, 0, 1);
+    this.nameLength = behind - RECORD_HEAD_BYTES;
+    copyLowerCased(bytes, RECORD_HEAD_BYTES, this.nameLength, this.name);
+    bytes.copyWithin(0, behind, this.length);
+    this.length -= behind;
+    this.aliases--;
+    this.#pointOwners();
+    return true;
+  }
+
+  /** Where the question of this name ends. */
+  get #questionEnd(): number {
+    return QUESTION_OFFSET + this.nameLength + QUESTION_FIXED_BYTES;
+  }
+
+  /** Lets every owner point to where its name now is; the lifetime is that of what is left. */
+  #pointOwners(): void {
+    const { bytes, aliases } = this;
+    const questionEnd = this.#questionEnd;
+    this.lifetimeSeconds = this.#targetLifetimeSeconds;
+    let pointer = POINTER | QUESTION_OFFSET;
+    let at = 0;
+    for (let i = 0; i < aliases + this.setSize; i++) {
+      writeUint16(bytes, at, pointer);
+      if (i < aliases) {
+        pointer = POINTER | (questionEnd + at + RECORD_HEAD_BYTES);
+        const ttl = readUint32(bytes, at + TTL_OFFSET);
+        this.lifetimeSeconds = Math.min(this.lifetimeSeconds, ttl);
+      }
+      at = skipRecords(bytes, at, 1);
+    }
+    if (this.authorities > 0) writeUint16(bytes, at, pointer + this.#zoneOffset);
+  }
+
+  #add(
+    message: Uint8Array,
+    { type, rdataStart, end }: RecordCursor,
+    ownerPointer: number,
+    ttlSeconds: number,
+  ): boolean {
+    const { bytes, length } = this;
+    const rdataAt = length + RECORD_HEAD_BYTES;
+    const rdataLength = expandRdata(message, type, rdataStart, end, bytes, rdataAt);
+    if (rdataLength < 0) return false;
+    writeUint16(bytes, length, ownerPointer);
+    writeUint16(bytes, length + 2, type);
+    writeUint16(bytes, length + 4, CLASS.IN);
+    writeUint32(bytes, length + TTL_OFFSET, ttlSeconds);
+    writeUint16(bytes, rdataAt - 2, rdataLength);
+    this.length = rdataAt + rdataLength;
+    return true;
+  }
+}
+
+function copyLowerCased(from: Uint8Array, at: number, length: number, to: Uint8Array): void {
+  for (let i = 0; i < length; i++) to[i] = lowerCaseByte(from[at + i]!);
+}

@@ -1,0 +1,71 @@
+import { readUint16, readUint32, writeUint16, writeUint32 } from '@kube-dns/wire';
+
+/** Owner (always a pointer), type, class, TTL and length of a record as the cache keeps it. */
+export const RECORD_HEAD_BYTES = 12;
+/** Where in a record its TTL is. */
+export const TTL_OFFSET = 6;
+const LENGTH_OFFSET = 10;
+
+/** The offset behind so many records whose owners are pointers. */
+export function skipRecords(bytes: Uint8Array, at: number, count: number): number {
+  for (; count > 0; count--) at += RECORD_HEAD_BYTES + readUint16(bytes, at + LENGTH_OFFSET);
+  return at;
+}
+
+/**
+ * Takes `ageSeconds` off the TTLs of the records at `start`, whose owners are pointers; 0 at least, and
+ * no more than the ceiling unless that is 0.
+ */
+export function ageRecords(
+  bytes: Uint8Array,
+  start: number,
+  count: number,
+  ageSeconds: number,
+  ceilingSeconds: number,
+): void {
+  for (let at = start; count > 0; count--) {
+    let left = readUint32(bytes, at + TTL_OFFSET) - ageSeconds;
+    if (left < 0) left = 0;
+    else if (ceilingSeconds > 0 && left > ceilingSeconds) left = ceilingSeconds;
+    writeUint32(bytes, at + TTL_OFFSET, left);
+    at += RECORD_HEAD_BYTES + readUint16(bytes, at + LENGTH_OFFSET);
+  }
+}
+
+/**
+ * Moves the first `turn` of the `setSize` records behind the aliases at `start` behind the others. No
+ * pointer may lead into them. `scratch` is as large as the records.
+ */
+export function turnRecords(
+  bytes: Uint8Array,
+  start: number,
+  aliases: number,
+  setSize: number,
+  turn: number,
+  scratch: Uint8Array,
+): void {
+  const setStart = skipRecords(bytes, start, aliases);
+  const split = skipRecords(bytes, setStart, turn);
+  const end = skipRecords(bytes, split, setSize - turn);
+  const moved = split - setStart;
+  for (let i = 0; i < moved; i++) scratch[i] = bytes[setStart + i]!;
+  bytes.copyWithin(setStart, split, end);
+  const behind = end - moved;
+  for (let i = 0; i < moved; i++) bytes[behind + i] = scratch[i]!;
+}
+
+/** Writes the header of a response to one question. */
+export function writeResponseHeader(
+  bytes: Uint8Array,
+  id: number,
+  flags: number,
+  answers: number,
+  authorities: number,
+): void {
+  writeUint16(bytes, 0, id);
+  writeUint16(bytes, 2, flags);
+  writeUint16(bytes, 4, 1);
+  writeUint16(bytes, 6, answers);
+  writeUint16(bytes, 8, authorities);
+  writeUint16(bytes, 10, 0);
+}

@@ -1,0 +1,360 @@
+import { describe, expect, it } from '@jest/globals';
+import { FLAG, RCODE, readUint16, TYPE, writeUint16 } from '@kube-dns/wire';
+import fc from 'fast-check';
+import { askCache, PLAIN_RULES, storeReply } from '../../test/cached-answers.js';
+import {
+  addressRecords,
+  queryFor,
+  type Question,
+  type Response,
+  responseFor,
+  type WrittenRecord,
+} from '../../test/messages.js';
+import { AnswerCache } from './answer-cache.js';
+import { type KeepingRules, ReplyReader } from './reply-reader.js';
+
+const NAME = 'a.example';
+
+const alias = (owner: string, data: string, ttl = 30): WrittenRecord => ({
+  owner,
+  type: 'CNAME',
+  ttl,
+  data,
+});
+const address = (owner: string, ttl = 30): WrittenRecord => ({
+  owner,
+  type: 'A',
+  ttl,
+  data: '10.0.0.1',
+});
+const soa = (owner: string, ttl = 60, minimum = 5): WrittenRecord => ({
+  owner,
+  type: 'SOA',
+  ttl,
+  data: {
+    mname: 'ns.example',
+    rname: 'root.example',
+    serial: 1,
+    refresh: 2,
+    retry: 3,
+    expire: 4,
+    minimum,
+  },
+});
+
+/** `a.example` and so many aliases from there to the next number. */
+const chain = (length: number) =>
+  Array.from({ length }, (_, i) => alias(i === 0 ? NAME : `n${i}.example`, `n${i + 1}.example`));
+
+interface Case {
+  readonly question?: Partial<Question>;
+  readonly rules?: Partial<KeepingRules>;
+}
+
+/** What is answered afterwards; undefined when nothing was kept. */
+function kept(response: Response, { question, rules }: Case = {}) {
+  const cache = new AnswerCache({ maxRecords: 100, nowSeconds: () => 0 });
+  const asked = { name: NAME, ...question };
+  const isKept = storeReply(cache, asked, response, rules);
+  const seen = askCache(cache, asked);
+  expect(seen !== undefined).toBe(isKept);
+  return seen;
+}
+
+describe('of a reply are kept', () => {
+  it.each<[string, Response, string[], Case?]>([
+    ['the records asked for', { answers: [address(NAME)] }, ['a.example A 10.0.0.1 30']],
+    [
+      'with an owner in another case',
+      { answers: [address('A.EXAMPLE')] },
+      ['a.example A 10.0.0.1 30'],
+    ],
+    [
+      'with the aliases that lead to them',
+      { answers: [alias(NAME, 'b.x'), alias('b.x', 'c.x', 20), address('c.x', 10)] },
+      ['a.example CNAME b.x 30', 'b.x CNAME c.x 20', 'c.x A 10.0.0.1 10'],
+    ],
+    [
+      'in whatever order they come',
+      { answers: [address('b.x'), alias(NAME, 'b.x')] },
+      ['a.example CNAME b.x 30', 'b.x A 10.0.0.1 30'],
+    ],
+    [
+      'and not what stands beside them',
+      {
+        answers: [
+          address('other.example'),
+          address(NAME),
+          { type: 'TXT', ttl: 0, data: 'x' },
+          alias(NAME, 'other.example'),
+        ],
+        authorities: [{ owner: 'x.example', type: 'TXT', ttl: 1, data: 'x' }],
+        additionals: [address('x.example')],
+      },
+      ['a.example A 10.0.0.1 30'],
+    ],
+    [
+      'with one TTL for a set: the smallest',
+      { answers: [...addressRecords(30, '10.0.0.1'), ...addressRecords(7, '10.0.0.2')] },
+      ['a.example A 10.0.0.1 7', 'a.example A 10.0.0.2 7'],
+    ],
+    [
+      'of type SRV',
+      {
+        answers: [
+          { type: 'SRV', ttl: 30, data: { priority: 1, weight: 2, port: 3, target: 'b.example' } },
+        ],
+      },
+      ['a.example SRV {"priority":1,"weight":2,"port":3,"target":"b.example"} 30'],
+      { question: { type: 'SRV' } },
+    ],
+    [
+      'of type PTR, all of them',
+      {
+        answers: [
+          { type: 'PTR', ttl: 30, data: 'b.example' },
+          { type: 'PTR', ttl: 30, data: 'c.example' },
+        ],
+      },
+      ['a.example PTR b.example 30', 'a.example PTR c.example 30'],
+      { question: { type: 'PTR' } },
+    ],
+    [
+      'of a type that is asked to be kept, names in them written out',
+      { answers: [{ type: 'MX', ttl: 30, data: { preference: 1, exchange: 'b.a.example' } }] },
+      ['a.example MX {"preference":1,"exchange":"b.a.example"} 30'],
+      { question: { type: 'MX' }, rules: { isExtraType: (type) => type === TYPE.MX } },
+    ],
+  ])('%s', (...[, response, answers, more]) => {
+    expect(kept(response, more)).toEqual({ rcode: 'NOERROR', answers, authorities: [] });
+  });
+
+  it('ten aliases, and not eleven', () => {
+    const answers = [...chain(10), address('n10.example')];
+    expect(kept({ answers })?.answers).toHaveLength(11);
+    expect(kept({ answers: [...chain(11), address('n11.example')] })).toBeUndefined();
+  });
+});
+
+describe('nothing is kept of a reply that', () => {
+  it.each<[string, Response, Case?]>([
+    ['is empty', {}],
+    ['is a failure', { rcode: RCODE.SERVFAIL, answers: [address(NAME)] }],
+    ['is a refusal', { rcode: RCODE.REFUSED }],
+    ['is cut', { isTruncated: true, answers: [address(NAME)] }],
+    ['has records of another name only', { answers: [address('b.example')] }],
+    ['leads elsewhere than its records', { answers: [alias(NAME, 'b.x'), address('c.x')] }],
+    ['has an alias alone', { answers: [alias(NAME, 'b.example')] }],
+    ['has a TTL of 0', { answers: [address(NAME), address(NAME, 0)] }],
+    ['has an alias with a TTL of 0', { answers: [alias(NAME, 'b.x', 0), address('b.x')] }],
+    ['has a TTL with the top bit', { answers: [address(NAME, 0x8000_0001)] }],
+    ['goes in circles', { answers: [alias(NAME, 'b.x'), alias('b.x', NAME)] }],
+    ['is of a type not to be kept', { answers: [address(NAME)] }, { question: { type: 'ANY' } }],
+    [
+      'is of another type not to be kept',
+      { answers: [{ type: 'TXT', ttl: 30, data: 'x' }] },
+      { question: { type: 'TXT' } },
+    ],
+    [
+      'is to ANY, even where every type is kept',
+      { answers: [address(NAME)] },
+      { question: { type: 'ANY' }, rules: { isExtraType: () => true } },
+    ],
+    ['has records and says that there is no name', { rcode: 3, answers: [address(NAME)] }],
+  ])('%s', (...[, response, more]) => {
+    expect(kept(response, more)).toBeUndefined();
+  });
+
+  it.each([
+    ['is unchecked', 2, FLAG.CD],
+    ['is of another class', -16 + 2 + 2, 3 ^ 1],
+    ['asked in another class', 12 + NAME.length + 2 + 2, 3 ^ 1],
+  ])('%s', (_what, at, bits) => {
+    const message = responseFor({ name: NAME }, { answers: [address(NAME)] });
+    const offset = at < 0 ? message.length + at : at;
+    writeUint16(message, offset, readUint16(message, offset) ^ bits);
+    expect(new ReplyReader(PLAIN_RULES).read(message)).toBe(false);
+  });
+});
+
+describe('a denial', () => {
+  const denied = { rcode: RCODE.NXDOMAIN, authorities: [soa('example')] };
+
+  it('is kept with its SOA, whose owner and TTL stay', () => {
+    expect(kept(denied)).toMatchObject({ rcode: 'NXDOMAIN', answers: [] });
+    expect(kept(denied)?.authorities[0]).toMatch(/^example SOA .*"mname":"ns.example".* 60$/);
+    expect(kept({ authorities: [soa('example')] })).toMatchObject({ rcode: 'NOERROR' });
+  });
+
+  it.each<[string, number, number, number]>([
+    ['the SOA’s minimum', 60, 5, 5],
+    ['the SOA’s TTL', 4, 50, 4],
+  ])('is kept for as long as %s says, the smaller', (_what, ttl, minimum, expected) => {
+    const reader = new ReplyReader(PLAIN_RULES);
+    const authorities = [soa('example', ttl, minimum)];
+    expect(reader.read(responseFor({ name: NAME }, { rcode: 3, authorities }))).toBe(true);
+    expect(reader.answer.lifetimeSeconds).toBe(expected);
+  });
+
+  it('of a name is kept whatever type was asked for, of a type only where its records would be', () => {
+    expect(kept(denied, { question: { type: 'TXT' } })).toMatchObject({ rcode: 'NXDOMAIN' });
+    const noData = { authorities: [soa('example')] };
+    expect(kept(noData, { question: { type: 'TXT' } })).toBeUndefined();
+    expect(kept(noData, { question: { type: 'SRV' } })).toBeDefined();
+  });
+
+  it('behind aliases is kept with them, and ends with the first of them', () => {
+    const reply = { ...denied, answers: [alias(NAME, 'b.example', 3)] };
+    expect(kept(reply)).toMatchObject({
+      rcode: 'NXDOMAIN',
+      answers: ['a.example CNAME b.example 3'],
+      authorities: [expect.stringMatching(/^example SOA/)],
+    });
+    const reader = new ReplyReader(PLAIN_RULES);
+    reader.read(responseFor({ name: NAME }, reply));
+    expect(reader.answer.lifetimeSeconds).toBe(3);
+  });
+
+  it.each<[string, Response, Partial<KeepingRules>?]>([
+    ['has no SOA', { rcode: RCODE.NXDOMAIN }],
+    ['has the SOA of another zone', { rcode: 3, authorities: [soa('other')] }],
+    ['has a SOA whose name ends alike', { rcode: 3, authorities: [soa('ample')] }],
+    ['has a SOA in another place', { rcode: 3, additionals: [soa('example')] }],
+    ['has a minimum of 0', { rcode: 3, authorities: [soa('example', 60, 0)] }],
+    [
+      'has a minimum of 0, floor or not',
+      { rcode: 3, authorities: [soa('example', 60, 0)] },
+      { minTtlSeconds: 9 },
+    ],
+    ['is not to be kept', denied, { keepsDenials: false }],
+    [
+      'is not to be kept, aliases or not',
+      { ...denied, answers: [alias(NAME, 'b.example')] },
+      { keepsDenials: false },
+    ],
+  ])('is not kept when it %s', (...[, response, rules = {}]) => {
+    expect(kept(response, { rules })).toBeUndefined();
+  });
+
+  it('without SOA is kept for as long as the option says', () => {
+    const rules = { negativeTtlSeconds: 9 };
+    expect(kept({ rcode: 3 }, { rules })).toEqual({
+      rcode: 'NXDOMAIN',
+      answers: [],
+      authorities: [],
+    });
+    const reader = new ReplyReader({ ...PLAIN_RULES, ...rules });
+    reader.read(responseFor({ name: NAME }, { rcode: 3 }));
+    expect(reader.answer.lifetimeSeconds).toBe(9);
+  });
+
+  it('can be made of any reply', () => {
+    const reader = new ReplyReader(PLAIN_RULES);
+    const reply = responseFor({ name: NAME }, { answers: [address(NAME)] });
+    expect(reader.readAsDenial(reply, 12)).toBe(true);
+    expect(reader.answer).toMatchObject({ rcode: 3, type: 0, length: 0, lifetimeSeconds: 12 });
+  });
+});
+
+describe('the bounds of kept TTLs', () => {
+  it.each<[string, number, number, string[]]>([
+    ['a ceiling', 0, 20, ['a.example CNAME b.x 20', 'b.x A 10.0.0.1 5']],
+    ['a floor', 10, 0, ['a.example CNAME b.x 30', 'b.x A 10.0.0.1 10']],
+    ['both, the floor above', 25, 20, ['a.example CNAME b.x 25', 'b.x A 10.0.0.1 25']],
+  ])('%s', (_what, minTtlSeconds, maxTtlSeconds, answers) => {
+    const reply = { answers: [alias(NAME, 'b.x'), address('b.x', 5)] };
+    expect(kept(reply, { rules: { minTtlSeconds, maxTtlSeconds } })?.answers).toEqual(answers);
+  });
+
+  it('a floor keeps even a TTL of 0', () => {
+    const seen = kept({ answers: [address(NAME, 0)] }, { rules: { minTtlSeconds: 10 } });
+    expect(seen?.answers).toEqual(['a.example A 10.0.0.1 10']);
+  });
+
+  it('hold for denials, too', () => {
+    const reader = new ReplyReader({ ...PLAIN_RULES, minTtlSeconds: 30, maxTtlSeconds: 40 });
+    reader.read(responseFor({ name: NAME }, { rcode: 3, authorities: [soa('example')] }));
+    expect(reader.answer.lifetimeSeconds).toBe(30);
+  });
+});
+
+describe('a malformed reply', () => {
+  const whole = responseFor(
+    { name: NAME },
+    { answers: [...chain(2), address('n2.example')], authorities: [soa('example')] },
+  );
+
+  it('is known as such wherever it is cut', () => {
+    const reader = new ReplyReader(PLAIN_RULES);
+    const answersEnd = responseFor(
+      { name: NAME },
+      { answers: [...chain(2), address('n2.example')] },
+    );
+    for (let length = 12 + NAME.length + 6; length < answersEnd.length; length++) {
+      expect(reader.read(whole.subarray(0, length))).toBe(false);
+      expect(reader.isMalformed).toBe(true);
+    }
+  });
+
+  it.each([
+    ['an address of three bytes', [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 9, 0, 3, 1, 2, 3]],
+    ['an alias that points to itself', [0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 39]],
+    ['an alias with bytes behind it', [0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 9, 0, 4, 1, 65, 0, 0]],
+    ['an owner that points forward', [0xc0, 60, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 1, 2, 3, 4]],
+  ])('is one with %s', (_what, record) => {
+    const query = queryFor({ name: NAME });
+    const head = query.bytes.subarray(0, query.questionEnd);
+    const message = Buffer.concat([head, Buffer.from(record)]);
+    writeUint16(message, 2, FLAG.QR);
+    writeUint16(message, 6, 1);
+    const reader = new ReplyReader(PLAIN_RULES);
+    expect(reader.read(message)).toBe(false);
+    expect(reader.isMalformed).toBe(true);
+  });
+
+  it('never throws, takes long, or makes an answer that cannot be read', () => {
+    const rules = { ...PLAIN_RULES, isExtraType: () => true, negativeTtlSeconds: 5 };
+    const edit = fc.tuple(fc.nat(whole.length - 1), fc.nat(255));
+    const mutated = fc.array(edit, { minLength: 1, maxLength: 12 }).map((edits) => {
+      const message = Buffer.from(whole);
+      for (const [at, byte] of edits) message[at] = byte;
+      return message;
+    });
+    const random = fc
+      .uint8Array({ minLength: 12, maxLength: 600 })
+      .map((bytes) => Buffer.from(bytes));
+    const reader = new ReplyReader(rules);
+    const out = new Uint8Array(65_535);
+    fc.assert(
+      fc.property(fc.oneof(mutated, random), (message) => {
+        const cache = new AnswerCache({ maxRecords: 100 });
+        const startedAt = performance.now();
+        if (reader.read(message)) cache.store(reader.answer);
+        expect(performance.now() - startedAt).toBeLessThan(1_000);
+        for (const { message: shown } of cache.answers()) {
+          const again = new ReplyReader(rules);
+          again.read(Buffer.from(shown));
+          expect(again.isMalformed).toBe(false);
+        }
+        cache.answer(queryFor({ name: NAME }), out);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('of 64 KiB that is made to be slow is read within a moment', () => {
+    const head = queryFor({ name: NAME });
+    const question = head.bytes.subarray(0, head.questionEnd);
+    // Each owner is nearly the wanted name, behind a pointer.
+    const record = Buffer.from([0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 12]);
+    const count = Math.floor((65_535 - question.length) / record.length);
+    const message = Buffer.concat([question, ...Array.from({ length: count }, () => record)]);
+    writeUint16(message, 2, FLAG.QR);
+    writeUint16(message, 6, count);
+    const reader = new ReplyReader(PLAIN_RULES);
+    reader.read(message);
+    const startedAt = performance.now();
+    expect(reader.read(message)).toBe(false);
+    expect(performance.now() - startedAt).toBeLessThan(500);
+  });
+});

@@ -1,0 +1,215 @@
+import {
+  CLASS,
+  expandName,
+  FLAG,
+  lowerCaseByte,
+  MAX_NAME_BYTES,
+  QUESTION_OFFSET,
+  RCODE,
+  readUint16,
+  RecordCursor,
+  SECTION,
+  suffixOffset,
+  TYPE,
+} from '@kube-dns/wire';
+import { EVERY_TYPE, KeptAnswer, MAX_TTL_SECONDS } from './kept-answer.js';
+
+/** What is kept of the answers of upstream servers, and for how long. */
+export interface KeepingRules {
+  /** Types whose records and denials are kept beside A, AAAA, PTR and SRV. */
+  isExtraType(type: number): boolean;
+  /** Whether denials are kept at all. */
+  readonly keepsDenials: boolean;
+  /** How long a denial without SOA is kept; 0 is not at all. */
+  readonly negativeTtlSeconds: number;
+  /** Bounds of a kept TTL; 0 is none. Where they contradict each other the floor wins. */
+  readonly minTtlSeconds: number;
+  readonly maxTtlSeconds: number;
+  /** Answers with a TTL of 0 are worth keeping: they are served stale. */
+  readonly keepsZeroTtls: boolean;
+}
+
+/** A longer chain of aliases is passed on and not kept (dnsmasq src/config.h, CNAME_CHAIN). */
+const MAX_ALIASES = 10;
+const NOWHERE = -1;
+const QUESTION_FIXED_BYTES = 4;
+
+const cursor = new RecordCursor();
+const owner = new Uint8Array(MAX_NAME_BYTES);
+
+/**
+ * Takes out of a reply what the cache keeps (dnsmasq src/rfc1035.c, extract_addresses): the aliases that
+ * lead from the question to a name, that name's records of the type that was asked for, and of a denial
+ * the SOA of the name's zone. Nobody's records are kept but those asked for, whatever a server put beside
+ * them, and nothing is made up: an alias whose target is not in the reply denies nothing.
+ */
+export class ReplyReader {
+  /** What the last `read` took; valid when that was true. */
+  readonly answer = new KeptAnswer();
+  /** The type of the last reply's question; 0 when it could not be read. */
+  questionType = 0;
+  /** Whether the last reply had names or data that cannot be. */
+  isMalformed = false;
+  readonly #rules: KeepingRules;
+  #reply: Uint8Array = new Uint8Array(0);
+
+  constructor(rules: KeepingRules) {
+    this.#rules = rules;
+  }
+
+  /** Reads the reply to a question of class IN; false when nothing of it is worth keeping. */
+  read(reply: Uint8Array): boolean {
+    const { answer } = this;
+    if (!this.#readQuestion(reply)) return false;
+    for (let aliasAt = this.#readSet(); aliasAt >= 0; aliasAt = this.#readSet()) {
+      if (answer.aliases === MAX_ALIASES || !this.#readAlias(aliasAt)) return false;
+    }
+    if (this.isMalformed) return false;
+    if (answer.setSize === 0) return this.#readDenial() && this.#isLasting();
+    answer.endSet();
+    return answer.rcode === RCODE.NOERROR && this.#isKeptType() && this.#isLasting();
+  }
+
+  /** Reads the reply to a question of class IN as a denial of its name, for so long. */
+  readAsDenial(reply: Uint8Array, ttlSeconds: number): boolean {
+    const { answer } = this;
+    if (!this.#readQuestion(reply)) return false;
+    answer.type = EVERY_TYPE;
+    answer.rcode = RCODE.NXDOMAIN;
+    answer.limitLifetime(this.#keptTtl(ttlSeconds));
+    return this.#isLasting();
+  }
+
+  #readQuestion(reply: Uint8Array): boolean {
+    const { answer } = this;
+    this.#reply = reply;
+    this.isMalformed = false;
+    this.questionType = 0;
+    cursor.reset(reply, reply.length);
+    if (cursor.isMalformed() || readUint16(reply, 4) !== 1) return false;
+    const { end } = cursor;
+    this.questionType = readUint16(reply, end - QUESTION_FIXED_BYTES);
+    const flags = readUint16(reply, 2);
+    const rcode = flags & 0xf;
+    if ((flags & (FLAG.TC | FLAG.CD)) !== 0 || readUint16(reply, end - 2) !== CLASS.IN)
+      return false;
+    if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) return false;
+    const length = expandName(reply, QUESTION_OFFSET, reply.length, answer.name);
+    // With a pointer in the question the places behind it would be others in the next answer.
+    if (length !== end - QUESTION_FIXED_BYTES - QUESTION_OFFSET) return false;
+    for (let i = 0; i < length; i++) answer.name[i] = lowerCaseByte(answer.name[i]!);
+    answer.nameLength = length;
+    answer.begin(this.questionType, rcode);
+    return true;
+  }
+
+  /**
+   * Reads the target name's records of the type asked for. Without any, returns where its alias is in
+   * the reply; NOWHERE when there is none or the reply is malformed.
+   */
+  #readSet(): number {
+    const { answer, questionType } = this;
+    let aliasAt = NOWHERE;
+    cursor.reset(this.#reply, this.#reply.length);
+    while (cursor.next() && cursor.section === SECTION.ANSWER) {
+      const isWanted = cursor.type === questionType;
+      if (!isWanted && (cursor.type !== TYPE.CNAME || aliasAt >= 0)) continue;
+      if (cursor.class !== CLASS.IN || !this.#isOwnedByTarget()) continue;
+      if (!isWanted) aliasAt = cursor.start;
+      else if (!this.#isAdded(answer.addRecord(this.#reply, cursor, this.#cursorTtl()))) break;
+    }
+    if (cursor.isMalformed()) this.isMalformed = true;
+    return this.isMalformed || answer.setSize > 0 ? NOWHERE : aliasAt;
+  }
+
+  #readAlias(at: number): boolean {
+    cursor.reset(this.#reply, this.#reply.length);
+    while (cursor.next() && cursor.start !== at) {
+      // On to the alias.
+    }
+    return this.#isAdded(this.answer.addAlias(this.#reply, cursor, this.#cursorTtl()));
+  }
+
+  #readDenial(): boolean {
+    const { keepsDenials, negativeTtlSeconds } = this.#rules;
+    const { answer } = this;
+    if (!keepsDenials) return false;
+    if (answer.rcode === RCODE.NXDOMAIN) answer.type = EVERY_TYPE;
+    else if (!this.#isKeptType()) return false;
+    const soaTtl = this.#readSoa();
+    const ttl = soaTtl === NOWHERE ? negativeTtlSeconds : soaTtl;
+    // 0 says that it is not to be kept, and no floor makes it more.
+    if (this.isMalformed || ttl === 0) return false;
+    answer.limitLifetime(this.#keptTtl(ttl));
+    return true;
+  }
+
+  /**
+   * Reads the SOA of the zone that the target name is in and returns how long the denial holds by it
+   * (RFC 2308 section 5); NOWHERE when there is none.
+   */
+  #readSoa(): number {
+    const { answer } = this;
+    cursor.reset(this.#reply, this.#reply.length);
+    while (cursor.next() && cursor.section !== SECTION.ADDITIONAL) {
+      if (cursor.section !== SECTION.AUTHORITY || cursor.type !== TYPE.SOA) continue;
+      const length = cursor.class === CLASS.IN ? this.#readOwner() : 0;
+      if (length <= 0) continue;
+      // By labels: what dnsmasq compares is the end of the text.
+      const zone = owner.subarray(0, length);
+      const offset = suffixOffset(answer.target, answer.targetLength, zone);
+      if (offset < 0) continue;
+      const ttl = this.#cursorTtl();
+      if (!this.#isAdded(answer.addSoa(this.#reply, cursor, offset, ttl))) return NOWHERE;
+      return Math.min(soundTtl(cursor.ttlSeconds), soundTtl(answer.soaMinimumSeconds));
+    }
+    if (cursor.isMalformed()) this.isMalformed = true;
+    return NOWHERE;
+  }
+
+  #isOwnedByTarget(): boolean {
+    const { target, targetLength } = this.answer;
+    if (this.#readOwner() !== targetLength) return false;
+    for (let i = 0; i < targetLength; i++) if (owner[i] !== target[i]) return false;
+    return true;
+  }
+
+  /** The owner of the cursor's record, lower-cased, and its length. */
+  #readOwner(): number {
+    const length = expandName(this.#reply, cursor.start, this.#reply.length, owner);
+    if (length < 0) this.isMalformed = true;
+    for (let i = 0; i < length; i++) owner[i] = lowerCaseByte(owner[i]!);
+    return length;
+  }
+
+  #isAdded(isAdded: boolean): boolean {
+    if (!isAdded) this.isMalformed = true;
+    return isAdded;
+  }
+
+  #isKeptType(): boolean {
+    const type = this.questionType;
+    if (type === TYPE.A || type === TYPE.AAAA || type === TYPE.SRV || type === TYPE.PTR)
+      return true;
+    return type !== TYPE.ANY && type !== EVERY_TYPE && this.#rules.isExtraType(type);
+  }
+
+  #isLasting(): boolean {
+    return this.answer.lifetimeSeconds > 0 || this.#rules.keepsZeroTtls;
+  }
+
+  #cursorTtl(): number {
+    return this.#keptTtl(soundTtl(cursor.ttlSeconds));
+  }
+
+  #keptTtl(ttlSeconds: number): number {
+    const { minTtlSeconds, maxTtlSeconds } = this.#rules;
+    const lowered = maxTtlSeconds > 0 ? Math.min(ttlSeconds, maxTtlSeconds) : ttlSeconds;
+    return Math.max(lowered, minTtlSeconds);
+  }
+}
+
+/** A TTL with the top bit set counts as zero (RFC 2181 section 8). */
+function soundTtl(ttlSeconds: number): number {
+  return ttlSeconds > MAX_TTL_SECONDS ? 0 : ttlSeconds;
+}

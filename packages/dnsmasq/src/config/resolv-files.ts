@@ -1,0 +1,89 @@
+import { readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { errorText, type Log, StartupError } from '@kube-dns/daemon';
+import { parseResolvConf, type ServerAddress } from '@kube-dns/transport';
+
+export interface ResolvFilesOptions {
+  /** At least one; the one that changed last holds. */
+  readonly paths: readonly string[];
+  readonly log: Log;
+  /** How often the files are looked at; dnsmasq's own second unless said otherwise. */
+  readonly periodMs?: number;
+}
+
+/** dnsmasq's exit code for a directory that is not there (src/dnsmasq.h, EC_MISC). */
+const EXIT_MISSING_DIRECTORY = 5;
+const PERIOD_MS = 1_000;
+
+/** The files that name the default servers (`--resolv-file`, resolv.conf(5)). */
+export class ResolvFiles {
+  readonly #options: ResolvFilesOptions;
+  #servers: readonly ServerAddress[] = [];
+  /** What was there when a file was last looked at, by path. */
+  #seen = new Map<string, string>();
+  #timer: NodeJS.Timeout | undefined;
+  #isFailing = false;
+
+  constructor(options: ResolvFilesOptions) {
+    this.#options = options;
+  }
+
+  /** Throws a StartupError when a file could never appear, because its directory is missing. */
+  check(): void {
+    for (const path of this.#options.paths) {
+      if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() === true) continue;
+      const message = `directory ${path} for resolv-file is missing, cannot poll`;
+      throw new StartupError(message, EXIT_MISSING_DIRECTORY);
+    }
+  }
+
+  /** The servers in the newest file now; those of the last time when none can be read. */
+  read(): readonly ServerAddress[] {
+    const { paths, log } = this.#options;
+    const stats = paths.map((path) => ({ path, ...statOf(path) }));
+    this.#seen = new Map(stats.map(({ path, version }) => [path, version]));
+    const newest = stats.reduce((best, each) => (each.changedMs > best.changedMs ? each : best));
+    try {
+      const servers = parseResolvConf(readFileSync(newest.path, 'utf8'));
+      this.#isFailing = false;
+      this.#servers = servers;
+      if (servers.length > 0) log.info(`reading ${newest.path}`);
+      else log.warn(`no servers found in ${newest.path}, will retry`);
+    } catch (error) {
+      // The file is looked at again and again; what is wrong with it is said once.
+      if (!this.#isFailing) log.warn(`failed to access ${newest.path}: ${errorText(error)}`);
+      this.#isFailing = true;
+    }
+    return this.#servers;
+  }
+
+  /** Calls back for each change of the files from the last `read` on. */
+  follow(onChange: () => void): void {
+    this.#timer ??= setInterval(() => {
+      if (this.#hasChanged()) onChange();
+    }, this.#options.periodMs ?? PERIOD_MS).unref();
+  }
+
+  /** May be called twice. */
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** A file that is gone is no change: its servers stay. */
+  #hasChanged(): boolean {
+    return this.#options.paths.some((path) => {
+      const { version } = statOf(path);
+      return version !== '' && version !== this.#seen.get(path);
+    });
+  }
+}
+
+/** What tells one state of a file from another; an empty version when it is not there. */
+function statOf(path: string): { version: string; changedMs: number } {
+  try {
+    const { mtimeMs, size, ino, ctimeMs } = statSync(path);
+    return { version: `${ino} ${size} ${mtimeMs} ${ctimeMs}`, changedMs: mtimeMs };
+  } catch {
+    return { version: '', changedMs: Number.NEGATIVE_INFINITY };
+  }
+}

@@ -1,0 +1,53 @@
+import type { NetworkInterfaceInfo } from 'node:os';
+import { type Log, StartupError } from '@kube-dns/daemon';
+import type { DnsmasqOptions } from './options/option-values.js';
+
+export type Interfaces = NodeJS.Dict<NetworkInterfaceInfo[]>;
+
+type ListenOptions = Pick<
+  DnsmasqOptions,
+  'binding' | 'exceptInterfaces' | 'interfaces' | 'listenAddresses'
+>;
+
+/** dnsmasq's exit code for an interface that is not there (src/dnsmasq.h, EC_BADNET). */
+const EXIT_BAD_NETWORK = 2;
+
+/**
+ * The addresses to serve on: those of `--listen-address`, of the interfaces of `--interface` with
+ * loopback, or of all interfaces but those of `--except-interface`. None means every address, also those
+ * that come later. Throws a StartupError for an interface that is not there, with `--bind-interfaces`.
+ */
+export function listenAddresses(
+  options: ListenOptions,
+  readInterfaces: () => Interfaces,
+  log: Pick<Log, 'warn'>,
+): readonly string[] {
+  const { binding, exceptInterfaces, interfaces: wanted } = options;
+  if (wanted.length === 0 && exceptInterfaces.length === 0) return options.listenAddresses;
+  const interfaces = readInterfaces();
+  const names = Object.keys(interfaces);
+  for (const pattern of wanted) {
+    if (names.some((name) => isNamed(name, pattern))) continue;
+    if (binding === 'interfaces') {
+      throw new StartupError(`unknown interface ${pattern}`, EXIT_BAD_NETWORK);
+    }
+    log.warn(`interface ${pattern} does not currently exist`);
+  }
+  const served = names.filter((name) => {
+    if (exceptInterfaces.some((pattern) => isNamed(name, pattern))) return false;
+    const isLoopback = interfaces[name]!.every(({ internal }) => internal);
+    if (wanted.length > 0) return isLoopback || wanted.some((pattern) => isNamed(name, pattern));
+    return options.listenAddresses.length === 0;
+  });
+  const addresses = served.flatMap((name) => interfaces[name]!.map((one) => addressOn(name, one)));
+  return [...new Set([...options.listenAddresses, ...addresses])];
+}
+
+/** A link-local address says nothing without its interface. */
+function addressOn(name: string, { address, family }: NetworkInterfaceInfo): string {
+  return family === 'IPv6' && /^fe[89ab]/i.test(address) ? `${address}%${name}` : address;
+}
+
+function isNamed(name: string, pattern: string): boolean {
+  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+}

@@ -1,0 +1,29 @@
+/** As many records of one set as an answer takes; more do not fit a message of 64 KiB anyway. */
+const MAX_FOUND = 4_096;
+
+/** The records of one look-up, gathered from several tables; reused, so that gathering allocates nothing. */
+export class FoundRecords {
+  count = 0;
+  readonly #rdata: Uint8Array[] = [];
+  readonly #ttlSeconds: number[] = [];
+
+  clear(): void {
+    this.count = 0;
+  }
+
+  add(rdata: Uint8Array, ttlSeconds: number): void {
+    if (this.count >= MAX_FOUND) return;
+    this.#rdata[this.count] = rdata;
+    this.#ttlSeconds[this.count] = ttlSeconds;
+    this.count++;
+  }
+
+  /** The rdata in wire form of the record at an index below `count`. */
+  rdataAt(index: number): Uint8Array {
+    return this.#rdata[index]!;
+  }
+
+  ttlSecondsAt(index: number): number {
+    return this.#ttlSeconds[index]!;
+  }
+}

@@ -1,0 +1,156 @@
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { errorText, type Log } from '@kube-dns/daemon';
+import { encodeName, lowerCaseByte, WireError } from '@kube-dns/wire';
+import { addressBytes } from '../options/address-range.js';
+import type { HostsTable } from './hosts-table.js';
+
+export interface HostsFilesOptions {
+  /** Files, or directories of them. */
+  readonly paths: readonly string[];
+  /** What names without a dot get appended, beside the name itself; empty is nothing. */
+  readonly domain: string;
+  readonly log: Log;
+}
+
+const CHUNK_BYTES = 65_536;
+/** A longer line is cut: it is no line of a hosts file. */
+const MAX_LINE = 65_536;
+/** As many lines are read before queries get their turn; they take about a millisecond. */
+const LINES_PER_TURN = 250;
+/** As many bad lines of a file are logged. */
+const MAX_COMPLAINTS = 10;
+
+/**
+ * Reads hosts files into a table, in pieces, so that queries are answered meanwhile. What cannot be read
+ * is logged in dnsmasq's words and left out (src/cache.c, read_hostsfile).
+ */
+export async function readHostsFiles(table: HostsTable, options: HostsFilesOptions): Promise<void> {
+  const { paths, log } = options;
+  for (const path of paths) {
+    for (const file of await filesOf(path, log)) {
+      try {
+        await readHostsFile(table, file, options);
+      } catch (error) {
+        log.error(`failed to load names from ${file}: ${errorText(error)}`);
+      }
+    }
+  }
+}
+
+async function filesOf(path: string, log: Log): Promise<string[]> {
+  try {
+    const found = await stat(path);
+    // A pipe or a device may have no end.
+    if (!found.isDirectory() && !found.isFile()) throw new Error('not a regular file');
+    if (found.isFile()) return [path];
+    const names = (await readdir(path)).filter(isHostsFile).sort();
+    const files: string[] = [];
+    for (const name of names) {
+      if ((await stat(join(path, name))).isFile()) files.push(join(path, name));
+    }
+    return files;
+  } catch (error) {
+    log.error(`failed to load names from ${path}: ${errorText(error)}`);
+    return [];
+  }
+}
+
+/** Tells whether a name in a directory is that of a hosts file: no backup, and not hidden. */
+export function isHostsFile(name: string): boolean {
+  if (name.startsWith('.') || name.endsWith('~')) return false;
+  return !(name.startsWith('#') && name.endsWith('#'));
+}
+
+async function readHostsFile(
+  table: HostsTable,
+  file: string,
+  { domain, log }: HostsFilesOptions,
+): Promise<void> {
+  const reader = new HostsLines(table, file, domain, log);
+  const stream = createReadStream(file, { encoding: 'latin1', highWaterMark: CHUNK_BYTES });
+  let rest = '';
+  for await (const chunk of stream as AsyncIterable<string>) {
+    const lines = (rest + chunk).split('\n');
+    rest = (lines.pop() ?? '').slice(0, MAX_LINE);
+    for (const line of lines) {
+      reader.read(line);
+      if (reader.lines % LINES_PER_TURN === 0) await nextTurn();
+    }
+  }
+  if (rest !== '') reader.read(rest);
+  reader.finish();
+}
+
+/** Reads the lines of one file. */
+class HostsLines {
+  lines = 0;
+  #names = 0;
+  #complaints = 0;
+  readonly #table: HostsTable;
+  readonly #file: string;
+  readonly #domain: string;
+  readonly #log: Log;
+
+  constructor(table: HostsTable, file: string, domain: string, log: Log) {
+    this.#table = table;
+    this.#file = file;
+    this.#domain = domain;
+    this.#log = log;
+  }
+
+  /** One line, as bytes: `address name… # comment`. */
+  read(line: string): void {
+    this.lines++;
+    const comment = line.indexOf('#');
+    const [addressText = '', ...names] = (comment < 0 ? line : line.slice(0, comment))
+      .split(/\s+/)
+      .filter(Boolean);
+    if (addressText === '') return;
+    const address = addressBytes(addressText);
+    if (address === undefined) {
+      this.#complain('address');
+      return;
+    }
+    for (const name of names) this.#add(name, address);
+  }
+
+  finish(): void {
+    const more = this.#complaints - MAX_COMPLAINTS;
+    if (more > 0) this.#log.error(`${more} more bad lines in ${this.#file}`);
+    this.#log.info(`read ${this.#file} - ${this.#names} names`);
+  }
+
+  #add(text: string, address: Uint8Array): void {
+    const isShort = this.#domain !== '' && !text.includes('.');
+    // The longer name comes first: it is the one that the address leads back to.
+    for (const name of isShort ? [`${text}.${this.#domain}`, text] : [text]) {
+      const written = nameBytes(name);
+      if (written === undefined) {
+        this.#complain('name');
+        return;
+      }
+      this.#table.add(written.map(lowerCaseByte), written, address);
+      this.#names++;
+    }
+  }
+
+  #complain(what: 'address' | 'name'): void {
+    this.#complaints++;
+    if (this.#complaints <= MAX_COMPLAINTS) {
+      this.#log.error(`bad ${what} at ${this.#file} line ${this.lines}`);
+    }
+  }
+}
+
+/** A name in wire form; undefined when it is none. A backslash is an ordinary letter in these files. */
+function nameBytes(text: string): Uint8Array | undefined {
+  try {
+    return encodeName(Buffer.from(text.replaceAll('\\', '\\\\'), 'latin1').toString());
+  } catch (error) {
+    if (error instanceof WireError) return undefined;
+    throw error;
+  }
+}

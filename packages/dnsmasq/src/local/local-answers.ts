@@ -1,0 +1,212 @@
+import {
+  AnswerWriter,
+  EXTENDED_ERROR,
+  lowerCaseByte,
+  MAX_NAME_BYTES,
+  type Query,
+  RCODE,
+  SECTION,
+  type Section,
+  TYPE,
+} from '@kube-dns/wire';
+import type { DnsmasqOptions } from '../options/option-values.js';
+import { FoundRecords } from './found-records.js';
+import { HostsTable } from './hosts-table.js';
+import { ReverseAddress } from './reverse-address.js';
+import type { StaticRecords } from './static-records.js';
+
+type AnswerOptions = Pick<DnsmasqOptions, 'filteredTypes' | 'localTtlSeconds' | 'turnsRecords'>;
+
+/** Where the target's name starts in the rdata of these types. */
+const SRV_TARGET_AT = 6;
+const MX_TARGET_AT = 2;
+
+/** Answers from the static records and the hosts files, the names of which count together. */
+export class LocalAnswers {
+  readonly #options: AnswerOptions;
+  readonly #writer = new AnswerWriter();
+  readonly #found = new FoundRecords();
+  readonly #reverse = new ReverseAddress();
+  /** The name that is looked at: the question's, or the end of its chain of aliases. */
+  readonly #name = new Uint8Array(MAX_NAME_BYTES);
+  #nameLength = 0;
+  /** As it was written; undefined is the question's. */
+  #owner: Uint8Array | undefined;
+  #static: StaticRecords;
+  #hosts: readonly HostsTable[] = [];
+  #mainHosts = new HostsTable();
+  #folderHosts: readonly HostsTable[] = [];
+  /** Counts up, so that each answer starts with another record of a set. */
+  #turn = 0;
+  readonly #targets: Uint8Array[] = [];
+
+  constructor(records: StaticRecords, options: AnswerOptions) {
+    this.#static = records;
+    this.#options = options;
+  }
+
+  setStatic(records: StaticRecords): void {
+    this.#static = records;
+  }
+
+  /** Takes the hosts of /etc/hosts and `--addn-hosts`. */
+  setHosts(table: HostsTable): void {
+    this.#mainHosts = table;
+    this.#hosts = [table, ...this.#folderHosts];
+  }
+
+  /** Takes the hosts of the watched directories. */
+  setFolders(tables: readonly HostsTable[]): void {
+    this.#folderHosts = tables;
+    this.#hosts = [this.#mainHosts, ...tables];
+  }
+
+  /** Tells whether there is data at a lower-cased name or below it. */
+  knows(name: Uint8Array, nameLength: number): boolean {
+    if (this.#static.knows(name, 0, nameLength)) return true;
+    for (const table of this.#hosts) if (table.knows(name, 0, nameLength)) return true;
+    return false;
+  }
+
+  /** Writes the answer into `out` and returns its length; 0 when there is nothing. */
+  answer(query: Query, out: Uint8Array): number {
+    const { type } = query;
+    this.#lookAt(query.name, 0);
+    this.#owner = undefined;
+    const isAlias = type !== TYPE.CNAME && this.#followAliases(query, out);
+    if (!isAlias && !this.#hasAny(type)) {
+      return this.#isFilteredHost(type) ? this.#writeFiltered(query, out) : 0;
+    }
+    if (!isAlias) this.#begin(query, out);
+    this.#turn++;
+    if (type === TYPE.ANY) this.#addEveryType();
+    else this.#addSet(SECTION.ANSWER, this.#owner, type);
+    this.#addTargets();
+    return this.#writer.finish();
+  }
+
+  #begin(query: Query, out: Uint8Array): void {
+    this.#writer.begin(query, out);
+    this.#writer.setAuthoritative();
+    this.#targets.length = 0;
+  }
+
+  /** Copies a name, lower-cased, out of `bytes`. */
+  #lookAt(bytes: Uint8Array, start: number): void {
+    const name = this.#name;
+    let length = 0;
+    for (let label = bytes[start]!; label !== 0; label = bytes[start + length]!) {
+      for (let i = 0; i <= label; i++) name[length + i] = lowerCaseByte(bytes[start + length + i]!);
+      length += label + 1;
+    }
+    name[length] = 0;
+    this.#nameLength = length + 1;
+  }
+
+  /** Writes the aliases and looks at the last target; false when the name is no alias. */
+  #followAliases(query: Query, out: Uint8Array): boolean {
+    let hasAlias = false;
+    // It ends: aliases that lead in a circle are refused at the start.
+    for (;;) {
+      const alias = this.#static.aliasOf(this.#name, 0, this.#nameLength);
+      if (alias === undefined) return hasAlias;
+      if (!hasAlias) this.#begin(query, out);
+      hasAlias = true;
+      const ttlSeconds = alias.ttlSeconds ?? this.#options.localTtlSeconds;
+      this.#writer.add(SECTION.ANSWER, this.#owner, TYPE.CNAME, ttlSeconds, alias.rdata);
+      this.#owner = alias.rdata;
+      this.#lookAt(alias.rdata, 0);
+    }
+  }
+
+  #hasAny(type: number): boolean {
+    if (type !== TYPE.ANY) return this.#gather(type) > 0;
+    if (this.#static.typesOf(this.#name, 0, this.#nameLength).length > 0) return true;
+    return this.#gather(TYPE.A) + this.#gather(TYPE.AAAA) + this.#gather(TYPE.PTR) > 0;
+  }
+
+  /** Fills `found` with a set of the name that is looked at, and returns its size. */
+  #gather(type: number): number {
+    const found = this.#found;
+    const end = this.#nameLength;
+    found.clear();
+    this.#static.find(this.#name, 0, end, type, found);
+    if (type === TYPE.A || type === TYPE.AAAA) {
+      for (const table of this.#hosts) {
+        table.find(this.#name, 0, end, type, this.#options.localTtlSeconds, found);
+      }
+    } else if (type === TYPE.PTR && found.count === 0) {
+      this.#gatherReverse();
+    }
+    return found.count;
+  }
+
+  #gatherReverse(): void {
+    const { localTtlSeconds } = this.#options;
+    const record = this.#static.reverseOf(this.#name, this.#nameLength);
+    if (record !== undefined) {
+      this.#found.add(record.rdata, record.ttlSeconds ?? localTtlSeconds);
+      return;
+    }
+    const { family, isWhole } = this.#reverse.read(this.#name, this.#nameLength);
+    if (family === 'none' || !isWhole) return;
+    for (const table of this.#hosts) {
+      const name =
+        family === 'ipv4'
+          ? table.nameOfIpv4(this.#reverse.ipv4())
+          : table.nameOfIpv6(this.#name, this.#nameLength);
+      if (name === undefined) continue;
+      this.#found.add(name, localTtlSeconds);
+      return;
+    }
+  }
+
+  #addEveryType(): void {
+    const types = this.#static.typesOf(this.#name, 0, this.#nameLength);
+    for (const type of types) this.#addSet(SECTION.ANSWER, this.#owner, type);
+    for (const type of [TYPE.A, TYPE.AAAA, TYPE.PTR]) {
+      if (!types.includes(type)) this.#addSet(SECTION.ANSWER, this.#owner, type);
+    }
+  }
+
+  /** Writes a set of the name that is looked at, turned by one record at each answer. */
+  #addSet(section: Section, owner: Uint8Array | undefined, type: number): void {
+    const count = this.#gather(type);
+    const first = this.#options.turnsRecords ? this.#turn : 0;
+    for (let i = 0; i < count; i++) {
+      const index = (first + i) % count;
+      const rdata = this.#found.rdataAt(index);
+      this.#writer.add(section, owner, type, this.#found.ttlSecondsAt(index), rdata);
+      if (section !== SECTION.ANSWER) continue;
+      if (type === TYPE.SRV) this.#noteTarget(rdata.subarray(SRV_TARGET_AT));
+      else if (type === TYPE.MX) this.#noteTarget(rdata.subarray(MX_TARGET_AT));
+    }
+  }
+
+  #noteTarget(target: Uint8Array): void {
+    if (!this.#targets.some((known) => Buffer.compare(known, target) === 0)) {
+      this.#targets.push(target);
+    }
+  }
+
+  /** The addresses of what MX and SRV records point to, as far as they are local. */
+  #addTargets(): void {
+    for (const target of this.#targets) {
+      this.#lookAt(target, 0);
+      this.#addSet(SECTION.ADDITIONAL, target, TYPE.A);
+      this.#addSet(SECTION.ADDITIONAL, target, TYPE.AAAA);
+    }
+  }
+
+  /** A type that is filtered is not asked for upstream where the name is a host's. */
+  #isFilteredHost(type: number): boolean {
+    if (!this.#options.filteredTypes.includes(type)) return false;
+    return this.#gather(TYPE.A) > 0 || this.#gather(TYPE.AAAA) > 0;
+  }
+
+  #writeFiltered(query: Query, out: Uint8Array): number {
+    this.#writer.begin(query, out);
+    this.#writer.setRcode(RCODE.NOERROR, EXTENDED_ERROR.FILTERED);
+    return this.#writer.finish();
+  }
+}

@@ -1,0 +1,227 @@
+import { networkInterfaces } from 'node:os';
+import type { Log } from '@kube-dns/daemon';
+import { AnswerWriter, CLASS, type Query, RCODE, SECTION, TYPE } from '@kube-dns/wire';
+import { addressBytes } from '../options/address-range.js';
+import type { DnsmasqOptions, InterfaceName } from '../options/option-values.js';
+import type { LocalRecord } from '../options/record-values.js';
+import { reverseName } from '../options/reverse-zone.js';
+import type { ServerRule } from '../options/server-value.js';
+import { DomainRules } from './domain-rules.js';
+import { HostsFolder } from './hosts-folder.js';
+import { readHostsFiles } from './hosts-files.js';
+import { HostsTable } from './hosts-table.js';
+import { LocalAnswers } from './local-answers.js';
+import { isPrivateIpv4, isPrivateIpv6 } from './private-address.js';
+import { ReverseAddress } from './reverse-address.js';
+import { StaticRecords } from './static-records.js';
+
+const ETC_HOSTS = '/etc/hosts';
+const UNDERSCORE = 0x5f;
+
+export interface LocalDataOptions {
+  readonly options: DnsmasqOptions;
+  readonly log: Log;
+  /** The hosts file of the machine; /etc/hosts unless a test says otherwise. */
+  readonly etcHosts?: string;
+}
+
+/**
+ * What is answered without asking anybody: hosts files, static records, the addresses of `--address`,
+ * domains that stay local, and questions that must not leave.
+ */
+export class LocalData {
+  readonly #options: DnsmasqOptions;
+  readonly #log: Log;
+  readonly #paths: readonly string[];
+  readonly #folders: readonly HostsFolder[];
+  readonly #answers: LocalAnswers;
+  readonly #writer = new AnswerWriter();
+  readonly #reverse = new ReverseAddress();
+  #rules: DomainRules;
+  /** The reading that is under way, and whether another is wanted behind it. */
+  #loading: Promise<void> | undefined;
+  #isStale = false;
+  #isClosed = false;
+
+  constructor({ options, log, etcHosts = ETC_HOSTS }: LocalDataOptions) {
+    this.#options = options;
+    this.#log = log;
+    this.#paths = [...(options.usesEtcHosts ? [etcHosts] : []), ...options.hostsPaths];
+    this.#answers = new LocalAnswers(this.#staticRecords(), options);
+    this.#folders = options.hostsDirs.map(
+      (path) => new HostsFolder({ path, domain: this.#domain(), log }, () => this.#setHosts()),
+    );
+    this.#rules = new DomainRules(options.addressRules, options.serverRules);
+  }
+
+  /**
+   * Reads the hosts files and the addresses of interfaces, at the start and on SIGHUP; what was read
+   * before holds until that is through. Never rejects: what cannot be read is logged.
+   */
+  reload(): Promise<void> {
+    this.#isStale = true;
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  /** Takes the servers of the ConfigMap into account: a longer domain of theirs beats an address. */
+  useServerRules(rules: readonly ServerRule[]): void {
+    const { addressRules, serverRules } = this.#options;
+    this.#rules = new DomainRules(addressRules, [...serverRules, ...rules]);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const folder of this.#folders) folder.close();
+  }
+
+  /**
+   * Writes the answer from hosts and static records into `out` and returns its length; 0 when there is
+   * none. It comes before the cache.
+   */
+  answer(query: Query, out: Uint8Array): number {
+    return query.class === CLASS.IN ? this.#answers.answer(query, out) : 0;
+  }
+
+  /**
+   * Writes the answer to what must not be forwarded, which comes behind the cache: private reverse
+   * names, the questions of old Windows, addresses of domains, local domains, names without a dot.
+   * Returns its length; 0 when the question is to be forwarded.
+   */
+  answerByRule(query: Query, out: Uint8Array): number {
+    if (query.class !== CLASS.IN) return 0;
+    const { isBogusPriv, filtersWindows, needsDomain } = this.#options;
+    if (isBogusPriv && this.#isPrivateReverse(query)) {
+      return this.#deny(query, out, RCODE.NXDOMAIN, true);
+    }
+    if (filtersWindows && isWindowsQuestion(query)) {
+      return this.#deny(query, out, RCODE.NOERROR, true);
+    }
+    const verdict = this.#rules.find(query);
+    if (verdict !== undefined) {
+      const { ipv4, ipv6, isLocal } = verdict;
+      const length = this.#writeAddresses(query, out, ipv4, ipv6);
+      if (length > 0 || !isLocal) return length;
+      const exists =
+        ipv4.length > 0 || ipv6.length > 0 || this.#answers.knows(query.name, query.nameLength);
+      return this.#deny(query, out, exists ? RCODE.NOERROR : RCODE.NXDOMAIN, false);
+    }
+    if (needsDomain && isPlainName(query)) {
+      const rcode = this.#answers.knows(query.name, query.nameLength)
+        ? RCODE.NOERROR
+        : RCODE.NXDOMAIN;
+      return this.#deny(query, out, rcode, false);
+    }
+    return 0;
+  }
+
+  /**
+   * Tells whether a lower-cased name in wire form has local data of any type, or something below it has,
+   * or it is in a domain with an address: then NXDOMAIN from upstream is not true of it, and becomes an
+   * empty answer.
+   */
+  knows(name: Uint8Array, length = name.length): boolean {
+    return this.#answers.knows(name, length) || this.#rules.hasAddressFor(name, length);
+  }
+
+  #deny(query: Query, out: Uint8Array, rcode: number, isAuthoritative: boolean): number {
+    this.#writer.begin(query, out);
+    this.#writer.setRcode(rcode);
+    if (isAuthoritative) this.#writer.setAuthoritative();
+    return this.#writer.finish();
+  }
+
+  #writeAddresses(
+    query: Query,
+    out: Uint8Array,
+    ipv4: readonly Uint8Array[],
+    ipv6: readonly Uint8Array[],
+  ): number {
+    const isAny = query.type === TYPE.ANY;
+    const takesIpv4 = (isAny || query.type === TYPE.A) && ipv4.length > 0;
+    const takesIpv6 = (isAny || query.type === TYPE.AAAA) && ipv6.length > 0;
+    if (!takesIpv4 && !takesIpv6) return 0;
+    const { localTtlSeconds } = this.#options;
+    const writer = this.#writer;
+    writer.begin(query, out);
+    writer.setAuthoritative();
+    if (takesIpv4) {
+      for (const rdata of ipv4)
+        writer.add(SECTION.ANSWER, undefined, TYPE.A, localTtlSeconds, rdata);
+    }
+    if (takesIpv6) {
+      for (const rdata of ipv6)
+        writer.add(SECTION.ANSWER, undefined, TYPE.AAAA, localTtlSeconds, rdata);
+    }
+    return writer.finish();
+  }
+
+  #isPrivateReverse({ name, nameLength, type }: Query): boolean {
+    if (type !== TYPE.PTR && type !== TYPE.ANY) return false;
+    const { family, bytes } = this.#reverse.read(name, nameLength);
+    if (family === 'none') return false;
+    const isPrivate =
+      family === 'ipv4' ? isPrivateIpv4(this.#reverse.ipv4()) : isPrivateIpv6(bytes);
+    return isPrivate && !this.#rules.hasServerFor(name, nameLength);
+  }
+
+  async #load(): Promise<void> {
+    while (this.#isStale && !this.#isClosed) {
+      this.#isStale = false;
+      const table = new HostsTable();
+      await readHostsFiles(table, { paths: this.#paths, domain: this.#domain(), log: this.#log });
+      this.#answers.setStatic(this.#staticRecords());
+      this.#answers.setHosts(table);
+      for (const folder of this.#folders) await folder.load();
+    }
+  }
+
+  #setHosts(): void {
+    this.#answers.setFolders(this.#folders.map(({ table }) => table));
+  }
+
+  #domain(): string {
+    return this.#options.expandsHosts ? this.#options.domain : '';
+  }
+
+  #staticRecords(): StaticRecords {
+    const { records, interfaceNames, localTtlSeconds } = this.#options;
+    const ofInterfaces = interfaceNames.flatMap(interfaceRecords);
+    return new StaticRecords([...records, ...ofInterfaces], localTtlSeconds);
+  }
+}
+
+/** SOA and SRV, and ANY of names with an underscore (dnsmasq src/rfc1035.c, answer_request). */
+function isWindowsQuestion({ name, nameLength, type }: Query): boolean {
+  if (type === TYPE.SOA || type === TYPE.SRV) return true;
+  return type === TYPE.ANY && name.subarray(0, nameLength).includes(UNDERSCORE);
+}
+
+/** A question for addresses of a name of one label. */
+function isPlainName({ name, nameLength, type }: Query): boolean {
+  const isForAddress = type === TYPE.A || type === TYPE.AAAA || type === TYPE.ANY;
+  return isForAddress && nameLength > 1 && name[0]! + 2 === nameLength;
+}
+
+/** The addresses that an interface has now, and their reverse. */
+function interfaceRecords({ name, interface: device, families }: InterfaceName): LocalRecord[] {
+  const addresses = networkInterfaces()[device] ?? [];
+  return addresses.flatMap(({ address, family }) => {
+    const rdata = addressBytes(address);
+    const isWanted = families === 'both' || families === family.toLowerCase();
+    if (rdata === undefined || !isWanted) return [];
+    const type = rdata.length === 4 ? TYPE.A : TYPE.AAAA;
+    return [
+      { owner: name, type, ttlSeconds: undefined, rdata },
+      {
+        owner: reverseName(rdata),
+        type: TYPE.PTR,
+        ttlSeconds: undefined,
+        rdata: name,
+        isReverseOfHost: true,
+      },
+    ];
+  });
+}

@@ -1,0 +1,75 @@
+import { fields, flag, type OptionDefinition, setting, wholeNumber } from './option-definition.js';
+import { parseType } from './rr-type.js';
+
+/** dnsmasq's own limits (src/config.h, src/option.c). */
+const MAX_CACHE_SIZE = 5_000_000;
+const MAX_MIN_CACHE_TTL_SECONDS = 3_600;
+const STALE_SECONDS = 86_400;
+
+/** What is kept and for how long. */
+export const CACHE_OPTIONS: readonly OptionDefinition[] = [
+  fields(
+    'cache-rr',
+    '',
+    'types to keep beside A, AAAA, PTR and SRV; ANY is all',
+    (draft, values) => {
+      const types = values.map((field) => parseType(field, 'bad RR type'));
+      draft.cachedTypes.push(...types);
+    },
+  ),
+  setting(
+    'cache-size',
+    'c',
+    'records that the cache holds; 0 turns it off (default 150)',
+    (draft, value) => {
+      draft.cacheSize = Math.min(wholeNumber(value), MAX_CACHE_SIZE);
+    },
+    'optional',
+  ),
+  setting(
+    'local-ttl',
+    'T',
+    'TTL of hosts and static records, seconds (default 0)',
+    (draft, value) => {
+      draft.localTtlSeconds = wholeNumber(value);
+    },
+  ),
+  setting('max-cache-ttl', '', 'ceiling on TTLs in the cache, seconds', (draft, value) => {
+    draft.maxCacheTtlSeconds = wholeNumber(value);
+  }),
+  setting('max-ttl', '', 'ceiling on TTLs sent to clients, seconds', (draft, value) => {
+    draft.maxTtlSeconds = wholeNumber(value);
+  }),
+  setting(
+    'min-cache-ttl',
+    '',
+    'floor on TTLs in the cache, seconds, 3600 at most',
+    (draft, value) => {
+      draft.minCacheTtlSeconds = Math.min(wholeNumber(value), MAX_MIN_CACHE_TTL_SECONDS);
+    },
+  ),
+  setting(
+    'neg-ttl',
+    '',
+    'TTL of denials that bring no SOA, seconds (default 0)',
+    (draft, value) => {
+      draft.negTtlSeconds = wholeNumber(value);
+    },
+  ),
+  flag('no-negcache', 'N', 'do not keep denials', (draft) => {
+    draft.keepsNegatives = false;
+  }),
+  flag('no-round-robin', '', 'do not turn the records of a set', (draft) => {
+    draft.turnsRecords = false;
+  }),
+  setting(
+    'use-stale-cache',
+    '',
+    'answer from what is behind its time, by so many seconds (default 86400; 0 is any)',
+    (draft, value) => {
+      const seconds = value === '' ? STALE_SECONDS : wholeNumber(value);
+      draft.maxStaleSeconds = seconds === 0 ? Number.POSITIVE_INFINITY : seconds;
+    },
+    'optional',
+  ),
+];

@@ -1,0 +1,22 @@
+import { list, flag, type OptionDefinition } from './option-definition.js';
+
+/** Whoever reads the line obeys it. */
+const nothing = () => undefined;
+
+/** The options that say where more options are, or ask for a text. */
+export const FILE_OPTIONS: readonly OptionDefinition[] = [
+  list('conf-dir', '7', 'directory[,.ext…|,*.ext…] of configuration files', nothing),
+  list(
+    'conf-file',
+    'C',
+    'configuration file (default /etc/dnsmasq.conf, which may be missing)',
+    nothing,
+    'optional',
+  ),
+  flag('help', 'w', 'list the options and exit', (draft) => {
+    draft.request = 'help';
+  }),
+  flag('version', 'v', 'print the version and exit', (draft) => {
+    draft.request = 'version';
+  }),
+];

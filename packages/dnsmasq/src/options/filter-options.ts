@@ -1,0 +1,52 @@
+import { TYPE } from '@kube-dns/wire';
+import { parseAddressRange, parseAlias } from './address-range.js';
+import { fields, flag, list, type OptionDefinition } from './option-definition.js';
+import { parseType } from './rr-type.js';
+import { parseDomains } from './server-value.js';
+
+/** What is not forwarded, and what is done to answers. */
+export const FILTER_OPTIONS: readonly OptionDefinition[] = [
+  fields('alias', 'V', 'old,new[,mask]: change addresses in answers', (draft, values) => {
+    draft.aliases.push(parseAlias(values));
+  }),
+  list('bogus-nxdomain', 'B', 'answers with this address or range are NXDOMAIN', (draft, value) => {
+    draft.bogusNxdomain.push(parseAddressRange(value));
+  }),
+  flag('bogus-priv', 'b', 'do not forward reverse names of private addresses', (draft) => {
+    draft.isBogusPriv = true;
+  }),
+  flag('domain-needed', 'D', 'do not forward names without a dot', (draft) => {
+    draft.needsDomain = true;
+  }),
+  flag('filter-A', '', 'leave A records out of answers', (draft) => {
+    draft.filteredTypes.push(TYPE.A);
+  }),
+  flag('filter-AAAA', '', 'leave AAAA records out of answers', (draft) => {
+    draft.filteredTypes.push(TYPE.AAAA);
+  }),
+  fields('filter-rr', '', 'leave records of these types out of answers', (draft, values) => {
+    const types = values.map((field) => parseType(field, 'bad RR type'));
+    draft.filteredTypes.push(...types);
+  }),
+  flag('filterwin2k', 'f', 'do not forward SOA and SRV questions of old Windows', (draft) => {
+    draft.filtersWindows = true;
+  }),
+  list('ignore-address', '', 'drop answers with this address or range', (draft, value) => {
+    draft.ignoredAddresses.push(parseAddressRange(value));
+  }),
+  list('rebind-domain-ok', '', 'domains that may have private addresses', (draft, value) => {
+    const { domains, wildcards = [], isUnqualified = false } = draft.rebindDomains;
+    const more = parseDomains(value);
+    draft.rebindDomains = {
+      domains: [...domains, ...more.domains],
+      wildcards: [...wildcards, ...(more.wildcards ?? [])],
+      isUnqualified: isUnqualified || more.isUnqualified === true,
+    };
+  }),
+  flag('rebind-localhost-ok', '', 'loopback addresses in answers are no rebinding', (draft) => {
+    draft.allowsLocalhostRebind = true;
+  }),
+  flag('stop-dns-rebind', '', 'empty answers that have private addresses', (draft) => {
+    draft.stopsRebind = true;
+  }),
+];

@@ -1,0 +1,43 @@
+import { OptionError } from '../errors.js';
+import { type OptionDefinition } from './option-definition.js';
+import { FILE_OPTIONS } from './file-options.js';
+import { OPTIONS } from './option-table.js';
+import { UNSUPPORTED_OPTIONS } from './unsupported-options.js';
+
+/** Every option that is obeyed, those that name files and those that ask for a text included. */
+export const KNOWN_OPTIONS: readonly OptionDefinition[] = [...OPTIONS, ...FILE_OPTIONS];
+
+const BY_NAME = new Map(KNOWN_OPTIONS.map((option) => [option.name, option]));
+const BY_LETTER = new Map(KNOWN_OPTIONS.map((option) => [option.short, option]));
+const UNSUPPORTED_BY_LETTER = new Map(UNSUPPORTED_OPTIONS.map(({ short, name }) => [short, name]));
+const NAMES = [...BY_NAME.keys(), ...UNSUPPORTED_OPTIONS.map(({ name }) => name)];
+
+/** Finds an option by its name, which may be abbreviated while it stays unambiguous. Throws an OptionError. */
+export function findByAbbreviation(name: string): OptionDefinition {
+  const matches = NAMES.includes(name) ? [name] : NAMES.filter((full) => full.startsWith(name));
+  if (matches.length === 1) return findByName(matches[0]!);
+  if (matches.length === 0) throw new OptionError(`unknown option --${name}`);
+  const list = matches.map((full) => `--${full}`).join(', ');
+  throw new OptionError(`ambiguous option --${name}: ${list}`);
+}
+
+/** Finds an option by its whole name. Throws an OptionError. */
+export function findByName(name: string): OptionDefinition {
+  const option = BY_NAME.get(name);
+  if (option !== undefined) return option;
+  if (NAMES.includes(name)) throw unsupported(name);
+  throw new OptionError(`unknown option ${JSON.stringify(name)}`, 'bad option');
+}
+
+/** Finds an option by its letter. Throws an OptionError. */
+export function findByLetter(letter: string): OptionDefinition {
+  const option = BY_LETTER.get(letter);
+  if (option !== undefined && letter !== '') return option;
+  const name = UNSUPPORTED_BY_LETTER.get(letter);
+  if (name !== undefined && letter !== '') throw unsupported(name);
+  throw new OptionError(`unknown option -${letter}`);
+}
+
+function unsupported(name: string): OptionError {
+  return new OptionError('', `unsupported option: --${name}`);
+}

@@ -1,0 +1,147 @@
+import { OptionError } from '../errors.js';
+import {
+  flag,
+  list,
+  type OptionDefinition,
+  setting,
+  shortNumber,
+  wholeNumber,
+} from './option-definition.js';
+import type { OptionsDraft } from './option-values.js';
+import { parseReverseServer } from './reverse-zone.js';
+import { parseServerRule } from './server-value.js';
+
+/** dnsmasq's own limits and defaults (src/config.h, src/option.c). */
+const MIN_FAST_RETRY_MS = 50;
+const FAST_RETRY_MS = 1_000;
+const FAST_RETRY_LIMIT_MS = 10_000;
+const IPV4_BITS = 32;
+const IPV6_BITS = 128;
+
+const serverRule = (draft: OptionsDraft, value: string) =>
+  void draft.serverRules.push(parseServerRule(value));
+
+/** Whom queries go to, and how. */
+export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
+  setting('add-cpe-id', '', 'send this text with queries', (draft, value) => {
+    draft.ednsChanges = { ...draft.ednsChanges, cpeId: value };
+  }),
+  setting(
+    'add-subnet',
+    '',
+    'send so much of the client’s address with queries',
+    (draft, value) => {
+      const [ipv4 = '', ipv6] = value.split(',');
+      const addsSubnet = {
+        ipv4: ipv4 === '' ? 0 : wholeNumber(ipv4.split('/').at(-1)!),
+        ipv6: ipv6 === undefined ? undefined : wholeNumber(ipv6.split('/').at(-1)!),
+      };
+      const isTooLong = addsSubnet.ipv4 > IPV4_BITS || (addsSubnet.ipv6 ?? 0) > IPV6_BITS;
+      if (isTooLong) throw new OptionError(`bad prefix length ${JSON.stringify(value)}`);
+      draft.ednsChanges = { ...draft.ednsChanges, addsSubnet };
+    },
+    'optional',
+  ),
+  flag('all-servers', '', 'ask every server at once', (draft) => {
+    draft.asksAllServers = true;
+  }),
+  flag('clear-on-reload', '', 'empty the cache when the resolv file changes', (draft) => {
+    draft.clearsOnReload = true;
+  }),
+  setting('dns-forward-max', '0', 'questions under way at most (default 1500)', (draft, value) => {
+    draft.maxInFlight = wholeNumber(value);
+  }),
+  flag('dns-loop-detect', '', 'find and drop servers that send queries back', (draft) => {
+    draft.detectsLoops = true;
+  }),
+  setting(
+    'fast-dns-retry',
+    '',
+    'ask again by itself after so many ms, until so many ms (default 1000,10000)',
+    (draft, value) => {
+      const [first = FAST_RETRY_MS, limit = FAST_RETRY_LIMIT_MS] =
+        value === '' ? [] : value.split(',').map((number) => wholeNumber(number));
+      if (first < MIN_FAST_RETRY_MS) throw new OptionError(`${first} ms are too few`);
+      draft.fastRetry = { firstMs: first, limitMs: limit };
+    },
+    'optional',
+  ),
+  list('local', '', 'same as server', serverRule),
+  setting('max-port', '', 'highest port that queries leave from', (draft, value) => {
+    draft.maxPort = shortNumber(value);
+  }),
+  setting('min-port', '', 'lowest port that queries leave from', (draft, value) => {
+    draft.minPort = shortNumber(value);
+  }),
+  flag('no-poll', 'n', 'read the resolv file on SIGHUP only', (draft) => {
+    draft.followsResolvFile = false;
+  }),
+  flag('no-resolv', 'R', 'do not read the resolv file', (draft) => {
+    draft.usesResolvFile = false;
+  }),
+  setting('port-limit', '', 'as many ports as one question may be sent from', (draft, value) => {
+    const number = wholeNumber(value);
+    if (number === 0) throw new OptionError('it cannot be 0');
+    draft.portLimit = number;
+  }),
+  flag('proxy-dnssec', '', 'pass on what upstream says about DNSSEC validation', (draft) => {
+    draft.passesAd = true;
+  }),
+  setting(
+    'query-port',
+    'Q',
+    'the one port that queries leave from; 0 is any one',
+    (draft, value) => {
+      draft.queryPort = shortNumber(value);
+    },
+  ),
+  setting(
+    'query-timeout',
+    '',
+    'not of dnsmasq: ms until a client without an answer hears SERVFAIL (default 4500)',
+    (draft, value) => {
+      draft.queryTimeoutMs = Math.max(wholeNumber(value), 1);
+    },
+  ),
+  list(
+    'resolv-file',
+    'r',
+    'file with the default name servers; empty is none (default /etc/resolv.conf)',
+    (draft, value) => {
+      draft.resolvFile = value;
+      if (value !== '') draft.resolvFiles.push(value);
+    },
+    'optional',
+  ),
+  list('rev-server', '', 'IP[/bits],server: where reverse names go', (draft, value) => {
+    draft.serverRules.push(parseReverseServer(value));
+  }),
+  list('server', 'S', '[/domain/…/]IP[#port][@source]: where questions go', serverRule),
+  setting('servers-file', '', 'file of server lines, read again on SIGHUP', (draft, value) => {
+    draft.serversFile = value;
+  }),
+  flag('strict-order', 'o', 'ask servers in their order', (draft) => {
+    draft.isStrictOrder = true;
+  }),
+  flag('strip-mac', '', 'take the client’s MAC out of queries', (draft) => {
+    draft.ednsChanges = { ...draft.ednsChanges, stripsMac: true };
+  }),
+  flag('strip-subnet', '', 'take the client’s subnet out of queries', (draft) => {
+    draft.ednsChanges = { ...draft.ednsChanges, stripsSubnet: true };
+  }),
+  list(
+    'add-mac',
+    '',
+    'send the client’s MAC with queries',
+    (draft, value) => {
+      if (value !== '' && value !== 'base64' && value !== 'text') {
+        throw new OptionError(`${JSON.stringify(value)} is neither base64 nor text`);
+      }
+      draft.ednsChanges = { ...draft.ednsChanges, addsMac: value === '' ? 'binary' : value };
+    },
+    'optional',
+  ),
+];
+
+/** The options that a servers file may have (src/option.c, LOPT_SERVERS_FILE). */
+export const SERVERS_FILE_OPTIONS: ReadonlySet<string> = new Set(['server', 'rev-server']);

@@ -1,0 +1,128 @@
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorText, StartupError } from '@kube-dns/daemon';
+import { OptionError } from '../errors.js';
+import { findByName } from './find-option.js';
+import { fieldsOf } from './option-definition.js';
+import { parseOptionLine } from './option-line.js';
+import type { OptionsDraft } from './option-values.js';
+import { EXIT_BAD_CONFIGURATION, EXIT_BAD_FILE } from './exit-codes.js';
+
+const STANDARD_INPUT = '-';
+
+/** Reads configuration files into a draft; each file once, so that files may name each other. */
+export class OptionFiles {
+  readonly #draft: OptionsDraft;
+  readonly #filesRead = new Set<string>();
+  readonly #onceSeen = new Set<string>();
+
+  constructor(draft: OptionsDraft) {
+    this.#draft = draft;
+  }
+
+  /**
+   * Obeys each line of a file. Throws a StartupError that names file and line. Nothing happens for the
+   * empty path, and for a missing file that need not be there.
+   */
+  readFile(path: string, isOptional = false): void {
+    if (path === '') return;
+    try {
+      const lines = this.#readLines(path);
+      lines.forEach((line, i) => this.#obeyLine(line, `at line ${i + 1} of ${path}`));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === undefined || error instanceof StartupError) throw error;
+      if (code === 'ENOENT' && isOptional) return;
+      throw new StartupError(`cannot read ${path}: ${systemText(error)}`, EXIT_BAD_FILE);
+    }
+  }
+
+  /**
+   * Reads the files of a directory in the order of their names: `directory[,*.ext…][,.ext…]`, those
+   * with an extension behind `*` or all, without those of the other extensions, backups and hidden ones
+   * (src/option.c, LOPT_CONF_DIR). Throws a StartupError.
+   */
+  readDirectory(value: string): void {
+    const [directory = '', ...extensions] = fieldsOf(value);
+    for (const name of this.#list(directory)) {
+      const path = join(directory, name);
+      if (
+        isWanted(name, extensions) &&
+        statSync(path, { throwIfNoEntry: false })?.isFile() === true
+      )
+        this.readFile(path);
+    }
+  }
+
+  #list(directory: string): string[] {
+    try {
+      return readdirSync(directory).sort();
+    } catch (error) {
+      const message = `cannot access directory ${directory}: ${systemText(error)}`;
+      throw new StartupError(message, EXIT_BAD_FILE);
+    }
+  }
+
+  #readLines(path: string): string[] {
+    if (path === STANDARD_INPUT) return readFileSync(0, 'utf8').split('\n');
+    const id = realpathSync(path);
+    if (this.#filesRead.has(id)) return [];
+    const lines = readFileSync(id, 'utf8').split('\n');
+    this.#filesRead.add(id);
+    return lines;
+  }
+
+  #obeyLine(text: string, where: string): void {
+    let option = '';
+    try {
+      const line = parseOptionLine(text);
+      if (line === undefined) return;
+      option = `${line.keyword}: `;
+      this.#obey(line.keyword, line.value);
+    } catch (error) {
+      if (!(error instanceof OptionError)) throw error;
+      const detail = error.message === '' ? '' : ` (${option}${error.message})`;
+      const message = `${error.words ?? 'error'} ${where}${detail}`;
+      throw new StartupError(message, EXIT_BAD_CONFIGURATION);
+    }
+  }
+
+  #obey(keyword: string, value: string | undefined): void {
+    const definition = findByName(keyword);
+    if (definition.value === 'none' && value !== undefined) {
+      throw new OptionError('it takes no value', 'extraneous parameter');
+    }
+    if (definition.value === 'required' && value === undefined) {
+      throw new OptionError('it needs a value', 'missing parameter');
+    }
+    if (definition.isOnce && this.#onceSeen.has(keyword)) {
+      throw new OptionError('it stands in a file already', 'illegal repeated keyword');
+    }
+    this.#onceSeen.add(keyword);
+    if (keyword === 'conf-file') this.readFile(value ?? '');
+    else if (keyword === 'conf-dir') this.readDirectory(value ?? '');
+    else definition.apply(this.#draft, value ?? '');
+  }
+}
+
+function isWanted(name: string, extensions: readonly string[]): boolean {
+  if (name.startsWith('.') || name.endsWith('~')) return false;
+  if (name.startsWith('#') && name.endsWith('#')) return false;
+  const wanted = extensions.filter((text) => text.startsWith('*')).map((text) => text.slice(1));
+  const unwanted = extensions.filter((text) => text !== '' && !text.startsWith('*'));
+  if (unwanted.some((extension) => name.endsWith(extension))) return false;
+  return wanted.length === 0 || wanted.some((extension) => name.endsWith(extension));
+}
+
+const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
+  ENOENT: 'No such file or directory',
+  EACCES: 'Permission denied',
+  ENOTDIR: 'Not a directory',
+  EISDIR: 'Is a directory',
+};
+
+/** What the C library says about an error of the file system, as far as dnsmasq's users know it. */
+function systemText(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  return SYSTEM_TEXTS[code ?? ''] ?? errorText(error);
+}

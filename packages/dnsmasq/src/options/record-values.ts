@@ -1,0 +1,254 @@
+import { hostname } from 'node:os';
+import {
+  decodeName,
+  encodeKey,
+  encodeName,
+  MAX_LABEL_BYTES,
+  MAX_NAME_BYTES,
+  TYPE,
+  WireError,
+} from '@kube-dns/wire';
+import { OptionError } from '../errors.js';
+import { addressBytes } from './address-range.js';
+import { shortNumber } from './option-definition.js';
+import type { OptionsDraft } from './option-values.js';
+import { reverseName } from './reverse-zone.js';
+import { parseType } from './rr-type.js';
+
+/** A static record of class IN; names are in wire form, uncompressed. */
+export interface LocalRecord {
+  /** Lower-cased. */
+  readonly owner: Uint8Array;
+  readonly type: number;
+  /** Undefined is `--local-ttl`. */
+  readonly ttlSeconds: number | undefined;
+  readonly rdata: Uint8Array;
+  /** A PTR that stands back behind one that is there already, as those of hosts files do. */
+  readonly isReverseOfHost?: boolean;
+}
+
+const CAA = 257;
+const MAX_BYTE = 255;
+/** Most bytes of one string (RFC 1035 section 3.3). */
+const MAX_STRING_BYTES = 255;
+const MAX_RDATA_BYTES = 65_535;
+
+/** `name,name,…,IPv4,IPv6,ttl`: addresses for every name, and the reverse for the first. */
+export function hostRecords(fields: readonly string[]): LocalRecord[] {
+  const names: string[] = [];
+  const addresses: Uint8Array[] = [];
+  let ttlSeconds: number | undefined;
+  for (const field of fields) {
+    const address = addressBytes(field);
+    if (address !== undefined) addresses.push(address);
+    else if (/^[0-9]+$/.test(field)) ttlSeconds = Number(field);
+    else names.push(field);
+  }
+  if (names.length === 0 || addresses.length === 0) {
+    throw new OptionError('it takes a name and an address', 'Bad host-record');
+  }
+  const owners = names.map((name) => nameOf(name, 'Bad name in host-record'));
+  const latest = new Map(addresses.map((address) => [address.length, address]));
+  return [...latest.values()].flatMap((address) => [
+    ...owners.map((owner) => ({
+      owner: owner.key,
+      type: typeOf(address),
+      ttlSeconds,
+      rdata: address,
+    })),
+    {
+      owner: reverseName(address),
+      type: TYPE.PTR,
+      ttlSeconds,
+      rdata: owners[0]!.name,
+      isReverseOfHost: true,
+    },
+  ]);
+}
+
+function typeOf(address: Uint8Array): number {
+  return address.length === 4 ? TYPE.A : TYPE.AAAA;
+}
+
+/** `alias,alias,…,target[,ttl]`. An alias that is there already is refused. */
+export function aliasRecords(draft: OptionsDraft, fields: readonly string[]): LocalRecord[] {
+  const last = fields.at(-1) ?? '';
+  const hasTtl = fields.length > 2 && /^[0-9]+$/.test(last);
+  const names = hasTtl ? fields.slice(0, -1) : fields;
+  if (names.length < 2 || names.includes('')) {
+    throw new OptionError('it takes an alias and a target', 'bad CNAME');
+  }
+  const target = nameOf(names.at(-1)!, 'bad CNAME');
+  const known = new Set(
+    draft.records.filter(({ type }) => type === TYPE.CNAME).map(({ owner }) => keyText(owner)),
+  );
+  return names.slice(0, -1).map((alias) => {
+    const { key } = nameOf(alias, 'bad CNAME');
+    if (known.has(keyText(key))) {
+      throw new OptionError(`${JSON.stringify(alias)} has a target already`, 'duplicate CNAME');
+    }
+    known.add(keyText(key));
+    const ttlSeconds = hasTtl ? Number(last) : undefined;
+    return { owner: key, type: TYPE.CNAME, ttlSeconds, rdata: target.name };
+  });
+}
+
+function keyText(key: Uint8Array): string {
+  return Buffer.from(key).toString('latin1');
+}
+
+/** `name,text,…`: each field is a string of the record, long ones several. */
+export function txtRecord([name = '', ...texts]: readonly string[]): LocalRecord {
+  const strings = texts.flatMap(characterStrings);
+  return record(name, TYPE.TXT, Buffer.concat(strings.length === 0 ? [Buffer.of(0)] : strings));
+}
+
+function characterStrings(text: string): Buffer[] {
+  const bytes = Buffer.from(text);
+  const count = Math.max(1, Math.ceil(bytes.length / MAX_STRING_BYTES));
+  return Array.from({ length: count }, (_, i) => {
+    const part = bytes.subarray(i * MAX_STRING_BYTES, (i + 1) * MAX_STRING_BYTES);
+    return Buffer.concat([Buffer.of(part.length), part]);
+  });
+}
+
+/** `name,target`. */
+export function ptrRecord([name = '', target = '']: readonly string[]): LocalRecord {
+  return record(name, TYPE.PTR, targetName(target));
+}
+
+/** `name[,target[,preference]]`; without a target the record waits for {@link completeRecords}. */
+export function mxRecord(fields: readonly string[]): LocalRecord {
+  const [name = '', target = '', preference = '1'] = fields;
+  const number = shortNumber(preference, 'bad MX preference');
+  return record(name, TYPE.MX, Buffer.concat([uint16(number), targetName(target)]));
+}
+
+/** `name[,target[,port[,priority[,weight]]]]`; no target says that the service is not there. */
+export function srvRecord(fields: readonly string[]): LocalRecord {
+  const [service = '', target = '', port = '1', priority = '0', weight = '0'] = fields;
+  const numbers = [
+    shortNumber(priority, 'invalid priority'),
+    shortNumber(weight, 'invalid weight'),
+    shortNumber(port, 'invalid port number'),
+  ];
+  return record(service, TYPE.SRV, Buffer.concat([...numbers.map(uint16), targetName(target)]));
+}
+
+/**
+ * Adds what the options of other lines say: `--mx-target`, or this machine, for `--mx-host` with a name
+ * only, and the domain for an SRV record of two labels, `_service._proto`.
+ */
+export function completeRecords({ records, mxNames, mxTarget, domain }: OptionsDraft): void {
+  for (const name of mxNames) records.push(mxRecord([name, mxTarget || hostname()]));
+  if (domain === '') return;
+  records.forEach((one, i) => {
+    const name = decodeName(one.owner);
+    if (one.type !== TYPE.SRV || name.split('.').length !== 2) return;
+    records[i] = { ...one, owner: nameOf(`${name}.${domain}`).key };
+  });
+}
+
+/** `name,order,preference,flags,service,regexp[,replacement]`. */
+export function naptrRecord(fields: readonly string[]): LocalRecord {
+  const [name = '', order = '', preference = '', ...texts] = fields;
+  const [flags, service, regexp, replacement = ''] = texts;
+  const words = 'bad NAPTR record';
+  if (flags === undefined || service === undefined || regexp === undefined) {
+    throw new OptionError('it takes six fields or seven', words);
+  }
+  const rdata = Buffer.concat([
+    ...[order, preference].map((text) => uint16(shortNumber(text, words))),
+    ...[flags, service, regexp].map((text) => shortString(text, words)),
+    targetName(replacement),
+  ]);
+  return record(name, TYPE.NAPTR, rdata);
+}
+
+/** `name,flags,tag,value` (RFC 8659 section 4.1). */
+export function caaRecord([
+  name = '',
+  flags = '',
+  tag,
+  value = '',
+]: readonly string[]): LocalRecord {
+  const words = 'bad CAA record';
+  if (tag === undefined) throw new OptionError('it takes four fields', words);
+  const number = shortNumber(flags, words);
+  if (number > MAX_BYTE) throw new OptionError(`flags ${number} do not fit a byte`, words);
+  return record(
+    name,
+    CAA,
+    Buffer.concat([Buffer.of(number), shortString(tag, words), Buffer.from(value)]),
+  );
+}
+
+/** `name,type[,hex data]`; the digits may be divided by colons, spaces or dots. */
+export function anyRecord([name = '', type = '', data = '']: readonly string[]): LocalRecord {
+  const words = 'bad RR record';
+  if (!/^[0-9]+$/.test(type)) throw new OptionError(`bad type ${JSON.stringify(type)}`, words);
+  const bytes = data.split(/[:\s.-]+/).flatMap((group) => group.match(/.{1,2}/g) ?? []);
+  if (bytes.length > MAX_RDATA_BYTES || !bytes.every((byte) => /^[0-9a-f]{1,2}$/i.test(byte))) {
+    throw new OptionError(`bad data ${JSON.stringify(data)}`, 'bad hex constant');
+  }
+  const rdata = Uint8Array.from(bytes, (byte) => parseInt(byte, 16));
+  const number = parseType(type, words);
+  if (!isRdataOf(number, rdata)) {
+    throw new OptionError(`${JSON.stringify(data)} is no data of type ${number}`, words);
+  }
+  return record(name, number, rdata);
+}
+
+/** Where the name starts that ends the rdata of these types; whoever writes an answer relies on it. */
+const NAME_AT: ReadonlyMap<number, number> = new Map<number, number>([
+  [TYPE.NS, 0],
+  [TYPE.CNAME, 0],
+  [TYPE.PTR, 0],
+  [TYPE.MX, 2],
+  [TYPE.SRV, 6],
+]);
+const ADDRESS_BYTES: ReadonlyMap<number, number> = new Map<number, number>([
+  [TYPE.A, 4],
+  [TYPE.AAAA, 16],
+]);
+
+function isRdataOf(type: number, rdata: Uint8Array): boolean {
+  const nameAt = NAME_AT.get(type);
+  if (nameAt === undefined) return rdata.length === (ADDRESS_BYTES.get(type) ?? rdata.length);
+  let at = nameAt;
+  // No pointer: there is no message that it could point into.
+  for (let label = rdata[at]; label !== 0; label = rdata[at]) {
+    if (label === undefined || label > MAX_LABEL_BYTES) return false;
+    at += label + 1;
+  }
+  return at + 1 === rdata.length && at + 1 - nameAt <= MAX_NAME_BYTES;
+}
+
+function record(owner: string, type: number, rdata: Uint8Array): LocalRecord {
+  return { owner: nameOf(owner).key, type, ttlSeconds: undefined, rdata: new Uint8Array(rdata) };
+}
+
+function shortString(text: string, words: string): Buffer {
+  const bytes = Buffer.from(text);
+  if (bytes.length > MAX_STRING_BYTES) throw new OptionError('a string is too long', words);
+  return Buffer.concat([Buffer.of(bytes.length), bytes]);
+}
+
+function uint16(number: number): Buffer {
+  return Buffer.of(number >> 8, number & 0xff);
+}
+
+/** A target that is left out is the root. */
+function targetName(text: string): Uint8Array {
+  return text === '' ? encodeName('.') : nameOf(text).name;
+}
+
+/** A name as it was written and as it is compared. Throws an OptionError. */
+export function nameOf(text: string, words?: string): { name: Uint8Array; key: Uint8Array } {
+  try {
+    return { name: encodeName(text), key: encodeKey(text) };
+  } catch (error) {
+    if (error instanceof WireError) throw new OptionError(error.message, words);
+    throw error;
+  }
+}

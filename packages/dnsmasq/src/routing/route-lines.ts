@@ -1,0 +1,28 @@
+import { serverText } from '@kube-dns/transport';
+import type { Routes } from './routes.js';
+
+/** As many servers and local domains are listed (dnsmasq src/config.h, SERVERS_LOGGED, LOCALS_LOGGED). */
+const MAX_SERVERS = 30;
+const MAX_LOCALS = 8;
+
+/** What dnsmasq's log says about servers and domains (src/network.c, check_servers). */
+export function routeLines({ routes, defaultDomains }: Routes): string[] {
+  const servers: string[] = [];
+  const locals = defaultDomains.map((domain) => `using standard nameservers for ${about(domain)}`);
+  for (const route of routes) {
+    const suffix = route.domain === '.' ? '' : ` for ${about(route.domain, 'domain ')}`;
+    for (const server of route.servers) {
+      servers.push(`using nameserver ${serverText(server)}${suffix}`);
+    }
+    if (route.isLocal) locals.push(`using only locally-known addresses for ${about(route.domain)}`);
+  }
+  const lines = [...servers.slice(0, MAX_SERVERS), ...locals.slice(0, MAX_LOCALS)];
+  const [more, moreLocals] = [servers.length - MAX_SERVERS, locals.length - MAX_LOCALS];
+  if (more > 0) lines.push(`using ${more} more nameservers`);
+  if (moreLocals > 0) lines.push(`using ${moreLocals} more local addresses`);
+  return lines;
+}
+
+function about(domain: string, word = ''): string {
+  return domain === '' ? 'unqualified names' : `${word}${domain}`;
+}

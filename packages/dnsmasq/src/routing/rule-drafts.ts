@@ -1,0 +1,126 @@
+import { type ServerAddress, serverText } from '@kube-dns/transport';
+import { decodeName, ROOT_NAME } from '@kube-dns/wire';
+import type {
+  AddressRule,
+  RuleDomains,
+  ServerRule,
+  ServerSource,
+  WildcardDomain,
+} from '../options/server-value.js';
+
+/** A server of a domain, and where it is asked from. */
+export interface RoutedServer {
+  readonly server: ServerAddress;
+  readonly source: ServerSource | undefined;
+}
+
+/** The names of one draft: a domain, a wildcard, or all of one label. */
+export type DraftNames =
+  | { readonly kind: 'domain'; readonly domain: Uint8Array }
+  | { readonly kind: 'wildcard'; readonly wildcard: WildcardDomain }
+  | { readonly kind: 'unqualified' };
+
+/** All that the rules say about the same names. */
+export interface RuleDraft {
+  readonly names: DraftNames;
+  /** As dnsmasq writes it; `.` is every name, empty those of one label. */
+  readonly text: string;
+  /** By their text and source: one that is given twice is asked once. */
+  readonly servers: Map<string, RoutedServer>;
+  readonly ipv4: Uint8Array[];
+  readonly ipv6: Uint8Array[];
+  isLocal: boolean;
+  usesDefault: boolean;
+}
+
+const ZEROS = [new Uint8Array(4), new Uint8Array(16)] as const;
+const IPV4_BYTES = 4;
+
+/** Puts the rules together by the names that they are about, in order of appearance. */
+export class RuleDrafts {
+  readonly #drafts = new Map<string, RuleDraft>();
+  readonly #addressesOf: (host: string) => readonly string[];
+
+  /** `addressesOf` has the addresses known of a server that is given by name. */
+  constructor(addressesOf: (host: string) => readonly string[]) {
+    this.#addressesOf = addressesOf;
+  }
+
+  addServerRule(rule: ServerRule): void {
+    const { target } = rule;
+    for (const draft of this.#draftsOf(rule)) {
+      if (target.kind === 'local') draft.isLocal = true;
+      else if (target.kind === 'default') draft.usesDefault = true;
+      else if (target.kind === 'server') addServer(draft, target.server, target.source);
+      else {
+        const { host, port } = target.server;
+        // Names that are not known (yet) keep the domain: its questions must not go elsewhere.
+        for (const address of this.#addressesOf(host)) {
+          addServer(draft, { address, port }, target.source);
+        }
+      }
+    }
+  }
+
+  addAddressRule(rule: AddressRule): void {
+    const addresses = rule.address === 'zeros' ? ZEROS : [rule.address];
+    for (const draft of this.#draftsOf(rule)) {
+      for (const address of addresses) {
+        const sameFamily = address.length === IPV4_BYTES ? draft.ipv4 : draft.ipv6;
+        sameFamily.unshift(address);
+      }
+    }
+  }
+
+  /** The default servers; made when no rule named any. */
+  get root(): RuleDraft {
+    return this.#draft({ kind: 'domain', domain: ROOT_NAME }, '.');
+  }
+
+  /** All but the root. */
+  others(): RuleDraft[] {
+    return [...this.#drafts.values()].filter(({ text }) => text !== '.');
+  }
+
+  #draftsOf({ domains, wildcards = [], isUnqualified = false }: RuleDomains): RuleDraft[] {
+    const isEveryName = domains.length === 0 && wildcards.length === 0 && !isUnqualified;
+    const named = isEveryName ? [ROOT_NAME] : domains;
+    return [
+      ...named.map((domain) => this.#draft({ kind: 'domain', domain }, decodeName(domain))),
+      ...wildcards.map((wildcard) => this.#draft({ kind: 'wildcard', wildcard }, textOf(wildcard))),
+      ...(isUnqualified ? [this.#draft({ kind: 'unqualified' }, '')] : []),
+    ];
+  }
+
+  #draft(names: DraftNames, text: string): RuleDraft {
+    let draft = this.#drafts.get(text);
+    if (draft === undefined) {
+      draft = {
+        names,
+        text,
+        servers: new Map(),
+        ipv4: [],
+        ipv6: [],
+        isLocal: false,
+        usesDefault: false,
+      };
+      this.#drafts.set(text, draft);
+    }
+    return draft;
+  }
+}
+
+/** Adds a server to a draft, behind those that it has. */
+export function addServer(
+  draft: RuleDraft,
+  server: ServerAddress,
+  source: ServerSource | undefined,
+): void {
+  const { address = '', interface: device = '', port = '' } = source ?? {};
+  const key = `${serverText(server)}@${device}@${address}#${port}`;
+  if (!draft.servers.has(key)) draft.servers.set(key, { server, source });
+}
+
+function textOf({ labelEnd, parent }: WildcardDomain): string {
+  return `*${Buffer.from(labelEnd).toString('latin1')}.${decodeName(parent)}`;
+}

@@ -1,0 +1,20 @@
+import { isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import type { ServerSource as ConfiguredSource } from '../options/server-value.js';
+import type { ServerSource } from '../upstream/upstream-servers.js';
+
+/**
+ * From where a server is asked. A source that is an interface is taken as its first address of the
+ * server's family: binding to a device is beyond Node, and beyond a container without NET_RAW.
+ */
+export function sourceOf(server: string, source: ConfiguredSource | undefined): ServerSource {
+  if (source === undefined) return {};
+  const { address = addressOf(source.interface, isIPv6(server)), port } = source;
+  return { ...(address !== undefined && { address }), ...(port !== undefined && { port }) };
+}
+
+function addressOf(device: string | undefined, isIpv6: boolean): string | undefined {
+  if (device === undefined) return undefined;
+  const addresses = networkInterfaces()[device] ?? [];
+  return addresses.find(({ family }) => (family === 'IPv6') === isIpv6)?.address;
+}

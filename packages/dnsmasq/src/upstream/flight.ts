@@ -1,0 +1,300 @@
+import {
+  type Asker,
+  askUpstream,
+  type Exchange,
+  type ExchangeError,
+  type SentQuery,
+  type ServerAddress,
+} from '@kube-dns/transport';
+import { FLAG, RCODE, readUint16 } from '@kube-dns/wire';
+import type { RetryPlan } from './retry-plan.js';
+import { ALL_SERVERS, type ServerGroup } from './server-group.js';
+import type { UpstreamServer } from './upstream-servers.js';
+import type { Waiter } from './waiter.js';
+
+/**
+ * Sees a reply before it becomes the clients' and returns what they get: the reply, changed or not;
+ * null where it is to count as if it had not come. `mayKeep` is false for a reply from servers that
+ * are no longer those of the question: it must not go to a cache.
+ */
+export type ReplySight = (reply: Buffer, mayKeep: boolean) => Buffer | null | undefined;
+
+/** What a flight needs of the table that it is in. */
+export interface FlightOwner {
+  readonly plan: RetryPlan;
+  now(): number;
+  /** The flight is over: it has a reply, or `null` for SERVFAIL. */
+  land(flight: Flight, reply: Buffer | null): void;
+}
+
+/** One server that was asked, and what came of it. */
+interface Attempt {
+  readonly at: number;
+  readonly server: UpstreamServer;
+  readonly sent: SentQuery;
+  readonly sentAtMs: number;
+  hasFailed: boolean;
+}
+
+const RCODE_MASK = 0xf;
+/** How long a reply that is no answer is held back for a better one of the others that were asked. */
+const PATIENCE_MS = 1_000;
+
+/**
+ * One question on its way to the servers of a group, over UDP until a reply is cut, or over TCP. It
+ * ends with the first usable reply; SERVFAIL and REFUSED are answers only when nothing better comes.
+ */
+export class Flight implements Asker {
+  readonly group: ServerGroup;
+  readonly query: Buffer;
+  /** Undefined for a question that is not merged with others. */
+  readonly key: Uint8Array | undefined;
+  readonly isOverTcp: boolean;
+  sight: ReplySight | undefined;
+  readonly waiters: Waiter[] = [];
+  /** Set by the owner: place in its list, and whether the group counts it. */
+  place = -1;
+  isCounted = false;
+  mayKeep = true;
+  startedAtMs = 0;
+  /** Until then the question is asked again; afterwards it only waits for late replies. */
+  deadlineMs = 0;
+  readonly #owner: FlightOwner;
+  readonly #attempts: Attempt[] = [];
+  #dueAtMs = Number.POSITIVE_INFINITY;
+  #retries = 0;
+  #current = 0;
+  #exchange: Exchange | undefined;
+  #fallback: Buffer | undefined;
+  #relayAtMs = Number.POSITIVE_INFINITY;
+  #hasLanded = false;
+
+  constructor(
+    owner: FlightOwner,
+    group: ServerGroup,
+    query: Buffer,
+    key: Uint8Array | undefined,
+    isOverTcp: boolean,
+  ) {
+    this.#owner = owner;
+    this.group = group;
+    this.query = query;
+    this.key = key;
+    this.isOverTcp = isOverTcp;
+  }
+
+  /** Sends the question, also one that was given up before; false when no server can be reached. */
+  start(nowMs: number, deadlineMs: number): boolean {
+    this.startedAtMs = nowMs;
+    this.deadlineMs = deadlineMs;
+    this.#retries = 0;
+    this.#relayAtMs = Number.POSITIVE_INFINITY;
+    this.#fallback = undefined;
+    for (const attempt of this.#attempts) attempt.hasFailed = false;
+    this.#dueAtMs = nowMs + this.#pauseMs(this.#owner.plan);
+    if (this.isOverTcp) return this.#askOverTcp(this.group.inOrder());
+    const first = this.group.choose(nowMs);
+    if (first === ALL_SERVERS) return this.#sendToAll();
+    this.#current = first;
+    // One whose socket cannot be had must not keep the others from being asked.
+    return this.#send(first) || this.#sendToAll();
+  }
+
+  /** A client has asked again: so do we, of the others as well (dnsmasq src/forward.c). */
+  sendAgain(): void {
+    if (this.#exchange !== undefined) return;
+    if (this.group.order === 'strict') this.#sendToNext();
+    else this.#sendToAll();
+  }
+
+  /** Another client has joined after a while: the server that has the question is asked again. */
+  repeat(): void {
+    if (this.#exchange === undefined) this.#send(this.#current);
+  }
+
+  /** What is due at this time; called every few ten milliseconds. */
+  tick(nowMs: number): void {
+    if (nowMs >= this.#relayAtMs) this.#land(this.#fallback ?? null);
+    else if (nowMs >= this.#dueAtMs && nowMs < this.deadlineMs) this.#retransmit(nowMs);
+  }
+
+  /** The best there is for a client that cannot wait any longer: its own copy, or null. */
+  fallback(): Buffer | null {
+    return this.#fallback === undefined ? null : Buffer.from(this.#fallback);
+  }
+
+  /** Ends it without a word. */
+  cancel(): void {
+    this.#hasLanded = true;
+    for (const { sent } of this.#attempts) sent.socket.forget(sent);
+    this.#exchange?.cancel();
+    this.#exchange = undefined;
+  }
+
+  onReply(sent: SentQuery, reply: Buffer): void {
+    const attempt = this.#attemptOf(sent);
+    if (attempt === undefined || this.#hasLanded || this.#exchange !== undefined) return;
+    const { at, server } = attempt;
+    server.counts.countReply(rcodeOf(reply), this.#owner.now() - attempt.sentAtMs);
+    if (isTruncated(reply)) {
+      this.#fallback = reply;
+      this.#askOverTcp([at]);
+      return;
+    }
+    if (!isRefusal(reply)) {
+      this.#finish(at, reply);
+      return;
+    }
+    // Its refusal can come once per sending.
+    if (attempt.hasFailed) return;
+    attempt.hasFailed = true;
+    this.#fallback = reply;
+    this.group.avoid(at);
+    this.#advance();
+  }
+
+  onUnreachable(sent: SentQuery): void {
+    const attempt = this.#attemptOf(sent);
+    if (attempt === undefined || this.#hasLanded || attempt.hasFailed) return;
+    attempt.hasFailed = true;
+    this.group.avoid(attempt.at);
+    // A server that is started again is away for a moment: one more try before the client hears of it.
+    if (this.#retries > 0 || this.#fallback !== undefined || this.#hasUnasked()) this.#advance();
+  }
+
+  /** A server had nothing to offer: those that were not asked yet are, or the others are waited for. */
+  #advance(): void {
+    if (this.group.order === 'strict' ? this.#sendToNext() : this.#sendToUnasked()) return;
+    if (this.#attempts.every(({ hasFailed }) => hasFailed)) this.#land(this.#fallback ?? null);
+    else if (this.#fallback !== undefined) {
+      this.#relayAtMs = Math.min(this.#relayAtMs, this.#owner.now() + PATIENCE_MS);
+    }
+  }
+
+  /** Silence: the next server first, then all. */
+  #retransmit(nowMs: number): void {
+    const { plan } = this.#owner;
+    this.#retries++;
+    this.#dueAtMs = nowMs + this.#pauseMs(plan);
+    for (const { at, hasFailed } of this.#attempts) if (!hasFailed) this.group.avoid(at);
+    const wasForAll = this.#attempts.length === this.group.servers.length;
+    if (this.group.order === 'strict' || (this.#retries === 1 && !wasForAll)) {
+      if (!this.#sendToNext()) this.#send(this.#current);
+    } else this.#sendToAll();
+  }
+
+  /** In strict order nobody but the next server takes over, so each has its turn in time. */
+  #pauseMs(plan: RetryPlan): number {
+    const { order, servers } = this.group;
+    if (order !== 'strict' || servers.length === 1) return plan.delayMs(this.#retries);
+    return Math.min(plan.delayMs(0), plan.timeoutMs / (servers.length + 1));
+  }
+
+  #hasUnasked(): boolean {
+    return this.#attempts.length < this.group.servers.length;
+  }
+
+  #sendToAll(): boolean {
+    let hasSent = false;
+    for (let at = 0; at < this.group.servers.length; at++) hasSent = this.#send(at) || hasSent;
+    return hasSent;
+  }
+
+  #sendToUnasked(): boolean {
+    let hasSent = false;
+    for (let at = 0; at < this.group.servers.length; at++) {
+      if (this.#attempts.every((attempt) => attempt.at !== at)) hasSent = this.#send(at) || hasSent;
+    }
+    return hasSent;
+  }
+
+  /** The next server in order that was not asked; false when there is none. */
+  #sendToNext(): boolean {
+    const { length } = this.group.servers;
+    for (let step = 1; step < length; step++) {
+      const at = (this.#current + step) % length;
+      if (this.#attempts.some((attempt) => attempt.at === at)) continue;
+      this.#current = at;
+      if (this.#send(at)) return true;
+    }
+    return false;
+  }
+
+  /** Sends the question to a server, for the second time from the same port and with the same ID. */
+  #send(at: number): boolean {
+    const server = this.group.servers[at]!;
+    const known = this.#attempts.find((attempt) => attempt.at === at);
+    if (known !== undefined) {
+      known.hasFailed = false;
+      known.sent.socket.resend(known.sent);
+      server.counts.queries++;
+      server.counts.retried++;
+      return true;
+    }
+    const sent = server.sockets.send(this.query, this);
+    if (sent === undefined) return false;
+    server.counts.queries++;
+    this.#attempts.push({ at, server, sent, sentAtMs: this.#owner.now(), hasFailed: false });
+    return true;
+  }
+
+  /** Asks these servers in turn over TCP; what is known already is the answer when none has a better. */
+  #askOverTcp(places: readonly number[]): boolean {
+    const servers = places.map((at) => this.group.servers[at]!);
+    this.#exchange = askUpstream(
+      {
+        query: this.query,
+        servers,
+        protocol: 'tcp',
+        deadlineMs: Math.max(1, this.deadlineMs - this.#owner.now()),
+        onAttempt: (server, outcome, ms) => countAttempt(server, outcome, ms),
+      },
+      (_error, reply, server) => {
+        if (this.#hasLanded) return;
+        const at = this.group.servers.indexOf(server as UpstreamServer);
+        const hasAnswer = reply !== null && !isRefusal(reply);
+        if (hasAnswer) this.#finish(at, reply);
+        // A cut answer is worth more than a refusal.
+        else this.#land(this.#fallback ?? reply);
+      },
+    );
+    return true;
+  }
+
+  #finish(at: number, reply: Buffer): void {
+    const seen = this.sight?.(reply, this.mayKeep);
+    if (seen === null) return;
+    this.group.prefer(at);
+    this.#land(seen ?? reply);
+  }
+
+  #land(reply: Buffer | null): void {
+    this.cancel();
+    this.#owner.land(this, reply);
+  }
+
+  #attemptOf(sent: SentQuery): Attempt | undefined {
+    for (const attempt of this.#attempts) if (attempt.sent === sent) return attempt;
+    return undefined;
+  }
+}
+
+/** What a server did over TCP; it is one of a group's. */
+function countAttempt(server: ServerAddress, outcome: number | ExchangeError, ms: number): void {
+  const { counts } = server as UpstreamServer;
+  counts.queries++;
+  if (typeof outcome === 'number') counts.countReply(outcome, ms);
+}
+
+function isTruncated(reply: Buffer): boolean {
+  return (readUint16(reply, 2) & FLAG.TC) !== 0;
+}
+
+function rcodeOf(reply: Buffer): number {
+  return readUint16(reply, 2) & RCODE_MASK;
+}
+
+function isRefusal(reply: Buffer): boolean {
+  const rcode = rcodeOf(reply);
+  return rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED;
+}

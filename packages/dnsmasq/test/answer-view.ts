@@ -1,0 +1,45 @@
+import { expect } from '@jest/globals';
+import { FLAG, readUint16 } from '@kube-dns/wire';
+import type { Answer } from './client.js';
+
+type DnsRecord = Answer['answers'][number];
+
+/** Without its TTL, which {@link expectSameTtls} looks at. */
+const textOf = (record: DnsRecord): string => JSON.stringify({ ...record, ttl: undefined });
+
+/** What is compared of an answer. Records in a fixed order: dnsmasq turns them at each answer. */
+export function viewOf({ bytes, rcode, questions, answers, authorities, additionals }: Answer) {
+  const flags = readUint16(bytes, 2);
+  return {
+    rcode,
+    aa: (flags & FLAG.AA) !== 0,
+    tc: (flags & FLAG.TC) !== 0,
+    rd: (flags & FLAG.RD) !== 0,
+    ra: (flags & FLAG.RA) !== 0,
+    ad: (flags & FLAG.AD) !== 0,
+    cd: (flags & FLAG.CD) !== 0,
+    questions,
+    answers: answers.map(textOf).sort(),
+    authorities: authorities.map(textOf).sort(),
+    additionals: additionals.map(textOf).sort(),
+  };
+}
+
+/** The TTLs of an answer's records in the order of {@link viewOf}. */
+export function ttlsOf({ answers, authorities, additionals }: Answer): number[] {
+  return [answers, authorities, additionals].flatMap((records) =>
+    records
+      .map((record) => ({ text: textOf(record), ttl: 'ttl' in record ? (record.ttl ?? 0) : 0 }))
+      .sort((one, other) => (one.text < other.text ? -1 : 1))
+      .map(({ ttl }) => ttl),
+  );
+}
+
+/** Fails unless the TTLs are the same but for a second, which may pass between the two answers. */
+export function expectSameTtls(ours: Answer, real: Answer): void {
+  const [seen, expected] = [ttlsOf(ours), ttlsOf(real)];
+  expect(seen).toHaveLength(expected.length);
+  for (const [i, ttl] of expected.entries()) {
+    expect(Math.abs(seen[i]! - ttl)).toBeLessThanOrEqual(1);
+  }
+}

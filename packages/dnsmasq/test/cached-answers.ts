@@ -1,0 +1,55 @@
+import { type DecodedRecord, decodeMessage, type Query } from '@kube-dns/wire';
+import type { AnswerCache } from '../src/cache/answer-cache.js';
+import { type KeepingRules, ReplyReader } from '../src/cache/reply-reader.js';
+import { queryFor, type Question, responseFor, type Response } from './messages.js';
+
+/** dnsmasq's rules without any option. */
+export const PLAIN_RULES: KeepingRules = {
+  isExtraType: () => false,
+  keepsDenials: true,
+  negativeTtlSeconds: 0,
+  minTtlSeconds: 0,
+  maxTtlSeconds: 0,
+  keepsZeroTtls: false,
+};
+
+/** Stores what a server says; false when nothing of it is worth keeping. */
+export function storeReply(
+  cache: AnswerCache,
+  question: Question,
+  response: Response,
+  rules: Partial<KeepingRules> = {},
+): boolean {
+  const reader = new ReplyReader({ ...PLAIN_RULES, ...rules });
+  const isKept = reader.read(responseFor(question, response));
+  if (isKept) cache.store(reader.answer);
+  return isKept;
+}
+
+/** An answer of the cache as tests look at it. */
+export interface Seen {
+  readonly rcode: string;
+  /** `OWNER TYPE DATA TTL` of each record. */
+  readonly answers: readonly string[];
+  readonly authorities: readonly string[];
+}
+
+const out = new Uint8Array(65_535);
+
+/** Asks the cache; undefined when it has no answer. */
+export function askCache(cache: AnswerCache, question: Question | string): Seen | undefined {
+  const query: Query = queryFor(typeof question === 'string' ? { name: question } : question);
+  const length = cache.answer(query, out);
+  return length === 0 ? undefined : seenIn(out.subarray(0, length));
+}
+
+export function seenIn(bytes: Uint8Array): Seen {
+  const { rcode, answers, authorities } = decodeMessage(bytes);
+  return { rcode, answers: answers.map(recordText), authorities: authorities.map(recordText) };
+}
+
+function recordText(record: DecodedRecord): string {
+  const data: unknown = 'data' in record ? record.data : '';
+  const text = typeof data === 'string' ? data : JSON.stringify(data);
+  return `${record.name} ${record.type} ${text} ${'ttl' in record ? record.ttl : ''}`;
+}

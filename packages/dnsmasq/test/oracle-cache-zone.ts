@@ -1,0 +1,108 @@
+import { decodeName, type Query, RCODE, TYPE } from '@kube-dns/wire';
+import { addressRecords, type Response, type WrittenRecord } from './messages.js';
+
+const soa = (owner: string, ttl: number, minimum: number): WrittenRecord => ({
+  owner,
+  type: 'SOA',
+  ttl,
+  data: {
+    mname: 'ns.zone.test',
+    rname: 'root.zone.test',
+    serial: 1,
+    refresh: 2,
+    retry: 3,
+    expire: 4,
+    minimum,
+  },
+});
+const alias = (data: string, ttl = 300, owner?: string): WrittenRecord => ({
+  ...(owner !== undefined && { owner }),
+  type: 'CNAME',
+  ttl,
+  data,
+});
+const address = (owner: string, data = '192.0.1.1', ttl = 100): WrittenRecord => ({
+  owner,
+  type: 'A',
+  ttl,
+  data,
+});
+const six = (data: string): WrittenRecord => ({ type: 'AAAA', ttl: 100, data });
+const pointer = (data: string): WrittenRecord => ({ type: 'PTR', ttl: 100, data });
+const service = (weight: number): WrittenRecord => ({
+  type: 'SRV',
+  ttl: 100,
+  data: { priority: 0, weight, port: 80, target: `t${weight}.zone.test` },
+});
+
+const SOA = soa('zone.test', 60, 20);
+
+/** What the upstream of the comparison says, by the first label; every name is below `zone.test`. */
+const ANSWERS: Readonly<Record<string, Response>> = {
+  set: { answers: addressRecords(100, '192.0.1.0', '192.0.1.1', '192.0.1.2', '192.0.1.3') },
+  six: { answers: [six('2a00::1')] },
+  services: { answers: [service(1), service(2), service(3)] },
+  mail: { answers: [{ type: 'MX', ttl: 100, data: { preference: 1, exchange: 'm.zone.test' } }] },
+  text: { answers: [{ type: 'TXT', ttl: 100, data: 'hello' }] },
+  chain: {
+    answers: [
+      alias('middle.zone.test'),
+      alias('end.zone.test', 200, 'middle.zone.test'),
+      address('end.zone.test'),
+    ],
+  },
+  backwards: { answers: [address('last.zone.test'), alias('last.zone.test')] },
+  planted: {
+    answers: [address('planted.zone.test'), address('victim.zone.test', '192.0.1.66')],
+    additionals: [address('hint.zone.test')],
+  },
+  circle: { answers: [alias('round.zone.test'), alias('circle.zone.test', 9, 'round.zone.test')] },
+  bare: { answers: [alias('nothing.zone.test')] },
+  missing: { rcode: RCODE.NXDOMAIN, authorities: [SOA] },
+  brief: { answers: addressRecords(1, '192.0.1.1') },
+  fading: { rcode: RCODE.NXDOMAIN, authorities: [soa('sub.zone.test', 60, 1)] },
+  short: { rcode: RCODE.NXDOMAIN, authorities: [soa('zone.test', 5, 50)] },
+  empty: { authorities: [SOA] },
+  astray: { rcode: RCODE.NXDOMAIN, authorities: [soa('other.test', 60, 20)] },
+  alike: { rcode: RCODE.NXDOMAIN, authorities: [soa('one.test', 60, 20)] },
+  instant: { rcode: RCODE.NXDOMAIN, authorities: [soa('zone.test', 60, 0)] },
+  unsigned: { rcode: RCODE.NXDOMAIN },
+  referral: { authorities: [{ owner: 'zone.test', type: 'NS', ttl: 60, data: 'ns.zone.test' }] },
+  dangling: { rcode: RCODE.NXDOMAIN, answers: [alias('gone.zone.test')], authorities: [SOA] },
+  hollow: { answers: [alias('void.zone.test')], authorities: [SOA] },
+  zero: { answers: addressRecords(0, '192.0.1.1') },
+  high: { answers: addressRecords(0x8000_0100, '192.0.1.1') },
+  long: { answers: addressRecords(1_000_000, '192.0.1.1') },
+  private: { answers: addressRecords(100, '10.0.0.1') },
+  half: { answers: addressRecords(100, '192.0.1.1', '192.168.0.1') },
+  loopback: { answers: addressRecords(100, '127.0.0.1') },
+  mapped: { answers: [six('::ffff:10.0.0.1')] },
+  local: { answers: [six('fd00::1')] },
+  led: { answers: [alias('in.zone.test'), address('in.zone.test', '172.16.0.1')] },
+  bogus: { answers: addressRecords(100, '192.0.1.1', '198.18.0.7') },
+  fails: { rcode: RCODE.SERVFAIL },
+  pair: { answers: addressRecords(100, '192.0.1.1', '192.0.1.2') },
+  // ARPA names start with a number.
+  1: { answers: [pointer('one.zone.test')] },
+  2: { answers: [pointer('two.zone.test'), pointer('other.zone.test')] },
+  3: { rcode: RCODE.NXDOMAIN, authorities: [soa('10.in-addr.arpa', 60, 20)] },
+};
+
+/** The script of that upstream: `both` has addresses of the type that is asked for. */
+export function respond(query: Query): Response | readonly Buffer[] {
+  const label = decodeName(query.name).split('.')[0]!;
+  if (label === 'badaddress') return [damaged(query, [0, 1, 0, 1, 0, 0, 0, 9, 0, 3, 1, 2, 3])];
+  if (label === 'badname') return [damaged(query, [0, 5, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 0xff])];
+  if (label === 'both') return query.type === TYPE.AAAA ? ANSWERS.six! : ANSWERS.set!;
+  return ANSWERS[label] ?? { answers: addressRecords(100, '192.0.1.1') };
+}
+
+/** A response with one record, whose owner is the question's name, from its type on. */
+function damaged(query: Query, record: readonly number[]): Buffer {
+  const question = query.bytes.subarray(0, query.questionEnd);
+  const message = Buffer.concat([question, Buffer.from([0xc0, 12, ...record])]);
+  message[2]! |= 0x80;
+  message[7] = 1;
+  message[11] = 0;
+  return message;
+}
