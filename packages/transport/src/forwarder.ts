@@ -12,19 +12,11 @@ import type { Exchange } from './exchange.js';
 import type { ServerAddress } from './server-address.js';
 import { askUpstream } from './upstream-query.js';
 
-/**
- * Sees a reply before it becomes the client's and returns what the client gets: another message, null
- * where it is to count as if it had not come, or undefined to leave it (it may be changed in place).
- */
-export type ReplySight = (reply: Buffer) => Buffer | null | undefined;
-
 export interface ForwarderOptions {
   /** Questions under way at the same time; beyond, REFUSED at once. */
   readonly maxInFlight: number;
   /** The client hears SERVFAIL after so long: less than the 5 s after which it gives up itself. */
   readonly deadlineMs: number;
-  /** AD is passed on as the server set it. */
-  readonly passesAd?: boolean;
   readonly onAttempt?: (server: ServerAddress, outcome: number | ExchangeError, ms: number) => void;
 }
 
@@ -33,8 +25,6 @@ export class Forwarder {
   /** Questions that were passed on, and those refused because too many were under way. */
   forwarded = 0;
   overflows = 0;
-  /** Queries over UDP that were passed on (dnsmasq's `misses`). */
-  sentForUdp = 0;
   /** Questions that no server answered; the client got SERVFAIL. */
   failures = 0;
   readonly #options: ForwarderOptions;
@@ -50,17 +40,17 @@ export class Forwarder {
 
   /**
    * Passes a query on and answers its client later; never silence. Without servers or without room it
-   * writes a refusal into `out` at once. Returns what an Answerer returns. `sight` sees each reply
-   * as it came.
+   * writes a refusal into `out` at once. Returns what an Answerer returns. `onReply` sees each reply
+   * as it came, before it becomes the client's.
    */
   forward(
     query: Query,
     out: Uint8Array,
     client: Client,
     servers: readonly ServerAddress[],
-    sight?: ReplySight,
+    onReply?: (reply: Buffer) => void,
   ): number {
-    const target = relayTargetOf(query, this.#options.passesAd);
+    const target = relayTargetOf(query);
     if (servers.length === 0 || this.isFull()) {
       if (servers.length > 0) this.overflows++;
       const refusal = encodeRefusal(target, RCODE.REFUSED);
@@ -68,21 +58,11 @@ export class Forwarder {
       return refusal.length;
     }
     const reply = client.defer();
-    if (!query.isOverTcp) this.sentForUdp++;
     this.ask(query.bytes.subarray(0, query.length), query.isOverTcp, servers, (message) => {
-      const seen = message === null ? null : sight?.(message);
-      this.#relay(seen === undefined ? message : seen, target, reply);
+      if (message !== null) onReply?.(message);
+      this.#relay(message, target, reply);
     });
     return NO_ANSWER_YET;
-  }
-
-  /** Asks a question for which nobody waits, if there is room for it. */
-  refresh(query: Query, servers: readonly ServerAddress[], sight: ReplySight): void {
-    if (servers.length === 0 || this.isFull()) return;
-    if (!query.isOverTcp) this.sentForUdp++;
-    this.ask(query.bytes.subarray(0, query.length), query.isOverTcp, servers, (message) => {
-      if (message !== null) sight(message);
-    });
   }
 
   /** Tells whether a question more would be one too many. */

@@ -6,7 +6,7 @@ export type { ExchangeErrorCode } from './errors.js';
 export { exchange } from './exchange.js';
 export type { Exchange, ExchangeDone, ExchangeRequest } from './exchange.js';
 export { Forwarder } from './forwarder.js';
-export type { ForwarderOptions, ReplySight } from './forwarder.js';
+export type { ForwarderOptions } from './forwarder.js';
 export { listen } from './listener.js';
 export type { Listener, ListenOptions } from './listener.js';
 export { isOwnAddress } from './own-address.js';

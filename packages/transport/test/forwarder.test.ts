@@ -22,13 +22,7 @@ async function start(servers: readonly ServerAddress[], options: Partial<Forward
       port: 0,
       answerer: {
         answer: (query, out, client) =>
-          forwarder.forward(
-            query,
-            out,
-            client,
-            servers,
-            (reply) => void seen.push(Buffer.from(reply)),
-          ),
+          forwarder.forward(query, out, client, servers, (reply) => seen.push(Buffer.from(reply))),
       },
       onFailure: (error) => {
         throw error;
