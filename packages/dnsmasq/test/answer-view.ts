@@ -26,7 +26,7 @@ export function viewOf({ bytes, rcode, questions, answers, authorities, addition
 }
 
 /** The TTLs of an answer's records in the order of {@link viewOf}. */
-export function ttlsOf({ answers, authorities, additionals }: Answer): number[] {
+function ttlsOf({ answers, authorities, additionals }: Answer): number[] {
   return [answers, authorities, additionals].flatMap((records) =>
     records
       .map((record) => ({ text: textOf(record), ttl: 'ttl' in record ? (record.ttl ?? 0) : 0 }))
@@ -35,7 +35,10 @@ export function ttlsOf({ answers, authorities, additionals }: Answer): number[] 
   );
 }
 
-/** Fails unless the TTLs are the same but for a second, which may pass between the two answers. */
+/**
+ * Fails unless the TTLs are the same but for a second: dnsmasq counts in whole seconds of the clock, so a
+ * kept record loses one at the stroke of the second.
+ */
 export function expectSameTtls(ours: Answer, real: Answer): void {
   const [seen, expected] = [ttlsOf(ours), ttlsOf(real)];
   expect(seen).toHaveLength(expected.length);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { FLAG, readUint16 } from '@kube-dns/wire';
+import { expectSameTtls, viewOf } from './answer-view.js';
 import { type Answer, ask, askTcp, statistic } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { freePort } from './free-port.js';
@@ -17,52 +17,7 @@ interface Step extends Question {
   readonly isOverTcp?: boolean;
 }
 
-type DnsRecord = Answer['answers'][number];
-
-/** Without its TTL, which expectSameTtls looks at. */
-const textOf = (record: DnsRecord): string => JSON.stringify({ ...record, ttl: undefined });
-
-/** What is compared of an answer. Records in a fixed order: dnsmasq turns them at each answer. */
-function view({ bytes, rcode, questions, answers, authorities, additionals }: Answer) {
-  const flags = readUint16(bytes, 2);
-  return {
-    rcode,
-    aa: (flags & FLAG.AA) !== 0,
-    tc: (flags & FLAG.TC) !== 0,
-    rd: (flags & FLAG.RD) !== 0,
-    ra: (flags & FLAG.RA) !== 0,
-    ad: (flags & FLAG.AD) !== 0,
-    cd: (flags & FLAG.CD) !== 0,
-    questions,
-    answers: answers.map(textOf).sort(),
-    authorities: authorities.map(textOf).sort(),
-    additionals: additionals.map(textOf).sort(),
-  };
-}
-
-/** The TTLs of an answer's records in the order of {@link view}. */
-function ttlsOf({ answers, authorities }: Answer): number[] {
-  return [answers, authorities].flatMap((records) =>
-    records
-      .map((record) => ({ text: textOf(record), ttl: 'ttl' in record ? (record.ttl ?? 0) : 0 }))
-      .sort((one, other) => (one.text < other.text ? -1 : 1))
-      .map(({ ttl }) => ttl),
-  );
-}
-
-/**
- * Fails unless the TTLs are the same but for a second: dnsmasq counts in whole seconds of the clock, so a
- * kept record loses one at the stroke of the second.
- */
-function expectSameTtls(ours: Answer, real: Answer): void {
-  const [seen, expected] = [ttlsOf(ours), ttlsOf(real)];
-  expect(seen).toHaveLength(expected.length);
-  for (const [i, ttl] of expected.entries()) {
-    expect(Math.abs(seen[i]! - ttl)).toBeLessThanOrEqual(1);
-  }
-}
-
-type Field = keyof ReturnType<typeof view>;
+type Field = keyof ReturnType<typeof viewOf>;
 
 async function see({ port }: Serving, step: Step): Promise<Answer | { readonly failure: string }> {
   try {
@@ -210,7 +165,7 @@ describeBesideReal(`beside the real dnsmasq${WITHOUT}`, () => {
         expect({ step, ...seen }).toEqual({ step, ...expected });
         continue;
       }
-      expect({ step, ...view(seen) }).toEqual({ step, ...view(expected) });
+      expect({ step, ...viewOf(seen) }).toEqual({ step, ...viewOf(expected) });
       expectSameTtls(seen, expected);
     }
   }
@@ -241,7 +196,7 @@ describeBesideReal(`beside the real dnsmasq${WITHOUT}`, () => {
         expect(seen.rcode).toBe('SERVFAIL');
         return;
       }
-      const [ourView, realView] = [view(seen), view(expected)];
+      const [ourView, realView] = [viewOf(seen), viewOf(expected)];
       const differing = (Object.keys(ourView) as Field[]).filter(
         (field) => JSON.stringify(ourView[field]) !== JSON.stringify(realView[field]),
       );

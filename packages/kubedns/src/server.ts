@@ -9,6 +9,7 @@ import {
   StartupError,
 } from '@kube-dns/daemon';
 import { Forwarder, listen, type Listener, ListenError } from '@kube-dns/transport';
+import { addressBytes } from '@kube-dns/wire';
 import { ChaosAnswerer } from './answer/chaos-answerer.js';
 import { ExternalNames } from './answer/external-name.js';
 import { KubednsAnswerer } from './answer/kubedns-answerer.js';
@@ -26,7 +27,6 @@ import { Federations } from './federation/federations.js';
 import { EVENT_TO_SERVED_BOUNDS } from './metrics/metric-table.js';
 import { type MetricSources, observeProgram } from './metrics/own-metrics.js';
 import { observeQueries } from './metrics/skydns-metrics.js';
-import { addressBytes } from './zone/address.js';
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
 import { countRecords } from './zone/record-count.js';

@@ -1,5 +1,5 @@
 import { readUint16, writeUint16, writeUint32 } from './bytes.js';
-import { lowerCaseByte } from './name.js';
+import { lowerCaseByte, nameBytes } from './name.js';
 import { appendOpt, OPT_BYTES, optBytesFor } from './opt-record.js';
 import { CLASS, FLAG, HEADER_BYTES, QUESTION_OFFSET, RCODE, TYPE } from './protocol.js';
 import type { Query } from './query.js';
@@ -211,11 +211,4 @@ export class AnswerWriter {
       at += out[at]! + 1;
     }
   }
-}
-
-/** The length of a name in wire form, whatever stands behind it. */
-function nameBytes(name: Uint8Array): number {
-  let at = 0;
-  while (name[at] !== 0) at += name[at]! + 1;
-  return at + 1;
 }

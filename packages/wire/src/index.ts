@@ -1,3 +1,4 @@
+export { addressBytes } from './address.js';
 export { AnswerWriter } from './answer-writer.js';
 export type { ResourceRecord } from './answer-writer.js';
 export { readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
@@ -10,6 +11,7 @@ export {
   equalNames,
   expandName,
   lowerCaseByte,
+  nameBytes,
   prependLabels,
   ROOT_NAME,
   skipName,

@@ -83,6 +83,13 @@ function presentByte(byte: number): string {
   return `\\${String(byte).padStart(3, '0')}`;
 }
 
+/** How many bytes an uncompressed name in wire form takes, whatever stands behind it. */
+export function nameBytes(name: Uint8Array): number {
+  let at = 0;
+  while (name[at] !== 0) at += name[at]! + 1;
+  return at + 1;
+}
+
 /** Tells whether two uncompressed names in wire form are equal but for ASCII case (RFC 4343). */
 export function equalNames(left: Uint8Array, right: Uint8Array): boolean {
   if (left.length !== right.length) return false;

@@ -16,7 +16,7 @@ import {
   writeUint32,
 } from '@kube-dns/wire';
 import { type AddressAlias, type AddressRange, isInRange } from '../options/address-range.js';
-import { isPrivateIpv4, isPrivateIpv6 } from './private-address.js';
+import { isPrivateIpv4, isPrivateIpv6 } from '../local/private-address.js';
 
 /** What is looked for in the addresses of replies. */
 export interface ReplyRules {

@@ -1,5 +1,6 @@
-import { NameTable, type Query, ROOT_NAME, TYPE } from '@kube-dns/wire';
+import { type Query, ROOT_NAME, TYPE } from '@kube-dns/wire';
 import type { AddressRule, RuleDomains, ServerRule } from '../options/server-value.js';
+import { DomainIndex, isUnqualified } from '../routing/domain-index.js';
 
 /** What the rules of one domain say, taken together. */
 export interface DomainVerdict {
@@ -11,7 +12,6 @@ export interface DomainVerdict {
 }
 
 interface Entry extends DomainVerdict {
-  readonly isRoot: boolean;
   readonly ipv4: Uint8Array[];
   readonly ipv6: Uint8Array[];
   hasZeros: boolean;
@@ -22,11 +22,6 @@ interface Entry extends DomainVerdict {
 
 type Wanted = (entry: Entry, type: number) => boolean;
 
-interface WildcardEntry {
-  readonly labelEnd: Uint8Array;
-  readonly entry: Entry;
-}
-
 const ZEROS_IPV4 = new Uint8Array(4);
 const ZEROS_IPV6 = new Uint8Array(16);
 
@@ -36,28 +31,27 @@ const ZEROS_IPV6 = new Uint8Array(16);
  * they beat "local only"; a domain that has nothing for the question leaves it to a shorter one.
  */
 export class DomainRules {
-  readonly #domains = new NameTable<Entry>();
-  /** By their parents; the longest end of a label first. */
-  readonly #wildcards = new NameTable<WildcardEntry[]>();
+  readonly #index = new DomainIndex<Entry>();
   readonly #unqualified = emptyEntry();
+  readonly #root = emptyEntry();
   readonly #hasDomains: boolean;
 
   constructor(addresses: readonly AddressRule[], servers: readonly ServerRule[]) {
+    const entries = new Set<Entry>();
     for (const rule of addresses) {
-      for (const entry of this.#entriesOf(rule)) addAddress(entry, rule.address);
+      for (const entry of this.#entriesOf(rule)) {
+        addAddress(entry, rule.address);
+        entries.add(entry);
+      }
     }
     for (const rule of servers) {
       for (const entry of this.#entriesOf(rule)) {
         if (rule.target.kind === 'local') entry.isLocal = true;
         else entry.leadsOut = true;
+        entries.add(entry);
       }
     }
-    for (const [, entry] of this.#domains.entries()) finish(entry);
-    for (const [, list] of this.#wildcards.entries()) {
-      list.sort((one, other) => other.labelEnd.length - one.labelEnd.length);
-      for (const { entry } of list) finish(entry);
-    }
-    finish(this.#unqualified);
+    for (const entry of entries) finish(entry);
     this.#hasDomains =
       addresses.length > 0 || servers.some(({ target }) => target.kind === 'local');
   }
@@ -77,60 +71,40 @@ export class DomainRules {
 
   /** Tells whether a domain other than the root has a rule for the name. */
   hasServerFor(name: Uint8Array, length: number): boolean {
-    return this.#search(name, length, leadsOutBelowRoot, TYPE.ANY) !== undefined;
+    return this.#searchBelowRoot(name, length, leadsOut, TYPE.ANY) !== undefined;
   }
 
   /** The entry of the longest domain that the name is in and that is wanted. */
   #search(name: Uint8Array, length: number, isWanted: Wanted, type: number): Entry | undefined {
-    const rootAt = length - 1;
-    for (let at = 0; at < rootAt; at += name[at]! + 1) {
-      const exact = this.#domains.get(name, at, length);
-      if (exact !== undefined && isWanted(exact, type)) return exact;
-      const wildcard = this.#searchWildcards(name, at, length, isWanted, type);
-      if (wildcard !== undefined) return wildcard;
-    }
-    const isUnqualified = rootAt > 0 && name[0]! + 1 === rootAt;
-    if (isUnqualified && isWanted(this.#unqualified, type)) return this.#unqualified;
-    const root = this.#domains.get(name, rootAt, length);
-    return root !== undefined && isWanted(root, type) ? root : undefined;
+    const found = this.#searchBelowRoot(name, length, isWanted, type);
+    if (found !== undefined) return found;
+    return isWanted(this.#root, type) ? this.#root : undefined;
   }
 
-  #searchWildcards(
+  #searchBelowRoot(
     name: Uint8Array,
-    at: number,
     length: number,
     isWanted: Wanted,
     type: number,
   ): Entry | undefined {
-    const parentAt = at + name[at]! + 1;
-    const list = this.#wildcards.get(name, parentAt, length);
-    if (list === undefined) return undefined;
-    for (const { labelEnd, entry } of list) {
-      if (endsWith(name, at + 1, parentAt, labelEnd) && isWanted(entry, type)) return entry;
-    }
-    return undefined;
+    const found = this.#index.find(name, length, isWanted, type);
+    if (found !== undefined) return found;
+    const isPlain = isUnqualified(name, length) && isWanted(this.#unqualified, type);
+    return isPlain ? this.#unqualified : undefined;
   }
 
   *#entriesOf({ domains, wildcards = [], isUnqualified }: RuleDomains): Generator<Entry> {
     for (const domain of domains) {
-      const known = this.#domains.get(domain, 0, domain.length);
-      const entry = known ?? emptyEntry(domain.length === ROOT_NAME.length);
-      this.#domains.set(domain, entry);
-      yield entry;
+      if (domain.length === ROOT_NAME.length) yield this.#root;
+      else yield this.#index.domain(domain, emptyEntry);
     }
-    for (const { labelEnd, parent } of wildcards) {
-      const list = this.#wildcards.get(parent, 0, parent.length) ?? [];
-      this.#wildcards.set(parent, list);
-      let known = list.find((wildcard) => Buffer.compare(wildcard.labelEnd, labelEnd) === 0);
-      if (known === undefined) list.push((known = { labelEnd, entry: emptyEntry() }));
-      yield known.entry;
-    }
+    for (const wildcard of wildcards) yield this.#index.wildcard(wildcard, emptyEntry);
     if (isUnqualified === true) yield this.#unqualified;
   }
 }
 
-function emptyEntry(isRoot = false): Entry {
-  return { isRoot, ipv4: [], ipv6: [], hasZeros: false, isLocal: false, leadsOut: false };
+function emptyEntry(): Entry {
+  return { ipv4: [], ipv6: [], hasZeros: false, isLocal: false, leadsOut: false };
 }
 
 function addAddress(entry: Entry, address: AddressRule['address']): void {
@@ -167,17 +141,10 @@ function answers(entry: Entry, type: number): boolean {
   return entry.isLocal || answersAddress(entry, type);
 }
 
-function leadsOutBelowRoot({ leadsOut, isRoot }: Entry): boolean {
-  return leadsOut && !isRoot;
+function leadsOut(entry: Entry): boolean {
+  return entry.leadsOut;
 }
 
 function decides(entry: Entry, type: number): boolean {
   return entry.leadsOut || answers(entry, type);
-}
-
-function endsWith(name: Uint8Array, start: number, end: number, tail: Uint8Array): boolean {
-  const from = end - tail.length;
-  if (from < start) return false;
-  for (let i = 0; i < tail.length; i++) if (name[from + i] !== tail[i]) return false;
-  return true;
 }

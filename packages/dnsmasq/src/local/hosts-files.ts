@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorText, type Log } from '@kube-dns/daemon';
 import { encodeName, lowerCaseByte, WireError } from '@kube-dns/wire';
-import { addressBytes } from '../options/address-range.js';
+import { parseAddress } from '../options/address-range.js';
 import type { HostsTable } from './hosts-table.js';
 
 export interface HostsFilesOptions {
@@ -109,7 +109,7 @@ class HostsLines {
       .split(/\s+/)
       .filter(Boolean);
     if (addressText === '') return;
-    const address = addressBytes(addressText);
+    const address = parseAddress(addressText);
     if (address === undefined) {
       this.#complain('address');
       return;

@@ -1,11 +1,12 @@
 import { networkInterfaces } from 'node:os';
 import type { Log } from '@kube-dns/daemon';
 import { AnswerWriter, CLASS, type Query, RCODE, SECTION, TYPE } from '@kube-dns/wire';
-import { addressBytes } from '../options/address-range.js';
+import { parseAddress } from '../options/address-range.js';
 import type { DnsmasqOptions, InterfaceName } from '../options/option-values.js';
 import type { LocalRecord } from '../options/record-values.js';
 import { reverseName } from '../options/reverse-zone.js';
 import type { ServerRule } from '../options/server-value.js';
+import { isUnqualified } from '../routing/domain-index.js';
 import { DomainRules } from './domain-rules.js';
 import { HostsFolder } from './hosts-folder.js';
 import { readHostsFiles } from './hosts-files.js';
@@ -163,7 +164,7 @@ export class LocalData {
     const { family, bytes } = this.#reverse.read(name, nameLength);
     if (family === 'none') return false;
     const isPrivate =
-      family === 'ipv4' ? isPrivateIpv4(this.#reverse.ipv4()) : isPrivateIpv6(bytes);
+      family === 'ipv4' ? isPrivateIpv4(bytes, 0, false) : isPrivateIpv6(bytes, 0, false);
     return isPrivate && !this.#rules.hasServerFor(name, nameLength);
   }
 
@@ -202,14 +203,14 @@ function isWindowsQuestion({ name, nameLength, type }: Query): boolean {
 /** A question for addresses of a name of one label. */
 function isPlainName({ name, nameLength, type }: Query): boolean {
   const isForAddress = type === TYPE.A || type === TYPE.AAAA || type === TYPE.ANY;
-  return isForAddress && nameLength > 1 && name[0]! + 2 === nameLength;
+  return isForAddress && isUnqualified(name, nameLength);
 }
 
 /** The addresses that an interface has now, and their reverse. */
 function interfaceRecords({ name, interface: device, families }: InterfaceName): LocalRecord[] {
   const addresses = networkInterfaces()[device] ?? [];
   return addresses.flatMap(({ address, family }) => {
-    const rdata = addressBytes(address);
+    const rdata = parseAddress(address);
     const isWanted = families === 'both' || families === family.toLowerCase();
     if (rdata === undefined || !isWanted) return [];
     const type = rdata.length === 4 ? TYPE.A : TYPE.AAAA;

@@ -1,59 +1,65 @@
-/** Ranges that are nobody's on the internet, as dnsmasq has them (src/rfc1035.c, private_net). */
-const IPV4_RANGES: readonly (readonly [network: number, bits: number])[] = [
-  [0x00000000, 8],
-  [0x0a000000, 8],
-  [0x7f000000, 8],
-  [0xa9fe0000, 16],
-  [0xac100000, 12],
-  [0xc0a80000, 16],
-  [0xc0000200, 24],
-  [0xc6336400, 24],
-  [0xcb007100, 24],
-  [0xffffffff, 32],
+/** How an address starts: so many bits of these bytes. */
+interface Prefix {
+  readonly bytes: readonly number[];
+  readonly bits: number;
+}
+
+const prefix = (bits: number, ...bytes: number[]): Prefix => ({ bytes, bits });
+
+/** "This network" and loopback, which `--rebind-localhost-ok` exempts. */
+const LOCAL_IPV4 = [prefix(8, 0), prefix(8, 127)];
+/** dnsmasq src/rfc1035.c, private_net. */
+const PRIVATE_IPV4 = [
+  prefix(8, 10),
+  prefix(12, 172, 16),
+  prefix(16, 192, 168),
+  prefix(16, 169, 254),
+  prefix(24, 192, 0, 2),
+  prefix(24, 198, 51, 100),
+  prefix(24, 203, 0, 113),
+  prefix(32, 255, 255, 255, 255),
 ];
-const LOOPBACK = 0x7f;
+/** dnsmasq src/rfc1035.c, private_net6. */
+const PRIVATE_IPV6 = [
+  prefix(10, 0xfe, 0x80),
+  prefix(10, 0xfe, 0xc0),
+  prefix(8, 0xfd),
+  prefix(32, 0x20, 0x01, 0x0d, 0xb8),
+];
+const MAPPED_BYTES = 12;
 
-/** Tells whether an IPv4 address, as a number, is private. */
-export function isPrivateIpv4(address: number): boolean {
-  return IPV4_RANGES.some(([network, bits]) => (address ^ network) >>> (32 - bits) === 0);
+/** Tells whether the IPv4 address at an offset belongs to a network that is not on the internet. */
+export function isPrivateIpv4(bytes: Uint8Array, at: number, allowsLocalhost: boolean): boolean {
+  if (startsWithAny(bytes, at, LOCAL_IPV4)) return !allowsLocalhost;
+  return startsWithAny(bytes, at, PRIVATE_IPV4);
 }
 
-/** Tells whether an IPv4 address is one of this machine: 127/8, or 0/8. */
-export function isLocalIpv4(address: number): boolean {
-  return address >>> 24 === LOOPBACK || address >>> 24 === 0;
+/** The same of an IPv6 address; one that carries an IPv4 address (`::ffff:10.0.0.1`) is judged by that. */
+export function isPrivateIpv6(bytes: Uint8Array, at: number, allowsLocalhost: boolean): boolean {
+  if (isMapped(bytes, at)) return isPrivateIpv4(bytes, at + MAPPED_BYTES, allowsLocalhost);
+  if (isUnspecifiedOrLoopback(bytes, at)) return !allowsLocalhost;
+  return startsWithAny(bytes, at, PRIVATE_IPV6);
 }
 
-/** The IPv4 address inside `::ffff:a.b.c.d` at `at`, as a number; -1 when it is none. */
-export function mappedIpv4(bytes: Uint8Array, at = 0): number {
-  for (let i = 0; i < 10; i++) if (bytes[at + i] !== 0) return -1;
-  if (bytes[at + 10] !== 0xff || bytes[at + 11] !== 0xff) return -1;
-  return (
-    ((bytes[at + 12]! << 24) |
-      (bytes[at + 13]! << 16) |
-      (bytes[at + 14]! << 8) |
-      bytes[at + 15]!) >>>
-    0
-  );
-}
-
-/** Tells whether an IPv6 address of 16 bytes at `at` is `::` or `::1`. */
-export function isLocalIpv6(bytes: Uint8Array, at = 0): boolean {
+function isUnspecifiedOrLoopback(bytes: Uint8Array, at: number): boolean {
   for (let i = 0; i < 15; i++) if (bytes[at + i] !== 0) return false;
   return bytes[at + 15]! <= 1;
 }
 
-/** Tells whether an IPv6 address of 16 bytes at `at` is private: link-local, site-local, fd00::/8, … */
-export function isPrivateIpv6(bytes: Uint8Array, at = 0): boolean {
-  const mapped = mappedIpv4(bytes, at);
-  if (mapped >= 0) return isPrivateIpv4(mapped);
-  const [first, second, third, fourth] = [
-    bytes[at]!,
-    bytes[at + 1]!,
-    bytes[at + 2]!,
-    bytes[at + 3]!,
-  ];
-  if (first === 0xfd) return true;
-  if (first === 0xfe && second >= 0x80) return true; // fe80::/10 and fec0::/10
-  if (first === 0x20 && second === 0x01 && third === 0x0d && fourth === 0xb8) return true;
-  return isLocalIpv6(bytes, at);
+function isMapped(bytes: Uint8Array, at: number): boolean {
+  for (let i = 0; i < 10; i++) if (bytes[at + i] !== 0) return false;
+  return bytes[at + 10] === 0xff && bytes[at + 11] === 0xff;
+}
+
+function startsWithAny(bytes: Uint8Array, at: number, prefixes: readonly Prefix[]): boolean {
+  return prefixes.some((candidate) => startsWith(bytes, at, candidate));
+}
+
+function startsWith(bytes: Uint8Array, at: number, { bytes: wanted, bits }: Prefix): boolean {
+  for (let i = 0; i < wanted.length; i++) {
+    const kept = Math.min(8, bits - 8 * i);
+    const mask = (0xff << (8 - kept)) & 0xff;
+    if (((bytes[at + i]! ^ wanted[i]!) & mask) !== 0) return false;
+  }
+  return true;
 }

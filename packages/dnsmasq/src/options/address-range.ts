@@ -1,4 +1,5 @@
 import { isIP, isIPv4 } from 'node:net';
+import { addressBytes } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
 import { wholeNumber } from './option-definition.js';
 
@@ -19,41 +20,14 @@ export interface AddressAlias {
 }
 
 /** The bytes of an address: 4 of IPv4, 16 of IPv6; undefined for anything else. A scope counts for nothing. */
-export function addressBytes(text: string): Uint8Array | undefined {
-  switch (isIP(text)) {
-    case 4:
-      return Uint8Array.from(text.split('.'), Number);
-    case 6:
-      return ipv6Bytes(text.replace(/%.*$/, ''));
-    default:
-      return undefined;
-  }
-}
-
-function ipv6Bytes(text: string): Uint8Array {
-  // The last 32 bits may be written as an IPv4 address (RFC 4291 section 2.2).
-  const plain = text.replace(/[0-9.]+$/, (tail) => {
-    if (!tail.includes('.')) return tail;
-    const [a, b, c, d] = tail.split('.').map(Number);
-    return `${((a! << 8) | b!).toString(16)}:${((c! << 8) | d!).toString(16)}`;
-  });
-  const [left = '', right] = plain.split('::');
-  const head = groups(left);
-  const tail = right === undefined ? [] : groups(right);
-  const bytes = new Uint8Array(16);
-  head.forEach((group, i) => bytes.set([group >> 8, group & 0xff], 2 * i));
-  tail.forEach((group, i) => bytes.set([group >> 8, group & 0xff], 16 - 2 * (tail.length - i)));
-  return bytes;
-}
-
-function groups(text: string): number[] {
-  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+export function parseAddress(text: string): Uint8Array | undefined {
+  return isIP(text) === 0 ? undefined : addressBytes(text.replace(/%.*$/, ''));
 }
 
 /** Reads `IP` or `IP/bits`. Throws an OptionError. */
 export function parseAddressRange(text: string): AddressRange {
   const [addressText = '', bitsText] = text.split('/', 2);
-  const address = addressBytes(addressText);
+  const address = parseAddress(addressText);
   if (address === undefined) throw new OptionError(`bad address ${JSON.stringify(addressText)}`);
   const most = address.length * 8;
   return { address, prefixBits: bitsText === undefined ? most : wholeNumber(bitsText, most) };

@@ -9,7 +9,7 @@ import {
   WireError,
 } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
-import { addressBytes } from './address-range.js';
+import { parseAddress } from './address-range.js';
 import { shortNumber } from './option-definition.js';
 import type { OptionsDraft } from './option-values.js';
 import { reverseName } from './reverse-zone.js';
@@ -39,7 +39,7 @@ export function hostRecords(fields: readonly string[]): LocalRecord[] {
   const addresses: Uint8Array[] = [];
   let ttlSeconds: number | undefined;
   for (const field of fields) {
-    const address = addressBytes(field);
+    const address = parseAddress(field);
     if (address !== undefined) addresses.push(address);
     else if (/^[0-9]+$/.test(field)) ttlSeconds = Number(field);
     else names.push(field);

@@ -1,6 +1,6 @@
 import { encodeKey } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
-import { addressBytes } from './address-range.js';
+import { parseAddress } from './address-range.js';
 import { wholeNumber } from './option-definition.js';
 import { parseServerRule, type ServerRule } from './server-value.js';
 
@@ -25,7 +25,7 @@ export function parseReverseServer(value: string): ServerRule {
 
 function reverseZones(text: string): string[] {
   const [addressText = '', bitsText] = text.split('/', 2);
-  const address = addressBytes(addressText);
+  const address = parseAddress(addressText);
   if (address === undefined) throw new OptionError(`bad address ${JSON.stringify(addressText)}`);
   const isIpv4 = address.length === 4;
   const most = address.length * 8;

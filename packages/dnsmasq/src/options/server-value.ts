@@ -2,7 +2,7 @@ import { isIP, isIPv4, isIPv6 } from 'node:net';
 import type { ServerAddress } from '@kube-dns/transport';
 import { encodeKey, ROOT_NAME, WireError } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
-import { addressBytes } from './address-range.js';
+import { parseAddress } from './address-range.js';
 
 /** Where queries to a server leave from; what is undefined is the system's choice. */
 export interface ServerSource {
@@ -72,7 +72,7 @@ export function parseServerRule(value: string): ServerRule {
 export function parseAddressRule(value: string): AddressRule | ServerRule {
   const { domains, rest } = splitDomains(value);
   if (rest === '') return { ...domains, target: { kind: 'local' } };
-  const address = rest === '#' ? 'zeros' : addressBytes(rest);
+  const address = rest === '#' ? 'zeros' : parseAddress(rest);
   if (address === undefined || rest.includes('%')) {
     throw new OptionError(`bad address ${JSON.stringify(rest)}`, 'Bad address in --address');
   }

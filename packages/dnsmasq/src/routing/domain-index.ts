@@ -1,61 +1,72 @@
-import { NameTable, type Query } from '@kube-dns/wire';
+import { NameTable } from '@kube-dns/wire';
 import type { WildcardDomain } from '../options/server-value.js';
-import { type DomainRoutes, type Route, routeIn } from './route.js';
 
-interface WildcardRoutes {
+interface WildcardValue<T> {
   readonly labelEnd: Uint8Array;
-  readonly routes: DomainRoutes;
+  readonly value: T;
 }
 
 /**
- * Finds the rule of the longest text that a name ends in. A name is walked once from its first label: at
- * each stands the domain itself, and then, one label further, what wildcards say about its end.
+ * What rules say by the ends of names, found by the longest that a name has (dnsmasq src/domain-match.c).
+ * A name is walked once from its first label: at each stands the domain itself, and then, one label
+ * further, what wildcards say about its end. The root is nobody's end here.
  */
-export class DomainIndex {
-  readonly #exact = new NameTable<DomainRoutes>();
+export class DomainIndex<T> {
+  readonly #exact = new NameTable<T>();
   /** By parent; the longest label end first. */
-  readonly #wildcards = new NameTable<WildcardRoutes[]>();
+  readonly #wildcards = new NameTable<WildcardValue<T>[]>();
 
-  addDomain(domain: Uint8Array, routes: DomainRoutes): void {
-    this.#exact.set(domain, routes);
+  /** What there is at a domain; made where there was nothing. */
+  domain(domain: Uint8Array, create: () => T): T {
+    const known = this.#exact.get(domain, 0, domain.length);
+    if (known !== undefined) return known;
+    const value = create();
+    this.#exact.set(domain, value);
+    return value;
   }
 
-  addWildcard({ labelEnd, parent }: WildcardDomain, routes: DomainRoutes): void {
-    const known = this.#wildcards.get(parent, 0, parent.length) ?? [];
-    known.push({ labelEnd, routes });
-    known.sort((left, right) => right.labelEnd.length - left.labelEnd.length);
-    this.#wildcards.set(parent, known);
+  /** What there is at a wildcard; made where there was nothing. */
+  wildcard({ labelEnd, parent }: WildcardDomain, create: () => T): T {
+    const list = this.#wildcards.get(parent, 0, parent.length) ?? [];
+    const known = list.find((one) => Buffer.compare(one.labelEnd, labelEnd) === 0);
+    if (known !== undefined) return known.value;
+    const value = create();
+    list.push({ labelEnd, value });
+    list.sort((left, right) => right.labelEnd.length - left.labelEnd.length);
+    this.#wildcards.set(parent, list);
+    return value;
   }
 
-  /** Undefined when the question is no rule's. Allocates nothing. */
-  find(query: Query): Route | undefined {
-    const { name, nameLength } = query;
-    for (let at = 0; at + 1 < nameLength;) {
+  /**
+   * The value of the longest end of a lower-cased name that is wanted for a type; undefined when there is
+   * none. Allocates nothing.
+   */
+  find(
+    name: Uint8Array,
+    length: number,
+    isWanted: (value: T, type: number) => boolean,
+    type: number,
+  ): T | undefined {
+    for (let at = 0; at + 1 < length;) {
       const next = at + name[at]! + 1;
-      const exact = this.#exact.get(name, at, nameLength);
-      const route = exact === undefined ? undefined : routeIn(exact, query);
-      if (route !== undefined) return route;
-      if (this.#wildcards.size > 0) {
-        const wildcard = this.#findWildcard(query, at + 1, next);
-        if (wildcard !== undefined) return wildcard;
+      const exact = this.#exact.get(name, at, length);
+      if (exact !== undefined && isWanted(exact, type)) return exact;
+      const wildcards =
+        this.#wildcards.size === 0 ? undefined : this.#wildcards.get(name, next, length);
+      if (wildcards !== undefined) {
+        for (const { labelEnd, value } of wildcards) {
+          if (endsWith(name, at + 1, next, labelEnd) && isWanted(value, type)) return value;
+        }
       }
       at = next;
     }
     return undefined;
   }
+}
 
-  /** The label from `start` up to `end`, and what follows it, against the wildcards. */
-  #findWildcard(query: Query, start: number, end: number): Route | undefined {
-    const { name, nameLength } = query;
-    const candidates = this.#wildcards.get(name, end, nameLength);
-    if (candidates === undefined) return undefined;
-    for (const { labelEnd, routes } of candidates) {
-      if (!endsWith(name, start, end, labelEnd)) continue;
-      const route = routeIn(routes, query);
-      if (route !== undefined) return route;
-    }
-    return undefined;
-  }
+/** Tells whether a name has one label; the root has none. */
+export function isUnqualified(name: Uint8Array, length: number): boolean {
+  return length > 1 && name[0]! + 2 === length;
 }
 
 function endsWith(bytes: Uint8Array, start: number, end: number, tail: Uint8Array): boolean {

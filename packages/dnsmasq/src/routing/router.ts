@@ -9,7 +9,7 @@ import {
 import type { ResolvFiles } from '../config/resolv-files.js';
 import { changedDomains, configuredRules, type ConfiguredRules } from '../config/server-rules.js';
 import type { ServersFile } from '../config/servers-file.js';
-import type { AddressRule, ServerRule } from '../options/server-value.js';
+import type { ServerRule } from '../options/server-value.js';
 import { LoopDetector } from '../upstream/loop-detector.js';
 import { ServerGroup, type ServerOrder } from '../upstream/server-group.js';
 import type { UpstreamServer, UpstreamServers } from '../upstream/upstream-servers.js';
@@ -22,7 +22,6 @@ import { sourceOf } from './source-address.js';
 export interface RouterOptions {
   /** The rules of the command line. */
   readonly rules: readonly ServerRule[];
-  readonly addressRules?: readonly AddressRule[];
   /** Undefined when there is none to be read. */
   readonly resolvFiles?: ResolvFiles | undefined;
   readonly serversFile?: ServersFile | undefined;
@@ -127,10 +126,8 @@ export class Router {
 
   #build(): void {
     const groups = new Map<string, ServerGroup>();
-    const { addressRules = [] } = this.#options;
     this.#routes = new Routes({
       rules: this.#rules.filter((rule) => !this.#isDropped(rule)),
-      addressRules,
       resolvServers: this.#resolvServers.filter((server) => !this.#isOwn(server)),
       isUsable: (server) => !this.loops.isLooping(server),
       addressesOf: (host) => this.#hosts.addressesOf(host),

@@ -1,14 +1,13 @@
 import type { ServerAddress } from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
-import type { AddressRule, ServerRule } from '../options/server-value.js';
+import type { ServerRule } from '../options/server-value.js';
 import type { ServerGroup } from '../upstream/server-group.js';
-import { DomainIndex } from './domain-index.js';
-import { type DomainRoutes, type Route, routeIn } from './route.js';
+import { DomainIndex, isUnqualified } from './domain-index.js';
+import type { Route } from './route.js';
 import { addServer, type RoutedServer, type RuleDraft, RuleDrafts } from './rule-drafts.js';
 
 export interface RouteSources {
   readonly rules: readonly ServerRule[];
-  readonly addressRules?: readonly AddressRule[];
   /** Servers of no domain, asked after those of the rules. */
   readonly resolvServers: readonly ServerAddress[];
   /** Sorts out default servers that must not be asked: those that lead back here. */
@@ -30,9 +29,9 @@ export class Routes {
   readonly routes: readonly Route[];
   /** Texts of the domains that have `/domain/#`. */
   readonly defaultDomains: readonly string[];
-  readonly #index = new DomainIndex();
-  readonly #default: DomainRoutes;
-  readonly #unqualified: DomainRoutes | undefined;
+  readonly #index = new DomainIndex<Route>();
+  readonly #default: Route;
+  readonly #unqualified: Route | undefined;
   readonly #groupOf: RouteSources['groupOf'];
 
   constructor(sources: RouteSources) {
@@ -40,22 +39,19 @@ export class Routes {
     this.#groupOf = sources.groupOf;
     const drafts = new RuleDrafts(addressesOf);
     for (const rule of sources.rules) drafts.addServerRule(rule);
-    for (const rule of sources.addressRules ?? []) drafts.addAddressRule(rule);
     const { root } = drafts;
     for (const server of resolvServers) addServer(root, server, undefined);
     this.defaultServers = [...root.servers.values()];
     const usable = this.defaultServers.filter(({ server }) => isUsable(server));
-    const rootRoute = this.#route(root, usable);
-    this.#default = { literal: literalRoute(root), other: rootRoute };
-    const routes = [rootRoute];
+    this.#default = this.#route(root, usable);
+    const routes = [this.#default];
     for (const draft of drafts.others()) {
-      const own = this.#ownRoute(draft);
-      if (own !== undefined) routes.push(own);
-      const found = { literal: literalRoute(draft), other: draft.usesDefault ? rootRoute : own };
-      if (draft.names.kind === 'domain') this.#index.addDomain(draft.names.domain, found);
-      else if (draft.names.kind === 'wildcard') {
-        this.#index.addWildcard(draft.names.wildcard, found);
-      } else this.#unqualified = found;
+      const route = this.#routeOf(draft);
+      if (route !== this.#default) routes.push(route);
+      const { names } = draft;
+      if (names.kind === 'domain') this.#index.domain(names.domain, () => route);
+      else if (names.kind === 'wildcard') this.#index.wildcard(names.wildcard, () => route);
+      else this.#unqualified = route;
     }
     this.routes = routes;
     this.defaultDomains = drafts
@@ -64,23 +60,17 @@ export class Routes {
       .map(({ text }) => text);
   }
 
-  /** Never undefined: without any rule it is the default route, which may have no servers. */
-  find(query: Query): Route {
-    const found = this.#index.find(query);
+  /** Without any rule it is the default route, which may have no servers. */
+  find({ name, nameLength, type }: Query): Route {
+    const found = this.#index.find(name, nameLength, isWanted, type);
     if (found !== undefined) return found;
-    if (this.#unqualified !== undefined && isUnqualified(query)) {
-      const unqualified = routeIn(this.#unqualified, query);
-      if (unqualified !== undefined) return unqualified;
-    }
-    return routeIn(this.#default, query) ?? this.#default.other!;
+    const isPlain = this.#unqualified !== undefined && isUnqualified(name, nameLength);
+    return isPlain ? this.#unqualified : this.#default;
   }
 
-  /** What is left to do for a domain that does not use the default servers; `#` beats its own ones. */
-  #ownRoute(draft: RuleDraft): Route | undefined {
-    const { ipv4, ipv6, servers, isLocal, usesDefault } = draft;
-    const isLiteralOnly = servers.size === 0 && !isLocal && ipv4.length + ipv6.length > 0;
-    if (usesDefault || isLiteralOnly) return undefined;
-    return this.#route(draft, [...servers.values()]);
+  /** `#` beats the servers that a domain has of its own. */
+  #routeOf(draft: RuleDraft): Route {
+    return draft.usesDefault ? this.#default : this.#route(draft, [...draft.servers.values()]);
   }
 
   /** Servers beat "local only" in one domain, as in dnsmasq (src/domain-match.c). */
@@ -94,13 +84,7 @@ export class Routes {
   }
 }
 
-function literalRoute({ text, ipv4, ipv6 }: RuleDraft): Route | undefined {
-  if (ipv4.length + ipv6.length === 0) return undefined;
-  const literal = { ipv4, ipv6 };
-  return { domain: text, servers: [], group: undefined, isLocal: false, literal };
-}
-
-/** One label; the root has none. */
-function isUnqualified({ name, nameLength }: Query): boolean {
-  return nameLength > 1 && name[0]! + 2 === nameLength;
+/** A domain with a rule has a route for every question. */
+function isWanted(): boolean {
+  return true;
 }

@@ -1,7 +1,6 @@
 import { type ServerAddress, serverText } from '@kube-dns/transport';
 import { decodeName, ROOT_NAME } from '@kube-dns/wire';
 import type {
-  AddressRule,
   RuleDomains,
   ServerRule,
   ServerSource,
@@ -27,14 +26,9 @@ export interface RuleDraft {
   readonly text: string;
   /** By their text and source: one that is given twice is asked once. */
   readonly servers: Map<string, RoutedServer>;
-  readonly ipv4: Uint8Array[];
-  readonly ipv6: Uint8Array[];
   isLocal: boolean;
   usesDefault: boolean;
 }
-
-const ZEROS = [new Uint8Array(4), new Uint8Array(16)] as const;
-const IPV4_BYTES = 4;
 
 /** Puts the rules together by the names that they are about, in order of appearance. */
 export class RuleDrafts {
@@ -58,16 +52,6 @@ export class RuleDrafts {
         for (const address of this.#addressesOf(host)) {
           addServer(draft, { address, port }, target.source);
         }
-      }
-    }
-  }
-
-  addAddressRule(rule: AddressRule): void {
-    const addresses = rule.address === 'zeros' ? ZEROS : [rule.address];
-    for (const draft of this.#draftsOf(rule)) {
-      for (const address of addresses) {
-        const sameFamily = address.length === IPV4_BYTES ? draft.ipv4 : draft.ipv6;
-        sameFamily.unshift(address);
       }
     }
   }
@@ -99,8 +83,6 @@ export class RuleDrafts {
         names,
         text,
         servers: new Map(),
-        ipv4: [],
-        ipv6: [],
         isLocal: false,
         usesDefault: false,
       };

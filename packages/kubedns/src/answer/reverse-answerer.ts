@@ -1,4 +1,11 @@
-import { type AnswerWriter, MAX_NAME_BYTES, type Query, SECTION, TYPE } from '@kube-dns/wire';
+import {
+  type AnswerWriter,
+  MAX_NAME_BYTES,
+  nameBytes,
+  type Query,
+  SECTION,
+  TYPE,
+} from '@kube-dns/wire';
 import type { PackedAddresses } from '../cluster/packed-addresses.js';
 import type { PtrMode } from '../config/naming.js';
 import { readReverseName } from '../zone/address.js';
@@ -58,7 +65,7 @@ export class ReverseAnswerer {
     const count = mode === 'first' ? 1 : this.#count;
     for (let i = 0; i < count; i++) {
       const name = this.#names[i]!;
-      if (!writer.add(SECTION.ANSWER, undefined, TYPE.PTR, ttlSeconds, name, nameLength(name)))
+      if (!writer.add(SECTION.ANSWER, undefined, TYPE.PTR, ttlSeconds, name, nameBytes(name)))
         return;
     }
   }
@@ -130,15 +137,9 @@ export class ReverseAnswerer {
   }
 }
 
-function nameLength(name: Uint8Array): number {
-  let at = 0;
-  while (name[at] !== 0) at += name[at]! + 1;
-  return at + 1;
-}
-
 /** Compares two names in wire form, whatever stands behind them: the bytes decide. */
 function compareNames(left: Uint8Array, right: Uint8Array): number {
-  const length = Math.min(nameLength(left), nameLength(right));
+  const length = Math.min(nameBytes(left), nameBytes(right));
   for (let i = 0; i < length; i++) {
     if (left[i] !== right[i]) return left[i]! - right[i]!;
   }

@@ -1,4 +1,4 @@
-import { addressBytes } from '../zone/address.js';
+import { addressBytes } from '@kube-dns/wire';
 
 /** Bytes of an address of each family. */
 export const IPV4_BYTES = 4;

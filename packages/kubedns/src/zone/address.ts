@@ -1,4 +1,3 @@
-import { isIPv4 } from 'node:net';
 import { encodeKey, TYPE } from '@kube-dns/wire';
 
 const IPV4_SUFFIX = encodeKey('in-addr.arpa');
@@ -7,11 +6,6 @@ const IPV6_GROUPS = 8;
 const COLON = 0x3a;
 const DIGIT_0 = 0x30;
 const HEX = '0123456789abcdef';
-
-/** The bytes of an IP address in text form: 4 or 16. The text must be a valid address without a zone. */
-export function addressBytes(text: string): Uint8Array {
-  return isIPv4(text) ? Uint8Array.from(text.split('.'), Number) : ipv6Bytes(text);
-}
 
 /** A for four bytes, AAAA for sixteen. */
 export function addressType(size: number): number {
@@ -111,26 +105,4 @@ function readIpv6Labels(name: Uint8Array, length: number, out: Uint8Array): numb
     out[byte] = i % 2 === 0 ? nibble : out[byte]! | (nibble << 4);
   }
   return 16;
-}
-
-function ipv6Bytes(text: string): Uint8Array {
-  const dotted = /^(.*:)([0-9]+(?:\.[0-9]+){3})$/.exec(text);
-  const groups = dotted === null ? text : dotted[1]! + dottedGroups(dotted[2]!);
-  const [head = '', tail] = groups.split('::');
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = new Array<string>(IPV6_GROUPS - left.length - right.length).fill('0');
-  const bytes = new Uint8Array(16);
-  [...left, ...zeros, ...right].forEach((group, i) => {
-    const value = parseInt(group, 16);
-    bytes[i * 2] = value >>> 8;
-    bytes[i * 2 + 1] = value;
-  });
-  return bytes;
-}
-
-/** The last 32 bits of an address that are written as IPv4, as two groups. */
-function dottedGroups(text: string): string {
-  const [a = 0, b = 0, c = 0, d = 0] = text.split('.').map(Number);
-  return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { hashLabel } from '../../test/support/hash-label.js';
-import { encodeKey } from '@kube-dns/wire';
+import { addressBytes, encodeKey } from '@kube-dns/wire';
 import fc from 'fast-check';
-import { addressBytes } from './address.js';
 import { addressHash, dashedLabel, readHashLabel, writeHashLabel } from './endpoint-name.js';
 
 describe('the generated label', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { addressBytes } from './address.js';
+import { addressBytes } from '@kube-dns/wire';
 import { podAddress } from './pod-name.js';
 
 const spelt = (address: string) => address.replaceAll(/[.:]/g, '-');

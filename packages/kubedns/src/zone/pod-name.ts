@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { addressBytes } from './address.js';
+import { addressBytes } from '@kube-dns/wire';
 
 /**
  * The address that the first label of a pod's name spells: `10-0-0-1`, or IPv6 with `-` for `:`.

@@ -1,4 +1,4 @@
-import { addressBytes } from '../../src/zone/address.js';
+import { addressBytes } from '@kube-dns/wire';
 import { addressHash, writeHashLabel } from '../../src/zone/endpoint-name.js';
 
 /** The generated label of an address. */
