@@ -40,7 +40,6 @@ export type { Verdict } from './query.js';
 export { buildQuery } from './question.js';
 export { RecordCursor, SECTION } from './record-cursor.js';
 export type { Section } from './record-cursor.js';
-export { StoredAnswer } from './stored-answer.js';
 export { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
 export type { RelayTarget } from './relay.js';
 export { fitMessage } from './truncate.js';
