@@ -1,4 +1,5 @@
 import { runProgram } from '@kube-dns/daemon';
+import { chooseEngine } from './choose-engine.js';
 import { isNannyFlag, PROGRAM } from './config/flags.js';
 import { splitArguments } from './options/argument-line.js';
 import { optionsText } from './options/options-text.js';
@@ -15,7 +16,8 @@ function run(argv: readonly string[]): void {
         sayWhatIsAsked(options.request);
         return;
       }
-      const server = new DnsmasqServer(values, options, log);
+      const engine = await chooseEngine(options.udpEngine, log);
+      const server = new DnsmasqServer(values, options, engine, log);
       signals.onReload(() => server.reload());
       signals.onDump(() => server.dump());
       signals.onTerminate(() => server.close());

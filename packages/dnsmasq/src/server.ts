@@ -12,6 +12,7 @@ import {
   parseServerAddress,
   type ServerAddress,
   type SourcePorts,
+  type UdpEngine,
   UpstreamSockets,
 } from '@kube-dns/transport';
 import { ChaosAnswerer } from './answer/chaos.js';
@@ -61,7 +62,10 @@ export class DnsmasqServer {
   #dumpTimer: NodeJS.Timeout | undefined;
   #isStarted = false;
 
-  constructor(flags: NannyFlags, options: DnsmasqOptions, log: Log) {
+  readonly #engine: UdpEngine;
+
+  constructor(flags: NannyFlags, options: DnsmasqOptions, engine: UdpEngine, log: Log) {
+    this.#engine = engine;
     this.#flags = flags;
     this.#options = options;
     this.#log = log;
@@ -71,7 +75,7 @@ export class DnsmasqServer {
       maxStaleSeconds: options.maxStaleSeconds,
       turnsRecords: options.turnsRecords,
     });
-    this.#sockets = new UpstreamSockets({ ports: sourcePorts(options) });
+    this.#sockets = new UpstreamSockets({ engine, ports: sourcePorts(options) });
     this.#upstreams = new UpstreamServers(this.#sockets);
     this.#forwarder = new QueryForwarder({
       maxInFlight: options.maxInFlight,
@@ -150,11 +154,12 @@ export class DnsmasqServer {
       addresses,
       port,
       maxUdpBytes,
+      engine: this.#engine,
       tcp: { maxConnections: maxTcpConnections ?? MAX_TCP_CONNECTIONS },
       onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
     });
     const listener = this.#listeners[0]!;
-    this.#log.info(`serving on port ${listener.port}, UDP engine ${listener.engine}`);
+    this.#log.info(`serving on port ${listener.port}`);
     if (detectsLoops) this.#router.startProbing();
     if (this.#options.followsResolvFile) this.#router.followResolvFiles();
     this.#dumpAtIntervals(this.#flags.logInterval);

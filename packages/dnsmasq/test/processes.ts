@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { until } from './until.js';
 
-const PROGRAM = fileURLToPath(new URL('../dist/dnsmasq.cjs', import.meta.url));
+/** The bundle. */
+export const PROGRAM = fileURLToPath(new URL('../dist/dnsmasq.cjs', import.meta.url));
 
 /** A child process and what it said. */
 export class RunningProcess {

@@ -23,6 +23,8 @@ export class WaitingClient implements Client {
   defer(): Reply {
     this.waiting++;
     return {
+      address: this.address,
+      port: this.port,
       send: (message, length) => {
         this.waiting--;
         this.answer = readAnswer(Buffer.from(message.subarray(0, length)));

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { runProgram, StartupError } from '@kube-dns/daemon';
+import { chooseEngine } from './choose-engine.js';
 import { MAX_TIMER_MS } from './config/flag-kinds.js';
 import { PROGRAM } from './config/flags.js';
 import { startHealthServer } from './http/health-server.js';
@@ -22,7 +23,8 @@ runProgram(
       const message = `--healthz-port and PROMETHEUS_PORT are both ${environment.port}`;
       throw new StartupError(message, EXIT_FATAL);
     }
-    const server = new KubednsServer(values, log, version);
+    const engine = await chooseEngine(values['udp-engine'], log);
+    const server = new KubednsServer(values, engine, log, version);
     const closing = new AbortController();
     const isReady = () => server.isReady && !closing.signal.aborted;
     await server.listen();

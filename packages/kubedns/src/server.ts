@@ -8,7 +8,13 @@ import {
   type Registry,
   StartupError,
 } from '@kube-dns/daemon';
-import { Forwarder, listen, type Listener, ListenError } from '@kube-dns/transport';
+import {
+  Forwarder,
+  listen,
+  type Listener,
+  ListenError,
+  type UdpEngine,
+} from '@kube-dns/transport';
 import { addressBytes } from '@kube-dns/wire';
 import { ChaosAnswerer } from './answer/chaos-answerer.js';
 import { ExternalNames } from './answer/external-name.js';
@@ -43,6 +49,7 @@ export class KubednsServer {
   readonly watch: ClusterWatch;
   readonly #zone: ClusterZone;
   readonly #flags: KubednsFlags;
+  readonly #engine: UdpEngine;
   readonly #log: Log;
   readonly #client: ApiClient;
   readonly #forwarder: Forwarder;
@@ -56,8 +63,9 @@ export class KubednsServer {
   #isConfigured = false;
 
   /** Throws a StartupError when there is no API server to be found, or two configurations are. */
-  constructor(flags: KubednsFlags, log: Log, version: string) {
+  constructor(flags: KubednsFlags, engine: UdpEngine, log: Log, version: string) {
     this.#flags = flags;
+    this.#engine = engine;
     this.#log = log;
     const config = loadKubeConfig({
       kubecfgFile: flags['kubecfg-file'],
@@ -130,8 +138,7 @@ export class KubednsServer {
   /** Binds the DNS port; zone questions get SERVFAIL until `follow` has come through. */
   async listen(): Promise<void> {
     this.#listener = await this.#listen();
-    const { port, engine } = this.#listener;
-    this.#log.info(`serving ${this.#flags.domain} on port ${port}, UDP engine ${engine}`);
+    this.#log.info(`serving ${this.#flags.domain} on port ${this.#listener.port}`);
   }
 
   /** Starts to follow the cluster and puts the first configuration into force. */
@@ -205,6 +212,7 @@ export class KubednsServer {
         answerer: this.#answerer,
         address: this.#address,
         port: this.#flags['dns-port'],
+        engine: this.#engine,
         onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
       });
     } catch (error) {

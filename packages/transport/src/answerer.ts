@@ -15,7 +15,7 @@ export interface Answerer {
 
 /** Who asked, during one call of an answerer. */
 export interface Client {
-  /** The client's address as text, and its port: who asks again has the same. */
+  /** The client's address as text, made when it is asked for, and its port: who asks again has the same. */
   readonly address: string;
   readonly port: number;
   /** Keeps the way back to this client, for an answer that comes later. */
@@ -24,6 +24,9 @@ export interface Client {
 
 /** The way back to one client. Sending more than once, or to a client that is gone, does nothing. */
 export interface Reply {
+  /** The client's address as text, and its port. */
+  readonly address: string;
+  readonly port: number;
   /** Sends `length` bytes; the message is cut in place when it is too large for the client. */
   send(message: Uint8Array, length: number): void;
   /** Gives the handle back without an answer. */

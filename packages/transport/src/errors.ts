@@ -17,6 +17,16 @@ export class ListenError extends Error {
   }
 }
 
+/** A UDP engine that cannot be used here; the message goes on from its name. */
+export class EngineError extends Error {
+  readonly code = 'engine-unavailable';
+
+  constructor(reason: string, options?: ErrorOptions) {
+    super(`the batch UDP engine ${reason}`, options);
+    this.name = 'EngineError';
+  }
+}
+
 /** Why an exchange with an upstream server brought no usable reply. */
 export type ExchangeErrorCode =
   'timeout' | 'refused' | 'unreachable' | 'malformed' | 'closed' | 'canceled';

@@ -3,7 +3,6 @@ import {
   fitMessage,
   FLAG,
   HEADER_BYTES,
-  MAX_MESSAGE_BYTES,
   OPCODE_MASK,
   Query,
   RCODE,
@@ -34,8 +33,6 @@ export interface IntakeOptions {
  * the call of the answerer, truncation. One intake serves one listener, one message at a time.
  */
 export class Intake {
-  /** Where the answer of the last `take` stands. */
-  readonly out = new Uint8Array(MAX_MESSAGE_BYTES);
   readonly query = new Query();
   readonly #options: IntakeOptions;
   readonly #writer = new AnswerWriter();
@@ -44,14 +41,20 @@ export class Intake {
     this.#options = options;
   }
 
-  /** Takes one message; returns how many bytes of `out` to send, 0 for none (yet). */
-  take(bytes: Uint8Array, length: number, isOverTcp: boolean, client: Client): number {
+  /** Takes one message; returns how many bytes of `out` (64 KiB) to send, 0 for none (yet). */
+  take(
+    bytes: Uint8Array,
+    length: number,
+    isOverTcp: boolean,
+    client: Client,
+    out: Uint8Array,
+  ): number {
     const { query } = this;
     const { counters, maxUdpBytes } = this.#options;
     if (isOverTcp) counters.tcpQueries++;
     else counters.udpQueries++;
     const verdict = query.read(bytes, length, isOverTcp, maxUdpBytes);
-    if (verdict === 'answer') return this.#answer(client);
+    if (verdict === 'answer') return this.#answer(client, out);
     if (verdict === 'drop') {
       counters.dropped++;
       return 0;
@@ -59,7 +62,7 @@ export class Intake {
     if (verdict === 'formerr') counters.formErrors++;
     else if (verdict === 'notimp') counters.notImplemented++;
     else counters.badVersions++;
-    return this.#refuse(REFUSALS[verdict], verdict !== 'badvers');
+    return this.#refuse(REFUSALS[verdict], verdict !== 'badvers', out);
   }
 
   /** Cuts an answer to what the client takes; counts it. */
@@ -71,8 +74,8 @@ export class Intake {
     return fitted;
   }
 
-  #answer(client: Client): number {
-    const { query, out } = this;
+  #answer(client: Client, out: Uint8Array): number {
+    const { query } = this;
     const { answerer, counters, onFailure } = this.#options;
     let length: number;
     try {
@@ -80,14 +83,14 @@ export class Intake {
     } catch (error) {
       counters.failures++;
       onFailure(error);
-      length = this.#refuse(RCODE.SERVFAIL, false);
+      length = this.#refuse(RCODE.SERVFAIL, false, out);
     }
     return length === NO_ANSWER_YET ? 0 : this.fit(out, length, query.maxAnswerBytes);
   }
 
   /** A refusal of what could not be read echoes the header alone, its opcode included. */
-  #refuse(rcode: number, isHeaderOnly: boolean): number {
-    const { query, out } = this;
+  #refuse(rcode: number, isHeaderOnly: boolean, out: Uint8Array): number {
+    const { query } = this;
     if (!isHeaderOnly) {
       this.#writer.begin(query, out);
       this.#writer.setRcode(rcode);

@@ -1,11 +1,11 @@
 import { SAFE_UDP_BYTES } from '@kube-dns/wire';
 import type { Answerer } from './answerer.js';
 import { ListenerCounters } from './counters.js';
-import type { EngineFactory } from './datagram-engine.js';
-import { DgramEngine } from './dgram-engine.js';
+import { DgramEngine } from './dgram/dgram-engine.js';
 import { ListenError } from './errors.js';
 import { Intake } from './intake.js';
 import { TcpListener, type TcpLimits } from './tcp-listener.js';
+import type { UdpEngine } from './udp-engine.js';
 import { UdpListener } from './udp-listener.js';
 
 export interface ListenOptions {
@@ -17,6 +17,8 @@ export interface ListenOptions {
   /** The largest UDP answer whatever a client asks for, in bytes; 1,232 unless said otherwise. */
   readonly maxUdpBytes?: number;
   readonly tcp?: Partial<TcpLimits>;
+  /** How datagrams move; node:dgram unless said otherwise. */
+  readonly engine?: UdpEngine;
   /** Told of an error that the answerer threw; the client has got SERVFAIL. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -33,16 +35,11 @@ export interface Listener {
 const DEFAULT_TCP_LIMITS: TcpLimits = { maxConnections: 500, idleTimeoutMs: 10_000 };
 const PORT_ATTEMPTS = 10;
 
-const createDgramEngine: EngineFactory = (counters) => new DgramEngine(counters);
-
 /** Starts to serve; rejects with a ListenError that names the address, the protocol and the reason. */
-export async function listen(
-  options: ListenOptions,
-  createEngine: EngineFactory = createDgramEngine,
-): Promise<Listener> {
+export async function listen(options: ListenOptions): Promise<Listener> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await listenOnce(options, createEngine);
+      return await listenOnce(options);
     } catch (error) {
       // A free UDP port may be taken for TCP; another one is as good.
       if (options.port !== 0 || attempt === PORT_ATTEMPTS) throw error;
@@ -50,12 +47,12 @@ export async function listen(
   }
 }
 
-async function listenOnce(options: ListenOptions, createEngine: EngineFactory): Promise<Listener> {
+async function listenOnce(options: ListenOptions): Promise<Listener> {
   const { address, maxUdpBytes = SAFE_UDP_BYTES, answerer, onFailure } = options;
+  const { engine = new DgramEngine() } = options;
   const counters = new ListenerCounters();
   const intake = new Intake({ answerer, counters, maxUdpBytes, onFailure });
-  const engine = createEngine(counters);
-  const udp = new UdpListener(engine, intake);
+  const udp = new UdpListener(engine.createSocket(counters), intake);
   const tcp = new TcpListener(intake, { ...DEFAULT_TCP_LIMITS, ...options.tcp }, counters);
   await bind('UDP', address, options.port, () => udp.open(address, options.port));
   try {

@@ -8,6 +8,8 @@ import type { Intake } from './intake.js';
 const MAX_UNSENT_BYTES = 256 * 1024;
 /** As many queries of one connection may wait for an answer; the next is read when one is done. */
 const MAX_DEFERRED = 100;
+/** Where answers are written; what is sent is copied. */
+const out = new Uint8Array(MAX_MESSAGE_BYTES);
 /** Deferred answers come whether the client reads or not; beyond so many waiting bytes it is cut off. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
@@ -70,8 +72,8 @@ export class TcpConnection implements Client {
         isStarved = true;
         break;
       }
-      const length = this.#intake.take(message, message.length, true, this);
-      if (length > 0) this.#send(this.#intake.out, length);
+      const length = this.#intake.take(message, message.length, true, this, out);
+      if (length > 0) this.#send(out, length);
     }
     this.#isReading = false;
     if (isStarved && this.#hasEnded && this.#deferred === 0) this.#socket.end();
@@ -92,9 +94,13 @@ export class TcpConnection implements Client {
 }
 
 class TcpReply implements Reply {
+  readonly address: string;
+  readonly port: number;
   #connection: TcpConnection | undefined;
 
   constructor(connection: TcpConnection) {
+    this.address = connection.address;
+    this.port = connection.port;
     this.#connection = connection;
   }
 

@@ -1,22 +1,22 @@
 import type { Client, Reply } from './answerer.js';
-import type { DatagramEngine, Peer } from './datagram-engine.js';
+import type { DatagramSocket, Peer } from './datagram-socket.js';
 import type { Intake } from './intake.js';
 
 const NOBODY: Peer = { address: '', port: 0 };
 
-/** Feeds the datagrams of one engine to an intake and sends the answers back. */
+/** Feeds the datagrams of one socket to an intake and sends the answers back. */
 export class UdpListener implements Client {
-  readonly #engine: DatagramEngine;
+  readonly #socket: DatagramSocket;
   readonly #intake: Intake;
   #peer = NOBODY;
 
-  constructor(engine: DatagramEngine, intake: Intake) {
-    this.#engine = engine;
+  constructor(socket: DatagramSocket, intake: Intake) {
+    this.#socket = socket;
     this.#intake = intake;
   }
 
   get boundPort(): number {
-    return this.#engine.port;
+    return this.#socket.port;
   }
 
   get port(): number {
@@ -28,46 +28,58 @@ export class UdpListener implements Client {
   }
 
   async open(address: string, port: number): Promise<void> {
-    await this.#engine.open(address, port, (bytes, length, peer) => {
+    const socket = this.#socket;
+    await socket.open(address, port, (bytes, length, peer) => {
       // Nothing can be sent to port 0: such a source is forged.
       if (peer.port === 0) return;
       this.#peer = peer;
-      const answerLength = this.#intake.take(bytes, length, false, this);
-      if (answerLength > 0) this.#engine.send(this.#intake.out, answerLength, peer);
+      const { out } = socket;
+      const answerLength = this.#intake.take(bytes, length, false, this, out);
+      if (answerLength > 0) socket.send(out, answerLength, peer);
     });
   }
 
   defer(): Reply {
-    return new UdpReply(this.#engine, this.#intake, this.#peer);
+    return new UdpReply(this.#socket, this.#intake, this.#peer);
   }
 
   close(): Promise<void> {
-    return this.#engine.close();
+    return this.#socket.close();
   }
 }
 
 class UdpReply implements Reply {
-  readonly #engine: DatagramEngine;
+  readonly #socket: DatagramSocket;
   readonly #intake: Intake;
-  readonly #peer: Peer;
   readonly #maxBytes: number;
-  #isOpen = true;
+  /** Undefined once the answer is sent or given up. */
+  #peer: Peer | undefined;
 
-  constructor(engine: DatagramEngine, intake: Intake, peer: Peer) {
-    this.#engine = engine;
+  constructor(socket: DatagramSocket, intake: Intake, peer: Peer) {
+    this.#socket = socket;
     this.#intake = intake;
-    this.#peer = peer;
+    this.#peer = socket.keep(peer);
     this.#maxBytes = intake.query.maxAnswerBytes;
   }
 
+  get address(): string {
+    return this.#peer?.address ?? '';
+  }
+
+  get port(): number {
+    return this.#peer?.port ?? 0;
+  }
+
   send(message: Uint8Array, length: number): void {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
+    const peer = this.#peer;
+    if (peer === undefined) return;
     const fitted = this.#intake.fit(message, length, this.#maxBytes);
-    this.#engine.send(message, fitted, this.#peer);
+    this.#socket.send(message, fitted, peer);
+    this.abandon();
   }
 
   abandon(): void {
-    this.#isOpen = false;
+    if (this.#peer !== undefined) this.#socket.giveBack(this.#peer);
+    this.#peer = undefined;
   }
 }

@@ -1,11 +1,11 @@
-import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { isIPv6, SocketAddress } from 'node:net';
 import { readUint16, writeUint16 } from '@kube-dns/wire';
-import { noLookup } from './address-lookup.js';
+import type { Peer } from './datagram-socket.js';
 import { randomId } from './random-id.js';
 import { isResponseTo } from './reply-match.js';
 import type { ServerAddress } from './server-address.js';
 import { portsToTry, type SourcePorts } from './source-ports.js';
+import type { OpenUpstreamPort, PortOwner, UpstreamPort } from './upstream-port.js';
 
 /** Told what became of the queries that it sent. */
 export interface Asker {
@@ -26,6 +26,7 @@ export interface SentQuery {
 }
 
 export interface UpstreamSocketOptions {
+  readonly openPort: OpenUpstreamPort;
   readonly ports: SourcePorts;
   readonly sourceAddress: string | undefined;
   /** The only server that is asked from here; without one the socket is for all of the family. */
@@ -37,8 +38,6 @@ export interface UpstreamSocketOptions {
   readonly onEmpty: (socket: UpstreamSocket) => void;
 }
 
-/** A burst of replies while the loop is busy elsewhere has room; the system may give less. */
-const RECEIVE_BUFFER_BYTES = 1 << 20;
 /** Half of all IDs: a free one is found with the second draw on average at the worst. */
 const MAX_IN_FLIGHT = 1 << 15;
 
@@ -46,31 +45,29 @@ const MAX_IN_FLIGHT = 1 << 15;
  * A UDP socket with many queries in flight. A reply counts only for a query that left from here, to the
  * server that it comes from, with its ID and its question (RFC 5452 section 9.1).
  */
-export class UpstreamSocket {
+export class UpstreamSocket implements PortOwner {
   /** No query leaves from a retired one; it waits for the replies that may still come. */
   isRetired = false;
   usedAtMs: number;
   readonly openedAtMs: number;
-  readonly #socket: Socket;
+  #port: UpstreamPort | undefined;
   readonly #inFlight = new Map<number, SentQuery>();
   readonly #onEmpty: (socket: UpstreamSocket) => void;
   readonly #isConnected: boolean;
-  #isClosed = false;
 
-  private constructor(socket: Socket, options: UpstreamSocketOptions) {
-    this.#socket = socket;
+  private constructor(options: UpstreamSocketOptions) {
     this.#onEmpty = options.onEmpty;
     this.usedAtMs = this.openedAtMs = options.now;
     this.#isConnected = options.server !== undefined;
-    socket.on('message', (reply, peer) => this.#take(reply, peer));
-    socket.on('error', () => this.#onError());
   }
 
   /** Undefined when no port is free, or the source address is not of this machine. */
   static open(options: UpstreamSocketOptions): UpstreamSocket | undefined {
-    for (const port of portsToTry(options.ports)) {
-      const socket = bind(options, port);
-      if (socket !== undefined) return new UpstreamSocket(socket, options);
+    const { openPort, ports, sourceAddress, server, isIpv6 } = options;
+    const socket = new UpstreamSocket(options);
+    for (const port of portsToTry(ports)) {
+      socket.#port = openPort({ port, sourceAddress, server, isIpv6 }, socket);
+      if (socket.#port !== undefined) return socket;
     }
     return undefined;
   }
@@ -102,80 +99,33 @@ export class UpstreamSocket {
     if (this.#inFlight.size === 0) this.#onEmpty(this);
   }
 
-  close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#inFlight.clear();
-    this.#socket.close();
-  }
-
-  /** Without a callback: time-outs notice what is lost, and a callback costs a tick per query. */
-  #write({ id, query, server }: SentQuery): void {
-    if (this.#isClosed) return;
-    writeUint16(query, 0, id);
-    if (this.#isConnected) this.#socket.send(query);
-    else this.#socket.send(query, server.port, server.address);
-  }
-
-  #take(reply: Buffer, peer: RemoteInfo): void {
+  onDatagram(reply: Buffer, from: Peer): void {
     if (reply.length < 2) return;
     const sent = this.#inFlight.get(readUint16(reply, 0));
     if (sent === undefined || !isResponseTo(sent.query, reply)) return;
     // From a connected socket's other end comes all that it gets.
-    if (!this.#isConnected && !isFrom(sent.server, peer)) return;
+    if (!this.#isConnected && !isFrom(sent.server, from)) return;
     sent.asker.onReply(sent, reply);
   }
 
-  #onError(): void {
-    if (!this.#isConnected) return;
+  onUnreachable(): void {
     for (const sent of [...this.#inFlight.values()]) sent.asker.onUnreachable(sent);
   }
-}
 
-/** Bound and, where there is but one server, connected; undefined when the system refuses either. */
-function bind(options: UpstreamSocketOptions, port: number): Socket | undefined {
-  const { server, sourceAddress, isIpv6 } = options;
-  const socket = createSocket({ type: isIpv6 ? 'udp6' : 'udp4', lookup: noLookup });
-  let isBroken = false;
-  const onError = () => (isBroken = true);
-  socket.on('error', onError);
-  try {
-    socket.bind({ port, exclusive: true, ...(sourceAddress && { address: sourceAddress }) });
-    if (server !== undefined) socket.connect(server.port, server.address);
-    // Both took effect at once, or these throw.
-    socket.address();
-    if (server !== undefined) socket.remoteAddress();
-    growReceiveBuffer(socket);
-  } catch {
-    isBroken = true;
+  close(): void {
+    this.#inFlight.clear();
+    this.#port?.close();
   }
-  if (!isBroken) {
-    socket.off('error', onError);
-    return socket;
-  }
-  closeQuietly(socket);
-  return undefined;
-}
 
-function closeQuietly(socket: Socket): void {
-  try {
-    socket.close();
-  } catch {
-    /* it never was open */
+  #write({ id, query, server }: SentQuery): void {
+    writeUint16(query, 0, id);
+    this.#port?.send(query, server);
   }
 }
 
-function growReceiveBuffer(socket: Socket): void {
-  try {
-    socket.setRecvBufferSize(RECEIVE_BUFFER_BYTES);
-  } catch {
-    /* the default size works too */
-  }
-}
-
-function isFrom(server: ServerAddress, peer: RemoteInfo): boolean {
-  if (peer.port !== server.port) return false;
-  return peer.address === server.address || canonical(peer.address) === canonical(server.address);
+function isFrom(server: ServerAddress, from: Peer): boolean {
+  if (from.port !== server.port) return false;
+  return from.address === server.address || canonical(from.address) === canonical(server.address);
 }
 
 /** One spelling of each address; a scope stands for itself. */

@@ -2,9 +2,14 @@ import { isIPv6 } from 'node:net';
 import { randomId } from './random-id.js';
 import type { ServerAddress } from './server-address.js';
 import type { SourcePorts } from './source-ports.js';
+import { DgramEngine } from './dgram/dgram-engine.js';
+import type { UdpEngine } from './udp-engine.js';
+import type { OpenUpstreamPort } from './upstream-port.js';
 import { type Asker, type SentQuery, UpstreamSocket } from './upstream-socket.js';
 
 export interface UpstreamSocketsOptions {
+  /** How datagrams move; node:dgram unless said otherwise. */
+  readonly engine?: UdpEngine;
   readonly ports?: SourcePorts;
   /** Milliseconds that never fall; the process's own clock unless said otherwise. */
   readonly now?: () => number;
@@ -20,8 +25,10 @@ export interface UpstreamEnd {
 /** While so few sockets are opened per second, each query gets one of its own, as in dnsmasq. */
 const FRESH_PER_SECOND = 100;
 const FRESH_BURST = 64;
-/** Beyond, queries share the newest sockets of their server, each drawing one at random. */
+/** Beyond, queries share the newest sockets of their server, one of them drawn at random. */
 const MAX_SHARED = 4;
+/** So many queries leave from one that was drawn: an engine can send them together. */
+const QUERIES_PER_DRAW = 16;
 /** Sockets of all servers together; beyond, only a server without any gets one. */
 const MAX_OPEN = 512;
 const SWEEP_MS = 1_000;
@@ -36,6 +43,7 @@ const MAX_AGE_MS = 10_000;
 export class UpstreamSockets {
   readonly #options: UpstreamSocketsOptions;
   readonly #now: () => number;
+  readonly #openPort: OpenUpstreamPort;
   readonly #open = new Set<UpstreamSocket>();
   /** Sockets on a port that was asked for, by family, address and port: there can be but one each. */
   readonly #fixed = new Map<string, UpstreamSocket>();
@@ -46,6 +54,8 @@ export class UpstreamSockets {
   constructor(options: UpstreamSocketsOptions = {}) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
+    const engine = options.engine ?? new DgramEngine();
+    this.#openPort = (port, owner) => engine.openUpstreamPort(port, owner);
     this.#filledAtMs = this.#now();
     this.#timer = setInterval(() => this.sweep(), SWEEP_MS).unref();
   }
@@ -85,6 +95,7 @@ export class UpstreamSockets {
     const known = this.#fixed.get(key);
     if (known !== undefined) return known;
     const socket = UpstreamSocket.open({
+      openPort: this.#openPort,
       ports: { fixed: port },
       sourceAddress,
       server: undefined,
@@ -113,6 +124,7 @@ export class UpstreamSockets {
     if (!isNeeded && (this.#fresh < 1 || this.#open.size >= MAX_OPEN)) return undefined;
     this.#fresh = Math.max(0, this.#fresh - 1);
     const socket = UpstreamSocket.open({
+      openPort: this.#openPort,
       ports: this.#options.ports ?? {},
       sourceAddress,
       server,
@@ -146,6 +158,8 @@ export class ServerSockets {
   /** Those that queries may leave from, a ring; retired ones in it are passed over. */
   readonly #shared: UpstreamSocket[] = [];
   #oldest = 0;
+  #drawn: UpstreamSocket | undefined;
+  #drawnFor = 0;
 
   constructor(all: UpstreamSockets, end: UpstreamEnd) {
     this.#all = all;
@@ -165,6 +179,7 @@ export class ServerSockets {
   close(): void {
     if (!this.#isFixed) for (const socket of this.#shared) this.#all.retire(socket);
     this.#shared.length = 0;
+    this.#drawn = undefined;
   }
 
   #socket(): UpstreamSocket | undefined {
@@ -184,6 +199,16 @@ export class ServerSockets {
 
   /** One of those in use, drawn at random; which one a query takes is not for others to foresee. */
   #sharedSocket(): UpstreamSocket | undefined {
+    if (this.#drawnFor > 0 && this.#drawn?.isRetired === false) {
+      this.#drawnFor--;
+      return this.#drawn;
+    }
+    this.#drawn = this.#draw();
+    this.#drawnFor = QUERIES_PER_DRAW - 1;
+    return this.#drawn;
+  }
+
+  #draw(): UpstreamSocket | undefined {
     while (this.#shared.length > 0) {
       const at = randomId() % this.#shared.length;
       const socket = this.#shared[at]!;

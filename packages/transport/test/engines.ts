@@ -1,7 +1,13 @@
-import type { EngineFactory } from '../src/datagram-engine.js';
-import { DgramEngine } from '../src/dgram-engine.js';
+import { chooseUdpEngine, type UdpEngine } from '../src/udp-engine.js';
 
-/** Every UDP engine; all pass the same tests. */
-export const ENGINES: readonly (readonly [name: string, create: EngineFactory])[] = [
-  ['dgram', (counters) => new DgramEngine(counters)],
+const { engine: best } = await chooseUdpEngine('auto');
+const { engine: plain } = await chooseUdpEngine('dgram');
+
+/** Every UDP engine of this machine; all pass the same tests. */
+export const ENGINES: readonly (readonly [name: string, engine: UdpEngine])[] = [
+  ['dgram', plain],
+  ...(best.name === 'batch' ? ([['batch', best]] as const) : []),
 ];
+
+/** Whether the batch engine works on this machine. */
+export const HAS_BATCH = best.name === 'batch';

@@ -9,11 +9,11 @@ import { lifetime } from './inbox.js';
 
 const opened = lifetime(afterEach);
 
-describe.each(ENGINES)('a port that a listener with the engine %s has', (_, createEngine) => {
+describe.each(ENGINES)('a port that a listener with the engine %s has', (_, engine) => {
   const start = async (port = 0, address = '127.0.0.1') => {
     const answerer = { answer: () => 0 };
-    const options = { answerer, address, port, onFailure: () => undefined };
-    return opened(await listen(options, createEngine));
+    const options = { answerer, address, port, onFailure: () => undefined, engine };
+    return opened(await listen(options));
   };
 
   it('can be closed twice, and the port is free then', async () => {

@@ -18,12 +18,12 @@ function answers(answer: Answerer['answer']): Answerer {
 
 const oneAddress = answers((query, out) => answerWith(query, out, ['10.0.0.1']));
 
-describe.each(ENGINES)('a listener with the engine %s', (name, createEngine) => {
+describe.each(ENGINES)('a listener with the engine %s', (name, engine) => {
   const start = async (answerer: Answerer, options: Partial<ListenOptions> = {}) => {
     const failures: unknown[] = [];
     const onFailure = (error: unknown) => void failures.push(error);
-    const all = { answerer, address: '127.0.0.1', port: 0, onFailure, ...options };
-    const listener = opened(await listen(all, createEngine));
+    const all = { answerer, address: '127.0.0.1', port: 0, onFailure, engine, ...options };
+    const listener = opened(await listen(all));
     const client = opened(await UdpClient.connect(listener.port, all.address));
     return { listener, client, failures };
   };

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { encodeQuery, writeUint16 } from '@kube-dns/wire';
 import type { Asker, SentQuery } from '../src/upstream-socket.js';
 import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/upstream-sockets.js';
+import { ENGINES } from './engines.js';
 import { Inbox, lifetime, until } from './inbox.js';
 import { replyTo } from './messages.js';
 import { deadServer, NameServer, type Request } from './name-server.js';
@@ -27,9 +28,6 @@ beforeEach(() => {
   unreachable = new Inbox();
 });
 
-const create = (options: UpstreamSocketsOptions = {}) =>
-  opened(new UpstreamSockets({ now: () => now, ...options }));
-
 /** A server that notes the port of each question. */
 async function serve(script = good) {
   const ports: number[] = [];
@@ -42,7 +40,10 @@ async function serve(script = good) {
   return { server, ports };
 }
 
-describe('UpstreamSockets', () => {
+describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => {
+  const create = (options: UpstreamSocketsOptions = {}) =>
+    opened(new UpstreamSockets({ now: () => now, engine, ...options }));
+
   it('at a low rate gives each question an ID and a port of its own', async () => {
     const { server, ports } = await serve();
     const way = create().towards({ server: server.at });

@@ -13,10 +13,10 @@ beforeEach(() => {
   queryLog = new QueryLog(log, false);
 });
 
+const FROM = { address: '10.1.2.3', port: 4321 };
 const CLIENT = {
-  address: '10.1.2.3',
-  port: 4321,
-  defer: () => ({ send: () => undefined, abandon: () => undefined }),
+  ...FROM,
+  defer: () => ({ ...FROM, send: () => undefined, abandon: () => undefined }),
 };
 const alias = { type: 'CNAME', ttl: 30, data: 'b.example' } as const;
 

@@ -1,3 +1,4 @@
+import { UDP_ENGINES } from '@kube-dns/transport';
 import { OptionError } from '../errors.js';
 import {
   flag,
@@ -101,6 +102,18 @@ export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
     'not of dnsmasq: ms until a client without an answer hears SERVFAIL (default 4500)',
     (draft, value) => {
       draft.queryTimeoutMs = Math.max(wholeNumber(value), 1);
+    },
+  ),
+  setting(
+    'udp-engine',
+    '',
+    `not of dnsmasq: how datagrams move: ${UDP_ENGINES.join(', ')} (default auto)`,
+    (draft, value) => {
+      const choice = UDP_ENGINES.find((engine) => engine === value);
+      if (choice === undefined) {
+        throw new OptionError(`${JSON.stringify(value)} is none of ${UDP_ENGINES.join(', ')}`);
+      }
+      draft.udpEngine = choice;
     },
   ),
   list(

@@ -1,3 +1,4 @@
+import type { UdpEngineChoice } from '@kube-dns/transport';
 import type { AddressAlias, AddressRange } from './address-range.js';
 import type { AddressRule, RuleDomains, ServerRule } from './server-value.js';
 import type { LocalRecord } from './record-values.js';
@@ -78,6 +79,7 @@ export interface DnsmasqOptions {
   readonly fastRetry: FastRetry | undefined;
   /** After so long without an answer a client hears SERVFAIL. */
   readonly queryTimeoutMs: number;
+  readonly udpEngine: UdpEngineChoice;
   readonly detectsLoops: boolean;
   /** The one port that queries leave from, 0 for one of the system's choice; undefined is a new one each. */
   readonly queryPort: number | undefined;
@@ -178,6 +180,7 @@ export function defaultOptions(): OptionsDraft {
     fastRetry: undefined,
     detectsLoops: false,
     queryTimeoutMs: 4_500,
+    udpEngine: 'auto',
     queryPort: undefined,
     minPort: 0,
     maxPort: 0,

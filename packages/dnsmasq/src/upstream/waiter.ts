@@ -13,8 +13,6 @@ export class Waiter {
   readonly deadlineMs: number;
   readonly #target: RelayTarget;
   readonly #reply: Reply;
-  readonly #address: string;
-  readonly #port: number;
   readonly #isOverTcp: boolean;
 
   /** `passesAd`: AD is as the server set it (`--proxy-dnssec`). */
@@ -22,15 +20,13 @@ export class Waiter {
     this.deadlineMs = deadlineMs;
     this.#target = relayTargetOf(query, passesAd);
     this.#reply = client.defer();
-    this.#address = client.address;
-    this.#port = client.port;
     this.#isOverTcp = query.isOverTcp;
   }
 
   /** Tells whether a query over UDP is this client's own, sent again. */
   isAskingAgain(query: Query, client: Client): boolean {
     if (this.#isOverTcp || query.id !== this.#target.id) return false;
-    return client.port === this.#port && client.address === this.#address;
+    return client.port === this.#reply.port && client.address === this.#reply.address;
   }
 
   /** Passes a reply on, which is changed; SERVFAIL in place of one that cannot be read. */

@@ -35,6 +35,12 @@ export class CountedClient implements Client {
     const system = this.#system;
     const startedMs = this.#startedMs;
     return {
+      get address() {
+        return reply.address;
+      },
+      get port() {
+        return reply.port;
+      },
       send: (message, length) => {
         reply.send(message, length);
         const flags = readUint16(message, 2);

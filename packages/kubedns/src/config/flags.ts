@@ -6,6 +6,7 @@ import {
   type Program,
   stringFlag,
 } from '@kube-dns/daemon';
+import { UDP_ENGINES } from '@kube-dns/transport';
 import { ENDPOINTS_SOURCES } from '../cluster/cluster-watch.js';
 import {
   choiceFlag,
@@ -69,6 +70,11 @@ export const KUBEDNS_FLAGS = {
   profiling: boolFlag(false, 'serve a CPU profiler and memory figures on 127.0.0.1:6060'),
   ptr: choiceFlag(PTR_MODES, 'all', 'names that the reverse name of a shared address has'),
   'record-ttl': intFlag(30, 'TTL of records, in seconds', { min: 0, max: MAX_TTL_SECONDS }),
+  'udp-engine': choiceFlag(
+    UDP_ENGINES,
+    'auto',
+    'how datagrams move: many per system call, or one as everywhere; auto takes batch where it works',
+  ),
 } satisfies FlagSpec;
 
 export type KubednsFlags = FlagValues<typeof KUBEDNS_FLAGS>;

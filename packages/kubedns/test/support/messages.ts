@@ -142,6 +142,8 @@ export class FakeClient implements Client {
 
   defer(): Reply {
     return {
+      address: this.address,
+      port: this.port,
       send: (message, length) => this.#tell(readAnswer(message.subarray(0, length))),
       abandon: () => undefined,
     };

@@ -1,17 +1,19 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
-import { noLookup } from './address-lookup.js';
-import type { ListenerCounters } from './counters.js';
-import type { DatagramEngine, DatagramHandler, Peer } from './datagram-engine.js';
+import { MAX_MESSAGE_BYTES } from '@kube-dns/wire';
+import { noLookup } from '../address-lookup.js';
+import type { ListenerCounters } from '../counters.js';
+import type { DatagramHandler, DatagramSocket, Peer } from '../datagram-socket.js';
+import { growReceiveBuffer } from './receive-buffer.js';
 
 /** As many answers may wait in Node for the system to take them; more are dropped. */
 const MAX_SENDS_IN_FLIGHT = 256;
 const RECEIVE_BUFFER_BYTES = 1 << 22;
 
-/** UDP through node:dgram: works everywhere, one system call per datagram. */
-export class DgramEngine implements DatagramEngine {
-  readonly name = 'dgram';
+/** The UDP socket of a listener on node:dgram: one system call per datagram. */
+export class DgramSocket implements DatagramSocket {
+  readonly out = new Uint8Array(MAX_MESSAGE_BYTES);
   readonly #counters: ListenerCounters;
   #socket: Socket | undefined;
   #port = 0;
@@ -44,7 +46,7 @@ export class DgramEngine implements DatagramEngine {
     socket.on('error', () => this.#counters.sendErrors++);
     socket.on('message', (bytes, peer) => onDatagram(bytes, bytes.length, peer));
     this.#port = socket.address().port;
-    growReceiveBuffer(socket);
+    growReceiveBuffer(socket, RECEIVE_BUFFER_BYTES);
   }
 
   send(bytes: Uint8Array, length: number, peer: Peer): void {
@@ -58,6 +60,15 @@ export class DgramEngine implements DatagramEngine {
     this.#socket.send(copy, peer.port, peer.address, this.#onSent);
   }
 
+  /** Node makes a new object for each datagram. */
+  keep(peer: Peer): Peer {
+    return peer;
+  }
+
+  giveBack(): void {
+    // The garbage collector has it.
+  }
+
   async close(): Promise<void> {
     const socket = this.#socket;
     this.#socket = undefined;
@@ -65,14 +76,5 @@ export class DgramEngine implements DatagramEngine {
     const closed = once(socket, 'close');
     socket.close();
     await closed;
-  }
-}
-
-/** Room for a burst while the loop is busy elsewhere; the system may give less. */
-function growReceiveBuffer(socket: Socket): void {
-  try {
-    socket.setRecvBufferSize(RECEIVE_BUFFER_BYTES);
-  } catch {
-    /* the default size works too */
   }
 }

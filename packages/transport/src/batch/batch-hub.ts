@@ -1,0 +1,68 @@
+import type { BatchSocket } from './batch-socket.js';
+import type { Libc } from './libc.js';
+import { MessageArena, SLOTS } from './message-arena.js';
+import { Outbox } from './outbox.js';
+
+/** The largest query or reply that is received whole; of a larger one the rest is lost. */
+const SLOT_BYTES = 4_096;
+/** As many batches are taken from one socket in a row before others have their turn. */
+const MAX_BATCHES = 8;
+
+/**
+ * What the sockets of a batch engine share: the memory for a batch that is received, and for those that
+ * are sent. One batch at a time is received, answered and sent.
+ */
+export class BatchHub {
+  readonly libc: Libc;
+  readonly inbox: MessageArena;
+  /** Answers written in place while a batch is taken. */
+  readonly answers: Outbox;
+  /** Copies: queries to servers, and answers that come later. */
+  readonly letters: Outbox;
+  #isDraining = false;
+
+  constructor(libc: Libc) {
+    this.libc = libc;
+    this.inbox = new MessageArena(libc, SLOT_BYTES, 0);
+    this.answers = new Outbox(libc);
+    this.letters = new Outbox(libc);
+  }
+
+  /** Takes what has come to a socket, up to some batches, and sends what that gave rise to. */
+  drain(socket: BatchSocket): void {
+    this.#isDraining = true;
+    try {
+      for (let i = 0; i < MAX_BATCHES && !socket.isClosed; i++) {
+        const count = this.#receive(socket);
+        this.#flush();
+        if (count < SLOTS) break;
+      }
+    } finally {
+      this.#isDraining = false;
+      this.#flush();
+    }
+  }
+
+  /** Sends what waits, unless that is done anyway when the batch at hand is through. */
+  flushSoon(): void {
+    if (!this.#isDraining) this.#flush();
+  }
+
+  /** Sends what waits, for a socket that is about to be closed. */
+  flushNow(): void {
+    this.#flush();
+  }
+
+  #receive(socket: BatchSocket): number {
+    const { inbox } = this;
+    const count = socket.receive(inbox);
+    for (let slot = 0; slot < count && !socket.isClosed; slot++) socket.take(slot);
+    for (let slot = 0; slot < count; slot++) inbox.allowReceive(slot);
+    return count;
+  }
+
+  #flush(): void {
+    this.answers.flush();
+    this.letters.flush();
+  }
+}

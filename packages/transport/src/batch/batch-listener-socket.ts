@@ -1,0 +1,96 @@
+import { isIPv6 } from 'node:net';
+import type { ListenerCounters } from '../counters.js';
+import type { DatagramHandler, DatagramSocket, Peer } from '../datagram-socket.js';
+import type { BatchHub } from './batch-hub.js';
+import { BatchSocket, type SocketOwner } from './batch-socket.js';
+import { WayBack } from './way-back.js';
+
+const RECEIVE_BUFFER_BYTES = 1 << 22;
+const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+/** Ways back that are free are kept for the next ones, up to so many. */
+const MAX_SPARE_WAYS = 2_048;
+
+/** The UDP socket of a listener: receives, answers and sends in batches. */
+export class BatchListenerSocket implements DatagramSocket, SocketOwner {
+  readonly #hub: BatchHub;
+  readonly #counters: ListenerCounters;
+  /** The sender of the datagram in hand. */
+  readonly #sender: WayBack;
+  readonly #spareWays: WayBack[] = [];
+  #socket: BatchSocket | undefined;
+  #onDatagram: DatagramHandler = () => undefined;
+
+  constructor(hub: BatchHub, counters: ListenerCounters) {
+    this.#hub = hub;
+    this.#counters = counters;
+    this.#sender = WayBack.inArena(hub.inbox);
+  }
+
+  get port(): number {
+    return this.#socket?.port ?? 0;
+  }
+
+  get out(): Uint8Array {
+    return this.#hub.answers.room;
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await -- a failure to bind is a rejection
+  async open(address: string, port: number, onDatagram: DatagramHandler): Promise<void> {
+    this.#onDatagram = onDatagram;
+    const options = {
+      isIpv6: isIPv6(address),
+      address,
+      port,
+      answersFromSameAddress: ANY_ADDRESS.has(address),
+      receiveBufferBytes: RECEIVE_BUFFER_BYTES,
+    };
+    this.#socket = new BatchSocket(this.#hub, options, this);
+  }
+
+  send(bytes: Uint8Array, length: number, peer: Peer): void {
+    const socket = this.#socket;
+    if (socket === undefined) {
+      this.#counters.sendErrors++;
+      return;
+    }
+    const { answers, letters } = this.#hub;
+    if (bytes === answers.room) answers.commit(socket, length, wayTo(peer));
+    else letters.push(socket, bytes, length, wayTo(peer));
+    this.#hub.flushSoon();
+  }
+
+  keep(peer: Peer): Peer {
+    const way = this.#spareWays.pop() ?? WayBack.kept();
+    way.copyFrom(wayTo(peer));
+    return way;
+  }
+
+  giveBack(peer: Peer): void {
+    if (this.#spareWays.length < MAX_SPARE_WAYS) this.#spareWays.push(wayTo(peer));
+  }
+
+  onDatagram(slot: number): void {
+    const { inbox } = this.#hub;
+    this.#sender.pointTo(inbox, slot);
+    this.#onDatagram(inbox.payloads[slot]!, inbox.lengthOf(slot), this.#sender);
+  }
+
+  onError(): void {
+    this.#counters.sendErrors++;
+  }
+
+  onUnsent(): void {
+    this.#counters.sendErrors++;
+  }
+
+  async close(): Promise<void> {
+    this.#socket?.close();
+    this.#socket = undefined;
+    return Promise.resolve();
+  }
+}
+
+function wayTo(peer: Peer): WayBack {
+  if (peer instanceof WayBack) return peer;
+  throw new TypeError('the peer is of another engine');
+}

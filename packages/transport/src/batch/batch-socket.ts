@@ -1,0 +1,211 @@
+import { getSystemErrorName } from 'node:util';
+import type { BatchHub } from './batch-hub.js';
+import * as linux from './constants.js';
+import type { ReadyEvents, Watch } from './libc.js';
+import type { MessageArena } from './message-arena.js';
+import { encodeSocketName, MAX_NAME_BYTES, portOf } from './socket-name.js';
+import { WayBack } from './way-back.js';
+
+export interface BatchSocketOptions {
+  readonly isIpv6: boolean;
+  /** Empty is any address. */
+  readonly address: string;
+  readonly port: number;
+  /** The only other end. */
+  readonly remote?: { readonly address: string; readonly port: number };
+  /** Answers leave from the address that their query came to; for a socket on all addresses. */
+  readonly answersFromSameAddress?: boolean;
+  readonly receiveBufferBytes: number;
+}
+
+/** What a socket tells its owner. */
+export interface SocketOwner {
+  /** A datagram stands in this slot of the hub's inbox, for the duration of the call. */
+  onDatagram(slot: number): void;
+  /** An error that an earlier datagram met on its way, such as a port where nobody listens. */
+  onError(): void;
+  /** A datagram was dropped, because the system did not take it. */
+  onUnsent(): void;
+}
+
+interface HeldMessage {
+  readonly bytes: Uint8Array;
+  readonly way: WayBack;
+}
+
+/** As many messages wait for a system that takes no more; further ones are dropped. */
+const MAX_HELD = 256;
+/** Errors of the way of an earlier datagram, which say nothing about the one at hand. */
+const STALE_ERRORS: ReadonlySet<number> = new Set([
+  linux.ECONNREFUSED,
+  linux.EHOSTUNREACH,
+  linux.ENETUNREACH,
+]);
+
+/** A UDP socket of the batch engine. */
+export class BatchSocket {
+  readonly fd: number;
+  readonly port: number;
+  isClosed = false;
+  readonly #hub: BatchHub;
+  readonly #owner: SocketOwner;
+  readonly #watch: Watch;
+  readonly #held: HeldMessage[] = [];
+  #hasRepeated = false;
+
+  /** Opens, binds and connects a socket and starts to receive; throws the system's error. */
+  constructor(hub: BatchHub, options: BatchSocketOptions, owner: SocketOwner) {
+    this.#hub = hub;
+    this.#owner = owner;
+    const { libc } = hub;
+    const type = linux.SOCK_DGRAM | linux.SOCK_NONBLOCK | linux.SOCK_CLOEXEC;
+    this.fd = libc.socket(options.isIpv6 ? linux.AF_INET6 : linux.AF_INET, type, 0);
+    if (this.fd < 0) throw systemError('socket', libc.errno());
+    try {
+      this.#setUp(options);
+      this.port = this.#boundPort();
+      this.#watch = libc.watch(this.fd, { readable: true }, this.#onReady);
+    } catch (error) {
+      libc.close(this.fd);
+      throw error;
+    }
+  }
+
+  /** Receives a batch; returns how many. */
+  receive(inbox: MessageArena): number {
+    const { libc } = this.#hub;
+    const count = libc.recvmmsg(
+      this.fd,
+      inbox.bytes,
+      inbox.payloads.length,
+      linux.MSG_DONTWAIT,
+      null,
+    );
+    if (count >= 0) return count;
+    const errno = libc.errno();
+    if (errno !== linux.EAGAIN && errno !== linux.EINTR) this.#owner.onError();
+    return 0;
+  }
+
+  take(slot: number): void {
+    this.#owner.onDatagram(slot);
+  }
+
+  /** For an outbox: the system takes nothing now; `hold` what is to be sent later. */
+  mustWait(errno: number): boolean {
+    return errno === linux.EAGAIN || errno === linux.ENOBUFS;
+  }
+
+  /** For an outbox: the error was an earlier datagram's, so that another try can work. */
+  mayRepeat(errno: number): boolean {
+    if (!STALE_ERRORS.has(errno) || this.#hasRepeated) {
+      this.#hasRepeated = false;
+      return false;
+    }
+    this.#hasRepeated = true;
+    // Not at once: the owner is in the middle of sending.
+    setImmediate(() => {
+      if (!this.isClosed) this.#owner.onError();
+    });
+    return true;
+  }
+
+  /** For an outbox: keeps a message until the system takes more. */
+  hold(arena: MessageArena, slot: number): void {
+    if (this.isClosed || this.#held.length >= MAX_HELD) {
+      this.#owner.onUnsent();
+      return;
+    }
+    const sender = WayBack.inArena(arena);
+    sender.pointTo(arena, slot);
+    const way = WayBack.kept();
+    way.copyFrom(sender);
+    this.#held.push({ bytes: arena.payloads[slot]!.slice(0, arena.payloadLengthOf(slot)), way });
+    if (this.#held.length === 1)
+      this.#watch.start({ readable: true, writable: true }, this.#onReady);
+  }
+
+  /** For an outbox: a message was given up. */
+  countUnsent(): void {
+    this.#owner.onUnsent();
+  }
+
+  /** May be called twice. */
+  close(): void {
+    if (this.isClosed) return;
+    this.#hub.flushNow();
+    this.isClosed = true;
+    this.#held.length = 0;
+    this.#watch.close();
+    this.#hub.libc.close(this.fd);
+  }
+
+  /** Called by the event loop, where an exception would be lost. */
+  readonly #onReady = (status: number, { readable, writable }: ReadyEvents): void => {
+    if (this.isClosed) return;
+    try {
+      if (writable) this.#sendHeld();
+      if (readable || status < 0) this.#hub.drain(this);
+      // The event loop stops to watch a descriptor that has an error, which `drain` has taken.
+      if (status < 0) this.#watchOn();
+    } catch (error) {
+      setImmediate(() => {
+        throw error;
+      });
+    }
+  };
+
+  #sendHeld(): void {
+    const held = this.#held.splice(0);
+    for (const { bytes, way } of held) this.#hub.letters.push(this, bytes, bytes.length, way);
+    this.#hub.flushNow();
+    if (this.#held.length === 0) this.#watchOn();
+  }
+
+  #watchOn(): void {
+    if (this.isClosed) return;
+    this.#watch.start({ readable: true, writable: this.#held.length > 0 }, this.#onReady);
+  }
+
+  #setUp({ isIpv6, address, port, remote, ...options }: BatchSocketOptions): void {
+    this.#growReceiveBuffer(options.receiveBufferBytes);
+    // Whatever the system's default is: `::` is every address of both families.
+    if (isIpv6) this.#setOption(linux.IPPROTO_IPV6, linux.IPV6_V6ONLY, 0);
+    if (options.answersFromSameAddress === true) {
+      if (isIpv6) this.#setOption(linux.IPPROTO_IPV6, linux.IPV6_RECVPKTINFO, 1);
+      else this.#setOption(linux.IPPROTO_IP, linux.IP_PKTINFO, 1);
+    }
+    const own = encodeSocketName(address || (isIpv6 ? '::' : '0.0.0.0'), port, isIpv6);
+    const { libc } = this.#hub;
+    if (libc.bind(this.fd, own, own.length) < 0) throw systemError('bind', libc.errno());
+    if (remote === undefined) return;
+    const other = encodeSocketName(remote.address, remote.port, isIpv6);
+    if (libc.connect(this.fd, other, other.length) < 0) throw systemError('connect', libc.errno());
+  }
+
+  /** Room for a burst while the loop is busy elsewhere; the system may give less. */
+  #growReceiveBuffer(bytes: number): void {
+    // Beyond the system's limit, for who may.
+    if (this.#setOption(linux.SOL_SOCKET, linux.SO_RCVBUFFORCE, bytes)) return;
+    this.#setOption(linux.SOL_SOCKET, linux.SO_RCVBUF, bytes);
+  }
+
+  #setOption(level: number, option: number, value: number): boolean {
+    return this.#hub.libc.setsockopt(this.fd, level, option, Int32Array.of(value), 4) === 0;
+  }
+
+  #boundPort(): number {
+    const { libc } = this.#hub;
+    const name = new Uint8Array(MAX_NAME_BYTES);
+    if (libc.getsockname(this.fd, name, Int32Array.of(name.length)) < 0) {
+      throw systemError('getsockname', libc.errno());
+    }
+    return portOf(name);
+  }
+}
+
+/** An error as Node throws it. */
+function systemError(syscall: string, errno: number): NodeJS.ErrnoException {
+  const code = getSystemErrorName(-errno);
+  return Object.assign(new Error(`${syscall} ${code}`), { code, errno: -errno, syscall });
+}

@@ -1,0 +1,80 @@
+import type { ServerAddress } from '../server-address.js';
+import type { PortOwner, UpstreamPort, UpstreamPortOptions } from '../upstream-port.js';
+import type { BatchHub } from './batch-hub.js';
+import { BatchSocket, type SocketOwner } from './batch-socket.js';
+import { MSG_TRUNC } from './constants.js';
+import { encodeSocketName } from './socket-name.js';
+import { WayBack } from './way-back.js';
+
+const RECEIVE_BUFFER_BYTES = 1 << 20;
+/** The TC bit in the third byte of a message. */
+const TC = 0x02;
+
+/** A UDP port that queries leave from in batches, and replies come to. */
+export class BatchUpstreamPort implements UpstreamPort, SocketOwner {
+  readonly #hub: BatchHub;
+  readonly #owner: PortOwner;
+  readonly #isIpv6: boolean;
+  readonly #isConnected: boolean;
+  readonly #socket: BatchSocket;
+  readonly #sender: WayBack;
+  #server: ServerAddress | undefined;
+  readonly #toServer = WayBack.kept();
+
+  /** Throws the system's error. */
+  constructor(hub: BatchHub, options: UpstreamPortOptions, owner: PortOwner) {
+    const { isIpv6, sourceAddress, port, server } = options;
+    this.#hub = hub;
+    this.#owner = owner;
+    this.#isIpv6 = isIpv6;
+    this.#isConnected = server !== undefined;
+    this.#sender = WayBack.inArena(hub.inbox);
+    this.#socket = new BatchSocket(
+      hub,
+      {
+        isIpv6,
+        address: sourceAddress ?? '',
+        port,
+        receiveBufferBytes: RECEIVE_BUFFER_BYTES,
+        ...(server !== undefined && { remote: server }),
+      },
+      this,
+    );
+  }
+
+  send(query: Uint8Array, server: ServerAddress): void {
+    if (this.#socket.isClosed) return;
+    const way = this.#isConnected ? undefined : this.#wayTo(server);
+    this.#hub.letters.push(this.#socket, query, query.length, way);
+    this.#hub.flushSoon();
+  }
+
+  onDatagram(slot: number): void {
+    const { inbox } = this.#hub;
+    this.#sender.pointTo(inbox, slot);
+    const reply = Buffer.from(inbox.payloads[slot]!.subarray(0, inbox.lengthOf(slot)));
+    // What did not fit is as good as cut by the server: it is fetched over TCP.
+    if ((inbox.flagsOf(slot) & MSG_TRUNC) !== 0) reply[2]! |= TC;
+    this.#owner.onDatagram(reply, this.#sender);
+  }
+
+  onError(): void {
+    if (this.#isConnected) this.#owner.onUnreachable();
+  }
+
+  onUnsent(): void {
+    // Time-outs notice what is lost.
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #wayTo(server: ServerAddress): WayBack {
+    if (this.#server !== server) {
+      this.#toServer.setName(encodeSocketName(server.address, server.port, this.#isIpv6));
+      this.#server = server;
+    }
+    return this.#toServer;
+  }
+}

@@ -1,0 +1,23 @@
+/** Numbers of Linux on x64 and arm64 (include/uapi/asm-generic and linux/in.h, in6.h, socket.h). */
+export const AF_INET = 2;
+export const AF_INET6 = 10;
+export const SOCK_DGRAM = 2;
+export const SOCK_NONBLOCK = 0o4000;
+export const SOCK_CLOEXEC = 0o2000000;
+export const SOL_SOCKET = 1;
+export const SO_RCVBUF = 8;
+export const SO_REUSEPORT = 15;
+export const SO_RCVBUFFORCE = 33;
+export const IPPROTO_IP = 0;
+export const IP_PKTINFO = 8;
+export const IPPROTO_IPV6 = 41;
+export const IPV6_V6ONLY = 26;
+export const IPV6_RECVPKTINFO = 49;
+export const MSG_TRUNC = 0x20;
+export const MSG_DONTWAIT = 0x40;
+export const EINTR = 4;
+export const EAGAIN = 11;
+export const ENOBUFS = 105;
+export const ENETUNREACH = 101;
+export const ECONNREFUSED = 111;
+export const EHOSTUNREACH = 113;

@@ -1,0 +1,97 @@
+import { endianness } from 'node:os';
+import { EngineError } from '../errors.js';
+
+/** Told when a descriptor can be read or written; `status` is negative when it has an error. */
+export type OnReady = (status: number, events: ReadyEvents) => void;
+
+export interface ReadyEvents {
+  readonly readable: boolean;
+  readonly writable: boolean;
+}
+
+/** A descriptor that the event loop watches. Nothing may be called after `close`. */
+export interface Watch {
+  start(events: Partial<ReadyEvents>, onReady: OnReady): void;
+  close(): void;
+}
+
+/** The functions of the C library that move datagrams; each returns -1 for an error, see `errno`. */
+export interface Libc {
+  socket(domain: number, type: number, protocol: number): number;
+  bind(fd: number, name: Uint8Array, length: number): number;
+  connect(fd: number, name: Uint8Array, length: number): number;
+  getsockname(fd: number, name: Uint8Array, length: Int32Array): number;
+  setsockopt(fd: number, level: number, option: number, value: Int32Array, length: number): number;
+  close(fd: number): number;
+  recvmmsg(fd: number, headers: Uint8Array, count: number, flags: number, timeout: null): number;
+  sendmmsg(fd: number, headers: Uint8Array, count: number, flags: number): number;
+  /** The error of the last call. */
+  errno(): number;
+  /** Where the first byte stands; valid as long as the bytes are referenced. */
+  addressOf(bytes: Uint8Array): bigint;
+  /** `onReady` must not throw. */
+  watch(fd: number, events: Partial<ReadyEvents>, onReady: OnReady): Watch;
+}
+
+/** What is used of koffi, which is typed by `any`. */
+interface Koffi {
+  load(path: null): { func(prototype: string): unknown };
+  errno(): number;
+  address(bytes: Uint8Array): bigint;
+  readonly node?: { readonly poll?: Libc['watch'] };
+}
+
+const PROTOTYPES = {
+  socket: 'int socket(int, int, int)',
+  bind: 'int bind(int, void *, uint32_t)',
+  connect: 'int connect(int, void *, uint32_t)',
+  getsockname: 'int getsockname(int, void *, void *)',
+  setsockopt: 'int setsockopt(int, int, int, void *, uint32_t)',
+  close: 'int close(int)',
+  recvmmsg: 'int recvmmsg(int, void *, unsigned int, int, void *)',
+  sendmmsg: 'int sendmmsg(int, void *, unsigned int, int)',
+} as const satisfies Partial<Record<keyof Libc, string>>;
+
+/** Where the structures are laid out as MessageArena has them, and the constants have these values. */
+const ARCHITECTURES: ReadonlySet<string> = new Set(['x64', 'arm64']);
+/** Not a literal, so that neither the compiler nor the bundler looks for a module that may be absent. */
+const KOFFI = 'koffi' as string;
+
+let loaded: Promise<Libc> | undefined;
+
+/** Loads the C library through koffi, once. Rejects with an EngineError that says what is missing. */
+export function loadLibc(): Promise<Libc> {
+  return (loaded ??= load());
+}
+
+async function load(): Promise<Libc> {
+  const { platform, arch } = process;
+  if (platform !== 'linux' || !ARCHITECTURES.has(arch) || endianness() !== 'LE') {
+    throw new EngineError(`is not there for ${platform} on ${arch}`);
+  }
+  const koffi = await importKoffi();
+  const poll = koffi.node?.poll;
+  if (poll === undefined) throw new EngineError('needs a koffi that watches descriptors');
+  try {
+    const library = koffi.load(null);
+    const functions = Object.entries(PROTOTYPES).map(([name, text]) => [name, library.func(text)]);
+    return {
+      ...(Object.fromEntries(functions) as Pick<Libc, keyof typeof PROTOTYPES>),
+      errno: () => koffi.errno(),
+      addressOf: (bytes) => koffi.address(bytes),
+      watch: (fd, events, onReady) => poll(fd, events, onReady),
+    };
+  } catch (cause) {
+    throw new EngineError(`cannot use the C library: ${String(cause)}`, { cause });
+  }
+}
+
+async function importKoffi(): Promise<Koffi> {
+  try {
+    return ((await import(KOFFI)) as { default: Koffi }).default;
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const reason = code === 'ERR_MODULE_NOT_FOUND' ? 'is not installed' : 'does not load';
+    throw new EngineError(`needs koffi, which ${reason}`, { cause });
+  }
+}

@@ -1,0 +1,126 @@
+import type { Libc } from './libc.js';
+
+/** Messages of one batch, and slots of an arena. */
+export const SLOTS = 64;
+
+/** struct mmsghdr of a 64-bit system; its parts below are offsets in 32-bit words. */
+export const HEADER_BYTES = 64;
+const HEADER_WORDS = HEADER_BYTES / 4;
+const NAME = 0;
+const NAME_LENGTH = 2;
+const IOV = 4;
+const IOV_COUNT = 6;
+const CONTROL = 8;
+const CONTROL_LENGTH = 10;
+const FLAGS = 12;
+const MESSAGE_LENGTH = 14;
+
+const IOV_WORDS = 4;
+const IOV_LENGTH = 2;
+/** A struct sockaddr_in6 and padding. */
+export const NAME_WORDS = 8;
+/** One control message with the address that a datagram came to: 40 bytes for IPv6, 32 for IPv4. */
+export const CONTROL_WORDS = 12;
+
+/**
+ * Memory that recvmmsg and sendmmsg work on, made once: for each slot a message header that points to
+ * the slot's address, control message and payload.
+ *
+ *     headers × 64 │ iovecs × 64 │ names × 64 │ controls × 64 │ payloads × 64 │ overhang
+ *
+ * A payload view reaches over the slots behind it into the overhang, so that a rare large message can
+ * be written where an ordinary one would be; the slots behind it are not used then.
+ */
+export class MessageArena {
+  /** The first byte of the headers; what the C library is given. */
+  readonly bytes: Uint8Array;
+  readonly words: Int32Array;
+  /** The payload of each slot, with what it may reach over. */
+  readonly payloads: readonly Uint8Array[];
+  readonly slotBytes: number;
+  readonly #namesAt: number;
+  readonly #controlsAt: number;
+  readonly #iovsAt: number;
+
+  constructor(libc: Libc, slotBytes: number, overhangBytes: number) {
+    this.slotBytes = slotBytes;
+    this.#iovsAt = SLOTS * HEADER_WORDS;
+    this.#namesAt = this.#iovsAt + SLOTS * IOV_WORDS;
+    this.#controlsAt = this.#namesAt + SLOTS * NAME_WORDS;
+    const payloadsAt = (this.#controlsAt + SLOTS * CONTROL_WORDS) * 4;
+    const memory = new ArrayBuffer(payloadsAt + SLOTS * slotBytes + overhangBytes);
+    this.bytes = new Uint8Array(memory);
+    this.words = new Int32Array(memory);
+    const roomBytes = Math.max(slotBytes, overhangBytes);
+    this.payloads = Array.from(
+      { length: SLOTS },
+      (_, slot) => new Uint8Array(memory, payloadsAt + slot * slotBytes, roomBytes),
+    );
+    this.#pointHeaders(libc.addressOf(this.bytes), payloadsAt);
+  }
+
+  /** Where the address of a slot's other end stands, in words. */
+  nameAt(slot: number): number {
+    return this.#namesAt + slot * NAME_WORDS;
+  }
+
+  /** Where the length of that address stands, in bytes. */
+  nameLengthAt(slot: number): number {
+    return slot * HEADER_WORDS + NAME_LENGTH;
+  }
+
+  controlAt(slot: number): number {
+    return this.#controlsAt + slot * CONTROL_WORDS;
+  }
+
+  controlLengthAt(slot: number): number {
+    return slot * HEADER_WORDS + CONTROL_LENGTH;
+  }
+
+  /** The length of a message that was received. */
+  lengthOf(slot: number): number {
+    return this.words[slot * HEADER_WORDS + MESSAGE_LENGTH]!;
+  }
+
+  flagsOf(slot: number): number {
+    return this.words[slot * HEADER_WORDS + FLAGS]!;
+  }
+
+  payloadLengthOf(slot: number): number {
+    return this.words[this.#iovsAt + slot * IOV_WORDS + IOV_LENGTH]!;
+  }
+
+  /** The length of a message to send, or of the room to receive one. */
+  setPayloadLength(slot: number, bytes: number): void {
+    this.words[this.#iovsAt + slot * IOV_WORDS + IOV_LENGTH] = bytes;
+  }
+
+  /** Makes a slot ready to receive: the system has put the lengths of the last message there. */
+  allowReceive(slot: number): void {
+    this.words[slot * HEADER_WORDS + NAME_LENGTH] = NAME_WORDS * 4;
+    this.words[slot * HEADER_WORDS + CONTROL_LENGTH] = CONTROL_WORDS * 4;
+  }
+
+  /** The headers from a slot on. */
+  headersFrom(slot: number): Uint8Array {
+    return slot === 0 ? this.bytes : this.bytes.subarray(slot * HEADER_BYTES);
+  }
+
+  #pointHeaders(start: bigint, payloadsAt: number): void {
+    const pointers = new BigUint64Array(this.bytes.buffer, 0, payloadsAt / 8);
+    const point = (wordAt: number, byteAt: number) => {
+      pointers[wordAt / 2] = start + BigInt(byteAt);
+    };
+    for (let slot = 0; slot < SLOTS; slot++) {
+      const header = slot * HEADER_WORDS;
+      const iov = this.#iovsAt + slot * IOV_WORDS;
+      point(header + NAME, this.nameAt(slot) * 4);
+      point(header + IOV, iov * 4);
+      this.words[header + IOV_COUNT] = 1;
+      point(header + CONTROL, this.controlAt(slot) * 4);
+      point(iov, payloadsAt + slot * this.slotBytes);
+      this.setPayloadLength(slot, this.slotBytes);
+      this.allowReceive(slot);
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import type { BatchSocket } from './batch-socket.js';
+import { EINTR, MSG_DONTWAIT } from './constants.js';
+import type { Libc } from './libc.js';
+import { MessageArena, SLOTS } from './message-arena.js';
+import type { WayBack } from './way-back.js';
+
+const MAX_MESSAGE_BYTES = 65_536;
+/** The usual answer fits; a larger one takes the slots behind it, and the batch is sent at once. */
+const SLOT_BYTES = 2_048;
+
+/**
+ * Messages that wait to be sent together. They all leave from one socket: the first for another sends
+ * those that wait.
+ */
+export class Outbox {
+  readonly #libc: Libc;
+  readonly #arena: MessageArena;
+  #socket: BatchSocket | undefined;
+  #start = 0;
+  #end = 0;
+
+  constructor(libc: Libc) {
+    this.#libc = libc;
+    this.#arena = new MessageArena(libc, SLOT_BYTES, MAX_MESSAGE_BYTES);
+  }
+
+  /** 64 KiB to write the next message in place, see `commit`. */
+  get room(): Uint8Array {
+    return this.#arena.payloads[this.#end]!;
+  }
+
+  /** Queues the message that was written into `room`; without a way it goes to the connected end. */
+  commit(socket: BatchSocket, length: number, way: WayBack | undefined): void {
+    if (this.#socket !== socket) {
+      this.#send();
+      this.#socket = socket;
+    }
+    const slot = this.#end++;
+    this.#arena.setPayloadLength(slot, length);
+    if (way === undefined) {
+      this.#arena.words[this.#arena.nameLengthAt(slot)] = 0;
+      this.#arena.words[this.#arena.controlLengthAt(slot)] = 0;
+    } else way.addressMessage(this.#arena, slot);
+    if (this.#end === SLOTS || length > SLOT_BYTES) this.flush();
+  }
+
+  /** Queues a copy of a message. */
+  push(socket: BatchSocket, bytes: Uint8Array, length: number, way: WayBack | undefined): void {
+    const { room } = this;
+    if (length > 256) room.set(bytes.subarray(0, length));
+    else for (let i = 0; i < length; i++) room[i] = bytes[i]!;
+    this.commit(socket, length, way);
+  }
+
+  /** Sends all that waits; what the system does not take is the socket's business. */
+  flush(): void {
+    if (this.#end === 0) return;
+    this.#send();
+    this.#start = this.#end = 0;
+    this.#socket = undefined;
+  }
+
+  #send(): void {
+    const socket = this.#socket;
+    // The message at `end` may be written already: the socket of those before it is another one.
+    while (socket !== undefined && this.#start < this.#end) {
+      const count = this.#end - this.#start;
+      const headers = this.#arena.headersFrom(this.#start);
+      const sent = this.#libc.sendmmsg(socket.fd, headers, count, MSG_DONTWAIT);
+      if (sent > 0) this.#start += sent;
+      else this.#fail(socket, this.#libc.errno());
+    }
+    this.#start = this.#end;
+  }
+
+  /** The first of those that wait could not be sent. */
+  #fail(socket: BatchSocket, errno: number): void {
+    if (errno === EINTR) return;
+    if (socket.mustWait(errno)) {
+      for (; this.#start < this.#end; this.#start++) socket.hold(this.#arena, this.#start);
+    } else if (!socket.mayRepeat(errno)) {
+      socket.countUnsent();
+      this.#start++;
+    }
+  }
+}

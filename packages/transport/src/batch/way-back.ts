@@ -1,0 +1,102 @@
+import type { Peer } from '../datagram-socket.js';
+import { CONTROL_WORDS, type MessageArena, NAME_WORDS } from './message-arena.js';
+import { addressOf, MAX_NAME_BYTES, portOf } from './socket-name.js';
+
+const IPV4_CONTROL_BYTES = 32;
+/** Words of a struct in_pktinfo and in6_pktinfo, behind their header of four. */
+const IPV4_INTERFACE = 4;
+const IPV6_ADDRESS = 4;
+const IPV6_INTERFACE = 8;
+/** fe80::/10, as the first two bytes of a little-endian word. */
+const LINK_LOCAL_MASK = 0xc0ff;
+const LINK_LOCAL = 0x80fe;
+
+/**
+ * Where an answer goes: the client's address, and as a control message the address that its query came
+ * to, which is the source of the answer. Either in the arena of received messages, or kept apart.
+ */
+export class WayBack implements Peer {
+  #words: Int32Array;
+  #nameLengthAt = 0;
+  #nameAt = 0;
+  #controlLengthAt = 0;
+  #controlAt = 0;
+
+  private constructor(words: Int32Array) {
+    this.#words = words;
+  }
+
+  /** One that stands for the sender in a slot of an arena, see `pointTo`. */
+  static inArena(arena: MessageArena): WayBack {
+    return new WayBack(arena.words);
+  }
+
+  /** One with memory of its own, see `copyFrom`. */
+  static kept(): WayBack {
+    const way = new WayBack(new Int32Array(2 + NAME_WORDS + CONTROL_WORDS));
+    way.#controlLengthAt = 1;
+    way.#nameAt = 2;
+    way.#controlAt = way.#nameAt + NAME_WORDS;
+    return way;
+  }
+
+  get address(): string {
+    return addressOf(this.#name());
+  }
+
+  get port(): number {
+    return portOf(this.#name());
+  }
+
+  pointTo(arena: MessageArena, slot: number): void {
+    this.#nameLengthAt = arena.nameLengthAt(slot);
+    this.#nameAt = arena.nameAt(slot);
+    this.#controlLengthAt = arena.controlLengthAt(slot);
+    this.#controlAt = arena.controlAt(slot);
+  }
+
+  /** Sets where it goes; the system chooses the source. */
+  setName(name: Uint8Array): void {
+    this.#words[this.#nameLengthAt] = name.length;
+    this.#words[this.#controlLengthAt] = 0;
+    this.#name().set(name);
+  }
+
+  copyFrom(other: WayBack): void {
+    const words = this.#words;
+    const from = other.#words;
+    words[this.#nameLengthAt] = from[other.#nameLengthAt]!;
+    words[this.#controlLengthAt] = from[other.#controlLengthAt]!;
+    for (let i = 0; i < NAME_WORDS; i++) words[this.#nameAt + i] = from[other.#nameAt + i]!;
+    if (from[other.#controlLengthAt] === 0) return;
+    for (let i = 0; i < CONTROL_WORDS; i++)
+      words[this.#controlAt + i] = from[other.#controlAt + i]!;
+  }
+
+  /** Addresses the message in a slot, which leaves from the address that the query came to. */
+  addressMessage(arena: MessageArena, slot: number): void {
+    const { words } = arena;
+    const from = this.#words;
+    words[arena.nameLengthAt(slot)] = from[this.#nameLengthAt]!;
+    const nameAt = arena.nameAt(slot);
+    for (let i = 0; i < NAME_WORDS; i++) words[nameAt + i] = from[this.#nameAt + i]!;
+    const controlBytes = from[this.#controlLengthAt]!;
+    words[arena.controlLengthAt(slot)] = controlBytes;
+    if (controlBytes === 0) return;
+    const controlAt = arena.controlAt(slot);
+    for (let i = 0; i < CONTROL_WORDS; i++) words[controlAt + i] = from[this.#controlAt + i]!;
+    leaveRouteOpen(words, controlAt, controlBytes);
+  }
+
+  #name(): Uint8Array {
+    return new Uint8Array(this.#words.buffer, this.#nameAt * 4, MAX_NAME_BYTES);
+  }
+}
+
+/** The route decides on the interface, unless the address has a meaning on one only. */
+function leaveRouteOpen(words: Int32Array, controlAt: number, controlBytes: number): void {
+  if (controlBytes === IPV4_CONTROL_BYTES) words[controlAt + IPV4_INTERFACE] = 0;
+  else if ((words[controlAt + IPV6_ADDRESS]! & LINK_LOCAL_MASK) !== LINK_LOCAL) {
+    words[controlAt + IPV6_INTERFACE] = 0;
+  }
+}

@@ -1,0 +1,27 @@
+/** Where a datagram came from, and where its answer goes. Only the socket that made it looks inside. */
+export interface Peer {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Called for each datagram; `bytes` and `peer` are valid during the call. */
+export type DatagramHandler = (bytes: Uint8Array, length: number, peer: Peer) => void;
+
+/** The UDP socket of a listener, which moves datagrams as its engine does. */
+export interface DatagramSocket {
+  /** The port that is bound; valid once `open` has resolved. */
+  readonly port: number;
+  /**
+   * 64 KiB to write the answer to the datagram in hand: what is sent from there is not copied. Not the
+   * same memory each time.
+   */
+  readonly out: Uint8Array;
+  /** Binds and starts to receive; rejects with the system's error. */
+  open(address: string, port: number, onDatagram: DatagramHandler): Promise<void>;
+  /** Sends `length` bytes, which may change afterwards. What cannot be sent is dropped and counted. */
+  send(bytes: Uint8Array, length: number, peer: Peer): void;
+  /** A peer that stays valid until it is given back, for an answer that comes later. */
+  keep(peer: Peer): Peer;
+  giveBack(peer: Peer): void;
+  close(): Promise<void>;
+}

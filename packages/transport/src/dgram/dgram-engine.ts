@@ -1,0 +1,19 @@
+import type { ListenerCounters } from '../counters.js';
+import type { DatagramSocket } from '../datagram-socket.js';
+import type { UdpEngine } from '../udp-engine.js';
+import type { PortOwner, UpstreamPort, UpstreamPortOptions } from '../upstream-port.js';
+import { DgramSocket } from './dgram-socket.js';
+import { DgramUpstreamPort } from './dgram-upstream-port.js';
+
+/** UDP through node:dgram: works everywhere, one system call per datagram. */
+export class DgramEngine implements UdpEngine {
+  readonly name = 'dgram';
+
+  createSocket(counters: ListenerCounters): DatagramSocket {
+    return new DgramSocket(counters);
+  }
+
+  openUpstreamPort(options: UpstreamPortOptions, owner: PortOwner): UpstreamPort | undefined {
+    return DgramUpstreamPort.open(options, owner);
+  }
+}
