@@ -1,6 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { MeasureError } from './errors.js';
 
 const run = promisify(execFile);
 
@@ -44,10 +45,17 @@ export function findCores(): CorePlan | string {
   return plan ?? 'There is only one core: load and server take it from each other.';
 }
 
-/** Holds all threads of a running process, and those that it starts later, to one core. */
+/**
+ * Holds all threads of a running process, and those that it starts later, to one core. Throws a
+ * MeasureError when the process is gone or the system refuses.
+ */
 export async function pinProcess(pid: number, core: number | undefined): Promise<void> {
   if (core === undefined) return;
-  await run('taskset', ['-a', '-c', '-p', String(core), String(pid)]);
+  try {
+    await run('taskset', ['-a', '-c', '-p', String(core), String(pid)]);
+  } catch (cause) {
+    throw new MeasureError(`process ${pid} cannot be held to core ${core}`, { cause });
+  }
 }
 
 /** A command line that runs on one core. */

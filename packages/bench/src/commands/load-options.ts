@@ -1,6 +1,12 @@
 import { accessSync, constants } from 'node:fs';
-import { type Option, type Options, type OptionValues, wordsOption } from '../command-options.js';
-import { textOption } from '../command-options.js';
+import {
+  type Option,
+  type Options,
+  type OptionValues,
+  switchOption,
+  textOption,
+  wordsOption,
+} from '../command-options.js';
 import { type CorePlan, findCores } from '../cores.js';
 import { MeasureError } from '../errors.js';
 import type { Programs } from '../load/stand.js';
@@ -34,6 +40,7 @@ export const LOAD_OPTIONS = {
   dnsmasq: textOption('', 'PATH', 'bundle to measure, that of this checkout unless given'),
   'dnsmasq-flags': wordsOption([], 'further flags of our dnsmasq, in front of --'),
   'real-dnsmasq': programOption('the dnsmasq to compare with, that of Debian unless given'),
+  alone: switchOption('without the real dnsmasq'),
   json,
   strict,
 } satisfies Options;
@@ -60,7 +67,7 @@ export async function programsOf(
     kubedns,
     kubednsFlags: values['kubedns-flags'],
     dgramFlags: known.every(Boolean) ? [`--${ENGINE_FLAG}=dgram`] : [],
-    realDnsmasq: values['real-dnsmasq'] ?? findRealDnsmasq(),
+    realDnsmasq: values.alone ? undefined : (values['real-dnsmasq'] ?? findRealDnsmasq()),
     peers,
   };
 }
@@ -80,7 +87,7 @@ export async function describeTools(
   const others = Object.entries(peers).map(([name, path]) => `${name} of ${path}`);
   report.note([`dnsperf ${version}`, ...(dnsmasq ? [dnsmasq] : []), ...others].join(', '));
   if (dnsmasq === undefined) {
-    report.note('There is no dnsmasq on this machine: nothing is compared with it.');
+    report.note('Without the real dnsmasq: nothing is compared with it.');
   }
   const cores = findCores();
   if (typeof cores === 'string') {

@@ -23,7 +23,7 @@ export interface QueryBurstMethods {
 }
 
 /** As many go out together, a millisecond after those before: no more than any receiver has room for. */
-const BATCH = 50;
+const BATCH = 20;
 const STEP_MS = 1;
 const WAIT_STEP_MS = 5;
 const RCODE_MASK = 0x0f;

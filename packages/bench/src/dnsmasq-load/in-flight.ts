@@ -7,7 +7,7 @@ import { OUR_DNSMASQ } from '../load/stand.js';
 import { LoadBed, type LoadContext, namesBelow } from './load-bed.js';
 
 /** As many as the containers of the original are told to take. */
-export const MAX_IN_FLIGHT = 1_500;
+const MAX_IN_FLIGHT = 1_500;
 /** Below a second, after which a dnsmasq asks again by itself. */
 const HELD_MS = 800;
 const PATIENCE_MS = 6_000;

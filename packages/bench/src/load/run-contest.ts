@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CorePlan } from '../cores.js';
 import { cpuUsage, rssBytes, usageSince } from '../kubedns/process-usage.js';
-import { Owned } from '../owned.js';
+import type { Owned } from '../owned.js';
 import {
   dnsperfOutput,
   type DnsperfOptions,

@@ -80,7 +80,7 @@ export class Report {
       verdictOf(figure) === 'over' ? 'missed' : verdictOf(figure),
     ]);
     const parts = [
-      `# ${this.#command}`,
+      `# ${this.#command}\n`,
       markdownTable(['machine', ''], machine),
       ...this.#sections.map(
         ({ title, header, rows }) => `## ${title}\n\n${markdownTable(header, rows)}`,

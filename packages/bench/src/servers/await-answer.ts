@@ -17,14 +17,14 @@ export async function awaitRecord(
   query: Buffer,
   limitMs: number,
 ): Promise<void> {
-  let hasRecord = false;
+  const seen = { hasRecord: false };
   const socket = await connectUdp(port, (message) => {
     const isError = message.length < query.length || (message[3]! & RCODE_MASK) !== 0;
-    if (!isError && message.readUInt16BE(ANSWER_COUNT_OFFSET) > 0) hasRecord = true;
+    if (!isError && message.readUInt16BE(ANSWER_COUNT_OFFSET) > 0) seen.hasRecord = true;
   });
   try {
     const endMs = performance.now() + limitMs;
-    while (!hasRecord) {
+    while (!seen.hasRecord) {
       server.check();
       if (performance.now() > endMs) {
         throw new MeasureError(`${what} does not answer within ${limitMs / 1_000} s`);

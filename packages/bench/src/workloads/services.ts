@@ -13,7 +13,7 @@ import {
   type WorkloadSize,
 } from './workload.js';
 
-/** As the images of clusters have it, so that answers do not leave the cache in the middle. */
+/** No answer leaves the cache in the middle of a run. */
 const LONG_TTL = '--record-ttl=86400';
 const CACHE_SIZE = 10_000;
 
