@@ -9,6 +9,10 @@ import { describeTools, LOAD_OPTIONS, programsOf } from './load-options.js';
 const OPTIONS = {
   runs: numberOption(5, 'runs of each part', { min: 1, max: 100 }),
   seconds: numberOption(4, 'seconds of each load', { min: 0.1, max: 600, isWhole: false }),
+  names: numberOption(100_000, 'cached names by which the memory of one is measured', {
+    min: 1_000,
+    max: 1_000_000,
+  }),
   ...LOAD_OPTIONS,
 };
 
@@ -21,14 +25,14 @@ const PARTS = [
 ] as const;
 
 async function run(
-  { runs, seconds, ...values }: Values,
+  { runs, seconds, names: manyNames, ...values }: Values,
   { report, owned, progress }: Surroundings,
 ): Promise<void> {
   const programs = await programsOf(values);
   const cores = await describeTools(programs, report);
   for (const { title, measure } of PARTS) {
     const series = new Series();
-    await measure({ programs, cores, owned, progress, series, runs, seconds });
+    await measure({ programs, cores, owned, progress, series, runs, seconds, manyNames });
     series.addTo(report, title);
   }
   report.note('Bars are for our dnsmasq; counts of what went wrong are those of the worst run.');

@@ -4,8 +4,6 @@ import { LoadBed, type LoadContext, namesBelow } from './load-bed.js';
 const MIB = 2 ** 20;
 const NAMES = 10_000;
 const RSS_BAR_MIB = 75;
-/** So many that what one takes stands out from what the process takes anyway. */
-const MANY_NAMES = 100_000;
 const OUTSTANDING = 100;
 /** Long for asking each name once. */
 const FILL_SECONDS = 60;
@@ -47,10 +45,11 @@ async function measureFull(context: LoadContext): Promise<void> {
 }
 
 async function measureEach(context: LoadContext): Promise<void> {
+  const { manyNames } = context;
   const bed = new LoadBed(context);
   const { port } = await bed.stand.nameServer();
   const subject = await bed.stand.ourDnsmasq([
-    `--cache-size=${NAMES + MANY_NAMES}`,
+    `--cache-size=${NAMES + manyNames}`,
     `--server=127.0.0.1#${port}`,
   ]);
   const fill = (domain: string, count: number) =>
@@ -62,7 +61,7 @@ async function measureEach(context: LoadContext): Promise<void> {
     });
   await fill('few.example', NAMES);
   const before = rssBytes(subject.pid);
-  const { completed } = await fill('many.example', MANY_NAMES);
+  const { completed } = await fill('many.example', manyNames);
   const bytes = (rssBytes(subject.pid) - before) / completed;
   context.series.add('memory of a cached name', bytes, { unit: 'bytes' });
   subject.check();

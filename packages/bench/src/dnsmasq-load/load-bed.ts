@@ -19,6 +19,8 @@ export interface LoadContext {
   readonly series: Series;
   readonly runs: number;
   readonly seconds: number;
+  /** So many that what one takes in a cache stands out from what the process takes anyway. */
+  readonly manyNames: number;
 }
 
 /** What one part starts; `close` ends it. */
