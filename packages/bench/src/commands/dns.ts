@@ -15,7 +15,7 @@ const NAMES = WORKLOADS.map(({ name }) => name);
 const onlyOption: Option<readonly string[]> = {
   initial: NAMES,
   value: 'NAME,…',
-  help: 'workloads',
+  help: 'workloads, with commas between',
   parse: (text) => {
     const names = text.split(',');
     const unknown = names.find((name) => !NAMES.includes(name));

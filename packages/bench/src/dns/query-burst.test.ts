@@ -26,7 +26,9 @@ beforeEach(async () => {
   });
   await once(server, 'listening');
 });
-afterEach(() => server.close());
+afterEach(() => {
+  server.close();
+});
 
 const run = (patienceMs: number) =>
   new QueryBurst().run(server.address().port, COUNT, 'x.example', patienceMs);
