@@ -1,20 +1,14 @@
-import { writeFileSync } from 'node:fs';
-import {
-  describeOptions,
-  parseOptions,
-  type Options,
-  type OptionValues,
-} from './command-options.js';
-import type { Command, CommonValues } from './commands/command.js';
+import { describeOptions, parseOptions, type Options } from './command-options.js';
+import type { Command } from './commands/command.js';
+import { DNS } from './commands/dns.js';
+import { DNSMASQ_LOAD } from './commands/dnsmasq-load.js';
 import { KUBEDNS_CHANGES } from './commands/kubedns-changes.js';
 import { KUBEDNS_QUERIES } from './commands/kubedns-queries.js';
 import { KUBEDNS_SCALE } from './commands/kubedns-scale.js';
+import { measure } from './commands/measure.js';
 import { BenchError, messageOf, UsageError } from './errors.js';
 import { Owned } from './owned.js';
-import { describeMachine } from './report/machine.js';
-import { Report } from './report/report.js';
 
-const EXIT_MISSED = 1;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 type Runner = (args: readonly string[]) => Promise<number>;
@@ -35,32 +29,20 @@ function runnerOf<T extends Options>(command: Command<T>): Runner {
       process.stdout.write(describeOptions(command.options));
       return 0;
     }
-    return measure(command, values);
+    return measure(command, values, { owned, progress });
   };
 }
 
-async function measure<T extends Options>(
-  command: Command<T>,
-  values: OptionValues<T>,
-): Promise<number> {
-  // Every command has the common options.
-  const { node, json, strict } = values as unknown as CommonValues;
-  const report = new Report(command.name, await describeMachine(node), values);
-  try {
-    await command.run(values, { report, owned, progress });
-  } finally {
-    await owned.close();
-  }
-  process.stdout.write(report.toText());
-  if (json !== '') writeFileSync(json, `${JSON.stringify(report, undefined, 2)}\n`);
-  for (const { name } of report.missed) progress(`missed: ${name}`);
-  return strict && report.missed.length > 0 ? EXIT_MISSED : 0;
+function entryOf<T extends Options>(command: Command<T>) {
+  return [command.name, { summary: command.summary, run: runnerOf(command) }] as const;
 }
 
 const RUNNERS: ReadonlyMap<string, { readonly summary: string; readonly run: Runner }> = new Map([
-  [KUBEDNS_SCALE.name, { summary: KUBEDNS_SCALE.summary, run: runnerOf(KUBEDNS_SCALE) }],
-  [KUBEDNS_CHANGES.name, { summary: KUBEDNS_CHANGES.summary, run: runnerOf(KUBEDNS_CHANGES) }],
-  [KUBEDNS_QUERIES.name, { summary: KUBEDNS_QUERIES.summary, run: runnerOf(KUBEDNS_QUERIES) }],
+  entryOf(DNS),
+  entryOf(DNSMASQ_LOAD),
+  entryOf(KUBEDNS_SCALE),
+  entryOf(KUBEDNS_CHANGES),
+  entryOf(KUBEDNS_QUERIES),
 ]);
 
 function usage(): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { spreadOf } from './statistics.js';
+import { rangeOf, spreadOf } from './statistics.js';
 
 describe('the spread of values', () => {
   it('names values that were there, whatever their order', () => {
@@ -13,5 +13,21 @@ describe('the spread of values', () => {
 
   it('is unknown of nothing', () => {
     expect(spreadOf([])).toEqual({ count: 0, p50: NaN, p99: NaN, max: NaN });
+  });
+});
+
+describe('the range of a figure', () => {
+  it('has the middle value of an odd number of runs', () => {
+    expect(rangeOf([10, 2, 30, 9, 5])).toEqual({ min: 2, median: 9, max: 30 });
+  });
+
+  it('has the mean of the two in the middle of an even number', () => {
+    expect(rangeOf([4, 1, 2, 100])).toEqual({ min: 1, median: 3, max: 100 });
+  });
+
+  it('leaves out runs that do not have it', () => {
+    expect(rangeOf([NaN, 3, 1, NaN, 2])).toEqual({ min: 1, median: 2, max: 3 });
+    expect(rangeOf([NaN])).toEqual({ min: NaN, median: NaN, max: NaN });
+    expect(rangeOf([])).toEqual({ min: NaN, median: NaN, max: NaN });
   });
 });

@@ -6,18 +6,42 @@ export interface Spread {
   readonly max: number;
 }
 
+/** What is told of a figure that several runs have; NaN where none has it. */
+export interface Range {
+  readonly min: number;
+  readonly median: number;
+  readonly max: number;
+}
+
 /** The smallest value that at least `part` of the sorted values do not exceed (nearest rank). */
 function percentile(sorted: readonly number[], part: number): number {
   return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
 }
 
+function ascending(values: Iterable<number>): number[] {
+  return [...values].sort((left, right) => left - right);
+}
+
 /** Median, 99th percentile and maximum. */
 export function spreadOf(values: Iterable<number>): Spread {
-  const sorted = [...values].sort((left, right) => left - right);
+  const sorted = ascending(values);
   return {
     count: sorted.length,
     p50: percentile(sorted, 0.5),
     p99: percentile(sorted, 0.99),
+    max: sorted.at(-1) ?? Number.NaN,
+  };
+}
+
+/** Minimum, median and maximum of the runs that have the figure; NaN stands for one that has not. */
+export function rangeOf(values: Iterable<number>): Range {
+  const sorted = ascending([...values].filter((value) => !Number.isNaN(value)));
+  const middle = (sorted.length - 1) / 2;
+  const lower = sorted[Math.floor(middle)] ?? Number.NaN;
+  const upper = sorted[Math.ceil(middle)] ?? Number.NaN;
+  return {
+    min: sorted[0] ?? Number.NaN,
+    median: (lower + upper) / 2,
     max: sorted.at(-1) ?? Number.NaN,
   };
 }

@@ -23,8 +23,11 @@ export class BenchProcess {
   stdout = '';
   stderr = '';
 
-  constructor(args: readonly string[]) {
-    this.child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  constructor(args: readonly string[], path = process.env.PATH) {
+    this.child = spawn(process.execPath, [PROGRAM, ...args], {
+      env: { ...process.env, PATH: path },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
     running.add(this);

@@ -1,26 +1,52 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
+import { DNS } from '../src/commands/dns.js';
+import { DNSMASQ_LOAD } from '../src/commands/dnsmasq-load.js';
 import { KUBEDNS_CHANGES } from '../src/commands/kubedns-changes.js';
 import { KUBEDNS_QUERIES } from '../src/commands/kubedns-queries.js';
 import { KUBEDNS_SCALE } from '../src/commands/kubedns-scale.js';
+import { WORKLOADS } from '../src/workloads/workload-table.js';
 
-const COMMANDS = [KUBEDNS_SCALE, KUBEDNS_CHANGES, KUBEDNS_QUERIES];
+const ABOUT_KUBEDNS = [KUBEDNS_SCALE, KUBEDNS_CHANGES, KUBEDNS_QUERIES];
+const ABOUT_LOAD = [DNS, DNSMASQ_LOAD];
+
+/** The names of options in the first column of the table that begins so. */
+function optionsNamed(readme: string, head: string): readonly string[] {
+  const [, table = ''] = new RegExp(`\\| ${head} (.*?)\n\n`, 's').exec(readme) ?? [];
+  const cells = [...table.matchAll(/^\|([^|]*)\|/gm)].map(([, cell = '']) => cell).join(' ');
+  return [...cells.matchAll(/--([a-z][a-z-]*)/g)].map(([, name = '']) => name);
+}
 
 describe('the README', () => {
   it('names the commands that there are', async () => {
     const readme = await readFile('README.md', 'utf8');
-    const named = [...readme.matchAll(/^\| `(kubedns-\w+)`/gm)].map(([, name]) => name);
-    expect(named).toEqual(COMMANDS.map(({ name }) => name));
+    const table = /\| Command .*?\n\n/s.exec(readme)?.[0] ?? '';
+    const named = [...table.matchAll(/^\| `([\w-]+)`/gm)].map(([, name]) => name);
+    expect(named).toEqual([...ABOUT_LOAD, ...ABOUT_KUBEDNS].map(({ name }) => name));
   });
 
-  it('names options that all commands have', async () => {
+  it('names the workloads that there are', async () => {
     const readme = await readFile('README.md', 'utf8');
-    const table = /\| Option(.*?)\n\n/s.exec(readme)?.[1] ?? '';
-    const cells = [...table.matchAll(/^\|([^|]*)\|/gm)].map(([, cell = '']) => cell).join(' ');
-    const names = [...cells.matchAll(/--([a-z][a-z-]*)/g)].map(([, name = '']) => name);
-    expect(names.length).toBeGreaterThan(8);
-    for (const { options } of COMMANDS) {
+    const table = /\| Workload .*?\n\n/s.exec(readme)?.[0] ?? '';
+    const named = [...table.matchAll(/^\| `([\w-]+)`/gm)].map(([, name]) => name);
+    expect(named).toEqual(WORKLOADS.map(({ name }) => name));
+  });
+
+  it.each([
+    ['Option of kubedns-…', ABOUT_KUBEDNS],
+    ['Option of both', ABOUT_LOAD],
+    ['Option of dns', [DNS]],
+  ])('names options in "%s" that all these commands have', async (head, commands) => {
+    const names = optionsNamed(await readFile('README.md', 'utf8'), head);
+    expect(names.length).toBeGreaterThan(6);
+    for (const { options } of commands) {
       expect(names.filter((name) => !(name in options))).toEqual([]);
     }
+  });
+
+  it('names every option of the load', async () => {
+    const readme = await readFile('README.md', 'utf8');
+    const named = ['Option of both', 'Option of dns'].flatMap((head) => optionsNamed(readme, head));
+    expect(new Set(named)).toEqual(new Set(Object.keys(DNS.options)));
   });
 });

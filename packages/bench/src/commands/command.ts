@@ -18,6 +18,8 @@ export interface Command<T extends Options> {
   readonly name: string;
   readonly summary: string;
   readonly options: T;
+  /** How the report is printed; as text unless said otherwise. */
+  readonly format?: 'text' | 'markdown';
   /** Measures and fills the report. Throws a MeasureError when that cannot be done. */
   readonly run: (values: OptionValues<T>, surroundings: Surroundings) => Promise<void>;
 }

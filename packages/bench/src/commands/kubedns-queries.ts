@@ -4,7 +4,7 @@ import { peakRssBytes, rssBytes } from '../kubedns/process-usage.js';
 import { runContest, type Contestant, type Score } from '../queries/contest.js';
 import { dnsperfVersion } from '../queries/dnsperf.js';
 import { askedServices, MIX_NAMES, mixesOf, type MixName } from '../queries/mixes.js';
-import { findRealDnsmasq, RealDnsmasq } from '../queries/real-dnsmasq.js';
+import { dnsmasqWithServices, findRealDnsmasq, RealDnsmasq } from '../queries/real-dnsmasq.js';
 import { spreadOf } from '../statistics.js';
 import { COMMON_OPTIONS, SIZE_OPTIONS, type Command, type Surroundings } from './command.js';
 import { TestBed } from './test-bed.js';
@@ -110,7 +110,9 @@ async function run(values: Values, surroundings: Surroundings): Promise<void> {
     for (const hasPorts of [false, true]) {
       const own = mixes.map(({ name }) => name).filter((name) => (name === 'SRV') === hasPorts);
       if (own.length === 0) continue;
-      const peer = owned.add(await RealDnsmasq.start(path, bed.plan, services, hasPorts));
+      const peer = owned.add(
+        await RealDnsmasq.start(path, dnsmasqWithServices(bed.plan, services, { hasPorts })),
+      );
       await peer.ready();
       const { port, pid: peerPid } = peer;
       contestants.push({ name: 'dnsmasq', host: '127.0.0.1', port, pid: peerPid, mixes: own });

@@ -4,8 +4,9 @@ import type { ChangeWatcherMethods } from '../dns/change-watcher.js';
 import type { StallProbeMethods } from '../dns/stall-probe.js';
 import type { SteadyLoadMethods } from '../dns/steady-load.js';
 import { freePort } from '../kubedns/free-port.js';
-import { builtKubedns, KubednsProcess } from '../kubedns/kubedns-process.js';
+import { KubednsProcess } from '../kubedns/kubedns-process.js';
 import { Remote, type Methods } from '../remote.js';
+import { builtProgram } from '../servers/built-program.js';
 import { sizeOf, type CommonValues, type SizeValues, type Surroundings } from './command.js';
 
 const MIB = 2 ** 20;
@@ -59,7 +60,7 @@ export class TestBed {
   async startKubedns(): Promise<KubednsProcess> {
     const { owned, progress } = this.#surroundings;
     const { node, 'node-flags': nodeFlags, kubedns, 'kubedns-flags': flags } = this.#values;
-    const program = kubedns === '' ? builtKubedns() : kubedns;
+    const program = kubedns === '' ? builtProgram('kubedns') : kubedns;
     progress(`starting kubedns: node ${[...nodeFlags, program, ...flags].join(' ')}`);
     const options = { node, nodeFlags, program, apiUrl: this.#url, flags };
     const started = await KubednsProcess.start(options, this.dnsPort);

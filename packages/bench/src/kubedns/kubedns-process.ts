@@ -1,5 +1,3 @@
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import { MeasureError } from '../errors.js';
 import { monotonicMs } from '../monotonic.js';
 import { until } from '../until.js';
@@ -22,12 +20,6 @@ export interface KubednsOptions {
 const READINESS_STEP_MS = 20;
 /** Nobody is there: no query of a bench is to leave the machine. */
 const NO_NAMESERVER = '127.0.0.1:9';
-
-/** The bundle that the package `kubedns` of this checkout has built. */
-export function builtKubedns(): string {
-  const manifest = createRequire(import.meta.url).resolve('@kube-dns/kubedns/package.json');
-  return join(dirname(manifest), 'dist', 'kubedns.cjs');
-}
 
 /** A kubedns as its image starts it, on free ports of 127.0.0.1. */
 export class KubednsProcess {

@@ -40,6 +40,29 @@ describe('a report', () => {
     expect(report().missed.map(({ name }) => name)).toEqual(['peak RSS', 'lag']);
   });
 
+  it('holds a figure against what it is to be at least', () => {
+    const made = report();
+    made.add('queries', 0.9, '×', { atLeast: 1.3 });
+    made.add('more queries', 1.3, '×', { atLeast: 1.3 });
+    expect(made.missed.map(({ name }) => name)).toEqual(['peak RSS', 'lag', 'queries']);
+    expect(made.toText()).toMatch(/^queries +0\.90 +× +>= 1\.30 +over$/m);
+  });
+
+  it('is Markdown with its tables above the bars', () => {
+    const made = report();
+    made.addSection({ title: 'hits', header: ['server', 'q/s'], rows: [['ours', '7']] }, [7]);
+    const markdown = made.toMarkdown();
+    const squeezed = markdown.replaceAll(/ +/g, ' ');
+    expect(markdown.startsWith('# kubedns-scale\n\n| machine')).toBe(true);
+    expect(squeezed).toContain('| cpu | Some CPU |\n');
+    expect(squeezed).toContain('\n## hits\n\n| server | q/s |\n');
+    expect(squeezed).toContain('| ours | 7 |\n');
+    expect(squeezed).toContain('| peak RSS | 200.1 MiB | <= 170 | missed |\n');
+    expect(markdown).toMatch(/\n- a note\n$/);
+    expect(markdown.indexOf('## hits')).toBeLessThan(markdown.indexOf('## Bars'));
+    expect(JSON.parse(JSON.stringify(made))).toMatchObject({ results: { hits: [7] } });
+  });
+
   it('says the same as JSON', () => {
     const json = JSON.parse(JSON.stringify(report())) as object;
     expect(json).toMatchObject({

@@ -1,9 +1,14 @@
-import { formatTable } from './table.js';
+import { formatTable, markdownTable } from './table.js';
 import type { Machine } from './machine.js';
 
 /** What a figure is held against. */
-export interface Bar {
-  readonly atMost: number;
+export type Bar = { readonly atMost: number } | { readonly atLeast: number };
+
+/** A table with a title of its own, as Markdown shows it. */
+export interface Section {
+  readonly title: string;
+  readonly header: readonly string[];
+  readonly rows: readonly (readonly string[])[];
 }
 
 /** One figure of a report. `value` is NaN where nothing could be measured. */
@@ -21,6 +26,8 @@ export class Report {
   readonly #options: Readonly<Record<string, unknown>>;
   readonly #figures: Figure[] = [];
   readonly #notes: string[] = [];
+  readonly #sections: Section[] = [];
+  readonly #results: Record<string, unknown> = {};
 
   constructor(command: string, machine: Machine, options: Readonly<Record<string, unknown>>) {
     this.#command = command;
@@ -28,8 +35,16 @@ export class Report {
     this.#options = options;
   }
 
-  add(name: string, value: number, unit: string, atMost?: number): void {
-    this.#figures.push({ name, value, unit, ...(atMost !== undefined && { bar: { atMost } }) });
+  /** A number as bar is what the figure may be at the most. */
+  add(name: string, value: number, unit: string, bar?: Bar | number): void {
+    const held = typeof bar === 'number' ? { atMost: bar } : bar;
+    this.#figures.push({ name, value, unit, ...(held !== undefined && { bar: held }) });
+  }
+
+  /** A table that Markdown shows above the figures, and the same for JSON. */
+  addSection(section: Section, result: unknown): void {
+    this.#sections.push(section);
+    this.#results[section.title] = result;
   }
 
   /** A sentence below the table. */
@@ -48,7 +63,7 @@ export class Report {
       figure.name,
       formatValue(figure.value),
       figure.unit,
-      figure.bar ? `<= ${formatValue(figure.bar.atMost)}` : '',
+      figure.bar ? barText(figure.bar) : '',
       verdictOf(figure),
     ]);
     const table = formatTable([['', '', '', 'bar', ''], ...rows], [1, 3]);
@@ -56,11 +71,34 @@ export class Report {
     return `${this.#command}\n\n${formatTable(machine, [])}\n${table}${notes && `\n${notes}`}`;
   }
 
+  toMarkdown(): string {
+    const machine = Object.entries(this.#machine).map(([name, value]) => [name, String(value)]);
+    const figures = this.#figures.map((figure) => [
+      figure.name,
+      `${formatValue(figure.value)} ${figure.unit}`.trim(),
+      figure.bar ? barText(figure.bar) : '',
+      verdictOf(figure) === 'over' ? 'missed' : verdictOf(figure),
+    ]);
+    const parts = [
+      `# ${this.#command}\n`,
+      markdownTable(['machine', ''], machine),
+      ...this.#sections.map(
+        ({ title, header, rows }) => `## ${title}\n\n${markdownTable(header, rows)}`,
+      ),
+      ...(figures.length > 0
+        ? [`## Bars\n\n${markdownTable(['figure', 'median', 'bar', ''], figures)}`]
+        : []),
+      ...(this.#notes.length > 0 ? [this.#notes.map((text) => `- ${text}\n`).join('')] : []),
+    ];
+    return parts.join('\n');
+  }
+
   toJSON(): object {
     return {
       command: this.#command,
       machine: this.#machine,
       options: this.#options,
+      ...(this.#sections.length > 0 && { results: this.#results }),
       figures: this.#figures.map((figure) => ({ ...figure, verdict: verdictOf(figure) })),
       notes: this.#notes,
     };
@@ -69,10 +107,16 @@ export class Report {
 
 function verdictOf({ value, bar }: Figure): 'ok' | 'over' | '' {
   if (bar === undefined) return '';
-  return value <= bar.atMost ? 'ok' : 'over';
+  const isMet = 'atMost' in bar ? value <= bar.atMost : value >= bar.atLeast;
+  return isMet ? 'ok' : 'over';
 }
 
-function formatValue(value: number): string {
+function barText(bar: Bar): string {
+  return 'atMost' in bar ? `<= ${formatValue(bar.atMost)}` : `>= ${formatValue(bar.atLeast)}`;
+}
+
+/** A figure as tables show it; `-` is what could not be measured. */
+export function formatValue(value: number): string {
   if (Number.isNaN(value)) return '-';
   if (Number.isInteger(value)) return String(value);
   return value.toFixed(value < 10 ? 2 : 1);

@@ -15,3 +15,20 @@ export function formatTable(
   });
   return lines.join('');
 }
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+}
+
+/** A table of Markdown; the columns are as wide as what is in them, so that it can be read as text. */
+export function markdownTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  const cells = [header, ...rows].map((row) => header.map((_, i) => cell(row[i] ?? '')));
+  const widths = header.map((_, i) => Math.max(3, ...cells.map((row) => row[i]!.length)));
+  const lines = cells.map((row) => row.map((text, i) => text.padEnd(widths[i]!)).join(' | '));
+  const rule = widths.map((width) => '-'.repeat(width)).join(' | ');
+  const [head = '', ...body] = lines;
+  return [head, rule, ...body].map((line) => `| ${line} |\n`).join('');
+}

@@ -1,0 +1,112 @@
+import { numberOption, type Option, type OptionValues } from '../command-options.js';
+import type { Contest } from '../load/contest.js';
+import { type LoadPlan, runContest } from '../load/run-contest.js';
+import { ScoreBook } from '../load/score-book.js';
+import { scoreSection } from '../load/score-table.js';
+import { DNSMASQ, type Programs, Stand } from '../load/stand.js';
+import { Owned } from '../owned.js';
+import { WORKLOADS } from '../workloads/workload-table.js';
+import type { Workload } from '../workloads/workload.js';
+import type { Command, Surroundings } from './command.js';
+import { describeTools, LOAD_OPTIONS, programOption, programsOf } from './load-options.js';
+
+const NAMES = WORKLOADS.map(({ name }) => name);
+
+const onlyOption: Option<readonly string[]> = {
+  initial: NAMES,
+  value: 'NAME,…',
+  help: 'workloads, with commas between',
+  parse: (text) => {
+    const names = text.split(',');
+    const unknown = names.find((name) => !NAMES.includes(name));
+    if (unknown === undefined) return names;
+    throw new Error(`"${unknown}" is none of ${NAMES.join(', ')}`);
+  },
+};
+
+const seconds = { max: 600, isWhole: false };
+
+const OPTIONS = {
+  only: onlyOption,
+  runs: numberOption(5, 'runs, in each of which every server has its turn', { min: 1, max: 100 }),
+  seconds: numberOption(4, 'seconds of each run, as fast as it answers', { min: 0.1, ...seconds }),
+  'latency-seconds': numberOption(2, 'seconds of each run at a fixed rate; 0 is never', seconds),
+  'single-seconds': numberOption(1, 'seconds of each run with one query at a time', {
+    min: 0.1,
+    ...seconds,
+  }),
+  'warm-up': numberOption(2, 'seconds before the first run', seconds),
+  rate: numberOption(20_000, 'queries each second at the fixed rate', { min: 1 }),
+  names: numberOption(2_000, 'different names', { min: 10, max: 10_000 }),
+  'kube-dns': programOption('a kube-dns of the original to compare with'),
+  coredns: programOption('a coredns to compare with'),
+  ...LOAD_OPTIONS,
+};
+
+type Values = OptionValues<typeof OPTIONS>;
+
+function addToReport(
+  { name, judge }: Workload,
+  { trials }: Contest,
+  book: ScoreBook,
+  { report }: Surroundings,
+): void {
+  for (const trial of trials) {
+    const title = trials.length === 1 ? name : `${name}, ${trial.name}`;
+    const own = book.scores.filter((score) => score.trial === trial.name);
+    report.addSection(scoreSection(title, trial.name, book, DNSMASQ), own);
+  }
+  for (const { name: figure, value, unit, bar } of judge(book)) {
+    report.add(`${name}: ${figure}`, value, unit, bar);
+  }
+}
+
+function planOf(values: Values, cores: LoadPlan['cores']): LoadPlan {
+  return {
+    runs: values.runs,
+    seconds: values.seconds,
+    latencySeconds: values['latency-seconds'],
+    singleSeconds: values['single-seconds'],
+    warmUpSeconds: values['warm-up'],
+    perSecond: values.rate,
+    cores,
+  };
+}
+
+function peersOf(values: Values): Programs['peers'] {
+  const { 'kube-dns': kubeDns, coredns } = values;
+  return {
+    ...(kubeDns !== undefined && { 'kube-dns': kubeDns }),
+    ...(coredns !== undefined && { coredns }),
+  };
+}
+
+async function run(values: Values, surroundings: Surroundings): Promise<void> {
+  const { report, owned, progress } = surroundings;
+  const programs = await programsOf(values, peersOf(values));
+  const cores = await describeTools(programs, report);
+  const plan = planOf(values, cores);
+  const chosen = WORKLOADS.filter(({ name }) => values.only.includes(name));
+  for (const workload of chosen) {
+    progress(`${workload.name}: ${workload.summary}`);
+    const own = owned.add(new Owned());
+    const contest = await workload.prepare(new Stand(programs, own, cores), values);
+    const tell = (text: string) => progress(`${workload.name}, ${text}`);
+    const scores = await runContest(contest, plan, { owned: own, progress: tell });
+    await own.close();
+    addToReport(workload, contest, new ScoreBook(scores), surroundings);
+  }
+  if (programs.dgramFlags.length === 0 && values.only.includes('dgram-engine')) {
+    report.note('dgram-engine: the containers have no --udp-engine, so this is their only one.');
+  }
+  report.note(`Each figure is the median (minimum…maximum) of ${plan.runs} runs.`);
+}
+
+/** Queries per second, CPU per query and latency, beside the peers, workload by workload. */
+export const DNS: Command<typeof OPTIONS> = {
+  name: 'dns',
+  summary: 'both containers under load, beside their peers, workload by workload',
+  options: OPTIONS,
+  format: 'markdown',
+  run,
+};

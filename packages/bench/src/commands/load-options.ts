@@ -1,0 +1,100 @@
+import { accessSync, constants } from 'node:fs';
+import {
+  type Option,
+  type Options,
+  type OptionValues,
+  switchOption,
+  textOption,
+  wordsOption,
+} from '../command-options.js';
+import { type CorePlan, findCores } from '../cores.js';
+import { MeasureError } from '../errors.js';
+import type { Programs } from '../load/stand.js';
+import { dnsperfVersion } from '../queries/dnsperf.js';
+import { findRealDnsmasq, realDnsmasqVersion } from '../queries/real-dnsmasq.js';
+import type { Report } from '../report/report.js';
+import { builtProgram, knowsFlag } from '../servers/built-program.js';
+import { COMMON_OPTIONS } from './command.js';
+
+/** A program that is there and may be run; undefined where none is named. */
+export function programOption(help: string): Option<string | undefined> {
+  const parse = (text: string) => {
+    try {
+      accessSync(text, constants.X_OK);
+    } catch {
+      throw new Error('is no program that can be run');
+    }
+    return text;
+  };
+  return { initial: undefined, value: 'PATH', help, parse };
+}
+
+const { node, kubedns, json, strict } = COMMON_OPTIONS;
+
+/** What every measurement with dnsperf is told. */
+export const LOAD_OPTIONS = {
+  node: { ...node, help: 'Node that runs the containers' },
+  'node-flags': COMMON_OPTIONS['node-flags'],
+  kubedns,
+  'kubedns-flags': wordsOption([], 'further flags of the kubedns that is measured'),
+  dnsmasq: textOption('', 'PATH', 'bundle to measure, that of this checkout unless given'),
+  'dnsmasq-flags': wordsOption([], 'further flags of our dnsmasq, in front of --'),
+  'real-dnsmasq': programOption('the dnsmasq to compare with, that of Debian unless given'),
+  alone: switchOption('without the real dnsmasq'),
+  json,
+  strict,
+} satisfies Options;
+
+export type LoadValues = OptionValues<typeof LOAD_OPTIONS>;
+
+const ENGINE_FLAG = 'udp-engine';
+
+/** What is measured, and what forces the engine for other systems where there is a choice. */
+export async function programsOf(
+  values: LoadValues,
+  peers: Programs['peers'] = {},
+): Promise<Programs> {
+  const dnsmasq = values.dnsmasq === '' ? builtProgram('dnsmasq') : values.dnsmasq;
+  const kubedns = values.kubedns === '' ? builtProgram('kubedns') : values.kubedns;
+  const known = await Promise.all(
+    [dnsmasq, kubedns].map((program) => knowsFlag(values.node, program, ENGINE_FLAG)),
+  );
+  return {
+    node: values.node,
+    nodeFlags: values['node-flags'],
+    dnsmasq,
+    dnsmasqFlags: values['dnsmasq-flags'],
+    kubedns,
+    kubednsFlags: values['kubedns-flags'],
+    dgramFlags: known.every(Boolean) ? [`--${ENGINE_FLAG}=dgram`] : [],
+    realDnsmasq: values.alone ? undefined : (values['real-dnsmasq'] ?? findRealDnsmasq()),
+    peers,
+  };
+}
+
+/** Says what is measured with, and what is missing; throws a MeasureError without dnsperf. */
+export async function describeTools(
+  programs: Programs,
+  report: Report,
+): Promise<CorePlan | undefined> {
+  const version = await dnsperfVersion();
+  if (version === undefined) {
+    throw new MeasureError('there is no dnsperf on this machine (Debian: dnsperf)');
+  }
+  const { realDnsmasq, peers } = programs;
+  const dnsmasq =
+    realDnsmasq === undefined ? undefined : `dnsmasq ${await realDnsmasqVersion(realDnsmasq)}`;
+  const others = Object.entries(peers).map(([name, path]) => `${name} of ${path}`);
+  report.note([`dnsperf ${version}`, ...(dnsmasq ? [dnsmasq] : []), ...others].join(', '));
+  if (dnsmasq === undefined) {
+    report.note('Without the real dnsmasq: nothing is compared with it.');
+  }
+  const cores = findCores();
+  if (typeof cores === 'string') {
+    report.note(cores);
+    return undefined;
+  }
+  const { load, server, upstream } = cores;
+  report.note(`Cores: load ${load}, measured server ${server}, what it asks ${upstream}.`);
+  return cores;
+}

@@ -1,0 +1,70 @@
+import type { Socket } from 'node:dgram';
+import { setTimeout as delay } from 'node:timers/promises';
+import { encodeQuery, RCODE, writeUint16 } from '@kube-dns/wire';
+import { messageId } from './expectation.js';
+import { droppedAt } from './socket-drops.js';
+import { connectUdp, sendQuietly } from './udp-socket.js';
+
+/** What became of many queries that were under way at the same time. */
+export interface BurstResult {
+  readonly sent: number;
+  readonly right: number;
+  /** Answers with another rcode than NOERROR. */
+  readonly wrong: number;
+  readonly unanswered: number;
+  /** Answers that found no room in the client's own socket. */
+  readonly droppedHere: number;
+}
+
+/** The other side of a burst that runs in its own process. */
+export interface QueryBurstMethods {
+  /** Asks for so many names below a domain, all at once, and waits for the answers. */
+  run(port: number, count: number, domain: string, patienceMs: number): Promise<BurstResult>;
+}
+
+/** As many go out together, a millisecond after those before: no more than any receiver has room for. */
+const BATCH = 20;
+const STEP_MS = 1;
+const WAIT_STEP_MS = 5;
+const RCODE_MASK = 0x0f;
+const QR = 0x80;
+
+/** Sends one query for each of many names and counts the answers. */
+export class QueryBurst implements QueryBurstMethods {
+  async run(port: number, count: number, domain: string, patienceMs: number): Promise<BurstResult> {
+    const isOpen = new Array<boolean>(count).fill(true);
+    let right = 0;
+    let wrong = 0;
+    const socket = await connectUdp(port, (message) => {
+      const id = messageId(message);
+      if (isOpen[id] !== true || (message[2]! & QR) === 0) return;
+      isOpen[id] = false;
+      if ((message[3]! & RCODE_MASK) === RCODE.NOERROR) right++;
+      else wrong++;
+    });
+    try {
+      await sendAll(socket, count, domain);
+      const endMs = performance.now() + patienceMs;
+      while (right + wrong < count && performance.now() < endMs) await delay(WAIT_STEP_MS);
+      const unanswered = count - right - wrong;
+      return {
+        sent: count,
+        right,
+        wrong,
+        unanswered,
+        droppedHere: droppedAt(socket.address().port),
+      };
+    } finally {
+      socket.close();
+    }
+  }
+}
+
+async function sendAll(socket: Socket, count: number, domain: string): Promise<void> {
+  for (let id = 0; id < count; id++) {
+    const query = encodeQuery({ id: 0, name: `q${id}.${domain}`, type: 'A' });
+    writeUint16(query, 0, id);
+    sendQuietly(socket, query);
+    if (id % BATCH === BATCH - 1) await delay(STEP_MS);
+  }
+}

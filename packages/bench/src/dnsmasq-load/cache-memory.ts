@@ -1,0 +1,69 @@
+import { rssBytes } from '../kubedns/process-usage.js';
+import { LoadBed, type LoadContext, namesBelow } from './load-bed.js';
+
+const MIB = 2 ** 20;
+const NAMES = 10_000;
+const RSS_BAR_MIB = 75;
+const OUTSTANDING = 100;
+/** Long for asking each name once. */
+const FILL_SECONDS = 60;
+
+/** What a full cache takes: of 10,000 names all in all, and for each of many more. */
+export async function measureCacheMemory(context: LoadContext): Promise<void> {
+  for (let run = 1; run <= context.runs; run++) {
+    context.progress(`run ${run} of ${context.runs}: memory of the cache`);
+    await measureFull(context);
+    await measureEach(context);
+  }
+}
+
+async function measureFull(context: LoadContext): Promise<void> {
+  const { series, seconds } = context;
+  const bed = new LoadBed(context);
+  const { remote, port } = await bed.stand.nameServer();
+  const subject = await bed.stand.ourDnsmasq([
+    `--cache-size=${NAMES}`,
+    `--server=127.0.0.1#${port}`,
+  ]);
+  const file = bed.questionFile(namesBelow('example', NAMES));
+  const rssMib = () => rssBytes(subject.pid) / MIB;
+  const mib = { unit: 'MiB', digits: 1 };
+  series.add('RSS without cached names', rssMib(), mib);
+  const once = { file, seconds: FILL_SECONDS, passes: 1, outstanding: OUTSTANDING };
+  await bed.dnsperf(subject, once);
+  series.add(`RSS with ${NAMES} cached names`, rssMib(), { ...mib, bar: { atMost: RSS_BAR_MIB } });
+  const received = await remote.call('received');
+  await bed.dnsperf(subject, { file, seconds });
+  series.add('the same, after a load of hits', rssMib(), { ...mib, bar: { atMost: RSS_BAR_MIB } });
+  series.add('names that had to be asked for again', (await remote.call('received')) - received, {
+    unit: '',
+    judged: 'max',
+    bar: { atMost: 0 },
+  });
+  subject.check();
+  await bed.close();
+}
+
+async function measureEach(context: LoadContext): Promise<void> {
+  const { manyNames } = context;
+  const bed = new LoadBed(context);
+  const { port } = await bed.stand.nameServer();
+  const subject = await bed.stand.ourDnsmasq([
+    `--cache-size=${NAMES + manyNames}`,
+    `--server=127.0.0.1#${port}`,
+  ]);
+  const fill = (domain: string, count: number) =>
+    bed.dnsperf(subject, {
+      file: bed.questionFile(namesBelow(domain, count)),
+      seconds: FILL_SECONDS,
+      passes: 1,
+      outstanding: OUTSTANDING,
+    });
+  await fill('few.example', NAMES);
+  const before = rssBytes(subject.pid);
+  const { completed } = await fill('many.example', manyNames);
+  const bytes = (rssBytes(subject.pid) - before) / completed;
+  context.series.add('memory of a cached name', bytes, { unit: 'bytes' });
+  subject.check();
+  await bed.close();
+}

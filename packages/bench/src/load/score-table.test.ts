@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Metrics, Score } from './contest.js';
+import { ScoreBook } from './score-book.js';
+import { formatRange, scoreSection } from './score-table.js';
+
+const METRICS: Metrics = {
+  queriesPerSecond: 100_000,
+  userUs: 1.234,
+  systemUs: 2,
+  cpuUs: 3.234,
+  p50Ms: 0.0456,
+  p99Ms: NaN,
+  singleUs: 61.4,
+  answeredPercent: 99.987,
+  wrong: 0,
+  answerBytes: 70,
+  rssMib: 60.3,
+};
+
+function score(subject: string, run: number, queriesPerSecond: number): Score {
+  return { subject, trial: 'A', run, metrics: { ...METRICS, queriesPerSecond } };
+}
+
+describe('a range', () => {
+  it('has its ends where runs differ', () => {
+    expect(formatRange({ min: 1, median: 2, max: 3.456 }, 2)).toBe('2.00 (1.00…3.46)');
+    expect(formatRange({ min: 1.001, median: 1.002, max: 1.003 }, 2)).toBe('1.00');
+    expect(formatRange({ min: NaN, median: NaN, max: NaN }, 2)).toBe('-');
+  });
+});
+
+describe('the table of a contest', () => {
+  const ours = [score('ours', 1, 300_000), score('ours', 2, 100_000)];
+
+  it('has a row for each server, with its ratio to dnsmasq', () => {
+    const book = new ScoreBook([
+      ...ours,
+      score('dnsmasq', 1, 200_000),
+      score('dnsmasq', 2, 50_000),
+    ]);
+    const { title, header, rows } = scoreSection('hits', 'A', book, 'dnsmasq');
+    expect(title).toBe('hits');
+    expect(header.slice(0, 4)).toEqual(['server', 'queries/s', '/ dnsmasq', 'user µs']);
+    expect(rows.map((row) => row.slice(0, 4))).toEqual([
+      ['ours', '200000 (100000…300000)', '1.75 (1.50…2.00)', '1.23'],
+      ['dnsmasq', '125000 (50000…200000)', '1.00', '1.23'],
+    ]);
+    expect(rows[0]).toHaveLength(header.length);
+    expect(rows[0]!.slice(5)).toEqual(['0.046', '-', '61', '99.99', '0', '70', '60']);
+  });
+
+  it('has no ratios without dnsmasq', () => {
+    const { header, rows } = scoreSection('hits', 'A', new ScoreBook(ours), 'dnsmasq');
+    expect(header).not.toContain('/ dnsmasq');
+    expect(rows[0]).toHaveLength(header.length);
+  });
+});

@@ -1,0 +1,40 @@
+import type { Bar, Report, Section } from '../report/report.js';
+import { rangeOf } from '../statistics.js';
+import { formatRange } from './score-table.js';
+
+/** What a figure is, besides its values. */
+export interface FigureKind {
+  readonly unit: string;
+  readonly digits?: number;
+  readonly bar?: Bar;
+  /** What of the runs is held against the bar; the median unless said otherwise. */
+  readonly judged?: 'max' | 'median';
+}
+
+/** Figures of several runs, in the order in which they first came. */
+export class Series {
+  readonly #kinds = new Map<string, FigureKind>();
+  readonly #values = new Map<string, number[]>();
+
+  add(name: string, value: number, kind: FigureKind): void {
+    this.#kinds.set(name, kind);
+    const values = this.#values.get(name);
+    if (values) values.push(value);
+    else this.#values.set(name, [value]);
+  }
+
+  /** All of them in one table, and those with a bar beside it. */
+  addTo(report: Report, title: string): void {
+    const section: Section = { title, header: ['', 'median (min…max)', ''], rows: this.#rows() };
+    report.addSection(section, Object.fromEntries(this.#values));
+    for (const [name, { unit, bar, judged = 'median' }] of this.#kinds) {
+      if (bar) report.add(name, rangeOf(this.#values.get(name)!)[judged], unit, bar);
+    }
+  }
+
+  #rows(): readonly (readonly string[])[] {
+    return [...this.#kinds].map(([name, { unit, digits = 0 }]) => {
+      return [name, formatRange(rangeOf(this.#values.get(name)!), digits), unit];
+    });
+  }
+}

@@ -1,0 +1,76 @@
+import { Query } from '@kube-dns/wire';
+import { describe, expect, it } from '@jest/globals';
+import {
+  asClientsAsk,
+  encodeQuestion,
+  encodeQuestionFile,
+  inRandomOrder,
+  type LoadQuestion,
+} from './question-file.js';
+
+const MANY: readonly LoadQuestion[] = Array.from({ length: 2_000 }, (_, i) => ({
+  name: `web-${i}.team.svc.cluster.local`,
+  type: 'A',
+}));
+
+function readQuery(bytes: Uint8Array): Query {
+  const query = new Query();
+  expect(query.read(bytes, bytes.length, false, 4_096)).toBe('answer');
+  return query;
+}
+
+describe('a query of a load', () => {
+  it('is plain unless something is asked for', () => {
+    const query = readQuery(encodeQuestion({ name: 'a.example', type: 'AAAA' }));
+    expect(query).toMatchObject({ type: 28, hasEdns: false, isRecursionDesired: true });
+  });
+
+  it('offers the size that it is told, with a cookie or without', () => {
+    const plain = { name: 'a.example', type: 'A', ednsBytes: 4_096 } as const;
+    expect(readQuery(encodeQuestion(plain))).toMatchObject({
+      hasEdns: true,
+      maxAnswerBytes: 4_096,
+    });
+    const withCookie = encodeQuestion({ ...plain, hasCookie: true });
+    expect(readQuery(withCookie)).toMatchObject({ hasEdns: true });
+    expect(withCookie.length - encodeQuestion(plain).length).toBe(12);
+  });
+
+  it('stands in the file behind its length', () => {
+    const file = encodeQuestionFile([
+      { name: 'a.example', type: 'A' },
+      { name: 'bc.example', type: 'A' },
+    ]);
+    const first = file.readUInt16BE(0);
+    const second = file.readUInt16BE(2 + first);
+    expect(2 + first + 2 + second).toBe(file.length);
+    expect(readQuery(file.subarray(2, 2 + first)).nameLength).toBe(11);
+    expect(readQuery(file.subarray(4 + first)).nameLength).toBe(12);
+  });
+});
+
+describe('what clients ask', () => {
+  it('is one in ten in mixed case and three in ten with a cookie', () => {
+    const asked = asClientsAsk(MANY);
+    expect(asked.map(({ name }) => name.toLowerCase())).toEqual(MANY.map(({ name }) => name));
+    const mixed = asked.filter(({ name }) => /[A-Z]/.test(name)).length / MANY.length;
+    const cookies = asked.filter(({ hasCookie }) => hasCookie).length / MANY.length;
+    expect(Math.abs(mixed - 0.1)).toBeLessThan(0.02);
+    expect(Math.abs(cookies - 0.3)).toBeLessThan(0.03);
+  });
+
+  it('is the same each time', () => {
+    expect(asClientsAsk(MANY)).toEqual(asClientsAsk(MANY));
+  });
+});
+
+describe('a random order', () => {
+  it('has everything once, and the same each time', () => {
+    const items = MANY.map((_, i) => i);
+    const order = inRandomOrder(items);
+    expect(order).not.toEqual(items);
+    expect([...order].sort((left, right) => left - right)).toEqual(items);
+    expect(inRandomOrder(items)).toEqual(order);
+    expect(inRandomOrder([])).toEqual([]);
+  });
+});

@@ -1,0 +1,83 @@
+import { encodeQuery, writeUint16 } from '@kube-dns/wire';
+
+/** One question of a load, and what its query has besides. */
+export interface LoadQuestion {
+  readonly name: string;
+  readonly type: 'A' | 'AAAA';
+  /** The size that an OPT record offers; without it there is no such record. */
+  readonly ednsBytes?: number;
+  /** A client's cookie (RFC 7873) in the OPT record. */
+  readonly hasCookie?: boolean;
+}
+
+const ADDITIONAL_COUNT_OFFSET = 10;
+const OPT_TYPE = 41;
+const COOKIE = Buffer.from('000a00080123456789abcdef', 'hex');
+/** Of the generator of Numerical Recipes; any would do that is the same in each run. */
+const MULTIPLIER = 1_664_525;
+const INCREMENT = 1_013_904_223;
+
+/** The query in wire form; its ID is for dnsperf to set. */
+export function encodeQuestion({ name, type, ednsBytes, hasCookie }: LoadQuestion): Buffer {
+  const query = encodeQuery({ id: 0, name, type });
+  if (ednsBytes === undefined) return query;
+  const options = hasCookie === true ? COOKIE : Buffer.alloc(0);
+  const opt = Buffer.alloc(11);
+  opt.writeUInt16BE(OPT_TYPE, 1);
+  opt.writeUInt16BE(ednsBytes, 3);
+  opt.writeUInt16BE(options.length, 9);
+  writeUint16(query, ADDITIONAL_COUNT_OFFSET, 1);
+  return Buffer.concat([query, opt, options]);
+}
+
+/** A data file for `dnsperf -B`: each query behind its length. */
+export function encodeQuestionFile(questions: readonly LoadQuestion[]): Buffer {
+  return Buffer.concat(
+    questions.flatMap((question) => {
+      const query = encodeQuestion(question);
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(query.length);
+      return [length, query];
+    }),
+  );
+}
+
+/** Numbers from 0 to 1 that look random and are the same in each run. */
+function* numbers(): Generator<number, never> {
+  for (let state = 1; ;) {
+    state = (Math.imul(state, MULTIPLIER) + INCREMENT) >>> 0;
+    yield state / 2 ** 32;
+  }
+}
+
+/** Each letter of a name in either case, as resolvers send it against forged answers. */
+function inMixedCase(name: string, random: Iterator<number, never>): string {
+  const turn = (letter: string) =>
+    random.next().value < 0.5 ? letter.toUpperCase() : letter.toLowerCase();
+  return name.replaceAll(/[a-z]/gi, turn);
+}
+
+const MIXED_CASE_PART = 0.1;
+const EDNS_PART = 0.3;
+const EDNS_BYTES = 1_232;
+
+/** The same questions as clients differ: one in ten in mixed case, three in ten with a cookie. */
+export function asClientsAsk(questions: readonly LoadQuestion[]): readonly LoadQuestion[] {
+  const random = numbers();
+  return questions.map(({ name, type }) => ({
+    name: random.next().value < MIXED_CASE_PART ? inMixedCase(name, random) : name,
+    type,
+    ...(random.next().value < EDNS_PART && { ednsBytes: EDNS_BYTES, hasCookie: true }),
+  }));
+}
+
+/** The same in another order, which is the same in each run (Fisher and Yates). */
+export function inRandomOrder<T>(items: readonly T[]): readonly T[] {
+  const random = numbers();
+  const shuffled = [...items];
+  for (let i = shuffled.length - 1; i > 0; i--) {
+    const other = Math.floor(random.next().value * (i + 1));
+    [shuffled[i], shuffled[other]] = [shuffled[other]!, shuffled[i]!];
+  }
+  return shuffled;
+}

@@ -1,0 +1,25 @@
+import { createEchoEngine } from './echo-engine.js';
+
+/** The other side of an echo that runs in its own process. */
+export interface EchoMethods {
+  /** Serves on a free port of 127.0.0.1. */
+  start(): Promise<{ readonly port: number; readonly engine: string }>;
+}
+
+const QR = 0x80;
+
+/**
+ * Sends every query back as its own answer: what the system and the load generator allow to a server
+ * that does nothing.
+ */
+export class Echo implements EchoMethods {
+  async start(): Promise<{ readonly port: number; readonly engine: string }> {
+    const engine = createEchoEngine();
+    await engine.open('127.0.0.1', 0, (bytes, length, peer) => {
+      if (length < 3) return;
+      bytes[2]! |= QR;
+      engine.send(bytes, length, peer);
+    });
+    return { port: engine.port, engine: engine.name };
+  }
+}

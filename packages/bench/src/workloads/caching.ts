@@ -1,0 +1,84 @@
+import { OUR_DNSMASQ, type Stand } from '../load/stand.js';
+import type { Subject } from '../load/contest.js';
+import type { LoadQuestion } from '../queries/question-file.js';
+import { NAME_ENDS } from '../servers/name-server.js';
+import { asPromised, ONLY_TRIAL, type Workload } from './workload.js';
+
+const HITS_RATIO = 1.3;
+const MISS_PART = 0.2;
+
+/** Our dnsmasq and the real one with a large cache, in front of a server that knows every name. */
+async function bothDnsmasqs(stand: Stand): Promise<readonly Subject[]> {
+  const { port } = await stand.nameServer();
+  const args = ['--cache-size=10000', '--dns-forward-max=1500', `--server=127.0.0.1#${port}`];
+  return [await stand.ourDnsmasq(args), ...(await stand.realDnsmasq({ args }))];
+}
+
+function questionsAbout(count: number, end: string): readonly LoadQuestion[] {
+  return Array.from({ length: count }, (_, i) => ({ name: `host-${i}.${end}`, type: 'A' }));
+}
+
+/** Names that the cache has from the first round on. */
+export const DNSMASQ_HITS: Workload = {
+  name: 'dnsmasq-hits',
+  summary: 'our dnsmasq and the real one answer 2,000 names from their caches',
+  prepare: async (stand, { names }) => ({
+    subjects: await bothDnsmasqs(stand),
+    trials: [
+      { name: ONLY_TRIAL, questions: questionsAbout(names, 'example'), rcodes: ['NOERROR'] },
+    ],
+  }),
+  judge: (book) => asPromised(book, OUR_DNSMASQ, HITS_RATIO),
+};
+
+/** One question in five has an answer that nobody may keep. */
+export const EIGHTY_TWENTY: Workload = {
+  name: 'eighty-twenty',
+  summary: 'both: 80 % answers from the cache, 20 % from upstream',
+  prepare: async (stand, { names }) => {
+    const misses = Math.round(names * MISS_PART);
+    const questions = [
+      ...questionsAbout(names - misses, 'example'),
+      ...questionsAbout(misses, NAME_ENDS.unkept),
+    ];
+    return {
+      subjects: await bothDnsmasqs(stand),
+      trials: [{ name: ONLY_TRIAL, questions, rcodes: ['NOERROR'] }],
+    };
+  },
+  judge: () => [],
+};
+
+/** What a pod's resolver puts behind a name with less than five dots, before the name itself. */
+const SEARCH_DOMAINS = [
+  'team-000.svc.cluster.local',
+  'svc.cluster.local',
+  'cluster.local',
+  'region.compute.internal',
+] as const;
+
+/** The names that a pod asks for when it looks up names of the world: four of five do not exist. */
+export function searchPathQuestions(names: number): readonly LoadQuestion[] {
+  const lookups = Math.ceil(names / (SEARCH_DOMAINS.length + 1));
+  return questionsAbout(lookups, 'example').flatMap(({ name, type }) => [
+    ...SEARCH_DOMAINS.map((domain) => ({ name: `${name}.${domain}`, type })),
+    { name, type },
+  ]);
+}
+
+/** Denials from the cache, for the most part. */
+export const SEARCH_PATH: Workload = {
+  name: 'search-path',
+  summary: 'both: five names for each lookup, four of which do not exist; denials are kept',
+  prepare: async (stand, { names }) => ({
+    subjects: await bothDnsmasqs(stand),
+    trials: [
+      {
+        name: ONLY_TRIAL,
+        questions: searchPathQuestions(names),
+        rcodes: ['NOERROR', 'NXDOMAIN'],
+      },
+    ],
+  }),
+  judge: () => [],
+};

@@ -1,0 +1,142 @@
+import { type ClusterPlan, ZONE } from '../cluster/cluster-plan.js';
+import { OUR_DNSMASQ, OUR_KUBEDNS, type Stand, type StandCluster } from '../load/stand.js';
+import type { Subject, Trial } from '../load/contest.js';
+import { askedServices } from '../queries/mixes.js';
+import { asClientsAsk, type LoadQuestion } from '../queries/question-file.js';
+import { dnsmasqWithServices } from '../queries/real-dnsmasq.js';
+import {
+  asPromised,
+  fasterThanDnsmasq,
+  type Judged,
+  ONLY_TRIAL,
+  type Workload,
+  type WorkloadSize,
+} from './workload.js';
+
+/** No answer leaves the cache in the middle of a run. */
+const LONG_TTL = '--record-ttl=86400';
+const CACHE_SIZE = 10_000;
+
+/** A cluster of as many services as names are asked for, all with an address. */
+export function serviceCluster(stand: Stand, { names }: WorkloadSize): Promise<StandCluster> {
+  return stand.cluster({ services: names, slices: names, endpointsPerSlice: 1, headless: 0 });
+}
+
+/** The address of each service. */
+export function serviceQuestions(plan: ClusterPlan): readonly LoadQuestion[] {
+  const services = askedServices(plan, plan.size.services);
+  return services.map((i) => ({ name: plan.dnsName(i), type: 'A' }));
+}
+
+function servicesTrial(plan: ClusterPlan): Trial {
+  return { name: ONLY_TRIAL, questions: serviceQuestions(plan), rcodes: ['NOERROR'] };
+}
+
+/** The real dnsmasq that has the services in its hosts file. */
+function dnsmasqWith(stand: Stand, { plan }: StandCluster): Promise<readonly Subject[]> {
+  const services = askedServices(plan, plan.size.services);
+  return stand.realDnsmasq(dnsmasqWithServices(plan, services));
+}
+
+/** Our dnsmasq in front of a kubedns, with room for all that it says. */
+async function cachingDnsmasq(
+  stand: Stand,
+  cluster: StandCluster,
+  flags: readonly string[] = [],
+): Promise<Subject> {
+  const { port } = await stand.kubedns(cluster, { isUpstream: true, flags: [LONG_TTL] });
+  const args = [`--cache-size=${CACHE_SIZE}`, `--server=/${ZONE}/127.0.0.1#${port}`];
+  return stand.ourDnsmasq(args, { flags });
+}
+
+const KUBEDNS_RATIO = 1.25;
+
+/** kubedns and its peers with many services, beside a dnsmasq with the same names in memory. */
+export const KUBEDNS_SERVICES: Workload = {
+  name: 'kubedns-services',
+  summary: 'kubedns with 2,000 services; dnsmasq has the same names in a hosts file',
+  prepare: async (stand, size) => {
+    const cluster = await serviceCluster(stand, size);
+    const trial = servicesTrial(cluster.plan);
+    const kubedns = await stand.kubedns(cluster);
+    const dnsmasq = await dnsmasqWith(stand, cluster);
+    const peers = await stand.peers(cluster, trial.questions.at(-1)!.name);
+    return { subjects: [kubedns, ...dnsmasq, ...peers], trials: [trial] };
+  },
+  judge: (book) => asPromised(book, OUR_KUBEDNS, KUBEDNS_RATIO),
+};
+
+const MIXED = 'mixed';
+const MIXED_PART = 0.9;
+
+/** What cases and cookies cost. */
+export const MIXED_CLIENTS: Workload = {
+  name: 'mixed',
+  summary: 'the same with 10 % of the questions in mixed case and 30 % with EDNS and a cookie',
+  prepare: async (stand, size) => {
+    const cluster = await serviceCluster(stand, size);
+    const plain = servicesTrial(cluster.plan);
+    const mixed = { ...plain, name: MIXED, questions: asClientsAsk(plain.questions) };
+    const kubedns = await stand.kubedns(cluster);
+    const ours = await cachingDnsmasq(stand, cluster);
+    const dnsmasq = await dnsmasqWith(stand, cluster);
+    const peers = await stand.peers(cluster, plain.questions.at(-1)!.name);
+    return { subjects: [kubedns, ours, ...dnsmasq, ...peers], trials: [plain, mixed] };
+  },
+  judge: (book) =>
+    [OUR_KUBEDNS, OUR_DNSMASQ].map((subject): Judged => {
+      const { median } = book.ratioOfTrials('queriesPerSecond', subject, MIXED, ONLY_TRIAL);
+      const name = `queries/s, ${subject}, mixed / plain`;
+      return { name, value: median, unit: '×', bar: { atLeast: MIXED_PART } };
+    }),
+};
+
+const DGRAM_RATIO = 0.65;
+
+/** Both containers where datagrams cannot be moved in batches. */
+export const DGRAM_ENGINE: Workload = {
+  name: 'dgram-engine',
+  summary: 'both containers with the engine for other systems',
+  prepare: async (stand, size) => {
+    const flags = stand.programs.dgramFlags;
+    const cluster = await serviceCluster(stand, size);
+    const kubedns = await stand.kubedns(cluster, { flags });
+    const ours = await cachingDnsmasq(stand, cluster, flags);
+    const dnsmasq = await dnsmasqWith(stand, cluster);
+    return { subjects: [kubedns, ours, ...dnsmasq], trials: [servicesTrial(cluster.plan)] };
+  },
+  judge: (book) =>
+    [OUR_KUBEDNS, OUR_DNSMASQ].flatMap((subject) => fasterThanDnsmasq(book, subject, DGRAM_RATIO)),
+};
+
+/** What a server that does nothing could do. */
+export const LIMIT: Workload = {
+  name: 'limit',
+  summary: 'an echo without DNS: the limit of the system, of Node and of the load generator',
+  prepare: async (stand, size) => {
+    const cluster = await serviceCluster(stand, size);
+    const echo = await stand.echo();
+    const dnsmasq = await dnsmasqWith(stand, cluster);
+    return { subjects: [echo, ...dnsmasq], trials: [servicesTrial(cluster.plan)] };
+  },
+  judge: () => [],
+};
+
+const MISS_RATIO = 2.5;
+/** More than are ever under way; the real one would refuse at 150. */
+const IN_FLIGHT = '--dns-forward-max=1500';
+
+/** Every question is passed on to the same kubedns, which has a core with the load generator. */
+export const MISSES: Workload = {
+  name: 'misses',
+  summary: 'our dnsmasq and the real one without a cache, in front of the same kubedns',
+  prepare: async (stand, size) => {
+    const cluster = await serviceCluster(stand, size);
+    const { port } = await stand.kubedns(cluster, { isUpstream: true });
+    const args = ['--cache-size=0', IN_FLIGHT, `--server=/${ZONE}/127.0.0.1#${port}`];
+    const ours = await stand.ourDnsmasq(args);
+    const dnsmasq = await stand.realDnsmasq({ args });
+    return { subjects: [ours, ...dnsmasq], trials: [servicesTrial(cluster.plan)] };
+  },
+  judge: (book) => fasterThanDnsmasq(book, OUR_DNSMASQ, MISS_RATIO),
+};

@@ -1,0 +1,17 @@
+import { DNSMASQ_HITS, EIGHTY_TWENTY, SEARCH_PATH } from './caching.js';
+import { HEADLESS } from './headless.js';
+import { DGRAM_ENGINE, KUBEDNS_SERVICES, LIMIT, MISSES, MIXED_CLIENTS } from './services.js';
+import type { Workload } from './workload.js';
+
+/** Every workload, in the order in which they run. */
+export const WORKLOADS: readonly Workload[] = [
+  DNSMASQ_HITS,
+  KUBEDNS_SERVICES,
+  MIXED_CLIENTS,
+  HEADLESS,
+  MISSES,
+  DGRAM_ENGINE,
+  EIGHTY_TWENTY,
+  SEARCH_PATH,
+  LIMIT,
+];

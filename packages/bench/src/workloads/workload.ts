@@ -1,0 +1,89 @@
+import type { Contest } from '../load/contest.js';
+import type { ScoreBook } from '../load/score-book.js';
+import { DNSMASQ, type Stand } from '../load/stand.js';
+import type { Bar } from '../report/report.js';
+
+/** How much a workload asks. */
+export interface WorkloadSize {
+  /** Different names. */
+  readonly names: number;
+}
+
+/** A figure held against what the project promises. */
+export interface Judged {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly bar: Bar;
+}
+
+/** A load with the servers that it is given to. */
+export interface Workload {
+  readonly name: string;
+  readonly summary: string;
+  /** Starts the servers. */
+  readonly prepare: (stand: Stand, size: WorkloadSize) => Promise<Contest>;
+  /** The promises about what was measured; those that need a server that is not here are left out. */
+  readonly judge: (book: ScoreBook) => readonly Judged[];
+}
+
+/** The trial of a workload that has only one. */
+export const ONLY_TRIAL = 'A';
+
+/** At least so many times the queries per second of dnsmasq. */
+export function fasterThanDnsmasq(
+  book: ScoreBook,
+  subject: string,
+  atLeast: number,
+  trial = ONLY_TRIAL,
+): readonly Judged[] {
+  if (!book.has(DNSMASQ)) return [];
+  const value = book.ratio('queriesPerSecond', subject, DNSMASQ, trial).median;
+  const name = `queries/s, ${subject} / dnsmasq${trial === ONLY_TRIAL ? '' : `, ${trial}`}`;
+  return [{ name, value, unit: '×', bar: { atLeast } }];
+}
+
+/** At most so many times the CPU time per query of dnsmasq. */
+export function cheaperThanDnsmasq(
+  book: ScoreBook,
+  subject: string,
+  atMost: number,
+): readonly Judged[] {
+  if (!book.has(DNSMASQ)) return [];
+  const value = book.ratio('cpuUs', subject, DNSMASQ, ONLY_TRIAL).median;
+  return [{ name: `CPU/query, ${subject} / dnsmasq`, value, unit: '×', bar: { atMost } }];
+}
+
+const CPU_RATIO = 0.75;
+const P99_RATIO = 1.5;
+/** As good as any, whatever dnsmasq needs. */
+const P99_MS = 0.5;
+const SINGLE_RATIO = 1.2;
+
+/** The promises about the time to an answer; none where it was not measured. */
+export function soonAsDnsmasq(book: ScoreBook, subject: string): readonly Judged[] {
+  if (!book.has(DNSMASQ)) return [];
+  const p99Ms = book.median('p99Ms', subject, ONLY_TRIAL);
+  const dnsmasqMs = book.median('p99Ms', DNSMASQ, ONLY_TRIAL);
+  const single = book.ratio('singleUs', subject, DNSMASQ, ONLY_TRIAL).median;
+  if (Number.isNaN(p99Ms) || Number.isNaN(single)) return [];
+  const atMost = Math.max(P99_MS, P99_RATIO * dnsmasqMs);
+  return [
+    { name: `p99, ${subject}`, value: p99Ms, unit: 'ms', bar: { atMost } },
+    {
+      name: `one at a time, ${subject} / dnsmasq`,
+      value: single,
+      unit: '×',
+      bar: { atMost: SINGLE_RATIO },
+    },
+  ];
+}
+
+/** All that is promised of a container that answers from memory. */
+export function asPromised(book: ScoreBook, subject: string, atLeast: number): readonly Judged[] {
+  return [
+    ...fasterThanDnsmasq(book, subject, atLeast),
+    ...cheaperThanDnsmasq(book, subject, CPU_RATIO),
+    ...soonAsDnsmasq(book, subject),
+  ];
+}

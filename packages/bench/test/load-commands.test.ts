@@ -1,0 +1,201 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { findRealDnsmasq } from '../src/queries/real-dnsmasq.js';
+import { WORKLOADS } from '../src/workloads/workload-table.js';
+import { BenchProcess, endAll, isRunning, until } from './bench-process.js';
+
+const SHORT = [
+  '--runs=1',
+  '--seconds=0.3',
+  '--latency-seconds=0.2',
+  '--single-seconds=0.1',
+  '--warm-up=0',
+  '--rate=500',
+  '--names=50',
+];
+const TIMEOUT_MS = 60_000;
+
+interface Score {
+  readonly subject: string;
+  readonly metrics: Readonly<Record<string, number | null>>;
+}
+
+interface Told {
+  readonly results: Readonly<Record<string, readonly Score[]>>;
+  readonly figures: readonly { readonly name: string; readonly value: number | null }[];
+  readonly notes: readonly string[];
+}
+
+function pathOf(program: string): string | undefined {
+  try {
+    return execFileSync('which', [program], { encoding: 'utf8' }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+const DNSPERF = pathOf('dnsperf');
+const loads = DNSPERF === undefined ? it.skip : it;
+const peer = findRealDnsmasq() === undefined ? [] : ['dnsmasq'];
+
+/** Who takes part in each workload. */
+const SUBJECTS: Readonly<Record<string, readonly unknown[]>> = {
+  'dnsmasq-hits': ['our dnsmasq', ...peer],
+  'kubedns-services': ['our kubedns', ...peer],
+  mixed: ['our kubedns', 'our dnsmasq', ...peer],
+  headless: ['our kubedns', ...peer],
+  misses: ['our dnsmasq', ...peer],
+  'dgram-engine': ['our kubedns', 'our dnsmasq', ...peer],
+  'eighty-twenty': ['our dnsmasq', ...peer],
+  'search-path': ['our dnsmasq', ...peer],
+  limit: [expect.stringMatching(/ echo$/), ...peer],
+};
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bench-test-'));
+});
+afterEach(async () => {
+  await endAll();
+  await rm(folder, { recursive: true });
+});
+
+async function measure(args: readonly string[], path?: string): Promise<Told> {
+  const file = join(folder, 'figures.json');
+  const bench = new BenchProcess([...args, `--json=${file}`], path);
+  const status = await bench.exit;
+  if (status !== 0) throw new Error(`status ${status}: ${bench.stderr}`);
+  const told = JSON.parse(await readFile(file, 'utf8')) as Told;
+  for (const { name } of told.figures) expect(bench.stdout).toContain(name);
+  for (const title of Object.keys(told.results)) expect(bench.stdout).toContain(`## ${title}\n`);
+  return told;
+}
+
+describe('the load on both containers (skipped without dnsperf)', () => {
+  loads.each(WORKLOADS.map(({ name }) => name))(
+    'has figures of %s',
+    async (name) => {
+      const { results } = await measure(['dns', `--only=${name}`, ...SHORT]);
+      expect(Object.keys(results).length).toBe({ headless: 3, mixed: 2 }[name] ?? 1);
+      for (const [title, scores] of Object.entries(results)) {
+        expect(scores.map(({ subject }) => subject)).toEqual(SUBJECTS[name]);
+        for (const { metrics } of scores) {
+          expect(metrics.queriesPerSecond).toBeGreaterThan(0);
+          expect(metrics.answerBytes).toBeGreaterThan(40);
+          expect(metrics.wrong).toBe(0);
+          // What an answer weighs tells whether it was cut.
+          if (title.endsWith('512')) expect(metrics.answerBytes).toBeLessThanOrEqual(512);
+          else if (name === 'headless') expect(metrics.answerBytes).toBeGreaterThan(50 * 16);
+          if (!title.endsWith('TCP')) expect(metrics.singleUs).toBeGreaterThan(0);
+        }
+      }
+    },
+    TIMEOUT_MS,
+  );
+
+  loads(
+    'goes on without taskset and without the real dnsmasq, and says so',
+    async () => {
+      const bin = join(folder, 'bin');
+      await mkdir(bin);
+      await symlink(DNSPERF!, join(bin, 'dnsperf'));
+      const told = await measure(['dns', '--only=dnsmasq-hits', '--alone', ...SHORT], bin);
+      expect(told.results['dnsmasq-hits']).toMatchObject([{ subject: 'our dnsmasq' }]);
+      expect(told.figures).toEqual([]);
+      expect(told.notes).toContainEqual(expect.stringMatching(/^There is no taskset/));
+      expect(told.notes).toContainEqual(expect.stringMatching(/^Without the real dnsmasq/));
+    },
+    TIMEOUT_MS,
+  );
+
+  loads(
+    'starts a peer that a path is given for',
+    async () => {
+      // A kube-dns that takes the flags of the original: our own.
+      const fake = join(folder, 'kube-dns');
+      const kubedns = new URL('../../kubedns/bin/kubedns.cjs', import.meta.url).pathname;
+      await writeFile(fake, `#!/bin/sh\nexec ${process.execPath} ${kubedns} "$@"\n`, {
+        mode: 0o755,
+      });
+      const args = ['dns', '--only=kubedns-services', '--alone', `--kube-dns=${fake}`, ...SHORT];
+      const { results } = await measure(args);
+      const subjects = results['kubedns-services']!.map(({ subject }) => subject);
+      expect(subjects).toEqual(['our kubedns', 'kube-dns']);
+    },
+    TIMEOUT_MS,
+  );
+
+  loads(
+    'ends everything that it has started when it is interrupted',
+    async () => {
+      const bench = new BenchProcess(['dns', '--only=misses', ...SHORT, '--seconds=600']);
+      await bench.says(/run 1 of 1/);
+      await until('dnsperf', () => bench.children.length >= 4);
+      const { children } = bench;
+      bench.child.kill('SIGINT');
+      expect(await bench.exit).toBe(130);
+      await until('the end of its children', () => !children.some(isRunning));
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('the promises of dnsmasq (skipped without dnsperf)', () => {
+  loads(
+    'are measured and judged',
+    async () => {
+      const { figures } = await measure([
+        'dnsmasq-load',
+        '--runs=1',
+        '--seconds=0.3',
+        '--names=1000',
+        '--alone',
+      ]);
+      const names = figures.map(({ name }) => name);
+      expect(names).toEqual([
+        'our dnsmasq, 1500 held: unanswered',
+        'our dnsmasq, 1500 held: refused or failed',
+        'our dnsmasq, 1500 at a time: unanswered',
+        'our dnsmasq, 1500 at a time: refused or failed',
+        'our dnsmasq, 1500 held after TCP clients: unanswered',
+        'our dnsmasq, 1500 held after TCP clients: refused or failed',
+        '500 idle TCP clients: still connected after the load',
+        '500 idle TCP clients: memory',
+        'UDP, beside them / without',
+        'CPU/query, beside them / without',
+        'RSS with 10000 cached names',
+        'the same, after a load of hits',
+        'names that had to be asked for again',
+      ]);
+      const value = (name: string) => figures.find((figure) => figure.name === name)!.value;
+      expect(value('500 idle TCP clients: still connected after the load')).toBe(500);
+      expect(value('RSS with 10000 cached names')).toBeGreaterThan(20);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('a load command', () => {
+  it.each([
+    [['dns', '--help'], 0, /^usage: bench dns .*--only=NAME,… +workloads.*--kube-dns=PATH/s],
+    [['dnsmasq-load', '--help'], 0, /--runs=N +runs of each part \(default 5\)/],
+    [['dns', '--only=dnsmasq-hits,nothing'], 2, /"nothing" is none of dnsmasq-hits, .*usage: /s],
+    [['dns', '--runs=0'], 2, /--runs=0: is not a whole number from 1 to 100/],
+    [['dns', '--coredns=/nowhere'], 2, /--coredns=\/nowhere: is no program that can be run/],
+    [['dnsmasq-load', '--only=x'], 2, /unknown option '--only'/],
+  ])('answers %j with status %d', async (args, status, text) => {
+    const bench = new BenchProcess(args);
+    expect(await bench.exit).toBe(status);
+    expect(status === 0 ? bench.stdout : bench.stderr).toMatch(text);
+  });
+
+  it('says that there is no dnsperf', async () => {
+    const bench = new BenchProcess(['dns'], folder);
+    expect(await bench.exit).toBe(1);
+    expect(bench.stderr).toContain('bench: there is no dnsperf on this machine');
+  });
+});
