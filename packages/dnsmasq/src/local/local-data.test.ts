@@ -295,7 +295,7 @@ describe('rules', () => {
     expect(ruleOf(local, name, type)).toBe(expected);
   });
 
-  it('give way to a longer domain of the ConfigMap', async () => {
+  it('give way to a longer domain of servers, wherever those come from', async () => {
     const local = await load('--address=/x/1.2.3.4');
     expect(ruleOf(local, 'a.stub.x')).toBe('A 1.2.3.4');
     local.useServerRules([parseServerRule('/stub.x/1.1.1.1')]);

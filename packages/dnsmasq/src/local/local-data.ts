@@ -67,10 +67,12 @@ export class LocalData {
     return this.#loading;
   }
 
-  /** Takes the servers of the ConfigMap into account: a longer domain of theirs beats an address. */
+  /**
+   * Takes the servers of every source in place of those of the command line: a longer domain of theirs
+   * beats an address.
+   */
   useServerRules(rules: readonly ServerRule[]): void {
-    const { addressRules, serverRules } = this.#options;
-    this.#rules = new DomainRules(addressRules, [...serverRules, ...rules]);
+    this.#rules = new DomainRules(this.#options.addressRules, rules);
   }
 
   close(): void {

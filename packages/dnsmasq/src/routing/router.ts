@@ -34,6 +34,8 @@ export interface RouterOptions {
   /** Who knows the addresses of servers with names of the cluster (`-kubednsServer`). */
   readonly kubednsServer?: ServerAddress | undefined;
   readonly hostPace?: Partial<HostPace>;
+  /** Called at each load with the rules of every source, before the routes change. */
+  readonly onRulesRead?: (rules: readonly ServerRule[]) => void;
   /** Called when routes are others than before; what is under way had the old ones. */
   readonly onRoutesChanged?: () => void;
   /** Called with the domains (in wire form) whose configured servers are others than before. */
@@ -94,6 +96,7 @@ export class Router {
     this.#rules = [...this.#options.rules, ...(serversFile?.read() ?? []), ...rules];
     this.#resolvServers = usesResolvFile ? (resolvFiles?.read() ?? []) : [];
     this.#isLoaded = true;
+    this.#options.onRulesRead?.(this.#rules);
     this.loops.reset();
     this.#build();
     this.#list();
