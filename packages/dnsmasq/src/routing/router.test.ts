@@ -191,26 +191,6 @@ describe('the sources of routes', () => {
     expect(serversOf('x.a')).toEqual(['1.0.0.3#53']);
   });
 
-  it('keep the rules of a servers file that is gone', async () => {
-    const path = join(folder, 'servers');
-    await writeFile(path, 'server=/a/1.0.0.1\n');
-    createRouterWith({ serversFile: new ServersFile(path, log) });
-    router.load();
-    await unlink(path);
-    router.load();
-    expect(serversOf('x.a')).toEqual(['1.0.0.1#53']);
-    expect(log.messages).toContain(`cannot read ${path}: No such file or directory`);
-  });
-
-  it('log twenty mistakes of a servers file and count the others', async () => {
-    const path = join(folder, 'servers');
-    await writeFile(path, 'frob\n'.repeat(1_000));
-    createRouterWith({ serversFile: new ServersFile(path, log) });
-    router.load();
-    expect(log.messages.filter((line) => line.startsWith('bad option'))).toHaveLength(20);
-    expect(log.messages).toContain(`980 more bad lines in ${path}`);
-  });
-
   it('are handed on as rules at each load: those of the command line, the file and the ConfigMap', async () => {
     const path = join(folder, 'servers');
     await writeFile(path, 'server=/b/1.0.0.2\n');
