@@ -59,7 +59,7 @@ export class QueryLoad {
   #take(message: Buffer): void {
     if (!this.#waiting.delete(readUint16(message, 0))) return;
     const { texts, rcode } = readAnswer(message);
-    const text = texts[0] ?? String(rcode);
+    const text = texts[0] ?? rcode;
     this.answers.set(text, (this.answers.get(text) ?? 0) + 1);
     if (!this.#isStopped) this.#askNext();
     else if (this.#waiting.size === 0) this.#onAllAnswered?.();

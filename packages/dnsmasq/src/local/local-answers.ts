@@ -20,6 +20,8 @@ type AnswerOptions = Pick<DnsmasqOptions, 'filteredTypes' | 'localTtlSeconds' | 
 /** Where the target's name starts in the rdata of these types. */
 const SRV_TARGET_AT = 6;
 const MX_TARGET_AT = 2;
+const IPV4_BYTES = 4;
+const IPV6_BYTES = 16;
 
 /** Answers from the static records and the hosts files, the names of which count together. */
 export class LocalAnswers {
@@ -150,11 +152,9 @@ export class LocalAnswers {
     }
     const { family, isWhole } = this.#reverse.read(this.#name, this.#nameLength);
     if (family === 'none' || !isWhole) return;
+    const length = family === 'ipv4' ? IPV4_BYTES : IPV6_BYTES;
     for (const table of this.#hosts) {
-      const name =
-        family === 'ipv4'
-          ? table.nameOfIpv4(this.#reverse.ipv4())
-          : table.nameOfIpv6(this.#name, this.#nameLength);
+      const name = table.nameOf(this.#reverse.bytes, length);
       if (name === undefined) continue;
       this.#found.add(name, localTtlSeconds);
       return;
