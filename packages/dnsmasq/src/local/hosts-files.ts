@@ -73,6 +73,7 @@ async function readHostsFile(
   { domain, log }: HostsFilesOptions,
 ): Promise<void> {
   const reader = new HostsLines(table, file, domain, log);
+  table.beginFile(file);
   const stream = createReadStream(file, { encoding: 'latin1', highWaterMark: CHUNK_BYTES });
   let rest = '';
   for await (const chunk of stream as AsyncIterable<string>) {

@@ -30,6 +30,9 @@ export class HostsTable {
   readonly #lastLinks = new NumberColumn();
   readonly #linkAddresses = new NumberColumn();
   readonly #linkNext = new NumberColumn();
+  /** By link: which of the files it is from. */
+  readonly #linkFiles = new NumberColumn();
+  readonly #files: string[] = [];
   /** Addresses of both families as bytes. */
   readonly #addresses = new ByteIndex(this.#arena);
   /** By address: its name as it was written. */
@@ -42,6 +45,22 @@ export class HostsTable {
   };
   /** By length. */
   readonly #shownNames: Uint8Array[] = [];
+
+  /** What is added from now on is from this file. */
+  beginFile(path: string): void {
+    this.#files.push(path);
+  }
+
+  /** The file that an address of a name is from; undefined when the name does not have it. */
+  fileOf(name: Uint8Array, address: Uint8Array): string | undefined {
+    const known = this.#names.find(name, 0, name.length);
+    const wanted = this.#addresses.find(address, 0, address.length);
+    if (known === NONE || wanted === NONE) return undefined;
+    for (let link = this.#firstLinks.at(known); link !== NONE; link = this.#linkNext.at(link)) {
+      if (this.#linkAddresses.at(link) === wanted) return this.#files[this.#linkFiles.at(link)];
+    }
+    return undefined;
+  }
 
   /** Names that are known, those that only have others below them included. */
   get size(): number {
@@ -137,6 +156,7 @@ export class HostsTable {
     }
     const link = this.#linkAddresses.push(address);
     this.#linkNext.push(NONE);
+    this.#linkFiles.push(this.#files.length - 1);
     const last = this.#lastLinks.at(name);
     if (last === NONE) this.#firstLinks.set(name, link);
     else this.#linkNext.set(last, link);

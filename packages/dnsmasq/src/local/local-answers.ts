@@ -70,6 +70,30 @@ export class LocalAnswers {
     return false;
   }
 
+  /**
+   * The hosts file that an answer's record is from; undefined when it is from none. For the log; owner
+   * and rdata are in wire form, the owner lower-cased.
+   */
+  fileOf(owner: Uint8Array, type: number, rdata: Uint8Array): string | undefined {
+    let [name, address] = [owner, rdata];
+    if (type === TYPE.PTR) {
+      const { family, isWhole, bytes } = this.#reverse.read(owner, owner.length);
+      if (!isWhole || family === 'none') return undefined;
+      name = rdata.map(lowerCaseByte);
+      address = bytes.subarray(0, family === 'ipv4' ? IPV4_BYTES : IPV6_BYTES);
+    }
+    for (const table of this.#hosts) {
+      const file = table.fileOf(name, address);
+      if (file !== undefined) return file;
+    }
+    return undefined;
+  }
+
+  /** Tells whether a lower-cased name has a PTR record of its own (`--ptr-record`). */
+  hasPtrRecord(owner: Uint8Array): boolean {
+    return this.#static.typesOf(owner, 0, owner.length).includes(TYPE.PTR);
+  }
+
   /** Writes the answer into `out` and returns its length; 0 when there is nothing. */
   answer(query: Query, out: Uint8Array): number {
     const { type } = query;

@@ -129,6 +129,11 @@ export class LocalData {
     return this.#answers.knows(name, length) || this.#rules.hasAddressFor(name, length);
   }
 
+  /** What the log says of local records; see {@link LocalAnswers}. */
+  get origins(): Pick<LocalAnswers, 'fileOf' | 'hasPtrRecord'> {
+    return this.#answers;
+  }
+
   #deny(query: Query, out: Uint8Array, rcode: number, isAuthoritative: boolean): number {
     this.#writer.begin(query, out);
     this.#writer.setRcode(rcode);
