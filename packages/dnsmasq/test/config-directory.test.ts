@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { TYPE } from '@kube-dns/wire';
-import { ask, statistic } from './client.js';
+import { ask } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords } from './messages.js';
 import { endProcesses, serve } from './processes.js';
@@ -52,25 +52,6 @@ describe('the configuration directory', () => {
     expect((await ask(port, 'a.example')).texts).toEqual(['A 10.0.0.2']);
   });
 
-  it('is followed at run time: what is below changed domains is asked for anew, all else stays', async () => {
-    const other = { 'lab.example': [server(1)] };
-    await write('stubDomains', JSON.stringify({ 'corp.example': [server(0)], ...other }));
-    const { port, process } = await serveWith(true);
-    expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.1']);
-    expect((await ask(port, 'a.lab.example')).texts).toEqual(['A 10.0.0.2']);
-    await write('stubDomains', JSON.stringify({ 'corp.example': [server(2)], ...other }));
-    await process.says(`using nameserver ${upstreams[2]!.text} for domain corp.example`);
-    expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.3']);
-    expect((await ask(port, 'a.lab.example')).texts).toEqual(['A 10.0.0.2']);
-    expect(upstreams.map(({ names }) => names)).toEqual([
-      ['a.corp.example'],
-      ['a.lab.example'],
-      ['a.corp.example'],
-    ]);
-    expect(await statistic(port, 'misses.bind')).toBe(3);
-    expect(await statistic(port, 'insertions.bind')).toBe(3);
-  });
-
   it('loses no query of a change: who waits gets the answer of the server that was asked', async () => {
     let release = (): void => undefined;
     upstreams[0]!.script = async () => {
@@ -104,24 +85,6 @@ describe('the configuration directory', () => {
       const { texts } = await ask(port, { name: 'servers.bind', type: 'TXT', class: 'CH' });
       return texts[0] === 'TXT 127.0.0.1#53 0 0';
     });
-  });
-
-  it.each([
-    ['stubDomains', '{"corp.example": [', 'not JSON'],
-    ['stubDomains', '{"corp.example": ["1.2.3.4:0"]}', 'port 0 cannot be asked'],
-    ['upstreamNameservers', '["1.1.1.1:abc"]', 'is not a number'],
-  ])('keeps its last good state for a bad %s: %s', async (key, text, reason) => {
-    await write('stubDomains', JSON.stringify({ 'corp.example': [server(0)] }));
-    const { port, process } = await serveWith(true);
-    await write(key, text);
-    await process.says('keeping the previous configuration');
-    expect(process.messages.at(-1)).toContain(key);
-    expect(process.messages.at(-1)).toContain(reason);
-    expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.1']);
-    await write('stubDomains', JSON.stringify({ 'corp.example': [server(1)] }));
-    if (key !== 'stubDomains') await rm(join(folder, key));
-    await process.says(`using nameserver ${upstreams[1]!.text} for domain corp.example`);
-    expect((await ask(port, 'b.corp.example')).texts).toEqual(['A 10.0.0.2']);
   });
 
   it('is not followed with -restartDnsmasq=false', async () => {

@@ -26,6 +26,8 @@ import { ChaosAnswerer } from './chaos.js';
 import { DnsmasqAnswerer, type DnsmasqAnswererOptions } from './dnsmasq-answerer.js';
 import { QueryLog } from './query-log.js';
 
+const NO_ORIGINS = { fileOf: () => undefined, hasPtrRecord: () => false };
+
 let upstream: FakeUpstream;
 let cache: AnswerCache;
 let now: number;
@@ -81,7 +83,7 @@ async function start(setup: Setup = {}): Promise<void> {
     cache,
     chaos: new ChaosAnswerer(new Map([['hits.bind', () => [String(answerer.hits)]]])),
     forwarder,
-    local: { answer: () => 0, answerByRule: () => 0 },
+    local: { answer: () => 0, answerByRule: () => 0, origins: NO_ORIGINS },
     router,
     keeping: { ...PLAIN_RULES, ...setup.keeping },
     replies: {
@@ -366,6 +368,7 @@ describe('what is known without asking anybody', () => {
         return query.type === TYPE.A ? answer.length : 0;
       },
       answerByRule: () => 0,
+      origins: NO_ORIGINS,
     };
     await start({ options: { local } });
     expect((await ask(port, 'a.example')).texts).toEqual(['A 10.9.9.9']);

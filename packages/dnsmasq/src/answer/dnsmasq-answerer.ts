@@ -8,9 +8,10 @@ import type { Router } from '../routing/router.js';
 import type { Route } from '../routing/route.js';
 import type { ReplySight } from '../upstream/flight.js';
 import type { QueryForwarder } from '../upstream/query-forwarder.js';
+import type { UpstreamServer } from '../upstream/upstream-servers.js';
 import type { ChaosAnswerer } from './chaos.js';
 import { FilteredTypes } from './filtered-types.js';
-import type { QueryLog } from './query-log.js';
+import type { AnswerDetails, QueryLog } from './query-log.js';
 import { ReplyIntake, type ReplyIntakeOptions } from './reply-intake.js';
 
 export interface DnsmasqAnswererOptions extends ReplyIntakeOptions {
@@ -18,11 +19,14 @@ export interface DnsmasqAnswererOptions extends ReplyIntakeOptions {
   readonly chaos: ChaosAnswerer;
   readonly forwarder: QueryForwarder;
   readonly router: Pick<Router, 'routes' | 'loops'>;
-  readonly local: Pick<LocalData, 'answer' | 'answerByRule'>;
+  readonly local: Pick<LocalData, 'answer' | 'answerByRule' | 'origins'>;
   readonly log: Log;
   /** Undefined unless queries are logged. */
   readonly queryLog?: QueryLog | undefined;
 }
+
+/** What dnsmasq's log says of a refusal for want of servers. */
+const NOT_READY: AnswerDetails = { errorDetail: ' (EDE: not ready)' };
 
 /** Answers from local data and the cache, or forwards along the routes; dnsmasq's order of answering. */
 export class DnsmasqAnswerer implements Answerer {
@@ -78,7 +82,7 @@ export class DnsmasqAnswerer implements Answerer {
     }
     const length = local.answer(query, out);
     if (length === 0) return this.#answerFromCache(query, out);
-    queryLog?.answer('config', out.subarray(0, length));
+    queryLog?.answer('config', out.subarray(0, length), { origins: local.origins });
     return length;
   }
 
@@ -124,12 +128,25 @@ export class DnsmasqAnswerer implements Answerer {
   #answerFromRoute(query: Query, out: Uint8Array, client: Client): number {
     const { router, forwarder, queryLog } = this.#options;
     const route = router.routes.find(query);
-    const { group, servers } = route;
+    const { group } = route;
     if (group === undefined) return this.#refuse(query, out, route);
-    queryLog?.forwarded(query, servers[0]!);
-    const length = forwarder.forward(query, out, client, group, this.#sightFor(query));
-    if (length > 0) queryLog?.answer('config', out.subarray(0, length));
+    const sight = this.#sightFor(query);
+    if (queryLog === undefined) return forwarder.forward(query, out, client, group, sight);
+    const before = group.servers.map(({ counts }) => counts.queries);
+    const length = forwarder.forward(query, out, client, group, sight);
+    if (length > 0) queryLog.answer('config', out.subarray(0, length));
+    else this.#logForwarded(query, group.servers, before);
     return length;
+  }
+
+  /** Whose count went up was asked for this query; over TCP that is known later, and the first is named. */
+  #logForwarded(query: Query, servers: readonly UpstreamServer[], before: readonly number[]): void {
+    const { queryLog } = this.#options;
+    const asked = servers.filter(({ counts }, at) => counts.queries !== before[at]);
+    for (const server of asked) queryLog?.forwarded(query, server);
+    if (asked.length > 0) return;
+    if (query.isOverTcp) queryLog?.forwarded(query, servers[0]!);
+    else queryLog?.duplicate();
   }
 
   #sightFor(query: Query): ReplySight {
@@ -145,7 +162,7 @@ export class DnsmasqAnswerer implements Answerer {
     if (route.isLocal) this.#writer.setRcode(RCODE.NXDOMAIN);
     else this.#writer.setRcode(RCODE.REFUSED, EXTENDED_ERROR.NOT_READY);
     const length = this.#writer.finish();
-    this.#options.queryLog?.answer('config', out.subarray(0, length));
+    this.#options.queryLog?.answer('config', out.subarray(0, length), NOT_READY);
     return length;
   }
 }

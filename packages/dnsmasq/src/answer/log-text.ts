@@ -52,8 +52,13 @@ export function valueText(message: Uint8Array, record: RecordCursor): string {
     case TYPE.TXT:
       return firstString(data);
     default:
-      return `<${typeName(type)}>`;
+      return typeText(type);
   }
+}
+
+/** How dnsmasq writes of a record what it does not look into: `<TYPE>`. */
+export function typeText(type: number): string {
+  return `<${typeName(type)}>`;
 }
 
 function hexGroups(data: Uint8Array): string {

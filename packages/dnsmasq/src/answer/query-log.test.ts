@@ -51,6 +51,26 @@ describe('the log of queries', () => {
     ]);
   });
 
+  it('says where lines are numbered that a query joined another', () => {
+    queryLog.duplicate();
+    expect(log.messages).toEqual([]);
+    queryLog = new QueryLog(log, true);
+    queryLog.query(queryFor({ name: 'a' }), CLIENT);
+    queryLog.duplicate();
+    expect(log.messages.at(-1)).toBe('1 10.1.2.3/4321 reply query is duplicate');
+  });
+
+  it('shows of a reply what leads from the question to its end, and of other types the type', () => {
+    const answers = [
+      { owner: 'other.example', type: 'A', ttl: 1, data: '10.0.0.1' },
+      { type: 'TXT', ttl: 1, data: 'hello' },
+    ] as const;
+    expect(linesOf({ answers })).toEqual([
+      'reply a.example is <TXT>',
+      'reply a.example is NODATA-IPv4',
+    ]);
+  });
+
   it.each<[string, Response, string[], string?, string?]>([
     [
       'an address behind an alias',

@@ -1,8 +1,11 @@
 import type { Log } from '@kube-dns/daemon';
 import { type Client, type ServerAddress, serverText } from '@kube-dns/transport';
 import {
+  expandName,
   FLAG,
   HEADER_BYTES,
+  lowerCaseByte,
+  MAX_NAME_BYTES,
   type Query,
   QUESTION_OFFSET,
   RCODE,
@@ -12,12 +15,26 @@ import {
   TYPE,
 } from '@kube-dns/wire';
 import { typeName } from '../options/rr-type.js';
-import { addressOfReverse, nameText, valueText } from './log-text.js';
+import { addressOfReverse, nameText, typeText, valueText } from './log-text.js';
 
 /** Whose query a line is about: what stands in front of it. */
 export type QueryTag = string;
 /** Where an answer comes from. */
 export type AnswerSource = 'reply' | 'cached' | 'cached-stale' | 'config';
+
+/** What the log says about records of local data; names are lower-cased and in wire form. */
+export interface RecordOrigins {
+  /** The hosts file that a record is from; undefined when it is from none. */
+  fileOf(owner: Uint8Array, type: number, rdata: Uint8Array): string | undefined;
+  /** Tells whether a reverse name has a record of its own: its type is shown then, not its address. */
+  hasPtrRecord(owner: Uint8Array): boolean;
+}
+
+export interface AnswerDetails {
+  readonly origins?: RecordOrigins;
+  /** What is behind an error's name, such as ` (EDE: not ready)`. */
+  readonly errorDetail?: string;
+}
 
 /** A message has thousands of records at the worst; the log shows so many of them. */
 const MAX_LINES = 100;
@@ -65,17 +82,30 @@ export class QueryLog {
     this.#write(this.tag, `forwarded ${nameText(query.bytes, QUESTION_OFFSET)} to ${target}`);
   }
 
+  /**
+   * The query joined one that is under way. It is said at once and only where lines are numbered; dnsmasq
+   * says so when that one has its answer.
+   */
+  duplicate(): void {
+    if (this.#isExtra) this.#write(this.tag, 'reply query is duplicate');
+  }
+
   /** What was answered from here. */
-  answer(source: AnswerSource, message: Uint8Array): void {
-    this.#writeMessage(this.tag, source, message);
+  answer(source: AnswerSource, message: Uint8Array, details: AnswerDetails = {}): void {
+    this.#writeMessage(this.tag, source, message, details);
   }
 
   /** What a server replied to an earlier query. */
   reply(message: Uint8Array, tag: QueryTag | undefined): void {
-    this.#writeMessage(tag ?? '', 'reply', message);
+    this.#writeMessage(tag ?? '', 'reply', message, {});
   }
 
-  #writeMessage(tag: QueryTag, source: AnswerSource, message: Uint8Array): void {
+  #writeMessage(
+    tag: QueryTag,
+    source: AnswerSource,
+    message: Uint8Array,
+    { origins, errorDetail = '' }: AnswerDetails,
+  ): void {
     cursor.reset(message, message.length);
     if (cursor.isMalformed() || cursor.end === HEADER_BYTES) return;
     const questionType = readUint16(message, cursor.end - 4);
@@ -86,30 +116,66 @@ export class QueryLog {
       return;
     }
     if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) {
-      this.#write(tag, `${source} error is ${RCODE_TEXTS.get(rcode) ?? rcode}`);
+      this.#write(tag, `${source} error is ${RCODE_TEXTS.get(rcode) ?? rcode}${errorDetail}`);
       return;
     }
-    let nameAt = QUESTION_OFFSET;
+    let name = nameText(message, QUESTION_OFFSET);
     let hasType = false;
+    let isAlias = false;
     for (let lines = 0; lines < MAX_LINES && cursor.next(); lines++) {
       if (cursor.section !== SECTION.ANSWER) break;
       const { type } = cursor;
-      hasType ||= type === questionType || questionType === TYPE.ANY;
-      if (type === TYPE.CNAME) nameAt = cursor.rdataStart;
       const owner = nameText(message, cursor.start);
-      const shown = type === TYPE.PTR ? addressOfReverse(owner) : owner;
-      // Of its own records dnsmasq names the type only.
-      const isOwnText = source === 'config' && type === TYPE.TXT;
-      const value = isOwnText ? '<TXT>' : valueText(message, cursor);
-      this.#write(tag, `${source} ${shown} is ${value}`);
+      // As dnsmasq does, only what leads from the question to its end is shown.
+      if (owner.toLowerCase() !== name.toLowerCase()) continue;
+      const isWanted = type === questionType || questionType === TYPE.ANY;
+      hasType ||= isWanted;
+      if (type === TYPE.CNAME) {
+        name = nameText(message, cursor.rdataStart);
+        isAlias = true;
+      } else if (!isWanted && questionType === TYPE.PTR) continue;
+      this.#write(tag, recordLine(source, owner, message, questionType, origins));
     }
-    if (hasType) return;
+    // Where an alias of the command line leads to is nothing that is known here.
+    if (hasType || (source === 'config' && isAlias)) return;
     const nothing =
       rcode === RCODE.NXDOMAIN ? 'NXDOMAIN' : (NODATA_TEXTS.get(questionType) ?? 'NODATA');
-    this.#write(tag, `${source} ${nameText(message, nameAt)} is ${nothing}`);
+    this.#write(tag, `${source} ${name} is ${nothing}`);
   }
 
   #write(tag: QueryTag, line: string): void {
     this.#log.info(tag + line);
   }
+}
+
+/** The line of the record that the cursor is at. */
+function recordLine(
+  source: AnswerSource,
+  owner: string,
+  message: Uint8Array,
+  questionType: number,
+  origins: RecordOrigins | undefined,
+): string {
+  const { type, start, rdataStart, end } = cursor;
+  const isReverse = type === TYPE.PTR;
+  // A reply is shown as far as it was asked for; of its own records dnsmasq names the type only.
+  const isOwnText = source === 'config' && type === TYPE.TXT;
+  const isOther = type !== questionType && (source === 'reply' || questionType !== TYPE.ANY);
+  if (origins === undefined) {
+    const value = isOther || isOwnText ? typeText(type) : valueText(message, cursor);
+    return `${source} ${isReverse ? addressOfReverse(owner) : owner} is ${value}`;
+  }
+  const key = wireName(message, start).map(lowerCaseByte);
+  if (isReverse && origins.hasPtrRecord(key)) return `${source} ${owner} is ${typeText(type)}`;
+  const isAddress = type === TYPE.A || type === TYPE.AAAA;
+  const rdata = isReverse ? wireName(message, rdataStart) : message.subarray(rdataStart, end);
+  const file = isReverse || isAddress ? origins.fileOf(key, type, rdata) : undefined;
+  const value = isOwnText ? typeText(type) : valueText(message, cursor);
+  return `${file ?? source} ${isReverse ? addressOfReverse(owner) : owner} is ${value}`;
+}
+
+const expanded = new Uint8Array(MAX_NAME_BYTES);
+
+function wireName(message: Uint8Array, at: number): Uint8Array {
+  return expanded.slice(0, Math.max(0, expandName(message, at, message.length, expanded)));
 }

@@ -19,7 +19,7 @@ export const NANNY_FLAGS = {
   dnsmasqExec: stringFlag('/usr/sbin/dnsmasq', 'accepted and ignored: there is no other program'),
   kubednsServer: stringFlag(
     '127.0.0.1:10053',
-    'who knows the servers of stub domains that have names in cluster.local',
+    'who knows the servers of stub domains that have names of the cluster',
   ),
   logInterval: durationFlag(0, 'how often statistics are logged; 0 is never'),
   restartDnsmasq: boolFlag(false, 'apply a changed configuration (nothing is restarted)'),

@@ -2,9 +2,10 @@ import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { errorText, type Log } from '@kube-dns/daemon';
-import { encodeName, lowerCaseByte, WireError } from '@kube-dns/wire';
+import type { Log } from '@kube-dns/daemon';
 import { parseAddress } from '../options/address-range.js';
+import { systemText } from '../options/option-files.js';
+import { HostName } from './host-name.js';
 import type { HostsTable } from './hosts-table.js';
 
 export interface HostsFilesOptions {
@@ -18,10 +19,12 @@ export interface HostsFilesOptions {
 const CHUNK_BYTES = 65_536;
 /** A longer line is cut: it is no line of a hosts file. */
 const MAX_LINE = 65_536;
-/** As many lines are read before queries get their turn; they take about a millisecond. */
-const LINES_PER_TURN = 250;
+/** So long names are read before queries get their turn, looked at after so many names. */
+const TURN_MS = 4;
+const NAMES_PER_LOOK = 32;
 /** As many bad lines of a file are logged. */
 const MAX_COMPLAINTS = 10;
+const NO_ADDRESS = new Uint8Array(0);
 
 /**
  * Reads hosts files into a table, in pieces, so that queries are answered meanwhile. What cannot be read
@@ -34,7 +37,7 @@ export async function readHostsFiles(table: HostsTable, options: HostsFilesOptio
       try {
         await readHostsFile(table, file, options);
       } catch (error) {
-        log.error(`failed to load names from ${file}: ${errorText(error)}`);
+        log.error(`failed to load names from ${file}: ${systemText(error)}`);
       }
     }
   }
@@ -53,7 +56,7 @@ async function filesOf(path: string, log: Log): Promise<string[]> {
     }
     return files;
   } catch (error) {
-    log.error(`failed to load names from ${path}: ${errorText(error)}`);
+    log.error(`failed to load names from ${path}: ${systemText(error)}`);
     return [];
   }
 }
@@ -70,25 +73,39 @@ async function readHostsFile(
   { domain, log }: HostsFilesOptions,
 ): Promise<void> {
   const reader = new HostsLines(table, file, domain, log);
+  table.beginFile(file);
   const stream = createReadStream(file, { encoding: 'latin1', highWaterMark: CHUNK_BYTES });
   let rest = '';
   for await (const chunk of stream as AsyncIterable<string>) {
     const lines = (rest + chunk).split('\n');
     rest = (lines.pop() ?? '').slice(0, MAX_LINE);
-    for (const line of lines) {
-      reader.read(line);
-      if (reader.lines % LINES_PER_TURN === 0) await nextTurn();
+    await readLines(reader, lines);
+  }
+  if (rest !== '') await readLines(reader, [rest]);
+  reader.finish();
+}
+
+/** Reads lines in turns: one line may have as many names as a file. */
+async function readLines(reader: HostsLines, lines: readonly string[]): Promise<void> {
+  let startedAtMs = performance.now();
+  let names = 0;
+  for (const line of lines) {
+    for (const name of reader.begin(line)) {
+      reader.add(name);
+      if (++names % NAMES_PER_LOOK !== 0 || performance.now() - startedAtMs < TURN_MS) continue;
+      await nextTurn();
+      startedAtMs = performance.now();
     }
   }
-  if (rest !== '') reader.read(rest);
-  reader.finish();
 }
 
 /** Reads the lines of one file. */
 class HostsLines {
-  lines = 0;
+  #lines = 0;
   #names = 0;
   #complaints = 0;
+  #address: Uint8Array = NO_ADDRESS;
+  readonly #name = new HostName();
   readonly #table: HostsTable;
   readonly #file: string;
   readonly #domain: string;
@@ -101,20 +118,35 @@ class HostsLines {
     this.#log = log;
   }
 
-  /** One line, as bytes: `address name… # comment`. */
-  read(line: string): void {
-    this.lines++;
+  /** Begins a line, as bytes: `address name… # comment`. Returns its names, which are to be added. */
+  begin(line: string): readonly string[] {
+    this.#lines++;
     const comment = line.indexOf('#');
     const [addressText = '', ...names] = (comment < 0 ? line : line.slice(0, comment))
       .split(/\s+/)
       .filter(Boolean);
-    if (addressText === '') return;
+    if (addressText === '') return [];
     const address = parseAddress(addressText);
     if (address === undefined) {
       this.#complain('address');
-      return;
+      return [];
     }
-    for (const name of names) this.#add(name, address);
+    this.#address = address;
+    return names;
+  }
+
+  /** Adds a name of the line that was begun last. */
+  add(text: string): void {
+    const isShort = this.#domain !== '' && !text.includes('.');
+    // The longer name comes first: it is the one that the address leads back to.
+    for (const name of isShort ? [`${text}.${this.#domain}`, text] : [text]) {
+      if (!this.#name.read(name)) {
+        this.#complain('name');
+        return;
+      }
+      this.#table.add(this.#name, this.#address);
+      this.#names++;
+    }
   }
 
   finish(): void {
@@ -123,34 +155,10 @@ class HostsLines {
     this.#log.info(`read ${this.#file} - ${this.#names} names`);
   }
 
-  #add(text: string, address: Uint8Array): void {
-    const isShort = this.#domain !== '' && !text.includes('.');
-    // The longer name comes first: it is the one that the address leads back to.
-    for (const name of isShort ? [`${text}.${this.#domain}`, text] : [text]) {
-      const written = nameBytes(name);
-      if (written === undefined) {
-        this.#complain('name');
-        return;
-      }
-      this.#table.add(written.map(lowerCaseByte), written, address);
-      this.#names++;
-    }
-  }
-
   #complain(what: 'address' | 'name'): void {
     this.#complaints++;
     if (this.#complaints <= MAX_COMPLAINTS) {
-      this.#log.error(`bad ${what} at ${this.#file} line ${this.lines}`);
+      this.#log.error(`bad ${what} at ${this.#file} line ${this.#lines}`);
     }
-  }
-}
-
-/** A name in wire form; undefined when it is none. A backslash is an ordinary letter in these files. */
-function nameBytes(text: string): Uint8Array | undefined {
-  try {
-    return encodeName(Buffer.from(text.replaceAll('\\', '\\\\'), 'latin1').toString());
-  } catch (error) {
-    if (error instanceof WireError) return undefined;
-    throw error;
   }
 }

@@ -1,68 +1,98 @@
-import { NameTable, TYPE } from '@kube-dns/wire';
-import { reverseName } from '../options/reverse-zone.js';
-import { addAncestors } from './static-records.js';
+import { TYPE } from '@kube-dns/wire';
+import { ByteArena } from './byte-arena.js';
+import { ByteIndex, NONE } from './byte-index.js';
 import type { FoundRecords } from './found-records.js';
+import type { HostName } from './host-name.js';
+import { NumberColumn } from './number-column.js';
 
-/** The addresses of one name. IPv4 ones are numbers: 100,000 small arrays of bytes would be many. */
-interface Host {
-  readonly ipv4: number[];
-  readonly ipv6: Uint8Array[];
-}
-
-/** Names of long lists are cut from blocks of this size, for each array of bytes costs 100 bytes more. */
-const BLOCK_BYTES = 65_536;
 const IPV4_BYTES = 4;
+const IPV6_BYTES = 16;
 /** As many addresses of one family as a name has; more would not fit an answer over UDP anyway. */
 const MAX_ADDRESSES = 1_024;
 
 /**
  * The names and addresses of hosts files. It is filled once and never changed: reading the files again
  * makes a new one.
+ *
+ *     name ─▶ first link ─▶ … ─▶ last link          each link is one address of the name
+ *                 │                  │
+ *                 ▼                  ▼
+ *              address            address ─▶ place of the name that it leads back to
+ *
+ * All of it are columns of numbers and blocks of bytes, for 100,000 lines as objects stop the process
+ * for 50 ms when the garbage collector walks them.
  */
 export class HostsTable {
-  readonly #hosts = new NameTable<Host>();
-  readonly #reverseIpv4 = new Map<number, Uint8Array>();
-  readonly #reverseIpv6 = new NameTable<Uint8Array>();
-  #block = new Uint8Array(BLOCK_BYTES);
-  #blockUsed = 0;
-  /** Where `find` writes the IPv4 addresses that it gives away; as many as were ever found at once. */
-  readonly #shown: Uint8Array[] = [];
+  readonly #arena = new ByteArena();
+  /** Lower-cased names in wire form, and the names above them, which have no link. */
+  readonly #names = new ByteIndex(this.#arena);
+  readonly #firstLinks = new NumberColumn();
+  readonly #lastLinks = new NumberColumn();
+  readonly #linkAddresses = new NumberColumn();
+  readonly #linkNext = new NumberColumn();
+  /** By link: which of the files it is from. */
+  readonly #linkFiles = new NumberColumn();
+  readonly #files: string[] = [];
+  /** Addresses of both families as bytes. */
+  readonly #addresses = new ByteIndex(this.#arena);
+  /** By address: its name as it was written. */
+  readonly #reversePlaces = new NumberColumn();
+  readonly #reverseLengths = new NumberColumn();
+  /** Where `find` and `nameOf` write what they give away; as many as were ever found at once. */
+  readonly #shown: Record<typeof IPV4_BYTES | typeof IPV6_BYTES, Uint8Array[]> = {
+    [IPV4_BYTES]: [],
+    [IPV6_BYTES]: [],
+  };
+  /** By length. */
+  readonly #shownNames: Uint8Array[] = [];
 
+  /** What is added from now on is from this file. */
+  beginFile(path: string): void {
+    this.#files.push(path);
+  }
+
+  /** The file that an address of a name is from; undefined when the name does not have it. */
+  fileOf(name: Uint8Array, address: Uint8Array): string | undefined {
+    const known = this.#names.find(name, 0, name.length);
+    const wanted = this.#addresses.find(address, 0, address.length);
+    if (known === NONE || wanted === NONE) return undefined;
+    for (let link = this.#firstLinks.at(known); link !== NONE; link = this.#linkNext.at(link)) {
+      if (this.#linkAddresses.at(link) === wanted) return this.#files[this.#linkFiles.at(link)];
+    }
+    return undefined;
+  }
+
+  /** Names that are known, those that only have others below them included. */
   get size(): number {
-    return this.#hosts.size;
+    return this.#names.size;
   }
 
   /**
-   * Adds a name (lower-cased `key` and as it was written) with an address in wire form. The first name
-   * of an address is its reverse; an address that the name has already is passed over, and so are those
-   * beyond MAX_ADDRESSES.
+   * Adds a name with an address in wire form; both are copied. The first name of an address is its
+   * reverse; an address that the name has already is passed over, and so are those beyond
+   * MAX_ADDRESSES.
    */
-  add(key: Uint8Array, written: Uint8Array, address: Uint8Array): void {
-    let host = this.#hosts.get(key, 0, key.length);
-    let shown: Uint8Array | undefined;
-    if (host === undefined || host === NOTHING) {
-      host = { ipv4: [], ipv6: [] };
-      shown = this.#keep(key);
-      this.#hosts.set(shown, host);
-      addAncestors(this.#hosts, shown, NOTHING);
+  add(
+    { key, written, length }: Pick<HostName, 'key' | 'written' | 'length'>,
+    bytes: Uint8Array,
+  ): void {
+    const name = this.#nameOf(key, length);
+    const address = this.#addresses.add(bytes, 0, bytes.length);
+    if (address === this.#reversePlaces.length) {
+      const place = this.#names.placeOf(name);
+      const isSame = this.#arena.isAt(place, written, 0, length);
+      this.#reversePlaces.push(isSame ? place : this.#arena.put(written, 0, length));
+      this.#reverseLengths.push(length);
     }
-    if (shown === undefined || Buffer.compare(key, written) !== 0) shown = this.#keep(written);
-    if (address.length === IPV4_BYTES) this.#addIpv4(host, ipv4Number(address), shown);
-    else this.#addIpv6(host, address, shown);
+    this.#link(name, address, bytes.length);
   }
 
   /** Tells whether there are hosts at the name or below it. */
   knows(name: Uint8Array, start: number, end: number): boolean {
-    return this.#hosts.get(name, start, end) !== undefined;
+    return this.#names.find(name, start, end) !== NONE;
   }
 
-  /** Tells whether the name has addresses of either family. */
-  hasHost(name: Uint8Array, start: number, end: number): boolean {
-    const host = this.#hosts.get(name, start, end);
-    return host !== undefined && host !== NOTHING;
-  }
-
-  /** Adds the addresses of a type to `found`; those of IPv4 hold until the next `find`. */
+  /** Adds the addresses of a type to `found`; they hold until the next `find`. */
   find(
     name: Uint8Array,
     start: number,
@@ -71,65 +101,65 @@ export class HostsTable {
     ttlSeconds: number,
     found: FoundRecords,
   ): void {
-    const host = this.#hosts.get(name, start, end);
-    if (host === undefined) return;
-    if (type === TYPE.A) {
-      for (let i = 0; i < host.ipv4.length; i++)
-        found.add(this.#show(i, host.ipv4[i]!), ttlSeconds);
-    } else if (type === TYPE.AAAA) {
-      for (const address of host.ipv6) found.add(address, ttlSeconds);
+    const known = this.#names.find(name, start, end);
+    if (known === NONE) return;
+    const length = type === TYPE.A ? IPV4_BYTES : IPV6_BYTES;
+    const shown = this.#shown[length];
+    let count = 0;
+    for (let link = this.#firstLinks.at(known); link !== NONE; link = this.#linkNext.at(link)) {
+      const address = this.#linkAddresses.at(link);
+      if (this.#addresses.lengthOf(address) !== length) continue;
+      const rdata = (shown[count++] ??= new Uint8Array(length));
+      this.#arena.copy(this.#addresses.placeOf(address), rdata);
+      found.add(rdata, ttlSeconds);
     }
   }
 
-  /** The name of an IPv4 address. */
-  nameOfIpv4(address: number): Uint8Array | undefined {
-    return this.#reverseIpv4.get(address);
+  /** The name of an address of 4 or 16 bytes; it holds until the next call. */
+  nameOf(address: Uint8Array, length: number): Uint8Array | undefined {
+    const known = this.#addresses.find(address, 0, length);
+    if (known === NONE) return undefined;
+    const nameLength = this.#reverseLengths.at(known);
+    const name = (this.#shownNames[nameLength] ??= new Uint8Array(nameLength));
+    this.#arena.copy(this.#reversePlaces.at(known), name);
+    return name;
   }
 
-  /** The name of an IPv6 address, by its reverse name. */
-  nameOfIpv6(name: Uint8Array, length: number): Uint8Array | undefined {
-    return this.#reverseIpv6.get(name, 0, length);
-  }
-
-  #addIpv4(host: Host, address: number, name: Uint8Array): void {
-    const { ipv4 } = host;
-    if (ipv4.length < MAX_ADDRESSES && !ipv4.includes(address)) ipv4.push(address);
-    if (!this.#reverseIpv4.has(address)) this.#reverseIpv4.set(address, name);
-  }
-
-  #addIpv6(host: Host, address: Uint8Array, name: Uint8Array): void {
-    const { ipv6 } = host;
-    const isKnown = () => ipv6.some((known) => Buffer.compare(known, address) === 0);
-    if (ipv6.length < MAX_ADDRESSES && !isKnown()) ipv6.push(address);
-    const reverse = reverseName(address);
-    if (this.#reverseIpv6.get(reverse, 0, reverse.length) === undefined) {
-      this.#reverseIpv6.set(reverse, name);
+  /** The number of a name, which is made known, and so are the names above it. */
+  #nameOf(key: Uint8Array, end: number): number {
+    const before = this.#names.size;
+    const name = this.#names.add(key, 0, end);
+    if (this.#names.size === before) return name;
+    this.#noLinks();
+    const place = this.#names.placeOf(name);
+    for (let at = key[0]! + 1; at < end - 1; at += key[at]! + 1) {
+      const { size } = this.#names;
+      this.#names.add(key, at, end, place + at);
+      // Those above a known name are known.
+      if (this.#names.size === size) break;
+      this.#noLinks();
     }
+    return name;
   }
 
-  #show(index: number, address: number): Uint8Array {
-    const bytes = (this.#shown[index] ??= new Uint8Array(IPV4_BYTES));
-    bytes[0] = address >>> 24;
-    bytes[1] = address >>> 16;
-    bytes[2] = address >>> 8;
-    bytes[3] = address;
-    return bytes;
+  #noLinks(): void {
+    this.#firstLinks.push(NONE);
+    this.#lastLinks.push(NONE);
   }
 
-  #keep(name: Uint8Array): Uint8Array {
-    if (this.#blockUsed + name.length > BLOCK_BYTES) {
-      this.#block = new Uint8Array(BLOCK_BYTES);
-      this.#blockUsed = 0;
+  #link(name: number, address: number, length: number): void {
+    let count = 0;
+    for (let link = this.#firstLinks.at(name); link !== NONE; link = this.#linkNext.at(link)) {
+      const known = this.#linkAddresses.at(link);
+      if (known === address) return;
+      if (this.#addresses.lengthOf(known) === length && ++count === MAX_ADDRESSES) return;
     }
-    const start = this.#blockUsed;
-    this.#block.set(name, start);
-    this.#blockUsed += name.length;
-    return this.#block.subarray(start, this.#blockUsed);
+    const link = this.#linkAddresses.push(address);
+    this.#linkNext.push(NONE);
+    this.#linkFiles.push(this.#files.length - 1);
+    const last = this.#lastLinks.at(name);
+    if (last === NONE) this.#firstLinks.set(name, link);
+    else this.#linkNext.set(last, link);
+    this.#lastLinks.set(name, link);
   }
-}
-
-const NOTHING: Host = { ipv4: [], ipv6: [] };
-
-function ipv4Number(bytes: Uint8Array): number {
-  return ((bytes[0]! << 24) | (bytes[1]! << 16) | (bytes[2]! << 8) | bytes[3]!) >>> 0;
 }

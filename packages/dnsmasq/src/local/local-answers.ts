@@ -20,6 +20,8 @@ type AnswerOptions = Pick<DnsmasqOptions, 'filteredTypes' | 'localTtlSeconds' | 
 /** Where the target's name starts in the rdata of these types. */
 const SRV_TARGET_AT = 6;
 const MX_TARGET_AT = 2;
+const IPV4_BYTES = 4;
+const IPV6_BYTES = 16;
 
 /** Answers from the static records and the hosts files, the names of which count together. */
 export class LocalAnswers {
@@ -66,6 +68,30 @@ export class LocalAnswers {
     if (this.#static.knows(name, 0, nameLength)) return true;
     for (const table of this.#hosts) if (table.knows(name, 0, nameLength)) return true;
     return false;
+  }
+
+  /**
+   * The hosts file that an answer's record is from; undefined when it is from none. For the log; owner
+   * and rdata are in wire form, the owner lower-cased.
+   */
+  fileOf(owner: Uint8Array, type: number, rdata: Uint8Array): string | undefined {
+    let [name, address] = [owner, rdata];
+    if (type === TYPE.PTR) {
+      const { family, isWhole, bytes } = this.#reverse.read(owner, owner.length);
+      if (!isWhole || family === 'none') return undefined;
+      name = rdata.map(lowerCaseByte);
+      address = bytes.subarray(0, family === 'ipv4' ? IPV4_BYTES : IPV6_BYTES);
+    }
+    for (const table of this.#hosts) {
+      const file = table.fileOf(name, address);
+      if (file !== undefined) return file;
+    }
+    return undefined;
+  }
+
+  /** Tells whether a lower-cased name has a PTR record of its own (`--ptr-record`). */
+  hasPtrRecord(owner: Uint8Array): boolean {
+    return this.#static.typesOf(owner, 0, owner.length).includes(TYPE.PTR);
   }
 
   /** Writes the answer into `out` and returns its length; 0 when there is nothing. */
@@ -150,11 +176,9 @@ export class LocalAnswers {
     }
     const { family, isWhole } = this.#reverse.read(this.#name, this.#nameLength);
     if (family === 'none' || !isWhole) return;
+    const length = family === 'ipv4' ? IPV4_BYTES : IPV6_BYTES;
     for (const table of this.#hosts) {
-      const name =
-        family === 'ipv4'
-          ? table.nameOfIpv4(this.#reverse.ipv4())
-          : table.nameOfIpv6(this.#name, this.#nameLength);
+      const name = table.nameOf(this.#reverse.bytes, length);
       if (name === undefined) continue;
       this.#found.add(name, localTtlSeconds);
       return;

@@ -67,10 +67,12 @@ export class LocalData {
     return this.#loading;
   }
 
-  /** Takes the servers of the ConfigMap into account: a longer domain of theirs beats an address. */
+  /**
+   * Takes the servers of every source in place of those of the command line: a longer domain of theirs
+   * beats an address.
+   */
   useServerRules(rules: readonly ServerRule[]): void {
-    const { addressRules, serverRules } = this.#options;
-    this.#rules = new DomainRules(addressRules, [...serverRules, ...rules]);
+    this.#rules = new DomainRules(this.#options.addressRules, rules);
   }
 
   close(): void {
@@ -125,6 +127,11 @@ export class LocalData {
    */
   knows(name: Uint8Array, length = name.length): boolean {
     return this.#answers.knows(name, length) || this.#rules.hasAddressFor(name, length);
+  }
+
+  /** What the log says of local records; see {@link LocalAnswers}. */
+  get origins(): Pick<LocalAnswers, 'fileOf' | 'hasPtrRecord'> {
+    return this.#answers;
   }
 
   #deny(query: Query, out: Uint8Array, rcode: number, isAuthoritative: boolean): number {

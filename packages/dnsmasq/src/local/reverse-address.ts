@@ -28,12 +28,6 @@ export class ReverseAddress {
     return this;
   }
 
-  /** The IPv4 address as a number. */
-  ipv4(): number {
-    const { bytes } = this;
-    return ((bytes[0]! << 24) | (bytes[1]! << 16) | (bytes[2]! << 8) | bytes[3]!) >>> 0;
-  }
-
   #readIpv4(name: Uint8Array, end: number): void {
     const count = countLabels(name, end);
     if (count > IPV4_BYTES) return;

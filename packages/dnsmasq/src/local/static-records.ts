@@ -82,7 +82,7 @@ function isAlias({ type }: LocalRecord): boolean {
 const NOTHING: OwnerRecords = { records: [], types: [] };
 
 /** Makes the names above `name` known, up to the first that is. */
-export function addAncestors<V>(table: NameTable<V>, name: Uint8Array, nothing: V): void {
+function addAncestors<V>(table: NameTable<V>, name: Uint8Array, nothing: V): void {
   const end = name.length;
   for (let at = name[0]! + 1; at < end - 1; at += name[at]! + 1) {
     if (table.get(name, at, end) !== undefined) return;

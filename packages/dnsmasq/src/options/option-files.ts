@@ -122,7 +122,7 @@ const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
 };
 
 /** What the C library says about an error of the file system, as far as dnsmasq's users know it. */
-function systemText(error: unknown): string {
+export function systemText(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   return SYSTEM_TEXTS[code ?? ''] ?? errorText(error);
 }

@@ -17,7 +17,13 @@ describe('a servers file', () => {
       'server',
       'server=1.2.3.4#x',
       'no-resolv',
+      'no-resolv=1',
       'server="',
+      'local=/a.x/',
+      'address=/a.x/1.2.3.4',
+      'dhcp-range=1',
+      'port',
+      'rev-server=10.0.0.0/99,1.1.1.1',
       'server=1.1.1.1',
     ];
     const { rules, complaints } = parseServersFile(lines.join('\n'), '/f');
@@ -28,7 +34,13 @@ describe('a servers file', () => {
       'missing parameter at line 3 of /f',
       'bad port at line 4 of /f (bad port "x")',
       'illegal option at line 5 of /f',
-      'missing " at line 6 of /f (a quote does not end)',
+      'extraneous parameter at line 6 of /f',
+      'missing " at line 7 of /f (a quote does not end)',
+      'illegal option at line 8 of /f',
+      'illegal option at line 9 of /f',
+      'illegal option at line 10 of /f',
+      'missing parameter at line 11 of /f',
+      'bad IPv4 prefix length at line 12 of /f (bad number "99")',
     ]);
   });
 });

@@ -1,4 +1,7 @@
+import { serverText, type ServerAddress } from '@kube-dns/transport';
+import { encodeKey, TYPE } from '@kube-dns/wire';
 import type { ServerRule } from '../options/server-value.js';
+import { Routes } from './routes.js';
 
 /** kubernetes/dns pkg/dnsmasq/nanny.go tests for this text, whatever the cluster's domain is. */
 const CLUSTER_SUFFIX = 'cluster.local';
@@ -11,7 +14,32 @@ export function hostsOf(rules: readonly ServerRule[]): ReadonlySet<string> {
   return new Set(hosts);
 }
 
-/** Tells whether a server's name is one of the cluster. */
-export function isInCluster(host: string): boolean {
+/**
+ * Tells which names kubedns knows: those of `cluster.local`, and those of the domains that the command
+ * line sends to the server of `-kubednsServer`, so that a cluster may have any domain.
+ */
+export class KubednsNames {
+  readonly #routes: Routes;
+  readonly #kubedns: string;
+
+  constructor(rules: readonly ServerRule[], kubednsServer: ServerAddress) {
+    this.#routes = new Routes({ rules, resolvServers: [] });
+    this.#kubedns = serverText(kubednsServer);
+  }
+
+  has(host: string): boolean {
+    if (isInClusterLocal(host)) return true;
+    const name = encodeKey(host);
+    const { domain, servers } = this.#routes.find({
+      name,
+      nameLength: name.length,
+      type: TYPE.A,
+    });
+    // Being a default server makes kubedns one of several to ask, and says nothing about a domain.
+    return domain !== '.' && servers.some((server) => serverText(server) === this.#kubedns);
+  }
+}
+
+function isInClusterLocal(host: string): boolean {
   return `.${host.toLowerCase().replace(/\.$/, '')}`.endsWith(`.${CLUSTER_SUFFIX}`);
 }

@@ -177,15 +177,36 @@ describe('the sources of routes', () => {
 
   it('are the lines of the servers file as well, whose mistakes are said and passed over', async () => {
     const path = join(folder, 'servers');
-    await writeFile(path, '# one\nserver=/a/1.0.0.1\n\nserver=1.2.3\naddress=/x/1.2.3.4\n');
+    const lines = ['# one', 'server=/a/1.0.0.1', 'rev-server=10.0.0.0/8,1.0.0.4 # ten', ''];
+    await writeFile(path, [...lines, 'server=1.2.3.4#x', 'address=/x/1.2.3.4'].join('\n'));
     createRouterWith({ serversFile: new ServersFile(path, log) }, '1.0.0.2');
     router.load();
-    expect([serversOf('x.a'), serversOf('x')]).toEqual([['1.0.0.1#53'], ['1.0.0.2#53']]);
-    expect(log.messages).toContain(`bad server address "1.2.3" at line 4 of ${path}`);
-    expect(log.messages).toContain(`illegal option at line 5 of ${path}`);
+    expect(serversOf('x.a')).toEqual(['1.0.0.1#53']);
+    expect(serversOf('1.2.3.10.in-addr.arpa')).toEqual(['1.0.0.4#53']);
+    expect(serversOf('x')).toEqual(['1.0.0.2#53']);
+    expect(log.messages).toContain(`bad port at line 5 of ${path} (bad port "x")`);
+    expect(log.messages).toContain(`illegal option at line 6 of ${path}`);
     await writeFile(path, 'server=/a/1.0.0.3\n');
     router.load();
     expect(serversOf('x.a')).toEqual(['1.0.0.3#53']);
+  });
+
+  it('are handed on as rules at each load: those of the command line, the file and the ConfigMap', async () => {
+    const path = join(folder, 'servers');
+    await writeFile(path, 'server=/b/1.0.0.2\n');
+    const read: string[] = [];
+    createRouterWith(
+      {
+        serversFile: new ServersFile(path, log),
+        onRulesRead: (rules) =>
+          void read.push(rules.map(({ domains: [domain] }) => decodeName(domain!)).join()),
+      },
+      '/a/1.0.0.1',
+    );
+    configure({ stubDomains: { c: ['1.0.0.3'] } });
+    router.load();
+    configure({});
+    expect(read).toEqual(['a,b,c', 'a,b']);
   });
 
   it('may have no server at all, which is said', () => {

@@ -13,7 +13,7 @@ import type { ServerRule } from '../options/server-value.js';
 import { LoopDetector } from '../upstream/loop-detector.js';
 import { ServerGroup, type ServerOrder } from '../upstream/server-group.js';
 import type { UpstreamServer, UpstreamServers } from '../upstream/upstream-servers.js';
-import { hostsOf, isInCluster } from './host-names.js';
+import { hostsOf, KubednsNames } from './host-names.js';
 import { routeLines } from './route-lines.js';
 import { Routes } from './routes.js';
 import type { RoutedServer } from './rule-drafts.js';
@@ -31,9 +31,11 @@ export interface RouterOptions {
   readonly log: Log;
   /** Where this server itself listens: it must not be asked what it forwards. */
   readonly own?: () => readonly ServerAddress[];
-  /** Who knows the addresses of servers with names of the cluster (`-kubednsServer`). */
+  /** Who knows the addresses of servers with names of the cluster (`-kubednsServer`), see {@link KubednsNames}. */
   readonly kubednsServer?: ServerAddress | undefined;
   readonly hostPace?: Partial<HostPace>;
+  /** Called at each load with the rules of every source, before the routes change. */
+  readonly onRulesRead?: (rules: readonly ServerRule[]) => void;
   /** Called when routes are others than before; what is under way had the old ones. */
   readonly onRoutesChanged?: () => void;
   /** Called with the domains (in wire form) whose configured servers are others than before. */
@@ -49,6 +51,7 @@ export class Router {
   readonly loops: LoopDetector;
   readonly #options: RouterOptions;
   readonly #hosts: ServerHosts;
+  readonly #kubednsNames: KubednsNames | undefined;
   #config: DnsConfig = EMPTY_DNS_CONFIG;
   #configured: ConfiguredRules = configuredRules(EMPTY_DNS_CONFIG);
   #rules: readonly ServerRule[] = [];
@@ -60,6 +63,8 @@ export class Router {
 
   constructor(options: RouterOptions) {
     this.#options = options;
+    const { rules, kubednsServer } = options;
+    this.#kubednsNames = kubednsServer && new KubednsNames(rules, kubednsServer);
     this.loops = new LoopDetector(options.log, () => this.#build());
     this.#hosts = new ServerHosts({
       log: options.log,
@@ -94,6 +99,7 @@ export class Router {
     this.#rules = [...this.#options.rules, ...(serversFile?.read() ?? []), ...rules];
     this.#resolvServers = usesResolvFile ? (resolvFiles?.read() ?? []) : [];
     this.#isLoaded = true;
+    this.#options.onRulesRead?.(this.#rules);
     this.loops.reset();
     this.#build();
     this.#list();
@@ -186,7 +192,9 @@ export class Router {
   /** Asked for the addresses of a server: kubedns about its own names, the default servers about others. */
   #serversForHost(host: string): readonly ServerAddress[] {
     const { kubednsServer } = this.#options;
-    if (isInCluster(host) && kubednsServer !== undefined) return [kubednsServer];
+    if (kubednsServer !== undefined && this.#kubednsNames?.has(host) === true) {
+      return [kubednsServer];
+    }
     return this.#routes.routes[0]?.servers ?? [];
   }
 

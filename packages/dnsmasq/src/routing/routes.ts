@@ -1,5 +1,4 @@
 import type { ServerAddress } from '@kube-dns/transport';
-import type { Query } from '@kube-dns/wire';
 import type { ServerRule } from '../options/server-value.js';
 import type { ServerGroup } from '../upstream/server-group.js';
 import { DomainIndex, isUnqualified } from './domain-index.js';
@@ -16,6 +15,13 @@ export interface RouteSources {
   readonly addressesOf?: (host: string) => readonly string[];
   /** The group of a domain's servers, at least one. */
   readonly groupOf?: (domain: string, servers: readonly RoutedServer[]) => ServerGroup;
+}
+
+/** What of a query decides where it goes; the name is in wire form and lower-cased. */
+export interface RoutedQuestion {
+  readonly name: Uint8Array;
+  readonly nameLength: number;
+  readonly type: number;
 }
 
 /**
@@ -61,7 +67,7 @@ export class Routes {
   }
 
   /** Without any rule it is the default route, which may have no servers. */
-  find({ name, nameLength, type }: Query): Route {
+  find({ name, nameLength, type }: RoutedQuestion): Route {
     const found = this.#index.find(name, nameLength, isWanted, type);
     if (found !== undefined) return found;
     const isPlain = this.#unqualified !== undefined && isUnqualified(name, nameLength);

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import type { ByteArena } from './byte-arena.js';
+import { NumberColumn } from './number-column.js';
+
+/** No key, or the end of a chain. */
+export const NONE = -1;
+
+const SHARD_BITS = 8;
+const SHARDS = 1 << SHARD_BITS;
+const FIRST_BUCKETS = 4;
+
+/**
+ * Numbers keys that are bytes, 0, 1, 2 …, and finds them again. For hundred thousands of keys: it makes
+ * no object for any, and grows one of 256 parts at a time, so that no addition takes long. The hash is
+ * seeded per index, as that of NameTable.
+ */
+export class ByteIndex {
+  readonly #arena: ByteArena;
+  readonly #seed = randomBytes(4).readInt32LE();
+  /** By key: where it is, its length and hash, and the next key of its bucket. */
+  readonly #places = new NumberColumn();
+  readonly #lengths = new NumberColumn();
+  readonly #hashes = new NumberColumn();
+  readonly #next = new NumberColumn();
+  /** The first key of each bucket, by part. */
+  readonly #shards = Array.from({ length: SHARDS }, () => emptyBuckets(FIRST_BUCKETS));
+  readonly #counts = new Int32Array(SHARDS);
+
+  /** Keys are kept in the arena, which may have other things in it. */
+  constructor(arena: ByteArena) {
+    this.#arena = arena;
+  }
+
+  get size(): number {
+    return this.#places.length;
+  }
+
+  /** Where in the arena a key is. */
+  placeOf(key: number): number {
+    return this.#places.at(key);
+  }
+
+  lengthOf(key: number): number {
+    return this.#lengths.at(key);
+  }
+
+  /** The number of a key; NONE when it is not there. */
+  find(bytes: Uint8Array, start: number, end: number): number {
+    return this.#find(bytes, start, end, this.#hash(bytes, start, end));
+  }
+
+  /** The number of a key, new or not. `place` is where in the arena it is already; NONE has it copied. */
+  add(bytes: Uint8Array, start: number, end: number, place = NONE): number {
+    const hash = this.#hash(bytes, start, end);
+    const known = this.#find(bytes, start, end, hash);
+    if (known !== NONE) return known;
+    const key = this.#places.push(place === NONE ? this.#arena.put(bytes, start, end) : place);
+    this.#lengths.push(end - start);
+    this.#hashes.push(hash);
+    this.#next.push(NONE);
+    const shard = shardOf(hash);
+    if (this.#counts[shard] === this.#shards[shard]!.length) this.#grow(shard);
+    this.#counts[shard]!++;
+    this.#link(key, hash, this.#shards[shard]!);
+    return key;
+  }
+
+  #find(bytes: Uint8Array, start: number, end: number, hash: number): number {
+    const buckets = this.#shards[shardOf(hash)]!;
+    let key = buckets[bucketOf(hash, buckets)]!;
+    for (; key !== NONE; key = this.#next.at(key)) {
+      if (this.#hashes.at(key) !== hash || this.#lengths.at(key) !== end - start) continue;
+      if (this.#arena.isAt(this.#places.at(key), bytes, start, end)) break;
+    }
+    return key;
+  }
+
+  #grow(shard: number): void {
+    const old = this.#shards[shard]!;
+    const buckets = emptyBuckets(old.length * 2);
+    for (const first of old) {
+      for (let key = first; key !== NONE;) {
+        const next = this.#next.at(key);
+        this.#link(key, this.#hashes.at(key), buckets);
+        key = next;
+      }
+    }
+    this.#shards[shard] = buckets;
+  }
+
+  #link(key: number, hash: number, buckets: Int32Array): void {
+    const bucket = bucketOf(hash, buckets);
+    this.#next.set(key, buckets[bucket]!);
+    buckets[bucket] = key;
+  }
+
+  /** FNV-1a from a secret start, with a final mix because the low bits choose part and bucket. */
+  #hash(bytes: Uint8Array, start: number, end: number): number {
+    let hash = this.#seed;
+    for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x0100_0193);
+    hash ^= hash >>> 15;
+    return Math.imul(hash, 0x2c1b_3c6d) ^ (hash >>> 12);
+  }
+}
+
+function emptyBuckets(length: number): Int32Array {
+  return new Int32Array(length).fill(NONE);
+}
+
+function shardOf(hash: number): number {
+  return hash & (SHARDS - 1);
+}
+
+function bucketOf(hash: number, { length }: Int32Array): number {
+  return (hash >>> SHARD_BITS) & (length - 1);
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from '@jest/globals';
+import { decodeName, encodeName, lowerCaseByte } from '@kube-dns/wire';
+import fc from 'fast-check';
+import { HostName } from './host-name.js';
+
+const name = new HostName();
+
+describe('a name of a hosts file', () => {
+  it('is in wire form what it is elsewhere, and lower-cased beside it', () => {
+    const label = fc.stringMatching(/^[-_A-Za-z0-9]{1,63}$/);
+    const text = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
+    fc.assert(
+      fc.property(text, fc.constantFrom('', '.'), (bare, dot) => {
+        fc.pre(bare.length <= 253);
+        expect(name.read(bare + dot)).toBe(true);
+        const expected = encodeName(bare);
+        expect(name.written.slice(0, name.length)).toEqual(expected);
+        expect(name.key.slice(0, name.length)).toEqual(expected.map(lowerCaseByte));
+      }),
+    );
+  });
+
+  it('takes a backslash for a letter', () => {
+    expect(name.read('a\\046b')).toBe(true);
+    expect(decodeName(name.written)).toBe('a\\\\046b');
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['the root', '.'],
+    ['an empty label', 'a..b'],
+    ['an empty label in front', '.a'],
+    ['a label of 64 bytes', `${'a'.repeat(64)}.b`],
+    ['256 bytes', `${'a.'.repeat(126)}aa`],
+  ])('is not %s', (_what, text) => {
+    expect(name.read(text)).toBe(false);
+  });
+
+  it('may have 255 bytes', () => {
+    expect(name.read(`${'a.'.repeat(126)}a`)).toBe(true);
+    expect(name.length).toBe(255);
+  });
+});

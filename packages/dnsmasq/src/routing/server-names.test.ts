@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { parseDnsConfig } from '@kube-dns/daemon';
+import { serverText, UpstreamSockets } from '@kube-dns/transport';
+import { RCODE, TYPE } from '@kube-dns/wire';
+import { FakeUpstream, type Script } from '../../test/fake-upstream.js';
+import { addressRecords, queryFor } from '../../test/messages.js';
+import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
+import { until } from '../../test/until.js';
+import { parseServerRule } from '../options/server-value.js';
+import { UpstreamServers } from '../upstream/upstream-servers.js';
+import { Router } from './router.js';
+
+const PACE = { minMs: 20, maxMs: 50, retryMs: 20, deadlineMs: 2_000 };
+
+/** A server that gives its names one IPv4 address. */
+const at =
+  (address: string): Script =>
+  ({ type }) =>
+    type === TYPE.A ? { answers: addressRecords(0, address) } : {};
+
+let kubedns: FakeUpstream;
+let others: FakeUpstream;
+let log: RecordedLog;
+let sockets: UpstreamSockets;
+let router: Router;
+
+beforeEach(async () => {
+  kubedns = await FakeUpstream.start(at('10.0.0.1'));
+  others = await FakeUpstream.start(at('10.0.0.2'));
+  log = recordedLog();
+  sockets = new UpstreamSockets();
+});
+
+afterEach(async () => {
+  router.close();
+  sockets.close();
+  await Promise.all([kubedns.close(), others.close()]);
+});
+
+/** A router whose ConfigMap sends `corp` to a server with this name. */
+function routeTo(host: string, ...rules: string[]): void {
+  router = new Router({
+    rules: [...rules, others.text].map(parseServerRule),
+    upstreams: new UpstreamServers(sockets),
+    log,
+    kubednsServer: { address: '127.0.0.1', port: kubedns.port },
+    hostPace: PACE,
+  });
+  const stubDomains = JSON.stringify({ corp: [host] });
+  router.configure(parseDnsConfig(new Map([['stubDomains', stubDomains]])));
+  router.load();
+}
+
+const servers = () => {
+  const { servers: found } = router.routes.find(queryFor({ name: 'x.corp' }));
+  return found.map((server) => serverText(server));
+};
+
+describe('the name of a stub domain’s server', () => {
+  it.each<[string, string, (() => string[])?]>([
+    ['ns.dns.svc.cluster.local', 'kubedns'],
+    ['cluster.local', 'kubedns'],
+    ['ns.notcluster.local', 'the default servers'],
+    ['ns.example.com', 'the default servers'],
+    ['ns.dns.svc.k8s.test', 'kubedns', () => [`/k8s.test/${kubedns.text}`]],
+    ['ns.k8s.test', 'kubedns', () => [`/a.test/k8s.test/${kubedns.text}`]],
+    ['ns.k8s.test', 'the default servers', () => ['/k8s.test/127.0.0.1#1']],
+    [
+      'ns.out.k8s.test',
+      'the default servers',
+      () => [`/k8s.test/${kubedns.text}`, '/out.k8s.test/127.0.0.1#1'],
+    ],
+    [
+      'ns.out.k8s.test',
+      'the default servers',
+      () => [`/k8s.test/${kubedns.text}`, '/out.k8s.test/#'],
+    ],
+    ['ns.example.com', 'the default servers', () => [`/k8s.test/${kubedns.text}`]],
+  ])('%s is looked up at %s', async (host, where, rules = () => []) => {
+    routeTo(host, ...rules());
+    const [asked, idle] = where === 'kubedns' ? [kubedns, others] : [others, kubedns];
+    await until(() => servers().length > 0);
+    expect(servers()).toEqual([asked === kubedns ? '10.0.0.1#53' : '10.0.0.2#53']);
+    expect(new Set(asked.names)).toEqual(new Set([host]));
+    expect(idle.names).toEqual([]);
+  });
+
+  it('leaves its domain without servers until it is known, and is tried again', async () => {
+    kubedns.script = () => ({ rcode: RCODE.NXDOMAIN });
+    routeTo('ns.cluster.local');
+    await until(() => kubedns.asked.length >= 6);
+    expect(servers()).toEqual([]);
+    // Nobody else gets the questions of the domain meanwhile.
+    expect(router.routes.find(queryFor({ name: 'x.corp' })).domain).toBe('corp');
+    kubedns.script = at('10.0.0.3');
+    await until(() => servers()[0] === '10.0.0.3#53');
+    const warnings = log.messages.filter((line) => line.includes('cannot resolve'));
+    expect(warnings).toHaveLength(1);
+  });
+
+  it('is looked up again when its TTL is over; a failure then keeps what was known', async () => {
+    routeTo('ns.cluster.local');
+    await until(() => servers()[0] === '10.0.0.1#53');
+    kubedns.script = at('10.0.0.4');
+    await until(() => servers()[0] === '10.0.0.4#53');
+    kubedns.script = () => ({ rcode: RCODE.SERVFAIL });
+    const before = kubedns.asked.length;
+    await until(() => kubedns.asked.length >= before + 4);
+    expect(servers()).toEqual(['10.0.0.4#53']);
+  });
+});

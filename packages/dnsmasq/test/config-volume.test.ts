@@ -1,0 +1,226 @@
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { writeUint16 } from '@kube-dns/wire';
+import { ask, readAnswer, statistic } from './client.js';
+import { ConfigVolume } from './config-volume.js';
+import { FakeUpstream } from './fake-upstream.js';
+import { addressRecords, queryMessage } from './messages.js';
+import { endProcesses, serve } from './processes.js';
+import { QueryLoad } from './query-load.js';
+import { until } from './until.js';
+
+let volume: ConfigVolume;
+let upstreams: FakeUpstream[];
+let elsewhere: string;
+
+beforeEach(async () => {
+  volume = await ConfigVolume.create();
+  elsewhere = await mkdtemp(join(tmpdir(), 'dnsmasq-elsewhere-'));
+  upstreams = await Promise.all(
+    [1, 2, 3].map((n) =>
+      FakeUpstream.start(() => ({ answers: addressRecords(100, `10.0.0.${n}`) })),
+    ),
+  );
+});
+
+afterEach(async () => {
+  await endProcesses();
+  await Promise.all(upstreams.map((upstream) => upstream.close()));
+  await Promise.all([volume.remove(), rm(elsewhere, { recursive: true })]);
+});
+
+/** An upstream as the ConfigMap writes it, and as the log does. */
+const server = (at: number) => `127.0.0.1:${upstreams[at]!.port}`;
+const inForce = (at: number) => `using nameserver ${upstreams[at]!.text} for domain corp.example`;
+const corpAt = (at: number) => ({ stubDomains: { 'corp.example': [server(at)] } });
+
+/** An interval that no test lives to see. */
+const NEVER = '1h';
+
+const serveWith = (interval: string) =>
+  serve(
+    ['--no-resolv', '--cache-size=10000'],
+    [`-configDir=${volume.path}`, `-syncInterval=${interval}`, '-restartDnsmasq=true'],
+  );
+
+/** Asks over a TCP connection that stays. */
+async function askOn(socket: Socket, name: string): Promise<readonly string[]> {
+  const message = queryMessage({ name });
+  const prefix = Buffer.alloc(2);
+  writeUint16(prefix, 0, message.length);
+  socket.write(Buffer.concat([prefix, message]));
+  const [frame] = (await once(socket, 'data')) as [Buffer];
+  return readAnswer(frame.subarray(2)).texts;
+}
+
+describe('a ConfigMap volume', () => {
+  it('is in force as soon as it is swapped, long before the interval is over', async () => {
+    await volume.put(corpAt(0));
+    const { port, process } = await serveWith(NEVER);
+    await volume.put(corpAt(1));
+    await process.says(inForce(1));
+    expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.2']);
+  });
+
+  it('ends with the last of a hundred swaps in a row', async () => {
+    await volume.put(corpAt(0));
+    const { port, process } = await serveWith('100ms');
+    for (let swap = 0; swap < 100; swap++) await volume.put(corpAt(swap % 2));
+    await volume.put(corpAt(2));
+    await process.says(inForce(2));
+    expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.3']);
+    expect(process.messages.filter((line) => /not JSON|cannot/.test(line))).toEqual([]);
+  });
+
+  it('is read at each interval where the file system tells of no change', async () => {
+    await writeFile(join(elsewhere, 'stubDomains'), JSON.stringify(corpAt(0).stubDomains));
+    await symlink(join(elsewhere, 'stubDomains'), join(volume.path, 'stubDomains'));
+    const [soon, late] = await Promise.all([serveWith('100ms'), serveWith(NEVER)]);
+    // Nothing happens in the directory itself: it has a link to a file elsewhere.
+    await writeFile(join(elsewhere, 'next'), JSON.stringify(corpAt(1).stubDomains));
+    await rename(join(elsewhere, 'next'), join(elsewhere, 'stubDomains'));
+    await soon.process.says(inForce(1));
+    expect(late.process.stderr).not.toContain(inForce(1));
+    await writeFile(join(volume.path, 'unrelated'), '');
+    await late.process.says(inForce(1));
+  });
+
+  it('keeps its last state in force while it is gone, which is said once', async () => {
+    await volume.put(corpAt(0));
+    const { port, process } = await serveWith('100ms');
+    await volume.remove();
+    await process.says(`${volume.path}: no such file or directory`);
+    expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.1']);
+    await mkdir(volume.path);
+    await writeFile(join(volume.path, 'stubDomains'), JSON.stringify(corpAt(1).stubDomains));
+    await process.says(inForce(1));
+    expect(process.stderr.match(/no such file/g)).toHaveLength(1);
+    expect((await ask(port, 'b.corp.example')).texts).toEqual(['A 10.0.0.2']);
+  });
+});
+
+describe('a change of the ConfigMap', () => {
+  const lab = () => ({ 'lab.example': [server(2)] });
+  const withLab = (at: number) => ({ stubDomains: { ...corpAt(at).stubDomains, ...lab() } });
+
+  it('loses no query of a client that goes on asking', async () => {
+    await volume.put(withLab(0));
+    const { port, process } = await serveWith('100ms');
+    const load = new QueryLoad(port, (n) => `n${n}.${n % 2 === 0 ? 'corp' : 'lab'}.example`);
+    try {
+      for (const at of [1, 0, 1, 0, 1]) {
+        const { asked } = load;
+        const told = process.messages.filter((line) => line === inForce(at)).length;
+        await volume.put(withLab(at));
+        await until(
+          () => process.messages.filter((line) => line === inForce(at)).length > told,
+          inForce(at),
+        );
+        await until(() => load.asked > asked + 100);
+      }
+      await load.stop();
+      expect(load.unanswered).toBe(0);
+      expect([...load.answers.keys()].sort()).toEqual(['A 10.0.0.1', 'A 10.0.0.2', 'A 10.0.0.3']);
+      expect(await statistic(port, 'misses.bind')).toBe(load.asked);
+    } finally {
+      await load.close();
+    }
+  });
+
+  it('drops from the cache what is below changed domains; all else stays a hit', async () => {
+    await volume.put(withLab(0));
+    const { port, process } = await serveWith(NEVER);
+    const misses = () => statistic(port, 'misses.bind');
+    await ask(port, 'a.corp.example');
+    await ask(port, 'a.lab.example');
+    await volume.put(withLab(1));
+    await process.says(inForce(1));
+    expect(await misses()).toBe(2);
+    expect(await statistic(port, 'insertions.bind')).toBe(2);
+    expect((await ask(port, 'a.lab.example')).texts).toEqual(['A 10.0.0.3']);
+    expect(await misses()).toBe(2);
+    expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.2']);
+    expect(await misses()).toBe(3);
+    // The hits of before count on: the three readings, one hit, and this one not yet.
+    expect(await statistic(port, 'hits.bind')).toBe(5);
+  });
+
+  it('closes no connection, and no port', async () => {
+    await volume.put(corpAt(0));
+    const { port, process } = await serveWith(NEVER);
+    const socket = connect(port, '127.0.0.1');
+    try {
+      expect(await askOn(socket, 'a.corp.example')).toEqual(['A 10.0.0.1']);
+      await volume.put(corpAt(1));
+      await process.says(inForce(1));
+      expect(await askOn(socket, 'b.corp.example')).toEqual(['A 10.0.0.2']);
+      expect((await ask(port, 'c.corp.example')).texts).toEqual(['A 10.0.0.2']);
+    } finally {
+      socket.destroy();
+    }
+  });
+});
+
+describe('a ConfigMap with a mistake', () => {
+  it.each<[string, string, unknown, string]>([
+    ['not JSON', 'stubDomains', '{"corp.example": [', 'stubDomains: not JSON'],
+    ['not JSON', 'upstreamNameservers', '[1.2.3.4]', 'upstreamNameservers: not JSON'],
+    ['of another shape', 'stubDomains', ['1.2.3.4'], 'stubDomains: not an object'],
+    [
+      'of another shape',
+      'stubDomains',
+      { 'corp.example': '1.2.3.4' },
+      'stubDomains: corp.example: not an array of strings',
+    ],
+    ['of another shape', 'upstreamNameservers', { a: 1 }, 'upstreamNameservers: not an array'],
+    [
+      'too many servers',
+      'upstreamNameservers',
+      ['1.1.1.1', '1.1.1.2', '1.1.1.3', '1.1.1.4'],
+      'upstreamNameservers: 4 servers, at most 3',
+    ],
+    [
+      'a bad address',
+      'stubDomains',
+      { 'corp.example': ['127.0.0.1:99999'] },
+      'stubDomains: corp.example: "127.0.0.1:99999": port "99999" is not a number up to 65535',
+    ],
+    [
+      'a bad address',
+      'stubDomains',
+      { 'corp.example': ['$$$$'] },
+      'stubDomains: corp.example: "$$$$": neither an IP address nor a DNS name',
+    ],
+    [
+      'a server that cannot be asked',
+      'stubDomains',
+      { 'corp.example': ['127.0.0.1:0'] },
+      'stubDomains: server "127.0.0.1:0": port 0 cannot be asked',
+    ],
+    [
+      'a name in place of an address',
+      'upstreamNameservers',
+      ['ns.example.com'],
+      'upstreamNameservers: "ns.example.com": not an IP address',
+    ],
+    ['a bad domain', 'stubDomains', { 'Corp.Example': ['1.2.3.4'] }, 'stubDomains: "Corp.Example"'],
+    ['a bad domain', 'stubDomains', { '': ['1.2.3.4'] }, 'stubDomains: "" is not a domain'],
+  ])('(%s in %s: %j) is refused whole: %s', async (_kind, key, value, reason) => {
+    await volume.put(corpAt(0));
+    const { port, process } = await serveWith(NEVER);
+    // What is right beside the mistake is not used either.
+    const right = key === 'stubDomains' ? { upstreamNameservers: [server(1)] } : corpAt(1);
+    await volume.put({ ...right, [key]: value });
+    await process.says('keeping the previous configuration');
+    expect(process.messages.at(-1)).toContain(`config: ${reason}`);
+    expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.1']);
+    expect((await ask(port, 'a.example')).rcode).toBe('REFUSED');
+    await volume.put(corpAt(1));
+    await process.says(inForce(1));
+    expect((await ask(port, 'b.corp.example')).texts).toEqual(['A 10.0.0.2']);
+  });
+});

@@ -1,0 +1,219 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ask } from './client.js';
+import { FakeUpstream, type Script } from './fake-upstream.js';
+import { held } from './forwarder-bed.js';
+import { type Question, queryMessage } from './messages.js';
+import { respond } from './oracle-zone.js';
+import { endProcesses, serve, type Serving } from './processes.js';
+import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
+import { until } from './until.js';
+
+// Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
+const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe;
+const WITHOUT = REAL_DNSMASQ === undefined ? ' (skipped: no dnsmasq 2.90 on this machine)' : '';
+
+const FD00_5 = `5.${'0.'.repeat(29)}d.f.ip6.arpa`;
+
+const zone = (label: string, type = 'A'): Question => ({ name: `${label}.cluster.local`, type });
+const twice = (question: Question): Question[] => [question, question];
+
+/** Asked of both, in this order; the lines of the log must be the same. */
+const SAME: Readonly<Record<string, readonly Question[]>> = {
+  'an address, forwarded and cached': twice(zone('one')),
+  'a set': twice(zone('set')),
+  'aliases and their end': twice(zone('alias')),
+  'an alias without its end': [zone('lone')],
+  'an alias that leads to nothing': [zone('dangling')],
+  'records that nobody asked for': [zone('planted')],
+  'records of another type': [zone('text'), { name: '2.1.1.11.in-addr.arpa', type: 'PTR' }],
+  'an IPv6 address': twice(zone('six', 'AAAA')),
+  'SRV and TXT': [...twice(zone('service', 'SRV')), zone('text', 'TXT')],
+  ANY: [zone('one', 'ANY')],
+  NODATA: [...twice(zone('empty')), ...twice(zone('empty', 'AAAA')), zone('empty', 'MX')],
+  NXDOMAIN: [...twice(zone('missing')), zone('missing', 'MX'), zone('bare')],
+  'NOTIMP from upstream': [zone('strange')],
+  'a reverse name': twice({ name: '1.2.3.4.in-addr.arpa', type: 'PTR' }),
+  'hosts files': [
+    ...[{ name: 'host.x' }, { name: 'HOST.x' }, { name: 'host.x', type: 'AAAA' }],
+    ...[
+      { name: 'host.x', type: 'ANY' },
+      { name: '1.1.1.10.in-addr.arpa', type: 'PTR' },
+    ],
+    { name: FD00_5, type: 'PTR' },
+  ],
+  'static records': [
+    ...[{ name: 'rec.x' }, { name: 'al.x' }, { name: 'al.x', type: 'CNAME' }],
+    ...[
+      { name: 'txt.x', type: 'TXT' },
+      { name: '_s._tcp.x', type: 'SRV' },
+    ],
+    ...[
+      { name: 'mx.x', type: 'MX' },
+      { name: '2.2.2.10.in-addr.arpa', type: 'PTR' },
+    ],
+    { name: '9.9.9.9.in-addr.arpa', type: 'PTR' },
+  ],
+  'addresses of domains': [
+    { name: 'a.addr.x' },
+    { name: 'zero.x' },
+    { name: 'zero.x', type: 'AAAA' },
+  ],
+  'local domains': [{ name: 'a.loc.x' }, { name: 'a.loc.x', type: 'TXT' }],
+  'private reverse names': [{ name: '9.1.168.192.in-addr.arpa', type: 'PTR' }],
+  statistics: [{ name: 'version.bind', type: 'TXT', class: 'CH' }],
+  'no server': [{ name: 'nowhere.test' }, { name: '.', type: 'NS' }],
+  'every server that is asked': ['n1', 'n2', 'n1'].map((label) => ({
+    name: `${label}.two.test`,
+  })),
+};
+
+interface Difference {
+  readonly questions: readonly Question[];
+  /** The last lines of each, of which the README's table has the reason. */
+  readonly real: readonly string[];
+  readonly ours: readonly string[];
+}
+
+const DIFFERENT: Readonly<Record<string, Difference>> = {
+  'what is kept of an alias that leads to nothing': {
+    questions: [zone('dangling')],
+    real: ['cached gone.cluster.local is NODATA-IPv4'],
+    ours: ['cached gone.cluster.local is NXDOMAIN'],
+  },
+  'the end of an alias of the command line': {
+    questions: [{ name: 'al2.x' }],
+    real: ['config al2.x is <CNAME>', 'cached one.cluster.local is 10.0.0.1'],
+    ours: ['query[A] al2.x from 127.0.0.1', 'config al2.x is <CNAME>'],
+  },
+};
+
+let folder: string;
+let upstreams: FakeUpstream[];
+let servings: readonly [real: Serving, ours: Serving];
+let asked = 0;
+
+const waiting = held('10.0.0.9');
+const script: Script = (query, one) =>
+  one.name === 'held.two.test' ? waiting.script(query, one) : respond(query, one);
+
+/** The lines of a log without what stands in front of them. */
+function linesOf({ process }: Serving): string[] {
+  const lines = process.stderr.matchAll(
+    /^(?:dnsmasq\[\d+\]: |[IWE]\d{4} .*? dnsmasq\] )(.*?) *$/gm,
+  );
+  return [...lines].map((match) => match[1]!);
+}
+
+/** What both log about these questions: a question of its own ends it. */
+async function logged(
+  act: (serving: Serving) => Promise<unknown>,
+): Promise<[real: string[], ours: string[]]> {
+  const end = `end-${asked++}.loc.x`;
+  const [real = [], ours = []] = await Promise.all(
+    servings.map(async (serving) => {
+      const { length } = linesOf(serving);
+      await act(serving);
+      await ask(serving.port, end);
+      await until(() => linesOf(serving).includes(`config ${end} is NXDOMAIN`));
+      return linesOf(serving)
+        .slice(length)
+        .filter((line) => !line.includes(end));
+    }),
+  );
+  return [real, ours];
+}
+
+async function askAll({ port }: Serving, questions: readonly Question[]): Promise<void> {
+  for (const question of questions) await ask(port, question);
+}
+
+describeBesideReal(`the log of queries, beside the real dnsmasq${WITHOUT}`, () => {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'dnsmasq-log-'));
+    const hosts = join(folder, 'hosts');
+    writeFileSync(hosts, '10.1.1.1 host.x second.x\nfd00::5 host.x\n');
+    upstreams = await Promise.all([1, 2].map(() => FakeUpstream.start(script)));
+    const [first, second] = upstreams.map(({ text }) => text);
+    const options = [
+      ...['-k', '--no-resolv', '--log-queries', '--log-facility=-', '--bogus-priv'],
+      ...[`--server=/cluster.local/in-addr.arpa/${first}`, `--addn-hosts=${hosts}`],
+      ...[`--server=/two.test/${first}`, `--server=/two.test/${second}`],
+      ...['--local=/loc.x/', '--address=/addr.x/1.2.3.4', '--address=/zero.x/#'],
+      ...['--host-record=rec.x,10.2.2.2', '--cname=al.x,rec.x', '--cname=al2.x,one.cluster.local'],
+      ...['--txt-record=txt.x,hello', '--srv-host=_s._tcp.x,rec.x,80', '--mx-host=mx.x,rec.x'],
+      '--ptr-record=9.9.9.9.in-addr.arpa,ptr.x',
+    ];
+    servings = [await serveReal(options), await serve(['--no-hosts', ...options])];
+  });
+
+  afterAll(async () => {
+    await endProcesses();
+    await Promise.all(upstreams.map((upstream) => upstream.close()));
+    rmSync(folder, { recursive: true });
+  });
+
+  it.each(Object.entries(SAME))('has the same lines: %s', async (_what, questions) => {
+    const [real, ours] = await logged((serving) => askAll(serving, questions));
+    expect(real.length).toBeGreaterThan(questions.length);
+    expect(ours).toEqual(real);
+  });
+
+  it.each(Object.entries(DIFFERENT))('differs: %s', async (_what, { questions, real, ours }) => {
+    const [theirs, own] = await logged((serving) => askAll(serving, questions));
+    expect(theirs.slice(-real.length)).toEqual(real);
+    expect(own.slice(-ours.length)).toEqual(ours);
+  });
+
+  it('has the same lines: a query that joins one under way', async () => {
+    const [real, ours] = await logged(async ({ port }) => {
+      const clients = [createSocket('udp4'), createSocket('udp4')];
+      const answers = clients.map((client) => once(client, 'message'));
+      const before = upstreams[0]!.asked.length;
+      for (const [at, client] of clients.entries()) {
+        client.send(queryMessage({ name: 'held.two.test', id: at }), port, '127.0.0.1');
+        await until(() => upstreams[0]!.asked.length > before);
+      }
+      // Both have been read when a third query is answered that came behind them.
+      await ask(port, 'order.loc.x');
+      waiting.release();
+      await Promise.all(answers);
+      for (const client of clients) client.close();
+    });
+    expect(ours).toEqual(real);
+  });
+});
+
+describeBesideReal(`what is said of a servers file${WITHOUT}`, () => {
+  const LINES = [
+    ...['server=/a.x/1.2.3.4#53 # here', 'port=5', 'frob=1', 'server', 'server=1.2.3.4#x'],
+    ...['no-resolv', 'no-resolv=1', 'local=/l.x/', 'address=/x/1.2.3.4', 'server="', 'port'],
+    ...['rev-server=10.0.0.0/99,1.1.1.1', 'rev-server=frob', 'dhcp-range=1', '  # blank', ''],
+    ...['conf-file=/x', 'rev-server=10.0.0.0/8,1.2.3.5', 'server = "/q.x/1.2.3.6#54"'],
+  ];
+
+  it('is the same, and the same servers are in force', async () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'dnsmasq-servers-')), 'servers');
+    writeFileSync(path, LINES.join('\n'));
+    try {
+      const options = ['-k', '--no-resolv', '--log-facility=-', `--servers-file=${path}`];
+      const both = [await serveReal(options), await serve(['--no-hosts', ...options])];
+      const last = 'using nameserver 1.2.3.6#54 for domain q.x';
+      for (const serving of both) await serving.process.says(last);
+      const [real, ours] = both.map((serving) => {
+        const lines = linesOf(serving).filter((line) => /at line|using/.test(line));
+        // Here the reason stands behind dnsmasq's words; dnsmasq lists the servers twice at its start.
+        return [...new Set(lines.map((line) => line.replace(/ \(.*/, '')))];
+      });
+      expect(real).toHaveLength(17);
+      expect(ours).toEqual(real);
+    } finally {
+      await endProcesses();
+      rmSync(join(path, '..'), { recursive: true });
+    }
+  });
+});
