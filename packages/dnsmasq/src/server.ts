@@ -31,6 +31,8 @@ import { openListeners } from './listeners.js';
 import { LocalData } from './local/local-data.js';
 import type { DnsmasqOptions } from './options/option-values.js';
 import { Router } from './routing/router.js';
+import { changesOptions, EdnsOptions } from './upstream/edns-options.js';
+import { Neighbours } from './upstream/neighbours.js';
 import { QueryForwarder } from './upstream/query-forwarder.js';
 import { retryPlan } from './upstream/retry-plan.js';
 import type { ServerOrder } from './upstream/server-group.js';
@@ -116,6 +118,7 @@ export class DnsmasqServer {
           : new QueryLog(log, options.logsQueries === 'extra'),
       chaos: new ChaosAnswerer(options.hasIdent ? texts : new Map()),
       forwarder: this.#forwarder,
+      ednsOptions: ednsOptions(options, log),
       local: this.#local,
       router: this.#router,
     });
@@ -231,6 +234,11 @@ export class DnsmasqServer {
     const periodMs = Math.min(Math.max(ms, MIN_LOG_INTERVAL_MS), MAX_LOG_INTERVAL_MS);
     this.#dumpTimer = setInterval(() => this.dump(), periodMs).unref();
   }
+}
+
+function ednsOptions({ ednsChanges }: DnsmasqOptions, log: Log): EdnsOptions | undefined {
+  if (!changesOptions(ednsChanges)) return undefined;
+  return new EdnsOptions(ednsChanges, new Neighbours(), log);
 }
 
 function resolvFiles(options: DnsmasqOptions, log: Log): ResolvFiles | undefined {

@@ -7,7 +7,9 @@ import type { LocalData } from '../local/local-data.js';
 import type { Router } from '../routing/router.js';
 import type { Route } from '../routing/route.js';
 import type { ReplySight } from '../upstream/flight.js';
+import type { ChangedQuery, EdnsOptions } from '../upstream/edns-options.js';
 import type { QueryForwarder } from '../upstream/query-forwarder.js';
+import type { ServerGroup } from '../upstream/server-group.js';
 import type { ChaosAnswerer } from './chaos.js';
 import { FilteredTypes } from './filtered-types.js';
 import type { QueryLog } from './query-log.js';
@@ -17,6 +19,8 @@ export interface DnsmasqAnswererOptions extends ReplyIntakeOptions {
   readonly cache: AnswerCache;
   readonly chaos: ChaosAnswerer;
   readonly forwarder: QueryForwarder;
+  /** Undefined unless queries go upstream with other EDNS options. */
+  readonly ednsOptions?: EdnsOptions | undefined;
   readonly router: Pick<Router, 'routes' | 'loops'>;
   readonly local: Pick<LocalData, 'answer' | 'answerByRule'>;
   readonly log: Log;
@@ -50,7 +54,7 @@ export class DnsmasqAnswerer implements Answerer {
     if (router.loops.isOwnProbe(query)) return 0;
     queryLog?.query(query, client);
     const sentBefore = forwarder.sentForUdp;
-    let length = this.#answerFromMemory(query, out);
+    let length = this.#answerFromMemory(query, out, client);
     if (length === 0) {
       length = local.answerByRule(query, out);
       if (length > 0) queryLog?.answer('config', out.subarray(0, length));
@@ -69,7 +73,7 @@ export class DnsmasqAnswerer implements Answerer {
     if (length > 0 || sent === 0) this.hits++;
   }
 
-  #answerFromMemory(query: Query, out: Uint8Array): number {
+  #answerFromMemory(query: Query, out: Uint8Array, client: Client): number {
     const { chaos, local, queryLog } = this.#options;
     if (chaos.owns(query)) {
       const length = chaos.answer(query, out);
@@ -77,12 +81,12 @@ export class DnsmasqAnswerer implements Answerer {
       return length;
     }
     const length = local.answer(query, out);
-    if (length === 0) return this.#answerFromCache(query, out);
+    if (length === 0) return this.#answerFromCache(query, out, client);
     queryLog?.answer('config', out.subarray(0, length));
     return length;
   }
 
-  #answerFromCache(query: Query, out: Uint8Array): number {
+  #answerFromCache(query: Query, out: Uint8Array, client: Client): number {
     const { cache, queryLog } = this.#options;
     if (!mayReadCache(query)) return 0;
     let length = cache.answer(query, out);
@@ -95,7 +99,7 @@ export class DnsmasqAnswerer implements Answerer {
     }
     if (isStale) {
       this.staleAnswers++;
-      this.#renew(query);
+      this.#renew(query, client);
       extendedError = EXTENDED_ERROR.STALE_ANSWER;
     }
     queryLog?.answer(isStale ? 'cached-stale' : 'cached', out.subarray(0, length));
@@ -115,21 +119,37 @@ export class DnsmasqAnswerer implements Answerer {
   }
 
   /** Asks again for an answer that is past its time; nobody waits for it. */
-  #renew(query: Query): void {
-    const { router, forwarder } = this.#options;
+  #renew(query: Query, client: Client): void {
+    const { router, forwarder, ednsOptions } = this.#options;
     const { group } = router.routes.find(query);
-    if (group !== undefined) forwarder.refresh(query, group, this.#sightFor(query));
+    if (group === undefined) return;
+    const sight = this.#sightFor(query);
+    if (ednsOptions === undefined) {
+      forwarder.refresh(query, group, sight);
+      return;
+    }
+    const changed = ednsOptions.apply(query, client.address);
+    forwarder.refresh(changed.query, group, sightOfChanged(ednsOptions, changed, sight));
   }
 
   #answerFromRoute(query: Query, out: Uint8Array, client: Client): number {
-    const { router, forwarder, queryLog } = this.#options;
+    const { router, queryLog } = this.#options;
     const route = router.routes.find(query);
     const { group, servers } = route;
     if (group === undefined) return this.#refuse(query, out, route);
     queryLog?.forwarded(query, servers[0]!);
-    const length = forwarder.forward(query, out, client, group, this.#sightFor(query));
+    const length = this.#forward(query, out, client, group);
     if (length > 0) queryLog?.answer('config', out.subarray(0, length));
     return length;
+  }
+
+  #forward(query: Query, out: Uint8Array, client: Client, group: ServerGroup): number {
+    const { forwarder, ednsOptions } = this.#options;
+    const sight = this.#sightFor(query);
+    if (ednsOptions === undefined) return forwarder.forward(query, out, client, group, sight);
+    const changed = ednsOptions.apply(query, client.address);
+    const changedSight = sightOfChanged(ednsOptions, changed, sight);
+    return forwarder.forward(changed.query, out, client, group, changedSight);
   }
 
   #sightFor(query: Query): ReplySight {
@@ -148,4 +168,16 @@ export class DnsmasqAnswerer implements Answerer {
     this.#options.queryLog?.answer('config', out.subarray(0, length));
     return length;
   }
+}
+
+/** What a query said of its client decides whether a reply is one, and whether others may have it. */
+function sightOfChanged(
+  ednsOptions: EdnsOptions,
+  { isForAll, subnet }: ChangedQuery,
+  sight: ReplySight,
+): ReplySight {
+  return (reply, mayKeep) => {
+    if (subnet !== undefined && ednsOptions.isForeign(reply, subnet)) return null;
+    return sight(reply, mayKeep && isForAll);
+  };
 }

@@ -1,4 +1,5 @@
 import type { AddressAlias, AddressRange } from './address-range.js';
+import { type EdnsChanges, NO_EDNS_CHANGES } from './edns-changes.js';
 import type { AddressRule, RuleDomains, ServerRule } from './server-value.js';
 import type { LocalRecord } from './record-values.js';
 
@@ -6,22 +7,6 @@ import type { LocalRecord } from './record-values.js';
 export interface FastRetry {
   readonly firstMs: number;
   readonly limitMs: number;
-}
-
-/** What `--add-…`, `--strip-…` and `--umbrella` do to the EDNS options of forwarded queries. */
-export interface EdnsChanges {
-  readonly addsMac: 'no' | 'binary' | 'base64' | 'text';
-  /** Prefix lengths of the client's address that go upstream; undefined sends none of that family. */
-  readonly addsSubnet: SubnetLengths | undefined;
-  /** The text of the option for the client's premises; empty is none. */
-  readonly cpeId: string;
-  readonly stripsMac: boolean;
-  readonly stripsSubnet: boolean;
-}
-
-export interface SubnetLengths {
-  readonly ipv4: number;
-  readonly ipv6: number | undefined;
 }
 
 /** What dnsmasq's half of the command line says; defaults are dnsmasq's unless a field says so. */
@@ -183,13 +168,7 @@ export function defaultOptions(): OptionsDraft {
     maxPort: 0,
     portLimit: 1,
     passesAd: false,
-    ednsChanges: {
-      addsMac: 'no',
-      addsSubnet: undefined,
-      cpeId: '',
-      stripsMac: false,
-      stripsSubnet: false,
-    },
+    ednsChanges: NO_EDNS_CHANGES,
     stopsRebind: false,
     allowsLocalhostRebind: false,
     rebindDomains: { domains: [] },

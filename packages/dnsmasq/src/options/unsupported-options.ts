@@ -58,7 +58,6 @@ export const UNSUPPORTED_OPTIONS: readonly UnsupportedOption[] = [
   ),
   ...options(
     'DNS, not here',
-    `conf-script dumpfile dumpmask dynamic-host localise-queries/y localmx/L selfmx/e synth-domain
-     umbrella`,
+    `conf-script dumpfile dumpmask dynamic-host localise-queries/y localmx/L selfmx/e synth-domain`,
   ),
 ];
