@@ -61,6 +61,13 @@ export const SAME: Readonly<Record<string, Group>> = {
       ...questions('alpha.dom.example', 'six.dom.example AAAA', 'er.in.hosts.example.dom.example'),
     ],
   },
+  'what is exempt from the protection against rebinding, without wildcards': {
+    options: ['--stop-dns-rebind', '--rebind-domain-ok=/*foo/*.bar/ok/'],
+    questions: questions(
+      ...['a.foo', 'foo', 'xfoo', 'a.xfoo', '*foo', 'a.*foo', 'a.bar', 'bar', 'a.*.bar'],
+      ...['ok', 'a.ok', 'nok', 'single'],
+    ),
+  },
   'host records': {
     options: [
       ...['--host-record=rec,Rec.Example,10.1.1.1,fd00::9,77', '--host-record=other,10.1.1.1'],

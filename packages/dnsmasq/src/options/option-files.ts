@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorText, StartupError } from '@kube-dns/daemon';
+import { StartupError } from '@kube-dns/daemon';
 import { OptionError } from '../errors.js';
+import { systemText } from '../system-text.js';
 import { findByName } from './find-option.js';
 import { fieldsOf } from './option-definition.js';
 import { parseOptionLine } from './option-line.js';
@@ -112,17 +113,4 @@ function isWanted(name: string, extensions: readonly string[]): boolean {
   const unwanted = extensions.filter((text) => text !== '' && !text.startsWith('*'));
   if (unwanted.some((extension) => name.endsWith(extension))) return false;
   return wanted.length === 0 || wanted.some((extension) => name.endsWith(extension));
-}
-
-const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
-  ENOENT: 'No such file or directory',
-  EACCES: 'Permission denied',
-  ENOTDIR: 'Not a directory',
-  EISDIR: 'Is a directory',
-};
-
-/** What the C library says about an error of the file system, as far as dnsmasq's users know it. */
-function systemText(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException;
-  return SYSTEM_TEXTS[code ?? ''] ?? errorText(error);
 }

@@ -1,6 +1,6 @@
 import type { AddressAlias, AddressRange } from './address-range.js';
 import { type EdnsChanges, NO_EDNS_CHANGES } from './edns-changes.js';
-import type { AddressRule, RuleDomains, ServerRule } from './server-value.js';
+import type { AddressRule, PlainDomains, ServerRule } from './server-value.js';
 import type { LocalRecord } from './record-values.js';
 
 /** Times of `--fast-dns-retry`: the first retry, and when retrying ends. */
@@ -76,7 +76,7 @@ export interface DnsmasqOptions {
 
   readonly stopsRebind: boolean;
   readonly allowsLocalhostRebind: boolean;
-  readonly rebindDomains: RuleDomains;
+  readonly rebindDomains: PlainDomains;
   /** Answers with one of these become NXDOMAIN. */
   readonly bogusNxdomain: readonly AddressRange[];
   /** Answers with one of these are dropped. */
@@ -105,6 +105,8 @@ export interface DnsmasqOptions {
   readonly addressRules: readonly AddressRule[];
   readonly interfaceNames: readonly InterfaceName[];
 
+  /** The file that the log is appended to; empty is stderr. */
+  readonly logFile: string;
   readonly logsQueries: 'no' | 'yes' | 'extra';
 }
 
@@ -188,6 +190,7 @@ export function defaultOptions(): OptionsDraft {
     records: [],
     addressRules: [],
     interfaceNames: [],
+    logFile: '',
     logsQueries: 'no',
     mxTarget: '',
     mxNames: [],
