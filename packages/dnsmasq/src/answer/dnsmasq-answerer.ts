@@ -80,7 +80,7 @@ export class DnsmasqAnswerer implements Answerer {
       queryLog?.answer('config', out.subarray(0, length));
       return length;
     }
-    const length = local.answer(query, out);
+    const length = local.answer(query, out, client.address);
     if (length === 0) return this.#answerFromCache(query, out, client);
     queryLog?.answer('config', out.subarray(0, length));
     return length;

@@ -2,6 +2,7 @@ import type { AddressAlias, AddressRange } from './address-range.js';
 import { type EdnsChanges, NO_EDNS_CHANGES } from './edns-changes.js';
 import type { AddressRule, PlainDomains, ServerRule } from './server-value.js';
 import type { LocalRecord } from './record-values.js';
+import type { SynthDomain } from './synth-domain.js';
 
 /** Times of `--fast-dns-retry`: the first retry, and when retrying ends. */
 export interface FastRetry {
@@ -104,18 +105,25 @@ export interface DnsmasqOptions {
   readonly records: readonly LocalRecord[];
   readonly addressRules: readonly AddressRule[];
   readonly interfaceNames: readonly InterfaceName[];
+  readonly synthDomains: readonly SynthDomain[];
+  /** Of several addresses of a name, clients get those in their own network. */
+  readonly localisesQueries: boolean;
+  /** What hosts without MX records have for one: the name of a target, or each itself. */
+  readonly hostMx: Uint8Array | 'self' | undefined;
 
   /** The file that the log is appended to; empty is stderr. */
   readonly logFile: string;
   readonly logsQueries: 'no' | 'yes' | 'extra';
 }
 
-/** `--interface-name`: a name for the addresses of an interface. */
+/** `--interface-name` and `--dynamic-host`: a name for addresses of an interface, or in its networks. */
 export interface InterfaceName {
   /** Lower-cased, in wire form. */
   readonly name: Uint8Array;
   readonly interface: string;
   readonly families: 'both' | 'ipv4' | 'ipv6';
+  /** Addresses whose host parts take the place of the interface's own. */
+  readonly hosts?: readonly Uint8Array[];
 }
 
 /** The options while they are read. */
@@ -128,6 +136,8 @@ export type OptionsDraft = {
   mxTarget: string;
   /** The names of `--mx-host` that have no target. */
   mxNames: string[];
+  /** `--localmx`. */
+  sendsHostMxToTarget: boolean;
 };
 
 /** The options of an empty command line. */
@@ -190,9 +200,13 @@ export function defaultOptions(): OptionsDraft {
     records: [],
     addressRules: [],
     interfaceNames: [],
+    synthDomains: [],
+    localisesQueries: false,
+    hostMx: undefined,
     logFile: '',
     logsQueries: 'no',
     mxTarget: '',
     mxNames: [],
+    sendsHostMxToTarget: false,
   };
 }

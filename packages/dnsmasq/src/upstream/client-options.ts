@@ -1,25 +1,12 @@
 import { writeUint16 } from '@kube-dns/wire';
 import type { SubnetRules, UmbrellaIds } from '../options/edns-changes.js';
-import { parseAddress } from '../options/address-range.js';
 
 const IPV4_BYTES = 4;
-const MAPPED_BYTES = 12;
 /** The address families of RFC 7871 section 6. */
 const FAMILY = { IPV4: 1, IPV6: 2 } as const;
 /** Cisco's "Identifying DNS traffic": magic, version and flags, then fields of these types. */
 const UMBRELLA_HEAD = Buffer.from('ODNS\u0001\0', 'latin1');
 const UMBRELLA_FIELD = { ASSET: 0x04, ORG: 0x08, IPV4: 0x10, IPV6: 0x20, DEVICE: 0x40 } as const;
-
-/** A client's address in wire form; one of IPv4 also where it came through a socket of IPv6. */
-export function clientAddress(text: string): Uint8Array {
-  const address = parseAddress(text) ?? new Uint8Array(IPV4_BYTES);
-  return isMapped(address) ? address.slice(MAPPED_BYTES) : address;
-}
-
-function isMapped(address: Uint8Array): boolean {
-  if (address.length === IPV4_BYTES) return false;
-  return address.subarray(0, MAPPED_BYTES).every((byte, i) => byte === (i < 10 ? 0 : 0xff));
-}
 
 /** What goes upstream of a client's network, and whether clients of other networks are told apart. */
 export interface SentSubnet {

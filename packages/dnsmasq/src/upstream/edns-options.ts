@@ -1,7 +1,8 @@
 import type { Log } from '@kube-dns/daemon';
 import { MAX_MESSAGE_BYTES, Query } from '@kube-dns/wire';
+import { clientAddress } from '../client-address.js';
 import type { EdnsChanges } from '../options/edns-changes.js';
-import { clientAddress, subnetData, umbrellaData } from './client-options.js';
+import { subnetData, umbrellaData } from './client-options.js';
 import type { Neighbours } from './neighbours.js';
 import { findOption, type OptionChange, writeChanged } from './option-changes.js';
 
