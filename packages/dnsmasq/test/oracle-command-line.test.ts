@@ -75,7 +75,14 @@ const REFUSED = [
   ...['--synth-domain=s.x,fd00::/60,n*', '--synth-domain=s.x,10.0.0.0/x', '--localise-queries=1'],
   ...['--synth-domain=s.x,10.0.0.9,p', `--synth-domain=s.x,10.0.0.0/24,${'p'.repeat(48)}`],
   ...['--dynamic-host=a,lo', '--dynamic-host=a', '--dynamic-host=a,1.2.3.4,lo/4'],
-  ...['-n -r /a -r /b', '-C /nonexistent', '--conf-dir=/nonexistent', '--conf-dir=/etc/passwd'],
+  ...[
+    '--conf-script=/bin/false',
+    '--conf-script=/nonexistent',
+    '-n -r /a -r /b',
+    '-C /nonexistent',
+    '--conf-dir=/nonexistent',
+    '--conf-dir=/etc/passwd',
+  ],
 ];
 const OBEYED = [
   ...[
@@ -120,7 +127,13 @@ const OBEYED = [
     '--synth-domain=s.x,::/0',
     '--synth-domain=s.x,fd00::/64,n*',
   ],
-  ...['--dynamic-host=a,1.2.3.4,::1,lo', '--localmx', '--selfmx', '--localise-queries'],
+  ...[
+    '--dynamic-host=a,1.2.3.4,::1,lo',
+    '--conf-script=/bin/true',
+    '--localmx',
+    '--selfmx',
+    '--localise-queries',
+  ],
   ...['--umbrella', '--umbrella=deviceid:0123456789abcdef,orgid:1,assetid:2'],
   ...['--strict-order --all-servers', '--rebind-domain-ok=/a/b/', '--rebind-domain-ok=a'],
 ];

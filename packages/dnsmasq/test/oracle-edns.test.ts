@@ -108,6 +108,16 @@ describeBesideReal(`EDNS options beside the real dnsmasq${WITHOUT}`, () => {
     });
   });
 
+  it('differ: identifiers of one client are kept for nobody, whatever stands beside them', async () => {
+    const [ours, real] = await serveBoth('--umbrella --add-subnet --strip-subnet');
+    const sent = '1232 | 20292 4f444e53010000107f000001 | 8 00010000';
+    expect(await ask(real!, 'kept.example', [])).toMatchObject({ seen: [sent], second: '1232' });
+    expect(await ask(ours!, 'kept.example', [])).toMatchObject({
+      seen: [sent, sent],
+      second: sent,
+    });
+  });
+
   it('differ: a client that names its network is answered under --add-subnet', async () => {
     const [ours, real] = await serveBoth('--add-subnet=24');
     const message = queryWithOptions({ name: 'own.example' }, SUBNET);

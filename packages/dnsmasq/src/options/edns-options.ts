@@ -39,7 +39,7 @@ export const EDNS_OPTIONS: readonly OptionDefinition[] = [
   fields(
     'umbrella',
     '',
-    'deviceid:…,orgid:…,assetid:…: send these and the client’s address to Cisco Umbrella',
+    'deviceid:…,orgid:…,assetid:…: tell Cisco Umbrella these and the client’s address',
     (draft, values) => {
       change(draft, { umbrella: parseUmbrella(values.filter(Boolean)) });
     },

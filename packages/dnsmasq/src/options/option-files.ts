@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { StartupError } from '@kube-dns/daemon';
@@ -7,9 +8,11 @@ import { findByName } from './find-option.js';
 import { fieldsOf } from './option-definition.js';
 import { parseOptionLine } from './option-line.js';
 import type { OptionsDraft } from './option-values.js';
-import { EXIT_BAD_CONFIGURATION, EXIT_BAD_FILE } from './exit-codes.js';
+import { EXIT_BAD_CONFIGURATION, EXIT_BAD_FILE, EXIT_BAD_SCRIPT } from './exit-codes.js';
 
 const STANDARD_INPUT = '-';
+/** What a script may take and give; dnsmasq itself would wait for ever. */
+const SCRIPT_LIMITS = { timeout: 60_000, maxBuffer: 16 * 1024 * 1024 } as const;
 
 /** Reads configuration files into a draft; each file once, so that files may name each other. */
 export class OptionFiles {
@@ -53,6 +56,19 @@ export class OptionFiles {
       )
         this.readFile(path);
     }
+  }
+
+  /** Obeys each line that a shell command says. Throws a StartupError, also for a command that fails. */
+  readScript(command: string): void {
+    const { status, stdout } = spawnSync('/bin/sh', ['-c', command], {
+      ...SCRIPT_LIMITS,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    if (status !== 0) {
+      throw new StartupError(`${command} returns non-zero error code`, EXIT_BAD_SCRIPT);
+    }
+    for (const line of stdout.split('\n')) this.#obeyLine(line, `in output from ${command}`);
   }
 
   #list(directory: string): string[] {
@@ -102,6 +118,7 @@ export class OptionFiles {
     this.#onceSeen.add(keyword);
     if (keyword === 'conf-file') this.readFile(value ?? '');
     else if (keyword === 'conf-dir') this.readDirectory(value ?? '');
+    else if (keyword === 'conf-script') this.readScript(value ?? '');
     else definition.apply(this.#draft, value ?? '');
   }
 }

@@ -56,5 +56,5 @@ export const UNSUPPORTED_OPTIONS: readonly UnsupportedOption[] = [
     `dnssec dnssec-check-unsigned dnssec-debug dnssec-limits dnssec-no-timecheck dnssec-timestamp
      trust-anchor`,
   ),
-  ...options('DNS, not here', 'conf-script dumpfile dumpmask'),
+  ...options('DNS, not here', 'dumpfile dumpmask'),
 ];
