@@ -94,6 +94,26 @@ describe('--bind-dynamic', () => {
     expect(await isServed('127.0.0.2')).toBe(true);
   });
 
+  it('goes on when the addresses cannot be read for a while', async () => {
+    there = ['127.0.0.2'];
+    let isBroken = true;
+    listeners = await DynamicListeners.start({
+      addresses: () => {
+        if (there.length > 1 && isBroken) throw new Error('no memory');
+        return there;
+      },
+      port: 0,
+      open: (address, port) =>
+        listen({ answerer: ANSWERER, address, port, onFailure: () => undefined }),
+      log,
+      periodMs: 10,
+    });
+    there = ['127.0.0.2', '127.0.0.3'];
+    await until(() => log.messages.includes('--bind-dynamic: no memory'));
+    isBroken = false;
+    await until(() => isServed('127.0.0.3'));
+  });
+
   it('may be closed twice', async () => {
     there = ['127.0.0.2'];
     await start();

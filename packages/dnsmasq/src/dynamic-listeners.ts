@@ -67,9 +67,11 @@ export class DynamicListeners implements ServedPort {
   }
 
   #follow(): void {
-    this.#following ??= this.#update().finally(() => {
-      this.#following = undefined;
-    });
+    this.#following ??= this.#update()
+      .catch((error: unknown) => this.#options.log.error(`--bind-dynamic: ${errorText(error)}`))
+      .finally(() => {
+        this.#following = undefined;
+      });
   }
 
   async #update(): Promise<void> {

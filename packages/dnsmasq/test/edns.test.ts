@@ -5,6 +5,7 @@ import { echoingResponse, optText, queryWithOptions } from './edns-messages.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords, queryMessage } from './messages.js';
 import { endProcesses, serve } from './processes.js';
+import { until } from './until.js';
 
 describe('queries that say who asks', () => {
   let upstream: FakeUpstream;
@@ -39,6 +40,20 @@ describe('queries that say who asks', () => {
     const { port } = await start('--add-cpe-id=here');
     for (let i = 0; i < 2; i++) await exchangeUdp(port, queryMessage({ name: 'web.example' }));
     expect(seen).toEqual([`512 | 65074 ${Buffer.from('here').toString('hex')}`]);
+  });
+
+  it('say the same when an answer behind its time is asked for again', async () => {
+    upstream.script = (query) => {
+      seen.push(optText(query.bytes.subarray(0, query.length)));
+      return [echoingResponse(query, { answers: addressRecords(1, '10.0.0.1') })];
+    };
+    const { port } = await start('--add-cpe-id=x', '--use-stale-cache');
+    await until(async () => {
+      const answer = await exchangeUdp(port, queryMessage({ name: 'web.example' }));
+      expect(readAnswer(answer).texts).toEqual(['A 10.0.0.1']);
+      return seen.length === 2;
+    });
+    expect(seen).toEqual(['512 | 65074 78', '512 | 65074 78']);
   });
 
   it('pass on what else clients say, but not what is taken out', async () => {

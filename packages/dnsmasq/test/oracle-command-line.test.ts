@@ -77,7 +77,6 @@ const REFUSED = [
   ...['--dynamic-host=a,lo', '--dynamic-host=a', '--dynamic-host=a,1.2.3.4,lo/4'],
   ...[
     '--conf-script=/bin/false',
-    '--conf-script=/nonexistent',
     '-n -r /a -r /b',
     '-C /nonexistent',
     '--conf-dir=/nonexistent',
