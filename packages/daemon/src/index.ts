@@ -36,7 +36,7 @@ export {
   type HttpServerOptions,
   type RequestHandler,
 } from './http-server.js';
-export { createLog, type Log, type LogOptions } from './log.js';
+export { createLog, createStderrWriter, type Log, type LogOptions } from './log.js';
 export { createRegistry, metricsHandler, type Registry } from './metrics.js';
 export {
   isDnsLabel,

@@ -3,7 +3,7 @@ import process from 'node:process';
 import { errorText, StartupError, UsageError } from './errors.js';
 import type { FlagSpec, FlagValues } from './flag-definition.js';
 import { parseFlags, type ParsedFlags, type Program } from './flags.js';
-import { createLog, escapeMessage, type Log } from './log.js';
+import { createLog, createStderrWriter, escapeMessage, type Log } from './log.js';
 import { SignalHandling, type Signals } from './signals.js';
 import { usageText } from './usage.js';
 
@@ -15,6 +15,8 @@ export interface ProgramContext<S extends FlagSpec> {
   readonly log: Log;
   readonly signals: Signals;
   readonly argv: readonly string[];
+  /** Sends the lines of the log elsewhere than to stderr from now on. */
+  readonly writeLogTo: (write: (line: string) => void) => void;
   /** Errors nobody caught since the start; they are logged, and the program goes on. */
   readonly unexpectedErrors: () => number;
 }
@@ -47,7 +49,12 @@ export function runProgram<S extends FlagSpec>(
   const flags = readFlags(program, argv);
   if (flags === null) return;
 
-  const log = createLog({ name: program.name, verbosity: flags.verbosity });
+  let writeLine = createStderrWriter();
+  const log = createLog({
+    name: program.name,
+    verbosity: flags.verbosity,
+    write: (line) => writeLine(line),
+  });
   const fail = (error: unknown) => {
     if (error instanceof UsageError) {
       exitWith(EXIT_USAGE, usageErrorText(program, error));
@@ -73,6 +80,7 @@ export function runProgram<S extends FlagSpec>(
     log,
     signals,
     argv,
+    writeLogTo: (write) => void (writeLine = write),
     unexpectedErrors: uncaught.count,
   }).then(uncaught.forgive, fail);
 }

@@ -13,6 +13,8 @@ export interface Signals {
   onReload(handler: () => void): void;
   /** SIGUSR1: write statistics to the log. */
   onDump(handler: () => void): void;
+  /** SIGUSR2: open the log file anew. Without a handler the signal ends the process, as ever. */
+  onReopenLog(handler: () => void): void;
 }
 
 /** A process that listens to signals, as far as this module needs one. */
@@ -38,7 +40,8 @@ export class SignalHandling implements Signals {
   readonly #terminate: ((signal: TerminationSignal) => Promise<void> | void)[] = [];
   readonly #reload: (() => void)[] = [];
   readonly #dump: (() => void)[] = [];
-  readonly #listeners: readonly (readonly [NodeJS.Signals, () => void])[];
+  readonly #reopenLog: (() => void)[] = [];
+  readonly #listeners: (readonly [NodeJS.Signals, () => void])[];
   #isTerminating = false;
 
   constructor(options: SignalOptions) {
@@ -62,6 +65,14 @@ export class SignalHandling implements Signals {
 
   onDump(handler: () => void): void {
     this.#dump.push(handler);
+  }
+
+  onReopenLog(handler: () => void): void {
+    this.#reopenLog.push(handler);
+    if (this.#reopenLog.length > 1) return;
+    const listener = () => this.#call('SIGUSR2', this.#reopenLog);
+    this.#listeners.push(['SIGUSR2', listener]);
+    this.#options.source.on('SIGUSR2', listener);
   }
 
   /** Gives the signals back to the runtime. */

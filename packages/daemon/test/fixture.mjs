@@ -1,4 +1,5 @@
 // A program for the tests of the frame: what it does is chosen by its flags.
+import process from 'node:process';
 import { setImmediate } from 'node:timers';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -25,7 +26,7 @@ const program = {
 
 runProgram(
   program,
-  async ({ values, positional, log, signals, unexpectedErrors }) => {
+  async ({ values, positional, log, signals, writeLogTo, unexpectedErrors }) => {
     // What a server would be: something that keeps the process alive.
     setInterval(() => undefined, 1_000_000);
     if (values.fail === 'startup') throw new StartupError('cannot start: two\nlines', 255);
@@ -52,6 +53,7 @@ runProgram(
     if (values.listen) {
       signals.onReload(() => log.info('reloading'));
       signals.onDump(() => log.info(`dumping, ${unexpectedErrors()} unexpected`));
+      signals.onReopenLog(() => writeLogTo((line) => process.stdout.write(line)));
     }
     log.info(`started with ${JSON.stringify(positional)}`);
     setImmediate(() => {

@@ -134,6 +134,19 @@ describe('a program that runs', () => {
     await run.says('dumping, 0 unexpected');
   });
 
+  it('calls the handlers for the log on SIGUSR2, who may send it elsewhere', async () => {
+    const run = await start(['--listen']);
+    run.child.kill('SIGUSR2');
+    await until(() => {
+      run.child.kill('SIGHUP');
+      return run.stdout.includes('reloading');
+    });
+    run.child.kill('SIGTERM');
+    expect(await run.exit).toBe(0);
+    expect(run.stdout).toContain('drained');
+    expect(run.stderr).not.toContain('drained');
+  });
+
   it('only says so when nobody listens to SIGHUP', async () => {
     const run = await start();
     run.child.kill('SIGHUP');

@@ -2,12 +2,20 @@ import { StartupError } from '@kube-dns/daemon';
 import { listen, type Listener, ListenError, type ListenOptions } from '@kube-dns/transport';
 
 /** dnsmasq's exit code when it cannot listen (src/dnsmasq.h, EC_BADNET). */
-const EXIT_BAD_NETWORK = 2;
+export const EXIT_BAD_NETWORK = 2;
 /** Every address of both families. */
 const EVERYWHERE = '::';
 const EVERYWHERE_IPV4 = '0.0.0.0';
 /** How a system without IPv6 refuses it. */
 const NO_IPV6: ReadonlySet<string | undefined> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
+
+/** One port of all addresses that are served. */
+export interface ServedPort {
+  readonly port: number;
+  /** The name of the UDP engine. */
+  readonly engine: string;
+  close(): Promise<void>;
+}
 
 export interface ListenersOptions extends Omit<ListenOptions, 'address'> {
   /** None means every address. */
@@ -18,7 +26,7 @@ export interface ListenersOptions extends Omit<ListenOptions, 'address'> {
  * Serves on one port of several addresses; port 0 takes a free one, the same for all. Throws a
  * StartupError with dnsmasq's exit code, and nothing stays open then.
  */
-export async function openListeners(options: ListenersOptions): Promise<readonly Listener[]> {
+export async function openListeners(options: ListenersOptions): Promise<ServedPort> {
   const listeners: Listener[] = [];
   const addresses = options.addresses.length === 0 ? [EVERYWHERE] : options.addresses;
   try {
@@ -31,7 +39,11 @@ export async function openListeners(options: ListenersOptions): Promise<readonly
     if (error instanceof ListenError) throw new StartupError(error.message, EXIT_BAD_NETWORK);
     throw error;
   }
-  return listeners;
+  const { port, engine } = listeners[0]!;
+  const close = async () => {
+    await Promise.all(listeners.map((listener) => listener.close()));
+  };
+  return { port, engine, close };
 }
 
 async function listenOn(address: string, options: ListenersOptions): Promise<Listener> {

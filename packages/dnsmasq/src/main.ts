@@ -1,6 +1,7 @@
-import { runProgram } from '@kube-dns/daemon';
+import { createStderrWriter, runProgram } from '@kube-dns/daemon';
 import { chooseEngine } from './choose-engine.js';
 import { isNannyFlag, PROGRAM } from './config/flags.js';
+import { LogFile } from './log-file.js';
 import { splitArguments } from './options/argument-line.js';
 import { optionsText } from './options/options-text.js';
 import { DEFAULT_CONFIG_FILE, parseOptions } from './options/parse-options.js';
@@ -10,21 +11,32 @@ function run(argv: readonly string[]): void {
   const halves = splitArguments(argv, isNannyFlag);
   runProgram(
     PROGRAM,
-    async ({ values, log, signals }) => {
+    async ({ values, log, signals, writeLogTo }) => {
       const options = parseOptions(halves.dnsmasq, DEFAULT_CONFIG_FILE);
       if (options.request !== 'serve') {
         sayWhatIsAsked(options.request);
         return;
       }
+      const logFile = openLogFile(options.logFile);
+      if (logFile !== undefined) writeLogTo((line) => logFile.write(line));
       const engine = await chooseEngine(options.udpEngine, log);
       const server = new DnsmasqServer(values, options, engine, log);
       signals.onReload(() => server.reload());
       signals.onDump(() => server.dump());
-      signals.onTerminate(() => server.close());
+      signals.onReopenLog(() => logFile?.reopen());
+      signals.onTerminate(async () => {
+        await server.close();
+        await logFile?.close();
+      });
       await server.start();
     },
     { argv: halves.nanny },
   );
+}
+
+/** Undefined where the log goes to stderr. */
+function openLogFile(path: string): LogFile | undefined {
+  return path === '' ? undefined : new LogFile({ path, fallback: createStderrWriter() });
 }
 
 function sayWhatIsAsked(request: 'test' | 'help' | 'version'): void {

@@ -8,7 +8,8 @@ import {
 } from '@kube-dns/daemon';
 import {
   type Answerer,
-  type Listener,
+  listen,
+  type ListenOptions,
   parseServerAddress,
   type ServerAddress,
   type SourcePorts,
@@ -26,11 +27,14 @@ import { keepingRules } from './cache/keeping-rules.js';
 import type { NannyFlags } from './config/flags.js';
 import { ResolvFiles } from './config/resolv-files.js';
 import { ServersFile } from './config/servers-file.js';
+import { DynamicListeners } from './dynamic-listeners.js';
 import { listenAddresses } from './listen-addresses.js';
-import { openListeners } from './listeners.js';
+import { openListeners, type ServedPort } from './listeners.js';
 import { LocalData } from './local/local-data.js';
 import type { DnsmasqOptions } from './options/option-values.js';
 import { Router } from './routing/router.js';
+import { changesOptions, EdnsOptions } from './upstream/edns-options.js';
+import { Neighbours } from './upstream/neighbours.js';
 import { QueryForwarder } from './upstream/query-forwarder.js';
 import { retryPlan } from './upstream/retry-plan.js';
 import type { ServerOrder } from './upstream/server-group.js';
@@ -41,6 +45,9 @@ const MAX_TCP_CONNECTIONS = 1_000;
 /** Bounds of `-logInterval`: below, the log is nothing else; above, timers fire at once. */
 const MIN_LOG_INTERVAL_MS = 1_000;
 const MAX_LOG_INTERVAL_MS = 2 ** 31 - 1;
+
+/** What is not there was said at the start. */
+const SILENT: Pick<Log, 'warn'> = { warn: () => undefined };
 
 /** The parts of a running dnsmasq, composed from both halves of the command line. */
 export class DnsmasqServer {
@@ -57,7 +64,7 @@ export class DnsmasqServer {
   readonly #answerer: DnsmasqAnswerer;
   readonly #dump: StatisticsDump;
   readonly #configDirectory: ConfigDirectory;
-  #listeners: readonly Listener[] = [];
+  #served: ServedPort | undefined;
   #dumpTimer: NodeJS.Timeout | undefined;
   #isStarted = false;
 
@@ -95,6 +102,9 @@ export class DnsmasqServer {
       own: () => this.#ownAddresses(),
       kubednsServer: this.#kubednsServer(),
       onRulesRead: (rules) => this.#local.useServerRules(rules),
+      onResolvFileChanged: () => {
+        if (options.clearsOnReload) this.#clear();
+      },
       onRoutesChanged: () => this.#forwarder.forgetQuestions(),
       onDomainsChanged: (domains) => {
         for (const domain of domains) this.#cache.dropBelow(domain);
@@ -120,6 +130,7 @@ export class DnsmasqServer {
           : new QueryLog(log, options.logsQueries === 'extra'),
       chaos: new ChaosAnswerer(options.hasIdent ? texts : new Map()),
       forwarder: this.#forwarder,
+      ednsOptions: ednsOptions(options, log),
       local: this.#local,
       router: this.#router,
     });
@@ -141,7 +152,7 @@ export class DnsmasqServer {
 
   /** Reads the configuration and binds; throws a StartupError with dnsmasq's exit codes. */
   async start(): Promise<void> {
-    const { port, cacheSize, maxTcpConnections, maxUdpBytes, detectsLoops } = this.#options;
+    const { cacheSize, detectsLoops } = this.#options;
     const addresses = listenAddresses(this.#options, networkInterfaces, this.#log);
     this.#log.info(`started, cachesize ${cacheSize}`);
     await this.#local.reload();
@@ -149,17 +160,8 @@ export class DnsmasqServer {
     await this.#configDirectory.start();
     this.#router.load();
     this.#isStarted = true;
-    this.#listeners = await openListeners({
-      answerer: this.#gate(),
-      addresses,
-      port,
-      maxUdpBytes,
-      engine: this.#engine,
-      tcp: { maxConnections: maxTcpConnections ?? MAX_TCP_CONNECTIONS },
-      onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
-    });
-    const listener = this.#listeners[0]!;
-    this.#log.info(`serving on port ${listener.port}`);
+    this.#served = await this.#serve(addresses);
+    this.#log.info(`serving on port ${this.#served.port}`);
     if (detectsLoops) this.#router.startProbing();
     if (this.#options.followsResolvFile) this.#router.followResolvFiles();
     this.#dumpAtIntervals(this.#flags.logInterval);
@@ -167,9 +169,7 @@ export class DnsmasqServer {
 
   /** SIGHUP: empties the cache and reads the hosts files and the resolv file again. */
   reload(): void {
-    this.#cache.clear();
-    this.#log.info('cleared cache');
-    void this.#local.reload();
+    this.#clear();
     this.#router.load();
   }
 
@@ -188,11 +188,39 @@ export class DnsmasqServer {
     await this.#forwarder.settle();
     this.#local.close();
     this.#router.close();
-    await Promise.all(this.#listeners.map((listener) => listener.close()));
+    await this.#served?.close();
     this.#forwarder.close();
     this.#dump.close();
     this.#cache.close();
     this.#sockets.close();
+  }
+
+  #serve(addresses: readonly string[]): Promise<ServedPort> {
+    const { port, maxTcpConnections, maxUdpBytes, binding } = this.#options;
+    const listenOptions: Omit<ListenOptions, 'address'> = {
+      answerer: this.#gate(),
+      port,
+      maxUdpBytes,
+      engine: this.#engine,
+      tcp: { maxConnections: maxTcpConnections ?? MAX_TCP_CONNECTIONS },
+      onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
+    };
+    // The socket for every address serves those that come later, too.
+    const isForAll = addresses.length === 0 && !choosesAddresses(this.#options);
+    if (binding !== 'dynamic' || isForAll) return openListeners({ ...listenOptions, addresses });
+    return DynamicListeners.start({
+      addresses: () => listenAddresses(this.#options, networkInterfaces, SILENT),
+      port,
+      open: (address, samePort) => listen({ ...listenOptions, address, port: samePort }),
+      log: this.#log,
+    });
+  }
+
+  /** Empties the cache and reads the hosts files again (dnsmasq src/dnsmasq.c, clear_cache_and_reload). */
+  #clear(): void {
+    this.#cache.clear();
+    this.#log.info('cleared cache');
+    void this.#local.reload();
   }
 
   /** Throws for a configuration that cannot be used; the one in force then stays. */
@@ -207,7 +235,7 @@ export class DnsmasqServer {
   /** Where this server listens, or is about to. */
   #ownAddresses(): readonly ServerAddress[] {
     const { listenAddresses } = this.#options;
-    const port = this.#listeners[0]?.port ?? this.#options.port;
+    const port = this.#served?.port ?? this.#options.port;
     if (port === 0) return [];
     const addresses = listenAddresses.length === 0 ? ['::'] : listenAddresses;
     return addresses.map((address) => ({ address, port }));
@@ -235,6 +263,16 @@ export class DnsmasqServer {
     const periodMs = Math.min(Math.max(ms, MIN_LOG_INTERVAL_MS), MAX_LOG_INTERVAL_MS);
     this.#dumpTimer = setInterval(() => this.dump(), periodMs).unref();
   }
+}
+
+/** Tells whether it serves on some addresses only, which may be none at the moment. */
+function choosesAddresses({ interfaces, exceptInterfaces }: DnsmasqOptions): boolean {
+  return interfaces.length > 0 || exceptInterfaces.length > 0;
+}
+
+function ednsOptions({ ednsChanges }: DnsmasqOptions, log: Log): EdnsOptions | undefined {
+  if (!changesOptions(ednsChanges)) return undefined;
+  return new EdnsOptions(ednsChanges, new Neighbours(), log);
 }
 
 function resolvFiles(options: DnsmasqOptions, log: Log): ResolvFiles | undefined {

@@ -1,12 +1,15 @@
 import { createSocket } from 'node:dgram';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { networkInterfaces } from 'node:os';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ask, exchangeUdp, readAnswer } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords, queryMessage } from './messages.js';
 import { endProcesses, runDnsmasq, serve } from './processes.js';
+import { until } from './until.js';
 
 const hasIpv6 = Object.values(networkInterfaces())
   .flat()
@@ -97,6 +100,62 @@ describe('a command line that cannot be obeyed', () => {
     const run = runDnsmasq('--no-such-flag', '--', '-k');
     expect(await run.exit).toBe(2);
     expect(run.stderr).toMatch(/^dnsmasq: unknown flag: --no-such-flag\n/);
+  });
+});
+
+describe('--log-facility with a file', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'dnsmasq-log-'));
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('has the log to its end, and goes on in a new file after SIGUSR2', async () => {
+    const path = join(folder, 'log');
+    const run = runDnsmasq('--', '-R', '-p0', '-a', '127.0.0.1', `--log-facility=${path}`);
+    await until(() => existsSync(path) && readFileSync(path, 'utf8').includes('serving on port'));
+    renameSync(path, `${path}.1`);
+    run.kill('SIGUSR2');
+    await until(() => existsSync(path));
+    run.kill('SIGTERM');
+    expect(await run.exit).toBe(0);
+    expect(readFileSync(path, 'utf8')).toContain('SIGTERM, closing');
+    expect(run.stderr).toBe('');
+  });
+
+  it('ends with 3 when it cannot be opened', async () => {
+    const run = runDnsmasq('--', '-R', '-p0', '--log-facility=/nonexistent/log');
+    expect(await run.exit).toBe(3);
+    expect(run.stderr).toBe(
+      'dnsmasq: cannot open log /nonexistent/log: No such file or directory\n',
+    );
+  });
+
+  it('is not needed for SIGUSR2 to do no harm', async () => {
+    const { process, port } = await serve(['-R']);
+    process.kill('SIGUSR2');
+    process.kill('SIGHUP');
+    await process.says('cleared cache');
+    expect((await ask(port, 'x.example')).rcode).toBe('REFUSED');
+  });
+});
+
+describe('--bind-dynamic', () => {
+  it('waits for an address that is not there, and serves the others', async () => {
+    const { process, port } = await serve(['-R', '--bind-dynamic', '--listen-address=192.0.2.250']);
+    expect((await ask(port, 'x.example')).rcode).toBe('REFUSED');
+    expect(process.stderr).toContain('cannot listen on 192.0.2.250');
+    process.kill('SIGTERM');
+    expect(await process.exit).toBe(0);
+  });
+
+  it('serves the addresses of an interface', async () => {
+    const run = runDnsmasq('--', '-R', '-p0', '--bind-dynamic', '--interface=nope');
+    await run.says('serving on port');
+    const port = Number(/serving on port (\d+)/.exec(run.stderr)![1]);
+    expect((await ask(port, 'x.example')).rcode).toBe('REFUSED');
   });
 });
 

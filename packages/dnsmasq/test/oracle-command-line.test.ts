@@ -64,7 +64,24 @@ const REFUSED = [
   ],
   ...['--alias=1.2.3.4-1.2.3.2,1.1.1.1', '--bogus-nxdomain=x', '--bogus-nxdomain=1.2.3.4/33'],
   ...['--ignore-address=1.2.3.4/40', '--add-subnet=x', '--add-mac=foo', '--log-async=x'],
-  ...['-n -r /a -r /b', '-C /nonexistent', '--conf-dir=/nonexistent', '--conf-dir=/etc/passwd'],
+  ...['--add-subnet=x/24', '--add-subnet=1.2.3.4', '--umbrella=x', '--umbrella=deviceid:12'],
+  ...['--umbrella=orgid:x', '--umbrella=orgid:4294967296'],
+  ...[
+    '--synth-domain=x',
+    '--synth-domain=s.x,10.0.0.0/33',
+    '--synth-domain=s.x,eth0',
+    '--selfmx=1',
+  ],
+  ...['--synth-domain=s.x,fd00::/60,n*', '--synth-domain=s.x,10.0.0.0/x', '--localise-queries=1'],
+  ...['--synth-domain=s.x,10.0.0.9,p', `--synth-domain=s.x,10.0.0.0/24,${'p'.repeat(48)}`],
+  ...['--dynamic-host=a,lo', '--dynamic-host=a', '--dynamic-host=a,1.2.3.4,lo/4'],
+  ...[
+    '--conf-script=/bin/false',
+    '-n -r /a -r /b',
+    '-C /nonexistent',
+    '--conf-dir=/nonexistent',
+    '--conf-dir=/etc/passwd',
+  ],
 ];
 const OBEYED = [
   ...[
@@ -102,6 +119,21 @@ const OBEYED = [
   ],
   ...['--min-cache-ttl=99999', '--edns-packet-max=70000', '--dns-forward-max=0', '-q', '-qk'],
   ...['--log-queries=extra', '--resolv-file', '--addn-hosts=/nonexistent', '--log-facility=local3'],
+  ...['--log-facility=/nonexistent/log', '--add-subnet=1.2.3.4/24,::1/64', '--add-mac=text'],
+  ...['--synth-domain=s.x,10.0.0.0/24,local', '--synth-domain=s.x,10.0.0.9,10.0.0.1,p', '-yLe'],
+  ...[
+    '--synth-domain=s.x,10.0.0.0/0',
+    '--synth-domain=s.x,::/0',
+    '--synth-domain=s.x,fd00::/64,n*',
+  ],
+  ...[
+    '--dynamic-host=a,1.2.3.4,::1,lo',
+    '--conf-script=/bin/true',
+    '--localmx',
+    '--selfmx',
+    '--localise-queries',
+  ],
+  ...['--umbrella', '--umbrella=deviceid:0123456789abcdef,orgid:1,assetid:2'],
   ...['--strict-order --all-servers', '--rebind-domain-ok=/a/b/', '--rebind-domain-ok=a'],
 ];
 
@@ -151,7 +183,8 @@ describeBesideReal(`the command line beside the real dnsmasq${WITHOUT}`, () => {
     ['--server=1.2.3.4#', 0, 1],
     ['--dns-rr=a,5,zz', 4, 1],
     ['--dhcp-range=1.2.3.4,1.2.3.8', 0, 1],
-    ['--log-facility=/tmp/log', 0, 1],
+    ['--add-subnet=33', 0, 1],
+    ['--add-subnet=1.2.3.4/33', 0, 1],
   ])('is taken otherwise: %s', async (line, realCode, ourCode) => {
     expect(askReal(line).code).toBe(realCode);
     expect((await askOurs(line)).code).toBe(ourCode);

@@ -43,7 +43,8 @@ const HOST_QUESTIONS = questions(
   ...['1.1.0.10.in-addr.arpa PTR', '0.0.10.in-addr.arpa PTR', '1.0.0.10.in-addr.arpa ANY'],
 );
 
-interface Group {
+/** What is asked of both, and with which options. */
+export interface Group {
   readonly options: readonly string[];
   readonly questions: readonly Question[];
 }
@@ -60,6 +61,13 @@ export const SAME: Readonly<Record<string, Group>> = {
       ...HOST_QUESTIONS,
       ...questions('alpha.dom.example', 'six.dom.example AAAA', 'er.in.hosts.example.dom.example'),
     ],
+  },
+  'what is exempt from the protection against rebinding, without wildcards': {
+    options: ['--stop-dns-rebind', '--rebind-domain-ok=/*foo/*.bar/ok/'],
+    questions: questions(
+      ...['a.foo', 'foo', 'xfoo', 'a.xfoo', '*foo', 'a.*foo', 'a.bar', 'bar', 'a.*.bar'],
+      ...['ok', 'a.ok', 'nok', 'single'],
+    ),
   },
   'host records': {
     options: [
@@ -340,7 +348,7 @@ export const SAME: Readonly<Record<string, Group>> = {
   },
 };
 
-interface Difference extends Group {
+export interface Difference extends Group {
   /** What differs in the answer to the last question; the answers to those before are the same. */
   readonly fields: readonly (keyof ReturnType<typeof viewOf>)[];
 }

@@ -7,6 +7,7 @@ import { ask } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
 import type { Question } from './messages.js';
 import { DIFFERENT, HOSTS, MORE_HOSTS, questions, respond, SAME } from './oracle-local-cases.js';
+import { MADE_DIFFERENT, MADE_SAME } from './oracle-made-cases.js';
 import { endProcesses, serve, type Serving } from './processes.js';
 import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
 import { until } from './until.js';
@@ -75,16 +76,22 @@ describeBesideReal(`local data beside the real dnsmasq${WITHOUT}`, () => {
     return differences.filter(({ fields }) => fields.length > 0);
   }
 
-  it.each(Object.entries(SAME))('is answered the same: %s', async (_what, group) => {
-    const servings = await serveBoth(group.options);
-    expect(await differencesOf(servings, group.questions)).toEqual([]);
-  });
+  it.each(Object.entries({ ...SAME, ...MADE_SAME }))(
+    'is answered the same: %s',
+    async (_what, group) => {
+      const servings = await serveBoth(group.options);
+      expect(await differencesOf(servings, group.questions)).toEqual([]);
+    },
+  );
 
-  it.each(Object.entries(DIFFERENT))('is answered otherwise: %s', async (_what, row) => {
-    const servings = await serveBoth(row.options);
-    expect(await differencesOf(servings, row.questions.slice(0, -1))).toEqual([]);
-    expect((await compare(servings, row.questions.at(-1)!)).fields).toEqual(row.fields);
-  });
+  it.each(Object.entries({ ...DIFFERENT, ...MADE_DIFFERENT }))(
+    'is answered otherwise: %s',
+    async (_what, row) => {
+      const servings = await serveBoth(row.options);
+      expect(await differencesOf(servings, row.questions.slice(0, -1))).toEqual([]);
+      expect((await compare(servings, row.questions.at(-1)!)).fields).toEqual(row.fields);
+    },
+  );
 
   it('is the same after SIGHUP, when a hosts file has changed', async () => {
     const path = join(folder, 'changing');

@@ -8,13 +8,7 @@ import {
   type Registry,
   StartupError,
 } from '@kube-dns/daemon';
-import {
-  Forwarder,
-  listen,
-  type Listener,
-  ListenError,
-  type UdpEngine,
-} from '@kube-dns/transport';
+import { Forwarder, listen, type Listener, ListenError, type UdpEngine } from '@kube-dns/transport';
 import { addressBytes } from '@kube-dns/wire';
 import { ChaosAnswerer } from './answer/chaos-answerer.js';
 import { ExternalNames } from './answer/external-name.js';

@@ -83,7 +83,7 @@ function peersOf(values: Values): Programs['peers'] {
 
 async function run(values: Values, surroundings: Surroundings): Promise<void> {
   const { report, owned, progress } = surroundings;
-  const programs = await programsOf(values, peersOf(values));
+  const programs = programsOf(values, peersOf(values));
   const cores = await describeTools(programs, report);
   const plan = planOf(values, cores);
   const chosen = WORKLOADS.filter(({ name }) => values.only.includes(name));
@@ -95,9 +95,6 @@ async function run(values: Values, surroundings: Surroundings): Promise<void> {
     const scores = await runContest(contest, plan, { owned: own, progress: tell });
     await own.close();
     addToReport(workload, contest, new ScoreBook(scores), surroundings);
-  }
-  if (programs.dgramFlags.length === 0 && values.only.includes('dgram-engine')) {
-    report.note('dgram-engine: the containers have no --udp-engine, so this is their only one.');
   }
   report.note(`Each figure is the median (minimum…maximum) of ${plan.runs} runs.`);
 }

@@ -28,7 +28,7 @@ async function run(
   { runs, seconds, names: manyNames, ...values }: Values,
   { report, owned, progress }: Surroundings,
 ): Promise<void> {
-  const programs = await programsOf(values);
+  const programs = programsOf(values);
   const cores = await describeTools(programs, report);
   for (const { title, measure } of PARTS) {
     const series = new Series();

@@ -13,7 +13,7 @@ import type { Programs } from '../load/stand.js';
 import { dnsperfVersion } from '../queries/dnsperf.js';
 import { findRealDnsmasq, realDnsmasqVersion } from '../queries/real-dnsmasq.js';
 import type { Report } from '../report/report.js';
-import { builtProgram, knowsFlag } from '../servers/built-program.js';
+import { builtProgram } from '../servers/built-program.js';
 import { COMMON_OPTIONS } from './command.js';
 
 /** A program that is there and may be run; undefined where none is named. */
@@ -47,18 +47,10 @@ export const LOAD_OPTIONS = {
 
 export type LoadValues = OptionValues<typeof LOAD_OPTIONS>;
 
-const ENGINE_FLAG = 'udp-engine';
-
-/** What is measured, and what forces the engine for other systems where there is a choice. */
-export async function programsOf(
-  values: LoadValues,
-  peers: Programs['peers'] = {},
-): Promise<Programs> {
+/** What is measured. */
+export function programsOf(values: LoadValues, peers: Programs['peers'] = {}): Programs {
   const dnsmasq = values.dnsmasq === '' ? builtProgram('dnsmasq') : values.dnsmasq;
   const kubedns = values.kubedns === '' ? builtProgram('kubedns') : values.kubedns;
-  const known = await Promise.all(
-    [dnsmasq, kubedns].map((program) => knowsFlag(values.node, program, ENGINE_FLAG)),
-  );
   return {
     node: values.node,
     nodeFlags: values['node-flags'],
@@ -66,7 +58,6 @@ export async function programsOf(
     dnsmasqFlags: values['dnsmasq-flags'],
     kubedns,
     kubednsFlags: values['kubedns-flags'],
-    dgramFlags: known.every(Boolean) ? [`--${ENGINE_FLAG}=dgram`] : [],
     realDnsmasq: values.alone ? undefined : (values['real-dnsmasq'] ?? findRealDnsmasq()),
     peers,
   };

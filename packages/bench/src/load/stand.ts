@@ -22,8 +22,6 @@ export interface Programs {
   readonly dnsmasqFlags: readonly string[];
   readonly kubedns: string;
   readonly kubednsFlags: readonly string[];
-  /** What forces the `dgram` engine; none while the containers have no choice of engines. */
-  readonly dgramFlags: readonly string[];
   /** Paths of peers; undefined where there is none. */
   readonly realDnsmasq: string | undefined;
   readonly peers: Readonly<Partial<Record<PeerName, string>>>;
@@ -84,8 +82,13 @@ export class Stand {
 
   async ourDnsmasq(args: readonly string[], part: Part = {}): Promise<Subject> {
     const { node, nodeFlags, dnsmasq: program, dnsmasqFlags } = this.programs;
-    const nannyFlags = [...dnsmasqFlags, ...(part.flags ?? [])];
-    const started = await OurDnsmasq.start({ node, nodeFlags, program, nannyFlags, args });
+    const started = await OurDnsmasq.start({
+      node,
+      nodeFlags,
+      program,
+      nannyFlags: dnsmasqFlags,
+      args: [...args, ...(part.flags ?? [])],
+    });
     this.owned.add(started.server);
     await started.ready();
     return this.#subject(OUR_DNSMASQ, started.server, started.port, part);

@@ -1,4 +1,4 @@
-import { createEchoEngine } from './echo-engine.js';
+import { chooseUdpEngine, ListenerCounters } from '@kube-dns/transport';
 
 /** The other side of an echo that runs in its own process. */
 export interface EchoMethods {
@@ -9,17 +9,18 @@ export interface EchoMethods {
 const QR = 0x80;
 
 /**
- * Sends every query back as its own answer: what the system and the load generator allow to a server
- * that does nothing.
+ * Sends every query back as its own answer, with the best engine there is: what the system and the load
+ * generator allow to a server that does nothing.
  */
 export class Echo implements EchoMethods {
   async start(): Promise<{ readonly port: number; readonly engine: string }> {
-    const engine = createEchoEngine();
-    await engine.open('127.0.0.1', 0, (bytes, length, peer) => {
+    const { engine } = await chooseUdpEngine('auto');
+    const socket = engine.createSocket(new ListenerCounters());
+    await socket.open('127.0.0.1', 0, (bytes, length, peer) => {
       if (length < 3) return;
       bytes[2]! |= QR;
-      engine.send(bytes, length, peer);
+      socket.send(bytes, length, peer);
     });
-    return { port: engine.port, engine: engine.name };
+    return { port: socket.port, engine: engine.name };
   }
 }

@@ -98,7 +98,7 @@ export const DGRAM_ENGINE: Workload = {
   name: 'dgram-engine',
   summary: 'both containers with the engine for other systems',
   prepare: async (stand, size) => {
-    const flags = stand.programs.dgramFlags;
+    const flags = ['--udp-engine=dgram'];
     const cluster = await serviceCluster(stand, size);
     const kubedns = await stand.kubedns(cluster, { flags });
     const ours = await cachingDnsmasq(stand, cluster, flags);

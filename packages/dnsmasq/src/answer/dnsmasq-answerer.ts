@@ -7,8 +7,10 @@ import type { LocalData } from '../local/local-data.js';
 import type { Router } from '../routing/router.js';
 import type { Route } from '../routing/route.js';
 import type { ReplySight } from '../upstream/flight.js';
+import type { ChangedQuery, EdnsOptions } from '../upstream/edns-options.js';
 import type { QueryForwarder } from '../upstream/query-forwarder.js';
 import type { UpstreamServer } from '../upstream/upstream-servers.js';
+import type { ServerGroup } from '../upstream/server-group.js';
 import type { ChaosAnswerer } from './chaos.js';
 import { FilteredTypes } from './filtered-types.js';
 import type { AnswerDetails, QueryLog } from './query-log.js';
@@ -18,6 +20,8 @@ export interface DnsmasqAnswererOptions extends ReplyIntakeOptions {
   readonly cache: AnswerCache;
   readonly chaos: ChaosAnswerer;
   readonly forwarder: QueryForwarder;
+  /** Undefined unless queries go upstream with other EDNS options. */
+  readonly ednsOptions?: EdnsOptions | undefined;
   readonly router: Pick<Router, 'routes' | 'loops'>;
   readonly local: Pick<LocalData, 'answer' | 'answerByRule' | 'origins'>;
   readonly log: Log;
@@ -54,7 +58,7 @@ export class DnsmasqAnswerer implements Answerer {
     if (router.loops.isOwnProbe(query)) return 0;
     queryLog?.query(query, client);
     const sentBefore = forwarder.sentForUdp;
-    let length = this.#answerFromMemory(query, out);
+    let length = this.#answerFromMemory(query, out, client);
     if (length === 0) {
       length = local.answerByRule(query, out);
       if (length > 0) queryLog?.answer('config', out.subarray(0, length));
@@ -73,20 +77,20 @@ export class DnsmasqAnswerer implements Answerer {
     if (length > 0 || sent === 0) this.hits++;
   }
 
-  #answerFromMemory(query: Query, out: Uint8Array): number {
+  #answerFromMemory(query: Query, out: Uint8Array, client: Client): number {
     const { chaos, local, queryLog } = this.#options;
     if (chaos.owns(query)) {
       const length = chaos.answer(query, out);
       queryLog?.answer('config', out.subarray(0, length));
       return length;
     }
-    const length = local.answer(query, out);
-    if (length === 0) return this.#answerFromCache(query, out);
+    const length = local.answer(query, out, client.address);
+    if (length === 0) return this.#answerFromCache(query, out, client);
     queryLog?.answer('config', out.subarray(0, length), { origins: local.origins });
     return length;
   }
 
-  #answerFromCache(query: Query, out: Uint8Array): number {
+  #answerFromCache(query: Query, out: Uint8Array, client: Client): number {
     const { cache, queryLog } = this.#options;
     if (!mayReadCache(query)) return 0;
     let length = cache.answer(query, out);
@@ -99,7 +103,7 @@ export class DnsmasqAnswerer implements Answerer {
     }
     if (isStale) {
       this.staleAnswers++;
-      this.#renew(query);
+      this.#renew(query, client);
       extendedError = EXTENDED_ERROR.STALE_ANSWER;
     }
     queryLog?.answer(isStale ? 'cached-stale' : 'cached', out.subarray(0, length));
@@ -119,21 +123,27 @@ export class DnsmasqAnswerer implements Answerer {
   }
 
   /** Asks again for an answer that is past its time; nobody waits for it. */
-  #renew(query: Query): void {
-    const { router, forwarder } = this.#options;
+  #renew(query: Query, client: Client): void {
+    const { router, forwarder, ednsOptions } = this.#options;
     const { group } = router.routes.find(query);
-    if (group !== undefined) forwarder.refresh(query, group, this.#sightFor(query));
+    if (group === undefined) return;
+    const sight = this.#sightFor(query);
+    if (ednsOptions === undefined) {
+      forwarder.refresh(query, group, sight);
+      return;
+    }
+    const changed = ednsOptions.apply(query, client.address);
+    forwarder.refresh(changed.query, group, sightOfChanged(ednsOptions, changed, sight));
   }
 
   #answerFromRoute(query: Query, out: Uint8Array, client: Client): number {
-    const { router, forwarder, queryLog } = this.#options;
+    const { router, queryLog } = this.#options;
     const route = router.routes.find(query);
     const { group } = route;
     if (group === undefined) return this.#refuse(query, out, route);
-    const sight = this.#sightFor(query);
-    if (queryLog === undefined) return forwarder.forward(query, out, client, group, sight);
+    if (queryLog === undefined) return this.#forward(query, out, client, group);
     const before = group.servers.map(({ counts }) => counts.queries);
-    const length = forwarder.forward(query, out, client, group, sight);
+    const length = this.#forward(query, out, client, group);
     if (length > 0) queryLog.answer('config', out.subarray(0, length));
     else this.#logForwarded(query, group.servers, before);
     return length;
@@ -147,6 +157,15 @@ export class DnsmasqAnswerer implements Answerer {
     if (asked.length > 0) return;
     if (query.isOverTcp) queryLog?.forwarded(query, servers[0]!);
     else queryLog?.duplicate();
+  }
+
+  #forward(query: Query, out: Uint8Array, client: Client, group: ServerGroup): number {
+    const { forwarder, ednsOptions } = this.#options;
+    const sight = this.#sightFor(query);
+    if (ednsOptions === undefined) return forwarder.forward(query, out, client, group, sight);
+    const changed = ednsOptions.apply(query, client.address);
+    const changedSight = sightOfChanged(ednsOptions, changed, sight);
+    return forwarder.forward(changed.query, out, client, group, changedSight);
   }
 
   #sightFor(query: Query): ReplySight {
@@ -165,4 +184,16 @@ export class DnsmasqAnswerer implements Answerer {
     this.#options.queryLog?.answer('config', out.subarray(0, length), NOT_READY);
     return length;
   }
+}
+
+/** What a query said of its client decides whether a reply is one, and whether others may have it. */
+function sightOfChanged(
+  ednsOptions: EdnsOptions,
+  { isForAll, subnet }: ChangedQuery,
+  sight: ReplySight,
+): ReplySight {
+  return (reply, mayKeep) => {
+    if (subnet !== undefined && ednsOptions.isForeign(reply, subnet)) return null;
+    return sight(reply, mayKeep && isForAll);
+  };
 }

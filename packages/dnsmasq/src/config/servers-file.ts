@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Log } from '@kube-dns/daemon';
-import { systemText } from '../options/option-files.js';
+import { systemText } from '../system-text.js';
 import type { ServerRule } from '../options/server-value.js';
 import { parseServersFile } from '../options/servers-file.js';
 

@@ -18,6 +18,18 @@ export class FoundRecords {
     this.count++;
   }
 
+  /** Leaves the records whose rdata are wanted; all where none is. */
+  prefer(isWanted: (rdata: Uint8Array) => boolean): void {
+    let kept = 0;
+    for (let i = 0; i < this.count; i++) {
+      if (!isWanted(this.#rdata[i]!)) continue;
+      this.#rdata[kept] = this.#rdata[i]!;
+      this.#ttlSeconds[kept] = this.#ttlSeconds[i]!;
+      kept++;
+    }
+    if (kept > 0) this.count = kept;
+  }
+
   /** The rdata in wire form of the record at an index below `count`. */
   rdataAt(index: number): Uint8Array {
     return this.#rdata[index]!;

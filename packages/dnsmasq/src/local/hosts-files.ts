@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '@kube-dns/daemon';
 import { parseAddress } from '../options/address-range.js';
-import { systemText } from '../options/option-files.js';
+import { systemText } from '../system-text.js';
 import { HostName } from './host-name.js';
 import type { HostsTable } from './hosts-table.js';
 

@@ -92,6 +92,12 @@ export class HostsTable {
     return this.#names.find(name, start, end) !== NONE;
   }
 
+  /** Tells whether the name has addresses of either family. */
+  hasHost(name: Uint8Array, start: number, end: number): boolean {
+    const known = this.#names.find(name, start, end);
+    return known !== NONE && this.#firstLinks.at(known) !== NONE;
+  }
+
   /** Adds the addresses of a type to `found`; they hold until the next `find`. */
   find(
     name: Uint8Array,

@@ -4,6 +4,7 @@ import {
   lowerCaseByte,
   MAX_NAME_BYTES,
   type Query,
+  QUESTION_OFFSET,
   RCODE,
   SECTION,
   type Section,
@@ -15,13 +16,19 @@ import { HostsTable } from './hosts-table.js';
 import { ReverseAddress } from './reverse-address.js';
 import type { StaticRecords } from './static-records.js';
 
-type AnswerOptions = Pick<DnsmasqOptions, 'filteredTypes' | 'localTtlSeconds' | 'turnsRecords'>;
+type AnswerOptions = Pick<
+  DnsmasqOptions,
+  'filteredTypes' | 'hostMx' | 'localTtlSeconds' | 'turnsRecords'
+>;
 
 /** Where the target's name starts in the rdata of these types. */
 const SRV_TARGET_AT = 6;
 const MX_TARGET_AT = 2;
 const IPV4_BYTES = 4;
 const IPV6_BYTES = 16;
+/** The types of hosts and of their reverse. */
+const HOST_TYPES = [TYPE.A, TYPE.AAAA, TYPE.PTR];
+const HOST_MX_PREFERENCE = Uint8Array.of(0, 1);
 
 /** Answers from the static records and the hosts files, the names of which count together. */
 export class LocalAnswers {
@@ -41,10 +48,17 @@ export class LocalAnswers {
   /** Counts up, so that each answer starts with another record of a set. */
   #turn = 0;
   readonly #targets: Uint8Array[] = [];
+  /** The types of hosts, and MX where hosts have that. */
+  readonly #hostTypes: readonly number[];
+  /** The name that was asked for, as it was written. */
+  #asked = new Uint8Array(0);
+  /** Set while a client gets the addresses of its own network, if there are any. */
+  #isNear: ((address: Uint8Array) => boolean) | undefined;
 
   constructor(records: StaticRecords, options: AnswerOptions) {
     this.#static = records;
     this.#options = options;
+    this.#hostTypes = options.hostMx === undefined ? HOST_TYPES : [...HOST_TYPES, TYPE.MX];
   }
 
   setStatic(records: StaticRecords): void {
@@ -94,9 +108,14 @@ export class LocalAnswers {
     return this.#static.typesOf(owner, 0, owner.length).includes(TYPE.PTR);
   }
 
-  /** Writes the answer into `out` and returns its length; 0 when there is nothing. */
-  answer(query: Query, out: Uint8Array): number {
+  /**
+   * Writes the answer into `out` and returns its length; 0 when there is nothing. Of IPv4 addresses it
+   * has those that are near, if there are any.
+   */
+  answer(query: Query, out: Uint8Array, isNear?: (address: Uint8Array) => boolean): number {
     const { type } = query;
+    this.#isNear = isNear;
+    if (this.#options.hostMx === 'self') this.#asked = askedName(query);
     this.#lookAt(query.name, 0);
     this.#owner = undefined;
     const isAlias = type !== TYPE.CNAME && this.#followAliases(query, out);
@@ -148,7 +167,7 @@ export class LocalAnswers {
   #hasAny(type: number): boolean {
     if (type !== TYPE.ANY) return this.#gather(type) > 0;
     if (this.#static.typesOf(this.#name, 0, this.#nameLength).length > 0) return true;
-    return this.#gather(TYPE.A) + this.#gather(TYPE.AAAA) + this.#gather(TYPE.PTR) > 0;
+    return this.#hostTypes.some((each) => this.#gather(each) > 0);
   }
 
   /** Fills `found` with a set of the name that is looked at, and returns its size. */
@@ -161,8 +180,10 @@ export class LocalAnswers {
       for (const table of this.#hosts) {
         table.find(this.#name, 0, end, type, this.#options.localTtlSeconds, found);
       }
-    } else if (type === TYPE.PTR && found.count === 0) {
-      this.#gatherReverse();
+      if (type === TYPE.A && this.#isNear !== undefined) found.prefer(this.#isNear);
+    } else if (found.count === 0) {
+      if (type === TYPE.PTR) this.#gatherReverse();
+      else if (type === TYPE.MX) this.#gatherHostMx();
     }
     return found.count;
   }
@@ -185,10 +206,24 @@ export class LocalAnswers {
     }
   }
 
+  /** The MX record that a host has because others say so (`--localmx`, `--selfmx`). */
+  #gatherHostMx(): void {
+    const { hostMx, localTtlSeconds } = this.#options;
+    if (hostMx === undefined || !this.#isHost()) return;
+    const target = hostMx === 'self' ? (this.#owner ?? this.#asked) : hostMx;
+    this.#found.add(Buffer.concat([HOST_MX_PREFERENCE, target]), localTtlSeconds);
+  }
+
+  #isHost(): boolean {
+    const end = this.#nameLength;
+    if (this.#static.hasHost(this.#name, 0, end)) return true;
+    return this.#hosts.some((table) => table.hasHost(this.#name, 0, end));
+  }
+
   #addEveryType(): void {
     const types = this.#static.typesOf(this.#name, 0, this.#nameLength);
     for (const type of types) this.#addSet(SECTION.ANSWER, this.#owner, type);
-    for (const type of [TYPE.A, TYPE.AAAA, TYPE.PTR]) {
+    for (const type of this.#hostTypes) {
       if (!types.includes(type)) this.#addSet(SECTION.ANSWER, this.#owner, type);
     }
   }
@@ -196,15 +231,22 @@ export class LocalAnswers {
   /** Writes a set of the name that is looked at, turned by one record at each answer. */
   #addSet(section: Section, owner: Uint8Array | undefined, type: number): void {
     const count = this.#gather(type);
+    const hasTargets = section === SECTION.ANSWER && this.#hasOwn(type);
     const first = this.#options.turnsRecords ? this.#turn : 0;
     for (let i = 0; i < count; i++) {
       const index = (first + i) % count;
       const rdata = this.#found.rdataAt(index);
       this.#writer.add(section, owner, type, this.#found.ttlSecondsAt(index), rdata);
-      if (section !== SECTION.ANSWER) continue;
+      if (!hasTargets) continue;
       if (type === TYPE.SRV) this.#noteTarget(rdata.subarray(SRV_TARGET_AT));
       else if (type === TYPE.MX) this.#noteTarget(rdata.subarray(MX_TARGET_AT));
     }
+  }
+
+  /** As dnsmasq does, the MX that a host has without a record brings no addresses. */
+  #hasOwn(type: number): boolean {
+    if (type !== TYPE.MX || this.#options.hostMx === undefined) return true;
+    return this.#static.typesOf(this.#name, 0, this.#nameLength).includes(TYPE.MX);
   }
 
   #noteTarget(target: Uint8Array): void {
@@ -215,6 +257,7 @@ export class LocalAnswers {
 
   /** The addresses of what MX and SRV records point to, as far as they are local. */
   #addTargets(): void {
+    this.#isNear = undefined;
     for (const target of this.#targets) {
       this.#lookAt(target, 0);
       this.#addSet(SECTION.ADDITIONAL, target, TYPE.A);
@@ -233,4 +276,8 @@ export class LocalAnswers {
     this.#writer.setRcode(RCODE.NOERROR, EXTENDED_ERROR.FILTERED);
     return this.#writer.finish();
   }
+}
+
+function askedName({ bytes, nameLength }: Query): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(bytes.subarray(QUESTION_OFFSET, QUESTION_OFFSET + nameLength));
 }

@@ -1,20 +1,21 @@
 import { networkInterfaces } from 'node:os';
 import type { Log } from '@kube-dns/daemon';
 import { AnswerWriter, CLASS, type Query, RCODE, SECTION, TYPE } from '@kube-dns/wire';
-import { parseAddress } from '../options/address-range.js';
-import type { DnsmasqOptions, InterfaceName } from '../options/option-values.js';
-import type { LocalRecord } from '../options/record-values.js';
-import { reverseName } from '../options/reverse-zone.js';
+import { clientAddress } from '../client-address.js';
+import type { DnsmasqOptions } from '../options/option-values.js';
 import type { ServerRule } from '../options/server-value.js';
 import { isUnqualified } from '../routing/domain-index.js';
 import { DomainRules } from './domain-rules.js';
 import { HostsFolder } from './hosts-folder.js';
 import { readHostsFiles } from './hosts-files.js';
 import { HostsTable } from './hosts-table.js';
+import { interfaceRecords } from './interface-records.js';
 import { LocalAnswers } from './local-answers.js';
+import { NearAddresses } from './near-addresses.js';
 import { isPrivateIpv4, isPrivateIpv6 } from './private-address.js';
 import { ReverseAddress } from './reverse-address.js';
 import { StaticRecords } from './static-records.js';
+import { SynthDomains } from './synth-domains.js';
 
 const ETC_HOSTS = '/etc/hosts';
 const UNDERSCORE = 0x5f;
@@ -38,6 +39,9 @@ export class LocalData {
   readonly #answers: LocalAnswers;
   readonly #writer = new AnswerWriter();
   readonly #reverse = new ReverseAddress();
+  readonly #synth: SynthDomains | undefined;
+  /** Undefined unless clients get the addresses of their own networks. */
+  #near: NearAddresses | undefined;
   #rules: DomainRules;
   /** The reading that is under way, and whether another is wanted behind it. */
   #loading: Promise<void> | undefined;
@@ -49,6 +53,8 @@ export class LocalData {
     this.#log = log;
     this.#paths = [...(options.usesEtcHosts ? [etcHosts] : []), ...options.hostsPaths];
     this.#answers = new LocalAnswers(this.#staticRecords(), options);
+    this.#synth =
+      options.synthDomains.length === 0 ? undefined : new SynthDomains(options.synthDomains);
     this.#folders = options.hostsDirs.map(
       (path) => new HostsFolder({ path, domain: this.#domain(), log }, () => this.#setHosts()),
     );
@@ -82,20 +88,25 @@ export class LocalData {
 
   /**
    * Writes the answer from hosts and static records into `out` and returns its length; 0 when there is
-   * none. It comes before the cache.
+   * none. It comes before the cache. The client's address counts for `--localise-queries`.
    */
-  answer(query: Query, out: Uint8Array): number {
-    return query.class === CLASS.IN ? this.#answers.answer(query, out) : 0;
+  answer(query: Query, out: Uint8Array, client = ''): number {
+    if (query.class !== CLASS.IN) return 0;
+    if (this.#near === undefined) return this.#answers.answer(query, out);
+    this.#near.lookFrom(clientAddress(client));
+    return this.#answers.answer(query, out, this.#near.isNear);
   }
 
   /**
-   * Writes the answer to what must not be forwarded, which comes behind the cache: private reverse
-   * names, the questions of old Windows, addresses of domains, local domains, names without a dot.
+   * Writes the answer to what must not be forwarded, which comes behind the cache: names made of
+   * addresses, private reverse names, the questions of old Windows, addresses of domains, local domains, names without a dot.
    * Returns its length; 0 when the question is to be forwarded.
    */
   answerByRule(query: Query, out: Uint8Array): number {
     if (query.class !== CLASS.IN) return 0;
     const { isBogusPriv, filtersWindows, needsDomain } = this.#options;
+    const synthetic = this.#synth === undefined ? 0 : this.#answerMade(query, out, this.#synth);
+    if (synthetic > 0) return synthetic;
     if (isBogusPriv && this.#isPrivateReverse(query)) {
       return this.#deny(query, out, RCODE.NXDOMAIN, true);
     }
@@ -108,13 +119,11 @@ export class LocalData {
       const length = this.#writeAddresses(query, out, ipv4, ipv6);
       if (length > 0 || !isLocal) return length;
       const exists =
-        ipv4.length > 0 || ipv6.length > 0 || this.#answers.knows(query.name, query.nameLength);
+        ipv4.length > 0 || ipv6.length > 0 || this.#exists(query.name, query.nameLength);
       return this.#deny(query, out, exists ? RCODE.NOERROR : RCODE.NXDOMAIN, false);
     }
     if (needsDomain && isPlainName(query)) {
-      const rcode = this.#answers.knows(query.name, query.nameLength)
-        ? RCODE.NOERROR
-        : RCODE.NXDOMAIN;
+      const rcode = this.#exists(query.name, query.nameLength) ? RCODE.NOERROR : RCODE.NXDOMAIN;
       return this.#deny(query, out, rcode, false);
     }
     return 0;
@@ -126,7 +135,35 @@ export class LocalData {
    * empty answer.
    */
   knows(name: Uint8Array, length = name.length): boolean {
-    return this.#answers.knows(name, length) || this.#rules.hasAddressFor(name, length);
+    return this.#exists(name, length) || this.#rules.hasAddressFor(name, length);
+  }
+
+  #exists(name: Uint8Array, length: number): boolean {
+    return this.#answers.knows(name, length) || this.#synth?.knows(name, length) === true;
+  }
+
+  /** Names made of addresses (`--synth-domain`), and the reverse of these addresses. */
+  #answerMade(query: Query, out: Uint8Array, synth: SynthDomains): number {
+    const { name, nameLength, type } = query;
+    const made: [type: number, rdata: Uint8Array | undefined][] = [];
+    const isAsked = (one: number) => type === one || type === TYPE.ANY;
+    for (const family of [TYPE.A, TYPE.AAAA]) {
+      if (isAsked(family)) made.push([family, synth.addressOf(name, nameLength, family)]);
+    }
+    if (isAsked(TYPE.PTR)) {
+      const { family, isWhole, bytes } = this.#reverse.read(name, nameLength);
+      const address = bytes.subarray(0, family === 'ipv4' ? 4 : 16);
+      if (family !== 'none' && isWhole) made.push([TYPE.PTR, synth.nameOf(address)]);
+    }
+    if (made.every(([, rdata]) => rdata === undefined)) return 0;
+    this.#writer.begin(query, out);
+    this.#writer.setAuthoritative();
+    const { localTtlSeconds } = this.#options;
+    for (const [recordType, rdata] of made) {
+      if (rdata === undefined) continue;
+      this.#writer.add(SECTION.ANSWER, undefined, recordType, localTtlSeconds, rdata);
+    }
+    return this.#writer.finish();
   }
 
   /** What the log says of local records; see {@link LocalAnswers}. */
@@ -182,6 +219,7 @@ export class LocalData {
       await readHostsFiles(table, { paths: this.#paths, domain: this.#domain(), log: this.#log });
       this.#answers.setStatic(this.#staticRecords());
       this.#answers.setHosts(table);
+      if (this.#options.localisesQueries) this.#near = new NearAddresses(networkInterfaces());
       for (const folder of this.#folders) await folder.load();
     }
   }
@@ -196,7 +234,8 @@ export class LocalData {
 
   #staticRecords(): StaticRecords {
     const { records, interfaceNames, localTtlSeconds } = this.#options;
-    const ofInterfaces = interfaceNames.flatMap(interfaceRecords);
+    const interfaces = networkInterfaces();
+    const ofInterfaces = interfaceNames.flatMap((name) => interfaceRecords(name, interfaces));
     return new StaticRecords([...records, ...ofInterfaces], localTtlSeconds);
   }
 }
@@ -211,25 +250,4 @@ function isWindowsQuestion({ name, nameLength, type }: Query): boolean {
 function isPlainName({ name, nameLength, type }: Query): boolean {
   const isForAddress = type === TYPE.A || type === TYPE.AAAA || type === TYPE.ANY;
   return isForAddress && isUnqualified(name, nameLength);
-}
-
-/** The addresses that an interface has now, and their reverse. */
-function interfaceRecords({ name, interface: device, families }: InterfaceName): LocalRecord[] {
-  const addresses = networkInterfaces()[device] ?? [];
-  return addresses.flatMap(({ address, family }) => {
-    const rdata = parseAddress(address);
-    const isWanted = families === 'both' || families === family.toLowerCase();
-    if (rdata === undefined || !isWanted) return [];
-    const type = rdata.length === 4 ? TYPE.A : TYPE.AAAA;
-    return [
-      { owner: name, type, ttlSeconds: undefined, rdata },
-      {
-        owner: reverseName(rdata),
-        type: TYPE.PTR,
-        ttlSeconds: undefined,
-        rdata: name,
-        isReverseOfHost: true,
-      },
-    ];
-  });
 }

@@ -29,6 +29,11 @@ export class StaticRecords {
     return this.#owners.get(name, start, end) !== undefined;
   }
 
+  /** Tells whether the name has addresses of `--host-record`. */
+  hasHost(name: Uint8Array, start: number, end: number): boolean {
+    return this.#owners.get(name, start, end)?.records.some(isHost) === true;
+  }
+
   /** Adds the records of a type to `found`. */
   find(name: Uint8Array, start: number, end: number, type: number, found: FoundRecords): void {
     const owner = this.#owners.get(name, start, end);
@@ -73,6 +78,10 @@ export class StaticRecords {
     // One address has one name: the first that was given.
     if (this.#reverse.get(owner, 0, owner.length) === undefined) this.#reverse.set(owner, record);
   }
+}
+
+function isHost({ isOfHost }: LocalRecord): boolean {
+  return isOfHost === true;
 }
 
 function isAlias({ type }: LocalRecord): boolean {

@@ -13,6 +13,7 @@ export const FILE_OPTIONS: readonly OptionDefinition[] = [
     nothing,
     'optional',
   ),
+  list('conf-script', '', 'shell command whose output is a configuration file', nothing),
   flag('help', 'w', 'list the options and exit', (draft) => {
     draft.request = 'help';
   }),

@@ -2,7 +2,7 @@ import { TYPE } from '@kube-dns/wire';
 import { parseAddressRange, parseAlias } from './address-range.js';
 import { fields, flag, list, type OptionDefinition } from './option-definition.js';
 import { parseType } from './rr-type.js';
-import { parseDomains } from './server-value.js';
+import { parsePlainDomains } from './server-value.js';
 
 /** What is not forwarded, and what is done to answers. */
 export const FILTER_OPTIONS: readonly OptionDefinition[] = [
@@ -35,11 +35,10 @@ export const FILTER_OPTIONS: readonly OptionDefinition[] = [
     draft.ignoredAddresses.push(parseAddressRange(value));
   }),
   list('rebind-domain-ok', '', 'domains that may have private addresses', (draft, value) => {
-    const { domains, wildcards = [], isUnqualified = false } = draft.rebindDomains;
-    const more = parseDomains(value);
+    const { domains, isUnqualified = false } = draft.rebindDomains;
+    const more = parsePlainDomains(value);
     draft.rebindDomains = {
       domains: [...domains, ...more.domains],
-      wildcards: [...wildcards, ...(more.wildcards ?? [])],
       isUnqualified: isUnqualified || more.isUnqualified === true,
     };
   }),

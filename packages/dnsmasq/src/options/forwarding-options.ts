@@ -16,33 +16,12 @@ import { parseServerRule } from './server-value.js';
 const MIN_FAST_RETRY_MS = 50;
 const FAST_RETRY_MS = 1_000;
 const FAST_RETRY_LIMIT_MS = 10_000;
-const IPV4_BITS = 32;
-const IPV6_BITS = 128;
 
 const serverRule = (draft: OptionsDraft, value: string) =>
   void draft.serverRules.push(parseServerRule(value));
 
 /** Whom queries go to, and how. */
 export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
-  setting('add-cpe-id', '', 'send this text with queries', (draft, value) => {
-    draft.ednsChanges = { ...draft.ednsChanges, cpeId: value };
-  }),
-  setting(
-    'add-subnet',
-    '',
-    'send so much of the client’s address with queries',
-    (draft, value) => {
-      const [ipv4 = '', ipv6] = value.split(',');
-      const addsSubnet = {
-        ipv4: ipv4 === '' ? 0 : wholeNumber(ipv4.split('/').at(-1)!),
-        ipv6: ipv6 === undefined ? undefined : wholeNumber(ipv6.split('/').at(-1)!),
-      };
-      const isTooLong = addsSubnet.ipv4 > IPV4_BITS || (addsSubnet.ipv6 ?? 0) > IPV6_BITS;
-      if (isTooLong) throw new OptionError(`bad prefix length ${JSON.stringify(value)}`);
-      draft.ednsChanges = { ...draft.ednsChanges, addsSubnet };
-    },
-    'optional',
-  ),
   flag('all-servers', '', 'ask every server at once', (draft) => {
     draft.asksAllServers = true;
   }),
@@ -136,24 +115,6 @@ export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
   flag('strict-order', 'o', 'ask servers in their order', (draft) => {
     draft.isStrictOrder = true;
   }),
-  flag('strip-mac', '', 'take the client’s MAC out of queries', (draft) => {
-    draft.ednsChanges = { ...draft.ednsChanges, stripsMac: true };
-  }),
-  flag('strip-subnet', '', 'take the client’s subnet out of queries', (draft) => {
-    draft.ednsChanges = { ...draft.ednsChanges, stripsSubnet: true };
-  }),
-  list(
-    'add-mac',
-    '',
-    'send the client’s MAC with queries',
-    (draft, value) => {
-      if (value !== '' && value !== 'base64' && value !== 'text') {
-        throw new OptionError(`${JSON.stringify(value)} is neither base64 nor text`);
-      }
-      draft.ednsChanges = { ...draft.ednsChanges, addsMac: value === '' ? 'binary' : value };
-    },
-    'optional',
-  ),
 ];
 
 /** The options that a servers file may have (src/option.c, LOPT_SERVERS_FILE). */

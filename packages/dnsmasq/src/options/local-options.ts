@@ -13,6 +13,8 @@ import {
   txtRecord,
 } from './record-values.js';
 import { parseAddressRule } from './server-value.js';
+import { parseDynamicHost } from './dynamic-host.js';
+import { parseSynthDomain } from './synth-domain.js';
 
 const FAMILIES = { '': 'both', '4': 'ipv4', '6': 'ipv6' } as const;
 
@@ -46,6 +48,14 @@ export const LOCAL_OPTIONS: readonly OptionDefinition[] = [
     },
     'optional',
   ),
+  fields(
+    'dynamic-host',
+    '',
+    'name,[IPv4],[IPv6],interface: a name for hosts in the networks of an interface',
+    (draft, values) => {
+      draft.interfaceNames.push(parseDynamicHost(values));
+    },
+  ),
   flag('expand-hosts', 'E', 'add the domain to names of hosts files that have no dot', (draft) => {
     draft.expandsHosts = true;
   }),
@@ -75,6 +85,17 @@ export const LOCAL_OPTIONS: readonly OptionDefinition[] = [
       draft.interfaceNames.push({ name: nameOf(name).key, interface: device, families });
     },
   ),
+  flag(
+    'localise-queries',
+    'y',
+    'of a name’s addresses, give a client those in its own network',
+    (draft) => {
+      draft.localisesQueries = true;
+    },
+  ),
+  flag('localmx', 'L', 'MX records that lead from hosts to --mx-target', (draft) => {
+    draft.sendsHostMxToTarget = true;
+  }),
   fields('mx-host', 'm', 'name[,target[,preference]]', (draft, values) => {
     if (values.length === 1) draft.mxNames.push(values[0]!);
     else draft.records.push(mxRecord(values));
@@ -99,9 +120,20 @@ export const LOCAL_OPTIONS: readonly OptionDefinition[] = [
   fields('ptr-record', '', 'name,target', (draft, values) => {
     draft.records.push(ptrRecord(values));
   }),
+  flag('selfmx', 'e', 'MX records that lead from hosts to themselves', (draft) => {
+    draft.hostMx = 'self';
+  }),
   fields('srv-host', 'W', 'name[,target[,port[,priority[,weight]]]]', (draft, values) => {
     draft.records.push(srvRecord(values));
   }),
+  fields(
+    'synth-domain',
+    '',
+    'domain,IP/bits or IP,IP[,prefix[*]]: names made of the addresses of a range',
+    (draft, values) => {
+      draft.synthDomains.push(parseSynthDomain(values));
+    },
+  ),
   fields('txt-record', 'Y', 'name,text,…', (draft, values) => {
     draft.records.push(txtRecord(values));
   }),

@@ -19,6 +19,30 @@ function write(name: string, ...lines: string[]): string {
   return path;
 }
 
+describe('a script', () => {
+  it('says what is obeyed, each line as one of a file', () => {
+    const options = parseOptions([
+      '--conf-script=echo port=99; echo "# comment"; echo no-negcache',
+    ]);
+    expect(options).toMatchObject({ port: 99, keepsNegatives: false });
+    const file = write('file', 'conf-script=echo port=98');
+    expect(parseOptions(['-C', file])).toMatchObject({ port: 98 });
+  });
+
+  it.each([
+    ['exit 3', 'exit 3 returns non-zero error code', 10],
+    [
+      'echo no-such',
+      'bad option in output from echo no-such (no-such: unknown option "no-such")',
+      1,
+    ],
+  ])('that cannot be obeyed is refused: %s', (command, message, exitCode) => {
+    const error = refusal([`--conf-script=${command}`]);
+    expect(error).toEqual(new StartupError(message, exitCode));
+    expect(error).toMatchObject({ exitCode });
+  });
+});
+
 function refusal(argv: readonly string[], defaultFile = ''): unknown {
   try {
     parseOptions(argv, defaultFile);

@@ -1,14 +1,18 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorText, StartupError } from '@kube-dns/daemon';
+import { StartupError } from '@kube-dns/daemon';
 import { OptionError } from '../errors.js';
+import { systemText } from '../system-text.js';
 import { findByName } from './find-option.js';
 import { fieldsOf } from './option-definition.js';
 import { parseOptionLine } from './option-line.js';
 import type { OptionsDraft } from './option-values.js';
-import { EXIT_BAD_CONFIGURATION, EXIT_BAD_FILE } from './exit-codes.js';
+import { EXIT_BAD_CONFIGURATION, EXIT_BAD_FILE, EXIT_BAD_SCRIPT } from './exit-codes.js';
 
 const STANDARD_INPUT = '-';
+/** What a script may take and give; dnsmasq itself would wait for ever. */
+const SCRIPT_LIMITS = { timeout: 60_000, maxBuffer: 16 * 1024 * 1024 } as const;
 
 /** Reads configuration files into a draft; each file once, so that files may name each other. */
 export class OptionFiles {
@@ -52,6 +56,19 @@ export class OptionFiles {
       )
         this.readFile(path);
     }
+  }
+
+  /** Obeys each line that a shell command says. Throws a StartupError, also for a command that fails. */
+  readScript(command: string): void {
+    const { status, stdout } = spawnSync('/bin/sh', ['-c', command], {
+      ...SCRIPT_LIMITS,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    if (status !== 0) {
+      throw new StartupError(`${command} returns non-zero error code`, EXIT_BAD_SCRIPT);
+    }
+    for (const line of stdout.split('\n')) this.#obeyLine(line, `in output from ${command}`);
   }
 
   #list(directory: string): string[] {
@@ -101,6 +118,7 @@ export class OptionFiles {
     this.#onceSeen.add(keyword);
     if (keyword === 'conf-file') this.readFile(value ?? '');
     else if (keyword === 'conf-dir') this.readDirectory(value ?? '');
+    else if (keyword === 'conf-script') this.readScript(value ?? '');
     else definition.apply(this.#draft, value ?? '');
   }
 }
@@ -112,17 +130,4 @@ function isWanted(name: string, extensions: readonly string[]): boolean {
   const unwanted = extensions.filter((text) => text !== '' && !text.startsWith('*'));
   if (unwanted.some((extension) => name.endsWith(extension))) return false;
   return wanted.length === 0 || wanted.some((extension) => name.endsWith(extension));
-}
-
-const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
-  ENOENT: 'No such file or directory',
-  EACCES: 'Permission denied',
-  ENOTDIR: 'Not a directory',
-  EISDIR: 'Is a directory',
-};
-
-/** What the C library says about an error of the file system, as far as dnsmasq's users know it. */
-export function systemText(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException;
-  return SYSTEM_TEXTS[code ?? ''] ?? errorText(error);
 }

@@ -1,28 +1,14 @@
 import type { UdpEngineChoice } from '@kube-dns/transport';
 import type { AddressAlias, AddressRange } from './address-range.js';
-import type { AddressRule, RuleDomains, ServerRule } from './server-value.js';
+import { type EdnsChanges, NO_EDNS_CHANGES } from './edns-changes.js';
+import type { AddressRule, PlainDomains, ServerRule } from './server-value.js';
 import type { LocalRecord } from './record-values.js';
+import type { SynthDomain } from './synth-domain.js';
 
 /** Times of `--fast-dns-retry`: the first retry, and when retrying ends. */
 export interface FastRetry {
   readonly firstMs: number;
   readonly limitMs: number;
-}
-
-/** What `--add-…`, `--strip-…` and `--umbrella` do to the EDNS options of forwarded queries. */
-export interface EdnsChanges {
-  readonly addsMac: 'no' | 'binary' | 'base64' | 'text';
-  /** Prefix lengths of the client's address that go upstream; undefined sends none of that family. */
-  readonly addsSubnet: SubnetLengths | undefined;
-  /** The text of the option for the client's premises; empty is none. */
-  readonly cpeId: string;
-  readonly stripsMac: boolean;
-  readonly stripsSubnet: boolean;
-}
-
-export interface SubnetLengths {
-  readonly ipv4: number;
-  readonly ipv6: number | undefined;
 }
 
 /** What dnsmasq's half of the command line says; defaults are dnsmasq's unless a field says so. */
@@ -93,7 +79,7 @@ export interface DnsmasqOptions {
 
   readonly stopsRebind: boolean;
   readonly allowsLocalhostRebind: boolean;
-  readonly rebindDomains: RuleDomains;
+  readonly rebindDomains: PlainDomains;
   /** Answers with one of these become NXDOMAIN. */
   readonly bogusNxdomain: readonly AddressRange[];
   /** Answers with one of these are dropped. */
@@ -121,16 +107,25 @@ export interface DnsmasqOptions {
   readonly records: readonly LocalRecord[];
   readonly addressRules: readonly AddressRule[];
   readonly interfaceNames: readonly InterfaceName[];
+  readonly synthDomains: readonly SynthDomain[];
+  /** Of several addresses of a name, clients get those in their own network. */
+  readonly localisesQueries: boolean;
+  /** What hosts without MX records have for one: the name of a target, or each itself. */
+  readonly hostMx: Uint8Array | 'self' | undefined;
 
+  /** The file that the log is appended to; empty is stderr. */
+  readonly logFile: string;
   readonly logsQueries: 'no' | 'yes' | 'extra';
 }
 
-/** `--interface-name`: a name for the addresses of an interface. */
+/** `--interface-name` and `--dynamic-host`: a name for addresses of an interface, or in its networks. */
 export interface InterfaceName {
   /** Lower-cased, in wire form. */
   readonly name: Uint8Array;
   readonly interface: string;
   readonly families: 'both' | 'ipv4' | 'ipv6';
+  /** Addresses whose host parts take the place of the interface's own. */
+  readonly hosts?: readonly Uint8Array[];
 }
 
 /** The options while they are read. */
@@ -143,6 +138,8 @@ export type OptionsDraft = {
   mxTarget: string;
   /** The names of `--mx-host` that have no target. */
   mxNames: string[];
+  /** `--localmx`. */
+  sendsHostMxToTarget: boolean;
 };
 
 /** The options of an empty command line. */
@@ -186,13 +183,7 @@ export function defaultOptions(): OptionsDraft {
     maxPort: 0,
     portLimit: 1,
     passesAd: false,
-    ednsChanges: {
-      addsMac: 'no',
-      addsSubnet: undefined,
-      cpeId: '',
-      stripsMac: false,
-      stripsSubnet: false,
-    },
+    ednsChanges: NO_EDNS_CHANGES,
     stopsRebind: false,
     allowsLocalhostRebind: false,
     rebindDomains: { domains: [] },
@@ -212,8 +203,13 @@ export function defaultOptions(): OptionsDraft {
     records: [],
     addressRules: [],
     interfaceNames: [],
+    synthDomains: [],
+    localisesQueries: false,
+    hostMx: undefined,
+    logFile: '',
     logsQueries: 'no',
     mxTarget: '',
     mxNames: [],
+    sendsHostMxToTarget: false,
   };
 }

@@ -85,6 +85,7 @@ class ArgumentReader {
     try {
       if (option.name === 'conf-file') this.#filePaths.push(value);
       else if (option.name === 'conf-dir') this.#files.readDirectory(value);
+      else if (option.name === 'conf-script') this.#files.readScript(value);
       else option.apply(this.#draft, value);
     } catch (error) {
       if (error instanceof OptionError) throw badOption(error, option);

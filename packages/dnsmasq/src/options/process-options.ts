@@ -64,15 +64,16 @@ export const PROCESS_OPTIONS: readonly OptionDefinition[] = [
     },
     'optional',
   ),
-  setting('log-facility', '8', 'accepted but for files: the log goes to stderr', (_, value) => {
-    if (FACILITIES.test(value)) return;
-    const isFile = value.includes('/');
-    const words = isFile ? `unsupported log facility: ${value}` : 'bad log facility';
-    throw new OptionError(
-      isFile ? 'the log goes to stderr' : `no facility ${JSON.stringify(value)}`,
-      words,
-    );
-  }),
+  setting(
+    'log-facility',
+    '8',
+    'file that the log is appended to; - and facilities of syslog mean stderr',
+    (draft, value) => {
+      if (value.includes('/')) draft.logFile = value;
+      else if (FACILITIES.test(value)) draft.logFile = '';
+      else throw new OptionError(`no facility ${JSON.stringify(value)}`, 'bad log facility');
+    },
+  ),
   list(
     'log-queries',
     'q',

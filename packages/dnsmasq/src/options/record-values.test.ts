@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { decodeName } from '@kube-dns/wire';
 import { parseOptions } from './parse-options.js';
@@ -54,8 +55,11 @@ describe('a static record', () => {
     expect([record!.rdata[0], record!.rdata[256], record!.rdata.length]).toEqual([255, 45, 302]);
   });
 
-  it('of MX has the target of --mx-target where it has none', () => {
-    expect(read('--mx-target=t', '--mx-host=m')).toEqual(['m MX "\\u0000\\u0001\\u0001t\\u0000"']);
+  it('of MX has the target of --mx-target where it has none, and so has this machine', () => {
+    expect(read('--mx-target=t', '--mx-host=m')).toEqual([
+      'm MX "\\u0000\\u0001\\u0001t\\u0000"',
+      `${hostname().toLowerCase()} MX "\\u0000\\u0000\\u0001t\\u0000"`,
+    ]);
   });
 
   it('of SRV gets the domain where it has none', () => {

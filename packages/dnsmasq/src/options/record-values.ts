@@ -25,6 +25,8 @@ export interface LocalRecord {
   readonly rdata: Uint8Array;
   /** A PTR that stands back behind one that is there already, as those of hosts files do. */
   readonly isReverseOfHost?: boolean;
+  /** An address of `--host-record`, which makes its name a host as those of hosts files are. */
+  readonly isOfHost?: boolean;
 }
 
 const CAA = 257;
@@ -55,6 +57,7 @@ export function hostRecords(fields: readonly string[]): LocalRecord[] {
       type: typeOf(address),
       ttlSeconds,
       rdata: address,
+      isOfHost: true,
     })),
     {
       owner: reverseName(address),
@@ -137,16 +140,27 @@ export function srvRecord(fields: readonly string[]): LocalRecord {
 
 /**
  * Adds what the options of other lines say: `--mx-target`, or this machine, for `--mx-host` with a name
- * only, and the domain for an SRV record of two labels, `_service._proto`.
+ * only and for `--localmx`, and the domain for an SRV record of two labels, `_service._proto`.
  */
-export function completeRecords({ records, mxNames, mxTarget, domain }: OptionsDraft): void {
-  for (const name of mxNames) records.push(mxRecord([name, mxTarget || hostname()]));
+export function completeRecords(draft: OptionsDraft): void {
+  const { records, mxNames, mxTarget, domain, sendsHostMxToTarget } = draft;
+  const target = mxTarget || hostname();
+  for (const name of mxNames) records.push(mxRecord([name, target]));
+  if (mxTarget !== '' || sendsHostMxToTarget) addMxOfThisMachine(records, target);
+  if (sendsHostMxToTarget && draft.hostMx === undefined) draft.hostMx = targetName(target);
   if (domain === '') return;
   records.forEach((one, i) => {
     const name = decodeName(one.owner);
     if (one.type !== TYPE.SRV || name.split('.').length !== 2) return;
     records[i] = { ...one, owner: nameOf(`${name}.${domain}`).key };
   });
+}
+
+function addMxOfThisMachine(records: LocalRecord[], target: string): void {
+  const own = mxRecord([hostname(), target, '0']);
+  const isOwn = ({ type, owner }: LocalRecord) =>
+    type === TYPE.MX && Buffer.compare(owner, own.owner) === 0;
+  if (!records.some(isOwn)) records.push(own);
 }
 
 /** `name,order,preference,flags,service,regexp[,replacement]`. */

@@ -32,13 +32,17 @@ export interface WildcardDomain {
   readonly parent: Uint8Array;
 }
 
-/** The names that a rule is about. */
-export interface RuleDomains {
+/** Domains without wildcards. */
+export interface PlainDomains {
   /** Lower-cased names in wire form, each with all below it; the root is every name. */
   readonly domains: readonly Uint8Array[];
-  readonly wildcards?: readonly WildcardDomain[];
   /** Names of one label, too. */
   readonly isUnqualified?: boolean;
+}
+
+/** The names that a rule is about. */
+export interface RuleDomains extends PlainDomains {
+  readonly wildcards?: readonly WildcardDomain[];
 }
 
 /** One `--server` or `--local`: a target for domains. */
@@ -79,11 +83,16 @@ export function parseAddressRule(value: string): AddressRule | ServerRule {
   return { ...domains, address };
 }
 
-/** Reads `/domain/…/` or one bare domain; an empty one is the names of one label. Throws an OptionError. */
-export function parseDomains(value: string): RuleDomains {
-  if (value === '') return { domains: [], isUnqualified: true };
-  if (!value.startsWith('/')) return { domains: [parseDomain(value)] };
-  return splitDomains(value.endsWith('/') ? value : `${value}/`).domains;
+/**
+ * Reads `/domain/…/` or one bare domain, in which `*` is a letter as any other; an empty one is the names
+ * of one label. Throws an OptionError.
+ */
+export function parsePlainDomains(value: string): PlainDomains {
+  const texts = value.replace(/^\/|\/$/g, '').split('/');
+  return {
+    domains: texts.filter((text) => text !== '').map(parseDomain),
+    ...(texts.includes('') ? { isUnqualified: true } : {}),
+  };
 }
 
 function splitDomains(value: string): { domains: RuleDomains; rest: string } {

@@ -56,9 +56,5 @@ export const UNSUPPORTED_OPTIONS: readonly UnsupportedOption[] = [
     `dnssec dnssec-check-unsigned dnssec-debug dnssec-limits dnssec-no-timecheck dnssec-timestamp
      trust-anchor`,
   ),
-  ...options(
-    'DNS, not here',
-    `conf-script dumpfile dumpmask dynamic-host localise-queries/y localmx/L selfmx/e synth-domain
-     umbrella`,
-  ),
+  ...options('DNS, not here', 'dumpfile dumpmask'),
 ];

@@ -124,11 +124,17 @@ describe('the sources of routes', () => {
     const other = join(folder, 'other.conf');
     await writeFile(resolvPath, 'nameserver 9.0.0.1\n');
     const paths = [resolvPath, other];
-    createRouterWith({ resolvFiles: new ResolvFiles({ paths, log, periodMs: 20 }) });
+    let changes = 0;
+    createRouterWith({
+      resolvFiles: new ResolvFiles({ paths, log, periodMs: 20 }),
+      onResolvFileChanged: () => changes++,
+    });
     router.load();
     router.followResolvFiles();
+    expect(changes).toBe(0);
     await writeFile(resolvPath, 'nameserver 9.0.0.2\nnameserver 9.0.0.3\n');
     await until(() => serversOf('x').join() === '9.0.0.2#53,9.0.0.3#53');
+    expect(changes).toBe(1);
     await writeFile(other, 'nameserver 9.0.0.4\n');
     await utimes(other, new Date(), new Date(Date.now() + 10_000));
     await until(() => serversOf('x').join() === '9.0.0.4#53');

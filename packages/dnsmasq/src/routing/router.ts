@@ -36,6 +36,8 @@ export interface RouterOptions {
   readonly hostPace?: Partial<HostPace>;
   /** Called at each load with the rules of every source, before the routes change. */
   readonly onRulesRead?: (rules: readonly ServerRule[]) => void;
+  /** Called when a resolv file with servers has been read because it changed. */
+  readonly onResolvFileChanged?: () => void;
   /** Called when routes are others than before; what is under way had the old ones. */
   readonly onRoutesChanged?: () => void;
   /** Called with the domains (in wire form) whose configured servers are others than before. */
@@ -107,10 +109,12 @@ export class Router {
     if (this.#isProbing) this.#probe();
   }
 
-  /** Follows changes of the resolv files; the cache stays as it is then. */
+  /** Follows changes of the resolv files; what is kept of their servers' answers stays. */
   followResolvFiles(): void {
     this.#options.resolvFiles?.follow(() => {
-      if (this.#configured.usesResolvFile) this.load();
+      if (!this.#configured.usesResolvFile) return;
+      this.load();
+      if (this.#resolvServers.length > 0) this.#options.onResolvFileChanged?.();
     });
   }
 

@@ -25,7 +25,7 @@ export function retryPlan(timeoutMs: number, fast?: FastRetry): RetryPlan {
     delayMs: (retries) => {
       const pauseMs = firstMs * 2 ** retries;
       // The pauses so far add up to twice the last one, less the first.
-      return 2 * pauseMs - firstMs <= limitMs ? pauseMs : Number.POSITIVE_INFINITY;
+      return 2 * pauseMs - firstMs < limitMs ? pauseMs : Number.POSITIVE_INFINITY;
     },
   };
 }

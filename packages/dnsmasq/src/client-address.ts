@@ -1,0 +1,15 @@
+import { parseAddress } from './options/address-range.js';
+
+const IPV4_BYTES = 4;
+const MAPPED_BYTES = 12;
+
+/** A client's address in wire form; one of IPv4 also where it came through a socket of IPv6. */
+export function clientAddress(text: string): Uint8Array {
+  const address = parseAddress(text) ?? new Uint8Array(IPV4_BYTES);
+  return isMapped(address) ? address.slice(MAPPED_BYTES) : address;
+}
+
+function isMapped(address: Uint8Array): boolean {
+  if (address.length === IPV4_BYTES) return false;
+  return address.subarray(0, MAPPED_BYTES).every((byte, i) => byte === (i < 10 ? 0 : 0xff));
+}

@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { StartupError } from '@kube-dns/daemon';
+import { type Answerer, listen } from '@kube-dns/transport';
+import { AnswerWriter } from '@kube-dns/wire';
+import { exchangeUdp } from '../test/client.js';
+import { queryMessage } from '../test/messages.js';
+import { type RecordedLog, recordedLog } from '../test/recorded-log.js';
+import { until } from '../test/until.js';
+import { DynamicListeners } from './dynamic-listeners.js';
+
+const writer = new AnswerWriter();
+const ANSWERER: Answerer = {
+  answer: (query, out) => {
+    writer.begin(query, out);
+    return writer.finish();
+  },
+};
+/** An address that is on no machine (RFC 5737). */
+const ABSENT = '192.0.2.250';
+
+let there: string[];
+let log: RecordedLog;
+let listeners: DynamicListeners | undefined;
+
+beforeEach(() => {
+  there = [];
+  log = recordedLog();
+});
+
+afterEach(() => listeners?.close());
+
+async function start(port = 0): Promise<DynamicListeners> {
+  listeners = await DynamicListeners.start({
+    addresses: () => there,
+    port,
+    open: (address, samePort) =>
+      listen({ answerer: ANSWERER, address, port: samePort, onFailure: () => undefined }),
+    log,
+    periodMs: 10,
+  });
+  return listeners;
+}
+
+const isServed = async (address: string) => {
+  const message = queryMessage({ name: 'x' });
+  try {
+    await exchangeUdp(listeners!.port, message, { address, timeoutMs: 200 });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe('--bind-dynamic', () => {
+  it('serves an address that comes later on the same port, and one that goes no more', async () => {
+    there = ['127.0.0.2'];
+    await start();
+    expect(await isServed('127.0.0.2')).toBe(true);
+    expect(await isServed('127.0.0.3')).toBe(false);
+    there = ['127.0.0.3'];
+    await until(() => isServed('127.0.0.3'));
+    expect(await isServed('127.0.0.2')).toBe(false);
+    expect(log.messages).toEqual(['stopped listening on 127.0.0.2', 'listening on 127.0.0.3']);
+  });
+
+  it('waits for an address that is not there yet, which it says once', async () => {
+    there = [ABSENT, '127.0.0.2'];
+    await start();
+    expect(await isServed('127.0.0.2')).toBe(true);
+    there = [ABSENT, '127.0.0.2', '127.0.0.3'];
+    await until(() => isServed('127.0.0.3'));
+    expect(log.messages.filter((message) => message.includes(ABSENT))).toHaveLength(1);
+  });
+
+  it('starts without any address', async () => {
+    await start();
+    expect(listeners).toMatchObject({ port: 0, engine: 'none yet' });
+    there = ['127.0.0.2'];
+    await until(() => listeners!.port > 0);
+    expect(await isServed('127.0.0.2')).toBe(true);
+  });
+
+  it('does not start on a port that another program has, and leaves nothing open', async () => {
+    there = ['127.0.0.3'];
+    const { port } = await start();
+    const first = listeners!;
+    there = ['127.0.0.2', '127.0.0.3'];
+    await expect(start(port)).rejects.toThrow(
+      new StartupError(`cannot listen on 127.0.0.3:${port} over UDP: address already in use`, 2),
+    );
+    await first.close();
+    there = ['127.0.0.2'];
+    await start(port);
+    expect(await isServed('127.0.0.2')).toBe(true);
+  });
+
+  it('goes on when the addresses cannot be read for a while', async () => {
+    there = ['127.0.0.2'];
+    let isBroken = true;
+    listeners = await DynamicListeners.start({
+      addresses: () => {
+        if (there.length > 1 && isBroken) throw new Error('no memory');
+        return there;
+      },
+      port: 0,
+      open: (address, port) =>
+        listen({ answerer: ANSWERER, address, port, onFailure: () => undefined }),
+      log,
+      periodMs: 10,
+    });
+    there = ['127.0.0.2', '127.0.0.3'];
+    await until(() => log.messages.includes('--bind-dynamic: no memory'));
+    isBroken = false;
+    await until(() => isServed('127.0.0.3'));
+  });
+
+  it('may be closed twice', async () => {
+    there = ['127.0.0.2'];
+    await start();
+    await listeners!.close();
+    await listeners!.close();
+    expect(await isServed('127.0.0.2')).toBe(false);
+  });
+});

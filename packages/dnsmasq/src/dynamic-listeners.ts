@@ -1,0 +1,122 @@
+import { errorText, type Log, StartupError } from '@kube-dns/daemon';
+import { type Listener, ListenError } from '@kube-dns/transport';
+import { EXIT_BAD_NETWORK, type ServedPort } from './listeners.js';
+
+export interface DynamicListenersOptions {
+  /** The addresses to serve on now. */
+  readonly addresses: () => readonly string[];
+  /** The port of all of them; 0 takes a free one. */
+  readonly port: number;
+  readonly open: (address: string, port: number) => Promise<Listener>;
+  readonly log: Log;
+  /** How often the addresses are looked at; a few seconds unless said otherwise. */
+  readonly periodMs?: number;
+}
+
+const PERIOD_MS = 5_000;
+
+/**
+ * Serves on the addresses that there are, one socket each, and follows them as they come and go
+ * (`--bind-dynamic`). An address that cannot be served is tried again.
+ */
+export class DynamicListeners implements ServedPort {
+  readonly #options: DynamicListenersOptions;
+  readonly #open = new Map<string, Listener>();
+  /** Those that could not be served, so that it is said once. */
+  readonly #failing = new Set<string>();
+  #port: number;
+  #timer: NodeJS.Timeout | undefined;
+  #following: Promise<void> | undefined;
+  #isClosed = false;
+
+  private constructor(options: DynamicListenersOptions) {
+    this.#options = options;
+    this.#port = options.port;
+  }
+
+  /** Throws a StartupError for an address that another program serves; nothing stays open then. */
+  static async start(options: DynamicListenersOptions): Promise<DynamicListeners> {
+    const listeners = new DynamicListeners(options);
+    try {
+      for (const address of options.addresses()) await listeners.#serve(address);
+    } catch (error) {
+      await listeners.close();
+      if (error instanceof ListenError) throw new StartupError(error.message, EXIT_BAD_NETWORK);
+      throw error;
+    }
+    const period = options.periodMs ?? PERIOD_MS;
+    listeners.#timer = setInterval(() => listeners.#follow(), period).unref();
+    return listeners;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get engine(): string {
+    return [...this.#open.values()][0]?.engine ?? 'none yet';
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    await this.#following;
+    const listeners = [...this.#open.values()];
+    this.#open.clear();
+    await Promise.all(listeners.map((listener) => listener.close()));
+  }
+
+  #follow(): void {
+    this.#following ??= this.#update()
+      .catch((error: unknown) => this.#options.log.error(`--bind-dynamic: ${errorText(error)}`))
+      .finally(() => {
+        this.#following = undefined;
+      });
+  }
+
+  async #update(): Promise<void> {
+    const { log } = this.#options;
+    const wanted = new Set(this.#options.addresses());
+    for (const [address, listener] of [...this.#open]) {
+      if (wanted.has(address)) continue;
+      this.#open.delete(address);
+      await listener.close();
+      log.info(`stopped listening on ${address}`);
+    }
+    for (const address of this.#failing) if (!wanted.has(address)) this.#failing.delete(address);
+    for (const address of wanted) {
+      if (this.#isClosed) return;
+      if (this.#open.has(address)) continue;
+      try {
+        if (await this.#serve(address)) log.info(`listening on ${address}`);
+      } catch (error) {
+        this.#sayFailing(address, error);
+      }
+    }
+  }
+
+  /** False for an address that is not there yet; rejects with a ListenError for any other reason. */
+  async #serve(address: string): Promise<boolean> {
+    try {
+      const listener = await this.#options.open(address, this.#port);
+      this.#port = listener.port;
+      this.#failing.delete(address);
+      this.#open.set(address, listener);
+      return true;
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      this.#sayFailing(address, error);
+      return false;
+    }
+  }
+
+  #sayFailing(address: string, error: unknown): void {
+    if (!this.#failing.has(address)) this.#options.log.warn(errorText(error));
+    this.#failing.add(address);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  const { cause } = error as { cause?: NodeJS.ErrnoException };
+  return error instanceof ListenError && cause?.code === 'EADDRNOTAVAIL';
+}

@@ -1,0 +1,28 @@
+import { OptionError } from '../errors.js';
+import { parseAddress } from './address-range.js';
+import type { InterfaceName } from './option-values.js';
+import { nameOf } from './record-values.js';
+
+/**
+ * Reads `name,[IPv4],[IPv6],interface`: of the addresses counts what is no part of the interface's
+ * networks. Throws an OptionError.
+ */
+export function parseDynamicHost([name = '', ...rest]: readonly string[]): InterfaceName {
+  const addresses: Uint8Array[] = [];
+  let device = rest.shift() ?? '';
+  for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
+    const address = parseAddress(device);
+    if (address === undefined) break;
+    addresses.push(address);
+    device = next;
+  }
+  if (addresses.length === 0) {
+    throw new OptionError('it takes a part of an address', 'missing address in dynamic host');
+  }
+  const words = 'bad dynamic host';
+  if (/^$|\/[46]$/.test(device)) throw new OptionError(`bad interface "${device}"`, words);
+  // Of each family the last one holds.
+  const latest = new Map(addresses.map((address) => [address.length, address]));
+  const hosts = [...latest.values()];
+  return { name: nameOf(name, words).key, interface: device, families: 'both', hosts };
+}

@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readUint16, writeUint16 } from '@kube-dns/wire';
+import { optText, queryWithOptions } from '../../test/edns-messages.js';
+import { queryFor, queryMessage, readQuery } from '../../test/messages.js';
+import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
+import { parseOptions } from '../options/parse-options.js';
+import { changesOptions, EdnsOptions } from './edns-options.js';
+import { Neighbours } from './neighbours.js';
+
+const TABLE = `IP address       HW type     Flags       HW address            Mask     Device
+10.0.0.1         0x1         0x2         02:fc:00:00:00:0A     *        eth0
+10.0.0.2         0x1         0x0         00:00:00:00:00:00     *        eth0
+`;
+const EMPTY_FILE = '--conf-file=/dev/null';
+
+let folder: string;
+let log: RecordedLog;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'edns-options-'));
+  writeFileSync(join(folder, 'arp'), TABLE);
+  log = recordedLog();
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function optionsFor(line: string): EdnsOptions {
+  const { ednsChanges } = parseOptions([...line.split(' '), EMPTY_FILE]);
+  expect(changesOptions(ednsChanges)).toBe(true);
+  return new EdnsOptions(ednsChanges, new Neighbours({ path: join(folder, 'arp') }), log);
+}
+
+function sent(line: string, address: string, message = queryMessage({ name: 'web.example' })) {
+  const { query, isForAll } = optionsFor(line).apply(readQuery(message), address);
+  return { opt: optText(query.bytes.subarray(0, query.length)), isForAll };
+}
+
+describe('the EDNS options of a forwarded query', () => {
+  it.each([
+    ['--add-mac', '512 | 65001 02fc0000000a'],
+    ['--add-mac=text', `512 | 65073 ${Buffer.from('02:fc:00:00:00:0a').toString('hex')}`],
+    ['--add-mac=base64', `512 | 65073 ${Buffer.from('AvwAAAAK').toString('hex')}`],
+    [
+      '--add-mac --add-mac=base64',
+      `512 | 65001 02fc0000000a | 65073 ${Buffer.from('AvwAAAAK').toString('hex')}`,
+    ],
+  ])('have the MAC of a neighbour, whose answer is for nobody else: %s', (line, opt) => {
+    expect(sent(line, '10.0.0.1')).toEqual({ opt, isForAll: false });
+    expect(sent(line, '::ffff:10.0.0.1')).toEqual({ opt, isForAll: false });
+  });
+
+  it.each(['10.0.0.2', '10.0.0.3', '127.0.0.1', 'fd00::1', 'fe80::1%eth0'])(
+    'have no MAC of %s, which has none in the table',
+    (address) => {
+      expect(sent('--add-mac', address)).toEqual({ opt: 'none', isForAll: true });
+    },
+  );
+
+  it('leave the MAC that a client sends, unless it is to be taken out', () => {
+    const message = queryWithOptions({ name: 'web.example' }, '65001 01');
+    expect(sent('--add-mac', '10.0.0.1', message).opt).toBe('1232 | 65001 01');
+    expect(sent('--add-mac --strip-mac', '10.0.0.1', message).opt).toBe(
+      '1232 | 65001 02fc0000000a',
+    );
+    expect(sent('--add-mac --strip-mac', '10.0.0.3', message).opt).toBe('1232');
+  });
+
+  it.each([
+    ['--add-subnet=24,56', '10.1.2.3', '8 000118000a0102', false],
+    ['--add-subnet=20', '10.1.255.3', '8 000114000a01f0', false],
+    ['--add-subnet=24,56', 'fd00:1:2:3ff::9', '8 00023800fd000001000203', false],
+    ['--add-subnet=24', 'fd00::9', '8 00020000', true],
+    ['--add-subnet', '10.1.2.3', '8 00010000', true],
+    ['--add-subnet=32,128', 'fe80::1%eth0', `8 00028000fe80${'00'.repeat(13)}01`, false],
+    ['--add-subnet=1.2.3.4/32', '10.1.2.3', '8 0001200001020304', true],
+    ['--add-subnet=1.2.3.4/32', 'fd00::9', '8 00020000', true],
+  ])('have the network of %s with the client %s', (line, address, option, isForAll) => {
+    expect(sent(line, address)).toEqual({ opt: `512 | ${option}`, isForAll });
+  });
+
+  it('name an IPv6 client to Umbrella', () => {
+    expect(sent('--umbrella=orgid:1', 'fd00::9')).toEqual({
+      opt: `512 | 20292 4f444e530100000800000001` + `0020fd00${'00'.repeat(13)}09`,
+      isForAll: false,
+    });
+  });
+
+  it('are dropped whole where they are malformed, and the OPT record goes behind the others', () => {
+    const broken = Buffer.concat([queryMessage({ name: 'x', ednsBytes: 900 }), Buffer.alloc(3)]);
+    writeUint16(broken, broken.length - 5, 3);
+    expect(sent('--add-cpe-id=x', '10.0.0.9', broken).opt).toBe('900 | 65074 78');
+    const record = Buffer.from('00fff000010000000000010a', 'hex'); // a record of type 65520
+    const followed = Buffer.concat([queryMessage({ name: 'x', ednsBytes: 900 }), record]);
+    writeUint16(followed, 10, 2);
+    const { query } = optionsFor('--add-cpe-id=x').apply(readQuery(followed), '10.0.0.9');
+    const message = Buffer.from(query.bytes.subarray(0, query.length));
+    expect(readUint16(message, 10)).toBe(2);
+    expect(message.indexOf(record)).toBeLessThan(message.length - record.length);
+    expect(optText(message)).toBe('900 | 65074 78');
+  });
+
+  it('stay as they are where the query is signed', () => {
+    const signature = Buffer.from('0000fa00ff000000000000', 'hex');
+    const signed = Buffer.concat([queryMessage({ name: 'x' }), signature]);
+    writeUint16(signed, 10, 1);
+    const query = readQuery(signed);
+    expect(optionsFor('--add-cpe-id=x').apply(query, '10.0.0.9').query).toBe(query);
+  });
+
+  it('change nothing of what the client is and wants', () => {
+    const query = queryFor({ name: 'Web.example', id: 77 });
+    const { query: changed } = optionsFor('--add-subnet=24').apply(query, '10.0.0.9');
+    expect(changed).toMatchObject({ id: 77, hasEdns: false, maxAnswerBytes: 512 });
+    expect(changed).not.toBe(query);
+  });
+});
+
+describe('a reply to a query with a network', () => {
+  const reply = (...options: string[]) => queryWithOptions({ name: 'web.example' }, ...options);
+
+  it.each([
+    [false, ['8 000118000a0102']],
+    [false, ['8 000118100a0102']],
+    [false, []],
+    [true, ['8 000118000a0103']],
+    [true, ['8 000119000a0102']],
+    [true, ['8 0001180a01']],
+  ])('is foreign: %s, with %j', (isForeign, options) => {
+    const ednsOptions = optionsFor('--add-subnet=24');
+    const { subnet } = ednsOptions.apply(queryFor({ name: 'web.example' }), '10.1.2.3');
+    expect(ednsOptions.isForeign(reply(...options), subnet!)).toBe(isForeign);
+  });
+
+  it('is told of when it is foreign, once a second at most', () => {
+    const ednsOptions = optionsFor('--add-subnet=24');
+    for (let i = 0; i < 3; i++) ednsOptions.isForeign(reply('8 00'), new Uint8Array(7));
+    expect(log.messages).toEqual(['discarding DNS reply: subnet option mismatch']);
+  });
+});
+
+describe('the table of neighbours', () => {
+  it('is read again when it is a second old, and may go away', () => {
+    let now = 0;
+    const path = join(folder, 'arp');
+    const neighbours = new Neighbours({ path, now: () => now });
+    const address = Uint8Array.of(10, 0, 0, 9);
+    expect(neighbours.macOf(address)).toBeUndefined();
+    writeFileSync(path, `${TABLE}10.0.0.9 0x1 0x2 01:02:03:04:05:06 * eth0\n`);
+    now = 999;
+    expect(neighbours.macOf(address)).toBeUndefined();
+    now = 1_000;
+    expect(neighbours.macOf(address)).toEqual(Uint8Array.of(1, 2, 3, 4, 5, 6));
+    rmSync(path);
+    now = 2_000;
+    expect(neighbours.macOf(address)).toBeUndefined();
+  });
+});

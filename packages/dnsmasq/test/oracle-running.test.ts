@@ -1,0 +1,141 @@
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createSocket } from 'node:dgram';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ask } from './client.js';
+import { FakeUpstream } from './fake-upstream.js';
+import { freePort } from './free-port.js';
+import { addressRecords, queryMessage } from './messages.js';
+import { endProcesses, runDnsmasq, RunningProcess, serve, type Serving } from './processes.js';
+import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
+import { until } from './until.js';
+
+// Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
+const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe;
+const WITHOUT = REAL_DNSMASQ === undefined ? ' (skipped: no dnsmasq 2.90 on this machine)' : '';
+
+describeBesideReal(`what goes on while it runs, beside the real dnsmasq${WITHOUT}`, () => {
+  let folder: string;
+  let upstream: FakeUpstream;
+  /** When each query came, in ms. */
+  let times: Map<string, number[]>;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'dnsmasq-running-'));
+    times = new Map();
+    upstream = await FakeUpstream.start((_query, { name }) => {
+      times.set(name, [...(times.get(name) ?? []), performance.now()]);
+      return name.includes('silent') ? null : { answers: addressRecords(60, '10.99.99.99') };
+    });
+  });
+
+  afterEach(async () => {
+    await endProcesses();
+    await upstream.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  function serveBoth(...options: readonly string[]): Promise<[ours: Serving, real: Serving]> {
+    const argv = ['--no-hosts', '-k', `--server=/x.example/${upstream.text}`, ...options];
+    return Promise.all([serve(argv), serveReal(argv)]);
+  }
+
+  /** Sends a question that gets no answer, and gives the pauses before each further sending. */
+  async function pausesOf({ port }: Serving, name: string, count: number): Promise<number[]> {
+    const socket = createSocket('udp4');
+    socket.send(queryMessage({ name }), port, '127.0.0.1');
+    await until(() => (times.get(name)?.length ?? 0) >= count);
+    socket.close();
+    const [first = 0, ...later] = times.get(name)!;
+    return later.map((time) => time - first);
+  }
+
+  it('a silent server is asked at the same times under --fast-dns-retry', async () => {
+    const [ours, real] = await serveBoth('-R', '--log-facility=-', '--fast-dns-retry=200,3000');
+    const [seen, expected] = await Promise.all([
+      pausesOf(ours, 'silent-ours.x.example', 4),
+      pausesOf(real, 'silent-real.x.example', 4),
+    ]);
+    for (const [i, pause] of [200, 600, 1_400].entries()) {
+      for (const time of [seen[i]!, expected[i]!]) {
+        expect(time).toBeGreaterThan(pause * 0.8);
+        expect(time).toBeLessThan(pause + 700);
+      }
+    }
+    // The fourth pause would end at the limit: SERVFAIL comes after 4.5 s, and no sending before.
+    await until(() => performance.now() - times.get('silent-ours.x.example')![0]! > 3_400);
+    expect(times.get('silent-ours.x.example')).toHaveLength(4);
+    expect(times.get('silent-real.x.example')).toHaveLength(4);
+  }, 15_000);
+
+  it.each([
+    [['--clear-on-reload'], 2],
+    [[], 1],
+  ])('the cache after a change of the resolv file is the same: %j', async (options, asked) => {
+    const path = join(folder, 'resolv.conf');
+    writeFileSync(path, 'nameserver 127.0.0.9\n');
+    const all = ['--log-facility=-', `--resolv-file=${path}`, ...options];
+    const servings = await serveBoth(...all);
+    for (const [i, { port }] of servings.entries()) await ask(port, `kept${i}.x.example`);
+    writeFileSync(path, 'nameserver 127.0.0.8\nnameserver 127.0.0.7\n');
+    for (const [i, { port, process }] of servings.entries()) {
+      await process.says('using nameserver 127.0.0.7#53');
+      if (options.length > 0) {
+        const isCleared = () => process.stderr.split('cleared cache').length > (i === 0 ? 1 : 2);
+        await until(isCleared);
+      }
+      await ask(port, `kept${i}.x.example`);
+      expect(times.get(`kept${i}.x.example`)).toHaveLength(asked);
+    }
+  });
+
+  it('the log file is appended to, and opened anew on SIGUSR2', async () => {
+    for (const [i, start] of [serveOurs, serveRealWithLog].entries()) {
+      const path = join(folder, `log${i}`);
+      writeFileSync(path, 'before\n');
+      const process = await start(path);
+      expect(readFileSync(path, 'utf8')).toMatch(/^before\n.*started, /s);
+      renameSync(path, `${path}.1`);
+      process.kill('SIGUSR2');
+      await until(() => existsSync(path));
+      process.kill('SIGHUP');
+      await until(() => readFileSync(path, 'utf8').includes('cleared cache'));
+      process.kill('SIGTERM');
+      expect(await process.exit).toBe(0);
+      expect(readFileSync(path, 'utf8')).toMatch(/SIGTERM/);
+      expect(process.stderr).toBe('');
+    }
+  });
+
+  const LINE = ['--no-hosts', '-k', '-R', '--listen-address=127.0.0.1'];
+
+  async function serveOurs(path: string): Promise<RunningProcess> {
+    const process = runDnsmasq('--', ...LINE, '--port=0', `--log-facility=${path}`);
+    await until(() => readFileSync(path, 'utf8').includes('serving on port'));
+    return process;
+  }
+
+  async function serveRealWithLog(path: string): Promise<RunningProcess> {
+    const alone = ['-C', '/dev/null', '-u', 'root', '-x', '', '--bind-interfaces'];
+    const process = new RunningProcess(REAL_DNSMASQ!, [
+      ...LINE,
+      ...alone,
+      `--port=${await freePort()}`,
+      `--log-facility=${path}`,
+    ]);
+    await until(() => readFileSync(path, 'utf8').includes('started, version'));
+    return process;
+  }
+
+  it.each(['/nonexistent/log', '/tmp'])(
+    'a log file that cannot be opened ends both with the same words: %s',
+    async (path) => {
+      const line = [...LINE, '--port=0', `--log-facility=${path}`];
+      const ours = runDnsmasq('--', ...line);
+      const real = new RunningProcess(REAL_DNSMASQ!, ['-C', '/dev/null', '-x', '', ...line]);
+      expect(await Promise.all([ours.exit, real.exit])).toEqual([3, 3]);
+      expect(ours.stderr.trim()).toBe(real.stderr.trim());
+    },
+  );
+});
