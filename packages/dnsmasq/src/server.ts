@@ -24,7 +24,6 @@ import { AnswerCache } from './cache/answer-cache.js';
 import { keepingRules } from './cache/keeping-rules.js';
 import type { NannyFlags } from './config/flags.js';
 import { ResolvFiles } from './config/resolv-files.js';
-import { configuredRules } from './config/server-rules.js';
 import { ServersFile } from './config/servers-file.js';
 import { listenAddresses } from './listen-addresses.js';
 import { openListeners } from './listeners.js';
@@ -91,6 +90,7 @@ export class DnsmasqServer {
       log,
       own: () => this.#ownAddresses(),
       kubednsServer: this.#kubednsServer(),
+      onRulesRead: (rules) => this.#local.useServerRules(rules),
       onRoutesChanged: () => this.#forwarder.forgetQuestions(),
       onDomainsChanged: (domains) => {
         for (const domain of domains) this.#cache.dropBelow(domain);
@@ -197,7 +197,6 @@ export class DnsmasqServer {
       return;
     }
     this.#router.configure(config);
-    this.#local.useServerRules(configuredRules(config).rules);
   }
 
   /** Where this server listens, or is about to. */

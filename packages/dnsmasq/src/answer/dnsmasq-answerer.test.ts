@@ -390,6 +390,21 @@ describe('an answer past its time', () => {
   });
 });
 
+describe('an answer past its time of a type that is left out', () => {
+  it('says that it was left out', async () => {
+    await start({
+      cache: { maxStaleSeconds: 1_000 },
+      options: { filteredTypes: [TYPE.A] },
+    });
+    await ask(port, 'a.example');
+    now += 200;
+    const { texts, bytes } = await ask(port, { name: 'a.example', ednsBytes: 1232 });
+    expect(texts).toEqual([]);
+    expect(bytes.subarray(-6)).toEqual(Buffer.from([0, 15, 0, 2, 0, 17]));
+    expect(answerer.staleAnswers).toBe(1);
+  });
+});
+
 describe('the protection against rebinding', () => {
   const EMPTY = { texts: [], rcode: 'NOERROR', authorities: [] };
 
@@ -465,12 +480,51 @@ describe('types that no answer may have', () => {
     expect(upstream.asked).toHaveLength(1);
   });
 
-  it('are not even asked for when the other addresses of the name are known', async () => {
-    upstream.script = () => ({ answers: [{ type: 'AAAA', ttl: 30, data: 'fd00::1' }] });
+  it.each([
+    ['A', 'AAAA', 'fd00::1'],
+    ['AAAA', 'A', '10.0.0.1'],
+    ['MX', 'A', '10.0.0.1'],
+    ['MX', 'AAAA', 'fd00::1'],
+  ] as const)(
+    'are not even asked for when others of the name are known: %s beside %s',
+    async (...row) => {
+      const [type, known, data] = row;
+      upstream.script = () => ({ answers: [{ type: known, ttl: 30, data }] });
+      await start({ options: { filteredTypes: [TYPE[type]] } });
+      await ask(port, { name: 'a.example', type: known });
+      expect(await ask(port, { name: 'a.example', type })).toMatchObject({
+        rcode: 'NOERROR',
+        texts: [],
+      });
+      await ask(port, { name: 'a.example', type: 'TXT' });
+      expect(upstream.asked.map((asked) => asked.type)).toEqual([TYPE[known], TYPE.TXT]);
+    },
+  );
+
+  it('change nothing about a denial', async () => {
+    upstream.script = () => ({ answers: BOTH.answers!.slice(0, 1), authorities: [SOA] });
     await start({ options: { filteredTypes: [TYPE.A] } });
-    await ask(port, { name: 'a.example', type: 'AAAA' });
-    expect(await ask(port, 'a.example')).toMatchObject({ rcode: 'NOERROR', texts: [] });
+    for (let i = 0; i < 2; i++) {
+      const { texts, authorities } = await ask(port, 'a.example');
+      expect(texts).toEqual(['CNAME b.example']);
+      expect(authorities).toHaveLength(1);
+    }
     expect(upstream.asked).toHaveLength(1);
+  });
+
+  it('take aliases out only where these were asked for', async () => {
+    upstream.script = () => BOTH;
+    await start({
+      options: { filteredTypes: [TYPE.CNAME] },
+      keeping: { isExtraType: () => true },
+    });
+    for (let i = 0; i < 2; i++) {
+      expect((await ask(port, 'a.example')).texts).toEqual(['CNAME b.example', 'A 10.0.0.1']);
+      expect((await ask(port, { name: 'b.a.example', type: 'CNAME' })).texts).not.toContain(
+        'CNAME b.example',
+      );
+    }
+    expect(upstream.asked).toHaveLength(2);
   });
 
   it('with ANY leave of an answer to ANY what mail and browsers need', async () => {

@@ -23,7 +23,11 @@ function createIntake(cache = new AnswerCache({ maxRecords: 50 })): ReplyIntake 
       rebindDomains: { domains: [encodeKey('ok.example')], isUnqualified: true },
       bogusNxdomain: [parseAddressRange('192.0.2.128/25')],
       ignoredAddresses: [parseAddressRange('2a00::1')],
-      aliases: [parseAlias(['198.18.0.0-198.18.0.9', '198.18.1.0', '255.255.255.0'])],
+      aliases: [
+        parseAlias(['198.18.0.0-198.18.0.9', '198.18.1.0', '255.255.255.0']),
+        parseAlias(['198.18.2.1', '192.0.2.129']),
+        parseAlias(['192.0.2.130', '198.18.3.1']),
+      ],
     },
     filteredTypes: [TYPE.TXT, TYPE.ANY],
     maxTtlSeconds: 60,
@@ -60,6 +64,14 @@ describe('a reply on its way to the clients', () => {
   ])('with a private address: %s', (_what, name, texts) => {
     const reply = responseFor({ name }, { answers: addressRecords(30, '10.0.0.1') });
     expect(readAnswer(createIntake().take(reply, true, '')!).texts).toEqual(texts);
+  });
+
+  it.each([
+    ['198.18.2.1', 'NXDOMAIN', []],
+    ['192.0.2.130', 'NOERROR', ['A 198.18.3.1']],
+  ])('has its addresses replaced before they are judged: %s', (address, rcode, texts) => {
+    const reply = responseFor({ name: 'a.example' }, { answers: addressRecords(9, address) });
+    expect(readAnswer(createIntake().take(reply, true, '')!)).toMatchObject({ rcode, texts });
   });
 
   it('keeps OPT and its options when it is emptied', () => {

@@ -295,6 +295,13 @@ describe('rules', () => {
     expect(ruleOf(local, name, type)).toBe(expected);
   });
 
+  it('give way to servers of every name, as those of the resolv file are', async () => {
+    const local = await load('--local=/#/');
+    expect(ruleOf(local, 'a.x')).toBe('NXDOMAIN');
+    local.useServerRules(['/#/', '1.1.1.1'].map(parseServerRule));
+    expect(ruleOf(local, 'a.x')).toBeUndefined();
+  });
+
   it('give way to a longer domain of the ConfigMap', async () => {
     const local = await load('--address=/x/1.2.3.4');
     expect(ruleOf(local, 'a.stub.x')).toBe('A 1.2.3.4');

@@ -67,10 +67,12 @@ export class LocalData {
     return this.#loading;
   }
 
-  /** Takes the servers of the ConfigMap into account: a longer domain of theirs beats an address. */
+  /**
+   * Takes every rule about servers that is in force, wherever it was read: a longer domain of theirs
+   * beats an address, a reverse domain with servers is not private, and a local domain is answered here.
+   */
   useServerRules(rules: readonly ServerRule[]): void {
-    const { addressRules, serverRules } = this.#options;
-    this.#rules = new DomainRules(addressRules, [...serverRules, ...rules]);
+    this.#rules = new DomainRules(this.#options.addressRules, rules);
   }
 
   close(): void {

@@ -6,6 +6,7 @@ import {
   ServerHosts,
   serverText,
 } from '@kube-dns/transport';
+import { ROOT_NAME } from '@kube-dns/wire';
 import type { ResolvFiles } from '../config/resolv-files.js';
 import { changedDomains, configuredRules, type ConfiguredRules } from '../config/server-rules.js';
 import type { ServersFile } from '../config/servers-file.js';
@@ -34,6 +35,8 @@ export interface RouterOptions {
   /** Who knows the addresses of servers with names of the cluster (`-kubednsServer`). */
   readonly kubednsServer?: ServerAddress | undefined;
   readonly hostPace?: Partial<HostPace>;
+  /** Called with every rule in force when they are read: the servers of the resolv file are some of every name. */
+  readonly onRulesRead?: (rules: readonly ServerRule[]) => void;
   /** Called when routes are others than before; what is under way had the old ones. */
   readonly onRoutesChanged?: () => void;
   /** Called with the domains (in wire form) whose configured servers are others than before. */
@@ -94,6 +97,8 @@ export class Router {
     this.#rules = [...this.#options.rules, ...(serversFile?.read() ?? []), ...rules];
     this.#resolvServers = usesResolvFile ? (resolvFiles?.read() ?? []) : [];
     this.#isLoaded = true;
+    const everyName = this.#resolvServers.map(ruleOfEveryName);
+    this.#options.onRulesRead?.([...this.#rules, ...everyName]);
     this.loops.reset();
     this.#build();
     this.#list();
@@ -205,4 +210,8 @@ export class Router {
     const text = serverText(target.server);
     this.#options.log.warn(`ignoring nameserver ${text} - local interface`);
   }
+}
+
+function ruleOfEveryName(server: ServerAddress): ServerRule {
+  return { domains: [ROOT_NAME], target: { kind: 'server', server } };
 }
