@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { listen, type Listener, UpstreamSockets } from '@kube-dns/transport';
-import { decodeName, encodeKey, FLAG, type Query, RCODE, readUint16, TYPE } from '@kube-dns/wire';
+import { decodeName, encodeKey, FLAG, RCODE, readUint16, TYPE } from '@kube-dns/wire';
 import { type Answer, ask, askTcp, exchangeUdp } from '../../test/client.js';
 import { FakeUpstream } from '../../test/fake-upstream.js';
 import {
@@ -8,15 +8,16 @@ import {
   type Question,
   queryMessage,
   type Response,
-  responseTo,
   type WrittenRecord,
 } from '../../test/messages.js';
 import { until } from '../../test/until.js';
 import { parseAddressRange, parseAlias } from '../options/address-range.js';
-import { PLAIN_RULES } from '../../test/cached-answers.js';
+import { PLAIN_RULES, storeReply } from '../../test/cached-answers.js';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache, type AnswerCacheOptions } from '../cache/answer-cache.js';
 import type { KeepingRules } from '../cache/reply-reader.js';
+import { LocalData } from '../local/local-data.js';
+import { parseOptions } from '../options/parse-options.js';
 import { parseServerRule } from '../options/server-value.js';
 import { Router } from '../routing/router.js';
 import { QueryForwarder } from '../upstream/query-forwarder.js';
@@ -358,19 +359,67 @@ describe('a denial', () => {
 });
 
 describe('what is known without asking anybody', () => {
-  it('comes before the cache', async () => {
-    const local = {
-      answer: (query: Query, out: Uint8Array) => {
-        const answer = responseTo(query, { answers: addressRecords(0, '10.9.9.9') });
-        out.set(answer);
-        return query.type === TYPE.A ? answer.length : 0;
-      },
-      answerByRule: () => 0,
-    };
+  const localOf = (...argv: string[]) =>
+    new LocalData({ options: parseOptions(['--no-hosts', ...argv]), log: recordedLog() });
+
+  it('comes in dnsmasq’s order: records, the cache, rules, servers', async () => {
+    const local = localOf(
+      ...['--host-record=record.x,10.1.1.1', '--address=/x/10.2.2.2', '--domain-needed'],
+      '--bogus-priv',
+    );
     await start({ options: { local } });
-    expect((await ask(port, 'a.example')).texts).toEqual(['A 10.9.9.9']);
+    for (const name of ['record.x', 'kept.x']) {
+      storeReply(cache, { name }, { answers: addressRecords(100, '10.3.3.3') });
+    }
+    const texts: string[] = [];
+    for (const name of ['record.x', 'kept.x', 'other.x', 'y.example', 'plain']) {
+      const answer = await ask(port, name);
+      texts.push(answer.texts.join() || answer.rcode);
+    }
+    expect(texts).toEqual([
+      ...[1, 3, 2].map((i) => `A 10.${i}.${i}.${i}`),
+      'A 10.0.0.1',
+      'NXDOMAIN',
+    ]);
+    const reverse = { name: '1.0.0.10.in-addr.arpa', type: 'PTR' };
+    expect((await ask(port, reverse)).rcode).toBe('NXDOMAIN');
+    expect(upstream.names).toEqual(['y.example']);
+    expect([answerer.hits, answerer.misses]).toEqual([5, 1]);
+  });
+
+  it('is an alias alone when what it leads to is not local, whatever the cache has', async () => {
+    await start({ options: { local: localOf('--cname=alias.x,kept.y') } });
+    await ask(port, 'kept.y');
+    expect((await ask(port, 'alias.x')).texts).toEqual(['CNAME kept.y']);
+    expect(upstream.names).toEqual(['kept.y']);
+  });
+
+  it('does not show in what upstream says of an alias that leads there', async () => {
+    upstream.script = () => ({
+      answers: [
+        { type: 'CNAME', ttl: 30, data: 'record.x' },
+        { owner: 'record.x', type: 'A', ttl: 30, data: '10.0.0.7' },
+      ],
+    });
+    await start({ options: { local: localOf('--host-record=record.x,10.1.1.1') } });
+    for (let i = 0; i < 2; i++) {
+      expect((await ask(port, 'a.example')).texts).toEqual(['CNAME record.x', 'A 10.0.0.7']);
+    }
+    expect((await ask(port, 'record.x')).texts).toEqual(['A 10.1.1.1']);
+    expect(upstream.asked).toHaveLength(1);
+  });
+
+  it('is cut with TC for a client that takes less, and whole over TCP', async () => {
+    const addresses = Array.from({ length: 60 }, (_, i) => `--host-record=many.x,10.1.1.${i}`);
+    await start({ options: { local: localOf(...addresses) } });
+    const plain = await ask(port, 'many.x');
+    expect(plain.isTruncated).toBe(true);
+    expect(plain.texts).toHaveLength(30);
+    const edns = await ask(port, { name: 'many.x', ednsBytes: 512, isDnssecOk: true });
+    expect([edns.isTruncated, edns.texts.length]).toEqual([true, 29]);
+    expect(edns.additionals).toMatchObject([{ type: 'OPT', flag_do: true }]);
+    expect((await askTcp(port, { name: 'many.x' })).texts).toHaveLength(60);
     expect(upstream.asked).toEqual([]);
-    expect([answerer.hits, answerer.misses]).toEqual([1, 0]);
   });
 });
 
