@@ -110,7 +110,10 @@ describe('a reply on its way to the clients', () => {
   });
 
   it.each([
-    ['an owner that is none', (reply: Buffer) => reply.fill(0xff, reply.length - 28, reply.length - 26)],
+    [
+      'an owner that is none',
+      (reply: Buffer) => reply.fill(0xff, reply.length - 28, reply.length - 26),
+    ],
     ['data that is none', (reply: Buffer) => reply.writeUInt16BE(3, reply.length - 18)],
   ])('is SERVFAIL when something is left out and what stays has %s', (_what, damage) => {
     const reply = responseFor({ name: 'a.example' }, WITH_HIDDEN_TEXT);
