@@ -122,6 +122,17 @@ describe('a reply on its way to the clients', () => {
     expect(readAnswer(taken)).toMatchObject({ rcode: 'SERVFAIL', answers: [], additionals: [] });
   });
 
+  it('is SERVFAIL when something is left out and the rest, written out, is too large', () => {
+    const name = `${'x'.repeat(60)}.`.repeat(3);
+    const authorities = Array.from({ length: 500 }, () => ({
+      ...({ type: 'NS', ttl: 9, data: name, owner: name } as const),
+    }));
+    const reply = responseFor({ name: 'a.example' }, { ...WITH_HIDDEN_TEXT, authorities });
+    expect(reply.length).toBeLessThan(16_000);
+    const taken = new ReplyIntake({ ...PLAIN, filteredTypes: [TYPE.TXT] }).take(reply, true, '')!;
+    expect(readAnswer(taken)).toMatchObject({ rcode: 'SERVFAIL', answers: [], authorities: [] });
+  });
+
   it('has private addresses only where it has addresses', () => {
     const reply = responseFor({ name: 'a.example' }, { answers: addressRecords(9, '10.0.0.1') });
     reply[reply.length - 13] = TYPE.NSEC; // in place of A
