@@ -1,6 +1,6 @@
 export { BucketHistogram } from './bucket-histogram.js';
 export { ConfigDirectory, type ConfigDirectoryOptions } from './config-directory.js';
-export { configVersion, readConfigDirectory, type ConfigFiles } from './config-files.js';
+export { configVersion, type ConfigFiles } from './config-files.js';
 export { logRefusedConfig } from './config-refusal.js';
 export {
   EMPTY_DNS_CONFIG,
@@ -9,14 +9,7 @@ export {
   parseNameservers,
   type DnsConfig,
 } from './dns-config.js';
-export {
-  ConfigDirectoryError,
-  ConfigError,
-  DaemonError,
-  errorText,
-  StartupError,
-  UsageError,
-} from './errors.js';
+export { ConfigError, DaemonError, errorText, StartupError, UsageError } from './errors.js';
 export {
   boolFlag,
   durationFlag,
@@ -28,7 +21,6 @@ export {
   type FlagValues,
 } from './flag-definition.js';
 export { parseFlags, type FlagRequest, type ParsedFlags, type Program } from './flags.js';
-export { parseGoDuration } from './go-duration.js';
 export {
   startHttpServer,
   type Express,

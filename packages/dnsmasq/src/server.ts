@@ -86,6 +86,7 @@ export class DnsmasqServer {
     this.#forwarder = new QueryForwarder({
       maxInFlight: options.maxInFlight,
       plan: retryPlan(options.queryTimeoutMs, options.fastRetry),
+      portLimit: options.portLimit,
       maxUdpBytes: options.maxUdpBytes,
       passesAd: options.passesAd,
       log,

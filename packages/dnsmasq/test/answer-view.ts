@@ -4,8 +4,9 @@ import type { Answer } from './client.js';
 
 type DnsRecord = Answer['answers'][number];
 
-/** Without its TTL, which {@link expectSameTtls} looks at. */
-const textOf = (record: DnsRecord): string => JSON.stringify({ ...record, ttl: undefined });
+/** A record as text without its TTL, the one thing that is not compared to the letter. */
+export const withoutTtl = (record: DnsRecord): string =>
+  JSON.stringify({ ...record, ttl: undefined });
 
 /** What is compared of an answer. Records in a fixed order: dnsmasq turns them at each answer. */
 export function viewOf({ bytes, rcode, questions, answers, authorities, additionals }: Answer) {
@@ -19,9 +20,9 @@ export function viewOf({ bytes, rcode, questions, answers, authorities, addition
     ad: (flags & FLAG.AD) !== 0,
     cd: (flags & FLAG.CD) !== 0,
     questions,
-    answers: answers.map(textOf).sort(),
-    authorities: authorities.map(textOf).sort(),
-    additionals: additionals.map(textOf).sort(),
+    answers: answers.map(withoutTtl).sort(),
+    authorities: authorities.map(withoutTtl).sort(),
+    additionals: additionals.map(withoutTtl).sort(),
   };
 }
 
@@ -29,7 +30,7 @@ export function viewOf({ bytes, rcode, questions, answers, authorities, addition
 function ttlsOf({ answers, authorities, additionals }: Answer): number[] {
   return [answers, authorities, additionals].flatMap((records) =>
     records
-      .map((record) => ({ text: textOf(record), ttl: 'ttl' in record ? (record.ttl ?? 0) : 0 }))
+      .map((record) => ({ text: withoutTtl(record), ttl: 'ttl' in record ? (record.ttl ?? 0) : 0 }))
       .sort((one, other) => (one.text < other.text ? -1 : 1))
       .map(({ ttl }) => ttl),
   );

@@ -5,11 +5,17 @@ import { type Question, queryMessage } from './messages.js';
 
 const TIMEOUT_MS = 6_000;
 
-/** Sends one datagram to 127.0.0.1 (or `address`) and gives the first that comes back. */
+interface UdpExchange {
+  readonly timeoutMs?: number;
+  readonly address?: string;
+  readonly behind?: Uint8Array;
+}
+
+/** Sends one datagram to 127.0.0.1 (or `address`), and one `behind` it, and gives the first that comes back. */
 export async function exchangeUdp(
   port: number,
   message: Uint8Array,
-  { timeoutMs = TIMEOUT_MS, address = '127.0.0.1' } = {},
+  { timeoutMs = TIMEOUT_MS, address = '127.0.0.1', behind }: UdpExchange = {},
 ): Promise<Buffer> {
   const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
   let timer: NodeJS.Timeout | undefined;
@@ -19,6 +25,7 @@ export async function exchangeUdp(
       socket.on('message', resolve);
       timer = setTimeout(() => reject(new Error('no answer')), timeoutMs);
       socket.send(message, port, address);
+      if (behind !== undefined) socket.send(behind, port, address);
     });
   } finally {
     clearTimeout(timer);

@@ -45,9 +45,10 @@ export class ForwarderBed {
   readonly #out = new Uint8Array(65_535);
   now = 1_000_000;
 
-  constructor(maxInFlight = 100) {
+  constructor(maxInFlight = 100, portLimit = 1) {
     this.forwarder = new QueryForwarder({
       maxInFlight,
+      portLimit,
       plan: retryPlan(TIMEOUT_MS),
       maxUdpBytes: 1232,
       log: this.log,

@@ -77,9 +77,10 @@ const SECTIONS = [
   [SECTION.ADDITIONAL, 'additionals'],
 ] as const;
 
+const out = new Uint8Array(65_535);
+
 /** The response of a server to a query of class IN. */
 export function responseTo(query: Query, response: Response): Buffer {
-  const out = new Uint8Array(65_535);
   const writer = new AnswerWriter();
   writer.begin(query, out);
   if (response.isAuthoritative === true) writer.setAuthoritative();

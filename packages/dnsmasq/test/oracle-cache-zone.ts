@@ -1,5 +1,5 @@
-import { decodeName, type Query, RCODE, TYPE } from '@kube-dns/wire';
-import { addressRecords, type Response, type WrittenRecord } from './messages.js';
+import { decodeName, FLAG, type Query, RCODE, TYPE } from '@kube-dns/wire';
+import { addressRecords, type Response, responseTo, type WrittenRecord } from './messages.js';
 
 const soa = (owner: string, ttl: number, minimum: number): WrittenRecord => ({
   owner,
@@ -81,20 +81,75 @@ const ANSWERS: Readonly<Record<string, Response>> = {
   led: { answers: [alias('in.zone.test'), address('in.zone.test', '172.16.0.1')] },
   bogus: { answers: addressRecords(100, '192.0.1.1', '198.18.0.7') },
   fails: { rcode: RCODE.SERVFAIL },
+  refused: { rcode: RCODE.REFUSED },
+  notimp: { rcode: RCODE.NOTIMP },
+  many: { answers: addressRecords(100, ...Array.from({ length: 60 }, (_, i) => `192.0.1.${i}`)) },
+  doubles: { answers: addressRecords(100, '192.0.1.1', '192.0.1.1') },
+  twosoas: { rcode: RCODE.NXDOMAIN, authorities: [SOA, soa('test', 30, 10)] },
+  rootsoa: { rcode: RCODE.NXDOMAIN, authorities: [soa('.', 60, 20)] },
+  lost: { rcode: RCODE.NXDOMAIN, answers: [alias('nowhere.zone.test')] },
+  shared: { answers: [alias('target.zone.test'), address('target.zone.test')] },
+  sharing: { answers: [alias('target.zone.test'), address('target.zone.test', '192.0.1.2')] },
+  ledastray: { answers: [alias('strayed.zone.test'), address('strayed.zone.test', '198.18.0.7')] },
+  offpath: { answers: [...addressRecords(100, '192.0.1.1'), address('x.zone.test', '10.0.0.1')] },
+  assorted: {
+    answers: [
+      ...addressRecords(100, '192.0.1.1'),
+      { type: 'MX', ttl: 100, data: { preference: 1, exchange: 'm.zone.test' } },
+    ],
+  },
   pair: { answers: addressRecords(100, '192.0.1.1', '192.0.1.2') },
   // ARPA names start with a number.
   1: { answers: [pointer('one.zone.test')] },
   2: { answers: [pointer('two.zone.test'), pointer('other.zone.test')] },
   3: { rcode: RCODE.NXDOMAIN, authorities: [soa('10.in-addr.arpa', 60, 20)] },
+  4: {
+    answers: [
+      alias('4.sub.zone.test', 50),
+      { ...pointer('four.zone.test'), owner: '4.sub.zone.test' },
+    ],
+  },
 };
 
-/** The script of that upstream: `both` has addresses of the type that is asked for. */
+const SIX_AT_END = { ...six('2a00::5'), owner: 'end.zone.test' };
+/** What it says of other types than A of names that have addresses. */
+const BY_TYPE: Readonly<Record<string, Readonly<Record<number, Response>>>> = {
+  end: { [TYPE.AAAA]: { answers: [SIX_AT_END] } },
+  middle: { [TYPE.AAAA]: { answers: [alias('end.zone.test', 200), SIX_AT_END] } },
+  chain: {
+    [TYPE.AAAA]: {
+      answers: [
+        alias('middle.zone.test'),
+        alias('end.zone.test', 200, 'middle.zone.test'),
+        SIX_AT_END,
+      ],
+    },
+    [TYPE.CNAME]: { answers: [alias('middle.zone.test')] },
+  },
+  both: { [TYPE.AAAA]: { answers: [six('2a00::1')] } },
+  four: { [TYPE.AAAA]: { rcode: RCODE.NXDOMAIN, authorities: [SOA] } },
+};
+
+const PLAIN: Response = { answers: addressRecords(100, '192.0.1.1') };
+
+/** Replies with something about them that a server would not write. */
+const CRAFTED: Readonly<Record<string, (query: Query) => Buffer>> = {
+  badaddress: (query) => damaged(query, [0, 1, 0, 1, 0, 0, 0, 9, 0, 3, 1, 2, 3]),
+  badname: (query) => damaged(query, [0, 5, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 0xff]),
+  overcount: (query) => changed(responseTo(query, PLAIN), (reply) => (reply[7] = 3)),
+  otherclass: (query) =>
+    changed(responseTo(query, PLAIN), (reply) => (reply[query.questionEnd + 5] = 3)),
+  validated: (query) => changed(responseTo(query, PLAIN), (reply) => (reply[3]! |= FLAG.AD)),
+  // The upper bits of the rcode, in OPT.
+  badvers: (query) => changed(responseTo(query, {}), (reply) => (reply[reply.length - 6] = 1)),
+};
+
+/** The script of that upstream. */
 export function respond(query: Query): Response | readonly Buffer[] {
   const label = decodeName(query.name).split('.')[0]!;
-  if (label === 'badaddress') return [damaged(query, [0, 1, 0, 1, 0, 0, 0, 9, 0, 3, 1, 2, 3])];
-  if (label === 'badname') return [damaged(query, [0, 5, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 0xff])];
-  if (label === 'both') return query.type === TYPE.AAAA ? ANSWERS.six! : ANSWERS.set!;
-  return ANSWERS[label] ?? { answers: addressRecords(100, '192.0.1.1') };
+  const craft = CRAFTED[label];
+  if (craft !== undefined) return [craft(query)];
+  return BY_TYPE[label]?.[query.type] ?? ANSWERS[label === 'both' ? 'set' : label] ?? PLAIN;
 }
 
 /** A response with one record, whose owner is the question's name, from its type on. */
@@ -105,4 +160,9 @@ function damaged(query: Query, record: readonly number[]): Buffer {
   message[7] = 1;
   message[11] = 0;
   return message;
+}
+
+function changed(reply: Buffer, change: (reply: Buffer) => unknown): Buffer {
+  change(reply);
+  return reply;
 }

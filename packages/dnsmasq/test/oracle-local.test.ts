@@ -6,7 +6,10 @@ import { expectSameTtls, viewOf } from './answer-view.js';
 import { ask } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
 import type { Question } from './messages.js';
-import { DIFFERENT, HOSTS, MORE_HOSTS, questions, respond, SAME } from './oracle-local-cases.js';
+import { DIFFERENT } from './oracle-local-differences.js';
+import { RECORD_CASES } from './oracle-local-records.js';
+import { RULE_CASES } from './oracle-local-rules.js';
+import { HOSTS, MORE_HOSTS, questions, respond, SERVERS_FILE } from './oracle-local-zone.js';
 import { MADE_DIFFERENT, MADE_SAME } from './oracle-made-cases.js';
 import { endProcesses, serve, type Serving } from './processes.js';
 import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
@@ -25,6 +28,7 @@ describeBesideReal(`local data beside the real dnsmasq${WITHOUT}`, () => {
     folder = mkdtempSync(join(tmpdir(), 'dnsmasq-local-'));
     writeFileSync(join(folder, 'hosts'), HOSTS);
     writeFileSync(join(folder, 'bad'), '10.0.0.1 a..b good.x\n');
+    writeFileSync(join(folder, 'servers'), SERVERS_FILE.replaceAll('UPSTREAM', upstream.text));
     mkdirSync(join(folder, 'more'));
     writeFileSync(join(folder, 'more', 'b'), MORE_HOSTS);
     for (const name of ['.hidden', 'backup~', '#auto#']) {
@@ -43,6 +47,7 @@ describeBesideReal(`local data beside the real dnsmasq${WITHOUT}`, () => {
     option
       .replace('HOSTS', join(folder, 'hosts'))
       .replace('BAD', join(folder, 'bad'))
+      .replace('SERVERS', join(folder, 'servers'))
       .replace('FOLDER', join(folder, 'more'))
       .replace('UPSTREAM', upstream.text);
 
@@ -76,7 +81,7 @@ describeBesideReal(`local data beside the real dnsmasq${WITHOUT}`, () => {
     return differences.filter(({ fields }) => fields.length > 0);
   }
 
-  it.each(Object.entries({ ...SAME, ...MADE_SAME }))(
+  it.each(Object.entries({ ...RECORD_CASES, ...RULE_CASES, ...MADE_SAME }))(
     'is answered the same: %s',
     async (_what, group) => {
       const servings = await serveBoth(group.options);

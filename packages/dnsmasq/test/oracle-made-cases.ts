@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
 import { addressBytes, decodeName } from '@kube-dns/wire';
 import { reverseName } from '../src/options/reverse-zone.js';
-import { type Difference, type Group, questions } from './oracle-local-cases.js';
+import type { Difference } from './oracle-local-differences.js';
+import { type Group, questions } from './oracle-local-zone.js';
 
 function reverseQuestion(address: string): string {
   return `${decodeName(reverseName(addressBytes(address)))} PTR`;

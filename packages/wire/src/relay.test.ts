@@ -139,6 +139,13 @@ describe('encodeRefusal', () => {
       additionals: [{ type: 'OPT', udpPayloadSize: 4096 }],
     });
   });
+
+  it.each([0, 0x80])('copies the DO bit: %d', (dnssecOk) => {
+    const query = readQuery('a', { additionals: [opt()] });
+    query.isDnssecOk = dnssecOk !== 0;
+    const refusal = encodeRefusal(relayTargetOf(query), RCODE.SERVFAIL);
+    expect([...refusal.subarray(-4)]).toEqual([dnssecOk, 0, 0, 0]);
+  });
 });
 
 function typed(type: number): Buffer {

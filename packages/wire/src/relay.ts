@@ -17,6 +17,7 @@ export interface RelayTarget {
   /** The question as the client wrote it, from the name to the class. */
   readonly question: Uint8Array;
   readonly hasEdns: boolean;
+  readonly isDnssecOk: boolean;
   /** What an OPT record announces (see Query). */
   readonly maxUdpBytes: number;
   /** AD is passed on as the server set it. */
@@ -30,12 +31,13 @@ export function relayTargetOf(query: Query, passesAd = false): RelayTarget {
     flags: query.flags,
     question: new Uint8Array(query.bytes.subarray(QUESTION_OFFSET, query.questionEnd)),
     hasEdns: query.hasEdns,
+    isDnssecOk: query.isDnssecOk,
     maxUdpBytes: query.maxUdpBytes,
     passesAd,
   };
 }
 
-/** A response without records: the question, an rcode below 16, and OPT for a client with EDNS. */
+/** A response without records: the question, an rcode below 16, and OPT, DO as asked, for a client with EDNS. */
 export function encodeRefusal(target: RelayTarget, rcode: number): Uint8Array {
   const questionEnd = QUESTION_OFFSET + target.question.length;
   const message = new Uint8Array(questionEnd + (target.hasEdns ? OPT_BYTES : 0));
@@ -47,6 +49,8 @@ export function encodeRefusal(target: RelayTarget, rcode: number): Uint8Array {
     writeUint16(message, 10, 1);
     writeUint16(message, questionEnd + 1, TYPE.OPT);
     writeUint16(message, questionEnd + 3, target.maxUdpBytes);
+    // RFC 3225 section 3: copied from the query, whatever the answer.
+    message[questionEnd + 7] = target.isDnssecOk ? 0x80 : 0;
   }
   return message;
 }

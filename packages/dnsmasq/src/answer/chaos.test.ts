@@ -52,6 +52,13 @@ describe('the names of class CHAOS', () => {
     expect([...bytes.subarray(-3)]).toEqual([0, 1, 0]);
   });
 
+  it('servers.bind has as many as fit a message', () => {
+    statistics.keep(Array.from({ length: 5_000 }, (_, i) => `2001:db8::${i.toString(16)}#53`));
+    const { answers } = answer({ name: 'servers.bind', ednsBytes: 1232 });
+    expect(answers).toMatchObject([{ data: { length: 250 } }]);
+    statistics.keep([]);
+  });
+
   it('are the same in any case, which the answer echoes', () => {
     const { questions, answers, texts } = answer({ name: 'HITS.bInd' });
     expect(questions[0]?.name).toBe('HITS.bInd');

@@ -18,6 +18,8 @@ export type ChaosTexts = ReadonlyMap<string, () => readonly string[]>;
 
 const PARENTS = ['bind', 'server'].map(encodeKey);
 const CH_TTL_SECONDS = 0;
+/** Strings of 255 bytes that fit a message of 64 KiB beside the longest question. */
+const MAX_TEXTS = 250;
 
 /**
  * Answers TXT questions of class CHAOS about the server itself, as dnsmasq does (src/cache.c,
@@ -54,7 +56,7 @@ function writeRefusal(query: Query, out: Uint8Array): number {
 /** One TXT record of class CH, which the writer for class IN does not make. */
 function writeTexts(query: Query, out: Uint8Array, texts: readonly string[]): number {
   // A TXT record has one string at least (RFC 1035 section 3.3.14), an empty one if need be.
-  const data = texts.length === 0 ? [''] : [...texts];
+  const data = texts.length === 0 ? [''] : texts.slice(0, MAX_TEXTS);
   const rdata = encodeRdata({ type: 'TXT', name: '.', data });
   const at = writeHeader(query, out, FLAG.AA | RCODE.NOERROR);
   writeUint16(out, 6, 1);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { listen, type Listener, UpstreamSockets } from '@kube-dns/transport';
-import { decodeName, encodeKey, FLAG, type Query, RCODE, readUint16, TYPE } from '@kube-dns/wire';
+import { decodeName, encodeKey, FLAG, RCODE, readUint16, TYPE } from '@kube-dns/wire';
 import { type Answer, ask, askTcp, exchangeUdp } from '../../test/client.js';
 import { FakeUpstream } from '../../test/fake-upstream.js';
 import {
@@ -8,15 +8,16 @@ import {
   type Question,
   queryMessage,
   type Response,
-  responseTo,
   type WrittenRecord,
 } from '../../test/messages.js';
 import { until } from '../../test/until.js';
 import { parseAddressRange, parseAlias } from '../options/address-range.js';
-import { PLAIN_RULES } from '../../test/cached-answers.js';
+import { PLAIN_RULES, storeReply } from '../../test/cached-answers.js';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache, type AnswerCacheOptions } from '../cache/answer-cache.js';
 import type { KeepingRules } from '../cache/reply-reader.js';
+import { LocalData } from '../local/local-data.js';
+import { parseOptions } from '../options/parse-options.js';
 import { parseServerRule } from '../options/server-value.js';
 import { Router } from '../routing/router.js';
 import { QueryForwarder } from '../upstream/query-forwarder.js';
@@ -360,20 +361,67 @@ describe('a denial', () => {
 });
 
 describe('what is known without asking anybody', () => {
-  it('comes before the cache', async () => {
-    const local = {
-      answer: (query: Query, out: Uint8Array) => {
-        const answer = responseTo(query, { answers: addressRecords(0, '10.9.9.9') });
-        out.set(answer);
-        return query.type === TYPE.A ? answer.length : 0;
-      },
-      answerByRule: () => 0,
-      origins: NO_ORIGINS,
-    };
+  const localOf = (...argv: string[]) =>
+    new LocalData({ options: parseOptions(['--no-hosts', ...argv]), log: recordedLog() });
+
+  it('comes in dnsmasq’s order: records, the cache, rules, servers', async () => {
+    const local = localOf(
+      ...['--host-record=record.x,10.1.1.1', '--address=/x/10.2.2.2', '--domain-needed'],
+      '--bogus-priv',
+    );
     await start({ options: { local } });
-    expect((await ask(port, 'a.example')).texts).toEqual(['A 10.9.9.9']);
+    for (const name of ['record.x', 'kept.x']) {
+      storeReply(cache, { name }, { answers: addressRecords(100, '10.3.3.3') });
+    }
+    const texts: string[] = [];
+    for (const name of ['record.x', 'kept.x', 'other.x', 'y.example', 'plain']) {
+      const answer = await ask(port, name);
+      texts.push(answer.texts.join() || answer.rcode);
+    }
+    expect(texts).toEqual([
+      ...[1, 3, 2].map((i) => `A 10.${i}.${i}.${i}`),
+      'A 10.0.0.1',
+      'NXDOMAIN',
+    ]);
+    const reverse = { name: '1.0.0.10.in-addr.arpa', type: 'PTR' };
+    expect((await ask(port, reverse)).rcode).toBe('NXDOMAIN');
+    expect(upstream.names).toEqual(['y.example']);
+    expect([answerer.hits, answerer.misses]).toEqual([5, 1]);
+  });
+
+  it('is an alias alone when what it leads to is not local, whatever the cache has', async () => {
+    await start({ options: { local: localOf('--cname=alias.x,kept.y') } });
+    await ask(port, 'kept.y');
+    expect((await ask(port, 'alias.x')).texts).toEqual(['CNAME kept.y']);
+    expect(upstream.names).toEqual(['kept.y']);
+  });
+
+  it('does not show in what upstream says of an alias that leads there', async () => {
+    upstream.script = () => ({
+      answers: [
+        { type: 'CNAME', ttl: 30, data: 'record.x' },
+        { owner: 'record.x', type: 'A', ttl: 30, data: '10.0.0.7' },
+      ],
+    });
+    await start({ options: { local: localOf('--host-record=record.x,10.1.1.1') } });
+    for (let i = 0; i < 2; i++) {
+      expect((await ask(port, 'a.example')).texts).toEqual(['CNAME record.x', 'A 10.0.0.7']);
+    }
+    expect((await ask(port, 'record.x')).texts).toEqual(['A 10.1.1.1']);
+    expect(upstream.asked).toHaveLength(1);
+  });
+
+  it('is cut with TC for a client that takes less, and whole over TCP', async () => {
+    const addresses = Array.from({ length: 60 }, (_, i) => `--host-record=many.x,10.1.1.${i}`);
+    await start({ options: { local: localOf(...addresses) } });
+    const plain = await ask(port, 'many.x');
+    expect(plain.isTruncated).toBe(true);
+    expect(plain.texts).toHaveLength(30);
+    const edns = await ask(port, { name: 'many.x', ednsBytes: 512, isDnssecOk: true });
+    expect([edns.isTruncated, edns.texts.length]).toEqual([true, 29]);
+    expect(edns.additionals).toMatchObject([{ type: 'OPT', flag_do: true }]);
+    expect((await askTcp(port, { name: 'many.x' })).texts).toHaveLength(60);
     expect(upstream.asked).toEqual([]);
-    expect([answerer.hits, answerer.misses]).toEqual([1, 0]);
   });
 });
 
@@ -393,6 +441,21 @@ describe('an answer past its time', () => {
   });
 });
 
+describe('an answer past its time of a type that is left out', () => {
+  it('says that it was left out', async () => {
+    await start({
+      cache: { maxStaleSeconds: 1_000 },
+      options: { filteredTypes: [TYPE.A] },
+    });
+    await ask(port, 'a.example');
+    now += 200;
+    const { texts, bytes } = await ask(port, { name: 'a.example', ednsBytes: 1232 });
+    expect(texts).toEqual([]);
+    expect(bytes.subarray(-6)).toEqual(Buffer.from([0, 15, 0, 2, 0, 17]));
+    expect(answerer.staleAnswers).toBe(1);
+  });
+});
+
 describe('the protection against rebinding', () => {
   const EMPTY = { texts: [], rcode: 'NOERROR', authorities: [] };
 
@@ -402,6 +465,18 @@ describe('the protection against rebinding', () => {
     expect(await ask(port, 'a.example')).toMatchObject(EMPTY);
     expect(upstream.asked).toHaveLength(2);
     expect(log.messages).toContain('possible DNS-rebind attack detected: a.example');
+  });
+
+  it.each<[string, Response | null]>([
+    ['SERVFAIL', { rcode: RCODE.SERVFAIL }],
+    ['silence', null],
+  ])('empties a cut answer, too, when there is none over TCP but %s', async (_what, overTcp) => {
+    upstream.script = (_query, { protocol }) =>
+      protocol === 'tcp'
+        ? overTcp
+        : { isTruncated: true, answers: addressRecords(100, '10.0.0.1') };
+    await start({ replies: { stopsRebind: true } });
+    expect((await ask(port, 'a.example')).texts).toEqual([]);
   });
 
   it('says it at most once a second, whatever comes', async () => {
@@ -439,6 +514,23 @@ describe('addresses in replies', () => {
     expect(cache.insertions).toBe(0);
   });
 
+  it.each(['udp', 'tcp'] as const)(
+    'that are to be ignored leave it to the next server: %s',
+    async (protocol) => {
+      const next = await FakeUpstream.start(() => ({ answers: addressRecords(9, '10.0.0.2') }));
+      closers.push(() => next.close());
+      await start({
+        rules: [upstream.text, next.text],
+        replies: { ignoredAddresses: [parseAddressRange('10.0.0.1')] },
+      });
+      const answer =
+        protocol === 'udp'
+          ? await ask(port, 'a.example')
+          : await askTcp(port, { name: 'a.example' });
+      expect(answer.texts).toEqual(['A 10.0.0.2']);
+    },
+  );
+
   it('are replaced, for the cache, too, and AA goes', async () => {
     await start({ replies: { aliases: [parseAlias(['10.0.0.0', '192.0.2.0', '255.255.255.0'])] } });
     for (let i = 0; i < 2; i++) {
@@ -468,12 +560,57 @@ describe('types that no answer may have', () => {
     expect(upstream.asked).toHaveLength(1);
   });
 
-  it('are not even asked for when the other addresses of the name are known', async () => {
-    upstream.script = () => ({ answers: [{ type: 'AAAA', ttl: 30, data: 'fd00::1' }] });
-    await start({ options: { filteredTypes: [TYPE.A] } });
-    await ask(port, { name: 'a.example', type: 'AAAA' });
-    expect(await ask(port, 'a.example')).toMatchObject({ rcode: 'NOERROR', texts: [] });
+  it.each([
+    ['A', 'AAAA', 'fd00::1'],
+    ['AAAA', 'A', '10.0.0.1'],
+    ['MX', 'A', '10.0.0.1'],
+    ['MX', 'AAAA', 'fd00::1'],
+  ] as const)(
+    'are not even asked for when others of the name are known: %s beside %s',
+    async (...row) => {
+      const [type, known, data] = row;
+      upstream.script = () => ({ answers: [{ type: known, ttl: 30, data }] });
+      await start({ options: { filteredTypes: [TYPE[type]] } });
+      await ask(port, { name: 'a.example', type: known });
+      expect(await ask(port, { name: 'a.example', type })).toMatchObject({
+        rcode: 'NOERROR',
+        texts: [],
+      });
+      await ask(port, { name: 'a.example', type: 'TXT' });
+      expect(upstream.asked.map((asked) => asked.type)).toEqual([TYPE[known], TYPE.TXT]);
+    },
+  );
+
+  it.each([
+    ['A', BOTH.answers!.slice(0, 1)],
+    ['SOA', []],
+  ] as const)('change nothing about a denial of %s', async (type, answers) => {
+    upstream.script = () => ({ answers, authorities: [SOA] });
+    await start({
+      options: { filteredTypes: [TYPE[type]] },
+      keeping: { isExtraType: () => true },
+    });
+    for (let i = 0; i < 2; i++) {
+      const answer = await ask(port, { name: 'a.example', type });
+      expect(answer.answers).toHaveLength(answers.length);
+      expect(answer.authorities).toHaveLength(1);
+    }
     expect(upstream.asked).toHaveLength(1);
+  });
+
+  it('take aliases out only where these were asked for', async () => {
+    upstream.script = () => BOTH;
+    await start({
+      options: { filteredTypes: [TYPE.CNAME] },
+      keeping: { isExtraType: () => true },
+    });
+    for (let i = 0; i < 2; i++) {
+      expect((await ask(port, 'a.example')).texts).toEqual(['CNAME b.example', 'A 10.0.0.1']);
+      expect((await ask(port, { name: 'b.a.example', type: 'CNAME' })).texts).not.toContain(
+        'CNAME b.example',
+      );
+    }
+    expect(upstream.asked).toHaveLength(2);
   });
 
   it('with ANY leave of an answer to ANY what mail and browsers need', async () => {

@@ -1,6 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import type { Answerer, Client } from '@kube-dns/transport';
-import { AnswerWriter, appendOpt, EXTENDED_ERROR, type Query, RCODE } from '@kube-dns/wire';
+import { AnswerWriter, appendOpt, EXTENDED_ERROR, type Query, RCODE, TYPE } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import { mayFillCache, mayReadCache } from '../cache/cacheable.js';
 import type { LocalData } from '../local/local-data.js';
@@ -31,6 +31,8 @@ export interface DnsmasqAnswererOptions extends ReplyIntakeOptions {
 
 /** What dnsmasq's log says of a refusal for want of servers. */
 const NOT_READY: AnswerDetails = { errorDetail: ' (EDE: not ready)' };
+/** Types whose presence in the cache shows that a name is there (dnsmasq src/rfc1035.c, answer_request). */
+const SIBLINGS = [TYPE.A, TYPE.AAAA];
 
 /** Answers from local data and the cache, or forwards along the routes; dnsmasq's order of answering. */
 export class DnsmasqAnswerer implements Answerer {
@@ -84,7 +86,7 @@ export class DnsmasqAnswerer implements Answerer {
       queryLog?.answer('config', out.subarray(0, length));
       return length;
     }
-    const length = local.answer(query, out, client.address);
+    const length = local.answer(query, out, client);
     if (length === 0) return this.#answerFromCache(query, out, client);
     queryLog?.answer('config', out.subarray(0, length), { origins: local.origins });
     return length;
@@ -97,24 +99,27 @@ export class DnsmasqAnswerer implements Answerer {
     if (length === 0) return this.#answerFromSibling(query, out);
     const { isStale } = cache;
     let extendedError = -1;
-    if (this.#filtered.hides(query.type, out)) {
-      length = this.#filtered.cut(out, length);
-      extendedError = EXTENDED_ERROR.FILTERED;
-    }
     if (isStale) {
       this.staleAnswers++;
       this.#renew(query, client);
       extendedError = EXTENDED_ERROR.STALE_ANSWER;
     }
+    if (this.#filtered.has(query.type)) {
+      const whole = length;
+      length = this.#filtered.cut(out, length, query.type);
+      if (length < whole) extendedError = EXTENDED_ERROR.FILTERED;
+    }
     queryLog?.answer(isStale ? 'cached-stale' : 'cached', out.subarray(0, length));
     return appendOpt(query, out, length, 0, extendedError);
   }
 
-  /** A name whose other addresses are known exists: nothing need be asked for what is left out anyway. */
+  /** A name whose addresses are known exists: nothing need be asked for what is left out anyway. */
   #answerFromSibling(query: Query, out: Uint8Array): number {
     const { cache, queryLog } = this.#options;
-    const sibling = this.#filtered.siblingOf(query.type);
-    if (sibling === 0 || !cache.has(query, sibling)) return 0;
+    const hasSibling =
+      this.#filtered.has(query.type) &&
+      SIBLINGS.some((type) => type !== query.type && cache.has(query, type));
+    if (!hasSibling) return 0;
     this.#writer.begin(query, out);
     this.#writer.setRcode(RCODE.NOERROR, EXTENDED_ERROR.FILTERED);
     const length = this.#writer.finish();

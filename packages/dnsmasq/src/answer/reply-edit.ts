@@ -57,8 +57,8 @@ function addExtendedError(message: Uint8Array, optAt: number, end: number, code:
 
 /**
  * A reply without the answer records of some types: a copy with every name written out, because what
- * stays may point into what goes, and OPT, if there is one, says that something was filtered. The reply itself when there is no such record; undefined when it is
- * malformed or the copy would be too large.
+ * stays may point into what goes, and OPT, if there is one, says that something was filtered. The reply
+ * itself when there is no such record; undefined when it is malformed or the copy would be too large.
  */
 export function withoutTypes(
   reply: Buffer,
@@ -97,9 +97,10 @@ function hasAnswerOf(reply: Uint8Array, isUnwanted: (type: number) => boolean): 
 function copyRecord(reply: Uint8Array, to: number): number {
   const ownerLength = expandName(reply, cursor.start, reply.length, owner);
   const at = to + ownerLength;
-  if (ownerLength < 0 || at + 10 > scratch.length) return -1;
+  if (ownerLength < 0) return -1;
   for (let i = 0; i < ownerLength; i++) scratch[to + i] = owner[i]!;
   const { type, rdataStart, end } = cursor;
+  // It looks at the room, also for what stands in front of the data.
   const length = expandRdata(reply, type, rdataStart, end, scratch, at + 10);
   if (length < 0) return -1;
   writeUint16(scratch, at, type);

@@ -3,7 +3,13 @@ import { decodeMessage, encodeKey, RCODE, TYPE } from '@kube-dns/wire';
 import fc from 'fast-check';
 import { PLAIN_RULES } from '../../test/cached-answers.js';
 import { readAnswer } from '../../test/client.js';
-import { addressRecords, queryFor, responseFor, responseTo } from '../../test/messages.js';
+import {
+  addressRecords,
+  queryFor,
+  type Response,
+  responseFor,
+  responseTo,
+} from '../../test/messages.js';
 import { recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache } from '../cache/answer-cache.js';
 import { parseAddressRange, parseAlias } from '../options/address-range.js';
@@ -23,7 +29,11 @@ function createIntake(cache = new AnswerCache({ maxRecords: 50 })): ReplyIntake 
       rebindDomains: { domains: [encodeKey('ok.example')], isUnqualified: true },
       bogusNxdomain: [parseAddressRange('192.0.2.128/25')],
       ignoredAddresses: [parseAddressRange('2a00::1')],
-      aliases: [parseAlias(['198.18.0.0-198.18.0.9', '198.18.1.0', '255.255.255.0'])],
+      aliases: [
+        parseAlias(['198.18.0.0-198.18.0.9', '198.18.1.0', '255.255.255.0']),
+        parseAlias(['198.18.2.1', '192.0.2.129']),
+        parseAlias(['192.0.2.130', '198.18.3.1']),
+      ],
     },
     filteredTypes: [TYPE.TXT, TYPE.ANY],
     maxTtlSeconds: 60,
@@ -32,6 +42,28 @@ function createIntake(cache = new AnswerCache({ maxRecords: 50 })): ReplyIntake 
     queryLog: new QueryLog(log, false),
   });
 }
+
+const PLAIN = {
+  cache: new AnswerCache({ maxRecords: 50 }),
+  keeping: PLAIN_RULES,
+  replies: {
+    stopsRebind: false,
+    allowsLocalhostRebind: false,
+    rebindDomains: { domains: [] },
+    bogusNxdomain: [],
+    ignoredAddresses: [],
+    aliases: [],
+  },
+  filteredTypes: [],
+  maxTtlSeconds: 0,
+  log,
+};
+
+/** A TXT record, and behind it an address of another name, of 16 bytes. */
+const WITH_HIDDEN_TEXT: Response = {
+  answers: [{ type: 'TXT', ttl: 9, data: 'x' }],
+  additionals: [{ owner: 'a.example', type: 'AAAA', ttl: 9, data: '2a00::1' }],
+};
 
 const whole = responseFor(
   { name: 'a.example', ednsBytes: 1232 },
@@ -60,6 +92,51 @@ describe('a reply on its way to the clients', () => {
   ])('with a private address: %s', (_what, name, texts) => {
     const reply = responseFor({ name }, { answers: addressRecords(30, '10.0.0.1') });
     expect(readAnswer(createIntake().take(reply, true, '')!).texts).toEqual(texts);
+  });
+
+  it.each([
+    ['198.18.2.1', 'NXDOMAIN', []],
+    ['192.0.2.130', 'NOERROR', ['A 198.18.3.1']],
+  ])('has its addresses replaced before they are judged: %s', (address, rcode, texts) => {
+    const reply = responseFor({ name: 'a.example' }, { answers: addressRecords(9, address) });
+    expect(readAnswer(createIntake().take(reply, true, '')!)).toMatchObject({ rcode, texts });
+  });
+
+  it('is the very same where nothing is to be changed', () => {
+    const reply = responseFor({ name: 'a.example' }, { answers: addressRecords(9, '192.0.2.1') });
+    expect(new ReplyIntake({ ...PLAIN, filteredTypes: [TYPE.TXT] }).take(reply, true, '')).toBe(
+      reply,
+    );
+  });
+
+  it.each([
+    [
+      'an owner that is none',
+      (reply: Buffer) => reply.fill(0xff, reply.length - 28, reply.length - 26),
+    ],
+    ['data that is none', (reply: Buffer) => reply.writeUInt16BE(3, reply.length - 18)],
+  ])('is SERVFAIL when something is left out and what stays has %s', (_what, damage) => {
+    const reply = responseFor({ name: 'a.example' }, WITH_HIDDEN_TEXT);
+    damage(reply);
+    const taken = new ReplyIntake({ ...PLAIN, filteredTypes: [TYPE.TXT] }).take(reply, true, '')!;
+    expect(readAnswer(taken)).toMatchObject({ rcode: 'SERVFAIL', answers: [], additionals: [] });
+  });
+
+  it('is SERVFAIL when something is left out and the rest, written out, is too large', () => {
+    const name = `${'x'.repeat(60)}.`.repeat(3);
+    const authorities = Array.from({ length: 500 }, () => ({
+      ...({ type: 'NS', ttl: 9, data: name, owner: name } as const),
+    }));
+    const reply = responseFor({ name: 'a.example' }, { ...WITH_HIDDEN_TEXT, authorities });
+    expect(reply.length).toBeLessThan(16_000);
+    const taken = new ReplyIntake({ ...PLAIN, filteredTypes: [TYPE.TXT] }).take(reply, true, '')!;
+    expect(readAnswer(taken)).toMatchObject({ rcode: 'SERVFAIL', answers: [], authorities: [] });
+  });
+
+  it('has private addresses only where it has addresses', () => {
+    const reply = responseFor({ name: 'a.example' }, { answers: addressRecords(9, '10.0.0.1') });
+    reply[reply.length - 13] = TYPE.NSEC; // in place of A
+    expect(createIntake().take(reply, false, '')).toBe(reply);
   });
 
   it('keeps OPT and its options when it is emptied', () => {

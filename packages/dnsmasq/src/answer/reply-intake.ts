@@ -13,7 +13,7 @@ import {
 } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import { type KeepingRules, ReplyReader } from '../cache/reply-reader.js';
-import { clampTtls, type TtlBounds } from './clamp-ttls.js';
+import { clampTtls } from './clamp-ttls.js';
 import { FilteredTypes } from './filtered-types.js';
 import type { QueryLog, QueryTag } from './query-log.js';
 import { emptyReply } from './reply-edit.js';
@@ -39,13 +39,12 @@ const RCODE_BITS = 0xf;
 
 /**
  * What happens to every reply of an upstream server before clients get it, in dnsmasq's order
- * (src/forward.c, process_reply): bogus and local denials, aliases, rebinding, the cache, filters.
+ * (src/forward.c, process_reply): aliases, bogus and local denials, rebinding, the cache, filters.
  */
 export class ReplyIntake {
   readonly #options: ReplyIntakeOptions;
   readonly #filter: ReplyFilter;
   readonly #filtered: FilteredTypes;
-  readonly #sentTtls: TtlBounds;
   readonly #reader: ReplyReader;
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   #nextRebindLogMs = 0;
@@ -54,7 +53,6 @@ export class ReplyIntake {
     this.#options = options;
     this.#filter = new ReplyFilter(options.replies);
     this.#filtered = new FilteredTypes(options.filteredTypes);
-    this.#sentTtls = { minSeconds: 0, maxSeconds: options.maxTtlSeconds };
     this.#reader = new ReplyReader(options.keeping);
   }
 
@@ -66,13 +64,14 @@ export class ReplyIntake {
     if (this.#filter.isIgnored(reply)) return null;
     const changed = this.#change(reply, mayKeep);
     this.#options.queryLog?.reply(changed, tag);
-    clampTtls(changed, changed.length, this.#sentTtls);
+    clampTtls(changed, changed.length, this.#options.maxTtlSeconds);
     return changed;
   }
 
   #change(reply: Buffer, mayKeep: boolean): Buffer {
     const rcode = readUint16(reply, 2) & RCODE_BITS;
     if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) return reply;
+    this.#filter.replaceAddresses(reply);
     const bogusTtl = this.#filter.bogusTtl(reply);
     if (bogusTtl >= 0) {
       this.#keep(mayKeep && this.#reader.readAsDenial(reply, bogusTtl));
@@ -81,7 +80,6 @@ export class ReplyIntake {
     if (rcode === RCODE.NXDOMAIN && this.#isKnown(reply)) {
       writeUint16(reply, 2, (readUint16(reply, 2) & ~RCODE_BITS) | FLAG.AA);
     }
-    this.#filter.replaceAddresses(reply);
     if (this.#filter.isRebinding(reply)) {
       this.#logRebinding(reply);
       return emptyReply(reply, RCODE.NOERROR, EXTENDED_ERROR.BLOCKED);

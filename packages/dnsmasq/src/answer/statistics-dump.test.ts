@@ -71,6 +71,7 @@ describe('the statistics in the log', () => {
     expect(lines[0]).toBe(
       `${'Host'.padEnd(30)} ${'Address'.padEnd(40)} Flags      ${'Expires'.padEnd(24)} Source`,
     );
+    expect(lines[1]).toBe([30, 40, 10, 24, 12].map((width) => '-'.repeat(width)).join(' '));
     expect(lines).toEqual(
       expect.arrayContaining([
         `${'a.example'.padEnd(30)} ${owner.padEnd(40)} CF         ${at}`,

@@ -68,7 +68,6 @@ export class StatisticsDump {
   /** Ends what is being written. May be called twice. */
   close(): void {
     clearImmediate(this.#next);
-    this.#next = undefined;
   }
 
   #writeCache(): void {

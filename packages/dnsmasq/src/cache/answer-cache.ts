@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { type Query, TYPE } from '@kube-dns/wire';
 import { CellStore } from './cell-store.js';
 import { DomainDrop } from './domain-drop.js';
@@ -6,6 +5,7 @@ import { EntryTable } from './entry-table.js';
 import { type CachedAnswer, EntryWriter } from './entry-writer.js';
 import { EVERY_TYPE, type KeptAnswer } from './kept-answer.js';
 import { NONE } from './none.js';
+import { NameHash } from './name-hash.js';
 
 export interface AnswerCacheOptions {
   /** Records that are kept at most; 0 keeps nothing. */
@@ -44,7 +44,7 @@ export class AnswerCache {
   /** Past its time an answer is gone after so long. */
   readonly #maxStaleSeconds: number;
   readonly #now: () => number;
-  readonly #seed = randomBytes(4).readInt32LE();
+  readonly #hash = new NameHash();
   readonly #table = new EntryTable();
   readonly #cells = new CellStore();
   readonly #writer: EntryWriter;
@@ -97,7 +97,7 @@ export class AnswerCache {
    */
   answer(query: Query, out: Uint8Array): number {
     if (this.#table.size === 0) return 0;
-    const nameHash = this.#hashName(query.name, query.nameLength);
+    const nameHash = this.#hash.of(query.name, query.nameLength);
     const now = this.#now();
     let slot = NONE;
     // A denial of the whole name is newer than what is kept of its types: see store.
@@ -114,7 +114,7 @@ export class AnswerCache {
 
   /** Tells whether an answer about the question's name of this type is here, EVERY_TYPE for a denial. */
   has(query: Query, type: number): boolean {
-    const nameHash = this.#hashName(query.name, query.nameLength);
+    const nameHash = this.#hash.of(query.name, query.nameLength);
     return this.#find(query.name, query.nameLength, nameHash, type, this.#now()) !== NONE;
   }
 
@@ -132,7 +132,7 @@ export class AnswerCache {
     const { name, nameLength, type, weight } = answer;
     const totalBytes = CellStore.roundUp(nameLength + answer.length);
     const now = this.#now();
-    const nameHash = this.#hashName(name, nameLength);
+    const nameHash = this.#hash.of(name, nameLength);
     this.#removeKey(name, nameLength, nameHash, type);
     // The newest word about a name holds: an answer ends a denial, and a denial hides older answers.
     if (type !== EVERY_TYPE && this.#denials > 0) {
@@ -140,7 +140,7 @@ export class AnswerCache {
     }
     this.#makeRoom(weight, totalBytes, now);
     const table = this.#table;
-    const slot = table.add(hashWithType(nameHash, type));
+    const slot = table.add(NameHash.withType(nameHash, type));
     this.#scratch.set(name.subarray(0, nameLength));
     this.#scratch.set(answer.bytes.subarray(0, answer.length), nameLength);
     table.cells[slot] = this.#cells.put(this.#scratch, nameLength + answer.length);
@@ -201,7 +201,7 @@ export class AnswerCache {
   }
 
   #find(name: Uint8Array, length: number, nameHash: number, type: number, now: number): number {
-    const slot = this.#lookUp(name, length, hashWithType(nameHash, type), type);
+    const slot = this.#lookUp(name, length, NameHash.withType(nameHash, type), type);
     if (slot === NONE) return NONE;
     const { serials, aliases } = this.#table;
     const isDropped = this.#drop.includes(name, length, serials[slot]!, aliases[slot]! > 0);
@@ -226,7 +226,7 @@ export class AnswerCache {
   }
 
   #removeKey(name: Uint8Array, length: number, nameHash: number, type: number): void {
-    const slot = this.#lookUp(name, length, hashWithType(nameHash, type), type);
+    const slot = this.#lookUp(name, length, NameHash.withType(nameHash, type), type);
     if (slot !== NONE) this.#remove(slot);
   }
 
@@ -289,18 +289,4 @@ export class AnswerCache {
       this.#remove(slot);
     }
   }
-
-  #hashName(name: Uint8Array, length: number): number {
-    // FNV-1a from a secret start: whoever chooses the names cannot choose collisions.
-    let hash = this.#seed;
-    for (let i = 0; i < length; i++) hash = Math.imul(hash ^ name[i]!, 0x0100_0193);
-    return hash;
-  }
-}
-
-/** A final mix, because the low bits choose the bucket. */
-function hashWithType(nameHash: number, type: number): number {
-  let hash = Math.imul(nameHash ^ type, 0x0100_0193);
-  hash ^= hash >>> 15;
-  return Math.imul(hash, 0x2c1b_3c6d) ^ (hash >>> 12);
 }

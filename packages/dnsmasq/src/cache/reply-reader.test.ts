@@ -253,6 +253,16 @@ describe('a denial', () => {
     const reply = responseFor({ name: NAME }, { answers: [address(NAME)] });
     expect(reader.readAsDenial(reply, 12)).toBe(true);
     expect(reader.answer).toMatchObject({ rcode: 3, type: 0, length: 0, lifetimeSeconds: 12 });
+    expect(reader.readAsDenial(reply, 0)).toBe(false);
+    expect(reader.readAsDenial(reply, 0x8000_0001)).toBe(false);
+  });
+
+  it.each([0, 1])('is none, and not kept, when OPT has upper bits of the rcode: %d', (upper) => {
+    const reader = new ReplyReader({ ...PLAIN_RULES, negativeTtlSeconds: 9 });
+    const reply = responseFor({ name: NAME, ednsBytes: 1232 }, {});
+    reply[reply.length - 6] = upper;
+    expect(reader.read(reply)).toBe(upper === 0);
+    expect(reader.isMalformed).toBe(false);
   });
 });
 

@@ -76,7 +76,7 @@ export class ReplyReader {
     if (!this.#readQuestion(reply)) return false;
     answer.type = EVERY_TYPE;
     answer.rcode = RCODE.NXDOMAIN;
-    answer.limitLifetime(this.#keptTtl(ttlSeconds));
+    answer.limitLifetime(this.#keptTtl(soundTtl(ttlSeconds)));
     return this.#isLasting();
   }
 
@@ -136,6 +136,7 @@ export class ReplyReader {
     if (!keepsDenials) return false;
     if (answer.rcode === RCODE.NXDOMAIN) answer.type = EVERY_TYPE;
     else if (!this.#isKeptType()) return false;
+    if (this.#hasExtendedRcode()) return false;
     const soaTtl = this.#readSoa();
     const ttl = soaTtl === NOWHERE ? negativeTtlSeconds : soaTtl;
     // 0 says that it is not to be kept, and no floor makes it more.
@@ -165,6 +166,16 @@ export class ReplyReader {
     }
     if (cursor.isMalformed()) this.isMalformed = true;
     return NOWHERE;
+  }
+
+  /** Tells whether OPT makes another rcode of the header's: an error then, not a denial (RFC 6891 section 6.1.3). */
+  #hasExtendedRcode(): boolean {
+    cursor.reset(this.#reply, this.#reply.length);
+    while (cursor.next()) {
+      const isOpt = cursor.section === SECTION.ADDITIONAL && cursor.type === TYPE.OPT;
+      if (isOpt && this.#reply[cursor.ttlAt] !== 0) return true;
+    }
+    return false;
   }
 
   #isOwnedByTarget(): boolean {

@@ -204,6 +204,14 @@ describe('static records', () => {
     expect(answerOf(local, { name, type })).toEqual(expected);
   });
 
+  it('have each alias as the owner of what it leads to', async () => {
+    const local = await load(
+      ...['--cname=far.x,Alias.x', '--cname=alias.x,host.x', '--host-record=host.x,10.0.0.1'],
+    );
+    const answer = texts((query) => local.answer(query, out), 'FAR.x');
+    expect(answer?.answers.map(({ name }) => name)).toEqual(['FAR.x', 'Alias.x', 'host.x']);
+  });
+
   it('have the TTL that they were given, else that of --local-ttl', async () => {
     const local = await load('--local-ttl=7', '--host-record=a.x,10.0.0.1,60', '--cname=b.x,a.x');
     expect(texts((query) => local.answer(query, out), 'b.x')?.ttls).toEqual([7, 60]);
@@ -274,6 +282,13 @@ describe('rules', () => {
       ...['--local=/known.x/', '--txt-record=a.above.known.x,t'],
     );
     expect(ruleOf(local, name, type)).toBe(expected);
+  });
+
+  it('give way to servers of every name, as those of the resolv file are', async () => {
+    const local = await load('--local=/#/');
+    expect(ruleOf(local, 'a.x')).toBe('NXDOMAIN');
+    local.useServerRules(['/#/', '1.1.1.1'].map(parseServerRule));
+    expect(ruleOf(local, 'a.x')).toBeUndefined();
   });
 
   it('give way to a longer domain of servers, wherever those come from', async () => {

@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import type { Log } from '@kube-dns/daemon';
+import type { Client } from '@kube-dns/transport';
 import { AnswerWriter, CLASS, type Query, RCODE, SECTION, TYPE } from '@kube-dns/wire';
 import { clientAddress } from '../client-address.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
@@ -74,8 +75,8 @@ export class LocalData {
   }
 
   /**
-   * Takes the servers of every source in place of those of the command line: a longer domain of theirs
-   * beats an address.
+   * Takes every rule about servers that is in force, wherever it was read: a longer domain of theirs
+   * beats an address, a reverse domain with servers is not private, and a local domain is answered here.
    */
   useServerRules(rules: readonly ServerRule[]): void {
     this.#rules = new DomainRules(this.#options.addressRules, rules);
@@ -90,10 +91,10 @@ export class LocalData {
    * Writes the answer from hosts and static records into `out` and returns its length; 0 when there is
    * none. It comes before the cache. The client's address counts for `--localise-queries`.
    */
-  answer(query: Query, out: Uint8Array, client = ''): number {
+  answer(query: Query, out: Uint8Array, client?: Pick<Client, 'address'>): number {
     if (query.class !== CLASS.IN) return 0;
     if (this.#near === undefined) return this.#answers.answer(query, out);
-    this.#near.lookFrom(clientAddress(client));
+    this.#near.lookFrom(clientAddress(client?.address ?? ''));
     return this.#answers.answer(query, out, this.#near.isNear);
   }
 

@@ -20,7 +20,7 @@ async function load(...argv: string[]): Promise<LocalData> {
 /** The answer of hosts and static records, else that by rule; undefined when there is neither. */
 function answerOf(local: LocalData, name: string, type = 'A', client = '127.0.0.1') {
   const query = queryFor({ name, type });
-  const length = local.answer(query, out, client) || local.answerByRule(query, out);
+  const length = local.answer(query, out, { address: client }) || local.answerByRule(query, out);
   if (length === 0) return undefined;
   const { texts, rcode } = readAnswer(Buffer.from(out.subarray(0, length)));
   return texts.length === 0 ? rcode : [...texts].sort();

@@ -74,6 +74,28 @@ describe('the sources of routes', () => {
     ]);
   });
 
+  it('are told whenever they are read, because local data must know which domains have servers', async () => {
+    const path = join(folder, 'servers');
+    await writeFile(path, 'server=/file/1.0.0.3\nserver=/closed/\n');
+    await writeFile(resolvPath, 'nameserver 9.0.0.1\n');
+    const told: string[][] = [];
+    createRouterWith(
+      {
+        serversFile: new ServersFile(path, log),
+        onRulesRead: (rules) =>
+          told.push(
+            rules.map(({ domains, target }) => `${decodeName(domains[0]!)} ${target.kind}`),
+          ),
+      },
+      '/corp/1.0.0.1',
+    );
+    router.load();
+    const fromFiles = ['corp server', 'file server', 'closed local'];
+    expect(told).toEqual([[...fromFiles, '. server']]);
+    configure({ stubDomains: { stub: ['2.0.0.1'] }, upstreamNameservers: ['2.0.0.2', '2.0.0.3'] });
+    expect(told[1]).toEqual([...fromFiles, 'stub server', '. server', '. server']);
+  });
+
   it('are the ConfigMap as well, whose upstream servers replace the resolv file', async () => {
     await writeFile(resolvPath, 'nameserver 9.0.0.1\n');
     createRouter('/corp/1.0.0.1');

@@ -6,6 +6,7 @@ import {
   ServerHosts,
   serverText,
 } from '@kube-dns/transport';
+import { ROOT_NAME } from '@kube-dns/wire';
 import type { ResolvFiles } from '../config/resolv-files.js';
 import { changedDomains, configuredRules, type ConfiguredRules } from '../config/server-rules.js';
 import type { ServersFile } from '../config/servers-file.js';
@@ -34,7 +35,7 @@ export interface RouterOptions {
   /** Who knows the addresses of servers with names of the cluster (`-kubednsServer`), see {@link KubednsNames}. */
   readonly kubednsServer?: ServerAddress | undefined;
   readonly hostPace?: Partial<HostPace>;
-  /** Called at each load with the rules of every source, before the routes change. */
+  /** Called with every rule in force when they are read: the servers of the resolv file are some of every name. */
   readonly onRulesRead?: (rules: readonly ServerRule[]) => void;
   /** Called when a resolv file with servers has been read because it changed. */
   readonly onResolvFileChanged?: () => void;
@@ -101,7 +102,8 @@ export class Router {
     this.#rules = [...this.#options.rules, ...(serversFile?.read() ?? []), ...rules];
     this.#resolvServers = usesResolvFile ? (resolvFiles?.read() ?? []) : [];
     this.#isLoaded = true;
-    this.#options.onRulesRead?.(this.#rules);
+    const everyName = this.#resolvServers.map(ruleOfEveryName);
+    this.#options.onRulesRead?.([...this.#rules, ...everyName]);
     this.loops.reset();
     this.#build();
     this.#list();
@@ -217,4 +219,8 @@ export class Router {
     const text = serverText(target.server);
     this.#options.log.warn(`ignoring nameserver ${text} - local interface`);
   }
+}
+
+function ruleOfEveryName(server: ServerAddress): ServerRule {
+  return { domains: [ROOT_NAME], target: { kind: 'server', server } };
 }

@@ -58,6 +58,30 @@ describe('the route of a name', () => {
     expect(target(routes, name)).toBe(expected);
   });
 
+  const wild = routesOf([
+    ...['/wild.com/1.0.0.1', '/*wild.com/1.0.0.2', '/*ld.com/1.0.0.3', '/*.below.com/1.0.0.4'],
+    ...['/below.com/1.0.0.5', '/single/1.0.0.6', '//1.0.0.7', '/*local.com/', '9.0.0.1'],
+  ]);
+
+  it.each([
+    ['wild.com', '1.0.0.1', 'a domain beats a wildcard of the same length'],
+    ['x.wild.com', '1.0.0.1', 'a domain beats a wildcard of the same length, below it'],
+    ['notwild.com', '1.0.0.2', 'the longest wildcard counts'],
+    ['x.notwild.com', '1.0.0.2', 'the longest wildcard counts, below it'],
+    ['old.com', '1.0.0.3', 'a shorter wildcard counts when the longer does not fit'],
+    ['ld.com', '1.0.0.3', 'a wildcard may be all of a label'],
+    ['d.com', '9.0.0.1', 'a label that is shorter than the wildcard is none of its'],
+    ['below.com', '1.0.0.5', '*.domain does not have the domain itself'],
+    ['x.below.com', '1.0.0.4', '*.domain has what is below'],
+    ['xbelow.com', '9.0.0.1', '*.domain respects label boundaries'],
+    ['nonlocal.com', 'local', 'a wildcard may be local'],
+    ['single', '1.0.0.6', 'a domain beats the rule for names of one label'],
+    ['other', '1.0.0.7', 'names of one label have a rule'],
+    ['.', '9.0.0.1', 'the root has no label'],
+  ])('%s → %s: %s', (name, expected) => {
+    expect(target(wild, name)).toBe(expected);
+  });
+
   it('is nowhere without rules and resolv servers', () => {
     expect(target(routesOf([]), 'x.example')).toBe('nowhere');
   });

@@ -6,7 +6,7 @@ import {
   type SentQuery,
   type ServerAddress,
 } from '@kube-dns/transport';
-import { FLAG, RCODE, readUint16 } from '@kube-dns/wire';
+import { fitMessage, FLAG, RCODE, readUint16, RecordCursor } from '@kube-dns/wire';
 import type { RetryPlan } from './retry-plan.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
 import type { UpstreamServer } from './upstream-servers.js';
@@ -22,6 +22,8 @@ export type ReplySight = (reply: Buffer, mayKeep: boolean) => Buffer | null | un
 /** What a flight needs of the table that it is in. */
 export interface FlightOwner {
   readonly plan: RetryPlan;
+  /** As many ports as one question leaves from to each server. */
+  readonly portLimit: number;
   now(): number;
   /** The flight is over: it has a reply, or `null` for SERVFAIL. */
   land(flight: Flight, reply: Buffer | null): void;
@@ -36,7 +38,10 @@ interface Attempt {
   hasFailed: boolean;
 }
 
+const cursor = new RecordCursor();
 const RCODE_MASK = 0xf;
+/** An OPT record without options (RFC 6891 section 6.1.2). */
+const OPT_BYTES = 11;
 /** How long a reply that is no answer is held back for a better one of the others that were asked. */
 const PATIENCE_MS = 1_000;
 
@@ -137,11 +142,12 @@ export class Flight implements Asker {
     const { at, server } = attempt;
     server.counts.countReply(rcodeOf(reply), this.#owner.now() - attempt.sentAtMs);
     if (isTruncated(reply)) {
-      this.#fallback = reply;
+      this.#fallback = withoutRecords(reply);
       this.#askOverTcp([at]);
       return;
     }
     if (!isRefusal(reply)) {
+      // One that is to be ignored is waited for no less than silence.
       this.#finish(at, reply);
       return;
     }
@@ -177,7 +183,7 @@ export class Flight implements Asker {
     this.#retries++;
     this.#dueAtMs = nowMs + this.#pauseMs(plan);
     for (const { at, hasFailed } of this.#attempts) if (!hasFailed) this.group.avoid(at);
-    const wasForAll = this.#attempts.length === this.group.servers.length;
+    const wasForAll = !this.#hasUnasked();
     if (this.group.order === 'strict' || (this.#retries === 1 && !wasForAll)) {
       if (!this.#sendToNext()) this.#send(this.#current);
     } else this.#sendToAll();
@@ -191,7 +197,7 @@ export class Flight implements Asker {
   }
 
   #hasUnasked(): boolean {
-    return this.#attempts.length < this.group.servers.length;
+    return new Set(this.#attempts.map(({ at }) => at)).size < this.group.servers.length;
   }
 
   #sendToAll(): boolean {
@@ -220,11 +226,11 @@ export class Flight implements Asker {
     return false;
   }
 
-  /** Sends the question to a server, for the second time from the same port and with the same ID. */
+  /** Sends the question to a server; beyond the limit of ports once more from the last one, with the same ID. */
   #send(at: number): boolean {
     const server = this.group.servers[at]!;
-    const known = this.#attempts.find((attempt) => attempt.at === at);
-    if (known !== undefined) {
+    const known = this.#attempts.findLast((attempt) => attempt.at === at);
+    if (known !== undefined && this.#portsOf(at) >= this.#owner.portLimit) {
       known.hasFailed = false;
       known.sent.socket.resend(known.sent);
       server.counts.queries++;
@@ -236,6 +242,11 @@ export class Flight implements Asker {
     server.counts.queries++;
     this.#attempts.push({ at, server, sent, sentAtMs: this.#owner.now(), hasFailed: false });
     return true;
+  }
+
+  /** How many ports the question was sent to a server from. */
+  #portsOf(at: number): number {
+    return this.#attempts.filter((attempt) => attempt.at === at).length;
   }
 
   /** Asks these servers in turn over TCP; what is known already is the answer when none has a better. */
@@ -253,19 +264,28 @@ export class Flight implements Asker {
         if (this.#hasLanded) return;
         const at = this.group.servers.indexOf(server as UpstreamServer);
         const hasAnswer = reply !== null && !isRefusal(reply);
-        if (hasAnswer) this.#finish(at, reply);
         // A cut answer is worth more than a refusal.
-        else this.#land(this.#fallback ?? reply);
+        if (!hasAnswer) this.#land(this.#fallback ?? reply);
+        else if (!this.#finish(at, reply)) this.#askNextOverTcp(places, at);
       },
     );
     return true;
   }
 
-  #finish(at: number, reply: Buffer): void {
+  /** The answer of one of these servers is to be ignored, so those behind it are asked. */
+  #askNextOverTcp(places: readonly number[], at: number): void {
+    const others = places.slice(places.indexOf(at) + 1);
+    if (others.length > 0) this.#askOverTcp(others);
+    else this.#land(this.#fallback ?? null);
+  }
+
+  /** False when the reply is to count as if it had not come. */
+  #finish(at: number, reply: Buffer): boolean {
     const seen = this.sight?.(reply, this.mayKeep);
-    if (seen === null) return;
+    if (seen === null) return false;
     this.group.prefer(at);
     this.#land(seen ?? reply);
+    return true;
   }
 
   #land(reply: Buffer | null): void {
@@ -284,6 +304,12 @@ function countAttempt(server: ServerAddress, outcome: number | ExchangeError, ms
   const { counts } = server as UpstreamServer;
   counts.queries++;
   if (typeof outcome === 'number') counts.countReply(outcome, ms);
+}
+
+/** What is left of a cut reply when nothing better comes (dnsmasq src/rfc1035.c, extract_addresses). */
+function withoutRecords(reply: Buffer): Buffer {
+  const { end } = cursor.reset(reply, reply.length);
+  return reply.subarray(0, fitMessage(reply, reply.length, end + OPT_BYTES));
 }
 
 function isTruncated(reply: Buffer): boolean {

@@ -201,6 +201,22 @@ describe('silence', () => {
     expect(new Set(own[0]!.asked.map(({ id, sourcePort }) => `${id} ${sourcePort}`)).size).toBe(1);
     expect(group.servers[0]!.counts).toMatchObject({ queries: 2, retried: 1 });
   });
+
+  it('of a lone server makes us ask it from so many ports in turn as are allowed', async () => {
+    const three = new ForwarderBed(100, 3);
+    try {
+      const { group, own } = await three.groupOf([silent]);
+      three.ask(group, 'a.example');
+      await three.asked(1);
+      for (let times = 2; times <= 5; times++) {
+        three.ask(group, 'a.example');
+        await three.asked(times);
+      }
+      expect(new Set(own[0]!.asked.map(({ sourcePort }) => sourcePort)).size).toBe(3);
+    } finally {
+      await three.close();
+    }
+  });
 });
 
 describe('a port where nobody listens', () => {

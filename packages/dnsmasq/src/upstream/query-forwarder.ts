@@ -20,6 +20,8 @@ export interface QueryForwarderOptions {
   /** Questions under way per group of servers, and clients that joined one; beyond, REFUSED. */
   readonly maxInFlight: number;
   readonly plan: RetryPlan;
+  /** As many ports as one question leaves from to each server; 1 unless said otherwise. */
+  readonly portLimit?: number;
   /** The largest UDP answer that servers are asked for, in bytes. */
   readonly maxUdpBytes: number;
   /** AD is passed on as the server set it; it is cleared unless said otherwise. */
@@ -45,13 +47,14 @@ const LOG_EVERY_MS = 5_000;
 export class QueryForwarder implements FlightOwner {
   /** Queries over UDP that made us send something upstream (dnsmasq's `misses`). */
   sentForUdp = 0;
-  /** Queries that joined a question under way. */
+  /** Queries that joined a question under way; some of them made us send it again. */
   joined = 0;
   /** Queries refused because too much was under way. */
   overflows = 0;
   /** Clients that got SERVFAIL because no server had an answer in time. */
   failures = 0;
   readonly plan: RetryPlan;
+  readonly portLimit: number;
   readonly #options: QueryForwarderOptions;
   readonly #passesAd: boolean;
   readonly #key = new QuestionKey();
@@ -68,6 +71,7 @@ export class QueryForwarder implements FlightOwner {
   constructor(options: QueryForwarderOptions) {
     this.#options = options;
     this.plan = options.plan;
+    this.portLimit = options.portLimit ?? 1;
     this.#passesAd = options.passesAd ?? false;
   }
 
@@ -191,7 +195,10 @@ export class QueryForwarder implements FlightOwner {
     }
     if (flight.waiters.length > 0) this.#joiners++;
     this.joined++;
-    if (nowMs - flight.startedAtMs >= REPEAT_AFTER_MS) flight.repeat();
+    if (nowMs - flight.startedAtMs >= REPEAT_AFTER_MS) {
+      flight.repeat();
+      if (!query.isOverTcp) this.sentForUdp++;
+    }
     flight.deadlineMs = nowMs + this.plan.timeoutMs;
     flight.waiters.push(new Waiter(query, client, flight.deadlineMs, this.#passesAd));
     return NO_ANSWER_YET;

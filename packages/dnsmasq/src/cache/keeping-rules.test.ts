@@ -1,0 +1,32 @@
+import { describe, expect, it } from '@jest/globals';
+import { TYPE } from '@kube-dns/wire';
+import { parseOptions } from '../options/parse-options.js';
+import { keepingRules } from './keeping-rules.js';
+
+const rulesOf = (...argv: string[]) => keepingRules(parseOptions(argv));
+
+describe('what the command line says about keeping answers', () => {
+  it('is of extra types none, those of --cache-rr, or all', () => {
+    const extras = (...argv: string[]) =>
+      [TYPE.MX, TYPE.TXT].filter((type) => rulesOf(...argv).isExtraType(type));
+    expect(extras()).toEqual([]);
+    expect(extras('--cache-rr=TXT')).toEqual([TYPE.TXT]);
+    expect(extras('--cache-rr=ANY')).toEqual([TYPE.MX, TYPE.TXT]);
+  });
+
+  it('is of denials and TTLs what the options say', () => {
+    expect(rulesOf()).toMatchObject({
+      ...{ keepsDenials: true, negativeTtlSeconds: 0, minTtlSeconds: 0, maxTtlSeconds: 0 },
+      keepsZeroTtls: false,
+    });
+    expect(
+      rulesOf(
+        ...['--no-negcache', '--neg-ttl=3', '--min-cache-ttl=4', '--max-cache-ttl=5'],
+        '--use-stale-cache=6',
+      ),
+    ).toMatchObject({
+      ...{ keepsDenials: false, negativeTtlSeconds: 3, minTtlSeconds: 4, maxTtlSeconds: 5 },
+      keepsZeroTtls: true,
+    });
+  });
+});

@@ -1,0 +1,64 @@
+import { readUint16 } from '@kube-dns/wire';
+import { withoutTtl } from './answer-view.js';
+import { type Answer, ask, askTcp, statistic } from './client.js';
+import type { FakeUpstream } from './fake-upstream.js';
+import type { AskedQuestion } from './oracle-cache-steps.js';
+import type { Serving } from './processes.js';
+import { until } from './until.js';
+
+const COUNTERS = ['hits', 'misses', 'insertions', 'evictions'];
+
+/** What a step showed: compared to the letter but for TTLs, which may be a second apart. */
+export interface Seen {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly ttls: readonly number[];
+}
+
+const ttlsOf = ({ answers, authorities }: Answer): number[] =>
+  [...answers, ...authorities].map((record) => ('ttl' in record ? (record.ttl ?? 0) : 0));
+
+/** One server with an upstream of its own, so that what reaches it can be told apart. */
+export class ComparedServer {
+  readonly #serving: Serving;
+  readonly #upstream: FakeUpstream;
+
+  constructor(serving: Serving, upstream: FakeUpstream) {
+    this.#serving = serving;
+    this.#upstream = upstream;
+  }
+
+  async see(question: AskedQuestion): Promise<Seen> {
+    const { port } = this.#serving;
+    const before = this.#upstream.asked.length;
+    const answer = await (question.isOverTcp === true
+      ? askTcp(port, question)
+      : ask(port, question));
+    const asked = this.#upstream.asked.slice(before);
+    return {
+      fields: {
+        flags: readUint16(answer.bytes, 2),
+        questions: answer.questions,
+        // In their order: the records turn in step.
+        answers: answer.answers.map(withoutTtl),
+        authorities: answer.authorities.map(withoutTtl),
+        additionals: answer.additionals.map(withoutTtl),
+        asked: asked.map(({ name, type, protocol }) => `${name} ${type} ${protocol}`),
+      },
+      ttls: ttlsOf(answer),
+    };
+  }
+
+  async counters(): Promise<readonly number[]> {
+    const values: number[] = [];
+    for (const name of COUNTERS) values.push(await statistic(this.#serving.port, `${name}.bind`));
+    return values;
+  }
+
+  async reload(): Promise<void> {
+    const { process } = this.#serving;
+    const count = () => process.stderr.split('cleared cache').length;
+    const before = count();
+    process.kill('SIGHUP');
+    await until(() => count() > before, 'cleared cache');
+  }
+}

@@ -1,0 +1,267 @@
+import { arpa, EDNS, OVER_TCP, q, type Scene, times, twice } from './oracle-cache-steps.js';
+
+/** About what is kept and for how long; both do the same, in answers, in what reaches the upstream, in the counters. */
+export const CACHE_SCENES: Readonly<Record<string, Scene>> = {
+  'records, turned at each answer': {
+    options: [],
+    steps: [
+      ...times(6, q('set'), q('services', 'SRV')),
+      ...twice('six', 'AAAA'),
+      ...twice('text', 'TXT'),
+      ...twice('mail', 'MX'),
+      ...times(2, q('set', 'ANY')),
+      ...times(2, arpa(1), arpa(3)),
+      'compare counters',
+    ],
+  },
+  'records in their own order': {
+    options: ['--no-round-robin'],
+    steps: times(4, q('set'), q('services', 'SRV')),
+  },
+  'aliases, and what they lead to': {
+    options: [],
+    steps: [
+      ...twice('chain'),
+      ...['middle', 'end', 'backwards', 'backwards', 'last'].map((label) => q(label)),
+      'compare counters',
+    ],
+  },
+  'aliases that lead nowhere': { options: [], steps: twice('circle') },
+  'records that nobody asked for': {
+    options: [],
+    steps: [...twice('planted'), q('victim'), q('hint'), 'compare counters'],
+  },
+  'denials of names': {
+    options: [],
+    steps: [
+      q('missing', 'TXT'),
+      ...['A', 'AAAA', 'SRV', 'MX', 'CNAME', 'ANY'].map((type) => q('missing', type)),
+      q('missing', 'A', EDNS),
+      q('missing', 'A', { ...EDNS, isDnssecOk: true }),
+      q('missing', 'A', { isRecursionDesired: false }),
+      q('missing', 'A', { isCheckingDisabled: true }),
+      ...['short', 'astray', 'instant', 'unsigned'].flatMap((label) => twice(label)),
+      'compare counters',
+    ],
+  },
+  'denials of types': {
+    options: [],
+    steps: [
+      ...['A', 'AAAA', 'SRV', 'TXT', 'ANY'].flatMap((type) => twice('empty', type)),
+      ...twice('referral'),
+      'compare counters',
+    ],
+  },
+  'denials behind aliases': {
+    options: [],
+    steps: [
+      ...twice('dangling'),
+      q('dangling', 'TXT'),
+      q('dangling', 'ANY'),
+      q('gone'),
+      q('gone', 'SRV'),
+      ...twice('hollow'),
+      q('void'),
+      q('hollow', 'AAAA'),
+      'compare counters',
+    ],
+  },
+  'no denials': {
+    options: ['--no-negcache'],
+    steps: [
+      ...['missing', 'empty', 'dangling', 'hollow', 'bare'].flatMap((label) => twice(label)),
+      ...twice('chain'),
+      'compare counters',
+    ],
+  },
+  'denials without SOA': {
+    options: ['--neg-ttl=50'],
+    steps: [
+      ...['unsigned', 'astray', 'referral', 'missing', 'bare'].flatMap((label) => twice(label)),
+      'compare counters',
+    ],
+  },
+  'more types': {
+    options: ['--cache-rr=MX,TXT'],
+    steps: [
+      ...twice('mail', 'MX'),
+      ...twice('text', 'TXT'),
+      ...twice('empty', 'MX'),
+      ...twice('mail', 'NS'),
+    ],
+  },
+  'every type': {
+    options: ['--cache-rr=ANY'],
+    steps: [
+      ...twice('mail', 'MX'),
+      ...twice('empty', 'NS'),
+      ...twice('set', 'ANY'),
+      'compare counters',
+    ],
+  },
+  'the bounds of TTLs': {
+    options: ['--max-ttl=20', '--min-cache-ttl=50', '--max-cache-ttl=500'],
+    steps: [
+      ...['set', 'zero', 'long', 'missing', 'dangling', 'chain'].flatMap((label) => twice(label)),
+      'compare counters',
+    ],
+  },
+  'time going by': {
+    options: ['--max-cache-ttl=60'],
+    steps: [
+      q('set'),
+      q('brief'),
+      q('missing'),
+      q('fading.sub'),
+      { waitSeconds: 2.5 },
+      q('set'),
+      q('missing'),
+      q('brief'),
+      q('fading.sub'),
+      'compare counters',
+    ],
+  },
+  'answers past their time': {
+    options: ['--use-stale-cache=100'],
+    asksBehind: true,
+    steps: [
+      q('brief'),
+      q('fading.sub'),
+      { waitSeconds: 2.5 },
+      q('brief', 'A', EDNS),
+      { waitSeconds: 0.3 },
+      q('fading.sub', 'A', EDNS),
+      { waitSeconds: 0.3 },
+      q('brief'),
+      'compare counters',
+    ],
+  },
+  'answers too long past their time': {
+    options: ['--use-stale-cache=1'],
+    steps: [q('brief'), { waitSeconds: 3.5 }, q('brief'), 'compare counters'],
+  },
+  'the size in EDNS': {
+    options: ['--edns-packet-max=4096'],
+    steps: [
+      ...times(2, q('set', 'A', EDNS), q('missing', 'A', EDNS)),
+      q('set', 'TXT', { ednsBytes: 600 }),
+    ],
+  },
+  'no statistics names': {
+    options: ['--no-ident'],
+    steps: ['hits', 'version', 'x'].map((name) => ({
+      name: `${name}.bind`,
+      type: 'TXT',
+      class: 'CH',
+    })),
+  },
+  'a cache that is too small': {
+    options: ['--cache-size=30'],
+    steps: [
+      ...Array.from({ length: 30 }, (_, i) => [q(`pair.n${i}`), q(`one.n${i % 7}`)]).flat(),
+      ...times(3, q('chain'), q('pair.n29'), q('pair.n0')),
+      'compare counters',
+    ],
+  },
+  'a small cache whose answers expire': {
+    options: ['--cache-size=20'],
+    steps: [
+      ...Array.from({ length: 20 }, (_, i) => q(`brief.n${i}`)),
+      { waitSeconds: 2.5 },
+      ...Array.from({ length: 10 }, (_, i) => q(`pair.n${i}`)),
+      'compare counters',
+      q('pair.x'),
+      'compare counters',
+    ],
+  },
+  'an answer with more records than the cache': {
+    options: ['--cache-size=3'],
+    steps: [...twice('set'), ...twice('pair'), 'compare counters'],
+  },
+  'no cache': { options: ['--cache-size=0'], steps: [...twice('set'), ...twice('missing')] },
+  SIGHUP: {
+    options: [],
+    steps: [
+      ...twice('set'),
+      ...twice('missing'),
+      'SIGHUP',
+      'compare counters',
+      ...twice('set'),
+      'compare counters',
+    ],
+  },
+  'aliases of two types': {
+    options: [],
+    steps: [
+      ...times(2, q('chain'), q('chain', 'AAAA')),
+      q('middle'),
+      q('middle', 'AAAA'),
+      'compare counters',
+    ],
+  },
+  'names in any letters, and the longest': {
+    options: [],
+    steps: [
+      ...['ChAin.ZONE.test', 'chain.zone.TEST', 'MIDDLE.zone.test'].map((name) => ({ name })),
+      ...twice([63, 63, 63, 51].map((length) => 'a'.repeat(length)).join('.')),
+      'compare counters',
+    ],
+  },
+  'answers over TCP': {
+    options: [],
+    steps: [
+      ...['one', 'missing'].flatMap((label) => [q(label, 'A', OVER_TCP), q(label)]),
+      ...times(2, q('one', 'A', OVER_TCP)),
+      'compare counters',
+    ],
+  },
+  'a floor above the ceiling': {
+    options: ['--min-cache-ttl=100', '--max-cache-ttl=50'],
+    steps: [...twice('set'), ...twice('missing'), 'compare counters'],
+  },
+  'a ceiling on what is sent': {
+    options: ['--max-ttl=5'],
+    steps: [
+      ...['set', 'missing', 'chain'].flatMap((label) => twice(label)),
+      ...twice('text', 'TXT'),
+    ],
+  },
+  'several SOAs, and that of the root': {
+    options: [],
+    steps: [...twice('twosoas'), ...twice('rootsoa'), 'compare counters'],
+  },
+  'the same record twice': { options: [], steps: [...twice('doubles'), 'compare counters'] },
+  'denials past their time': {
+    options: ['--use-stale-cache=100'],
+    asksBehind: true,
+    steps: [
+      q('fading.sub'),
+      { waitSeconds: 2.5 },
+      q('fading.sub', 'TXT', EDNS),
+      { waitSeconds: 0.3 },
+      'compare counters',
+    ],
+  },
+  'a TTL of 0 that is kept to be given past its time': {
+    options: ['--use-stale-cache=100'],
+    asksBehind: true,
+    steps: [...twice('zero'), { waitSeconds: 2 }, q('zero', 'A', EDNS), 'compare counters'],
+  },
+  'addresses of both families in a small cache': {
+    options: ['--cache-size=12'],
+    steps: [
+      ...Array.from({ length: 12 }, (_, i) => [q(`one.n${i}`), q(`one.n${i}`, 'AAAA')]).flat(),
+      'compare counters',
+    ],
+  },
+  'the load of a search path': {
+    options: [],
+    steps: [
+      ...times(
+        2,
+        ...['a', 'b', 'c'].flatMap((n) => [q(`missing.${n}`), q(`missing.${n}`, 'AAAA')]),
+      ),
+      'compare counters',
+    ],
+  },
+};

@@ -1,0 +1,33 @@
+import type { Question } from './messages.js';
+
+export interface AskedQuestion extends Question {
+  readonly isOverTcp?: boolean;
+}
+
+/** A question to both, or what is done between questions. */
+export type Step = AskedQuestion | { readonly waitSeconds: number } | 'compare counters' | 'SIGHUP';
+
+/** A question about a name of the scripted zone. */
+export const q = (label: string, type = 'A', more: Partial<AskedQuestion> = {}): AskedQuestion => ({
+  name: `${label}.zone.test`,
+  type,
+  ...more,
+});
+export const times = (count: number, ...steps: Step[]): Step[] =>
+  Array.from({ length: count }, () => steps).flat();
+export const twice = (label: string, type?: string): Step[] => times(2, q(label, type));
+/** A question about a reverse name of the scripted zone. */
+export const arpa = (label: number): Question => ({
+  name: `${label}.0.0.10.in-addr.arpa`,
+  type: 'PTR',
+});
+export const EDNS = { ednsBytes: 1400 };
+export const OVER_TCP = { isOverTcp: true };
+
+/** What both are started with, and what they go through. */
+export interface Scene {
+  readonly options: readonly string[];
+  readonly steps: readonly Step[];
+  /** Questions may reach the upstream behind the answer: they are seen in the counters only. */
+  readonly asksBehind?: boolean;
+}
