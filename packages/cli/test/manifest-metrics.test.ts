@@ -9,7 +9,7 @@ import { exposedMetrics, metricsOf } from './support/query-metrics.js';
 import { hasCommand, output } from './support/tools.js';
 import { waitForValue } from './support/wait-for.js';
 
-const MONITORING = join(MANIFESTS, 'overlays', 'monitoring');
+const MONITORING = join(MANIFESTS, 'components', 'monitoring');
 const READY_MS = 45_000;
 
 /** What Prometheus itself puts on every sample of a pod. */
@@ -136,7 +136,7 @@ describe('the reader of queries', () => {
   });
 
   it('have the types that prometheus-to-sd exports, for every name on its list', () => {
-    const file = join(MANIFESTS, 'overlays', 'gke-like', 'prometheus-to-sd.yaml');
+    const file = join(MANIFESTS, 'components', 'gke-like', 'prometheus-to-sd.yaml');
     const [, list = ''] = /\?whitelisted=(\S+)/.exec(readFileSync(file, 'utf8')) ?? [];
     const names = list.split(',');
     expect(names.length).toBeGreaterThanOrEqual(4);

@@ -1,4 +1,13 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -40,9 +49,45 @@ function bytesOf(quantity: string | undefined): number {
   return Number(number) * (unit === 'Gi' ? 1024 : 1) * MIB;
 }
 
+describe('manifests/README.md', () => {
+  const readme = readFileSync(join(MANIFESTS, 'README.md'), 'utf8');
+
+  it('names every kustomization, and files and links that are there', () => {
+    const rows = [...readme.matchAll(/^\| `([\w/-]+)` /gm)].map((match) => match[1] ?? '');
+    expect(rows).toEqual([...KUSTOMIZATIONS, 'components', 'local']);
+    const files = [...readme.matchAll(/`([\w-]+(?:\/[\w-]+)+\.yaml)`/g)].map(
+      (match) => match[1] ?? '',
+    );
+    const links = [...readme.matchAll(/\]\((\.\.[^)#]*)/g)].map((match) => match[1] ?? '');
+    expect(files.length).toBeGreaterThan(0);
+    for (const file of [...rows, ...files, ...links]) {
+      expect([file, existsSync(join(MANIFESTS, file))]).toEqual([file, true]);
+    }
+  });
+});
+
+(hasKubectl ? it : it.skip)('an overlay as the README has it puts two components together', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kube-dns-overlay-'));
+  try {
+    cpSync(MANIFESTS, join(folder, 'manifests'), { recursive: true });
+    const readme = readFileSync(join(MANIFESTS, 'README.md'), 'utf8');
+    const example = /```yaml\n(.*?)```/s.exec(readme)?.[1] ?? '';
+    mkdirSync(join(folder, 'mine'));
+    writeFileSync(join(folder, 'mine', 'kustomization.yaml'), example);
+    const objects = render(join(folder, 'mine'));
+    const names = objectsOf(objects, 'Deployment').map(({ metadata }) => metadata.name);
+    expect(names).toEqual(['kube-dns', 'kube-dns-autoscaler']);
+    findObject(objects, 'ServiceMonitor', 'kube-dns');
+    const kubedns = containerOf(findObject(objects, 'Deployment', 'kube-dns'), 'kubedns');
+    expect(example).toContain(kubedns.image.replace(/:.*/, ''));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 describe('the address of the service and the domain', () => {
   it('stand in one line each of all that is applied', () => {
-    const folders = ['kube-dns', 'overlays'].map((name) => join(MANIFESTS, name));
+    const folders = ['kube-dns', 'overlays', 'components'].map((name) => join(MANIFESTS, name));
     const files = folders.flatMap((folder) =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' })
         .filter((file) => /\.(yaml|json)$/.test(file))
