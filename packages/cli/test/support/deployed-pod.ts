@@ -60,8 +60,9 @@ export class DeployedPod {
     return this.ports[name as keyof DeployedPorts];
   }
 
-  /** Status of a GET, and 0 while nobody answers. */
+  /** Status of a GET, and 0 while nobody answers; throws with the log when a container has ended. */
   async status(manifestPort: number, path: string): Promise<number> {
+    if (this.hasEnded) throw new Error(`a container has ended:\n${this.#log}`);
     const url = `http://127.0.0.1:${this.portFor(manifestPort)}${path}`;
     try {
       const response = await fetch(url);
@@ -76,13 +77,16 @@ export class DeployedPod {
     return (await fetch(`http://127.0.0.1:${this.portFor(manifestPort)}${path}`)).text();
   }
 
-  /** What the programs wrote, and who of them has ended. */
+  /** What the programs wrote. */
   get log(): string {
     return this.#log;
   }
 
+  /** Whether one of the programs is not there any more. */
   get hasEnded(): boolean {
-    return this.#processes.some(({ child }) => child.exitCode !== null);
+    return this.#processes.some(
+      ({ child }) => child.exitCode !== null || child.signalCode !== null,
+    );
   }
 
   async close(): Promise<void> {
