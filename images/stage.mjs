@@ -35,8 +35,7 @@ function stage(program, target) {
   mkdirSync(target, { recursive: true });
   cpSync(bundle, join(target, `${program}.cjs`));
   cpSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
-  const notices = bundle.replace(/\.cjs$/, '.licenses.txt');
-  if (existsSync(notices)) cpSync(notices, join(target, 'THIRD-PARTY-LICENSES'));
+  cpSync(bundle.replace(/\.cjs$/, '.licenses.txt'), join(target, 'THIRD-PARTY-LICENSES'));
   const accelerator = ACCELERATED[program] && stageAccelerator(join(target, 'node_modules'));
   console.log(`stage: ${program} in ${target}, ${accelerator || 'without the native accelerator'}`);
 }

@@ -120,9 +120,13 @@ describe('npm run images', () => {
     expect(status).toBe(2);
   });
 
-  it('explains itself without an engine', () => {
+  it('explains itself without an engine, and its README knows each option', () => {
     const { status, stdout } = build('--help');
     expect(stdout).toMatch(/^usage: npm run images/);
     expect(status).toBe(0);
+    const readme = readFileSync(`${ROOT}images/README.md`, 'utf8');
+    const inReadme = [...readme.matchAll(/^\| `(--[a-z-]+)/gm)].map((match) => match[1]);
+    const inUsage = [...stdout.matchAll(/^ {2}(--[a-z-]+)/gm)].map((match) => match[1]);
+    expect(inReadme).toEqual(inUsage.filter((option) => option !== '--help'));
   });
 });

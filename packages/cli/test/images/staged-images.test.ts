@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { Resolver } from 'node:dns/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -101,10 +101,14 @@ async function startAndAsk(name: ImageName): Promise<{ port: number; firstAnswer
 describe.each(IMAGES)('what the image %s runs', (name) => {
   const { rssMib, ask } = SUBJECTS[name];
 
-  it('is one bundle with its licence', () => {
+  it('is one bundle with its licence and those of what is in it', () => {
     const files = readdirSync(images.app(name)).filter((file) => file !== 'node_modules');
-    expect(files).toEqual(expect.arrayContaining(['LICENSE', `${name}.cjs`]));
+    expect(files).toEqual(
+      expect.arrayContaining(['LICENSE', 'THIRD-PARTY-LICENSES', `${name}.cjs`]),
+    );
     expect(files.filter((file) => /\.[cm]?js$/.test(file))).toEqual([`${name}.cjs`]);
+    const notices = readFileSync(join(images.app(name), 'THIRD-PARTY-LICENSES'), 'utf8');
+    expect(notices).toMatch(/^dns-packet [0-9.]+: MIT\n\nThe MIT License/m);
     expect(statSync(join(images.app(name), `${name}.cjs`)).size).toBeLessThan(1.5e6);
   });
 
