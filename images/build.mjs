@@ -24,12 +24,24 @@ Builds the container images, all three when none is named.
   --help                show this text
 `;
 
+class UsageError extends Error {}
+
+/** As parseArgs of Node, with a UsageError for what is wrong with the command line. */
+function parse(config) {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    if (!error.code?.startsWith('ERR_PARSE_ARGS_')) throw error;
+    throw new UsageError(error.message, { cause: error });
+  }
+}
+
 function readArguments(argv) {
   const split = argv.indexOf('--');
   const own = split < 0 ? argv : argv.slice(0, split);
   const extra = split < 0 ? [] : argv.slice(split + 1);
   const text = { type: 'string' };
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = parse({
     args: own,
     allowPositionals: true,
     options: {
@@ -42,12 +54,12 @@ function readArguments(argv) {
     },
   });
   const unknown = positionals.find((name) => !IMAGES.includes(name));
-  if (unknown !== undefined) throw new TypeError(`there is no image ${unknown}`);
+  if (unknown !== undefined) throw new UsageError(`there is no image ${unknown}`);
   if (values.engine !== undefined && !ENGINE_NAMES.includes(values.engine)) {
-    throw new TypeError(`--engine: ${values.engine} is none of ${ENGINE_NAMES.join(', ')}`);
+    throw new UsageError(`--engine: ${values.engine} is none of ${ENGINE_NAMES.join(', ')}`);
   }
   for (const [name, value] of Object.entries(values)) {
-    if (value === '' && name !== 'prefix') throw new TypeError(`--${name} is empty`);
+    if (value === '' && name !== 'prefix') throw new UsageError(`--${name} is empty`);
   }
   return { values, names: positionals.length > 0 ? positionals : IMAGES, extra };
 }
@@ -84,7 +96,8 @@ function main() {
     const start = Date.now();
     buildImage(engine, { file, tag, buildArgs, context: root, extra });
     const seconds = ((Date.now() - start) / 1000).toFixed(1);
-    built.push(`built ${tag} in ${seconds} s, ${imageSize(engine, tag)} uncompressed`);
+    const size = imageSize(engine, tag);
+    built.push(`built ${tag} in ${seconds} s${size && `, ${size} uncompressed`}`);
   }
   for (const line of built) say(line);
 }
@@ -92,7 +105,7 @@ function main() {
 try {
   main();
 } catch (error) {
-  const isUsage = error instanceof TypeError;
+  const isUsage = error instanceof UsageError;
   if (!isUsage && !(error instanceof ImageError)) throw error;
   process.stderr.write(`images: ${error.message}\n`);
   if (isUsage) process.stderr.write(usage);

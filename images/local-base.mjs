@@ -17,8 +17,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { buildImage, findEngine, ImageError } from './engine.mjs';
+import { buildImage, ENGINE_NAMES, findEngine, ImageError } from './engine.mjs';
 
+const USAGE = 'usage: node images/local-base.mjs [--for-build] [--engine NAME] IMAGE';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const RUN_PACKAGES = ['libc6', 'libgcc-s1', 'libstdc++6', 'base-files', 'netbase'];
 // A shell, `env`, and what these two need.
@@ -102,15 +103,25 @@ function addNpm(rootfs) {
   return environment;
 }
 
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { 'for-build': { type: 'boolean', default: false }, engine: { type: 'string' } },
+    });
+    const [tag] = positionals;
+    const isKnown = values.engine === undefined || ENGINE_NAMES.includes(values.engine);
+    if (!tag || positionals.length > 1 || !isKnown) throw new ImageError(USAGE);
+    return { tag, forBuild: values['for-build'], wantedEngine: values.engine };
+  } catch (error) {
+    if (!error.code?.startsWith('ERR_PARSE_ARGS_')) throw error;
+    throw new ImageError(`${error.message}\n${USAGE}`, { cause: error });
+  }
+}
+
 function main() {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { 'for-build': { type: 'boolean' }, engine: { type: 'string' } },
-  });
-  const [tag] = positionals;
-  if (!tag) throw new ImageError('name the image that is to be made');
-  const forBuild = values['for-build'] === true;
-  const engine = findEngine(values.engine);
+  const { tag, forBuild, wantedEngine } = readArguments();
+  const engine = findEngine(wantedEngine);
   const work = mkdtempSync(join(tmpdir(), 'kube-dns-base-'));
   try {
     const rootfs = join(work, 'rootfs');
@@ -139,7 +150,7 @@ function main() {
 try {
   main();
 } catch (error) {
-  if (!(error instanceof ImageError) && !(error instanceof TypeError)) throw error;
+  if (!(error instanceof ImageError)) throw error;
   process.stderr.write(`images: ${error.message}\n`);
   process.exitCode = 1;
 }
