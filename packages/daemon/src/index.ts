@@ -29,6 +29,7 @@ export {
 } from './flag-definition.js';
 export { parseFlags, type FlagRequest, type ParsedFlags, type Program } from './flags.js';
 export { parseGoDuration } from './go-duration.js';
+export { formatHostPort, parseHostPort, type HostPort } from './host-port.js';
 export {
   startHttpServer,
   type Express,
@@ -38,13 +39,7 @@ export {
 } from './http-server.js';
 export { createLog, type Log, type LogOptions } from './log.js';
 export { createRegistry, metricsHandler, type Registry } from './metrics.js';
-export {
-  isDnsLabel,
-  isDnsSubdomain,
-  isIpAddress,
-  parseNameServer,
-  type NameServerText,
-} from './name-server.js';
+export { isDnsLabel, isDnsSubdomain, isIpAddress, parseNameServer } from './name-server.js';
 export {
   observedCounter,
   observedGauge,

@@ -9,7 +9,6 @@ import {
 import {
   type Answerer,
   type Listener,
-  parseServerAddress,
   type ServerAddress,
   type SourcePorts,
   UpstreamSockets,
@@ -30,6 +29,7 @@ import { listenAddresses } from './listen-addresses.js';
 import { openListeners } from './listeners.js';
 import { LocalData } from './local/local-data.js';
 import type { DnsmasqOptions } from './options/option-values.js';
+import { parseServer } from './options/server-value.js';
 import { Router } from './routing/router.js';
 import { QueryForwarder } from './upstream/query-forwarder.js';
 import { retryPlan } from './upstream/retry-plan.js';
@@ -211,7 +211,7 @@ export class DnsmasqServer {
 
   #kubednsServer(): ServerAddress | undefined {
     const { kubednsServer } = this.#flags;
-    const server = parseServerAddress(kubednsServer);
+    const server = parseServer(kubednsServer);
     if (server === undefined) {
       const text = JSON.stringify(kubednsServer);
       this.#log.warn(`-kubednsServer: ${text} is no IP address with a port; not used`);
