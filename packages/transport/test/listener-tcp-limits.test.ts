@@ -56,14 +56,17 @@ describe('limits over TCP', () => {
   });
 
   it('count the connections that are open, refused ones never', async () => {
-    const { listener, client, connect, deferred } = await startDeferring(opened, {
+    const { listener, client, connect, deferred, send } = await startDeferring(opened, {
       maxConnections: 1,
     });
     client.send(question(1));
     await until(() => deferred.length === 1);
-    await (await connect()).closed;
+    const refused = await connect();
+    await refused.closed;
     expect(listener.counters.tcpOpen).toBe(1);
-    client.socket.destroy();
+    send(0);
+    await client.inbox.next();
+    client.end();
     await until(() => listener.counters.tcpOpen === 0);
   });
 
