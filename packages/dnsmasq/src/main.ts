@@ -1,15 +1,17 @@
-import { runProgram } from '@kube-dns/daemon';
+import { runProgram, serveFamilies } from '@kube-dns/daemon';
 import { isNannyFlag, PROGRAM } from './config/flags.js';
 import { splitArguments } from './options/argument-line.js';
 import { optionsText } from './options/options-text.js';
 import { DEFAULT_CONFIG_FILE, parseOptions } from './options/parse-options.js';
 import { DnsmasqServer } from './server.js';
 
+const METRICS_PATH = '/metrics';
+
 function run(argv: readonly string[]): void {
   const halves = splitArguments(argv, isNannyFlag);
   runProgram(
     PROGRAM,
-    async ({ values, log, signals }) => {
+    async ({ values, log, signals, unexpectedErrors }) => {
       const options = parseOptions(halves.dnsmasq, DEFAULT_CONFIG_FILE);
       if (options.request !== 'serve') {
         sayWhatIsAsked(options.request);
@@ -20,6 +22,11 @@ function run(argv: readonly string[]): void {
       signals.onDump(() => server.dump());
       signals.onTerminate(() => server.close());
       await server.start();
+      const address = values['metrics-addr'];
+      if (address === null) return;
+      const families = server.metricFamilies({ version: PROGRAM.version, unexpectedErrors });
+      const metrics = await serveFamilies({ ...address, path: METRICS_PATH, log, families });
+      signals.onTerminate(() => metrics.close());
     },
     { argv: halves.nanny },
   );

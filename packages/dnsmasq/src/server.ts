@@ -4,6 +4,7 @@ import {
   type DnsConfig,
   errorText,
   type Log,
+  type MetricFamily,
   parseDnsConfig,
 } from '@kube-dns/daemon';
 import {
@@ -28,6 +29,9 @@ import { ServersFile } from './config/servers-file.js';
 import { listenAddresses } from './listen-addresses.js';
 import { openListeners } from './listeners.js';
 import { LocalData } from './local/local-data.js';
+import { AppliedConfig } from './metrics/applied-config.js';
+import { CacheTotals } from './metrics/cache-totals.js';
+import { metricFamilies, type ProgramFacts } from './metrics/metric-families.js';
 import type { DnsmasqOptions } from './options/option-values.js';
 import { parseServer } from './options/server-value.js';
 import { Router } from './routing/router.js';
@@ -57,6 +61,8 @@ export class DnsmasqServer {
   readonly #answerer: DnsmasqAnswerer;
   readonly #dump: StatisticsDump;
   readonly #configDirectory: ConfigDirectory;
+  readonly #config = new AppliedConfig();
+  readonly #cacheTotals: CacheTotals;
   #listeners: readonly Listener[] = [];
   #dumpTimer: NodeJS.Timeout | undefined;
   #isStarted = false;
@@ -71,6 +77,7 @@ export class DnsmasqServer {
       maxStaleSeconds: options.maxStaleSeconds,
       turnsRecords: options.turnsRecords,
     });
+    this.#cacheTotals = new CacheTotals(this.#cache);
     this.#sockets = new UpstreamSockets({ ports: sourcePorts(options) });
     this.#upstreams = new UpstreamServers(this.#sockets);
     this.#forwarder = new QueryForwarder({
@@ -131,7 +138,7 @@ export class DnsmasqServer {
       path: flags.configDir,
       periodMs: flags.syncInterval,
       log,
-      onChange: ({ files }) => this.#reconfigure(parseDnsConfig(files)),
+      onChange: ({ files, version }) => this.#reconfigure(parseDnsConfig(files), version),
     });
   }
 
@@ -162,10 +169,26 @@ export class DnsmasqServer {
 
   /** SIGHUP: empties the cache and reads the hosts files and the resolv file again. */
   reload(): void {
+    this.#cacheTotals.keep();
     this.#cache.clear();
     this.#log.info('cleared cache');
     void this.#local.reload();
     this.#router.load();
+  }
+
+  /** Everything there is to measure. */
+  metricFamilies(facts: ProgramFacts): MetricFamily[] {
+    return metricFamilies({
+      ...facts,
+      answerer: this.#answerer,
+      cache: this.#cache,
+      cacheTotals: this.#cacheTotals,
+      forwarder: this.#forwarder,
+      statistics: this.#upstreams.statistics,
+      config: this.#config,
+      configDirectory: this.#configDirectory,
+      listeners: () => this.#listeners,
+    });
   }
 
   /** SIGUSR1: the statistics, worded as dnsmasq does. */
@@ -191,13 +214,14 @@ export class DnsmasqServer {
   }
 
   /** Throws for a configuration that cannot be used; the one in force then stays. */
-  #reconfigure(config: DnsConfig): void {
+  #reconfigure(config: DnsConfig, version: string): void {
     if (this.#isStarted && !this.#flags.restartDnsmasq) {
       this.#log.info('the configuration changed; not applied, as -restartDnsmasq=false says');
       return;
     }
     this.#router.configure(config);
     this.#local.useServerRules(configuredRules(config).rules);
+    this.#config.note(version);
   }
 
   /** Where this server listens, or is about to. */

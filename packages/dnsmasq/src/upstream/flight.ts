@@ -157,6 +157,7 @@ export class Flight implements Asker {
     const attempt = this.#attemptOf(sent);
     if (attempt === undefined || this.#hasLanded || attempt.hasFailed) return;
     attempt.hasFailed = true;
+    attempt.server.counts.health.countError('unreachable');
     this.group.avoid(attempt.at);
     // A server that is started again is away for a moment: one more try before the client hears of it.
     if (this.#retries > 0 || this.#fallback !== undefined || this.#hasUnasked()) this.#advance();
@@ -176,7 +177,11 @@ export class Flight implements Asker {
     const { plan } = this.#owner;
     this.#retries++;
     this.#dueAtMs = nowMs + this.#pauseMs(plan);
-    for (const { at, hasFailed } of this.#attempts) if (!hasFailed) this.group.avoid(at);
+    for (const { at, server, hasFailed } of this.#attempts) {
+      if (hasFailed) continue;
+      server.counts.health.countError('timeout');
+      this.group.avoid(at);
+    }
     const wasForAll = this.#attempts.length === this.group.servers.length;
     if (this.group.order === 'strict' || (this.#retries === 1 && !wasForAll)) {
       if (!this.#sendToNext()) this.#send(this.#current);
@@ -284,6 +289,7 @@ function countAttempt(server: ServerAddress, outcome: number | ExchangeError, ms
   const { counts } = server as UpstreamServer;
   counts.queries++;
   if (typeof outcome === 'number') counts.countReply(outcome, ms);
+  else counts.health.countError(outcome.code);
 }
 
 function isTruncated(reply: Buffer): boolean {
