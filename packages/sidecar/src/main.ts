@@ -12,10 +12,13 @@ const program = {
   flags: FLAGS,
 };
 
-runProgram(program, async ({ values, log, signals }) => {
+runProgram(program, async ({ values, log, signals, unexpectedErrors }) => {
   const options = readOptions(values);
   log.info(`version ${program.version}`);
-  const sidecar = await startSidecar(options, log);
+  const sidecar = await startSidecar(options, log, {
+    version: program.version,
+    unexpectedErrors,
+  });
   signals.onTerminate(() => sidecar.close());
   for (const { label, server, name, type, intervalMs } of options.probes) {
     log.info(`probe ${label}: ${name} ${type} at ${formatHostPort(server)} every ${intervalMs} ms`);
