@@ -74,7 +74,7 @@ describe('--bind-dynamic', () => {
 
   it('starts without any address', async () => {
     await start();
-    expect(listeners).toMatchObject({ port: 0, engine: 'none yet' });
+    expect([listeners!.port, listeners!.listeners]).toEqual([0, []]);
     there = ['127.0.0.2'];
     await until(() => listeners!.port > 0);
     expect(await isServed('127.0.0.2')).toBe(true);
