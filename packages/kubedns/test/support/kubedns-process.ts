@@ -10,6 +10,8 @@ import { until } from './until.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/kubedns.cjs', import.meta.url));
 const ASK_LIMIT_MS = 10_000;
+/** The UDP engine that every server of the tests gets; the best there is unless told otherwise. */
+const ENGINE = process.env.UDP_ENGINE ?? 'auto';
 
 /** Nothing of the machine's own cluster, metrics or proxies may reach the program. */
 const ENVIRONMENT = { PATH: process.env.PATH ?? '', NO_COLOR: '1' };
@@ -105,6 +107,7 @@ export function startKubedns(
     '--dns-port=0',
     '--healthz-port=0',
     `--nameservers=${upstream.address}`,
+    `--udp-engine=${ENGINE}`,
   ];
   return new KubednsProcess([...own, ...args], env);
 }

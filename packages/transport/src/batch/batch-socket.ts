@@ -98,10 +98,7 @@ export class BatchSocket {
 
   /** For an outbox: the error was an earlier datagram's, so that another try can work. */
   mayRepeat(errno: number): boolean {
-    if (!STALE_ERRORS.has(errno) || this.#hasRepeated) {
-      this.#hasRepeated = false;
-      return false;
-    }
+    if (!STALE_ERRORS.has(errno) || this.#hasRepeated) return false;
     this.#hasRepeated = true;
     // Not at once: the owner is in the middle of sending.
     setImmediate(() => {
@@ -125,8 +122,14 @@ export class BatchSocket {
       this.#watch.start({ readable: true, writable: true }, this.#onReady);
   }
 
+  /** For an outbox: the system took a message. */
+  noteSent(): void {
+    this.#hasRepeated = false;
+  }
+
   /** For an outbox: a message was given up. */
   countUnsent(): void {
+    this.#hasRepeated = false;
     this.#owner.onUnsent();
   }
 

@@ -7,6 +7,8 @@ import type { WayBack } from './way-back.js';
 const MAX_MESSAGE_BYTES = 65_536;
 /** The usual answer fits; a larger one takes the slots behind it, and the batch is sent at once. */
 const SLOT_BYTES = 2_048;
+/** Up to here a copy byte by byte costs less than a view. */
+const SHORT_BYTES = 256;
 
 /**
  * Messages that wait to be sent together. They all leave from one socket: the first for another sends
@@ -47,7 +49,7 @@ export class Outbox {
   /** Queues a copy of a message. */
   push(socket: BatchSocket, bytes: Uint8Array, length: number, way: WayBack | undefined): void {
     const { room } = this;
-    if (length > 256) room.set(bytes.subarray(0, length));
+    if (length > SHORT_BYTES) room.set(bytes.subarray(0, length));
     else for (let i = 0; i < length; i++) room[i] = bytes[i]!;
     this.commit(socket, length, way);
   }
@@ -67,8 +69,10 @@ export class Outbox {
       const count = this.#end - this.#start;
       const headers = this.#arena.headersFrom(this.#start);
       const sent = this.#libc.sendmmsg(socket.fd, headers, count, MSG_DONTWAIT);
-      if (sent > 0) this.#start += sent;
-      else this.#fail(socket, this.#libc.errno());
+      if (sent > 0) {
+        this.#start += sent;
+        socket.noteSent();
+      } else this.#fail(socket, this.#libc.errno());
     }
     this.#start = this.#end;
   }
