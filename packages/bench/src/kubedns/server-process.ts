@@ -10,7 +10,12 @@ const STACK_LINE = /^ +at /;
 const STEP_MS = 10;
 
 /** Nothing of the machine's own cluster, metrics or Node options may reach a measured program. */
-const ENVIRONMENT = { PATH: process.env.PATH ?? '', NO_COLOR: '1' };
+/** The images have the second, too. */
+const ENVIRONMENT = {
+  PATH: process.env.PATH ?? '',
+  MALLOC_ARENA_MAX: '1',
+  NO_COLOR: '1',
+};
 
 /** A server that is measured: any program that goes on until it is told to end. */
 export class ServerProcess {
