@@ -147,7 +147,13 @@ describe('a list', () => {
 describe('discovery', () => {
   it('names the versions, groups and resources', async () => {
     expect((await get(server, '/api')).body.versions).toEqual(['v1']);
-    expect((await get(server, '/apis')).body.groups).toMatchObject([{ name: 'discovery.k8s.io' }]);
+    const groups = (await get(server, '/apis')).body.groups as unknown as { name: string }[];
+    expect(groups.map(({ name }) => name).sort()).toEqual([
+      'apps',
+      'discovery.k8s.io',
+      'policy',
+      'rbac.authorization.k8s.io',
+    ]);
     const core = (await get(server, '/api/v1')).body.resources as unknown as { name: string }[];
     expect(core.map(({ name }) => name).sort()).toEqual([
       'configmaps',
@@ -155,6 +161,7 @@ describe('discovery', () => {
       'namespaces',
       'nodes',
       'pods',
+      'serviceaccounts',
       'services',
     ]);
     const discovery = await get(server, '/apis/discovery.k8s.io/v1');

@@ -116,7 +116,7 @@ describe('a request', () => {
     '/api/v1/services/web',
     '/api/v1/namespaces/default/nodes',
     `${SERVICES}/web/status`,
-    '/apis/apps/v1/deployments',
+    '/apis/batch/v1/jobs',
     '/nowhere',
     '/api/v1/namespaces/%zz/services',
   ])('is answered with 404 at %s', async (path) => {

@@ -63,3 +63,9 @@ export function refuseConfigKey(text: string): string | undefined {
   if (fits && text !== '.' && !text.startsWith('..')) return undefined;
   return "must be at most 253 letters, digits, '-', '_' or '.', and not start with '..'";
 }
+
+/** Name of a role or binding: anything that can stand in a path, `system:kube-dns` for one. */
+export function refusePathSegment(text: string): string | undefined {
+  if (text === '' || text === '.' || text === '..') return "may not be empty, '.' or '..'";
+  return /[/%]/.test(text) ? "may not contain '/' or '%'" : undefined;
+}

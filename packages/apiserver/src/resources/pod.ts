@@ -21,15 +21,18 @@ function objects(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-function validateContainers(spec: JsonObject): FieldError[] {
+/** What is wrong with the containers of the pod specification at `place`. */
+export function validateContainers(spec: JsonObject, place = 'spec'): FieldError[] {
   const containers = spec.containers;
-  if (!Array.isArray(containers) || containers.length === 0) return [required('spec.containers')];
+  if (!Array.isArray(containers) || containers.length === 0) {
+    return [required(`${place}.containers`)];
+  }
   const errors: FieldError[] = [];
   const names = new Set<string>();
   for (const [i, item] of containers.entries()) {
     const container = isJsonObject(item) ? item : {};
     const name = text(container.name);
-    const path = `spec.containers[${i}]`;
+    const path = `${place}.containers[${i}]`;
     const reason = name === '' ? undefined : refuseLabel(name);
     if (name === '') errors.push(required(`${path}.name`));
     else if (reason) errors.push(invalidValue(`${path}.name`, name, reason));
@@ -38,6 +41,21 @@ function validateContainers(spec: JsonObject): FieldError[] {
     names.add(name);
   }
   return errors;
+}
+
+/** How lists of the pod specification at `place` are merged. Source: core/v1 PodSpec, patchMergeKey. */
+export function podMergeKeys(place: string): Readonly<Record<string, string>> {
+  return {
+    [`${place}.containers`]: 'name',
+    [`${place}.containers.env`]: 'name',
+    [`${place}.containers.ports`]: 'containerPort',
+    [`${place}.containers.volumeMounts`]: 'mountPath',
+    [`${place}.initContainers`]: 'name',
+    [`${place}.volumes`]: 'name',
+    [`${place}.imagePullSecrets`]: 'name',
+    [`${place}.hostAliases`]: 'ip',
+    [`${place}.topologySpreadConstraints`]: 'topologyKey',
+  };
 }
 
 /** The table entry of pods. */
@@ -53,14 +71,7 @@ export const podKind: ResourceKind<Pod> = {
   refuseName: refuseSubdomain,
   shape: { spec: 'object', status: 'object' },
   mergeKeys: {
-    'spec.containers': 'name',
-    'spec.containers.env': 'name',
-    'spec.containers.ports': 'containerPort',
-    'spec.containers.volumeMounts': 'mountPath',
-    'spec.initContainers': 'name',
-    'spec.volumes': 'name',
-    'spec.imagePullSecrets': 'name',
-    'spec.hostAliases': 'ip',
+    ...podMergeKeys('spec'),
     'status.conditions': 'type',
     'status.podIPs': 'ip',
   },

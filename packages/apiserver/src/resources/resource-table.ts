@@ -1,35 +1,50 @@
+import { clusterRoleBindingKind, type ClusterRoleBinding } from './cluster-role-binding.js';
+import { clusterRoleKind, type ClusterRole } from './cluster-role.js';
 import { configMapKind, type ConfigMap } from './config-map.js';
+import { deploymentKind, type Deployment } from './deployment.js';
+import { disruptionBudgetKind, type DisruptionBudget } from './disruption-budget.js';
 import { endpointSliceKind, type EndpointSlice } from './endpoint-slice.js';
 import { endpointsKind, type Endpoints } from './endpoints.js';
 import { namespaceKind, type Namespace } from './namespace.js';
 import { nodeKind, type Node } from './node.js';
 import { podKind, type Pod } from './pod.js';
 import type { ResourceKind } from './resource-kind.js';
+import { serviceAccountKind, type ServiceAccount } from './service-account.js';
 import { serviceKind } from './service/service-kind.js';
 import type { Service } from './service/service.js';
 
 /** The object type of each kind that the server knows. */
 export interface ObjectTypes {
+  ClusterRole: ClusterRole;
+  ClusterRoleBinding: ClusterRoleBinding;
   ConfigMap: ConfigMap;
+  Deployment: Deployment;
   Endpoints: Endpoints;
   EndpointSlice: EndpointSlice;
   Namespace: Namespace;
   Node: Node;
   Pod: Pod;
+  PodDisruptionBudget: DisruptionBudget;
   Service: Service;
+  ServiceAccount: ServiceAccount;
 }
 
 /** Name of a kind that the server knows. */
 export type KindName = keyof ObjectTypes;
 
 const KINDS: { readonly [K in KindName]: ResourceKind<ObjectTypes[K]> } = {
+  ClusterRole: clusterRoleKind,
+  ClusterRoleBinding: clusterRoleBindingKind,
   ConfigMap: configMapKind,
+  Deployment: deploymentKind,
   Endpoints: endpointsKind,
   EndpointSlice: endpointSliceKind,
   Namespace: namespaceKind,
   Node: nodeKind,
   Pod: podKind,
+  PodDisruptionBudget: disruptionBudgetKind,
   Service: serviceKind,
+  ServiceAccount: serviceAccountKind,
 };
 
 /** Every kind that the server knows. */

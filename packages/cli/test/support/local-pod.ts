@@ -1,14 +1,12 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createSocket, type Socket } from 'node:dgram';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.js';
+import { LoopbackUpstream } from './loopback-upstream.js';
 import { CommandRun } from './run-command.js';
 
 const LOCAL = fileURLToPath(new URL('../../../../manifests/local', import.meta.url));
-const HEADER_BYTES = 12;
 
 /** The ports of manifests/local/pod.yaml by what they are for. */
 const PORTS = {
@@ -31,7 +29,7 @@ export class LocalPod {
   readonly manifest = join(this.folder, 'pod.yaml');
   ports: PodPorts = PORTS;
   run: CommandRun | undefined;
-  #upstream: Socket | undefined;
+  #upstream: LoopbackUpstream | undefined;
 
   /** Writes the manifest and its objects; nothing runs yet. */
   async prepare(): Promise<void> {
@@ -47,9 +45,9 @@ export class LocalPod {
     text = text
       .replace('- --domain=', `- --healthz-port=${this.ports.readiness}\n        $&`)
       .replace('- --logtostderr', `- --prometheus-port=${this.ports.http}\n        $&`);
-    const upstream = await this.#startUpstream();
+    this.#upstream = await LoopbackUpstream.start();
     mkdirSync(join(this.folder, 'config'));
-    const servers = JSON.stringify([`127.0.0.1:${upstream}`]);
+    const servers = JSON.stringify([`127.0.0.1:${this.#upstream.port}`]);
     writeFileSync(join(this.folder, 'config', 'upstreamNameservers'), servers);
     const volume = /configMap:\n\s+name: kube-dns\n\s+optional: true/;
     if (!volume.test(text)) throw new Error('manifests/local/pod.yaml has no kube-dns ConfigMap');
@@ -71,26 +69,4 @@ export class LocalPod {
     this.#upstream?.close();
     rmSync(this.folder, { recursive: true });
   }
-
-  async #startUpstream(): Promise<number> {
-    const socket = createSocket('udp4');
-    this.#upstream = socket;
-    socket.on('message', (query, peer) => {
-      socket.send(answerWithAddress(query), peer.port, peer.address);
-    });
-    socket.bind(0, '127.0.0.1');
-    await once(socket, 'listening');
-    return socket.address().port;
-  }
-}
-
-/** A response with the one address 192.0.2.1, TTL 60, whatever was asked. */
-function answerWithAddress(query: Buffer): Buffer {
-  const questionEnd = query.indexOf(0, HEADER_BYTES) + 5;
-  const record = Buffer.from('c00c00010001' + '0000003c' + '0004' + 'c0000201', 'hex');
-  const answer = Buffer.concat([query.subarray(0, questionEnd), record]);
-  answer.writeUInt16BE(0x8180, 2);
-  answer.writeUInt16BE(1, 6);
-  answer.writeUInt32BE(0, 8);
-  return answer;
 }

@@ -1,0 +1,149 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ApiServer } from '../src/index.js';
+import { closeAll, get, send, startServer, textOf } from './harness.js';
+
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
+const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
+const ROLES = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+const MERGE = { 'content-type': 'application/merge-patch+json' };
+const STRATEGIC = { 'content-type': 'application/strategic-merge-patch+json' };
+
+let server: ApiServer;
+
+beforeEach(async () => {
+  server = await startServer();
+});
+afterEach(closeAll);
+
+const labels = { app: 'web' };
+
+function deployment(spec: object = {}): object {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web' },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: 'a', image: 'a:1' }] } },
+      ...spec,
+    },
+  };
+}
+
+describe('a deployment', () => {
+  it('has one replica and rolls, unless it says otherwise', async () => {
+    const { status, body } = await send(server, 'POST', DEPLOYMENTS, deployment());
+    expect(status).toBe(201);
+    expect(body.spec).toMatchObject({ replicas: 1, strategy: { type: 'RollingUpdate' } });
+    expect(body.metadata?.generation).toBe(1);
+  });
+
+  it('keeps its selector', async () => {
+    await send(server, 'POST', DEPLOYMENTS, deployment());
+    const patch = {
+      spec: {
+        selector: { matchLabels: { tier: 'x' } },
+        template: { metadata: { labels: { tier: 'x' } } },
+      },
+    };
+    const { status, body } = await send(server, 'PATCH', `${DEPLOYMENTS}/web`, patch, MERGE);
+    expect(status).toBe(422);
+    expect(textOf(body.message)).toMatch(/spec\.selector: .*field is immutable/);
+  });
+
+  it('selects its own pods', async () => {
+    const other = deployment({ selector: { matchLabels: { app: 'other' } } });
+    const { status, body } = await send(server, 'POST', DEPLOYMENTS, other);
+    expect(status).toBe(422);
+    expect(textOf(body.message)).toMatch(/`selector` does not match template `labels`/);
+  });
+
+  it('has containers', async () => {
+    const empty = deployment({ template: { metadata: { labels }, spec: { containers: [] } } });
+    const { status, body } = await send(server, 'POST', DEPLOYMENTS, empty);
+    expect(status).toBe(422);
+    expect(textOf(body.message)).toMatch(/spec\.template\.spec\.containers: Required value/);
+  });
+
+  it('has its containers merged by name, and a new generation with each change', async () => {
+    await send(server, 'POST', DEPLOYMENTS, deployment());
+    const containers = [{ name: 'b', image: 'b:1' }];
+    const patch = { spec: { template: { spec: { containers } } } };
+    const { body } = await send(server, 'PATCH', `${DEPLOYMENTS}/web`, patch, STRATEGIC);
+    expect(body.spec?.template?.spec?.containers).toEqual([
+      { name: 'a', image: 'a:1' },
+      { name: 'b', image: 'b:1' },
+    ]);
+    expect(body.metadata?.generation).toBe(2);
+  });
+});
+
+describe('a cluster role', () => {
+  const role = (rules: object[]) => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'system:web' },
+    rules,
+  });
+
+  it('may have a colon in its name', async () => {
+    const rules = [{ apiGroups: [''], resources: ['services'], verbs: ['list'] }];
+    expect((await send(server, 'POST', ROLES, role(rules))).status).toBe(201);
+    expect((await get(server, `${ROLES}/system:web`)).body.rules).toEqual(rules);
+  });
+
+  it.each([
+    ['verbs', { apiGroups: [''], resources: ['services'] }],
+    ['apiGroups', { resources: ['services'], verbs: ['list'] }],
+    ['resources', { apiGroups: [''], verbs: ['list'] }],
+  ])('names %s in each rule', async (field, rule) => {
+    const { status, body } = await send(server, 'POST', ROLES, role([rule]));
+    expect(status).toBe(422);
+    expect(textOf(body.message)).toContain(`rules[0].${field}: Required value`);
+  });
+});
+
+describe('a cluster role binding', () => {
+  const binding = (subject: object) => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'web' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'web' },
+    subjects: [subject],
+  });
+  const account = { kind: 'ServiceAccount', name: 'web', namespace: 'default' };
+
+  it('keeps its role', async () => {
+    await send(server, 'POST', BINDINGS, binding(account));
+    const patch = { roleRef: { name: 'other' } };
+    const { status, body } = await send(server, 'PATCH', `${BINDINGS}/web`, patch, MERGE);
+    expect(status).toBe(422);
+    expect(textOf(body.message)).toMatch(/cannot change roleRef/);
+  });
+
+  it('says where its service account is', async () => {
+    const { status, body } = await send(
+      server,
+      'POST',
+      BINDINGS,
+      binding({ ...account, namespace: '' }),
+    );
+    expect(status).toBe(422);
+    expect(textOf(body.message)).toMatch(/subjects\[0\]\.namespace: Required value/);
+  });
+});
+
+describe('a disruption budget', () => {
+  it('does not say both what must stay and what may go', async () => {
+    const budget = {
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name: 'web' },
+      spec: { minAvailable: 1, maxUnavailable: '10%', selector: { matchLabels: labels } },
+    };
+    const { status, body } = await send(server, 'POST', BUDGETS, budget);
+    expect(status).toBe(422);
+    expect(textOf(body.message)).toMatch(/cannot be both set/);
+  });
+});
