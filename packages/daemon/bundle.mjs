@@ -1,10 +1,11 @@
 // Bundles a program into one CommonJS file: `node bundle.mjs ENTRY OUTFILE [MODULE...]`; the modules are
-// those of REPLACED below that it does need.
+// those of REPLACED below that it does need. The licences of what is in it are put beside it, as
+// NAME.licenses.txt.
 //
 // CommonJS, because a banner then runs before any import: a Node that is too old gets one line
 // instead of a stack trace from the middle of a dependency.
-import { chmodSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 
 const [entry, outfile, ...needed] = process.argv.slice(2);
@@ -70,7 +71,22 @@ const withoutUnusedModules = {
   },
 };
 
-await build({
+/** The licences of the bundled packages, which want to go along with every copy. */
+function licenses(inputs) {
+  const folders = Object.entries(inputs)
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    .map(([path]) => /^.*node_modules\/(@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0])
+    .filter((folder) => folder !== undefined);
+  const texts = [...new Set(folders)].sort().map((folder) => {
+    const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file));
+    const title = `${about.name} ${about.version}: ${about.license ?? 'see below'}`;
+    return [title, ...files.map((file) => readFileSync(join(folder, file), 'utf8').trim())];
+  });
+  return texts.map((parts) => `${parts.join('\n\n')}\n`).join(`\n${'-'.repeat(72)}\n\n`);
+}
+
+const { metafile } = await build({
   entryPoints: [entry],
   outfile,
   bundle: true,
@@ -86,6 +102,9 @@ await build({
   // the text of the program takes.
   minifyWhitespace: true,
   legalComments: 'none',
+  metafile: true,
   logLevel: 'warning',
 });
 chmodSync(outfile, 0o755);
+const [output] = Object.values(metafile.outputs);
+writeFileSync(outfile.replace(/\.cjs$/, '.licenses.txt'), licenses(output.inputs));

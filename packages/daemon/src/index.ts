@@ -21,6 +21,7 @@ export {
   type FlagValues,
 } from './flag-definition.js';
 export { parseFlags, type FlagRequest, type ParsedFlags, type Program } from './flags.js';
+export { formatHostPort, parseHostPort, type HostPort } from './host-port.js';
 export {
   startHttpServer,
   type Express,
@@ -28,23 +29,27 @@ export {
   type HttpServerOptions,
   type RequestHandler,
 } from './http-server.js';
+export { listenerFamilies } from './listener-metrics.js';
+export type { CountedListener, ListenerCounts, ListenerMetrics } from './listener-metrics.js';
 export { createLog, createStderrWriter, type Log, type LogOptions } from './log.js';
+export type {
+  LabelledHistogram,
+  LabelledValue,
+  MetricDescription,
+  MetricFamily,
+} from './metric-family.js';
+export { MetricsServer, type MetricsServerOptions } from './metrics-server.js';
 export { createRegistry, metricsHandler, type Registry } from './metrics.js';
-export {
-  isDnsLabel,
-  isDnsSubdomain,
-  isIpAddress,
-  parseNameServer,
-  type NameServerText,
-} from './name-server.js';
+export { isDnsLabel, isDnsSubdomain, isIpAddress, parseNameServer } from './name-server.js';
+export { NameServerHealth, nameServerFamilies } from './name-server-metrics.js';
+export type { CountedNameServer, NameServerMetrics } from './name-server-metrics.js';
 export {
   observedCounter,
   observedGauge,
   observedHistogram,
-  type LabelledHistogram,
-  type LabelledValue,
-  type MetricDescription,
+  observeFamilies,
 } from './observed-metrics.js';
 export { runProgram, type ProgramContext, type RunOptions } from './program.js';
+export { serveFamilies, type FamiliesOptions, type ServedFamilies } from './serve-families.js';
 export type { Signals, TerminationSignal } from './signals.js';
 export { usageText } from './usage.js';

@@ -75,6 +75,8 @@ describe('createRegistry', () => {
     if (process.platform === 'linux') {
       const resident = value('process_resident_memory_bytes');
       expect(value('process_virtual_memory_bytes')).toBeGreaterThan(resident);
+      expect(value('process_virtual_memory_max_bytes')).toBeGreaterThan(resident);
+      expect(value('process_max_fds')).toBeGreaterThanOrEqual(value('process_open_fds'));
       expect(value('process_network_receive_bytes_total')).toBeGreaterThanOrEqual(0);
       expect(value('process_network_transmit_bytes_total')).toBeGreaterThanOrEqual(0);
     }

@@ -1,3 +1,6 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
 import type { RequestHandler } from 'express';
 import { Registry } from 'prom-client';
 
@@ -12,11 +15,15 @@ export function createRegistry(options: { readonly runtime?: boolean } = {}): Re
   return registry;
 }
 
-/** Answers with the registry in text format 0.0.4, families sorted by name. */
+const compress = promisify(gzip);
+
+/** Answers with the registry in text format 0.0.4, families sorted by name, packed for who takes gzip. */
 export function metricsHandler(registry: Registry): RequestHandler {
-  return async (_request, response) => {
+  return async (request, response) => {
     const text = await renderMetrics(registry);
-    response.set('Content-Type', registry.contentType).send(text);
+    response.set('Content-Type', registry.contentType);
+    if (request.acceptsEncodings('gzip') === false) response.send(text);
+    else response.set('Content-Encoding', 'gzip').send(await compress(text));
   };
 }
 

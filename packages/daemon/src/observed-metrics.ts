@@ -1,24 +1,19 @@
 import { Counter, Gauge, type Metric, type Registry } from 'prom-client';
 
-import type { BucketHistogram } from './bucket-histogram.js';
+import type {
+  LabelledHistogram,
+  LabelledValue,
+  MetricDescription,
+  MetricFamily,
+} from './metric-family.js';
 
-/** A metric's name, description and label names. */
-export interface MetricDescription {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames?: readonly string[];
-}
-
-/** One value of a metric with labels. */
-export interface LabelledValue {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
-/** One histogram of a metric; `labels` is empty where there is only one. */
-export interface LabelledHistogram {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly histogram: BucketHistogram;
+/** Shows these metrics in a registry. */
+export function observeFamilies(registry: Registry, families: Iterable<MetricFamily>): void {
+  for (const family of families) {
+    if (family.type === 'histogram') observedHistogram(registry, family, family.collect);
+    else if (family.type === 'gauge') observedGauge(registry, family, family.collect);
+    else observedCounter(registry, family, family.collect);
+  }
 }
 
 /** A counter whose value is asked for at each scrape; the value must never fall. */

@@ -6,24 +6,25 @@ import type { Registry } from 'prom-client';
 import { observedCounter, observedGauge } from './observed-metrics.js';
 
 /**
- * The `process_*` metrics under the names of the Go client, which dashboards know, and the size of
- * the heap. prom-client's own set brings an event-loop sampler that wakes an idle process a hundred
- * times a second, and cannot be had without it.
+ * The `process_*` metrics under the names and with the texts of the Go client, which dashboards know,
+ * and the size of the heap. prom-client's own set brings an event-loop sampler that wakes an idle process
+ * a hundred times a second, and cannot be had without it.
  */
 export function observeProcess(registry: Registry): void {
-  const maxFiles = readMaxFiles();
+  const maxFiles = readLimit('Max open files');
+  const maxMemory = readLimit('Max address space');
   const startTimeSeconds = Math.round(Date.now() - process.uptime() * 1_000) / 1_000;
   observedGauge(
     registry,
     {
       name: 'process_start_time_seconds',
-      help: 'Start time of the process since the epoch, in seconds.',
+      help: 'Start time of the process since unix epoch in seconds.',
     },
     () => startTimeSeconds,
   );
   observedCounter(
     registry,
-    { name: 'process_cpu_seconds_total', help: 'User and system CPU time spent, in seconds.' },
+    { name: 'process_cpu_seconds_total', help: 'Total user and system CPU time spent in seconds.' },
     () => {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1e6;
@@ -31,13 +32,21 @@ export function observeProcess(registry: Registry): void {
   );
   observedGauge(
     registry,
-    { name: 'process_resident_memory_bytes', help: 'Resident memory size, in bytes.' },
+    { name: 'process_resident_memory_bytes', help: 'Resident memory size in bytes.' },
     () => process.memoryUsage.rss(),
   );
   observedGauge(
     registry,
     { name: 'process_virtual_memory_bytes', help: 'Virtual memory size in bytes.' },
     virtualMemoryBytes,
+  );
+  observedGauge(
+    registry,
+    {
+      name: 'process_virtual_memory_max_bytes',
+      help: 'Maximum amount of virtual memory available in bytes.',
+    },
+    () => maxMemory,
   );
   observedCounter(
     registry,
@@ -104,11 +113,13 @@ function networkBytes(column: string) {
   }
 }
 
-function readMaxFiles() {
+/** Without a limit the system says `unlimited`, and the Go client 2^64. */
+function readLimit(name: string) {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
-    const match = /^Max open files\s+(\d+)/m.exec(limits);
-    return match === null ? [] : Number(match[1]);
+    const text = new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(limits)?.[1];
+    if (text === undefined) return [];
+    return text === 'unlimited' ? 2 ** 64 : Number(text);
   } catch {
     return [];
   }

@@ -99,6 +99,23 @@ describe('startHttpServer', () => {
     },
   );
 
+  it('packs metrics for a client that takes gzip, and for no other', async () => {
+    const { port } = await start();
+    const url = `http://127.0.0.1:${port}/metrics`;
+    const headers = ['gzip, deflate', 'gzip;q=0', 'identity'].map((text) => ({
+      'Accept-Encoding': text,
+    }));
+    const [packed, refused, plain] = await Promise.all(
+      headers.map((each) => fetch(url, { headers: each })),
+    );
+    expect(packed?.headers.get('content-encoding')).toBe('gzip');
+    expect(await packed?.text()).toContain('\nprocess_start_time_seconds ');
+    for (const response of [refused, plain]) {
+      expect(response?.headers.get('content-encoding')).toBeNull();
+      expect(await response?.text()).toContain('\nprocess_start_time_seconds ');
+    }
+  });
+
   it('serves metrics in text format 0.0.4', async () => {
     const { port } = await start();
     const { status, headers, body } = await ask(port, '/metrics');

@@ -5,12 +5,22 @@ import { fileURLToPath } from 'node:url';
 
 import { expect, it } from '@jest/globals';
 
+import { createRegistry, renderMetrics } from '../src/metrics.js';
 import { until } from './until.js';
 
 const folder = fileURLToPath(new URL('..', import.meta.url));
 
+const readme = readFileSync(`${folder}README.md`, 'utf8');
+
+it('names every metric of the process in the README, and no other', async () => {
+  const text = await renderMetrics(createRegistry());
+  const served = [...text.matchAll(/^# TYPE (process_\S+)/gm)].map((match) => match[1]!);
+  const section = readme.slice(readme.indexOf('## Metrics'), readme.indexOf('A `MetricFamily`'));
+  const named = [...section.matchAll(/`(process_\w+)`/g)].map((match) => match[1]!);
+  expect(named.sort()).toEqual(served.sort());
+});
+
 it('runs the example of the README', async () => {
-  const readme = readFileSync(`${folder}README.md`, 'utf8');
   const example = /```js\n([^]*?)```/.exec(readme)![1]!.replace('intFlag(10055,', 'intFlag(0,');
   const child = spawn(process.execPath, ['--input-type=module', '--eval', example], {
     cwd: folder,

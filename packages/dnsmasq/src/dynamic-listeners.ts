@@ -53,8 +53,8 @@ export class DynamicListeners implements ServedPort {
     return this.#port;
   }
 
-  get engine(): string {
-    return [...this.#open.values()][0]?.engine ?? 'none yet';
+  get listeners(): readonly Listener[] {
+    return [...this.#open.values()];
   }
 
   async close(): Promise<void> {

@@ -12,8 +12,8 @@ const NO_IPV6: ReadonlySet<string | undefined> = new Set(['EAFNOSUPPORT', 'EADDR
 /** One port of all addresses that are served. */
 export interface ServedPort {
   readonly port: number;
-  /** The name of the UDP engine. */
-  readonly engine: string;
+  /** Those that serve now, for their counters. */
+  readonly listeners: readonly Listener[];
   close(): Promise<void>;
 }
 
@@ -39,11 +39,11 @@ export async function openListeners(options: ListenersOptions): Promise<ServedPo
     if (error instanceof ListenError) throw new StartupError(error.message, EXIT_BAD_NETWORK);
     throw error;
   }
-  const { port, engine } = listeners[0]!;
+  const { port } = listeners[0]!;
   const close = async () => {
     await Promise.all(listeners.map((listener) => listener.close()));
   };
-  return { port, engine, close };
+  return { port, listeners, close };
 }
 
 async function listenOn(address: string, options: ListenersOptions): Promise<Listener> {

@@ -1,4 +1,4 @@
-import { createStderrWriter, runProgram } from '@kube-dns/daemon';
+import { createStderrWriter, runProgram, serveFamilies } from '@kube-dns/daemon';
 import { chooseEngine } from './choose-engine.js';
 import { isNannyFlag, PROGRAM } from './config/flags.js';
 import { LogFile } from './log-file.js';
@@ -7,11 +7,13 @@ import { optionsText } from './options/options-text.js';
 import { DEFAULT_CONFIG_FILE, parseOptions } from './options/parse-options.js';
 import { DnsmasqServer } from './server.js';
 
+const METRICS_PATH = '/metrics';
+
 function run(argv: readonly string[]): void {
   const halves = splitArguments(argv, isNannyFlag);
   runProgram(
     PROGRAM,
-    async ({ values, log, signals, writeLogTo }) => {
+    async ({ values, log, signals, writeLogTo, unexpectedErrors }) => {
       const options = parseOptions(halves.dnsmasq, DEFAULT_CONFIG_FILE);
       if (options.request !== 'serve') {
         sayWhatIsAsked(options.request);
@@ -29,6 +31,11 @@ function run(argv: readonly string[]): void {
         await logFile?.close();
       });
       await server.start();
+      const address = values['metrics-addr'];
+      if (address === null) return;
+      const families = server.metricFamilies({ version: PROGRAM.version, unexpectedErrors });
+      const metrics = await serveFamilies({ ...address, path: METRICS_PATH, log, families });
+      signals.onTerminate(() => metrics.close());
     },
     { argv: halves.nanny },
   );

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parseFlags } from '@kube-dns/daemon';
 import { isNannyFlag, NANNY_FLAGS, PROGRAM } from './config/flags.js';
+import { metricFamilies, type MetricSources } from './metrics/metric-families.js';
 import { splitArguments } from './options/argument-line.js';
 import { KNOWN_OPTIONS } from './options/find-option.js';
 import { UNSUPPORTED_OPTIONS } from './options/unsupported-options.js';
@@ -50,6 +51,14 @@ describe('the README', () => {
   it('has every other option of dnsmasq, by the reason why it is refused', () => {
     expect(cells('Refused because of')).toEqual([...OTHER_REASONS]);
     for (const { name } of UNSUPPORTED_OPTIONS) expect(readme).toMatch(`--${name}\``);
+  });
+
+  it('has every metric with its type and labels', () => {
+    const families = metricFamilies({} as MetricSources);
+    const expected = families.map(({ name, type, labelNames = [] }) =>
+      [name, type, labelNames.join(', ')].join(' ').trim(),
+    );
+    expect(cells('Metric', 3).map((row) => row.trim())).toEqual(expected);
   });
 
   it('has every flag of the nanny’s half', () => {

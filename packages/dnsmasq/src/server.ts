@@ -4,13 +4,13 @@ import {
   type DnsConfig,
   errorText,
   type Log,
+  type MetricFamily,
   parseDnsConfig,
 } from '@kube-dns/daemon';
 import {
   type Answerer,
   listen,
   type ListenOptions,
-  parseServerAddress,
   type ServerAddress,
   type SourcePorts,
   type UdpEngine,
@@ -31,7 +31,11 @@ import { DynamicListeners } from './dynamic-listeners.js';
 import { listenAddresses } from './listen-addresses.js';
 import { openListeners, type ServedPort } from './listeners.js';
 import { LocalData } from './local/local-data.js';
+import { AppliedConfig } from './metrics/applied-config.js';
+import { CacheTotals } from './metrics/cache-totals.js';
+import { metricFamilies, type ProgramFacts } from './metrics/metric-families.js';
 import type { DnsmasqOptions } from './options/option-values.js';
+import { parseServer } from './options/server-value.js';
 import { Router } from './routing/router.js';
 import { changesOptions, EdnsOptions } from './upstream/edns-options.js';
 import { Neighbours } from './upstream/neighbours.js';
@@ -64,6 +68,8 @@ export class DnsmasqServer {
   readonly #answerer: DnsmasqAnswerer;
   readonly #dump: StatisticsDump;
   readonly #configDirectory: ConfigDirectory;
+  readonly #config = new AppliedConfig();
+  readonly #cacheTotals: CacheTotals;
   #served: ServedPort | undefined;
   #dumpTimer: NodeJS.Timeout | undefined;
   #isStarted = false;
@@ -81,6 +87,7 @@ export class DnsmasqServer {
       maxStaleSeconds: options.maxStaleSeconds,
       turnsRecords: options.turnsRecords,
     });
+    this.#cacheTotals = new CacheTotals(this.#cache);
     this.#sockets = new UpstreamSockets({ engine, ports: sourcePorts(options) });
     this.#upstreams = new UpstreamServers(this.#sockets);
     this.#forwarder = new QueryForwarder({
@@ -147,7 +154,7 @@ export class DnsmasqServer {
       path: flags.configDir,
       periodMs: flags.syncInterval,
       log,
-      onChange: ({ files }) => this.#reconfigure(parseDnsConfig(files)),
+      onChange: ({ files, version }) => this.#reconfigure(parseDnsConfig(files), version),
     });
   }
 
@@ -172,6 +179,21 @@ export class DnsmasqServer {
   reload(): void {
     this.#clear();
     this.#router.load();
+  }
+
+  /** Everything there is to measure. */
+  metricFamilies(facts: ProgramFacts): MetricFamily[] {
+    return metricFamilies({
+      ...facts,
+      answerer: this.#answerer,
+      cache: this.#cache,
+      cacheTotals: this.#cacheTotals,
+      forwarder: this.#forwarder,
+      statistics: this.#upstreams.statistics,
+      config: this.#config,
+      configDirectory: this.#configDirectory,
+      listeners: () => this.#served?.listeners ?? [],
+    });
   }
 
   /** SIGUSR1: the statistics, worded as dnsmasq does. */
@@ -219,18 +241,20 @@ export class DnsmasqServer {
 
   /** Empties the cache and reads the hosts files again (dnsmasq src/dnsmasq.c, clear_cache_and_reload). */
   #clear(): void {
+    this.#cacheTotals.keep();
     this.#cache.clear();
     this.#log.info('cleared cache');
     void this.#local.reload();
   }
 
   /** Throws for a configuration that cannot be used; the one in force then stays. */
-  #reconfigure(config: DnsConfig): void {
+  #reconfigure(config: DnsConfig, version: string): void {
     if (this.#isStarted && !this.#flags.restartDnsmasq) {
       this.#log.info('the configuration changed; not applied, as -restartDnsmasq=false says');
       return;
     }
     this.#router.configure(config);
+    this.#config.note(version);
   }
 
   /** Where this server listens, or is about to. */
@@ -244,7 +268,7 @@ export class DnsmasqServer {
 
   #kubednsServer(): ServerAddress | undefined {
     const { kubednsServer } = this.#flags;
-    const server = parseServerAddress(kubednsServer);
+    const server = parseServer(kubednsServer);
     if (server === undefined) {
       const text = JSON.stringify(kubednsServer);
       this.#log.warn(`-kubednsServer: ${text} is no IP address with a port; not used`);

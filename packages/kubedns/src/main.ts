@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { runProgram, StartupError } from '@kube-dns/daemon';
+import { MetricsServer, runProgram, StartupError } from '@kube-dns/daemon';
 import { chooseEngine } from './choose-engine.js';
 import { MAX_TIMER_MS } from './config/flag-kinds.js';
 import { PROGRAM } from './config/flags.js';
+import { ANY_HOST } from './http/any-host.js';
 import { startHealthServer } from './http/health-server.js';
 import { readMetricsEnvironment } from './http/metrics-environment.js';
-import { MetricsServer } from './http/metrics-server.js';
 import { startProfilingServer } from './http/profiling-server.js';
 import { KubednsServer } from './server.js';
 
@@ -38,7 +38,9 @@ runProgram(
     const metrics =
       environment &&
       new MetricsServer({
-        environment,
+        host: ANY_HOST,
+        port: environment.port,
+        path: environment.path,
         registry: server.metrics(environment.prefix, { version, isReady, unexpectedErrors }),
         log,
       });

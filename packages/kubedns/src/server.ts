@@ -27,6 +27,7 @@ import { Federations } from './federation/federations.js';
 import { EVENT_TO_SERVED_BOUNDS } from './metrics/metric-table.js';
 import { type MetricSources, observeProgram } from './metrics/own-metrics.js';
 import { observeQueries } from './metrics/skydns-metrics.js';
+import { UpstreamStatistics } from './metrics/upstream-statistics.js';
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
 import { countRecords } from './zone/record-count.js';
@@ -51,6 +52,7 @@ export class KubednsServer {
   readonly #federations: Federations;
   readonly #configuration: Configuration;
   readonly #statistics = new QueryStatistics();
+  readonly #upstreamStatistics = new UpstreamStatistics();
   readonly #eventToServed = new BucketHistogram(EVENT_TO_SERVED_BOUNDS);
   readonly #answerer: KubednsAnswerer;
   #listener: Listener | undefined;
@@ -102,6 +104,7 @@ export class KubednsServer {
     this.#forwarder = new Forwarder({
       maxInFlight: MAX_IN_FLIGHT,
       deadlineMs: UPSTREAM_DEADLINE_MS,
+      onAttempt: (server, outcome, ms) => this.#upstreamStatistics.count(server, outcome, ms),
     });
     const forwarder = this.#forwarder;
     const upstreams = this.#upstreams;
@@ -170,7 +173,8 @@ export class KubednsServer {
       eventToServed: this.#eventToServed,
       configuration: this.#configuration,
       forwarder: this.#forwarder,
-      listener: () => this.#listener?.counters,
+      upstreams: this.#upstreamStatistics,
+      listener: () => this.#listener,
     });
     return registry;
   }

@@ -23,8 +23,11 @@ const SIZES =
   '0 512 1024 1500 2048 4096 8192 12288 16384 20480 24576 28672 32768 36864 40960 45056 49152 53248 ' +
   '57344 61440 65536 +Inf';
 const OWN = [
+  'kubedns_answer_failures_total counter',
+  'kubedns_answers_total counter',
   'kubedns_build_info gauge',
   'kubedns_config_applied_timestamp_seconds gauge',
+  'kubedns_config_generation gauge',
   'kubedns_config_info gauge',
   'kubedns_config_rejected_total counter',
   'kubedns_event_to_served_seconds histogram',
@@ -37,13 +40,18 @@ const OWN = [
   'kubedns_rejected_objects_total counter',
   'kubedns_relists_total counter',
   'kubedns_send_errors_total counter',
+  'kubedns_tcp_connections_open gauge',
   'kubedns_tcp_connections_total counter',
   'kubedns_truncated_answers_total counter',
+  'kubedns_udp_engine_info gauge',
   'kubedns_unexpected_errors_total counter',
   'kubedns_upstream_failures_total counter',
   'kubedns_upstream_in_flight gauge',
   'kubedns_upstream_overflows_total counter',
   'kubedns_upstream_queries_total counter',
+  'kubedns_upstream_server_failures_total counter',
+  'kubedns_upstream_server_latency_seconds histogram',
+  'kubedns_upstream_server_queries_total counter',
   'kubedns_watch_restarts_total counter',
 ];
 
@@ -148,6 +156,11 @@ describe('the metrics of the program', () => {
       /^kubedns_config_rejected_total 0$/m,
       /^kubedns_upstream_queries_total 1$/m,
       /^kubedns_upstream_in_flight 0$/m,
+      /^kubedns_upstream_server_queries_total\{server="127\.0\.0\.1#\d+"\} 1$/m,
+      /^kubedns_upstream_server_latency_seconds_count\{server="127\.0\.0\.1#\d+"\} 1$/m,
+      /^kubedns_config_generation 1$/m,
+      /^kubedns_answers_total\{rcode="NOERROR"\} [12]$/m,
+      /^kubedns_udp_engine_info\{engine="\w+"\} 1$/m,
       /^kubedns_messages_total\{protocol="udp"\} 1$/m,
       /^kubedns_messages_total\{protocol="tcp"\} 1$/m,
       /^kubedns_tcp_connections_total\{event="accepted"\} 1$/m,

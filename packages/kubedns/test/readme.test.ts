@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createApiServer } from '@kube-dns/apiserver';
+import type { MetricDescription } from '@kube-dns/daemon';
 import { KUBEDNS_FLAGS } from '../src/config/flags.js';
-import { OWN_METRICS, SKYDNS_METRICS } from '../src/metrics/metric-table.js';
+import {
+  LISTENER_METRICS,
+  OWN_METRICS,
+  SKYDNS_METRICS,
+  UPSTREAM_METRICS,
+} from '../src/metrics/metric-table.js';
 import { endAll, KubednsProcess } from './support/kubedns-process.js';
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
@@ -29,9 +35,14 @@ describe('the README', () => {
       ...each,
       name: `skydns_skydns_${each.name}`,
     }));
-    const defined = [...skydns, ...Object.values(OWN_METRICS)].map((metric) => [
+    const own: MetricDescription[] = [
+      ...Object.values(OWN_METRICS),
+      ...Object.values(UPSTREAM_METRICS),
+      ...Object.values(LISTENER_METRICS),
+    ];
+    const defined = [...skydns, ...own].map((metric) => [
       metric.name,
-      'labelNames' in metric ? [...metric.labelNames].sort() : [],
+      [...(metric.labelNames ?? [])].sort(),
     ]);
     expect(shown).toEqual(defined);
   });

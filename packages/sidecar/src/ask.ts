@@ -1,9 +1,10 @@
+import { formatHostPort } from '@kube-dns/daemon';
 import { exchange, randomId } from '@kube-dns/transport';
 import { decodeMessage, encodeQuery, type DecodedMessage } from '@kube-dns/wire';
 
 import { QueryError } from './errors.js';
 import type { HostResolver } from './host-resolver.js';
-import { formatServer, type Server } from './server.js';
+import type { Server } from './server.js';
 
 /** One question to one server. */
 export interface Question {
@@ -40,7 +41,7 @@ export async function ask(
 function inTime(address: Promise<string>, server: Server, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => reject(new QueryError(`${formatServer(server)}: name not resolved in time`)),
+      () => reject(new QueryError(`${formatHostPort(server)}: name not resolved in time`)),
       ASK_TIMEOUT_MS,
     );
     const abort = () => reject(new QueryError('called off'));

@@ -1,8 +1,7 @@
-import { runProgram } from '@kube-dns/daemon';
+import { formatHostPort, runProgram } from '@kube-dns/daemon';
 
 import { FLAGS } from './flags.js';
 import { readOptions } from './options.js';
-import { formatServer } from './server.js';
 import { startSidecar } from './sidecar.js';
 
 const program = {
@@ -13,16 +12,19 @@ const program = {
   flags: FLAGS,
 };
 
-runProgram(program, async ({ values, log, signals }) => {
+runProgram(program, async ({ values, log, signals, unexpectedErrors }) => {
   const options = readOptions(values);
   log.info(`version ${program.version}`);
-  const sidecar = await startSidecar(options, log);
+  const sidecar = await startSidecar(options, log, {
+    version: program.version,
+    unexpectedErrors,
+  });
   signals.onTerminate(() => sidecar.close());
   for (const { label, server, name, type, intervalMs } of options.probes) {
-    log.info(`probe ${label}: ${name} ${type} at ${formatServer(server)} every ${intervalMs} ms`);
+    log.info(`probe ${label}: ${name} ${type} at ${formatHostPort(server)} every ${intervalMs} ms`);
   }
   log.info(
-    `statistics of dnsmasq at ${formatServer(options.dnsmasq)} every ${options.pollIntervalMs} ms`,
+    `statistics of dnsmasq at ${formatHostPort(options.dnsmasq)} every ${options.pollIntervalMs} ms`,
   );
   log.info(`serving HTTP on ${options.httpHost} port ${sidecar.http.port}`);
 });

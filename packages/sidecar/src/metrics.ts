@@ -1,8 +1,20 @@
-import { observedCounter, observedHistogram, type Registry } from '@kube-dns/daemon';
+import {
+  type LabelledValue,
+  observedCounter,
+  observedGauge,
+  observedHistogram,
+  type Registry,
+} from '@kube-dns/daemon';
 
 import type { Probe } from './probe/probe.js';
 import type { StatisticsPoll } from './statistics/statistics-poll.js';
 import type { Statistic } from './statistics/statistic.js';
+
+/** What the sidecar says of itself. */
+export interface ProgramFacts {
+  readonly version: string;
+  readonly unexpectedErrors: () => number;
+}
 
 /** Metric name by statistic. All are counters, the size as well: prometheus-to-sd knows them as such. */
 const DNSMASQ_METRICS: readonly (readonly [name: string, statistic: Statistic, help: string])[] = [
@@ -13,45 +25,96 @@ const DNSMASQ_METRICS: readonly (readonly [name: string, statistic: Statistic, h
   ['max_size', 'cachesize', 'Maximum size of the DNS cache'],
 ];
 
-/** The metrics of dnsmasq's statistics, under the original's names: no labels, no `_total`. */
+/**
+ * The metrics of dnsmasq's statistics, with the original's names, types and texts (kubernetes/dns
+ * pkg/sidecar/metrics.go): no labels, no `_total`. The last two are our own.
+ */
 export function observeStatistics(
   registry: Registry,
   namespace: string,
   poll: StatisticsPoll,
 ): void {
+  const named = (name: string, help: string) => ({
+    name: metricName(namespace, 'dnsmasq', name),
+    help,
+  });
   for (const [name, statistic, help] of DNSMASQ_METRICS) {
-    const description = { name: metricName(namespace, 'dnsmasq', name), help };
-    observedCounter(registry, description, () => poll.value(statistic));
+    observedCounter(registry, named(name, help), () => poll.value(statistic));
   }
   observedCounter(
     registry,
-    {
-      name: metricName(namespace, 'dnsmasq', 'errors'),
-      help: 'Number of polls of the statistics that failed (from start of process)',
-    },
+    named('errors', 'Number of errors that have occurred getting metrics'),
     () => poll.errors,
+  );
+  observedGauge(
+    registry,
+    named('up', '1 while dnsmasq tells its statistics, 0 when the last poll of them failed.'),
+    () => Number(poll.isUp),
+  );
+  observedGauge(
+    registry,
+    named('age_seconds', 'Time since dnsmasq last told its statistics; nothing before it did.'),
+    () => ageSeconds(poll.ageMs()),
   );
 }
 
-/** The metrics of one probe; its label is part of their names. */
+/**
+ * The metrics of one probe, whose label is part of their names; the first two have the original's types
+ * and texts (kubernetes/dns pkg/sidecar/dnsprobe.go), the others are our own.
+ */
 export function observeProbe(registry: Registry, namespace: string, probe: Probe): void {
   const { label } = probe.spec;
+  const named = (name: string, help: string) => ({
+    name: metricName(namespace, 'probe', `${label}_${name}`),
+    help,
+  });
   observedHistogram(
     registry,
-    {
-      name: metricName(namespace, 'probe', `${label}_latency_ms`),
-      help: `Latency of the successful probes of ${label}, in milliseconds`,
-    },
+    named('latency_ms', `Latency of the DNS probe request ${label}`),
     () => [{ labels: {}, histogram: probe.latencyMs }],
   );
   observedCounter(
     registry,
-    {
-      name: metricName(namespace, 'probe', `${label}_errors`),
-      help: `Number of failed probes of ${label} (from start of process)`,
-    },
+    named('errors', `Count of errors in name resolution of ${label}`),
     () => probe.errors,
   );
+  observedGauge(
+    registry,
+    named('up', `1 while /healthcheck/${label} says 200, 0 while it says 503.`),
+    () => Number(probe.health().isOk),
+  );
+  observedGauge(
+    registry,
+    named('age_seconds', `Time since the last result of the probe ${label}; nothing before it.`),
+    () => ageSeconds(probe.ageMs()),
+  );
+}
+
+/** The metrics of the sidecar itself, all of them our own. */
+export function observeProgram(registry: Registry, namespace: string, facts: ProgramFacts): void {
+  const { version, unexpectedErrors } = facts;
+  observedGauge(
+    registry,
+    {
+      name: metricName(namespace, 'sidecar', 'build_info'),
+      help: 'The version of the sidecar; always 1.',
+      labelNames: ['version'],
+    },
+    () => [{ labels: { version }, value: 1 }],
+  );
+  observedCounter(
+    registry,
+    {
+      name: metricName(namespace, 'sidecar', 'unexpected_errors_total'),
+      help: 'Errors that nobody caught; the sidecar went on.',
+    },
+    unexpectedErrors,
+  );
+}
+
+/** What never happened has no age: there is no series then. */
+function ageSeconds(ageMs: number | null): LabelledValue[] {
+  return ageMs === null ? [] : [{ labels: {}, value: Math.max(0, ageMs) / 1_000 }];
 }
 
 function metricName(namespace: string, subsystem: string, name: string): string {

@@ -23,9 +23,13 @@ export function routeByPath(handlers: ReadonlyMap<string, RequestHandler>): Requ
 export function healthcheck(health: () => Health): RequestHandler {
   return (_request, response) => {
     const current = health();
+    const body = healthJson(current);
     // Not `send`, which would add a charset to the type.
-    response.writeHead(current.isOk ? 200 : 503, { 'Content-Type': 'application/json' });
-    response.end(healthJson(current));
+    response.writeHead(current.isOk ? 200 : 503, {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+    });
+    response.end(body);
   };
 }
 

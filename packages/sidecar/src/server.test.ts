@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { formatServer, parseServer } from './server.js';
+import { parseServer } from './server.js';
 
 describe('parseServer', () => {
   it.each([
@@ -18,24 +18,14 @@ describe('parseServer', () => {
   });
 
   it.each([
-    ['127.0.0.1:', 'port "" is not a number from 1 to 65535'],
-    ['127.0.0.1:0', 'port "0" is not a number from 1 to 65535'],
-    ['127.0.0.1:65536', 'port "65536" is not a number from 1 to 65535'],
-    ['127.0.0.1:dns', 'port "dns" is not a number from 1 to 65535'],
-    ['[127.0.0.1]:53', '"127.0.0.1" is not an IPv6 address'],
+    ['127.0.0.1:', 'port "" is not a number up to 65535'],
+    ['127.0.0.1:0', 'port 0 cannot be asked'],
+    ['127.0.0.1:65536', 'port "65536" is not a number up to 65535'],
+    ['127.0.0.1:dns', 'port "dns" is not a number up to 65535'],
+    ['[127.0.0.1]:53', 'not an IPv6 address in brackets'],
     ['a:b:c', 'too many colons'],
     ['a b', '"a b" is not a host'],
   ])('refuses %j', (text, reason) => {
     expect(() => parseServer(text)).toThrow(new Error(reason));
-  });
-});
-
-describe('formatServer', () => {
-  it.each([
-    [{ host: '127.0.0.1', port: 53 }, '127.0.0.1:53'],
-    [{ host: '::1', port: 53 }, '[::1]:53'],
-    [{ host: 'name', port: 53 }, 'name:53'],
-  ])('writes %j', (server, text) => {
-    expect(formatServer(server)).toBe(text);
   });
 });

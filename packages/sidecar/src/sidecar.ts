@@ -8,7 +8,7 @@ import {
 
 import { ask } from './ask.js';
 import { HostResolver } from './host-resolver.js';
-import { observeProbe, observeStatistics } from './metrics.js';
+import { observeProbe, observeProgram, observeStatistics, type ProgramFacts } from './metrics.js';
 import type { SidecarOptions } from './options.js';
 import { SYSTEM_PACING } from './pacing.js';
 import { Probe } from './probe/probe.js';
@@ -23,7 +23,11 @@ export interface Sidecar {
 }
 
 /** Starts probing and serving; rejects with a StartupError when the port cannot be had. */
-export async function startSidecar(options: SidecarOptions, log: Log): Promise<Sidecar> {
+export async function startSidecar(
+  options: SidecarOptions,
+  log: Log,
+  facts: ProgramFacts,
+): Promise<Sidecar> {
   const registry = createRegistry();
   const resolver = new HostResolver();
   const poll = new StatisticsPoll({
@@ -42,6 +46,7 @@ export async function startSidecar(options: SidecarOptions, log: Log): Promise<S
         log,
       }),
   );
+  observeProgram(registry, options.namespace, facts);
   observeStatistics(registry, options.namespace, poll);
   for (const probe of probes) observeProbe(registry, options.namespace, probe);
 

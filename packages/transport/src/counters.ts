@@ -3,6 +3,8 @@ export class ListenerCounters {
   udpQueries = 0;
   tcpQueries = 0;
   answers = 0;
+  /** Answers by the rcode in their header; refusals of what is no query are counted below. */
+  readonly rcodes = new Float64Array(16);
   /** Messages that got no reply: shorter than a header, or responses. */
   dropped = 0;
   formErrors = 0;
@@ -15,6 +17,8 @@ export class ListenerCounters {
   /** Answers that the system did not take. */
   sendErrors = 0;
   tcpConnections = 0;
+  /** Connections that are open now. */
+  tcpOpen = 0;
   /** Connections closed because too many were open. */
   tcpRefused = 0;
   /** Connections closed because nothing came or went for too long. */

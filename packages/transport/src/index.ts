@@ -12,7 +12,7 @@ export type { Listener, ListenOptions } from './listener.js';
 export { isOwnAddress } from './own-address.js';
 export { randomId } from './random-id.js';
 export { parseResolvConf } from './resolv-conf.js';
-export { parseServerAddress, serverText } from './server-address.js';
+export { serverText } from './server-address.js';
 export type { ServerAddress } from './server-address.js';
 export { ServerHosts } from './server-hosts.js';
 export type { HostLog, HostPace, ServerHostsOptions } from './server-hosts.js';

@@ -13,6 +13,7 @@ import {
 import { type Answerer, type Client, NO_ANSWER_YET } from './answerer.js';
 import type { ListenerCounters } from './counters.js';
 
+const RCODE_MASK = 0xf;
 const REFUSALS = {
   formerr: RCODE.FORMERR,
   notimp: RCODE.NOTIMP,
@@ -70,7 +71,9 @@ export class Intake {
     const { counters } = this.#options;
     counters.answers++;
     const fitted = fitMessage(message, length, maxBytes);
-    if (fitted < length || (readUint16(message, 2) & FLAG.TC) !== 0) counters.truncated++;
+    const flags = readUint16(message, 2);
+    counters.rcodes[flags & RCODE_MASK]!++;
+    if (fitted < length || (flags & FLAG.TC) !== 0) counters.truncated++;
     return fitted;
   }
 

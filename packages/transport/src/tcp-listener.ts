@@ -53,6 +53,8 @@ export class TcpListener {
       return;
     }
     this.#counters.tcpConnections++;
+    this.#counters.tcpOpen++;
+    socket.on('close', () => this.#counters.tcpOpen--);
     const connection = new TcpConnection(socket, this.#intake);
     this.#connections.set(socket, connection);
     socket.on('data', () => {

@@ -28,7 +28,7 @@ const FRESH_BURST = 64;
 /** Beyond, queries share the newest sockets of their server, one of them drawn at random. */
 const MAX_SHARED = 4;
 /** So many queries leave from one that was drawn: an engine can send them together. */
-const QUERIES_PER_DRAW = 16;
+const QUERIES_PER_DRAW = 64;
 /** Sockets of all servers together; beyond, only a server without any gets one. */
 const MAX_OPEN = 512;
 const SWEEP_MS = 1_000;

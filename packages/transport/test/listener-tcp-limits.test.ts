@@ -55,6 +55,21 @@ describe('limits over TCP', () => {
     expect(idOf(await client.inbox.next())).toBe(1);
   });
 
+  it('count the connections that are open, refused ones never', async () => {
+    const { listener, client, connect, deferred, send } = await startDeferring(opened, {
+      maxConnections: 1,
+    });
+    client.send(question(1));
+    await until(() => deferred.length === 1);
+    const refused = await connect();
+    await refused.closed;
+    expect(listener.counters.tcpOpen).toBe(1);
+    send(0);
+    await client.inbox.next();
+    client.end();
+    await until(() => listener.counters.tcpOpen === 0);
+  });
+
   it('give the place of a closed connection to the next', async () => {
     const { listener, client, connect } = await start(opened, oneAddress, { maxConnections: 1 });
     await client.ask(question(1));

@@ -45,6 +45,23 @@ describe.each(ENGINES)('a listener with the engine %s', (name, engine) => {
     expect(listener.counters).toMatchObject({ udpQueries: 1, tcpQueries: 0, answers: 1 });
   });
 
+  it('counts answers by rcode, at once or later', async () => {
+    const { listener, client } = await start(
+      answers((query, out, from) => {
+        const message = replyTo(Buffer.from(query.bytes.subarray(0, query.length)));
+        message[3] = query.id & 0xf;
+        if (query.id < 16) {
+          from.defer().send(message, message.length);
+          return NO_ANSWER_YET;
+        }
+        out.set(message);
+        return message.length;
+      }),
+    );
+    for (const id of [3, 16 + 3, 16 + 2, 0]) await client.ask(question('web.x', id));
+    expect([...listener.counters.rcodes.subarray(0, 5)]).toEqual([1, 0, 1, 2, 0]);
+  });
+
   itOverIPv6('answers over IPv6', async () => {
     const { client } = await start(oneAddress, { address: '::1' });
     expect(decodeMessage(await client.ask(question())).answers).toHaveLength(1);

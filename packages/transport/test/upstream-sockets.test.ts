@@ -52,7 +52,8 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
       await replies.next();
     }
     const ids = server.requests.map(({ query }) => query.readUInt16BE(0));
-    expect(new Set(ports).size).toBe(40);
+    // The system may give a port again once its socket is closed.
+    expect(new Set(ports).size).toBeGreaterThan(36);
     expect(new Set(ids).size).toBeGreaterThan(38);
     const steps = ports.slice(1).map((port, i) => port - ports[i]!);
     expect(new Set(steps).size).toBeGreaterThan(20);

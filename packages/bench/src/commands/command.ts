@@ -27,7 +27,10 @@ export interface Command<T extends Options> {
 /** The options that every command has; the first two say what is measured, the others what is told. */
 export const COMMON_OPTIONS = {
   node: textOption(process.execPath, 'PATH', 'Node that runs kubedns'),
-  'node-flags': wordsOption(['--max-semi-space-size=2'], 'its flags, as the image has them'),
+  'node-flags': wordsOption(
+    ['--max-semi-space-size=2', '--no-maglev'],
+    'its flags, as the image has them',
+  ),
   kubedns: textOption('', 'PATH', 'bundle to measure, that of this checkout unless given'),
   'kubedns-flags': wordsOption([], 'further flags of kubedns'),
   'ready-limit': numberOption(120, 'seconds after which kubedns is given up', { min: 1 }),

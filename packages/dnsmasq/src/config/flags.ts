@@ -7,6 +7,7 @@ import {
   stringFlag,
 } from '@kube-dns/daemon';
 import { optionsText } from '../options/options-text.js';
+import { metricsAddressFlag } from './metrics-address.js';
 
 const SECOND = 1_000;
 
@@ -22,6 +23,7 @@ export const NANNY_FLAGS = {
     'who knows the servers of stub domains that have names of the cluster',
   ),
   logInterval: durationFlag(0, 'how often statistics are logged; 0 is never'),
+  'metrics-addr': metricsAddressFlag('where to serve /metrics over HTTP; nowhere unless given'),
   restartDnsmasq: boolFlag(false, 'apply a changed configuration (nothing is restarted)'),
   syncInterval: durationFlag(10 * SECOND, 'how often configDir is read again'),
 } satisfies FlagSpec;

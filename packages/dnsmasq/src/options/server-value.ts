@@ -1,4 +1,5 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
+import { parseHostPort } from '@kube-dns/daemon';
 import type { ServerAddress } from '@kube-dns/transport';
 import { encodeKey, ROOT_NAME, WireError } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
@@ -205,27 +206,19 @@ function parseNamedServer(text: string): NamedServer {
   return { host: host.replace(/\.$/, ''), port };
 }
 
-/** The ways to write an address that is not a bare one: dnsmasq's own, and the ConfigMap's. */
-const ADDRESS_FORMS = [
-  /^([^#[\]]+)#([0-9]{1,5})$/,
-  /^([0-9.]+):([0-9]{1,5})$/,
-  /^\[([^\]]*:[^\]]*)\](?:[#:]([0-9]{1,5}))?$/,
-];
-
 /**
  * `IP`, `IP#port`, `IPv4:port`, `[IPv6]`, `[IPv6]#port` or `[IPv6]:port`, an IPv6 one with or without a
  * scope; the port is 53 unless given. Undefined for anything else, a name or port 0 included.
  */
 export function parseServer(text: string): ServerAddress | undefined {
-  if (isServerIp(text)) return { address: text, port: DEFAULT_PORT };
-  for (const form of ADDRESS_FORMS) {
-    const [, address = '', port = String(DEFAULT_PORT)] = form.exec(text) ?? [];
-    const isPort = Number(port) >= 1 && Number(port) <= MAX_PORT;
-    if (isServerIp(address) && isPort) return { address, port: Number(port) };
+  const [, before = '', hashPort] = /^([^#]*)(?:#([0-9]{1,5}))?$/.exec(text) ?? [];
+  try {
+    const { host: address, port: colonPort } = parseHostPort(before);
+    const port = hashPort === undefined ? (colonPort ?? DEFAULT_PORT) : Number(hashPort);
+    const isOnePort = hashPort === undefined || colonPort === null;
+    const isAddress = isIP(address) !== 0 && isOnePort && port >= 1 && port <= MAX_PORT;
+    return isAddress ? { address, port } : undefined;
+  } catch {
+    return undefined; // the caller has more to say about what it may be instead
   }
-  return undefined;
-}
-
-function isServerIp(text: string): boolean {
-  return isIPv4(text) || isIPv6(text);
 }

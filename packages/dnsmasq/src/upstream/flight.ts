@@ -163,6 +163,7 @@ export class Flight implements Asker {
     const attempt = this.#attemptOf(sent);
     if (attempt === undefined || this.#hasLanded || attempt.hasFailed) return;
     attempt.hasFailed = true;
+    attempt.server.counts.health.countError('unreachable');
     this.group.avoid(attempt.at);
     // A server that is started again is away for a moment: one more try before the client hears of it.
     if (this.#retries > 0 || this.#fallback !== undefined || this.#hasUnasked()) this.#advance();
@@ -182,7 +183,11 @@ export class Flight implements Asker {
     const { plan } = this.#owner;
     this.#retries++;
     this.#dueAtMs = nowMs + this.#pauseMs(plan);
-    for (const { at, hasFailed } of this.#attempts) if (!hasFailed) this.group.avoid(at);
+    for (const { at, server, hasFailed } of this.#attempts) {
+      if (hasFailed) continue;
+      server.counts.health.countError('timeout');
+      this.group.avoid(at);
+    }
     const wasForAll = !this.#hasUnasked();
     if (this.group.order === 'strict' || (this.#retries === 1 && !wasForAll)) {
       if (!this.#sendToNext()) this.#send(this.#current);
@@ -304,6 +309,7 @@ function countAttempt(server: ServerAddress, outcome: number | ExchangeError, ms
   const { counts } = server as UpstreamServer;
   counts.queries++;
   if (typeof outcome === 'number') counts.countReply(outcome, ms);
+  else counts.health.countError(outcome.code);
 }
 
 /** What is left of a cut reply when nothing better comes (dnsmasq src/rfc1035.c, extract_addresses). */

@@ -1,7 +1,8 @@
+import { type CountedNameServer, NameServerHealth } from '@kube-dns/daemon';
 import { RCODE } from '@kube-dns/wire';
 
 /** What is known of one server; each number only grows. */
-export class ServerCounts {
+export class ServerCounts implements CountedNameServer {
   /** Queries sent to it, and those of them that were sent again after silence. */
   queries = 0;
   retried = 0;
@@ -11,11 +12,14 @@ export class ServerCounts {
   replies = 0;
   /** Of all its replies together; `replies` of them. */
   latencyMs = 0;
+  /** How its replies spread over time, and why there were none. */
+  readonly health = new NameServerHealth();
 
   /** Counts a reply and how long it took; SERVFAIL and REFUSED are failures. */
   countReply(rcode: number, ms: number): void {
     this.replies++;
     this.latencyMs += ms;
+    this.health.countReply(rcode, ms);
     if (rcode === RCODE.NXDOMAIN) this.nxdomains++;
     else if (rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED) this.failed++;
   }

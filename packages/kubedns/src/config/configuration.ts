@@ -39,6 +39,7 @@ export class Configuration {
   readonly #options: ConfigurationOptions;
   readonly #source: Source | undefined;
   #version = '';
+  #generation = 0;
   #appliedMs = 0;
 
   /** Throws a StartupError when the flags name two sources. */
@@ -74,6 +75,11 @@ export class Configuration {
     return this.#version;
   }
 
+  /** How many were put in force. */
+  get generation(): number {
+    return this.#generation;
+  }
+
   /** When the configuration in force was applied, in ms since the epoch; 0 before the first. */
   get appliedMs(): number {
     return this.#appliedMs;
@@ -107,6 +113,7 @@ export class Configuration {
   #apply(config: DnsConfig, version: string): void {
     this.#options.apply(config);
     this.#version = version;
+    this.#generation++;
     this.#appliedMs = Date.now();
     const { log } = this.#options;
     if (this.#source !== undefined) {

@@ -1,4 +1,4 @@
-import type { MetricDescription } from '@kube-dns/daemon';
+import type { ListenerMetrics, MetricDescription, NameServerMetrics } from '@kube-dns/daemon';
 
 /** Upper ends in seconds (skydns metrics.go). */
 export const DURATION_BOUNDS = [
@@ -104,6 +104,10 @@ export const OWN_METRICS = {
     name: 'kubedns_config_applied_timestamp_seconds',
     help: 'When the configuration in force was applied, since the epoch.',
   },
+  configGeneration: {
+    name: 'kubedns_config_generation',
+    help: 'Configurations that were put in force since the start, the first included.',
+  },
   configRejected: {
     name: 'kubedns_config_rejected_total',
     help: 'Configurations that could not be read or were refused.',
@@ -124,10 +128,42 @@ export const OWN_METRICS = {
     name: 'kubedns_upstream_in_flight',
     help: 'Questions that wait for a name server.',
   },
+  unexpectedErrors: {
+    name: 'kubedns_unexpected_errors_total',
+    help: 'Errors that nobody caught; the program went on.',
+  },
+} as const satisfies Record<string, MetricDescription>;
+
+/** Of the servers of stub domains and the default ones, `ADDRESS#PORT`. */
+export const UPSTREAM_METRICS = {
+  queries: {
+    name: 'kubedns_upstream_server_queries_total',
+    help: 'Questions that were sent to a name server, each time they were.',
+    labelNames: ['server'],
+  },
+  latency: {
+    name: 'kubedns_upstream_server_latency_seconds',
+    help: 'Time until the reply of a name server.',
+    labelNames: ['server'],
+  },
+  failures: {
+    name: 'kubedns_upstream_server_failures_total',
+    help: 'Questions to which a name server had no answer, by reason.',
+    labelNames: ['server', 'reason'],
+  },
+} as const satisfies NameServerMetrics;
+
+/** Of the DNS port. */
+export const LISTENER_METRICS = {
   messages: {
     name: 'kubedns_messages_total',
     help: 'Messages that came, good or bad, by protocol.',
     labelNames: ['protocol'],
+  },
+  answers: {
+    name: 'kubedns_answers_total',
+    help: 'Answers that went out, by rcode.',
+    labelNames: ['rcode'],
   },
   refusedMessages: {
     name: 'kubedns_refused_messages_total',
@@ -138,6 +174,10 @@ export const OWN_METRICS = {
     name: 'kubedns_truncated_answers_total',
     help: 'Answers that were cut to what the client takes.',
   },
+  answerFailures: {
+    name: 'kubedns_answer_failures_total',
+    help: 'Questions that could not be answered for a defect; the client got SERVFAIL.',
+  },
   sendErrors: {
     name: 'kubedns_send_errors_total',
     help: 'Answers that the system did not take.',
@@ -147,8 +187,13 @@ export const OWN_METRICS = {
     help: 'TCP connections, by what became of them.',
     labelNames: ['event'],
   },
-  unexpectedErrors: {
-    name: 'kubedns_unexpected_errors_total',
-    help: 'Errors that nobody caught; the program went on.',
+  openTcpConnections: {
+    name: 'kubedns_tcp_connections_open',
+    help: 'TCP connections that are open now.',
   },
-} as const satisfies Record<string, MetricDescription>;
+  engine: {
+    name: 'kubedns_udp_engine_info',
+    help: 'How datagrams are moved; always 1.',
+    labelNames: ['engine'],
+  },
+} as const satisfies ListenerMetrics;

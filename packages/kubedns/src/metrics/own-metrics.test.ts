@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { BucketHistogram, createRegistry } from '@kube-dns/daemon';
 import { ListenerCounters } from '@kube-dns/transport';
+import { RCODE } from '@kube-dns/wire';
 import { type MetricSources, observeProgram } from './own-metrics.js';
+import { UpstreamStatistics } from './upstream-statistics.js';
 
 const SOURCES: MetricSources = {
   version: '1.2.3',
@@ -19,8 +21,15 @@ const SOURCES: MetricSources = {
     { resource: 'nodes', objects: 0, lastEventMs: 0, relists: 0, restarts: {}, rejected: 0 },
   ],
   eventToServed: new BucketHistogram([0.05]),
-  configuration: { source: 'directory', version: 'abc', appliedMs: 1_500, rejected: 6 },
+  configuration: {
+    source: 'directory',
+    version: 'abc',
+    generation: 4,
+    appliedMs: 1_500,
+    rejected: 6,
+  },
   forwarder: { forwarded: 9, failures: 8, overflows: 7, inFlight: 2 },
+  upstreams: { entries: () => new Map().entries() },
   listener: () => undefined,
   unexpectedErrors: () => 1,
   now: () => 10_000,
@@ -49,6 +58,7 @@ describe('the metrics of the program', () => {
         'kubedns_rejected_objects_total{resource="services"} 5',
         'kubedns_config_info{source="directory",version="abc"} 1',
         'kubedns_config_applied_timestamp_seconds 1.5',
+        'kubedns_config_generation 4',
         'kubedns_config_rejected_total 6',
         'kubedns_upstream_queries_total 9',
         'kubedns_upstream_failures_total 8',
@@ -71,18 +81,37 @@ describe('the metrics of the program', () => {
     );
   });
 
+  it('show how each name server answers', async () => {
+    const upstreams = new UpstreamStatistics();
+    upstreams.count({ address: '10.0.0.1', port: 53 }, RCODE.SERVFAIL, 40);
+    expect(await scrape({ upstreams })).toEqual(
+      expect.arrayContaining([
+        'kubedns_upstream_server_queries_total{server="10.0.0.1#53"} 1',
+        'kubedns_upstream_server_latency_seconds_sum{server="10.0.0.1#53"} 0.04',
+        'kubedns_upstream_server_failures_total{server="10.0.0.1#53",reason="servfail"} 1',
+        'kubedns_upstream_server_failures_total{server="10.0.0.1#53",reason="timeout"} 0',
+      ]),
+    );
+  });
+
   it('show the counters of the listener once there is one', async () => {
     const counters = new ListenerCounters();
     counters.udpQueries = 4;
     counters.formErrors = 3;
     counters.tcpIdleClosed = 2;
     counters.truncated = 1;
-    expect(await scrape({ listener: () => counters })).toEqual(
+    counters.rcodes[3] = 6;
+    counters.tcpOpen = 5;
+    expect(await scrape({ listener: () => ({ engine: 'dgram', counters }) })).toEqual(
       expect.arrayContaining([
         'kubedns_messages_total{protocol="udp"} 4',
         'kubedns_refused_messages_total{reason="formerr"} 3',
         'kubedns_tcp_connections_total{event="idle_closed"} 2',
         'kubedns_truncated_answers_total 1',
+        'kubedns_answers_total{rcode="NXDOMAIN"} 6',
+        'kubedns_answers_total{rcode="FORMERR"} 3',
+        'kubedns_tcp_connections_open 5',
+        'kubedns_udp_engine_info{engine="dgram"} 1',
       ]),
     );
   });

@@ -1,14 +1,19 @@
 import {
   type BucketHistogram,
+  type CountedListener,
   type LabelledValue,
+  listenerFamilies,
+  nameServerFamilies,
   observedCounter,
   observedGauge,
   observedHistogram,
+  observeFamilies,
   type Registry,
 } from '@kube-dns/daemon';
-import type { Forwarder, ListenerCounters } from '@kube-dns/transport';
+import type { Forwarder } from '@kube-dns/transport';
 import type { Configuration } from '../config/configuration.js';
-import { OWN_METRICS } from './metric-table.js';
+import { LISTENER_METRICS, OWN_METRICS, UPSTREAM_METRICS } from './metric-table.js';
+import type { UpstreamStatistics } from './upstream-statistics.js';
 
 /** How following one resource of the API goes. */
 export interface WatchStatistics {
@@ -30,10 +35,14 @@ export interface MetricSources {
   readonly zoneCounts: () => Readonly<Record<string, number>>;
   readonly watches: () => Iterable<WatchStatistics>;
   readonly eventToServed: BucketHistogram;
-  readonly configuration: Pick<Configuration, 'source' | 'version' | 'appliedMs' | 'rejected'>;
+  readonly configuration: Pick<
+    Configuration,
+    'source' | 'version' | 'generation' | 'appliedMs' | 'rejected'
+  >;
   readonly forwarder: Pick<Forwarder, 'forwarded' | 'failures' | 'overflows' | 'inFlight'>;
+  readonly upstreams: Pick<UpstreamStatistics, 'entries'>;
   /** Undefined until the listener is there. */
-  readonly listener: () => ListenerCounters | undefined;
+  readonly listener: () => CountedListener | undefined;
   readonly unexpectedErrors: () => number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
@@ -53,7 +62,14 @@ export function observeProgram(registry: Registry, sources: MetricSources): void
   observeWatches(registry, sources);
   observeConfiguration(registry, sources);
   observeForwarder(registry, sources);
-  observeListener(registry, sources);
+  observeFamilies(
+    registry,
+    nameServerFamilies(UPSTREAM_METRICS, () => sources.upstreams.entries()),
+  );
+  observeFamilies(
+    registry,
+    listenerFamilies(LISTENER_METRICS, () => [sources.listener() ?? []].flat()),
+  );
 }
 
 function observeWatches(registry: Registry, { watches, now = Date.now }: MetricSources): void {
@@ -98,6 +114,7 @@ function observeConfiguration(registry: Registry, { configuration }: MetricSourc
     return [{ labels: { source, version }, value: 1 }];
   });
   observedGauge(registry, OWN_METRICS.configApplied, () => configuration.appliedMs / 1_000);
+  observedGauge(registry, OWN_METRICS.configGeneration, () => configuration.generation);
   observedCounter(registry, OWN_METRICS.configRejected, () => configuration.rejected);
 }
 
@@ -106,46 +123,6 @@ function observeForwarder(registry: Registry, { forwarder }: MetricSources): voi
   observedCounter(registry, OWN_METRICS.upstreamFailures, () => forwarder.failures);
   observedCounter(registry, OWN_METRICS.upstreamOverflows, () => forwarder.overflows);
   observedGauge(registry, OWN_METRICS.upstreamInFlight, () => forwarder.inFlight);
-}
-
-function observeListener(registry: Registry, { listener }: MetricSources): void {
-  const counted =
-    (read: (counters: ListenerCounters) => Record<string, number>, label: string) => () => {
-      const counters = listener();
-      return counters === undefined ? [] : labelled(label, read(counters));
-    };
-  observedCounter(
-    registry,
-    OWN_METRICS.messages,
-    counted(({ udpQueries, tcpQueries }) => ({ udp: udpQueries, tcp: tcpQueries }), 'protocol'),
-  );
-  observedCounter(
-    registry,
-    OWN_METRICS.refusedMessages,
-    counted(
-      ({ formErrors, notImplemented, badVersions, dropped }) => ({
-        formerr: formErrors,
-        notimp: notImplemented,
-        badvers: badVersions,
-        dropped,
-      }),
-      'reason',
-    ),
-  );
-  observedCounter(
-    registry,
-    OWN_METRICS.tcpConnections,
-    counted(
-      ({ tcpConnections, tcpRefused, tcpIdleClosed }) => ({
-        accepted: tcpConnections,
-        refused: tcpRefused,
-        idle_closed: tcpIdleClosed,
-      }),
-      'event',
-    ),
-  );
-  observedCounter(registry, OWN_METRICS.truncated, () => listener()?.truncated ?? 0);
-  observedCounter(registry, OWN_METRICS.sendErrors, () => listener()?.sendErrors ?? 0);
 }
 
 function labelled(label: string, values: Readonly<Record<string, number>>): LabelledValue[] {

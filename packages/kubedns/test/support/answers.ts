@@ -1,9 +1,5 @@
-import {
-  Forwarder,
-  NO_ANSWER_YET,
-  parseServerAddress,
-  type ServerAddress,
-} from '@kube-dns/transport';
+import { parseNameServer } from '@kube-dns/daemon';
+import { Forwarder, NO_ANSWER_YET, type ServerAddress } from '@kube-dns/transport';
 import { MAX_MESSAGE_BYTES } from '@kube-dns/wire';
 import { ChaosAnswerer } from '../../src/answer/chaos-answerer.js';
 import { ExternalNames } from '../../src/answer/external-name.js';
@@ -56,7 +52,10 @@ export class Answers {
 
   /** Asks these in place of nobody for names outside the cluster. */
   forwardTo(...addresses: string[]): void {
-    this.servers = addresses.map((address) => parseServerAddress(address)!);
+    this.servers = addresses.map((text) => {
+      const { host, port } = parseNameServer(text);
+      return { address: host, port: port ?? 53 };
+    });
   }
 
   /** The answer to one question, whether it comes at once or later. */

@@ -55,7 +55,7 @@ describe('parseProbeSpec', () => {
     ['a,b,c,0', 'interval must be at least 1 second'],
     ['a,b,c,-3,A', 'interval must be at least 1 second'],
     ['a,b,c,2147484', 'interval must be at most 2147483 seconds'],
-    ['a,b:c,d', 'port "c" is not a number from 1 to 65535'],
+    ['a,b:c,d', 'port "c" is not a number up to 65535'],
   ])('refuses %j', (text, message) => {
     expect(() => parseProbeSpec(text)).toThrow(expect.objectContaining({ message }));
   });

@@ -90,6 +90,18 @@ describe('Probe', () => {
     expect(await pacing.next()).toBe(0);
   });
 
+  it('tells the age of its last result, good or bad, and none before the first', async () => {
+    probe.start();
+    await pacing.paused();
+    expect(probe.ageMs()).toBeNull();
+    await pacing.next();
+    pacing.timeMs += 700;
+    expect(probe.ageMs()).toBe(700);
+    ask = failWith('no reply');
+    await pacing.next();
+    expect(probe.ageMs()).toBe(0);
+  });
+
   it('is not healthy any more once its last result is older than three intervals', async () => {
     probe.start();
     await pacing.next();

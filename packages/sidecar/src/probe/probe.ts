@@ -63,11 +63,16 @@ export class Probe {
     this.#closing.abort();
   }
 
+  /** How long ago the last result came, in milliseconds; null before the first. */
+  ageMs(): number | null {
+    return this.#last === null ? null : this.#options.pacing.now() - this.#last.at;
+  }
+
   /** The last outcome, or why there is none that counts. */
   health(): Health {
     const last = this.#last;
     if (last === null) return unhealthy('waiting for first probe');
-    const ageMs = this.#options.pacing.now() - last.at;
+    const ageMs = this.ageMs() ?? 0;
     if (ageMs > STALE_INTERVALS * this.spec.intervalMs) {
       return unhealthy(`last probe was ${Math.floor(ageMs / 1_000)} s ago`);
     }

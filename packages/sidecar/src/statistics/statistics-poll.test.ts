@@ -106,6 +106,19 @@ describe('StatisticsPoll', () => {
     ]);
   });
 
+  it('tells whether the last poll succeeded, and how long ago one did', async () => {
+    expect([poll.isUp, poll.ageMs()]).toEqual([false, null]);
+    poll.start();
+    await pacing.paused();
+    expect([poll.isUp, poll.ageMs()]).toEqual([true, 0]);
+    delete numbers['hits.bind.'];
+    await pollOnce();
+    expect([poll.isUp, poll.ageMs()]).toEqual([false, 5_000]);
+    tell(10, 5, 2, 8, 1_000);
+    await pollOnce();
+    expect([poll.isUp, poll.ageMs()]).toEqual([true, 0]);
+  });
+
   it('counts no failure when it is closed during a query', async () => {
     const isAsked = new Promise<(error: Error) => void>((resolve) => {
       ask = () => new Promise((_resolve, reject) => resolve(reject));

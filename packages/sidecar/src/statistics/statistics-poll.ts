@@ -28,6 +28,8 @@ export class StatisticsPoll {
   #cacheSize = 0;
   #errors = 0;
   #lastError = '';
+  /** When the last poll succeeded, on the clock of the pacing. */
+  #toldAtMs: number | null = null;
 
   constructor(options: StatisticsPollOptions) {
     this.#options = options;
@@ -41,6 +43,16 @@ export class StatisticsPoll {
   /** How many polls failed. */
   get errors(): number {
     return this.#errors;
+  }
+
+  /** Whether the last poll succeeded. */
+  get isUp(): boolean {
+    return this.#toldAtMs !== null && this.#lastError === '';
+  }
+
+  /** How long ago a poll last succeeded, in milliseconds; null before the first. */
+  ageMs(): number | null {
+    return this.#toldAtMs === null ? null : this.#options.pacing.now() - this.#toldAtMs;
   }
 
   start(): void {
@@ -79,6 +91,7 @@ export class StatisticsPoll {
     }
     if (this.#lastError !== '') log.info('dnsmasq statistics: ok again');
     this.#lastError = '';
+    this.#toldAtMs = this.#options.pacing.now();
     for (const [statistic, value] of readings) {
       if (statistic === 'cachesize') this.#cacheSize = Math.max(value, 0);
       else this.#totals[statistic].read(value);

@@ -1,16 +1,14 @@
-import {
-  errorText,
-  type HttpServer,
-  type Log,
-  metricsHandler,
-  type Registry,
-  startHttpServer,
-} from '@kube-dns/daemon';
-import { ANY_HOST } from './any-host.js';
-import type { MetricsEnvironment } from './metrics-environment.js';
+import { errorText } from './errors.js';
+import { type HttpServer, startHttpServer } from './http-server.js';
+import type { Log } from './log.js';
+import { metricsHandler, type Registry } from './metrics.js';
 
 export interface MetricsServerOptions {
-  readonly environment: Pick<MetricsEnvironment, 'port' | 'path'>;
+  /** An IP literal or a host name of this machine; empty is every address of both families. */
+  readonly host: string;
+  /** 0 takes a free one, which the log says. */
+  readonly port: number;
+  readonly path: string;
   readonly registry: Registry;
   readonly log: Log;
   readonly retryMs?: number;
@@ -32,18 +30,18 @@ export class MetricsServer {
 
   /** Resolves when the port is served, or after the first failure. Never rejects. */
   async start(): Promise<void> {
-    const { environment, registry, log, retryMs = RETRY_MS } = this.#options;
+    const { host, port, path, registry, log, retryMs = RETRY_MS } = this.#options;
     const handler = metricsHandler(registry);
     try {
       const server = await startHttpServer({
-        host: ANY_HOST,
-        port: environment.port,
+        host,
+        port,
         log,
         what: 'metrics',
         // Not a route: its path may hold what means something in a pattern.
         routes: (app) =>
           app.use((request, response, next) =>
-            request.path === environment.path ? handler(request, response, next) : next(),
+            request.path === path ? handler(request, response, next) : next(),
           ),
       });
       if (this.#isClosed) {
@@ -51,7 +49,7 @@ export class MetricsServer {
         return;
       }
       this.#server = server;
-      log.info(`serving ${environment.path} on port ${server.port}`);
+      log.info(`serving ${path} on port ${server.port}`);
     } catch (error) {
       if (this.#isClosed) return;
       if (!this.#hasFailed) log.warn(`${errorText(error)}; going on without, trying again`);

@@ -1,0 +1,113 @@
+// `npm run images`: builds the images with docker, podman or buildah. Needs no installed packages and runs
+// on any Node from 20 on, because all else happens in the build stage of the Dockerfiles.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { buildImage, ENGINE_NAMES, findEngine, ImageError, imageSize } from './engine.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const IMAGES = ['kubedns', 'dnsmasq', 'sidecar'];
+const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const EXIT_USAGE = 2;
+
+const usage = `usage: npm run images -- [options] [${IMAGES.join('|')}...] [-- engine options]
+
+Builds the container images, all three when none is named.
+
+  --base IMAGE          image that the programs run on: Node 24, no shell needed
+                        (default node:24-bookworm-slim)
+  --build-image IMAGE   image that they are built in: Node and npm (default node:24-bookworm-slim)
+  --prefix TEXT         in front of the names, such as registry.example/dns/
+  --tag TAG             behind the names (default ${version})
+  --engine NAME         ${ENGINE_NAMES.join(', ')} (default: the first that works)
+  --help                show this text
+`;
+
+class UsageError extends Error {}
+
+/** As parseArgs of Node, with a UsageError for what is wrong with the command line. */
+function parse(config) {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    if (!error.code?.startsWith('ERR_PARSE_ARGS_')) throw error;
+    throw new UsageError(error.message, { cause: error });
+  }
+}
+
+function readArguments(argv) {
+  const split = argv.indexOf('--');
+  const own = split < 0 ? argv : argv.slice(0, split);
+  const extra = split < 0 ? [] : argv.slice(split + 1);
+  const text = { type: 'string' };
+  const { values, positionals } = parse({
+    args: own,
+    allowPositionals: true,
+    options: {
+      base: text,
+      'build-image': text,
+      prefix: text,
+      tag: text,
+      engine: text,
+      help: { type: 'boolean' },
+    },
+  });
+  const unknown = positionals.find((name) => !IMAGES.includes(name));
+  if (unknown !== undefined) throw new UsageError(`there is no image ${unknown}`);
+  if (values.engine !== undefined && !ENGINE_NAMES.includes(values.engine)) {
+    throw new UsageError(`--engine: ${values.engine} is none of ${ENGINE_NAMES.join(', ')}`);
+  }
+  for (const [name, value] of Object.entries(values)) {
+    if (value === '' && name !== 'prefix') throw new UsageError(`--${name} is empty`);
+  }
+  return { values, names: positionals.length > 0 ? positionals : IMAGES, extra };
+}
+
+function say(text) {
+  process.stdout.write(`images: ${text}\n`);
+}
+
+/** The commit that is checked out, or '' without git. */
+function revision() {
+  const { status, stdout } = spawnSync('git', ['rev-parse', 'HEAD'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  return status === 0 ? stdout.trim() : '';
+}
+
+function main() {
+  const { values, names, extra } = readArguments(process.argv.slice(2));
+  if (values.help) {
+    process.stdout.write(usage);
+    return;
+  }
+  const engine = findEngine(values.engine);
+  const buildArgs = { VERSION: version, REVISION: revision() };
+  if (values.base !== undefined) buildArgs.BASE_IMAGE = values.base;
+  if (values['build-image'] !== undefined) buildArgs.BUILD_IMAGE = values['build-image'];
+  const built = [];
+  for (const name of names) {
+    const tag = `${values.prefix ?? ''}${name}:${values.tag ?? version}`;
+    const file = `images/${name}/Dockerfile`;
+    const base = values.base === undefined ? '' : ` on ${values.base}`;
+    say(`building ${tag} from ${file}${base} with ${engine}`);
+    const start = Date.now();
+    buildImage(engine, { file, tag, buildArgs, context: root, extra });
+    const seconds = ((Date.now() - start) / 1000).toFixed(1);
+    const size = imageSize(engine, tag);
+    built.push(`built ${tag} in ${seconds} s${size && `, ${size} uncompressed`}`);
+  }
+  for (const line of built) say(line);
+}
+
+try {
+  main();
+} catch (error) {
+  const isUsage = error instanceof UsageError;
+  if (!isUsage && !(error instanceof ImageError)) throw error;
+  process.stderr.write(`images: ${error.message}\n`);
+  if (isUsage) process.stderr.write(usage);
+  process.exitCode = isUsage ? EXIT_USAGE : 1;
+}

@@ -1,0 +1,53 @@
+// The container engines that can build the images, behind one interface. Needs nothing but Node.
+import { spawnSync } from 'node:child_process';
+
+/** In the order in which they are looked for; `check` is a command that fails when it cannot build. */
+const ENGINES = {
+  docker: { check: ['version', '--format', '{{.Server.Version}}'], build: ['build'] },
+  podman: { check: ['version', '--format', '{{.Version}}'], build: ['build'] },
+  buildah: { check: ['version'], build: ['build', '--layers'] },
+};
+
+export const ENGINE_NAMES = Object.keys(ENGINES);
+
+/** What ends these programs: one line for the user. */
+export class ImageError extends Error {}
+
+/** The first engine that works, or the wanted one; throws an ImageError that says what to install. */
+export function findEngine(wanted) {
+  const found = [];
+  for (const name of wanted === undefined ? ENGINE_NAMES : [wanted]) {
+    const { error, status, stderr } = spawnSync(name, ENGINES[name].check, { encoding: 'utf8' });
+    if (error === undefined && status === 0) return name;
+    const reason = stderr?.trim().split('\n').at(-1) || `status ${status}`;
+    found.push(error?.code === 'ENOENT' ? `${name} is not installed` : `${name} says: ${reason}`);
+  }
+  throw new ImageError(
+    `no container engine: ${found.join('; ')}\n` +
+      'Install one of them and try again: docker (docs.docker.com/engine/install), podman ' +
+      '(apt-get install podman, dnf install podman) or buildah.',
+  );
+}
+
+/** Builds one image with the engine's output shown; throws an ImageError when that fails. */
+export function buildImage(engine, { file, tag, buildArgs = {}, context, extra = [] }) {
+  const args = [...ENGINES[engine].build, '-f', file, '-t', tag];
+  for (const [name, value] of Object.entries(buildArgs))
+    args.push('--build-arg', `${name}=${value}`);
+  const { error, status } = spawnSync(engine, [...args, ...extra, '.'], {
+    cwd: context,
+    stdio: 'inherit',
+  });
+  if (error !== undefined) throw new ImageError(`cannot run ${engine}: ${error.message}`);
+  if (status !== 0) throw new ImageError(`${engine} could not build ${tag}: status ${status}`);
+}
+
+/** The size of an image as the engine tells it, uncompressed; '' where it does not. */
+export function imageSize(engine, tag) {
+  const ask =
+    engine === 'buildah'
+      ? ['images', '--format', '{{.Size}}', tag]
+      : ['image', 'inspect', '--format', '{{.Size}}', tag];
+  const size = spawnSync(engine, ask, { encoding: 'utf8' }).stdout?.trim() ?? '';
+  return /^\d+$/.test(size) ? `${(Number(size) / 1e6).toFixed(1)} MB` : size;
+}

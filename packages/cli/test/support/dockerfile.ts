@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** The root of the checkout, with a slash at its end. */
+export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+
+export const IMAGES = ['kubedns', 'dnsmasq', 'sidecar'] as const;
+export type ImageName = (typeof IMAGES)[number];
+
+/** One line of a Dockerfile, continuation lines joined. */
+export interface Instruction {
+  readonly keyword: string;
+  readonly value: string;
+}
+
+/** What a Dockerfile says, and how its image is started. */
+export class Dockerfile {
+  readonly instructions: readonly Instruction[];
+
+  constructor(name: ImageName) {
+    const text = readFileSync(`${ROOT}images/${name}/Dockerfile`, 'utf8');
+    this.instructions = text
+      .replaceAll(/^#.*\n/gm, '')
+      .replaceAll(/\s*\\\n\s*/g, ' ')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => {
+        const [keyword = '', ...words] = line.split(' ');
+        return { keyword, value: words.join(' ') };
+      });
+  }
+
+  /** The build stage, with what stands in front of it. */
+  get build(): readonly Instruction[] {
+    return this.instructions.slice(0, this.#runStart);
+  }
+
+  /** The stage that becomes the image. */
+  get run(): readonly Instruction[] {
+    return this.instructions.slice(this.#runStart);
+  }
+
+  /** The values of one keyword in the stage that becomes the image. */
+  all(keyword: string): readonly string[] {
+    return this.run.filter((each) => each.keyword === keyword).map(({ value }) => value);
+  }
+
+  /** The ENTRYPOINT's words; throws when it is not in exec form. */
+  get entrypoint(): readonly string[] {
+    return JSON.parse(this.all('ENTRYPOINT').join('')) as string[];
+  }
+
+  /** The ENV lines as an object. */
+  get environment(): Readonly<Record<string, string>> {
+    const words = this.all('ENV').flatMap((line) => line.split(' '));
+    const pairs = words.map((word) => word.split('=', 2) as [string, string]);
+    return Object.fromEntries(pairs);
+  }
+
+  /** User and group as numbers; NaN for names. */
+  get user(): { readonly uid: number; readonly gid: number } {
+    const [uid, gid] = this.all('USER').join('').split(':').map(Number);
+    return { uid: uid ?? Number.NaN, gid: gid ?? Number.NaN };
+  }
+
+  get #runStart(): number {
+    return this.instructions.findLastIndex(({ keyword }) => keyword === 'FROM');
+  }
+}

@@ -1,0 +1,78 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Dockerfile, IMAGES, ROOT, type ImageName } from './dockerfile.js';
+
+const MIB_IN_KIB = 1024;
+
+/** What the images hold, laid out by the script that the Dockerfiles run, beside a copy of this Node. */
+export class StagedImages {
+  readonly folder = mkdtempSync(join(tmpdir(), 'kube-dns-images-'));
+  readonly #node = join(this.folder, 'node');
+
+  constructor() {
+    execFileSync(process.execPath, [`${ROOT}images/stage.mjs`, this.folder], { stdio: 'pipe' });
+    // The user of the image may come to neither the checkout nor a new temporary folder.
+    chmodSync(this.folder, 0o755);
+    cpSync(process.execPath, this.#node, { dereference: true });
+  }
+
+  /** The folder that is /app in the image. */
+  app(name: ImageName): string {
+    return join(this.folder, name);
+  }
+
+  /** Starts a program as its image does: same words, environment, folder and, for root, user. */
+  start(name: ImageName, args: readonly string[]): StagedProcess {
+    const { entrypoint, environment, user } = new Dockerfile(name);
+    const words = entrypoint.slice(1).map((word) => word.replace(/^\/app\b/, this.app(name)));
+    const child = spawn(this.#node, [...words, ...args], {
+      cwd: '/',
+      env: environment,
+      ...(process.getuid?.() === 0 ? user : {}),
+    });
+    return new StagedProcess(child);
+  }
+
+  close(): void {
+    for (const name of IMAGES) rmSync(this.app(name), { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** One run of a program. */
+export class StagedProcess {
+  readonly startedAt = performance.now();
+  output = '';
+  readonly #child: ChildProcess;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    child.stdout?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
+    child.stderr?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
+  }
+
+  /** A line of /proc/PID/status. */
+  status(field: string): string {
+    const text = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
+    return new RegExp(`^${field}:\\s*(.*)$`, 'm').exec(text)?.[1] ?? '';
+  }
+
+  /** The memory that it has now, in MiB (VmRSS). */
+  get rssMib(): number {
+    return Number.parseInt(this.status('VmRSS'), 10) / MIB_IN_KIB;
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  async close(): Promise<void> {
+    if (this.hasEnded) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+}

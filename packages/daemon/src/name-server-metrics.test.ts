@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { createRegistry, renderMetrics } from './metrics.js';
+import { NameServerHealth, nameServerFamilies } from './name-server-metrics.js';
+import { observeFamilies } from './observed-metrics.js';
+
+const METRICS = {
+  queries: { name: 'queries', help: 'H.', labelNames: ['server'] },
+  latency: { name: 'latency', help: 'H.', labelNames: ['server'] },
+  failures: { name: 'failures', help: 'H.', labelNames: ['server', 'reason'] },
+};
+
+describe('NameServerHealth', () => {
+  it('counts SERVFAIL and REFUSED as failures that took their time', () => {
+    const health = new NameServerHealth();
+    for (const rcode of [0, 2, 3, 5, 5]) health.countReply(rcode, 20);
+    expect(health.failures).toMatchObject({ servfail: 1, refused: 2, timeout: 0 });
+    expect(health.latencySeconds.count).toBe(5);
+    expect(health.latencySeconds.sum).toBeCloseTo(0.1);
+  });
+
+  it.each([
+    ['timeout', 'timeout'],
+    ['malformed', 'malformed'],
+    ['refused', 'unreachable'],
+    ['unreachable', 'unreachable'],
+    ['closed', 'unreachable'],
+  ] as const)('counts the error %s as %s', (code, reason) => {
+    const health = new NameServerHealth();
+    health.countError(code);
+    const none = { timeout: 0, unreachable: 0, malformed: 0, servfail: 0, refused: 0 };
+    expect(health.failures).toEqual({ ...none, [reason]: 1 });
+    expect(health.latencySeconds.count).toBe(0);
+  });
+
+  it('does not hold a question that was called off against its server', () => {
+    const health = new NameServerHealth();
+    health.countError('canceled');
+    expect(Object.values(health.failures)).toEqual([0, 0, 0, 0, 0]);
+  });
+});
+
+describe('the metrics of name servers', () => {
+  it('have a series per server and reason from the start', async () => {
+    const health = new NameServerHealth();
+    health.countReply(2, 3);
+    const registry = createRegistry({ runtime: false });
+    observeFamilies(
+      registry,
+      nameServerFamilies(METRICS, () => [['10.0.0.1#53', { queries: 4, health }]]),
+    );
+    const text = await renderMetrics(registry);
+    expect(text).toContain('queries{server="10.0.0.1#53"} 4\n');
+    expect(text).toContain('latency_bucket{server="10.0.0.1#53",le="0.0025"} 0\n');
+    expect(text).toContain('latency_bucket{server="10.0.0.1#53",le="0.005"} 1\n');
+    expect(text).toContain('latency_sum{server="10.0.0.1#53"} 0.003\n');
+    expect(text.match(/^failures\{.*$/gm)).toEqual([
+      'failures{server="10.0.0.1#53",reason="timeout"} 0',
+      'failures{server="10.0.0.1#53",reason="unreachable"} 0',
+      'failures{server="10.0.0.1#53",reason="malformed"} 0',
+      'failures{server="10.0.0.1#53",reason="servfail"} 1',
+      'failures{server="10.0.0.1#53",reason="refused"} 0',
+    ]);
+  });
+});

@@ -1,0 +1,89 @@
+import { BucketHistogram } from './bucket-histogram.js';
+import type { LabelledValue, MetricDescription, MetricFamily } from './metric-family.js';
+
+/** Why a question that was sent to a name server brought no answer that is one. */
+const FAILURES = ['timeout', 'unreachable', 'malformed', 'servfail', 'refused'] as const;
+type Failure = (typeof FAILURES)[number];
+
+/** Upper ends in seconds: a server on this machine, in this data centre, far away, silent. */
+const LATENCY_BOUNDS = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+] as const;
+
+/** RFC 1035 section 4.1.1. */
+const SERVFAIL = 2;
+const REFUSED = 5;
+
+/** How well a name server answers: counted reply by reply in plain numbers, which only grow. */
+export class NameServerHealth {
+  readonly latencySeconds = new BucketHistogram(LATENCY_BOUNDS);
+  readonly failures: Record<Failure, number> = {
+    timeout: 0,
+    unreachable: 0,
+    malformed: 0,
+    servfail: 0,
+    refused: 0,
+  };
+
+  /** Counts a reply and how long it took in milliseconds; SERVFAIL and REFUSED are failures, too. */
+  countReply(rcode: number, ms: number): void {
+    this.latencySeconds.observe(ms / 1_000);
+    if (rcode === SERVFAIL) this.failures.servfail++;
+    else if (rcode === REFUSED) this.failures.refused++;
+  }
+
+  /** Counts what came in place of a reply, by the code of an exchange's error. */
+  countError(code: string): void {
+    if (code === 'canceled') return;
+    this.failures[code === 'timeout' || code === 'malformed' ? code : 'unreachable']++;
+  }
+}
+
+/** A name server that is asked, as far as its metrics go. */
+export interface CountedNameServer {
+  /** Questions sent to it, each time they were. */
+  readonly queries: number;
+  readonly health: NameServerHealth;
+}
+
+/** What a program calls the metrics of its upstream servers; each has a label `server`. */
+export interface NameServerMetrics {
+  readonly queries: MetricDescription;
+  readonly latency: MetricDescription;
+  /** By `reason`, too. */
+  readonly failures: MetricDescription;
+}
+
+/** The metrics of the upstream servers there are at a scrape, by what they are called. */
+export function nameServerFamilies(
+  metrics: NameServerMetrics,
+  servers: () => Iterable<readonly [server: string, counts: CountedNameServer]>,
+): MetricFamily[] {
+  return [
+    {
+      ...metrics.queries,
+      type: 'counter',
+      collect: () =>
+        Array.from(servers(), ([server, { queries }]) => ({ labels: { server }, value: queries })),
+    },
+    {
+      ...metrics.latency,
+      type: 'histogram',
+      collect: () =>
+        Array.from(servers(), ([server, { health }]) => ({
+          labels: { server },
+          histogram: health.latencySeconds,
+        })),
+    },
+    {
+      ...metrics.failures,
+      type: 'counter',
+      collect: () =>
+        Array.from(servers()).flatMap(([server, { health }]) => failuresOf(server, health)),
+    },
+  ];
+}
+
+function failuresOf(server: string, { failures }: NameServerHealth): LabelledValue[] {
+  return FAILURES.map((reason) => ({ labels: { server, reason }, value: failures[reason] }));
+}

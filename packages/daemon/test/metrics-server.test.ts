@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { createLog } from '../src/log.js';
+import { createRegistry } from '../src/metrics.js';
+import { MetricsServer } from '../src/metrics-server.js';
+import { serveFamilies, type ServedFamilies } from '../src/serve-families.js';
+import { until } from './until.js';
+
+let lines: string[];
+let servers: ServedFamilies[];
+beforeEach(() => {
+  lines = [];
+  servers = [];
+});
+afterEach(async () => {
+  for (const server of servers) {
+    await server.close();
+    await server.close();
+  }
+});
+
+const log = createLog({
+  name: 'test',
+  verbosity: 0,
+  write: (line) => lines.push(line.replace(/^(.).*?\] (.*)\n$/s, '$1 $2')),
+});
+
+function create(port: number, path = '/metrics'): MetricsServer {
+  const where = { host: '127.0.0.1', port, path, log, retryMs: 20 };
+  const server = new MetricsServer({ ...where, registry: createRegistry() });
+  servers.push(server);
+  return server;
+}
+
+/** The port that the log tells of. */
+const servedPort = () => /^I serving \S+ on port (\d+)$/.exec(lines.at(-1) ?? '')?.[1];
+
+async function blockPort(): Promise<{ blocker: Server; port: number }> {
+  const blocker = createServer().listen(0, '127.0.0.1');
+  await once(blocker, 'listening');
+  return { blocker, port: (blocker.address() as AddressInfo).port };
+}
+
+describe('MetricsServer', () => {
+  it('serves the metrics at its path, whatever that holds, and nothing elsewhere', async () => {
+    await create(0, '/a.b/:c+*').start();
+    const get = (path: string) => fetch(`http://127.0.0.1:${servedPort()}${path}`);
+    const response = await get('/a.b/:c+*?x=1');
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(await response.text()).toMatch(/^process_resident_memory_bytes \d/m);
+    for (const path of ['/', '/metrics', '/a.b/xc+', '/readiness', '/debug/pprof/']) {
+      const other = await get(path);
+      expect([other.status, await other.text()]).toEqual([404, '404 page not found\n']);
+    }
+  });
+
+  it('goes on without a port that is taken, says so once, and takes it when it is free', async () => {
+    const { blocker, port } = await blockPort();
+    await create(port).start();
+    expect(lines).toEqual([
+      `W metrics: cannot listen on 127.0.0.1:${port}: address already in use; ` +
+        'going on without, trying again',
+    ]);
+    await once(blocker.close(), 'close');
+    await until(() => lines.includes(`I serving /metrics on port ${port}`));
+    expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(200);
+    expect(lines).toHaveLength(2);
+  });
+
+  it('does not try again once it is closed', async () => {
+    const { blocker, port } = await blockPort();
+    const closed = create(port);
+    await closed.start();
+    await closed.close();
+    await once(blocker.close(), 'close');
+    // The port is another's for the taking.
+    await create(port).start();
+    expect(lines.at(-1)).toBe(`I serving /metrics on port ${port}`);
+  });
+});
+
+describe('serveFamilies', () => {
+  it('serves what it is given beside the metrics of the process', async () => {
+    const where = { host: '127.0.0.1', port: 0, path: '/metrics', log };
+    const family = { name: 'sample_total', help: 'S.', type: 'counter', collect: () => 7 } as const;
+    servers.push(await serveFamilies({ ...where, families: [family] }));
+    const response = await fetch(`http://127.0.0.1:${servedPort()}/metrics`);
+    const text = await response.text();
+    expect(text).toContain('# HELP sample_total S.\n# TYPE sample_total counter\nsample_total 7\n');
+    expect(text).toContain('\nprocess_start_time_seconds ');
+  });
+});

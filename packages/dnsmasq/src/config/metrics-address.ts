@@ -1,0 +1,28 @@
+import {
+  type FlagDefinition,
+  formatHostPort,
+  type HostPort,
+  parseHostPort,
+} from '@kube-dns/daemon';
+
+/** Where metrics are served; without a host on every address. */
+export interface MetricsAddress extends HostPort {
+  readonly port: number;
+}
+
+/** A flag of `[HOST]:PORT`; empty is nowhere. Throws for anything else, with the reason. */
+export function metricsAddressFlag(help: string): FlagDefinition<MetricsAddress | null> {
+  return {
+    parse: (text) => (text === '' ? null : parseMetricsAddress(text)),
+    initial: null,
+    help,
+    valueName: '[host]:port',
+    formatDefault: (address) => (address === null ? '' : formatHostPort(address)),
+  };
+}
+
+function parseMetricsAddress(text: string): MetricsAddress {
+  const { host, port } = parseHostPort(text);
+  if (port === null) throw new Error('the port is missing');
+  return { host, port };
+}

@@ -1,0 +1,16 @@
+import { describe, expect, it } from '@jest/globals';
+import { CacheTotals } from './cache-totals.js';
+
+describe('CacheTotals', () => {
+  it('go on from where they were when the cache is emptied', () => {
+    const cache = { insertions: 5, evictions: 2 };
+    const totals = new CacheTotals(cache);
+    totals.keep();
+    cache.insertions = cache.evictions = 0;
+    expect([totals.insertions, totals.evictions]).toEqual([5, 2]);
+    cache.insertions = 1;
+    totals.keep();
+    cache.insertions = 0;
+    expect([totals.insertions, totals.evictions]).toEqual([6, 2]);
+  });
+});

@@ -1,0 +1,78 @@
+import {
+  type ConfigDirectory,
+  type CountedListener,
+  listenerFamilies,
+  type MetricDescription,
+  type MetricFamily,
+  nameServerFamilies,
+} from '@kube-dns/daemon';
+import type { DnsmasqAnswerer } from '../answer/dnsmasq-answerer.js';
+import type { AnswerCache } from '../cache/answer-cache.js';
+import type { QueryForwarder } from '../upstream/query-forwarder.js';
+import type { ServerStatistics } from '../upstream/server-statistics.js';
+import type { AppliedConfig } from './applied-config.js';
+import type { CacheTotals } from './cache-totals.js';
+import { LISTENER_METRICS, OWN_METRICS, UPSTREAM_METRICS } from './metric-table.js';
+
+/** What the server does not know of itself. */
+export interface ProgramFacts {
+  readonly version: string;
+  readonly unexpectedErrors: () => number;
+}
+
+/** Where the figures come from; each is read at a scrape and counts by itself. */
+export interface MetricSources extends ProgramFacts {
+  readonly answerer: Pick<DnsmasqAnswerer, 'hits' | 'misses' | 'staleAnswers'>;
+  readonly cache: Pick<AnswerCache, 'maxRecords' | 'recordCount' | 'usedBytes'>;
+  readonly cacheTotals: Pick<CacheTotals, 'insertions' | 'evictions'>;
+  readonly forwarder: Pick<QueryForwarder, 'joined' | 'inFlight' | 'overflows' | 'failures'>;
+  readonly statistics: Pick<ServerStatistics, 'entries'>;
+  readonly config: Pick<AppliedConfig, 'version' | 'generation' | 'appliedMs'>;
+  readonly configDirectory: Pick<ConfigDirectory, 'rejected'>;
+  /** None until they are open. */
+  readonly listeners: () => readonly CountedListener[];
+}
+
+/** Every metric of dnsmasq, as data: see the table of names. */
+export function metricFamilies(sources: MetricSources): MetricFamily[] {
+  const { version, answerer, cache, cacheTotals, forwarder, config, configDirectory } = sources;
+  const { unexpectedErrors, statistics, listeners } = sources;
+  return [
+    info(OWN_METRICS.buildInfo, () => ({ version })),
+    counter(OWN_METRICS.hits, () => answerer.hits),
+    counter(OWN_METRICS.misses, () => answerer.misses),
+    counter(OWN_METRICS.staleAnswers, () => answerer.staleAnswers),
+    gauge(OWN_METRICS.cacheSize, () => cache.maxRecords),
+    gauge(OWN_METRICS.cacheRecords, () => cache.recordCount),
+    gauge(OWN_METRICS.cacheBytes, () => cache.usedBytes),
+    counter(OWN_METRICS.insertions, () => cacheTotals.insertions),
+    counter(OWN_METRICS.evictions, () => cacheTotals.evictions),
+    counter(OWN_METRICS.upstreamJoined, () => forwarder.joined),
+    gauge(OWN_METRICS.upstreamInFlight, () => forwarder.inFlight),
+    counter(OWN_METRICS.upstreamOverflows, () => forwarder.overflows),
+    counter(OWN_METRICS.upstreamFailures, () => forwarder.failures),
+    info(OWN_METRICS.configInfo, () => ({ version: config.version })),
+    gauge(OWN_METRICS.configGeneration, () => config.generation),
+    gauge(OWN_METRICS.configApplied, () => config.appliedMs / 1_000),
+    counter(OWN_METRICS.configRejected, () => configDirectory.rejected),
+    counter(OWN_METRICS.unexpectedErrors, unexpectedErrors),
+    ...nameServerFamilies(UPSTREAM_METRICS, () => statistics.entries()),
+    ...listenerFamilies(LISTENER_METRICS, listeners),
+  ];
+}
+
+function counter(description: MetricDescription, collect: () => number): MetricFamily {
+  return { ...description, type: 'counter', collect };
+}
+
+function gauge(description: MetricDescription, collect: () => number): MetricFamily {
+  return { ...description, type: 'gauge', collect };
+}
+
+/** Says something in its labels; the value is always 1. */
+function info(
+  description: MetricDescription,
+  labels: () => Readonly<Record<string, string>>,
+): MetricFamily {
+  return { ...description, type: 'gauge', collect: () => [{ labels: labels(), value: 1 }] };
+}

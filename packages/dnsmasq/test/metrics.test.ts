@@ -1,0 +1,147 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ask } from './client.js';
+import { FakeUpstream } from './fake-upstream.js';
+import { freePort } from './free-port.js';
+import { addressRecords } from './messages.js';
+import { endProcesses, runDnsmasq, RunningProcess, type Serving, serve } from './processes.js';
+import { until } from './until.js';
+
+let folder: string;
+let upstream: FakeUpstream;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'dnsmasq-metrics-'));
+  upstream = await FakeUpstream.start(() => ({ answers: addressRecords(30, '10.0.0.1') }));
+});
+afterEach(async () => {
+  await endProcesses();
+  await upstream.close();
+  rmSync(folder, { recursive: true });
+});
+
+const withMetrics = (options: readonly string[], ...nanny: string[]) =>
+  serve(['--no-resolv', ...options], ['--metrics-addr=127.0.0.1:0', ...nanny]);
+
+async function scrape({ process }: Serving): Promise<string> {
+  await process.says('serving /metrics on port');
+  const port = /serving \/metrics on port (\d+)/.exec(process.stderr)![1];
+  const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+  expect(response.status).toBe(200);
+  return response.text();
+}
+
+describe('--metrics-addr', () => {
+  it('serves the figures of cache, servers, answers and engine', async () => {
+    const serving = await withMetrics([`--server=${upstream.text}`, '--cache-size=77']);
+    await ask(serving.port, 'a.example');
+    await ask(serving.port, 'a.example');
+    const text = await scrape(serving);
+    for (const line of [
+      'dnsmasq_hits_total 1',
+      'dnsmasq_misses_total 1',
+      'dnsmasq_cache_max_records 77',
+      'dnsmasq_cache_records 1',
+      'dnsmasq_cache_insertions_total 1',
+      'dnsmasq_upstream_in_flight 0',
+      `dnsmasq_upstream_server_queries_total{server="${upstream.text}"} 1`,
+      `dnsmasq_upstream_server_latency_seconds_count{server="${upstream.text}"} 1`,
+      `dnsmasq_upstream_server_failures_total{server="${upstream.text}",reason="timeout"} 0`,
+      'dnsmasq_answers_total{rcode="NOERROR"} 2',
+      'dnsmasq_messages_total{protocol="udp"} 2',
+      'dnsmasq_tcp_connections_open 0',
+    ]) {
+      expect(text).toContain(`\n${line}\n`);
+    }
+    expect(text).toMatch(/^dnsmasq_udp_engine_info\{engine="\w+"\} 1$/m);
+    expect(text).toMatch(/^process_start_time_seconds \d/m);
+  });
+
+  it('gives every metric a text that is a sentence', async () => {
+    const text = await scrape(await withMetrics([]));
+    const names = [...text.matchAll(/^# TYPE (dnsmasq_\S+) /gm)].map((match) => match[1]);
+    expect(names.length).toBeGreaterThan(20);
+    expect(text.match(/^# HELP dnsmasq_\S+ [A-Z1].+\.$/gm)).toHaveLength(names.length);
+  });
+
+  it('tells servers that nobody listens at from those that are silent', async () => {
+    const closed = `127.0.0.1#${await freePort()}`;
+    upstream.script = () => null;
+    const serving = await withMetrics([
+      `--server=/closed.example/${closed}`,
+      `--server=/silent.example/${upstream.text}`,
+      '--query-timeout=1000',
+    ]);
+    const answers = ['x.closed.example', 'x.silent.example'].map((name) => ask(serving.port, name));
+    expect((await Promise.all(answers)).map(({ rcode }) => rcode)).toEqual([
+      'SERVFAIL',
+      'SERVFAIL',
+    ]);
+    const text = await scrape(serving);
+    const failures = (server: string, reason: string) =>
+      Number(
+        new RegExp(`failures_total{server="${server}",reason="${reason}"} (\\d+)`).exec(text)?.[1],
+      );
+    expect(failures(closed, 'unreachable')).toBeGreaterThan(0);
+    expect(failures(upstream.text, 'timeout')).toBeGreaterThan(0);
+    expect(failures(upstream.text, 'unreachable')).toBe(0);
+    expect(text).toContain('\ndnsmasq_upstream_failures_total 2\n');
+    expect(text).toContain('\ndnsmasq_answers_total{rcode="SERVFAIL"} 2\n');
+  });
+
+  it('keeps its counters over SIGHUP, which empties the cache', async () => {
+    const serving = await withMetrics([`--server=${upstream.text}`]);
+    await ask(serving.port, 'a.example');
+    serving.process.kill('SIGHUP');
+    await serving.process.says('cleared cache');
+    const text = await scrape(serving);
+    expect(text).toContain('\ndnsmasq_cache_records 0\n');
+    expect(text).toContain('\ndnsmasq_cache_insertions_total 1\n');
+  });
+
+  it('tells which ConfigMap is in force', async () => {
+    const file = join(folder, 'upstreamNameservers');
+    writeFileSync(file, '["10.1.1.1"]');
+    const serving = await withMetrics([], '-restartDnsmasq=true', `-configDir=${folder}`);
+    const first = await scrape(serving);
+    expect(first).toMatch(/^dnsmasq_config_generation 1$/m);
+    expect(first).toMatch(/^dnsmasq_config_info\{version="\w+"\} 1$/m);
+    expect(first).toMatch(/^dnsmasq_config_applied_timestamp_seconds 1\d{9}/m);
+    writeFileSync(file, '[]');
+    await until(async () => /^dnsmasq_config_generation 2$/m.test(await scrape(serving)));
+    writeFileSync(file, 'nonsense');
+    await until(async () => /^dnsmasq_config_rejected_total 1$/m.test(await scrape(serving)));
+    expect(await scrape(serving)).toMatch(/^dnsmasq_config_generation 2$/m);
+  });
+
+  it.each([
+    ['', false],
+    ['127.0.0.1:0', true],
+  ])('loads what serves HTTP for %j: %s', async (address, isLoaded) => {
+    const preload = join(folder, 'preload.cjs');
+    writeFileSync(
+      preload,
+      `const Module = require('node:module');
+       const load = Module._load;
+       Module._load = function (name) {
+         if (name === 'node:http') process.stderr.write('loaded\\n');
+         return load.apply(this, arguments);
+       };`,
+    );
+    const bundle = fileURLToPath(new URL('../dist/dnsmasq.cjs', import.meta.url));
+    const argv = [`--metrics-addr=${address}`, '--', '-R', '-p', '0', '-a', '127.0.0.1'];
+    const run = new RunningProcess(process.execPath, ['--require', preload, bundle, ...argv]);
+    await run.says(isLoaded ? 'serving /metrics on port' : 'serving on port');
+    run.kill('SIGTERM');
+    expect(await run.exit).toBe(0);
+    expect(run.stderr.includes('loaded\n')).toBe(isLoaded);
+  });
+
+  it('ends it with 2 and the reason when it is no address', async () => {
+    const run = runDnsmasq('--metrics-addr=9153', '--');
+    expect(await run.exit).toBe(2);
+    expect(run.stderr).toContain('"--metrics-addr" flag: the port is missing');
+  });
+});

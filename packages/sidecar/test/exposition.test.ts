@@ -1,0 +1,221 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { type Family, parsePrometheusText } from './prometheus-text.js';
+import { type Point, translate } from './prometheus-to-sd.js';
+import { addressRecord, Responder, txtRecord } from './responder.js';
+import { endSidecars, eventually, SidecarProcess } from './sidecar-process.js';
+
+const LABELS = ['kubedns', 'dnsmasq'];
+const BOUNDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
+/** Names, types and texts of the original, seen at its own `/metrics`. */
+const ORIGINAL: readonly (readonly [name: string, type: string, help: string])[] = [
+  ['kubedns_dnsmasq_errors', 'counter', 'Number of errors that have occurred getting metrics'],
+  [
+    'kubedns_dnsmasq_evictions',
+    'counter',
+    'Counter of DNS cache evictions (from start of process)',
+  ],
+  ['kubedns_dnsmasq_hits', 'counter', 'Number of DNS cache hits (from start of process)'],
+  [
+    'kubedns_dnsmasq_insertions',
+    'counter',
+    'Counter of DNS cache insertions (from start of process)',
+  ],
+  ['kubedns_dnsmasq_max_size', 'counter', 'Maximum size of the DNS cache'],
+  ['kubedns_dnsmasq_misses', 'counter', 'Number of DNS cache misses (from start of process)'],
+  ...LABELS.flatMap((label) => [
+    [
+      `kubedns_probe_${label}_errors`,
+      'counter',
+      `Count of errors in name resolution of ${label}`,
+    ] as const,
+    [
+      `kubedns_probe_${label}_latency_ms`,
+      'histogram',
+      `Latency of the DNS probe request ${label}`,
+    ] as const,
+  ]),
+  ['process_cpu_seconds_total', 'counter', 'Total user and system CPU time spent in seconds.'],
+  ['process_max_fds', 'gauge', 'Maximum number of open file descriptors.'],
+  [
+    'process_network_receive_bytes_total',
+    'counter',
+    'Number of bytes received by the process over the network.',
+  ],
+  [
+    'process_network_transmit_bytes_total',
+    'counter',
+    'Number of bytes sent by the process over the network.',
+  ],
+  ['process_open_fds', 'gauge', 'Number of open file descriptors.'],
+  ['process_resident_memory_bytes', 'gauge', 'Resident memory size in bytes.'],
+  ['process_start_time_seconds', 'gauge', 'Start time of the process since unix epoch in seconds.'],
+  ['process_virtual_memory_bytes', 'gauge', 'Virtual memory size in bytes.'],
+  [
+    'process_virtual_memory_max_bytes',
+    'gauge',
+    'Maximum amount of virtual memory available in bytes.',
+  ],
+];
+/** The argument of the fourth container on GKE. */
+const WHITELIST = [
+  'probe_kubedns_latency_ms',
+  'probe_kubedns_errors',
+  'probe_dnsmasq_latency_ms',
+  'probe_dnsmasq_errors',
+  'dnsmasq_misses',
+  'dnsmasq_hits',
+];
+
+let responder: Responder;
+let url: string;
+let startedSeconds: number;
+beforeEach(async () => {
+  startedSeconds = Date.now() / 1_000;
+  responder = await new Responder(({ name }) => {
+    if (name === 'misses.bind') return [txtRecord('17')];
+    if (name.endsWith('.bind')) return [txtRecord('42')];
+    return name === 'good.example.com' ? [addressRecord] : [];
+  }).start();
+  const at = `127.0.0.1:${responder.port}`;
+  const sidecar = new SidecarProcess(
+    ...['--prometheus-addr=127.0.0.1', '--prometheus-port=0'],
+    ...[`--dnsmasq-port=${responder.port}`, '--dnsmasq-poll-interval-ms=20'],
+    `--probe=kubedns,${at},good.example.com,1,A`,
+    `--probe=dnsmasq,${at},bad.example.com,1,A`,
+  );
+  url = `${await sidecar.url()}/metrics`;
+});
+afterEach(async () => {
+  await endSidecars();
+  await responder.close();
+});
+
+async function scrape(): Promise<string> {
+  const response = await fetch(url);
+  expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+  return response.text();
+}
+
+/** The exposition once both probes and the poll have come through. */
+const settled = () =>
+  eventually(async () => {
+    const text = await scrape();
+    const isSettled =
+      /^kubedns_probe_kubedns_latency_ms_count [1-9]/m.test(text) &&
+      /^kubedns_probe_dnsmasq_errors [1-9]/m.test(text) &&
+      /^kubedns_dnsmasq_hits 42$/m.test(text);
+    return isSettled ? text : undefined;
+  });
+
+const valueOf = (families: ReadonlyMap<string, Family>, name: string) =>
+  families.get(name)?.samples[0]?.value;
+
+describe('the exposition', () => {
+  it('has the names, types and texts of the original, and no labels on them', async () => {
+    const families = parsePrometheusText(await settled());
+    for (const [name, type, help] of ORIGINAL) {
+      expect(families.get(name)).toMatchObject({ name, type, help });
+      const labels = families.get(name)!.samples.flatMap((sample) => [...sample.labels.keys()]);
+      expect(new Set(labels)).toEqual(new Set(type === 'histogram' ? ['le'] : []));
+    }
+  });
+
+  it('describes what is our own in sentences', async () => {
+    const known = new Set(ORIGINAL.map(([name]) => name));
+    const own = [...parsePrometheusText(await scrape()).values()].filter(
+      ({ name }) => !known.has(name),
+    );
+    expect(own.map(({ name }) => name)).toEqual([
+      'kubedns_dnsmasq_age_seconds',
+      'kubedns_dnsmasq_up',
+      'kubedns_probe_dnsmasq_age_seconds',
+      'kubedns_probe_dnsmasq_up',
+      'kubedns_probe_kubedns_age_seconds',
+      'kubedns_probe_kubedns_up',
+      'kubedns_sidecar_build_info',
+      'kubedns_sidecar_unexpected_errors_total',
+      'process_heap_bytes',
+    ]);
+    for (const { help } of own) expect(help).toMatch(/^[A-Z1].{20,}\.$/);
+  });
+
+  it('says which probe is answered, and how old that is', async () => {
+    const families = parsePrometheusText(await settled());
+    expect(valueOf(families, 'kubedns_probe_kubedns_up')).toBe(1);
+    expect(valueOf(families, 'kubedns_probe_dnsmasq_up')).toBe(0);
+    expect(valueOf(families, 'kubedns_dnsmasq_up')).toBe(1);
+    for (const name of ['probe_kubedns', 'probe_dnsmasq', 'dnsmasq']) {
+      const age = valueOf(families, `kubedns_${name}_age_seconds`);
+      expect(age).toBeGreaterThanOrEqual(0);
+      expect(age).toBeLessThan(10);
+    }
+  });
+
+  it('turns dnsmasq_up to 0 when dnsmasq stops telling its statistics', async () => {
+    await settled();
+    responder.respond = () => [];
+    await eventually(async () => /^kubedns_dnsmasq_up 0$/m.test(await scrape()) || undefined);
+    expect(valueOf(parsePrometheusText(await scrape()), 'kubedns_dnsmasq_hits')).toBe(42);
+  });
+
+  it('is understood by prometheus-to-sd', async () => {
+    const text = await settled();
+    const points = translate(text, 'kubedns', WHITELIST);
+    const number = (name: string) => (points.get(name) as Point & { value: number }).value;
+    for (const { kind, startSeconds } of points.values()) {
+      expect(kind).toBe('CUMULATIVE');
+      expect(startSeconds).toBeGreaterThan(startedSeconds - 5);
+      expect(startSeconds).toBeLessThan(startedSeconds + 10);
+    }
+    expect([number('dnsmasq_hits'), number('dnsmasq_misses')]).toEqual([42, 17]);
+    expect(number('probe_kubedns_errors')).toBe(0);
+    expect(number('probe_dnsmasq_errors')).toBeGreaterThan(0);
+    const latency = points.get('probe_kubedns_latency_ms')!.value;
+    if (typeof latency === 'number') throw new Error('not a distribution');
+    expect(latency.bounds).toEqual(BOUNDS);
+    expect(latency.counts).toHaveLength(BOUNDS.length + 1);
+    expect(latency.counts.reduce((sum, value) => sum + value)).toBe(latency.count);
+    expect(latency.mean).toBeGreaterThan(0);
+    expect(points.get('probe_dnsmasq_latency_ms')!.value).toMatchObject({ count: 0, mean: 0 });
+  });
+
+  it('never counts back when dnsmasq starts anew', async () => {
+    await settled();
+    responder.respond = () => [txtRecord('5')];
+    const hits = async () => valueOf(parsePrometheusText(await scrape()), 'kubedns_dnsmasq_hits');
+    await eventually(async () => {
+      const size = valueOf(parsePrometheusText(await scrape()), 'kubedns_dnsmasq_max_size');
+      return size === 5 || undefined;
+    });
+    expect(await hits()).toBe(42);
+    responder.respond = () => [txtRecord('8')];
+    await eventually(async () => (await hits()) === 45 || undefined);
+  });
+});
+
+describe('the reader of the text format', () => {
+  it.each([
+    ['a 1', 'does not end'],
+    ['a 1\n', 'out of place'],
+    ['# TYPE a counter\n', 'no HELP'],
+    ['# HELP a x\n# TYPE a clock\n', 'not possible'],
+    ['# HELP a x\n# TYPE a gauge\na 1\na 2\n', 'twice'],
+    ['# HELP a x\n# TYPE a gauge\na one\n', 'no sample'],
+    ['# HELP a x\n# TYPE a gauge\na{b=c} 1\n', 'bad labels'],
+    ['# HELP a x\n# TYPE a gauge\nb 1\n', 'out of place'],
+    [
+      '# HELP a x\n# TYPE a histogram\na_bucket{le="1"} 2\na_bucket{le="+Inf"} 1\na_sum 1\na_count 1\n',
+      'does not add up',
+    ],
+  ])('refuses %j', (text, reason) => {
+    expect(() => parsePrometheusText(text)).toThrow(reason);
+  });
+
+  it('undoes escapes in labels', () => {
+    const [family] = parsePrometheusText(
+      '# HELP a x\n# TYPE a gauge\na{b="c\\"\\n\\\\"} 1\n',
+    ).values();
+    expect(family?.samples[0]?.labels.get('b')).toBe('c"\n\\');
+  });
+});
