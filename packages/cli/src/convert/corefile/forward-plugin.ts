@@ -1,7 +1,7 @@
 import { plainDomain } from '../dns-setup.js';
 import { isNamedServer, plainServer } from '../server-text.js';
 import type { Directive } from './corefile.js';
-import { change, lose, type PluginContext } from './plugin-context.js';
+import { change, lose, wholeNumber, type PluginContext } from './plugin-context.js';
 
 const NOTHING_LIKE_IT = 'dnsmasq has nothing like it';
 
@@ -40,7 +40,7 @@ export function readForward(plugin: Directive, zone: string, context: PluginCont
   context.forwards.set(domain, {
     servers,
     file,
-    maxConcurrent: limit === undefined ? undefined : Number(limit),
+    maxConcurrent: wholeNumber(limit),
     isSequential: options.some(({ name, args }) => name === 'policy' && args[0] === 'sequential'),
   });
 }
@@ -49,7 +49,7 @@ function checkOption(option: Directive, zone: string, context: PluginContext): v
   const [first = ''] = option.args;
   switch (option.name) {
     case 'max_concurrent':
-      if (!/^\d{1,9}$/.test(first)) lose(context, option, zone, 'not a number');
+      if (wholeNumber(first) === undefined) lose(context, option, zone, 'not a number');
       return;
     case 'policy':
       if (first !== 'sequential')

@@ -34,6 +34,7 @@ export function fromCorefile(
     remarks,
     forwards: new Map(),
     filters: [],
+    logs: new Set(),
     caches: new Map(),
     kubernetes: '',
   };
@@ -53,6 +54,12 @@ export function fromCorefile(
     }
   }
   compareCaches(context);
+  if (context.logs.size > 0 && !context.logs.has('.')) {
+    remarks.change(
+      `log in ${[...context.logs].join(' ')}`,
+      'dnsmasq logs the queries of all domains',
+    );
+  }
   return draft;
 }
 
@@ -91,6 +98,7 @@ function expanded(each: Directive, env: NodeJS.ProcessEnv, remarks: Remarks): Di
   const what = `line ${each.line}: ${directiveText(each)}`;
   return {
     ...each,
+    name: expand(each.name, env, what, remarks),
     args: each.args.map((word) => expand(word, env, what, remarks)),
     block: each.block?.map((option) => expanded(option, env, remarks)),
   };

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { plainDomain } from '../dns-setup.js';
 import type { Directive } from './corefile.js';
-import { change, lose, type PluginContext } from './plugin-context.js';
+import { change, lose, wholeNumber, type PluginContext } from './plugin-context.js';
 
 /** What the plugin hosts uses when no `ttl` is given. */
 const DEFAULT_TTL = 3600;
@@ -19,7 +19,11 @@ export function readHosts(plugin: Directive, zone: string, context: PluginContex
   if (!options.some(({ name }) => name === 'fallthrough')) {
     change(context, plugin, zone, 'names that are not in it go on to the servers');
   }
-  draft.localTtl = Number(options.find(({ name }) => name === 'ttl')?.args[0] ?? DEFAULT_TTL);
+  const ttl = options.find(({ name }) => name === 'ttl');
+  draft.localTtl = wholeNumber(ttl?.args[0]) ?? DEFAULT_TTL;
+  if (ttl !== undefined && wholeNumber(ttl.args[0]) === undefined) {
+    lose(context, ttl, zone, 'not a number');
+  }
   for (const option of options) {
     const { name, args } = option;
     if (isIP(name) !== 0 && args.length > 0) {

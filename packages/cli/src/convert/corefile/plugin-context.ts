@@ -19,6 +19,8 @@ export interface PluginContext {
   readonly forwards: Map<string, ForwardPlan>;
   /** Templates without an answer, by their zone. */
   readonly filters: { readonly zone: string; readonly type: 'A' | 'AAAA' }[];
+  /** The zones whose queries are logged. */
+  readonly logs: Set<string>;
   /** By zone, as text: dnsmasq has one. */
   readonly caches: Map<string, string>;
   /** The text of the directive `kubernetes`; empty before there was one. */
@@ -42,4 +44,9 @@ export function change(
 
 function named(each: Directive, zone: string): string {
   return `line ${each.line}: ${directiveText(each)} (in ${zone})`;
+}
+
+/** A number of a directive; undefined for a word that is none. */
+export function wholeNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }

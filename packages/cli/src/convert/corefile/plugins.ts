@@ -3,13 +3,12 @@ import { directiveText, type Directive } from './corefile.js';
 import { readForward } from './forward-plugin.js';
 import { readKubernetes } from './kubernetes-plugin.js';
 import { readHosts, readTemplate } from './local-plugins.js';
-import { change, lose, type PluginContext } from './plugin-context.js';
+import { change, lose, wholeNumber, type PluginContext } from './plugin-context.js';
 
 /** Reads one directive of a zone's server block; none is passed over without a remark. */
 export function readPlugin(plugin: Directive, zone: string, context: PluginContext): void {
   const { draft } = context;
   const { name, args, block = [] } = plugin;
-  const isRoot = zone === '.';
   switch (name) {
     case 'kubernetes':
       readKubernetes(plugin, zone, context);
@@ -53,13 +52,17 @@ export function readPlugin(plugin: Directive, zone: string, context: PluginConte
       return;
     case 'log':
       draft.logsQueries = true;
-      if (!isRoot || args.length + block.length > 0) {
+      context.logs.add(zone);
+      if (args.length + block.length > 0) {
         change(context, plugin, zone, 'dnsmasq logs every query in its own form');
       }
       return;
-    case 'bufsize':
-      draft.maxUdpBytes = Number(args[0] ?? 1232);
+    case 'bufsize': {
+      const bytes = wholeNumber(args[0] ?? '1232');
+      if (bytes === undefined) lose(context, plugin, zone, 'not a number');
+      else draft.maxUdpBytes = bytes;
       return;
+    }
     case 'pprof':
       draft.isProfiled = true;
       return;

@@ -165,9 +165,8 @@ function carryPod(
   carryKeys(old.nodeSelector, pod, 'nodeSelector', /^beta\.kubernetes\.io\//);
   const tolerations = listAt(pod, 'tolerations');
   const known = new Set(tolerations.map((each) => JSON.stringify(each)));
-  tolerations.push(
-    ...mappingsOf(old.tolerations).filter((each) => !known.has(JSON.stringify(each))),
-  );
+  const wanted = [...mappingsOf(old.tolerations), ...annotatedTolerations(workload)];
+  tolerations.push(...wanted.filter((each) => !known.has(JSON.stringify(each))));
   const metadata = valueAt(workload.value, 'spec', 'template', 'metadata');
   const template = draftAt(deployment, 'spec', 'template', 'metadata');
   carryKeys(valueAt(metadata, 'labels'), template, 'labels', /^version$/);
@@ -179,6 +178,17 @@ function carryPod(
   );
   carryMetadata(workload.value, deployment, /^version$/);
   nameRemainder(`${workload.kind} ${workload.name}`, comparable(workload), deployment, remarks);
+}
+
+/** Up to Kubernetes 1.7 tolerations were JSON in an annotation. */
+function annotatedTolerations({ value }: KubeObject): Mapping[] {
+  const annotations = valueAt(value, 'spec', 'template', 'metadata', 'annotations');
+  const text = valueAt(annotations, 'scheduler.alpha.kubernetes.io/tolerations');
+  try {
+    return mappingsOf(JSON.parse(typeof text === 'string' ? text : '[]'));
+  } catch {
+    return []; // the API server took no notice of it either
+  }
 }
 
 /** Of a workload, what is compared with ours field by field: without what was carried word by word. */
