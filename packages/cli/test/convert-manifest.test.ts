@@ -203,3 +203,33 @@ describe('the options of dnsmasq that ours refuses', () => {
       expect([name, REFUSED_OPTIONS.test(name)]).toEqual([name, true]);
   });
 });
+
+describe('the flags of our own programs', () => {
+  const flagsOf = (name: string, pattern: RegExp): string[] => {
+    const file = join(REPOSITORY, 'packages', name, 'README.md');
+    return [...readFileSync(file, 'utf8').matchAll(pattern)].map((match) => match[1] ?? '');
+  };
+  const withFlag = (before: string, flag: string) =>
+    stock.replace(before, `${flag}\n            ${before}`);
+
+  it('are all carried over from a kubedns, or named', () => {
+    const names = flagsOf('kubedns', /^\| `--([a-z-]+)` /gm);
+    expect(names.length).toBeGreaterThan(20);
+    for (const name of names.filter((each) => !['domain', 'config-dir'].includes(each))) {
+      const { objects, lines } = convertText(withFlag('- --dns-port=10053', `- --${name}=7`));
+      const said = [...argsOf(objects, 'kubedns'), ...lines].join('\n');
+      const isMounted = name === 'config-map' && said !== '';
+      expect([name, isMounted || said.includes(`--${name}=7`)]).toEqual([name, true]);
+    }
+  });
+
+  it('are all carried over from a nanny, or named', () => {
+    const names = flagsOf('dnsmasq', /^\| `-([a-zA-Z-]+)` {2,}\|/gm);
+    expect(names).toContain('metrics-addr');
+    for (const name of names.filter((each) => each !== 'configDir')) {
+      const { objects, lines } = convertText(withFlag('- -restartDnsmasq=true', `- -${name}=7`));
+      const said = [...argsOf(objects, 'dnsmasq'), ...lines].join('\n');
+      expect([name, said.includes(`-${name}=`)]).toEqual([name, true]);
+    }
+  });
+});
