@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { convert } from './convert/convert.js';
 import { CliError, UsageError } from './errors.js';
 import { parseOptions } from './parse-options.js';
 import { up } from './up/up.js';
@@ -10,6 +11,7 @@ interface Command {
 }
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
+  ['convert', { summary: 'between kube-dns and CoreDNS, and manifests to ours', run: convert }],
   ['up', { summary: 'run the DNS pod on this machine', run: up }],
 ]);
 

@@ -54,7 +54,7 @@ describe('manifests/README.md', () => {
 
   it('names every kustomization, and files and links that are there', () => {
     const rows = [...readme.matchAll(/^\| `([\w/-]+)` /gm)].map((match) => match[1] ?? '');
-    expect(rows).toEqual([...KUSTOMIZATIONS, 'components', 'local']);
+    expect(rows).toEqual([...KUSTOMIZATIONS, 'coredns', 'components', 'local']);
     const files = [...readme.matchAll(/`([\w-]+(?:\/[\w-]+)+\.yaml)`/g)].map(
       (match) => match[1] ?? '',
     );

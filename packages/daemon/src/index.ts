@@ -49,6 +49,7 @@ export {
   observedHistogram,
   observeFamilies,
 } from './observed-metrics.js';
+export { renamedFamilies, type MetricRename } from './renamed-families.js';
 export { runProgram, type ProgramContext, type RunOptions } from './program.js';
 export { serveFamilies, type FamiliesOptions, type ServedFamilies } from './serve-families.js';
 export type { Signals, TerminationSignal } from './signals.js';

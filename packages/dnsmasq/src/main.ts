@@ -1,6 +1,7 @@
 import { createStderrWriter, runProgram, serveFamilies } from '@kube-dns/daemon';
 import { chooseEngine } from './choose-engine.js';
 import { isNannyFlag, PROGRAM } from './config/flags.js';
+import { corednsFamilies } from './metrics/coredns-families.js';
 import { LogFile } from './log-file.js';
 import { splitArguments } from './options/argument-line.js';
 import { optionsText } from './options/options-text.js';
@@ -33,7 +34,9 @@ function run(argv: readonly string[]): void {
       await server.start();
       const address = values['metrics-addr'];
       if (address === null) return;
-      const families = server.metricFamilies({ version: PROGRAM.version, unexpectedErrors });
+      const own = server.metricFamilies({ version: PROGRAM.version, unexpectedErrors });
+      const others = values['coredns-metrics'] ? corednsFamilies(own, options.port) : [];
+      const families = [...own, ...others];
       const metrics = await serveFamilies({ ...address, path: METRICS_PATH, log, families });
       signals.onTerminate(() => metrics.close());
     },

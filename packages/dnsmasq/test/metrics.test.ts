@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -57,6 +57,32 @@ describe('--metrics-addr', () => {
     }
     expect(text).toMatch(/^dnsmasq_udp_engine_info\{engine="\w+"\} 1$/m);
     expect(text).toMatch(/^process_start_time_seconds \d/m);
+  });
+
+  it('serves them under CoreDNS’s names with -coredns-metrics, and not without', async () => {
+    const serving = await withMetrics([`--server=${upstream.text}`], '-coredns-metrics=true');
+    await ask(serving.port, 'a.example');
+    await ask(serving.port, 'a.example');
+    const text = await scrape(serving);
+    const lines = text.split('\n').filter((line) => line.startsWith('coredns_'));
+    const values = new Map(
+      lines.map((line) => [line.replace(/ \S+$/, ''), line.split(' ').at(-1)]),
+    );
+    const server = /server="(dns:\/\/:\d+)"/.exec(text)?.[1];
+    const cache = `{server="${server}",zones=".",view=""}`;
+    const here = `server="${server}",zone=".",view=""`;
+    expect(values.get(`coredns_cache_hits_total${cache}`)).toBe('1');
+    expect(values.get(`coredns_cache_misses_total${cache}`)).toBe('1');
+    expect(values.get(`coredns_cache_entries${cache}`)).toBe('1');
+    expect(values.get(`coredns_dns_requests_total{${here},proto="udp"}`)).toBe('2');
+    expect(values.get(`coredns_dns_responses_total{${here},rcode="NOERROR"}`)).toBe('2');
+    const proxy = `{proxy_name="forward",to="${upstream.text}"}`;
+    expect(values.get(`coredns_proxy_request_duration_seconds_count${proxy}`)).toBe('1');
+    const names = [...text.matchAll(/^# TYPE (coredns_\S+) /gm)].map((match) => match[1]);
+    const table = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+    const shown = [...table.matchAll(/^\| `(coredns_\w+)`/gm)].map((match) => match[1]);
+    expect(names).toEqual(shown.sort());
+    expect(await scrape(await withMetrics([]))).not.toContain('coredns_');
   });
 
   it('gives every metric a text that is a sentence', async () => {

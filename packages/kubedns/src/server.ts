@@ -5,6 +5,7 @@ import {
   errorText,
   isIpAddress,
   type Log,
+  observeFamilies,
   type Registry,
   StartupError,
 } from '@kube-dns/daemon';
@@ -24,6 +25,7 @@ import type { KubednsFlags } from './config/flags.js';
 import { Upstreams } from './config/upstreams.js';
 import { federatedTarget } from './federation/federated-target.js';
 import { Federations } from './federation/federations.js';
+import { corednsFamilies } from './metrics/coredns-families.js';
 import { EVENT_TO_SERVED_BOUNDS } from './metrics/metric-table.js';
 import { type MetricSources, observeProgram } from './metrics/own-metrics.js';
 import { observeQueries } from './metrics/skydns-metrics.js';
@@ -166,7 +168,7 @@ export class KubednsServer {
   ): Registry {
     const registry = createRegistry();
     observeQueries(registry, prefix, this.#statistics);
-    observeProgram(registry, {
+    const sources: MetricSources = {
       ...about,
       zoneCounts: () => countRecords(this.#zone),
       watches: () => this.watch.statistics,
@@ -175,7 +177,13 @@ export class KubednsServer {
       forwarder: this.#forwarder,
       upstreams: this.#upstreamStatistics,
       listener: () => this.#listener,
-    });
+    };
+    observeProgram(registry, sources);
+    if (this.#flags['coredns-metrics']) {
+      const { domain, 'dns-port': port } = this.#flags;
+      const statistics = this.#statistics;
+      observeFamilies(registry, corednsFamilies({ ...sources, statistics, domain, port }));
+    }
     return registry;
   }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { freePort } from './support/bound-port.js';
@@ -176,5 +177,30 @@ describe('the metrics of the program', () => {
     for (const name of ['cpu_seconds_total', 'resident_memory_bytes', 'start_time_seconds']) {
       expect(text).toMatch(new RegExp(`^process_${name} \\d`, 'm'));
     }
+  });
+});
+
+describe('--coredns-metrics', () => {
+  it('serves the figures under CoreDNS’s names, too, and nothing of it does without', async () => {
+    const flags = ['--coredns-metrics'];
+    const kubedns = await startKubedns(api, upstream, flags, {
+      PROMETHEUS_PORT: String(port),
+    }).ready();
+    await kubedns.ask('nothing.default.svc.cluster.local', 'A');
+    const text = await scrape();
+    const names = families(text, 'coredns_').map((family) => family.split(' ')[0]);
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+    const table = [...readme.matchAll(/^\| `(coredns_\w+)`/gm)].map((match) => match[1]);
+    expect(names).toEqual(table.sort());
+    expect(text).toMatch(
+      /^coredns_dns_requests_total\{server="dns:..:\d+",view="",proto="udp"\} 1$/m,
+    );
+    expect(text).toMatch(/^coredns_dns_responses_total\{server=.*,rcode="NXDOMAIN"\} 1$/m);
+    const timed =
+      /^coredns_dns_request_duration_seconds_count\{server=.*,zone="cluster.local."\} 1$/m;
+    expect(text).toMatch(timed);
+    await endAll();
+    await start();
+    expect(families(await scrape(), 'coredns_')).toEqual([]);
   });
 });

@@ -46,7 +46,8 @@ export function parsePod(text: string, file: string): PodSpec {
   throw new StartError(`${file}: there is no Pod and no Deployment in it (${found})`);
 }
 
-function parseDocuments(text: string, file: string): unknown[] {
+/** The documents of a YAML text as plain values; throws a StartError that names file, line and reason. */
+export function parseDocuments(text: string, file: string): unknown[] {
   const lineCounter = new LineCounter();
   const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false });
   return [...documents].map((document) => {

@@ -17,6 +17,10 @@ export const NANNY_FLAGS = {
     '/etc/k8s/dns/dnsmasq-nanny',
     'directory with the kube-dns ConfigMap as files',
   ),
+  'coredns-metrics': boolFlag(
+    false,
+    'serve what there is at metrics-addr under CoreDNS’s names, too',
+  ),
   dnsmasqExec: stringFlag('/usr/sbin/dnsmasq', 'accepted and ignored: there is no other program'),
   kubednsServer: stringFlag(
     '127.0.0.1:10053',

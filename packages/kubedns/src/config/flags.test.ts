@@ -11,6 +11,7 @@ describe('the flags', () => {
       'config-map': '',
       'config-map-namespace': 'kube-system',
       'config-period': 10_000,
+      'coredns-metrics': false,
       'dns-bind-address': '0.0.0.0',
       'dns-port': 53,
       domain: 'cluster.local.',

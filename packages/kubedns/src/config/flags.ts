@@ -33,6 +33,7 @@ export const KUBEDNS_FLAGS = {
   'config-map': objectNameFlag('', 'ConfigMap to read the configuration from, by way of the API'),
   'config-map-namespace': objectNameFlag('kube-system', 'namespace of config-map'),
   'config-period': waitFlag(10 * SECOND, 'how often config-dir is read again'),
+  'coredns-metrics': boolFlag(false, 'serve metrics under CoreDNS’s names, too'),
   'dns-bind-address': stringFlag('0.0.0.0', 'address that DNS is served on'),
   'dns-port': intFlag(53, 'port that DNS is served on, UDP and TCP', { min: 0, max: MAX_PORT }),
   domain: domainFlag('cluster.local.', 'zone of the cluster'),

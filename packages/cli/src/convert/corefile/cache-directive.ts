@@ -1,0 +1,104 @@
+import type { DnsSetup, SetupDraft } from '../dns-setup.js';
+import { directive, type Directive } from './corefile.js';
+
+/** coredns plugin/cache: what it keeps, and for how long at most, where nothing is said. */
+const DEFAULT_SIZE = 9984;
+const DEFAULT_TTL = { success: 3600, denial: 1800 };
+
+type Lose = (directive: Directive, reason: string) => void;
+
+/** The directive `cache` of a setup; none when there is no cache. */
+export function cacheDirective(setup: DnsSetup): Directive[] {
+  const { cacheSize, keepsDenials, staleSeconds } = setup;
+  if (cacheSize === 0) return [];
+  return [
+    directive(
+      'cache',
+      [],
+      [
+        directive('success', sizes('success', setup)),
+        keepsDenials
+          ? directive('denial', sizes('denial', setup))
+          : directive('disable', ['denial']),
+        ...(staleSeconds === 0 ? [] : [directive('serve_stale', [`${staleSeconds}s`])]),
+      ],
+    ),
+  ];
+}
+
+/** Size, ceiling and floor; what is usual stays away from the end. */
+function sizes(kind: 'success' | 'denial', { cacheSize, maxTtl, minTtl }: DnsSetup): string[] {
+  const ceiling = `${maxTtl === 0 ? DEFAULT_TTL[kind] : maxTtl}`;
+  if (minTtl > 0) return [`${cacheSize}`, ceiling, `${minTtl}`];
+  return maxTtl > 0 ? [`${cacheSize}`, ceiling] : [`${cacheSize}`];
+}
+
+/** Reads a directive `cache` into a draft; `lose` hears of each part that dnsmasq cannot do. */
+export function readCache(cache: Directive, draft: SetupDraft, lose: Lose): void {
+  draft.cacheSize = DEFAULT_SIZE;
+  draft.keepsDenials = true;
+  draft.maxTtl = 0;
+  const [first = '', ...zones] = cache.args;
+  const hasTtl = isNumber(first);
+  if (hasTtl) draft.maxTtl = Number(first);
+  if (zones.length > 0 || (first !== '' && !hasTtl)) lose(cache, 'dnsmasq has one cache for all');
+  for (const option of cache.block ?? []) readOption(option, draft, lose);
+}
+
+function readOption(option: Directive, draft: SetupDraft, lose: Lose): void {
+  const { name, args } = option;
+  switch (name) {
+    case 'success':
+      readSuccess(option, draft, lose);
+      return;
+    case 'denial':
+      readDenial(option, draft, lose);
+      return;
+    case 'disable':
+      if (args.length === 1 && args[0] === 'denial') draft.keepsDenials = false;
+      else lose(option, 'dnsmasq keeps answers of all domains, or denials of none');
+      return;
+    case 'serve_stale': {
+      const seconds = secondsOf(args[0] ?? '1h');
+      if (seconds === undefined || args.length > 1) lose(option, 'dnsmasq knows a duration only');
+      if (seconds !== undefined) draft.staleSeconds = seconds;
+      return;
+    }
+    default:
+      lose(option, 'dnsmasq has nothing like it');
+  }
+}
+
+function readSuccess(option: Directive, draft: SetupDraft, lose: Lose): void {
+  if (!option.args.every(isNumber) || option.args.length > 3) {
+    lose(option, 'not SIZE [TTL [TTL]]');
+    return;
+  }
+  const [size = DEFAULT_SIZE, ceiling, floor = 0] = option.args.map(Number);
+  draft.cacheSize = size;
+  draft.minTtl = floor;
+  if (ceiling !== undefined) draft.maxTtl = ceiling === DEFAULT_TTL.success ? 0 : ceiling;
+}
+
+/** dnsmasq has one size, one ceiling and one floor for answers and denials. */
+function readDenial(option: Directive, draft: SetupDraft, lose: Lose): void {
+  const [size, ceiling, floor] = option.args.map(Number);
+  const usual = draft.maxTtl === 0 ? DEFAULT_TTL.denial : draft.maxTtl;
+  const isSame =
+    (size === undefined || size === draft.cacheSize) &&
+    (ceiling === undefined || ceiling === usual) &&
+    (floor ?? 0) === draft.minTtl;
+  if (!isSame) lose(option, 'dnsmasq has one size, ceiling and floor for answers and denials');
+}
+
+function isNumber(text: string): boolean {
+  return /^\d{1,9}$/.test(text);
+}
+
+/** Whole seconds of a duration as Go writes it; undefined for any other. */
+export function secondsOf(text: string): number | undefined {
+  const [, hours = 0, minutes = 0, seconds = 0] =
+    /^(?=\d)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(text) ?? [];
+  const total = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+  return /^(?:\d+[hms])+$/.test(text) ? total : undefined;
+}

@@ -1,0 +1,155 @@
+import { InputError } from '../input-error.js';
+import { quoteToken, readTokens, type Token } from './tokens.js';
+
+/** A plugin or one of its options: words on a line, and the lines between the braces behind them. */
+export interface Directive {
+  readonly name: string;
+  readonly args: readonly string[];
+  /** Undefined without braces. */
+  readonly block: readonly Directive[] | undefined;
+  /** Where it stands, from 1; 0 for one that was never read. */
+  readonly line: number;
+}
+
+/** The plugins of some zones: `cluster.local:53 { … }`. A key in round brackets makes it a snippet. */
+export interface ServerBlock {
+  readonly keys: readonly string[];
+  readonly directives: readonly Directive[];
+  readonly line: number;
+}
+
+/** A Corefile, with what `import` would bring in left as it is. */
+export interface Corefile {
+  readonly blocks: readonly ServerBlock[];
+  /** Those outside every block. */
+  readonly imports: readonly Directive[];
+}
+
+/** More nesting than any plugin has. */
+const MAX_DEPTH = 16;
+
+/** A directive that is written by this program. */
+export function directive(
+  name: string,
+  args: readonly string[] = [],
+  block?: readonly Directive[],
+): Directive {
+  return { name, args, block, line: 0 };
+}
+
+/** Reads a Corefile; throws an InputError that names file, line and reason. */
+export function parseCorefile(text: string, file: string): Corefile {
+  return new Parser(readTokens(text, file), file).corefile();
+}
+
+/** Writes blocks as a Corefile, indented as CoreDNS' own examples are. */
+export function writeCorefile(blocks: readonly ServerBlock[]): string {
+  return blocks
+    .map(({ keys, directives }) => {
+      const lines = directives.flatMap((each) => directiveLines(each, '    '));
+      return [`${keys.map(quoteToken).join(' ')} {`, ...lines, '}', ''].join('\n');
+    })
+    .join('\n');
+}
+
+/** A directive on one line, without what is in its braces: how messages name it. */
+export function directiveText({ name, args }: Directive): string {
+  return [name, ...args].map(quoteToken).join(' ');
+}
+
+function directiveLines(each: Directive, indent: string): string[] {
+  const head = indent + directiveText(each);
+  if (each.block === undefined) return [head];
+  const inner = each.block.flatMap((option) => directiveLines(option, `${indent}    `));
+  return [`${head} {`, ...inner, `${indent}}`];
+}
+
+class Parser {
+  readonly #tokens: readonly Token[];
+  readonly #file: string;
+  #at = 0;
+
+  constructor(tokens: readonly Token[], file: string) {
+    this.#tokens = tokens;
+    this.#file = file;
+  }
+
+  corefile(): Corefile {
+    const blocks: ServerBlock[] = [];
+    const imports: Directive[] = [];
+    while (this.#peek() !== undefined) {
+      if (this.#peek()?.text === 'import') imports.push(this.#directive(0));
+      else blocks.push(this.#serverBlock());
+    }
+    if (blocks.length === 0) throw new InputError(`${this.#file}: there is no server block in it`);
+    return { blocks, imports };
+  }
+
+  #serverBlock(): ServerBlock {
+    const { line } = this.#tokens[this.#at]!;
+    const keys = this.#keys();
+    if (keys.length === 0) this.#fail(line, 'a server block begins without a zone');
+    if (this.#isBrace('{')) {
+      this.#at++;
+      return { keys, directives: this.#directives(line, 0), line };
+    }
+    // Without braces there is one block, and it is the whole file.
+    const directives: Directive[] = [];
+    while (this.#peek() !== undefined) directives.push(this.#directive(0));
+    return { keys, directives, line };
+  }
+
+  /** Words of one line; a comma at the end of a line goes on on the next. */
+  #keys(): string[] {
+    const keys: string[] = [];
+    let { line } = this.#tokens[this.#at]!;
+    for (let token = this.#peek(); token !== undefined; token = this.#peek()) {
+      if (this.#isBrace('{') || this.#isBrace('}') || token.line !== line) break;
+      keys.push(...token.text.split(',').filter((key) => key !== ''));
+      this.#at++;
+      if (token.text.endsWith(',')) line = this.#peek()?.line ?? line;
+    }
+    return keys;
+  }
+
+  /** Up to the brace that closes what was opened on `line`. */
+  #directives(line: number, depth: number): Directive[] {
+    if (depth > MAX_DEPTH) this.#fail(line, `braces within more than ${MAX_DEPTH} others`);
+    const directives: Directive[] = [];
+    while (!this.#isBrace('}')) {
+      if (this.#peek() === undefined) this.#fail(line, 'the brace that opens here is not closed');
+      directives.push(this.#directive(depth));
+    }
+    this.#at++;
+    return directives;
+  }
+
+  #directive(depth: number): Directive {
+    const { text: name, line } = this.#tokens[this.#at]!;
+    if (this.#isBrace('{') || this.#isBrace('}')) this.#fail(line, `a stray ${name}`);
+    this.#at++;
+    const args: string[] = [];
+    for (let token = this.#peek(); token?.line === line; token = this.#peek()) {
+      if (this.#isBrace('}')) break;
+      this.#at++;
+      if (token.text === '{' && !token.isQuoted) {
+        return { name, args, block: this.#directives(line, depth + 1), line };
+      }
+      args.push(token.text);
+    }
+    return { name, args, block: undefined, line };
+  }
+
+  #peek(): Token | undefined {
+    return this.#tokens[this.#at];
+  }
+
+  #isBrace(brace: '{' | '}'): boolean {
+    const token = this.#peek();
+    return token?.text === brace && !token.isQuoted;
+  }
+
+  #fail(line: number, reason: string): never {
+    throw new InputError(`${this.#file}: line ${line}: ${reason}`);
+  }
+}

@@ -1,0 +1,63 @@
+import { plainDomain } from '../dns-setup.js';
+import { isNamedServer, plainServer } from '../server-text.js';
+import type { Directive } from './corefile.js';
+import { change, lose, wholeNumber, type PluginContext } from './plugin-context.js';
+
+const NOTHING_LIKE_IT = 'dnsmasq has nothing like it';
+
+/** Reads `forward FROM TO… { … }` of a zone; `proxy` of the oldest Corefiles is the same. */
+export function readForward(plugin: Directive, zone: string, context: PluginContext): void {
+  const [from = '.', ...targets] = plugin.args;
+  const domain = plainDomain(from) === '.' ? zone : plainDomain(from);
+  if (context.forwards.has(domain)) {
+    lose(context, plugin, zone, `there is another forward for ${domain}`);
+    return;
+  }
+  let file = '';
+  const servers: string[] = [];
+  for (const target of targets) {
+    const server = plainServer(target);
+    if (target.startsWith('/')) {
+      if (file !== '') lose(context, plugin, zone, `dnsmasq reads one file, not ${target}, too`);
+      else file = target;
+    } else if (server === undefined) {
+      lose(context, plugin, zone, `${target} is no server that dnsmasq can ask`);
+    } else {
+      if (isNamedServer(server)) {
+        change(
+          context,
+          plugin,
+          zone,
+          `${server} is a name: its address is looked up again and again`,
+        );
+      }
+      servers.push(server);
+    }
+  }
+  const options = plugin.block ?? [];
+  for (const option of options) checkOption(option, zone, context);
+  const limit = options.find(({ name }) => name === 'max_concurrent')?.args[0];
+  context.forwards.set(domain, {
+    servers,
+    file,
+    maxConcurrent: wholeNumber(limit),
+    isSequential: options.some(({ name, args }) => name === 'policy' && args[0] === 'sequential'),
+  });
+}
+
+function checkOption(option: Directive, zone: string, context: PluginContext): void {
+  const [first = ''] = option.args;
+  switch (option.name) {
+    case 'max_concurrent':
+      if (wholeNumber(first) === undefined) lose(context, option, zone, 'not a number');
+      return;
+    case 'policy':
+      if (first !== 'sequential')
+        change(context, option, zone, 'dnsmasq prefers who answers first');
+      return;
+    case 'prefer_udp':
+      return; // what dnsmasq does
+    default:
+      lose(context, option, zone, NOTHING_LIKE_IT);
+  }
+}

@@ -1,0 +1,114 @@
+/** A line of a hosts file. */
+export interface HostsEntry {
+  readonly address: string;
+  readonly names: readonly string[];
+}
+
+/**
+ * What a kube-dns pod with its ConfigMap, and a Corefile, both can say: the middle of every conversion.
+ * Domains are in lower case without a final dot, `.` is all of them. Servers are `IP`, `IPv4:port`,
+ * `[IPv6]:port` or a name; one without a port has port 53.
+ */
+export interface DnsSetup {
+  readonly port: number;
+  readonly domain: string;
+  /** Of `in-addr.arpa` and `ip6.arpa`, those whose names are looked for in the cluster first. */
+  readonly reverseZones: readonly string[];
+  readonly federations: ReadonlyMap<string, string>;
+  readonly stubDomains: ReadonlyMap<string, readonly string[]>;
+  /** Domains that go to the upstream servers although a longer part of them is in {@link stubDomains}. */
+  readonly upstreamDomains: readonly string[];
+  readonly upstreams: readonly string[];
+  /** Whose name servers are upstreams, too; empty for none. */
+  readonly resolvFile: string;
+  readonly asksInOrder: boolean;
+  /** Questions under way at most; undefined for what is usual. */
+  readonly forwardMax: number | undefined;
+  /** Records, 0 for no cache. */
+  readonly cacheSize: number;
+  readonly keepsDenials: boolean;
+  /** Ceiling and floor of TTLs in seconds; 0 for none. */
+  readonly maxTtl: number;
+  readonly minTtl: number;
+  /** How long after its time a record may be used, in seconds; 0 for not at all. */
+  readonly staleSeconds: number;
+  readonly detectsLoops: boolean;
+  readonly turnsRecords: boolean;
+  readonly logsQueries: boolean;
+  /** Largest UDP answer in bytes; undefined for what is usual. */
+  readonly maxUdpBytes: number | undefined;
+  readonly filteredTypes: readonly ('A' | 'AAAA')[];
+  /** Domains without names. */
+  readonly emptyDomains: readonly string[];
+  /** Domain → the addresses of each name in it. */
+  readonly addresses: ReadonlyMap<string, readonly string[]>;
+  readonly hosts: readonly HostsEntry[];
+  /** Empty for none. */
+  readonly hostsFile: string;
+  /** TTL in seconds of {@link hosts}, {@link hostsFile} and {@link addresses}. */
+  readonly localTtl: number;
+  readonly pods: 'insecure' | 'disabled';
+  readonly namesEndpointsByPod: boolean;
+  readonly recordTtl: number;
+  /** Empty for the pod's service account. */
+  readonly masterUrl: string;
+  readonly kubeconfig: string;
+  /** How long the server goes on answering when it is told to end, in seconds. */
+  readonly drainSeconds: number;
+  readonly isProfiled: boolean;
+}
+
+export const REVERSE_ZONES: readonly string[] = ['in-addr.arpa', 'ip6.arpa'];
+
+/** Where the node's name servers are, and what both sides use when nothing else is said. */
+export const RESOLV_CONF = '/etc/resolv.conf';
+
+/** The pod of manifests/kube-dns with an empty ConfigMap. */
+export const STOCK_SETUP: DnsSetup = {
+  port: 53,
+  domain: 'cluster.local',
+  reverseZones: REVERSE_ZONES,
+  federations: new Map(),
+  stubDomains: new Map(),
+  upstreamDomains: [],
+  upstreams: [],
+  resolvFile: RESOLV_CONF,
+  asksInOrder: false,
+  forwardMax: undefined,
+  cacheSize: 1000,
+  keepsDenials: false,
+  maxTtl: 0,
+  minTtl: 0,
+  staleSeconds: 0,
+  detectsLoops: true,
+  turnsRecords: true,
+  logsQueries: false,
+  maxUdpBytes: undefined,
+  filteredTypes: [],
+  emptyDomains: [],
+  addresses: new Map(),
+  hosts: [],
+  hostsFile: '',
+  localTtl: 0,
+  pods: 'insecure',
+  namesEndpointsByPod: false,
+  recordTtl: 30,
+  masterUrl: '',
+  kubeconfig: '',
+  drainSeconds: 5,
+  isProfiled: false,
+};
+
+/** A setup that is being put together. */
+export type SetupDraft = { -readonly [K in keyof DnsSetup]: DnsSetup[K] };
+
+/** Whether a domain is another or below it; `.` has everything below it. */
+export function isWithin(domain: string, other: string): boolean {
+  return other === '.' || domain === other || domain.endsWith(`.${other}`);
+}
+
+/** A domain as {@link DnsSetup} has it. */
+export function plainDomain(text: string): string {
+  const domain = text.toLowerCase().replace(/^\.+|\.+$/g, '');
+  return domain === '' || domain === '#' ? '.' : domain;
+}

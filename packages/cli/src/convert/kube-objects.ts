@@ -1,0 +1,78 @@
+import { parseDocuments } from '../up/manifest.js';
+import { reasonOf, StartError } from '../errors.js';
+import { InputError } from './input-error.js';
+
+/** A mapping of a manifest, of which nothing is known but that it is one. */
+export type Mapping = Readonly<Record<string, unknown>>;
+
+/** An object of the Kubernetes API with the file that it stands in. */
+export interface KubeObject {
+  readonly kind: string;
+  readonly name: string;
+  readonly value: Mapping;
+  readonly file: string;
+}
+
+/** The objects of a YAML or JSON text, those of lists one by one. Throws an InputError. */
+export function readKubeObjects(text: string, file: string): KubeObject[] {
+  let documents;
+  try {
+    documents = parseDocuments(text, file);
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    throw new InputError(error.message, { cause: error });
+  }
+  return documents.flatMap((document) => objectsIn(document, file));
+}
+
+function objectsIn(document: unknown, file: string): KubeObject[] {
+  if (document === null || document === undefined) return [];
+  const value = asMapping(document);
+  const { kind, metadata, items } = value ?? {};
+  if (value === undefined || typeof kind !== 'string') {
+    throw new InputError(`${file}: not an object of Kubernetes: it has no kind`);
+  }
+  if (kind.endsWith('List') && Array.isArray(items)) {
+    return items.flatMap((item: unknown) => objectsIn(item, file));
+  }
+  const name = asMapping(metadata)?.name;
+  return [{ kind, name: typeof name === 'string' ? name : '', value, file }];
+}
+
+/** The value as a mapping; undefined for any other. */
+export function asMapping(value: unknown): Mapping | undefined {
+  const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isMapping ? (value as Mapping) : undefined;
+}
+
+/** What is found by going down the keys; undefined where one is missing. */
+export function valueAt(value: unknown, ...keys: readonly string[]): unknown {
+  return keys.reduce<unknown>((inner, key) => asMapping(inner)?.[key], value);
+}
+
+/** The items of a list that are mappings. */
+export function mappingsOf(value: unknown): Mapping[] {
+  return Array.isArray(value) ? value.map(asMapping).filter((item) => item !== undefined) : [];
+}
+
+/** The items of a list as texts. */
+export function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+/** The texts of a ConfigMap by their keys; throws an InputError for another kind of value. */
+export function dataOf({ value, file, name }: KubeObject): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(asMapping(value.data) ?? {}).map(([key, text]) => {
+      if (typeof text !== 'string') {
+        throw new InputError(`${file}: ConfigMap ${name}: ${key}: must be a string`);
+      }
+      return [key, text];
+    }),
+  );
+}
+
+/** The reason why a text could not be read, as an InputError. */
+export function unreadable(what: string, error: unknown): InputError {
+  return new InputError(`cannot read ${what}: ${reasonOf(error)}`, { cause: error });
+}

@@ -1,0 +1,244 @@
+import {
+  asMapping,
+  dataOf,
+  mappingsOf,
+  valueAt,
+  type KubeObject,
+  type Mapping,
+} from '../kube-objects.js';
+import { InputError } from '../input-error.js';
+import { plainDomain } from '../dns-setup.js';
+import { readGoFlags } from '../pod/go-flags.js';
+import type { Remarks } from '../remarks.js';
+import { draftAt, listAt, readBase, type BaseManifest, type Draft } from './base.js';
+import { carryDnsmasq, carryKubedns, carrySidecar, type KubednsPlaces } from './carry-arguments.js';
+import { nameRemainder } from './remainder.js';
+import { containersOf, findWorkload, podSpecOf, type OldContainer } from './workload.js';
+
+/** Volumes that ours has under its own name or does not need. */
+const OWN_VOLUME = 'kube-dns-config';
+
+/**
+ * Our manifests/kube-dns for a cluster whose DNS pods are an older kube-dns: its domain, address,
+ * arguments, configuration, replicas, labels, environment and volumes. All else of it is named in the
+ * remarks. Throws an InputError when there is no kube-dns among the objects.
+ */
+export function convertManifest(
+  objects: readonly KubeObject[],
+  repository: string,
+  remarks: Remarks,
+): Draft[] {
+  const workload = findWorkload(objects);
+  if (workload === undefined) {
+    const found = objects.map(({ kind, name }) => `${kind} ${name}`).join(', ') || 'nothing';
+    throw new InputError(`there is no kube-dns pod among the objects: ${found}`);
+  }
+  const base = readBase(repository);
+  const deployment = ofKind(base, 'Deployment');
+  const containers = containersOf(workload);
+  const places: KubednsPlaces = { data: new Map(), configMap: configMapOf(workload) };
+  carryContainers(containers, deployment, base.domain, places, remarks);
+  carryPod(workload, deployment, places, remarks);
+  const name = places.configMap;
+  const configMap = objects.find((each) => each.kind === 'ConfigMap' && each.name === name);
+  carryConfigMap(configMap, ofKind(base, 'ConfigMap'), places);
+  const service = objects.find((each) => each.kind === 'Service' && each.name === 'kube-dns');
+  carryService(service, ofKind(base, 'Service'), remarks);
+  const pairs = [configMap, service].filter((each) => each !== undefined);
+  for (const each of pairs) {
+    nameRemainder(`${each.kind} ${each.name}`, each.value, ofKind(base, each.kind), remarks);
+  }
+  const known = [workload, ...pairs];
+  for (const each of objects.filter((other) => !known.includes(other))) {
+    if (each.kind === 'ServiceAccount' && each.name === 'kube-dns') {
+      nameRemainder('ServiceAccount kube-dns', each.value, ofKind(base, each.kind), remarks);
+    } else
+      remarks.change(`${each.kind} ${each.name}`, 'it is not written again: leave it as it is');
+  }
+  return [...base.objects];
+}
+
+function ofKind({ objects }: BaseManifest, kind: string): Draft {
+  return objects.find((each) => each.kind === kind)!; // manifests/kube-dns has one of each
+}
+
+function configMapOf(workload: KubeObject): string {
+  const volumes = mappingsOf(podSpecOf(workload).volumes);
+  const name = valueAt(
+    volumes.find((each) => each.name === OWN_VOLUME),
+    'configMap',
+    'name',
+  );
+  return typeof name === 'string' ? name : 'kube-dns';
+}
+
+function podOf(deployment: Draft): Draft {
+  return draftAt(deployment, 'spec', 'template', 'spec');
+}
+
+function carryContainers(
+  containers: readonly OldContainer[],
+  deployment: Draft,
+  defaultDomain: string,
+  places: KubednsPlaces,
+  remarks: Remarks,
+): void {
+  const flags = containers.flatMap(({ words }) => readGoFlags(words));
+  const domain = flags.find(({ name, value }) => name === 'domain' && value !== '')?.value;
+  const port = flags.findLast(({ name }) => name === 'dns-port')?.value ?? '10053';
+  if (domain === undefined) {
+    remarks.change(
+      'the domain',
+      `no argument says it: ${defaultDomain} of manifests/kube-dns holds`,
+    );
+  }
+  const plain = plainDomain(domain ?? defaultDomain);
+  for (const ours of mappingsOf(podOf(deployment).containers) as Draft[]) {
+    for (const each of mappingsOf(ours.env) as Draft[]) {
+      if (each.name === 'CLUSTER_DOMAIN') each.value = plain;
+    }
+    const old = containers.find(({ role }) => role === ours.name);
+    if (old === undefined) continue;
+    if (/^(?:.*\/)?(?:ba)?sh$/.test(String((old.value.command as unknown[] | undefined)?.[0]))) {
+      remarks.lose(`container ${old.name}: ${old.words.join(' ')}`, 'a shell has no place in ours');
+      continue;
+    }
+    const base = ours.args as string[];
+    const args =
+      ours.name === 'kubedns'
+        ? carryKubedns(base, old.words, places, remarks)
+        : ours.name === 'dnsmasq'
+          ? carryDnsmasq(base, old.words, port, remarks)
+          : carrySidecar(base, old.words, remarks);
+    ours.args = args.map((word) => withVariable(word, plain));
+    carryEnvironment(old, ours);
+  }
+  for (const { role, name } of containers) {
+    if (role === 'replaced') remarks.change(`container ${name}`, 'ours has no need of it');
+    if (role === 'other') remarks.lose(`container ${name}`, 'ours does not have it');
+  }
+}
+
+/** The domain stands in one variable; where it is the end of a longer name, too. */
+function withVariable(word: string, domain: string): string {
+  const text = domain.replaceAll('.', '\\.');
+  return word.replace(
+    new RegExp(`(?<=^--server=/|\\.svc\\.)${text}\\.?(?=[/,]|$)`),
+    '$(CLUSTER_DOMAIN)',
+  );
+}
+
+function carryEnvironment({ value }: OldContainer, ours: Draft): void {
+  const env = listAt(ours, 'env');
+  const names = mappingsOf(env).map(({ name }) => name);
+  env.push(...mappingsOf(value.env).filter(({ name }) => !names.includes(name)));
+  if (env.length === 0) delete ours.env;
+  const mounts = listAt(ours, 'volumeMounts');
+  const isOther = ({ name, mountPath }: Mapping) =>
+    name !== OWN_VOLUME && !String(mountPath).endsWith('serviceaccount');
+  mounts.push(...mappingsOf(value.volumeMounts).filter(isOther));
+  if (mounts.length === 0) delete ours.volumeMounts;
+}
+
+function carryPod(
+  workload: KubeObject,
+  deployment: Draft,
+  places: KubednsPlaces,
+  remarks: Remarks,
+): void {
+  const old = podSpecOf(workload);
+  const pod = podOf(deployment);
+  const volumes = listAt(pod, 'volumes') as Draft[];
+  const config = volumes.find(({ name }) => name === OWN_VOLUME);
+  if (config !== undefined) draftAt(config, 'configMap').name = places.configMap;
+  const mounted = mappingsOf(pod.containers).flatMap(({ volumeMounts }) =>
+    mappingsOf(volumeMounts),
+  );
+  for (const volume of mappingsOf(old.volumes)) {
+    const isMounted = mounted.some(({ name }) => name === volume.name);
+    if (volume.name !== OWN_VOLUME && isMounted) volumes.push({ ...volume });
+  }
+  const replicas = valueAt(workload.value, 'spec', 'replicas');
+  if (typeof replicas === 'number') draftAt(deployment, 'spec').replicas = replicas;
+  if (typeof old.priorityClassName === 'string') pod.priorityClassName = old.priorityClassName;
+  if (Array.isArray(old.imagePullSecrets)) pod.imagePullSecrets = old.imagePullSecrets;
+  carryKeys(old.nodeSelector, pod, 'nodeSelector', /^beta\.kubernetes\.io\//);
+  const tolerations = listAt(pod, 'tolerations');
+  const known = new Set(tolerations.map((each) => JSON.stringify(each)));
+  const wanted = [...mappingsOf(old.tolerations), ...annotatedTolerations(workload)];
+  tolerations.push(...wanted.filter((each) => !known.has(JSON.stringify(each))));
+  const metadata = valueAt(workload.value, 'spec', 'template', 'metadata');
+  const template = draftAt(deployment, 'spec', 'template', 'metadata');
+  carryKeys(valueAt(metadata, 'labels'), template, 'labels', /^version$/);
+  carryKeys(
+    valueAt(metadata, 'annotations'),
+    template,
+    'annotations',
+    /^(?:scheduler\.alpha|seccomp)/,
+  );
+  carryMetadata(workload.value, deployment, /^version$/);
+  nameRemainder(`${workload.kind} ${workload.name}`, comparable(workload), deployment, remarks);
+}
+
+/** Up to Kubernetes 1.7 tolerations were JSON in an annotation. */
+function annotatedTolerations({ value }: KubeObject): Mapping[] {
+  const annotations = valueAt(value, 'spec', 'template', 'metadata', 'annotations');
+  const text = valueAt(annotations, 'scheduler.alpha.kubernetes.io/tolerations');
+  try {
+    return mappingsOf(JSON.parse(typeof text === 'string' ? text : '[]'));
+  } catch {
+    return []; // the API server took no notice of it either
+  }
+}
+
+/** Of a workload, what is compared with ours field by field: without what was carried word by word. */
+function comparable(workload: KubeObject): Mapping {
+  const copy = structuredClone(workload.value) as Draft;
+  const spec = workload.kind === 'Pod' ? draftAt(copy, 'spec') : podOf(copy);
+  const roles = containersOf(workload);
+  spec.containers = (mappingsOf(spec.containers) as Draft[]).flatMap((each, at) => {
+    const role = roles[at]!.role;
+    if (role === 'replaced' || role === 'other') return [];
+    delete each.args;
+    delete each.command;
+    each.volumeMounts = mappingsOf(each.volumeMounts).filter(({ name }) => name !== OWN_VOLUME);
+    return { ...each, name: role };
+  });
+  const mounted = (mappingsOf(spec.containers) as Draft[]).flatMap(({ volumeMounts }) =>
+    mappingsOf(volumeMounts).map(({ name }) => name),
+  );
+  // A volume of containers that are gone goes with them.
+  spec.volumes = mappingsOf(spec.volumes).filter(({ name }) => mounted.includes(name));
+  return copy;
+}
+
+function carryKeys(old: unknown, target: Draft, key: string, except = /^$/): void {
+  const kept = Object.entries(asMapping(old) ?? {}).filter(([name]) => !except.test(name));
+  if (kept.length > 0) target[key] = { ...Object.fromEntries(kept), ...asMapping(target[key]) };
+}
+
+function carryMetadata(old: Mapping, ours: Draft, except = /^$/): void {
+  const metadata = draftAt(ours, 'metadata');
+  carryKeys(valueAt(old, 'metadata', 'labels'), metadata, 'labels', except);
+  const own = /^(?:kubectl\.kubernetes\.io|deployment\.kubernetes\.io)\//;
+  carryKeys(valueAt(old, 'metadata', 'annotations'), metadata, 'annotations', own);
+}
+
+function carryConfigMap(old: KubeObject | undefined, ours: Draft, places: KubednsPlaces): void {
+  draftAt(ours, 'metadata').name = places.configMap;
+  const data = new Map([...places.data, ...(old === undefined ? [] : dataOf(old))]);
+  if (data.size > 0) ours.data = Object.fromEntries(data);
+  if (old !== undefined) carryMetadata(old.value, ours);
+}
+
+function carryService(old: KubeObject | undefined, ours: Draft, remarks: Remarks): void {
+  const spec = draftAt(ours, 'spec');
+  const clusterIP = valueAt(old?.value, 'spec', 'clusterIP');
+  if (typeof clusterIP === 'string') spec.clusterIP = clusterIP;
+  else {
+    // A service that is there keeps its address when none is named.
+    delete spec.clusterIP;
+    remarks.change('Service kube-dns', 'its address is not known here and is left to the cluster');
+  }
+  if (old !== undefined) carryMetadata(old.value, ours);
+}

@@ -1,0 +1,81 @@
+import {
+  asMapping,
+  mappingsOf,
+  textsOf,
+  valueAt,
+  type KubeObject,
+  type Mapping,
+} from '../kube-objects.js';
+import type { PodWords } from '../pod/pod-words.js';
+
+/** What a container of a DNS pod is there for; `replaced` was done by others later. */
+export type ContainerRole = 'kubedns' | 'dnsmasq' | 'sidecar' | 'replaced' | 'other';
+
+/** Names of images and of containers, from the first skydns pods to those of today. */
+const ROLES: readonly (readonly [RegExp, ContainerRole])[] = [
+  [/^(?:k8s-dns-kube-dns|kubedns|kube-dns)$/, 'kubedns'],
+  [/^(?:k8s-dns-dnsmasq(?:-nanny)?|kube-dnsmasq|dnsmasq)$/, 'dnsmasq'],
+  [/^(?:k8s-dns-sidecar|sidecar)$/, 'sidecar'],
+  [/^(?:etcd|kube2sky|skydns|exechealthz|healthz|(?:kube-)?dnsmasq-metrics)$/, 'replaced'],
+];
+const WORKLOADS = ['Deployment', 'ReplicationController', 'DaemonSet', 'ReplicaSet', 'Pod'];
+
+/** One container of an older pod. */
+export interface OldContainer {
+  readonly name: string;
+  readonly role: ContainerRole;
+  readonly value: Mapping;
+  /** Command and arguments without the program's name. */
+  readonly words: readonly string[];
+}
+
+/** The object whose pods are the DNS pods, among others; undefined when there is none. */
+export function findWorkload(objects: readonly KubeObject[]): KubeObject | undefined {
+  return objects.find(
+    (each) =>
+      WORKLOADS.includes(each.kind) &&
+      containersOf(each).some(({ role, name }) => role === 'kubedns' || /^skydns$/.test(name)),
+  );
+}
+
+/** The pod of a workload as its template has it. */
+export function podSpecOf({ kind, value }: KubeObject): Mapping {
+  const spec = kind === 'Pod' ? value.spec : valueAt(value, 'spec', 'template', 'spec');
+  return asMapping(spec) ?? {};
+}
+
+/** The containers of a workload with what they are there for. */
+export function containersOf(workload: KubeObject): OldContainer[] {
+  return mappingsOf(podSpecOf(workload).containers).map((value) => {
+    const name = String(value.name);
+    const all = [...textsOf(value.command), ...textsOf(value.args)];
+    const words = (all[0] ?? '-').startsWith('-') ? all : all.slice(1);
+    return { name, role: roleOf(name, String(value.image)), value, words: expand(words, value) };
+  });
+}
+
+/** The command lines of the programs that there are still. */
+export function podWords(workload: KubeObject): PodWords {
+  const containers = containersOf(workload);
+  const wordsOf = (wanted: ContainerRole) =>
+    containers.find(({ role }) => role === wanted)?.words ?? undefined;
+  return { kubedns: wordsOf('kubedns'), dnsmasq: wordsOf('dnsmasq') };
+}
+
+function roleOf(name: string, image: string): ContainerRole {
+  const last = image.split('@', 1)[0]?.split('/').at(-1) ?? '';
+  const program = last.replace(/:.*$/, '').replace(/-(?:amd64|arm|arm64|ppc64le|s390x)$/, '');
+  const of = (text: string) => ROLES.find(([pattern]) => pattern.test(text))?.[1];
+  return of(program) ?? of(name) ?? 'other';
+}
+
+/** `$(NAME)` of the container's own environment, as kubelet puts it in. */
+function expand(words: readonly string[], container: Mapping): string[] {
+  const env = new Map(mappingsOf(container.env).map(({ name, value }) => [name, value]));
+  return words.map((word) =>
+    word.replace(/\$\((\w+)\)/g, (match, name: string) => {
+      const value = env.get(name);
+      return typeof value === 'string' ? value : match;
+    }),
+  );
+}

@@ -1,0 +1,52 @@
+import { ConfigError, parseDnsConfig } from '@kube-dns/daemon';
+import type { SetupDraft } from '../dns-setup.js';
+import { InputError } from '../input-error.js';
+import type { Remarks } from '../remarks.js';
+import { plainServer } from '../server-text.js';
+
+const KEYS = ['stubDomains', 'upstreamNameservers', 'federations'];
+
+/**
+ * Adds the keys of the ConfigMap `kube-dns` to what the arguments say, as the nanny adds arguments of its
+ * own behind them (kubernetes/dns pkg/dnsmasq/nanny.go). Throws an InputError that names every mistake:
+ * a pod that is given such a ConfigMap uses nothing of it.
+ */
+export function readConfigMap(
+  data: ReadonlyMap<string, string>,
+  where: string,
+  draft: SetupDraft,
+  remarks: Remarks,
+): void {
+  const config = parsed(data, where);
+  const stubDomains = new Map(draft.stubDomains);
+  for (const [domain, servers] of config.stubDomains) {
+    const usable = servers.flatMap((server) => {
+      const plain = plainServer(server);
+      if (plain === undefined) remarks.lose(`stubDomains: ${domain}: ${server}`, 'cannot be asked');
+      return plain ?? [];
+    });
+    if (servers.length === 0)
+      remarks.change(`stubDomains: ${domain}`, 'without servers it is void');
+    if (usable.length === 0) continue;
+    stubDomains.set(domain, [...(stubDomains.get(domain) ?? []), ...usable]);
+  }
+  draft.stubDomains = stubDomains;
+  const upstreams = config.upstreamNameservers.flatMap((server) => plainServer(server) ?? []);
+  if (upstreams.length > 0) {
+    draft.upstreams = [...draft.upstreams, ...upstreams];
+    draft.resolvFile = '';
+  }
+  draft.federations = new Map([...draft.federations, ...config.federations]);
+  for (const key of data.keys()) {
+    if (!KEYS.includes(key)) remarks.lose(key, 'kube-dns has no such key');
+  }
+}
+
+function parsed(data: ReadonlyMap<string, string>, where: string) {
+  try {
+    return parseDnsConfig(data);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new InputError(`${where}: ${error.mistakes.join('; ')}`, { cause: error });
+  }
+}

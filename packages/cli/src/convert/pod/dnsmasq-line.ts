@@ -1,0 +1,86 @@
+/** One option of dnsmasq's command line by its long name, as it was written. */
+export interface DnsmasqOption {
+  /** Empty for a word that is no option. */
+  readonly name: string;
+  /** Empty without one. */
+  readonly value: string;
+  /** The words of the command line, `--cache-size=1000` or `-c 1000`. */
+  readonly text: string;
+}
+
+/** The letters that stand for a long name (dnsmasq src/option.c, the DNS part). */
+const LETTERS: Readonly<Record<string, string>> = {
+  ...{ A: 'address', B: 'bogus-nxdomain', C: 'conf-file', D: 'domain-needed', E: 'expand-hosts' },
+  ...{
+    H: 'addn-hosts',
+    I: 'except-interface',
+    L: 'localmx',
+    N: 'no-negcache',
+    P: 'edns-packet-max',
+  },
+  ...{ Q: 'query-port', R: 'no-resolv', S: 'server', T: 'local-ttl', V: 'alias', W: 'srv-host' },
+  ...{ Y: 'txt-record', a: 'listen-address', b: 'bogus-priv', c: 'cache-size', d: 'no-daemon' },
+  ...{ e: 'selfmx', f: 'filterwin2k', g: 'group', h: 'no-hosts', i: 'interface', m: 'mx-host' },
+  ...{ k: 'keep-in-foreground', n: 'no-poll', o: 'strict-order', p: 'port', q: 'log-queries' },
+  ...{ r: 'resolv-file', s: 'domain', t: 'mx-target', u: 'user', v: 'version', w: 'help' },
+  ...{ x: 'pid-file', y: 'localise-queries', z: 'bind-interfaces', '0': 'dns-forward-max' },
+  ...{ '7': 'conf-dir', '8': 'log-facility' },
+};
+
+/** Options without a value, and those whose value can be given with `=` only; all others need one. */
+const WITHOUT_VALUE = new Set(
+  (
+    'all-servers bind-dynamic bind-interfaces bogus-priv clear-on-reload conntrack dns-loop-detect ' +
+    'dnssec dnssec-debug dnssec-no-timecheck domain-needed expand-hosts filter-A filter-AAAA ' +
+    'filterwin2k help keep-in-foreground localise-queries localmx no-daemon no-hosts no-ident ' +
+    'no-negcache no-poll no-resolv no-round-robin proxy-dnssec rebind-localhost-ok selfmx ' +
+    'stop-dns-rebind strict-order strip-mac strip-subnet test version'
+  ).split(' '),
+);
+const WITH_EQUALS_ONLY = new Set(
+  (
+    'add-mac add-subnet cache-size conf-file dnssec-check-unsigned enable-dbus fast-dns-retry group ' +
+    'local-service log-async log-queries pid-file resolv-file umbrella use-stale-cache user'
+  ).split(' '),
+);
+
+/** Takes dnsmasq's half of a command line apart; abbreviated names stay as they are. Never throws. */
+export function readDnsmasqLine(words: readonly string[]): DnsmasqOption[] {
+  const options: DnsmasqOption[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at]!;
+    const needsWord = (name: string): boolean =>
+      !WITHOUT_VALUE.has(name) && !WITH_EQUALS_ONLY.has(name) && at + 1 < words.length;
+    const long = /^--([^=]+)(?:=(.*))?$/s.exec(word);
+    if (long !== null) {
+      const name = long[1]!;
+      if (long[2] !== undefined || !needsWord(name)) {
+        options.push({ name, value: long[2] ?? '', text: word });
+      } else {
+        const value = words[++at]!;
+        options.push({ name, value, text: `${word} ${value}` });
+      }
+    } else if (/^-[^-]/.test(word)) {
+      const { flags, last, value } = readLetters(word.slice(1));
+      options.push(...flags.map((name) => ({ name, value: '', text: `--${name}` })));
+      const takesNext = value === '' && !WITHOUT_VALUE.has(last) && at + 1 < words.length;
+      const next = takesNext ? words[++at]! : value;
+      options.push({ name: last, value: next, text: takesNext ? `${word} ${next}` : word });
+    } else options.push({ name: '', value: '', text: word });
+  }
+  return options;
+}
+
+/** Joined letters: those without a value, then one more with the rest as its value. */
+function readLetters(letters: string): { flags: string[]; last: string; value: string } {
+  const names: string[] = [];
+  for (let at = 0; at < letters.length; at++) {
+    const name = LETTERS[letters[at]!] ?? letters[at]!;
+    const isLast = at + 1 === letters.length;
+    if (isLast || !WITHOUT_VALUE.has(name)) {
+      return { flags: names, last: name, value: letters.slice(at + 1).replace(/^=/, '') };
+    }
+    names.push(name);
+  }
+  return { flags: names, last: '', value: '' };
+}

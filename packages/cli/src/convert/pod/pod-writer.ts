@@ -1,0 +1,118 @@
+import { isDnsSubdomain } from '@kube-dns/daemon';
+import { RESOLV_CONF, STOCK_SETUP, type DnsSetup } from '../dns-setup.js';
+import { dnsmasqServer, isNamedServer } from '../server-text.js';
+
+/** kubernetes/dns pkg/dns/config/config.go: more is refused. */
+const MAX_CONFIGURED = 3;
+const KUBEDNS = '127.0.0.1#10053';
+const NANNY = ['-v=2', '-configDir=/etc/k8s/dns/dnsmasq-nanny', '-restartDnsmasq=true'];
+
+/** The `data` of the ConfigMap `kube-dns` for a setup; what it has no key for is an argument. */
+export function configMapData(setup: DnsSetup): Record<string, string> {
+  const data: Record<string, string> = {};
+  const stubDomains = [...setup.stubDomains].filter(([domain]) => isDnsSubdomain(domain));
+  if (stubDomains.length > 0) {
+    data.stubDomains = JSON.stringify(Object.fromEntries(stubDomains));
+  }
+  if (hasConfiguredUpstreams(setup)) data.upstreamNameservers = JSON.stringify(setup.upstreams);
+  if (setup.federations.size > 0) {
+    data.federations = [...setup.federations].map((pair) => pair.join('=')).join(',');
+  }
+  return data;
+}
+
+/** The arguments of kubedns for a setup. */
+export function kubednsArguments(setup: DnsSetup): string[] {
+  const { pods, recordTtl, drainSeconds, masterUrl, kubeconfig } = setup;
+  return [
+    `--domain=${setup.domain}.`,
+    '--dns-port=10053',
+    '--config-dir=/kube-dns-config',
+    ...(masterUrl === '' ? [] : [`--kube-master-url=${masterUrl}`]),
+    ...(kubeconfig === '' ? [] : [`--kubecfg-file=${kubeconfig}`]),
+    ...(pods === STOCK_SETUP.pods ? [] : [`--pods=${pods}`]),
+    ...(setup.namesEndpointsByPod ? ['--endpoint-names=pod'] : []),
+    ...(recordTtl === STOCK_SETUP.recordTtl ? [] : [`--record-ttl=${recordTtl}`]),
+    ...(drainSeconds === STOCK_SETUP.drainSeconds ? [] : [`--drain-time=${drainSeconds}s`]),
+    ...(setup.isProfiled ? ['--profiling'] : []),
+    '--v=2',
+  ];
+}
+
+/** The arguments of the container dnsmasq for a setup: the nanny's, `--`, and dnsmasq's. */
+export function dnsmasqArguments(setup: DnsSetup): string[] {
+  const { maxTtl, minTtl, staleSeconds, forwardMax, maxUdpBytes, port } = setup;
+  return [
+    ...NANNY,
+    '--',
+    '-k',
+    `--cache-size=${setup.cacheSize}`,
+    ...(setup.keepsDenials ? [] : ['--no-negcache']),
+    ...(maxTtl === 0 ? [] : [`--max-ttl=${maxTtl}`, `--max-cache-ttl=${maxTtl}`]),
+    ...(minTtl === 0 ? [] : [`--min-cache-ttl=${minTtl}`]),
+    ...(staleSeconds === 0 ? [] : [`--use-stale-cache=${staleSeconds}`]),
+    ...(setup.detectsLoops ? ['--dns-loop-detect'] : []),
+    '--log-facility=-',
+    ...(setup.logsQueries ? ['--log-queries'] : []),
+    ...(port === STOCK_SETUP.port ? [] : [`--port=${port}`]),
+    ...(forwardMax === undefined ? [] : [`--dns-forward-max=${forwardMax}`]),
+    ...(maxUdpBytes === undefined ? [] : [`--edns-packet-max=${maxUdpBytes}`]),
+    ...(setup.turnsRecords ? [] : ['--no-round-robin']),
+    ...(setup.asksInOrder ? ['--strict-order'] : []),
+    ...setup.filteredTypes.map((type) => `--filter-${type}`),
+    ...[setup.domain, ...setup.reverseZones].map((zone) => `--server=/${zone}/${KUBEDNS}`),
+    ...upstreamArguments(setup),
+    ...localArguments(setup),
+  ];
+}
+
+/** Whether the upstream servers have room in the ConfigMap, which puts them in the place of resolv.conf. */
+function hasConfiguredUpstreams({ upstreams, resolvFile }: DnsSetup): boolean {
+  const isRoom = upstreams.length > 0 && upstreams.length <= MAX_CONFIGURED && resolvFile === '';
+  return isRoom && !upstreams.some(isNamedServer);
+}
+
+function upstreamArguments(setup: DnsSetup): string[] {
+  const { stubDomains, upstreamDomains, upstreams, resolvFile } = setup;
+  const unfit = [...stubDomains].filter(([domain]) => !isDnsSubdomain(domain));
+  const isConfigured = hasConfiguredUpstreams(setup);
+  const isOtherFile = resolvFile !== '' && resolvFile !== RESOLV_CONF;
+  return [
+    ...unfit.flatMap(([domain, servers]) =>
+      servers.map((server) => `--server=/${domain}/${dnsmasqServer(server)}`),
+    ),
+    ...upstreamDomains.map((domain) => `--server=/${domain}/#`),
+    ...(isConfigured ? [] : upstreams.map((server) => `--server=${dnsmasqServer(server)}`)),
+    ...(isOtherFile ? [`--resolv-file=${resolvFile}`] : []),
+    ...(resolvFile === '' && !isConfigured ? ['--no-resolv'] : []),
+  ];
+}
+
+function localArguments({
+  emptyDomains,
+  addresses,
+  hosts,
+  hostsFile,
+  localTtl,
+}: DnsSetup): string[] {
+  return [
+    ...emptyDomains.map((domain) => `--local=/${domain}/`),
+    ...[...addresses].flatMap(([domain, all]) =>
+      all.map((address) => `--address=/${domain === '.' ? '#' : domain}/${address}`),
+    ),
+    ...hosts.map(({ address, names }) => `--host-record=${[...names, address].join(',')}`),
+    ...(hostsFile === '' ? [] : [`--addn-hosts=${hostsFile}`]),
+    ...(localTtl === 0 ? [] : [`--local-ttl=${localTtl}`]),
+  ];
+}
+
+/** The arguments of the sidecar for a setup. */
+export function sidecarArguments({ domain, port }: DnsSetup): string[] {
+  const name = `kubernetes.default.svc.${domain}`;
+  return [
+    '--v=2',
+    ...(port === STOCK_SETUP.port ? [] : [`--dnsmasq-port=${port}`]),
+    `--probe=kubedns,127.0.0.1:10053,${name},5,SRV`,
+    `--probe=dnsmasq,127.0.0.1:${port},${name},5,SRV`,
+  ];
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { parseCorefile, writeCorefile } from './corefile/corefile.js';
+import { fromCorefile } from './corefile/from-corefile.js';
+import { toCorefile } from './corefile/to-corefile.js';
+import { STOCK_SETUP, type DnsSetup } from './dns-setup.js';
+import { configMapData, dnsmasqArguments, kubednsArguments } from './pod/pod-writer.js';
+import { readPodSource } from './pod/pod-words.js';
+import { Remarks } from './remarks.js';
+
+const label = fc.stringMatching(/^[a-z]{3,6}$/);
+const ipv4 = fc.ipV4();
+const ipv6 = fc.constantFrom('2001:db8::1', 'fd00::53');
+const port = fc.integer({ min: 54, max: 65_535 });
+const server = fc.oneof(
+  ipv4,
+  ipv6,
+  fc.tuple(ipv4, port).map(([ip, number]) => `${ip}:${number}`),
+  fc.tuple(ipv6, port).map(([ip, number]) => `[${ip}]:${number}`),
+);
+const servers = fc.uniqueArray(server, { minLength: 1, maxLength: 3 });
+
+/** What both sides can say; the tests below say which of it must survive. */
+const setups: fc.Arbitrary<DnsSetup> = fc
+  .record({
+    domain: fc.tuple(label, label).map((labels) => labels.join('.')),
+    stubs: fc.dictionary(
+      label.map((text) => `${text}.stub`),
+      servers,
+      { maxKeys: 3 },
+    ),
+    upstreams: fc.uniqueArray(server, { maxLength: 5 }),
+    readsFile: fc.boolean(),
+    cacheSize: fc.integer({ min: 0, max: 20_000 }),
+    keepsDenials: fc.boolean(),
+    maxTtl: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 600 })),
+    minTtl: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 600 })),
+    staleSeconds: fc.constantFrom(0, 60, 86_400),
+    forwardMax: fc.constantFrom(undefined, 150, 5000),
+    maxUdpBytes: fc.constantFrom(undefined, 512, 4096),
+    bits: fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
+    addresses: fc.dictionary(
+      label.map((text) => `${text}.addr`),
+      fc.uniqueArray(ipv4, { minLength: 1, maxLength: 2 }),
+      { maxKeys: 2 },
+    ),
+    hosts: fc.array(fc.tuple(ipv4, label), { maxLength: 3 }),
+    localTtl: fc.integer({ min: 0, max: 65_535 }),
+    recordTtl: fc.integer({ min: 1, max: 3600 }),
+    drainSeconds: fc.integer({ min: 0, max: 60 }),
+    empty: fc.uniqueArray(
+      label.map((text) => `${text}.empty`),
+      { maxLength: 2 },
+    ),
+  })
+  .map((drawn) => {
+    const { stubs, addresses, hosts, bits, readsFile, empty, localTtl, ...rest } = drawn;
+    const hasLocal = hosts.length + Object.keys(addresses).length > 0;
+    return {
+      ...STOCK_SETUP,
+      ...rest,
+      stubDomains: new Map(Object.entries(stubs)),
+      addresses: new Map(Object.entries(addresses)),
+      hosts: hosts.map(([address, name]) => ({ address, names: [`${name}.hosts`] })),
+      emptyDomains: empty,
+      resolvFile: rest.upstreams.length === 0 || readsFile ? '/etc/resolv.conf' : '',
+      localTtl: hasLocal ? localTtl : 0,
+      // Without a cache nothing is said about what is in it.
+      ...(rest.cacheSize === 0
+        ? { keepsDenials: true, maxTtl: 0, minTtl: 0, staleSeconds: 0 }
+        : {}),
+      detectsLoops: bits[0]!,
+      turnsRecords: bits[1]!,
+      logsQueries: bits[2]!,
+      asksInOrder: bits[3]!,
+      namesEndpointsByPod: bits[4]!,
+      isProfiled: bits[5]!,
+      filteredTypes: bits[6]! ? (['AAAA'] as const) : [],
+      pods: bits[7]! ? ('disabled' as const) : ('insecure' as const),
+    };
+  });
+
+describe('a setup', () => {
+  it('comes out of its Corefile as it went in, with nothing to remark', () => {
+    fc.assert(
+      fc.property(setups, (setup) => {
+        const remarks = new Remarks();
+        const text = writeCorefile(toCorefile(setup, remarks));
+        const back = fromCorefile(parseCorefile(text, 'Corefile'), {}, remarks);
+        const keepsDenials = setup.cacheSize === 0 ? back.keepsDenials : setup.keepsDenials;
+        expect(back).toEqual({ ...setup, keepsDenials });
+        // Filters of stub domains are checked against those of all names, caches likewise.
+        expect(remarks.lines()).toEqual([]);
+      }),
+    );
+  });
+
+  it('comes out of its ConfigMap and arguments as it went in, with nothing to remark', () => {
+    fc.assert(
+      fc.property(setups, (setup) => {
+        const remarks = new Remarks();
+        const words = { kubedns: kubednsArguments(setup), dnsmasq: dnsmasqArguments(setup) };
+        const configMap = new Map(Object.entries(configMapData(setup)));
+        const back = readPodSource({ words, configMap, where: 'ConfigMap' }, remarks);
+        expect(back).toEqual(setup);
+        expect(remarks.lines()).toEqual([]);
+      }),
+    );
+  });
+});

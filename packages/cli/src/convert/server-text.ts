@@ -1,0 +1,43 @@
+import { isIP } from 'node:net';
+import { isDnsSubdomain, parseNameServer } from '@kube-dns/daemon';
+
+const DNS_PORT = 53;
+
+/**
+ * A name server as DnsSetup has it, from any of `IP`, `IP#port`, `IPv4:port`, `[IPv6]:port`, `dns://…` and
+ * a name; undefined for what is none of these.
+ */
+export function plainServer(text: string): string | undefined {
+  const address = text.replace(/^dns:\/\//, '');
+  const hash = address.lastIndexOf('#');
+  if (hash >= 0) {
+    const host = address.slice(0, hash).replace(/^\[(.*)\]$/, '$1');
+    const isUsable = isIP(host) !== 0 || isDnsSubdomain(host);
+    return isUsable ? withPort(host, address.slice(hash + 1)) : undefined;
+  }
+  try {
+    const { host, port } = parseNameServer(address);
+    return withPort(host, String(port ?? DNS_PORT));
+  } catch {
+    return undefined; // the caller names what cannot be used
+  }
+}
+
+/** As `--server` takes it: with `#` before the port. */
+export function dnsmasqServer(server: string): string {
+  const { host, port } = parseNameServer(server);
+  return port === null ? host : `${host}#${port}`;
+}
+
+/** Whether a server is given by its name, which somebody must look up. */
+export function isNamedServer(server: string): boolean {
+  return isIP(parseNameServer(server).host) === 0;
+}
+
+function withPort(host: string, port: string): string | undefined {
+  const number = /^\d{1,5}$/.test(port) ? Number(port) : 0;
+  if (number < 1 || number > 65_535) return undefined;
+  if (number === DNS_PORT) return host;
+  if (isIP(host) === 0) return undefined; // no configuration of kube-dns can say that
+  return isIP(host) === 6 ? `[${host}]:${number}` : `${host}:${number}`;
+}

@@ -1,0 +1,206 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import { freePort } from './support/free-port.js';
+import { CommandRun, PROGRAM } from './support/run-command.js';
+import { findObject, STOCK_FILE, STOCK_OBJECTS } from './support/cluster-manifests.js';
+import { waitFor } from './support/wait-for.js';
+
+const STANDARD = fileURLToPath(new URL('fixtures/standard.Corefile', import.meta.url));
+const PACKAGES = fileURLToPath(new URL('../..', import.meta.url));
+const CONFIG_MAP = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'kube-dns' },
+  data: {
+    stubDomains: '{"acme.local":["127.0.0.1:5399"]}',
+    upstreamNameservers: '["127.0.0.1:5398"]',
+  },
+};
+
+let folder: string;
+const at = (name: string) => join(folder, name);
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kube-dns-convert-'));
+  writeFileSync(at('map.json'), JSON.stringify(CONFIG_MAP));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+async function run(...args: readonly string[]): Promise<CommandRun & { status: number | null }> {
+  const command = new CommandRun(['convert', ...args], { cwd: folder });
+  return Object.assign(command, { status: await command.ended });
+}
+
+interface PodPatch {
+  readonly spec: {
+    readonly template: {
+      readonly spec: { readonly containers: { name: string; args: string[] }[] };
+    };
+  };
+}
+
+/** What `--to configmap` wrote: the data, and the arguments by container. */
+function readPod(text: string) {
+  const [map, patch] = [...parseAllDocuments(text)].map((each) => each.toJS() as unknown);
+  const { containers } = (patch as PodPatch).spec.template.spec;
+  const data = (map as { data: Record<string, string> }).data;
+  return { data, args: new Map(containers.map(({ name, args }) => [name, args])) };
+}
+
+/** Runs one of our bundles to its end; status and what it said. */
+function runBundle(name: string, args: readonly string[]) {
+  const file = join(PACKAGES, name, 'dist', `${name}.cjs`);
+  const { status, stderr } = spawnSync(process.execPath, [file, ...args], { encoding: 'utf8' });
+  return { status, stderr };
+}
+
+describe('kube-dns convert', () => {
+  it('writes a Corefile of a ConfigMap and a Deployment, ends with 0 and says nothing', async () => {
+    writeFileSync(
+      at('pod.json'),
+      JSON.stringify(findObject(STOCK_OBJECTS, 'Deployment', 'kube-dns')),
+    );
+    const { status, stdout, stderr } = await run('--to', 'corefile', 'map.json', 'pod.json');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toContain('acme.local:53 {');
+    expect(stdout).toContain('forward . 127.0.0.1:5398 {');
+  });
+
+  it('names what is lost on stderr and in comments, and ends with 1', async () => {
+    const line = '-k --cache-size=10 --bogus-priv';
+    const { status, stdout, stderr } = await run('--to=corefile', 'map.json', '--args', line);
+    const message =
+      'not carried over: --bogus-priv: a Corefile of the standard plugins cannot say it\n';
+    expect({ status, stderr }).toEqual({ status: 1, stderr: message });
+    expect(stdout.startsWith(`# ${message}\n.:53 {\n`)).toBe(true);
+  });
+
+  it('writes a ConfigMap and arguments that our programs start with', async () => {
+    const { status, stdout } = await run('--to=configmap', STANDARD);
+    expect(status).toBe(0);
+    const { args } = readPod(stdout);
+    const dnsmasq = runBundle('dnsmasq', [...(args.get('dnsmasq') ?? []), '--test']);
+    expect(dnsmasq).toEqual({ status: 0, stderr: expect.stringContaining('syntax check OK') });
+    expect(runBundle('kubedns', [...(args.get('kubedns') ?? []), '--version']).status).toBe(0);
+    expect(runBundle('sidecar', [...(args.get('sidecar') ?? []), '--version']).status).toBe(0);
+  });
+
+  it('comes back to the ConfigMap that it began with', async () => {
+    const there = await run('--to=corefile', 'map.json');
+    writeFileSync(at('Corefile'), there.stdout);
+    const back = await run('--to=configmap', 'Corefile');
+    expect(back.status).toBe(0);
+    expect(readPod(back.stdout).data).toEqual(CONFIG_MAP.data);
+    const runnable = readPod(back.stdout).args.get('dnsmasq') ?? [];
+    expect(runBundle('dnsmasq', [...runnable, '--test']).status).toBe(0);
+  });
+
+  it('reads a Corefile where kubectl shows it, in a ConfigMap', async () => {
+    const data = { Corefile: readFileSync(STANDARD, 'utf8') };
+    const map = { ...CONFIG_MAP, metadata: { name: 'coredns' }, data };
+    writeFileSync(
+      at('list.json'),
+      JSON.stringify({ kind: 'List', apiVersion: 'v1', items: [map] }),
+    );
+    const [plain, wrapped] = [
+      await run('--to=configmap', STANDARD),
+      await run('--to=configmap', 'list.json'),
+    ];
+    expect(wrapped.stdout).toBe(plain.stdout);
+  });
+
+  it('reads stdin where the file is -', async () => {
+    const child = spawn(process.execPath, [PROGRAM, 'convert', '--to=corefile', '-']);
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    child.stdin.end(JSON.stringify(CONFIG_MAP));
+    await new Promise((resolve) => child.once('close', resolve));
+    expect(text).toContain('acme.local:53 {');
+  });
+
+  it('writes our manifests of an older one', async () => {
+    const { status, stdout } = await run('--manifest', STOCK_FILE);
+    expect(status).toBe(0);
+    const kinds = [...stdout.matchAll(/^kind: (.*)$/gm)].map((match) => match[1]);
+    expect(kinds).toEqual(expect.arrayContaining(['Deployment', 'Service', 'ClusterRole']));
+  });
+
+  it.each([
+    [['--to=corefile', 'no.yaml'], 'kube-dns: cannot read no.yaml: no such file or folder\n'],
+    [['--to=corefile', '.'], 'kube-dns: cannot read .: is a folder\n'],
+    [
+      ['--to=configmap', 'broken'],
+      'kube-dns: broken: line 1: the brace that opens here is not closed\n',
+    ],
+    [
+      ['--to=configmap', 'map.json'],
+      'kube-dns: map.json: there is no ConfigMap with the key Corefile in it\n',
+    ],
+    [
+      ['--manifest', 'map.json'],
+      'kube-dns: there is no kube-dns pod among the objects: ConfigMap kube-dns\n',
+    ],
+    [['--to=corefile', 'wrong.yaml'], /^kube-dns: wrong\.yaml: line 2, column \d+: .*\n$/],
+    [
+      ['--to=corefile', 'text.yaml'],
+      'kube-dns: text.yaml: not an object of Kubernetes: it has no kind\n',
+    ],
+    [
+      ['--to=corefile', 'bad.json'],
+      /^kube-dns: bad\.json: ConfigMap kube-dns: stubDomains: not JSON: .*\n$/,
+    ],
+    [['--to=corefile', '--args', "'"], "kube-dns: --args: the quote ' does not end\n"],
+    [
+      ['--to=x', 'map.json'],
+      /^kube-dns: --to x: corefile or configmap\nrun kube-dns convert --help/,
+    ],
+    [['map.json'], /^kube-dns: --to or --manifest is missing\n/],
+    [['--to=corefile'], /^kube-dns: a file is missing\n/],
+  ])('refuses %j with 2 and one line, and writes nothing', async (args, message) => {
+    writeFileSync(at('broken'), '. {\n');
+    writeFileSync(at('wrong.yaml'), 'kind: [\n');
+    writeFileSync(at('text.yaml'), 'just text\n');
+    const bad = { ...CONFIG_MAP, data: { stubDomains: '{' } };
+    writeFileSync(at('bad.json'), JSON.stringify(bad));
+    const { status, stdout, stderr } = await run(...args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+});
+
+const { COREDNS = '' } = process.env;
+if (COREDNS === '') process.stderr.write('skipped: COREDNS does not name a coredns to run\n');
+
+(COREDNS === '' ? describe.skip : describe)('the real CoreDNS', () => {
+  it('takes the Corefile that was written', async () => {
+    const port = await freePort();
+    const args = `--port=${port} --server=/corp/127.0.0.1#5397 --address=/x/1.2.3.4 --local=/y.corp/ --host-record=h.x,1.2.3.5 --max-ttl=30 --max-cache-ttl=30 --filter-AAAA --use-stale-cache`;
+    const { stdout } = await run('--to=corefile', 'map.json', '--args', args);
+    // What needs a cluster or a port of its own cannot be had here.
+    const alone = stdout
+      .replaceAll(/^ {4}kubernetes [^]*?^ {4}\}\n/gm, '')
+      .replaceAll(/^ {4}(?:health [^]*?^ {4}\}|ready|prometheus .*)\n/gm, '');
+    writeFileSync(at('Corefile'), alone);
+    const child = spawn(COREDNS, ['-conf', at('Corefile')]);
+    let log = '';
+    const collect = (chunk: Buffer) => (log += chunk.toString());
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    try {
+      await waitFor(
+        () => log,
+        () => log.includes('CoreDNS-') || child.exitCode !== null,
+      );
+      expect(log).toMatch(/CoreDNS-/);
+    } finally {
+      child.kill('SIGKILL');
+      await ended;
+    }
+  });
+});
