@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,14 @@ import { LoopbackUpstream } from './loopback-upstream.js';
 const PACKAGES = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** The ports of the pod by what they are for. Each test gives them free ones of this machine. */
-const PORTS = { kubedns: 10053, metrics: 10055, readiness: 8081, http: 10054, dns: 53 };
+const PORTS = {
+  kubedns: 10053,
+  metrics: 10055,
+  dnsmasqMetrics: 10056,
+  readiness: 8081,
+  http: 10054,
+  dns: 53,
+};
 export type DeployedPorts = Readonly<Record<keyof typeof PORTS, number>>;
 
 /**
@@ -46,11 +53,17 @@ export class DeployedPod {
     this.ports = Object.fromEntries(await Promise.all(chosen)) as DeployedPorts;
     this.#upstream = await LoopbackUpstream.start();
     mkdirSync(this.config);
-    const servers = JSON.stringify([`127.0.0.1:${this.#upstream.port}`]);
-    writeFileSync(join(this.config, 'upstreamNameservers'), servers);
+    this.configure('upstreamNameservers', JSON.stringify([`127.0.0.1:${this.#upstream.port}`]));
     for (const container of this.spec.containers) {
       if (only === undefined || only.includes(container.name)) this.#start(container, apiUrl);
     }
+  }
+
+  /** Gives a key of the ConfigMap this value, in one step, as kubelet does. */
+  configure(key: string, value: string): void {
+    const written = join(this.folder, key);
+    writeFileSync(written, value);
+    renameSync(written, join(this.config, key));
   }
 
   /** The port of this machine for one of the manifest. */
