@@ -63,10 +63,17 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** Whether the system keeps port 53 from users at all. */
+/** Rows that this machine cannot show. */
+const IMPOSSIBLE: ReadonlySet<string> = new Set(
+  guardsPort53() ? [] : ['dnsmasq may not have port 53'],
+);
+
+/** Whether the system keeps port 53 from users. */
 function guardsPort53(): boolean {
   const file = '/proc/sys/net/ipv4/ip_unprivileged_port_start';
-  return existsSync(file) && Number(readFileSync(file, 'utf8')) > 53;
+  const guards = existsSync(file) && Number(readFileSync(file, 'utf8')) > 53;
+  if (!guards) process.stderr.write('skipped: every user may have port 53 here\n');
+  return guards;
 }
 
 const canRun = hasCommand('kubectl') && hasCommand('dig') && (!isRoot || hasCommand('setpriv'));
@@ -139,14 +146,10 @@ it('every row of manifests/TROUBLESHOOTING.md can be made to happen', () => {
     }
   }
 
-  it.each(ROWS)(
+  it.each(ROWS.filter(({ title }) => !IMPOSSIBLE.has(title)))(
     '$title',
     async (row) => {
       const fault = FAULTS[row.title] ?? {};
-      if (row.title.endsWith('port 53') && !guardsPort53()) {
-        process.stderr.write('skipped: every user may have port 53 here\n');
-        return;
-      }
       const pod = await start(fault);
       if (fault.strike !== undefined) {
         await untilReady(pod);

@@ -21,14 +21,14 @@ export interface FaultMetric {
 
 const COLUMNS = 5;
 
-/** The rows of the table; throws for one that does not have the five cells. */
+/** The rows of the table; throws for a cell that does not say what it should in the words it should. */
 export function parseFaultTable(markdown: string): FaultRow[] {
   const lines = markdown.split('\n').filter((line) => line.startsWith('|'));
   return lines.slice(2).map((line) => {
     const cells = line.split('|').slice(1, -1);
     if (cells.length !== COLUMNS) throw new Error(`not ${COLUMNS} cells: ${line}`);
     const [title = '', said = '', probes = '', answers = '', metrics = ''] = cells;
-    return {
+    const row: FaultRow = {
       title: title.trim(),
       lines: groups(said, /(\w+): `([^`]+)`/g).map(([container = '', text = '']) => ({
         container,
@@ -55,6 +55,16 @@ export function parseFaultTable(markdown: string): FaultRow[] {
         }),
       ),
     };
+    // What is not understood would not be tested.
+    const understood = [row.lines, row.probes, row.answers, row.metrics].map(
+      ({ length }) => length,
+    );
+    const written = [/`/g, /`\//g, /`/g, /`/g].map((quote, i) => {
+      const count = cells[i + 1]?.match(quote)?.length ?? 0;
+      return quote.source === '`' ? count / 2 : count;
+    });
+    if (String(understood) !== String(written)) throw new Error(`not understood: ${line}`);
+    return row;
   });
 }
 
