@@ -1,10 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { parse } from 'yaml';
-import { findObject, MANIFESTS, STOCK_OBJECTS } from './support/cluster-manifests.js';
+import { findObject, MANIFESTS, render } from './support/cluster-manifests.js';
 import { DeployedPod } from './support/deployed-pod.js';
+import { freePort } from './support/free-port.js';
 import { exposedMetrics, metricsOf } from './support/query-metrics.js';
 import { hasCommand, output } from './support/tools.js';
 import { waitForValue } from './support/wait-for.js';
@@ -63,29 +64,38 @@ describe('the reader of queries', () => {
   });
 });
 
-(hasCommand('dig') ? describe : describe.skip)('the metrics of running containers', () => {
+const isRun = hasCommand('dig') && hasCommand('kubectl');
+
+(isRun ? describe : describe.skip)('the metrics of the containers of overlays/monitoring', () => {
   let server: ApiServer;
+  let pod: DeployedPod;
   let known: Map<string, Set<string>>;
   let sidecarText: string;
-  const pod = new DeployedPod(findObject(STOCK_OBJECTS, 'Deployment', 'kube-dns'));
 
   beforeAll(async () => {
+    const objects = render(join(MANIFESTS, 'overlays', 'monitoring'));
+    pod = new DeployedPod(findObject(objects, 'Deployment', 'kube-dns'));
     server = await createApiServer();
     await pod.start(server.url);
     for (const path of ['/healthcheck/kubedns', '/healthcheck/dnsmasq']) {
       await waitForValue(200, () => pod.status(10054, path), READY_MS);
     }
     // Series with labels come into being with what they count.
-    const dig = (name: string) =>
-      output('dig', ['@127.0.0.1', '-p', String(pod.portFor(10053)), name]);
-    await dig('nothing.default.svc.cluster.local');
-    await dig('www.example.com');
+    const shows = async (port: number, pattern: RegExp) =>
+      pattern.test(await pod.text(port, '/metrics'));
+    const dig = (port: number, name: string) =>
+      output('dig', ['@127.0.0.1', '-p', String(pod.portFor(port)), name]);
+    pod.configure('stubDomains', `{"gone.example":["127.0.0.1:${await freePort()}"]}`);
+    await waitForValue(true, () => shows(10056, /^dnsmasq_config_generation 2$/m), READY_MS);
+    await dig(10053, 'nothing.default.svc.cluster.local');
+    await dig(10053, 'www.example.com');
+    await dig(53, 'www.gone.example');
     server.dropWatches();
-    writeFileSync(join(pod.config, 'stubDomains'), 'no JSON');
-    const shows = async (pattern: RegExp) => pattern.test(await pod.text(10055, '/metrics'));
-    await waitForValue(true, () => shows(/^kubedns_watch_restarts_total\{/m), READY_MS);
+    pod.configure('stubDomains', 'no JSON');
+    await waitForValue(true, () => shows(10055, /^kubedns_watch_restarts_total\{/m), READY_MS);
     sidecarText = await pod.text(10054, '/metrics');
-    known = exposedMetrics(`${sidecarText}\n${await pod.text(10055, '/metrics')}`);
+    const others = [10055, 10056].map((port) => pod.text(port, '/metrics'));
+    known = exposedMetrics([sidecarText, ...(await Promise.all(others))].join('\n'));
   }, 2 * READY_MS);
 
   afterAll(async () => {

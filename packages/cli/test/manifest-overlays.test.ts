@@ -61,6 +61,19 @@ withKubectl('the overlay gke-like', () => {
 withKubectl('the overlay monitoring', () => {
   const objects = hasCommand('kubectl') ? overlay('monitoring') : [];
 
+  it('adds the port of metrics to dnsmasq, in front of its own half, and changes no other', () => {
+    const [base, own] = [render(join(MANIFESTS, 'kube-dns')), objects].map((each) =>
+      containersOf(kubeDns(each)),
+    );
+    const expected = base?.map((container) => {
+      if (container.name !== 'dnsmasq') return container;
+      const { args = [], ports = [] } = container;
+      const port = { containerPort: 10056, name: 'metrics', protocol: 'TCP' };
+      return { ...container, args: ['-metrics-addr=:10056', ...args], ports: [...ports, port] };
+    });
+    expect(own).toEqual(expected);
+  });
+
   it('has Prometheus scrape every port for metrics that the containers have', () => {
     const { spec } = findObject(objects, 'ServiceMonitor', 'kube-dns');
     const service = findObject(objects, 'Service', 'kube-dns-metrics');

@@ -144,7 +144,7 @@ describe('kubedns under the rules of the ClusterRole', () => {
     const authorizer = await Authorizer.start(server.url, granted);
     const pod = new DeployedPod(ours);
     try {
-      await pod.start(authorizer.url, ['kubedns']);
+      await pod.start(authorizer.url, { only: ['kubedns'] });
       await waitForValue(200, () => pod.status(8081, '/readiness'), READY_MS);
       const words = ['+short', 'db.default.svc.cluster.local'];
       const headless = await output('dig', [

@@ -9,8 +9,10 @@ const LAST_LINES = 8;
 const STACK_LINE = /^ +at /;
 const STEP_MS = 10;
 
-/** Nothing of the machine's own cluster, metrics or Node options may reach a measured program. */
-/** The images have the second, too. */
+/**
+ * Nothing of the machine's own cluster, metrics or Node options may reach a measured program. The images
+ * have the setting of malloc, too.
+ */
 const ENVIRONMENT = {
   PATH: process.env.PATH ?? '',
   MALLOC_ARENA_MAX: '1',

@@ -1,0 +1,61 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { ROOT } from './dockerfile.js';
+
+/** The commands of the first `sh` block of a section of a Markdown text, one a line, without comments. */
+export function shellBlock(markdown: string, heading: string): string[] {
+  const section = markdown.split(/^## /m).find((each) => each.startsWith(`${heading}\n`));
+  const block = /```sh\n(.*?)```/s.exec(section ?? '')?.[1];
+  if (block === undefined) throw new Error(`no commands under "${heading}"`);
+  return block
+    .replaceAll(/\s*\\\n\s*/g, ' ')
+    .split('\n')
+    .map((line) => line.replace(/(^|\s)#.*/, '').trim())
+    .filter((line) => line !== '');
+}
+
+/** The one command of a block that has this word. */
+export function commandWith(commands: readonly string[], word: string): string {
+  const [found, ...others] = commands.filter((line) => line.split(' ').includes(word));
+  if (found === undefined || others.length > 0) throw new Error(`not one command with ${word}`);
+  return found;
+}
+
+/** What stands in a command, and what a test has in its place: ports, files, addresses. */
+export type Replacements = ReadonlyMap<string, string>;
+
+/** A command with these in place of what stands there, where it is not part of a longer word. */
+export function replaceAll(command: string, replacements: Replacements): string {
+  const keys = [...replacements.keys()].map((key) => key.replace(/[$.]/g, '\\$&'));
+  const pattern = new RegExp(`(?<![\\w.])(?:${keys.join('|')})(?![\\w])`, 'g');
+  return command.replace(pattern, (key) => replacements.get(key) ?? key);
+}
+
+/** Programs of the repository, started as a README's `NAME=value npx PROGRAM ARGUMENTS &` has it. */
+export class NpxCommands {
+  log = '';
+  readonly #running: { child: ChildProcess; ended: Promise<unknown> }[] = [];
+
+  start(command: string, ...more: readonly string[]): void {
+    const match = /^((?:\w+=\S+ )*)npx (\w+) (.*?)(?: &)?$/.exec(command);
+    if (match === null) throw new Error(`no npx command: ${command}`);
+    const [, assignments = '', name = '', words = ''] = match;
+    const variables = [...assignments.matchAll(/(\w+)=(\S+)/g)].map(
+      ([, variable = '', value = '']): [string, string] => [variable, value],
+    );
+    const program = `${ROOT}packages/${name}/dist/${name}.cjs`;
+    const child = spawn(process.execPath, [program, ...words.split(' '), ...more], {
+      env: { ...process.env, NODE_OPTIONS: '', ...Object.fromEntries(variables) },
+    });
+    const collect = (chunk: Buffer): void => {
+      this.log += chunk.toString();
+    };
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+    this.#running.push({ child, ended: new Promise((resolve) => child.once('close', resolve)) });
+  }
+
+  async close(): Promise<void> {
+    for (const { child } of this.#running) if (child.exitCode === null) child.kill('SIGTERM');
+    await Promise.all(this.#running.map(({ ended }) => ended));
+  }
+}
