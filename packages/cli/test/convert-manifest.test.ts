@@ -186,6 +186,56 @@ describe('the ReplicationController of Kubernetes 1.5', () => {
   });
 });
 
+describe('older and odder pods', () => {
+  const pod = (containers: readonly object[]) =>
+    convertText(
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'dns' },
+        spec: { containers },
+      }),
+    );
+
+  it('of skydns with etcd have a domain to carry over', () => {
+    const { objects, lines } = pod([
+      { name: 'etcd', image: 'google_containers/etcd:2.0.9' },
+      { name: 'kube2sky', image: 'google_containers/kube2sky:1.11', args: ['-domain=old.test'] },
+      { name: 'skydns', image: 'google_containers/skydns:2015', args: ['-domain=old.test.'] },
+    ]);
+    expect(JSON.stringify(objects)).toContain('"value":"old.test"');
+    expect(lines.join('\n')).toContain('container etcd: ours has no need of it');
+  });
+
+  it('keep words with blanks whole, and separate words separate', () => {
+    const args = ['-kN', '-c', '77', '--txt-record=a.b,some text', '-S', '127.0.0.1#10053'];
+    const { objects } = pod([
+      { name: 'kubedns', image: 'kubedns' },
+      { name: 'dnsmasq', image: 'kube-dnsmasq-amd64:1.4', args },
+    ]);
+    const made = argsOf(objects, 'dnsmasq');
+    expect(made.slice(made.indexOf('--') + 1)).toEqual([
+      '--keep-in-foreground',
+      '-N',
+      ...args.slice(1),
+    ]);
+  });
+
+  it('with a domain, a port or a ConfigMap that is none do not stop the conversion', () => {
+    const { lines } = pod([
+      {
+        name: 'kubedns',
+        image: 'kubedns',
+        args: ['--domain=a(b', '--dns-port=[', '--nameservers=1,2'],
+      },
+      { name: 'dnsmasq', image: 'dnsmasq', args: ['--server=/a(b/127.0.0.1#['] },
+    ]);
+    expect(lines.join('\n')).toMatch(
+      /ConfigMap kube-dns: upstreamNameservers: "1": not an IP address/,
+    );
+  });
+});
+
 describe('the options of dnsmasq that ours refuses', () => {
   it('are those of its README', () => {
     const file = join(REPOSITORY, 'packages', 'dnsmasq', 'README.md');

@@ -40,7 +40,10 @@ export function carryKubedns(
     else if (name === 'config-map') places.configMap = value;
     else if (name === 'federations' && !isConfigured) places.data.set('federations', value);
     else if (name === 'nameservers' && !isConfigured) {
-      places.data.set('upstreamNameservers', JSON.stringify(value.split(',')));
+      places.data.set(
+        'upstreamNameservers',
+        JSON.stringify(value.split(',').map((server) => server.trim())),
+      );
     } else if (name === 'federations' || name === 'nameservers') {
       remarks.change(text, 'the ConfigMap holds, as it did');
     } else if (LOG_FLAGS.test(name)) remarks.change(text, LOG);
@@ -75,13 +78,15 @@ export function carryDnsmasq(
     else if (flag.name !== 'configDir')
       remarks.lose(`dnsmasq: ${flag.text}`, 'ours has no such argument');
   }
-  const old = new RegExp(`127\\.0\\.0\\.1#${kubednsPort}$`);
-  const options = readDnsmasqLine(half).flatMap(({ name, text }) => {
+  const old = `127.0.0.1#${kubednsPort}`;
+  const options = readDnsmasqLine(half).flatMap(({ name, text, words: own }) => {
     if (name === '' || REFUSED_OPTIONS.test(name)) {
       remarks.lose(`dnsmasq: ${text}`, name === '' ? 'not an option' : 'ours refuses it');
       return [];
     }
-    return text.replace(old, `127.0.0.1#${KUBEDNS_PORT}`).split(/(?<=^\S+) /);
+    return own.map((word) =>
+      word.endsWith(old) ? `${word.slice(0, -old.length)}127.0.0.1#${KUBEDNS_PORT}` : word,
+    );
   });
   return [...nanny, '--', ...options];
 }

@@ -1,3 +1,4 @@
+import { ConfigError, parseDnsConfig } from '@kube-dns/daemon';
 import {
   asMapping,
   dataOf,
@@ -41,7 +42,7 @@ export function convertManifest(
   carryPod(workload, deployment, places, remarks);
   const name = places.configMap;
   const configMap = objects.find((each) => each.kind === 'ConfigMap' && each.name === name);
-  carryConfigMap(configMap, ofKind(base, 'ConfigMap'), places);
+  carryConfigMap(configMap, ofKind(base, 'ConfigMap'), places, remarks);
   const service = objects.find((each) => each.kind === 'Service' && each.name === 'kube-dns');
   carryService(service, ofKind(base, 'Service'), remarks);
   const pairs = [configMap, service].filter((each) => each !== undefined);
@@ -121,7 +122,7 @@ function carryContainers(
 
 /** The domain stands in one variable; where it is the end of a longer name, too. */
 function withVariable(word: string, domain: string): string {
-  const text = domain.replaceAll('.', '\\.');
+  const text = domain.replaceAll(/[^\w-]/g, '\\$&');
   return word.replace(
     new RegExp(`(?<=^--server=/|\\.svc\\.)${text}\\.?(?=[/,]|$)`),
     '$(CLUSTER_DOMAIN)',
@@ -224,11 +225,30 @@ function carryMetadata(old: Mapping, ours: Draft, except = /^$/): void {
   carryKeys(valueAt(old, 'metadata', 'annotations'), metadata, 'annotations', own);
 }
 
-function carryConfigMap(old: KubeObject | undefined, ours: Draft, places: KubednsPlaces): void {
+function carryConfigMap(
+  old: KubeObject | undefined,
+  ours: Draft,
+  places: KubednsPlaces,
+  remarks: Remarks,
+): void {
   draftAt(ours, 'metadata').name = places.configMap;
   const data = new Map([...places.data, ...(old === undefined ? [] : dataOf(old))]);
+  for (const mistake of mistakesIn(data)) {
+    remarks.lose(`ConfigMap ${places.configMap}: ${mistake}`, 'kube-dns uses nothing of it');
+  }
   if (data.size > 0) ours.data = Object.fromEntries(data);
   if (old !== undefined) carryMetadata(old.value, ours);
+}
+
+/** A ConfigMap with a mistake is dropped whole by the pod. */
+function mistakesIn(data: ReadonlyMap<string, string>): readonly string[] {
+  try {
+    parseDnsConfig(data);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes;
+    throw error;
+  }
 }
 
 function carryService(old: KubeObject | undefined, ours: Draft, remarks: Remarks): void {

@@ -4,7 +4,9 @@ export interface DnsmasqOption {
   readonly name: string;
   /** Empty without one. */
   readonly value: string;
-  /** The words of the command line, `--cache-size=1000` or `-c 1000`. */
+  /** As on the command line: `--cache-size=1000`, or `-c` and `1000`. */
+  readonly words: readonly string[];
+  /** The words with blanks between them, for messages. */
   readonly text: string;
 }
 
@@ -55,20 +57,31 @@ export function readDnsmasqLine(words: readonly string[]): DnsmasqOption[] {
     if (long !== null) {
       const name = long[1]!;
       if (long[2] !== undefined || !needsWord(name)) {
-        options.push({ name, value: long[2] ?? '', text: word });
+        options.push(option(name, long[2] ?? '', word));
       } else {
         const value = words[++at]!;
-        options.push({ name, value, text: `${word} ${value}` });
+        options.push(option(name, value, word, value));
       }
     } else if (/^-[^-]/.test(word)) {
       const { flags, last, value } = readLetters(word.slice(1));
-      options.push(...flags.map((name) => ({ name, value: '', text: `--${name}` })));
+      options.push(...flags.map((name) => option(name, '', `--${name}`)));
       const takesNext = value === '' && !WITHOUT_VALUE.has(last) && at + 1 < words.length;
       const next = takesNext ? words[++at]! : value;
-      options.push({ name: last, value: next, text: takesNext ? `${word} ${next}` : word });
-    } else options.push({ name: '', value: '', text: word });
+      options.push(
+        option(last, next, ...lastWords(word, flags.length), ...(takesNext ? [next] : [])),
+      );
+    } else options.push(option('', '', word));
   }
   return options;
+}
+
+function option(name: string, value: string, ...words: readonly string[]): DnsmasqOption {
+  return { name, value, words, text: words.join(' ') };
+}
+
+/** Without the letters that are options of their own. */
+function lastWords(word: string, letters: number): string[] {
+  return [`-${word.slice(1 + letters)}`];
 }
 
 /** Joined letters: those without a value, then one more with the rest as its value. */
