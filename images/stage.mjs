@@ -8,12 +8,13 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const ACCELERATED = { kubedns: true, dnsmasq: true, sidecar: false };
+// What `import('koffi')` reads: the programs, CommonJS though they are, load it that way.
 const KOFFI_FILES = [
   'package.json',
   'LICENSE.txt',
-  'index.cjs',
-  'src/koffi/index.cjs',
-  'src/koffi/src/static.cjs',
+  'index.js',
+  'src/koffi/index.js',
+  'src/koffi/src/static.js',
 ];
 const [folder, ...chosen] = process.argv.slice(2);
 const programs = chosen.length > 0 ? chosen : Object.keys(ACCELERATED);
@@ -40,7 +41,7 @@ function stage(program, target) {
   console.log(`stage: ${program} in ${target}, ${accelerator || 'without the native accelerator'}`);
 }
 
-/** Copies of koffi what `require('koffi')` reads on this platform; its name and version, or undefined. */
+/** Copies of koffi what `import('koffi')` reads on this platform; its name and version, or undefined. */
 function stageAccelerator(nodeModules) {
   const require = createRequire(join(root, 'packages', 'transport', 'package.json'));
   const main = findPackage(require, 'koffi');

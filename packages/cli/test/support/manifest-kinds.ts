@@ -29,7 +29,13 @@ export interface Container {
   readonly lifecycle?: { readonly preStop?: { readonly sleep?: { readonly seconds: number } } };
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
   readonly resources?: Readonly<Record<'limits' | 'requests', Texts | undefined>>;
-  readonly securityContext?: { readonly runAsUser?: number };
+  readonly securityContext?: {
+    readonly runAsUser?: number;
+    readonly runAsGroup?: number;
+    readonly readOnlyRootFilesystem?: boolean;
+    readonly allowPrivilegeEscalation?: boolean;
+    readonly capabilities?: Readonly<Partial<Record<'add' | 'drop', readonly string[]>>>;
+  };
 }
 
 interface Selector {
@@ -43,7 +49,9 @@ export interface PodSpec {
   readonly hostNetwork?: boolean;
   readonly terminationGracePeriodSeconds?: number;
   readonly securityContext?: {
-    readonly seccompProfile?: unknown;
+    readonly seccompProfile?: { readonly type: string };
+    readonly supplementalGroups?: readonly number[];
+    readonly fsGroup?: number;
     readonly sysctls?: readonly { readonly name: string; readonly value: string }[];
   };
   readonly tolerations?: readonly unknown[];

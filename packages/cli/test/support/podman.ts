@@ -1,13 +1,20 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from './dockerfile.js';
+import type { PodNetwork } from './pod-network.js';
 import { hasCommand } from './tools.js';
 
+/** What builds and runs images, and what asks the programs in them. */
+const COMMANDS = ['apt-get', 'dpkg-deb', 'podman', 'runc', 'catatonit', 'containerd', 'ctr', 'ip'];
+const CLIENTS = ['nsenter', 'dig', 'curl', 'dnsperf'];
+/** Debian's containernetworking-plugins. */
+const CNI_PLUGIN = '/usr/lib/cni/ptp';
+
 /**
- * Whether images are built and run here: in CI only, as that takes a minute and asks the registries of
- * npm and Debian; with podman, runc, root, and apt for a base image.
+ * Whether images are built and run here: in CI only, as that takes two minutes and asks the registries of
+ * npm and Debian; as root, and where there is all that it needs.
  */
 export function canRunImages(): boolean {
   if (!process.env.CI) {
@@ -18,7 +25,11 @@ export function canRunImages(): boolean {
     process.stderr.write('skipped: only root can run images in a test\n');
     return false;
   }
-  return ['podman', 'runc', 'apt-get', 'dpkg-deb', 'nsenter', 'dig'].every(hasCommand);
+  if (!existsSync(CNI_PLUGIN)) {
+    process.stderr.write(`skipped: ${CNI_PLUGIN} is not installed\n`);
+    return false;
+  }
+  return [...COMMANDS, ...CLIENTS].every(hasCommand);
 }
 
 /** A podman with a store of its own, which touches neither images nor network of this machine. */
@@ -58,6 +69,19 @@ export class Podman {
 
   run(...args: string[]): string {
     return this.command('podman', ...args);
+  }
+
+  /** As {@link run}, with what it wrote on stderr behind it, and no word of failures. */
+  outputOf(...args: string[]): string {
+    const options = { cwd: ROOT, env: this.environment, encoding: 'utf8' } as const;
+    const { stdout, stderr } = spawnSync('podman', args, options);
+    return stdout + stderr;
+  }
+
+  /** Runs podman itself in a network: containers without network of their own (`host`) are in that one. */
+  runIn(network: PodNetwork, ...args: string[]): string {
+    const [nsenter = '', ...words] = [...network.entrance, 'podman', ...args];
+    return this.command(nsenter, ...words);
   }
 
   /** The process of a container, as this machine sees it. */

@@ -1,0 +1,76 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import { RunningProgram } from './running-program.js';
+
+const execute = promisify(execFile);
+
+/** The network of a pod, in which programs of this machine are run with `nsenter`. */
+export class PodNetwork {
+  readonly path: string;
+  readonly #name: string | undefined;
+  readonly #programs: RunningProgram[] = [];
+
+  private constructor(path: string, name?: string) {
+    this.path = path;
+    this.#name = name;
+  }
+
+  /** A new one that has nothing but loopback. */
+  static create(): PodNetwork {
+    const name = `kube-dns-${process.pid}-${Date.now().toString(36)}`;
+    execFileSync('ip', ['netns', 'add', name]);
+    const network = new PodNetwork(`/run/netns/${name}`, name);
+    execFileSync('ip', ['-n', name, 'link', 'set', 'lo', 'up']);
+    return network;
+  }
+
+  /** That of a process. */
+  static of(pid: number): PodNetwork {
+    return new PodNetwork(`/proc/${pid}/ns/net`);
+  }
+
+  /** The words in front of a command that is to run in here. Not `ip netns exec`, which hides the cgroups. */
+  get entrance(): readonly string[] {
+    return ['nsenter', `--net=${this.path}`];
+  }
+
+  /** Runs a program to its end and gives its stdout, trimmed; throws when it fails. */
+  async output(...words: string[]): Promise<string> {
+    const [nsenter = '', ...args] = [...this.entrance, ...words];
+    return (await execute(nsenter, args)).stdout.trim();
+  }
+
+  /** As {@link output}, and for a failure what it says. */
+  outputOrError(...words: string[]): Promise<string> {
+    return this.output(...words).catch(String);
+  }
+
+  /** Addresses that a name server in here gives for a name, one a line. */
+  dig(...words: string[]): Promise<string> {
+    return this.outputOrError('dig', '@127.0.0.1', '+short', '+time=2', '+tries=1', ...words);
+  }
+
+  /** The HTTP status of a path on loopback, `000` where nobody answers. */
+  status(port: number, path: string): Promise<string> {
+    const quiet = ['--silent', '--max-time', '5', '--output', '/dev/null'];
+    const url = `http://127.0.0.1:${port}${path}`;
+    return this.output('curl', ...quiet, '--write-out', '%{http_code}', url).catch(() => '000');
+  }
+
+  /** What a path on loopback gives. */
+  get(port: number, path: string): Promise<string> {
+    return this.output('curl', '--silent', '--max-time', '5', `http://127.0.0.1:${port}${path}`);
+  }
+
+  /** Starts a program in here; it is ended with this network. */
+  start(...words: string[]): RunningProgram {
+    const program = new RunningProgram([...this.entrance, ...words]);
+    this.#programs.push(program);
+    return program;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#programs.splice(0).map((program) => program.close()));
+    if (this.#name !== undefined) execFileSync('ip', ['netns', 'delete', this.#name]);
+  }
+}
