@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { compare } from './compare/compare.js';
 import { CliError, UsageError } from './errors.js';
 import { parseOptions } from './parse-options.js';
 import { up } from './up/up.js';
@@ -11,6 +12,7 @@ interface Command {
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['up', { summary: 'run the DNS pod on this machine', run: up }],
+  ['compare', { summary: 'show where two name servers answer differently', run: compare }],
 ]);
 
 /** The bundle is packages/cli/dist/kube-dns.cjs of the repository. */
