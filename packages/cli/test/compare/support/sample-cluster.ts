@@ -21,11 +21,16 @@ export interface RunningServer {
 
 /** The API with the objects of manifests/local. */
 export async function startSampleApi(): Promise<ApiServer> {
+  const objects = readdirSync(OBJECTS).flatMap((file) =>
+    parseAllDocuments(readFileSync(join(OBJECTS, file), 'utf8')).map(
+      (each) => each.toJS() as Manifest,
+    ),
+  );
+  // What is in a namespace needs it to be there.
+  const isNamespace = ({ kind }: Manifest) => kind === 'Namespace';
   const api = await createApiServer();
-  for (const file of readdirSync(OBJECTS)) {
-    const documents = parseAllDocuments(readFileSync(join(OBJECTS, file), 'utf8'));
-    await api.apply(documents.map((each) => each.toJS() as Manifest));
-  }
+  await api.apply(objects.filter(isNamespace));
+  await api.apply(objects.filter((each) => !isNamespace(each)));
   return api;
 }
 
@@ -43,7 +48,7 @@ export async function startKubedns(
     `--nameservers=${upstream}`,
   ];
   const server = new ServerProcess(process.execPath, [KUBEDNS, ...own, ...args]);
-  const [, port = ''] = await server.says(/serving DNS on port (\d+)/);
+  const [, port = ''] = await server.says(/serving \S+ on port (\d+)/);
   await server.says(/ready: the whole cluster was seen/);
   return server.at(Number(port));
 }
@@ -102,7 +107,21 @@ class ServerProcess {
     this.#ended = once(this.#child, 'close').then(() => (this.#hasEnded = true));
   }
 
-  says(pattern: RegExp): Promise<RegExpExecArray> {
+  /** Waits for what it says; ends it when that does not come. */
+  async says(pattern: RegExp): Promise<RegExpExecArray> {
+    try {
+      return await this.#said(pattern);
+    } catch (error) {
+      await this.#end();
+      throw error;
+    }
+  }
+
+  at(port: number): RunningServer {
+    return { address: `127.0.0.1:${port}`, close: () => this.#end() };
+  }
+
+  #said(pattern: RegExp): Promise<RegExpExecArray> {
     return waitFor(
       () => `${pattern.source} in:\n${this.#text}`,
       () => {
@@ -113,11 +132,8 @@ class ServerProcess {
     );
   }
 
-  at(port: number): RunningServer {
-    const close = async () => {
-      this.#child.kill('SIGKILL');
-      await this.#ended;
-    };
-    return { address: `127.0.0.1:${port}`, close };
+  async #end(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#ended;
   }
 }
