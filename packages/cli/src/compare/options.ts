@@ -58,7 +58,7 @@ export const COMPARE_FLAGS = {
     type: 'string',
     multiple: true,
     value: 'FILE',
-    text: 'ask what this query log of CoreDNS or dnsmasq has; - is stdin; may be repeated',
+    text: 'ask what this log of CoreDNS or dnsmasq has; - is stdin; may be repeated',
   },
   domain: {
     type: 'string',

@@ -38,7 +38,7 @@ export class Run {
 
   /** Resolves when everything is asked, or when there is no way left in which both sides reply. */
   async askAll(questions: Iterable<Question>): Promise<void> {
-    const under: Set<Promise<void>> = new Set();
+    const under = new Set<Promise<void>>();
     for (const question of questions) {
       // Of a question everything is begun before the next, so that few are half done at any time.
       const pairs: Promise<Pair>[] = [];

@@ -28,7 +28,8 @@ export function readLogLine(line: string): Question | 'other' | 'stranger' {
   const coredns = COREDNS_QUERY.exec(line);
   if (coredns !== null) {
     const [, type = '', dnsClass = '', name = ''] = coredns;
-    return (dnsClass === 'IN' && readQuestion(name, type, 'given')) || 'other';
+    const question = dnsClass === 'IN' ? readQuestion(name, type, 'given') : undefined;
+    return question ?? 'other';
   }
   const dnsmasq = DNSMASQ_QUERY.exec(line);
   if (dnsmasq !== null) {

@@ -126,5 +126,5 @@ function dataText(data: unknown): string {
   if (Array.isArray(data) && data.every((one) => one instanceof Uint8Array)) {
     return data.map((one) => JSON.stringify(Buffer.from(one).toString('latin1'))).join(' ');
   }
-  return JSON.stringify(data) ?? '';
+  return JSON.stringify(data);
 }

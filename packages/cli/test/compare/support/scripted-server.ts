@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket as TcpSocket } from 'node:net';
+import { createServer, type Server, type Socket as TcpSocket } from 'node:net';
 import {
   decodeName,
   encodeName,
@@ -82,7 +82,7 @@ export class ScriptedServer {
   }
 
   get port(): number {
-    return (this.#udp.address() as AddressInfo).port;
+    return this.#udp.address().port;
   }
 
   get address(): string {
