@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { compare } from './compare/compare.js';
 import { convert } from './convert/convert.js';
 import { CliError, UsageError } from './errors.js';
 import { parseOptions } from './parse-options.js';
@@ -11,8 +12,9 @@ interface Command {
 }
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
-  ['convert', { summary: 'between kube-dns and CoreDNS, and manifests to ours', run: convert }],
   ['up', { summary: 'run the DNS pod on this machine', run: up }],
+  ['compare', { summary: 'show where two name servers answer differently', run: compare }],
+  ['convert', { summary: 'between kube-dns and CoreDNS, and manifests to ours', run: convert }],
 ]);
 
 /** The bundle is packages/cli/dist/kube-dns.cjs of the repository. */

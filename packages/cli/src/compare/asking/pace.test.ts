@@ -1,0 +1,24 @@
+import { describe, expect, it } from '@jest/globals';
+import { Pace } from './pace.js';
+
+/** Waiting takes as long as it is asked to, and `late` more, as timers do. */
+function clock(late: number) {
+  let now = 0;
+  return {
+    now: () => now,
+    wait: (ms: number) => Promise.resolve((now += ms + late)),
+  };
+}
+
+describe('the pace', () => {
+  it.each([0, 1.5])(
+    'lets no more turns through than asked, with timers late by %d ms',
+    async (late) => {
+      const time = clock(late);
+      const pace = new Pace(500, time);
+      for (let turn = 0; turn < 1_000; turn++) await pace.turn();
+      expect(time.now()).toBeGreaterThanOrEqual(1_996);
+      expect(time.now()).toBeLessThan(2_010);
+    },
+  );
+});

@@ -1,0 +1,22 @@
+/** A bounded number of things under way. */
+export class Slots {
+  readonly #max: number;
+  readonly #waiting: (() => void)[] = [];
+  #used = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Resolves when there is room; whoever takes it must give it back. */
+  async take(): Promise<void> {
+    if (this.#used < this.#max) this.#used++;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  give(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#used--;
+    else next();
+  }
+}

@@ -1,0 +1,145 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { KubeConfig } from '@kubernetes/client-node';
+import { reasonOf } from '../../errors.js';
+import { refusal } from '../refusal.js';
+
+/** Where the API server is: a kubeconfig, a URL, or both (then the URL wins over the file's server). */
+export interface ApiSource {
+  readonly kubeconfig: string | undefined;
+  readonly api: string | undefined;
+}
+
+const PAGE_ITEMS = 500;
+const TIMEOUT_MS = 30_000;
+/** A page of the largest objects that an API server keeps (1.5 MiB) is never near this. */
+const MAX_PAGE_BYTES = 256 * 1024 * 1024;
+const DENIED = new Set([401, 403, 404]);
+
+/** The API server has no such resource, or not for us. */
+class DeniedError extends Error {}
+
+/** Reads lists of objects, page by page. It sends nothing but GETs. */
+export class ApiReader {
+  readonly #config: KubeConfig;
+  readonly #server: string;
+
+  /** Throws a refusal that names the kubeconfig or the URL and what is wrong with it. */
+  constructor(source: ApiSource) {
+    this.#config = load(source);
+    this.#server = (this.#config.getCurrentCluster()?.server ?? '').replace(/\/+$/, '');
+  }
+
+  /** Gives each item of a list to `onItem`; throws a refusal when it cannot be read. */
+  async list(path: string, onItem: (item: unknown) => void): Promise<void> {
+    try {
+      await this.#pages(path, onItem);
+    } catch (error) {
+      throw this.#refused(path, error);
+    }
+  }
+
+  /** The same, but false where this server has no such resource, or not for us. */
+  async listIfAllowed(path: string, onItem: (item: unknown) => void): Promise<boolean> {
+    try {
+      await this.#pages(path, onItem);
+      return true;
+    } catch (error) {
+      if (error instanceof DeniedError) return false;
+      throw this.#refused(path, error);
+    }
+  }
+
+  #refused(path: string, cause: unknown): Error {
+    return refusal(`cannot read ${path} of ${this.#server}: ${reasonOf(cause)}`, { cause });
+  }
+
+  async #pages(path: string, onItem: (item: unknown) => void): Promise<void> {
+    let token = '';
+    do {
+      const query = new URLSearchParams({ limit: String(PAGE_ITEMS) });
+      if (token !== '') query.set('continue', token);
+      const page = await this.#page(`${path}?${query.toString()}`);
+      for (const item of page.items) onItem(item);
+      if (page.next === token && token !== '') throw new Error('a page names itself as the next');
+      token = page.next;
+    } while (token !== '');
+  }
+
+  async #page(path: string): Promise<{ items: readonly unknown[]; next: string }> {
+    const url = new URL(this.#server + path);
+    const options: https.RequestOptions = { headers: {} };
+    await this.#config.applyToHTTPSOptions(options);
+    // client-node makes an agent for TLS only; a plain one would be refused by it.
+    if (url.protocol === 'http:') delete options.agent;
+    options.headers = {
+      ...(options.headers as http.OutgoingHttpHeaders),
+      accept: 'application/json',
+      'user-agent': 'kube-dns-compare',
+    };
+    const body: unknown = JSON.parse(await fetchText(url, options));
+    const list = body as { items?: unknown; metadata?: { continue?: unknown } } | null;
+    if (!Array.isArray(list?.items)) throw new Error('the answer is not a list');
+    const next = list.metadata?.continue;
+    return { items: list.items as unknown[], next: typeof next === 'string' ? next : '' };
+  }
+}
+
+function load({ kubeconfig, api }: ApiSource): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
+    else {
+      const cluster = { name: 'given', server: api ?? '', skipTLSVerify: false };
+      config.loadFromClusterAndUser(cluster, { name: 'nobody' });
+    }
+    useServer(config, api);
+  } catch (cause) {
+    const what = kubeconfig === undefined ? '--api' : `kubeconfig ${kubeconfig}`;
+    // client-node takes for granted that the YAML is a map of the right lists.
+    const reason = cause instanceof TypeError ? 'is not a kubeconfig' : reasonOf(cause);
+    throw refusal(`${what}: ${reason}`, { cause });
+  }
+  return config;
+}
+
+function useServer(config: KubeConfig, api: string | undefined): void {
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) throw new Error('the current context names no cluster');
+  const server = api ?? cluster.server;
+  const protocol = URL.canParse(server) ? new URL(server).protocol : '';
+  if (!/^https?:$/.test(protocol)) {
+    throw new Error(`server ${JSON.stringify(server)} is not an http or https URL`);
+  }
+  // client-node refuses plain HTTP unless the cluster says that TLS is not to be verified.
+  const skipTLSVerify = cluster.skipTLSVerify || protocol === 'http:';
+  config.clusters = config.clusters.map((each) =>
+    each.name === cluster.name ? { ...each, server, skipTLSVerify } : each,
+  );
+}
+
+function fetchText(url: URL, options: https.RequestOptions): Promise<string> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) =>
+      reject(signal.aborted ? new Error(`no answer within ${TIMEOUT_MS} ms`) : (error as Error));
+    const request = (url.protocol === 'http:' ? http : https).get(url, { ...options, signal });
+    request.on('error', fail);
+    request.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        if ((size += chunk.length) > MAX_PAGE_BYTES) {
+          response.destroy(new Error(`a page is larger than ${MAX_PAGE_BYTES} bytes`));
+        }
+      });
+      response.on('error', fail);
+      response.on('end', () => {
+        const status = response.statusCode ?? 0;
+        if (status === 200) resolve(Buffer.concat(chunks).toString('utf8'));
+        else reject(new (DENIED.has(status) ? DeniedError : Error)(`HTTP status ${status}`));
+      });
+    });
+  });
+}

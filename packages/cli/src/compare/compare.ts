@@ -1,0 +1,81 @@
+import { writeFileSync } from 'node:fs';
+import { reasonOf } from '../errors.js';
+import { addressText, checkReach } from './asking/reach.js';
+import { Run } from './asking/run.js';
+import { type CompareOptions, compareUsage, parseCompareOptions } from './options.js';
+import { Progress } from './progress.js';
+import { type Gathered, gatherQuestions } from './questions/gather.js';
+import { refusal } from './refusal.js';
+import { pageText } from './report/html.js';
+import { resultData } from './report/json.js';
+import { tableText } from './report/table.js';
+import type { Result } from './result.js';
+import { Tally } from './verdict/tally.js';
+
+/**
+ * The command `kube-dns compare`: asks two name servers the same questions and reports where they differ.
+ * Resolves with 0 when nothing differs beyond the known classes and with 1 when something does; throws a
+ * CliError of status 2 when there is nothing to compare.
+ */
+export async function compare(args: readonly string[]): Promise<number> {
+  const options = parseCompareOptions(args);
+  if (options === 'help') {
+    process.stdout.write(compareUsage());
+    return 0;
+  }
+  // Found out now, not after an hour of asking.
+  if (options.html !== undefined) writePage(options.html, '', 'a');
+  const gathered = await gatherQuestions(options);
+  if (gathered.questions.size === 0) {
+    throw refusal(['there is no question to ask', ...gathered.notes].join('; '));
+  }
+  const result = await run(options, gathered);
+  const data = resultData(result);
+  if (options.html !== undefined) writePage(options.html, pageText(data));
+  await print(options.json ? `${JSON.stringify(data, null, 2)}\n` : tableText(data));
+  return result.tally.isDifferent ? 1 : 0;
+}
+
+async function run(options: CompareOptions, { questions, notes, logs }: Gathered): Promise<Result> {
+  const { servers, ways, rate, timeoutMs } = options;
+  await checkReach(servers, questions, ways[0] ?? 'udp', timeoutMs);
+  const tally = new Tally();
+  const running = new Run(options, tally);
+  const startedAt = performance.now();
+  const progress = new Progress(process.stderr, questions.size, () => ({
+    done: tally.questions,
+    different: tally.different,
+  }));
+  try {
+    await running.askAll(questions);
+  } finally {
+    progress.close();
+  }
+  const { deadSide } = running;
+  if (deadSide !== undefined) {
+    const reason = tally.givenUp.find(({ side }) => side === deadSide)?.reason ?? '';
+    throw refusal(`${deadSide} ${addressText(servers[deadSide])} stopped answering: ${reason}`);
+  }
+  return {
+    servers: { left: addressText(servers.left), right: addressText(servers.right) },
+    ways,
+    rate,
+    seconds: (performance.now() - startedAt) / 1000,
+    notes,
+    logs,
+    tally,
+  };
+}
+
+function writePage(file: string, text: string, flag = 'w'): void {
+  try {
+    writeFileSync(file, text, { flag });
+  } catch (cause) {
+    throw refusal(`cannot write the page ${file}: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+/** Resolves when the reader has taken it all, or is gone. */
+async function print(text: string): Promise<void> {
+  await new Promise((resolve) => process.stdout.write(text, resolve));
+}

@@ -1,0 +1,224 @@
+import { isIP } from 'node:net';
+import { type HostPort, parseHostPort } from '@kube-dns/daemon';
+import type { ServerAddress } from '@kube-dns/transport';
+import { UsageError } from '../errors.js';
+import { parseOptions } from '../parse-options.js';
+import { type Side, type Way, WAYS } from './asking/way.js';
+import { readQuestion } from './questions/question.js';
+
+const DNS_PORT = 53;
+
+/** What `kube-dns compare` was asked to do. */
+export interface CompareOptions {
+  readonly servers: Readonly<Record<Side, ServerAddress>>;
+  readonly kubeconfig: string | undefined;
+  readonly api: string | undefined;
+  /** Lower case, without the trailing dot. */
+  readonly domain: string;
+  readonly external: readonly string[];
+  readonly questionFiles: readonly string[];
+  readonly logs: readonly string[];
+  readonly ways: readonly Way[];
+  readonly rate: number;
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  readonly ttlToleranceSeconds: number;
+  readonly json: boolean;
+  readonly html: string | undefined;
+}
+
+/** The flags, in the order of the usage; `text` is a line or two of it. */
+export const COMPARE_FLAGS = {
+  left: {
+    type: 'string',
+    value: 'ADDR[:PORT]',
+    text: 'one name server; the port is 53 unless given',
+  },
+  right: { type: 'string', value: 'ADDR[:PORT]', text: 'the other name server' },
+  kubeconfig: {
+    type: 'string',
+    value: 'FILE',
+    text: 'ask what the objects of this cluster have names for',
+  },
+  api: {
+    type: 'string',
+    value: 'URL',
+    text: "the same from this API server; wins over the kubeconfig's",
+  },
+  external: {
+    type: 'string',
+    multiple: true,
+    value: 'NAME',
+    text: 'ask as a pod asks for this outside name: with each suffix; may be repeated',
+  },
+  questions: {
+    type: 'string',
+    multiple: true,
+    value: 'FILE',
+    text: 'ask what this file says: NAME TYPE a line; - is stdin; may be repeated',
+  },
+  'from-log': {
+    type: 'string',
+    multiple: true,
+    value: 'FILE',
+    text: 'ask what this log of CoreDNS or dnsmasq has; - is stdin; may be repeated',
+  },
+  domain: {
+    type: 'string',
+    value: 'ZONE',
+    initial: 'cluster.local',
+    text: 'the zone of the cluster',
+  },
+  over: {
+    type: 'string',
+    value: 'WAYS',
+    initial: 'udp,tcp,edns',
+    text: 'how to ask: any of udp, tcp, and edns (UDP with EDNS)',
+  },
+  rate: {
+    type: 'string',
+    value: 'N',
+    initial: '500',
+    text: 'at most so many questions a second to each side',
+  },
+  concurrency: {
+    type: 'string',
+    value: 'N',
+    initial: '20',
+    text: 'at most so many questions to each side without a reply yet',
+  },
+  timeout: { type: 'string', value: 'SECONDS', initial: '2', text: 'how long to wait for a reply' },
+  'ttl-tolerance': {
+    type: 'string',
+    value: 'SECONDS',
+    initial: '2',
+    text: 'TTLs that differ by no more are the same',
+  },
+  json: { type: 'boolean', text: 'print the whole result as JSON in place of tables' },
+  html: {
+    type: 'string',
+    value: 'FILE',
+    text: 'write a page as well, with a list that can be filtered',
+  },
+  help: { type: 'boolean', short: 'h', text: 'show this text' },
+} as const;
+
+interface FlagText {
+  readonly value?: string;
+  readonly initial?: string;
+  readonly text: string;
+}
+
+const FLAG_COLUMN = 24;
+const MAX_RATE = 1_000_000;
+const MAX_CONCURRENCY = 10_000;
+const MAX_SECONDS = 3_600;
+
+/** The text of `kube-dns compare --help`. */
+export function compareUsage(): string {
+  const rows = Object.entries<FlagText>(COMPARE_FLAGS).map(([name, { value, initial, text }]) => {
+    const flag = `  ${name === 'help' ? '-h, ' : ''}--${name}${value === undefined ? '' : ` ${value}`}`;
+    const lead =
+      flag.length < FLAG_COLUMN ? flag.padEnd(FLAG_COLUMN) : `${flag}\n${' '.repeat(FLAG_COLUMN)}`;
+    return `${lead}${text}${initial === undefined ? '' : ` (${initial})`}`;
+  });
+  return `Usage: kube-dns compare --left ADDR[:PORT] --right ADDR[:PORT] SOURCE... [flags]
+
+Asks two name servers the same questions and shows where they differ: rcode, flags, records, TTLs.
+Differences that are known and harmless are counted; the rest is listed, worst first. Nothing is
+changed anywhere. A SOURCE is one of --kubeconfig, --api, --external, --questions and --from-log.
+
+Flags:
+${rows.join('\n')}
+
+Status: 0 nothing differs beyond the known classes, 1 something does, 2 wrong usage, or something
+cannot be read or reached.
+`;
+}
+
+/** Parses the arguments behind `compare`; throws a UsageError. 'help' when only that is wanted. */
+export function parseCompareOptions(args: readonly string[]): CompareOptions | 'help' {
+  const { values } = parseOptions({ args: [...args], options: COMPARE_FLAGS }, 'compare');
+  if (values.help === true) return 'help';
+  for (const [name, value] of Object.entries(values)) {
+    if ([value].flat().includes('')) fail(`--${name} needs a value`);
+  }
+  const sources = [values.external, values.questions, values['from-log']].flat();
+  const hasSource = sources.some((source) => source !== undefined);
+  const options: CompareOptions = {
+    servers: { left: server('left', values.left), right: server('right', values.right) },
+    kubeconfig: values.kubeconfig,
+    api: values.api,
+    domain: nameOf('domain', values.domain ?? COMPARE_FLAGS.domain.initial),
+    external: (values.external ?? []).map((name) => nameOf('external', name)),
+    questionFiles: values.questions ?? [],
+    logs: values['from-log'] ?? [],
+    ways: waysOf(values.over ?? COMPARE_FLAGS.over.initial),
+    rate: wholeNumber('rate', values.rate, MAX_RATE),
+    concurrency: wholeNumber('concurrency', values.concurrency, MAX_CONCURRENCY),
+    timeoutMs: seconds('timeout', values.timeout, 0.001) * 1_000,
+    ttlToleranceSeconds: seconds('ttl-tolerance', values['ttl-tolerance'], 0),
+    json: values.json ?? false,
+    html: values.html,
+  };
+  if (!hasSource && options.api === undefined && options.kubeconfig === undefined) {
+    fail('nothing to ask: give --kubeconfig, --api, --external, --questions or --from-log');
+  }
+  return options;
+}
+
+function fail(message: string): never {
+  throw new UsageError(message, 'compare');
+}
+
+function server(side: Side, text: string | undefined): ServerAddress {
+  if (text === undefined) fail(`--${side} is missing`);
+  const found = hostPort(text);
+  if (found === undefined || isIP(found.host) === 0 || found.port === 0) {
+    fail(`--${side} ${text}: must be an IP address, with a port if it is not 53`);
+  }
+  return { address: found.host, port: found.port ?? DNS_PORT };
+}
+
+function hostPort(text: string): HostPort | undefined {
+  try {
+    return parseHostPort(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function nameOf(flag: string, text: string): string {
+  const question = readQuestion(text, 'A', 'given');
+  if (question === undefined || question.name === '.') fail(`--${flag} ${text}: is not a name`);
+  return question.name;
+}
+
+function waysOf(text: string): Way[] {
+  const asked = text.split(',');
+  const unknown = asked.find((way) => !WAYS.some((known) => known === way));
+  if (unknown !== undefined) fail(`--over ${text}: must be of ${WAYS.join(', ')}`);
+  return WAYS.filter((way) => asked.includes(way));
+}
+
+function wholeNumber(flag: 'rate' | 'concurrency', given: string | undefined, max: number): number {
+  const text = given ?? COMPARE_FLAGS[flag].initial;
+  const number = Number(text);
+  if (!/^[0-9]+$/.test(text) || number < 1 || number > max) {
+    fail(`--${flag} ${text}: must be a whole number from 1 to ${max}`);
+  }
+  return number;
+}
+
+function seconds(
+  flag: 'timeout' | 'ttl-tolerance',
+  given: string | undefined,
+  min: number,
+): number {
+  const text = given ?? COMPARE_FLAGS[flag].initial;
+  const number = Number(text);
+  if (!/^[0-9]+(?:\.[0-9]+)?$/.test(text) || number < min || number > MAX_SECONDS) {
+    fail(`--${flag} ${text}: must be seconds from ${min} to ${MAX_SECONDS}`);
+  }
+  return number;
+}

@@ -1,0 +1,48 @@
+import { ApiReader } from '../cluster/api-reader.js';
+import { clusterQuestions } from '../cluster/cluster-questions.js';
+import { readCluster } from '../cluster/read-cluster.js';
+import type { CompareOptions } from '../options.js';
+import { externalQuestions } from './external-questions.js';
+import { type LogLines, readQueryLog } from './query-log.js';
+import { readQuestionFile } from './question-file.js';
+import { QuestionSet } from './question-set.js';
+
+/** All questions of a run, and what is to be said about where they come from. */
+export interface Gathered {
+  readonly questions: QuestionSet;
+  readonly logs: readonly LogLines[];
+  readonly notes: readonly string[];
+}
+
+const POD_NAMESPACE = 'default';
+
+/** Reads every source that the options name; throws a refusal for one that cannot be read. */
+export async function gatherQuestions(options: CompareOptions): Promise<Gathered> {
+  const { kubeconfig, api, domain, external } = options;
+  const questions = new QuestionSet();
+  const notes: string[] = [];
+  if (kubeconfig !== undefined || api !== undefined) {
+    const objects = await readCluster(new ApiReader({ kubeconfig, api }));
+    if (objects.services.length === 0) notes.push('the cluster has no services');
+    for (const question of clusterQuestions(objects, domain)) questions.add(question);
+  }
+  for (const question of externalQuestions(external, POD_NAMESPACE, domain))
+    questions.add(question);
+  for (const file of options.questionFiles) {
+    for await (const question of readQuestionFile(file)) questions.add(question);
+  }
+  const logs: LogLines[] = [];
+  for (const file of options.logs) {
+    logs.push(await readQueryLog(file, (question) => questions.add(question)));
+  }
+  for (const log of logs) notes.push(logNote(log));
+  if (questions.leftOut > 0) notes.push(`${questions.leftOut} questions are too many and left out`);
+  return { questions, logs, notes };
+}
+
+function logNote({ file, lines, questions, others, strangers }: LogLines): string {
+  return (
+    `${file}: ${lines} lines: ${questions} with a question, ` +
+    `${others} without one, ${strangers} are no lines of a query log`
+  );
+}

@@ -1,0 +1,45 @@
+import { isIP, SocketAddress } from 'node:net';
+
+const FNV_OFFSET = 0x811c_9dc5;
+const FNV_PRIME = 0x0100_0193;
+const OCTETS = /^(?:[0-9]{1,3}-){3}[0-9]{1,3}$/;
+/** Endpoint, service, namespace, and what makes it a name of the cluster. */
+const ENDPOINT_NAME = /^([0-9a-f-]+)(\.[^.]+\.[^.]+\.svc\..+)$/;
+
+/**
+ * The label that kube-dns gives an address without hostname (kubernetes/dns pkg/dns/util/util.go,
+ * HashServiceRecord): FNV-1a of the record as Go prints it, in hex, and that text in hex once more.
+ */
+export function hashLabel(address: string): string {
+  const text = `&{${address} 0 10 10  false 30 0  }`;
+  let hash = FNV_OFFSET;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), FNV_PRIME);
+  return Buffer.from((hash >>> 0).toString(16)).toString('hex');
+}
+
+/** The label that CoreDNS gives it (plugin/kubernetes endpointHostname): the address with dashes. */
+export function dashedLabel(address: string): string {
+  const dashed = address.toLowerCase().replace(/[.:]/g, '-');
+  return dashed.replace(/^-/, '0-').replace(/-$/, '-0');
+}
+
+/** The address that a label with dashes stands for, as RFC 5952 writes it. */
+export function addressOfLabel(label: string): string | undefined {
+  if (OCTETS.test(label)) {
+    const address = label.replaceAll('-', '.');
+    return isIP(address) === 4 ? address : undefined;
+  }
+  const address = label.replaceAll('-', ':');
+  if (isIP(address) !== 6) return undefined;
+  return new SocketAddress({ address, family: 'ipv6' }).address;
+}
+
+/**
+ * A name of an endpoint with the hash in place of the address in its first label, so that what both servers
+ * call the same thing is one name; any other name as it is.
+ */
+export function withHashLabel(name: string): string {
+  const [, label = '', rest = ''] = ENDPOINT_NAME.exec(name) ?? [];
+  const address = label.includes('-') ? addressOfLabel(label) : undefined;
+  return address === undefined ? name : hashLabel(address) + rest;
+}

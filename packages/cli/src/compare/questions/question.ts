@@ -1,0 +1,94 @@
+import { randomId } from '@kube-dns/transport';
+import { buildQuery, encodeName, encodeQuery, readUint16, writeUint16 } from '@kube-dns/wire';
+
+/** What a question is about, in the order in which a report names them. */
+export const QUESTION_KINDS = [
+  'service',
+  'port',
+  'endpoint',
+  'pod',
+  'reverse',
+  'zone',
+  'absent',
+  'external',
+  'given',
+] as const;
+export type QuestionKind = (typeof QUESTION_KINDS)[number];
+
+export interface Question {
+  /** Lower case, without the trailing dot; the root is `.`. */
+  readonly name: string;
+  /** Upper case: `SRV`, or `TYPE65` where the type has no name here. */
+  readonly type: string;
+  readonly kind: QuestionKind;
+  /** What a server that names endpoints in the other way calls the same thing. */
+  readonly alternate?: string;
+}
+
+const TYPE_OFFSET = 13;
+const ADDITIONAL_COUNT_OFFSET = 10;
+/** OPT with room for 1232 bytes, version 0, no options (RFC 6891 section 6.1.2). */
+const OPT = Uint8Array.of(0, 0, 41, 0x04, 0xd0, 0, 0, 0, 0, 0, 0);
+/** Types of today that dns-packet has no name for (RFC 9460 section 14.1). */
+const NEWER_TYPES: ReadonlyMap<string, number> = new Map([
+  ['SVCB', 64],
+  ['HTTPS', 65],
+]);
+/** Whole zones are not asked for: that is neither one answer nor gentle. */
+const TRANSFERS = new Set([251, 252]);
+const MAX_TYPE = 65_535;
+const typeNumbers = new Map<string, number | undefined>();
+
+/**
+ * The number of a record type given as `SRV`, `TYPE33` (RFC 3597) or `type=33` (dnsmasq); undefined for
+ * what is none, and for zone transfers.
+ */
+export function typeNumberOf(text: string): number | undefined {
+  const upper = text.toUpperCase();
+  if (typeNumbers.has(upper)) return typeNumbers.get(upper);
+  const found = findNumber(upper);
+  const number = found === undefined || TRANSFERS.has(found) ? undefined : found;
+  // Files and logs may hold any text: only what is a type is kept.
+  if (number !== undefined) typeNumbers.set(upper, number);
+  return number;
+}
+
+function findNumber(upper: string): number | undefined {
+  const digits = /^TYPE=?([0-9]{1,5})$/.exec(upper)?.[1];
+  if (digits !== undefined) {
+    const number = Number(digits);
+    return number > 0 && number <= MAX_TYPE ? number : undefined;
+  }
+  const newer = NEWER_TYPES.get(upper);
+  if (newer !== undefined) return newer;
+  try {
+    return readUint16(encodeQuery({ id: 0, name: '.', type: upper }), TYPE_OFFSET);
+  } catch {
+    return undefined; // no type's name
+  }
+}
+
+/** A question as everyone writes it; undefined when the name cannot be asked or the type is unknown. */
+export function readQuestion(name: string, type: string, kind: QuestionKind): Question | undefined {
+  if (typeNumberOf(type) === undefined) return undefined;
+  try {
+    encodeName(name);
+  } catch {
+    return undefined;
+  }
+  const lower = name.toLowerCase();
+  return {
+    name: lower === '.' ? lower : lower.replace(/\.$/, ''),
+    type: type.toUpperCase().replace('=', ''),
+    kind,
+  };
+}
+
+/** The query for a question with a random ID; with an OPT record when `hasEdns`. */
+export function encodeQuestion(name: string, type: string, hasEdns: boolean): Uint8Array {
+  const query = buildQuery(encodeName(name), typeNumberOf(type) ?? 0);
+  writeUint16(query, 0, randomId());
+  if (!hasEdns) return query;
+  writeUint16(query, ADDITIONAL_COUNT_OFFSET, 1);
+  return Uint8Array.from(Buffer.concat([query, OPT]));
+}

@@ -1,0 +1,21 @@
+import { createReadStream } from 'node:fs';
+import { reasonOf } from '../../errors.js';
+import { LineSplitter } from '../../up/log-lines.js';
+import { refusal } from '../refusal.js';
+
+/** The lines of a file (`-` is stdin), of which only a piece is held; throws a refusal naming it. */
+export async function* textLines(what: string, file: string): AsyncGenerator<string> {
+  const lines: string[] = [];
+  const splitter = new LineSplitter((line) => lines.push(line));
+  const input = file === '-' ? process.stdin : createReadStream(file);
+  try {
+    for await (const chunk of input) {
+      splitter.push(chunk as Buffer);
+      yield* lines.splice(0);
+    }
+  } catch (cause) {
+    throw refusal(`cannot read the ${what} ${file}: ${reasonOf(cause)}`, { cause });
+  }
+  splitter.end();
+  yield* lines;
+}

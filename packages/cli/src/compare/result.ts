@@ -1,0 +1,15 @@
+import type { Side, Way } from './asking/way.js';
+import type { LogLines } from './questions/query-log.js';
+import type { Tally } from './verdict/tally.js';
+
+/** A run that came to its end: what every report shows. */
+export interface Result {
+  /** As the flags have them. */
+  readonly servers: Readonly<Record<Side, string>>;
+  readonly ways: readonly Way[];
+  readonly rate: number;
+  readonly seconds: number;
+  readonly notes: readonly string[];
+  readonly logs: readonly LogLines[];
+  readonly tally: Tally;
+}

@@ -1,0 +1,130 @@
+import { decodeMessage, type DecodedRecord, FLAG, readUint16 } from '@kube-dns/wire';
+import { withHashLabel } from '../questions/generated-label.js';
+
+/** A record as two of them are compared. */
+export interface ReplyRecord {
+  readonly owner: string;
+  readonly type: string;
+  readonly ttlSeconds: number;
+  readonly data: string;
+  /** What is left of owner, type and data without all that known classes of differences are about. */
+  readonly likeness: string;
+  /** The names of owner and data, to tell which of those classes a difference is of. */
+  readonly names: string;
+}
+
+/** A reply, taken apart for comparison; names in lower case, OPT left out. */
+export interface Reply {
+  readonly rcode: string;
+  readonly isAuthoritative: boolean;
+  readonly isRecursive: boolean;
+  readonly isTruncated: boolean;
+  readonly hasOpt: boolean;
+  readonly answers: readonly ReplyRecord[];
+  readonly authorities: readonly ReplyRecord[];
+  readonly additionals: readonly ReplyRecord[];
+}
+
+/** Takes a reply apart; undefined when it is malformed. */
+export function readReply(bytes: Uint8Array): Reply | undefined {
+  try {
+    const message = decodeMessage(bytes);
+    const opt = message.additionals.find((record) => record.type === 'OPT');
+    const extended = opt?.type === 'OPT' ? opt.extendedRcode : 0;
+    return {
+      rcode: extended > 0 ? `EXTENDED${(extended << 4) | (bytes[3]! & 0xf)}` : message.rcode,
+      isAuthoritative: message.isAuthoritative,
+      isRecursive: (readUint16(bytes, 2) & FLAG.RA) !== 0,
+      isTruncated: message.isTruncated,
+      hasOpt: opt !== undefined,
+      answers: message.answers.map(readRecord),
+      authorities: message.authorities.map(readRecord),
+      additionals: message.additionals.filter(({ type }) => type !== 'OPT').map(readRecord),
+    };
+  } catch {
+    return undefined; // malformed, as the caller is told
+  }
+}
+
+/** A record in one line, as `dig` has it. */
+export function recordText({ owner, ttlSeconds, type, data }: ReplyRecord): string {
+  return `${owner} ${ttlSeconds} ${type} ${data}`;
+}
+
+/** A whole reply in lines. */
+export function replyText(reply: Reply): string[] {
+  const flags = [
+    reply.isAuthoritative && 'aa',
+    reply.isTruncated && 'tc',
+    reply.isRecursive && 'ra',
+    reply.hasOpt && 'edns',
+  ].filter((flag) => flag !== false);
+  return [
+    [reply.rcode, ...flags].join(' '),
+    ...reply.answers.map((record) => `answer ${recordText(record)}`),
+    ...reply.authorities.map((record) => `authority ${recordText(record)}`),
+    ...reply.additionals.map((record) => `additional ${recordText(record)}`),
+  ];
+}
+
+interface Data {
+  readonly text: string;
+  /** The text without what is expected to differ. */
+  readonly core: string;
+  readonly name: string;
+}
+
+function readRecord(record: DecodedRecord): ReplyRecord {
+  const owner = record.name.toLowerCase();
+  const ttl: unknown = 'ttl' in record ? record.ttl : 0;
+  const { text, core, name } = readData(record);
+  return {
+    owner,
+    type: record.type,
+    ttlSeconds: typeof ttl === 'number' ? ttl : 0,
+    data: text,
+    likeness: `${withHashLabel(owner)} ${record.type} ${core}`,
+    names: `${owner} ${name}`,
+  };
+}
+
+function readData(record: DecodedRecord): Data {
+  switch (record.type) {
+    case 'A':
+    case 'AAAA':
+      return { text: record.data, core: record.data, name: '' };
+    case 'CNAME':
+    case 'DNAME':
+    case 'NS':
+    case 'PTR': {
+      const name = record.data.toLowerCase();
+      return { text: name, core: withHashLabel(name), name };
+    }
+    case 'SRV': {
+      const { priority = 0, weight = 0, port } = record.data;
+      const name = record.data.target.toLowerCase();
+      const text = `${priority} ${weight} ${port} ${name}`;
+      return { text, core: `${port} ${withHashLabel(name)}`, name };
+    }
+    case 'SOA': {
+      const { serial = 0, refresh = 0, retry = 0, expire = 0, minimum = 0 } = record.data;
+      const name = `${record.data.mname} ${record.data.rname}`.toLowerCase();
+      const text = `${name} ${serial} ${refresh} ${retry} ${expire} ${minimum}`;
+      return { text, core: name, name };
+    }
+    default: {
+      const text = dataText('data' in record ? record.data : '');
+      return { text, core: text, name: '' };
+    }
+  }
+}
+
+/** Any other data: strings as `dig` quotes them, unknown bytes in hex, the rest as JSON. */
+function dataText(data: unknown): string {
+  if (typeof data === 'string') return JSON.stringify(data);
+  if (data instanceof Uint8Array) return `\\# ${data.length} ${Buffer.from(data).toString('hex')}`;
+  if (Array.isArray(data) && data.every((one) => one instanceof Uint8Array)) {
+    return data.map((one) => JSON.stringify(Buffer.from(one).toString('latin1'))).join(' ');
+  }
+  return JSON.stringify(data);
+}

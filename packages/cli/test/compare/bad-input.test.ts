@@ -1,0 +1,224 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { freePort } from '../support/free-port.js';
+import { compareAsJson, runCompare } from './support/compare-run.js';
+import { type Script, ScriptedServer } from './support/scripted-server.js';
+import { TemporaryFolder } from './support/temporary-folder.js';
+
+const TIMEOUT_MS = 60_000;
+const ANSWER = { answers: [{ type: 'A', data: '10.0.0.1' }] } as const;
+/** Long enough for a busy machine, short enough for the two tries of a side that is silent. */
+const PATIENCE = ['--timeout', '10'];
+const HASTE = ['--timeout', '0.3', '--rate', '5000', '--concurrency', '100'];
+
+const open: { close(): unknown }[] = [];
+let folder: TemporaryFolder;
+let server: ScriptedServer;
+
+async function serve(script: Script): Promise<ScriptedServer> {
+  const started = await ScriptedServer.start(script);
+  open.push(started);
+  return started;
+}
+
+beforeEach(async () => {
+  folder = new TemporaryFolder();
+  open.push(folder);
+  server = await serve(() => ANSWER);
+});
+
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+const both = () => ['--left', server.address, '--right', server.address];
+
+async function expectRefusal(args: readonly string[], message: string | RegExp): Promise<void> {
+  const { status, stdout, stderr } = await runCompare(args);
+  expect(stderr).toMatch(message);
+  expect([status, stdout]).toEqual([2, '']);
+  expect(stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(2);
+}
+
+describe('kube-dns compare ends with 2 and one line for', () => {
+  it('a side where nobody listens', async () => {
+    const address = `127.0.0.1:${await freePort()}`;
+    await expectRefusal(
+      ['--left', server.address, '--right', address, '--questions', folder.file('q', 'a.test A')],
+      `kube-dns: right ${address} does not answer: connection refused\n`,
+    );
+  });
+
+  it('a side that never answers', async () => {
+    const silent = await serve(() => undefined);
+    await expectRefusal(
+      [
+        ...['--left', silent.address, '--right', server.address, ...HASTE],
+        ...['--questions', folder.file('q', 'a.test A\nb.test A')],
+      ],
+      `kube-dns: left ${silent.address} does not answer: no reply within 300 ms\n`,
+    );
+  });
+
+  it(
+    'a side that stops answering',
+    async () => {
+      let left = 10;
+      const tired = await serve(() => (left-- > 0 ? ANSWER : undefined));
+      const names = Array.from({ length: 5_000 }, (_, i) => `n${i}.test A\n`);
+      await expectRefusal(
+        [
+          ...['--left', server.address, '--right', tired.address, ...HASTE, '--over', 'udp'],
+          ...['--questions', folder.file('q', names.join(''))],
+        ],
+        `kube-dns: right ${tired.address} stopped answering: no reply within 300 ms\n`,
+      );
+      expect(tired.asked).toBeLessThan(1_000);
+    },
+    TIMEOUT_MS,
+  );
+
+  it('an API server where nobody listens', async () => {
+    const api = `http://127.0.0.1:${await freePort()}`;
+    await expectRefusal(
+      [...both(), '--api', api],
+      `kube-dns: cannot read /api/v1/services of ${api}: connection refused\n`,
+    );
+  });
+
+  it('a kubeconfig that is not there, or is none', async () => {
+    await expectRefusal(
+      [...both(), '--kubeconfig', '/nowhere/config'],
+      'kube-dns: kubeconfig /nowhere/config: no such file or folder\n',
+    );
+    const file = folder.file('config', 'just text');
+    await expectRefusal([...both(), '--kubeconfig', file], /^kube-dns: kubeconfig \S+: .+\n$/);
+  });
+
+  it('a question file that is not there, or says something else', async () => {
+    await expectRefusal(
+      [...both(), '--questions', '/nowhere/names'],
+      'kube-dns: cannot read the question file /nowhere/names: no such file or folder\n',
+    );
+    const file = folder.file('names', '; fine\na.test A\nb.test WHAT\n');
+    await expectRefusal(
+      [...both(), '--questions', file],
+      `kube-dns: ${file}: line 3: "b.test WHAT" is not a name and a record type\n`,
+    );
+  });
+
+  it('a log without a question', async () => {
+    const log = folder.file('log', 'Lorem ipsum\n\u0000\u0001\u0002\n');
+    await expectRefusal(
+      [...both(), '--from-log', log],
+      `kube-dns: there is no question to ask; ${log}: 2 lines: 0 with a question, ` +
+        '0 without one, 2 are no lines of a query log\n',
+    );
+  });
+
+  it('a page that cannot be written, before anything is asked', async () => {
+    const questions = ['--questions', folder.file('q', 'a.test A')];
+    await expectRefusal(
+      [...both(), ...questions, '--html', '/nowhere/page.html'],
+      'kube-dns: cannot write the page /nowhere/page.html: no such file or folder\n',
+    );
+    expect(server.asked).toBe(0);
+  });
+
+  it.each([
+    [[], '--left is missing'],
+    [['--left', '127.0.0.1'], '--right is missing'],
+    [
+      ['--left', 'ns.test', '--right', '127.0.0.1'],
+      '--left ns.test: must be an IP address, with a port if it is not 53',
+    ],
+    [
+      ['--left', '127.0.0.1:99999', '--right', '127.0.0.1'],
+      '--left 127.0.0.1:99999: must be an IP address, with a port if it is not 53',
+    ],
+    [
+      ['--left', '127.0.0.1', '--right', '::1'],
+      'nothing to ask: give --kubeconfig, --api, --external, --questions or --from-log',
+    ],
+    [['--rate', '0'], '--rate 0: must be a whole number from 1 to 1000000'],
+    [['--concurrency', '1.5'], '--concurrency 1.5: must be a whole number from 1 to 10000'],
+    [['--timeout', 'soon'], '--timeout soon: must be seconds from 0.001 to 3600'],
+    [['--over', 'udp,quic'], '--over udp,quic: must be of udp, tcp, edns'],
+    [['--external', 'a..b'], '--external a..b: is not a name'],
+    [['--html', ''], '--html needs a value'],
+    [['--colour'], "unknown option '--colour'"],
+    [['here'], "unexpected argument 'here'"],
+  ])('%j', async (args, message) => {
+    const isAboutSides = /^--left|^--right|^nothing/.test(message);
+    const sides = isAboutSides ? [] : [...both(), '--api', 'http://127.0.0.1:1'];
+    await expectRefusal(
+      [...sides, ...args],
+      `kube-dns: ${message}\nrun kube-dns compare --help for its flags\n`,
+    );
+  });
+});
+
+describe('kube-dns compare goes on with', () => {
+  it('an empty cluster, and says so', async () => {
+    // Ours never is without the service kubernetes.
+    const api = createServer((_request, response) => response.end('{"items":[]}'));
+    api.listen(0, '127.0.0.1');
+    await once(api, 'listening');
+    open.push(api);
+    const url = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
+    const data = await compareAsJson([...both(), '--api', url, ...PATIENCE]);
+    expect(data.status).toBe(0);
+    expect(data.notes).toEqual(['the cluster has no services']);
+    expect(data.questions).toMatchObject({ service: 0, endpoint: 0 });
+    expect(data.questions.absent).toBeGreaterThan(4);
+  });
+
+  it('a log of both kinds with other lines in it, which it counts', async () => {
+    const log = folder.file(
+      'log',
+      [
+        '[INFO] 10.0.0.7:50759 - 29008 "A IN a.test. udp 21 false 512" NOERROR qr,aa 94 0.0001s',
+        'Nov 21 10:00:00 dnsmasq[7]: query[AAAA] b.test from 10.0.0.8',
+        'Nov 21 10:00:00 dnsmasq[7]: forwarded b.test to 10.0.0.9',
+        'I1121 10:00:00.000001       1 nanny.go:1] query[A] a.test from 10.0.0.8',
+        'Lorem ipsum',
+      ].join('\n'),
+    );
+    const data = await compareAsJson([...both(), '--from-log', log, ...PATIENCE]);
+    expect(data.status).toBe(0);
+    expect(data.questions.total).toBe(2);
+    expect(data.logs).toEqual([{ file: log, lines: 5, questions: 3, others: 1, strangers: 1 }]);
+  });
+
+  it(
+    'a side that answers over UDP only: it is given up over TCP, and that is a difference',
+    async () => {
+      const half = await serve(({ isOverTcp }) => (isOverTcp ? undefined : ANSWER));
+      const names = Array.from({ length: 400 }, (_, i) => `n${i}.test A\n`);
+      const file = folder.file('q', names.join(''));
+      const data = await compareAsJson([
+        ...['--left', server.address, '--right', half.address, '--over', 'udp,tcp'],
+        ...['--questions', file, '--timeout', '2', '--rate', '5000', '--concurrency', '60'],
+      ]);
+      expect(data.status).toBe(1);
+      expect(data.givenUp).toEqual([
+        { side: 'right', way: 'tcp', reason: 'no reply within 2000 ms' },
+      ]);
+      expect(data.pairs.total + data.pairs.skipped).toBe(800);
+      expect(data.pairs.skipped).toBeGreaterThan(200);
+      expect(data.aspects['no-reply']).toBe(data.pairs.different);
+    },
+    TIMEOUT_MS,
+  );
+
+  it('a file that fills the help of dnsperf: comments, escapes, types by number', async () => {
+    const file = join(folder.path, 'names');
+    folder.file('names', '# a\n\n a.test.\tA \n; b\na\\.b.test TYPE65 ; c\n. NS\nA.TEST a\n');
+    const data = await compareAsJson([...both(), '--questions', file, ...PATIENCE]);
+    expect(data.status).toBe(0);
+    expect(data.questions.total).toBe(3);
+  });
+});

@@ -1,0 +1,122 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runCompare } from './support/compare-run.js';
+import { findCommand } from './support/sample-cluster.js';
+import { ScriptedServer } from './support/scripted-server.js';
+import { TemporaryFolder } from './support/temporary-folder.js';
+
+const execute = promisify(execFile);
+const TIMEOUT_MS = 120_000;
+const CHROMIUM = findCommand('chromium', 'chromium-headless-shell');
+const describeInBrowser = CHROMIUM === undefined ? describe.skip : describe;
+const without = CHROMIUM === undefined ? ' (skipped: chromium is not installed)' : '';
+
+const folder = new TemporaryFolder();
+const page = join(folder.path, 'page.html');
+const servers: ScriptedServer[] = [];
+
+/** A record whose text would end the script that it stands in, were it written as it is. */
+const EVIL = '</script><b id="evil">';
+const NAMES = Array.from({ length: 250 }, (_, i) => `n${i}.test`);
+
+beforeAll(async () => {
+  for (const last of [1, 2]) {
+    servers.push(
+      await ScriptedServer.start(({ name, type }) => {
+        if (name === 'planted.test') {
+          return last === 1
+            ? { answers: [{ type: 'A', data: '192.0.2.77' }] }
+            : { rcode: 'NXDOMAIN' };
+        }
+        if (type === 16) return { answers: [{ type: 'TXT', data: `${EVIL}${last}` }] };
+        return { answers: [{ type: 'A', data: `10.0.0.${last}` }] };
+      }),
+    );
+  }
+  const questions = [...NAMES, 'planted.test'].map((name) => `${name} A\n`);
+  const file = folder.file('names', `${questions.join('')}evil.test TXT\n`);
+  const [left, right] = servers.map(({ address }) => address);
+  const { status, stderr } = await runCompare([
+    ...['--left', left!, '--right', right!, '--questions', file],
+    ...['--over', 'udp', '--rate', '5000', '--timeout', '20', '--html', page],
+  ]);
+  expect([status, stderr]).toEqual([1, '']);
+}, TIMEOUT_MS);
+
+afterAll(async () => {
+  for (const server of servers) await server.close();
+  folder.close();
+});
+
+/** The document that Chromium makes of the page with this fragment. */
+async function rendered(fragment: string): Promise<string> {
+  const { stdout } = await execute(
+    CHROMIUM!,
+    [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+      '--proxy-server=127.0.0.1:9',
+      `--user-data-dir=${join(folder.path, 'chromium')}`,
+      '--dump-dom',
+      pathToFileURL(page).href + fragment,
+    ],
+    { maxBuffer: 64 * 1024 * 1024 },
+  );
+  return stdout.replace(/<script[^]*?<\/script>/g, '');
+}
+
+const headings = (dom: string) =>
+  [...dom.matchAll(/<h3>(.*?)<\/h3>/g)].map(([, heading]) => heading);
+
+describe('the page of kube-dns compare', () => {
+  it('holds everything that it shows', () => {
+    const text = readFileSync(page, 'utf8');
+    expect(text).not.toMatch(/(?:src|href)=|@import|url\(/);
+    expect(text).toContain("default-src 'none'");
+  });
+});
+
+describeInBrowser(`the page in Chromium${without}`, () => {
+  it(
+    'finds a planted difference by what the list is filtered for',
+    async () => {
+      const dom = await rendered('#text=192.0.2.77&aspect=missing-answer');
+      expect(headings(dom)).toEqual(['planted.test A']);
+      expect(dom).toContain('1 of 252 differences');
+      expect(dom).toContain('<pre>planted.test 30 A 192.0.2.77</pre><pre>none, NXDOMAIN</pre>');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'shows the worst first, and a long list in parts',
+    async () => {
+      const dom = await rendered('');
+      expect(headings(dom)).toHaveLength(200);
+      expect(headings(dom)[0]).toBe('planted.test A');
+      expect(dom).toContain('252 of 252 differences');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'shows what a name server says as text, whatever it is',
+    async () => {
+      const dom = await rendered('#text=evil.test');
+      expect(headings(dom)).toEqual(['evil.test TXT']);
+      expect(dom).not.toContain('<b id="evil">');
+      expect(dom).toContain('&lt;b id=');
+    },
+    TIMEOUT_MS,
+  );
+});

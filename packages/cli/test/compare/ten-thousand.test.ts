@@ -1,0 +1,152 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { hashLabel } from '../../src/compare/questions/generated-label.js';
+import { compareAsJson } from './support/compare-run.js';
+import { type ScriptedReply, ScriptedServer } from './support/scripted-server.js';
+import { TemporaryFolder } from './support/temporary-folder.js';
+
+const NAMES = 10_000;
+const SRV = 33;
+const TIMEOUT_MS = 180_000;
+const ZONE = 'svc.cluster.local';
+
+const address = { type: 'A', data: '10.0.0.1' } as const;
+const srv = (weight: number, target: string, priority = 10) =>
+  ({ type: 'SRV', data: { priority, weight, port: 80, target } }) as const;
+const soa = (serial: number, ttl: number) =>
+  ({
+    owner: 'cluster.local',
+    type: 'SOA',
+    ttl,
+    data: { mname: 'ns.dns.cluster.local', rname: 'hostmaster.cluster.local', serial },
+  }) as const;
+const denied = (serial: number, ttl = 60): ScriptedReply => ({
+  rcode: 'NXDOMAIN',
+  authorities: [soa(serial, ttl)],
+});
+const answers = (...records: ScriptedReply['answers'] & object): ScriptedReply => ({
+  answers: records,
+});
+
+interface Plant {
+  readonly count: number;
+  readonly type?: 'SRV';
+  readonly left: ScriptedReply;
+  readonly right: ScriptedReply;
+}
+
+/** One for each class: how many names have it, and what both sides say to them. */
+const PLANTS: Readonly<Record<string, Plant>> = {
+  'endpoint-label': {
+    count: 110,
+    type: 'SRV',
+    left: answers(srv(100, `${hashLabel('10.1.0.1')}.db.shop.${ZONE}`)),
+    right: answers(srv(100, `10-1-0-1.db.shop.${ZONE}`)),
+  },
+  'ttl-default': {
+    count: 120,
+    left: answers({ ...address, ttl: 30 }),
+    right: answers({ ...address, ttl: 5 }),
+  },
+  'srv-weight': {
+    count: 130,
+    type: 'SRV',
+    left: answers(srv(33, 'a.example')),
+    right: answers(srv(100, 'a.example', 0)),
+  },
+  'soa-numbers': { count: 140, left: denied(1), right: denied(2, 30) },
+  'missing-answer': { count: 11, left: answers(address), right: denied(1) },
+  rcode: { count: 12, left: denied(1), right: { rcode: 'SERVFAIL' } },
+  answer: {
+    count: 13,
+    left: answers(address),
+    right: answers(address, { type: 'A', data: '10.0.0.2' }),
+  },
+  flags: {
+    count: 14,
+    left: answers(address),
+    right: { answers: [address], isAuthoritative: false },
+  },
+  authority: {
+    count: 15,
+    left: answers(address),
+    right: { answers: [address], authorities: [soa(1, 60)] },
+  },
+  additional: {
+    count: 16,
+    left: answers(address),
+    right: { answers: [address], additionals: [{ ...address, owner: 'b.example' }] },
+  },
+  ttl: {
+    count: 17,
+    left: answers({ ...address, ttl: 30 }),
+    right: answers({ ...address, ttl: 300 }),
+  },
+  edns: { count: 18, left: answers(address), right: { answers: [address], hasNoOpt: true } },
+};
+
+const SAME = answers(address);
+const PLAN: readonly string[] = Object.entries(PLANTS).flatMap(([label, { count }]) =>
+  new Array<string>(count).fill(label),
+);
+const names = Array.from({ length: NAMES }, (_, i) => `${PLAN[i] ?? 'same'}.n${i}.test`);
+const typeOf = (name: string) => PLANTS[name.split('.', 1)[0]!]?.type ?? 'A';
+const planted = (labels: readonly string[]) => labels.reduce((n, one) => n + PLANTS[one]!.count, 0);
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+async function serve(side: 'left' | 'right'): Promise<ScriptedServer> {
+  const server = await ScriptedServer.start(({ name, type }) => {
+    const plant = PLANTS[name.split('.', 1)[0]!];
+    if (plant === undefined) return SAME;
+    return (plant.type === 'SRV') === (type === SRV) ? plant[side] : { rcode: 'REFUSED' };
+  });
+  open.push(server);
+  return server;
+}
+
+describe('kube-dns compare over 10,000 names', () => {
+  it(
+    'counts each class as it was planted, and asks each side no more than once',
+    async () => {
+      const folder = new TemporaryFolder();
+      open.push(folder);
+      const file = folder.file('names', names.map((name) => `${name} ${typeOf(name)}\n`).join(''));
+      const [left, right] = [await serve('left'), await serve('right')];
+      const sides = ['--left', left.address, '--right', right.address];
+      const load = ['--rate', '20000', '--concurrency', '32', '--timeout', '20'];
+      const data = await compareAsJson([...sides, ...load, '--questions', file]);
+
+      expect(data.status).toBe(1);
+      expect(data.questions).toMatchObject({ total: NAMES, given: NAMES });
+      const known = ['endpoint-label', 'ttl-default', 'srv-weight', 'soa-numbers'];
+      expect(data.known).toEqual(Object.fromEntries(known.map((one) => [one, PLANTS[one]!.count])));
+      const aspects = Object.keys(PLANTS).filter((one) => !known.includes(one));
+      expect(data.aspects).toEqual({
+        'no-reply': 0,
+        ...Object.fromEntries(aspects.map((one) => [one, PLANTS[one]!.count])),
+      });
+      // A reply without OPT differs only where the query had one: in one way of the three.
+      const edns = PLANTS.edns!.count;
+      const different = planted(aspects) * 3 - edns * 2;
+      expect(data.pairs).toEqual({
+        total: NAMES * 3,
+        same: NAMES * 3 - different - planted(known) * 3,
+        known: planted(known) * 3,
+        different,
+        skipped: 0,
+      });
+      expect(data.differences).toHaveLength(planted(aspects));
+      expect([...new Set(data.differences.map(({ findings }) => findings[0]!.aspect))]).toEqual(
+        aspects,
+      );
+      expect(data.latency.left.replies).toBe(NAMES * 3);
+      const asked = NAMES * 3 + 3; // three to see whether it is there
+      // A machine that is too busy for twenty seconds would be asked again, and nothing else is.
+      expect([left.asked, right.asked]).toEqual([asked, asked]);
+    },
+    TIMEOUT_MS,
+  );
+});
