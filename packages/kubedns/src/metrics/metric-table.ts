@@ -147,6 +147,15 @@ export const OWN_METRICS = {
     help: 'TCP connections, by what became of them.',
     labelNames: ['event'],
   },
+  workerMessages: {
+    name: 'kubedns_worker_messages_total',
+    help: 'Messages that came over UDP, by the thread that took them; 0 is the main one.',
+    labelNames: ['worker'],
+  },
+  workerRestarts: {
+    name: 'kubedns_worker_restarts_total',
+    help: 'Worker threads that ended and were replaced.',
+  },
   unexpectedErrors: {
     name: 'kubedns_unexpected_errors_total',
     help: 'Errors that nobody caught; the program went on.',

@@ -31,9 +31,12 @@ export interface MetricSources {
   readonly watches: () => Iterable<WatchStatistics>;
   readonly eventToServed: BucketHistogram;
   readonly configuration: Pick<Configuration, 'source' | 'version' | 'appliedMs' | 'rejected'>;
-  readonly forwarder: Pick<Forwarder, 'forwarded' | 'failures' | 'overflows' | 'inFlight'>;
+  readonly forwarder: () => Pick<Forwarder, 'forwarded' | 'failures' | 'overflows' | 'inFlight'>;
   /** Undefined until the listener is there. */
   readonly listener: () => ListenerCounters | undefined;
+  /** Messages over UDP by thread, the main one first. */
+  readonly workerMessages: () => readonly number[];
+  readonly workerRestarts: () => number;
   readonly unexpectedErrors: () => number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
@@ -50,10 +53,21 @@ export function observeProgram(registry: Registry, sources: MetricSources): void
     { labels: {}, histogram: sources.eventToServed },
   ]);
   observedCounter(registry, OWN_METRICS.unexpectedErrors, sources.unexpectedErrors);
+  observeWorkers(registry, sources);
   observeWatches(registry, sources);
   observeConfiguration(registry, sources);
   observeForwarder(registry, sources);
   observeListener(registry, sources);
+}
+
+function observeWorkers(
+  registry: Registry,
+  { workerMessages, workerRestarts }: MetricSources,
+): void {
+  observedCounter(registry, OWN_METRICS.workerMessages, () =>
+    workerMessages().map((value, worker) => ({ labels: { worker: String(worker) }, value })),
+  );
+  observedCounter(registry, OWN_METRICS.workerRestarts, workerRestarts);
 }
 
 function observeWatches(registry: Registry, { watches, now = Date.now }: MetricSources): void {
@@ -102,10 +116,10 @@ function observeConfiguration(registry: Registry, { configuration }: MetricSourc
 }
 
 function observeForwarder(registry: Registry, { forwarder }: MetricSources): void {
-  observedCounter(registry, OWN_METRICS.upstreamQueries, () => forwarder.forwarded);
-  observedCounter(registry, OWN_METRICS.upstreamFailures, () => forwarder.failures);
-  observedCounter(registry, OWN_METRICS.upstreamOverflows, () => forwarder.overflows);
-  observedGauge(registry, OWN_METRICS.upstreamInFlight, () => forwarder.inFlight);
+  observedCounter(registry, OWN_METRICS.upstreamQueries, () => forwarder().forwarded);
+  observedCounter(registry, OWN_METRICS.upstreamFailures, () => forwarder().failures);
+  observedCounter(registry, OWN_METRICS.upstreamOverflows, () => forwarder().overflows);
+  observedGauge(registry, OWN_METRICS.upstreamInFlight, () => forwarder().inFlight);
 }
 
 function observeListener(registry: Registry, { listener }: MetricSources): void {

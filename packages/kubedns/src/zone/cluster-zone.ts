@@ -86,6 +86,11 @@ export class ClusterZone implements RecordKeeper {
     return found !== undefined && exists(found);
   }
 
+  /** The SOA's serial: the time of the last change, in seconds since the epoch. */
+  get serial(): number {
+    return readUint32(this.soaRdata, this.soaRdata.length - SOA_SERIAL_FROM_END);
+  }
+
   get namespaces(): ReadonlyMap<string, ZoneNamespace> {
     return this.#namespaces;
   }
