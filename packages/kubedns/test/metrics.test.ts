@@ -45,6 +45,8 @@ const OWN = [
   'kubedns_upstream_overflows_total counter',
   'kubedns_upstream_queries_total counter',
   'kubedns_watch_restarts_total counter',
+  'kubedns_worker_messages_total counter',
+  'kubedns_worker_restarts_total counter',
 ];
 
 let api: ApiServer;

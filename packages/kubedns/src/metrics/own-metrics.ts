@@ -6,8 +6,9 @@ import {
   observedHistogram,
   type Registry,
 } from '@kube-dns/daemon';
-import type { Forwarder, ListenerCounters } from '@kube-dns/transport';
+import type { Forwarder } from '@kube-dns/transport';
 import type { Configuration } from '../config/configuration.js';
+import type { ListenerFigures } from '../workers/figures.js';
 import { OWN_METRICS } from './metric-table.js';
 
 /** How following one resource of the API goes. */
@@ -33,7 +34,7 @@ export interface MetricSources {
   readonly configuration: Pick<Configuration, 'source' | 'version' | 'appliedMs' | 'rejected'>;
   readonly forwarder: () => Pick<Forwarder, 'forwarded' | 'failures' | 'overflows' | 'inFlight'>;
   /** Undefined until the listener is there. */
-  readonly listener: () => ListenerCounters | undefined;
+  readonly listener: () => ListenerFigures | undefined;
   /** Messages over UDP by thread, the main one first. */
   readonly workerMessages: () => readonly number[];
   readonly workerRestarts: () => number;
@@ -124,7 +125,7 @@ function observeForwarder(registry: Registry, { forwarder }: MetricSources): voi
 
 function observeListener(registry: Registry, { listener }: MetricSources): void {
   const counted =
-    (read: (counters: ListenerCounters) => Record<string, number>, label: string) => () => {
+    (read: (counters: ListenerFigures) => Record<string, number>, label: string) => () => {
       const counters = listener();
       return counters === undefined ? [] : labelled(label, read(counters));
     };

@@ -1,6 +1,6 @@
-import type { Forwarder, Listener, ListenerCounters } from '@kube-dns/transport';
+import type { Forwarder, Listener } from '@kube-dns/transport';
 import { QueryStatistics } from '../answer/query-statistics.js';
-import { addFigures, type Figures } from './figures.js';
+import { addFigures, type Figures, type ListenerFigures } from './figures.js';
 import type { WorkerPool } from './worker-pool.js';
 
 export interface ThreadTotalsOptions {
@@ -40,10 +40,10 @@ export class ThreadTotals {
   }
 
   /** Undefined until the leader listens. */
-  get listener(): ListenerCounters | undefined {
-    const own = this.#options.listener()?.counters;
+  get listener(): ListenerFigures | undefined {
+    const own: ListenerFigures | undefined = this.#options.listener()?.counters;
     if (own === undefined) return undefined;
-    return this.#workers().reduce((total, one) => addFigures(total, one.listener), { ...own });
+    return this.#workers().reduce((total, one) => addFigures(total, one.listener), own);
   }
 
   /** Messages over UDP by thread, the leader's first. */

@@ -94,7 +94,7 @@ export class WorkerPool {
   get figures(): readonly (Figures | undefined)[] {
     return this.#places.map(({ past, thread }) => {
       if (past === undefined || thread.figures === undefined) return past ?? thread.figures;
-      return past === undefined ? thread.figures : addFigures(past, thread.figures);
+      return addFigures(past, thread.figures);
     });
   }
 

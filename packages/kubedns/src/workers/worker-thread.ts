@@ -126,11 +126,7 @@ export class WorkerThread {
     this.#silentPulses = 0;
     switch (report.kind) {
       case 'took':
-        for (const [kind, facts] of this.#batch?.changes ?? []) {
-          if (kind === 'facts') this.#isSynced = (facts as Facts).isSynced;
-        }
-        this.#batch = undefined;
-        this.#tellMore();
+        this.#hearTook();
         break;
       case 'serving':
         this.#isServing = true;
@@ -149,6 +145,14 @@ export class WorkerThread {
       case 'error':
         this.#options.onError(report.text);
     }
+  }
+
+  #hearTook(): void {
+    for (const change of this.#batch?.changes ?? []) {
+      if (change[0] === 'facts') this.#isSynced = change[1].isSynced;
+    }
+    this.#batch = undefined;
+    this.#tellMore();
   }
 
   #end(code: number): void {

@@ -118,7 +118,7 @@ class Worker {
     const { forwarded, failures, overflows, inFlight } = this.#forwarder;
     const figures: Figures = {
       queries: this.#statistics.figures,
-      listener: { ...this.#listener.counters },
+      listener: this.#listener.counters,
       forwarder: { forwarded, failures, overflows, inFlight },
       unexpectedErrors: this.#unexpectedErrors,
     };
