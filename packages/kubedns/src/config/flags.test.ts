@@ -28,6 +28,8 @@ describe('the flags', () => {
       profiling: false,
       ptr: 'all',
       'record-ttl': 30,
+      'udp-engine': 'auto',
+      workers: 1,
     });
   });
 

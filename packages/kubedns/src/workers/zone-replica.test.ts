@@ -172,6 +172,11 @@ describe('the zone of a worker', () => {
       );
     }
     cluster.join();
+    // More than a batch takes, of services that were not told yet.
+    for (let i = 0; i < 600; i++) {
+      const name = `s${i}`;
+      cluster.put('slice', sliceObject({ name, service: name, endpoints: ['10.8.8.8'] }));
+    }
     for (let i = 0; !cluster.workers[0]!.queue.isEmpty; i += 37) {
       cluster.tellOne();
       if (i > 1_900) continue;

@@ -9,7 +9,6 @@ export class ZoneReplica {
   readonly zone: ClusterZone;
   readonly #onFacts: (facts: Facts) => void;
   readonly #slices = new Map<number, EndpointSlice>();
-  #serial: number;
 
   /** `serial` is that of the leader's zone; `onFacts` hears what is not the zone's, in its place. */
   constructor(
@@ -17,14 +16,12 @@ export class ZoneReplica {
     serial: number,
     onFacts: (facts: Facts) => void,
   ) {
-    this.#serial = serial;
     this.#onFacts = onFacts;
-    // The serial is the time of a change, which is the leader's to tell.
-    this.zone = new ClusterZone({ ...options, now: () => this.#serial * 1000 });
+    this.zone = new ClusterZone(options);
+    this.zone.serial = serial;
   }
 
   take({ changes, serial }: Batch): void {
-    this.#serial = serial;
     for (const change of changes) {
       try {
         this.#apply(change);
@@ -32,6 +29,8 @@ export class ZoneReplica {
         // The leader's zone has refused the same, and the log says so.
       }
     }
+    // The time of the last change is the leader's to tell: it may have been nothing new here.
+    this.zone.serial = serial;
   }
 
   #apply(change: Change): void {

@@ -91,6 +91,10 @@ export class ClusterZone implements RecordKeeper {
     return readUint32(this.soaRdata, this.soaRdata.length - SOA_SERIAL_FROM_END);
   }
 
+  set serial(serial: number) {
+    writeUint32(this.soaRdata, this.soaRdata.length - SOA_SERIAL_FROM_END, serial);
+  }
+
   get namespaces(): ReadonlyMap<string, ZoneNamespace> {
     return this.#namespaces;
   }
