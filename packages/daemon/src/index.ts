@@ -1,4 +1,4 @@
-export { BucketHistogram } from './bucket-histogram.js';
+export { BucketHistogram, type BucketFigures } from './bucket-histogram.js';
 export { ConfigDirectory, type ConfigDirectoryOptions } from './config-directory.js';
 export { configVersion, type ConfigFiles } from './config-files.js';
 export { logRefusedConfig } from './config-refusal.js';
