@@ -45,7 +45,7 @@ const setups: fc.Arbitrary<DnsSetup> = fc
       { maxKeys: 2 },
     ),
     hosts: fc.array(fc.tuple(ipv4, label), { maxLength: 3 }),
-    localTtl: fc.integer({ min: 0, max: 65_535 }),
+    localTtl: fc.integer({ min: 1, max: 65_535 }),
     recordTtl: fc.integer({ min: 1, max: 3600 }),
     drainSeconds: fc.integer({ min: 0, max: 60 }),
     empty: fc.uniqueArray(
