@@ -3,11 +3,11 @@ import {
   BucketHistogram,
   createRegistry,
   errorText,
+  failStartup,
   isIpAddress,
   type Log,
   observeFamilies,
   type Registry,
-  StartupError,
 } from '@kube-dns/daemon';
 import { Forwarder, listen, type Listener, ListenError, type UdpEngine } from '@kube-dns/transport';
 import { addressBytes } from '@kube-dns/wire';
@@ -222,8 +222,7 @@ export class KubednsServer {
         onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
       });
     } catch (error) {
-      if (error instanceof ListenError) throw new StartupError(error.message, EXIT_CANNOT_BIND);
-      throw error;
+      failStartup(error, ListenError, EXIT_CANNOT_BIND);
     }
   }
 }
