@@ -26,6 +26,16 @@ export class StartupError extends DaemonError {
   }
 }
 
+/** Throws a StartupError with the message of an error of this kind, and any other error as it is. */
+export function failStartup(
+  error: unknown,
+  kind: new (...args: never[]) => Error,
+  exitCode: number,
+): never {
+  if (error instanceof kind) throw new StartupError(error.message, exitCode);
+  throw error;
+}
+
 /** A configuration directory that cannot be read; the message names the file and the reason. */
 export class ConfigDirectoryError extends DaemonError {
   constructor(message: string, options?: ErrorOptions) {

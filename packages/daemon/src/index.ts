@@ -1,3 +1,4 @@
+export { useApiServer, type ClusterChoice } from './api-server-url.js';
 export { BucketHistogram, type BucketFigures } from './bucket-histogram.js';
 export { ConfigDirectory, type ConfigDirectoryOptions } from './config-directory.js';
 export { configVersion, type ConfigFiles } from './config-files.js';
@@ -9,7 +10,14 @@ export {
   parseNameservers,
   type DnsConfig,
 } from './dns-config.js';
-export { ConfigError, DaemonError, errorText, StartupError, UsageError } from './errors.js';
+export {
+  ConfigError,
+  DaemonError,
+  errorText,
+  failStartup,
+  StartupError,
+  UsageError,
+} from './errors.js';
 export {
   boolFlag,
   durationFlag,

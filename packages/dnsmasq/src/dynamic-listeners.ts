@@ -1,4 +1,4 @@
-import { errorText, type Log, StartupError } from '@kube-dns/daemon';
+import { errorText, failStartup, type Log } from '@kube-dns/daemon';
 import { type Listener, ListenError } from '@kube-dns/transport';
 import { EXIT_BAD_NETWORK, type ServedPort } from './listeners.js';
 
@@ -41,8 +41,7 @@ export class DynamicListeners implements ServedPort {
       for (const address of options.addresses()) await listeners.#serve(address);
     } catch (error) {
       await listeners.close();
-      if (error instanceof ListenError) throw new StartupError(error.message, EXIT_BAD_NETWORK);
-      throw error;
+      failStartup(error, ListenError, EXIT_BAD_NETWORK);
     }
     const period = options.periodMs ?? PERIOD_MS;
     listeners.#timer = setInterval(() => listeners.#follow(), period).unref();

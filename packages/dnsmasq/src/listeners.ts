@@ -1,4 +1,4 @@
-import { StartupError } from '@kube-dns/daemon';
+import { failStartup } from '@kube-dns/daemon';
 import { listen, type Listener, ListenError, type ListenOptions } from '@kube-dns/transport';
 
 /** dnsmasq's exit code when it cannot listen (src/dnsmasq.h, EC_BADNET). */
@@ -36,8 +36,7 @@ export async function openListeners(options: ListenersOptions): Promise<ServedPo
     }
   } catch (error) {
     await Promise.all(listeners.map((listener) => listener.close()));
-    if (error instanceof ListenError) throw new StartupError(error.message, EXIT_BAD_NETWORK);
-    throw error;
+    failStartup(error, ListenError, EXIT_BAD_NETWORK);
   }
   const { port } = listeners[0]!;
   const close = async () => {

@@ -1,5 +1,5 @@
-import { createStderrWriter, runProgram, serveFamilies } from '@kube-dns/daemon';
-import { chooseEngine } from './choose-engine.js';
+import { createStderrWriter, failStartup, runProgram, serveFamilies } from '@kube-dns/daemon';
+import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
 import { isNannyFlag, PROGRAM } from './config/flags.js';
 import { corednsFamilies } from './metrics/coredns-families.js';
 import { LogFile } from './log-file.js';
@@ -9,6 +9,8 @@ import { DEFAULT_CONFIG_FILE, parseOptions } from './options/parse-options.js';
 import { DnsmasqServer } from './server.js';
 
 const METRICS_PATH = '/metrics';
+/** dnsmasq's exit code for what fits nowhere else (src/dnsmasq.h, EC_MISC). */
+const EXIT_MISC = 5;
 
 function run(argv: readonly string[]): void {
   const halves = splitArguments(argv, isNannyFlag);
@@ -22,7 +24,10 @@ function run(argv: readonly string[]): void {
       }
       const logFile = openLogFile(options.logFile);
       if (logFile !== undefined) writeLogTo((line) => logFile.write(line));
-      const engine = await chooseEngine(options.udpEngine, log);
+      const { engine, description } = await chooseUdpEngine(options.udpEngine).catch(
+        (error: unknown) => failStartup(error, EngineError, EXIT_MISC),
+      );
+      log.info(`UDP engine: ${description}`);
       const server = new DnsmasqServer(values, options, engine, log);
       signals.onReload(() => server.reload());
       signals.onDump(() => server.dump());

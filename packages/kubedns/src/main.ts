@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
-import { MetricsServer, runProgram, StartupError } from '@kube-dns/daemon';
-import { chooseEngine } from './choose-engine.js';
+import { failStartup, MetricsServer, runProgram, StartupError } from '@kube-dns/daemon';
+import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
 import { MAX_TIMER_MS } from './config/flag-kinds.js';
 import { PROGRAM } from './config/flags.js';
 import { ANY_HOST } from './http/any-host.js';
@@ -30,7 +30,10 @@ function run(): void {
         const message = `--healthz-port and PROMETHEUS_PORT are both ${environment.port}`;
         throw new StartupError(message, EXIT_FATAL);
       }
-      const engine = await chooseEngine(values['udp-engine'], log);
+      const { engine, description } = await chooseUdpEngine(values['udp-engine']).catch(
+        (error: unknown) => failStartup(error, EngineError, EXIT_FATAL),
+      );
+      log.info(`UDP engine: ${description}`);
       const server = new KubednsServer(values, engine, log, version);
       const closing = new AbortController();
       const isReady = () => server.isReady && !closing.signal.aborted;

@@ -2,10 +2,10 @@ import {
   BucketHistogram,
   createRegistry,
   errorText,
+  failStartup,
   type Log,
   observeFamilies,
   type Registry,
-  StartupError,
 } from '@kube-dns/daemon';
 import { Forwarder, listen, type Listener, ListenError, type UdpEngine } from '@kube-dns/transport';
 import { bindAddress, composeAnswerer, UPSTREAM_DEADLINE_MS } from './answer/composition.js';
@@ -265,8 +265,7 @@ export class KubednsServer {
         onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
       });
     } catch (error) {
-      if (error instanceof ListenError) throw new StartupError(error.message, EXIT_CANNOT_BIND);
-      throw error;
+      failStartup(error, ListenError, EXIT_CANNOT_BIND);
     }
   }
 }

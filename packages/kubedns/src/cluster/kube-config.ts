@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { errorText, StartupError } from '@kube-dns/daemon';
+import { errorText, StartupError, useApiServer } from '@kube-dns/daemon';
 import { KubeConfig } from '@kubernetes/client-node';
 
 /** Where the API server is, as the flags say it. */
@@ -23,7 +23,7 @@ export function loadKubeConfig(flags: ClusterFlags): KubeConfig {
     if (flags.kubecfgFile !== '') loadFile(config, flags.kubecfgFile);
     else if (flags.masterUrl !== '') loadNobody(config, flags.masterUrl);
     else loadServiceAccount(config);
-    useServer(config, flags.masterUrl);
+    useApiServer(config, flags.masterUrl === '' ? undefined : flags.masterUrl);
   } catch (cause) {
     throw new StartupError(`${sourceOf(flags)}: ${errorText(cause)}`, EXIT_FATAL, { cause });
   }
@@ -63,20 +63,4 @@ function loadServiceAccount(config: KubeConfig): void {
   for (const file of [config.getCurrentCluster()?.caFile, authProvider?.config?.tokenFile]) {
     if (file !== undefined) readFileSync(file);
   }
-}
-
-/** Checks the server's URL, the one of the flag in place of the loaded one where there is one. */
-function useServer(config: KubeConfig, masterUrl: string): void {
-  const cluster = config.getCurrentCluster();
-  if (cluster === null) throw new Error('the current context names no cluster');
-  const server = masterUrl === '' ? cluster.server : masterUrl;
-  const protocol = URL.canParse(server) ? new URL(server).protocol : '';
-  if (!/^https?:$/.test(protocol)) {
-    throw new Error(`server ${JSON.stringify(server)} is not an http or https URL`);
-  }
-  // client-node refuses plain HTTP unless the cluster says that TLS is not to be verified.
-  const skipTLSVerify = cluster.skipTLSVerify || protocol === 'http:';
-  config.clusters = config.clusters.map((each) =>
-    each.name === cluster.name ? { ...each, server, skipTLSVerify } : each,
-  );
 }

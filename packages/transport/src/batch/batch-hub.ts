@@ -34,23 +34,24 @@ export class BatchHub {
     try {
       for (let i = 0; i < MAX_BATCHES && !socket.isClosed; i++) {
         const count = this.#receive(socket);
-        this.#flush();
+        this.flush();
         if (count < SLOTS) break;
       }
     } finally {
       this.#isDraining = false;
-      this.#flush();
+      this.flush();
     }
   }
 
   /** Sends what waits, unless that is done anyway when the batch at hand is through. */
   flushSoon(): void {
-    if (!this.#isDraining) this.#flush();
+    if (!this.#isDraining) this.flush();
   }
 
-  /** Sends what waits, for a socket that is about to be closed. */
-  flushNow(): void {
-    this.#flush();
+  /** Sends what waits. */
+  flush(): void {
+    this.answers.flush();
+    this.letters.flush();
   }
 
   #receive(socket: BatchSocket): number {
@@ -59,10 +60,5 @@ export class BatchHub {
     for (let slot = 0; slot < count && !socket.isClosed; slot++) socket.take(slot);
     for (let slot = 0; slot < count; slot++) inbox.allowReceive(slot);
     return count;
-  }
-
-  #flush(): void {
-    this.answers.flush();
-    this.letters.flush();
   }
 }

@@ -138,7 +138,7 @@ export class BatchSocket {
   /** May be called twice. */
   close(): void {
     if (this.isClosed) return;
-    this.#hub.flushNow();
+    this.#hub.flush();
     this.isClosed = true;
     this.#held.length = 0;
     this.#watch.close();
@@ -163,7 +163,7 @@ export class BatchSocket {
   #sendHeld(): void {
     const held = this.#held.splice(0);
     for (const { bytes, way } of held) this.#hub.letters.push(this, bytes, bytes.length, way);
-    this.#hub.flushNow();
+    this.#hub.flush();
     if (this.#held.length === 0) this.#watchOn();
   }
 

@@ -1,5 +1,6 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
+import { useApiServer } from '@kube-dns/daemon';
 import { KubeConfig } from '@kubernetes/client-node';
 import { reasonOf } from '../../errors.js';
 import { refusal } from '../refusal.js';
@@ -93,7 +94,7 @@ function load({ kubeconfig, api }: ApiSource): KubeConfig {
       const cluster = { name: 'given', server: api ?? '', skipTLSVerify: false };
       config.loadFromClusterAndUser(cluster, { name: 'nobody' });
     }
-    useServer(config, api);
+    useApiServer(config, api);
   } catch (cause) {
     const what = kubeconfig === undefined ? '--api' : `kubeconfig ${kubeconfig}`;
     // client-node takes for granted that the YAML is a map of the right lists.
@@ -101,21 +102,6 @@ function load({ kubeconfig, api }: ApiSource): KubeConfig {
     throw refusal(`${what}: ${reason}`, { cause });
   }
   return config;
-}
-
-function useServer(config: KubeConfig, api: string | undefined): void {
-  const cluster = config.getCurrentCluster();
-  if (cluster === null) throw new Error('the current context names no cluster');
-  const server = api ?? cluster.server;
-  const protocol = URL.canParse(server) ? new URL(server).protocol : '';
-  if (!/^https?:$/.test(protocol)) {
-    throw new Error(`server ${JSON.stringify(server)} is not an http or https URL`);
-  }
-  // client-node refuses plain HTTP unless the cluster says that TLS is not to be verified.
-  const skipTLSVerify = cluster.skipTLSVerify || protocol === 'http:';
-  config.clusters = config.clusters.map((each) =>
-    each.name === cluster.name ? { ...each, server, skipTLSVerify } : each,
-  );
 }
 
 function fetchText(url: URL, options: https.RequestOptions): Promise<string> {

@@ -84,12 +84,18 @@ describe('the Corefile of a kube-dns pod', () => {
     ['--neg-ttl 5', /--neg-ttl 5: /],
     ['--local=/local/', /--local=\/local\/: a template would hide the names of the cluster/],
     ['--server=/cluster.local/1.2.3.4', /servers of cluster\.local: 1\.2\.3\.4: /],
-    ['--addn-hosts=/a --addn-hosts=/b', /--addn-hosts=\/b: /],
+    ['--local-ttl=5 --addn-hosts=/a --addn-hosts=/b', /--addn-hosts=\/b: /],
     ['stray', /stray: /],
   ])('says that it has nothing of %s', (line, message) => {
     const { lines } = converted(line);
     expect(lines).toEqual([expect.stringMatching(/^not carried over: /)]);
     expect(lines[0]).toMatch(message);
+  });
+
+  it('has a TTL for hosts that CoreDNS takes, and says when it is not the pod’s', () => {
+    const { text, lines } = converted('--host-record=h.x,1.2.3.5');
+    expect(text).toMatch(/hosts \{[^}]*ttl 1\n/);
+    expect(lines).toEqual(['differs: --local-ttl=0: hosts takes 1 to 65535']);
   });
 
   it('names federations, unknown keys and servers that cannot be looked up', () => {

@@ -8,6 +8,8 @@ import { directive, type Directive, type ServerBlock } from './corefile.js';
 /** What `forward` of CoreDNS takes. */
 const MAX_SERVERS = 15;
 const USUAL_CONCURRENT = 1000;
+/** What the plugin hosts takes (coredns plugin/hosts/setup.go). */
+const MIN_HOSTS_TTL = 1;
 const MAX_HOSTS_TTL = 65_535;
 
 /**
@@ -175,13 +177,17 @@ function hostsDirectives(here: Zone, setup: DnsSetup, remarks: Remarks): Directi
     return own.length === 0 ? [] : { address, names: own };
   });
   if (entries.length === 0 && setup.hostsFile === '') return [];
-  if (setup.localTtl > MAX_HOSTS_TTL) {
-    remarks.change(`--local-ttl=${setup.localTtl}`, `hosts takes ${MAX_HOSTS_TTL} at most`);
+  const ttl = Math.max(MIN_HOSTS_TTL, Math.min(setup.localTtl, MAX_HOSTS_TTL));
+  if (ttl !== setup.localTtl) {
+    remarks.change(
+      `--local-ttl=${setup.localTtl}`,
+      `hosts takes ${MIN_HOSTS_TTL} to ${MAX_HOSTS_TTL}`,
+    );
   }
   return [
     directive('hosts', setup.hostsFile === '' ? [] : [setup.hostsFile], [
       ...entries.map(({ address, names }) => directive(address, names)),
-      directive('ttl', [`${Math.min(setup.localTtl, MAX_HOSTS_TTL)}`]),
+      directive('ttl', [String(ttl)]),
       directive('fallthrough'),
     ]),
   ];

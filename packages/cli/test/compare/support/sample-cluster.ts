@@ -79,7 +79,7 @@ export async function startDnsmasq(options: readonly string[]): Promise<RunningS
 /** CoreDNS with a Corefile, of which PORT is replaced. */
 export async function startCoreDns(program: string, corefile: string): Promise<RunningServer> {
   const server = new ServerProcess(program, ['-conf', corefile]);
-  const [, port = ''] = await server.says(/^\S*:(\d+)$/m);
+  const [, port = ''] = await server.says(/^\S*:(\d+)(?: on \S+)?$/m);
   return server.at(Number(port));
 }
 
