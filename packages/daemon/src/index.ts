@@ -1,5 +1,5 @@
 export { useApiServer, type ClusterChoice } from './api-server-url.js';
-export { BucketHistogram } from './bucket-histogram.js';
+export { BucketHistogram, type BucketFigures } from './bucket-histogram.js';
 export { ConfigDirectory, type ConfigDirectoryOptions } from './config-directory.js';
 export { configVersion, type ConfigFiles } from './config-files.js';
 export { logRefusedConfig } from './config-refusal.js';

@@ -1,44 +1,38 @@
-import { hostname, networkInterfaces } from 'node:os';
 import {
   BucketHistogram,
   createRegistry,
   errorText,
   failStartup,
-  isIpAddress,
   type Log,
   observeFamilies,
   type Registry,
 } from '@kube-dns/daemon';
 import { Forwarder, listen, type Listener, ListenError, type UdpEngine } from '@kube-dns/transport';
-import { addressBytes } from '@kube-dns/wire';
-import { ChaosAnswerer } from './answer/chaos-answerer.js';
-import { ExternalNames } from './answer/external-name.js';
-import { KubednsAnswerer } from './answer/kubedns-answerer.js';
+import { bindAddress, composeAnswerer, UPSTREAM_DEADLINE_MS } from './answer/composition.js';
+import type { KubednsAnswerer } from './answer/kubedns-answerer.js';
 import { QueryStatistics } from './answer/query-statistics.js';
-import { ReverseAnswerer } from './answer/reverse-answerer.js';
-import { ZoneAnswerer } from './answer/zone-answerer.js';
 import { ApiClient } from './cluster/api-client.js';
 import { ClusterWatch } from './cluster/cluster-watch.js';
 import { loadKubeConfig } from './cluster/kube-config.js';
 import { Configuration } from './config/configuration.js';
 import type { KubednsFlags } from './config/flags.js';
 import { Upstreams } from './config/upstreams.js';
-import { federatedTarget } from './federation/federated-target.js';
 import { Federations } from './federation/federations.js';
 import { corednsFamilies } from './metrics/coredns-families.js';
 import { EVENT_TO_SERVED_BOUNDS } from './metrics/metric-table.js';
 import { type MetricSources, observeProgram } from './metrics/own-metrics.js';
 import { observeQueries } from './metrics/skydns-metrics.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
+import { ThreadTotals } from './workers/thread-totals.js';
+import type { Facts } from './workers/worker-messages.js';
+import { WorkerPool } from './workers/worker-pool.js';
+import { ZoneFeed } from './workers/zone-feed.js';
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
 import { countRecords } from './zone/record-count.js';
 
-/** Questions that may wait for an upstream at the same time. */
+/** Questions that may wait for an upstream at the same time, in all threads together. */
 const MAX_IN_FLIGHT = 1_500;
-/** Clients give up after 5 s; they hear SERVFAIL before. */
-const UPSTREAM_DEADLINE_MS = 4_000;
-const ANY_ADDRESS = '0.0.0.0';
 const EXIT_CANNOT_BIND = 1;
 
 /** The parts of a running kubedns, composed from its flags. */
@@ -57,6 +51,11 @@ export class KubednsServer {
   readonly #upstreamStatistics = new UpstreamStatistics();
   readonly #eventToServed = new BucketHistogram(EVENT_TO_SERVED_BOUNDS);
   readonly #answerer: KubednsAnswerer;
+  readonly #version: string;
+  /** Undefined without workers. */
+  readonly #feed: ZoneFeed | undefined;
+  readonly #totals: ThreadTotals;
+  #pool: WorkerPool | undefined;
   #listener: Listener | undefined;
   #isConfigured = false;
 
@@ -65,6 +64,7 @@ export class KubednsServer {
     this.#flags = flags;
     this.#engine = engine;
     this.#log = log;
+    this.#version = version;
     const config = loadKubeConfig({
       kubecfgFile: flags['kubecfg-file'],
       masterUrl: flags['kube-master-url'],
@@ -75,9 +75,10 @@ export class KubednsServer {
     this.#upstreams = new Upstreams({
       log,
       domain: flags.domain,
-      own: () => this.#listener && { address: this.#address, port: this.#listener.port },
+      own: () => this.#listener && { address: bindAddress(flags), port: this.#listener.port },
+      onChange: () => this.#tellFacts(),
     });
-    this.#federations = new Federations({ client, log });
+    this.#federations = new Federations({ client, log, onLocality: () => this.#tellFacts() });
     this.#configuration = new Configuration({
       flags,
       client,
@@ -85,59 +86,88 @@ export class KubednsServer {
       apply: (applied) => {
         this.#upstreams.apply(applied);
         this.#federations.apply(applied.federations);
+        this.#tellFacts();
       },
     });
-    const ttls = {
-      ttlSeconds: flags['record-ttl'],
+    const zone = new ClusterZone({
+      domain: flags.domain,
       negativeTtlSeconds: flags['negative-ttl'],
-    };
-    const zone = new ClusterZone({ domain: flags.domain, ...ttls });
+    });
     this.#zone = zone;
+    this.#feed = flags.workers > 1 ? new ZoneFeed(zone) : undefined;
     this.watch = new ClusterWatch({
       client,
-      keeper: zone,
+      keeper: this.#feed ?? zone,
       log,
       endpointsSource: flags['endpoints-source'],
       endpointNames: flags['endpoint-names'],
-      onNamespacesKnown: () => void (zone.knowsNamespaces = true),
-      onNamespacesLost: () => void (zone.knowsNamespaces = false),
+      onNamespacesKnown: () => this.#knowNamespaces(true),
+      onNamespacesLost: () => this.#knowNamespaces(false),
+      onSynced: () => this.#tellFacts(),
       onEvent: (latencyMs) => this.#eventToServed.observe(latencyMs / 1000),
     });
     this.#forwarder = new Forwarder({
-      maxInFlight: MAX_IN_FLIGHT,
+      maxInFlight: maxInFlight(flags),
       deadlineMs: UPSTREAM_DEADLINE_MS,
       onAttempt: (server, outcome, ms) => this.#upstreamStatistics.count(server, outcome, ms),
     });
-    const forwarder = this.#forwarder;
-    const upstreams = this.#upstreams;
-    const zoneAnswerer = new ZoneAnswerer({
-      ...ttls,
+    this.#answerer = composeAnswerer({
+      flags,
+      version,
       zone,
-      pods: flags.pods,
-      ownAddresses: this.#ownAddresses(),
-      federate: (name) => federatedTarget(this.#federations, name, zone),
-    });
-    this.#answerer = new KubednsAnswerer({
-      zone: zoneAnswerer,
-      reverse: new ReverseAnswerer({ ...ttls, zone, mode: flags.ptr }),
-      chaos: new ChaosAnswerer({ version: `kube-dns ${version}`, hostname: hostname() }),
-      externalNames: new ExternalNames({ zone: zoneAnswerer, forwarder, upstreams, ...ttls }),
-      forwarder,
-      upstreams,
+      forwarder: this.#forwarder,
+      upstreams: this.#upstreams,
+      federations: this.#federations,
       statistics: this.#statistics,
       isSynced: () => this.watch.isSynced,
+    });
+    this.#totals = new ThreadTotals({
+      statistics: this.#statistics,
+      forwarder: this.#forwarder,
+      listener: () => this.#listener,
+      pool: () => this.#pool,
     });
   }
 
   /** Whether the whole cluster was seen and a configuration is in force. */
   get isReady(): boolean {
-    return this.#isConfigured && this.watch.isSynced;
+    return this.#isConfigured && this.watch.isSynced && this.#pool?.isSynced !== false;
   }
 
   /** Binds the DNS port; zone questions get SERVFAIL until `follow` has come through. */
   async listen(): Promise<void> {
     this.#listener = await this.#listen();
     this.#log.info(`serving ${this.#flags.domain} on port ${this.#listener.port}`);
+  }
+
+  /**
+   * Starts the threads of `--workers` besides this one, which run `script`; rejects with a StartupError
+   * when one of them cannot serve.
+   */
+  async startWorkers(script: string): Promise<void> {
+    const { workers } = this.#flags;
+    const feed = this.#feed;
+    if (feed === undefined) return;
+    const serial = () => this.#zone.serial;
+    this.#pool = await WorkerPool.start({
+      count: workers - 1,
+      script,
+      start: {
+        flags: this.#flags,
+        version: this.#version,
+        engine: this.#engine.name,
+        address: bindAddress(this.#flags),
+        port: this.#listener!.port,
+        maxInFlight: maxInFlight(this.#flags),
+        serial: serial(),
+      },
+      feed,
+      facts: () => this.#facts(),
+      serial,
+      closeLeft: (descriptor) => this.#engine.closeLeft(descriptor),
+      log: this.#log,
+    });
+    this.#log.info(`${workers} threads serve the UDP port`);
   }
 
   /** Starts to follow the cluster and puts the first configuration into force. */
@@ -167,21 +197,28 @@ export class KubednsServer {
     about: Pick<MetricSources, 'version' | 'isReady' | 'unexpectedErrors'>,
   ): Registry {
     const registry = createRegistry();
-    observeQueries(registry, prefix, this.#statistics);
+    const totals = this.#totals;
+    observeQueries(registry, prefix, () => totals.queries);
     const sources: MetricSources = {
       ...about,
       zoneCounts: () => countRecords(this.#zone),
       watches: () => this.watch.statistics,
       eventToServed: this.#eventToServed,
       configuration: this.#configuration,
-      forwarder: this.#forwarder,
+      unexpectedErrors: () => about.unexpectedErrors() + totals.unexpectedErrors,
+      forwarder: () => totals.forwarder,
       upstreams: this.#upstreamStatistics,
-      listener: () => this.#listener,
+      listener: () => {
+        const counters = totals.listener;
+        return counters && { engine: this.#engine.name, counters };
+      },
+      workerMessages: () => totals.workerMessages,
+      workerRestarts: () => totals.workerRestarts,
     };
     observeProgram(registry, sources);
     if (this.#flags['coredns-metrics']) {
       const { domain, 'dns-port': port } = this.#flags;
-      const statistics = this.#statistics;
+      const statistics = () => totals.queries;
       observeFamilies(registry, corednsFamilies({ ...sources, statistics, domain, port }));
     }
     return registry;
@@ -189,7 +226,7 @@ export class KubednsServer {
 
   /** Ends what is under way without answers; may be called twice. */
   async close(): Promise<void> {
-    await this.#listener?.close();
+    await Promise.all([this.#listener?.close(), this.#pool?.close()]);
     this.#forwarder.close();
     this.#upstreams.close();
     this.#federations.close();
@@ -197,27 +234,33 @@ export class KubednsServer {
     this.#client.close();
   }
 
-  /** As it was given, without the brackets that IPv6 addresses may have; empty is every address. */
-  get #address(): string {
-    return this.#flags['dns-bind-address'].replace(/^\[(.*)\]$/, '$1') || ANY_ADDRESS;
+  #knowNamespaces(isKnown: boolean): void {
+    this.#zone.knowsNamespaces = isKnown;
+    this.#tellFacts();
   }
 
-  /** Where clients reach this server, as far as that can be told from here. */
-  #ownAddresses(): Uint8Array[] {
-    const given = this.#address;
-    if (given !== '0.0.0.0' && given !== '::') return [given].filter(isIpAddress).map(addressBytes);
-    return Object.values(networkInterfaces())
-      .flatMap((addresses) => addresses ?? [])
-      .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'))
-      .map(({ address }) => addressBytes(address));
+  /** Tells the workers what they need to know besides the cluster's objects. */
+  #tellFacts(): void {
+    this.#feed?.tell(['facts', this.#facts()]);
+  }
+
+  #facts(): Facts {
+    return {
+      isSynced: this.watch.isSynced,
+      knowsNamespaces: this.#zone.knowsNamespaces,
+      servers: this.#upstreams.servers,
+      federations: this.#federations.configured,
+      locality: this.#federations.locality,
+    };
   }
 
   async #listen(): Promise<Listener> {
     try {
       return await listen({
         answerer: this.#answerer,
-        address: this.#address,
+        address: bindAddress(this.#flags),
         port: this.#flags['dns-port'],
+        sharesPort: this.#flags.workers > 1,
         engine: this.#engine,
         onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
       });
@@ -225,4 +268,9 @@ export class KubednsServer {
       failStartup(error, ListenError, EXIT_CANNOT_BIND);
     }
   }
+}
+
+/** What each thread may have of the questions that wait. */
+function maxInFlight({ workers }: KubednsFlags): number {
+  return Math.ceil(MAX_IN_FLIGHT / workers);
 }

@@ -16,8 +16,21 @@ export interface DatagramSocket {
    * same memory each time.
    */
   readonly out: Uint8Array;
-  /** Binds and starts to receive; rejects with the system's error. */
-  open(address: string, port: number, onDatagram: DatagramHandler): Promise<void>;
+  /**
+   * The file descriptor where it outlives the thread of its owner, valid once `open` has resolved: whoever
+   * sees that thread end without `close` has to close it, see `UdpEngine.closeLeft`.
+   */
+  readonly descriptor: number | undefined;
+  /**
+   * Binds and starts to receive; rejects with the system's error. With `sharesPort` other sockets that say
+   * so too may have the same address and port (SO_REUSEPORT), and each gets the datagrams of some clients.
+   */
+  open(
+    address: string,
+    port: number,
+    onDatagram: DatagramHandler,
+    sharesPort?: boolean,
+  ): Promise<void>;
   /** Sends `length` bytes, which may change afterwards. What cannot be sent is dropped and counted. */
   send(bytes: Uint8Array, length: number, peer: Peer): void;
   /** A peer that stays valid until it is given back, for an answer that comes later. */

@@ -7,7 +7,7 @@ export { exchange } from './exchange.js';
 export type { Exchange, ExchangeDone, ExchangeRequest } from './exchange.js';
 export { Forwarder } from './forwarder.js';
 export type { ForwarderOptions } from './forwarder.js';
-export { listen } from './listener.js';
+export { listen, listenUdp } from './listener.js';
 export type { Listener, ListenOptions } from './listener.js';
 export { isOwnAddress } from './own-address.js';
 export { randomId } from './random-id.js';

@@ -19,6 +19,8 @@ export interface ListenOptions {
   readonly tcp?: Partial<TcpLimits>;
   /** How datagrams move; node:dgram unless said otherwise. */
   readonly engine?: UdpEngine;
+  /** Lets others that say so too serve the same UDP port, see `listenUdp`; false unless said otherwise. */
+  readonly sharesPort?: boolean;
   /** Told of an error that the answerer threw; the client has got SERVFAIL. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -29,6 +31,8 @@ export interface Listener {
   /** The name of the UDP engine. */
   readonly engine: string;
   readonly counters: ListenerCounters;
+  /** Of the UDP socket, see `DatagramSocket.descriptor`. */
+  readonly descriptor: number | undefined;
   close(): Promise<void>;
 }
 
@@ -47,14 +51,31 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   }
 }
 
+/**
+ * Serves over UDP alone, beside the listener of another thread or process that has the port with
+ * `sharesPort` as well: the system gives each of them the datagrams of some clients (SO_REUSEPORT).
+ * Rejects with a ListenError.
+ */
+export async function listenUdp(
+  options: Omit<ListenOptions, 'tcp' | 'sharesPort'>,
+): Promise<Listener> {
+  const { udp, counters, engine } = createUdp(options);
+  const { address, port } = options;
+  await bind('UDP', address, port, () => udp.open(address, port, true));
+  return {
+    port: udp.boundPort,
+    engine,
+    counters,
+    descriptor: udp.descriptor,
+    close: () => udp.close(),
+  };
+}
+
 async function listenOnce(options: ListenOptions): Promise<Listener> {
-  const { address, maxUdpBytes = SAFE_UDP_BYTES, answerer, onFailure } = options;
-  const { engine = new DgramEngine() } = options;
-  const counters = new ListenerCounters();
-  const intake = new Intake({ answerer, counters, maxUdpBytes, onFailure });
-  const udp = new UdpListener(engine.createSocket(counters), intake);
+  const { address, sharesPort } = options;
+  const { udp, intake, counters, engine } = createUdp(options);
   const tcp = new TcpListener(intake, { ...DEFAULT_TCP_LIMITS, ...options.tcp }, counters);
-  await bind('UDP', address, options.port, () => udp.open(address, options.port));
+  await bind('UDP', address, options.port, () => udp.open(address, options.port, sharesPort));
   try {
     await bind('TCP', address, udp.boundPort, () => tcp.open(address, udp.boundPort));
   } catch (error) {
@@ -63,12 +84,22 @@ async function listenOnce(options: ListenOptions): Promise<Listener> {
   }
   return {
     port: udp.boundPort,
-    engine: engine.name,
+    engine,
     counters,
+    descriptor: udp.descriptor,
     close: async () => {
       await Promise.all([udp.close(), tcp.close()]);
     },
   };
+}
+
+function createUdp(options: ListenOptions) {
+  const { maxUdpBytes = SAFE_UDP_BYTES, answerer, onFailure } = options;
+  const { engine = new DgramEngine() } = options;
+  const counters = new ListenerCounters();
+  const intake = new Intake({ answerer, counters, maxUdpBytes, onFailure });
+  const udp = new UdpListener(engine.createSocket(counters), intake);
+  return { udp, intake, counters, engine: engine.name };
 }
 
 async function bind(

@@ -15,6 +15,8 @@ export interface UdpEngine {
   /** A socket for a listener; it counts there what it could not send. */
   createSocket(counters: ListenerCounters): DatagramSocket;
   openUpstreamPort: OpenUpstreamPort;
+  /** Closes the descriptor of a listener whose thread has ended without closing it. */
+  closeLeft(descriptor: number): void;
 }
 
 export interface ChosenEngine {

@@ -19,6 +19,10 @@ export class UdpListener implements Client {
     return this.#socket.port;
   }
 
+  get descriptor(): number | undefined {
+    return this.#socket.descriptor;
+  }
+
   get port(): number {
     return this.#peer.port;
   }
@@ -27,16 +31,17 @@ export class UdpListener implements Client {
     return this.#peer.address;
   }
 
-  async open(address: string, port: number): Promise<void> {
+  async open(address: string, port: number, sharesPort = false): Promise<void> {
     const socket = this.#socket;
-    await socket.open(address, port, (bytes, length, peer) => {
+    const onDatagram = (bytes: Uint8Array, length: number, peer: Peer) => {
       // Nothing can be sent to port 0: such a source is forged.
       if (peer.port === 0) return;
       this.#peer = peer;
       const { out } = socket;
       const answerLength = this.#intake.take(bytes, length, false, this, out);
       if (answerLength > 0) socket.send(out, answerLength, peer);
-    });
+    };
+    await socket.open(address, port, onDatagram, sharesPort);
   }
 
   defer(): Reply {

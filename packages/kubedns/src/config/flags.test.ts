@@ -30,6 +30,7 @@ describe('the flags', () => {
       ptr: 'all',
       'record-ttl': 30,
       'udp-engine': 'auto',
+      workers: 1,
     });
   });
 

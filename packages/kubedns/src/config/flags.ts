@@ -22,6 +22,8 @@ import { ENDPOINT_NAMES, POD_MODES, PTR_MODES } from './naming.js';
 const SECOND = 1_000;
 const MAX_PORT = 65_535;
 const MAX_TTL_SECONDS = 2 ** 31 - 1;
+/** More would be a mistake: each has the cluster in its memory. */
+const MAX_WORKERS = 64;
 
 /** The flags of kubedns; names and defaults are the original's where it has them. */
 export const KUBEDNS_FLAGS = {
@@ -76,6 +78,7 @@ export const KUBEDNS_FLAGS = {
     'auto',
     'how datagrams move: many per system call, or one as everywhere; auto takes batch where it works',
   ),
+  workers: intFlag(1, 'threads that serve the UDP port together', { min: 1, max: MAX_WORKERS }),
 } satisfies FlagSpec;
 
 export type KubednsFlags = FlagValues<typeof KUBEDNS_FLAGS>;

@@ -14,7 +14,7 @@ export interface CorednsSources extends Pick<
   MetricSources,
   'version' | 'unexpectedErrors' | 'configuration' | 'forwarder' | 'upstreams' | 'listener'
 > {
-  readonly statistics: Pick<QueryStatistics, 'durations' | 'sizes'>;
+  readonly statistics: () => Pick<QueryStatistics, 'durations' | 'sizes'>;
   /** With a final dot. */
   readonly domain: string;
   readonly port: number;
@@ -62,10 +62,10 @@ function ownFamilies(sources: CorednsSources): MetricFamily[] {
   const { version, statistics, upstreams, listener, forwarder, configuration } = sources;
   // The systems of skydns are zones of CoreDNS.
   const zones = { auth: sources.domain, reverse: 'in-addr.arpa.', recursive: '.' } as const;
-  const byZone = (histograms: QueryStatistics['durations']) => () =>
+  const byZone = (histogramsOf: () => QueryStatistics['durations']) => () =>
     (['auth', 'reverse', 'recursive'] as const).map((system) => ({
       labels: { zone: zones[system] },
-      histogram: histograms[system],
+      histogram: histogramsOf()[system],
     }));
   return [
     {
@@ -78,15 +78,15 @@ function ownFamilies(sources: CorednsSources): MetricFamily[] {
       ...SKYDNS_METRICS.durations,
       type: 'histogram',
       labelNames: ['zone'],
-      collect: byZone(statistics.durations),
+      collect: byZone(() => statistics().durations),
     },
     {
       ...SKYDNS_METRICS.sizes,
       type: 'histogram',
       labelNames: ['zone'],
-      collect: byZone(statistics.sizes),
+      collect: byZone(() => statistics().sizes),
     },
-    { ...OWN_METRICS.upstreamOverflows, type: 'counter', collect: () => forwarder.overflows },
+    { ...OWN_METRICS.upstreamOverflows, type: 'counter', collect: () => forwarder().overflows },
     { ...OWN_METRICS.configRejected, type: 'counter', collect: () => configuration.rejected },
     ...nameServerFamilies(UPSTREAM_METRICS, () => upstreams.entries()),
     ...listenerFamilies(LISTENER_METRICS, () => [listener() ?? []].flat()),

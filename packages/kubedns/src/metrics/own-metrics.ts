@@ -39,10 +39,13 @@ export interface MetricSources {
     Configuration,
     'source' | 'version' | 'generation' | 'appliedMs' | 'rejected'
   >;
-  readonly forwarder: Pick<Forwarder, 'forwarded' | 'failures' | 'overflows' | 'inFlight'>;
+  readonly forwarder: () => Pick<Forwarder, 'forwarded' | 'failures' | 'overflows' | 'inFlight'>;
   readonly upstreams: Pick<UpstreamStatistics, 'entries'>;
   /** Undefined until the listener is there. */
   readonly listener: () => CountedListener | undefined;
+  /** Messages over UDP by thread, the main one first. */
+  readonly workerMessages: () => readonly number[];
+  readonly workerRestarts: () => number;
   readonly unexpectedErrors: () => number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
@@ -59,6 +62,7 @@ export function observeProgram(registry: Registry, sources: MetricSources): void
     { labels: {}, histogram: sources.eventToServed },
   ]);
   observedCounter(registry, OWN_METRICS.unexpectedErrors, sources.unexpectedErrors);
+  observeWorkers(registry, sources);
   observeWatches(registry, sources);
   observeConfiguration(registry, sources);
   observeForwarder(registry, sources);
@@ -70,6 +74,16 @@ export function observeProgram(registry: Registry, sources: MetricSources): void
     registry,
     listenerFamilies(LISTENER_METRICS, () => [sources.listener() ?? []].flat()),
   );
+}
+
+function observeWorkers(
+  registry: Registry,
+  { workerMessages, workerRestarts }: MetricSources,
+): void {
+  observedCounter(registry, OWN_METRICS.workerMessages, () =>
+    workerMessages().map((value, worker) => ({ labels: { worker: String(worker) }, value })),
+  );
+  observedCounter(registry, OWN_METRICS.workerRestarts, workerRestarts);
 }
 
 function observeWatches(registry: Registry, { watches, now = Date.now }: MetricSources): void {
@@ -119,10 +133,10 @@ function observeConfiguration(registry: Registry, { configuration }: MetricSourc
 }
 
 function observeForwarder(registry: Registry, { forwarder }: MetricSources): void {
-  observedCounter(registry, OWN_METRICS.upstreamQueries, () => forwarder.forwarded);
-  observedCounter(registry, OWN_METRICS.upstreamFailures, () => forwarder.failures);
-  observedCounter(registry, OWN_METRICS.upstreamOverflows, () => forwarder.overflows);
-  observedGauge(registry, OWN_METRICS.upstreamInFlight, () => forwarder.inFlight);
+  observedCounter(registry, OWN_METRICS.upstreamQueries, () => forwarder().forwarded);
+  observedCounter(registry, OWN_METRICS.upstreamFailures, () => forwarder().failures);
+  observedCounter(registry, OWN_METRICS.upstreamOverflows, () => forwarder().overflows);
+  observedGauge(registry, OWN_METRICS.upstreamInFlight, () => forwarder().inFlight);
 }
 
 function labelled(label: string, values: Readonly<Record<string, number>>): LabelledValue[] {

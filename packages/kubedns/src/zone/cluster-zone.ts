@@ -86,6 +86,15 @@ export class ClusterZone implements RecordKeeper {
     return found !== undefined && exists(found);
   }
 
+  /** The SOA's serial: the time of the last change, in seconds since the epoch. */
+  get serial(): number {
+    return readUint32(this.soaRdata, this.soaRdata.length - SOA_SERIAL_FROM_END);
+  }
+
+  set serial(serial: number) {
+    writeUint32(this.soaRdata, this.soaRdata.length - SOA_SERIAL_FROM_END, serial);
+  }
+
   get namespaces(): ReadonlyMap<string, ZoneNamespace> {
     return this.#namespaces;
   }

@@ -20,6 +20,10 @@ export class BatchEngine implements UdpEngine {
     return new BatchListenerSocket(this.#hub, counters);
   }
 
+  closeLeft(descriptor: number): void {
+    this.#hub.libc.close(descriptor);
+  }
+
   openUpstreamPort(options: UpstreamPortOptions, owner: PortOwner): UpstreamPort | undefined {
     try {
       return new BatchUpstreamPort(this.#hub, options, owner);

@@ -30,17 +30,27 @@ export class BatchListenerSocket implements DatagramSocket, SocketOwner {
     return this.#socket?.port ?? 0;
   }
 
+  get descriptor(): number | undefined {
+    return this.#socket?.fd;
+  }
+
   get out(): Uint8Array {
     return this.#hub.answers.room;
   }
 
   // eslint-disable-next-line @typescript-eslint/require-await -- a failure to bind is a rejection
-  async open(address: string, port: number, onDatagram: DatagramHandler): Promise<void> {
+  async open(
+    address: string,
+    port: number,
+    onDatagram: DatagramHandler,
+    sharesPort = false,
+  ): Promise<void> {
     this.#onDatagram = onDatagram;
     const options = {
       isIpv6: isIPv6(address),
       address,
       port,
+      sharesPort,
       answersFromSameAddress: ANY_ADDRESS.has(address),
       receiveBufferBytes: RECEIVE_BUFFER_BYTES,
     };

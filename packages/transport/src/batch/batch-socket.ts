@@ -11,6 +11,8 @@ export interface BatchSocketOptions {
   /** Empty is any address. */
   readonly address: string;
   readonly port: number;
+  /** Other sockets may have the same address and port, and each gets the datagrams of some senders. */
+  readonly sharesPort?: boolean;
   /** The only other end. */
   readonly remote?: { readonly address: string; readonly port: number };
   /** Answers leave from the address that their query came to; for a socket on all addresses. */
@@ -177,6 +179,9 @@ export class BatchSocket {
     if (options.answersFromSameAddress === true) {
       if (isIpv6) this.#setOption(linux.IPPROTO_IPV6, linux.IPV6_RECVPKTINFO, 1);
       else this.#setOption(linux.IPPROTO_IP, linux.IP_PKTINFO, 1);
+    }
+    if (options.sharesPort === true && !this.#setOption(linux.SOL_SOCKET, linux.SO_REUSEPORT, 1)) {
+      throw systemError('setsockopt', this.#hub.libc.errno());
     }
     const own = encodeSocketName(address || (isIpv6 ? '::' : '0.0.0.0'), port, isIpv6);
     const { libc } = this.#hub;

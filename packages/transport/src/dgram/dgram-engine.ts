@@ -13,6 +13,10 @@ export class DgramEngine implements UdpEngine {
     return new DgramSocket(counters);
   }
 
+  closeLeft(): void {
+    // Descriptors of node:dgram end with their thread.
+  }
+
   openUpstreamPort(options: UpstreamPortOptions, owner: PortOwner): UpstreamPort | undefined {
     return DgramUpstreamPort.open(options, owner);
   }

@@ -13,6 +13,8 @@ const RECEIVE_BUFFER_BYTES = 1 << 22;
 
 /** The UDP socket of a listener on node:dgram: one system call per datagram. */
 export class DgramSocket implements DatagramSocket {
+  /** The system closes it with the thread. */
+  readonly descriptor = undefined;
   readonly out = new Uint8Array(MAX_MESSAGE_BYTES);
   readonly #counters: ListenerCounters;
   #socket: Socket | undefined;
@@ -31,8 +33,14 @@ export class DgramSocket implements DatagramSocket {
     return this.#port;
   }
 
-  async open(address: string, port: number, onDatagram: DatagramHandler): Promise<void> {
-    const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4', lookup: noLookup });
+  async open(
+    address: string,
+    port: number,
+    onDatagram: DatagramHandler,
+    sharesPort = false,
+  ): Promise<void> {
+    const type = isIPv6(address) ? 'udp6' : 'udp4';
+    const socket = createSocket({ type, lookup: noLookup, reusePort: sharesPort });
     this.#socket = socket;
     // Without a look-up it listens, or fails, before bind() returns.
     const listening = once(socket, 'listening');

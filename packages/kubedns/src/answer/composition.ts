@@ -1,0 +1,68 @@
+import { hostname, networkInterfaces } from 'node:os';
+import { isIpAddress } from '@kube-dns/daemon';
+import type { Forwarder } from '@kube-dns/transport';
+import { addressBytes } from '@kube-dns/wire';
+import type { KubednsFlags } from '../config/flags.js';
+import type { Upstreams } from '../config/upstreams.js';
+import { federatedTarget } from '../federation/federated-target.js';
+import type { Federations } from '../federation/federations.js';
+import type { ClusterZone } from '../zone/cluster-zone.js';
+import { ChaosAnswerer } from './chaos-answerer.js';
+import { ExternalNames } from './external-name.js';
+import { KubednsAnswerer } from './kubedns-answerer.js';
+import type { QueryStatistics } from './query-statistics.js';
+import { ReverseAnswerer } from './reverse-answerer.js';
+import { ZoneAnswerer } from './zone-answerer.js';
+
+/** Clients give up after 5 s; they hear SERVFAIL before. */
+export const UPSTREAM_DEADLINE_MS = 4_000;
+const ANY_ADDRESS = '0.0.0.0';
+
+/** What answers are made of, in the leader as in a worker. */
+export interface CompositionOptions {
+  readonly flags: KubednsFlags;
+  readonly version: string;
+  readonly zone: ClusterZone;
+  readonly forwarder: Forwarder;
+  readonly upstreams: Pick<Upstreams, 'serversFor'>;
+  readonly federations: Pick<Federations, 'isActive' | 'find' | 'locality'>;
+  readonly statistics: QueryStatistics;
+  readonly isSynced: () => boolean;
+}
+
+/** The answerer that the flags ask for. */
+export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
+  const { flags, version, zone, forwarder, upstreams, federations, statistics, isSynced } = options;
+  const ttls = { ttlSeconds: flags['record-ttl'], negativeTtlSeconds: flags['negative-ttl'] };
+  const zoneAnswerer = new ZoneAnswerer({
+    ...ttls,
+    zone,
+    pods: flags.pods,
+    ownAddresses: ownAddresses(bindAddress(flags)),
+    federate: (name) => federatedTarget(federations, name, zone),
+  });
+  return new KubednsAnswerer({
+    zone: zoneAnswerer,
+    reverse: new ReverseAnswerer({ ...ttls, zone, mode: flags.ptr }),
+    chaos: new ChaosAnswerer({ version: `kube-dns ${version}`, hostname: hostname() }),
+    externalNames: new ExternalNames({ zone: zoneAnswerer, forwarder, upstreams, ...ttls }),
+    forwarder,
+    upstreams,
+    statistics,
+    isSynced,
+  });
+}
+
+/** `--dns-bind-address` without the brackets that IPv6 addresses may have; empty is every address. */
+export function bindAddress(flags: KubednsFlags): string {
+  return flags['dns-bind-address'].replace(/^\[(.*)\]$/, '$1') || ANY_ADDRESS;
+}
+
+/** Where clients reach this server, as far as that can be told from here. */
+function ownAddresses(given: string): Uint8Array[] {
+  if (given !== '0.0.0.0' && given !== '::') return [given].filter(isIpAddress).map(addressBytes);
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'))
+    .map(({ address }) => addressBytes(address));
+}
