@@ -1,10 +1,19 @@
 // Lays out what the images hold: `node images/stage.mjs FOLDER [PROGRAM...]`, after the packages are built.
-// FOLDER/PROGRAM becomes /app of the image: one bundle, its licences, and the native accelerator for the
-// programs that have one, if it is installed.
-import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+// FOLDER/PROGRAM becomes /app of the image: one bundle, its licences, its bill of materials, and the native
+// accelerator for the programs that have one, if it is installed.
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { acceleratorPlaces, billOf } from './sbom.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const ACCELERATED = { kubedns: true, dnsmasq: true, sidecar: false };
@@ -38,6 +47,8 @@ function stage(program, target) {
   cpSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
   cpSync(bundle.replace(/\.cjs$/, '.licenses.txt'), join(target, 'THIRD-PARTY-LICENSES'));
   const accelerator = ACCELERATED[program] && stageAccelerator(join(target, 'node_modules'));
+  const bill = billOf(program, accelerator ? acceleratorPlaces() : []);
+  writeFileSync(join(target, 'sbom.cdx.json'), `${JSON.stringify(bill, undefined, 2)}\n`);
   console.log(`stage: ${program} in ${target}, ${accelerator || 'without the native accelerator'}`);
 }
 

@@ -1,11 +1,12 @@
 // Bundles a program into one CommonJS file: `node bundle.mjs ENTRY OUTFILE [MODULE...]`; the modules are
-// those of REPLACED below that it does need. The licences of what is in it are put beside it, as
-// NAME.licenses.txt.
+// those of REPLACED below that it does need. Beside it are put, of the packages that are in it, their licences
+// (NAME.licenses.txt) and their places in the lock file (NAME.packages.json).
 //
 // CommonJS, because a banner then runs before any import: a Node that is too old gets one line
 // instead of a stack trace from the middle of a dependency.
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const [entry, outfile, ...needed] = process.argv.slice(2);
@@ -14,7 +15,8 @@ if (!entry || !outfile) {
   process.exit(2);
 }
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-const root = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+const rootFolder = fileURLToPath(new URL('../../', import.meta.url));
+const root = JSON.parse(readFileSync(join(rootFolder, 'package.json'), 'utf8'));
 const [major, minor] = root.engines.node.match(/\d+/g).map(Number);
 const program = basename(outfile, '.cjs');
 
@@ -71,13 +73,18 @@ const withoutUnusedModules = {
   },
 };
 
-/** The licences of the bundled packages, which want to go along with every copy. */
-function licenses(inputs) {
+/** The folders of the packages that something was bundled of. */
+function packageFolders(inputs) {
   const folders = Object.entries(inputs)
     .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
     .map(([path]) => /^.*node_modules\/(@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0])
     .filter((folder) => folder !== undefined);
-  const texts = [...new Set(folders)].sort().map((folder) => {
+  return [...new Set(folders)].sort();
+}
+
+/** The licences of the bundled packages, which want to go along with every copy. */
+function licenses(folders) {
+  const texts = folders.map((folder) => {
     const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file));
     const title = `${about.name} ${about.version}: ${about.license ?? 'see below'}`;
@@ -107,4 +114,10 @@ const { metafile } = await build({
 });
 chmodSync(outfile, 0o755);
 const [output] = Object.values(metafile.outputs);
-writeFileSync(outfile.replace(/\.cjs$/, '.licenses.txt'), licenses(output.inputs));
+const folders = packageFolders(output.inputs);
+writeFileSync(outfile.replace(/\.cjs$/, '.licenses.txt'), licenses(folders));
+const places = folders.map((folder) => relative(rootFolder, folder));
+writeFileSync(
+  outfile.replace(/\.cjs$/, '.packages.json'),
+  `${JSON.stringify(places, undefined, 2)}\n`,
+);

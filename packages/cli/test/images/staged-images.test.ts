@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { Resolver } from 'node:dns/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -16,6 +16,34 @@ interface Subject {
   readonly rssMib: number;
   readonly args: (port: number, otherPort: number) => readonly string[];
   readonly ask: (port: number) => Promise<unknown>;
+}
+
+/** Of a CycloneDX document, what is looked at here. */
+interface Bill {
+  readonly components: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly hashes: unknown;
+    readonly licenses: readonly unknown[];
+  }[];
+}
+
+/** What a package.json says of its package; one that only says what kind the modules are has neither. */
+interface About {
+  readonly name?: string;
+  readonly version?: string;
+}
+
+/** The packages in an image's node_modules, by name and version. */
+function acceleratorIn(app: string): readonly string[] {
+  const folder = join(app, 'node_modules');
+  if (!existsSync(folder)) return [];
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return paths
+    .filter((path) => path.endsWith('package.json'))
+    .map((path) => JSON.parse(readFileSync(join(folder, path), 'utf8')) as About)
+    .filter(({ version }) => version !== undefined)
+    .map(({ name, version }) => `${name} ${version}`);
 }
 
 let images: StagedImages;
@@ -110,6 +138,26 @@ describe.each(IMAGES)('what the image %s runs', (name) => {
     const notices = readFileSync(join(images.app(name), 'THIRD-PARTY-LICENSES'), 'utf8');
     expect(notices).toMatch(/^dns-packet [0-9.]+: MIT\n\nThe MIT License/m);
     expect(statSync(join(images.app(name), `${name}.cjs`)).size).toBeLessThan(1.5e6);
+  });
+
+  it('has a bill of materials: each package of the licences, and what lies beside the bundle', () => {
+    const text = readFileSync(join(images.app(name), 'sbom.cdx.json'), 'utf8');
+    const bill = JSON.parse(text) as Bill;
+    expect(bill).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.5' });
+    const notices = readFileSync(join(images.app(name), 'THIRD-PARTY-LICENSES'), 'utf8');
+    const bundled = Array.from(
+      notices.matchAll(/^(@?[a-z][\w./-]+ \d+\.\d+\.\d+): /gm),
+      ([, id]) => id!,
+    );
+    const beside = acceleratorIn(images.app(name));
+    const listed = bill.components.map((each) => `${each.name} ${each.version}`);
+    expect(listed.sort()).toEqual([...new Set([...bundled, ...beside])].sort());
+    for (const { hashes, licenses } of bill.components) {
+      expect(hashes).toEqual([
+        { alg: 'SHA-512', content: expect.stringMatching(/^[\da-f]{128}$/) },
+      ]);
+      expect(licenses).toHaveLength(1);
+    }
   });
 
   it(`answers within ${FIRST_ANSWER_MS} ms of its start`, async () => {

@@ -1,0 +1,93 @@
+// What an image holds besides its base, as a CycloneDX 1.5 bill of materials: the packages that were bundled
+// into its program, and its accelerator, as the lock file has them. On its own: `node images/sbom.mjs PROGRAM`,
+// after the packages are built.
+import { Buffer } from 'node:buffer';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const PURPOSES = {
+  kubedns: 'DNS records of a Kubernetes cluster from its services',
+  dnsmasq: 'Caching DNS forwarder that routes by domain',
+  sidecar: 'Probes and metrics of the DNS pod',
+};
+
+function readJson(...path) {
+  return JSON.parse(readFileSync(join(root, ...path), 'utf8'));
+}
+
+/** The package URL of an npm package (https://github.com/package-url/purl-spec). */
+function purl(name, version) {
+  return `pkg:npm/${name.replace('@', '%40')}@${version}`;
+}
+
+/** What the lock file says of the package in this place of the tree. */
+function component(lock, place) {
+  const locked = lock.packages[place];
+  if (locked === undefined) throw new Error(`package-lock.json has no ${place}`);
+  const { version, license, integrity = '' } = locked;
+  const name = locked.name ?? place.slice(place.lastIndexOf('node_modules/') + 13);
+  const [, sha512] = /^sha512-(.+)$/.exec(integrity) ?? [];
+  return {
+    type: 'library',
+    'bom-ref': purl(name, version),
+    name,
+    version,
+    purl: purl(name, version),
+    ...(license && { licenses: [licenseOf(license)] }),
+    ...(sha512 && {
+      hashes: [{ alg: 'SHA-512', content: Buffer.from(sha512, 'base64').toString('hex') }],
+    }),
+  };
+}
+
+/** An SPDX id, or an expression of several. */
+function licenseOf(license) {
+  return /[ ()]/.test(license) ? { expression: license } : { license: { id: license } };
+}
+
+/** Places in the lock file of what `import('koffi')` finds on this platform, where it is installed. */
+export function acceleratorPlaces() {
+  return ['node_modules/koffi', `node_modules/@koromix/koffi-${process.platform}-${process.arch}`];
+}
+
+/** The bill of a program's image; `accelerator` says which packages lie beside the bundle. */
+export function billOf(program, accelerator) {
+  const lock = readJson('package-lock.json');
+  const { version } = readJson('packages', program, 'package.json');
+  const bundled = readJson('packages', program, 'dist', `${program}.packages.json`);
+  const components = [...bundled, ...accelerator].map((place) => component(lock, place));
+  // A package may lie in the tree twice in one version.
+  const unique = new Map(components.map((each) => [each['bom-ref'], each]));
+  const own = `pkg:generic/kube-dns/${program}@${version}`;
+  return {
+    $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
+    metadata: {
+      component: {
+        type: 'application',
+        'bom-ref': own,
+        name: program,
+        version,
+        description: PURPOSES[program],
+        licenses: [{ license: { id: 'Apache-2.0' } }],
+        purl: own,
+      },
+    },
+    components: [...unique.values()],
+    dependencies: [{ ref: own, dependsOn: [...unique.keys()] }],
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [program] = process.argv.slice(2);
+  if (!Object.hasOwn(PURPOSES, program ?? '')) {
+    console.error(`usage: node images/sbom.mjs ${Object.keys(PURPOSES).join('|')}`);
+    process.exit(2);
+  }
+  const accelerator = program === 'sidecar' ? [] : acceleratorPlaces();
+  console.log(JSON.stringify(billOf(program, accelerator), undefined, 2));
+}
