@@ -253,6 +253,24 @@ describe('ClusterWatch', () => {
       expect(watch.isSynced).toBe(true);
     });
 
+    it('lists slices again that came back before the Endpoints did', async () => {
+      watch.start();
+      expect(await watch.waitForSync(5_000)).toBe(true);
+      api.failRequests({ status: 403, resource: 'endpointslices' });
+      api.failRequests({ status: 500, resource: 'endpoints' });
+      api.dropWatches();
+      await until('a try for Endpoints', () => tries('endpoints') >= 1);
+      api.clearFailures();
+      api.failRequests({ status: 500, resource: 'endpoints' });
+      await until('the watch of slices', () => of('endpointslices').isConnected);
+      api.clearFailures();
+      await until('the Endpoints', () => of('endpoints').lastEventMs > 0);
+      await until('the end of Endpoints', () => of('endpoints').objects === 0);
+      expect(of('endpointslices').objects).toBeGreaterThan(0);
+      expect(at('web.default.svc.cluster.local')).toContain('A 10.1.0.1');
+      expect(at('web.default.svc.cluster.local')).not.toContain('A 10.1.0.2');
+    });
+
     it('keeps slices that are denied but once', async () => {
       watch.start();
       expect(await watch.waitForSync(5_000)).toBe(true);

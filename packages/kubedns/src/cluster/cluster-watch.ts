@@ -91,8 +91,8 @@ export class ClusterWatch {
       path: '/api/v1/endpoints',
       sink: state.endpoints,
       onSynced: () => {
-        // Not before: until now they were all that is known.
-        if (slices.isDenied) void slices.forget();
+        // Not before: until now they were all that is known. A watch of them may be back, or on its way.
+        if (slices.isDenied) void slices.startAnew();
         this.#settle('endpoints');
       },
     });

@@ -126,6 +126,13 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
     await this.#store.forget(new LoopTurn());
   }
 
+  /** Drops everything that is kept, and lists again. */
+  async startAnew(): Promise<void> {
+    await this.stop();
+    await this.forget();
+    this.start();
+  }
+
   /** Counts and logs a thing that was left out. */
   reject(what: string, reason: string): void {
     this.rejected++;
