@@ -9,7 +9,7 @@ const opened = lifetime(afterEach);
 
 describe('limits over TCP', () => {
   it('close a connection on which nothing happens', async () => {
-    const { listener, client } = await start(opened, oneAddress, { idleTimeoutMs: 60 });
+    const { listener, client } = await start(opened, oneAddress, { idleTimeoutMs: 500 });
     expect(idOf(await client.ask(question(1)))).toBe(1);
     await client.closed;
     expect(listener.counters).toMatchObject({ tcpIdleClosed: 1, tcpRefused: 0 });

@@ -39,6 +39,8 @@ export class ManifestFollower {
   readonly #options: FollowerOptions;
   readonly #set = new ManifestSet();
   readonly #signatures = new Map<string, string>();
+  /** What was said last of each file that cannot be used. */
+  readonly #complaints = new Map<string, string>();
   readonly #folders = new Map<string, WatchedFolder>();
   #objects: ObjectAccess | undefined;
   #debounce: NodeJS.Timeout | undefined;
@@ -117,6 +119,7 @@ export class ManifestFollower {
     const present = new Set(files.map(({ path }) => path));
     for (const path of [...this.#signatures.keys()].filter((item) => !present.has(item))) {
       this.#signatures.delete(path);
+      this.#complaints.delete(path);
       this.#set.removeFile(path);
       hasChanged = true;
     }
@@ -128,7 +131,7 @@ export class ManifestFollower {
       } catch (error) {
         // A file that vanished meanwhile is dealt with by the next scan.
         const { cause } = error instanceof ManifestError ? error : {};
-        if (!isMissing(cause)) this.#options.onError(messageOf(error));
+        if (!isMissing(cause)) this.#complain(file.path, messageOf(error));
       }
     }
     return hasChanged;
@@ -138,6 +141,14 @@ export class ManifestFollower {
     // Noted first, so that a broken file is told of once and not at every scan.
     this.#signatures.set(path, signature);
     this.#set.setFile(path, parseManifests(await readManifestFile(path), path));
+    this.#complaints.delete(path);
+  }
+
+  /** A file that is read while it is written looks changed once more, with the same text. */
+  #complain(path: string, message: string): void {
+    if (this.#complaints.get(path) === message) return;
+    this.#complaints.set(path, message);
+    this.#options.onError(message);
   }
 
   #apply(): void {
