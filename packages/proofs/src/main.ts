@@ -1,3 +1,0 @@
-import { runCommandLine } from '@kube-dns/bench';
-
-runCommandLine('prove', []);
