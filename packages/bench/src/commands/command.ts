@@ -20,21 +20,28 @@ export interface Command<T extends Options> {
   readonly options: T;
   /** How the report is printed; as text unless said otherwise. */
   readonly format?: 'text' | 'markdown';
+  /** Whether a missed bar ends it with 1; unless said otherwise its option `--strict` says so. */
+  readonly isStrict?: boolean;
   /** Measures and fills the report. Throws a MeasureError when that cannot be done. */
   readonly run: (values: OptionValues<T>, surroundings: Surroundings) => Promise<void>;
 }
 
-/** The options that every command has; the first two say what is measured, the others what is told. */
-export const COMMON_OPTIONS = {
-  node: textOption(process.execPath, 'PATH', 'Node that runs kubedns'),
+/** The options of every program that starts the containers and reports on them. */
+export const PROGRAM_OPTIONS = {
+  node: textOption(process.execPath, 'PATH', 'Node that runs the containers'),
   'node-flags': wordsOption(
     ['--max-semi-space-size=2', '--no-maglev'],
-    'its flags, as the image has them',
+    'its flags, as the images have them',
   ),
+  json: textOption('', 'FILE', 'write the figures to this file, too'),
+} satisfies Options;
+
+/** The options that every measurement has. */
+export const COMMON_OPTIONS = {
+  ...PROGRAM_OPTIONS,
   kubedns: textOption('', 'PATH', 'bundle to measure, that of this checkout unless given'),
   'kubedns-flags': wordsOption([], 'further flags of kubedns'),
   'ready-limit': numberOption(120, 'seconds after which kubedns is given up', { min: 1 }),
-  json: textOption('', 'FILE', 'write the figures to this file, too'),
   strict: switchOption('end with 1 when a bar is missed'),
 } satisfies Options;
 
@@ -54,7 +61,8 @@ const SMALL = { services: 1_000, slices: 1_000 };
 const BAR_MIB = 170;
 const SMALL_BAR_MIB = 85;
 
-/** What every command was told. */
+/** What every program, and every measurement, was told. */
+export type ProgramValues = OptionValues<typeof PROGRAM_OPTIONS>;
 export type CommonValues = OptionValues<typeof COMMON_OPTIONS>;
 export type SizeValues = OptionValues<typeof SIZE_OPTIONS>;
 

@@ -1,0 +1,3 @@
+import { runCommandLine } from '@kube-dns/bench';
+
+runCommandLine('prove', []);
