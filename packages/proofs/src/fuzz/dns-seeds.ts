@@ -122,7 +122,11 @@ export function replySeeds(domain: string): Buffer[] {
     responseTo(
       name,
       'A',
-      Array.from({ length: 40 }, (_, i) => ({ owner: name, type: 'A' as const, data: `10.0.0.${i}` })),
+      Array.from({ length: 40 }, (_, i) => ({
+        owner: name,
+        type: 'A' as const,
+        data: `10.0.0.${i}`,
+      })),
     ),
   ];
   const first = seeds[0]!;

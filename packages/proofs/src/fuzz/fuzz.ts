@@ -19,7 +19,16 @@ import { PARSERS } from './parsers.js';
 const CORPUS = fileURLToPath(new URL('../../corpus', import.meta.url));
 /** Much room for what is young: what is allocated is told by how much of it is used. */
 const NODE_FLAGS = ['--expose-gc', '--max-semi-space-size=64'];
-const HEADER = ['parser', 'inputs', 'inputs/s', 'accepted', 'slowest', 'bytes', 'largest', 'corpus'];
+const HEADER = [
+  'parser',
+  'inputs',
+  'inputs/s',
+  'accepted',
+  'slowest',
+  'bytes',
+  'largest',
+  'corpus',
+];
 
 const parsersOption: Option<readonly FuzzParser[]> = {
   initial: PARSERS,
@@ -92,7 +101,8 @@ function endedRun(reason: string): FuzzRunResult {
 }
 
 function rowOf(result: FuzzRunResult & { readonly name: string }): string[] {
-  const { name, inputs, accepted, seconds, slowestUs, meanBytes, largestBytes, corpusSize } = result;
+  const { name, inputs, accepted, seconds, slowestUs, meanBytes, largestBytes, corpusSize } =
+    result;
   return [
     name,
     inputs.toLocaleString('en'),

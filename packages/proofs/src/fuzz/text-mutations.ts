@@ -6,11 +6,65 @@ import type { Draft } from './draft.js';
 const NEWLINE = 0x0a;
 const MAX_REPEATS = 300;
 const PIECES = [
-  ...['', ' ', '\t', '\r', '\n', '\0', '#', '"', "'", '\\', '/', ',', ';', ':', '=', '.', '-', '--'],
-  ...['_', '@', '%', '*', '{', '}', '[', ']', '()', '$', '0', '-1', '1e9', '0x10', '65535', '65536'],
-  ...['4294967296', '9007199254740993', '999999999999999999999999', 'NaN', 'null', 'true', '[]', '{}'],
+  ...[
+    '',
+    ' ',
+    '\t',
+    '\r',
+    '\n',
+    '\0',
+    '#',
+    '"',
+    "'",
+    '\\',
+    '/',
+    ',',
+    ';',
+    ':',
+    '=',
+    '.',
+    '-',
+    '--',
+  ],
+  ...[
+    '_',
+    '@',
+    '%',
+    '*',
+    '{',
+    '}',
+    '[',
+    ']',
+    '()',
+    '$',
+    '0',
+    '-1',
+    '1e9',
+    '0x10',
+    '65535',
+    '65536',
+  ],
+  ...[
+    '4294967296',
+    '9007199254740993',
+    '999999999999999999999999',
+    'NaN',
+    'null',
+    'true',
+    '[]',
+    '{}',
+  ],
   ...['10.0.0.1', '256.0.0.1', '::', '::1', 'fe80::1%eth0', '[::1]:53', '10.0.0.0/8', 'a.b.c'],
-  ...['é', '\u2028', '\ufeff', '\ud800', '\u{1f600}', 'xn--nxasmq6b', 'x'.repeat(63), 'x'.repeat(64)],
+  ...[
+    'é',
+    '\u2028',
+    '\ufeff',
+    '\ud800',
+    '\u{1f600}',
+    'xn--nxasmq6b',
+    'x'.repeat(63),
+    'x'.repeat(64),
+  ],
   ...['__proto__', 'constructor', 'toString', 'hasOwnProperty'],
 ].map((text) => Buffer.from(text));
 
@@ -53,7 +107,10 @@ export const TEXT_MUTATIONS: readonly Mutation[] = [
     const { start, end } = runAt(draft, random, (byte) => byte >= 0x30 && byte <= 0x39);
     if (end === start) return;
     draft.remove(start, end - start);
-    draft.insert(start, Buffer.from(String(random.isOneIn(2) ? random.below(70_000) : random.next())));
+    draft.insert(
+      start,
+      Buffer.from(String(random.isOneIn(2) ? random.below(70_000) : random.next())),
+    );
   },
 ];
 
