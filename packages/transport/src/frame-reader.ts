@@ -11,43 +11,53 @@ const NOTHING = Buffer.alloc(0);
  * takes all messages before the next push makes it hold less than one message, 65,537 bytes.
  */
 export class FrameReader {
-  /** What is there and no message yet: a view of the last chunk, or of the room. */
-  #pending: Buffer = NOTHING;
-  /** Where chunks are put together. It grows as they come, whatever a prefix promises, and is never reused. */
-  #room: Buffer = NOTHING;
+  /** What is pending is in here: the last chunk, or room where chunks are put together, never reused. */
+  #bytes: Buffer = NOTHING;
+  #isOwn = false;
+  #start = 0;
+  #end = 0;
 
   /** Adds what arrived. */
   push(chunk: Buffer): void {
-    this.#pending = this.#pending.length === 0 ? chunk : this.#join(chunk);
+    if (this.#start === this.#end) this.#hold(chunk, chunk.length, false);
+    else this.#append(chunk);
   }
 
   /** The next whole message; undefined when more bytes are needed. */
   next(): Buffer | undefined {
-    if (this.#pending.length < PREFIX_BYTES) return undefined;
-    const end = PREFIX_BYTES + readUint16(this.#pending, 0);
-    if (this.#pending.length < end) return undefined;
-    const message = this.#pending.subarray(PREFIX_BYTES, end);
-    // An empty view would keep the whole chunk alive while the connection is idle.
-    this.#pending = this.#pending.length === end ? NOTHING : this.#pending.subarray(end);
-    if (this.#pending.length === 0) this.#room = NOTHING;
+    const from = this.#start + PREFIX_BYTES;
+    if (this.#end < from) return undefined;
+    const end = from + readUint16(this.#bytes, this.#start);
+    if (this.#end < end) return undefined;
+    const message = this.#bytes.subarray(from, end);
+    this.#start = end;
+    // An idle connection must not keep a chunk alive that it has read to its end.
+    if (end === this.#end) this.#hold(NOTHING, 0, false);
     return message;
   }
 
-  /** Puts a chunk behind what is pending; a message that comes byte by byte is not copied each time. */
-  #join(chunk: Buffer): Buffer {
-    const pending = this.#pending;
-    const length = pending.length + chunk.length;
-    const isInRoom = pending.buffer === this.#room.buffer && this.#room.length > 0;
-    const start = isInRoom ? pending.byteOffset - this.#room.byteOffset : 0;
-    if (!isInRoom || start + length > this.#room.length) {
+  #hold(bytes: Buffer, length: number, isOwn: boolean): void {
+    this.#bytes = bytes;
+    this.#isOwn = isOwn;
+    this.#start = 0;
+    this.#end = length;
+  }
+
+  /**
+   * Puts a chunk behind what is pending. A message that comes byte by byte is not copied for each of
+   * them, and room is made for what has come, whatever the prefix promises.
+   */
+  #append(chunk: Buffer): void {
+    if (!this.#isOwn || this.#end + chunk.length > this.#bytes.length) {
+      const pending = this.#bytes.subarray(this.#start, this.#end);
+      const length = pending.length + chunk.length;
       const doubled = Math.min(2 * length, MAX_FRAME_BYTES);
-      this.#room = Buffer.allocUnsafeSlow(Math.max(length, doubled, LEAST_ROOM));
-      this.#room.set(pending);
-      this.#room.set(chunk, pending.length);
-      return this.#room.subarray(0, length);
+      const room = Buffer.allocUnsafeSlow(Math.max(length, doubled, LEAST_ROOM));
+      room.set(pending);
+      this.#hold(room, pending.length, true);
     }
-    this.#room.set(chunk, start + pending.length);
-    return this.#room.subarray(start, start + length);
+    this.#bytes.set(chunk, this.#end);
+    this.#end += chunk.length;
   }
 }
 
