@@ -3,7 +3,7 @@ import { MAX_MESSAGE_BYTES, readUint16 } from '@kube-dns/wire';
 const PREFIX_BYTES = 2;
 /** The longest frame: whoever takes all messages before the next push never holds more. */
 const MAX_FRAME_BYTES = PREFIX_BYTES + MAX_MESSAGE_BYTES;
-const LEAST_ROOM = 512;
+const LEAST_ROOM = 64;
 const NOTHING = Buffer.alloc(0);
 
 /**

@@ -26,7 +26,7 @@ const MAX_GUIDED = 50_000;
 serveRemote<FuzzProcessMethods>({
   fuzz: async ({ parser, inputs, seconds, seed, corpus }) => {
     const target = await findParser(parser).create();
-    const watchdog = new Watchdog({ maxBytes: target.maxBytes, corpus, parser });
+    const watchdog = new Watchdog({ corpus, parser });
     const run = new FuzzRun({
       target,
       inputs,

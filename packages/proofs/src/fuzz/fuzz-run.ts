@@ -8,7 +8,7 @@ import type { FuzzTarget } from './fuzz-target.js';
 import { HeapMeter, liveBytes } from './heap-meter.js';
 import { Judge, MAX_INPUT_BYTES, MAX_INPUT_US } from './judge.js';
 import { mutate } from './mutation.js';
-import { Random } from './random.js';
+import type { Random } from './random.js';
 
 export interface FuzzRunOptions {
   readonly target: FuzzTarget;
@@ -44,7 +44,7 @@ const MAX_BATCH = 128;
 /** What a parser puts off is done between batches. */
 const BATCHES_PER_TURN = 4;
 const WARM_UP_ROUNDS = 20;
-const MAX_WARM_UP_MS = 500;
+const MAX_WARM_UP_MS = 300;
 const PROGRESS_MS = 30_000;
 /** What of a growing heap is the run's own: code that is compiled, what was learned about it. */
 const GROWTH_BYTES = 256 * 1024;

@@ -10,6 +10,11 @@ export interface FuzzTarget {
   /** The longest input that it is given. */
   readonly maxBytes: number;
   /**
+   * What it may allocate for an input beyond what every input may, in bytes: nothing unless said otherwise,
+   * and so for packets. Texts have as many words as they are long.
+   */
+  readonly allowance?: (input: Buffer) => number;
+  /**
    * Gives it one input, which it must not change or keep. Tells whether it was accepted; a refusal by an
    * error that belongs to the parser's contract is one. Whatever else it throws is a finding.
    */

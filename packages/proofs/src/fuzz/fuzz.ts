@@ -18,7 +18,7 @@ import { PARSERS } from './parsers.js';
 
 const CORPUS = fileURLToPath(new URL('../../corpus', import.meta.url));
 /** Much room for what is young: what is allocated is told by how much of it is used. */
-const NODE_FLAGS = ['--expose-gc', '--max-semi-space-size=64'];
+const NODE_FLAGS = ['--max-semi-space-size=64'];
 const HEADER = [
   'parser',
   'inputs',

@@ -1,7 +1,7 @@
 import type { FuzzTarget } from './fuzz-target.js';
 import { HeapMeter } from './heap-meter.js';
 
-/** The most that one input may take and allocate. */
+/** The most that one input may take and allocate (beyond its target's allowance). */
 export const MAX_INPUT_US = 1_000;
 export const MAX_INPUT_BYTES = 64 * 1024;
 
@@ -9,12 +9,6 @@ export const MAX_INPUT_BYTES = 64 * 1024;
 const REPEATS = 5;
 const LAST_REPEATS = 20;
 const MAX_SUSPECTS = 16;
-
-/** An input that took more than any before it, and how much. */
-interface Suspect {
-  readonly input: Buffer;
-  readonly value: number;
-}
 
 /** What one input cost, after as many repetitions as it takes to believe it. */
 export interface Cost {
@@ -25,7 +19,7 @@ export interface Cost {
 /** Finds the inputs that take the most of something, by measuring the promising ones again. */
 class Search {
   readonly #measure: (input: Buffer) => number;
-  #suspects: Suspect[] = [];
+  #suspects: Cost[] = [];
   #most = 0;
 
   constructor(measure: (input: Buffer) => number) {
@@ -77,9 +71,10 @@ export class Judge {
       return (performance.now() - startedMs) * 1_000;
     });
     this.hunger = new Search((input) => {
+      const allowance = target.allowance?.(input) ?? 0;
       meter.set();
       runQuietly(input);
-      return meter.read();
+      return Math.max(0, meter.read() - allowance);
     });
   }
 }

@@ -13,6 +13,7 @@ const ADDITIONAL_COUNT = 10;
 const QUESTION = 12;
 const MAX_POINTER = 0x3fff;
 const MAX_LABELS = 130;
+const LABEL_SIZES = [1, 1, 3, 15, 63, 64];
 
 /** Changes of what may be a DNS message: names, pointers, counts, records; and of its bytes. */
 export const MESSAGE_MUTATIONS: readonly Mutation[] = [
@@ -97,15 +98,13 @@ function pointerTarget(at: number, draft: Draft, random: Random): number {
 }
 
 function labels(random: Random): Buffer {
-  const size = random.pick([1, 1, 3, 15, 63, 64]);
+  const size = random.pick(LABEL_SIZES);
   const count = 1 + random.below(random.isOneIn(3) ? MAX_LABELS : 5);
-  const parts: number[] = [];
-  for (let i = 0; i < count; i++) {
-    parts.push(size);
-    for (let j = 0; j < size; j++) parts.push(random.isOneIn(20) ? random.next() & 0xff : 0x61);
-  }
-  if (!random.isOneIn(3)) parts.push(0);
-  return Buffer.from(parts);
+  const name = Buffer.alloc(count * (size + 1) + (random.isOneIn(3) ? 0 : 1), 0x61);
+  for (let i = 0; i < count; i++) name[i * (size + 1)] = size;
+  name[random.below(name.length)] = random.next();
+  if (name.length > count * (size + 1)) name[name.length - 1] = 0;
+  return name;
 }
 
 function record(draft: Draft, random: Random): Buffer {

@@ -19,6 +19,9 @@ export const PARSERS: readonly FuzzParser[] = [
   packet('kubedns-replies', async () =>
     (await import('./targets/kubedns-replies.js')).createKubednsReplies(),
   ),
+  packet('host-replies', async () =>
+    (await import('./targets/host-replies.js')).createHostReplies(),
+  ),
   packet('sidecar-replies', async () =>
     (await import('./targets/sidecar-replies.js')).createSidecarReplies(),
   ),

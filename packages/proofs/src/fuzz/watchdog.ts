@@ -6,8 +6,10 @@ const LENGTH = 1;
 const NUMBERS = 2;
 const HEAD_BYTES = NUMBERS * Int32Array.BYTES_PER_ELEMENT;
 
+/** No input is longer, what was found once included. */
+const MAX_INPUT_BYTES = 65_536;
+
 export interface WatchdogOptions {
-  readonly maxBytes: number;
   /** Where the findings are, and of which parser. */
   readonly corpus: string;
   readonly parser: string;
@@ -29,8 +31,8 @@ export class Watchdog {
   readonly #bytes: Uint8Array;
   readonly #worker: Worker;
 
-  constructor({ maxBytes, corpus, parser }: WatchdogOptions) {
-    const shared = new SharedArrayBuffer(HEAD_BYTES + maxBytes);
+  constructor({ corpus, parser }: WatchdogOptions) {
+    const shared = new SharedArrayBuffer(HEAD_BYTES + MAX_INPUT_BYTES);
     this.#numbers = new Int32Array(shared, 0, NUMBERS);
     this.#bytes = new Uint8Array(shared, HEAD_BYTES);
     const workerData: WatchdogData = { shared, corpus, parser };

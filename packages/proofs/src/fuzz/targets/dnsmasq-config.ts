@@ -1,18 +1,22 @@
-import { writeFileSync } from 'node:fs';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StartupError } from '@kube-dns/daemon';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { parseOptions } from '../product/dnsmasq.js';
-import { namesFiles, OPTION_SEEDS, SERVER_TOKENS } from './option-texts.js';
+import { namesFiles, optionAllowance, OPTION_SEEDS, SERVER_TOKENS } from './option-texts.js';
 import { textTarget } from './text-target.js';
+
+/** Files there are never on a disk. */
+const MEMORY = '/dev/shm';
 
 /** dnsmasq's configuration files: each input is written into one. */
 export function createDnsmasqConfig(): FuzzTarget {
-  const folder = mkdtempSync(join(tmpdir(), 'fuzz-config-'));
+  const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'fuzz-config-'));
   const path = join(folder, 'dnsmasq');
   const target = textTarget({
+    allowance: optionAllowance,
     seeds: [
       ...OPTION_SEEDS,
       OPTION_SEEDS.join('\n'),
@@ -27,5 +31,5 @@ export function createDnsmasqConfig(): FuzzTarget {
     },
     isRefusal: (error) => error instanceof StartupError,
   });
-  return { ...target, close: async () => rmSync(folder, { recursive: true }) };
+  return { ...target, close: () => rm(folder, { recursive: true }) };
 }

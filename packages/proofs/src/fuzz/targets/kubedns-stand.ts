@@ -2,6 +2,7 @@ import { parseFlags } from '@kube-dns/daemon';
 import { Forwarder, listenUdp, type ServerAddress } from '@kube-dns/transport';
 import { MemoryEngine } from '../memory-engine.js';
 import {
+  type ApiObject,
   ClusterState,
   ClusterZone,
   composeAnswerer,
@@ -74,15 +75,16 @@ export async function startKubedns(upstream: Upstream): Promise<KubednsStand> {
   return { engine, deliver, close: () => listener.close() };
 }
 
+/** Takes objects as JSON has them: what they are is for the store to find out. */
+type Taker = Pick<ObjectStore<ApiObject, never>, 'put'>;
+
 function fill(zone: ClusterZone): void {
   const state = new ClusterState({ keeper: zone });
   const reject = (what: string, reason: string) => {
     throw new Error(`${what}: ${reason}`);
   };
-  const stores = {
-    services: new ObjectStore(state.services, reject),
-    endpointSlices: new ObjectStore(state.endpointSlices, reject),
-  };
-  for (const service of CLUSTER_OBJECTS.services) stores.services.put(service);
-  for (const slice of CLUSTER_OBJECTS.endpointSlices) stores.endpointSlices.put(slice);
+  const services: Taker = new ObjectStore(state.services, reject);
+  const slices: Taker = new ObjectStore(state.endpointSlices, reject);
+  for (const service of CLUSTER_OBJECTS.services) services.put(service);
+  for (const slice of CLUSTER_OBJECTS.endpointSlices) slices.put(slice);
 }

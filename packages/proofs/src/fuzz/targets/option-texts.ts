@@ -1,3 +1,5 @@
+import { textAllowance } from './text-target.js';
+
 /** What servers of dnsmasq are made of. */
 export const SERVER_TOKENS = [
   ...[
@@ -59,4 +61,12 @@ export const OPTION_SEEDS = [
 /** A file that is named is read, and a script is run: that is for no fuzzer. */
 export function namesFiles(text: string): boolean {
   return /conf|-[^-\n]*[C7]/.test(text);
+}
+
+/** What the up to 128 reverse zones take that one `--rev-server` stands for. */
+const RANGE_BYTES = 384 * 1024;
+
+/** See FuzzTarget. */
+export function optionAllowance(input: Buffer): number {
+  return textAllowance(input) + RANGE_BYTES * (input.toString('latin1').split('rev').length - 1);
 }

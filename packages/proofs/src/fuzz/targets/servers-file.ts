@@ -1,11 +1,12 @@
 import type { FuzzTarget } from '../fuzz-target.js';
 import { parseServersFile } from '../product/dnsmasq.js';
-import { SERVER_TOKENS } from './option-texts.js';
+import { optionAllowance, SERVER_TOKENS } from './option-texts.js';
 import { textTarget } from './text-target.js';
 
 /** dnsmasq's `--servers-file`. */
 export function createServersFile(): FuzzTarget {
   return textTarget({
+    allowance: optionAllowance,
     seeds: [
       'server=/a.b/c/10.0.0.1#5353\nserver=/x/\nserver=//10.0.0.2\nserver=1.2.3.4@eth0#1024\n',
       'rev-server=10.0.0.0/8,10.0.0.1\nrev-server=fd00::/17,::1#53\n# comment\nserver="/q r/1.1.1.1"\n',

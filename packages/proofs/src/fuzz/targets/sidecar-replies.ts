@@ -1,8 +1,8 @@
-import { decodeMessage, encodeQuery, WireError } from '@kube-dns/wire';
+import { encodeQuery, WireError } from '@kube-dns/wire';
 import { queriesFor, replySeeds, responseTo } from '../dns-seeds.js';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { MESSAGE_MUTATIONS } from '../message-mutations.js';
-import { parseStatistic, QueryError, STATISTICS } from '../product/sidecar.js';
+import { parseStatistic, QueryError, readReply, STATISTICS } from '../product/sidecar.js';
 import { isReplyTo } from '../product/transport.js';
 
 /** Replies to the sidecar's probes and to its questions for dnsmasq's statistics. */
@@ -22,7 +22,7 @@ export function createSidecarReplies(): FuzzTarget {
     run: (input) => {
       isReplyTo(query, input);
       try {
-        const message = decodeMessage(input);
+        const message = readReply(input);
         for (const statistic of STATISTICS) parseStatistic(statistic, message);
         return true;
       } catch (error) {

@@ -6,7 +6,9 @@ import { FrameReader } from '../product/transport.js';
 
 /** In front of the stream: how many bytes come at a time, 0 for all of them. */
 const CHUNKS = [0, 1, 2, 3, 7, 100, 255];
-const MAX_BYTES = 8_192;
+const MAX_BYTES = 4_096;
+/** Of a stream that comes byte by byte each byte is a chunk, which has its views. */
+const BYTES_PER_BYTE = 256;
 
 /**
  * A TCP stream, cut into pieces of the size that its first byte says and read until nothing is left.
@@ -21,10 +23,12 @@ export function createFramesTarget(): FuzzTarget {
     tokens: [...frames, Buffer.from([0, 0]), Buffer.from([0xff, 0xff])],
     mutations: MESSAGE_MUTATIONS,
     maxBytes: MAX_BYTES,
+    allowance: ({ length }) => BYTES_PER_BYTE * length,
     run: (input) => {
       const reader = new FrameReader();
       const stream = input.subarray(1);
-      const size = input[0] || stream.length;
+      const [first = 0] = input;
+      const size = first === 0 ? stream.length : first;
       let isAccepted = false;
       for (let at = 0; at < stream.length; at += size) {
         reader.push(stream.subarray(at, at + size));
