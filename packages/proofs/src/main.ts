@@ -1,3 +1,4 @@
 import { runCommandLine } from '@kube-dns/bench';
+import { FUZZ } from './fuzz/fuzz.js';
 
-runCommandLine('prove', []);
+runCommandLine('prove', [FUZZ]);

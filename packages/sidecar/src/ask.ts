@@ -16,6 +16,8 @@ export interface Question {
 
 /** The original's time-out of a query; here it covers resolving the server's name, too. */
 export const ASK_TIMEOUT_MS = 2_000;
+/** Most bytes of a message over UDP without EDNS (RFC 1035 section 2.3.4). */
+const MAX_REPLY_BYTES = 512;
 
 /**
  * Asks once over UDP from a fresh socket, without EDNS and without a second try, and takes the reply
@@ -34,6 +36,17 @@ export async function ask(
   signal.throwIfAborted();
   const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()));
   const reply = await send(query, { address, port: server.port }, timeoutMs, signal);
+  return readReply(reply);
+}
+
+/**
+ * Takes a reply apart. Throws for one that is malformed, or larger than a server may send who was told of
+ * no other size: with the names that 64 KiB have room for this process would be busy for long.
+ */
+export function readReply(reply: Uint8Array): DecodedMessage {
+  if (reply.length > MAX_REPLY_BYTES) {
+    throw new QueryError(`the reply of ${reply.length} bytes is larger than was asked for`);
+  }
   return decodeMessage(reply);
 }
 

@@ -37,6 +37,13 @@ describe('ask', () => {
     expect(answers).toHaveLength(1);
   });
 
+  it('fails for a reply that is larger than one without EDNS may be', async () => {
+    responder.respond = () => Array.from({ length: 31 }, () => addressRecord);
+    await expect(askFor({})).rejects.toThrow(
+      /the reply of 5\d\d bytes is larger than was asked for/,
+    );
+  });
+
   it('fails at once when nobody listens', async () => {
     const { port } = responder;
     await responder.close();

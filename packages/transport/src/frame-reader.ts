@@ -1,6 +1,9 @@
-import { readUint16 } from '@kube-dns/wire';
+import { MAX_MESSAGE_BYTES, readUint16 } from '@kube-dns/wire';
 
 const PREFIX_BYTES = 2;
+/** The longest frame: whoever takes all messages before the next push never holds more. */
+const MAX_FRAME_BYTES = PREFIX_BYTES + MAX_MESSAGE_BYTES;
+const LEAST_ROOM = 64;
 const NOTHING = Buffer.alloc(0);
 
 /**
@@ -8,22 +11,53 @@ const NOTHING = Buffer.alloc(0);
  * takes all messages before the next push makes it hold less than one message, 65,537 bytes.
  */
 export class FrameReader {
-  #pending: Buffer = NOTHING;
+  /** What is pending is in here: the last chunk, or room where chunks are put together, never reused. */
+  #bytes: Buffer = NOTHING;
+  #isOwn = false;
+  #start = 0;
+  #end = 0;
 
   /** Adds what arrived. */
   push(chunk: Buffer): void {
-    this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    if (this.#start === this.#end) this.#hold(chunk, chunk.length, false);
+    else this.#append(chunk);
   }
 
   /** The next whole message; undefined when more bytes are needed. */
   next(): Buffer | undefined {
-    if (this.#pending.length < PREFIX_BYTES) return undefined;
-    const end = PREFIX_BYTES + readUint16(this.#pending, 0);
-    if (this.#pending.length < end) return undefined;
-    const message = this.#pending.subarray(PREFIX_BYTES, end);
-    // An empty view would keep the whole chunk alive while the connection is idle.
-    this.#pending = this.#pending.length === end ? NOTHING : this.#pending.subarray(end);
+    const from = this.#start + PREFIX_BYTES;
+    if (this.#end < from) return undefined;
+    const end = from + readUint16(this.#bytes, this.#start);
+    if (this.#end < end) return undefined;
+    const message = this.#bytes.subarray(from, end);
+    this.#start = end;
+    // An idle connection must not keep a chunk alive that it has read to its end.
+    if (end === this.#end) this.#hold(NOTHING, 0, false);
     return message;
+  }
+
+  #hold(bytes: Buffer, length: number, isOwn: boolean): void {
+    this.#bytes = bytes;
+    this.#isOwn = isOwn;
+    this.#start = 0;
+    this.#end = length;
+  }
+
+  /**
+   * Puts a chunk behind what is pending. A message that comes byte by byte is not copied for each of
+   * them, and room is made for what has come, whatever the prefix promises.
+   */
+  #append(chunk: Buffer): void {
+    if (!this.#isOwn || this.#end + chunk.length > this.#bytes.length) {
+      const pending = this.#bytes.subarray(this.#start, this.#end);
+      const length = pending.length + chunk.length;
+      const doubled = Math.min(2 * length, MAX_FRAME_BYTES);
+      const room = Buffer.allocUnsafeSlow(Math.max(length, doubled, LEAST_ROOM));
+      room.set(pending);
+      this.#hold(room, pending.length, true);
+    }
+    this.#bytes.set(chunk, this.#end);
+    this.#end += chunk.length;
   }
 }
 

@@ -1,4 +1,14 @@
-import { buildQuery, decodeMessage, encodeKey, TYPE } from '@kube-dns/wire';
+import { SocketAddress } from 'node:net';
+import {
+  buildQuery,
+  CLASS,
+  encodeKey,
+  RCODE,
+  readUint16,
+  RecordCursor,
+  SECTION,
+  TYPE,
+} from '@kube-dns/wire';
 import type { Exchange } from './exchange.js';
 import type { ServerAddress } from './server-address.js';
 import { askUpstream } from './upstream-query.js';
@@ -18,6 +28,8 @@ export interface HostAddresses {
 
 /** More name servers than these for one domain are never asked. */
 const MAX_ADDRESSES = 8;
+const ADDRESS_BYTES = { A: 4, AAAA: 16 } as const;
+const cursor = new RecordCursor();
 
 /** Asks servers (at least one) for the addresses of a host; a chain of aliases is for them to follow. */
 export function askHostAddresses(
@@ -29,7 +41,7 @@ export function askHostAddresses(
 ): Exchange {
   const query = buildQuery(encodeKey(host), TYPE[family]);
   return askUpstream({ query, servers, protocol: 'udp', deadlineMs }, (error, reply) => {
-    done(reply === null ? failed(error?.message ?? 'no reply') : read(reply, family));
+    done(reply === null ? failed(error?.message ?? 'no reply') : readAddresses(reply, family));
   });
 }
 
@@ -37,19 +49,36 @@ function failed(failure: string): HostAddresses {
   return { addresses: [], ttlSeconds: 0, failure };
 }
 
-function read(reply: Buffer, family: AddressFamily): HostAddresses {
-  try {
-    const { rcode, answers } = decodeMessage(reply);
-    if (rcode !== 'NOERROR') return failed(`the answer is ${rcode}`);
-    const found = answers.flatMap((record) => (record.type === family ? record : []));
-    const records = found.slice(0, MAX_ADDRESSES);
-    const ttls = records.map(({ ttl }) => ttl ?? 0);
-    return {
-      addresses: records.map(({ data }) => data),
-      ttlSeconds: ttls.length === 0 ? 0 : Math.min(...ttls),
-      failure: '',
-    };
-  } catch (error) {
-    return failed(`the answer cannot be read: ${String(error)}`);
+/**
+ * The addresses in a reply, whoever they belong to. Nothing else of it is decoded: a reply of 64 KiB has
+ * room for thousands of long names, and decoding them all would stop the process for a third of a second.
+ */
+export function readAddresses(reply: Uint8Array, family: AddressFamily): HostAddresses {
+  cursor.reset(reply, reply.length);
+  if (cursor.isMalformed()) return failed('the answer is malformed');
+  const rcode = readUint16(reply, 2) & 0xf;
+  if (rcode !== RCODE.NOERROR) return failed(`the answer is ${rcodeText(rcode)}`);
+  const addresses: string[] = [];
+  let ttlSeconds = Number.POSITIVE_INFINITY;
+  while (cursor.next() && cursor.section === SECTION.ANSWER) {
+    const { rdataStart, end } = cursor;
+    const isAddress = cursor.type === TYPE[family] && cursor.class === CLASS.IN;
+    if (!isAddress || end - rdataStart !== ADDRESS_BYTES[family]) continue;
+    if (addresses.length === MAX_ADDRESSES) continue;
+    addresses.push(addressText(reply.subarray(rdataStart, end)));
+    ttlSeconds = Math.min(ttlSeconds, cursor.ttlSeconds);
   }
+  if (cursor.isMalformed()) return failed('the answer is malformed');
+  return { addresses, ttlSeconds: addresses.length === 0 ? 0 : ttlSeconds, failure: '' };
+}
+
+function rcodeText(rcode: number): string {
+  const known = Object.entries(RCODE).find(([, number]) => number === rcode);
+  return known?.[0] ?? `RCODE ${rcode}`;
+}
+
+function addressText(bytes: Uint8Array): string {
+  if (bytes.length === ADDRESS_BYTES.A) return bytes.join('.');
+  const groups = Array.from({ length: 8 }, (_, i) => readUint16(bytes, 2 * i).toString(16));
+  return new SocketAddress({ family: 'ipv6', address: groups.join(':') }).address;
 }

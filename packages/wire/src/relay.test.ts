@@ -81,6 +81,15 @@ describe('adaptReply', () => {
     expect(decoded).toMatchObject({ additionals: [{ type: 'OPT' }] });
   });
 
+  it.each([
+    ['with OPT', [opt()]],
+    ['without', []],
+  ])('passes on nothing behind the last record, %s', (_what, additionals) => {
+    const whole = responseBytes('a', { answers: addressRecords('a', 1), additionals });
+    const reply = Buffer.concat([whole, Buffer.from('more')]);
+    expect(adaptReply(reply, client('a', { additionals: [opt()] }))).toBe(whole.length);
+  });
+
   it('takes a refusal without a question', () => {
     const reply = responseBytes('a', { questions: [], flags: RCODE.FORMERR });
     expect(adapt(reply, client('a'))).toMatchObject({ id: 0x1234, rcode: 'FORMERR' });

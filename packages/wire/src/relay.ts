@@ -58,8 +58,9 @@ export function encodeRefusal(target: RelayTarget, rcode: number): Uint8Array {
 /**
  * Turns an upstream's reply into the client's, in place, and returns its length: the client's ID and
  * spelling of the name, RA set, AD cleared because nothing was validated here, no larger size in OPT
- * than this server's own, and no OPT for a client that sent none (RFC 6891 section 7). Returns -1 when
- * the reply is malformed or is not about that question.
+ * than this server's own, no OPT for a client that sent none (RFC 6891 section 7), and nothing behind the
+ * last record (dnsmasq src/rfc1035.c, resize_packet). Returns -1 when the reply is malformed or is not
+ * about that question.
  */
 export function adaptReply(reply: Uint8Array, target: RelayTarget): number {
   const { length } = reply;
@@ -84,12 +85,12 @@ export function adaptReply(reply: Uint8Array, target: RelayTarget): number {
   const flags = readUint16(reply, 2) & ~cleared;
   writeUint16(reply, 0, target.id);
   writeUint16(reply, 2, flags | (target.flags & kept) | FLAG.RA);
-  if (opt < 0) return length;
+  if (opt < 0) return cursor.end;
   if (target.hasEdns) {
     // What we can take, whatever the server behind us can.
     if (readUint16(reply, sizeAt) > target.maxUdpBytes)
       writeUint16(reply, sizeAt, target.maxUdpBytes);
-    return length;
+    return cursor.end;
   }
   writeUint16(reply, 10, additionals);
   return opt;

@@ -100,7 +100,7 @@ async function readLines(reader: HostsLines, lines: readonly string[]): Promise<
 }
 
 /** Reads the lines of one file. */
-class HostsLines {
+export class HostsLines {
   #lines = 0;
   #names = 0;
   #complaints = 0;

@@ -97,8 +97,10 @@ export const LOCAL_OPTIONS: readonly OptionDefinition[] = [
     draft.sendsHostMxToTarget = true;
   }),
   fields('mx-host', 'm', 'name[,target[,preference]]', (draft, values) => {
+    // Its target may come later; the name is judged here, where its line is known.
+    const record = mxRecord(values);
     if (values.length === 1) draft.mxNames.push(values[0]!);
-    else draft.records.push(mxRecord(values));
+    else draft.records.push(record);
   }),
   setting('mx-target', 't', 'the target of --mx-host that has none', (draft, value) => {
     draft.mxTarget = value;

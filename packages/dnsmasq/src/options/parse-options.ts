@@ -54,7 +54,7 @@ class ArgumentReader {
     const equals = word.indexOf('=');
     const name = equals < 0 ? word.slice(2) : word.slice(2, equals);
     const value = equals < 0 ? undefined : word.slice(equals + 1);
-    const option = lookUp(() => findByAbbreviation(name));
+    const option = orFail(() => findByAbbreviation(name));
     if (option.value === 'none' && value !== undefined) {
       throw badOption(new OptionError('it takes no value'), option);
     }
@@ -64,7 +64,7 @@ class ArgumentReader {
   /** A cluster such as `-kN`, where the first option that takes a value takes the rest as its value. */
   #readLetters(letters: string): void {
     for (let i = 0; i < letters.length; i++) {
-      const option = lookUp(() => findByLetter(letters[i]!));
+      const option = orFail(() => findByLetter(letters[i]!));
       if (option.value === 'none' || isLongValued(option)) {
         this.#obey(option, '');
         continue;
@@ -95,7 +95,7 @@ class ArgumentReader {
 
   #check(): DnsmasqOptions {
     const draft = this.#draft;
-    completeRecords(draft);
+    orFail(() => completeRecords(draft));
     const loop = findAliasLoop(draft.records);
     if (loop !== undefined) {
       throw new StartupError(`CNAME loop involving ${loop}`, EXIT_BAD_CONFIGURATION);
@@ -117,9 +117,10 @@ function isText({ request }: DnsmasqOptions): boolean {
   return request === 'help' || request === 'version';
 }
 
-function lookUp(find: () => OptionDefinition): OptionDefinition {
+/** What is wrong of no one option, or before it is known which one. */
+function orFail<T>(act: () => T): T {
   try {
-    return find();
+    return act();
   } catch (error) {
     if (error instanceof OptionError) throw badOption(error);
     throw error;

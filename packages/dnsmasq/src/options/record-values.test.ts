@@ -95,6 +95,24 @@ describe('a static record', () => {
   ])('is refused in dnsmasq’s words: %s', (argument, words) => {
     expect(() => parseOptions([argument])).toThrow(`bad command line options: ${words} (`);
   });
+
+  const LONG = 'x'.repeat(64);
+
+  it.each([
+    ['the option', [`--mx-host=${LONG}`], '--mx-host: name'],
+    ['what it is completed with', ['--mx-host=a', `--mx-target=${LONG}`], 'name'],
+    ['the domain that it gets', [`--domain=${'d.'.repeat(125)}d`, '--srv-host=_a._b'], 'name'],
+  ])(
+    'is refused for a name that is too long, also where that shows late: %s',
+    (_where, argv, about) => {
+      expect(() => parseOptions(argv)).toThrow(
+        expect.objectContaining({
+          name: 'StartupError',
+          message: expect.stringContaining(`bad command line options: try --help (${about}`),
+        }),
+      );
+    },
+  );
 });
 
 describe('--rev-server', () => {

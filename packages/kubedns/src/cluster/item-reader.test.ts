@@ -86,6 +86,16 @@ describe('ItemReader', () => {
     }
   });
 
+  it('reads a list with a hundred thousand other arrays once, and not once for each', () => {
+    const others = '[],'.repeat(80_000);
+    const text = `{"others":[${others}0],${'"a":[],'.repeat(1_000)}"items" :\n[1],"metadata":{"resourceVersion":"7"}}`;
+    const flat = `{${'"a":[],'.repeat(30_000)}"items":[2],"metadata":{"resourceVersion":"7"}}`;
+    const before = process.cpuUsage();
+    expect([readText(text)[0], readText(flat)[0]]).toEqual([[1], [2]]);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(1_000);
+  });
+
   it('refuses an item without end, and a list that has too much besides', () => {
     const spaces = Buffer.alloc(60, 0x20);
     const reader = new ItemReader(100);

@@ -20,7 +20,10 @@ const CLOSE_BRACKET = 0x5d;
 const MAX_ITEM_BYTES = 8 * 1024 * 1024;
 /** What is not items: kind, version and a token of some hundred bytes. */
 const MAX_FRAME_BYTES = 256 * 1024;
-const ITEMS_KEY = /"items"\s*:\s*$/;
+/** What stands before the items, with blanks before its last two characters. */
+const ITEMS_KEY = Buffer.from('"items":[');
+const FIRST_AFTER_BLANKS = ITEMS_KEY.length - 3;
+const BLANKS: ReadonlySet<number> = new Set(Buffer.from(' \t\r\n'));
 
 /**
  * Finds the items of a list in its bytes as they come, and parses each alone: a list of any length
@@ -146,12 +149,28 @@ class Pieces {
     return bytes.toString('utf8');
   }
 
-  /** Whether the key of the items stands before the bracket that was added last. */
+  /**
+   * Whether the key of the items stands before the bracket that was added last. Read from the end: a list
+   * may have as many other arrays as fit.
+   */
   endsWithItemsKey(): boolean {
-    const text = this.take();
-    this.add(Buffer.from(text));
-    return ITEMS_KEY.test(text.slice(0, -1));
+    let wanted = ITEMS_KEY.length - 1;
+    for (let i = this.#pieces.length - 1; i >= 0; i--) {
+      const piece = this.#pieces[i]!;
+      for (let at = piece.length - 1; at >= 0; at--) {
+        const byte = piece[at]!;
+        if (byte === ITEMS_KEY[wanted]) {
+          if (wanted-- === 0) return true;
+        } else if (!BLANKS.has(byte) || !mayFollowBlanks(wanted)) return false;
+      }
+    }
+    return false;
   }
+}
+
+/** Whether blanks may stand behind this character of the key. */
+function mayFollowBlanks(at: number): boolean {
+  return at >= FIRST_AFTER_BLANKS && at < ITEMS_KEY.length - 1;
 }
 
 function parse(text: string, problem: string): unknown {

@@ -138,7 +138,7 @@ async function readEvents<T extends ApiObject>(
 }
 
 /** Undefined for what is no event. Throws an ApiError for the event that says what went wrong. */
-function readEvent<T extends ApiObject>(line: unknown): WatchEvent<T> | undefined {
+export function readEvent<T extends ApiObject>(line: unknown): WatchEvent<T> | undefined {
   const { type, object } = (line ?? {}) as { type?: unknown; object?: unknown };
   switch (type) {
     case 'ADDED':

@@ -1,0 +1,29 @@
+import type { Random } from './random.js';
+
+/** So many inputs are kept to start from; a further one takes the place of another. */
+const MAX_ENTRIES = 2_000;
+
+/** The inputs that others are made of. The first ones, which were written for it, stay. */
+export class Corpus {
+  readonly tokens: readonly Buffer[];
+  readonly #entries: Buffer[];
+  readonly #seedCount: number;
+
+  /** `tokens` are pieces that mean something to the parser. */
+  constructor(seeds: readonly Buffer[], tokens: readonly Buffer[]) {
+    this.#entries = [...seeds];
+    this.#seedCount = seeds.length;
+    this.tokens = tokens;
+  }
+
+  get entries(): readonly Buffer[] {
+    return this.#entries;
+  }
+
+  /** Keeps a copy. */
+  add(entry: Uint8Array, random: Random): void {
+    const copy = Buffer.from(entry);
+    if (this.#entries.length < MAX_ENTRIES) this.#entries.push(copy);
+    else this.#entries[this.#seedCount + random.below(MAX_ENTRIES - this.#seedCount)] = copy;
+  }
+}

@@ -1,0 +1,47 @@
+import { serveRemote } from '@kube-dns/bench';
+import { FindingFiles } from './finding.js';
+import { FuzzRun, type FuzzRunResult } from './fuzz-run.js';
+import { findParser } from './parsers.js';
+import { Random } from './random.js';
+import { Watchdog } from './watchdog.js';
+
+export interface FuzzOrder {
+  readonly parser: string;
+  readonly inputs: number;
+  readonly seconds: number;
+  readonly seed: number;
+  /** The folder of the findings. */
+  readonly corpus: string;
+}
+
+/** What a process that fuzzes does for the one that started it. */
+export interface FuzzProcessMethods {
+  fuzz(order: FuzzOrder): Promise<FuzzRunResult>;
+}
+
+/** A part of the inputs is enough to find what there is to reach, and the others are faster. */
+const GUIDED_PART = 0.01;
+const MAX_GUIDED = 50_000;
+
+serveRemote<FuzzProcessMethods>({
+  fuzz: async ({ parser, inputs, seconds, seed, corpus }) => {
+    const target = await findParser(parser).create();
+    const watchdog = new Watchdog({ corpus, parser });
+    const run = new FuzzRun({
+      target,
+      inputs,
+      seconds,
+      files: new FindingFiles(corpus, parser),
+      random: new Random(seed, parser),
+      guidedInputs: Math.min(inputs * GUIDED_PART, MAX_GUIDED),
+      onInput: (input) => watchdog.note(input),
+      onProgress: (count) => process.stderr.write(`prove: ${parser}: ${count} inputs so far\n`),
+    });
+    try {
+      return await run.run();
+    } finally {
+      await watchdog.close();
+      await target.close?.();
+    }
+  },
+});

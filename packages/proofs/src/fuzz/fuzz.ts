@@ -1,0 +1,126 @@
+import { fileURLToPath } from 'node:url';
+import {
+  commandEntry,
+  messageOf,
+  numberOption,
+  type Option,
+  type OptionValues,
+  PROGRAM_OPTIONS,
+  Remote,
+  type Surroundings,
+  textOption,
+} from '@kube-dns/bench';
+import type { FuzzProcessMethods } from './fuzz-process.js';
+import type { FuzzRunResult } from './fuzz-run.js';
+import type { FuzzParser } from './fuzz-target.js';
+import { MAX_INPUT_BYTES, MAX_INPUT_US } from './judge.js';
+import { PARSERS } from './parsers.js';
+
+const CORPUS = fileURLToPath(new URL('../../corpus', import.meta.url));
+/** Much room for what is young: what is allocated is told by how much of it is used. */
+const NODE_FLAGS = ['--max-semi-space-size=64'];
+const HEADER = [
+  'parser',
+  'inputs',
+  'inputs/s',
+  'accepted',
+  'slowest',
+  'bytes',
+  'largest',
+  'corpus',
+];
+
+const parsersOption: Option<readonly FuzzParser[]> = {
+  initial: PARSERS,
+  value: 'NAME,…',
+  help: `parsers: ${PARSERS.map(({ name }) => name).join(', ')}; all unless given`,
+  parse: (text) =>
+    text.split(',').map((word) => {
+      const parser = PARSERS.find(({ name }) => name === word);
+      if (parser === undefined) throw new Error(`"${word}" is no parser`);
+      return parser;
+    }),
+};
+
+const OPTIONS = {
+  inputs: numberOption(200_000, 'inputs of each parser', { min: 1 }),
+  'text-inputs': numberOption(0, 'inputs of those of texts; as many as the others unless given'),
+  only: parsersOption,
+  seed: numberOption(1, 'what the inputs follow from', { max: 2 ** 31 }),
+  seconds: numberOption(0, 'the longest that one parser has; without an end unless given'),
+  jobs: numberOption(2, 'parsers at the same time', { min: 1, max: 64 }),
+  corpus: textOption(CORPUS, 'FOLDER', 'where past findings are and new ones go'),
+  ...PROGRAM_OPTIONS,
+};
+
+type Values = OptionValues<typeof OPTIONS>;
+
+/** One parser after another in processes of their own, some at the same time. */
+async function run(values: Values, { report, owned, progress }: Surroundings): Promise<void> {
+  const waiting = [...values.only];
+  const results = new Map<string, FuzzRunResult>();
+  const work = async () => {
+    for (let parser = waiting.shift(); parser; parser = waiting.shift()) {
+      const { name } = parser;
+      const process = owned.add(
+        new Remote<FuzzProcessMethods>(name, new URL('./fuzz-process.js', import.meta.url), {
+          nodeFlags: NODE_FLAGS,
+        }),
+      );
+      const { seed, seconds, corpus } = values;
+      const inputs = parser.isPacket ? values.inputs : values['text-inputs'] || values.inputs;
+      const result = await process
+        .call('fuzz', { parser: name, inputs, seconds, seed, corpus })
+        .catch((error: unknown) => endedRun(messageOf(error)));
+      await process.close();
+      results.set(name, result);
+      progress(`${name}: ${result.inputs} inputs, ${result.findings.length} findings`);
+      for (const { kind, detail, file } of result.findings) {
+        progress(`${name}: ${kind}: ${detail}${file && ` (${file})`}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: values.jobs }, work));
+
+  const ordered = values.only.map(({ name }) => ({ name, ...results.get(name)! }));
+  report.addSection({ title: 'Parsers', header: HEADER, rows: ordered.map(rowOf) }, ordered);
+  for (const { name, slowestUs, largestBytes, findings } of ordered) {
+    report.add(`${name}, findings`, findings.length, '', 0);
+    report.add(`${name}, slowest input`, slowestUs, 'µs', MAX_INPUT_US);
+    report.add(`${name}, largest allocation`, largestBytes / 1024, 'KiB', MAX_INPUT_BYTES / 1024);
+  }
+}
+
+/** Of a process that did not come to its end. */
+function endedRun(reason: string): FuzzRunResult {
+  return {
+    ...{ inputs: 0, accepted: 0, seconds: 0, slowestUs: Number.NaN },
+    ...{ meanBytes: Number.NaN, largestBytes: Number.NaN, corpusSize: 0 },
+    findings: [{ kind: 'hangs', detail: reason, file: '' }],
+  };
+}
+
+function rowOf(result: FuzzRunResult & { readonly name: string }): string[] {
+  const { name, inputs, accepted, seconds, slowestUs, meanBytes, largestBytes, corpusSize } =
+    result;
+  return [
+    name,
+    inputs.toLocaleString('en'),
+    Math.round(inputs / seconds).toLocaleString('en'),
+    `${((100 * accepted) / inputs).toFixed(1)} %`,
+    `${Math.round(slowestUs)} µs`,
+    `${Math.round(meanBytes)}`,
+    `${Math.round(largestBytes)}`,
+    String(corpusSize),
+  ];
+}
+
+/** Hostile input for every parser. */
+export const FUZZ = commandEntry({
+  name: 'fuzz',
+  summary: 'hostile bytes for every parser that reads what others send',
+  options: OPTIONS,
+  format: 'markdown',
+  isStrict: true,
+  run,
+});

@@ -1,0 +1,58 @@
+import { MAX_MESSAGE_BYTES } from '@kube-dns/wire';
+import type { UdpEngine } from '@kube-dns/transport';
+
+type Socket = ReturnType<UdpEngine['createSocket']>;
+type Handler = Parameters<Socket['open']>[2];
+type PortOwner = Parameters<UdpEngine['openUpstreamPort']>[1];
+
+/** A query that was sent to an upstream server, and who waits for the reply. */
+export interface SentUpstream {
+  readonly query: Buffer;
+  readonly owner: PortOwner;
+  readonly from: { readonly address: string; readonly port: number };
+}
+
+const CLIENT = { address: '127.0.0.1', port: 40_000 };
+
+/** Moves datagrams within the process: everything of a listener and of upstream sockets but the system. */
+export class MemoryEngine implements UdpEngine {
+  readonly name = 'dgram';
+  /** What the server asked its upstreams and was not taken yet. */
+  readonly sent: SentUpstream[] = [];
+  /** The answers of the last `deliver`, copied. */
+  readonly answers: Buffer[] = [];
+  #handler: Handler | undefined;
+
+  createSocket(): Socket {
+    return {
+      port: 0,
+      out: new Uint8Array(MAX_MESSAGE_BYTES),
+      descriptor: undefined,
+      open: (_address, _port, onDatagram) => {
+        this.#handler = onDatagram;
+        return Promise.resolve();
+      },
+      send: (bytes, length) => void this.answers.push(Buffer.from(bytes.subarray(0, length))),
+      keep: (peer) => peer,
+      giveBack: () => undefined,
+      close: () => Promise.resolve(),
+    };
+  }
+
+  readonly openUpstreamPort: UdpEngine['openUpstreamPort'] = (_options, owner) => ({
+    send: (query, server) => {
+      this.sent.push({ query: Buffer.from(query), owner, from: server });
+    },
+    close: () => undefined,
+  });
+
+  closeLeft(): void {
+    // Nothing has a descriptor.
+  }
+
+  /** A datagram comes from a client. */
+  deliver(message: Buffer): void {
+    this.answers.length = 0;
+    this.#handler?.(message, message.length, CLIENT);
+  }
+}

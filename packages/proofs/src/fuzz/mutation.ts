@@ -1,0 +1,22 @@
+import type { Corpus } from './corpus.js';
+import type { Draft } from './draft.js';
+import type { Random } from './random.js';
+
+/** One change of an input under way. Draws all of its choices from `random`; never throws. */
+export type Mutation = (draft: Draft, random: Random, corpus: Corpus) => void;
+
+/** Most inputs are near to their origin: what is broken in many ways is refused at the first. */
+const MAX_CHANGES = 6;
+
+/** Begins the draft with an input of the corpus and changes it. */
+export function mutate(
+  draft: Draft,
+  mutations: readonly Mutation[],
+  random: Random,
+  corpus: Corpus,
+): void {
+  draft.reset(random.pick(corpus.entries));
+  let changes = 1;
+  while (changes < MAX_CHANGES && random.isOneIn(2)) changes++;
+  for (let i = 0; i < changes; i++) random.pick(mutations)(draft, random, corpus);
+}

@@ -1,0 +1,34 @@
+import { readUint16 } from '@kube-dns/wire';
+import { queriesFor, replySeeds } from '../dns-seeds.js';
+import type { FuzzTarget } from '../fuzz-target.js';
+import { MESSAGE_MUTATIONS } from '../message-mutations.js';
+import { checkAnswer } from './checked-answer.js';
+import { startKubedns } from './kubedns-stand.js';
+import { replyWith } from './upstream-reply.js';
+
+/** What is asked: a name that is passed on, and one that stands for a name outside of the cluster. */
+const QUERIES = ['n0.ok', 'out.default.svc.cluster.local'].flatMap((name) =>
+  ['A', 'SRV', 'MX', 'ANY', 'CNAME', 'TXT'].flatMap((type) => queriesFor(name, type).slice(0, 2)),
+);
+
+/** Replies of an upstream server to a whole kubedns, to what it passes on and to the end of an alias. */
+export async function createKubednsReplies(): Promise<FuzzTarget> {
+  let body = Buffer.alloc(0);
+  const stand = await startKubedns((query) => replyWith(query, body));
+  return {
+    seeds: replySeeds('ok'),
+    tokens: ['\x02ok\0', '\xc0\x0c', '\xc0\x00'].map((text) => Buffer.from(text, 'latin1')),
+    mutations: MESSAGE_MUTATIONS,
+    maxBytes: 4_096,
+    run: (input) => {
+      const query = QUERIES[input.length % QUERIES.length]!;
+      body = Buffer.from(input);
+      stand.deliver(query);
+      const { answers } = stand.engine;
+      if (answers.length !== 1) throw new Error(`${answers.length} answers to one question`);
+      for (const answer of answers) checkAnswer(answer, readUint16(query, 0));
+      return (answers[0]![3]! & 0xf) === 0;
+    },
+    close: () => stand.close(),
+  };
+}

@@ -1,0 +1,33 @@
+import { FLAG, readUint16, skipName, QUESTION_OFFSET, writeUint16 } from '@kube-dns/wire';
+import type { SentUpstream } from '../memory-engine.js';
+
+const QUESTION_FIXED_BYTES = 4;
+
+/**
+ * A reply that is taken for that to a query: its ID and question, and what is behind the question from
+ * `body`, a whole message. It is never cut, as what follows then is a TCP connection.
+ */
+export function replyWith(query: Buffer, body: Buffer): Buffer {
+  const questionEnd = endOfQuestion(query);
+  const bodyEnd = endOfQuestion(body);
+  const rest = bodyEnd < 0 ? body.subarray(QUESTION_OFFSET) : body.subarray(bodyEnd);
+  const reply = Buffer.concat([query.subarray(0, questionEnd), rest]);
+  if (body.length >= QUESTION_OFFSET) body.copy(reply, 6, 6, QUESTION_OFFSET);
+  const flags = body.length >= QUESTION_OFFSET ? readUint16(body, 2) : 0;
+  writeUint16(reply, 2, (flags | FLAG.QR) & ~FLAG.TC);
+  writeUint16(reply, 4, 1);
+  return reply;
+}
+
+/** A plain reply: no error and no records. */
+export function plainReply({ query }: SentUpstream): Buffer {
+  const reply = Buffer.from(query.subarray(0, endOfQuestion(query)));
+  writeUint16(reply, 2, FLAG.QR | FLAG.RA);
+  reply.fill(0, 6, QUESTION_OFFSET);
+  return reply;
+}
+
+function endOfQuestion(message: Buffer): number {
+  const end = skipName(message, QUESTION_OFFSET, message.length);
+  return end < 0 || end + QUESTION_FIXED_BYTES > message.length ? -1 : end + QUESTION_FIXED_BYTES;
+}

@@ -1,0 +1,72 @@
+import { Worker } from 'node:worker_threads';
+
+/** What the two threads share: numbers in front, the input behind them. */
+const COUNT = 0;
+const LENGTH = 1;
+const NUMBERS = 2;
+const HEAD_BYTES = NUMBERS * Int32Array.BYTES_PER_ELEMENT;
+
+/** No input is longer, what was found once included. */
+const MAX_INPUT_BYTES = 65_536;
+
+export interface WatchdogOptions {
+  /** Where the findings are, and of which parser. */
+  readonly corpus: string;
+  readonly parser: string;
+}
+
+/** What the thread of a watchdog is started with. */
+export interface WatchdogData {
+  readonly shared: SharedArrayBuffer;
+  readonly corpus: string;
+  readonly parser: string;
+}
+
+/**
+ * Ends the process when one input takes for ever, after the input was written into the corpus: a thread
+ * of its own watches, for a parser that hangs lets nobody else have a turn.
+ */
+export class Watchdog {
+  readonly #numbers: Int32Array;
+  readonly #bytes: Uint8Array;
+  readonly #worker: Worker;
+
+  constructor({ corpus, parser }: WatchdogOptions) {
+    const shared = new SharedArrayBuffer(HEAD_BYTES + MAX_INPUT_BYTES);
+    this.#numbers = new Int32Array(shared, 0, NUMBERS);
+    this.#bytes = new Uint8Array(shared, HEAD_BYTES);
+    const workerData: WatchdogData = { shared, corpus, parser };
+    this.#worker = new Worker(new URL('./watchdog-thread.js', import.meta.url), { workerData });
+    this.#worker.unref();
+  }
+
+  /** The parser is about to get this input. */
+  note(input: Uint8Array): void {
+    this.#bytes.set(input);
+    this.#numbers[LENGTH] = input.length;
+    this.#numbers[COUNT]!++;
+  }
+
+  async close(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}
+
+/** The thread's side: how many inputs there were, and the last one. */
+export class WatchedInput {
+  readonly #numbers: Int32Array;
+  readonly #bytes: Uint8Array;
+
+  constructor(shared: SharedArrayBuffer) {
+    this.#numbers = new Int32Array(shared, 0, NUMBERS);
+    this.#bytes = new Uint8Array(shared, HEAD_BYTES);
+  }
+
+  get count(): number {
+    return Atomics.load(this.#numbers, COUNT);
+  }
+
+  copy(): Buffer {
+    return Buffer.from(this.#bytes.slice(0, Atomics.load(this.#numbers, LENGTH)));
+  }
+}
