@@ -1,3 +1,4 @@
-import { runCommandLine } from '@kube-dns/bench';
+import { commandEntry, runCommandLine } from '@kube-dns/bench';
+import { ATTACK } from './attack/command.js';
 
-runCommandLine('prove', []);
+runCommandLine('prove', [commandEntry(ATTACK)]);
