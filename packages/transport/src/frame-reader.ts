@@ -5,25 +5,55 @@ const NOTHING = Buffer.alloc(0);
 
 /**
  * Cuts a TCP byte stream into DNS messages by their length prefix (RFC 1035 section 4.2.2). Whoever
- * takes all messages before the next push makes it hold less than one message, 65,537 bytes.
+ * takes all messages before the next push makes it hold less than one message, 65,537 bytes. However
+ * small the chunks are, each byte is copied a few times at the most.
  */
 export class FrameReader {
-  #pending: Buffer = NOTHING;
+  /** What has come and was not taken is from `#begin` to `#end`; behind it there may be room. */
+  #bytes: Buffer = NOTHING;
+  #begin = 0;
+  #end = 0;
+  /** A chunk is its sender's: nothing may be written behind it. */
+  #isOwn = false;
 
   /** Adds what arrived. */
   push(chunk: Buffer): void {
-    this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    if (this.#begin === this.#end) {
+      this.#bytes = chunk;
+      this.#begin = 0;
+      this.#end = chunk.length;
+      this.#isOwn = false;
+      return;
+    }
+    if (!this.#isOwn || this.#end + chunk.length > this.#bytes.length) this.#grow(chunk.length);
+    chunk.copy(this.#bytes, this.#end);
+    this.#end += chunk.length;
   }
 
   /** The next whole message; undefined when more bytes are needed. */
   next(): Buffer | undefined {
-    if (this.#pending.length < PREFIX_BYTES) return undefined;
-    const end = PREFIX_BYTES + readUint16(this.#pending, 0);
-    if (this.#pending.length < end) return undefined;
-    const message = this.#pending.subarray(PREFIX_BYTES, end);
-    // An empty view would keep the whole chunk alive while the connection is idle.
-    this.#pending = this.#pending.length === end ? NOTHING : this.#pending.subarray(end);
+    const begin = this.#begin + PREFIX_BYTES;
+    if (begin > this.#end) return undefined;
+    const end = begin + readUint16(this.#bytes, this.#begin);
+    if (end > this.#end) return undefined;
+    const message = this.#bytes.subarray(begin, end);
+    this.#begin = end;
+    // An idle connection must not keep a whole chunk alive.
+    if (end === this.#end) this.#bytes = NOTHING;
     return message;
+  }
+
+  /** Makes room for a message that comes in pieces: twice what there is, but not beyond its end. */
+  #grow(bytes: number): void {
+    const held = this.#end - this.#begin;
+    const least = held + bytes;
+    const whole = held < PREFIX_BYTES ? least : PREFIX_BYTES + readUint16(this.#bytes, this.#begin);
+    const grown = Buffer.allocUnsafeSlow(Math.max(least, Math.min(2 * least, whole)));
+    this.#bytes.copy(grown, 0, this.#begin, this.#end);
+    this.#bytes = grown;
+    this.#begin = 0;
+    this.#end = held;
+    this.#isOwn = true;
   }
 }
 

@@ -81,6 +81,37 @@ describe('limits over TCP', () => {
   });
 });
 
+describe('a client over TCP that asks much at once', () => {
+  const QUERIES = 500;
+
+  /** Takes a millisecond over TCP. */
+  const slowly: Answerer['answer'] = (query, out, client) => {
+    const endMs = performance.now() + 1;
+    while (query.isOverTcp && performance.now() < endMs);
+    return oneAddress(query, out, client);
+  };
+  const asked = Array.from({ length: QUERIES }, (_, id) => question(id));
+
+  it('does not keep those waiting who ask over UDP', async () => {
+    const { listener, client } = await start(opened, slowly);
+    const other = opened(await UdpClient.connect(listener.port));
+    client.send(...asked);
+    await until(() => listener.counters.tcpQueries > 0);
+    await other.ask(question(1));
+    expect(listener.counters.tcpQueries).toBeLessThan(QUERIES / 2);
+    expect((await client.inbox.take(QUERIES)).map(idOf)).toEqual(asked.map((_, id) => id));
+  });
+
+  it('does not keep those waiting who ask over TCP', async () => {
+    const { listener, client, connect } = await start(opened, slowly);
+    const other = await connect();
+    client.send(...asked);
+    await until(() => listener.counters.tcpQueries > 0);
+    await other.ask(question(1));
+    expect(listener.counters.tcpQueries).toBeLessThan(QUERIES / 2);
+  });
+});
+
 describe('a client over TCP that does not read', () => {
   const QUERIES = 600;
   const large = manyAddresses(4000);

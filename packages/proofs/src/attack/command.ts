@@ -104,7 +104,7 @@ async function run(values: Values, { report, owned, progress }: Surroundings): P
     const times = { seconds, calmSeconds, settleSeconds };
     const field = { pod, attackers, strength, lastWordMs };
     const outcome = await runAttack(attack, field, honest, times, owned);
-    addOutcome(report, outcome, calm);
+    addOutcome(report, outcome, { before: calm, settleSeconds });
     outcomes.push(outcome);
   }
   addOutcomes(report, outcomes, before);
