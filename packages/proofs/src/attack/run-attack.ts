@@ -54,7 +54,6 @@ export async function runAttack(
   const { pod } = field;
   const { port } = pod[attack.target];
   const containers = attack.target === 'dnsmasq' ? [pod.dnsmasq, pod.kubedns] : [pod.kubedns];
-  // What is asked for is in the cache.
   const looks = await Promise.all(containers.map((container) => begin(container, owned)));
   const running = await attack.start({ ...field, port });
   await new Promise((resolve) => setTimeout(resolve, LEAD_MS));
