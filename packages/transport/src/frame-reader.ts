@@ -16,6 +16,11 @@ export class FrameReader {
   /** A chunk is its sender's: nothing may be written behind it. */
   #isOwn = false;
 
+  /** The memory that it takes. */
+  get heldBytes(): number {
+    return this.#bytes.length;
+  }
+
   /** Adds what arrived. */
   push(chunk: Buffer): void {
     if (this.#begin === this.#end) {

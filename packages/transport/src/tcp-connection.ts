@@ -27,19 +27,25 @@ export class TcpConnection implements Client, Reading {
   readonly #socket: Socket;
   readonly #intake: Intake;
   readonly #shares: TcpShares;
+  readonly #onCut: () => void;
   readonly #frames = new FrameReader();
+  /** As the shares know it. */
+  #heldBytes = 0;
   #deferred = 0;
   #hasEnded = false;
   #isReading = false;
   readonly #readOn = (): void => this.readOn();
 
-  constructor(socket: Socket, intake: Intake, shares: TcpShares) {
+  /** `onCut` is told when it is cut off because all connections together hold too much. */
+  constructor(socket: Socket, intake: Intake, shares: TcpShares, onCut: () => void) {
     this.#socket = socket;
     this.#intake = intake;
     this.#shares = shares;
+    this.#onCut = onCut;
     shares.connections++;
     socket.on('close', () => {
       shares.connections--;
+      this.#hold(0);
       shares.leave(this);
     });
     this.address = socket.remoteAddress ?? '';
@@ -97,6 +103,21 @@ export class TcpConnection implements Client, Reading {
     if (isStarved && this.#hasEnded && this.#deferred === 0) this.#socket.end();
     else if (isStarved) this.#socket.resume();
     else this.#socket.pause();
+    this.#account();
+  }
+
+  #account(): void {
+    const held = this.#frames.heldBytes + this.#socket.writableLength;
+    this.#hold(held);
+    if (!this.#shares.isTooMuch(held)) return;
+    this.#hold(0);
+    this.#onCut();
+    this.#socket.destroy();
+  }
+
+  #hold(bytes: number): void {
+    this.#shares.heldBytes += bytes - this.#heldBytes;
+    this.#heldBytes = bytes;
   }
 
   #mayRead(): boolean {

@@ -57,7 +57,9 @@ export class TcpListener {
     this.#counters.tcpConnections++;
     this.#counters.tcpOpen++;
     socket.on('close', () => this.#counters.tcpOpen--);
-    const connection = new TcpConnection(socket, this.#intake, this.#shares);
+    const connection = new TcpConnection(socket, this.#intake, this.#shares, () => {
+      this.#counters.tcpRefused++;
+    });
     this.#connections.set(socket, connection);
     socket.on('data', () => {
       this.#connections.delete(socket);

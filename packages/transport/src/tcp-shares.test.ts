@@ -18,6 +18,16 @@ describe('what connections share', () => {
     expect(shares.unsentBytes).toBeCloseTo(Math.max(bytes, 16 * 1024));
   });
 
+  it('is 16 MiB, beyond which those are cut off that hold more than an equal part', () => {
+    const shares = new TcpShares();
+    shares.connections = 512;
+    shares.heldBytes = 16 * MIB;
+    expect(shares.isTooMuch(MIB)).toBe(false);
+    shares.heldBytes++;
+    expect(shares.isTooMuch(MIB)).toBe(true);
+    expect(shares.isTooMuch(32 * 1024)).toBe(false);
+  });
+
   it('is two milliseconds of each turn of the loop', async () => {
     let nowMs = 0;
     const shares = new TcpShares(() => nowMs);

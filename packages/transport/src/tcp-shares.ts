@@ -4,6 +4,8 @@ const TURN_MS = 2;
 const ALL_UNSENT_BYTES = 16 * 1024 * 1024;
 const MIN_UNSENT_BYTES = 16 * 1024;
 const MAX_UNSENT_BYTES = 256 * 1024;
+/** What may be held for all clients together, of what they sent and of what they are to read. */
+const ALL_HELD_BYTES = 16 * 1024 * 1024;
 
 /** Something that goes on reading when it is its turn. */
 export interface Reading {
@@ -17,6 +19,8 @@ export interface Reading {
 export class TcpShares {
   /** Connections among which it is shared. */
   connections = 0;
+  /** Bytes that are held for all of them. */
+  heldBytes = 0;
   /** In order of their turn. */
   readonly #waiting = new Set<Reading>();
   readonly #now: () => number;
@@ -33,6 +37,14 @@ export class TcpShares {
   get unsentBytes(): number {
     const share = ALL_UNSENT_BYTES / Math.max(1, this.connections);
     return Math.min(MAX_UNSENT_BYTES, Math.max(MIN_UNSENT_BYTES, share));
+  }
+
+  /**
+   * Tells whether a connection is to be cut off that holds so many bytes: all together hold too much,
+   * and it more than an equal part. So they never hold more than twice what they may.
+   */
+  isTooMuch(bytes: number): boolean {
+    return this.heldBytes > ALL_HELD_BYTES && bytes > ALL_HELD_BYTES / this.connections;
   }
 
   /** Tells whether there is time for one query more in this turn of the loop. */

@@ -81,6 +81,26 @@ describe('limits over TCP', () => {
   });
 });
 
+describe('clients over TCP that never finish their messages', () => {
+  const CLIENTS = 600;
+  const BYTES = 65_000;
+
+  it('are cut off when all together hold too much, and others are not', async () => {
+    const { listener, client, connect } = await start(opened, oneAddress, {
+      maxConnections: 1_000,
+    });
+    const part = Buffer.alloc(2 + BYTES);
+    part.writeUInt16BE(0xffff);
+    const many = await Promise.all(Array.from({ length: CLIENTS }, connect));
+    for (const { socket } of many) socket.write(part);
+    await until(() => listener.counters.tcpRefused > 0);
+    expect(idOf(await client.ask(question(1)))).toBe(1);
+    // 16 MiB in equal parts.
+    await until(() => listener.counters.tcpOpen < 280);
+    expect(listener.counters.tcpOpen).toBeGreaterThan(150);
+  });
+});
+
 describe('a client over TCP that asks much at once', () => {
   const QUERIES = 500;
 

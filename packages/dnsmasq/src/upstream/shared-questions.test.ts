@@ -156,6 +156,7 @@ describe('too many questions', () => {
     const { group: other } = await bed.groupOf([script], 'preferred', 'corp');
     for (const port of [1, 2, 3, 4, 5]) bed.ask(group, 'a', from(port));
     const clients = [6, 7].map((port) => bed.ask(other, 'b', from(port)));
+    await bed.asked(2);
     release();
     await answered(...clients);
     expect(clients.map(({ result }) => result)).toEqual(['A 10.0.0.2', 'A 10.0.0.2']);
