@@ -42,5 +42,6 @@ export { awaitRecord } from './servers/await-answer.js';
 export { builtProgram } from './servers/built-program.js';
 export { NameServer, type NameServerMethods } from './servers/name-server.js';
 export { OurDnsmasq, type OurDnsmasqOptions } from './servers/our-dnsmasq.js';
+export { type Spread, spreadOf } from './statistics.js';
 export { TemporaryFolder } from './temporary-folder.js';
 export { until } from './until.js';

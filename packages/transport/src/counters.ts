@@ -19,7 +19,7 @@ export class ListenerCounters {
   tcpConnections = 0;
   /** Connections that are open now. */
   tcpOpen = 0;
-  /** Connections closed because too many were open. */
+  /** Connections closed because too many were open, or all together held too much. */
   tcpRefused = 0;
   /** Connections closed because nothing came or went for too long. */
   tcpIdleClosed = 0;

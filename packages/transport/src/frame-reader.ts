@@ -1,63 +1,64 @@
-import { MAX_MESSAGE_BYTES, readUint16 } from '@kube-dns/wire';
+import { readUint16 } from '@kube-dns/wire';
 
 const PREFIX_BYTES = 2;
-/** The longest frame: whoever takes all messages before the next push never holds more. */
-const MAX_FRAME_BYTES = PREFIX_BYTES + MAX_MESSAGE_BYTES;
-const LEAST_ROOM = 64;
 const NOTHING = Buffer.alloc(0);
 
 /**
  * Cuts a TCP byte stream into DNS messages by their length prefix (RFC 1035 section 4.2.2). Whoever
- * takes all messages before the next push makes it hold less than one message, 65,537 bytes.
+ * takes all messages before the next push makes it hold less than one message, 65,537 bytes. However
+ * small the chunks are, each byte is copied a few times at the most.
  */
 export class FrameReader {
-  /** What is pending is in here: the last chunk, or room where chunks are put together, never reused. */
+  /** What has come and was not taken is from `#begin` to `#end`; behind it there may be room. */
   #bytes: Buffer = NOTHING;
-  #isOwn = false;
-  #start = 0;
+  #begin = 0;
   #end = 0;
+  /** A chunk is its sender's: nothing may be written behind it. */
+  #isOwn = false;
+
+  /** The memory that it takes. */
+  get heldBytes(): number {
+    return this.#bytes.length;
+  }
 
   /** Adds what arrived. */
   push(chunk: Buffer): void {
-    if (this.#start === this.#end) this.#hold(chunk, chunk.length, false);
-    else this.#append(chunk);
+    if (this.#begin === this.#end) {
+      this.#bytes = chunk;
+      this.#begin = 0;
+      this.#end = chunk.length;
+      this.#isOwn = false;
+      return;
+    }
+    if (!this.#isOwn || this.#end + chunk.length > this.#bytes.length) this.#grow(chunk.length);
+    chunk.copy(this.#bytes, this.#end);
+    this.#end += chunk.length;
   }
 
   /** The next whole message; undefined when more bytes are needed. */
   next(): Buffer | undefined {
-    const from = this.#start + PREFIX_BYTES;
-    if (this.#end < from) return undefined;
-    const end = from + readUint16(this.#bytes, this.#start);
-    if (this.#end < end) return undefined;
-    const message = this.#bytes.subarray(from, end);
-    this.#start = end;
-    // An idle connection must not keep a chunk alive that it has read to its end.
-    if (end === this.#end) this.#hold(NOTHING, 0, false);
+    const begin = this.#begin + PREFIX_BYTES;
+    if (begin > this.#end) return undefined;
+    const end = begin + readUint16(this.#bytes, this.#begin);
+    if (end > this.#end) return undefined;
+    const message = this.#bytes.subarray(begin, end);
+    this.#begin = end;
+    // An idle connection must not keep a whole chunk alive.
+    if (end === this.#end) this.#bytes = NOTHING;
     return message;
   }
 
-  #hold(bytes: Buffer, length: number, isOwn: boolean): void {
-    this.#bytes = bytes;
-    this.#isOwn = isOwn;
-    this.#start = 0;
-    this.#end = length;
-  }
-
-  /**
-   * Puts a chunk behind what is pending. A message that comes byte by byte is not copied for each of
-   * them, and room is made for what has come, whatever the prefix promises.
-   */
-  #append(chunk: Buffer): void {
-    if (!this.#isOwn || this.#end + chunk.length > this.#bytes.length) {
-      const pending = this.#bytes.subarray(this.#start, this.#end);
-      const length = pending.length + chunk.length;
-      const doubled = Math.min(2 * length, MAX_FRAME_BYTES);
-      const room = Buffer.allocUnsafeSlow(Math.max(length, doubled, LEAST_ROOM));
-      room.set(pending);
-      this.#hold(room, pending.length, true);
-    }
-    this.#bytes.set(chunk, this.#end);
-    this.#end += chunk.length;
+  /** Makes room for a message that comes in pieces: twice what there is, but not beyond its end. */
+  #grow(bytes: number): void {
+    const held = this.#end - this.#begin;
+    const least = held + bytes;
+    const whole = held < PREFIX_BYTES ? least : PREFIX_BYTES + readUint16(this.#bytes, this.#begin);
+    const grown = Buffer.allocUnsafeSlow(Math.max(least, Math.min(2 * least, whole)));
+    this.#bytes.copy(grown, 0, this.#begin, this.#end);
+    this.#bytes = grown;
+    this.#begin = 0;
+    this.#end = held;
+    this.#isOwn = true;
   }
 }
 

@@ -3,44 +3,61 @@ import { MAX_MESSAGE_BYTES } from '@kube-dns/wire';
 import type { Client, Reply } from './answerer.js';
 import { frameMessage, FrameReader } from './frame-reader.js';
 import type { Intake } from './intake.js';
+import type { Reading, TcpShares } from './tcp-shares.js';
 
-/** A client that does not read its answers is read from no further beyond so many waiting bytes. */
-const MAX_UNSENT_BYTES = 256 * 1024;
 /** As many queries of one connection may wait for an answer; the next is read when one is done. */
 const MAX_DEFERRED = 100;
+/** As many queries of one connection are answered before others have their turn. */
+const MAX_PER_TURN = 8;
 /** Where answers are written; what is sent is copied. */
 const out = new Uint8Array(MAX_MESSAGE_BYTES);
-/** Deferred answers come whether the client reads or not; beyond so many waiting bytes it is cut off. */
-const MAX_WAITING_BYTES = 1024 * 1024;
+/**
+ * Deferred answers come whether the client reads or not; beyond so many times the bytes at which it is
+ * read from no further it is cut off.
+ */
+const CUT_OFF_FACTOR = 4;
 
 /**
  * One client over TCP: several queries on a connection, each answered as soon as its answer is there
  * (RFC 7766 section 6.2.1.1). Reading stops while the client owes us reading or we owe it answers.
  */
-export class TcpConnection implements Client {
+export class TcpConnection implements Client, Reading {
   readonly address: string;
   readonly port: number;
   readonly #socket: Socket;
   readonly #intake: Intake;
+  readonly #shares: TcpShares;
+  readonly #onCut: () => void;
   readonly #frames = new FrameReader();
+  /** As the shares know it. */
+  #heldBytes = 0;
   #deferred = 0;
   #hasEnded = false;
   #isReading = false;
-  readonly #readOn = (): void => this.#readQueries();
+  readonly #readOn = (): void => this.readOn();
 
-  constructor(socket: Socket, intake: Intake) {
+  /** `onCut` is told when it is cut off because all connections together hold too much. */
+  constructor(socket: Socket, intake: Intake, shares: TcpShares, onCut: () => void) {
     this.#socket = socket;
     this.#intake = intake;
+    this.#shares = shares;
+    this.#onCut = onCut;
+    shares.connections++;
+    socket.on('close', () => {
+      shares.connections--;
+      this.#hold(0);
+      shares.leave(this);
+    });
     this.address = socket.remoteAddress ?? '';
     this.port = socket.remotePort ?? 0;
     socket.on('data', (chunk) => {
       this.#frames.push(chunk);
-      this.#readQueries();
+      this.readOn();
     });
-    socket.on('drain', () => this.#readQueries());
+    socket.on('drain', () => this.readOn());
     socket.on('end', () => {
       this.#hasEnded = true;
-      this.#readQueries();
+      this.readOn();
     });
   }
 
@@ -62,16 +79,23 @@ export class TcpConnection implements Client {
     process.nextTick(this.#readOn);
   }
 
-  #readQueries(): void {
+  /** Answers what has come, as far as it is this connection's turn. */
+  readOn(): void {
     if (this.#isReading || this.#socket.destroyed) return;
     this.#isReading = true;
     let isStarved = false;
+    let left = MAX_PER_TURN;
     while (this.#mayRead()) {
-      const message = this.#frames.next();
+      const message = left > 0 && this.#shares.hasTime() ? this.#frames.next() : null;
+      if (message === null) {
+        this.#shares.wait(this);
+        break;
+      }
       if (message === undefined) {
         isStarved = true;
         break;
       }
+      left--;
       const length = this.#intake.take(message, message.length, true, this, out);
       if (length > 0) this.#send(out, length);
     }
@@ -79,16 +103,32 @@ export class TcpConnection implements Client {
     if (isStarved && this.#hasEnded && this.#deferred === 0) this.#socket.end();
     else if (isStarved) this.#socket.resume();
     else this.#socket.pause();
+    this.#account();
+  }
+
+  #account(): void {
+    const held = this.#frames.heldBytes + this.#socket.writableLength;
+    this.#hold(held);
+    if (!this.#shares.isTooMuch(held)) return;
+    this.#hold(0);
+    this.#onCut();
+    this.#socket.destroy();
+  }
+
+  #hold(bytes: number): void {
+    this.#shares.heldBytes += bytes - this.#heldBytes;
+    this.#heldBytes = bytes;
   }
 
   #mayRead(): boolean {
-    return this.#deferred < MAX_DEFERRED && this.#socket.writableLength < MAX_UNSENT_BYTES;
+    const { writableLength } = this.#socket;
+    return this.#deferred < MAX_DEFERRED && writableLength < this.#shares.unsentBytes;
   }
 
   #send(message: Uint8Array, length: number): void {
     const socket = this.#socket;
     if (!socket.writable) return;
-    if (socket.writableLength > MAX_WAITING_BYTES) socket.destroy();
+    if (socket.writableLength > CUT_OFF_FACTOR * this.#shares.unsentBytes) socket.destroy();
     else socket.write(frameMessage(message, length));
   }
 }

@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { ListenerCounters } from './counters.js';
 import type { Intake } from './intake.js';
 import { TcpConnection } from './tcp-connection.js';
+import { TcpShares } from './tcp-shares.js';
 
 export interface TcpLimits {
   /** Open connections at the same time; beyond, the one that is idle longest is closed. */
@@ -17,6 +18,7 @@ export class TcpListener {
   readonly #limits: TcpLimits;
   readonly #counters: ListenerCounters;
   readonly #server: Server;
+  readonly #shares = new TcpShares();
   /** In order of last use, the longest unused first. */
   readonly #connections = new Map<Socket, TcpConnection>();
 
@@ -55,7 +57,9 @@ export class TcpListener {
     this.#counters.tcpConnections++;
     this.#counters.tcpOpen++;
     socket.on('close', () => this.#counters.tcpOpen--);
-    const connection = new TcpConnection(socket, this.#intake);
+    const connection = new TcpConnection(socket, this.#intake, this.#shares, () => {
+      this.#counters.tcpRefused++;
+    });
     this.#connections.set(socket, connection);
     socket.on('data', () => {
       this.#connections.delete(socket);

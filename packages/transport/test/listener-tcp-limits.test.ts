@@ -81,6 +81,57 @@ describe('limits over TCP', () => {
   });
 });
 
+describe('clients over TCP that never finish their messages', () => {
+  const CLIENTS = 600;
+  const BYTES = 65_000;
+
+  it('are cut off when all together hold too much, and others are not', async () => {
+    const { listener, client, connect } = await start(opened, oneAddress, {
+      maxConnections: 1_000,
+    });
+    const part = Buffer.alloc(2 + BYTES);
+    part.writeUInt16BE(0xffff);
+    const many = await Promise.all(Array.from({ length: CLIENTS }, connect));
+    for (const { socket } of many) socket.write(part);
+    await until(() => listener.counters.tcpRefused > 0);
+    expect(idOf(await client.ask(question(1)))).toBe(1);
+    // 16 MiB in equal parts.
+    await until(() => listener.counters.tcpOpen < 280);
+    expect(listener.counters.tcpOpen).toBeGreaterThan(150);
+  });
+});
+
+describe('a client over TCP that asks much at once', () => {
+  const QUERIES = 500;
+
+  /** Takes a millisecond over TCP. */
+  const slowly: Answerer['answer'] = (query, out, client) => {
+    const endMs = performance.now() + 1;
+    while (query.isOverTcp && performance.now() < endMs);
+    return oneAddress(query, out, client);
+  };
+  const asked = Array.from({ length: QUERIES }, (_, id) => question(id));
+
+  it('does not keep those waiting who ask over UDP', async () => {
+    const { listener, client } = await start(opened, slowly);
+    const other = opened(await UdpClient.connect(listener.port));
+    client.send(...asked);
+    await until(() => listener.counters.tcpQueries > 0);
+    await other.ask(question(1));
+    expect(listener.counters.tcpQueries).toBeLessThan(QUERIES / 2);
+    expect((await client.inbox.take(QUERIES)).map(idOf)).toEqual(asked.map((_, id) => id));
+  });
+
+  it('does not keep those waiting who ask over TCP', async () => {
+    const { listener, client, connect } = await start(opened, slowly);
+    const other = await connect();
+    client.send(...asked);
+    await until(() => listener.counters.tcpQueries > 0);
+    await other.ask(question(1));
+    expect(listener.counters.tcpQueries).toBeLessThan(QUERIES / 2);
+  });
+});
+
 describe('a client over TCP that does not read', () => {
   const QUERIES = 600;
   const large = manyAddresses(4000);

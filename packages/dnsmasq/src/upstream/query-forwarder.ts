@@ -17,7 +17,7 @@ import type { ServerGroup } from './server-group.js';
 import { Waiter } from './waiter.js';
 
 export interface QueryForwarderOptions {
-  /** Questions under way per group of servers, and clients that joined one; beyond, REFUSED. */
+  /** Questions under way per group of servers, and clients that joined them; beyond, REFUSED. */
   readonly maxInFlight: number;
   readonly plan: RetryPlan;
   /** As many ports as one question leaves from to each server; 1 unless said otherwise. */
@@ -62,8 +62,6 @@ export class QueryForwarder implements FlightOwner {
   readonly #flights: Flight[] = [];
   readonly #writer = new AnswerWriter();
   #active = 0;
-  /** Clients that wait beside the first of their question. */
-  #joiners = 0;
   #timer: NodeJS.Timeout | undefined;
   #loggedAtMs = Number.NEGATIVE_INFINITY;
   readonly #onIdle = new Set<() => void>();
@@ -153,7 +151,7 @@ export class QueryForwarder implements FlightOwner {
     const waiters = flight.waiters.splice(0);
     this.#drop(flight);
     const last = waiters.length - 1;
-    this.#joiners -= Math.max(0, last);
+    flight.group.joiners -= Math.max(0, last);
     waiters.forEach((waiter, i) => {
       // Each changes the message that it passes on.
       this.#answer(waiter, reply !== null && i < last ? Buffer.from(reply) : reply);
@@ -190,10 +188,10 @@ export class QueryForwarder implements FlightOwner {
       this.sentForUdp++;
       return NO_ANSWER_YET;
     }
-    if (this.#joiners >= this.#options.maxInFlight) {
+    if (flight.group.joiners >= this.#options.maxInFlight) {
       return this.#refuseOverflow(query, out, flight.group);
     }
-    if (flight.waiters.length > 0) this.#joiners++;
+    if (flight.waiters.length > 0) flight.group.joiners++;
     this.joined++;
     if (nowMs - flight.startedAtMs >= REPEAT_AFTER_MS) {
       flight.repeat();
@@ -231,7 +229,7 @@ export class QueryForwarder implements FlightOwner {
     if (expired === 0) return;
     const before = Math.max(0, waiters.length - 1);
     const gone = waiters.splice(0, expired);
-    this.#joiners -= before - Math.max(0, waiters.length - 1);
+    flight.group.joiners -= before - Math.max(0, waiters.length - 1);
     for (const waiter of gone) this.#answer(waiter, flight.fallback());
   }
 

@@ -22,6 +22,8 @@ export class ServerGroup {
   readonly order: ServerOrder;
   /** Questions under way, counted by the forwarder. */
   inFlight = 0;
+  /** Clients that wait beside the first of their question, counted by the forwarder. */
+  joiners = 0;
   #preferred = NONE;
   #queriesSinceProbe = 0;
   #probedAtMs = Number.NEGATIVE_INFINITY;

@@ -150,6 +150,20 @@ describe('too many questions', () => {
     expect(clients.map(({ result }) => result)).toEqual(['', '', '', '', 'REFUSED']);
   });
 
+  it('are refused in the group that they joined, not in others', async () => {
+    const { group } = await bed.groupOf([silent]);
+    const { script, release } = held('10.0.0.2');
+    const { group: other } = await bed.groupOf([script], 'preferred', 'corp');
+    for (const port of [1, 2, 3, 4, 5]) bed.ask(group, 'a', from(port));
+    const clients = [6, 7].map((port) => bed.ask(other, 'b', from(port)));
+    await bed.asked(2);
+    release();
+    await answered(...clients);
+    expect(clients.map(({ result }) => result)).toEqual(['A 10.0.0.2', 'A 10.0.0.2']);
+    bed.pass(TIMEOUT_MS);
+    expect([group.joiners, other.joiners]).toEqual([0, 0]);
+  });
+
   it('are said in the log every five seconds at most, with the domain', async () => {
     const { group } = await bed.groupOf([silent]);
     const { group: corp } = await bed.groupOf([silent], 'preferred', 'corp');

@@ -1,0 +1,110 @@
+import type { Report } from '@kube-dns/bench';
+import type { Attack } from './attack.js';
+import { type HonestResult, IN_TIME_MS } from './honest-clients.js';
+import { type AttackOutcome, type ContainerResult, SPARE_DESCRIPTORS } from './run-attack.js';
+
+const MIB = 2 ** 20;
+const PERCENT = 100;
+const IN_TIME_BAR = 90;
+/** Behind an attack the median is what it was, but for what the machine itself is up to. */
+const AFTER_FACTOR = 2;
+const AFTER_SPARE_MS = 1;
+/** dnsmasq keeps a socket for late replies 4.5 s and 10 s more, and closes it within a second. */
+const LONGEST_SOCKET_SECONDS = 16;
+
+function ms(value: number): string {
+  return value.toFixed(value < 10 ? 2 : 0);
+}
+
+function percent(part: number): string {
+  return `${(part * PERCENT).toFixed(1)} %`;
+}
+
+function mib(bytes: number): string {
+  return (bytes / MIB).toFixed(0);
+}
+
+/** The bars that an attack is held against. */
+export function addOutcome(
+  report: Report,
+  outcome: AttackOutcome,
+  { before, settleSeconds }: { readonly before: HonestResult; readonly settleSeconds: number },
+): void {
+  const { attack, did, under, after, containers } = outcome;
+  const add = (what: string, ...rest: [number, string, Parameters<Report['add']>[3]]) =>
+    report.add(`${attack.name}: ${what}`, ...rest);
+  const atLeast = { atLeast: IN_TIME_BAR };
+  add(`honest queries answered within ${IN_TIME_MS} ms`, under.inTime * PERCENT, '%', atLeast);
+  add('the same after it', after.inTime * PERCENT, '%', atLeast);
+  const median = before.latencyMs.p50 * AFTER_FACTOR + AFTER_SPARE_MS;
+  add('median latency after it', after.latencyMs.p50, 'ms', median);
+  if (did.accepted !== undefined) {
+    add('forged replies that were believed', did.accepted, '', 0);
+    add('forged replies', did.guesses ?? Number.NaN, '', { atLeast: 1 });
+  }
+  for (const container of containers) {
+    const { name, peakRssBytes, memoryLimitBytes, descriptors, counters } = container;
+    add(`${name}: peak RSS`, peakRssBytes / MIB, 'MiB', memoryLimitBytes / MIB);
+    add(`${name}: defects`, counters.defects, '', 0);
+    const spared = { atMost: descriptors.before + SPARE_DESCRIPTORS };
+    const isSettled = settleSeconds >= LONGEST_SOCKET_SECONDS;
+    add(`${name}: descriptors after it`, descriptors.after, '', isSettled ? spared : undefined);
+  }
+}
+
+/** One row for each attack. */
+export function addOutcomes(
+  report: Report,
+  outcomes: readonly AttackOutcome[],
+  before: Readonly<Record<Attack['target'], HonestResult | undefined>>,
+): void {
+  for (const [target, calm] of Object.entries(before)) {
+    if (calm === undefined) continue;
+    const { p50, p99 } = calm.latencyMs;
+    report.note(
+      `Without an attack ${target} answers ${percent(calm.inTime)} within ${IN_TIME_MS} ms: ` +
+        `p50 ${ms(p50)} ms, p99 ${ms(p99)} ms.`,
+    );
+  }
+  const header = [
+    'attack',
+    'a second',
+    'in all',
+    `honest in ${IN_TIME_MS} ms`,
+    'p50/p99 ms',
+    'after',
+    'TCP',
+    'peak RSS MiB',
+    'RSS before/after',
+    'descriptors',
+    'counted',
+  ];
+  const rows = outcomes.map(({ attack, did, under, after, containers }) => {
+    const [own] = containers;
+    const each = (text: (container: ContainerResult) => string) => containers.map(text).join('; ');
+    return [
+      attack.name,
+      Math.round(did.perSecond).toLocaleString('en-US'),
+      did.did,
+      percent(under.inTime),
+      `${ms(under.latencyMs.p50)}/${ms(under.latencyMs.p99)}`,
+      `${ms(after.latencyMs.p50)}/${ms(after.latencyMs.p99)}`,
+      percent(under.overTcp),
+      each(
+        ({ peakRssBytes, memoryLimitBytes }) => `${mib(peakRssBytes)} of ${mib(memoryLimitBytes)}`,
+      ),
+      each(({ rssBytes }) => `${mib(rssBytes.before)}/${mib(rssBytes.after)}`),
+      each(({ descriptors: d }) => `${d.before}/${d.peak}/${d.after}`),
+      own?.counters.toString() ?? '',
+    ];
+  });
+  report.addSection({ title: 'Attacks', header, rows }, outcomes.map(resultOf));
+  report.note('Of two figures the first is that of dnsmasq, the second that of kubedns behind it.');
+  report.note('Descriptors are those before, at the most, and after the attack.');
+}
+
+function resultOf({ attack, did, under, after, containers }: AttackOutcome): object {
+  const { name, target, summary } = attack;
+  const told = containers.map(({ counters, ...rest }) => ({ ...rest, counters: String(counters) }));
+  return { name, target, summary, ...did, under, after, containers: told };
+}

@@ -1,0 +1,36 @@
+import { HEADLESS_SERVICE, serviceName } from '../stand/api-server.js';
+
+/** The cluster's services, all asked for by honest clients: fewer than dnsmasq keeps. */
+export const SERVICES = 200;
+/** Of the headless service: its addresses make an answer of 6 KiB. */
+export const PODS = 400;
+
+const SERVICE_ZONE = 'svc.cluster.local';
+
+/** What honest clients ask for: each is in dnsmasq's cache once it was asked for. */
+export const HONEST_NAMES: readonly string[] = Array.from(
+  { length: SERVICES },
+  (_, i) => `${serviceName(i)}.default.${SERVICE_ZONE}`,
+);
+
+export const LARGE_NAME = `${HEADLESS_SERVICE}.default.${SERVICE_ZONE}`;
+
+/** Below which attackers ask; the server behind each does what its name says. */
+export const DOMAINS = {
+  cluster: `default.${SERVICE_ZONE}`,
+  /** No name of it exists. */
+  missing: 'missing.example',
+  /** Every name of it has an address that may be kept. */
+  wide: 'wide.example',
+  /** Its answers take two seconds. */
+  slow: 'slow.example',
+  /** Its answers are malformed, or as large and as nested as an answer can be. */
+  bomb: 'bomb.example',
+  /** A stub domain whose server hears and never answers. */
+  dead: 'dead.example',
+  /** A stub domain whose server never answers, and in whose name others do. */
+  silent: 'silent.example',
+} as const;
+
+/** The address in all forged answers, and in no other. */
+export const FORGED_ADDRESS = [203, 0, 113, 66] as const;

@@ -1,0 +1,203 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { setPriority } from 'node:os';
+import {
+  encodeQuery,
+  HEADER_BYTES,
+  RCODE,
+  readUint16,
+  TYPE,
+  writeUint16,
+  writeUint32,
+} from '@kube-dns/wire';
+import { FORGED_ADDRESS } from './names.js';
+import { Pace } from './pace.js';
+
+/** What came of forged replies. */
+export interface SpoofResult {
+  /** Forged replies by what is wrong with them. */
+  readonly guesses: Readonly<Record<GuessKind, number>>;
+  readonly perSecond: number;
+  /** Questions whose ports were known and that were under way when they were guessed at. */
+  readonly questions: number;
+  /** Answers that a client got with what was forged. */
+  readonly accepted: number;
+  /** Answers that clients got that were no failure. */
+  readonly answered: number;
+}
+
+/** The other side of a spoofer that runs in its own process. */
+export interface SpooferMethods {
+  /** Opens the name server that never answers, and returns its port. */
+  open(): Promise<number>;
+  /** Asks for names below a domain at this port, and guesses at the replies so often each second. */
+  start(port: number, domain: string, perSecond: number): Promise<void>;
+  /** Asks for names once more, to hear what was kept, and waits so long for the last answers. */
+  finish(lastWordMs: number): Promise<SpoofResult>;
+}
+
+/** All but one thing of each guess is right. */
+const GUESS_KINDS = ['id', 'port', 'address', 'name', 'type', 'query', 'question'] as const;
+type GuessKind = (typeof GUESS_KINDS)[number];
+
+/** A question on its way, as only the server that was asked can know it. */
+interface Outstanding {
+  readonly query: Buffer;
+  readonly peer: RemoteInfo;
+}
+
+const HOST = '127.0.0.1';
+const OTHER_HOST = '127.0.0.2';
+const QUESTION_FIXED_BYTES = 4;
+const REPLY_FLAGS = 0x8580;
+const TTL_SECONDS = 86_400;
+const NAMES = 16;
+/** A new name at this pace; each is asked at most once in the time that a client waits for it. */
+const ASK_EVERY_MS = 250;
+const NICE = 10;
+const IDS = 0x1_0000;
+const RCODE_MASK = 0x0f;
+
+/** Knows everything about a question but one thing, and answers it before its server does. */
+export class Spoofer implements SpooferMethods {
+  #server: Socket | undefined;
+  #otherPort: Socket | undefined;
+  #otherAddress: Socket | undefined;
+  #client: Socket | undefined;
+  #pace: Pace | undefined;
+  #asking: NodeJS.Timeout | undefined;
+  #domain = '';
+  #asked = 0;
+  #id = 0;
+  #turn = 0;
+  #accepted = 0;
+  #answered = 0;
+  #questions = 0;
+  /** The last of them, by the port that they left from: their IDs are never guessed there. */
+  readonly #outstanding: Outstanding[] = [];
+  readonly #guesses = { id: 0, port: 0, address: 0, name: 0, type: 0, query: 0, question: 0 };
+
+  async open(): Promise<number> {
+    setPriority(NICE);
+    this.#server = await bound(0, HOST);
+    const { port } = this.#server.address();
+    this.#server.on('message', (query, peer) => this.#hear(query, peer));
+    this.#otherPort = await bound(0, HOST);
+    this.#otherAddress = await bound(port, OTHER_HOST);
+    return port;
+  }
+
+  async start(port: number, domain: string, perSecond: number): Promise<void> {
+    this.#domain = domain;
+    this.#client = createSocket('udp4');
+    this.#client.on('error', () => undefined);
+    this.#client.on('message', (message) => this.#judge(message));
+    this.#client.connect(port, HOST);
+    await once(this.#client, 'connect');
+    for (let i = 0; i < NAMES; i++) this.#ask();
+    this.#asking = setInterval(() => this.#ask(), ASK_EVERY_MS);
+    this.#pace = new Pace(perSecond, () => this.#guess());
+  }
+
+  async finish(lastWordMs: number): Promise<SpoofResult> {
+    const { perSecond = 0 } = this.#pace ?? {};
+    this.#pace?.close();
+    clearInterval(this.#asking);
+    // What is under way is answered first, and then what was kept is asked for.
+    for (let i = 0; i < Math.min(this.#asked, NAMES); i++) this.#query(i);
+    await new Promise((resolve) => setTimeout(resolve, lastWordMs));
+    for (const socket of [this.#client, this.#server, this.#otherPort, this.#otherAddress]) {
+      socket?.close();
+    }
+    return {
+      guesses: this.#guesses,
+      perSecond,
+      questions: this.#questions,
+      accepted: this.#accepted,
+      answered: this.#answered,
+    };
+  }
+
+  #ask(): void {
+    this.#query(this.#asked++);
+  }
+
+  #query(index: number): void {
+    const name = `bank-${index}.${this.#domain}`;
+    this.#client?.send(encodeQuery({ id: index % IDS, name, type: 'A' }), () => undefined);
+  }
+
+  #hear(query: Buffer, peer: RemoteInfo): void {
+    this.#questions++;
+    this.#outstanding.push({ query, peer });
+    if (this.#outstanding.length > NAMES) this.#outstanding.shift();
+  }
+
+  #judge(message: Buffer): void {
+    if ((message[3]! & RCODE_MASK) !== RCODE.SERVFAIL) this.#answered++;
+    if (message.includes(Buffer.from(FORGED_ADDRESS))) this.#accepted++;
+  }
+
+  #guess(): void {
+    const turn = this.#turn++;
+    const target = this.#outstanding[turn % this.#outstanding.length];
+    if (target === undefined) return;
+    // Most guesses are at the ID, as those of who is not on the way must be.
+    const kind = turn % 2 === 0 ? 'id' : GUESS_KINDS[((turn >> 1) % (GUESS_KINDS.length - 1)) + 1]!;
+    const { query, peer } = target;
+    const message = forged(query);
+    if (kind === 'id') writeUint16(message, 0, this.#wrongId(peer.port));
+    else if (kind === 'name') message[HEADER_BYTES + 1]! ^= 1;
+    else if (kind === 'type') message[questionEndOf(query) - 3]! ^= 1;
+    else if (kind === 'query') message[2]! &= 0x7f;
+    else if (kind === 'question') writeUint16(message, 4, 0);
+    this.#guesses[kind]++;
+    this.#socketFor(kind)?.send(message, peer.port, peer.address, () => undefined);
+  }
+
+  #socketFor(kind: GuessKind): Socket | undefined {
+    if (kind === 'port') return this.#otherPort;
+    return kind === 'address' ? this.#otherAddress : this.#server;
+  }
+
+  /** Goes through all IDs but those of the questions that left from this port. */
+  #wrongId(port: number): number {
+    const isRight = (id: number) =>
+      this.#outstanding.some(
+        ({ query, peer }) => peer.port === port && readUint16(query, 0) === id,
+      );
+    do this.#id = (this.#id + 1) % IDS;
+    while (isRight(this.#id));
+    return this.#id;
+  }
+}
+
+async function bound(port: number, host: string): Promise<Socket> {
+  const socket = createSocket('udp4');
+  socket.on('error', () => undefined);
+  socket.bind(port, host);
+  await once(socket, 'listening');
+  return socket;
+}
+
+function questionEndOf(query: Buffer): number {
+  let at = HEADER_BYTES;
+  while (query[at]! > 0) at += query[at]! + 1;
+  return at + 1 + QUESTION_FIXED_BYTES;
+}
+
+/** The reply that would be believed. */
+function forged(query: Buffer): Buffer {
+  const fixed = Buffer.alloc(12);
+  writeUint16(fixed, 0, 0xc000 | HEADER_BYTES);
+  writeUint16(fixed, 2, TYPE.A);
+  writeUint16(fixed, 4, 1);
+  writeUint32(fixed, 6, TTL_SECONDS);
+  writeUint16(fixed, 10, FORGED_ADDRESS.length);
+  const question = query.subarray(0, questionEndOf(query));
+  const message = Buffer.concat([question, fixed, Buffer.from(FORGED_ADDRESS)]);
+  writeUint16(message, 2, REPLY_FLAGS);
+  message.fill(0, 6, HEADER_BYTES);
+  writeUint16(message, 6, 1);
+  return message;
+}
