@@ -1,3 +1,4 @@
-import { runCommandLine } from '@kube-dns/bench';
+import { commandEntry, runCommandLine } from '@kube-dns/bench';
+import { SOAK } from './soak/soak.js';
 
-runCommandLine('prove', []);
+runCommandLine('prove', [commandEntry(SOAK)]);

@@ -92,6 +92,7 @@ function addAnswers(
   add('taken out of the cache for room', last?.cacheEvictions ?? Number.NaN, '');
   add('changes of services', last?.changes ?? Number.NaN, '');
   add('latest change', maxOf(samples, ({ changeMaxLateMs }) => changeMaxLateMs), 'ms', MAX_LATE_MS);
+  add('metrics not served within 2 s', last?.scrapeFailures ?? Number.NaN, '');
   add('configurations', last?.configGeneration ?? Number.NaN, '');
   add('whole lists after the first', last?.relists ?? Number.NaN, '');
 }

@@ -1,7 +1,7 @@
 import { askAddress, askNothing, askPort, askReverse, askStub, askWorld } from './question.js';
 import type { Question } from './question.js';
 import type { Schedule } from './schedule.js';
-import { kindOf } from './service-state.js';
+import { kindOf, type ServiceKind } from './service-state.js';
 
 /** A question of the load, and how it is asked. */
 export interface Asking {
@@ -32,7 +32,7 @@ const MIX: readonly (readonly [number, Ask])[] = [
   // Names of the cluster, of dnsmasq and of kubedns itself.
   [10, (mix) => cached(askAddress(mix.churned()))],
   [9, (mix) => ({ question: askAddress(mix.churned()), isStraight: true })],
-  [3, (mix) => ({ question: askAddress(mix.churned(), 'h0'), isStraight: true })],
+  [3, (mix) => ({ question: askAddress(mix.ofKind('headless'), 'h0'), isStraight: true })],
   [6, (mix) => ({ question: askPort(mix.churned()), isStraight: mix.flip() })],
   [6, (mix) => ({ question: mix.reverse(), isStraight: mix.flip() })],
   // What nobody may keep, and what pushes other names out of the cache.
@@ -77,10 +77,16 @@ export class QuestionMix {
     return churned === 0 ? this.settled() : this.#below(churned);
   }
 
+  /** A churned service of a kind. */
+  ofKind(kind: ServiceKind): number {
+    let index = this.churned();
+    while (kindOf(index) !== kind) index = this.churned();
+    return index;
+  }
+
   /** An address that a service has, or had a version ago. */
   reverse(): Question {
-    let index = this.churned();
-    while (kindOf(index) === 'alias') index = this.churned();
+    const index = this.ofKind(this.flip() ? 'address' : 'headless');
     const version = this.#schedule.serviceVersion(index, this.#nowMs);
     return askReverse(index, Math.max(0, version - this.#below(2)));
   }

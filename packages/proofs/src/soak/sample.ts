@@ -31,4 +31,6 @@ export interface Sample {
   /** Changes of services so far, and how late one was at the most. */
   readonly changes: number;
   readonly changeMaxLateMs: number;
+  /** Pages of metrics that did not come within two seconds, so far. */
+  readonly scrapeFailures: number;
 }

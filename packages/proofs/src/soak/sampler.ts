@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { cpuUsage, MeasureError, type Remote, rssBytes } from '@kube-dns/bench';
+import { cpuUsage, MeasureError, messageOf, type Remote, rssBytes } from '@kube-dns/bench';
 import {
   CONTAINER_NAMES,
   type ContainerName,
@@ -27,11 +27,15 @@ const UNHANDLED: Readonly<Record<ContainerName, readonly string[]>> = {
   sidecar: ['kubedns_sidecar_unexpected_errors_total'],
 };
 
+const SCRAPE_TRIES = 3;
+
 /** Looks at the containers, the load and the cluster again and again. */
 export class Sampler {
   readonly #of: Sampled;
   readonly #startMs = monotonicMs();
   #lastMs = this.#startMs;
+  /** Pages of metrics that did not come in time. */
+  scrapeFailures = 0;
 
   constructor(of: Sampled) {
     this.#of = of;
@@ -64,16 +68,23 @@ export class Sampler {
       configGeneration: pages.kubedns.sum('kubedns_config_generation'),
       changes: figures.changes,
       changeMaxLateMs: figures.maxLateMs,
+      scrapeFailures: this.scrapeFailures,
     };
   }
 
+  /** A busy machine may be late once; a page that is not there at the third try is not served. */
   async #page(name: ContainerName, port: number): Promise<MetricPage> {
-    try {
-      return await MetricPage.read(`http://127.0.0.1:${port}/metrics`);
-    } catch (cause) {
-      this.#of.pod[name].check();
-      throw new MeasureError(`${name} serves no metrics`, { cause });
+    const reasons: string[] = [];
+    while (reasons.length < SCRAPE_TRIES) {
+      try {
+        return await MetricPage.read(`http://127.0.0.1:${port}/metrics`);
+      } catch (error) {
+        this.#of.pod[name].check();
+        reasons.push(messageOf(error));
+        this.scrapeFailures++;
+      }
     }
+    throw new MeasureError(`${name} serves no metrics: ${reasons.join(', ')}`);
   }
 
   #look(name: ContainerName, page: MetricPage): ContainerSample {

@@ -43,7 +43,7 @@ class WorldAnswerer implements Answerer {
   }
 
   answer(query: Query, out: Uint8Array): number {
-    const name = decodeName(query.name, 0, query.nameLength);
+    const name = decodeName(query.name, 0);
     const { address, ttlSeconds } = worldAnswer(name, this.#server);
     const writer = this.#writer;
     writer.begin(query, out);
