@@ -6,7 +6,7 @@ import {
   numberOption,
   type OptionValues,
   PROGRAM_OPTIONS,
-  Remote,
+  type Remote,
   type Surroundings,
   TemporaryFolder,
   textOption,
@@ -16,13 +16,12 @@ import { freePodPorts, ManifestPod } from '../stand/manifest-pod.js';
 import { monotonicMs } from '../stand/monotonic.js';
 import type { AskerMethods } from './asker.js';
 import { addFindings } from './findings.js';
+import { type Outside, startAsker, startOutside } from './outside.js';
 import { podConfig } from './pod-config.js';
 import type { Sample } from './sample.js';
 import { Sampler } from './sampler.js';
-import { Schedule } from './schedule.js';
-import type { SoakClusterMethods } from './soak-cluster.js';
+import { Schedule, type SchedulePlan } from './schedule.js';
 import { soakPlot } from './soak-plot.js';
-import type { WorldMethods } from './world.js';
 
 const OPTIONS = {
   minutes: numberOption(5, 'minutes of load', { min: 0.05, max: 10_080, isWhole: false }),
@@ -70,32 +69,23 @@ const LOST_PERCENT = 0.01;
 const MS = 1_000;
 
 /** What a run goes on with. */
-interface Stand {
+interface Stand extends Pick<Outside, 'cluster' | 'worldPorts'> {
   readonly pod: ManifestPod;
-  readonly cluster: Remote<SoakClusterMethods>;
   readonly asker: Remote<AskerMethods>;
   readonly volume: ConfigVolume;
-  readonly worldPorts: Awaited<ReturnType<WorldMethods['start']>>;
   readonly resourceFolder: string;
+}
+
+function planOf(values: Values): Omit<SchedulePlan, 'startMs'> {
+  const { churn: changesPerSecond, churned, settled } = values;
+  return { changesPerSecond, churned, settled, configMs: values['config-seconds'] * MS };
 }
 
 async function start(values: Values, { owned }: Surroundings): Promise<Stand> {
   const folder = owned.add(new TemporaryFolder()).path;
   const resourceFolder = join(folder, 'resources');
   mkdirSync(resourceFolder);
-  const entry = (name: string) => new URL(`./${name}-main.js`, import.meta.url);
-  const world = owned.add(new Remote<WorldMethods>('the name servers', entry('world')));
-  const worldPorts = await world.call('start');
-  const cluster = owned.add(
-    new Remote<SoakClusterMethods>('the API server', entry('soak-cluster')),
-  );
-  const { churned, settled } = values;
-  const apiUrl = await cluster.call('start', {
-    changesPerSecond: values.churn,
-    churned,
-    settled,
-    configMs: values['config-seconds'] * MS,
-  });
+  const { cluster, apiUrl, worldPorts } = await startOutside(owned, planOf(values));
   const volume = new ConfigVolume(join(folder, 'config'), podConfig(0, worldPorts));
   const pod = owned.add(
     new ManifestPod(
@@ -111,7 +101,7 @@ async function start(values: Values, { owned }: Surroundings): Promise<Stand> {
     ),
   );
   await pod.ready(READY_LIMIT_MS);
-  const asker = owned.add(new Remote<AskerMethods>('the clients', entry('asker')));
+  const asker = startAsker(owned);
   return { pod, cluster, asker, volume, worldPorts, resourceFolder };
 }
 
@@ -123,13 +113,7 @@ async function soak(
 ): Promise<readonly Sample[]> {
   const { pod, cluster, asker, volume, worldPorts } = stand;
   const startMs = monotonicMs();
-  const plan = {
-    startMs,
-    changesPerSecond: values.churn,
-    churned: values.churned,
-    settled: values.settled,
-    configMs: values['config-seconds'] * MS,
-  };
+  const plan = { ...planOf(values), startMs };
   const schedule = new Schedule(plan);
   await cluster.call('follow', startMs);
   await asker.call('start', {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
-/** The name servers outside the cluster: of the world, and two that a stub domain is moved between. */
-export const WORLD_SERVERS = ['world', 'first', 'second'] as const;
+/** The name servers outside the cluster: of the world, twice, and two that stub domains are given to. */
+export const WORLD_SERVERS = ['world', 'mirror', 'first', 'second'] as const;
 export type WorldServer = (typeof WORLD_SERVERS)[number];
 
 /** What a name server outside the cluster says of a name. */
@@ -16,6 +16,7 @@ const STUB_TTL_SECONDS = 60;
 const STUB_DOMAINS = ['.corp.test', '.lab.test'];
 const STUB_ADDRESS: Readonly<Record<WorldServer, string | undefined>> = {
   world: undefined,
+  mirror: undefined,
   first: '203.0.113.1',
   second: '203.0.113.2',
 };
