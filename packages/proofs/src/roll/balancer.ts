@@ -1,5 +1,6 @@
-import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { chooseUdpEngine } from '@kube-dns/transport';
 import { UdpFlows } from './udp-flows.js';
 
 /** What went through a balancer so far. */
@@ -31,10 +32,10 @@ const ATTEMPTS = 10;
  * TCP go on as long as both ends do.
  */
 export class Balancer implements BalancerMethods {
-  readonly #flows = new UdpFlows(() => this.#choose());
   readonly #server: Server;
   #endpoints: readonly number[] = [];
   #connections = 0;
+  #flows: UdpFlows | undefined;
 
   constructor() {
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
@@ -53,11 +54,13 @@ export class Balancer implements BalancerMethods {
   }
 
   async start(): Promise<number> {
+    const { engine } = await chooseUdpEngine('auto');
     for (let attempt = 1; ; attempt++) {
       this.#server.listen(0, HOST);
       await once(this.#server, 'listening');
       const { port } = this.#server.address() as AddressInfo;
       try {
+        this.#flows = new UdpFlows(engine, () => this.#choose());
         await this.#flows.open(port);
         return port;
       } catch (error) {
@@ -71,17 +74,17 @@ export class Balancer implements BalancerMethods {
 
   setEndpoints(ports: readonly number[]): void {
     this.#endpoints = [...ports];
-    this.#flows.keepOnly(this.#endpoints);
+    this.#flows?.keepOnly(this.#endpoints);
   }
 
   figures(): BalancerFigures {
-    const { datagrams, flows, cutFlows } = this.#flows;
+    const { datagrams, flows, cutFlows } = this.#flows ?? { datagrams: 0, flows: 0, cutFlows: 0 };
     return { datagrams, connections: this.#connections, flows, cutFlows };
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#server.close();
-    this.#flows.close();
+    await this.#flows?.close();
   }
 
   #choose(): number | undefined {
