@@ -4,8 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Closable, MeasureError } from '@kube-dns/bench';
 import { encodeQuery } from '@kube-dns/wire';
-import { percentile } from '../soak/answer-book.js';
+import { AnswerBook, type AnswerFigures } from '../soak/answer-book.js';
 import { askOnce } from './ask-once.js';
+import { DnsperfLines } from './dnsperf-lines.js';
 import { rightRcode } from './roll-questions.js';
 
 /** How dnsperf asks. */
@@ -21,24 +22,10 @@ export interface DnsperfClientOptions {
   readonly folder: string;
 }
 
-/** What became of the queries of a phase. */
-export interface DnsperfPhase {
-  readonly answered: number;
-  readonly wrong: number;
-  /** Not answered within the time at the first try. */
-  readonly firstTryLost: number;
-  /** Not answered at the second try either. */
-  readonly lost: number;
-  /** Of answers to first tries, in ms. */
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly examples: readonly string[];
-}
-
 const HARD_LIMIT_SECONDS = 3_600;
 /** More than what is lost while a pod is away for the whole time-out, so that its rate never falls. */
 const OUTSTANDING_SECONDS = 1.5;
-const MAX_EXAMPLES = 5;
+const MAX_ERROR_CHARACTERS = 1_000;
 const RCODES = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'] as const;
 const RCODE_MASK = 0x0f;
 const MS = 1_000;
@@ -51,11 +38,9 @@ export class DnsperfClient implements Closable {
   readonly #options: DnsperfClientOptions;
   readonly #child: ChildProcess;
   readonly #retries = new Set<Promise<void>>();
-  #rest = '';
+  readonly #lines = new DnsperfLines();
+  readonly #book = new AnswerBook();
   #errors = '';
-  #counts = { answered: 0, wrong: 0, firstTryLost: 0, lost: 0 };
-  #latenciesMs: number[] = [];
-  #examples: string[] = [];
   #isEnding = false;
 
   /** Starts it. */
@@ -80,7 +65,7 @@ export class DnsperfClient implements Closable {
     this.#child = spawn('dnsperf', [...args, '-v'], { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#read(text));
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#errors = (this.#errors + text).slice(-MS);
+      this.#errors = (this.#errors + text).slice(-MAX_ERROR_CHARACTERS);
     });
     this.#child.once('error', (error) => (this.#errors = error.message));
   }
@@ -93,18 +78,8 @@ export class DnsperfClient implements Closable {
   }
 
   /** What became of the queries since the last look. */
-  take(): DnsperfPhase {
-    const sorted = Float64Array.from(this.#latenciesMs).sort();
-    const phase = {
-      ...this.#counts,
-      p50Ms: percentile(sorted, 0.5),
-      p99Ms: percentile(sorted, 0.99),
-      examples: this.#examples,
-    };
-    this.#counts = { answered: 0, wrong: 0, firstTryLost: 0, lost: 0 };
-    this.#latenciesMs = [];
-    this.#examples = [];
-    return phase;
+  take(): AnswerFigures {
+    return this.#book.take();
   }
 
   /** Ends it, and waits for the second tries that are under way. What it has under way then is nobody's. */
@@ -123,49 +98,30 @@ export class DnsperfClient implements Closable {
   }
 
   #read(text: string): void {
-    const lines = (this.#rest + text).split('\n');
-    this.#rest = lines.pop() ?? '';
-    for (const line of lines) {
-      if (line.startsWith('> ')) this.#readQuery(line);
+    for (const { name, rcode, ms } of this.#lines.push(text)) {
+      // What is under way at the end is told as given up.
+      if (rcode === undefined && this.#isEnding) continue;
+      this.#book.asked();
+      if (rcode !== undefined) this.#judge(name, rcode, ms);
+      else this.#retry(name);
     }
   }
 
-  /** `> RCODE NAME TYPE SECONDS`, or `> T NAME TYPE` of what was given up. */
-  #readQuery(line: string): void {
-    const [, rcode = '', name = '', , seconds] = line.split(' ');
-    if (rcode === 'T') {
-      if (this.#isEnding) return;
-      this.#counts.firstTryLost++;
-      const retry = this.#retry(name).finally(() => this.#retries.delete(retry));
-      this.#retries.add(retry);
-      return;
-    }
-    this.#judge(name, rcode);
-    this.#latenciesMs.push(Number(seconds) * MS);
-  }
-
-  async #retry(name: string): Promise<void> {
+  #retry(name: string): void {
     const { port, timeoutSeconds } = this.#options;
     const query = encodeQuery({ id: 1, name, type: 'A' });
-    const answer = await askOnce(port, query, timeoutSeconds * MS);
-    if (answer === undefined) {
-      this.#counts.lost++;
-      this.#remember(`no answer at the second try: ${name}`);
-      return;
-    }
-    this.#judge(name, RCODES[answer[3]! & RCODE_MASK] ?? '?');
+    this.#book.firstTryLost();
+    const retry = askOnce(port, query, timeoutSeconds * MS).then((answer) => {
+      this.#retries.delete(retry);
+      const firstMs = timeoutSeconds * MS;
+      if (answer === undefined) this.#book.lost(`${name}, twice`);
+      else this.#judge(name, RCODES[answer[3]! & RCODE_MASK] ?? '?', firstMs);
+    });
+    this.#retries.add(retry);
   }
 
-  #judge(name: string, rcode: string): void {
-    if (rcode === rightRcode(name)) {
-      this.#counts.answered++;
-      return;
-    }
-    this.#counts.wrong++;
-    this.#remember(`${name}: ${rcode}`);
-  }
-
-  #remember(example: string): void {
-    if (this.#examples.length < MAX_EXAMPLES) this.#examples.push(example);
+  #judge(name: string, rcode: string, ms: number): void {
+    if (rcode === rightRcode(name)) this.#book.answered(ms, false);
+    else this.#book.wrong(`${name}: ${rcode}`);
   }
 }

@@ -3,15 +3,15 @@ import type { AnswerFigures } from '../soak/answer-book.js';
 import type { AskerMethods } from '../soak/asker.js';
 import { monotonicMs } from '../stand/monotonic.js';
 import type { BalancerMethods } from './balancer.js';
-import type { DnsperfClient, DnsperfPhase } from './dnsperf-client.js';
+import type { DnsperfClient } from './dnsperf-client.js';
 
 /** What became of the questions while one thing happened. */
 export interface Phase {
   readonly name: string;
   readonly seconds: number;
-  /** Of dnsperf, answered, wrong or lost at the first try. */
+  /** Of dnsperf: answered, or given up at the first try. */
   readonly queriesPerSecond: number;
-  readonly dnsperf: DnsperfPhase;
+  readonly dnsperf: AnswerFigures;
   readonly checked: AnswerFigures;
   /** Flows that the balancer had to give to another pod. */
   readonly cutFlows: number;
@@ -44,11 +44,10 @@ export class PhaseBook {
     const dnsperf = client.take();
     const nowMs = monotonicMs();
     const seconds = (nowMs - this.#startMs) / 1_000;
-    const asked = dnsperf.answered + dnsperf.wrong + dnsperf.lost;
     const phase = {
       name,
       seconds,
-      queriesPerSecond: asked / seconds,
+      queriesPerSecond: dnsperf.asked / seconds,
       dnsperf,
       checked,
       cutFlows: cutFlows - this.#cutFlows,

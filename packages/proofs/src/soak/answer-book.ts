@@ -11,7 +11,9 @@ export interface AnswerFigures {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** A few of those that were wrong or lost, as text. */
+  /** How late the clients themselves were, for want of a core: no server can be faster. */
+  readonly ownLateP99Ms: number;
+  /** A few of those that were wrong, then of those that were lost, as text. */
   readonly examples: readonly string[];
 }
 
@@ -26,7 +28,14 @@ export function percentile(sorted: ArrayLike<number>, part: number): number {
 export class AnswerBook {
   #counts = { asked: 0, right: 0, wrong: 0, firstTryLost: 0, lost: 0 };
   #latenciesMs: number[] = [];
-  #examples: string[] = [];
+  #latesMs: number[] = [];
+  #wrong: string[] = [];
+  #lost: string[] = [];
+
+  /** The clients ran so much later than they wanted. */
+  ranLate(byMs: number): void {
+    this.#latesMs.push(byMs);
+  }
 
   asked(): void {
     this.#counts.asked++;
@@ -40,7 +49,7 @@ export class AnswerBook {
 
   wrong(example: string): void {
     this.#counts.wrong++;
-    this.#remember(example);
+    if (this.#wrong.length < MAX_EXAMPLES) this.#wrong.push(example);
   }
 
   firstTryLost(): void {
@@ -49,7 +58,7 @@ export class AnswerBook {
 
   lost(example: string): void {
     this.#counts.lost++;
-    this.#remember(`no answer: ${example}`);
+    if (this.#lost.length < MAX_EXAMPLES) this.#lost.push(`no answer: ${example}`);
   }
 
   take(): AnswerFigures {
@@ -59,15 +68,14 @@ export class AnswerBook {
       p50Ms: percentile(sorted, 0.5),
       p99Ms: percentile(sorted, 0.99),
       maxMs: percentile(sorted, 1),
-      examples: this.#examples,
+      ownLateP99Ms: percentile(Float64Array.from(this.#latesMs).sort(), 0.99),
+      examples: [...this.#wrong, ...this.#lost],
     };
     this.#counts = { asked: 0, right: 0, wrong: 0, firstTryLost: 0, lost: 0 };
     this.#latenciesMs = [];
-    this.#examples = [];
+    this.#latesMs = [];
+    this.#wrong = [];
+    this.#lost = [];
     return figures;
-  }
-
-  #remember(example: string): void {
-    if (this.#examples.length < MAX_EXAMPLES) this.#examples.push(example);
   }
 }

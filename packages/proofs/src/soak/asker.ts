@@ -60,9 +60,12 @@ export class Asker implements AskerMethods {
     this.#sockets = { dnsmasq: await open(dnsmasq), kubedns: await open(kubedns) };
     const startMs = monotonicMs();
     let sent = 0;
+    let lastMs = startMs;
     this.#timers = [
       setInterval(() => {
         const nowMs = monotonicMs();
+        this.#book.ranLate(Math.max(0, nowMs - lastMs - TICK_MS));
+        lastMs = nowMs;
         const due = Math.floor(((nowMs - startMs) * options.queriesPerSecond) / 1_000);
         for (; sent < due; sent++) {
           this.#underWay++;

@@ -85,6 +85,8 @@ function addAnswers(
   add('without an answer', (lost / asked) * 100, '%', lostPercent);
   add('p50, median of all looks', median(warm.map(({ answers }) => answers.p50Ms)), 'ms');
   add('p99, median of all looks', median(p99.map(({ value }) => value)), 'ms');
+  const late = warm.map(({ answers }) => answers.ownLateP99Ms);
+  add('p99 of how late the clients ran', median(late), 'ms');
   add('p99, last third / second third', lastThird(p99), '×', p99Ratio);
   add('records in the cache, at most', maxOf(samples, ({ cacheRecords }) => cacheRecords), '', {
     atMost: last?.cacheMaxRecords ?? Number.NaN,

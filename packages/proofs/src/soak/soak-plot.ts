@@ -28,6 +28,7 @@ export function soakPlot(samples: readonly Sample[], title: string): string {
       lines: [
         { name: 'p50', points: points(({ answers }) => answers.p50Ms) },
         { name: 'p99', points: points(({ answers }) => answers.p99Ms) },
+        { name: 'p99 of own delay', points: points(({ answers }) => answers.ownLateP99Ms) },
       ],
     },
   ];
