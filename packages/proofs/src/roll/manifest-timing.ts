@@ -12,6 +12,7 @@ const DRAIN_SECONDS = 5;
  * its pause between two writes (minSyncPeriod, 1 s).
  */
 const PROPAGATION_SECONDS = 1;
+const MS = 1_000;
 
 /** How long kubelet and the cluster take for what a pod goes through, in ms. */
 export interface PodTiming {
@@ -28,23 +29,26 @@ export interface PodTiming {
   readonly propagationMs: number;
 }
 
-/** The times of `manifests/kube-dns`, divided by `scale`; throws a MeasureError when they are not there. */
+/**
+ * The times of `manifests/kube-dns`, divided by `scale`; throws a MeasureError when they are not there. What
+ * only bounds how slow a machine may be, the probes' time-out and the grace period, is not divided.
+ */
 export function manifestTiming(scale: number): PodTiming {
   const text = readFileSync(DEPLOYMENT, 'utf8');
   const [, probe = ''] = /readinessProbe:\n((?: {12}.*\n)+)/.exec(text) ?? [];
   const seconds = (pattern: RegExp, from: string, initial?: number) => {
     const value = Number(pattern.exec(from)?.[1] ?? initial);
     if (Number.isNaN(value)) throw new MeasureError(`the deployment has no ${pattern.source}`);
-    return (value * 1_000) / scale;
+    return value * MS;
   };
   return {
-    preStopMs: seconds(/sleep:\s+seconds: (\d+)/, text),
-    drainMs: (DRAIN_SECONDS * 1_000) / scale,
+    preStopMs: seconds(/sleep:\s+seconds: (\d+)/, text) / scale,
+    drainMs: (DRAIN_SECONDS * MS) / scale,
     graceMs: seconds(/terminationGracePeriodSeconds: (\d+)/, text),
-    initialDelayMs: seconds(/initialDelaySeconds: (\d+)/, probe),
-    probePeriodMs: seconds(/periodSeconds: (\d+)/, probe, DEFAULT_PERIOD_SECONDS),
+    initialDelayMs: seconds(/initialDelaySeconds: (\d+)/, probe) / scale,
+    probePeriodMs: seconds(/periodSeconds: (\d+)/, probe, DEFAULT_PERIOD_SECONDS) / scale,
     probeTimeoutMs: seconds(/timeoutSeconds: (\d+)/, probe),
     failureThreshold: Number(/failureThreshold: (\d+)/.exec(probe)?.[1] ?? DEFAULT_FAILURES),
-    propagationMs: (PROPAGATION_SECONDS * 1_000) / scale,
+    propagationMs: (PROPAGATION_SECONDS * MS) / scale,
   };
 }
