@@ -1,5 +1,7 @@
 import { commandEntry, runCommandLine } from '@kube-dns/bench';
 import { ATTACK } from './attack/command.js';
 import { FUZZ } from './fuzz/fuzz.js';
+import { ROLL } from './roll/roll.js';
+import { SOAK } from './soak/soak.js';
 
-runCommandLine('prove', [FUZZ, commandEntry(ATTACK)]);
+runCommandLine('prove', [FUZZ, commandEntry(ATTACK), commandEntry(SOAK), commandEntry(ROLL)]);

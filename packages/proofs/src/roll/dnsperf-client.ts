@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Closable, MeasureError } from '@kube-dns/bench';
+import { encodeQuery } from '@kube-dns/wire';
+import { AnswerBook, type AnswerFigures } from '../soak/answer-book.js';
+import { askOnce } from './ask-once.js';
+import { DnsperfLines } from './dnsperf-lines.js';
+import { rightRcode } from './roll-questions.js';
+
+/** How dnsperf asks. */
+export interface DnsperfClientOptions {
+  readonly port: number;
+  readonly questions: readonly string[];
+  readonly queriesPerSecond: number;
+  /** Sockets, each a flow of its own. */
+  readonly sockets: number;
+  /** After so long a query is lost, and asked once more. */
+  readonly timeoutSeconds: number;
+  /** A folder for its data file. */
+  readonly folder: string;
+}
+
+const HARD_LIMIT_SECONDS = 3_600;
+/** More than what is lost while a pod is away for the whole time-out, so that its rate never falls. */
+const OUTSTANDING_SECONDS = 1.5;
+const MAX_ERROR_CHARACTERS = 1_000;
+const RCODES = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'] as const;
+const RCODE_MASK = 0x0f;
+const MS = 1_000;
+
+/**
+ * dnsperf with `-v`, which tells of each query as soon as it is answered or given up. What it gives up is
+ * asked once more at that moment, from a port of its own, as a resolver's second try.
+ */
+export class DnsperfClient implements Closable {
+  readonly #options: DnsperfClientOptions;
+  readonly #child: ChildProcess;
+  readonly #retries = new Set<Promise<void>>();
+  readonly #lines = new DnsperfLines();
+  readonly #book = new AnswerBook();
+  #errors = '';
+  #isEnding = false;
+
+  /** Starts it. */
+  constructor(options: DnsperfClientOptions) {
+    this.#options = options;
+    const { port, queriesPerSecond, sockets, timeoutSeconds, folder } = options;
+    const file = join(folder, 'questions');
+    writeFileSync(file, `${options.questions.join('\n')}\n`);
+    const outstanding = Math.ceil(queriesPerSecond * timeoutSeconds * OUTSTANDING_SECONDS);
+    const flags = {
+      '-s': '127.0.0.1',
+      '-p': port,
+      '-d': file,
+      '-c': sockets,
+      '-q': Math.min(outstanding, 60_000),
+      '-t': timeoutSeconds,
+      '-Q': queriesPerSecond,
+      '-b': 4_096,
+      '-l': HARD_LIMIT_SECONDS,
+    };
+    const args = Object.entries(flags).flatMap(([flag, value]) => [flag, String(value)]);
+    this.#child = spawn('dnsperf', [...args, '-v'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#read(text));
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors = (this.#errors + text).slice(-MAX_ERROR_CHARACTERS);
+    });
+    this.#child.once('error', (error) => (this.#errors = error.message));
+  }
+
+  /** Throws a MeasureError when it has ended by itself, or is not installed. */
+  check(): void {
+    const { exitCode, pid } = this.#child;
+    if (pid !== undefined && exitCode === null) return;
+    throw new MeasureError(`dnsperf does not run: ${this.#errors.trim()}`);
+  }
+
+  /** What became of the queries since the last look. */
+  take(): AnswerFigures {
+    return this.#book.take();
+  }
+
+  /** Ends it, and waits for the second tries that are under way. What it has under way then is nobody's. */
+  async finish(): Promise<void> {
+    this.#isEnding = true;
+    await this.close();
+    await Promise.all(this.#retries);
+  }
+
+  async close(): Promise<void> {
+    const { exitCode, signalCode, pid } = this.#child;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    const exit = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await exit;
+  }
+
+  #read(text: string): void {
+    for (const { name, rcode, ms } of this.#lines.push(text)) {
+      // What is under way at the end is told as given up.
+      if (rcode === undefined && this.#isEnding) continue;
+      this.#book.asked();
+      if (rcode !== undefined) this.#judge(name, rcode, ms);
+      else this.#retry(name);
+    }
+  }
+
+  #retry(name: string): void {
+    const { port, timeoutSeconds } = this.#options;
+    const query = encodeQuery({ id: 1, name, type: 'A' });
+    this.#book.firstTryLost();
+    const retry = askOnce(port, query, timeoutSeconds * MS).then((answer) => {
+      this.#retries.delete(retry);
+      const firstMs = timeoutSeconds * MS;
+      if (answer === undefined) this.#book.lost(`${name}, twice`);
+      else this.#judge(name, RCODES[answer[3]! & RCODE_MASK] ?? '?', firstMs);
+    });
+    this.#retries.add(retry);
+  }
+
+  #judge(name: string, rcode: string, ms: number): void {
+    if (rcode === rightRcode(name)) this.#book.answered(ms, false);
+    else this.#book.wrong(`${name}: ${rcode}`);
+  }
+}

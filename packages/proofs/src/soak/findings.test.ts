@@ -1,0 +1,109 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Bar } from '@kube-dns/bench';
+import { addFindings } from './findings.js';
+import type { ContainerSample, Sample } from './sample.js';
+
+const BARS = { rssGrowthPercent: 5, p99Ratio: 1.5, lostPercent: 0.01 };
+const MIB = 2 ** 20;
+const SECONDS = 400;
+
+const CONTAINER: ContainerSample = {
+  rssBytes: 80 * MIB,
+  heapBytes: 10 * MIB,
+  descriptors: 30,
+  resources: 20,
+  cpuMs: 0,
+  unhandled: 0,
+};
+
+interface Change {
+  readonly container?: Partial<ContainerSample>;
+  readonly answers?: Partial<Sample['answers']>;
+  readonly sample?: Partial<Sample>;
+}
+
+function sample(atSeconds: number, { container, answers, sample: other }: Change): Sample {
+  const kubedns = { ...CONTAINER, cpuMs: atSeconds * 100, ...container };
+  return {
+    atSeconds,
+    seconds: 1,
+    containers: { kubedns, dnsmasq: CONTAINER, sidecar: CONTAINER },
+    answers: {
+      asked: 100,
+      right: 100,
+      wrong: 0,
+      firstTryLost: 0,
+      lost: 0,
+      p50Ms: 1,
+      p99Ms: 4,
+      maxMs: 9,
+      ownLateP99Ms: 1,
+      examples: [],
+      ...answers,
+    },
+    cacheRecords: 900,
+    cacheMaxRecords: 1_000,
+    cacheEvictions: 5,
+    relists: 0,
+    configGeneration: 1,
+    changes: 1,
+    changeMaxLateMs: 3,
+    scrapeFailures: 0,
+    ...other,
+  };
+}
+
+/** The names of the figures that a run misses. */
+function missed(change: (atSeconds: number) => Change): readonly string[] {
+  const names: string[] = [];
+  const samples = Array.from({ length: SECONDS }, (_, i) => sample(i, change(i)));
+  const add = (name: string, value: number, _: string, bar?: Bar | number) => {
+    if (bar === undefined) return;
+    const held = typeof bar === 'number' ? { atMost: bar } : bar;
+    const isMet = 'atMost' in held ? value <= held.atMost : value >= held.atLeast;
+    if (!isMet) names.push(name);
+  };
+  addFindings({ add }, samples, 100, BARS);
+  return names;
+}
+
+describe('a run', () => {
+  it('in which nothing grows meets every bar', () => {
+    expect(missed(() => ({}))).toEqual([]);
+  });
+
+  it.each<readonly [string, string, (at: number) => Change]>([
+    ['memory', 'kubedns: RSS, growth', (at) => ({ container: { rssBytes: (80 + at / 30) * MIB } })],
+    [
+      'sockets',
+      'kubedns: more descriptors',
+      (at) => ({ container: { descriptors: 30 + Math.floor(at / 10) } }),
+    ],
+    [
+      'timers',
+      'kubedns: more timers and handles',
+      (at) => ({ container: { resources: 20 + Math.floor(at / 10) } }),
+    ],
+    ['errors', 'kubedns: unhandled errors', (at) => ({ container: { unhandled: at > 350 ? 1 : 0 } })],
+    ['latency', 'p99, last third / second third', (at) => ({ answers: { p99Ms: at < 300 ? 4 : 7 } })],
+    ['the cache', 'records in the cache, at most', () => ({ sample: { cacheRecords: 1_001 } })],
+  ])('in which %s grows is told', (_, name, change) => {
+    expect(missed(change)).toEqual([name]);
+  });
+
+  it('is told of one wrong answer, also in the warm-up', () => {
+    expect(missed((at) => ({ answers: { wrong: at === 3 ? 1 : 0 } }))).toEqual(['wrong answers']);
+  });
+
+  it('is told of answers that are missing', () => {
+    expect(missed((at) => ({ answers: { lost: at === 300 ? 50 : 0 } }))).toEqual([
+      'without an answer',
+    ]);
+  });
+
+  it('may use as much memory as it likes while it warms up', () => {
+    expect(missed((at) => ({ container: { rssBytes: at < 100 ? at * MIB : 100 * MIB } }))).toEqual(
+      [],
+    );
+  });
+});

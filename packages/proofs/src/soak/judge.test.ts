@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import { Judge } from './judge.js';
+import { askAddress, askStub } from './question.js';
+import { Schedule } from './schedule.js';
+import { serviceState } from './service-state.js';
+
+/** One service, changed each 10 s. */
+const PLAN = { startMs: 10_000, changesPerSecond: 0.1, churned: 1, settled: 1, configMs: 10_000 };
+const judge = new Judge(new Schedule(PLAN), { settleMs: 1_000, cacheMs: 4_000 });
+const question = askAddress(0);
+
+function at(ms: number, isCached = false): readonly string[] {
+  return judge.rightAnswers(question, isCached, ms, ms);
+}
+
+describe('what is right', () => {
+  it('is the one answer of the version that has settled', () => {
+    expect(at(5_000)).toEqual([question.expected(0)]);
+    expect(at(45_500)).toEqual([question.expected(4)]);
+    expect(question.expected(3)).toBe('NXDOMAIN');
+  });
+
+  it('is old or new while a change settles, and longer where a cache may have it', () => {
+    expect(at(40_500)).toEqual([question.expected(4), question.expected(3)]);
+    expect(at(41_500)).toEqual([question.expected(4)]);
+    expect(at(44_500, true)).toEqual([question.expected(4), question.expected(3)]);
+    expect(at(45_500, true)).toEqual([question.expected(4)]);
+  });
+
+  it('is what came while the answer was under way, too', () => {
+    expect(judge.rightAnswers(question, false, 38_000, 40_001)).toEqual([
+      question.expected(4),
+      question.expected(3),
+    ]);
+  });
+
+  it('is kept by no cache where the configuration says another server', () => {
+    const stub = askStub('a', 'corp.test');
+    expect(judge.rightAnswers(stub, true, 21_500, 21_500)).toEqual([stub.expected(1)]);
+    expect(stub.expected(1)).not.toBe(stub.expected(0));
+  });
+
+  it('never changes of a settled service', () => {
+    const settled = askAddress(1);
+    expect(judge.rightAnswers(settled, true, 99_000, 99_000)).toEqual([settled.expected(0)]);
+    expect(settled.expected(0)).toContain(serviceState(1, 0).ready[0]!.address);
+  });
+});

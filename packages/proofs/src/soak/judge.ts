@@ -1,0 +1,54 @@
+import type { Question } from './question.js';
+import type { Schedule } from './schedule.js';
+
+/** How long what was true may still be said. */
+export interface Patience {
+  /** From the write in the API, or of the files, until kubedns and dnsmasq have it. */
+  readonly settleMs: number;
+  /** Besides, how long dnsmasq may keep what kubedns said: the TTL of a record. */
+  readonly cacheMs: number;
+}
+
+/** Says which answers are right at a moment: the one before a change and the one behind it, while it is new. */
+export class Judge {
+  readonly #schedule: Schedule;
+  readonly #patience: Patience;
+
+  constructor(schedule: Schedule, patience: Patience) {
+    this.#schedule = schedule;
+    this.#patience = patience;
+  }
+
+  /** All answers that are right to a question that was sent and answered at these moments. */
+  rightAnswers(
+    question: Question,
+    isCached: boolean,
+    sentMs: number,
+    answeredMs: number,
+  ): readonly string[] {
+    const { settleMs, cacheMs } = this.#patience;
+    const { subject } = question;
+    // A change of the configuration takes what it concerns out of the cache.
+    const isKept = isCached && subject.kind === 'service';
+    const oldest = this.#version(question, sentMs - settleMs - (isKept ? cacheMs : 0));
+    const newest = this.#version(question, answeredMs);
+    const answers: string[] = [];
+    for (let version = newest; version >= oldest; version--) {
+      answers.push(question.expected(version));
+    }
+    return answers;
+  }
+
+  #version({ subject }: Question, atMs: number): number {
+    switch (subject.kind) {
+      case 'service':
+        return subject.index < this.#schedule.plan.churned
+          ? this.#schedule.serviceVersion(subject.index, atMs)
+          : 0;
+      case 'config':
+        return this.#schedule.configVersion(atMs);
+      case 'none':
+        return 0;
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import { type Owned, Remote } from '@kube-dns/bench';
+import type { AskerMethods } from './asker.js';
+import type { SchedulePlan } from './schedule.js';
+import type { SoakClusterMethods } from './soak-cluster.js';
+import type { WorldServer } from './world-names.js';
+import type { WorldMethods } from './world.js';
+
+/** What is around a pod: its cluster, and the name servers of the world. */
+export interface Outside {
+  readonly cluster: Remote<SoakClusterMethods>;
+  readonly apiUrl: string;
+  readonly worldPorts: Readonly<Record<WorldServer, number>>;
+}
+
+function entry(name: string): URL {
+  return new URL(`./${name}-main.js`, import.meta.url);
+}
+
+/** Starts both, each in a process of its own. */
+export async function startOutside(
+  owned: Owned,
+  plan: Omit<SchedulePlan, 'startMs'>,
+): Promise<Outside> {
+  const world = owned.add(new Remote<WorldMethods>('the name servers', entry('world')));
+  const cluster = owned.add(
+    new Remote<SoakClusterMethods>('the API server', entry('soak-cluster')),
+  );
+  const worldPorts = await world.call('start');
+  return { cluster, apiUrl: await cluster.call('start', plan), worldPorts };
+}
+
+/** The process of the clients; they ask nothing yet. */
+export function startAsker(owned: Owned): Remote<AskerMethods> {
+  return owned.add(new Remote<AskerMethods>('the clients', entry('asker')));
+}

@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process';
+import { expect, it } from '@jest/globals';
+import { prove } from './prove-process.js';
+
+const LIMIT_MS = 60_000;
+const SHORT = [
+  '--qps=300',
+  '--checked-qps=100',
+  '--scale=20',
+  '--timeout=0.8',
+  '--pause=0',
+  '--services=60',
+];
+
+function hasDnsperf(): boolean {
+  try {
+    execFileSync('dnsperf', ['-h'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    process.stderr.write('skipped: rolling update, which needs dnsperf\n');
+    return false;
+  }
+}
+
+(hasDnsperf() ? it : it.skip)(
+  'stopping, starting and configuring each of two pods loses nothing that a second try does not find',
+  async () => {
+    const { code, stderr, figures } = await prove(['roll', ...SHORT], LIMIT_MS);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining('second pod: start'),
+    });
+    expect(figures.get('lost at the second try')).toBe(0);
+    expect(figures.get('wrong rcodes')).toBe(0);
+    expect(figures.get('checked: wrong answers')).toBe(0);
+    expect(figures.get('checked: right answers')).toBeGreaterThan(300);
+    expect(figures.get('containers that did not end with 0')).toBe(0);
+  },
+  LIMIT_MS + 5_000,
+);
