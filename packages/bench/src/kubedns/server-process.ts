@@ -28,9 +28,16 @@ export class ServerProcess {
   #output = '';
   #failure: string | undefined;
 
-  constructor(what: string, command: string, args: readonly string[]) {
+  /** `environment` comes on top of the little that every measured program gets. */
+  constructor(
+    what: string,
+    command: string,
+    args: readonly string[],
+    environment: Readonly<Record<string, string>> = {},
+  ) {
     this.#what = what;
-    this.#child = spawn(command, args, { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] });
+    const env = { ...ENVIRONMENT, ...environment };
+    this.#child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     const keep = (text: string) => (this.#output = (this.#output + text).slice(-MAX_OUTPUT));
     this.#child.stdout?.setEncoding('utf8').on('data', keep);
     this.#child.stderr?.setEncoding('utf8').on('data', keep);
