@@ -102,7 +102,9 @@ export class ApiFront {
 
   #breakAll(): void {
     for (const [client, upstream] of this.#pairs) {
-      client.resetAndDestroy();
+      // A reset that meets a FIN on its way fails in libuv, and Node 24 then never ends.
+      if (client.writableEnded) client.destroy();
+      else client.resetAndDestroy();
       upstream?.destroy();
     }
     this.#pairs.clear();

@@ -3,12 +3,15 @@ import { Kubedns } from '../stand/kubedns.js';
 import { type Seen, SteadyClient } from '../stand/steady-client.js';
 import { ApiFront } from './api-front.js';
 import type { FaultBed } from './fault.js';
-import { fillCluster, serviceAddress, serviceName } from './small-cluster.js';
+import { fillCluster, rightTexts, serviceName } from './small-cluster.js';
 
-/** Services that the cluster has from the start. */
-export const SERVICES = 10;
+/** Services that a cluster has unless said otherwise. */
+export const SERVICES = 9;
+/** An address that no service has from the start; service 1 gets it. */
+export const NEW_ADDRESS = '10.96.200.1';
+/** For how long a change is waited for. */
+export const PATIENCE_MS = 30_000;
 const RATE_PER_SECOND = 100;
-const NAMES = Array.from({ length: SERVICES }, (_, i) => serviceName(i + 1));
 
 /** An API server behind a front, a kubedns that follows it, and a client that asks it all the time. */
 export interface ApiStand {
@@ -19,50 +22,78 @@ export interface ApiStand {
   readonly api: ApiServer;
 }
 
-/** An API server with the namespace and so many services. */
+/** An API server with a small cluster. */
 export async function startCluster(bed: FaultBed, services = SERVICES): Promise<ApiServer> {
   const api = bed.owned.add(await createApiServer());
   await fillCluster(api, services);
   return api;
 }
 
-/** Starts all of it; resolves when every name was answered. */
-export async function startApiStand(bed: FaultBed): Promise<ApiStand> {
-  const api = await startCluster(bed);
+/** Starts all of it; resolves when kubedns is ready and the client asks. */
+export async function startApiStand(bed: FaultBed, services = SERVICES): Promise<ApiStand> {
+  const api = await startCluster(bed, services);
   const front = bed.owned.add(await ApiFront.start(api.port));
-  const kubedns = bed.owned.add(
-    await Kubedns.start({ ...bed, flags: [`--kube-master-url=${front.url}`] }),
-  );
+  const kubedns = await startKubedns(bed, front);
   await kubedns.ready();
-  const client = await startClient(bed, kubedns.dnsPort);
-  return { front, kubedns, client, api };
+  return { front, kubedns, api, client: await startClient(bed, kubedns, services) };
+}
+
+/** A kubedns that follows what is behind a front. */
+export async function startKubedns(
+  bed: FaultBed,
+  front: ApiFront,
+  ...flags: readonly string[]
+): Promise<Kubedns> {
+  const all = [`--kube-master-url=${front.url}`, ...flags];
+  return bed.owned.add(await Kubedns.start({ ...bed, flags: all }));
 }
 
 /** A client that asks for the address of every service, in turn. */
-export async function startClient(bed: FaultBed, port: number): Promise<SteadyClient> {
-  const questions = { port, names: NAMES, ratePerSecond: RATE_PER_SECOND };
-  return bed.owned.add(await SteadyClient.start(questions));
+export async function startClient(
+  bed: FaultBed,
+  { dnsPort: port }: Kubedns,
+  services = SERVICES,
+): Promise<SteadyClient> {
+  const names = [...rightTexts(services).keys()];
+  return bed.owned.add(await SteadyClient.start({ port, names, ratePerSecond: RATE_PER_SECOND }));
 }
 
+/** Resolves to the moment at which the answers show that service 1 was moved and service 2 deleted. */
+export async function awaitChanges(client: SteadyClient): Promise<number> {
+  const [movedMs, deletedMs] = await Promise.all([
+    client.awaitText(serviceName(1), NEW_ADDRESS, PATIENCE_MS),
+    client.awaitText(serviceName(2), 'NXDOMAIN', PATIENCE_MS),
+  ]);
+  return Math.max(movedMs, deletedMs);
+}
+
+/** What else than at first is right about service 1 and 2. */
+export const CHANGED: Readonly<Record<string, readonly string[]>> = {
+  [serviceName(1)]: [NEW_ADDRESS],
+  [serviceName(2)]: ['NXDOMAIN'],
+};
+
 /**
- * Ends the client, and claims that each of its answers is among those that are right: the address that
- * the service had from the start, or one of those that `also` has for its name.
+ * Ends the client, and claims that each of its answers is right: what the name has from the start
+ * (`before` that, where it is given), or one of what `also` says of it; and in this order, never back.
  */
 export async function claimRight(
   bed: FaultBed,
   client: SteadyClient,
-  also: Readonly<Record<string, readonly string[]>> = {},
+  also = CHANGED,
+  { before, services = SERVICES }: { readonly before?: string; readonly services?: number } = {},
 ): Promise<void> {
+  const first = rightTexts(services);
+  const latest = new Map<string, number>();
+  const seen = [...(await client.finish())].sort((a, b) => a.sentMs - b.sentMs);
   const isRight = ({ name, text }: Seen) => {
-    return text === firstAddress(name) || also[name]?.includes(text) === true;
+    const order = [before, first.get(name), ...(also[name] ?? [])].indexOf(text);
+    const isLater = order >= (latest.get(name) ?? 0);
+    latest.set(name, order);
+    return isLater;
   };
-  const seen = await client.finish();
   const wrong = seen.filter((one) => !isRight(one));
-  const [first] = wrong;
-  const example = first && `${first.name}: ${first.text}`;
-  bed.claim(wrong.length === 0, `${wrong.length} of ${seen.length} answers are wrong: ${example}`);
-}
-
-function firstAddress(name: string): string {
-  return serviceAddress(NAMES.indexOf(name) + 1);
+  const examples = wrong.slice(0, 3).map(({ name, text }) => `${name}: ${text}`);
+  const told = `${wrong.length} of ${seen.length} answers are wrong: ${examples.join('; ')}`;
+  bed.claim(wrong.length === 0 && seen.length > 0, told);
 }

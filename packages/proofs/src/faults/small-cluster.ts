@@ -1,21 +1,26 @@
 import type { KubeObject, Manifest } from '@kube-dns/apiserver';
 
-const ZONE = 'cluster.local';
 const NAMESPACE = 'shop';
+const SUFFIX = `${NAMESPACE}.svc.cluster.local`;
+const HEADLESS = 'db';
+const PORTS = [{ name: 'sql', port: 5432, protocol: 'TCP' }];
 
-/** The namespace that the services are in. */
-export function shopNamespace(): Manifest {
-  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
-}
+/** The DNS name of the headless service. */
+export const HEADLESS_NAME = `${HEADLESS}.${SUFFIX}`;
+/** Its endpoints, each in a slice of its own. */
+export const POD_ADDRESSES = ['10.244.9.1', '10.244.9.2', '10.244.9.3', '10.244.9.4'] as const;
 
-/** The service with this number; its address is 10.96.100.N unless given. */
-export function shopService(number: number, address = serviceAddress(number)): Manifest {
-  return {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: `web-${number}`, namespace: NAMESPACE },
-    spec: { clusterIP: address, ports: [{ name: 'http', port: 80 }] },
-  };
+/** The DNS name of a namespace without a service. */
+export const EMPTY_NAMESPACE_NAME = 'empty.svc.cluster.local';
+
+/** What an API server takes objects with. */
+export interface ObjectWriter {
+  apply(manifests: readonly Manifest[]): Promise<void>;
+  delete(
+    kind: 'Service' | 'EndpointSlice' | 'Endpoints',
+    namespace: string,
+    name: string,
+  ): KubeObject;
 }
 
 /** The address that the service with this number has from the start. */
@@ -25,13 +30,32 @@ export function serviceAddress(number: number): string {
 
 /** The DNS name of the service with this number. */
 export function serviceName(number: number): string {
-  return `web-${number}.${NAMESPACE}.svc.${ZONE}`;
+  return `web-${number}.${SUFFIX}`;
 }
 
-/** What an API server takes objects with. */
-export interface ObjectWriter {
-  apply(manifests: readonly Manifest[]): Promise<void>;
-  delete(kind: 'Service', namespace: string, name: string): KubeObject;
+/** What each name of a cluster with so many services has, as a steady client tells it. */
+export function rightTexts(services: number): ReadonlyMap<string, string> {
+  const numbers = Array.from({ length: services }, (_, i) => i + 1);
+  const pairs = numbers.map((number) => [serviceName(number), serviceAddress(number)] as const);
+  return new Map([
+    ...pairs,
+    [HEADLESS_NAME, POD_ADDRESSES.join(',')],
+    [EMPTY_NAMESPACE_NAME, 'NODATA'],
+  ]);
+}
+
+/** Writes the namespaces, the services from 1 to `services`, and the headless one. */
+export async function fillCluster(writer: ObjectWriter, services: number): Promise<void> {
+  const numbers = Array.from({ length: services }, (_, i) => i + 1);
+  await writer.apply([
+    ...[NAMESPACE, 'empty'].map((name) => {
+      return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+    }),
+    ...numbers.map((number) => service(`web-${number}`, serviceAddress(number))),
+    service(HEADLESS, 'None'),
+    endpoints(POD_ADDRESSES),
+    ...POD_ADDRESSES.map((address, i) => slice(i, address)),
+  ]);
 }
 
 /** Deletes the service with this number. */
@@ -46,11 +70,42 @@ export async function moveService(
   address: string,
 ): Promise<void> {
   deleteService(writer, number);
-  await writer.apply([shopService(number, address)]);
+  await writer.apply([service(`web-${number}`, address)]);
 }
 
-/** Writes the namespace and the services from 1 to `count`. */
-export async function fillCluster(writer: ObjectWriter, count: number): Promise<void> {
-  const services = Array.from({ length: count }, (_, i) => shopService(i + 1));
-  await writer.apply([shopNamespace(), ...services]);
+/** Deletes the pods of the headless service but for the first `kept`. */
+export async function scaleHeadless(writer: ObjectWriter, kept: number): Promise<void> {
+  await writer.apply([endpoints(POD_ADDRESSES.slice(0, kept))]);
+  for (let i = kept; i < POD_ADDRESSES.length; i++) {
+    writer.delete('EndpointSlice', NAMESPACE, `${HEADLESS}-${i}`);
+  }
+}
+
+function service(name: string, clusterIP: string): Manifest {
+  const spec = { clusterIP, ports: PORTS, selector: { app: name } };
+  return { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: NAMESPACE }, spec };
+}
+
+function endpoints(addresses: readonly string[]): Manifest {
+  return {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: HEADLESS, namespace: NAMESPACE },
+    subsets: [{ addresses: addresses.map((ip) => ({ ip })), ports: PORTS }],
+  };
+}
+
+function slice(number: number, address: string): Manifest {
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      name: `${HEADLESS}-${number}`,
+      namespace: NAMESPACE,
+      labels: { 'kubernetes.io/service-name': HEADLESS },
+    },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: [address], conditions: { ready: true } }],
+    ports: PORTS,
+  };
 }

@@ -5,8 +5,11 @@ import { MetricPage } from './metric-page.js';
 export interface KubednsStart {
   readonly node: string;
   readonly nodeFlags: readonly string[];
-  /** Where its API server is: `--kube-master-url=…` or `--kubecfg-file=…`; and further flags. */
+  /** Where its API server is, and further flags. */
   readonly flags: readonly string[];
+  /** A command and its arguments that end by running what follows them. */
+  readonly through?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 const STEP_MS = 20;
@@ -27,19 +30,21 @@ export class Kubedns {
   }
 
   /** Starts it; `ready` waits until it has seen the cluster. */
-  static async start({ node, nodeFlags, flags }: KubednsStart): Promise<Kubedns> {
+  static async start(start: KubednsStart): Promise<Kubedns> {
     const ports = [await freePort(), await freePort(), await freePort()] as const;
-    const args = [
-      ...nodeFlags,
+    const [command = start.node, ...args] = [
+      ...(start.through ?? []),
+      start.node,
+      ...start.nodeFlags,
       builtProgram('kubedns'),
       '--dns-bind-address=127.0.0.1',
       `--dns-port=${ports[0]}`,
       `--healthz-port=${ports[1]}`,
       `--nameservers=${NO_NAMESERVER}`,
-      ...flags,
+      ...start.flags,
     ];
-    const environment = { PROMETHEUS_PORT: String(ports[2]) };
-    return new Kubedns(new ServerProcess('kubedns', node, args, environment), ports);
+    const environment = { PROMETHEUS_PORT: String(ports[2]), ...start.environment };
+    return new Kubedns(new ServerProcess('kubedns', command, args, environment), ports);
   }
 
   /** The status of `/readiness`; 0 while nobody answers. */
@@ -55,14 +60,14 @@ export class Kubedns {
     }
   }
 
-  /** Waits for the first 200 of `/readiness`. Throws a MeasureError when it does not come. */
-  async ready(limitMs = 20_000): Promise<void> {
+  /** Waits for a status of `/readiness`, 200 unless given. Throws a MeasureError when it does not come. */
+  async ready(limitMs = 20_000, status = 200): Promise<void> {
     const isReady = async () => {
       this.server.check();
-      return (await this.readiness()) === 200;
+      return (await this.readiness()) === status;
     };
     if (await until(isReady, limitMs, STEP_MS)) return;
-    throw new MeasureError(`kubedns was not ready within ${limitMs / 1_000} s`);
+    throw new MeasureError(`/readiness of kubedns was not ${status} within ${limitMs / 1_000} s`);
   }
 
   metrics(): Promise<MetricPage> {
