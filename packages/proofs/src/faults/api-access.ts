@@ -5,7 +5,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { TemporaryFolder } from '@kube-dns/bench';
 import { Kubedns } from '../stand/kubedns.js';
 import { claimBack, claimServing } from './api-outage.js';
-import { awaitChanges, claimRight, NEW_ADDRESS, startClient, startCluster } from './api-stand.js';
+import {
+  awaitChanges,
+  CHANGED,
+  claimRight,
+  NEW_ADDRESS,
+  startClient,
+  startCluster,
+} from './api-stand.js';
 import type { FaultBed } from './fault.js';
 import { authorityCertificate, SecureApi } from './secure-api.js';
 import { deleteService, moveService } from './small-cluster.js';
@@ -86,7 +93,7 @@ function runRotation({ begin, renew }: Rotation): (bed: FaultBed) => Promise<num
     renew(account);
     const shownMs = await awaitChanges(client);
     await claimBack(bed, { kubedns, api }, { endMs: renewedMs, isRelisted: false });
-    await claimRight(bed, client);
+    await claimRight(bed, client, { after: CHANGED });
     return shownMs - renewedMs;
   };
 }

@@ -13,8 +13,8 @@ import { deleteService, moveService } from './small-cluster.js';
 
 /** An API server that is of no use for a while. */
 export interface Outage {
-  /** How long it lasts; 1.5 s unless given. */
-  readonly lastsMs?: number;
+  /** Resolves when it has lasted long enough, after 1.5 s unless given. */
+  readonly lasts?: (stand: ApiStand) => Promise<void>;
   readonly begin: (stand: ApiStand) => void | Promise<void>;
   readonly end: (stand: ApiStand) => void | Promise<void>;
   /** Why watches had to begin anew, as `kubedns_watch_restarts_total` tells; none when they go on. */
@@ -57,14 +57,15 @@ export async function claimServing(
  * state after it was of use again; until then that is all that anybody can know.
  */
 export function runOutage(outage: Outage): (bed: FaultBed) => Promise<number> {
-  const { lastsMs = LASTS_MS, reasons } = outage;
+  const { lasts = () => delay(LASTS_MS), reasons } = outage;
   return async (bed) => {
     const stand = await startApiStand(bed);
     await outage.begin(stand);
     await moveService(stand.api, 1, NEW_ADDRESS);
     deleteService(stand.api, 2);
-    await delay(lastsMs);
-    const during = await claimServing(bed, stand, lastsMs * 0.9);
+    const beginMs = performance.now();
+    await lasts(stand);
+    const during = await claimServing(bed, stand, (performance.now() - beginMs) * 0.9);
     const counted = restarts(during, reasons);
     const name = `kubedns_watch_restarts_total of ${reasons.join(', ')}`;
     bed.claim(counted > 0 || reasons.length === 0, `${name} is ${counted} meanwhile`);
@@ -73,7 +74,7 @@ export function runOutage(outage: Outage): (bed: FaultBed) => Promise<number> {
     await outage.end(stand);
     const shownMs = await awaitChanges(stand.client);
     await claimBack(bed, stand, { endMs, isRelisted: outage.isRelisted === true });
-    await claimRight(bed, stand.client, { ...CHANGED, ...outage.also });
+    await claimRight(bed, stand.client, { after: { ...CHANGED, ...outage.also } });
     return shownMs - endMs;
   };
 }

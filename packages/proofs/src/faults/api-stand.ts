@@ -73,21 +73,26 @@ export const CHANGED: Readonly<Record<string, readonly string[]>> = {
   [serviceName(2)]: ['NXDOMAIN'],
 };
 
-/**
- * Ends the client, and claims that each of its answers is right: what the name has from the start
- * (`before` that, where it is given), or one of what `also` says of it; and in this order, never back.
- */
+/** What is right besides what a name has from the start; none of it unless given. */
+export interface AlsoRight {
+  /** By name: what it has before that. */
+  readonly before?: (name: string) => readonly string[];
+  /** By name: what it has afterwards, in this order. */
+  readonly after?: Readonly<Record<string, readonly string[]>>;
+  readonly services?: number;
+}
+
+/** Ends the client, and claims that each of its answers is right, and none is one that was over before. */
 export async function claimRight(
   bed: FaultBed,
   client: SteadyClient,
-  also = CHANGED,
-  { before, services = SERVICES }: { readonly before?: string; readonly services?: number } = {},
+  { before = () => [], after = {}, services = SERVICES }: AlsoRight,
 ): Promise<void> {
   const first = rightTexts(services);
   const latest = new Map<string, number>();
   const seen = [...(await client.finish())].sort((a, b) => a.sentMs - b.sentMs);
   const isRight = ({ name, text }: Seen) => {
-    const order = [before, first.get(name), ...(also[name] ?? [])].indexOf(text);
+    const order = [...before(name), first.get(name), ...(after[name] ?? [])].indexOf(text);
     const isLater = order >= (latest.get(name) ?? 0);
     latest.set(name, order);
     return isLater;
