@@ -1,3 +1,4 @@
 import { runCommandLine } from '@kube-dns/bench';
+import { FAULTS_COMMAND } from './faults/command.js';
 
-runCommandLine('prove', []);
+runCommandLine('prove', [FAULTS_COMMAND]);

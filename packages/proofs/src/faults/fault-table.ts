@@ -1,0 +1,6 @@
+import { API_ROWS } from './api-rows.js';
+import type { Fault } from './fault.js';
+import { NETWORK_ROWS } from './network-rows.js';
+
+/** Every row, in the order of FAULTS.md. */
+export const FAULTS: readonly Fault[] = [...API_ROWS, ...NETWORK_ROWS];

@@ -1,0 +1,41 @@
+const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
+const LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"/g;
+
+interface Sample {
+  readonly name: string;
+  readonly labels: ReadonlyMap<string, string>;
+  readonly value: number;
+}
+
+/** What a container's page of metrics said at one moment. */
+export class MetricPage {
+  readonly #samples: readonly Sample[];
+
+  /** `text` is in the text format of Prometheus. */
+  constructor(text: string) {
+    this.#samples = text.split('\n').flatMap((line) => {
+      const match = SAMPLE.exec(line);
+      if (!match) return [];
+      const [, name = '', labels = '', value] = match;
+      const pairs = Array.from(labels.matchAll(LABEL), ([, key = '', text = '']) => {
+        return [key, text] as const;
+      });
+      return [{ name, labels: new Map(pairs), value: Number(value) }];
+    });
+  }
+
+  /** Reads the page at a URL; rejects when it is not there within two seconds. */
+  static async read(url: string): Promise<MetricPage> {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    return new MetricPage(await response.text());
+  }
+
+  /** The sum of all samples of that name with these labels; NaN when there is none. */
+  sum(name: string, labels: Readonly<Record<string, string>> = {}): number {
+    const asked = Object.entries(labels);
+    const found = this.#samples.filter((sample) => {
+      return sample.name === name && asked.every(([key, text]) => sample.labels.get(key) === text);
+    });
+    return found.length === 0 ? Number.NaN : found.reduce((sum, { value }) => sum + value, 0);
+  }
+}
