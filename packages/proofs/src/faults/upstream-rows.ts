@@ -14,7 +14,6 @@ const LATE_MS = 500;
 const QUERY_TIMEOUT_MS = 4_500;
 const SLACK_MS = 450;
 const BACK_LIMIT_MS = 10_000;
-/** A question that was sent before all was well again may still be answered as if it were not. */
 const FAILURES = 'dnsmasq_upstream_server_failures_total';
 const UNANSWERED = 'dnsmasq_upstream_failures_total';
 
@@ -164,7 +163,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   {
     id: 'upstreams-lying',
     happens:
-      'All three upstreams send other IDs, other questions, broken messages and bytes, with a wrong address',
+      'All three upstreams send other IDs, other questions and bytes, with a wrong address',
     clients: 'Names in the cache as ever; SERVFAIL after 4.5 s for all others, never the address',
     duration: 'Until one is honest: the next question is answered',
     limitMs: 1_500,
@@ -227,6 +226,22 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     }),
   },
   {
+    id: 'upstreams-broken',
+    happens: 'All three upstreams send answers that end in the middle of a record',
+    clients: 'Names in the cache as ever; SERVFAIL at once for all others',
+    duration: 'Until one answers: the next question is answered',
+    limitMs: 1_500,
+    metrics: `\`${FAILURES}{reason="malformed"}\` and \`${UNANSWERED}\` grow`,
+    run: allFail({
+      conduct: 'broken',
+      faultMs: SHORT_FAULT_MS,
+      rcode: 'SERVFAIL',
+      afterMs: AT_ONCE,
+      reason: 'malformed',
+      isCounted: true,
+    }),
+  },
+  {
     id: 'one-upstream-gone',
     happens: 'Nobody listens on the port of the one of three upstreams that is asked',
     clients: 'Right answers',
@@ -256,7 +271,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   {
     id: 'one-upstream-lying',
     happens:
-      'The one of three upstreams that is asked sends other IDs, other questions, broken messages and bytes',
+      'The one of three upstreams that is asked sends other IDs, other questions and bytes',
     clients: 'Right answers, a second late at first',
     duration: 'A second, then another upstream is asked',
     limitMs: 2_500,
@@ -289,5 +304,15 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     limitMs: 0,
     metrics: `\`${FAILURES}{reason="refused"}\` of that server grows`,
     run: oneFails({ conduct: 'lame', reason: 'refused' }),
+  },
+  {
+    id: 'one-upstream-broken',
+    happens:
+      'The one of three upstreams that is asked sends answers that end in the middle of a record',
+    clients: 'Right answers',
+    duration: 'Never',
+    limitMs: 0,
+    metrics: `\`${FAILURES}{reason="malformed"}\` of that server grows`,
+    run: oneFails({ conduct: 'broken', reason: 'malformed' }),
   },
 ];

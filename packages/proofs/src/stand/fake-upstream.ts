@@ -4,10 +4,18 @@ import { createServer, type Server, type Socket as TcpSocket } from 'node:net';
 import { type Closable, freePort } from '@kube-dns/bench';
 import { decodeMessage, HEADER_BYTES, RCODE, writeUint16 } from '@kube-dns/wire';
 import { knownAddress } from './known-address.js';
-import { encodeReply, LIES, questionEnd } from './upstream-replies.js';
+import { encodeBroken, encodeReply, LIES, questionEnd } from './upstream-replies.js';
 
 /** What a name server does with a query. `slow` answers late, `lying` sends all that is no answer to it. */
-export type Conduct = 'right' | 'silent' | 'slow' | 'refused' | 'servfail' | 'lame' | 'lying';
+export type Conduct =
+  | 'right'
+  | 'silent'
+  | 'slow'
+  | 'refused'
+  | 'servfail'
+  | 'lame'
+  | 'lying'
+  | 'broken';
 
 export interface FakeUpstreamOptions {
   /** First byte of its addresses, see `knownAddress`. */
@@ -115,6 +123,9 @@ export class FakeUpstream implements Closable {
         return;
       case 'lame':
         send(encodeReply(query, end, { isLame: true }));
+        return;
+      case 'broken':
+        send(encodeBroken(query, end));
         return;
       case 'lying':
         for (const lie of LIES) send(lie(query, end));

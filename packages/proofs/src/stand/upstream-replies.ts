@@ -54,6 +54,12 @@ export function encodeReply(query: Buffer, end: number, fields: ReplyFields): Bu
   return Buffer.concat([head, record(owner, TYPE.A, ttlSeconds, Buffer.from(addressBytes(address)))]);
 }
 
+/** An answer to the query whose last record ends too early. */
+export function encodeBroken(query: Buffer, end: number): Buffer {
+  const lie = encodeReply(query, end, { address: LIE_ADDRESS, ttlSeconds: 300 });
+  return lie.subarray(0, lie.length - 3);
+}
+
 /** Each is a message that is no answer to the query, though it looks like one. */
 export const LIES: readonly ((query: Buffer, end: number) => Buffer)[] = [
   // Another ID.
@@ -82,11 +88,6 @@ export const LIES: readonly ((query: Buffer, end: number) => Buffer)[] = [
     writeUint16(lie, 2, QR_RD | RA);
     lie.fill(0xff, 4);
     return lie;
-  },
-  // An answer section that ends in the middle of a record.
-  (query, end) => {
-    const lie = encodeReply(query, end, { address: LIE_ADDRESS, ttlSeconds: 300 });
-    return lie.subarray(0, lie.length - 3);
   },
   // Bytes.
   (query) => Buffer.concat([query.subarray(0, 2), Buffer.alloc(40, 0xc0)]),
