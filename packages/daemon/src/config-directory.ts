@@ -18,7 +18,7 @@ const MAX_PERIOD_MS = 2 ** 31 - 1;
 /** A swap of a ConfigMap volume is several file system events. */
 const SETTLE_MS = 50;
 /** As many reads that a change disturbed, one after the other, are no failure but bad luck. */
-const MAX_DISTURBED_READS = 40;
+const MAX_DISTURBED_READS = 20;
 
 /**
  * Follows a configuration directory: each new version is delivered once. One that cannot be read, or

@@ -5,4 +5,9 @@ import { NETWORK_ROWS } from './network-rows.js';
 import { UPSTREAM_ROWS } from './upstream-rows.js';
 
 /** Every row, in the order of FAULTS.md. */
-export const FAULTS: readonly Fault[] = [...API_ROWS, ...NETWORK_ROWS, ...UPSTREAM_ROWS, ...CONFIG_ROWS];
+export const FAULTS: readonly Fault[] = [
+  ...API_ROWS,
+  ...NETWORK_ROWS,
+  ...UPSTREAM_ROWS,
+  ...CONFIG_ROWS,
+];

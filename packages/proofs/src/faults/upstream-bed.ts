@@ -63,7 +63,8 @@ export class UpstreamBed {
     await dnsmasq.ready();
     const questions = { port: dnsmasq.ports.dns, names: NAMES, ratePerSecond: RATE_PER_SECOND };
     const client = owned.add(await SteadyClient.start(questions));
-    const isWarm = () => client.seen.length >= SETTLED_AFTER && client.seen.slice(-20).every(isRight);
+    const isWarm = () =>
+      client.seen.length >= SETTLED_AFTER && client.seen.slice(-20).every(isRight);
     if (!(await until(isWarm, WARM_LIMIT_MS, STEP_MS))) {
       throw new MeasureError('the client has no right answers before the fault');
     }
@@ -94,9 +95,7 @@ export class UpstreamBed {
   /** Waits until a name that is not in the cache was asked for after a moment, and answered right. */
   async rightAgain(sinceMs: number, limitMs: number): Promise<void> {
     const isFine = () =>
-      this.#client.seen.some(
-        (seen) => seen.sentMs >= sinceMs && !isKept(seen) && isRight(seen),
-      );
+      this.#client.seen.some((seen) => seen.sentMs >= sinceMs && !isKept(seen) && isRight(seen));
     if (await until(isFine, limitMs, STEP_MS)) return;
     throw new MeasureError(`no right answer within ${limitMs / 1_000} s after all is well`);
   }

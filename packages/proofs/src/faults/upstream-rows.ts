@@ -55,7 +55,11 @@ function allFail({ conduct, faultMs, rcode, afterMs, reason, isCounted }: AllFai
     const took = failed.map(({ tookMs }) => tookMs);
     bed.claim(Math.min(...took) >= afterMs[0], `${rcode} came after ${Math.min(...took)} ms`);
     bed.claim(Math.max(...took) <= afterMs[1], `${rcode} came after ${Math.max(...took)} ms`);
-    return troubleMs(seen.filter(({ sentMs }) => sentMs >= backMs), isRight, LATE_MS);
+    return troubleMs(
+      seen.filter(({ sentMs }) => sentMs >= backMs),
+      isRight,
+      LATE_MS,
+    );
   };
 }
 
@@ -162,8 +166,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'upstreams-lying',
-    happens:
-      'All three upstreams send other IDs, other questions and bytes, with a wrong address',
+    happens: 'All three upstreams send other IDs, other questions and bytes, with a wrong address',
     clients: 'Names in the cache as ever; SERVFAIL after 4.5 s for all others, never the address',
     duration: 'Until one is honest: the next question is answered',
     limitMs: 1_500,
@@ -270,8 +273,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'one-upstream-lying',
-    happens:
-      'The one of three upstreams that is asked sends other IDs, other questions and bytes',
+    happens: 'The one of three upstreams that is asked sends other IDs, other questions and bytes',
     clients: 'Right answers, a second late at first',
     duration: 'A second, then another upstream is asked',
     limitMs: 2_500,

@@ -8,14 +8,7 @@ import { encodeBroken, encodeReply, LIES, questionEnd } from './upstream-replies
 
 /** What a name server does with a query. `slow` answers late, `lying` sends all that is no answer to it. */
 export type Conduct =
-  | 'right'
-  | 'silent'
-  | 'slow'
-  | 'refused'
-  | 'servfail'
-  | 'lame'
-  | 'lying'
-  | 'broken';
+  'right' | 'silent' | 'slow' | 'refused' | 'servfail' | 'lame' | 'lying' | 'broken';
 
 export interface FakeUpstreamOptions {
   /** First byte of its addresses, see `knownAddress`. */

@@ -51,7 +51,10 @@ export function encodeReply(query: Buffer, end: number, fields: ReplyFields): Bu
   }
   if (address === undefined) return head;
   writeUint16(head, 6, 1);
-  return Buffer.concat([head, record(owner, TYPE.A, ttlSeconds, Buffer.from(addressBytes(address)))]);
+  return Buffer.concat([
+    head,
+    record(owner, TYPE.A, ttlSeconds, Buffer.from(addressBytes(address))),
+  ]);
 }
 
 /** An answer to the query whose last record ends too early. */
