@@ -1,0 +1,50 @@
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** The content of a ConfigMap; what is no text is written as JSON. */
+export type ConfigKeys = Readonly<Record<string, unknown>>;
+
+/** A ConfigMap volume as kubelet makes it: all its files are replaced by the renaming of one link. */
+export class ConfigVolume {
+  readonly path: string;
+  #generation = 0;
+  #keys: readonly string[] = [];
+
+  /** The folder need not be there. */
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Puts these keys in place of all others (kubernetes pkg/volume/util/atomic_writer.go). */
+  async put(values: ConfigKeys): Promise<void> {
+    const old = this.#dataName();
+    this.#generation++;
+    const data = this.#dataName();
+    await mkdir(join(this.path, data), { recursive: true });
+    for (const [key, value] of Object.entries(values)) {
+      const text = typeof value === 'string' ? value : JSON.stringify(value);
+      await writeFile(join(this.path, data, key), text);
+    }
+    await symlink(data, join(this.path, '..data_tmp'));
+    await rename(join(this.path, '..data_tmp'), join(this.path, '..data'));
+    const keys = Object.keys(values);
+    for (const key of keys.filter((each) => !this.#keys.includes(each))) {
+      await symlink(join('..data', key), join(this.path, key));
+    }
+    for (const key of this.#keys.filter((each) => !keys.includes(each))) {
+      await rm(join(this.path, key));
+    }
+    this.#keys = keys;
+    await rm(join(this.path, old), { recursive: true, force: true });
+  }
+
+  /** Takes the folder away with all that is in it. */
+  async remove(): Promise<void> {
+    this.#keys = [];
+    await rm(this.path, { recursive: true, force: true });
+  }
+
+  #dataName(): string {
+    return `..2026_11_21_12_00_00.${this.#generation}`;
+  }
+}
