@@ -1,3 +1,4 @@
+import { readlinkSync, renameSync, symlinkSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +17,7 @@ let volume: Volume;
 let lines: string[];
 let delivered: { key?: string }[];
 let followed: ConfigDirectory[];
+let isSwapping = false;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'config-directory-'));
@@ -25,6 +27,7 @@ beforeEach(async () => {
   followed = [];
 });
 afterEach(async () => {
+  isSwapping = false;
   for (const directory of followed) directory.close();
   await rm(folder, { recursive: true, force: true });
 });
@@ -40,6 +43,27 @@ async function follow(options: Partial<ConfigDirectoryOptions> = {}): Promise<Co
   followed.push(directory);
   await directory.start();
   return directory;
+}
+
+/** Swaps the volume at each turn of the loop, so that no read sees the same link twice. */
+function swapAllTheTime(): { readonly count: number } {
+  const link = join(folder, '..data');
+  const data = readlinkSync(link);
+  let count = 0;
+  isSwapping = true;
+  const swap = () => {
+    if (!isSwapping) return;
+    count++;
+    symlinkSync(`${'./'.repeat(1 + (count % 100))}${data}`, `${link}_next`);
+    renameSync(`${link}_next`, link);
+    setImmediate(swap);
+  };
+  swap();
+  return {
+    get count() {
+      return count;
+    },
+  };
 }
 
 const messages = () => lines.map((line) => line.trim().split('] ')[1]);
@@ -135,6 +159,32 @@ describe('ConfigDirectory', () => {
       'config: mistake 1; keeping the previous configuration',
     ]);
     expect(messages().at(-1)).toBe('config: 2 more mistakes; keeping the previous configuration');
+  });
+
+  it('reads again, without a word, what changes while it is read', async () => {
+    await volume.put({ key: '1' });
+    const directory = await follow({ periodMs: LONG_MS });
+    const swaps = swapAllTheTime();
+    await until(() => swaps.count > 1_000);
+    isSwapping = false;
+    await volume.put({ key: '2' });
+    await until(() => delivered.at(-1)?.key === '2');
+    expect(messages()).toEqual([]);
+    expect(directory.rejected).toBe(0);
+  });
+
+  it('says once that it cannot be read when it changes for seconds', async () => {
+    await volume.put({ key: '1' });
+    const directory = await follow({ periodMs: LONG_MS });
+    swapAllTheTime();
+    await until(() => messages().length > 0);
+    isSwapping = false;
+    await until(() => messages().length > 1);
+    expect(messages()).toEqual([
+      `config: ${folder}: changes while it is read; keeping the previous configuration`,
+      `config: ${folder} is readable again`,
+    ]);
+    expect(directory.rejected).toBe(1);
   });
 
   it('delivers nothing once it is closed, even when a read is under way', async () => {

@@ -2,7 +2,7 @@ import { watch, type FSWatcher } from 'node:fs';
 
 import { readConfigDirectory, type ConfigFiles } from './config-files.js';
 import { logRefusedConfig } from './config-refusal.js';
-import { errorText } from './errors.js';
+import { ConfigChangingError, errorText } from './errors.js';
 import type { Log } from './log.js';
 
 export interface ConfigDirectoryOptions {
@@ -17,6 +17,8 @@ const MIN_PERIOD_MS = 100;
 const MAX_PERIOD_MS = 2 ** 31 - 1;
 /** A swap of a ConfigMap volume is several file system events. */
 const SETTLE_MS = 50;
+/** As many reads that a change disturbed, one after the other, are no failure but bad luck. */
+const MAX_DISTURBED_READS = 20;
 
 /**
  * Follows a configuration directory: each new version is delivered once. One that cannot be read, or
@@ -35,6 +37,7 @@ export class ConfigDirectory {
   /** Changes seen by the watcher so far. */
   #changes = 0;
   #isHurried = false;
+  #disturbedReads = 0;
   #isClosed = false;
   #rejected = 0;
 
@@ -70,12 +73,23 @@ export class ConfigDirectory {
     this.#watch();
     try {
       this.#deliver(await readConfigDirectory(this.#options.path));
+      this.#disturbedReads = 0;
     } catch (error) {
-      this.#unwatch();
-      this.#noteFailure(errorText(error));
+      if (error instanceof ConfigChangingError) this.#disturbedReads++;
+      else this.#disturbedReads = 0;
+      if (!this.#isDisturbed()) {
+        this.#unwatch();
+        this.#noteFailure(errorText(error));
+      }
     }
     this.#isReading = false;
-    this.#schedule(this.#changes === changesBefore ? this.#periodMs : SETTLE_MS);
+    const isCalm = this.#changes === changesBefore && !this.#isDisturbed();
+    this.#schedule(isCalm ? this.#periodMs : SETTLE_MS);
+  }
+
+  /** The last read met changes, and it is not worth a word yet. */
+  #isDisturbed(): boolean {
+    return this.#disturbedReads > 0 && this.#disturbedReads < MAX_DISTURBED_READS;
   }
 
   #deliver(files: ConfigFiles): void {

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { readConfigDirectory } from './config-files.js';
 import { Volume } from '../test/volume.js';
-import { ConfigDirectoryError } from './errors.js';
+import { ConfigChangingError, ConfigDirectoryError } from './errors.js';
 
 let folder: string;
 beforeEach(async () => {
@@ -55,7 +55,7 @@ describe('readConfigDirectory', () => {
         expect(new Set(files.values()).size).toBe(1);
       } catch (error) {
         // Giving up on a volume that never rests is the other honest outcome.
-        expect(error).toEqual(new ConfigDirectoryError(`${folder}: changes while it is read`));
+        expect(error).toEqual(new ConfigChangingError(`${folder}: changes while it is read`));
       }
     } while (generation < 50);
     await swapping;

@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { open, readdir, readlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { ConfigDirectoryError, errorText } from './errors.js';
+import { ConfigChangingError, ConfigDirectoryError, errorText } from './errors.js';
 
 /** The files of a configuration directory at one moment. */
 export interface ConfigFiles {
@@ -31,7 +31,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /**
  * Reads the plain files of a ConfigMap volume, without those that start with a dot and without
  * sub-directories. The files belong together: a swap during the read makes it start again.
- * Rejects with a ConfigDirectoryError that names the file.
+ * Rejects with a ConfigDirectoryError that names the file; with a ConfigChangingError after a few swaps.
  * After kubernetes/dns pkg/dns/config/sync_dir.go.
  */
 export async function readConfigDirectory(path: string): Promise<ConfigFiles> {
@@ -42,7 +42,7 @@ export async function readConfigDirectory(path: string): Promise<ConfigFiles> {
     if (outcome instanceof ConfigDirectoryError) throw outcome;
     return outcome;
   }
-  throw new ConfigDirectoryError(`${path}: changes while it is read`);
+  throw new ConfigChangingError(`${path}: changes while it is read`);
 }
 
 async function dataLink(path: string): Promise<string> {

@@ -43,6 +43,9 @@ export class ConfigDirectoryError extends DaemonError {
   }
 }
 
+/** A configuration directory that was changed again and again while it was read: it is to be read again. */
+export class ConfigChangingError extends ConfigDirectoryError {}
+
 /** Configuration content that is refused as a whole, with one entry per mistake. */
 export class ConfigError extends DaemonError {
   readonly mistakes: readonly string[];

@@ -1,7 +1,14 @@
 import { commandEntry, runCommandLine } from '@kube-dns/bench';
 import { ATTACK } from './attack/command.js';
+import { FAULTS_COMMAND } from './faults/command.js';
 import { FUZZ } from './fuzz/fuzz.js';
 import { ROLL } from './roll/roll.js';
 import { SOAK } from './soak/soak.js';
 
-runCommandLine('prove', [FUZZ, commandEntry(ATTACK), commandEntry(SOAK), commandEntry(ROLL)]);
+runCommandLine('prove', [
+  FUZZ,
+  commandEntry(ATTACK),
+  FAULTS_COMMAND,
+  commandEntry(SOAK),
+  commandEntry(ROLL),
+]);

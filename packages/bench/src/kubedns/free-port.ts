@@ -1,19 +1,53 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 
-const HOST = '127.0.0.1';
+/** A server may listen on all addresses, so a port must be free on all. */
+const ANY_HOST = '0.0.0.0';
+const FIRST_PORT = 10_000;
+/** Where the system takes the ports of clients from, unless it says otherwise. */
+const FIRST_CLIENT_PORT = 32_768;
+const MAX_TRIES = 100;
 
-/** A port that was free for TCP and UDP a moment ago. */
+const given = new Set<number>();
+
+/**
+ * A port that is free for TCP and UDP. It is none of those that the system gives to clients, so that
+ * none of these takes it before the server does, and none that this process was given before.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, HOST);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const end = firstClientPort();
+  for (let tries = 0; ; tries++) {
+    const port = FIRST_PORT + Math.floor(Math.random() * (end - FIRST_PORT));
+    if (given.has(port)) continue;
+    try {
+      await bindBoth(port);
+      given.add(port);
+      return port;
+    } catch (error) {
+      if (tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+function firstClientPort(): number {
+  try {
+    const [first] = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split('\t');
+    return Math.max(Number(first), FIRST_PORT + 1_000) || FIRST_CLIENT_PORT;
+  } catch {
+    // no Linux
+    return FIRST_CLIENT_PORT;
+  }
+}
+
+async function bindBoth(port: number): Promise<void> {
+  const server = createServer().listen(port, ANY_HOST);
   const socket = createSocket('udp4');
   try {
-    socket.bind(port, HOST);
+    await once(server, 'listening');
+    socket.bind(port, ANY_HOST);
     await once(socket, 'listening');
-    return port;
   } finally {
     socket.close();
     server.close();

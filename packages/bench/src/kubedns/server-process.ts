@@ -8,6 +8,8 @@ const MAX_OUTPUT = 64 * 1024;
 const LAST_LINES = 8;
 const STACK_LINE = /^ +at /;
 const STEP_MS = 10;
+/** What a shell says of a program that cannot be started. */
+const NOT_STARTED = 127;
 
 /**
  * Nothing of the machine's own cluster, metrics or Node options may reach a measured program. The images
@@ -23,23 +25,40 @@ const ENVIRONMENT = {
 export class ServerProcess {
   /** When it was started, on the monotonic clock. */
   readonly startedMs = monotonicMs();
+  /** Resolves once it is not there any more, with its exit code or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>;
   readonly #what: string;
   readonly #child: ChildProcess;
   #output = '';
   #failure: string | undefined;
 
-  constructor(what: string, command: string, args: readonly string[]) {
+  /** `environment` comes on top of the little that every measured program gets. */
+  constructor(
+    what: string,
+    command: string,
+    args: readonly string[],
+    environment: Readonly<Record<string, string>> = {},
+  ) {
     this.#what = what;
-    this.#child = spawn(command, args, { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] });
+    const env = { ...ENVIRONMENT, ...environment };
+    this.#child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     const keep = (text: string) => (this.#output = (this.#output + text).slice(-MAX_OUTPUT));
     this.#child.stdout?.setEncoding('utf8').on('data', keep);
     this.#child.stderr?.setEncoding('utf8').on('data', keep);
     this.#child.once('error', (error) => (this.#failure = error.message));
     this.#child.once('exit', (code, signal) => (this.#failure ??= `ended with ${code ?? signal}`));
+    this.ended = new Promise((resolve) => {
+      this.#child.once('close', (code, signal) => resolve(code ?? signal ?? NOT_STARTED));
+    });
   }
 
   get pid(): number {
     return this.#child.pid ?? 0;
+  }
+
+  /** The last 64 KiB that it has said, on both streams. */
+  get output(): string {
+    return this.#output;
   }
 
   /** Throws when the program is not there any more, with its last lines. */

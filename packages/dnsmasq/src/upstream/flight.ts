@@ -6,7 +6,8 @@ import {
   type SentQuery,
   type ServerAddress,
 } from '@kube-dns/transport';
-import { fitMessage, FLAG, RCODE, readUint16, RecordCursor } from '@kube-dns/wire';
+import { fitMessage, FLAG, readUint16, RecordCursor } from '@kube-dns/wire';
+import { flawOf, isRefusal, type ReplyFlaw } from './reply-flaw.js';
 import type { RetryPlan } from './retry-plan.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
 import type { UpstreamServer } from './upstream-servers.js';
@@ -146,15 +147,12 @@ export class Flight implements Asker {
       this.#askOverTcp([at]);
       return;
     }
-    if (!isRefusal(reply)) {
-      // One that is to be ignored is waited for no less than silence.
-      this.#finish(at, reply);
-      return;
-    }
-    // Its refusal can come once per sending.
-    if (attempt.hasFailed) return;
+    const flaw = flawOf(reply) ?? this.#finish(at, reply);
+    // One that is to be ignored is waited for no less than silence; a flawed one can come per sending.
+    if (flaw === 'landed' || flaw === 'ignored' || attempt.hasFailed) return;
     attempt.hasFailed = true;
-    this.#fallback = reply;
+    if (flaw === 'refusal') this.#fallback = reply;
+    else countFlaw(server, flaw);
     this.group.avoid(at);
     this.#advance();
   }
@@ -268,29 +266,33 @@ export class Flight implements Asker {
       (_error, reply, server) => {
         if (this.#hasLanded) return;
         const at = this.group.servers.indexOf(server as UpstreamServer);
-        const hasAnswer = reply !== null && !isRefusal(reply);
         // A cut answer is worth more than a refusal.
-        if (!hasAnswer) this.#land(this.#fallback ?? reply);
-        else if (!this.#finish(at, reply)) this.#askNextOverTcp(places, at);
+        if (reply === null || isRefusal(reply)) this.#land(this.#fallback ?? reply);
+        else {
+          const flaw = flawOf(reply) ?? this.#finish(at, reply);
+          if (flaw !== 'landed') this.#askNextOverTcp(places, at);
+        }
       },
     );
     return true;
   }
 
-  /** The answer of one of these servers is to be ignored, so those behind it are asked. */
+  /** The answer of one of these servers is to be ignored or none, so those behind it are asked. */
   #askNextOverTcp(places: readonly number[], at: number): void {
     const others = places.slice(places.indexOf(at) + 1);
     if (others.length > 0) this.#askOverTcp(others);
     else this.#land(this.#fallback ?? null);
   }
 
-  /** False when the reply is to count as if it had not come. */
-  #finish(at: number, reply: Buffer): boolean {
+  /** `ignored`: the reply is to count as if it had not come. */
+  #finish(at: number, reply: Buffer): 'landed' | 'ignored' | 'malformed' {
     const seen = this.sight?.(reply, this.mayKeep);
-    if (seen === null) return false;
+    if (seen === null) return 'ignored';
+    // It was no refusal before: something in it could not be read.
+    if (seen !== undefined && isRefusal(seen)) return 'malformed';
     this.group.prefer(at);
     this.#land(seen ?? reply);
-    return true;
+    return 'landed';
   }
 
   #land(reply: Buffer | null): void {
@@ -312,6 +314,12 @@ function countAttempt(server: ServerAddress, outcome: number | ExchangeError, ms
   else counts.health.countError(outcome.code);
 }
 
+/** A reply that is no answer, though it does not say so. */
+function countFlaw({ counts }: UpstreamServer, flaw: Exclude<ReplyFlaw, 'refusal'>): void {
+  if (flaw === 'malformed') counts.health.countError(flaw);
+  else counts.health.failures.refused++;
+}
+
 /** What is left of a cut reply when nothing better comes (dnsmasq src/rfc1035.c, extract_addresses). */
 function withoutRecords(reply: Buffer): Buffer {
   const { end } = cursor.reset(reply, reply.length);
@@ -324,9 +332,4 @@ function isTruncated(reply: Buffer): boolean {
 
 function rcodeOf(reply: Buffer): number {
   return readUint16(reply, 2) & RCODE_MASK;
-}
-
-function isRefusal(reply: Buffer): boolean {
-  const rcode = rcodeOf(reply);
-  return rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED;
 }

@@ -84,7 +84,8 @@ async function run(values: Values, { report, owned, progress }: Surroundings): P
     await balancer.call('setEndpoints', endpoints);
   };
   for (const name of SLOTS) {
-    const volume = new ConfigVolume(join(folder, `config-${name}`), rollConfig(0, worldPorts));
+    const volume = new ConfigVolume(join(folder, `config-${name}`));
+    await volume.put(rollConfig(0, worldPorts));
     const pod = {
       node: values.node,
       nodeFlags: values['node-flags'],
@@ -133,7 +134,7 @@ async function run(values: Values, { report, owned, progress }: Surroundings): P
   };
   await phase('both serve', () => undefined);
   for (const { name, slot, volume } of replicas) {
-    await phase(`${name} pod: new configuration`, () => volume.write(rollConfig(1, worldPorts)));
+    await phase(`${name} pod: new configuration`, () => volume.put(rollConfig(1, worldPorts)));
     await phase(`${name} pod: stop`, async () => {
       for (const [container, end] of Object.entries(await slot.stop())) {
         if (end !== '0') ends.push(`${container} of the ${name} pod ended with ${end}`);

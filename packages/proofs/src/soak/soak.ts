@@ -86,7 +86,8 @@ async function start(values: Values, { owned }: Surroundings): Promise<Stand> {
   const resourceFolder = join(folder, 'resources');
   mkdirSync(resourceFolder);
   const { cluster, apiUrl, worldPorts } = await startOutside(owned, planOf(values));
-  const volume = new ConfigVolume(join(folder, 'config'), podConfig(0, worldPorts));
+  const volume = new ConfigVolume(join(folder, 'config'));
+  await volume.put(podConfig(0, worldPorts));
   const pod = owned.add(
     new ManifestPod(
       {
@@ -133,7 +134,7 @@ async function soak(
   for (let nowMs = startMs; nowMs < endMs; nowMs = monotonicMs()) {
     if (schedule.configVersion(nowMs) > config) {
       config = schedule.configVersion(nowMs);
-      volume.write(podConfig(config, worldPorts));
+      await volume.put(podConfig(config, worldPorts));
     }
     if (nowMs >= nextLossMs) {
       if (losses > 0) await cluster.call('reconnect', losses % RELIST_EVERY === 0);

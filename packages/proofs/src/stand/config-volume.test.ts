@@ -18,16 +18,17 @@ function keys(path: string): Record<string, string> {
 }
 
 describe('the volume of a ConfigMap', () => {
-  it('has the keys of the newest version and no others', () => {
-    const volume = new ConfigVolume(join(folder, 'config'), { one: '1', two: '2' });
-    expect(keys(volume.path)).toEqual({ one: '1', two: '2' });
-    volume.write({ two: '22', three: '3' });
+  it('has the keys of the newest version and no others', async () => {
+    const volume = new ConfigVolume(join(folder, 'config'));
+    await volume.put({ one: '1', two: ['2'] });
+    expect(keys(volume.path)).toEqual({ one: '1', two: '["2"]' });
+    await volume.put({ two: '22', three: '3' });
     expect(keys(volume.path)).toEqual({ two: '22', three: '3' });
   });
 
-  it('keeps nothing of versions that are gone', () => {
-    const volume = new ConfigVolume(folder, { one: '1' });
-    for (let i = 0; i < 5; i++) volume.write({ one: String(i) });
-    expect(readdirSync(folder).filter((name) => name.startsWith('..version'))).toHaveLength(1);
+  it('keeps nothing of versions that are gone', async () => {
+    const volume = new ConfigVolume(folder);
+    for (let i = 0; i < 5; i++) await volume.put({ one: String(i) });
+    expect(readdirSync(folder).filter((name) => name.startsWith('..2'))).toHaveLength(1);
   });
 });

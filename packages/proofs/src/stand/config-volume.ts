@@ -1,43 +1,50 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The keys of a ConfigMap, as files have them. */
-export type ConfigKeys = Readonly<Record<string, string>>;
+/** The content of a ConfigMap; what is no text is written as JSON. */
+export type ConfigKeys = Readonly<Record<string, unknown>>;
 
-/**
- * The volume of a ConfigMap as kubelet writes it: each version in a folder of its own, `..data` points
- * to the newest, and the keys are links into that.
- */
+/** A ConfigMap volume as kubelet makes it: all its files are replaced by the renaming of one link. */
 export class ConfigVolume {
   readonly path: string;
-  #version = 0;
-  #linked = new Set<string>();
+  #generation = 0;
+  #keys: readonly string[] = [];
 
-  constructor(path: string, keys: ConfigKeys) {
+  /** The folder need not be there. */
+  constructor(path: string) {
     this.path = path;
-    mkdirSync(path, { recursive: true });
-    this.write(keys);
   }
 
-  /** Puts a version in place of the last one, all keys at once. */
-  write(keys: ConfigKeys): void {
-    const old = `..version-${this.#version}`;
-    const folder = `..version-${++this.#version}`;
-    mkdirSync(join(this.path, folder));
-    for (const [key, value] of Object.entries(keys)) {
-      writeFileSync(join(this.path, folder, key), value);
+  /** Puts these keys in place of all others (kubernetes pkg/volume/util/atomic_writer.go). */
+  async put(values: ConfigKeys): Promise<void> {
+    const old = this.#dataName();
+    this.#generation++;
+    const data = this.#dataName();
+    await mkdir(join(this.path, data), { recursive: true });
+    for (const [key, value] of Object.entries(values)) {
+      const text = typeof value === 'string' ? value : JSON.stringify(value);
+      await writeFile(join(this.path, data, key), text);
     }
-    symlinkSync(folder, join(this.path, '..data_tmp'));
-    renameSync(join(this.path, '..data_tmp'), join(this.path, '..data'));
-    for (const key of Object.keys(keys)) {
-      if (!this.#linked.has(key)) symlinkSync(join('..data', key), join(this.path, key));
-      this.#linked.add(key);
+    await symlink(data, join(this.path, '..data_tmp'));
+    await rename(join(this.path, '..data_tmp'), join(this.path, '..data'));
+    const keys = Object.keys(values);
+    for (const key of keys.filter((each) => !this.#keys.includes(each))) {
+      await symlink(join('..data', key), join(this.path, key));
     }
-    for (const key of this.#linked) {
-      if (key in keys) continue;
-      rmSync(join(this.path, key));
-      this.#linked.delete(key);
+    for (const key of this.#keys.filter((each) => !keys.includes(each))) {
+      await rm(join(this.path, key));
     }
-    rmSync(join(this.path, old), { recursive: true, force: true });
+    this.#keys = keys;
+    await rm(join(this.path, old), { recursive: true, force: true });
+  }
+
+  /** Takes the folder away with all that is in it. */
+  async remove(): Promise<void> {
+    this.#keys = [];
+    await rm(this.path, { recursive: true, force: true });
+  }
+
+  #dataName(): string {
+    return `..2026_11_21_12_00_00.${this.#generation}`;
   }
 }

@@ -1,0 +1,69 @@
+import { describe, expect, it } from '@jest/globals';
+import { FLAG, RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
+import {
+  addressRecords,
+  type Response,
+  responseFor,
+  type WrittenRecord,
+} from '../../test/messages.js';
+import { flawOf } from './reply-flaw.js';
+
+const NS: WrittenRecord = { owner: 'example', type: 'NS', ttl: 60, data: 'ns.example' };
+const SOA: WrittenRecord = {
+  owner: 'example',
+  type: 'SOA',
+  ttl: 60,
+  data: {
+    mname: 'ns.example',
+    rname: 'h.example',
+    serial: 1,
+    refresh: 1,
+    retry: 1,
+    expire: 1,
+    minimum: 1,
+  },
+};
+
+/** A reply of a server that asks others, or of one that does not. */
+function reply(response: Response, asksOthers = true): Buffer {
+  const message = responseFor({ name: 'a.example' }, response);
+  if (!asksOthers) writeUint16(message, 2, readUint16(message, 2) & ~FLAG.RA);
+  return message;
+}
+
+describe('what is wrong with a reply', () => {
+  it.each<[string, Buffer]>([
+    ['an address', reply({ answers: addressRecords(1, '10.0.0.1') })],
+    [
+      'an address from a server that asks nobody',
+      reply({ answers: addressRecords(1, '10.0.0.1') }, false),
+    ],
+    ['nothing at all', reply({})],
+    ['nothing at all from a server that asks nobody', reply({}, false)],
+    ['a denial', reply({ rcode: RCODE.NXDOMAIN, authorities: [SOA] })],
+    ['a denial with the servers of the zone', reply({ authorities: [NS, SOA] }, false)],
+    ['servers without records, from a server that asks others', reply({ authorities: [NS] })],
+    [
+      'servers without records, from one of them',
+      reply({ authorities: [NS], isAuthoritative: true }, false),
+    ],
+  ])('is nothing where it has %s', (_what, message) => {
+    expect(flawOf(message)).toBeUndefined();
+  });
+
+  it.each(['SERVFAIL', 'REFUSED'] as const)('is that it says %s', (name) => {
+    expect(flawOf(reply({ rcode: RCODE[name] }))).toBe('refusal');
+  });
+
+  it('is that it refers to others, from a server that asks nobody', () => {
+    expect(flawOf(reply({ authorities: [NS] }, false))).toBe('lame');
+  });
+
+  it('is that it ends too early, wherever that is', () => {
+    const whole = reply({ answers: addressRecords(1, '10.0.0.1'), authorities: [NS] });
+    const questionEnd = 12 + 'a.example'.length + 2 + 4;
+    for (let length = questionEnd; length < whole.length; length++) {
+      expect(flawOf(whole.subarray(0, length))).toBe('malformed');
+    }
+  });
+});

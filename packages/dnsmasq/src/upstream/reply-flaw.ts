@@ -1,0 +1,37 @@
+import { FLAG, RCODE, readUint16, RecordCursor, SECTION, TYPE } from '@kube-dns/wire';
+
+/**
+ * Why a reply is no answer: SERVFAIL and REFUSED say so themselves; `lame` is a referral to others by a
+ * server that does not ask them; `malformed` does not fit its own length.
+ */
+export type ReplyFlaw = 'refusal' | 'lame' | 'malformed';
+
+const RCODE_MASK = 0xf;
+const cursor = new RecordCursor();
+
+/** What is wrong with a reply; undefined for one that is an answer. */
+export function flawOf(reply: Uint8Array): ReplyFlaw | undefined {
+  if (isRefusal(reply)) return 'refusal';
+  let servers = 0;
+  let owners = 0;
+  cursor.reset(reply, reply.length);
+  while (cursor.next()) {
+    if (cursor.section !== SECTION.AUTHORITY) continue;
+    if (cursor.type === TYPE.NS) servers++;
+    else if (cursor.type === TYPE.SOA) owners++;
+  }
+  if (cursor.isMalformed()) return 'malformed';
+  return servers > 0 && owners === 0 && isUnanswered(reply) ? 'lame' : undefined;
+}
+
+/** Whether a server had an answer for nobody: what it says may be passed on when none had a better. */
+export function isRefusal(reply: Uint8Array): boolean {
+  const rcode = readUint16(reply, 2) & RCODE_MASK;
+  return rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED;
+}
+
+/** NOERROR without an answer, from a server that neither has the zone nor asks for others. */
+function isUnanswered(reply: Uint8Array): boolean {
+  const flags = readUint16(reply, 2);
+  return (flags & (RCODE_MASK | FLAG.AA | FLAG.RA)) === 0 && readUint16(reply, 6) === 0;
+}

@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { TemporaryFolder } from '@kube-dns/bench';
+import { Kubedns } from '../stand/kubedns.js';
+import { claimBack, claimServing } from './api-outage.js';
+import {
+  awaitChanges,
+  CHANGED,
+  claimRight,
+  NEW_ADDRESS,
+  startClient,
+  startCluster,
+} from './api-stand.js';
+import type { FaultBed } from './fault.js';
+import { authorityCertificate, SecureApi } from './secure-api.js';
+import { deleteService, moveService } from './small-cluster.js';
+
+/**
+ * Runs what follows with a folder of its own where pods have their service account. The mount is seen
+ * by nobody else and ends with the program.
+ */
+const AS_POD = [
+  'unshare',
+  '--mount',
+  '--propagation=private',
+  'sh',
+  '-c',
+  'mount -t tmpfs none /var/run && mkdir -p /var/run/secrets/kubernetes.io && ' +
+    'ln -s "$0" /var/run/secrets/kubernetes.io/serviceaccount && exec "$@"',
+];
+const OUTAGE_MS = 1_500;
+
+/** Why no program can be given the files of a pod here; undefined where it can. */
+export function accessHindrance(): string | undefined {
+  const { status } = spawnSync('unshare', ['--mount', 'true'], { stdio: 'ignore' });
+  return status === 0 ? undefined : 'needs root, for a mount of its own';
+}
+
+/** The files of a service account. */
+class ServiceAccount {
+  readonly #folder: string;
+
+  constructor(bed: FaultBed) {
+    this.#folder = bed.owned.add(new TemporaryFolder()).path;
+    this.write('ca.crt', authorityCertificate('one'));
+    this.write('token', 'first');
+    this.write('namespace', 'kube-system');
+  }
+
+  get path(): string {
+    return this.#folder;
+  }
+
+  write(file: 'ca.crt' | 'token' | 'namespace', text: string): void {
+    writeFileSync(join(this.#folder, file), text);
+  }
+}
+
+interface Rotation {
+  readonly begin: (secure: SecureApi) => void;
+  /** What kubelet does some time later. */
+  readonly renew: (account: ServiceAccount) => void;
+}
+
+/**
+ * The server begins to want something else, and the files of the service account follow later. Resolves
+ * to the ms for which clients saw the old state after the files were right.
+ */
+function runRotation({ begin, renew }: Rotation): (bed: FaultBed) => Promise<number> {
+  return async (bed) => {
+    const api = await startCluster(bed);
+    const secure = bed.owned.add(await SecureApi.start(api.port, 'first'));
+    const account = new ServiceAccount(bed);
+    const environment = {
+      KUBERNETES_SERVICE_HOST: '127.0.0.1',
+      KUBERNETES_SERVICE_PORT: String(secure.port),
+    };
+    const through = [...AS_POD, account.path];
+    const kubedns = bed.owned.add(await Kubedns.start({ ...bed, flags: [], through, environment }));
+    await kubedns.ready();
+    const client = await startClient(bed, kubedns);
+    begin(secure);
+    await moveService(api, 1, NEW_ADDRESS);
+    deleteService(api, 2);
+    await delay(OUTAGE_MS);
+    const page = await claimServing(bed, { kubedns }, OUTAGE_MS * 0.9);
+    const labels = { resource: 'services', reason: 'error' };
+    const errors = page.sum('kubedns_watch_restarts_total', labels);
+    bed.claim(errors > 0, `kubedns_watch_restarts_total of error is ${errors} meanwhile`);
+    const renewedMs = performance.now();
+    renew(account);
+    const shownMs = await awaitChanges(client);
+    await claimBack(bed, { kubedns, api }, { endMs: renewedMs, isRelisted: false });
+    await claimRight(bed, client, { after: CHANGED });
+    return shownMs - renewedMs;
+  };
+}
+
+/** The token is refused until its file has the new one. */
+export const expireToken = runRotation({
+  begin: (secure) => secure.expect('second'),
+  renew: (account) => account.write('token', 'second'),
+});
+
+/** The server's certificate is of an authority that is not known until its file has the new one. */
+export const changeAuthority = runRotation({
+  begin: (secure) => secure.show('two'),
+  renew: (account) => account.write('ca.crt', authorityCertificate('two')),
+});

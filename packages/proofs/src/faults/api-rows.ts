@@ -1,0 +1,210 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { MeasureError } from '@kube-dns/bench';
+import { accessHindrance, changeAuthority, expireToken } from './api-access.js';
+import { type Outage, runOutage } from './api-outage.js';
+import {
+  flappingServer,
+  relistHalf,
+  replaceServer,
+  slowServer,
+  startWithoutServer,
+} from './api-scenes.js';
+import type { Fault } from './fault.js';
+import { EMPTY_NAMESPACE_NAME } from './small-cluster.js';
+
+const AS_KNOWN = 'Right answers, as of the last contact';
+const UNTIL_BACK = 'Changes meanwhile show up to 30 s after it is back';
+/** What an outage of two seconds may cost, from half a second of pause, doubled each time. */
+const SHORT_LIMIT_MS = 9_000;
+const SERVING =
+  '`/readiness` stays 200 and `kubedns_ready` 1; `kubedns_last_event_age_seconds` grows';
+
+function restartsOf(reason: string): string {
+  return `${SERVING}; \`kubedns_watch_restarts_total{reason="${reason}"}\` counts each try`;
+}
+
+/** Every request is refused from now on, and those of the watches that are open end. */
+function refusing(
+  status: 403 | 410 | 429 | 500,
+  more: Pick<Outage, 'reasons'> & Partial<Outage> & { readonly retryAfterSeconds?: number },
+): (bed: Parameters<Fault['run']>[0]) => Promise<number> {
+  const { retryAfterSeconds, ...outage } = more;
+  return runOutage({
+    begin: ({ api }) => {
+      api.failRequests({ status, ...(retryAfterSeconds && { retryAfterSeconds }) });
+      api.dropWatches();
+    },
+    end: ({ api }) => api.clearFailures(),
+    ...outage,
+  });
+}
+
+const RETRY_AFTER_SECONDS = 2;
+
+/** Faults of the Kubernetes API, as clients of kubedns see them. */
+export const API_ROWS: readonly Fault[] = [
+  {
+    id: 'api-absent',
+    happens: 'There is no API server when kubedns starts',
+    clients:
+      'SERVFAIL for names of the cluster; then a namespace without a service may not exist for a moment',
+    duration:
+      'Until it is there, and up to 30 s more; after `--initial-sync-timeout` (1 min) kubedns ends with 255, to be started anew',
+    limitMs: SHORT_LIMIT_MS,
+    metrics:
+      '`/readiness` is 503 and `kubedns_ready` 0; `skydns_skydns_dns_error_count_total{cause="servfail"}` grows',
+    run: startWithoutServer,
+  },
+  {
+    id: 'api-gone',
+    happens: 'The API server ends, and another one starts in its place',
+    clients: AS_KNOWN,
+    duration: UNTIL_BACK,
+    limitMs: SHORT_LIMIT_MS,
+    metrics: `${restartsOf('error')}; \`kubedns_relists_total\` grows by 1 when it is back`,
+    run: replaceServer,
+  },
+  {
+    id: 'api-slow',
+    happens: 'The API server answers each request after 2 s',
+    clients: 'Right answers; changes show at once while the watch is open',
+    duration: 'A change while a watch begins shows as much later as the server is slow',
+    limitMs: SHORT_LIMIT_MS,
+    metrics: '`kubedns_watch_restarts_total{reason="closed"}` where a watch ended, else nothing',
+    run: slowServer,
+  },
+  {
+    id: 'api-hangs',
+    happens: 'The API server takes connections and answers nothing, for 2 s',
+    clients: AS_KNOWN,
+    duration: 'Changes meanwhile show at once when it goes on',
+    limitMs: 2_000,
+    metrics: SERVING,
+    run: runOutage({
+      lasts: () => delay(2_000),
+      begin: ({ front }) => front.hang(),
+      end: ({ front }) => front.pass(),
+      reasons: [],
+    }),
+  },
+  {
+    id: 'api-hangs-long',
+    happens: 'The same for two minutes',
+    clients: AS_KNOWN,
+    duration: UNTIL_BACK,
+    limitMs: 32_000,
+    metrics: `${SERVING}; after 75 s of silence and 10 s without an answer \`kubedns_watch_restarts_total{reason="idle"}\` counts`,
+    isLong: true,
+    run: runOutage({
+      lasts: () => delay(120_000),
+      begin: ({ front }) => front.hang(),
+      end: ({ front }) => front.pass(),
+      reasons: ['idle'],
+    }),
+  },
+  {
+    id: 'api-resets',
+    happens: 'Every connection to the API server is reset',
+    clients: AS_KNOWN,
+    duration: UNTIL_BACK,
+    limitMs: SHORT_LIMIT_MS,
+    metrics: restartsOf('error'),
+    run: runOutage({
+      begin: ({ front }) => front.reset(),
+      end: ({ front }) => front.pass(),
+      reasons: ['error'],
+    }),
+  },
+  {
+    id: 'api-410',
+    happens: 'The API server answers 410: what was known is too old',
+    clients: AS_KNOWN,
+    duration: UNTIL_BACK,
+    limitMs: SHORT_LIMIT_MS,
+    metrics: `${restartsOf('gone')}; \`kubedns_relists_total\` grows by 1 when it is back`,
+    run: refusing(410, { reasons: ['gone'], isRelisted: true }),
+  },
+  {
+    id: 'api-429',
+    happens: 'The API server answers 429 with `Retry-After: 2`',
+    clients: AS_KNOWN,
+    duration: `${UNTIL_BACK}, and not before the time that it asked for (1 min at most)`,
+    limitMs: SHORT_LIMIT_MS,
+    metrics: `${restartsOf('error')}, of which there is one in the time that it asked for`,
+    run: refusing(429, {
+      reasons: ['error'],
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+      meanwhile: (bed, { api }) => {
+        const watches = api.requests.count('watch', 'services');
+        // The one that was open, and one that was refused.
+        bed.claim(watches === 2, `${watches} watches of services were asked for, not 2`);
+      },
+    }),
+  },
+  {
+    id: 'api-500',
+    happens: 'The API server answers 500',
+    clients: AS_KNOWN,
+    duration: UNTIL_BACK,
+    limitMs: SHORT_LIMIT_MS,
+    metrics: restartsOf('error'),
+    run: refusing(500, { reasons: ['error'] }),
+  },
+  {
+    id: 'api-403',
+    happens: 'The API server answers 403',
+    clients: `${AS_KNOWN}; from the second time on a namespace without a service does not exist`,
+    duration: `${UNTIL_BACK}; namespaces are known again, and slices used in place of Endpoints, after up to a minute`,
+    limitMs: SHORT_LIMIT_MS,
+    metrics: restartsOf('denied'),
+    run: refusing(403, {
+      reasons: ['denied'],
+      also: { [EMPTY_NAMESPACE_NAME]: ['NXDOMAIN'] },
+      lasts: async ({ client }) => {
+        const lostMs = await client.awaitText(EMPTY_NAMESPACE_NAME, 'NXDOMAIN', 20_000);
+        if (Number.isNaN(lostMs)) throw new MeasureError('an empty namespace exists all along');
+      },
+    }),
+  },
+  {
+    id: 'api-flaps',
+    happens: 'The API server comes and goes every second',
+    clients: AS_KNOWN,
+    duration:
+      'A change shows at the next try that meets it: tries are up to 30 s apart, the first few less than 4 s',
+    limitMs: 25_000,
+    metrics: '`/readiness` stays 200; `kubedns_watch_restarts_total` grows',
+    run: flappingServer,
+  },
+  {
+    id: 'api-token',
+    happens: 'The token of the service account is refused with 401 until its file is renewed',
+    clients: AS_KNOWN,
+    duration: 'Changes meanwhile show up to 30 s after the file is renewed',
+    limitMs: SHORT_LIMIT_MS,
+    metrics: restartsOf('error'),
+    hindrance: accessHindrance,
+    run: expireToken,
+  },
+  {
+    id: 'api-ca',
+    happens: 'The certificate of the API server is of another CA until `ca.crt` is renewed',
+    clients: AS_KNOWN,
+    duration: 'Changes meanwhile show up to 30 s after the file is renewed',
+    limitMs: SHORT_LIMIT_MS,
+    metrics: restartsOf('error'),
+    hindrance: accessHindrance,
+    run: changeAuthority,
+  },
+  {
+    id: 'api-relist',
+    happens:
+      'Half of all objects are deleted while there is no connection, and the history is lost',
+    clients: `${AS_KNOWN}; then the new state, without a moment in which a name has neither`,
+    duration: UNTIL_BACK,
+    limitMs: SHORT_LIMIT_MS,
+    metrics:
+      '`kubedns_relists_total` grows by 1; `kubedns_objects` and `kubedns_records` fall to what is left',
+    run: relistHalf,
+  },
+];

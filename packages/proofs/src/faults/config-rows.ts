@@ -1,0 +1,153 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ConfigBed, type Follower, whose, type Whose } from './config-bed.js';
+import type { Fault, FaultBed } from './fault.js';
+
+/** The defaults are 10 s; the file system says sooner what changed, but not of a folder that was away. */
+const PERIOD_MS = 1_000;
+const SWAPS = 100;
+const SWAPPING_MS = 1_000;
+/** Questions of so long are those whose answers show that nothing changed. */
+const CALM_MS = 500;
+
+/** What no ConfigMap should be: each is refused for another reason. */
+const GARBAGE: readonly Readonly<Record<string, unknown>>[] = [
+  { stubDomains: '{"corp.example": ["127.0.0.1"' },
+  { stubDomains: ['corp.example'] },
+  { stubDomains: { 'corp.example': 'here' } },
+  { upstreamNameservers: ['ns.example'] },
+  { stubDomains: '\u0000\u0001\ufffd'.repeat(1_000) },
+  { stubDomains: ' '.repeat(2 * 1024 * 1024) },
+];
+
+/** Ends a client, and claims that each of its answers is that of one of these servers. */
+async function claimServers(
+  bed: FaultBed,
+  { what, client }: Follower,
+  servers: readonly Whose[],
+): Promise<void> {
+  const seen = await client.finish();
+  const strange = seen.filter((each) => {
+    const server = whose(each);
+    return server === undefined || !servers.includes(server);
+  });
+  const [first] = strange;
+  const example = first && `${first.name}: ${first.text}`;
+  bed.claim(strange.length === 0, `${what}: ${strange.length} strange answers, ${example}`);
+}
+
+/** Claims what a metric of both containers says. */
+async function claimMetric(
+  bed: FaultBed,
+  { followers }: ConfigBed,
+  metric: string,
+  isRight: (value: number) => boolean,
+): Promise<void> {
+  for (const { what, metrics } of followers) {
+    const value = (await metrics()).sum(`${what}_${metric}`);
+    bed.claim(isRight(value), `${what}_${metric} is ${value}`);
+  }
+}
+
+async function garbage(bed: FaultBed): Promise<number> {
+  const stand = await ConfigBed.start(bed, PERIOD_MS);
+  for (const [i, keys] of GARBAGE.entries()) {
+    await stand.volume.put(keys);
+    await stand.counted('config_rejected_total', i + 1);
+  }
+  await delay(CALM_MS);
+  await claimMetric(bed, stand, 'config_rejected_total', (value) => value === GARBAGE.length);
+  await claimMetric(bed, stand, 'config_generation', (value) => value === 1);
+  // What was refused is forgotten when something better comes.
+  const betterMs = performance.now();
+  await stand.volume.put(stand.keys('second'));
+  await stand.followedSince('second', betterMs);
+  await claimMetric(bed, stand, 'config_generation', (value) => value === 2);
+  for (const follower of stand.followers) await claimServers(bed, follower, ['first', 'second']);
+  return 0;
+}
+
+async function deleted(bed: FaultBed): Promise<number> {
+  const stand = await ConfigBed.start(bed, PERIOD_MS);
+  // The folder is away: nothing is known, so all stays as it is.
+  await stand.volume.remove();
+  await stand.counted('config_rejected_total', 1);
+  await delay(CALM_MS);
+  await claimMetric(bed, stand, 'config_rejected_total', (value) => value === 1);
+  for (const { what, client } of stand.followers) {
+    const moved = client.seen.filter((seen) => whose(seen) !== 'first').length;
+    bed.claim(moved === 0, `${what}: ${moved} questions went elsewhere`);
+  }
+  // The folder is there, without the stub domain: it is one like all others.
+  const emptyMs = performance.now();
+  await stand.volume.put(stand.keys('default'));
+  await stand.followedSince('default', emptyMs);
+  const backMs = performance.now();
+  await stand.volume.put(stand.keys('first'));
+  await stand.followedSince('first', backMs);
+  const tookMs = lastMs(stand, backMs, 'first');
+  for (const follower of stand.followers) await claimServers(bed, follower, ['first', 'default']);
+  await claimMetric(bed, stand, 'config_generation', (value) => value === 3);
+  return tookMs;
+}
+
+async function swapped(bed: FaultBed): Promise<number> {
+  const stand = await ConfigBed.start(bed, PERIOD_MS);
+  const startMs = performance.now();
+  for (let i = 1; i <= SWAPS; i++) {
+    await stand.volume.put(stand.keys(i % 2 === 0 ? 'second' : 'first'));
+    const leftMs = startMs + (i * SWAPPING_MS) / SWAPS - performance.now();
+    if (leftMs > 0) await delay(leftMs);
+  }
+  const doneMs = performance.now();
+  await stand.followedSince('second', doneMs);
+  await delay(CALM_MS);
+  const tookMs = lastMs(stand, doneMs, 'second');
+  await claimMetric(bed, stand, 'config_rejected_total', (value) => value === 0);
+  await claimMetric(bed, stand, 'config_generation', (value) => value > 1 && value <= SWAPS + 1);
+  for (const follower of stand.followers) await claimServers(bed, follower, ['first', 'second']);
+  return tookMs;
+}
+
+/** How long after a moment somebody else than this server was asked last. */
+function lastMs({ followers }: ConfigBed, sinceMs: number, server: Whose): number {
+  const others = followers.flatMap(({ client }) =>
+    client.seen.filter((seen) => seen.sentMs >= sinceMs && whose(seen) !== server),
+  );
+  return others.reduce((ms, { sentMs }) => Math.max(ms, sentMs - sinceMs), 0);
+}
+
+/** Faults of the ConfigMap, as clients of dnsmasq and of kubedns see them. */
+export const CONFIG_ROWS: readonly Fault[] = [
+  {
+    id: 'config-garbage',
+    happens: 'The ConfigMap is no JSON, has wrong types, wrong servers, control characters, 2 MiB',
+    clients: 'Right answers, by the last good ConfigMap',
+    duration: 'Never',
+    limitMs: 0,
+    metrics:
+      '`dnsmasq_config_rejected_total` and `kubedns_config_rejected_total` grow by 1 for each; `dnsmasq_config_generation` and `kubedns_config_generation` stand still',
+    run: garbage,
+  },
+  {
+    id: 'config-deleted',
+    happens:
+      'The folder of the ConfigMap goes, comes back without its stub domain, then with it again',
+    clients:
+      'Right answers: as before while the folder is away, of the default servers while it has no stub domain',
+    duration: 'Until it is read: at once, or 10 s for a folder that was away',
+    limitMs: 2_000,
+    metrics:
+      '`dnsmasq_config_rejected_total` and `kubedns_config_rejected_total` grow by 1; `dnsmasq_config_generation` and `kubedns_config_generation` by 1 for each change that is applied',
+    run: deleted,
+  },
+  {
+    id: 'config-swapped',
+    happens: 'The ConfigMap changes 100 times in a second, between two servers of a stub domain',
+    clients: 'Right answers, of the one or the other',
+    duration: 'The last one counts within half a second',
+    limitMs: 500 + PERIOD_MS,
+    metrics:
+      '`dnsmasq_config_generation` and `kubedns_config_generation` grow, at most once per change; nothing is rejected',
+    run: swapped,
+  },
+];

@@ -1,0 +1,13 @@
+import { API_ROWS } from './api-rows.js';
+import { CONFIG_ROWS } from './config-rows.js';
+import type { Fault } from './fault.js';
+import { NETWORK_ROWS } from './network-rows.js';
+import { UPSTREAM_ROWS } from './upstream-rows.js';
+
+/** Every row, in the order of FAULTS.md. */
+export const FAULTS: readonly Fault[] = [
+  ...API_ROWS,
+  ...NETWORK_ROWS,
+  ...UPSTREAM_ROWS,
+  ...CONFIG_ROWS,
+];

@@ -1,0 +1,36 @@
+import type { Owned } from '@kube-dns/bench';
+
+/** What a row of the fault table works with. */
+export interface FaultBed {
+  /** The Node that runs the containers, and its flags. */
+  readonly node: string;
+  readonly nodeFlags: readonly string[];
+  /** Whatever the row starts goes in here, and ends with the row. */
+  readonly owned: Owned;
+  /** Writes down a claim that does not hold, in one lower-case sentence; the row goes on. */
+  readonly claim: (holds: boolean, otherwise: string) => void;
+  readonly progress: (text: string) => void;
+}
+
+/** One row of the fault table: what happens, what is claimed of it, and how both are shown. */
+export interface Fault {
+  /** As `--only` takes it: lower case, words joined by dashes. */
+  readonly id: string;
+  readonly happens: string;
+  readonly clients: string;
+  /** For how long clients see that, with the defaults of all flags. */
+  readonly duration: string;
+  /** The most that `run` may measure of it, with the flags that it sets, on a busy machine. */
+  readonly limitMs: number;
+  /** Names of metrics stand in backquotes. */
+  readonly metrics: string;
+  /** Takes longer than a test may: only the command runs it. */
+  readonly isLong?: boolean;
+  /** Why it cannot be shown on this machine; undefined where it can. */
+  readonly hindrance?: () => string | undefined;
+  /**
+   * Makes it happen to real processes, holds every claim against what they do, and resolves to the ms
+   * for which clients saw it: 0 when they saw nothing. Rejects when it could not be made to happen.
+   */
+  readonly run: (bed: FaultBed) => Promise<number>;
+}

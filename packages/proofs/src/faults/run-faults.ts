@@ -1,0 +1,55 @@
+import { messageOf, Owned } from '@kube-dns/bench';
+import type { Fault, FaultBed } from './fault.js';
+
+/** What was seen of one row. */
+export interface FaultResult {
+  readonly fault: Fault;
+  /** For how long clients saw it; NaN when it did not come that far. */
+  readonly measuredMs: number;
+  /** The claims that did not hold. */
+  readonly broken: readonly string[];
+  /** Why it was not run. */
+  readonly skipped?: string;
+}
+
+/** How the rows are run. */
+export type FaultPrograms = Pick<FaultBed, 'node' | 'nodeFlags' | 'progress'>;
+
+/** Runs one row; never rejects. What it started has ended when this resolves. */
+export async function runFault(fault: Fault, programs: FaultPrograms): Promise<FaultResult> {
+  const skipped = fault.hindrance?.();
+  if (skipped !== undefined) return { fault, measuredMs: Number.NaN, broken: [], skipped };
+  const owned = new Owned();
+  const broken: string[] = [];
+  let measuredMs = Number.NaN;
+  const claim = (holds: boolean, otherwise: string) => {
+    if (!holds) broken.push(otherwise);
+  };
+  try {
+    measuredMs = await fault.run({ ...programs, owned, claim });
+    const took = `clients saw it for ${Math.round(measuredMs)} ms, not ${fault.limitMs} at most`;
+    claim(measuredMs <= fault.limitMs, took);
+  } catch (error) {
+    broken.push(messageOf(error));
+  } finally {
+    await owned.close();
+  }
+  return { fault, measuredMs, broken };
+}
+
+/** Runs rows, so many at a time; each result can be waited for by the row's id. */
+export function runFaults(
+  faults: readonly Fault[],
+  together: number,
+  programs: FaultPrograms,
+): ReadonlyMap<string, Promise<FaultResult>> {
+  const results = new Map<string, Promise<FaultResult>>();
+  const lanes = Array.from({ length: together }, () => Promise.resolve());
+  faults.forEach((fault, i) => {
+    // A row of a lane begins when the one before it has ended.
+    const result = lanes[i % together]!.then(() => runFault(fault, programs));
+    lanes[i % together] = result.then(() => undefined);
+    results.set(fault.id, result);
+  });
+  return results;
+}
