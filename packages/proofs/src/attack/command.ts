@@ -1,10 +1,11 @@
+import type {
+  Owned} from '@kube-dns/bench';
 import {
   type Command,
   dnsperfVersion,
   MeasureError,
   numberOption,
   type OptionValues,
-  Owned,
   PROGRAM_OPTIONS,
   Remote,
   type Surroundings,

@@ -72,7 +72,8 @@ export class PodSlot implements Closable {
   }
 
   async #probe(pod: ManifestPod, signal: AbortSignal): Promise<void> {
-    const { initialDelayMs, probePeriodMs, probeTimeoutMs, failureThreshold } = this.#options.timing;
+    const { initialDelayMs, probePeriodMs, probeTimeoutMs, failureThreshold } =
+      this.#options.timing;
     let failures = 0;
     let pauseMs = initialDelayMs;
     for (;;) {

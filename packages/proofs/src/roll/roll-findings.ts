@@ -58,13 +58,46 @@ export function addRollFindings(
   const seconds = sum((phase) => phase.seconds);
   const rate = sum((phase) => phase.queriesPerSecond * phase.seconds) / seconds;
   report.add('questions a second', rate, '/s', { atLeast: queriesPerSecond * RATE_PART });
-  report.add('lost at the first try', sum(({ dnsperf }) => dnsperf.firstTryLost), '');
-  report.add('lost at the second try', sum(({ dnsperf }) => dnsperf.lost), '', 0);
-  report.add('wrong rcodes', sum(({ dnsperf }) => dnsperf.wrong), '', 0);
-  report.add('checked: right answers', sum(({ checked }) => checked.right), '', { atLeast: 1 });
-  report.add('checked: lost at the first try', sum(({ checked }) => checked.firstTryLost), '');
-  report.add('checked: lost at the second try', sum(({ checked }) => checked.lost), '', 0);
-  report.add('checked: wrong answers', sum(({ checked }) => checked.wrong), '', 0);
+  report.add(
+    'lost at the first try',
+    sum(({ dnsperf }) => dnsperf.firstTryLost),
+    '',
+  );
+  report.add(
+    'lost at the second try',
+    sum(({ dnsperf }) => dnsperf.lost),
+    '',
+    0,
+  );
+  report.add(
+    'wrong rcodes',
+    sum(({ dnsperf }) => dnsperf.wrong),
+    '',
+    0,
+  );
+  report.add(
+    'checked: right answers',
+    sum(({ checked }) => checked.right),
+    '',
+    { atLeast: 1 },
+  );
+  report.add(
+    'checked: lost at the first try',
+    sum(({ checked }) => checked.firstTryLost),
+    '',
+  );
+  report.add(
+    'checked: lost at the second try',
+    sum(({ checked }) => checked.lost),
+    '',
+    0,
+  );
+  report.add(
+    'checked: wrong answers',
+    sum(({ checked }) => checked.wrong),
+    '',
+    0,
+  );
   report.add('p99, worst phase', Math.max(...phases.map(({ dnsperf }) => dnsperf.p99Ms)), 'ms');
   report.add('containers that did not end with 0', ends.length, '', 0);
   for (const end of ends) report.note(end);

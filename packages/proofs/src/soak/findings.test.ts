@@ -84,8 +84,16 @@ describe('a run', () => {
       'kubedns: more timers and handles',
       (at) => ({ container: { resources: 20 + Math.floor(at / 10) } }),
     ],
-    ['errors', 'kubedns: unhandled errors', (at) => ({ container: { unhandled: at > 350 ? 1 : 0 } })],
-    ['latency', 'p99, last third / second third', (at) => ({ answers: { p99Ms: at < 300 ? 4 : 7 } })],
+    [
+      'errors',
+      'kubedns: unhandled errors',
+      (at) => ({ container: { unhandled: at > 350 ? 1 : 0 } }),
+    ],
+    [
+      'latency',
+      'p99, last third / second third',
+      (at) => ({ answers: { p99Ms: at < 300 ? 4 : 7 } }),
+    ],
     ['the cache', 'records in the cache, at most', () => ({ sample: { cacheRecords: 1_001 } })],
   ])('in which %s grows is told', (_, name, change) => {
     expect(missed(change)).toEqual([name]);

@@ -80,20 +80,39 @@ function addAnswers(
     median(warm.map(({ answers, seconds }) => answers.asked / seconds)),
     '/s',
   );
-  add('right answers', totalOf(samples, ({ answers }) => answers.right), '');
-  add('wrong answers', totalOf(samples, ({ answers }) => answers.wrong), '', 0);
+  add(
+    'right answers',
+    totalOf(samples, ({ answers }) => answers.right),
+    '',
+  );
+  add(
+    'wrong answers',
+    totalOf(samples, ({ answers }) => answers.wrong),
+    '',
+    0,
+  );
   add('without an answer', (lost / asked) * 100, '%', lostPercent);
   add('p50, median of all looks', median(warm.map(({ answers }) => answers.p50Ms)), 'ms');
   add('p99, median of all looks', median(p99.map(({ value }) => value)), 'ms');
   const late = warm.map(({ answers }) => answers.ownLateP99Ms);
   add('p99 of how late the clients ran', median(late), 'ms');
   add('p99, last third / second third', lastThird(p99), '×', p99Ratio);
-  add('records in the cache, at most', maxOf(samples, ({ cacheRecords }) => cacheRecords), '', {
-    atMost: last?.cacheMaxRecords ?? Number.NaN,
-  });
+  add(
+    'records in the cache, at most',
+    maxOf(samples, ({ cacheRecords }) => cacheRecords),
+    '',
+    {
+      atMost: last?.cacheMaxRecords ?? Number.NaN,
+    },
+  );
   add('taken out of the cache for room', last?.cacheEvictions ?? Number.NaN, '');
   add('changes of services', last?.changes ?? Number.NaN, '');
-  add('latest change', maxOf(samples, ({ changeMaxLateMs }) => changeMaxLateMs), 'ms', MAX_LATE_MS);
+  add(
+    'latest change',
+    maxOf(samples, ({ changeMaxLateMs }) => changeMaxLateMs),
+    'ms',
+    MAX_LATE_MS,
+  );
   add('metrics not served within 2 s', last?.scrapeFailures ?? Number.NaN, '');
   add('configurations', last?.configGeneration ?? Number.NaN, '');
   add('whole lists after the first', last?.relists ?? Number.NaN, '');

@@ -27,9 +27,7 @@ export function dnsName({ name, namespace }: ServiceState): string {
 
 function worldRecords(name: string, server: WorldServer): string {
   const { address } = worldAnswer(name, server);
-  return address === undefined
-    ? NXDOMAIN
-    : answerText('NOERROR', [recordText(name, 'A', address)]);
+  return address === undefined ? NXDOMAIN : answerText('NOERROR', [recordText(name, 'A', address)]);
 }
 
 /** The address of a name outside the cluster. */

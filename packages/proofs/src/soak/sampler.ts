@@ -54,7 +54,9 @@ export class Sampler {
       dnsmasq: await this.#page('dnsmasq', pod.ports.dnsmasqMetrics),
       sidecar: await this.#page('sidecar', pod.ports.sidecar),
     };
-    const containers = CONTAINER_NAMES.map((name) => [name, this.#look(name, pages[name])] as const);
+    const containers = CONTAINER_NAMES.map(
+      (name) => [name, this.#look(name, pages[name])] as const,
+    );
     return {
       atSeconds: (nowMs - this.#startMs) / 1_000,
       seconds,

@@ -16,7 +16,7 @@ export interface MemoryLimit {
 export function memoryLimit(container: string): MemoryLimit {
   const text = readFileSync(DEPLOYMENT, 'utf8');
   const begin = text.search(new RegExp(`^        - name: ${container}$`, 'm'));
-  const [own = ''] = text.slice(Math.max(0, begin + 1)).split(/^        - name: /m);
+  const [own = ''] = text.slice(Math.max(0, begin + 1)).split(/^ {8}- name: /m);
   const mib = Number(/limits:\s+memory: (\d+)Mi/.exec(own)?.[1]);
   const options = /name: NODE_OPTIONS\s+value: (.+)/.exec(own)?.[1];
   if (begin < 0 || Number.isNaN(mib) || options === undefined) {
