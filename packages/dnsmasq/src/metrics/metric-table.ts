@@ -76,6 +76,15 @@ export const OWN_METRICS = {
     name: 'dnsmasq_unexpected_errors_total',
     help: 'Errors that nobody caught; the program went on.',
   },
+  workerMessages: {
+    name: 'dnsmasq_worker_messages_total',
+    help: 'Messages over UDP by the thread that took them; 0 is the leader.',
+    labelNames: ['worker'],
+  },
+  workerRestarts: {
+    name: 'dnsmasq_worker_restarts_total',
+    help: 'Worker threads that ended and were replaced.',
+  },
 } as const satisfies Record<string, MetricDescription>;
 
 /** Of the servers that are configured now, `ADDRESS#PORT`. */
