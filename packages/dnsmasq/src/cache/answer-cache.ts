@@ -138,7 +138,8 @@ export class AnswerCache {
   /** Keeps what the follower of another cache was told, or what is in its snapshot. */
   storeCopy(packed: Uint8Array): void {
     this.#packed.read(packed);
-    this.#put(this.#packed, this.#packed.storedAtSeconds);
+    // Another thread's clock may be ahead by a little, and no TTL must grow by that.
+    this.#put(this.#packed, Math.min(this.#packed.storedAtSeconds, this.#now()));
   }
 
   /**

@@ -62,6 +62,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
           value,
         })),
     },
+    counter(OWN_METRICS.workerHanded, () => totals.handed),
     counter(OWN_METRICS.workerRestarts, () => totals.workerRestarts),
     ...nameServerFamilies(UPSTREAM_METRICS, () => statistics.entries()),
     ...listenerFamilies(LISTENER_METRICS, () => totals.listeners),

@@ -78,8 +78,12 @@ export const OWN_METRICS = {
   },
   workerMessages: {
     name: 'dnsmasq_worker_messages_total',
-    help: 'Messages over UDP by the thread that took them; 0 is the leader.',
+    help: 'Messages that came over UDP, by the thread that took them; 0 is the leader.',
     labelNames: ['worker'],
+  },
+  workerHanded: {
+    name: 'dnsmasq_worker_handed_total',
+    help: 'Queries that came to worker threads and that the leader answered.',
   },
   workerRestarts: {
     name: 'dnsmasq_worker_restarts_total',

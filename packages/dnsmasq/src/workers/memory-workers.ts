@@ -20,6 +20,8 @@ export interface MemoryWorkersOptions {
   /** Undefined until the leader serves. */
   readonly served: () => ServedPort | undefined;
   readonly log: Log;
+  /** As for a `WorkerPool`. */
+  readonly pauseMs?: number;
 }
 
 type Pool = WorkerPool<Change, undefined, Figures>;
@@ -43,7 +45,7 @@ export class MemoryWorkers {
 
   /** Starts the threads, once the leader serves; rejects with a StartupError when one cannot serve. */
   async start(script: string): Promise<void> {
-    const { options, interfaces, engine, served, log } = this.#options;
+    const { options, interfaces, engine, served, log, pauseMs } = this.#options;
     this.#pool = await WorkerPool.start<Change, undefined, Figures>({
       count: options.workers - 1,
       script,
@@ -62,6 +64,7 @@ export class MemoryWorkers {
       onSaid: (thread, message) => this.#handedBy(thread).take(message as Handed),
       closeLeft: (descriptor) => engine.closeLeft(descriptor),
       log,
+      ...(pauseMs !== undefined && { pauseMs }),
     });
     log.info(`${options.workers} threads serve the UDP port`);
   }
@@ -74,6 +77,16 @@ export class MemoryWorkers {
   /** As of a `WorkerPool`. */
   get restarts(): number {
     return this.#pool?.restarts ?? 0;
+  }
+
+  /** Queries of workers that were answered here. */
+  get handed(): number {
+    return this.#counters.udpQueries;
+  }
+
+  /** The threads that serve now, which tests may kill. */
+  get threads(): readonly Thread[] {
+    return this.#pool?.threads ?? [];
   }
 
   /** What only the leader can count of the workers' queries: those that a defect left without an answer. */

@@ -8,7 +8,7 @@ export interface ThreadTotalsOptions {
   readonly answerer: () => Pick<DnsmasqAnswerer, 'hits' | 'misses' | 'staleAnswers'>;
   readonly listeners: () => readonly CountedListener[];
   /** Undefined without workers. */
-  readonly workers: Pick<MemoryWorkers, 'figures' | 'restarts' | 'counters'> | undefined;
+  readonly workers: Pick<MemoryWorkers, 'figures' | 'restarts' | 'counters' | 'handed'> | undefined;
 }
 
 /** What all threads have counted together; without workers what the leader has. */
@@ -48,6 +48,11 @@ export class ThreadTotals {
     const workers = this.#options.workers?.figures ?? [];
     const sum = own.reduce((total, one) => total + one, 0);
     return [sum, ...workers.map((figures) => figures?.listener.udpQueries ?? 0)];
+  }
+
+  /** Queries that workers left to the leader. */
+  get handed(): number {
+    return this.#options.workers?.handed ?? 0;
   }
 
   get workerRestarts(): number {
