@@ -1,7 +1,7 @@
 import { failStartup } from '@kube-dns/daemon';
 import { listen, type Listener, ListenError, type ListenOptions } from '@kube-dns/transport';
 
-/** dnsmasq's exit code when it cannot listen (src/dnsmasq.h, EC_BADNET). */
+/** dnsmasq's exit code when it cannot listen, or an interface is not there (src/dnsmasq.h, EC_BADNET). */
 export const EXIT_BAD_NETWORK = 2;
 /** Every address of both families. */
 const EVERYWHERE = '::';
