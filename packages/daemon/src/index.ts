@@ -62,3 +62,8 @@ export { runProgram, type ProgramContext, type RunOptions } from './program.js';
 export { serveFamilies, type FamiliesOptions, type ServedFamilies } from './serve-families.js';
 export type { Signals, TerminationSignal } from './signals.js';
 export { usageText } from './usage.js';
+export { addFigures } from './workers/add-figures.js';
+export { ChangeQueue, type ChangeSource, type Follower } from './workers/change-queue.js';
+export { serveAsWorker, type Leader, type WorkerTask } from './workers/serve-as-worker.js';
+export { WorkerPool, type WorkerPoolOptions } from './workers/worker-pool.js';
+export type { WorkerThread } from './workers/worker-thread.js';

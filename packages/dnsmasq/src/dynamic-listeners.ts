@@ -9,6 +9,8 @@ export interface DynamicListenersOptions {
   readonly port: number;
   readonly open: (address: string, port: number) => Promise<Listener>;
   readonly log: Log;
+  /** Told when other addresses are served than before. */
+  readonly onChange?: () => void;
   /** How often the addresses are looked at; a few seconds unless said otherwise. */
   readonly periodMs?: number;
 }
@@ -52,6 +54,10 @@ export class DynamicListeners implements ServedPort {
     return this.#port;
   }
 
+  get addresses(): readonly string[] {
+    return [...this.#open.keys()];
+  }
+
   get listeners(): readonly Listener[] {
     return [...this.#open.values()];
   }
@@ -79,6 +85,7 @@ export class DynamicListeners implements ServedPort {
     for (const [address, listener] of [...this.#open]) {
       if (wanted.has(address)) continue;
       this.#open.delete(address);
+      this.#options.onChange?.();
       await listener.close();
       log.info(`stopped listening on ${address}`);
     }
@@ -101,6 +108,7 @@ export class DynamicListeners implements ServedPort {
       this.#port = listener.port;
       this.#failing.delete(address);
       this.#open.set(address, listener);
+      this.#options.onChange?.();
       return true;
     } catch (error) {
       if (!isMissing(error)) throw error;

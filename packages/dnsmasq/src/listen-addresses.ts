@@ -1,5 +1,6 @@
 import type { NetworkInterfaceInfo } from 'node:os';
 import { type Log, StartupError } from '@kube-dns/daemon';
+import { EXIT_BAD_NETWORK } from './listeners.js';
 import type { DnsmasqOptions } from './options/option-values.js';
 
 export type Interfaces = NodeJS.Dict<NetworkInterfaceInfo[]>;
@@ -8,9 +9,6 @@ type ListenOptions = Pick<
   DnsmasqOptions,
   'binding' | 'exceptInterfaces' | 'interfaces' | 'listenAddresses'
 >;
-
-/** dnsmasq's exit code for an interface that is not there (src/dnsmasq.h, EC_BADNET). */
-const EXIT_BAD_NETWORK = 2;
 
 /**
  * The addresses to serve on: those of `--listen-address`, of the interfaces of `--interface` with

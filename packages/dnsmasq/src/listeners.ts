@@ -1,7 +1,7 @@
 import { failStartup } from '@kube-dns/daemon';
 import { listen, type Listener, ListenError, type ListenOptions } from '@kube-dns/transport';
 
-/** dnsmasq's exit code when it cannot listen (src/dnsmasq.h, EC_BADNET). */
+/** dnsmasq's exit code when it cannot listen, or an interface is not there (src/dnsmasq.h, EC_BADNET). */
 export const EXIT_BAD_NETWORK = 2;
 /** Every address of both families. */
 const EVERYWHERE = '::';
@@ -12,6 +12,7 @@ const NO_IPV6: ReadonlySet<string | undefined> = new Set(['EAFNOSUPPORT', 'EADDR
 /** One port of all addresses that are served. */
 export interface ServedPort {
   readonly port: number;
+  readonly addresses: readonly string[];
   /** Those that serve now, for their counters. */
   readonly listeners: readonly Listener[];
   close(): Promise<void>;
@@ -27,30 +28,34 @@ export interface ListenersOptions extends Omit<ListenOptions, 'address'> {
  * StartupError with dnsmasq's exit code, and nothing stays open then.
  */
 export async function openListeners(options: ListenersOptions): Promise<ServedPort> {
-  const listeners: Listener[] = [];
-  const addresses = options.addresses.length === 0 ? [EVERYWHERE] : options.addresses;
+  const open = new Map<string, Listener>();
+  const wanted = options.addresses.length === 0 ? [EVERYWHERE] : options.addresses;
+  const close = async () => {
+    await Promise.all([...open.values()].map((listener) => listener.close()));
+  };
   try {
-    for (const address of addresses) {
-      const port = listeners[0]?.port ?? options.port;
-      listeners.push(await listenOn(address, { ...options, port }));
+    for (const address of wanted) {
+      const port = [...open.values()][0]?.port ?? options.port;
+      open.set(...(await listenOn(address, { ...options, port })));
     }
   } catch (error) {
-    await Promise.all(listeners.map((listener) => listener.close()));
+    await close();
     failStartup(error, ListenError, EXIT_BAD_NETWORK);
   }
-  const { port } = listeners[0]!;
-  const close = async () => {
-    await Promise.all(listeners.map((listener) => listener.close()));
-  };
-  return { port, listeners, close };
+  const listeners = [...open.values()];
+  return { port: listeners[0]!.port, addresses: [...open.keys()], listeners, close };
 }
 
-async function listenOn(address: string, options: ListenersOptions): Promise<Listener> {
+/** Returns the address that it is in the end, too. */
+async function listenOn(
+  address: string,
+  options: ListenersOptions,
+): Promise<[address: string, listener: Listener]> {
   try {
-    return await listen({ ...options, address });
+    return [address, await listen({ ...options, address })];
   } catch (error) {
     if (address !== EVERYWHERE || !isWithoutIpv6(error)) throw error;
-    return await listen({ ...options, address: EVERYWHERE_IPV4 });
+    return [EVERYWHERE_IPV4, await listen({ ...options, address: EVERYWHERE_IPV4 })];
   }
 }
 

@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads';
 import { createStderrWriter, failStartup, runProgram, serveFamilies } from '@kube-dns/daemon';
 import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
 import { isNannyFlag, PROGRAM } from './config/flags.js';
@@ -7,6 +8,7 @@ import { splitArguments } from './options/argument-line.js';
 import { optionsText } from './options/options-text.js';
 import { DEFAULT_CONFIG_FILE, parseOptions } from './options/parse-options.js';
 import { DnsmasqServer } from './server.js';
+import { runWorker } from './workers/worker.js';
 
 const METRICS_PATH = '/metrics';
 /** dnsmasq's exit code for what fits nowhere else (src/dnsmasq.h, EC_MISC). */
@@ -36,7 +38,7 @@ function run(argv: readonly string[]): void {
         await server.close();
         await logFile?.close();
       });
-      await server.start();
+      await server.start(__filename);
       const address = values['metrics-addr'];
       if (address === null) return;
       const own = server.metricFamilies({ version: PROGRAM.version, unexpectedErrors });
@@ -68,4 +70,6 @@ function sayWhatIsAsked(request: 'test' | 'help' | 'version'): void {
   }
 }
 
-run(process.argv.slice(2));
+// The bundle is what workers run, too.
+if (isMainThread) run(process.argv.slice(2));
+else runWorker();

@@ -2,15 +2,12 @@ import { networkInterfaces } from 'node:os';
 import {
   ConfigDirectory,
   type DnsConfig,
-  errorText,
   type Log,
   type MetricFamily,
   parseDnsConfig,
 } from '@kube-dns/daemon';
 import {
   type Answerer,
-  listen,
-  type ListenOptions,
   type ServerAddress,
   type SourcePorts,
   type UdpEngine,
@@ -19,17 +16,17 @@ import {
 import { ChaosAnswerer } from './answer/chaos.js';
 import { chaosTexts } from './answer/chaos-texts.js';
 import { DnsmasqAnswerer } from './answer/dnsmasq-answerer.js';
-import { isLocalServiceOn, LocalService } from './answer/local-service.js';
+import { behindLocalService } from './answer/local-service.js';
 import { QueryLog } from './answer/query-log.js';
 import { StatisticsDump } from './answer/statistics-dump.js';
 import { AnswerCache } from './cache/answer-cache.js';
+import { cacheOptions } from './cache/cache-options.js';
 import { keepingRules } from './cache/keeping-rules.js';
 import type { NannyFlags } from './config/flags.js';
 import { ResolvFiles } from './config/resolv-files.js';
 import { ServersFile } from './config/servers-file.js';
-import { DynamicListeners } from './dynamic-listeners.js';
 import { listenAddresses } from './listen-addresses.js';
-import { openListeners, type ServedPort } from './listeners.js';
+import type { ServedPort } from './listeners.js';
 import { LocalData } from './local/local-data.js';
 import { AppliedConfig } from './metrics/applied-config.js';
 import { CacheTotals } from './metrics/cache-totals.js';
@@ -37,21 +34,19 @@ import { metricFamilies, type ProgramFacts } from './metrics/metric-families.js'
 import type { DnsmasqOptions } from './options/option-values.js';
 import { parseServer } from './options/server-value.js';
 import { Router } from './routing/router.js';
+import { servePort } from './served-port.js';
 import { changesOptions, EdnsOptions } from './upstream/edns-options.js';
 import { Neighbours } from './upstream/neighbours.js';
 import { QueryForwarder } from './upstream/query-forwarder.js';
 import { retryPlan } from './upstream/retry-plan.js';
 import type { ServerOrder } from './upstream/server-group.js';
 import { UpstreamServers } from './upstream/upstream-servers.js';
+import { MemoryWorkers } from './workers/memory-workers.js';
+import { ThreadTotals } from './workers/thread-totals.js';
 
-/** More than dnsmasq's 20: a connection costs no process here. */
-const MAX_TCP_CONNECTIONS = 1_000;
 /** Bounds of `-logInterval`: below, the log is nothing else; above, timers fire at once. */
 const MIN_LOG_INTERVAL_MS = 1_000;
 const MAX_LOG_INTERVAL_MS = 2 ** 31 - 1;
-
-/** What is not there was said at the start. */
-const SILENT: Pick<Log, 'warn'> = { warn: () => undefined };
 
 /** The parts of a running dnsmasq, composed from both halves of the command line. */
 export class DnsmasqServer {
@@ -66,6 +61,10 @@ export class DnsmasqServer {
   readonly #router: Router;
   readonly #local: LocalData;
   readonly #answerer: DnsmasqAnswerer;
+  /** The answerer behind `--local-service`. */
+  readonly #gate: Answerer;
+  readonly #workers: MemoryWorkers | undefined;
+  readonly #totals: ThreadTotals;
   readonly #dump: StatisticsDump;
   readonly #configDirectory: ConfigDirectory;
   readonly #config = new AppliedConfig();
@@ -81,12 +80,7 @@ export class DnsmasqServer {
     this.#flags = flags;
     this.#options = options;
     this.#log = log;
-    this.#cache = new AnswerCache({
-      maxRecords: options.cacheSize,
-      maxTtlSeconds: options.maxTtlSeconds,
-      maxStaleSeconds: options.maxStaleSeconds,
-      turnsRecords: options.turnsRecords,
-    });
+    this.#cache = new AnswerCache(cacheOptions(options));
     this.#cacheTotals = new CacheTotals(this.#cache);
     this.#sockets = new UpstreamSockets({ engine, ports: sourcePorts(options) });
     this.#upstreams = new UpstreamServers(this.#sockets);
@@ -118,9 +112,9 @@ export class DnsmasqServer {
         for (const domain of domains) this.#cache.dropBelow(domain);
       },
     });
-    this.#local = new LocalData({ options, log });
+    this.#local = new LocalData({ options, log, onRead: () => this.#workers?.tellHosts() });
     const texts = chaosTexts({
-      answerer: () => this.#answerer,
+      answerer: () => this.#totals,
       cache: this.#cache,
       statistics: this.#upstreams.statistics,
     });
@@ -142,9 +136,29 @@ export class DnsmasqServer {
       local: this.#local,
       router: this.#router,
     });
+    const interfaces = networkInterfaces();
+    this.#gate = behindLocalService(this.#answerer, options, interfaces, log);
+    const served = () => this.#served;
+    this.#workers =
+      options.workers === 1
+        ? undefined
+        : new MemoryWorkers({
+            options,
+            cache: this.#cache,
+            answerer: this.#gate,
+            interfaces,
+            engine,
+            served,
+            log,
+          });
+    this.#totals = new ThreadTotals({
+      answerer: () => this.#answerer,
+      listeners: () => this.#served?.listeners ?? [],
+      workers: this.#workers,
+    });
     this.#dump = new StatisticsDump({
       cache: this.#cache,
-      answerer: this.#answerer,
+      answerer: this.#totals,
       statistics: this.#upstreams.statistics,
       showsCache: options.logsQueries !== 'no',
       usesStale: options.maxStaleSeconds > 0,
@@ -158,8 +172,11 @@ export class DnsmasqServer {
     });
   }
 
-  /** Reads the configuration and binds; throws a StartupError with dnsmasq's exit codes. */
-  async start(): Promise<void> {
+  /**
+   * Reads the configuration and binds, and starts the threads of `--workers`, which run `script`; throws a
+   * StartupError with dnsmasq's exit codes.
+   */
+  async start(script: string): Promise<void> {
     const { cacheSize, detectsLoops } = this.#options;
     const addresses = listenAddresses(this.#options, networkInterfaces, this.#log);
     this.#log.info(`started, cachesize ${cacheSize}`);
@@ -168,8 +185,16 @@ export class DnsmasqServer {
     await this.#configDirectory.start();
     this.#router.load();
     this.#isStarted = true;
-    this.#served = await this.#serve(addresses);
+    this.#served = await servePort({
+      options: this.#options,
+      addresses,
+      answerer: this.#gate,
+      engine: this.#engine,
+      onAddresses: () => this.#workers?.tellAddresses(),
+      log: this.#log,
+    });
     this.#log.info(`serving on port ${this.#served.port}`);
+    await this.#workers?.start(script);
     if (detectsLoops) this.#router.startProbing();
     if (this.#options.followsResolvFile) this.#router.followResolvFiles();
     this.#dumpAtIntervals(this.#flags.logInterval);
@@ -183,16 +208,17 @@ export class DnsmasqServer {
 
   /** Everything there is to measure. */
   metricFamilies(facts: ProgramFacts): MetricFamily[] {
+    const totals = this.#totals;
     return metricFamilies({
       ...facts,
-      answerer: this.#answerer,
+      unexpectedErrors: () => facts.unexpectedErrors() + totals.unexpectedErrors,
+      totals,
       cache: this.#cache,
       cacheTotals: this.#cacheTotals,
       forwarder: this.#forwarder,
       statistics: this.#upstreams.statistics,
       config: this.#config,
       configDirectory: this.#configDirectory,
-      listeners: () => this.#served?.listeners ?? [],
     });
   }
 
@@ -211,32 +237,11 @@ export class DnsmasqServer {
     await this.#forwarder.settle();
     this.#local.close();
     this.#router.close();
-    await this.#served?.close();
+    await Promise.all([this.#workers?.close(), this.#served?.close()]);
     this.#forwarder.close();
     this.#dump.close();
     this.#cache.close();
     this.#sockets.close();
-  }
-
-  #serve(addresses: readonly string[]): Promise<ServedPort> {
-    const { port, maxTcpConnections, maxUdpBytes, binding } = this.#options;
-    const listenOptions: Omit<ListenOptions, 'address'> = {
-      answerer: this.#gate(),
-      port,
-      maxUdpBytes,
-      engine: this.#engine,
-      tcp: { maxConnections: maxTcpConnections ?? MAX_TCP_CONNECTIONS },
-      onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
-    };
-    // The socket for every address serves those that come later, too.
-    const isForAll = addresses.length === 0 && !choosesAddresses(this.#options);
-    if (binding !== 'dynamic' || isForAll) return openListeners({ ...listenOptions, addresses });
-    return DynamicListeners.start({
-      addresses: () => listenAddresses(this.#options, networkInterfaces, SILENT),
-      port,
-      open: (address, samePort) => listen({ ...listenOptions, address, port: samePort }),
-      log: this.#log,
-    });
   }
 
   /** Empties the cache and reads the hosts files again (dnsmasq src/dnsmasq.c, clear_cache_and_reload). */
@@ -276,23 +281,11 @@ export class DnsmasqServer {
     return server;
   }
 
-  /** What stands in front of the answers: `--local-service`, where it counts. */
-  #gate(): Answerer {
-    const { localService } = this.#options;
-    if (localService === 'off' || !isLocalServiceOn(this.#options)) return this.#answerer;
-    return new LocalService(this.#answerer, localService, networkInterfaces(), this.#log);
-  }
-
   #dumpAtIntervals(ms: number): void {
     if (ms <= 0) return;
     const periodMs = Math.min(Math.max(ms, MIN_LOG_INTERVAL_MS), MAX_LOG_INTERVAL_MS);
     this.#dumpTimer = setInterval(() => this.dump(), periodMs).unref();
   }
-}
-
-/** Tells whether it serves on some addresses only, which may be none at the moment. */
-function choosesAddresses({ interfaces, exceptInterfaces }: DnsmasqOptions): boolean {
-  return interfaces.length > 0 || exceptInterfaces.length > 0;
 }
 
 function ednsOptions({ ednsChanges }: DnsmasqOptions, log: Log): EdnsOptions | undefined {

@@ -25,8 +25,8 @@ import { observeQueries } from './metrics/skydns-metrics.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
 import { ThreadTotals } from './workers/thread-totals.js';
 import type { Facts } from './workers/worker-messages.js';
-import { WorkerPool } from './workers/worker-pool.js';
 import { ZoneFeed } from './workers/zone-feed.js';
+import { ZoneWorkers } from './workers/zone-workers.js';
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
 import { countRecords } from './zone/record-count.js';
@@ -55,7 +55,7 @@ export class KubednsServer {
   /** Undefined without workers. */
   readonly #feed: ZoneFeed | undefined;
   readonly #totals: ThreadTotals;
-  #pool: WorkerPool | undefined;
+  #pool: ZoneWorkers | undefined;
   #listener: Listener | undefined;
   #isConfigured = false;
 
@@ -149,7 +149,7 @@ export class KubednsServer {
     const feed = this.#feed;
     if (feed === undefined) return;
     const serial = () => this.#zone.serial;
-    this.#pool = await WorkerPool.start({
+    this.#pool = await ZoneWorkers.start({
       count: workers - 1,
       script,
       start: {
@@ -159,7 +159,6 @@ export class KubednsServer {
         address: bindAddress(this.#flags),
         port: this.#listener!.port,
         maxInFlight: maxInFlight(this.#flags),
-        serial: serial(),
       },
       feed,
       facts: () => this.#facts(),

@@ -6,8 +6,8 @@ import { ClusterState } from '../src/cluster/cluster-state.js';
 import { ObjectStore } from '../src/cluster/object-store.js';
 import { KUBEDNS_FLAGS, type KubednsFlags } from '../src/config/flags.js';
 import type { Facts } from '../src/workers/worker-messages.js';
-import { WorkerPool, type WorkerPoolOptions } from '../src/workers/worker-pool.js';
 import { ZoneFeed } from '../src/workers/zone-feed.js';
+import { ZoneWorkers, type ZoneWorkersOptions } from '../src/workers/zone-workers.js';
 import { ClusterZone } from '../src/zone/cluster-zone.js';
 import { freePort } from './support/bound-port.js';
 import { type KeptLog, keptLog } from './support/kept-log.js';
@@ -28,7 +28,7 @@ const FACTS: Facts = {
 };
 const WEB = 'web.default.svc.cluster.local';
 
-let pool: WorkerPool | undefined;
+let pool: ZoneWorkers | undefined;
 let log: KeptLog;
 let port: number;
 let services: ObjectStore<never, never>;
@@ -42,14 +42,14 @@ afterEach(async () => {
 });
 
 /** Two workers without a leader that serves. */
-async function start(options: Partial<WorkerPoolOptions> = {}): Promise<WorkerPool> {
+async function start(options: Partial<ZoneWorkersOptions> = {}): Promise<ZoneWorkers> {
   const { engine } = await chooseUdpEngine('auto');
   const zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 });
   const feed = new ZoneFeed(zone);
   const sink = new ClusterState({ keeper: feed }).services;
   services = new ObjectStore(sink, () => undefined) as never;
   services.put(serviceObject() as never);
-  pool = await WorkerPool.start({
+  pool = await ZoneWorkers.start({
     count: 2,
     script: SCRIPT,
     start: {
@@ -59,7 +59,6 @@ async function start(options: Partial<WorkerPoolOptions> = {}): Promise<WorkerPo
       address: '127.0.0.1',
       port,
       maxInFlight: 10,
-      serial: zone.serial,
     },
     feed,
     facts: () => FACTS,
@@ -166,5 +165,4 @@ const FIRST = () => ({
   engine: 'dgram' as const,
   port,
   maxInFlight: 10,
-  serial: 0,
 });

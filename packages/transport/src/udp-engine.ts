@@ -15,6 +15,8 @@ export interface UdpEngine {
   /** A socket for a listener; it counts there what it could not send. */
   createSocket(counters: ListenerCounters): DatagramSocket;
   openUpstreamPort: OpenUpstreamPort;
+  /** Runs what sends many answers to earlier queries; they leave together where that is possible. */
+  sendTogether(work: () => void): void;
   /** Closes the descriptor of a listener whose thread has ended without closing it. */
   closeLeft(descriptor: number): void;
 }

@@ -4,7 +4,7 @@ import { queryFor } from '../../test/messages.js';
 import { recordedLog } from '../../test/recorded-log.js';
 import type { Interfaces } from '../listen-addresses.js';
 import { parseOptions } from '../options/parse-options.js';
-import { isLocalServiceOn, LocalService } from './local-service.js';
+import { isLocalServiceOn, LocalNetworks, LocalService } from './local-service.js';
 
 const INTERFACES = {
   eth0: [
@@ -28,14 +28,18 @@ describe('local service', () => {
     ['host', '10.1.2.99', false],
   ])('%s answers %s: %s', (service, address, isAnswered) => {
     const answerer = { answer: () => ANSWER_BYTES };
-    const local = new LocalService(answerer, service, INTERFACES, recordedLog());
+    const local = new LocalService(answerer, new LocalNetworks(service, INTERFACES), recordedLog());
     const length = local.answer(queryFor({ name: 'x' }), new Uint8Array(512), client(address));
     expect(length).toBe(isAnswered ? ANSWER_BYTES : 0);
   });
 
   it('logs the first of those that it does not answer', () => {
     const log = recordedLog();
-    const local = new LocalService({ answer: () => ANSWER_BYTES }, 'net', INTERFACES, log);
+    const local = new LocalService(
+      { answer: () => ANSWER_BYTES },
+      new LocalNetworks('net', INTERFACES),
+      log,
+    );
     for (const address of ['1.1.1.1', '2.2.2.2']) {
       local.answer(queryFor({ name: 'x' }), new Uint8Array(512), client(address));
     }

@@ -12,24 +12,32 @@ export function isLocalServiceOn(options: DnsmasqOptions): boolean {
   return localService !== 'off' && lists.every((list) => list.length === 0);
 }
 
-/**
- * Answers only clients of the networks that this machine is in, or only those on it; others hear
- * nothing (dnsmasq src/forward.c, receive_query).
- */
-export class LocalService implements Answerer {
-  readonly #answerer: Answerer;
-  readonly #log: Pick<Log, 'warn'>;
-  readonly #networks = new BlockList();
-  #hasWarned = false;
+/** The networks whose clients are answered; undefined where all are. */
+export function servedNetworks(
+  options: DnsmasqOptions,
+  interfaces: Interfaces,
+): LocalNetworks | undefined {
+  const { localService } = options;
+  if (localService === 'off' || !isLocalServiceOn(options)) return undefined;
+  return new LocalNetworks(localService, interfaces);
+}
 
-  constructor(
-    answerer: Answerer,
-    service: 'net' | 'host',
-    interfaces: Interfaces,
-    log: Pick<Log, 'warn'>,
-  ) {
-    this.#answerer = answerer;
-    this.#log = log;
+/** What stands in front of an answerer: `--local-service`, where it counts. */
+export function behindLocalService(
+  answerer: Answerer,
+  options: DnsmasqOptions,
+  interfaces: Interfaces,
+  log: Pick<Log, 'warn'>,
+): Answerer {
+  const networks = servedNetworks(options, interfaces);
+  return networks === undefined ? answerer : new LocalService(answerer, networks, log);
+}
+
+/** The networks that this machine is in, or its own addresses alone (`--local-service=host`). */
+export class LocalNetworks {
+  readonly #networks = new BlockList();
+
+  constructor(service: 'net' | 'host', interfaces: Interfaces) {
     for (const addresses of Object.values(interfaces)) {
       for (const { address, family, cidr } of addresses ?? []) {
         const type = family === 'IPv4' ? 'ipv4' : 'ipv6';
@@ -40,15 +48,38 @@ export class LocalService implements Answerer {
     }
   }
 
+  /** Tells whether a client is of these; a zone behind its address does not count. */
+  has(clientAddress: string): boolean {
+    const address = withoutZone(clientAddress);
+    return this.#networks.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
+  }
+}
+
+/** Answers only clients of some networks; others hear nothing (dnsmasq src/forward.c, receive_query). */
+export class LocalService implements Answerer {
+  readonly #answerer: Answerer;
+  readonly #log: Pick<Log, 'warn'>;
+  readonly #networks: LocalNetworks;
+  #hasWarned = false;
+
+  constructor(answerer: Answerer, networks: LocalNetworks, log: Pick<Log, 'warn'>) {
+    this.#answerer = answerer;
+    this.#networks = networks;
+    this.#log = log;
+  }
+
   answer(query: Query, out: Uint8Array, client: Client): number {
-    const address = client.address.replace(/%.*$/, '');
-    if (this.#networks.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')) {
-      return this.#answerer.answer(query, out, client);
-    }
+    const { address } = client;
+    if (this.#networks.has(address)) return this.#answerer.answer(query, out, client);
     if (!this.#hasWarned) {
       this.#hasWarned = true;
-      this.#log.warn(`ignoring query from non-local network ${address} (logged only once)`);
+      const shown = withoutZone(address);
+      this.#log.warn(`ignoring query from non-local network ${shown} (logged only once)`);
     }
     return NO_ANSWER_YET;
   }
+}
+
+function withoutZone(address: string): string {
+  return address.replace(/%.*$/, '');
 }

@@ -1,11 +1,14 @@
-import { type Query, TYPE } from '@kube-dns/wire';
+import { MAX_NAME_BYTES, type Query, TYPE } from '@kube-dns/wire';
+import type { CacheFollower } from './cache-follower.js';
 import { CellStore } from './cell-store.js';
 import { DomainDrop } from './domain-drop.js';
 import { EntryTable } from './entry-table.js';
+import { EntryFiler } from './entry-filer.js';
 import { type CachedAnswer, EntryWriter } from './entry-writer.js';
 import { EVERY_TYPE, type KeptAnswer } from './kept-answer.js';
 import { NONE } from './none.js';
 import { NameHash } from './name-hash.js';
+import { type NewEntry, packEntry, PackedEntry } from './packed-entry.js';
 
 export interface AnswerCacheOptions {
   /** Records that are kept at most; 0 keeps nothing. */
@@ -38,6 +41,8 @@ export class AnswerCache {
   evictions = 0;
   /** Whether the last answer was given past its time. */
   isStale = false;
+  /** Told of what changes, while there is one. */
+  follower: CacheFollower | undefined;
   /** Records that are kept at most. */
   readonly maxRecords: number;
   readonly #maxBytes: number;
@@ -48,9 +53,11 @@ export class AnswerCache {
   readonly #table = new EntryTable();
   readonly #cells = new CellStore();
   readonly #writer: EntryWriter;
+  readonly #filer = new EntryFiler(this.#table, this.#cells);
+  readonly #packed = new PackedEntry();
   readonly #drop = new DomainDrop((entries) => this.#dropEntries(entries));
-  /** A name, then its records, on the way into the cells; or a name that is looked at. */
-  readonly #scratch = new Uint8Array(0x1_0000);
+  /** A name that is looked at. */
+  readonly #scratch = new Uint8Array(MAX_NAME_BYTES);
   #records = 0;
   #serial = 0;
   #denials = 0;
@@ -128,38 +135,56 @@ export class AnswerCache {
     while (answer.followAlias());
   }
 
+  /** Keeps what the follower of another cache was told, or what is in its snapshot. */
+  storeCopy(packed: Uint8Array): void {
+    this.#packed.read(packed);
+    // Another thread's clock may be ahead by a little, and no TTL must grow by that.
+    this.#put(this.#packed, Math.min(this.#packed.storedAtSeconds, this.#now()));
+  }
+
+  /**
+   * Every answer that may be given, packed; what changes between two of them may be among them or not, and
+   * the follower hears of it.
+   */
+  *snapshot(): Generator<Uint8Array, void> {
+    for (let slot = 0; slot < this.#table.capacity; slot++) {
+      if (!this.#table.isUsed(slot)) continue;
+      const entry = this.#filer.entryAt(slot);
+      const now = this.#now();
+      if (this.#isShown(slot, entry, now)) yield packEntry(entry, this.#table.storedAt[slot]!);
+    }
+  }
+
   #store(answer: KeptAnswer): void {
-    const { name, nameLength, type, weight } = answer;
-    const totalBytes = CellStore.roundUp(nameLength + answer.length);
     const now = this.#now();
+    this.#put(answer, now);
+    this.insertions += answer.insertions;
+    this.follower?.onStored(packEntry(answer, now));
+  }
+
+  #put(entry: NewEntry, now: number): void {
+    const { name, nameLength, type, weight } = entry;
     const nameHash = this.#hash.of(name, nameLength);
     this.#removeKey(name, nameLength, nameHash, type);
     // The newest word about a name holds: an answer ends a denial, and a denial hides older answers.
     if (type !== EVERY_TYPE && this.#denials > 0) {
       this.#removeKey(name, nameLength, nameHash, EVERY_TYPE);
     }
-    this.#makeRoom(weight, totalBytes, now);
-    const table = this.#table;
-    const slot = table.add(NameHash.withType(nameHash, type));
-    this.#scratch.set(name.subarray(0, nameLength));
-    this.#scratch.set(answer.bytes.subarray(0, answer.length), nameLength);
-    table.cells[slot] = this.#cells.put(this.#scratch, nameLength + answer.length);
-    table.nameBytes[slot] = nameLength;
-    table.recordBytes[slot] = answer.length;
-    table.types[slot] = type;
-    table.rcodes[slot] = answer.rcode;
-    table.aliases[slot] = answer.aliases;
-    table.setSizes[slot] = answer.setSize;
-    table.authorities[slot] = answer.authorities;
-    table.turns[slot] = 0;
-    table.weights[slot] = weight;
-    table.serials[slot] = ++this.#serial;
-    table.storedAt[slot] = now;
-    // A TTL of 0, which only a cache that serves stale answers keeps, is good for the moment.
-    table.expiresAt[slot] = now + Math.max(answer.lifetimeSeconds, 1);
+    this.#makeRoom(weight, CellStore.roundUp(nameLength + entry.length), now);
+    this.#filer.file(entry, NameHash.withType(nameHash, type), ++this.#serial, now);
     if (type === EVERY_TYPE) this.#denials++;
     this.#records += weight;
-    this.insertions += answer.insertions;
+  }
+
+  /** Tells whether an entry is neither gone nor dropped, and not behind a denial of its name. */
+  #isShown(slot: number, { name, nameLength, type, aliases }: NewEntry, now: number): boolean {
+    if (this.#isGone(slot, now)) return false;
+    if (this.#drop.includes(name, nameLength, this.#table.serials[slot]!, aliases > 0))
+      return false;
+    if (type === EVERY_TYPE || this.#denials === 0) return true;
+    const nameHash = this.#hash.of(name, nameLength);
+    const hash = NameHash.withType(nameHash, EVERY_TYPE);
+    return this.#lookUp(name, nameLength, hash, EVERY_TYPE) === NONE;
   }
 
   /**
@@ -167,6 +192,7 @@ export class AnswerCache {
    * is given from now on, and the entries go in bounded slices of work.
    */
   dropBelow(domain: Uint8Array): void {
+    this.follower?.onDropped(domain);
     if (this.#table.size === 0) return;
     this.#dropHand = 0;
     this.#drop.add(domain, this.#serial);
@@ -174,6 +200,7 @@ export class AnswerCache {
 
   /** Empties the cache; its counters start again, as dnsmasq's do on SIGHUP. */
   clear(): void {
+    this.follower?.onCleared();
     this.#drop.stop();
     this.#table.clear();
     this.#cells.clear();

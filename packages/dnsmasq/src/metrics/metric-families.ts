@@ -1,15 +1,14 @@
 import {
   type ConfigDirectory,
-  type CountedListener,
   listenerFamilies,
   type MetricDescription,
   type MetricFamily,
   nameServerFamilies,
 } from '@kube-dns/daemon';
-import type { DnsmasqAnswerer } from '../answer/dnsmasq-answerer.js';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import type { QueryForwarder } from '../upstream/query-forwarder.js';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
+import type { ThreadTotals } from '../workers/thread-totals.js';
 import type { AppliedConfig } from './applied-config.js';
 import type { CacheTotals } from './cache-totals.js';
 import { LISTENER_METRICS, OWN_METRICS, UPSTREAM_METRICS } from './metric-table.js';
@@ -22,26 +21,24 @@ export interface ProgramFacts {
 
 /** Where the figures come from; each is read at a scrape and counts by itself. */
 export interface MetricSources extends ProgramFacts {
-  readonly answerer: Pick<DnsmasqAnswerer, 'hits' | 'misses' | 'staleAnswers'>;
+  readonly totals: Omit<ThreadTotals, 'unexpectedErrors'>;
   readonly cache: Pick<AnswerCache, 'maxRecords' | 'recordCount' | 'usedBytes'>;
   readonly cacheTotals: Pick<CacheTotals, 'insertions' | 'evictions'>;
   readonly forwarder: Pick<QueryForwarder, 'joined' | 'inFlight' | 'overflows' | 'failures'>;
   readonly statistics: Pick<ServerStatistics, 'entries'>;
   readonly config: Pick<AppliedConfig, 'version' | 'generation' | 'appliedMs'>;
   readonly configDirectory: Pick<ConfigDirectory, 'rejected'>;
-  /** None until they are open. */
-  readonly listeners: () => readonly CountedListener[];
 }
 
 /** Every metric of dnsmasq, as data: see the table of names. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {
-  const { version, answerer, cache, cacheTotals, forwarder, config, configDirectory } = sources;
-  const { unexpectedErrors, statistics, listeners } = sources;
+  const { version, totals, cache, cacheTotals, forwarder, config, configDirectory } = sources;
+  const { unexpectedErrors, statistics } = sources;
   return [
     info(OWN_METRICS.buildInfo, () => ({ version })),
-    counter(OWN_METRICS.hits, () => answerer.hits),
-    counter(OWN_METRICS.misses, () => answerer.misses),
-    counter(OWN_METRICS.staleAnswers, () => answerer.staleAnswers),
+    counter(OWN_METRICS.hits, () => totals.hits),
+    counter(OWN_METRICS.misses, () => totals.misses),
+    counter(OWN_METRICS.staleAnswers, () => totals.staleAnswers),
     gauge(OWN_METRICS.cacheSize, () => cache.maxRecords),
     gauge(OWN_METRICS.cacheRecords, () => cache.recordCount),
     gauge(OWN_METRICS.cacheBytes, () => cache.usedBytes),
@@ -56,8 +53,19 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     gauge(OWN_METRICS.configApplied, () => config.appliedMs / 1_000),
     counter(OWN_METRICS.configRejected, () => configDirectory.rejected),
     counter(OWN_METRICS.unexpectedErrors, unexpectedErrors),
+    {
+      ...OWN_METRICS.workerMessages,
+      type: 'counter',
+      collect: () =>
+        totals.workerMessages.map((value, worker) => ({
+          labels: { worker: String(worker) },
+          value,
+        })),
+    },
+    counter(OWN_METRICS.workerHanded, () => totals.handed),
+    counter(OWN_METRICS.workerRestarts, () => totals.workerRestarts),
     ...nameServerFamilies(UPSTREAM_METRICS, () => statistics.entries()),
-    ...listenerFamilies(LISTENER_METRICS, listeners),
+    ...listenerFamilies(LISTENER_METRICS, () => totals.listeners),
   ];
 }
 

@@ -66,6 +66,8 @@ export interface DnsmasqOptions {
   /** After so long without an answer a client hears SERVFAIL. */
   readonly queryTimeoutMs: number;
   readonly udpEngine: UdpEngineChoice;
+  /** Threads that serve the UDP port. */
+  readonly workers: number;
   readonly detectsLoops: boolean;
   /** The one port that queries leave from, 0 for one of the system's choice; undefined is a new one each. */
   readonly queryPort: number | undefined;
@@ -178,6 +180,7 @@ export function defaultOptions(): OptionsDraft {
     detectsLoops: false,
     queryTimeoutMs: 4_500,
     udpEngine: 'auto',
+    workers: 1,
     queryPort: undefined,
     minPort: 0,
     maxPort: 0,

@@ -1,7 +1,8 @@
+import { addFigures } from '@kube-dns/daemon';
 import type { Forwarder, Listener } from '@kube-dns/transport';
 import { QueryStatistics } from '../answer/query-statistics.js';
-import { addFigures, type Figures, type ListenerFigures } from './figures.js';
-import type { WorkerPool } from './worker-pool.js';
+import type { Figures, ListenerFigures } from './figures.js';
+import type { ZoneWorkers } from './zone-workers.js';
 
 export interface ThreadTotalsOptions {
   /** Of the leader's own thread. */
@@ -9,7 +10,7 @@ export interface ThreadTotalsOptions {
   readonly forwarder: Forwarder;
   readonly listener: () => Listener | undefined;
   /** Undefined without workers, and until they serve. */
-  readonly pool: () => WorkerPool | undefined;
+  readonly pool: () => Pick<ZoneWorkers, 'figures' | 'restarts'> | undefined;
 }
 
 type ForwarderFigures = Figures['forwarder'];

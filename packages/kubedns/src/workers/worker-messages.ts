@@ -3,7 +3,6 @@ import type { Service } from '../cluster/service.js';
 import type { KubednsFlags } from '../config/flags.js';
 import type { Servers } from '../config/upstreams.js';
 import type { Locality } from '../federation/node-locality.js';
-import type { Figures } from './figures.js';
 
 /** A slice and the number by which leader and workers mean the same one. */
 export type NumberedSlice = readonly [number: number, slice: EndpointSlice];
@@ -47,23 +46,3 @@ export interface WorkerStart {
   /** Of the leader's zone before any change. */
   readonly serial: number;
 }
-
-/** What the leader tells a worker. */
-export type Order =
-  | ({ readonly kind: 'batch' } & Batch)
-  /** Everything so far was told: open the socket. */
-  | { readonly kind: 'serve' }
-  | { readonly kind: 'close' };
-
-/** What a worker tells the leader. */
-export type Report =
-  /** The oldest batch that was not reported yet is in force. */
-  | { readonly kind: 'took' }
-  /** With the descriptor of its socket where that has to be closed when the thread does not. */
-  | { readonly kind: 'serving'; readonly descriptor: number | undefined }
-  /** It is about to close its socket. */
-  | { readonly kind: 'closing' }
-  /** It cannot serve, and ends. */
-  | { readonly kind: 'failed'; readonly reason: string }
-  | { readonly kind: 'error'; readonly text: string }
-  | { readonly kind: 'figures'; readonly figures: Figures };

@@ -1,11 +1,9 @@
+import type { Follower } from '@kube-dns/daemon';
 import type { RecordKeeper } from '../cluster/cluster-state.js';
 import type { EndpointSlice } from '../cluster/endpoint-slice.js';
 import type { Service } from '../cluster/service.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import type { Change, NumberedSlice } from './worker-messages.js';
-
-/** Told of each change, after the zone; it keeps what it needs. */
-export type Follower = (change: Change) => void;
 
 /**
  * Stands between the watch and the leader's zone and passes everything on to the workers' zones, which
@@ -13,7 +11,7 @@ export type Follower = (change: Change) => void;
  */
 export class ZoneFeed implements RecordKeeper {
   readonly #zone: ClusterZone;
-  readonly #followers = new Set<Follower>();
+  readonly #followers = new Set<Follower<Change>>();
   readonly #numbers = new Map<EndpointSlice, number>();
   #lastNumber = 0;
 
@@ -21,11 +19,11 @@ export class ZoneFeed implements RecordKeeper {
     this.#zone = zone;
   }
 
-  follow(follower: Follower): void {
+  follow(follower: Follower<Change>): void {
     this.#followers.add(follower);
   }
 
-  unfollow(follower: Follower): void {
+  unfollow(follower: Follower<Change>): void {
     this.#followers.delete(follower);
   }
 

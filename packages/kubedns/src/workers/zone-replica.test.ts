@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { ChangeQueue } from '@kube-dns/daemon';
 import fc from 'fast-check';
 import { ClusterState } from '../cluster/cluster-state.js';
 import { type ApiObject, ObjectStore } from '../cluster/object-store.js';
@@ -12,8 +13,8 @@ import { zoneAnswers } from '../../test/support/zone-answers.js';
 import { cacheJson } from '../zone/cache-json.js';
 import { ClusterZone } from '../zone/cluster-zone.js';
 import { countRecords } from '../zone/record-count.js';
-import { ChangeQueue } from './change-queue.js';
-import type { Batch, Facts } from './worker-messages.js';
+import type { Batch, Change, Facts } from './worker-messages.js';
+import { zoneChanges } from './zone-changes.js';
 import { ZoneFeed } from './zone-feed.js';
 import { ZoneReplica } from './zone-replica.js';
 
@@ -30,9 +31,10 @@ const FACTS: Facts = {
 /** A leader's zone, fed by hand, and workers' zones that are told of it. */
 class Cluster {
   nowMs = 1_000_000;
+  facts = FACTS;
   readonly zone = new ClusterZone({ ...ZONE, now: () => this.nowMs });
   readonly feed = new ZoneFeed(this.zone);
-  readonly workers: { queue: ChangeQueue; replica: ZoneReplica; heard: Facts[] }[] = [];
+  readonly workers: { queue: ChangeQueue<Change>; replica: ZoneReplica; heard: Facts[] }[] = [];
   readonly stores: Record<'service' | 'slice' | 'namespace', ObjectStore<never, never>>;
 
   constructor() {
@@ -56,7 +58,10 @@ class Cluster {
   join(): void {
     const heard: Facts[] = [];
     this.workers.push({
-      queue: new ChangeQueue(this.feed, FACTS, () => undefined),
+      queue: new ChangeQueue(
+        zoneChanges(this.feed, () => this.facts),
+        () => undefined,
+      ),
       replica: new ZoneReplica(ZONE, this.zone.serial, (facts) => heard.push(facts)),
       heard,
     });
@@ -65,7 +70,7 @@ class Cluster {
   /** Tells one batch to each worker as a message does: by a copy. */
   tellOne(): void {
     for (const { queue, replica } of this.workers) {
-      replica.take(structuredClone<Batch>(queue.take(this.zone.serial)));
+      replica.take(structuredClone<Batch>({ changes: queue.take(), serial: this.zone.serial }));
     }
   }
 
@@ -198,11 +203,14 @@ describe('the zone of a worker', () => {
     const zone = new ClusterZone(options);
     const feed = new ZoneFeed(zone);
     const replica = new ZoneReplica(options, zone.serial, () => undefined);
-    const queue = new ChangeQueue(feed, FACTS, () => undefined);
+    const queue = new ChangeQueue(
+      zoneChanges(feed, () => FACTS),
+      () => undefined,
+    );
     const slice = { version: '', listNumber: 0, service: `${label}/${label}`, groups: [] };
     expect(() => feed.replaceSlice(undefined, slice)).toThrow();
     feed.putNamespace('x', true);
-    replica.take(structuredClone<Batch>(queue.take(zone.serial)));
+    replica.take(structuredClone<Batch>({ changes: queue.take(), serial: zone.serial }));
     expect([...replica.zone.namespaces.keys()]).toEqual(['x']);
   });
 
@@ -210,7 +218,9 @@ describe('the zone of a worker', () => {
     const cluster = new Cluster();
     cluster.join();
     cluster.put('service', serviceObject());
-    cluster.feed.tell(['facts', { ...FACTS, isSynced: true }]);
+    cluster.tellAll();
+    cluster.facts = { ...FACTS, isSynced: true };
+    cluster.feed.tell(['facts', cluster.facts]);
     cluster.tellAll();
     expect(cluster.workers[0]!.heard.map(({ isSynced }) => isSynced)).toEqual([false, true]);
   });
@@ -228,7 +238,7 @@ describe('a batch', () => {
     const { queue } = cluster.workers[0]!;
     let most = 0;
     for (; !queue.isEmpty;) {
-      const { changes } = queue.take(0);
+      const changes = queue.take();
       most = Math.max(most, changes.length);
       const slices = changes.flatMap((change) => (change[0] === 'whole' ? change[3] : []));
       // One service may be larger than the bound, but then nothing is behind it.
@@ -243,6 +253,6 @@ describe('a batch', () => {
     const { queue } = cluster.workers[0]!;
     queue.close();
     cluster.put('service', serviceObject());
-    expect(queue.take(0).changes).toEqual([]);
+    expect(queue.take()).toEqual([]);
   });
 });

@@ -24,6 +24,10 @@ export class BatchEngine implements UdpEngine {
     this.#hub.libc.close(descriptor);
   }
 
+  sendTogether(work: () => void): void {
+    this.#hub.together(work);
+  }
+
   openUpstreamPort(options: UpstreamPortOptions, owner: PortOwner): UpstreamPort | undefined {
     try {
       return new BatchUpstreamPort(this.#hub, options, owner);

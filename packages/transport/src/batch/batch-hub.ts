@@ -43,6 +43,18 @@ export class BatchHub {
     }
   }
 
+  /** Runs what sends answers to earlier queries, and sends these together. */
+  together(work: () => void): void {
+    const wasDraining = this.#isDraining;
+    this.#isDraining = true;
+    try {
+      work();
+    } finally {
+      this.#isDraining = wasDraining;
+      this.flushSoon();
+    }
+  }
+
   /** Sends what waits, unless that is done anyway when the batch at hand is through. */
   flushSoon(): void {
     if (!this.#isDraining) this.flush();

@@ -17,6 +17,10 @@ export class DgramEngine implements UdpEngine {
     // Descriptors of node:dgram end with their thread.
   }
 
+  sendTogether(work: () => void): void {
+    work();
+  }
+
   openUpstreamPort(options: UpstreamPortOptions, owner: PortOwner): UpstreamPort | undefined {
     return DgramUpstreamPort.open(options, owner);
   }

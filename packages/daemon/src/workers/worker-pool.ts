@@ -1,28 +1,34 @@
-import { type Log, StartupError } from '@kube-dns/daemon';
-import { addFigures, type Figures } from './figures.js';
-import type { Facts, WorkerStart } from './worker-messages.js';
-import { WorkerThread } from './worker-thread.js';
-import type { ZoneFeed } from './zone-feed.js';
+import { StartupError } from '../errors.js';
+import type { Log } from '../log.js';
+import { addFigures } from './add-figures.js';
+import { WorkerThread, type WorkerWork } from './worker-thread.js';
 
-export interface WorkerPoolOptions {
+export interface WorkerPoolOptions<Change, Stamp, Figures extends object> extends WorkerWork<
+  Change,
+  Stamp
+> {
   /** How many threads there are besides the leader's. */
   readonly count: number;
-  /** The file that they run, which calls `runWorker`. */
-  readonly script: string;
-  readonly start: WorkerStart;
-  readonly feed: ZoneFeed;
-  readonly facts: () => Facts;
-  readonly serial: () => number;
-  readonly closeLeft: (descriptor: number) => void;
+  /** The exit code for a worker that cannot serve at the start. */
+  readonly exitCode: number;
   readonly log: Log;
+  /** Told of changes that are in force in a thread. */
+  readonly onTook?: (
+    thread: WorkerThread<Change, Stamp, Figures>,
+    changes: readonly Change[],
+  ) => void;
+  /** Told what a thread says beside its reports. */
+  readonly onSaid?: (thread: WorkerThread<Change, Stamp, Figures>, message: unknown) => void;
+  /** What the figures of a thread become when it has ended: what it had under way is not any more. */
+  readonly ended?: (figures: Figures) => Figures;
   /** The first pause before a worker is replaced, which doubles; 1 s unless said otherwise. */
   readonly pauseMs?: number;
 }
 
 /** A place among the workers: the thread that has it now, and what those before it have counted. */
-interface Place {
+interface Place<Change, Stamp, Figures extends object> {
   readonly number: number;
-  thread: WorkerThread;
+  thread: WorkerThread<Change, Stamp, Figures>;
   past: Figures | undefined;
   timer: NodeJS.Timeout | undefined;
   /** Threads that ended soon after one another. */
@@ -35,12 +41,11 @@ const PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 /** A worker that has served so long was not a failure. */
 const GOOD_MS = 60_000;
-const EXIT_CANNOT_BIND = 1;
 
 /** The workers beside the leader. One that ends is replaced, after a pause when that goes on. */
-export class WorkerPool {
-  readonly #options: WorkerPoolOptions;
-  readonly #places: readonly Place[];
+export class WorkerPool<Change, Stamp, Figures extends object> {
+  readonly #options: WorkerPoolOptions<Change, Stamp, Figures>;
+  readonly #places: readonly Place<Change, Stamp, Figures>[];
   readonly #timer: NodeJS.Timeout;
   /** Settles the start. */
   #onServing: () => void = () => undefined;
@@ -50,14 +55,16 @@ export class WorkerPool {
   #restarts = 0;
 
   /** Starts the workers; rejects with a StartupError when one of them cannot serve. */
-  static async start(options: WorkerPoolOptions): Promise<WorkerPool> {
+  static async start<Change, Stamp, Figures extends object>(
+    options: WorkerPoolOptions<Change, Stamp, Figures>,
+  ): Promise<WorkerPool<Change, Stamp, Figures>> {
     const pool = new WorkerPool(options);
     try {
       await new Promise<void>((resolve, reject) => {
         pool.#onServing = () => {
           if (pool.#places.every(({ thread }) => thread.isServing)) resolve();
         };
-        pool.#onFailure = (reason) => reject(new StartupError(reason, EXIT_CANNOT_BIND));
+        pool.#onFailure = (reason) => reject(new StartupError(reason, options.exitCode));
       });
     } catch (error) {
       await pool.close();
@@ -67,7 +74,7 @@ export class WorkerPool {
     return pool;
   }
 
-  private constructor(options: WorkerPoolOptions) {
+  private constructor(options: WorkerPoolOptions<Change, Stamp, Figures>) {
     this.#options = options;
     this.#places = Array.from({ length: options.count }, (_, i) => ({
       number: i + 1,
@@ -78,11 +85,6 @@ export class WorkerPool {
       servesSinceMs: 0,
     }));
     this.#timer = setInterval(() => this.#pulse(), PULSE_MS).unref();
-  }
-
-  /** Whether every worker that serves knows the cluster, once the leader does. */
-  get isSynced(): boolean {
-    return this.#places.every(({ thread }) => thread.isSynced || !thread.isServing);
   }
 
   /** How many workers were replaced, or are about to be. */
@@ -99,7 +101,7 @@ export class WorkerPool {
   }
 
   /** The threads that serve now, which tests may kill. */
-  get threads(): readonly WorkerThread[] {
+  get threads(): readonly WorkerThread<Change, Stamp, Figures>[] {
     return this.#places.map(({ thread }) => thread);
   }
 
@@ -111,30 +113,28 @@ export class WorkerPool {
     await Promise.all(this.#places.map(({ thread }) => thread.close()));
   }
 
-  #startThread(number: number): WorkerThread {
-    const { script, start, feed, facts, serial, closeLeft, log } = this.#options;
-    return new WorkerThread({
-      script,
+  #startThread(number: number): WorkerThread<Change, Stamp, Figures> {
+    const { log, onTook, onSaid } = this.#options;
+    const thread = new WorkerThread<Change, Stamp, Figures>({
+      ...this.#options,
       name: `worker ${number}`,
-      start: { ...start, serial: serial() },
-      feed,
-      facts,
-      serial,
-      closeLeft,
       onServing: () => this.#hearServing(this.#places[number - 1]!),
+      onTook: (changes) => onTook?.(thread, changes),
+      onSaid: (message) => onSaid?.(thread, message),
       onError: (text) => log.error(`worker ${number}: ${text}`),
       onEnd: (reason) => this.#hearEnd(this.#places[number - 1]!, reason),
     });
+    return thread;
   }
 
-  #hearServing(place: Place): void {
+  #hearServing(place: Place<Change, Stamp, Figures>): void {
     place.servesSinceMs = performance.now();
     if (this.#isStarting) this.#onServing();
     else this.#options.log.info(`worker ${place.number}: serving again`);
   }
 
-  #hearEnd(place: Place, reason: string): void {
-    keepPast(place);
+  #hearEnd(place: Place<Change, Stamp, Figures>, reason: string): void {
+    this.#keepPast(place);
     if (this.#isClosed) return;
     if (this.#isStarting) {
       this.#onFailure(`worker ${place.number}: ${reason}`);
@@ -149,16 +149,16 @@ export class WorkerPool {
     place.timer = setTimeout(() => (place.thread = this.#startThread(place.number)), ms).unref();
   }
 
+  /** Nothing that a thread counted is lost with it. */
+  #keepPast(place: Place<Change, Stamp, Figures>): void {
+    const { figures } = place.thread;
+    place.thread.figures = undefined;
+    if (figures === undefined) return;
+    const ended = this.#options.ended?.(figures) ?? figures;
+    place.past = place.past === undefined ? ended : addFigures(place.past, ended);
+  }
+
   #pulse(): void {
     for (const { thread } of this.#places) thread.pulse();
   }
-}
-
-/** Nothing that a thread counted is lost with it; what it had under way is. */
-function keepPast(place: Place): void {
-  const { figures } = place.thread;
-  place.thread.figures = undefined;
-  if (figures === undefined) return;
-  const ended: Figures = { ...figures, forwarder: { ...figures.forwarder, inFlight: 0 } };
-  place.past = place.past === undefined ? ended : addFigures(place.past, ended);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { addFigures } from './figures.js';
+import { addFigures } from './add-figures.js';
 
 describe('addFigures', () => {
   it('adds numbers, arrays and what objects hold, each for itself', () => {

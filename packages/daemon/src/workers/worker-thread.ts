@@ -1,22 +1,27 @@
-import { Worker } from 'node:worker_threads';
-import { errorText } from '@kube-dns/daemon';
-import { ChangeQueue } from './change-queue.js';
-import type { Figures } from './figures.js';
-import type { Batch, Facts, Order, Report, WorkerStart } from './worker-messages.js';
-import type { ZoneFeed } from './zone-feed.js';
+import { type Transferable, Worker } from 'node:worker_threads';
+import { errorText } from '../errors.js';
+import { ChangeQueue, type ChangeSource } from './change-queue.js';
+import type { Order, Report } from './worker-messages.js';
 
-export interface WorkerThreadOptions {
-  /** The file that the thread runs, which calls `runWorker`. */
+/** What workers are for. */
+export interface WorkerWork<Change, Stamp> {
+  /** The file that the threads run, which calls `serveAsWorker`. */
   readonly script: string;
-  readonly name: string;
-  readonly start: WorkerStart;
-  readonly feed: ZoneFeed;
-  readonly facts: () => Facts;
-  /** The serial of the leader's zone. */
-  readonly serial: () => number;
-  /** Closes what a thread left open, see `UdpEngine.closeLeft`. */
+  /** What they start with; it is cloned. */
+  readonly start: () => object;
+  readonly source: ChangeSource<Change>;
+  /** What holds behind the last change that was told; told with each batch. */
+  readonly stamp: () => Stamp;
+  /** Closes a socket that a thread left open. */
   readonly closeLeft: (descriptor: number) => void;
+}
+
+export interface WorkerThreadOptions<Change, Stamp> extends WorkerWork<Change, Stamp> {
+  readonly name: string;
   readonly onServing: () => void;
+  /** Told of changes that are in force there. */
+  readonly onTook: (changes: readonly Change[]) => void;
+  readonly onSaid: (message: unknown) => void;
   readonly onError: (text: string) => void;
   /** Told once, when the thread is gone; without a reason where it was told to end. */
   readonly onEnd: (reason: string) => void;
@@ -27,29 +32,28 @@ const MAX_SILENT_PULSES = 6;
 const CLOSE_LIMIT_MS = 1_000;
 
 /** A worker as the leader sees it. One batch at a time is under way: the worker sets the pace. */
-export class WorkerThread {
+export class WorkerThread<Change, Stamp, Figures extends object> {
   /** What it has counted, as it said last. */
   figures: Figures | undefined;
-  readonly #options: WorkerThreadOptions;
+  readonly #options: WorkerThreadOptions<Change, Stamp>;
   readonly #worker: Worker;
-  readonly #queue: ChangeQueue;
+  readonly #queue: ChangeQueue<Change>;
   readonly #ended: Promise<void>;
-  #batch: Batch | undefined;
+  #batch: readonly Change[] | undefined;
   #isScheduled = false;
   #isTold = false;
   #isServing = false;
-  #isSynced = false;
   #isEnded = false;
   #silentPulses = 0;
-  #descriptor: number | undefined;
+  #descriptors: readonly number[] = [];
   #reason = '';
 
-  constructor(options: WorkerThreadOptions) {
+  constructor(options: WorkerThreadOptions<Change, Stamp>) {
     this.#options = options;
-    const { script, name, start, feed, facts } = options;
-    this.#worker = new Worker(script, { name, workerData: start });
-    this.#queue = new ChangeQueue(feed, facts(), () => this.#schedule());
-    this.#worker.on('message', (report: Report) => this.#hear(report));
+    const { script, name, start, source } = options;
+    this.#worker = new Worker(script, { name, workerData: start() });
+    this.#queue = new ChangeQueue(source, () => this.#schedule());
+    this.#worker.on('message', (report: Report<Figures>) => this.#hear(report));
     this.#worker.on('error', (error) => (this.#reason ||= errorText(error)));
     this.#ended = new Promise((resolve) => {
       this.#worker.once('exit', (code) => {
@@ -64,16 +68,16 @@ export class WorkerThread {
     return this.#isServing && !this.#isEnded;
   }
 
-  /** Whether it knows that the whole cluster was seen, and with that the cluster. */
-  get isSynced(): boolean {
-    return this.#isSynced;
+  /** Tells it what is no change; nothing happens when it is gone. */
+  say(message: unknown, transferred: readonly Transferable[] = []): void {
+    this.#order({ kind: 'said', message }, transferred);
   }
 
   /** Asks for a sign of life; a worker that has given none to many of these is ended. */
   pulse(): void {
     if (this.#isEnded) return;
     const isAwaited = this.#batch !== undefined || (this.#isTold && !this.#isServing);
-    if (!isAwaited) this.#send({ changes: [], serial: this.#options.serial() });
+    if (!isAwaited) this.#send([]);
     else if (++this.#silentPulses >= MAX_SILENT_PULSES) {
       this.#reason ||= 'it hangs';
       void this.#worker.terminate();
@@ -106,23 +110,23 @@ export class WorkerThread {
 
   #tellMore(): void {
     if (this.#batch !== undefined || this.#isEnded) return;
-    if (!this.#queue.isEmpty) this.#send(this.#queue.take(this.#options.serial()));
+    if (!this.#queue.isEmpty) this.#send(this.#queue.take());
     else if (!this.#isTold) {
       this.#isTold = true;
       this.#order({ kind: 'serve' });
     }
   }
 
-  #send(batch: Batch): void {
-    this.#batch = batch;
-    this.#order({ kind: 'batch', ...batch });
+  #send(changes: readonly Change[]): void {
+    this.#batch = changes;
+    this.#order({ kind: 'batch', changes, stamp: this.#options.stamp() });
   }
 
-  #order(order: Order): void {
-    this.#worker.postMessage(order);
+  #order(order: Order<Change, Stamp>, transferred: readonly Transferable[] = []): void {
+    this.#worker.postMessage(order, transferred);
   }
 
-  #hear(report: Report): void {
+  #hear(report: Report<Figures>): void {
     this.#silentPulses = 0;
     switch (report.kind) {
       case 'took':
@@ -130,11 +134,10 @@ export class WorkerThread {
         break;
       case 'serving':
         this.#isServing = true;
-        this.#descriptor = report.descriptor;
         this.#options.onServing();
         break;
-      case 'closing':
-        this.#descriptor = undefined;
+      case 'descriptors':
+        this.#descriptors = report.descriptors;
         break;
       case 'failed':
         this.#reason = report.reason;
@@ -142,15 +145,16 @@ export class WorkerThread {
       case 'figures':
         this.figures = report.figures;
         break;
+      case 'said':
+        this.#options.onSaid(report.message);
+        break;
       case 'error':
         this.#options.onError(report.text);
     }
   }
 
   #hearTook(): void {
-    for (const change of this.#batch?.changes ?? []) {
-      if (change[0] === 'facts') this.#isSynced = change[1].isSynced;
-    }
+    this.#options.onTook(this.#batch ?? []);
     this.#batch = undefined;
     this.#tellMore();
   }
@@ -159,7 +163,7 @@ export class WorkerThread {
     this.#isEnded = true;
     this.#queue.close();
     // Else the system would go on to give queries to a socket that nobody reads.
-    if (this.#descriptor !== undefined) this.#options.closeLeft(this.#descriptor);
+    for (const descriptor of this.#descriptors) this.#options.closeLeft(descriptor);
     this.#options.onEnd(this.#reason || `exit code ${code}`);
   }
 }

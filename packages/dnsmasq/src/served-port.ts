@@ -1,0 +1,59 @@
+import { networkInterfaces } from 'node:os';
+import { errorText, type Log } from '@kube-dns/daemon';
+import { type Answerer, listen, type ListenOptions, type UdpEngine } from '@kube-dns/transport';
+import { DynamicListeners } from './dynamic-listeners.js';
+import { listenAddresses } from './listen-addresses.js';
+import { openListeners, type ServedPort } from './listeners.js';
+import type { DnsmasqOptions } from './options/option-values.js';
+
+export interface ServePortOptions {
+  readonly options: DnsmasqOptions;
+  /** As `listenAddresses` has them at the start. */
+  readonly addresses: readonly string[];
+  readonly answerer: Answerer;
+  readonly engine: UdpEngine;
+  /** Told when other addresses are served than before. */
+  readonly onAddresses: () => void;
+  readonly log: Log;
+}
+
+/** More than dnsmasq's 20: a connection costs no process here. */
+const MAX_TCP_CONNECTIONS = 1_000;
+
+/** What is not there was said at the start. */
+const SILENT: Pick<Log, 'warn'> = { warn: () => undefined };
+
+/** Serves on the addresses that the command line asks for; throws a StartupError with dnsmasq's exit code. */
+export function servePort({
+  options,
+  addresses,
+  log,
+  ...rest
+}: ServePortOptions): Promise<ServedPort> {
+  const { port, maxTcpConnections, maxUdpBytes, binding, workers } = options;
+  const { answerer, engine, onAddresses } = rest;
+  const listenOptions: Omit<ListenOptions, 'address'> = {
+    answerer,
+    port,
+    maxUdpBytes,
+    engine,
+    sharesPort: workers > 1,
+    tcp: { maxConnections: maxTcpConnections ?? MAX_TCP_CONNECTIONS },
+    onFailure: (error) => log.error(`answering: ${errorText(error)}`),
+  };
+  // The socket for every address serves those that come later, too.
+  const isForAll = addresses.length === 0 && !choosesAddresses(options);
+  if (binding !== 'dynamic' || isForAll) return openListeners({ ...listenOptions, addresses });
+  return DynamicListeners.start({
+    addresses: () => listenAddresses(options, networkInterfaces, SILENT),
+    port,
+    open: (address, samePort) => listen({ ...listenOptions, address, port: samePort }),
+    onChange: onAddresses,
+    log,
+  });
+}
+
+/** Tells whether it serves on some addresses only, which may be none at the moment. */
+function choosesAddresses({ interfaces, exceptInterfaces }: DnsmasqOptions): boolean {
+  return interfaces.length > 0 || exceptInterfaces.length > 0;
+}
