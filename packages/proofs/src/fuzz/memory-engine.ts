@@ -46,6 +46,10 @@ export class MemoryEngine implements UdpEngine {
     close: () => undefined,
   });
 
+  sendTogether(work: () => void): void {
+    work();
+  }
+
   closeLeft(): void {
     // Nothing has a descriptor.
   }

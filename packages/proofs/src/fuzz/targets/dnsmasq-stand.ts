@@ -37,6 +37,7 @@ export async function startDnsmasq(isTalkative: boolean): Promise<DnsmasqStand> 
   const options = parseOptions([...OPTIONS, ...(isTalkative ? TALKATIVE : [])]);
   const { values } = parseFlags(PROGRAM, ['--configDir=/nonexistent/kube-dns']);
   const server = new DnsmasqServer(values, options, engine, log);
-  await server.start();
+  // No thread is started, so there is no file of one.
+  await server.start('');
   return { engine, log, close: () => server.close() };
 }
