@@ -8,22 +8,23 @@ const ANY_HOST = '0.0.0.0';
 const FIRST_PORT = 10_000;
 /** Where the system takes the ports of clients from, unless it says otherwise. */
 const FIRST_CLIENT_PORT = 32_768;
+/** Far from each other begin processes that are started one after the other. */
+const PORTS_PER_PROCESS = 61;
 const MAX_TRIES = 100;
 
-const given = new Set<number>();
+let given = 0;
 
 /**
  * A port that is free for TCP and UDP. It is none of those that the system gives to clients, so that
- * none of these takes it before the server does, and none that this process was given before.
+ * none of these takes it before the server does; none that this process was given before, and hardly one
+ * that another process is about to use.
  */
 export async function freePort(): Promise<number> {
-  const end = firstClientPort();
+  const ports = firstClientPort() - FIRST_PORT;
   for (let tries = 0; ; tries++) {
-    const port = FIRST_PORT + Math.floor(Math.random() * (end - FIRST_PORT));
-    if (given.has(port)) continue;
+    const port = FIRST_PORT + ((process.pid * PORTS_PER_PROCESS + given++) % ports);
     try {
       await bindBoth(port);
-      given.add(port);
       return port;
     } catch (error) {
       if (tries === MAX_TRIES) throw error;
