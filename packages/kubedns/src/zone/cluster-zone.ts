@@ -45,7 +45,8 @@ export class ClusterZone implements RecordKeeper {
   readonly soaRdata: Uint8Array;
   /** Whether namespaces are known by themselves, and not only by their services. */
   knowsNamespaces = false;
-  readonly #byName = new NameTable<ZoneService>();
+  /** By their labels before `svc`: what all have in common is neither hashed nor compared. */
+  readonly #byLabels = new NameTable<ZoneService>();
   readonly #namespaces = new Map<string, ZoneNamespace>();
   readonly #namespacesByLabel = new NameTable<ZoneNamespace>();
   /** Services by their numbers in the index; `undefined` where a number is free. */
@@ -74,9 +75,12 @@ export class ClusterZone implements RecordKeeper {
     this.#countChange();
   }
 
-  /** The service of a lower-cased name in wire form; undefined when the API has none of that name. */
+  /**
+   * The service of a lower-cased name in wire form, which is below `svc.<zone>`; undefined when the API has
+   * none of that name.
+   */
   findService(bytes: Uint8Array, start: number, end: number): ZoneService | undefined {
-    const found = this.#byName.get(bytes, start, end);
+    const found = this.#byLabels.get(bytes, start, end - this.services.length);
     return found?.service === undefined ? undefined : found;
   }
 
@@ -190,9 +194,13 @@ export class ClusterZone implements RecordKeeper {
     const number = this.#freeNumbers.pop() ?? this.#byNumber.length;
     const entry = new ZoneService(key, wireName, number);
     this.#byNumber[number] = entry;
-    this.#byName.set(entry.name, entry);
+    this.#byLabels.set(this.#labelsOf(entry), entry);
     namespace.services.set(name, entry);
     return entry;
+  }
+
+  #labelsOf({ name }: ZoneService): Uint8Array {
+    return name.subarray(0, name.length - this.services.length);
   }
 
   #namespaceOf(name: string): ZoneNamespace {
@@ -215,7 +223,7 @@ export class ClusterZone implements RecordKeeper {
     const [namespaceName = '', name = ''] = entry.key.split('/');
     const namespace = this.#namespaceOf(namespaceName);
     namespace.services.delete(name);
-    this.#byName.delete(entry.name);
+    this.#byLabels.delete(this.#labelsOf(entry));
     this.#byNumber[entry.number] = undefined;
     this.#freeNumbers.push(entry.number);
     this.#dropEmpty(namespaceName, namespace);
