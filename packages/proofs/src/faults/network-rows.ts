@@ -26,7 +26,7 @@ const ROWS: readonly Fault[] = [
       'No answer to a third of the questions, as many as lost a datagram; right answers to all others, none of them late',
     duration:
       'As long as it lasts: the pod has nothing to wait for, and a client that asks again is answered',
-    limitMs: 1_500,
+    limitMs: 2_500,
     metrics: `Nothing: \`/readiness\` stays 200, and \`${UNANSWERED}\` does not grow`,
     run: loseClientsDatagrams,
   },
@@ -37,7 +37,7 @@ const ROWS: readonly Fault[] = [
     clients:
       'Names in the cache as ever; of all others a third a second late, some three seconds, and fewer than one in ten hear SERVFAIL after 4.5 s',
     duration: 'Until none is lost: the next question is answered at once',
-    limitMs: 1_500,
+    limitMs: 2_500,
     metrics: `\`${FAILURES}{reason="timeout"}\` grows`,
     run: loseUpstreamsDatagrams,
   },
@@ -57,7 +57,7 @@ const ROWS: readonly Fault[] = [
     happens: 'The link between dnsmasq and all three upstreams is down; then it is up',
     clients: 'Names in the cache as ever; SERVFAIL after 4.5 s for all others',
     duration: 'Until it is up: the next question is answered',
-    limitMs: 1_500,
+    limitMs: 2_500,
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
     run: cutUpstreams,
   },
@@ -67,7 +67,7 @@ const ROWS: readonly Fault[] = [
     clients: AS_KNOWN,
     duration:
       'Changes meanwhile show when TCP sends them again: once it has been up for as long as it was down, at most',
-    limitMs: 6_000,
+    limitMs: 9_000,
     metrics: `${SERVING}; \`kubedns_watch_restarts_total\` does not`,
     run: cutApi(2_000, false),
   },
@@ -86,7 +86,7 @@ const ROWS: readonly Fault[] = [
     happens: 'Each datagram between dnsmasq and three upstreams takes 200 ms more',
     clients: 'Names in the cache as ever; all others 400 ms later',
     duration: 'As long as it lasts',
-    limitMs: 900,
+    limitMs: 2_400,
     metrics: `\`${LATENCY}\` moves up; \`${UNANSWERED}\` does not grow`,
     run: delayUpstreams,
   },
@@ -115,7 +115,7 @@ const ROWS: readonly Fault[] = [
     happens: 'Each packet between kubedns and the API server takes 200 ms more',
     clients: 'Right answers; changes show 200 ms later',
     duration: 'As long as it lasts',
-    limitMs: 2_000,
+    limitMs: 6_000,
     metrics:
       '`/readiness` stays 200 and `kubedns_ready` 1; `kubedns_watch_restarts_total` does not grow',
     run: delayApi,
