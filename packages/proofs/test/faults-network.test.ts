@@ -13,7 +13,7 @@ import { descendants, type NetworkedProcess, processes } from './process-network
 const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const ROWS = NETWORK_ROWS.filter(({ isLong }) => isLong !== true).map(({ id }) => id);
 const TOGETHER = 5;
-const TIMEOUT_MS = 180_000;
+const TIMEOUT_MS = 300_000;
 const STEP_MS = 50;
 const END_LIMIT_MS = 10_000;
 

@@ -1,10 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { FakeUpstream } from '../stand/fake-upstream.js';
 import { HOST_ADDRESS } from '../stand/host-network.js';
 import type { RelayFigures, RelayManner } from '../stand/relay-manner.js';
 import { TcpRelay } from '../stand/tcp-relay.js';
 import { UdpRelay } from '../stand/udp-relay.js';
-import { deleteService, fillCluster, POD_ADDRESSES, scaleHeadless } from './small-cluster.js';
+import {
+  deleteService,
+  fillCluster,
+  moveService,
+  POD_ADDRESSES,
+  scaleHeadless,
+} from './small-cluster.js';
+
+const CHURN_STEP_MS = 10;
 
 /** The port of the API server at the address of its host. */
 export const API_PORT = 6443;
@@ -21,6 +30,8 @@ export interface FarServersMethods {
   startUpstreams(network: number): Promise<void>;
   /** An API server with a small cluster of so many services. */
   startApi(services: number): Promise<void>;
+  /** Moves a service that nobody asks for, again and again for so long: something is under way all the time. */
+  churn(forMs: number): Promise<void>;
   /** Deletes one service, and one endpoint of the headless one. */
   changeCluster(): Promise<void>;
   /** What becomes of all that comes for the servers and goes out from them, from now on. */
@@ -34,6 +45,7 @@ export class FarServers implements FarServersMethods {
   readonly #udpRelays: UdpRelay[] = [];
   readonly #tcpRelays: TcpRelay[] = [];
   #api: ApiServer | undefined;
+  #services = 0;
 
   async startUpstreams(network: number): Promise<void> {
     for (const port of UPSTREAM_PORTS) {
@@ -45,14 +57,22 @@ export class FarServers implements FarServersMethods {
 
   async startApi(services: number): Promise<void> {
     this.#api = await createApiServer();
-    await fillCluster(this.#api, services);
+    this.#services = services;
+    await fillCluster(this.#api, services + 1);
     this.#tcpRelays.push(await TcpRelay.start(HOST_ADDRESS.servers, API_PORT, this.#api.port));
   }
 
+  async churn(forMs: number): Promise<void> {
+    const endMs = performance.now() + forMs;
+    for (let i = 0; performance.now() < endMs; i++) {
+      await moveService(this.#running, this.#services + 1, `10.96.201.${1 + (i % 250)}`);
+      await delay(CHURN_STEP_MS);
+    }
+  }
+
   async changeCluster(): Promise<void> {
-    if (this.#api === undefined) throw new Error('there is no API server');
-    await scaleHeadless(this.#api, LEFT_ADDRESSES.length);
-    deleteService(this.#api, DELETED_SERVICE);
+    await scaleHeadless(this.#running, LEFT_ADDRESSES.length);
+    deleteService(this.#running, DELETED_SERVICE);
   }
 
   setManner(manner: RelayManner): void {
@@ -64,5 +84,10 @@ export class FarServers implements FarServersMethods {
     const all = this.#udpRelays.map(({ figures }) => figures);
     const sum = (key: keyof RelayFigures) => all.reduce((total, each) => total + each[key], 0);
     return { datagrams: sum('datagrams'), overtaken: sum('overtaken'), copies: sum('copies') };
+  }
+
+  get #running(): ApiServer {
+    if (this.#api === undefined) throw new Error('there is no API server');
+    return this.#api;
   }
 }

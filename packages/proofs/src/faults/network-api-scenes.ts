@@ -10,7 +10,7 @@ import { CHANGED, NETWORK_SERVICES, NetworkBed } from './network-bed.js';
 
 /** For how long a change is waited for. */
 const PATIENCE_MS = 60_000;
-/** Loss goes on for so long, though the change shows before. */
+/** Other changes are under way for so long. */
 const LOSS_MS = 2_000;
 const LOST_SHARE = 0.2;
 /** What the relay adds on the way there, and on the way back. */
@@ -39,11 +39,13 @@ export async function loseApiPackets(bed: FaultBed): Promise<number> {
   const traffic = { protocol: 'tcp', ports: String(API_PORT) } as const;
   await stand.network.lose(['pod', 'servers'], traffic, LOST_SHARE);
   const changedMs = monotonicMs();
-  await stand.servers.call('changeCluster');
-  const lasts = delay(LOSS_MS);
-  const shownMs = await stand.changesShown(PATIENCE_MS);
-  await lasts;
+  const change = async () => {
+    await stand.servers.call('changeCluster');
+    return stand.changesShown(PATIENCE_MS);
+  };
+  const [shownMs] = await Promise.all([change(), stand.servers.call('churn', LOSS_MS)]);
   claimNoRestart(bed, await claimServing(bed, stand, 0));
+  bed.claim((await stand.network.lost()) > 0, 'no packet was lost');
   await stand.network.loseNothing();
   await claimChange(bed, stand);
   return shownMs - changedMs;

@@ -46,8 +46,8 @@ const ROWS: readonly Fault[] = [
     happens:
       'A fifth of all packets between kubedns and the API server is lost, in both directions',
     clients: 'Right answers; changes show as soon as TCP has brought them',
-    duration: 'A few seconds for each change at most',
-    limitMs: 10_000,
+    duration: 'A second, seldom a few, for each change',
+    limitMs: 15_000,
     metrics:
       '`/readiness` stays 200 and `kubedns_ready` 1; `kubedns_watch_restarts_total` does not grow',
     run: loseApiPackets,

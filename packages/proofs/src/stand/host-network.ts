@@ -62,13 +62,13 @@ export class HostNetwork {
   }
 
   /** Takes the link of a host down, at the side of the switch. */
-  cut(host: HostName): Promise<void> {
-    return this.#switch.run('ip', 'link', 'set', host, 'down');
+  async cut(host: HostName): Promise<void> {
+    await this.#switch.run('ip', 'link', 'set', host, 'down');
   }
 
   /** Brings the link of a host up again. */
-  join(host: HostName): Promise<void> {
-    return this.#switch.run('ip', 'link', 'set', host, 'up');
+  async join(host: HostName): Promise<void> {
+    await this.#switch.run('ip', 'link', 'set', host, 'up');
   }
 
   /** From now on this share of some traffic is lost wherever it arrives, each packet by chance. */
@@ -85,6 +85,18 @@ export class HostNetwork {
         await this.#hosts[host].run('iptables', '--wait', ...rule);
       }
     }
+  }
+
+  /** How many packets were lost since the last `loseNothing`. */
+  async lost(): Promise<number> {
+    let packets = 0;
+    for (const host of HOSTS) {
+      // One line for each rule: packets, bytes, target, and so on.
+      const list = ['-n', '-v', '-x', '-L', 'INPUT'];
+      const text = await this.#hosts[host].run('iptables', '--wait', ...list);
+      for (const [, count] of text.matchAll(/^ *(\d+) +\d+ +DROP /gm)) packets += Number(count);
+    }
+    return packets;
   }
 
   /** Nothing is lost any more. */

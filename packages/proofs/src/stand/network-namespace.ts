@@ -41,11 +41,11 @@ export class NetworkNamespace implements Closable {
     return ['nsenter', `--net=/proc/${this.pid}/ns/net`];
   }
 
-  /** Runs a command in here to its end; throws a MeasureError with what it says. */
-  async run(...words: readonly string[]): Promise<void> {
+  /** Runs a command in here to its end, and returns its output; throws a MeasureError with what it says. */
+  async run(...words: readonly string[]): Promise<string> {
     const [nsenter = '', ...args] = [...this.entrance, ...words];
     try {
-      await execute(nsenter, args);
+      return (await execute(nsenter, args)).stdout;
     } catch (cause) {
       throw new MeasureError(messageOf(cause).trim().replaceAll('\n', ' '), { cause });
     }
