@@ -8,13 +8,16 @@ import type { FaultBed } from './fault.js';
 import { isAsEver, NetworkBed } from './network-bed.js';
 import { claimHonesty, isKept, text } from './upstream-bed.js';
 
-/** More than an answer takes on a slow machine whose cores are busy, where each host is a process. */
-const LATE_MS = 2_000;
+/**
+ * More than an answer takes on a slow machine where ten others want each core, though less than
+ * `--query-timeout`. That figures are as small as the table says is seen on a quiet one.
+ */
+const LATE_MS = 4_000;
 /** `--query-timeout`, and how late the answer may be on such a machine. */
 const QUERY_TIMEOUT_MS = 4_500;
-const SLACK_MS = 2_500;
+const SLACK_MS = 4_000;
 /** The client waits longer than resolvers do: what is slow here is not the pod. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 15_000;
 const BACK_LIMIT_MS = 10_000;
 const LOST_SHARE = 0.2;
 /** Longer than a client waits. */
@@ -35,16 +38,28 @@ function startBed(bed: FaultBed): Promise<NetworkBed> {
   return NetworkBed.start(bed, { containers: ['dnsmasq'], patienceMs: PATIENCE_MS });
 }
 
+type Labels = Readonly<Record<string, string>>;
+
+/** How much metrics of dnsmasq have grown since this was called. */
+async function growth({ pod }: NetworkBed) {
+  const before = await pod.dnsmasqMetrics();
+  return async (name: string, labels: Labels = {}): Promise<number> => {
+    // One that nothing was counted for yet is not there.
+    return ((await pod.dnsmasqMetrics()).sum(name, labels) || 0) - (before.sum(name, labels) || 0);
+  };
+}
+
 /** A fifth of all datagrams between clients and the pod is lost; then none is. */
 export async function loseClientsDatagrams(bed: FaultBed): Promise<number> {
   const patienceMs = LATE_MS + 500;
   const stand = await NetworkBed.start(bed, { containers: ['dnsmasq', 'kubedns'], patienceMs });
   const traffic = { protocol: 'udp', ports: String(DNSMASQ_SERVICE.port) } as const;
+  const grown = await growth(stand);
   await stand.network.lose(['pod', 'clients'], traffic, LOST_SHARE);
   const lossMs = monotonicMs();
-  await delay(4_000);
-  const page = await stand.pod.dnsmasqMetrics();
-  bed.claim(!(page.sum(UNANSWERED) > 0), `${UNANSWERED} is ${page.sum(UNANSWERED)}`);
+  await delay(3_500);
+  const unanswered = await grown(UNANSWERED);
+  bed.claim(unanswered === 0, `${UNANSWERED} grew by ${unanswered}`);
   bed.claim((await stand.pod.readiness()) === 200, 'readiness is not 200 meanwhile');
   const beforeEndMs = monotonicMs();
   await stand.network.loseNothing();
@@ -72,11 +87,12 @@ export async function loseClientsDatagrams(bed: FaultBed): Promise<number> {
 /** A fifth of all datagrams between dnsmasq and the upstreams is lost; then none is. */
 export async function loseUpstreamsDatagrams(bed: FaultBed): Promise<number> {
   const stand = await startBed(bed);
+  const grown = await growth(stand);
   await stand.network.lose(['pod', 'servers'], TO_UPSTREAMS, LOST_SHARE);
   const lossMs = monotonicMs();
   await delay(4_000);
-  const timeouts = (await stand.pod.dnsmasqMetrics()).sum(FAILURES, { reason: 'timeout' });
-  bed.claim(timeouts > 0, `${FAILURES}{reason="timeout"} is ${timeouts}`);
+  const timeouts = await grown(FAILURES, { reason: 'timeout' });
+  bed.claim(timeouts > 0, `${FAILURES}{reason="timeout"} grew by ${timeouts}`);
   await stand.network.loseNothing();
   const backMs = monotonicMs();
   await stand.rightAgain(backMs, BACK_LIMIT_MS);
@@ -101,13 +117,14 @@ export async function loseUpstreamsDatagrams(bed: FaultBed): Promise<number> {
 /** The link of the upstreams is down for longer than a client waits. */
 export async function cutUpstreams(bed: FaultBed): Promise<number> {
   const stand = await startBed(bed);
+  const grown = await growth(stand);
   await stand.network.cut('servers');
   const cutMs = monotonicMs();
   await delay(CUT_MS);
-  const page = await stand.pod.dnsmasqMetrics();
-  const timeouts = page.sum(FAILURES, { reason: 'timeout' });
-  bed.claim(timeouts > 0, `${FAILURES}{reason="timeout"} is ${timeouts}`);
-  bed.claim(page.sum(UNANSWERED) > 0, `${UNANSWERED} is ${page.sum(UNANSWERED)}`);
+  const timeouts = await grown(FAILURES, { reason: 'timeout' });
+  bed.claim(timeouts > 0, `${FAILURES}{reason="timeout"} grew by ${timeouts}`);
+  const unanswered = await grown(UNANSWERED);
+  bed.claim(unanswered > 0, `${UNANSWERED} grew by ${unanswered}`);
   const beforeUpMs = monotonicMs();
   await stand.network.join('servers');
   const upMs = monotonicMs();
@@ -141,6 +158,7 @@ interface Relayed {
 function relay({ manner, forMs, tookMs, happened }: Relayed) {
   return async (bed: FaultBed): Promise<number> => {
     const stand = await startBed(bed);
+    const grown = await growth(stand);
     await stand.servers.call('setManner', { ...PLAIN, ...manner });
     const beginMs = monotonicMs();
     await delay(forMs);
@@ -156,8 +174,9 @@ function relay({ manner, forMs, tookMs, happened }: Relayed) {
     bed.claim(last <= tookMs[1], `a name not in the cache took ${last} ms`);
     const strays = await stand.strays();
     bed.claim(strays === 0, `${strays} answers to questions that had one`);
+    const unanswered = await grown(UNANSWERED);
+    bed.claim(unanswered === 0, `${UNANSWERED} grew by ${unanswered}`);
     const page = await stand.pod.dnsmasqMetrics();
-    bed.claim(!(page.sum(UNANSWERED) > 0), `${UNANSWERED} is ${page.sum(UNANSWERED)}`);
     const [queries, replies] = [page.sum(QUERIES), page.sum(REPLIES)];
     bed.claim(replies > 0, `${REPLIES} is ${replies}`);
     bed.claim(replies <= queries, `${REPLIES} is ${replies} after ${queries} queries`);
