@@ -36,7 +36,7 @@ export {
   parseLatencies,
   runDnsperf,
 } from './queries/dnsperf.js';
-export { type Methods, Remote, serveRemote } from './remote.js';
+export { type Methods, Remote, type RemoteOptions, serveRemote } from './remote.js';
 export type { Bar, Report, Section } from './report/report.js';
 export { awaitRecord } from './servers/await-answer.js';
 export { builtProgram } from './servers/built-program.js';

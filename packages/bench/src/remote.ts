@@ -18,6 +18,13 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+/** How such a module's process is started. */
+export interface RemoteOptions {
+  readonly nodeFlags?: readonly string[];
+  /** A command and its arguments that end by becoming what follows them. */
+  readonly through?: readonly string[];
+}
+
 /**
  * A module of this package that runs in a process of its own and offers the methods of `T`. What
  * measures and what makes load must not share an event loop with anything else.
@@ -30,10 +37,12 @@ export class Remote<T extends Methods<T>> {
   #isClosed = false;
 
   /** Starts `entry`, which ends with this process at the latest. */
-  constructor(what: string, entry: URL, options: { readonly nodeFlags?: readonly string[] } = {}) {
+  constructor(what: string, entry: URL, { nodeFlags = [], through = [] }: RemoteOptions = {}) {
     this.#what = what;
+    const [execPath = process.execPath, ...execArgv] = [...through, process.execPath, ...nodeFlags];
     this.#child = fork(entry, {
-      execArgv: [...(options.nodeFlags ?? [])],
+      execPath,
+      execArgv,
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Kubedns } from '../stand/kubedns.js';
 import type { MetricPage } from '../stand/metric-page.js';
 import {
   type ApiStand,
@@ -39,7 +40,7 @@ function restarts(page: MetricPage, reasons: readonly string[]): number {
 /** Claims what holds whatever becomes of the API server: all that was known is served. */
 export async function claimServing(
   bed: FaultBed,
-  { kubedns }: Pick<ApiStand, 'kubedns'>,
+  { kubedns }: { readonly kubedns: Pick<Kubedns, 'metrics' | 'readiness'> },
   silentMs: number,
 ): Promise<MetricPage> {
   const page = await kubedns.metrics();

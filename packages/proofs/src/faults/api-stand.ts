@@ -84,8 +84,8 @@ export interface AlsoRight {
 
 /** Ends the client, and claims that each of its answers is right, and none is one that was over before. */
 export async function claimRight(
-  bed: FaultBed,
-  client: SteadyClient,
+  bed: Pick<FaultBed, 'claim'>,
+  client: Pick<SteadyClient, 'finish'>,
   { before = () => [], after = {}, services = SERVICES }: AlsoRight,
 ): Promise<void> {
   const first = rightTexts(services);

@@ -49,14 +49,14 @@ export const FAULTS_COMMAND = commandEntry({
   },
   format: 'markdown',
   isStrict: true,
-  run: async (values, { report, progress }) => {
+  run: async (values, { report, progress, owned }) => {
     const faults = chosenFaults(values.only);
     if (values.list) {
       const rows = faults.map(({ id, happens }) => [id, happens]);
       report.addSection({ title: 'faults', header: ['row', 'what happens'], rows }, rows);
       return;
     }
-    const programs = { node: values.node, nodeFlags: values['node-flags'], progress };
+    const programs = { node: values.node, nodeFlags: values['node-flags'], progress, owned };
     const results: FaultResult[] = [];
     for (const [id, running] of runFaults(faults, values.together, programs)) {
       const result = await running;

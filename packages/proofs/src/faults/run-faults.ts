@@ -13,13 +13,17 @@ export interface FaultResult {
 }
 
 /** How the rows are run. */
-export type FaultPrograms = Pick<FaultBed, 'node' | 'nodeFlags' | 'progress'>;
+export interface FaultPrograms extends Pick<FaultBed, 'node' | 'nodeFlags' | 'progress'> {
+  /** Ends what the rows have started, when they are not to go on. */
+  readonly owned?: Owned;
+}
 
 /** Runs one row; never rejects. What it started has ended when this resolves. */
 export async function runFault(fault: Fault, programs: FaultPrograms): Promise<FaultResult> {
   const skipped = fault.hindrance?.();
   if (skipped !== undefined) return { fault, measuredMs: Number.NaN, broken: [], skipped };
   const owned = new Owned();
+  programs.owned?.add(owned);
   const broken: string[] = [];
   let measuredMs = Number.NaN;
   const claim = (holds: boolean, otherwise: string) => {

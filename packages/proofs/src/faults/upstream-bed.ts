@@ -7,13 +7,14 @@ import { tally, type Tally } from '../stand/tally.js';
 import type { FaultBed } from './fault.js';
 
 /** First byte of the addresses that the upstreams give. */
-const NETWORK = 10;
+export const NETWORK = 10;
 const RATE_PER_SECOND = 50;
 /** Every second question is one of these, which are in the cache. */
 const KEPT = Array.from({ length: 10 }, (_, i) => `kept-${i}.example`);
 /** More than any row asks for. */
 const FRESH_COUNT = 2_000;
-const NAMES = Array.from({ length: FRESH_COUNT }, (_, i) => [
+/** Questions that upstreams answer: one that is kept, one that is new, and so on. */
+export const NAMES: readonly string[] = Array.from({ length: FRESH_COUNT }, (_, i) => [
   KEPT[i % KEPT.length]!,
   `fresh-${i}.example`,
 ]).flat();
@@ -100,22 +101,30 @@ export class UpstreamBed {
     throw new MeasureError(`no right answer within ${limitMs / 1_000} s after all is well`);
   }
 
-  /** Claims what holds of every row: kept names are answered as ever, and nobody hears a wrong answer. */
+  /** As the function of that name does. */
   claimHonesty(seen: readonly Seen[], lateMs: number): { readonly fresh: Tally } {
-    const { claim } = this.#bed;
-    const kept = tally(seen.filter(isKept), isRight);
-    const fresh = tally(
-      seen.filter((each) => !isKept(each)),
-      isRight,
-    );
-    for (const { name, text } of [...kept.wrong, ...fresh.wrong].slice(0, 3)) {
-      claim(false, `${name} was answered with ${text}`);
-    }
-    claim(kept.asked > 0 && kept.right === kept.asked, `names in the cache: ${text(kept)}`);
-    const slow = `names in the cache took up to ${Math.round(kept.slowestMs)} ms`;
-    claim(kept.slowestMs <= lateMs, slow);
-    return { fresh };
+    return claimHonesty(this.#bed, seen, lateMs);
   }
+}
+
+/** Claims what holds of every row: kept names are answered as ever, and nobody hears a wrong answer. */
+export function claimHonesty(
+  { claim }: Pick<FaultBed, 'claim'>,
+  seen: readonly Seen[],
+  lateMs: number,
+): { readonly fresh: Tally } {
+  const kept = tally(seen.filter(isKept), isRight);
+  const fresh = tally(
+    seen.filter((each) => !isKept(each)),
+    isRight,
+  );
+  for (const { name, text } of [...kept.wrong, ...fresh.wrong].slice(0, 3)) {
+    claim(false, `${name} was answered with ${text}`);
+  }
+  claim(kept.asked > 0 && kept.right === kept.asked, `names in the cache: ${text(kept)}`);
+  const slow = `names in the cache took up to ${Math.round(kept.slowestMs)} ms`;
+  claim(kept.slowestMs <= lateMs, slow);
+  return { fresh };
 }
 
 /** What was seen, for a claim that does not hold. */

@@ -51,6 +51,7 @@ export class SteadyClient {
   readonly #startMs = performance.now();
   readonly #timer: NodeJS.Timeout;
   #sent = 0;
+  #strays = 0;
 
   private constructor(questions: SteadyQuestions, socket: Socket) {
     this.#questions = questions;
@@ -71,6 +72,11 @@ export class SteadyClient {
   /** Everything that was decided so far, in the order in which it was. */
   get seen(): readonly Seen[] {
     return this.#seen;
+  }
+
+  /** Messages that were the answer to no question that waits for one. */
+  get strays(): number {
+    return this.#strays;
   }
 
   /**
@@ -139,7 +145,10 @@ export class SteadyClient {
   #receive(message: Buffer): void {
     const id = message.length < 2 ? -1 : message.readUInt16BE(0);
     const waiting = this.#waiting.get(id);
-    if (waiting === undefined) return;
+    if (waiting === undefined) {
+      this.#strays++;
+      return;
+    }
     this.#waiting.delete(id);
     this.#decide(waiting, textOf(message));
   }

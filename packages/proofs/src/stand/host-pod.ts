@@ -1,0 +1,109 @@
+import {
+  builtProgram,
+  MeasureError,
+  type Owned,
+  type Remote,
+  ServerProcess,
+} from '@kube-dns/bench';
+import type { ClientHostMethods } from './client-host.js';
+import { startDnsmasq } from './dnsmasq.js';
+import { HOST_ADDRESS, type HostNetwork } from './host-network.js';
+import { MetricPage } from './metric-page.js';
+
+/** How the containers of a pod on a host of its own are started. */
+export interface HostPodOptions {
+  readonly node: string;
+  readonly nodeFlags: readonly string[];
+  readonly owned: Owned;
+  readonly network: HostNetwork;
+  /** From where its pages are read. */
+  readonly clients: Remote<ClientHostMethods>;
+}
+
+const HOST = HOST_ADDRESS.pod;
+/** All as in the manifests: nobody else is on the host. */
+const PORT = {
+  dnsmasq: 53,
+  dnsmasqMetrics: 9153,
+  kubedns: 10053,
+  readiness: 8081,
+  kubednsMetrics: 10055,
+} as const;
+/** Nobody is there. */
+const NO_NAMESERVER = '127.0.0.1:9';
+
+/** The address and port of a container for DNS. */
+export const DNSMASQ_SERVICE = { address: HOST, port: PORT.dnsmasq } as const;
+export const KUBEDNS_SERVICE = { address: HOST, port: PORT.kubedns } as const;
+
+/** The containers of a pod on a host of a network, those that are started. */
+export class HostPod {
+  readonly #options: HostPodOptions;
+
+  constructor(options: HostPodOptions) {
+    this.#options = options;
+  }
+
+  /** Starts dnsmasq with further arguments, kubedns as the server of `cluster.local`. */
+  startDnsmasq(args: readonly string[]): ServerProcess {
+    const { node, nodeFlags, owned } = this.#options;
+    const [entrance = node, ...words] = [...this.#entrance, node, ...nodeFlags];
+    const start = {
+      node: entrance,
+      nodeFlags: words,
+      nannyFlags: [`-metrics-addr=${HOST}:${PORT.dnsmasqMetrics}`],
+      args: [
+        `--listen-address=${HOST}`,
+        '--cache-size=1000',
+        `--server=/cluster.local/127.0.0.1#${PORT.kubedns}`,
+        ...args,
+      ],
+    };
+    const ports = { dns: PORT.dnsmasq, metrics: PORT.dnsmasqMetrics };
+    return owned.add(startDnsmasq(start, ports));
+  }
+
+  /** Starts kubedns with further flags; `isReady` says when it has seen the cluster. */
+  startKubedns(...flags: readonly string[]): ServerProcess {
+    const { node, nodeFlags, owned } = this.#options;
+    const [command = node, ...args] = [
+      ...this.#entrance,
+      node,
+      ...nodeFlags,
+      builtProgram('kubedns'),
+      `--dns-port=${PORT.kubedns}`,
+      `--healthz-port=${PORT.readiness}`,
+      `--nameservers=${NO_NAMESERVER}`,
+      ...flags,
+    ];
+    const environment = { PROMETHEUS_PORT: String(PORT.kubednsMetrics) };
+    return owned.add(new ServerProcess('kubedns', command, args, environment));
+  }
+
+  /** The status of kubedns' `/readiness`; 0 while nobody answers. */
+  async readiness(): Promise<number> {
+    const url = `http://${HOST}:${PORT.readiness}/readiness`;
+    return (await this.#options.clients.call('page', url)).status;
+  }
+
+  dnsmasqMetrics(): Promise<MetricPage> {
+    return this.#metrics(PORT.dnsmasqMetrics);
+  }
+
+  kubednsMetrics(): Promise<MetricPage> {
+    return this.#metrics(PORT.kubednsMetrics);
+  }
+
+  get #entrance(): readonly string[] {
+    return this.#options.network.entrance('pod');
+  }
+
+  async #metrics(port: number): Promise<MetricPage> {
+    const { status, text } = await this.#options.clients.call(
+      'page',
+      `http://${HOST}:${port}/metrics`,
+    );
+    if (status !== 200) throw new MeasureError(`no metrics at port ${port} of the pod: ${status}`);
+    return new MetricPage(text);
+  }
+}

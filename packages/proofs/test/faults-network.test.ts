@@ -1,0 +1,127 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/bench';
+import { NETWORK_ROWS } from '../src/faults/network-rows.js';
+import { networkHindrance } from '../src/stand/network-namespace.js';
+import { descendants, type NetworkedProcess, processes } from './process-networks.js';
+
+const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const ROWS = NETWORK_ROWS.filter(({ isLong }) => isLong !== true).map(({ id }) => id);
+const TOGETHER = 5;
+const TIMEOUT_MS = 300_000;
+const STEP_MS = 50;
+const END_LIMIT_MS = 10_000;
+
+const hindrance = networkHindrance();
+const onHosts = hindrance === undefined ? describe : describe.skip;
+const skipped = hindrance === undefined ? '' : ` (skipped: ${hindrance})`;
+
+interface Told {
+  readonly id: string;
+  readonly broken: readonly string[];
+}
+
+/** Runs the rows as a user would, and tells what was broken of each. */
+async function runRows(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const folder = mkdtempSync(join(tmpdir(), 'faults-network-'));
+  const file = join(folder, 'report.json');
+  try {
+    const args = ['faults', `--only=${ROWS.join(',')}`, `--together=${TOGETHER}`, `--json=${file}`];
+    const stderr = await new Promise<string>((resolve) => {
+      execFile(process.execPath, [PROGRAM, ...args], (_error, _stdout, text) => resolve(text));
+    });
+    let text: string;
+    try {
+      text = readFileSync(file, 'utf8');
+    } catch {
+      // Without a report what it said is the failure.
+      throw new Error(`no report: ${stderr}`);
+    }
+    const { results } = JSON.parse(text) as { results: { faults: readonly Told[] } };
+    return new Map(results.faults.map(({ id, broken }) => [id, broken]));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+onHosts(`a fault between hosts${skipped}`, () => {
+  let results: ReadonlyMap<string, readonly string[]>;
+
+  beforeAll(async () => {
+    results = await runRows();
+  }, TIMEOUT_MS);
+
+  it.each(ROWS)('%s is as the table says', (id) => {
+    expect(results.get(id)).toEqual([]);
+  });
+});
+
+onHosts(`hosts that are not needed any more${skipped}`, () => {
+  const own = hindrance === undefined ? readlinkSync('/proc/self/ns/net') : '';
+  let command: ChildProcess | undefined;
+
+  afterEach(() => {
+    command?.kill('SIGKILL');
+  });
+
+  /** Starts rows and returns what runs in networks of theirs, once `isUnderWay` says so. */
+  async function startRows(
+    args: readonly string[],
+    isUnderWay: (inside: readonly NetworkedProcess[]) => boolean,
+  ): Promise<readonly NetworkedProcess[]> {
+    const child = spawn(process.execPath, [PROGRAM, 'faults', ...args], { stdio: 'ignore' });
+    command = child;
+    let inside: readonly NetworkedProcess[] = [];
+    const isThere = () => {
+      inside = descendants(child.pid ?? 0).filter(({ network }) => network !== own);
+      return isUnderWay(inside);
+    };
+    if (!(await until(isThere, TIMEOUT_MS / 2, STEP_MS))) throw new Error('no hosts came to be');
+    return inside;
+  }
+
+  /** What is left of what ran in those networks. */
+  async function left(inside: readonly NetworkedProcess[]): Promise<readonly string[]> {
+    const networks = new Set(inside.map(({ network }) => network));
+    let rest: readonly NetworkedProcess[] = [];
+    const isEmpty = () => {
+      rest = processes().filter(({ network }) => networks.has(network));
+      return rest.length === 0;
+    };
+    await until(isEmpty, END_LIMIT_MS, STEP_MS);
+    return rest.map((each) => each.command);
+  }
+
+  const runsKubedns = (inside: readonly NetworkedProcess[]) =>
+    inside.some((each) => each.command.includes('--kube-master-url='));
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'are gone, with all that ran on them, after %s',
+    async (signal) => {
+      const inside = await startRows(['--only=network-cuts-api'], runsKubedns);
+      const ended = once(command!, 'exit');
+      command?.kill(signal);
+      await ended;
+      expect(await left(inside)).toEqual([]);
+      // Four networks: those of three hosts, and that of the switch.
+      expect(new Set(inside.map(({ network }) => network)).size).toBe(4);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'are gone after a row that fails',
+    async () => {
+      const args = ['--only=network-cuts-api', '--node-flags=--no-such-flag'];
+      const inside = await startRows(args, ({ length }) => length > 0);
+      await once(command!, 'exit');
+      expect(await left(inside)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
