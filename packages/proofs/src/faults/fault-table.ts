@@ -2,6 +2,7 @@ import { API_ROWS } from './api-rows.js';
 import { CONFIG_ROWS } from './config-rows.js';
 import type { Fault } from './fault.js';
 import { NETWORK_ROWS } from './network-rows.js';
+import { PROCESS_ROWS } from './process-rows.js';
 import { UPSTREAM_ROWS } from './upstream-rows.js';
 
 /** Every row, in the order of FAULTS.md. */
@@ -10,4 +11,5 @@ export const FAULTS: readonly Fault[] = [
   ...NETWORK_ROWS,
   ...UPSTREAM_ROWS,
   ...CONFIG_ROWS,
+  ...PROCESS_ROWS,
 ];
