@@ -30,6 +30,9 @@ const PATIENCE_MS = 6_000;
 const PROBE_SECONDS = 1;
 /** What kubelet needs to see that a container ended, and to start it. */
 export const RESTART_MS = 2_000;
+/** For how long that is, as the table says it. */
+export const RESTARTED =
+  'Until kubelet has started it again: a second, ten at the second time in ten minutes, twice as long each time, 5 min at most';
 /** Everything that a loaded machine takes its time for. */
 export const LIMIT_MS = 30_000;
 /** More than an answer out of memory takes on such a machine, less than who waits for nothing. */
@@ -93,10 +96,11 @@ export class ProcessBed {
     this.upstream = upstream;
   }
 
-  /** Starts it; each container as `change` makes it of what the manifest says. */
+  /** Starts it; each container as `change` makes it of what the manifest says, after `before`. */
   static async start(
     bed: FaultBed,
-    change: (spec: ContainerSpec, ports: PodPorts) => ContainerSpec = (spec) => spec,
+    change: (spec: ContainerSpec) => ContainerSpec = (spec) => spec,
+    before: (ports: PodPorts) => Promise<void> = () => Promise.resolve(),
   ): Promise<ProcessBed> {
     const { node, nodeFlags, owned } = bed;
     const api = owned.add(await createApiServer());
@@ -106,12 +110,13 @@ export class ProcessBed {
     const volume = new ConfigVolume(join(owned.add(new TemporaryFolder()).path, 'config'));
     await volume.put({ upstreamNameservers: [`127.0.0.1:${upstream.port}`] });
     const ports = await freePodPorts();
+    await before(ports);
     const specs = containerSpecs(
       { node, nodeFlags, apiUrl: api.url, configPath: volume.path, probeSeconds: PROBE_SECONDS },
       ports,
     );
     const start = (name: ContainerName) =>
-      owned.add(new SupervisedContainer(change(specs[name], ports), RESTART_MS));
+      owned.add(new SupervisedContainer(change(specs[name]), RESTART_MS));
     const containers = {
       kubedns: start('kubedns'),
       dnsmasq: start('dnsmasq'),

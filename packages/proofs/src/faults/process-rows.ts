@@ -13,6 +13,7 @@ import {
   LIMIT_MS,
   ProcessBed,
   RESTART_MS,
+  RESTARTED,
 } from './process-bed.js';
 
 const ALL: readonly Kind[] = ['kept', 'cluster', 'outside'];
@@ -29,8 +30,6 @@ const FAILURES = 'dnsmasq_upstream_server_failures_total';
 const AGE = 'kubedns_last_event_age_seconds';
 const ERRORS = (probe: string) => `kubedns_probe_${probe}_errors`;
 const KEPT_OUTSIDE = 'kept.example';
-const RESTARTED =
-  'Until kubelet has started it again: a second, ten at the second time in ten minutes, twice as long each time, 5 min at most';
 
 function troubleOf(seen: readonly Seen[], kinds: readonly Kind[]): number {
   const own = seen.filter((each) => kinds.includes(kindOf(each)));
@@ -167,7 +166,7 @@ async function stopSidecar(bed: FaultBed): Promise<number> {
 async function ttlOf(stand: ProcessBed, name: string): Promise<number> {
   const reply = await askOnce(stand.ports.dns, encodeQuery({ id: 1, name, type: 'A' }), LIMIT_MS);
   const [record] = reply === undefined ? [] : decodeMessage(reply).answers;
-  return record?.type === 'A' ? record.ttl : Number.NaN;
+  return (record?.type === 'A' ? record.ttl : undefined) ?? Number.NaN;
 }
 
 /** The time of day of all containers changes by so much, and back. */
