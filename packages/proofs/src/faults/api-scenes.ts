@@ -102,7 +102,7 @@ export async function slowServer(bed: FaultBed): Promise<number> {
   const openMs = performance.now();
   const three = POD_ADDRESSES.slice(0, 3).join(',');
   const tookMs = (await client.awaitText(HEADLESS_NAME, three, PATIENCE_MS)) - openMs;
-  bed.claim(tookMs < slowMs / 2, `a change took ${tookMs} ms on a watch that was open`);
+  bed.claim(tookMs < slowMs, `a change took ${tookMs} ms on a watch that was open`);
   api.dropWatches();
   await moveService(api, 1, NEW_ADDRESS);
   deleteService(api, 2);

@@ -169,6 +169,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: 'As ever; the lines are lost',
+    isLong: true,
     run: unharmed((spec) => throughShell(talkative(spec), ':', '>/dev/full 2>&1')),
   },
   {
@@ -187,6 +188,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: 'As ever; the lines go to stderr, and the file is tried again every 5 s',
+    isLong: true,
     run: unharmed((spec) =>
       spec.name === 'dnsmasq'
         ? { ...spec, args: [...spec.args, '--log-queries', '--log-facility=/dev/full'] }
@@ -211,6 +213,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     limitMs: 5_000,
     metrics:
       '`/metrics` answer; `dnsmasq_upstream_server_failures_total{reason="timeout"}` grows: a quarter of the descriptors are for upstreams, beyond it questions share them',
+    isLong: true,
     run: floodUpstreams,
   },
   {
@@ -221,6 +224,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     limitMs: 20_000,
     metrics:
       'It ends with 2 and `dnsmasq: cannot listen on ADDRESS over TCP: address already in use`; `/healthcheck/dnsmasq` is 503',
+    isLong: true,
     run: takenPort(
       'dnsmasq',
       /^2: .*dnsmasq: cannot listen on 127\.0\.0\.1:\d+ over TCP: address already in use$/,
@@ -246,6 +250,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     duration: RESTARTED,
     limitMs: 20_000,
     metrics: 'It ends with 255 and `sidecar: …: cannot listen on ADDRESS: address already in use`',
+    isLong: true,
     run: takenPort(
       'sidecar',
       /^255: .*sidecar: .*cannot listen on 127\.0\.0\.1:\d+: address already in use$/,

@@ -246,6 +246,7 @@ export const PROCESS_ROWS: readonly Fault[] = [
     duration: 'Until it goes on: the next question is answered',
     limitMs: 5_000,
     metrics: `\`/readiness\` of kubedns does not answer; \`${FAILURES}{reason="timeout"}\` grows; \`/healthcheck/kubedns\` is 503 from the next probe on, and \`${ERRORS('kubedns')}\` grows`,
+    isLong: true,
     run: stopKubedns,
   },
   {
@@ -265,6 +266,7 @@ export const PROCESS_ROWS: readonly Fault[] = [
     limitMs: 0,
     metrics:
       'The pages of the sidecar do not answer; `/readiness` stays 200; when it goes on, `/healthcheck/*` are 200 after the next probe',
+    isLong: true,
     run: stopSidecar,
   },
   {
@@ -284,6 +286,7 @@ export const PROCESS_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: CLOCK_METRICS,
+    isLong: true,
     run: clockJump(-DAY_MS),
   },
 ];
