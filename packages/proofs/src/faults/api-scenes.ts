@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, until } from '@kube-dns/bench';
 import { ApiFront } from './api-front.js';
-import { claimBack, claimServing } from './api-outage.js';
+import { awaitRestart, claimBack, claimServing } from './api-outage.js';
 import {
   awaitChanges,
   CHANGED,
@@ -76,6 +76,7 @@ export async function replaceServer(bed: FaultBed): Promise<number> {
   await front.close();
   await api.close();
   await delay(OUTAGE_MS);
+  await awaitRestart(stand, ['error', 'closed']);
   const page = await claimServing(bed, stand, OUTAGE_MS * 0.9);
   const restarts = page.sum('kubedns_watch_restarts_total', { resource: 'services' });
   bed.claim(restarts > 0, `kubedns_watch_restarts_total is ${restarts}`);

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Closable } from '@kube-dns/bench';
+import { decodeMessage, encodeQuery } from '@kube-dns/wire';
+import { askOnce } from '../roll/ask-once.js';
 import type { ContainerSpec } from '../stand/container-process.js';
 import type { ContainerName, PodPorts } from '../stand/manifest-pod.js';
 import { openDescriptors } from '../stand/process-watch.js';
@@ -9,6 +11,7 @@ import { SteadyClient } from '../stand/steady-client.js';
 import { troubleMs } from '../stand/tally.js';
 import type { Fault, FaultBed } from './fault.js';
 import { isRight, type Kind, LATE_MS, ProcessBed, RESTARTED, throughShell } from './process-bed.js';
+import { serviceName } from './small-cluster.js';
 
 const ALL: readonly Kind[] = ['kept', 'cluster', 'outside'];
 /** So long all is watched while something is used up. */
@@ -20,19 +23,17 @@ const TCP_CLIENTS = 300;
 const FLOOD_PER_SECOND = 250;
 const FLOOD_NAMES = 10_000;
 const FLOOD_MS = 6_000;
+/** So long nobody is waited for who is not there. */
+const ASK_MS = 2_000;
 const FAILURES = 'dnsmasq_upstream_server_failures_total';
 
 /** Everything goes on, with this done to the containers' streams or arguments. */
-function unharmed(
-  change: (spec: ContainerSpec) => ContainerSpec,
-  further: (bed: FaultBed, stand: ProcessBed) => Promise<void> = () => Promise.resolve(),
-) {
+function unharmed(change: (spec: ContainerSpec) => ContainerSpec) {
   return async (bed: FaultBed): Promise<number> => {
     const stand = await ProcessBed.start(bed, change);
     await stand.settled();
     const startMs = performance.now();
     await delay(WATCH_MS);
-    await further(bed, stand);
     await stand.well();
     await stand.claimEnds({});
     const seen = await stand.finish(startMs);
@@ -135,8 +136,25 @@ function firstPort(name: ContainerName, { dns, kubedns, sidecar }: PodPorts): nu
   return { dnsmasq: dns, kubedns, sidecar }[name];
 }
 
+/** What dnsmasq says to a question about the cluster: an rcode, or `silence`. */
+async function heard({ ports }: ProcessBed): Promise<string> {
+  const reply = await askOnce(
+    ports.dns,
+    encodeQuery({ id: 1, name: serviceName(1), type: 'A' }),
+    ASK_MS,
+  );
+  return reply === undefined ? 'silence' : decodeMessage(reply).rcode;
+}
+
+interface TakenPort {
+  readonly name: ContainerName;
+  /** With which code it ends, and its last words. */
+  readonly end: RegExp;
+  readonly hears: 'silence' | 'SERVFAIL' | 'NOERROR';
+}
+
 /** A port is taken when its container starts; some time later it is free. */
-function takenPort(name: ContainerName, end: RegExp) {
+function takenPort({ name, end, hears }: TakenPort) {
   return async (bed: FaultBed): Promise<number> => {
     const holder: { server?: Server } = {};
     const stand = await ProcessBed.start(
@@ -150,12 +168,13 @@ function takenPort(name: ContainerName, end: RegExp) {
     const container = stand.containers[name];
     await stand.waitFor('end of a container', () => container.ends.length > 0);
     bed.claim(end.test(container.ends[0]!), `${name} ended with ${container.ends[0]}`);
+    await stand.waitFor(`question with ${hears}`, async () => (await heard(stand)) === hears);
     holder.server?.close();
     const freeMs = performance.now();
     await stand.settled();
     const wellMs = performance.now() - freeMs;
     await stand.claimEnds({ [name]: container.ends.length });
-    stand.claimAsEver(await stand.finish(performance.now() - 1), []);
+    stand.claimAsEver(await stand.finish(freeMs), ALL);
     return wellMs;
   };
 }
@@ -219,41 +238,44 @@ export const LIMIT_ROWS: readonly Fault[] = [
   {
     id: 'port-taken-dnsmasq',
     happens: 'The port of dnsmasq is taken when it starts',
-    clients: 'Whatever the other program says',
+    clients: 'Nothing from dnsmasq',
     duration: RESTARTED,
-    limitMs: 20_000,
+    limitMs: 30_000,
     metrics:
-      'It ends with 2 and `dnsmasq: cannot listen on ADDRESS over TCP: address already in use`; `/healthcheck/dnsmasq` is 503',
+      'It ends with 2 and `dnsmasq: cannot listen on ADDRESS over TCP: address already in use`',
     isLong: true,
-    run: takenPort(
-      'dnsmasq',
-      /^2: .*dnsmasq: cannot listen on 127\.0\.0\.1:\d+ over TCP: address already in use$/,
-    ),
+    run: takenPort({
+      name: 'dnsmasq',
+      end: /^2: .*dnsmasq: cannot listen on 127\.0\.0\.1:\d+ over TCP: address already in use$/,
+      hears: 'silence',
+    }),
   },
   {
     id: 'port-taken-kubedns',
     happens: 'The port of kubedns is taken when it starts',
-    clients: 'Whatever the other program says',
+    clients: 'SERVFAIL for names of the cluster',
     duration: RESTARTED,
-    limitMs: 20_000,
+    limitMs: 30_000,
     metrics:
       'It ends with 1 and `kubedns: cannot listen on ADDRESS over TCP: address already in use`',
-    run: takenPort(
-      'kubedns',
-      /^1: .*kubedns: cannot listen on 127\.0\.0\.1:\d+ over TCP: address already in use$/,
-    ),
+    run: takenPort({
+      name: 'kubedns',
+      end: /^1: .*kubedns: cannot listen on 127\.0\.0\.1:\d+ over TCP: address already in use$/,
+      hears: 'SERVFAIL',
+    }),
   },
   {
     id: 'port-taken-sidecar',
     happens: 'The port of the sidecar is taken when it starts',
     clients: 'Right answers',
     duration: RESTARTED,
-    limitMs: 20_000,
+    limitMs: 30_000,
     metrics: 'It ends with 255 and `sidecar: …: cannot listen on ADDRESS: address already in use`',
     isLong: true,
-    run: takenPort(
-      'sidecar',
-      /^255: .*sidecar: .*cannot listen on 127\.0\.0\.1:\d+: address already in use$/,
-    ),
+    run: takenPort({
+      name: 'sidecar',
+      end: /^255: .*sidecar: .*cannot listen on 127\.0\.0\.1:\d+: address already in use$/,
+      hears: 'NOERROR',
+    }),
   },
 ];

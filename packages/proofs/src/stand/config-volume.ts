@@ -38,10 +38,12 @@ export class ConfigVolume {
     await rm(join(this.path, old), { recursive: true, force: true });
   }
 
-  /** Takes the folder away with all that is in it. */
+  /** Takes the folder away with all that is in it, at once: nobody sees it without its files. */
   async remove(): Promise<void> {
     this.#keys = [];
-    await rm(this.path, { recursive: true, force: true });
+    const gone = `${this.path}.gone`;
+    await rename(this.path, gone);
+    await rm(gone, { recursive: true, force: true });
   }
 
   #dataName(): string {
