@@ -37,7 +37,7 @@ export const RESTARTED =
 export const LIMIT_MS = 30_000;
 /** More than an answer out of memory takes on such a machine, less than who waits for nothing. */
 export const LATE_MS = 2_500;
-const PAGE_LIMIT_MS = 2_000;
+const PAGE_LIMIT_MS = 15_000;
 const STEP_MS = 20;
 const SETTLED_AFTER = 30;
 

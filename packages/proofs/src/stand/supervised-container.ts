@@ -3,7 +3,7 @@ import { ContainerProcess, type ContainerSpec } from './container-process.js';
 
 /** A container that is started again some time after it has ended, as kubelet does. */
 export class SupervisedContainer implements Closable {
-  /** With what it has ended so far, the last lines of each time behind it. */
+  /** With what it has ended each time before it was started again, and its last lines. */
   readonly ends: string[] = [];
   readonly #spec: ContainerSpec;
   readonly #pauseMs: number;
@@ -41,8 +41,11 @@ export class SupervisedContainer implements Closable {
     const process = new ContainerProcess(this.#spec);
     void process.ended().then((end) => {
       if (this.#isClosed) return;
-      this.ends.push(`${end}: ${process.lastLines}`);
-      this.#timer = setTimeout(() => (this.#process = this.#start()), this.#pauseMs);
+      this.#timer = setTimeout(() => {
+        // Its last words may arrive after its end.
+        this.ends.push(`${end}: ${process.lastLines}`);
+        this.#process = this.#start();
+      }, this.#pauseMs);
     });
     return process;
   }
