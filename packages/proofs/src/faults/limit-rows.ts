@@ -48,8 +48,9 @@ function talkative(spec: ContainerSpec): ContainerSpec {
   return { ...spec, args: [...spec.args, ...more] };
 }
 
-/** The program itself holds the other end of its log open, and reads nothing. */
-const READ_BY_NOBODY = 'p=$(mktemp -u) && mkfifo "$p" && exec 3<>"$p" && rm "$p"';
+/** A pipe that is full from the start; the program itself holds its other end, and reads nothing. */
+const READ_BY_NOBODY =
+  'p=$(mktemp -u) && mkfifo "$p" && exec 3<>"$p" && rm "$p" && head -c 65536 /dev/zero >&3';
 
 /** Connections that are made and kept, and over which nothing is asked. */
 class IdleClients implements Closable {

@@ -25,8 +25,8 @@ const NETWORK = 10;
 const RATE_PER_SECOND = 60;
 /** More than any row asks for. */
 const FRESH_COUNT = 5_000;
-/** As long as no answer is a wait for a client that asks again after a second or more. */
-const PATIENCE_MS = 6_000;
+/** More than `--query-timeout`, and what a loaded machine adds to it. */
+const PATIENCE_MS = 8_000;
 const PROBE_SECONDS = 1;
 /** What kubelet needs to see that a container ended, and to start it. */
 export const RESTART_MS = 2_000;
