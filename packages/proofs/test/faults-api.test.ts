@@ -8,11 +8,17 @@ const programs = {
   progress: () => undefined,
 };
 const ROWS = API_ROWS.filter(({ isLong }) => isLong !== true);
+/** A row of a loaded machine waits for those before it. */
+const LIMIT_MS = 180_000;
 
 describe('a fault of the Kubernetes API', () => {
-  const results = runFaults(ROWS, ROWS.length, programs);
+  const results = runFaults(ROWS, 6, programs);
 
-  it.each(ROWS.map(({ id }) => id))('%s is as the table says', async (id) => {
-    expect((await results.get(id))?.broken).toEqual([]);
-  });
+  it.each(ROWS.map(({ id }) => id))(
+    '%s is as the table says',
+    async (id) => {
+      expect((await results.get(id))?.broken).toEqual([]);
+    },
+    LIMIT_MS,
+  );
 });

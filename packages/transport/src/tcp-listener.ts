@@ -1,21 +1,29 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { ListenerCounters } from './counters.js';
+import { descriptorShare } from './descriptor-limit.js';
 import type { Intake } from './intake.js';
 import { TcpConnection } from './tcp-connection.js';
 import { TcpShares } from './tcp-shares.js';
 
 export interface TcpLimits {
-  /** Open connections at the same time; beyond, the one that is idle longest is closed. */
+  /**
+   * Open connections at the same time; beyond, the one that is idle longest is closed. Fewer where that
+   * is more than half of the descriptors that the process may have.
+   */
   readonly maxConnections: number;
   /** A connection on which nothing comes or goes for so long is closed. */
   readonly idleTimeoutMs: number;
 }
 
+/** Of the descriptors of the process: upstreams, files and metrics need some as well. */
+const SHARE_OF_DESCRIPTORS = 1 / 2;
+
 /** Accepts DNS over TCP and feeds the queries to an intake. */
 export class TcpListener {
   readonly #intake: Intake;
   readonly #limits: TcpLimits;
+  readonly #maxConnections: number;
   readonly #counters: ListenerCounters;
   readonly #server: Server;
   readonly #shares = new TcpShares();
@@ -25,6 +33,7 @@ export class TcpListener {
   constructor(intake: Intake, limits: TcpLimits, counters: ListenerCounters) {
     this.#intake = intake;
     this.#limits = limits;
+    this.#maxConnections = descriptorShare(limits.maxConnections, SHARE_OF_DESCRIPTORS);
     this.#counters = counters;
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
       this.#accept(socket);
@@ -49,7 +58,7 @@ export class TcpListener {
   #accept(socket: Socket): void {
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#connections.delete(socket));
-    if (this.#connections.size >= this.#limits.maxConnections && !this.#closeIdlest()) {
+    if (this.#connections.size >= this.#maxConnections && !this.#closeIdlest()) {
       this.#counters.tcpRefused++;
       socket.destroy();
       return;

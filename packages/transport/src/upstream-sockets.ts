@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { descriptorShare } from './descriptor-limit.js';
 import { randomId } from './random-id.js';
 import type { ServerAddress } from './server-address.js';
 import type { SourcePorts } from './source-ports.js';
@@ -31,6 +32,8 @@ const MAX_SHARED = 4;
 const QUERIES_PER_DRAW = 64;
 /** Sockets of all servers together; beyond, only a server without any gets one. */
 const MAX_OPEN = 512;
+/** Of the descriptors of the process, where that is less. */
+const SHARE_OF_DESCRIPTORS = 1 / 4;
 const SWEEP_MS = 1_000;
 /** A socket that is not used for so long is closed, and one so old takes no more queries. */
 const MAX_IDLE_MS = 2_000;
@@ -43,6 +46,7 @@ const MAX_AGE_MS = 10_000;
 export class UpstreamSockets {
   readonly #options: UpstreamSocketsOptions;
   readonly #now: () => number;
+  readonly #maxOpen = descriptorShare(MAX_OPEN, SHARE_OF_DESCRIPTORS);
   readonly #openPort: OpenUpstreamPort;
   readonly #open = new Set<UpstreamSocket>();
   /** Sockets on a port that was asked for, by family, address and port: there can be but one each. */
@@ -121,7 +125,7 @@ export class UpstreamSockets {
     const filled = this.#fresh + ((now - this.#filledAtMs) * FRESH_PER_SECOND) / 1_000;
     this.#fresh = Math.min(FRESH_BURST, filled);
     this.#filledAtMs = now;
-    if (!isNeeded && (this.#fresh < 1 || this.#open.size >= MAX_OPEN)) return undefined;
+    if (!isNeeded && (this.#fresh < 1 || this.#open.size >= this.#maxOpen)) return undefined;
     this.#fresh = Math.max(0, this.#fresh - 1);
     const socket = UpstreamSocket.open({
       openPort: this.#openPort,

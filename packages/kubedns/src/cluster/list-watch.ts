@@ -172,7 +172,7 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
       throw new StreamError('closed', 'what the list had was forgotten meanwhile');
     }
     this.#version = version;
-    this.lastEventMs = Date.now();
+    this.lastEventMs = performance.now();
     this.#failures = this.#denials = 0;
     if (this.#isSynced) this.relists++;
     if (this.#isSynced && !this.#isDenied) return;
@@ -244,7 +244,7 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
       return;
     }
     if (typeof version === 'string' && version !== '') this.#version = version;
-    this.lastEventMs = Date.now();
+    this.lastEventMs = performance.now();
     if (type !== 'BOOKMARK') this.#options.onEvent?.(performance.now() - arrivedMs);
   }
 

@@ -23,7 +23,7 @@ export interface ResourceStatistics {
   readonly resource: string;
   /** Objects that are kept. */
   readonly objects: number;
-  /** Wall clock of the last event, bookmark or complete list in ms since the epoch; 0 before the first. */
+  /** When the last event, bookmark or complete list came, by `performance.now()`; 0 before the first. */
   readonly lastEventMs: number;
   /** Complete lists after the first. */
   readonly relists: number;

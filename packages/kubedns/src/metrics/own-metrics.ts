@@ -19,7 +19,7 @@ import type { UpstreamStatistics } from './upstream-statistics.js';
 export interface WatchStatistics {
   readonly resource: string;
   readonly objects: number;
-  /** When the API server last said something of it, in ms since the epoch; 0 before it did. */
+  /** When the API server last said something of it, on the clock of `now`; 0 before it did. */
   readonly lastEventMs: number;
   readonly relists: number;
   /** How often the watch had to be started again, by reason. */
@@ -47,7 +47,7 @@ export interface MetricSources {
   readonly workerMessages: () => readonly number[];
   readonly workerRestarts: () => number;
   readonly unexpectedErrors: () => number;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds that never fall, whatever becomes of the time of day; `performance.now()` unless given. */
   readonly now?: () => number;
 }
 
@@ -86,7 +86,8 @@ function observeWorkers(
   observedCounter(registry, OWN_METRICS.workerRestarts, workerRestarts);
 }
 
-function observeWatches(registry: Registry, { watches, now = Date.now }: MetricSources): void {
+function observeWatches(registry: Registry, sources: MetricSources): void {
+  const { watches, now = () => performance.now() } = sources;
   const each = (valueOf: (watch: WatchStatistics) => number) => () =>
     Array.from(watches(), (watch) => ({
       labels: { resource: watch.resource },
@@ -102,7 +103,7 @@ function observeWatches(registry: Registry, { watches, now = Date.now }: MetricS
       .filter(({ lastEventMs }) => lastEventMs > 0)
       .map(({ resource, lastEventMs }) => ({
         labels: { resource },
-        value: Math.max(0, now() - lastEventMs) / 1_000,
+        value: (now() - lastEventMs) / 1_000,
       })),
   );
   observedCounter(

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TemporaryFolder } from '@kube-dns/bench';
 import { Kubedns } from '../stand/kubedns.js';
-import { claimBack, claimServing } from './api-outage.js';
+import { awaitRestart, claimBack, claimServing } from './api-outage.js';
 import {
   awaitChanges,
   CHANGED,
@@ -85,6 +85,7 @@ function runRotation({ begin, renew }: Rotation): (bed: FaultBed) => Promise<num
     await moveService(api, 1, NEW_ADDRESS);
     deleteService(api, 2);
     await delay(OUTAGE_MS);
+    await awaitRestart({ kubedns }, ['error']);
     const page = await claimServing(bed, { kubedns }, OUTAGE_MS * 0.9);
     const labels = { resource: 'services', reason: 'error' };
     const errors = page.sum('kubedns_watch_restarts_total', labels);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '@kube-dns/bench';
 import type { Kubedns } from '../stand/kubedns.js';
 import type { MetricPage } from '../stand/metric-page.js';
 import {
@@ -7,6 +8,7 @@ import {
   CHANGED,
   claimRight,
   NEW_ADDRESS,
+  PATIENCE_MS,
   startApiStand,
 } from './api-stand.js';
 import type { FaultBed } from './fault.js';
@@ -29,12 +31,23 @@ export interface Outage {
 }
 
 const LASTS_MS = 1_500;
+const STEP_MS = 20;
 const SERVICES = { resource: 'services' };
 
 function restarts(page: MetricPage, reasons: readonly string[]): number {
   return reasons.reduce((sum, reason) => {
     return sum + page.sum('kubedns_watch_restarts_total', { ...SERVICES, reason });
   }, 0);
+}
+
+/** Waits until a watch had to begin anew for one of these reasons, which a loaded machine sees late. */
+export async function awaitRestart(
+  { kubedns }: Pick<ApiStand, 'kubedns'>,
+  reasons: readonly string[],
+): Promise<void> {
+  if (reasons.length === 0) return;
+  const hasRestarted = async () => restarts(await kubedns.metrics(), reasons) > 0;
+  await until(hasRestarted, PATIENCE_MS, STEP_MS);
 }
 
 /** Claims what holds whatever becomes of the API server: all that was known is served. */
@@ -66,6 +79,7 @@ export function runOutage(outage: Outage): (bed: FaultBed) => Promise<number> {
     deleteService(stand.api, 2);
     const beginMs = performance.now();
     await lasts(stand);
+    await awaitRestart(stand, reasons);
     const during = await claimServing(bed, stand, (performance.now() - beginMs) * 0.9);
     const counted = restarts(during, reasons);
     const name = `kubedns_watch_restarts_total of ${reasons.join(', ')}`;

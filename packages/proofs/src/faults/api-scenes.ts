@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, until } from '@kube-dns/bench';
 import { ApiFront } from './api-front.js';
-import { claimBack, claimServing } from './api-outage.js';
+import { awaitRestart, claimBack, claimServing } from './api-outage.js';
 import {
   awaitChanges,
   CHANGED,
@@ -76,6 +76,7 @@ export async function replaceServer(bed: FaultBed): Promise<number> {
   await front.close();
   await api.close();
   await delay(OUTAGE_MS);
+  await awaitRestart(stand, ['error', 'closed']);
   const page = await claimServing(bed, stand, OUTAGE_MS * 0.9);
   const restarts = page.sum('kubedns_watch_restarts_total', { resource: 'services' });
   bed.claim(restarts > 0, `kubedns_watch_restarts_total is ${restarts}`);
@@ -102,7 +103,7 @@ export async function slowServer(bed: FaultBed): Promise<number> {
   const openMs = performance.now();
   const three = POD_ADDRESSES.slice(0, 3).join(',');
   const tookMs = (await client.awaitText(HEADLESS_NAME, three, PATIENCE_MS)) - openMs;
-  bed.claim(tookMs < slowMs / 2, `a change took ${tookMs} ms on a watch that was open`);
+  bed.claim(tookMs < slowMs, `a change took ${tookMs} ms on a watch that was open`);
   api.dropWatches();
   await moveService(api, 1, NEW_ADDRESS);
   deleteService(api, 2);

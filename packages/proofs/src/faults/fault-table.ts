@@ -1,7 +1,9 @@
 import { API_ROWS } from './api-rows.js';
 import { CONFIG_ROWS } from './config-rows.js';
 import type { Fault } from './fault.js';
+import { LIMIT_ROWS } from './limit-rows.js';
 import { NETWORK_ROWS } from './network-rows.js';
+import { PROCESS_ROWS } from './process-rows.js';
 import { UPSTREAM_ROWS } from './upstream-rows.js';
 
 /** Every row, in the order of FAULTS.md. */
@@ -10,4 +12,6 @@ export const FAULTS: readonly Fault[] = [
   ...NETWORK_ROWS,
   ...UPSTREAM_ROWS,
   ...CONFIG_ROWS,
+  ...PROCESS_ROWS,
+  ...LIMIT_ROWS,
 ];

@@ -24,7 +24,7 @@ export interface Fault {
   readonly limitMs: number;
   /** Names of metrics stand in backquotes. */
   readonly metrics: string;
-  /** Takes longer than a test may: only the command runs it. */
+  /** Only the command runs it: it is long, or much like a row that is part of the tests. */
   readonly isLong?: boolean;
   /** Why it cannot be shown on this machine; undefined where it can. */
   readonly hindrance?: () => string | undefined;

@@ -1,6 +1,7 @@
 import type { KubeObject, Manifest } from '@kube-dns/apiserver';
 
-const NAMESPACE = 'shop';
+/** The namespace of the services. */
+export const NAMESPACE = 'shop';
 const SUFFIX = `${NAMESPACE}.svc.cluster.local`;
 const HEADLESS = 'db';
 const PORTS = [{ name: 'sql', port: 5432, protocol: 'TCP' }];

@@ -18,7 +18,9 @@ export const NAMES: readonly string[] = Array.from({ length: FRESH_COUNT }, (_, 
   KEPT[i % KEPT.length]!,
   `fresh-${i}.example`,
 ]).flat();
-const WARM_LIMIT_MS = 20_000;
+const WARM_LIMIT_MS = 30_000;
+/** On a loaded machine an answer is late, not lost. */
+const PATIENCE_MS = 10_000;
 const STEP_MS = 20;
 /** Questions after which the upstream that is asked is known. */
 const SETTLED_AFTER = 60;
@@ -62,7 +64,12 @@ export class UpstreamBed {
     const args = ['--cache-size=1000', ...upstreams.map(({ text }) => `--server=${text}`)];
     const dnsmasq = owned.add(await Dnsmasq.start({ node, nodeFlags, args }));
     await dnsmasq.ready();
-    const questions = { port: dnsmasq.ports.dns, names: NAMES, ratePerSecond: RATE_PER_SECOND };
+    const questions = {
+      port: dnsmasq.ports.dns,
+      names: NAMES,
+      ratePerSecond: RATE_PER_SECOND,
+      patienceMs: PATIENCE_MS,
+    };
     const client = owned.add(await SteadyClient.start(questions));
     const isWarm = () =>
       client.seen.length >= SETTLED_AFTER && client.seen.slice(-20).every(isRight);
@@ -85,6 +92,17 @@ export class UpstreamBed {
 
   setConduct(conduct: Conduct): void {
     for (const upstream of this.upstreams) upstream.conduct = conduct;
+  }
+
+  /** What a metric has once it is more than 0, or when that does not come. */
+  async counted(metric: string, labels: Readonly<Record<string, string>>): Promise<number> {
+    let value = 0;
+    const isCounted = async () => {
+      value = (await this.dnsmasq.metrics()).sum(metric, labels);
+      return value > 0;
+    };
+    await until(isCounted, WARM_LIMIT_MS, STEP_MS);
+    return value;
   }
 
   /** Sends no more, and returns what became of the questions from a moment on. */

@@ -9,11 +9,18 @@ const FAULT_MS = 5_500;
 /** For upstreams of which one is left, or that say at once what is wrong. */
 const SHORT_FAULT_MS = 2_500;
 /** More than an answer out of memory takes on a machine whose cores are busy. */
-const LATE_MS = 500;
+const LATE_MS = 2_500;
+/** Where the others take two seconds. */
+const SOON_MS = 1_500;
+/** What clients notice. */
+const NOTICED_MS = 500;
 /** `--query-timeout`, and how late the answer may be on such a machine. */
 const QUERY_TIMEOUT_MS = 4_500;
-const SLACK_MS = 450;
-const BACK_LIMIT_MS = 10_000;
+const SLACK_MS = 4_000;
+/** What is asked so shortly before the upstreams are back may be answered. */
+const EDGE_MS = 450;
+const BACK_LIMIT_MS = 20_000;
+const BACK_MS = 5_000;
 const FAILURES = 'dnsmasq_upstream_server_failures_total';
 const UNANSWERED = 'dnsmasq_upstream_failures_total';
 
@@ -51,14 +58,15 @@ function allFail({ conduct, faultMs, rcode, afterMs, reason, isCounted }: AllFai
     const { fresh } = stand.claimHonesty(seen, LATE_MS);
     const names = Object.keys(fresh.failed).join(' and ');
     bed.claim(names === rcode, `clients heard ${names}`);
-    const failed = seen.filter((each) => each.text === rcode && each.sentMs < backMs - SLACK_MS);
+    const failed = seen.filter((each) => each.text === rcode && each.sentMs < backMs - EDGE_MS);
+    bed.claim(failed.length > 0, `nobody heard ${rcode} before the upstreams were back`);
     const took = failed.map(({ tookMs }) => tookMs);
     bed.claim(Math.min(...took) >= afterMs[0], `${rcode} came after ${Math.min(...took)} ms`);
     bed.claim(Math.max(...took) <= afterMs[1], `${rcode} came after ${Math.max(...took)} ms`);
     return troubleMs(
       seen.filter(({ sentMs }) => sentMs >= backMs),
       isRight,
-      LATE_MS,
+      NOTICED_MS,
     );
   };
 }
@@ -78,7 +86,7 @@ async function allSlow(bed: FaultBed): Promise<number> {
   stand.setConduct('right');
   await stand.rightAgain(backMs, BACK_LIMIT_MS);
   const seen = await stand.seenSince(faultAtMs);
-  const { fresh } = stand.claimHonesty(seen, LATE_MS);
+  const { fresh } = stand.claimHonesty(seen, SOON_MS);
   bed.claim(fresh.right === fresh.asked, `names not in the cache: ${text(fresh)}`);
   bed.claim(fresh.slowestMs >= 1_500, `the slowest answer took ${fresh.slowestMs} ms`);
   return fresh.slowestMs;
@@ -86,12 +94,14 @@ async function allSlow(bed: FaultBed): Promise<number> {
 
 interface OneFails {
   readonly conduct: Conduct | 'gone';
-  /** The reason that its failures are counted for; undefined where none is. */
-  readonly reason: string | undefined;
+  /** The reason that its failures are counted for. */
+  readonly reason: string;
+  /** A second passes before another one is asked. */
+  readonly isSlow?: boolean;
 }
 
 /** The one of three upstreams that is asked fails, and comes back. */
-function oneFails({ conduct, reason }: OneFails) {
+function oneFails({ conduct, reason, isSlow = false }: OneFails) {
   return async (bed: FaultBed): Promise<number> => {
     const stand = await UpstreamBed.start(bed, 3);
     const upstream = await stand.preferred();
@@ -99,11 +109,9 @@ function oneFails({ conduct, reason }: OneFails) {
     if (conduct === 'gone') await upstream.close();
     else upstream.conduct = conduct;
     await delay(SHORT_FAULT_MS);
+    const failures = await stand.counted(FAILURES, { server: upstream.text, reason });
+    bed.claim(failures > 0, `${FAILURES}{reason="${reason}"} is ${failures}`);
     const page = await stand.dnsmasq.metrics();
-    if (reason !== undefined) {
-      const failures = page.sum(FAILURES, { server: upstream.text, reason });
-      bed.claim(failures > 0, `${FAILURES}{reason="${reason}"} is ${failures}`);
-    }
     const unanswered = page.sum(UNANSWERED);
     bed.claim(unanswered === 0, `${UNANSWERED} is ${unanswered}`);
     if (conduct === 'gone') await upstream.open();
@@ -114,7 +122,7 @@ function oneFails({ conduct, reason }: OneFails) {
     const others = seen.filter((each) => !isKept(each));
     const { slowestMs } = tally(others, isRight);
     bed.claim(slowestMs <= 1_000 + LATE_MS, `the slowest answer took ${slowestMs} ms`);
-    return troubleMs(others, isRight, LATE_MS);
+    return troubleMs(others, isRight, isSlow ? NOTICED_MS : LATE_MS);
   };
 }
 
@@ -128,7 +136,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     happens: 'Nobody listens on the ports of all three upstreams; then they are back',
     clients: 'Names in the cache as ever; SERVFAIL within a second for all others',
     duration: 'Until one is back: the next question is answered',
-    limitMs: 1_500,
+    limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="unreachable"}\` and \`${UNANSWERED}\` grow`,
     run: allFail({
       conduct: 'gone',
@@ -144,7 +152,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     happens: 'All three upstreams are silent; then they are back',
     clients: 'Names in the cache as ever; SERVFAIL after 4.5 s for all others',
     duration: 'Until one is back: the next question is answered',
-    limitMs: 1_500,
+    limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
     run: allFail({
       conduct: 'silent',
@@ -160,8 +168,9 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     happens: 'All three upstreams take two seconds for each answer',
     clients: 'Names in the cache as ever; all others after two seconds',
     duration: 'As long as they are slow',
-    limitMs: 4_500,
+    limitMs: 8_000,
     metrics: `\`dnsmasq_upstream_server_latency_seconds\` moves up; \`${UNANSWERED}\` does not grow`,
+    isLong: true,
     run: allSlow,
   },
   {
@@ -169,8 +178,9 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     happens: 'All three upstreams send other IDs, other questions and bytes, with a wrong address',
     clients: 'Names in the cache as ever; SERVFAIL after 4.5 s for all others, never the address',
     duration: 'Until one is honest: the next question is answered',
-    limitMs: 1_500,
+    limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
+    isLong: true,
     run: allFail({
       conduct: 'lying',
       faultMs: FAULT_MS,
@@ -185,8 +195,9 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     happens: 'All three upstreams say REFUSED; then they answer',
     clients: 'Names in the cache as ever; REFUSED at once for all others',
     duration: 'Until one answers: the next question is answered',
-    limitMs: 1_500,
+    limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="refused"}\` grows`,
+    isLong: true,
     run: allFail({
       conduct: 'refused',
       faultMs: SHORT_FAULT_MS,
@@ -201,8 +212,9 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     happens: 'All three upstreams say SERVFAIL; then they answer',
     clients: 'Names in the cache as ever; SERVFAIL at once for all others',
     duration: 'Until one answers: the next question is answered',
-    limitMs: 1_500,
+    limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="servfail"}\` grows`,
+    isLong: true,
     run: allFail({
       conduct: 'servfail',
       faultMs: SHORT_FAULT_MS,
@@ -217,8 +229,9 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     happens: 'All three upstreams refer to the root instead of asking; then they answer',
     clients: 'Names in the cache as ever; SERVFAIL at once for all others',
     duration: 'Until one answers: the next question is answered',
-    limitMs: 1_500,
+    limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="refused"}\` and \`${UNANSWERED}\` grow`,
+    isLong: true,
     run: allFail({
       conduct: 'lame',
       faultMs: SHORT_FAULT_MS,
@@ -233,7 +246,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     happens: 'All three upstreams send answers that end in the middle of a record',
     clients: 'Names in the cache as ever; SERVFAIL at once for all others',
     duration: 'Until one answers: the next question is answered',
-    limitMs: 1_500,
+    limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="malformed"}\` and \`${UNANSWERED}\` grow`,
     run: allFail({
       conduct: 'broken',
@@ -258,27 +271,29 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     happens: 'The one of three upstreams that is asked is silent',
     clients: 'Right answers, a second late at first',
     duration: 'A second, then another upstream is asked',
-    limitMs: 2_500,
+    limitMs: 6_000,
     metrics: `\`${FAILURES}{reason="timeout"}\` of that server grows`,
-    run: oneFails({ conduct: 'silent', reason: 'timeout' }),
+    run: oneFails({ conduct: 'silent', reason: 'timeout', isSlow: true }),
   },
   {
     id: 'one-upstream-slow',
     happens: 'The one of three upstreams that is asked takes two seconds for each answer',
     clients: 'Right answers, a second late at first',
     duration: 'A second, then another upstream is asked',
-    limitMs: 2_500,
+    limitMs: 6_000,
     metrics: `\`${FAILURES}{reason="timeout"}\` of that server grows`,
-    run: oneFails({ conduct: 'slow', reason: 'timeout' }),
+    isLong: true,
+    run: oneFails({ conduct: 'slow', reason: 'timeout', isSlow: true }),
   },
   {
     id: 'one-upstream-lying',
     happens: 'The one of three upstreams that is asked sends other IDs, other questions and bytes',
     clients: 'Right answers, a second late at first',
     duration: 'A second, then another upstream is asked',
-    limitMs: 2_500,
+    limitMs: 6_000,
     metrics: `\`${FAILURES}{reason="timeout"}\` of that server grows`,
-    run: oneFails({ conduct: 'lying', reason: 'timeout' }),
+    isLong: true,
+    run: oneFails({ conduct: 'lying', reason: 'timeout', isSlow: true }),
   },
   {
     id: 'one-upstream-refusing',
@@ -287,6 +302,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: `\`${FAILURES}{reason="refused"}\` of that server grows`,
+    isLong: true,
     run: oneFails({ conduct: 'refused', reason: 'refused' }),
   },
   {
@@ -305,6 +321,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: `\`${FAILURES}{reason="refused"}\` of that server grows`,
+    isLong: true,
     run: oneFails({ conduct: 'lame', reason: 'refused' }),
   },
   {
@@ -315,6 +332,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: `\`${FAILURES}{reason="malformed"}\` of that server grows`,
+    isLong: true,
     run: oneFails({ conduct: 'broken', reason: 'malformed' }),
   },
 ];

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -15,33 +16,40 @@ export class ConfigVolume {
     this.path = path;
   }
 
-  /** Puts these keys in place of all others (kubernetes pkg/volume/util/atomic_writer.go). */
+  /**
+   * Puts these keys in place of all others (kubernetes pkg/volume/util/atomic_writer.go). A folder that
+   * is not there appears with all that is in it, as it does to a container that starts.
+   */
   async put(values: ConfigKeys): Promise<void> {
+    const folder = existsSync(this.path) ? this.path : `${this.path}.new`;
     const old = this.#dataName();
     this.#generation++;
     const data = this.#dataName();
-    await mkdir(join(this.path, data), { recursive: true });
+    await mkdir(join(folder, data), { recursive: true });
     for (const [key, value] of Object.entries(values)) {
       const text = typeof value === 'string' ? value : JSON.stringify(value);
-      await writeFile(join(this.path, data, key), text);
+      await writeFile(join(folder, data, key), text);
     }
-    await symlink(data, join(this.path, '..data_tmp'));
-    await rename(join(this.path, '..data_tmp'), join(this.path, '..data'));
+    await symlink(data, join(folder, '..data_tmp'));
+    await rename(join(folder, '..data_tmp'), join(folder, '..data'));
     const keys = Object.keys(values);
     for (const key of keys.filter((each) => !this.#keys.includes(each))) {
-      await symlink(join('..data', key), join(this.path, key));
+      await symlink(join('..data', key), join(folder, key));
     }
     for (const key of this.#keys.filter((each) => !keys.includes(each))) {
-      await rm(join(this.path, key));
+      await rm(join(folder, key));
     }
     this.#keys = keys;
-    await rm(join(this.path, old), { recursive: true, force: true });
+    await rm(join(folder, old), { recursive: true, force: true });
+    if (folder !== this.path) await rename(folder, this.path);
   }
 
-  /** Takes the folder away with all that is in it. */
+  /** Takes the folder away with all that is in it, at once: nobody sees it without its files. */
   async remove(): Promise<void> {
     this.#keys = [];
-    await rm(this.path, { recursive: true, force: true });
+    const gone = `${this.path}.gone`;
+    await rename(this.path, gone);
+    await rm(gone, { recursive: true, force: true });
   }
 
   #dataName(): string {

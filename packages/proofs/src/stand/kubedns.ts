@@ -15,7 +15,7 @@ export interface KubednsStart {
 const STEP_MS = 20;
 /** Nobody is there: no query is to leave the machine. */
 const NO_NAMESERVER = '127.0.0.1:9';
-const HTTP_LIMIT_MS = 2_000;
+const HTTP_LIMIT_MS = 15_000;
 
 /** The kubedns container as its image starts it, on free ports of 127.0.0.1, metrics included. */
 export class Kubedns {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { builtProgram, type Closable, MeasureError, until } from '@kube-dns/bench';
-import { ContainerProcess } from './container-process.js';
+import { ContainerProcess, type ContainerSpec } from './container-process.js';
 import { isOk } from './http-check.js';
 import { freeServicePort } from './service-port.js';
 import { memoryLimit } from './memory-limit.js';
@@ -52,26 +52,25 @@ export async function freePodPorts(): Promise<PodPorts> {
   };
 }
 
-/** kubedns, dnsmasq and sidecar as the manifest starts them, on ports of this machine. */
-export class ManifestPod implements Closable {
-  readonly ports: PodPorts;
-  readonly kubedns: ContainerProcess;
-  readonly dnsmasq: ContainerProcess;
-  readonly sidecar: ContainerProcess;
-
-  constructor(options: PodOptions, ports: PodPorts) {
-    this.ports = ports;
-    const start = (name: ContainerName, args: readonly string[], env = {}) =>
-      new ContainerProcess({
-        name,
-        node: options.node,
-        nodeFlags: flagsOf(name, options),
-        program: builtProgram(name),
-        args,
-        env: { ...env, ...resourceFile(name, options) },
-      });
-    const { kubednsFlags = [], cacheSize = 1_000, probeSeconds = 5 } = options;
-    this.kubedns = start(
+/** How the manifest starts each container, on ports of this machine. */
+export function containerSpecs(
+  options: PodOptions,
+  ports: PodPorts,
+): Readonly<Record<ContainerName, ContainerSpec>> {
+  const { kubednsFlags = [], cacheSize = 1_000, probeSeconds = 5 } = options;
+  const spec = (name: ContainerName, args: readonly string[], env = {}): ContainerSpec => ({
+    name,
+    node: options.node,
+    nodeFlags: flagsOf(name, options),
+    program: builtProgram(name),
+    args,
+    env: { ...env, ...resourceFile(name, options) },
+  });
+  const server = `127.0.0.1#${ports.kubedns}`;
+  const probe = (label: string, port: number) =>
+    `--probe=${label},127.0.0.1:${port},${PROBED_NAME},${probeSeconds},SRV`;
+  return {
+    kubedns: spec(
       'kubedns',
       [
         '--domain=cluster.local.',
@@ -84,9 +83,8 @@ export class ManifestPod implements Closable {
         ...kubednsFlags,
       ],
       { PROMETHEUS_PORT: String(ports.kubednsMetrics) },
-    );
-    const server = `127.0.0.1#${ports.kubedns}`;
-    this.dnsmasq = start('dnsmasq', [
+    ),
+    dnsmasq: spec('dnsmasq', [
       '-v=2',
       `-configDir=${options.configPath}`,
       '-restartDnsmasq=true',
@@ -105,17 +103,31 @@ export class ManifestPod implements Closable {
       '--dns-loop-detect',
       '--log-facility=-',
       ...['cluster.local', 'in-addr.arpa', 'ip6.arpa'].map((zone) => `--server=/${zone}/${server}`),
-    ]);
-    const probe = (label: string, port: number) =>
-      `--probe=${label},127.0.0.1:${port},${PROBED_NAME},${probeSeconds},SRV`;
-    this.sidecar = start('sidecar', [
+    ]),
+    sidecar: spec('sidecar', [
       '--v=2',
       `--dnsmasq-port=${ports.dns}`,
       '--prometheus-addr=127.0.0.1',
       `--prometheus-port=${ports.sidecar}`,
       probe('kubedns', ports.kubedns),
       probe('dnsmasq', ports.dns),
-    ]);
+    ]),
+  };
+}
+
+/** kubedns, dnsmasq and sidecar as the manifest starts them, on ports of this machine. */
+export class ManifestPod implements Closable {
+  readonly ports: PodPorts;
+  readonly kubedns: ContainerProcess;
+  readonly dnsmasq: ContainerProcess;
+  readonly sidecar: ContainerProcess;
+
+  constructor(options: PodOptions, ports: PodPorts) {
+    this.ports = ports;
+    const specs = containerSpecs(options, ports);
+    this.kubedns = new ContainerProcess(specs.kubedns);
+    this.dnsmasq = new ContainerProcess(specs.dnsmasq);
+    this.sidecar = new ContainerProcess(specs.sidecar);
   }
 
   get containers(): readonly ContainerProcess[] {

@@ -24,9 +24,9 @@ export class MetricPage {
     });
   }
 
-  /** Reads the page at a URL; rejects when it is not there within two seconds. */
+  /** Reads the page at a URL; rejects when it is not there within 15 s, for a loaded machine. */
   static async read(url: string): Promise<MetricPage> {
-    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(15_000) });
     return new MetricPage(await response.text());
   }
 

@@ -1,0 +1,282 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Closable } from '@kube-dns/bench';
+import { decodeMessage, encodeQuery } from '@kube-dns/wire';
+import { askOnce } from '../roll/ask-once.js';
+import type { ContainerSpec } from '../stand/container-process.js';
+import type { ContainerName, PodPorts } from '../stand/manifest-pod.js';
+import { openDescriptors } from '../stand/process-watch.js';
+import { SteadyClient } from '../stand/steady-client.js';
+import { troubleMs } from '../stand/tally.js';
+import type { Fault, FaultBed } from './fault.js';
+import { isRight, type Kind, LATE_MS, ProcessBed, RESTARTED, throughShell } from './process-bed.js';
+import { serviceName } from './small-cluster.js';
+
+const ALL: readonly Kind[] = ['kept', 'cluster', 'outside'];
+/** So long all is watched while something is used up. */
+const WATCH_MS = 3_000;
+/** `ulimit -n`: a process of these has 25 to 40 descriptors open by itself. */
+const DESCRIPTORS = 100;
+const TCP_CLIENTS = 300;
+/** Fewer under way in 4.5 s than `--dns-forward-max`, so that none is refused. */
+const FLOOD_PER_SECOND = 250;
+const FLOOD_NAMES = 10_000;
+const FLOOD_MS = 6_000;
+/** So long nobody is waited for who is not there. */
+const ASK_MS = 2_000;
+const FAILURES = 'dnsmasq_upstream_server_failures_total';
+
+/** Everything goes on, with this done to the containers' streams or arguments. */
+function unharmed(change: (spec: ContainerSpec) => ContainerSpec) {
+  return async (bed: FaultBed): Promise<number> => {
+    const stand = await ProcessBed.start(bed, change);
+    await stand.settled();
+    const startMs = performance.now();
+    await delay(WATCH_MS);
+    await stand.well();
+    await stand.claimEnds({});
+    const seen = await stand.finish(startMs);
+    stand.claimAsEver(seen, ALL);
+    return troubleMs(seen, isRight, LATE_MS);
+  };
+}
+
+/** Has dnsmasq write a line for each query, and all others say what they can. */
+function talkative(spec: ContainerSpec): ContainerSpec {
+  const more = spec.name === 'dnsmasq' ? ['--log-queries'] : ['--v=9'];
+  return { ...spec, args: [...spec.args, ...more] };
+}
+
+/** A pipe that is full from the start; the program itself holds its other end, and reads nothing. */
+const READ_BY_NOBODY =
+  'p=$(mktemp -u) && mkfifo "$p" && exec 3<>"$p" && rm "$p" && head -c 65536 /dev/zero >&3';
+
+/** Connections that are made and kept, and over which nothing is asked. */
+class IdleClients implements Closable {
+  readonly #sockets: Socket[] = [];
+
+  constructor(port: number, count: number) {
+    for (let i = 0; i < count; i++) {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      this.#sockets.push(socket);
+    }
+  }
+
+  close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    return Promise.resolve();
+  }
+}
+
+/** More TCP clients than a container has descriptors. */
+async function useUpDescriptors(bed: FaultBed): Promise<number> {
+  const stand = await ProcessBed.start(bed, (spec) =>
+    throughShell(spec, `ulimit -n ${DESCRIPTORS}`),
+  );
+  await stand.settled();
+  const startMs = performance.now();
+  const { dns, kubedns } = stand.ports;
+  const clients = [dns, kubedns].map((port) => bed.owned.add(new IdleClients(port, TCP_CLIENTS)));
+  await delay(WATCH_MS);
+  for (const name of ['dnsmasq', 'kubedns'] as const) {
+    const metric = `${name}_tcp_connections_total`;
+    const refused = (await stand.metrics(name)).sum(metric, { event: 'refused' });
+    bed.claim(refused > 0, `${metric}{event="refused"} is ${refused}`);
+  }
+  bed.claim(await stand.isReady(), '/readiness is not 200');
+  bed.claim(await stand.isHealthy('dnsmasq'), '/healthcheck/dnsmasq is not 200');
+  for (const client of clients) await client.close();
+  await stand.well();
+  await stand.claimEnds({});
+  const seen = await stand.finish(startMs);
+  stand.claimAsEver(seen, ALL);
+  return troubleMs(seen, isRight, LATE_MS);
+}
+
+/** More questions that wait for an upstream than a container has descriptors. */
+async function floodUpstreams(bed: FaultBed): Promise<number> {
+  const stand = await ProcessBed.start(bed, (spec) =>
+    throughShell(spec, `ulimit -n ${DESCRIPTORS}`),
+  );
+  await stand.settled();
+  const startMs = performance.now();
+  stand.upstream.conduct = 'silent';
+  const flood = bed.owned.add(
+    await SteadyClient.start({
+      port: stand.ports.dns,
+      names: Array.from({ length: FLOOD_NAMES }, (_, i) => `flood-${i}.example`),
+      ratePerSecond: FLOOD_PER_SECOND,
+    }),
+  );
+  await delay(FLOOD_MS);
+  await flood.close();
+  const labels = { reason: 'timeout' };
+  const failures = (await stand.metrics('dnsmasq')).sum(FAILURES, labels);
+  bed.claim(failures > 0, `${FAILURES}{reason="timeout"} is ${failures}`);
+  const open = openDescriptors(stand.containers.dnsmasq.pid);
+  bed.claim(open < DESCRIPTORS, `dnsmasq has all of its ${open} descriptors open`);
+  stand.upstream.conduct = 'right';
+  const backMs = performance.now();
+  await stand.rightSince('outside', backMs);
+  await stand.well();
+  await stand.claimEnds({});
+  const seen = await stand.finish(startMs);
+  stand.claimAsEver(seen, ['kept', 'cluster']);
+  stand.claimFailures(seen, ['outside'], ['SERVFAIL']);
+  return troubleMs(
+    seen.filter(({ sentMs }) => sentMs >= backMs),
+    isRight,
+    LATE_MS,
+  );
+}
+
+/** What a container listens on first, by TCP. */
+function firstPort(name: ContainerName, { dns, kubedns, sidecar }: PodPorts): number {
+  return { dnsmasq: dns, kubedns, sidecar }[name];
+}
+
+/** What dnsmasq says to a question about the cluster: an rcode, or `silence`. */
+async function heard({ ports }: ProcessBed): Promise<string> {
+  const reply = await askOnce(
+    ports.dns,
+    encodeQuery({ id: 1, name: serviceName(1), type: 'A' }),
+    ASK_MS,
+  );
+  return reply === undefined ? 'silence' : decodeMessage(reply).rcode;
+}
+
+interface TakenPort {
+  readonly name: ContainerName;
+  /** With which code it ends, and its last words. */
+  readonly end: RegExp;
+  readonly hears: 'silence' | 'SERVFAIL' | 'NOERROR';
+}
+
+/** A port is taken when its container starts; some time later it is free. */
+function takenPort({ name, end, hears }: TakenPort) {
+  return async (bed: FaultBed): Promise<number> => {
+    const holder: { server?: Server } = {};
+    const stand = await ProcessBed.start(
+      bed,
+      (spec) => spec,
+      async (ports) => {
+        holder.server = createServer().listen(firstPort(name, ports), '127.0.0.1');
+        await once(holder.server, 'listening');
+      },
+    );
+    const container = stand.containers[name];
+    await stand.waitFor('end of a container', () => container.ends.length > 0);
+    bed.claim(end.test(container.ends[0]!), `${name} ended with ${container.ends[0]}`);
+    await stand.waitFor(`question with ${hears}`, async () => (await heard(stand)) === hears);
+    holder.server?.close();
+    const freeMs = performance.now();
+    await stand.settled();
+    const wellMs = performance.now() - freeMs;
+    await stand.claimEnds({ [name]: container.ends.length });
+    stand.claimAsEver(await stand.finish(freeMs), ALL);
+    return wellMs;
+  };
+}
+
+/** What becomes of the pod when the machine has not what it needs. */
+export const LIMIT_ROWS: readonly Fault[] = [
+  {
+    id: 'log-full',
+    happens: 'stdout and stderr of all containers are on a disk that is full',
+    clients: 'Right answers',
+    duration: 'Never',
+    limitMs: 0,
+    metrics: 'As ever; the lines are lost',
+    isLong: true,
+    run: unharmed((spec) => throughShell(talkative(spec), ':', '>/dev/full 2>&1')),
+  },
+  {
+    id: 'log-unread',
+    happens: 'Nobody reads the pipe that stdout and stderr of all containers lead to',
+    clients: 'Right answers',
+    duration: 'Never',
+    limitMs: 0,
+    metrics: 'As ever; beyond 256 KiB the lines are lost, and their number is logged later',
+    run: unharmed((spec) => throughShell(talkative(spec), READ_BY_NOBODY, '>&3 2>&3')),
+  },
+  {
+    id: 'log-file-full',
+    happens: 'The file of `--log-facility` is on a disk that is full',
+    clients: 'Right answers',
+    duration: 'Never',
+    limitMs: 0,
+    metrics: 'As ever; the lines go to stderr, and the file is tried again every 5 s',
+    isLong: true,
+    run: unharmed((spec) =>
+      spec.name === 'dnsmasq'
+        ? { ...spec, args: [...spec.args, '--log-queries', '--log-facility=/dev/full'] }
+        : spec,
+    ),
+  },
+  {
+    id: 'descriptors-tcp',
+    happens: `300 TCP clients of dnsmasq and of kubedns, where a process may have ${DESCRIPTORS} descriptors`,
+    clients: 'Right answers over UDP; TCP clients beyond the limit are sent away',
+    duration: 'Never',
+    limitMs: 0,
+    metrics:
+      '`/metrics` answer; `dnsmasq_tcp_connections_total{event="refused"}` and `kubedns_tcp_connections_total{event="refused"}` grow: half of the descriptors are for TCP clients',
+    run: useUpDescriptors,
+  },
+  {
+    id: 'descriptors-upstream',
+    happens: `250 new names a second for upstreams that are silent, where a process may have ${DESCRIPTORS} descriptors`,
+    clients: 'Names in the cache and in the cluster as ever; SERVFAIL after 4.5 s for all others',
+    duration: 'Until an upstream is back: the next question is answered',
+    limitMs: 5_000,
+    metrics:
+      '`/metrics` answer; `dnsmasq_upstream_server_failures_total{reason="timeout"}` grows: a quarter of the descriptors are for upstreams, beyond it questions share them',
+    isLong: true,
+    run: floodUpstreams,
+  },
+  {
+    id: 'port-taken-dnsmasq',
+    happens: 'The port of dnsmasq is taken when it starts',
+    clients: 'Nothing from dnsmasq',
+    duration: RESTARTED,
+    limitMs: 30_000,
+    metrics:
+      'It ends with 2 and `dnsmasq: cannot listen on ADDRESS over TCP: address already in use`',
+    isLong: true,
+    run: takenPort({
+      name: 'dnsmasq',
+      end: /^2: .*dnsmasq: cannot listen on 127\.0\.0\.1:\d+ over TCP: address already in use$/,
+      hears: 'silence',
+    }),
+  },
+  {
+    id: 'port-taken-kubedns',
+    happens: 'The port of kubedns is taken when it starts',
+    clients: 'SERVFAIL for names of the cluster',
+    duration: RESTARTED,
+    limitMs: 30_000,
+    metrics:
+      'It ends with 1 and `kubedns: cannot listen on ADDRESS over TCP: address already in use`',
+    run: takenPort({
+      name: 'kubedns',
+      end: /^1: .*kubedns: cannot listen on 127\.0\.0\.1:\d+ over TCP: address already in use$/,
+      hears: 'SERVFAIL',
+    }),
+  },
+  {
+    id: 'port-taken-sidecar',
+    happens: 'The port of the sidecar is taken when it starts',
+    clients: 'Right answers',
+    duration: RESTARTED,
+    limitMs: 30_000,
+    metrics: 'It ends with 255 and `sidecar: …: cannot listen on ADDRESS: address already in use`',
+    isLong: true,
+    run: takenPort({
+      name: 'sidecar',
+      end: /^255: .*sidecar: .*cannot listen on 127\.0\.0\.1:\d+: address already in use$/,
+      hears: 'NOERROR',
+    }),
+  },
+];
