@@ -1,5 +1,4 @@
-import type {
-  Owned} from '@kube-dns/bench';
+import type { Owned } from '@kube-dns/bench';
 import {
   type Command,
   dnsperfVersion,
