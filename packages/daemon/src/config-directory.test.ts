@@ -15,7 +15,7 @@ const LONG_MS = 60 * 60 * 1_000;
 let folder: string;
 let volume: Volume;
 let lines: string[];
-let delivered: { key?: string }[];
+let delivered: { key?: string; other?: string }[];
 let followed: ConfigDirectory[];
 let isSwapping = false;
 
@@ -95,6 +95,19 @@ describe('ConfigDirectory', () => {
     await rename(aside, folder);
     await until(() => messages().at(-1) === `config: ${folder} is readable again`);
     expect(delivered).toEqual([{ key: '1' }]);
+  });
+
+  it('delivers a swap whole though the links of its keys come later', async () => {
+    await volume.put({ key: '1' });
+    const directory = await follow();
+    await volume.swap({ other: '2' });
+    await until(() => delivered.length === 2);
+    await volume.link({ other: '2' });
+    await volume.put({ key: '3' });
+    await until(() => delivered.at(-1)?.key === '3');
+    expect(delivered).toEqual([{ key: '1' }, { other: '2' }, { key: '3' }]);
+    expect(messages()).toEqual([]);
+    expect(directory.rejected).toBe(0);
   });
 
   it('hears of a swap long before the next poll', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -39,6 +39,49 @@ describe('readConfigDirectory', () => {
     expect([...files]).toEqual([['key', 'value']]);
   });
 
+  it('reads a ConfigMap whose new key has no link yet, and whose old key still has one', async () => {
+    const volume = new Volume(folder);
+    await volume.put({ kept: '1', old: '1' });
+    await volume.swap({ kept: '2', new: '2' });
+    const between = await readConfigDirectory(folder);
+    expect([...between.files]).toEqual([
+      ['kept', '2'],
+      ['new', '2'],
+    ]);
+    await volume.link({ kept: '2', new: '2' });
+    expect(await readConfigDirectory(folder)).toEqual(between);
+  });
+
+  it('reads a ConfigMap whose last key went as one without keys, links or not', async () => {
+    const volume = new Volume(folder);
+    await volume.put({ key: '1' });
+    await volume.swap({});
+    expect(await readConfigDirectory(folder)).toEqual({ version: '', files: new Map() });
+  });
+
+  it('follows a link to the data that is not relative', async () => {
+    const elsewhere = join(folder, '..elsewhere');
+    await mkdir(elsewhere);
+    await writeFile(join(elsewhere, 'key'), 'value');
+    await symlink(elsewhere, join(folder, '..data'));
+    expect([...(await readConfigDirectory(folder)).files]).toEqual([['key', 'value']]);
+  });
+
+  it('refuses a volume whose data is gone, though its keys have links', async () => {
+    const volume = new Volume(folder);
+    await volume.put({ key: '1' });
+    const data = join(folder, await readlink(join(folder, '..data')));
+    await rm(data, { recursive: true });
+    await expect(readConfigDirectory(folder)).rejects.toThrow(`${data}: no such file or directory`);
+  });
+
+  it('names a file of a volume as its users know it', async () => {
+    await new Volume(folder).put({ key: 'x'.repeat(1024 * 1024 + 1) });
+    await expect(readConfigDirectory(folder)).rejects.toEqual(
+      new ConfigDirectoryError(`${join(folder, 'key')}: larger than 1048576 bytes`),
+    );
+  });
+
   it('never mixes the files of two swaps', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     const volume = new Volume(folder);
@@ -68,7 +111,11 @@ describe('readConfigDirectory', () => {
 
   const refusals: [string, string, (path: string) => Promise<unknown>][] = [
     ['a file that is not UTF-8', 'not valid UTF-8', (path) => writeFile(path, '\xff', 'latin1')],
-    ['a link to nothing', 'no such file or directory', (path) => symlink('nowhere', path)],
+    [
+      'a link to nothing in a plain directory',
+      'no such file or directory',
+      (path) => symlink('nowhere', path),
+    ],
     ['a circle of links', 'too many links', (path) => symlink('bad', path)],
     [
       'a file of more than a megabyte',

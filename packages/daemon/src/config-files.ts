@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, readdir, readlink, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 import { ConfigChangingError, ConfigDirectoryError, errorText } from './errors.js';
 
@@ -29,16 +29,17 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the plain files of a ConfigMap volume, without those that start with a dot and without
- * sub-directories. The files belong together: a swap during the read makes it start again.
- * Rejects with a ConfigDirectoryError that names the file; with a ConfigChangingError after a few swaps.
- * After kubernetes/dns pkg/dns/config/sync_dir.go.
+ * Reads the plain files of a directory, without those that start with a dot and without sub-directories.
+ * Of a ConfigMap volume they are those that its link `..data` leads to, all of one version: a swap during
+ * the read makes it start again. Rejects with a ConfigDirectoryError that names the file; with a
+ * ConfigChangingError after a few swaps. After kubernetes/dns pkg/dns/config/sync_dir.go.
  */
 export async function readConfigDirectory(path: string): Promise<ConfigFiles> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const before = await dataLink(path);
-    const outcome = await readFiles(path).catch((error: unknown) => unreadable(path, error));
-    if ((await dataLink(path)) !== before) continue;
+    const data = await dataLink(path);
+    const outcome = await readFiles(path, data).catch((error: unknown) => unreadable(path, error));
+    // The old version is removed after a swap, so what was read of it may be a part.
+    if ((await dataLink(path)) !== data) continue;
     if (outcome instanceof ConfigDirectoryError) throw outcome;
     return outcome;
   }
@@ -53,15 +54,20 @@ async function dataLink(path: string): Promise<string> {
   }
 }
 
-async function readFiles(path: string): Promise<ConfigFiles> {
-  const names = (await readNames(path)).filter((name) => !name.startsWith('.'));
+/**
+ * The links of the keys lag behind `..data`: kubelet adds and removes them after the swap (kubernetes
+ * pkg/volume/util/atomic_writer.go, Write). So they are not asked; errors name them nevertheless.
+ */
+async function readFiles(path: string, data: string): Promise<ConfigFiles> {
+  const folder = data === '' ? path : resolve(path, data);
+  const names = (await readNames(folder)).filter((name) => !name.startsWith('.'));
   if (names.length > MAX_FILES) {
     throw new ConfigDirectoryError(`${path}: more than ${MAX_FILES} files`);
   }
   const files = new Map<string, string>();
   let totalBytes = 0;
   for (const name of sortByBytes(names)) {
-    const content = await readPlainFile(join(path, name));
+    const content = await readPlainFile(join(folder, name), join(path, name));
     if (content === null) continue;
     totalBytes += content.length;
     if (totalBytes > MAX_TOTAL_BYTES) {
@@ -102,12 +108,12 @@ function sortByBytes(names: readonly string[]): string[] {
     .map(String);
 }
 
-/** The content of a regular file, or null for a directory; anything else is refused. */
-async function readPlainFile(path: string): Promise<Buffer | null> {
+/** The content of a regular file, or null for a directory; anything else is refused as `path`. */
+async function readPlainFile(at: string, path: string): Promise<Buffer | null> {
   let file: FileHandle | undefined;
   try {
     // Without NONBLOCK, opening a pipe that nobody writes to would never return.
-    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    file = await open(at, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = await file.stat();
     if (stat.isDirectory()) return null;
     if (!stat.isFile()) throw new ConfigDirectoryError(`${path}: not a plain file`);

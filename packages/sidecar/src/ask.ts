@@ -1,6 +1,12 @@
 import { formatHostPort } from '@kube-dns/daemon';
 import { exchange, randomId } from '@kube-dns/transport';
-import { decodeMessage, encodeQuery, type DecodedMessage } from '@kube-dns/wire';
+import {
+  decodeMessage,
+  encodeQuery,
+  QUESTION_OFFSET,
+  readUint16,
+  type DecodedMessage,
+} from '@kube-dns/wire';
 
 import { QueryError } from './errors.js';
 import type { HostResolver } from './host-resolver.js';
@@ -16,8 +22,11 @@ export interface Question {
 
 /** The original's time-out of a query; here it covers resolving the server's name, too. */
 export const ASK_TIMEOUT_MS = 2_000;
+const QUESTION_COUNT_AT = 4;
 /** Most bytes of a message over UDP without EDNS (RFC 1035 section 2.3.4). */
 const MAX_REPLY_BYTES = 512;
+/** One is looked at; a second says that there are too many. */
+const MAX_ANSWERS = 2;
 
 /**
  * Asks once over UDP from a fresh socket, without EDNS and without a second try, and takes the reply
@@ -40,14 +49,18 @@ export async function ask(
 }
 
 /**
- * Takes a reply apart. Throws for one that is malformed, or larger than a server may send who was told of
- * no other size: with the names that 64 KiB have room for this process would be busy for long.
+ * Takes a reply apart, up to the second answer: ten names that point to one of 127 labels are 100 KiB of
+ * strings. Throws for one that is malformed, has more than one question, or is larger than a server may
+ * send who was told of no other size.
  */
 export function readReply(reply: Uint8Array): DecodedMessage {
   if (reply.length > MAX_REPLY_BYTES) {
     throw new QueryError(`the reply of ${reply.length} bytes is larger than was asked for`);
   }
-  return decodeMessage(reply);
+  if (reply.length >= QUESTION_OFFSET && readUint16(reply, QUESTION_COUNT_AT) > 1) {
+    throw new QueryError('the reply has more than one question');
+  }
+  return decodeMessage(reply, MAX_ANSWERS);
 }
 
 /** Waits for a look-up no longer than for a reply, and not at all once it is called off. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { ask, type Question } from '../src/ask.js';
+import { ask, readReply, type Question } from '../src/ask.js';
 import { HostResolver } from '../src/host-resolver.js';
 import { addressRecord, Responder, txtRecord } from './responder.js';
 
@@ -42,6 +42,17 @@ describe('ask', () => {
     await expect(askFor({})).rejects.toThrow(
       /the reply of 5\d\d bytes is larger than was asked for/,
     );
+  });
+
+  it('takes no more than two answers apart', async () => {
+    responder.respond = () => Array.from({ length: 9 }, () => addressRecord);
+    expect((await askFor({})).answers).toHaveLength(2);
+  });
+
+  it('refuses a reply with several questions, each of which could be a long name', () => {
+    const reply = Buffer.alloc(12 + 5 + 5);
+    reply.writeUInt16BE(2, 4);
+    expect(() => readReply(reply)).toThrow('the reply has more than one question');
   });
 
   it('fails at once when nobody listens', async () => {

@@ -176,6 +176,16 @@ describe('decodeMessage', () => {
     expect(decoded.additionals).toMatchObject([{ type: 'A' }, { type: 'OPT' }]);
   });
 
+  it('takes no more answers apart than it is told to, and nothing behind them', () => {
+    const before = Uint8Array.from(whole);
+    const decoded = decodeMessage(whole, 2);
+    expect(decoded.answers.map(({ type }) => type)).toEqual(['CNAME', 'A']);
+    expect([...decoded.authorities, ...decoded.additionals]).toEqual([]);
+    expect(decodeMessage(whole, 100).answers).toHaveLength(7);
+    expect(Uint8Array.from(whole)).toEqual(before);
+    expect(() => decodeMessage(whole.subarray(0, -1), 2)).toThrow(WireError);
+  });
+
   it('reads bytes that are a part of a larger buffer', () => {
     const larger = new Uint8Array(whole.length + 20);
     larger.set(whole, 10);

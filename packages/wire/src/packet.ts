@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6, SocketAddress } from 'node:net';
 import packet from 'dns-packet';
 import type { Answer, DecodedPacket, Packet, RecordClass, RecordType, TxtData } from 'dns-packet';
-import { readUint16 } from './bytes.js';
+import { readUint16, writeUint16 } from './bytes.js';
 import { WireError, type WireErrorCode } from './errors.js';
 import { encodeName } from './name.js';
 import { FLAG, HEADER_BYTES, QUESTION_OFFSET } from './protocol.js';
@@ -60,12 +60,12 @@ export function encodeQuery(fields: QueryFields): Buffer {
 
 /**
  * Takes a message apart with dns-packet, after a walk over its records: dns-packet believes the counts
- * in the header and follows any chain of pointers, so that a small message could keep it busy. Throws a
- * WireError when malformed.
+ * in the header and follows any chain of pointers, so that a small message could keep it busy. With
+ * `maxAnswers` no more of them are taken apart, and nothing behind them. Throws a WireError when malformed.
  */
-export function decodeMessage(bytes: Uint8Array): DecodedMessage {
+export function decodeMessage(bytes: Uint8Array, maxAnswers?: number): DecodedMessage {
   checkRecords(bytes);
-  const decoded = decodeChecked(bytes);
+  const decoded = decodeChecked(maxAnswers === undefined ? bytes : firstAnswers(bytes, maxAnswers));
   return {
     id: decoded.id ?? 0,
     rcode: (decoded as { rcode?: string }).rcode ?? 'NOERROR',
@@ -172,6 +172,14 @@ function checkRecords(bytes: Uint8Array): void {
   }
   if (cursor.isMalformed()) throw new WireError('bad-message', 'message ends inside a record');
   if (hasPointerChain(bytes)) throw new WireError('bad-message', 'message has a chain of pointers');
+}
+
+/** A copy whose header counts no more answers than that, and no records behind them. */
+function firstAnswers(bytes: Uint8Array, maxAnswers: number): Uint8Array {
+  const copy = Uint8Array.from(bytes);
+  writeUint16(copy, 6, Math.min(readUint16(copy, 6), maxAnswers));
+  copy.fill(0, 8, HEADER_BYTES);
+  return copy;
 }
 
 /** Takes every byte for the start of a name, because where rdata has names depends on its type. */

@@ -19,7 +19,9 @@ export class FaultList {
   /** Something was thrown; what comes from the same place with the same words is the same fault. */
   addThrown(error: unknown, input: Buffer): void {
     const { message, stack } = describe(error);
-    const place = /at .*packages\/(?!proofs)\S+|at .*\.js:\d+:\d+/.exec(stack)?.[0] ?? '';
+    const line = /at .*packages\/(?!proofs)\S+|at .*\.js:\d+:\d+/.exec(stack)?.[0] ?? '';
+    // Where the checkout is, is nobody's business: files are named after this.
+    const place = line.replace(/\S*(?=packages\/)/, '');
     const words = message.replace(/"(?:[^"\\]|\\.)*"|\d+/g, '…').slice(0, 80);
     this.#keep('throws', `${words} ${place}`, () => `${message} ${place}`, input);
   }

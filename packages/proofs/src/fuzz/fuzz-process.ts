@@ -10,6 +10,8 @@ export interface FuzzOrder {
   readonly inputs: number;
   readonly seconds: number;
   readonly seed: number;
+  /** The most that one input may take, in microseconds. */
+  readonly maxUs: number;
   /** The folder of the findings. */
   readonly corpus: string;
 }
@@ -24,13 +26,14 @@ const GUIDED_PART = 0.01;
 const MAX_GUIDED = 50_000;
 
 serveRemote<FuzzProcessMethods>({
-  fuzz: async ({ parser, inputs, seconds, seed, corpus }) => {
+  fuzz: async ({ parser, inputs, seconds, seed, corpus, maxUs }) => {
     const target = await findParser(parser).create();
     const watchdog = new Watchdog({ corpus, parser });
     const run = new FuzzRun({
       target,
       inputs,
       seconds,
+      maxUs,
       files: new FindingFiles(corpus, parser),
       random: new Random(seed, parser),
       guidedInputs: Math.min(inputs * GUIDED_PART, MAX_GUIDED),

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BYTE_MUTATIONS } from './byte-mutations.js';
 import { FindingFiles } from './finding.js';
 import { FuzzRun } from './fuzz-run.js';
+import { MAX_INPUT_US } from './judge.js';
 import type { FuzzTarget } from './fuzz-target.js';
 import { Random } from './random.js';
 
@@ -20,7 +21,8 @@ function fuzz(run: FuzzTarget['run'], inputs = 4_000, guidedInputs = 0) {
   const target = { seeds: SEEDS, tokens: [], mutations: BYTE_MUTATIONS, maxBytes: 200, run };
   const files = new FindingFiles(folder, 'planted');
   const random = new Random(1);
-  return new FuzzRun({ target, files, inputs, seconds: 0, random, guidedInputs }).run();
+  const limits = { inputs, guidedInputs, seconds: 0, maxUs: MAX_INPUT_US };
+  return new FuzzRun({ target, files, random, ...limits }).run();
 }
 
 /** Most inputs have it, none of the seeds. */
@@ -113,6 +115,7 @@ describe('a run', () => {
       files: new FindingFiles(folder, 'planted'),
       inputs: Number.MAX_SAFE_INTEGER,
       seconds: 0.7,
+      maxUs: MAX_INPUT_US,
       random: new Random(1),
       guidedInputs: 0,
     }).run();

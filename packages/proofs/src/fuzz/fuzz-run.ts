@@ -6,7 +6,7 @@ import type { Finding, FindingFiles } from './finding.js';
 import { FaultList } from './fault-list.js';
 import type { FuzzTarget } from './fuzz-target.js';
 import { HeapMeter, liveBytes } from './heap-meter.js';
-import { Judge, MAX_INPUT_BYTES, MAX_INPUT_US } from './judge.js';
+import { Judge, MAX_INPUT_BYTES } from './judge.js';
 import { mutate } from './mutation.js';
 import type { Random } from './random.js';
 
@@ -16,6 +16,8 @@ export interface FuzzRunOptions {
   readonly inputs: number;
   /** Ends earlier after so many seconds; 0 is never. */
   readonly seconds: number;
+  /** The most that one input may take, in microseconds. */
+  readonly maxUs: number;
   readonly random: Random;
   /** Inputs at the beginning that are watched for the code that they reach. */
   readonly guidedInputs: number;
@@ -208,7 +210,7 @@ export class FuzzRun {
     const slow = slowness.judge();
     const hungry = hunger.judge();
     for (const { input, value } of slow) {
-      if (value > MAX_INPUT_US) this.#faults.add('slow', `${Math.round(value)} us`, input);
+      if (value > this.#options.maxUs) this.#faults.add('slow', `${Math.round(value)} us`, input);
     }
     for (const { input, value } of hungry) {
       if (value > MAX_INPUT_BYTES) this.#faults.add('allocates', `${value} bytes`, input);

@@ -3,12 +3,12 @@ import {
   commandEntry,
   messageOf,
   numberOption,
-  type Option,
   type OptionValues,
   PROGRAM_OPTIONS,
   Remote,
   type Surroundings,
   textOption,
+  UsageError,
 } from '@kube-dns/bench';
 import type { FuzzProcessMethods } from './fuzz-process.js';
 import type { FuzzRunResult } from './fuzz-run.js';
@@ -30,24 +30,15 @@ const HEADER = [
   'corpus',
 ];
 
-const parsersOption: Option<readonly FuzzParser[]> = {
-  initial: PARSERS,
-  value: 'NAME,…',
-  help: `parsers: ${PARSERS.map(({ name }) => name).join(', ')}; all unless given`,
-  parse: (text) =>
-    text.split(',').map((word) => {
-      const parser = PARSERS.find(({ name }) => name === word);
-      if (parser === undefined) throw new Error(`"${word}" is no parser`);
-      return parser;
-    }),
-};
-
 const OPTIONS = {
   inputs: numberOption(200_000, 'inputs of each parser', { min: 1 }),
   'text-inputs': numberOption(0, 'inputs of those of texts; as many as the others unless given'),
-  only: parsersOption,
+  only: textOption('', 'NAME,…', `parsers: ${PARSERS.map(({ name }) => name).join(', ')}`),
   seed: numberOption(1, 'what the inputs follow from', { max: 2 ** 31 }),
   seconds: numberOption(0, 'the longest that one parser has; without an end unless given'),
+  'max-us': numberOption(MAX_INPUT_US, 'microseconds that an input may take, on this machine', {
+    min: 1,
+  }),
   jobs: numberOption(2, 'parsers at the same time', { min: 1, max: 64 }),
   corpus: textOption(CORPUS, 'FOLDER', 'where past findings are and new ones go'),
   ...PROGRAM_OPTIONS,
@@ -55,9 +46,20 @@ const OPTIONS = {
 
 type Values = OptionValues<typeof OPTIONS>;
 
+function parsersNamed(only: string): readonly FuzzParser[] {
+  if (only === '') return PARSERS;
+  return only.split(',').map((word) => {
+    const parser = PARSERS.find(({ name }) => name === word);
+    if (parser === undefined) throw new UsageError(`--only=${only}: no parser "${word}"`);
+    return parser;
+  });
+}
+
 /** One parser after another in processes of their own, some at the same time. */
 async function run(values: Values, { report, owned, progress }: Surroundings): Promise<void> {
-  const waiting = [...values.only];
+  const parsers = parsersNamed(values.only);
+  const maxUs = values['max-us'];
+  const waiting = [...parsers];
   const results = new Map<string, FuzzRunResult>();
   const work = async () => {
     for (let parser = waiting.shift(); parser; parser = waiting.shift()) {
@@ -70,7 +72,7 @@ async function run(values: Values, { report, owned, progress }: Surroundings): P
       const { seed, seconds, corpus } = values;
       const inputs = parser.isPacket ? values.inputs : values['text-inputs'] || values.inputs;
       const result = await process
-        .call('fuzz', { parser: name, inputs, seconds, seed, corpus })
+        .call('fuzz', { parser: name, inputs, seconds, seed, corpus, maxUs })
         .catch((error: unknown) => endedRun(messageOf(error)));
       await process.close();
       results.set(name, result);
@@ -82,11 +84,11 @@ async function run(values: Values, { report, owned, progress }: Surroundings): P
   };
   await Promise.all(Array.from({ length: values.jobs }, work));
 
-  const ordered = values.only.map(({ name }) => ({ name, ...results.get(name)! }));
+  const ordered = parsers.map(({ name }) => ({ name, ...results.get(name)! }));
   report.addSection({ title: 'Parsers', header: HEADER, rows: ordered.map(rowOf) }, ordered);
   for (const { name, slowestUs, largestBytes, findings } of ordered) {
     report.add(`${name}, findings`, findings.length, '', 0);
-    report.add(`${name}, slowest input`, slowestUs, 'µs', MAX_INPUT_US);
+    report.add(`${name}, slowest input`, slowestUs, 'µs', maxUs);
     report.add(`${name}, largest allocation`, largestBytes / 1024, 'KiB', MAX_INPUT_BYTES / 1024);
   }
 }

@@ -1,8 +1,9 @@
 import type { FuzzTarget } from './fuzz-target.js';
 import { HeapMeter } from './heap-meter.js';
 
-/** The most that one input may take and allocate (beyond its target's allowance). */
+/** The most that one input may take on the machine that the product is meant for. */
 export const MAX_INPUT_US = 1_000;
+/** The most that one input may allocate, beyond its target's allowance. */
 export const MAX_INPUT_BYTES = 64 * 1024;
 
 /** How often an input is run again before what it takes counts: others use the machine, too. */

@@ -9,10 +9,14 @@ const HEAD_BYTES = NUMBERS * Int32Array.BYTES_PER_ELEMENT;
 /** No input is longer, what was found once included. */
 const MAX_INPUT_BYTES = 65_536;
 
+const PATIENCE_MS = 20_000;
+
 export interface WatchdogOptions {
   /** Where the findings are, and of which parser. */
   readonly corpus: string;
   readonly parser: string;
+  /** So long nothing but a loop without an end takes, also on a machine that others use. */
+  readonly patienceMs?: number;
 }
 
 /** What the thread of a watchdog is started with. */
@@ -20,6 +24,7 @@ export interface WatchdogData {
   readonly shared: SharedArrayBuffer;
   readonly corpus: string;
   readonly parser: string;
+  readonly patienceMs: number;
 }
 
 /**
@@ -31,11 +36,11 @@ export class Watchdog {
   readonly #bytes: Uint8Array;
   readonly #worker: Worker;
 
-  constructor({ corpus, parser }: WatchdogOptions) {
+  constructor({ corpus, parser, patienceMs = PATIENCE_MS }: WatchdogOptions) {
     const shared = new SharedArrayBuffer(HEAD_BYTES + MAX_INPUT_BYTES);
     this.#numbers = new Int32Array(shared, 0, NUMBERS);
     this.#bytes = new Uint8Array(shared, HEAD_BYTES);
-    const workerData: WatchdogData = { shared, corpus, parser };
+    const workerData: WatchdogData = { shared, corpus, parser, patienceMs };
     this.#worker = new Worker(new URL('./watchdog-thread.js', import.meta.url), { workerData });
     this.#worker.unref();
   }
