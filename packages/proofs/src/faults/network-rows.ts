@@ -39,6 +39,7 @@ const ROWS: readonly Fault[] = [
     duration: 'Until none is lost: the next question is answered at once',
     limitMs: 6_000,
     metrics: `\`${FAILURES}{reason="timeout"}\` grows`,
+    isLong: true,
     run: loseUpstreamsDatagrams,
   },
   {
@@ -50,6 +51,7 @@ const ROWS: readonly Fault[] = [
     limitMs: 15_000,
     metrics:
       '`/readiness` stays 200 and `kubedns_ready` 1; `kubedns_watch_restarts_total` does not grow',
+    isLong: true,
     run: loseApiPackets,
   },
   {
@@ -88,6 +90,7 @@ const ROWS: readonly Fault[] = [
     duration: 'As long as it lasts',
     limitMs: 4_400,
     metrics: `\`${LATENCY}\` moves up; \`${UNANSWERED}\` does not grow`,
+    isLong: true,
     run: delayUpstreams,
   },
   {
@@ -118,6 +121,7 @@ const ROWS: readonly Fault[] = [
     limitMs: 6_000,
     metrics:
       '`/readiness` stays 200 and `kubedns_ready` 1; `kubedns_watch_restarts_total` does not grow',
+    isLong: true,
     run: delayApi,
   },
 ];
