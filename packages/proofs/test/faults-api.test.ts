@@ -4,7 +4,7 @@ import { runFaults } from '../src/faults/run-faults.js';
 
 const programs = {
   node: process.execPath,
-  nodeFlags: ['--max-semi-space-size=2', '--no-maglev'],
+  nodeFlags: ['--max-semi-space-size=4', '--no-maglev'],
   progress: () => undefined,
 };
 const ROWS = API_ROWS.filter(({ isLong }) => isLong !== true);

@@ -5,7 +5,7 @@ import { runFaults } from '../src/faults/run-faults.js';
 
 const programs = {
   node: process.execPath,
-  nodeFlags: ['--max-semi-space-size=2', '--no-maglev'],
+  nodeFlags: ['--max-semi-space-size=4', '--no-maglev'],
   progress: () => undefined,
 };
 const ROWS = [...PROCESS_ROWS, ...LIMIT_ROWS].filter(({ isLong }) => isLong !== true);

@@ -5,7 +5,7 @@ import { UPSTREAM_ROWS } from '../src/faults/upstream-rows.js';
 
 const programs = {
   node: process.execPath,
-  nodeFlags: ['--max-semi-space-size=2', '--no-maglev'],
+  nodeFlags: ['--max-semi-space-size=4', '--no-maglev'],
   progress: () => undefined,
 };
 const ROWS = [...UPSTREAM_ROWS, ...CONFIG_ROWS].filter(({ isLong }) => isLong !== true);

@@ -30,7 +30,7 @@ export interface Command<T extends Options> {
 export const PROGRAM_OPTIONS = {
   node: textOption(process.execPath, 'PATH', 'Node that runs the containers'),
   'node-flags': wordsOption(
-    ['--max-semi-space-size=2', '--no-maglev'],
+    ['--max-semi-space-size=4', '--no-maglev'],
     'its flags, as the images have them',
   ),
   json: textOption('', 'FILE', 'write the figures to this file, too'),

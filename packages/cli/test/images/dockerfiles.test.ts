@@ -30,8 +30,10 @@ describe.each(IMAGES)('images/%s/Dockerfile', (name) => {
   });
 
   it('starts the program of its folder, with the flags that keep it small', () => {
-    const flags = ['--max-semi-space-size=2', '--no-maglev'];
-    if (name === 'sidecar') flags.push('--no-opt');
+    const flags =
+      name === 'sidecar'
+        ? ['--max-semi-space-size=2', '--no-maglev', '--no-opt']
+        : ['--max-semi-space-size=4', '--no-maglev'];
     expect(file.entrypoint.slice(1, -1)).toEqual(flags);
     expect(file.entrypoint.at(-1)).toBe(`/app/${name}.cjs`);
     expect(file.all('COPY')).toEqual([`--from=build /out/${name} /app`]);
