@@ -194,7 +194,8 @@ export class ClusterZone implements RecordKeeper {
     const number = this.#freeNumbers.pop() ?? this.#byNumber.length;
     const entry = new ZoneService(key, wireName, number);
     this.#byNumber[number] = entry;
-    this.#byLabels.set(this.#labelsOf(entry), entry);
+    // A copy lies beside the entry of the table, where a look-up comes by anyway.
+    this.#byLabels.set(new Uint8Array(this.#labelsOf(entry)), entry);
     namespace.services.set(name, entry);
     return entry;
   }
