@@ -1,7 +1,7 @@
 import { formatHostPort } from '@kube-dns/daemon';
 import { exchange, randomId } from '@kube-dns/transport';
 import {
-  decodeMessage,
+  decodeFirstAnswers,
   encodeQuery,
   QUESTION_OFFSET,
   readUint16,
@@ -60,7 +60,7 @@ export function readReply(reply: Uint8Array): DecodedMessage {
   if (reply.length >= QUESTION_OFFSET && readUint16(reply, QUESTION_COUNT_AT) > 1) {
     throw new QueryError('the reply has more than one question');
   }
-  return decodeMessage(reply, MAX_ANSWERS);
+  return decodeFirstAnswers(reply, MAX_ANSWERS);
 }
 
 /** Waits for a look-up no longer than for a reply, and not at all once it is called off. */

@@ -19,7 +19,7 @@ export {
 } from './name.js';
 export { NameTable } from './name-table.js';
 export { appendOpt } from './opt-record.js';
-export { decodeMessage, encodeQuery, encodeRdata } from './packet.js';
+export { decodeFirstAnswers, decodeMessage, encodeQuery, encodeRdata } from './packet.js';
 export type { DecodedMessage, DecodedRecord, QueryFields } from './packet.js';
 export {
   CLASS,

@@ -60,22 +60,18 @@ export function encodeQuery(fields: QueryFields): Buffer {
 
 /**
  * Takes a message apart with dns-packet, after a walk over its records: dns-packet believes the counts
- * in the header and follows any chain of pointers, so that a small message could keep it busy. With
- * `maxAnswers` no more of them are taken apart, and nothing behind them. Throws a WireError when malformed.
+ * in the header and follows any chain of pointers, so that a small message could keep it busy. Throws a
+ * WireError when malformed.
  */
-export function decodeMessage(bytes: Uint8Array, maxAnswers?: number): DecodedMessage {
+export function decodeMessage(bytes: Uint8Array): DecodedMessage {
   checkRecords(bytes);
-  const decoded = decodeChecked(maxAnswers === undefined ? bytes : firstAnswers(bytes, maxAnswers));
-  return {
-    id: decoded.id ?? 0,
-    rcode: (decoded as { rcode?: string }).rcode ?? 'NOERROR',
-    isTruncated: decoded.flag_tc,
-    isAuthoritative: decoded.flag_aa,
-    questions: decoded.questions ?? [],
-    answers: decoded.answers ?? [],
-    authorities: decoded.authorities ?? [],
-    additionals: decoded.additionals ?? [],
-  };
+  return decodeChecked(bytes);
+}
+
+/** As decodeMessage, but takes apart no more answers than that, and nothing behind them. */
+export function decodeFirstAnswers(bytes: Uint8Array, maxAnswers: number): DecodedMessage {
+  checkRecords(bytes);
+  return decodeChecked(firstAnswers(bytes, maxAnswers));
 }
 
 /**
@@ -195,7 +191,21 @@ function hasPointerChain(bytes: Uint8Array): boolean {
   return false;
 }
 
-function decodeChecked(bytes: Uint8Array): DecodedPacket {
+function decodeChecked(bytes: Uint8Array): DecodedMessage {
+  const decoded = decodePacket(bytes);
+  return {
+    id: decoded.id ?? 0,
+    rcode: (decoded as { rcode?: string }).rcode ?? 'NOERROR',
+    isTruncated: decoded.flag_tc,
+    isAuthoritative: decoded.flag_aa,
+    questions: decoded.questions ?? [],
+    answers: decoded.answers ?? [],
+    authorities: decoded.authorities ?? [],
+    additionals: decoded.additionals ?? [],
+  };
+}
+
+function decodePacket(bytes: Uint8Array): DecodedPacket {
   try {
     return packet.decode(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   } catch (cause) {
