@@ -114,23 +114,21 @@ function withoutChoice(line: string): string {
   return line.replace(/^(forwarded (?:n2|held)\.two\.test to 127\.0\.0\.1)#\d+$/, '$1');
 }
 
-/** What both log about these questions: a question of its own ends it. */
+/** What both log about these questions, one after the other: a question of its own ends it. */
 async function logged(
   act: (serving: Serving) => Promise<unknown>,
 ): Promise<[real: string[], ours: string[]]> {
   const end = `end-${asked++}.loc.x`;
-  const [real = [], ours = []] = await Promise.all(
-    servings.map(async (serving) => {
-      const { length } = linesOf(serving);
-      await act(serving);
-      await ask(serving.port, end);
-      await until(() => linesOf(serving).includes(`config ${end} is NXDOMAIN`));
-      return linesOf(serving)
-        .slice(length)
-        .filter((line) => !line.includes(end))
-        .map(withoutChoice);
-    }),
-  );
+  const all: string[][] = [];
+  for (const serving of servings) {
+    const { length } = linesOf(serving);
+    await act(serving);
+    await ask(serving.port, end);
+    await until(() => linesOf(serving).includes(`config ${end} is NXDOMAIN`));
+    const own = linesOf(serving).slice(length);
+    all.push(own.filter((line) => !line.includes(end)).map(withoutChoice));
+  }
+  const [real = [], ours = []] = all;
   return [real, ours];
 }
 
@@ -179,10 +177,11 @@ describeBesideReal(`the log of queries, beside the real dnsmasq${WITHOUT}`, () =
     const [real, ours] = await logged(async ({ port }) => {
       const clients = [createSocket('udp4'), createSocket('udp4')];
       const answers = clients.map((client) => once(client, 'message'));
-      const before = upstreams[0]!.asked.length;
+      const askedOf = () => upstreams.reduce((sum, upstream) => sum + upstream.asked.length, 0);
+      const before = askedOf();
       for (const [at, client] of clients.entries()) {
         client.send(queryMessage({ name: 'held.two.test', id: at }), port, '127.0.0.1');
-        await until(() => upstreams[0]!.asked.length > before);
+        await until(() => askedOf() > before);
       }
       // Both have been read when a third query is answered that came behind them.
       await ask(port, 'order.loc.x');
