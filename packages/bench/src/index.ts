@@ -26,6 +26,7 @@ export {
   usageSince,
 } from './kubedns/process-usage.js';
 export { ServerProcess } from './kubedns/server-process.js';
+export { monotonicMs } from './monotonic.js';
 export { type Closable, Owned } from './owned.js';
 export {
   dnsperfOutput,

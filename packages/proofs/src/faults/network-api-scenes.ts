@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { monotonicMs } from '@kube-dns/bench';
 import type { MetricPage } from '../stand/metric-page.js';
-import { monotonicMs } from '../stand/monotonic.js';
 import { PLAIN } from '../stand/relay-manner.js';
 import { claimServing } from './api-outage.js';
 import { claimRight } from './api-stand.js';

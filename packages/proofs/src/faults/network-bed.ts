@@ -1,9 +1,8 @@
-import { MeasureError, Remote, type ServerProcess, until } from '@kube-dns/bench';
+import { MeasureError, monotonicMs, Remote, type ServerProcess, until } from '@kube-dns/bench';
 import type { ClientHostMethods } from '../stand/client-host.js';
 import { HOST_ADDRESS, HostNetwork } from '../stand/host-network.js';
 import { DNSMASQ_SERVICE, HostPod, KUBEDNS_SERVICE } from '../stand/host-pod.js';
 import type { MetricPage } from '../stand/metric-page.js';
-import { monotonicMs } from '../stand/monotonic.js';
 import type { Seen } from '../stand/steady-client.js';
 import {
   API_PORT,

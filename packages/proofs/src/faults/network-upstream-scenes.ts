@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { monotonicMs } from '@kube-dns/bench';
 import { DNSMASQ_SERVICE } from '../stand/host-pod.js';
-import { monotonicMs } from '../stand/monotonic.js';
 import { PLAIN, type RelayFigures, type RelayManner } from '../stand/relay-manner.js';
 import { tally, troubleMs } from '../stand/tally.js';
 import { UPSTREAM_PORTS } from './far-servers.js';

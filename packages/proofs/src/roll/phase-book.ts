@@ -1,7 +1,6 @@
-import type { Remote } from '@kube-dns/bench';
+import { monotonicMs, type Remote } from '@kube-dns/bench';
 import type { AnswerFigures } from '../soak/answer-book.js';
 import type { AskerMethods } from '../soak/asker.js';
-import { monotonicMs } from '../stand/monotonic.js';
 import type { BalancerMethods } from './balancer.js';
 import type { DnsperfClient } from './dnsperf-client.js';
 

@@ -4,6 +4,7 @@ import {
   type Command,
   dnsperfVersion,
   MeasureError,
+  monotonicMs,
   numberOption,
   type OptionValues,
   PROGRAM_OPTIONS,
@@ -13,7 +14,6 @@ import {
 } from '@kube-dns/bench';
 import { startAsker, startOutside } from '../soak/outside.js';
 import { ConfigVolume } from '../stand/config-volume.js';
-import { monotonicMs } from '../stand/monotonic.js';
 import type { BalancerMethods } from './balancer.js';
 import { DnsperfClient } from './dnsperf-client.js';
 import { manifestTiming } from './manifest-timing.js';

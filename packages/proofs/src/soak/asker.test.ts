@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { monotonicMs } from '../stand/monotonic.js';
+import { monotonicMs } from '@kube-dns/bench';
 import type { AnswerFigures } from './answer-book.js';
 import { Asker } from './asker.js';
 

@@ -1,5 +1,5 @@
+import { monotonicMs } from '@kube-dns/bench';
 import { decodeMessage } from '@kube-dns/wire';
-import { monotonicMs } from '../stand/monotonic.js';
 import { textOf } from './answer-text.js';
 import { type AnswerFigures, AnswerBook } from './answer-book.js';
 import { Judge, type Patience } from './judge.js';

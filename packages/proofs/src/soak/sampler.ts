@@ -1,5 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { cpuUsage, MeasureError, messageOf, type Remote, rssBytes } from '@kube-dns/bench';
+import { readFileSync } from 'node:fs';
+import {
+  cpuUsage,
+  MeasureError,
+  messageOf,
+  monotonicMs,
+  type Remote,
+  rssBytes,
+} from '@kube-dns/bench';
 import {
   CONTAINER_NAMES,
   type ContainerName,
@@ -7,7 +14,7 @@ import {
   resourcePath,
 } from '../stand/manifest-pod.js';
 import { MetricPage } from '../stand/metric-page.js';
-import { monotonicMs } from '../stand/monotonic.js';
+import { openDescriptors } from '../stand/process-watch.js';
 import type { AskerMethods } from './asker.js';
 import type { ContainerSample, Sample } from './sample.js';
 import type { SoakClusterMethods } from './soak-cluster.js';
@@ -95,7 +102,7 @@ export class Sampler {
     return {
       rssBytes: rssBytes(pid),
       heapBytes: page.sum('process_heap_bytes'),
-      descriptors: readdirSync(`/proc/${pid}/fd`).length,
+      descriptors: openDescriptors(pid),
       resources: readResources(resourcePath(this.#of.resourceFolder, name)),
       cpuMs: userMs + systemMs,
       unhandled: UNHANDLED[name].reduce((sum, counter) => sum + page.sum(counter), 0),

@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
+import { monotonicMs } from '@kube-dns/bench';
 import { type ApiServer, createApiServer, type ObjectAccess } from '@kube-dns/apiserver';
 import { namespaceObject, serviceObject, sliceName, sliceObject } from './cluster-objects.js';
-import { monotonicMs } from '../stand/monotonic.js';
 import { Schedule, type SchedulePlan } from './schedule.js';
 import { NAMESPACES, namespaceOf, serviceState } from './service-state.js';
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Command,
+  monotonicMs,
   numberOption,
   type OptionValues,
   PROGRAM_OPTIONS,
@@ -13,7 +14,6 @@ import {
 } from '@kube-dns/bench';
 import { ConfigVolume } from '../stand/config-volume.js';
 import { freePodPorts, ManifestPod } from '../stand/manifest-pod.js';
-import { monotonicMs } from '../stand/monotonic.js';
 import type { AskerMethods } from './asker.js';
 import { addFindings } from './findings.js';
 import { type Outside, startAsker, startOutside } from './outside.js';

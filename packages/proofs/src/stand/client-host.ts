@@ -1,4 +1,4 @@
-import { monotonicMs } from './monotonic.js';
+import { monotonicMs } from '@kube-dns/bench';
 import { type Seen, SteadyClient, type SteadyQuestions } from './steady-client.js';
 
 /** What a page said. */

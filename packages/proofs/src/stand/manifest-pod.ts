@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { builtProgram, type Closable, MeasureError, until } from '@kube-dns/bench';
+import { builtProgram, type Closable, freePort, MeasureError, until } from '@kube-dns/bench';
 import { ContainerProcess, type ContainerSpec } from './container-process.js';
 import { isOk } from './http-check.js';
-import { freeServicePort } from './service-port.js';
 import { memoryLimit } from './memory-limit.js';
 
 /** How the pod of the manifest is started on this machine. */
@@ -43,12 +42,12 @@ const PROBED_NAME = 'kubernetes.default.svc.cluster.local';
 /** Where the containers of a pod can listen, found before any is started. */
 export async function freePodPorts(): Promise<PodPorts> {
   return {
-    dns: await freeServicePort(),
-    kubedns: await freeServicePort(),
-    readiness: await freeServicePort(),
-    kubednsMetrics: await freeServicePort(),
-    dnsmasqMetrics: await freeServicePort(),
-    sidecar: await freeServicePort(),
+    dns: await freePort(),
+    kubedns: await freePort(),
+    readiness: await freePort(),
+    kubednsMetrics: await freePort(),
+    dnsmasqMetrics: await freePort(),
+    sidecar: await freePort(),
   };
 }
 
