@@ -37,6 +37,7 @@ export {
   parseLatencies,
   runDnsperf,
 } from './queries/dnsperf.js';
+export { encodeQuestion, type LoadQuestion } from './queries/question-file.js';
 export { type Methods, Remote, type RemoteOptions, serveRemote } from './remote.js';
 export type { Bar, Report, Section } from './report/report.js';
 export { awaitRecord } from './servers/await-answer.js';

@@ -62,8 +62,8 @@ export class FrameReader {
   }
 }
 
-/** A copy of a message with its length prefix in front. */
-export function frameMessage(message: Uint8Array, length: number): Buffer {
+/** A copy of a message, or of its first bytes, with its length prefix in front. */
+export function frameMessage(message: Uint8Array, length = message.length): Buffer {
   const frame = Buffer.allocUnsafe(PREFIX_BYTES + length);
   frame.writeUInt16BE(length, 0);
   frame.set(message.subarray(0, length), PREFIX_BYTES);

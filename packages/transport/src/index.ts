@@ -7,6 +7,7 @@ export { exchange } from './exchange.js';
 export type { Exchange, ExchangeDone, ExchangeRequest } from './exchange.js';
 export { Forwarder } from './forwarder.js';
 export type { ForwarderOptions } from './forwarder.js';
+export { frameMessage, FrameReader } from './frame-reader.js';
 export { Intake } from './intake.js';
 export type { IntakeOptions } from './intake.js';
 export { listen, listenUdp } from './listener.js';

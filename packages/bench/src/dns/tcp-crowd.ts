@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { frameMessage } from '@kube-dns/transport';
 import { encodeQuery } from '@kube-dns/wire';
 
 /** The other side of a crowd that runs in its own process. */
@@ -48,9 +49,7 @@ export class TcpCrowd implements TcpCrowdMethods {
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
     socket.on('end', () => socket.destroy());
-    const length = Buffer.alloc(2);
-    length.writeUInt16BE(QUERY.length);
-    socket.write(Buffer.concat([length, QUERY]));
+    socket.write(frameMessage(QUERY));
     await once(socket, 'data', { signal: AbortSignal.timeout(PATIENCE_MS) });
     // Whatever ends it later is seen in `connected`.
     socket.on('error', () => undefined);

@@ -1,9 +1,10 @@
+import { frameMessage } from '@kube-dns/transport';
 import { encodeQuery, writeUint16 } from '@kube-dns/wire';
 
 /** One question of a load, and what its query has besides. */
 export interface LoadQuestion {
   readonly name: string;
-  readonly type: 'A' | 'AAAA';
+  readonly type: string;
   /** The size that an OPT record offers; without it there is no such record. */
   readonly ednsBytes?: number;
   /** A client's cookie (RFC 7873) in the OPT record. */
@@ -17,7 +18,7 @@ const COOKIE = Buffer.from('000a00080123456789abcdef', 'hex');
 const MULTIPLIER = 1_664_525;
 const INCREMENT = 1_013_904_223;
 
-/** The query in wire form; its ID is for dnsperf to set. */
+/** The query in wire form; its ID is for the sender to set. */
 export function encodeQuestion({ name, type, ednsBytes, hasCookie }: LoadQuestion): Buffer {
   const query = encodeQuery({ id: 0, name, type });
   if (ednsBytes === undefined) return query;
@@ -32,14 +33,7 @@ export function encodeQuestion({ name, type, ednsBytes, hasCookie }: LoadQuestio
 
 /** A data file for `dnsperf -B`: each query behind its length. */
 export function encodeQuestionFile(questions: readonly LoadQuestion[]): Buffer {
-  return Buffer.concat(
-    questions.flatMap((question) => {
-      const query = encodeQuestion(question);
-      const length = Buffer.alloc(2);
-      length.writeUInt16BE(query.length);
-      return [length, query];
-    }),
-  );
+  return Buffer.concat(questions.map((question) => frameMessage(encodeQuestion(question))));
 }
 
 /** Numbers from 0 to 1 that look random and are the same in each run. */

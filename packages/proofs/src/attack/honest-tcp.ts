@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { frameMessage } from '@kube-dns/transport';
 import { encodeQuery } from '@kube-dns/wire';
 
 /** What became of clients that each asked one question over TCP. */
@@ -45,9 +46,6 @@ export class HonestTcp implements HonestTcpMethods {
 
   #ask(port: number, name: string): Promise<boolean> {
     const query = encodeQuery({ id: 1, name, type: 'A' });
-    const frame = Buffer.alloc(PREFIX_BYTES + query.length);
-    frame.writeUInt16BE(query.length);
-    query.copy(frame, PREFIX_BYTES);
     return new Promise((resolve) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true });
       let received = 0;
@@ -57,7 +55,7 @@ export class HonestTcp implements HonestTcpMethods {
         resolve(isAnswered);
       };
       const timer = setTimeout(() => done(false), PATIENCE_MS);
-      socket.on('connect', () => socket.write(frame));
+      socket.on('connect', () => socket.write(frameMessage(query)));
       socket.on('data', (chunk) => {
         received += chunk.length;
         if (received > PREFIX_BYTES + query.length) done(true);

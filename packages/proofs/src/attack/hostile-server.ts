@@ -1,6 +1,7 @@
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { frameMessage } from '@kube-dns/transport';
 import { HEADER_BYTES, RCODE, skipName, TYPE, writeUint16, writeUint32 } from '@kube-dns/wire';
 import { BOMB_REPLIES, bombReply, truncatedReply } from './bombs.js';
 
@@ -116,10 +117,7 @@ export class HostileServer implements HostileServerMethods {
       pending = Buffer.alloc(0);
       const end = questionEndOf(query);
       if (end < 0) return;
-      const message = bombReply(query, end, this.#bombs++, MAX_TCP_BYTES);
-      const length = Buffer.alloc(2);
-      length.writeUInt16BE(message.length);
-      socket.write(Buffer.concat([length, message]));
+      socket.write(frameMessage(bombReply(query, end, this.#bombs++, MAX_TCP_BYTES)));
     });
   }
 }

@@ -1,3 +1,4 @@
+import { frameMessage } from '@kube-dns/transport';
 import { encodeQuery } from '@kube-dns/wire';
 import { type Attack, countText } from './attack.js';
 import { HONEST_NAMES, LARGE_NAME } from './names.js';
@@ -8,15 +9,9 @@ const SLOW_CLIENTS = 2_000;
 const MAX_FRAME = 65_000;
 const PIPELINED = 2_000;
 
-function frame(message: Uint8Array): Buffer {
-  const length = Buffer.alloc(2);
-  length.writeUInt16BE(message.length);
-  return Buffer.concat([length, message]);
-}
-
-const QUERY = frame(encodeQuery({ id: 1, name: HONEST_NAMES[0]!, type: 'A' }));
-const LARGE_QUERY = frame(encodeQuery({ id: 2, name: LARGE_NAME, type: 'A' }));
-const LARGE_FRAME = frame(paddedQuery(addressQuery(HONEST_NAMES[0]!), MAX_FRAME).message);
+const QUERY = frameMessage(encodeQuery({ id: 1, name: HONEST_NAMES[0]!, type: 'A' }));
+const LARGE_QUERY = frameMessage(encodeQuery({ id: 2, name: LARGE_NAME, type: 'A' }));
+const LARGE_FRAME = frameMessage(paddedQuery(addressQuery(HONEST_NAMES[0]!), MAX_FRAME).message);
 
 interface TcpPlan {
   readonly name: string;

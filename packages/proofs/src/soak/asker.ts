@@ -1,13 +1,15 @@
-import { monotonicMs } from '@kube-dns/bench';
+import { encodeQuestion, monotonicMs } from '@kube-dns/bench';
 import { decodeMessage } from '@kube-dns/wire';
 import { textOf } from './answer-text.js';
 import { type AnswerFigures, AnswerBook } from './answer-book.js';
 import { Judge, type Patience } from './judge.js';
 import { type Asking, QuestionMix } from './question-mix.js';
-import { encodeAsking } from './query-message.js';
 import { Schedule, type SchedulePlan } from './schedule.js';
 import { askOverTcp } from './tcp-query.js';
 import { ClientSockets, type Waiting } from './client-sockets.js';
+
+/** What resolvers offer since the flag day of 2020. */
+const EDNS_BYTES = 1_232;
 
 /** Whom to ask, how much, and what is right. */
 export interface AskerOptions {
@@ -94,7 +96,10 @@ export class Asker implements AskerMethods {
   #ask(asking: Asking, firstSentMs: number, tries: number): void {
     const sentMs = monotonicMs();
     const waiting = { asking, firstSentMs, sentMs, tries };
-    const query = encodeAsking(asking);
+    const query = encodeQuestion({
+      ...asking.question,
+      ...(asking.hasEdns && { ednsBytes: EDNS_BYTES, hasCookie: true }),
+    });
     if (!asking.isOverTcp) {
       this.#sockets[asking.isStraight ? 'kubedns' : 'dnsmasq'].send(query, waiting);
       return;

@@ -1,6 +1,5 @@
 import { connect } from 'node:net';
-
-const LENGTH_BYTES = 2;
+import { frameMessage, FrameReader } from '@kube-dns/transport';
 
 /**
  * Asks on a connection of its own and tells the answer, or undefined when there was none in time. The
@@ -13,7 +12,7 @@ export function askOverTcp(
   onEnd: (message: Buffer | undefined) => void,
 ): void {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-  let received: Buffer = Buffer.alloc(0);
+  const frames = new FrameReader();
   let isOver = false;
   const end = (message: Buffer | undefined) => {
     if (isOver) return;
@@ -23,15 +22,11 @@ export function askOverTcp(
     onEnd(message);
   };
   const timer = setTimeout(() => end(undefined), limitMs);
-  const frame = Buffer.alloc(LENGTH_BYTES + query.length);
-  frame.writeUInt16BE(query.length);
-  query.copy(frame, LENGTH_BYTES);
-  socket.write(frame);
+  socket.write(frameMessage(query));
   socket.on('data', (part: Buffer) => {
-    received = Buffer.concat([received, part]);
-    if (received.length < LENGTH_BYTES) return;
-    const last = LENGTH_BYTES + received.readUInt16BE(0);
-    if (received.length >= last) end(received.subarray(LENGTH_BYTES, last));
+    frames.push(part);
+    const answer = frames.next();
+    if (answer !== undefined) end(answer);
   });
   // Refused or cut: this client waits as long as for a datagram before it asks again.
   socket.on('error', () => undefined);

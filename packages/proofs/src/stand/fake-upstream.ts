@@ -2,7 +2,8 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket as TcpSocket } from 'node:net';
 import { type Closable, freePort } from '@kube-dns/bench';
-import { decodeMessage, HEADER_BYTES, RCODE, writeUint16 } from '@kube-dns/wire';
+import { frameMessage } from '@kube-dns/transport';
+import { decodeMessage, HEADER_BYTES, RCODE } from '@kube-dns/wire';
 import { knownAddress } from './known-address.js';
 import { encodeBroken, encodeReply, LIES, questionEnd } from './upstream-replies.js';
 
@@ -90,11 +91,7 @@ export class FakeUpstream implements Closable {
     socket.on('error', () => socket.destroy());
     socket.on('data', (chunk) => {
       if (chunk.length < LENGTH_BYTES + HEADER_BYTES) return;
-      this.#take(chunk.subarray(LENGTH_BYTES), (reply) => {
-        const length = Buffer.alloc(LENGTH_BYTES);
-        writeUint16(length, 0, reply.length);
-        socket.write(Buffer.concat([length, reply]));
-      });
+      this.#take(chunk.subarray(LENGTH_BYTES), (reply) => socket.write(frameMessage(reply)));
     });
   }
 

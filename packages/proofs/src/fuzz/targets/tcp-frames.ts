@@ -1,8 +1,8 @@
+import { frameMessage, FrameReader } from '@kube-dns/transport';
 import { Query, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import { queriesFor } from '../dns-seeds.js';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { MESSAGE_MUTATIONS } from '../message-mutations.js';
-import { FrameReader } from '../product/transport.js';
 
 /** In front of the stream: how many bytes come at a time, 0 for all of them. */
 const CHUNKS = [0, 1, 2, 3, 7, 100, 255];
@@ -16,8 +16,10 @@ const BYTES_PER_BYTE = 256;
  */
 export function createFramesTarget(): FuzzTarget {
   const query = new Query();
-  const frames = [...queriesFor('a.example.com', 'A'), ...queriesFor('b', 'SRV')].map(frame);
-  const bodies = [...frames, Buffer.concat(frames), frame(Buffer.alloc(MAX_BYTES - 10, 1))];
+  const frames = [...queriesFor('a.example.com', 'A'), ...queriesFor('b', 'SRV')].map((message) =>
+    frameMessage(message),
+  );
+  const bodies = [...frames, Buffer.concat(frames), frameMessage(Buffer.alloc(MAX_BYTES - 10, 1))];
   return {
     seeds: bodies.flatMap((body) => CHUNKS.map((size) => Buffer.from([size, ...body]))),
     tokens: [...frames, Buffer.from([0, 0]), Buffer.from([0xff, 0xff])],
@@ -40,10 +42,4 @@ export function createFramesTarget(): FuzzTarget {
       return isAccepted;
     },
   };
-}
-
-function frame(message: Buffer): Buffer {
-  const prefix = Buffer.alloc(2);
-  prefix.writeUInt16BE(message.length);
-  return Buffer.concat([prefix, message]);
 }
