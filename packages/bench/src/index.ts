@@ -17,7 +17,6 @@ export {
 export { findCores, pinProcess } from './cores.js';
 export { BenchError, MeasureError, messageOf, UsageError } from './errors.js';
 export { freePort } from './kubedns/free-port.js';
-export { KubednsProcess, type KubednsOptions } from './kubedns/kubedns-process.js';
 export {
   cpuUsage,
   peakRssBytes,
@@ -43,7 +42,6 @@ export type { Bar, Report, Section } from './report/report.js';
 export { awaitRecord } from './servers/await-answer.js';
 export { builtProgram } from './servers/built-program.js';
 export { NameServer, type NameServerMethods } from './servers/name-server.js';
-export { OurDnsmasq, type OurDnsmasqOptions } from './servers/our-dnsmasq.js';
 export { type Spread, spreadOf } from './statistics.js';
 export { TemporaryFolder } from './temporary-folder.js';
 export { until } from './until.js';

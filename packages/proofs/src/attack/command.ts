@@ -1,11 +1,11 @@
 import type { Owned } from '@kube-dns/bench';
+import { PROGRAM_OPTIONS } from '../program-options.js';
 import {
   type Command,
   dnsperfVersion,
   MeasureError,
   numberOption,
   type OptionValues,
-  PROGRAM_OPTIONS,
   Remote,
   type Surroundings,
   textOption,

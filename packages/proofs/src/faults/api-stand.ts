@@ -51,7 +51,7 @@ export async function startKubedns(
 /** A client that asks for the address of every service, in turn. */
 export async function startClient(
   bed: FaultBed,
-  { dnsPort: port }: Kubedns,
+  { ports: { dns: port } }: Kubedns,
   services = SERVICES,
 ): Promise<SteadyClient> {
   const names = [...rightTexts(services).keys()];

@@ -1,11 +1,5 @@
-import {
-  commandEntry,
-  numberOption,
-  PROGRAM_OPTIONS,
-  switchOption,
-  textOption,
-  UsageError,
-} from '@kube-dns/bench';
+import { commandEntry, numberOption, switchOption, textOption, UsageError } from '@kube-dns/bench';
+import { PROGRAM_OPTIONS } from '../program-options.js';
 import type { Fault } from './fault.js';
 import { FAULTS } from './fault-table.js';
 import { type FaultResult, runFaults } from './run-faults.js';

@@ -96,7 +96,7 @@ export class ConfigBed {
       },
       {
         what: 'kubedns',
-        client: owned.add(await client(kubedns.dnsPort)),
+        client: owned.add(await client(kubedns.ports.dns)),
         metrics: () => kubedns.metrics(),
       },
     ];

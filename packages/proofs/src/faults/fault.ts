@@ -2,7 +2,7 @@ import type { Owned } from '@kube-dns/bench';
 
 /** What a row of the fault table works with. */
 export interface FaultBed {
-  /** The Node that runs the containers, and its flags. */
+  /** The Node that runs the containers, and its flags behind those that each container has. */
   readonly node: string;
   readonly nodeFlags: readonly string[];
   /** Whatever the row starts goes in here, and ends with the row. */

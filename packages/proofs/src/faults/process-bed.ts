@@ -4,7 +4,7 @@ import { MeasureError, TemporaryFolder, until } from '@kube-dns/bench';
 import { ConfigVolume } from '../stand/config-volume.js';
 import type { ContainerSpec } from '../stand/container-process.js';
 import { FakeUpstream } from '../stand/fake-upstream.js';
-import { isOk } from '../stand/http-check.js';
+import { isOk } from '../stand/http-status.js';
 import { knownAddress } from '../stand/known-address.js';
 import {
   CONTAINER_NAMES,

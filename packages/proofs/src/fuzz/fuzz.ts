@@ -41,7 +41,7 @@ const OPTIONS = {
   }),
   jobs: numberOption(2, 'parsers at the same time', { min: 1, max: 64 }),
   corpus: textOption(CORPUS, 'FOLDER', 'where past findings are and new ones go'),
-  ...PROGRAM_OPTIONS,
+  json: PROGRAM_OPTIONS.json,
 };
 
 type Values = OptionValues<typeof OPTIONS>;

@@ -7,11 +7,11 @@ import {
   monotonicMs,
   numberOption,
   type OptionValues,
-  PROGRAM_OPTIONS,
   Remote,
   type Surroundings,
   TemporaryFolder,
 } from '@kube-dns/bench';
+import { PROGRAM_OPTIONS } from '../program-options.js';
 import { startAsker, startOutside } from '../soak/outside.js';
 import { ConfigVolume } from '../stand/config-volume.js';
 import type { BalancerMethods } from './balancer.js';

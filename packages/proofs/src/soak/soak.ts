@@ -6,12 +6,12 @@ import {
   monotonicMs,
   numberOption,
   type OptionValues,
-  PROGRAM_OPTIONS,
   type Remote,
   type Surroundings,
   TemporaryFolder,
   textOption,
 } from '@kube-dns/bench';
+import { PROGRAM_OPTIONS } from '../program-options.js';
 import { ConfigVolume } from '../stand/config-volume.js';
 import { freePodPorts, ManifestPod } from '../stand/manifest-pod.js';
 import type { AskerMethods } from './asker.js';

@@ -1,13 +1,8 @@
-import {
-  builtProgram,
-  MeasureError,
-  type Owned,
-  type Remote,
-  ServerProcess,
-} from '@kube-dns/bench';
+import { MeasureError, type Owned, type Remote, type ServerProcess } from '@kube-dns/bench';
 import type { ClientHostMethods } from './client-host.js';
 import { startDnsmasq } from './dnsmasq.js';
 import { HOST_ADDRESS, type HostNetwork } from './host-network.js';
+import { startKubedns } from './kubedns.js';
 import { MetricPage } from './metric-page.js';
 
 /** How the containers of a pod on a host of its own are started. */
@@ -29,8 +24,6 @@ const PORT = {
   readiness: 8081,
   kubednsMetrics: 10055,
 } as const;
-/** Nobody is there. */
-const NO_NAMESERVER = '127.0.0.1:9';
 
 /** The address and port of a container for DNS. */
 export const DNSMASQ_SERVICE = { address: HOST, port: PORT.dnsmasq } as const;
@@ -46,11 +39,8 @@ export class HostPod {
 
   /** Starts dnsmasq with further arguments, kubedns as the server of `cluster.local`. */
   startDnsmasq(args: readonly string[]): ServerProcess {
-    const { node, nodeFlags, owned } = this.#options;
-    const [entrance = node, ...words] = [...this.#entrance, node, ...nodeFlags];
     const start = {
-      node: entrance,
-      nodeFlags: words,
+      ...this.#program,
       nannyFlags: [`-metrics-addr=${HOST}:${PORT.dnsmasqMetrics}`],
       args: [
         `--listen-address=${HOST}`,
@@ -60,24 +50,14 @@ export class HostPod {
       ],
     };
     const ports = { dns: PORT.dnsmasq, metrics: PORT.dnsmasqMetrics };
-    return owned.add(startDnsmasq(start, ports));
+    return this.#options.owned.add(startDnsmasq(start, ports));
   }
 
-  /** Starts kubedns with further flags; `isReady` says when it has seen the cluster. */
+  /** Starts kubedns with further flags; `readiness` says when it has seen the cluster. */
   startKubedns(...flags: readonly string[]): ServerProcess {
-    const { node, nodeFlags, owned } = this.#options;
-    const [command = node, ...args] = [
-      ...this.#entrance,
-      node,
-      ...nodeFlags,
-      builtProgram('kubedns'),
-      `--dns-port=${PORT.kubedns}`,
-      `--healthz-port=${PORT.readiness}`,
-      `--nameservers=${NO_NAMESERVER}`,
-      ...flags,
-    ];
-    const environment = { PROMETHEUS_PORT: String(PORT.kubednsMetrics) };
-    return owned.add(new ServerProcess('kubedns', command, args, environment));
+    const { kubedns: dns, readiness, kubednsMetrics: metrics } = PORT;
+    const start = { ...this.#program, flags };
+    return this.#options.owned.add(startKubedns(start, { dns, readiness, metrics }));
   }
 
   /** The status of kubedns' `/readiness`; 0 while nobody answers. */
@@ -94,8 +74,9 @@ export class HostPod {
     return this.#metrics(PORT.kubednsMetrics);
   }
 
-  get #entrance(): readonly string[] {
-    return this.#options.network.entrance('pod');
+  get #program() {
+    const { node, nodeFlags, network } = this.#options;
+    return { node, nodeFlags, through: network.entrance('pod') };
   }
 
   async #metrics(port: number): Promise<MetricPage> {

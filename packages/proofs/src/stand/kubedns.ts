@@ -1,9 +1,19 @@
-import { builtProgram, freePort, MeasureError, ServerProcess, until } from '@kube-dns/bench';
+import {
+  builtProgram,
+  type Closable,
+  freePort,
+  MeasureError,
+  ServerProcess,
+  until,
+} from '@kube-dns/bench';
+import { containerNodeFlags } from './container-flags.js';
+import { httpStatus } from './http-status.js';
 import { MetricPage } from './metric-page.js';
 
 /** How a kubedns is started. */
 export interface KubednsStart {
   readonly node: string;
+  /** Behind those that the container has. */
   readonly nodeFlags: readonly string[];
   /** Where its API server is, and further flags. */
   readonly flags: readonly string[];
@@ -12,52 +22,59 @@ export interface KubednsStart {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
+export interface KubednsPorts {
+  readonly dns: number;
+  readonly readiness: number;
+  readonly metrics: number;
+}
+
 const STEP_MS = 20;
 /** Nobody is there: no query is to leave the machine. */
 const NO_NAMESERVER = '127.0.0.1:9';
 const HTTP_LIMIT_MS = 15_000;
 
-/** The kubedns container as its image starts it, on free ports of 127.0.0.1, metrics included. */
-export class Kubedns {
-  readonly server: ServerProcess;
-  readonly dnsPort: number;
-  readonly #healthzPort: number;
-  readonly #metricsPort: number;
+/** Starts a kubedns as its image does, on all addresses, metrics included, and returns its process. */
+export function startKubedns(start: KubednsStart, ports: KubednsPorts): ServerProcess {
+  const { node, nodeFlags, flags, through = [], environment } = start;
+  const [command = node, ...args] = [
+    ...through,
+    node,
+    ...containerNodeFlags('kubedns'),
+    ...nodeFlags,
+    builtProgram('kubedns'),
+    `--dns-port=${ports.dns}`,
+    `--healthz-port=${ports.readiness}`,
+    `--nameservers=${NO_NAMESERVER}`,
+    ...flags,
+  ];
+  const variables = { PROMETHEUS_PORT: String(ports.metrics), ...environment };
+  return new ServerProcess('kubedns', command, args, variables);
+}
 
-  private constructor(server: ServerProcess, ports: readonly [number, number, number]) {
+/** The kubedns container, as its image starts it, on free ports of 127.0.0.1. */
+export class Kubedns implements Closable {
+  readonly server: ServerProcess;
+  readonly ports: KubednsPorts;
+
+  private constructor(server: ServerProcess, ports: KubednsPorts) {
     this.server = server;
-    [this.dnsPort, this.#healthzPort, this.#metricsPort] = ports;
+    this.ports = ports;
   }
 
   /** Starts it; `ready` waits until it has seen the cluster. */
   static async start(start: KubednsStart): Promise<Kubedns> {
-    const ports = [await freePort(), await freePort(), await freePort()] as const;
-    const [command = start.node, ...args] = [
-      ...(start.through ?? []),
-      start.node,
-      ...start.nodeFlags,
-      builtProgram('kubedns'),
-      '--dns-bind-address=127.0.0.1',
-      `--dns-port=${ports[0]}`,
-      `--healthz-port=${ports[1]}`,
-      `--nameservers=${NO_NAMESERVER}`,
-      ...start.flags,
-    ];
-    const environment = { PROMETHEUS_PORT: String(ports[2]), ...start.environment };
-    return new Kubedns(new ServerProcess('kubedns', command, args, environment), ports);
+    const ports = {
+      dns: await freePort(),
+      readiness: await freePort(),
+      metrics: await freePort(),
+    };
+    const flags = ['--dns-bind-address=127.0.0.1', ...start.flags];
+    return new Kubedns(startKubedns({ ...start, flags }, ports), ports);
   }
 
   /** The status of `/readiness`; 0 while nobody answers. */
-  async readiness(): Promise<number> {
-    try {
-      const url = `http://127.0.0.1:${this.#healthzPort}/readiness`;
-      const response = await fetch(url, { signal: AbortSignal.timeout(HTTP_LIMIT_MS) });
-      await response.arrayBuffer();
-      return response.status;
-    } catch {
-      // nobody listens, or answers
-      return 0;
-    }
+  readiness(): Promise<number> {
+    return httpStatus(this.ports.readiness, '/readiness', HTTP_LIMIT_MS);
   }
 
   /** Waits for a status of `/readiness`, 200 unless given. Throws a MeasureError when it does not come. */
@@ -71,7 +88,7 @@ export class Kubedns {
   }
 
   metrics(): Promise<MetricPage> {
-    return MetricPage.read(`http://127.0.0.1:${this.#metricsPort}/metrics`);
+    return MetricPage.read(`http://127.0.0.1:${this.ports.metrics}/metrics`);
   }
 
   close(): Promise<void> {

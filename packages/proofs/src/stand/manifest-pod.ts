@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import { builtProgram, type Closable, freePort, MeasureError, until } from '@kube-dns/bench';
+import { containerNodeFlags } from './container-flags.js';
 import { ContainerProcess, type ContainerSpec } from './container-process.js';
-import { isOk } from './http-check.js';
-import { memoryLimit } from './memory-limit.js';
+import { clusterServerArgs } from './dnsmasq.js';
+import { isOk } from './http-status.js';
 
 /** How the pod of the manifest is started on this machine. */
 export interface PodOptions {
   readonly node: string;
-  /** Flags of Node, as the images have them. */
+  /** Flags of Node, behind those that each container has. */
   readonly nodeFlags: readonly string[];
   readonly apiUrl: string;
   /** The volume of the ConfigMap; it must name name servers, lest the machine's own are asked. */
@@ -65,7 +66,6 @@ export function containerSpecs(
     args,
     env: { ...env, ...resourceFile(name, options) },
   });
-  const server = `127.0.0.1#${ports.kubedns}`;
   const probe = (label: string, port: number) =>
     `--probe=${label},127.0.0.1:${port},${PROBED_NAME},${probeSeconds},SRV`;
   return {
@@ -101,7 +101,7 @@ export function containerSpecs(
       '--no-negcache',
       '--dns-loop-detect',
       '--log-facility=-',
-      ...['cluster.local', 'in-addr.arpa', 'ip6.arpa'].map((zone) => `--server=/${zone}/${server}`),
+      ...clusterServerArgs(ports.kubedns),
     ]),
     sidecar: spec('sidecar', [
       '--v=2',
@@ -164,7 +164,7 @@ function flagsOf(
 ): readonly string[] {
   const watch = new URL('resource-watch.js', import.meta.url).href;
   const instrument = resourceFolder === undefined ? [] : [`--import=${watch}`];
-  return [...nodeFlags, ...memoryLimit(name).nodeFlags, ...instrument];
+  return [...containerNodeFlags(name), ...nodeFlags, ...instrument];
 }
 
 /** Where a container's timers and handles are written. */

@@ -1,16 +1,9 @@
-import {
-  freePort,
-  KubednsProcess,
-  OurDnsmasq,
-  type Owned,
-  type ProgramValues,
-  Remote,
-  type ServerProcess,
-  builtProgram,
-} from '@kube-dns/bench';
+import { type Owned, type ProgramValues, Remote, type ServerProcess } from '@kube-dns/bench';
 import type { ApiServerMethods } from './api-server.js';
+import { clusterServerArgs, Dnsmasq } from './dnsmasq.js';
+import { Kubedns } from './kubedns.js';
 import { memoryLimit } from './memory-limit.js';
-import { MetricPage } from './metric-page.js';
+import type { MetricPage } from './metric-page.js';
 
 /** One of the containers of a pod that runs. */
 export interface Container {
@@ -57,64 +50,41 @@ export class Pod {
 }
 
 async function startKubedns({ values, owned }: PodOptions, apiUrl: string): Promise<Container> {
-  const limit = memoryLimit('kubedns');
-  const metricsPort = await freePort();
-  const port = await freePort();
-  const process = await KubednsProcess.start(
-    {
-      // Its metrics are switched on by the environment only.
-      node: '/usr/bin/env',
-      nodeFlags: [
-        `PROMETHEUS_PORT=${metricsPort}`,
-        values.node,
-        ...values['node-flags'],
-        ...limit.nodeFlags,
-      ],
-      program: builtProgram('kubedns'),
-      apiUrl,
-      flags: ['--v=2'],
-    },
-    port,
-  );
-  owned.add(process.server);
-  await process.ready(READY_LIMIT_MS);
-  return container('kubedns', process.server, port, metricsPort);
+  const flags = [`--kube-master-url=${apiUrl}`, '--v=2'];
+  const kubedns = owned.add(await Kubedns.start({ ...programOf(values), flags }));
+  await kubedns.ready(READY_LIMIT_MS);
+  return container('kubedns', kubedns);
 }
 
 async function startDnsmasq(
   { values, owned, dnsmasqArgs }: PodOptions,
   kubednsPort: number,
 ): Promise<Container> {
-  const limit = memoryLimit('dnsmasq');
-  const metricsPort = await freePort();
-  const process = await OurDnsmasq.start({
-    node: values.node,
-    nodeFlags: [...values['node-flags'], ...limit.nodeFlags],
-    program: builtProgram('dnsmasq'),
-    nannyFlags: ['-v=2', '-restartDnsmasq=true', `-metrics-addr=127.0.0.1:${metricsPort}`],
-    args: [
-      '--cache-size=1000',
-      '--no-negcache',
-      '--dns-loop-detect',
-      '--log-facility=-',
-      ...['cluster.local', 'in-addr.arpa', 'ip6.arpa'].map(
-        (domain) => `--server=/${domain}/127.0.0.1#${kubednsPort}`,
-      ),
-      ...dnsmasqArgs,
-    ],
-  });
-  owned.add(process.server);
-  await process.ready();
-  return container('dnsmasq', process.server, process.port, metricsPort);
+  const dnsmasq = owned.add(
+    await Dnsmasq.start({
+      ...programOf(values),
+      nannyFlags: ['-v=2', '-restartDnsmasq=true'],
+      args: [
+        '--cache-size=1000',
+        '--no-negcache',
+        '--dns-loop-detect',
+        '--log-facility=-',
+        ...clusterServerArgs(kubednsPort),
+        ...dnsmasqArgs,
+      ],
+    }),
+  );
+  await dnsmasq.ready();
+  return container('dnsmasq', dnsmasq);
 }
 
-function container(
-  name: Container['name'],
-  server: ServerProcess,
-  port: number,
-  metricsPort: number,
-): Container {
+function programOf(values: ProgramValues) {
+  return { node: values.node, nodeFlags: values['node-flags'] };
+}
+
+function container(name: Container['name'], started: Kubedns | Dnsmasq): Container {
   const { bytes } = memoryLimit(name);
-  const url = `http://127.0.0.1:${metricsPort}/metrics`;
-  return { name, server, port, memoryLimitBytes: bytes, metrics: () => MetricPage.read(url) };
+  const { server, ports } = started;
+  const metrics = () => started.metrics();
+  return { name, server, port: ports.dns, memoryLimitBytes: bytes, metrics };
 }

@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Fault } from '../src/faults/fault.js';
+import { runFaults } from '../src/faults/run-faults.js';
+
+/** A row of a loaded machine waits for those before it. */
+const LIMIT_MS = 180_000;
+
+/** A test for each short row, so many of them at the same time. */
+export function describeRows(title: string, faults: readonly Fault[], together: number): void {
+  const rows = faults.filter(({ isLong }) => isLong !== true);
+  describe(title, () => {
+    const programs = { node: process.execPath, nodeFlags: [], progress: () => undefined };
+    const results = runFaults(rows, together, programs);
+
+    it.each(rows.map(({ id }) => id))(
+      '%s is as the table says',
+      async (id) => {
+        expect((await results.get(id))?.broken).toEqual([]);
+      },
+      LIMIT_MS,
+    );
+  });
+}
