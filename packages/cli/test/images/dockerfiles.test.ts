@@ -32,7 +32,7 @@ describe.each(IMAGES)('images/%s/Dockerfile', (name) => {
   it('starts the program of its folder, with the flags that keep it small', () => {
     const flags =
       name === 'sidecar'
-        ? ['--max-semi-space-size=2', '--no-maglev', '--no-opt']
+        ? ['--max-semi-space-size=2', '--no-maglev', '--no-opt', '--gc-global']
         : ['--max-semi-space-size=4', '--no-maglev'];
     expect(file.entrypoint.slice(1, -1)).toEqual(flags);
     expect(file.entrypoint.at(-1)).toBe(`/app/${name}.cjs`);

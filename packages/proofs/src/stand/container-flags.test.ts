@@ -7,5 +7,5 @@ it('the flags of a container are those of its image and of the manifest', () => 
     '--no-maglev',
     '--max-old-space-size=224',
   ]);
-  expect(containerNodeFlags('sidecar')).toContain('--no-opt');
+  expect(containerNodeFlags('sidecar')).toContain('--gc-global');
 });
