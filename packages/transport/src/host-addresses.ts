@@ -1,5 +1,5 @@
-import { SocketAddress } from 'node:net';
 import {
+  addressText,
   buildQuery,
   CLASS,
   encodeKey,
@@ -75,10 +75,4 @@ export function readAddresses(reply: Uint8Array, family: AddressFamily): HostAdd
 function rcodeText(rcode: number): string {
   const known = Object.entries(RCODE).find(([, number]) => number === rcode);
   return known?.[0] ?? `RCODE ${rcode}`;
-}
-
-function addressText(bytes: Uint8Array): string {
-  if (bytes.length === ADDRESS_BYTES.A) return bytes.join('.');
-  const groups = Array.from({ length: 8 }, (_, i) => readUint16(bytes, 2 * i).toString(16));
-  return new SocketAddress({ family: 'ipv6', address: groups.join(':') }).address;
 }

@@ -1,5 +1,6 @@
-import { isIPv6, SocketAddress } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { shortIpv6 } from '@kube-dns/wire';
 import type { ServerAddress } from './server-address.js';
 
 const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
@@ -24,5 +25,5 @@ export function isOwnAddress(server: ServerAddress, own: ServerAddress): boolean
 /** One spelling of each address, without a zone. */
 function canonical(text: string): string {
   if (!isIPv6(text)) return text;
-  return new SocketAddress({ address: text.replace(/%.*$/, ''), family: 'ipv6' }).address;
+  return shortIpv6(text.replace(/%.*$/, ''));
 }

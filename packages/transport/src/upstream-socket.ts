@@ -1,5 +1,5 @@
-import { isIPv6, SocketAddress } from 'node:net';
-import { readUint16, writeUint16 } from '@kube-dns/wire';
+import { isIPv6 } from 'node:net';
+import { readUint16, shortIpv6, writeUint16 } from '@kube-dns/wire';
 import type { Peer } from './datagram-socket.js';
 import { randomId } from './random-id.js';
 import { isResponseTo } from './reply-match.js';
@@ -132,5 +132,5 @@ function isFrom(server: ServerAddress, from: Peer): boolean {
 function canonical(text: string): string {
   const [address = '', scope = ''] = text.split('%');
   if (!isIPv6(address)) return text;
-  return `${new SocketAddress({ address, family: 'ipv6' }).address}%${scope}`;
+  return `${shortIpv6(address)}%${scope}`;
 }

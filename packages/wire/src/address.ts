@@ -1,10 +1,22 @@
-import { isIPv4 } from 'node:net';
+import { isIPv4, SocketAddress } from 'node:net';
 
+const IPV4_BYTES = 4;
 const IPV6_GROUPS = 8;
 
 /** The bytes of an IP address in text form: 4 or 16. The text must be a valid address without a zone. */
 export function addressBytes(text: string): Uint8Array {
   return isIPv4(text) ? Uint8Array.from(text.split('.'), Number) : ipv6Bytes(text);
+}
+
+/** The text of the 4 or 16 bytes of an IP address. */
+export function addressText(bytes: Uint8Array): string {
+  if (bytes.length === IPV4_BYTES) return bytes.join('.');
+  return shortIpv6(Buffer.from(bytes).toString('hex').match(/.{4}/g)!.join(':'));
+}
+
+/** The shortest spelling of an IPv6 address (RFC 5952), which must be valid and without a zone. */
+export function shortIpv6(text: string): string {
+  return new SocketAddress({ address: text, family: 'ipv6' }).address;
 }
 
 function ipv6Bytes(text: string): Uint8Array {

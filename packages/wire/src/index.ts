@@ -1,4 +1,4 @@
-export { addressBytes } from './address.js';
+export { addressBytes, addressText, shortIpv6 } from './address.js';
 export { AnswerWriter } from './answer-writer.js';
 export type { ResourceRecord } from './answer-writer.js';
 export { readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';

@@ -1,6 +1,7 @@
-import { isIPv4, isIPv6, SocketAddress } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import packet from 'dns-packet';
 import type { Answer, DecodedPacket, Packet, RecordClass, RecordType, TxtData } from 'dns-packet';
+import { shortIpv6 } from './address.js';
 import { readUint16, writeUint16 } from './bytes.js';
 import { WireError, type WireErrorCode } from './errors.js';
 import { encodeName } from './name.js';
@@ -108,7 +109,7 @@ export function encodeRdata(record: Answer): Uint8Array {
       if (!isIPv6(record.data) || record.data.includes('%')) {
         throw badRdata(record.type, record.data);
       }
-      return packRdata({ ...record, data: shortestIPv6(record.data) });
+      return packRdata({ ...record, data: shortIpv6(record.data) });
     default:
       return packRdata(record);
   }
@@ -129,11 +130,6 @@ function textStrings(data: TxtData): Buffer[] {
   const tooLong = strings.find((text) => text.length > MAX_STRING_BYTES);
   if (tooLong !== undefined) throw badRdata('TXT', tooLong.toString());
   return strings;
-}
-
-/** The spelling of RFC 5952. */
-function shortestIPv6(address: string): string {
-  return new SocketAddress({ address, family: 'ipv6' }).address;
 }
 
 function packRdata(record: Answer): Uint8Array {

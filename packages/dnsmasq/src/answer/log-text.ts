@@ -1,5 +1,4 @@
-import { isIPv6, SocketAddress } from 'node:net';
-import { expandName, MAX_NAME_BYTES, type RecordCursor, readUint16, TYPE } from '@kube-dns/wire';
+import { addressText, expandName, MAX_NAME_BYTES, type RecordCursor, TYPE } from '@kube-dns/wire';
 import { typeName } from '../options/rr-type.js';
 
 const UNPRINTABLE = '<name unprintable>';
@@ -35,7 +34,7 @@ export function addressOfReverse(text: string): string {
   }
   if (!/^(?:[0-9a-f]\.){32}ip6\.arpa$/.test(lower)) return text;
   const nibbles = lower.split('.').slice(0, NIBBLES).reverse().join('');
-  return shortIpv6(nibbles.match(/.{4}/g)!.join(':'));
+  return addressText(Buffer.from(nibbles, 'hex'));
 }
 
 /** What a record says: its address, its name, its text, or `<TYPE>`. */
@@ -44,9 +43,9 @@ export function valueText(message: Uint8Array, record: RecordCursor): string {
   const data = message.subarray(rdataStart, end);
   switch (type) {
     case TYPE.A:
-      return data.length === 4 ? data.join('.') : '<A>';
+      return data.length === 4 ? addressText(data) : '<A>';
     case TYPE.AAAA:
-      return data.length === 16 ? shortIpv6(hexGroups(data)) : '<AAAA>';
+      return data.length === 16 ? addressText(data) : '<AAAA>';
     case TYPE.PTR:
       return nameText(message, rdataStart);
     case TYPE.TXT:
@@ -59,15 +58,6 @@ export function valueText(message: Uint8Array, record: RecordCursor): string {
 /** How dnsmasq writes of a record what it does not look into: `<TYPE>`. */
 export function typeText(type: number): string {
   return `<${typeName(type)}>`;
-}
-
-function hexGroups(data: Uint8Array): string {
-  const groups = Array.from({ length: 8 }, (_, i) => readUint16(data, 2 * i).toString(16));
-  return groups.join(':');
-}
-
-function shortIpv6(address: string): string {
-  return isIPv6(address) ? new SocketAddress({ address, family: 'ipv6' }).address : address;
 }
 
 function firstString(data: Uint8Array): string {

@@ -1,5 +1,5 @@
-import { isIPv4, isIPv6, SocketAddress } from 'node:net';
-import { decodeName, encodeName, suffixOffset, TYPE, WireError } from '@kube-dns/wire';
+import { isIPv4, isIPv6 } from 'node:net';
+import { addressText, decodeName, encodeName, suffixOffset, TYPE, WireError } from '@kube-dns/wire';
 import { parseAddress } from '../options/address-range.js';
 import type { SynthDomain } from '../options/synth-domain.js';
 
@@ -105,8 +105,5 @@ function bytesOf(number: bigint, length: number): Uint8Array | undefined {
 
 /** The shortest text of an address, with dashes. */
 function textOf(address: Uint8Array): string {
-  if (address.length === IPV4_BYTES) return address.join('-');
-  const groups = Buffer.from(address).toString('hex').match(/.{4}/g)!.join(':');
-  const short = new SocketAddress({ address: groups, family: 'ipv6' }).address;
-  return short.replace(/[:.]/g, '-');
+  return addressText(address).replace(/[:.]/g, '-');
 }

@@ -1,6 +1,6 @@
-import { isIPv6, SocketAddress } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { addressBytes, readUint16, writeUint16 } from '@kube-dns/wire';
+import { addressBytes, addressText, readUint16, writeUint16 } from '@kube-dns/wire';
 import { AF_INET, AF_INET6 } from './constants.js';
 
 /** struct sockaddr_in6, the longer of the two. */
@@ -32,10 +32,8 @@ export function portOf(name: Uint8Array): number {
 
 /** The address in a socket name, as node:dgram writes it. */
 export function addressOf(name: Uint8Array): string {
-  if (name[0] === AF_INET) return name.subarray(IPV4_AT, IPV4_AT + 4).join('.');
-  const groups: string[] = [];
-  for (let at = IPV6_AT; at < SCOPE_AT; at += 2) groups.push(readUint16(name, at).toString(16));
-  const { address } = new SocketAddress({ address: groups.join(':'), family: 'ipv6' });
+  if (name[0] === AF_INET) return addressText(name.subarray(IPV4_AT, IPV4_AT + 4));
+  const address = addressText(name.subarray(IPV6_AT, SCOPE_AT));
   const scope = name[SCOPE_AT]! | (name[SCOPE_AT + 1]! << 8);
   return scope === 0 ? address : `${address}%${scopeName(scope)}`;
 }

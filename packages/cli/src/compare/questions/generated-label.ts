@@ -1,4 +1,5 @@
-import { isIP, SocketAddress } from 'node:net';
+import { isIP } from 'node:net';
+import { shortIpv6 } from '@kube-dns/wire';
 
 const FNV_OFFSET = 0x811c_9dc5;
 const FNV_PRIME = 0x0100_0193;
@@ -31,7 +32,7 @@ export function addressOfLabel(label: string): string | undefined {
   }
   const address = label.replaceAll('-', ':');
   if (isIP(address) !== 6) return undefined;
-  return new SocketAddress({ address, family: 'ipv6' }).address;
+  return shortIpv6(address);
 }
 
 /**
