@@ -9,7 +9,6 @@ import {
 import {
   type Answerer,
   type ServerAddress,
-  type SourcePorts,
   type UdpEngine,
   UpstreamSockets,
 } from '@kube-dns/transport';
@@ -23,7 +22,7 @@ import { AnswerCache } from './cache/answer-cache.js';
 import { cacheOptions } from './cache/cache-options.js';
 import { keepingRules } from './cache/keeping-rules.js';
 import type { NannyFlags } from './config/flags.js';
-import { ResolvFiles } from './config/resolv-files.js';
+import type { ResolvFiles } from './config/resolv-files.js';
 import { ServersFile } from './config/servers-file.js';
 import { listenAddresses } from './listen-addresses.js';
 import type { ServedPort } from './listeners.js';
@@ -35,11 +34,9 @@ import type { DnsmasqOptions } from './options/option-values.js';
 import { parseServer } from './options/server-value.js';
 import { Router } from './routing/router.js';
 import { servePort } from './served-port.js';
-import { changesOptions, EdnsOptions } from './upstream/edns-options.js';
-import { Neighbours } from './upstream/neighbours.js';
+import { ednsOptions, resolvFiles, serverOrder, sourcePorts } from './upstream-options.js';
 import { QueryForwarder } from './upstream/query-forwarder.js';
 import { retryPlan } from './upstream/retry-plan.js';
-import type { ServerOrder } from './upstream/server-group.js';
 import { UpstreamServers } from './upstream/upstream-servers.js';
 import { MemoryWorkers } from './workers/memory-workers.js';
 import { ThreadTotals } from './workers/thread-totals.js';
@@ -286,28 +283,4 @@ export class DnsmasqServer {
     const periodMs = Math.min(Math.max(ms, MIN_LOG_INTERVAL_MS), MAX_LOG_INTERVAL_MS);
     this.#dumpTimer = setInterval(() => this.dump(), periodMs).unref();
   }
-}
-
-function ednsOptions({ ednsChanges }: DnsmasqOptions, log: Log): EdnsOptions | undefined {
-  if (!changesOptions(ednsChanges)) return undefined;
-  return new EdnsOptions(ednsChanges, new Neighbours(), log);
-}
-
-function resolvFiles(options: DnsmasqOptions, log: Log): ResolvFiles | undefined {
-  const { usesResolvFile, resolvFile, resolvFiles: several } = options;
-  const paths = several.length > 0 ? several : [resolvFile];
-  return usesResolvFile && resolvFile !== '' ? new ResolvFiles({ paths, log }) : undefined;
-}
-
-function serverOrder({ isStrictOrder, asksAllServers }: DnsmasqOptions): ServerOrder {
-  if (asksAllServers) return 'all';
-  return isStrictOrder ? 'strict' : 'preferred';
-}
-
-function sourcePorts({ queryPort, minPort, maxPort }: DnsmasqOptions): SourcePorts {
-  return {
-    ...(queryPort !== undefined && { fixed: queryPort }),
-    ...(minPort > 0 && { min: minPort }),
-    ...(maxPort > 0 && { max: maxPort }),
-  };
 }

@@ -10,7 +10,8 @@ import {
   type WrittenRecord,
 } from '../../test/messages.js';
 import { until } from '../../test/until.js';
-import { AnswerCache, type AnswerCacheOptions } from './answer-cache.js';
+import { AnswerCache } from './answer-cache.js';
+import type { AnswerCacheOptions } from './answer-cache-options.js';
 
 const out = new Uint8Array(65_535);
 let now = 0;

@@ -1,4 +1,5 @@
 import { MAX_NAME_BYTES, type Query, TYPE } from '@kube-dns/wire';
+import type { AnswerCacheOptions } from './answer-cache-options.js';
 import type { CacheFollower } from './cache-follower.js';
 import { CellStore } from './cell-store.js';
 import { DomainDrop } from './domain-drop.js';
@@ -9,19 +10,6 @@ import { EVERY_TYPE, type KeptAnswer } from './kept-answer.js';
 import { NONE } from './none.js';
 import { NameHash } from './name-hash.js';
 import { type NewEntry, packEntry, PackedEntry } from './packed-entry.js';
-
-export interface AnswerCacheOptions {
-  /** Records that are kept at most; 0 keeps nothing. */
-  readonly maxRecords: number;
-  /** Ceiling on the TTLs that clients see, in seconds; 0 is none. */
-  readonly maxTtlSeconds?: number;
-  /** How long an answer is served past its time, in seconds; 0, unless said otherwise, is not at all. */
-  readonly maxStaleSeconds?: number;
-  /** Each answer has its records one further on; true unless said otherwise. */
-  readonly turnsRecords?: boolean;
-  /** Seconds that never fall; the process's own clock unless said otherwise. */
-  readonly nowSeconds?: () => number;
-}
 
 /** Names and records may be long: the cache takes no more than so many bytes per record of its size. */
 const MAX_BYTES_PER_RECORD = 512;
@@ -55,7 +43,10 @@ export class AnswerCache {
   readonly #writer: EntryWriter;
   readonly #filer = new EntryFiler(this.#table, this.#cells);
   readonly #packed = new PackedEntry();
-  readonly #drop = new DomainDrop((entries) => this.#dropEntries(entries));
+  readonly #drop = new DomainDrop(
+    () => this.#table.capacity,
+    (slot) => this.#dropIfBelow(slot),
+  );
   /** A name that is looked at. */
   readonly #scratch = new Uint8Array(MAX_NAME_BYTES);
   #records = 0;
@@ -63,7 +54,6 @@ export class AnswerCache {
   #denials = 0;
   #sweptAtSecond = -1;
   #sweepHand = 0;
-  #dropHand = 0;
 
   constructor(options: AnswerCacheOptions) {
     const { maxRecords, maxTtlSeconds = 0, maxStaleSeconds = 0, turnsRecords = true } = options;
@@ -110,7 +100,10 @@ export class AnswerCache {
     // A denial of the whole name is newer than what is kept of its types: see store.
     if (this.#denials > 0) {
       slot = this.#find(query.name, query.nameLength, nameHash, EVERY_TYPE, now);
-      if (slot !== NONE && !this.#deniesType(slot, query.type)) return 0;
+      // The alias in front of it is there, whatever it leads to.
+      const isOfAlias =
+        query.type === TYPE.CNAME && slot !== NONE && this.#table.aliases[slot] !== 0;
+      if (isOfAlias) return 0;
     }
     if (slot === NONE) slot = this.#find(query.name, query.nameLength, nameHash, query.type, now);
     if (slot === NONE) return 0;
@@ -178,9 +171,13 @@ export class AnswerCache {
 
   /** Tells whether an entry is neither gone nor dropped, and not behind a denial of its name. */
   #isShown(slot: number, { name, nameLength, type, aliases }: NewEntry, now: number): boolean {
-    if (this.#isGone(slot, now)) return false;
-    if (this.#drop.includes(name, nameLength, this.#table.serials[slot]!, aliases > 0))
-      return false;
+    const isDropped = this.#drop.includes(
+      name,
+      nameLength,
+      this.#table.serials[slot]!,
+      aliases > 0,
+    );
+    if (isDropped || this.#isGone(slot, now)) return false;
     if (type === EVERY_TYPE || this.#denials === 0) return true;
     const nameHash = this.#hash.of(name, nameLength);
     const hash = NameHash.withType(nameHash, EVERY_TYPE);
@@ -194,7 +191,6 @@ export class AnswerCache {
   dropBelow(domain: Uint8Array): void {
     this.follower?.onDropped(domain);
     if (this.#table.size === 0) return;
-    this.#dropHand = 0;
     this.#drop.add(domain, this.#serial);
   }
 
@@ -220,11 +216,6 @@ export class AnswerCache {
     for (let slot = 0; slot < this.#table.capacity; slot++) {
       if (this.#table.isUsed(slot)) yield this.#writer.show(slot, this.#now());
     }
-  }
-
-  #deniesType(slot: number, type: number): boolean {
-    // The alias in front is there, whatever it leads to.
-    return this.#table.aliases[slot] === 0 || type !== TYPE.CNAME;
   }
 
   #find(name: Uint8Array, length: number, nameHash: number, type: number, now: number): number {
@@ -298,12 +289,6 @@ export class AnswerCache {
       const slot = this.#sweepHand++;
       if (this.#table.isUsed(slot) && this.#isGone(slot, now)) this.#remove(slot);
     }
-  }
-
-  #dropEntries(count: number): boolean {
-    const end = Math.min(this.#dropHand + count, this.#table.capacity);
-    for (; this.#dropHand < end; this.#dropHand++) this.#dropIfBelow(this.#dropHand);
-    return this.#dropHand < this.#table.capacity;
   }
 
   #dropIfBelow(slot: number): void {

@@ -14,17 +14,21 @@ const COMPARISONS_PER_TURN = 16_384;
  * them goes on over several turns of the event loop.
  */
 export class DomainDrop {
-  readonly #step: (entries: number) => boolean;
+  readonly #slots: () => number;
+  readonly #look: (slot: number) => void;
+  #slot = 0;
   #domains: DroppedDomain[] = [];
   #next: NodeJS.Immediate | undefined;
 
-  /** `step` looks at so many entries more and returns false when it has seen all. */
-  constructor(step: (entries: number) => boolean) {
-    this.#step = step;
+  /** `slots` is where entries may be; `look` removes the one in a slot if it is meant. */
+  constructor(slots: () => number, look: (slot: number) => void) {
+    this.#slots = slots;
+    this.#look = look;
   }
 
-  /** Drops the entries up to a serial; the caller has made `step` start again. */
+  /** Drops the entries up to a serial. */
   add(domain: Uint8Array, lastSerial: number): void {
+    this.#slot = 0;
     this.#domains.push({ domain, lastSerial });
     if (this.#next === undefined) this.#run();
   }
@@ -49,8 +53,10 @@ export class DomainDrop {
   }
 
   #run(): void {
-    const entries = Math.ceil(COMPARISONS_PER_TURN / this.#domains.length);
-    if (this.#step(entries)) this.#next = setImmediate(() => this.#run());
+    const count = Math.ceil(COMPARISONS_PER_TURN / this.#domains.length);
+    const end = Math.min(this.#slot + count, this.#slots());
+    for (; this.#slot < end; this.#slot++) this.#look(this.#slot);
+    if (this.#slot < this.#slots()) this.#next = setImmediate(() => this.#run());
     else this.stop();
   }
 }

@@ -1,13 +1,7 @@
-import {
-  type Asker,
-  askUpstream,
-  type Exchange,
-  type ExchangeError,
-  type SentQuery,
-  type ServerAddress,
-} from '@kube-dns/transport';
-import { fitMessage, FLAG, readUint16, RecordCursor } from '@kube-dns/wire';
-import { flawOf, isRefusal, type ReplyFlaw } from './reply-flaw.js';
+import { type Asker, askUpstream, type Exchange, type SentQuery } from '@kube-dns/transport';
+import { AttemptList } from './attempt-list.js';
+import { isTruncated, withoutRecords } from './cut-reply.js';
+import { flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
 import type { RetryPlan } from './retry-plan.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
 import type { UpstreamServer } from './upstream-servers.js';
@@ -30,19 +24,6 @@ export interface FlightOwner {
   land(flight: Flight, reply: Buffer | null): void;
 }
 
-/** One server that was asked, and what came of it. */
-interface Attempt {
-  readonly at: number;
-  readonly server: UpstreamServer;
-  readonly sent: SentQuery;
-  readonly sentAtMs: number;
-  hasFailed: boolean;
-}
-
-const cursor = new RecordCursor();
-const RCODE_MASK = 0xf;
-/** An OPT record without options (RFC 6891 section 6.1.2). */
-const OPT_BYTES = 11;
 /** How long a reply that is no answer is held back for a better one of the others that were asked. */
 const PATIENCE_MS = 1_000;
 
@@ -66,7 +47,7 @@ export class Flight implements Asker {
   /** Until then the question is asked again; afterwards it only waits for late replies. */
   deadlineMs = 0;
   readonly #owner: FlightOwner;
-  readonly #attempts: Attempt[] = [];
+  readonly #attempts = new AttemptList();
   #dueAtMs = Number.POSITIVE_INFINITY;
   #retries = 0;
   #current = 0;
@@ -96,7 +77,7 @@ export class Flight implements Asker {
     this.#retries = 0;
     this.#relayAtMs = Number.POSITIVE_INFINITY;
     this.#fallback = undefined;
-    for (const attempt of this.#attempts) attempt.hasFailed = false;
+    this.#attempts.forgive();
     this.#dueAtMs = nowMs + this.#pauseMs(this.#owner.plan);
     if (this.isOverTcp) return this.#askOverTcp(this.group.inOrder());
     const first = this.group.choose(nowMs);
@@ -132,13 +113,13 @@ export class Flight implements Asker {
   /** Ends it without a word. */
   cancel(): void {
     this.#hasLanded = true;
-    for (const { sent } of this.#attempts) sent.socket.forget(sent);
+    this.#attempts.forget();
     this.#exchange?.cancel();
     this.#exchange = undefined;
   }
 
   onReply(sent: SentQuery, reply: Buffer): void {
-    const attempt = this.#attemptOf(sent);
+    const attempt = this.#attempts.of(sent);
     if (attempt === undefined || this.#hasLanded || this.#exchange !== undefined) return;
     const { at, server } = attempt;
     server.counts.countReply(rcodeOf(reply), this.#owner.now() - attempt.sentAtMs);
@@ -152,13 +133,13 @@ export class Flight implements Asker {
     if (flaw === 'landed' || flaw === 'ignored' || attempt.hasFailed) return;
     attempt.hasFailed = true;
     if (flaw === 'refusal') this.#fallback = reply;
-    else countFlaw(server, flaw);
+    server.counts.countFlaw(flaw);
     this.group.avoid(at);
     this.#advance();
   }
 
   onUnreachable(sent: SentQuery): void {
-    const attempt = this.#attemptOf(sent);
+    const attempt = this.#attempts.of(sent);
     if (attempt === undefined || this.#hasLanded || attempt.hasFailed) return;
     attempt.hasFailed = true;
     attempt.server.counts.health.countError('unreachable');
@@ -170,7 +151,7 @@ export class Flight implements Asker {
   /** A server had nothing to offer: those that were not asked yet are, or the others are waited for. */
   #advance(): void {
     if (this.group.order === 'strict' ? this.#sendToNext() : this.#sendToUnasked()) return;
-    if (this.#attempts.every(({ hasFailed }) => hasFailed)) this.#land(this.#fallback ?? null);
+    if (this.#attempts.haveAllFailed) this.#land(this.#fallback ?? null);
     else if (this.#fallback !== undefined) {
       this.#relayAtMs = Math.min(this.#relayAtMs, this.#owner.now() + PATIENCE_MS);
     }
@@ -181,8 +162,7 @@ export class Flight implements Asker {
     const { plan } = this.#owner;
     this.#retries++;
     this.#dueAtMs = nowMs + this.#pauseMs(plan);
-    for (const { at, server, hasFailed } of this.#attempts) {
-      if (hasFailed) continue;
+    for (const { at, server } of this.#attempts.open()) {
       server.counts.health.countError('timeout');
       this.group.avoid(at);
     }
@@ -200,7 +180,7 @@ export class Flight implements Asker {
   }
 
   #hasUnasked(): boolean {
-    return new Set(this.#attempts.map(({ at }) => at)).size < this.group.servers.length;
+    return this.#attempts.serverCount < this.group.servers.length;
   }
 
   #sendToAll(): boolean {
@@ -212,7 +192,7 @@ export class Flight implements Asker {
   #sendToUnasked(): boolean {
     let hasSent = false;
     for (let at = 0; at < this.group.servers.length; at++) {
-      if (this.#attempts.every((attempt) => attempt.at !== at)) hasSent = this.#send(at) || hasSent;
+      if (!this.#attempts.includes(at)) hasSent = this.#send(at) || hasSent;
     }
     return hasSent;
   }
@@ -222,7 +202,7 @@ export class Flight implements Asker {
     const { length } = this.group.servers;
     for (let step = 1; step < length; step++) {
       const at = (this.#current + step) % length;
-      if (this.#attempts.some((attempt) => attempt.at === at)) continue;
+      if (this.#attempts.includes(at)) continue;
       this.#current = at;
       if (this.#send(at)) return true;
     }
@@ -232,8 +212,8 @@ export class Flight implements Asker {
   /** Sends the question to a server; beyond the limit of ports once more from the last one, with the same ID. */
   #send(at: number): boolean {
     const server = this.group.servers[at]!;
-    const known = this.#attempts.findLast((attempt) => attempt.at === at);
-    if (known !== undefined && this.#portsOf(at) >= this.#owner.portLimit) {
+    const known = this.#attempts.lastTo(at);
+    if (known !== undefined && this.#attempts.countTo(at) >= this.#owner.portLimit) {
       known.hasFailed = false;
       known.sent.socket.resend(known.sent);
       server.counts.queries++;
@@ -243,13 +223,8 @@ export class Flight implements Asker {
     const sent = server.sockets.send(this.query, this);
     if (sent === undefined) return false;
     server.counts.queries++;
-    this.#attempts.push({ at, server, sent, sentAtMs: this.#owner.now(), hasFailed: false });
+    this.#attempts.add({ at, server, sent, sentAtMs: this.#owner.now(), hasFailed: false });
     return true;
-  }
-
-  /** How many ports the question was sent to a server from. */
-  #portsOf(at: number): number {
-    return this.#attempts.filter((attempt) => attempt.at === at).length;
   }
 
   /** Asks these servers in turn over TCP; what is known already is the answer when none has a better. */
@@ -261,7 +236,9 @@ export class Flight implements Asker {
         servers,
         protocol: 'tcp',
         deadlineMs: Math.max(1, this.deadlineMs - this.#owner.now()),
-        onAttempt: (server, outcome, ms) => countAttempt(server, outcome, ms),
+        // It is one of the group's.
+        onAttempt: (server, outcome, ms) =>
+          (server as UpstreamServer).counts.countExchange(outcome, ms),
       },
       (_error, reply, server) => {
         if (this.#hasLanded) return;
@@ -299,37 +276,4 @@ export class Flight implements Asker {
     this.cancel();
     this.#owner.land(this, reply);
   }
-
-  #attemptOf(sent: SentQuery): Attempt | undefined {
-    for (const attempt of this.#attempts) if (attempt.sent === sent) return attempt;
-    return undefined;
-  }
-}
-
-/** What a server did over TCP; it is one of a group's. */
-function countAttempt(server: ServerAddress, outcome: number | ExchangeError, ms: number): void {
-  const { counts } = server as UpstreamServer;
-  counts.queries++;
-  if (typeof outcome === 'number') counts.countReply(outcome, ms);
-  else counts.health.countError(outcome.code);
-}
-
-/** A reply that is no answer, though it does not say so. */
-function countFlaw({ counts }: UpstreamServer, flaw: Exclude<ReplyFlaw, 'refusal'>): void {
-  if (flaw === 'malformed') counts.health.countError(flaw);
-  else counts.health.failures.refused++;
-}
-
-/** What is left of a cut reply when nothing better comes (dnsmasq src/rfc1035.c, extract_addresses). */
-function withoutRecords(reply: Buffer): Buffer {
-  const { end } = cursor.reset(reply, reply.length);
-  return reply.subarray(0, fitMessage(reply, reply.length, end + OPT_BYTES));
-}
-
-function isTruncated(reply: Buffer): boolean {
-  return (readUint16(reply, 2) & FLAG.TC) !== 0;
-}
-
-function rcodeOf(reply: Buffer): number {
-  return readUint16(reply, 2) & RCODE_MASK;
 }

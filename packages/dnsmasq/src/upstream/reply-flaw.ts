@@ -26,8 +26,12 @@ export function flawOf(reply: Uint8Array): ReplyFlaw | undefined {
 
 /** Whether a server had an answer for nobody: what it says may be passed on when none had a better. */
 export function isRefusal(reply: Uint8Array): boolean {
-  const rcode = readUint16(reply, 2) & RCODE_MASK;
+  const rcode = rcodeOf(reply);
   return rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED;
+}
+
+export function rcodeOf(reply: Uint8Array): number {
+  return readUint16(reply, 2) & RCODE_MASK;
 }
 
 /** NOERROR without an answer, from a server that neither has the zone nor asks for others. */

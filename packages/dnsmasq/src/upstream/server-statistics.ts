@@ -1,5 +1,7 @@
 import { type CountedNameServer, NameServerHealth } from '@kube-dns/daemon';
+import type { ExchangeError } from '@kube-dns/transport';
 import { RCODE } from '@kube-dns/wire';
+import type { ReplyFlaw } from './reply-flaw.js';
 
 /** What is known of one server; each number only grows. */
 export class ServerCounts implements CountedNameServer {
@@ -22,6 +24,19 @@ export class ServerCounts implements CountedNameServer {
     this.health.countReply(rcode, ms);
     if (rcode === RCODE.NXDOMAIN) this.nxdomains++;
     else if (rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED) this.failed++;
+  }
+
+  /** Counts a query over TCP: the rcode of its reply, or why there was none. */
+  countExchange(outcome: number | ExchangeError, ms: number): void {
+    this.queries++;
+    if (typeof outcome === 'number') this.countReply(outcome, ms);
+    else this.health.countError(outcome.code);
+  }
+
+  /** Counts a reply that is no answer; one that says so itself is counted by its rcode. */
+  countFlaw(flaw: ReplyFlaw): void {
+    if (flaw === 'malformed') this.health.countError(flaw);
+    else if (flaw === 'lame') this.health.failures.refused++;
   }
 
   /** Of one reply, on average. */

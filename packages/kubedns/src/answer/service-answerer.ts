@@ -19,6 +19,7 @@ import { MAX_LABEL_ROOM, writeHostName } from './host-name.js';
 import { Locations } from './locations.js';
 import { type ServiceQuestion, WHOLE_SERVICE } from './service-question.js';
 import type { Shuffle } from './shuffle.js';
+import { WrittenTargets } from './written-targets.js';
 import type { ZoneQuestion } from './zone-question.js';
 
 export interface ServiceAnswererOptions {
@@ -40,9 +41,7 @@ export class ServiceAnswerer {
   readonly #address = new Uint8Array(MAX_ADDRESS_BYTES);
   readonly #srv = new Uint8Array(SRV_TARGET_OFFSET + MAX_LABEL_ROOM + MAX_NAME_BYTES);
   readonly #host = new Uint8Array(MAX_LABEL_ROOM + MAX_NAME_BYTES);
-  /** By host: the last targets among which its addresses are in the additional section. */
-  #written = new Float64Array(64);
-  #targets = 0;
+  readonly #written = new WrittenTargets();
   /** The addresses that an answer about several services has, and how many locations share its weight. */
   #seen: Set<string> | undefined;
   #sharers = 0;
@@ -176,7 +175,7 @@ export class ServiceAnswerer {
     order: Uint32Array | undefined,
     writer: AnswerWriter,
   ): boolean {
-    this.#startTargets(service);
+    this.#written.start(service.isHeadless ? service.view.hostCount : 0);
     for (let i = 0; i < count; i++) {
       const host = this.#locations.hostAt(order === undefined ? i : order[i]!);
       if (!this.#addTarget(service, host, writer)) return false;
@@ -196,7 +195,7 @@ export class ServiceAnswerer {
 
   /** The addresses of an SRV target, once in an answer; false when there is no room for more. */
   #addTarget(service: ZoneService, host: number, writer: AnswerWriter): boolean {
-    if (this.#isWritten(host)) return true;
+    if (this.#written.add(host)) return true;
     if (writeHostName(service, host, this.#host, 0) === 0) return true;
     if (host === WHOLE_SERVICE) {
       return this.#addInOrder(service.ipv4, writer) && this.#addInOrder(service.ipv6, writer);
@@ -205,18 +204,6 @@ export class ServiceAnswerer {
       this.#addHostInOrder(service.view, host, IPV4_BYTES, writer) &&
       this.#addHostInOrder(service.view, host, IPV6_BYTES, writer)
     );
-  }
-
-  #startTargets(service: ZoneService): void {
-    this.#targets++;
-    const hosts = (service.isHeadless ? service.view.hostCount : 0) + 1;
-    if (hosts > this.#written.length) this.#written = new Float64Array(hosts * 2);
-  }
-
-  #isWritten(host: number): boolean {
-    const isWritten = this.#written[host + 1] === this.#targets;
-    this.#written[host + 1] = this.#targets;
-    return isWritten;
   }
 
   /** The addresses of a family in random order. */

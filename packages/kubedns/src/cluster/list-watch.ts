@@ -7,10 +7,11 @@ import { InitialEvents } from './initial-events.js';
 import { readList } from './list.js';
 import { LoopTurn } from './loop-turn.js';
 import { type ApiObject, type Kept, type ObjectSink, ObjectStore } from './object-store.js';
+import { restartReason } from './restart-reason.js';
 import { watchOnce, type WatchEvent } from './watch.js';
 import { WatchLog } from './watch-log.js';
 import { DEFAULT_PACE, type WatchPace } from './watch-pace.js';
-import { noRestarts, type ResourceStatistics, type RestartReason } from './watch-statistics.js';
+import { noRestarts, type ResourceStatistics } from './watch-statistics.js';
 
 export type { ApiObject, Kept, ObjectSink } from './object-store.js';
 
@@ -34,9 +35,6 @@ export interface ListWatchOptions<T extends ApiObject, K extends Kept> {
   /** Called after a change of a watch was applied, with the ms since its bytes arrived. */
   readonly onEvent?: (latencyMs: number) => void;
 }
-
-const GONE = 410;
-const DENIED: ReadonlySet<number> = new Set([403, 404]);
 
 /**
  * Follows one resource of the API for ever: a list, then watches from its version, and a new list when
@@ -145,7 +143,7 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
         if (this.#version === '' && !this.#initialEvents.isWorthTrying) await this.#list(signal);
         else await this.#watch(signal);
       } catch (error) {
-        this.#disconnect(reasonOf(error) !== 'idle');
+        this.#disconnect(restartReason(error) !== 'idle');
         await this.#recover(error, signal);
       }
     }
@@ -250,7 +248,7 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const reason = reasonOf(error);
+    const reason = restartReason(error);
     if (reason === 'garbled') this.rejected++;
     // Where the initial events are not to be had there are pages, at once.
     const failure = errorText(error);
@@ -292,11 +290,4 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
       /* stopped while waiting: the loop ends */
     });
   }
-}
-
-function reasonOf(error: unknown): RestartReason {
-  if (error instanceof StreamError) return error.reason;
-  if (!(error instanceof ApiError)) return 'error';
-  if (error.status === GONE) return 'gone';
-  return DENIED.has(error.status) ? 'denied' : 'error';
 }

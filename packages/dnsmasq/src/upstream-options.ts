@@ -1,0 +1,36 @@
+// What the command line says about upstream servers, as the parts that ask them take it.
+import type { Log } from '@kube-dns/daemon';
+import type { SourcePorts } from '@kube-dns/transport';
+import { ResolvFiles } from './config/resolv-files.js';
+import type { DnsmasqOptions } from './options/option-values.js';
+import { changesOptions, EdnsOptions } from './upstream/edns-options.js';
+import { Neighbours } from './upstream/neighbours.js';
+import type { ServerOrder } from './upstream/server-group.js';
+
+/** What is added to or taken out of queries; undefined where nothing is. */
+export function ednsOptions({ ednsChanges }: DnsmasqOptions, log: Log): EdnsOptions | undefined {
+  if (!changesOptions(ednsChanges)) return undefined;
+  return new EdnsOptions(ednsChanges, new Neighbours(), log);
+}
+
+/** The files that name upstream servers; undefined where none does. */
+export function resolvFiles(options: DnsmasqOptions, log: Log): ResolvFiles | undefined {
+  const { usesResolvFile, resolvFile, resolvFiles: several } = options;
+  const paths = several.length > 0 ? several : [resolvFile];
+  return usesResolvFile && resolvFile !== '' ? new ResolvFiles({ paths, log }) : undefined;
+}
+
+/** In which order the servers of a group are asked. */
+export function serverOrder({ isStrictOrder, asksAllServers }: DnsmasqOptions): ServerOrder {
+  if (asksAllServers) return 'all';
+  return isStrictOrder ? 'strict' : 'preferred';
+}
+
+/** Which ports queries leave from. */
+export function sourcePorts({ queryPort, minPort, maxPort }: DnsmasqOptions): SourcePorts {
+  return {
+    ...(queryPort !== undefined && { fixed: queryPort }),
+    ...(minPort > 0 && { min: minPort }),
+    ...(maxPort > 0 && { max: maxPort }),
+  };
+}

@@ -1,0 +1,23 @@
+import { WHOLE_SERVICE } from './service-question.js';
+
+/** The targets of SRV records whose addresses are in the additional section already. */
+export class WrittenTargets {
+  /** By host, behind the whole service: the last answer that has its addresses. */
+  #answers = new Float64Array(64);
+  #answer = 0;
+
+  /** Begins with none of the targets of a service that has so many hosts. */
+  start(hosts: number): void {
+    this.#answer++;
+    const length = hosts - WHOLE_SERVICE;
+    if (length > this.#answers.length) this.#answers = new Float64Array(length * 2);
+  }
+
+  /** Adds a host, or WHOLE_SERVICE; tells whether it was there before. */
+  add(host: number): boolean {
+    const at = host - WHOLE_SERVICE;
+    const isThere = this.#answers[at] === this.#answer;
+    this.#answers[at] = this.#answer;
+    return isThere;
+  }
+}
