@@ -1,25 +1,17 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { dnsperfVersion } from '../src/queries/dnsperf.js';
 import { findRealDnsmasq } from '../src/queries/real-dnsmasq.js';
 import { BenchProcess, endAll, isRunning, until } from './bench-process.js';
 
+const hasDnsperf = (await dnsperfVersion()) !== undefined;
 const TINY = ['--services=20', '--slices=40', '--endpoints=2'];
 
 interface Told {
   readonly machine: Readonly<Record<string, unknown>>;
   readonly figures: readonly { readonly name: string; readonly value: number | null }[];
-}
-
-function hasDnsperf(): boolean {
-  try {
-    execFileSync('dnsperf', ['-h'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 let folder: string;
@@ -72,7 +64,7 @@ describe('the bench', () => {
     expect(figures.get('changes never served meanwhile')).toBe(0);
   });
 
-  const queries = hasDnsperf() ? it : it.skip;
+  const queries = hasDnsperf ? it : it.skip;
   queries('counts queries beside the real dnsmasq (skipped without dnsperf)', async () => {
     const few = ['--services=20', '--slices=0', '--rounds=1', '--seconds=1', '--mixes=A'];
     const { figures } = await measure('kubedns-queries', ...few);

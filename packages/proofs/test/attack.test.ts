@@ -1,11 +1,8 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { dnsperfVersion } from '@kube-dns/bench';
+import { prove, run } from './prove-process.js';
 
-const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const hasDnsperf = (await dnsperfVersion()) !== undefined;
 const TIMEOUT_MS = 300_000;
 /** One of each kind, on the container that has more to do with it. */
 const ATTACKS = [
@@ -58,52 +55,29 @@ interface Told {
   }[];
 }
 
-function hasDnsperf(): boolean {
-  try {
-    execFileSync('which', ['dnsperf']);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function prove(...args: string[]): Promise<{ status: unknown; stdout: string; stderr: string }> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [PROGRAM, 'attack', ...args], (error, stdout, stderr) => {
-      resolve({ status: error?.code ?? 0, stdout, stderr });
-    });
-  });
-}
-
 describe('the command', () => {
   it('refuses an attack that there is none of', async () => {
-    const { status, stderr } = await prove('--only=nothing');
-    expect(status).toBe(2);
+    const { code, stderr } = await run(['attack', '--only=nothing'], TIMEOUT_MS);
+    expect(code).toBe(2);
     expect(stderr).toContain('--only=nothing: no attack "nothing"');
   });
 });
 
 /** Makes these attacks, and says how the pod stood each. */
 async function attack(names: readonly string[], seconds: number): Promise<readonly Told[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'attack-test-'));
-  try {
-    const file = join(folder, 'figures.json');
-    const { stderr } = await prove(
+  const { results } = await prove<{ Attacks: readonly Told[] }>(
+    [
+      'attack',
       `--only=${names.join(',')}`,
       `--seconds=${seconds}`,
       '--calm=0.3',
       '--settle=0',
       '--strength=0.5',
       '--rate=400',
-      `--json=${file}`,
-    );
-    const text = await readFile(file, 'utf8').catch(() => {
-      throw new Error(`no figures: ${stderr}`);
-    });
-    return (JSON.parse(text) as { results: { Attacks: readonly Told[] } }).results.Attacks;
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+    ],
+    TIMEOUT_MS,
+  );
+  return results.Attacks;
 }
 
 /** What a busy machine may be the reason of. */
@@ -119,7 +93,7 @@ function weaknesses({ name, under, after, containers, guesses = MIN_GUESSES }: T
   ];
 }
 
-(hasDnsperf() ? describe : describe.skip)('attacks (skipped without dnsperf)', () => {
+(hasDnsperf ? describe : describe.skip)('attacks (skipped without dnsperf)', () => {
   const tries: Told[] = [];
   const of = (name: string) => tries.filter((told) => told.name === name);
 

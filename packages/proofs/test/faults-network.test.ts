@@ -1,16 +1,13 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readlinkSync } from 'node:fs';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/bench';
 import { NETWORK_ROWS } from '../src/faults/network-rows.js';
 import { networkHindrance } from '../src/stand/network-namespace.js';
 import { descendants, type NetworkedProcess, processes } from './process-networks.js';
+import { PROGRAM, prove } from './prove-process.js';
 
-const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const ROWS = NETWORK_ROWS.filter(({ isLong }) => isLong !== true).map(({ id }) => id);
 const TOGETHER = 5;
 const TIMEOUT_MS = 300_000;
@@ -26,34 +23,13 @@ interface Told {
   readonly broken: readonly string[];
 }
 
-/** Runs the rows as a user would, and tells what was broken of each. */
-async function runRows(): Promise<ReadonlyMap<string, readonly string[]>> {
-  const folder = mkdtempSync(join(tmpdir(), 'faults-network-'));
-  const file = join(folder, 'report.json');
-  try {
-    const args = ['faults', `--only=${ROWS.join(',')}`, `--together=${TOGETHER}`, `--json=${file}`];
-    const stderr = await new Promise<string>((resolve) => {
-      execFile(process.execPath, [PROGRAM, ...args], (_error, _stdout, text) => resolve(text));
-    });
-    let text: string;
-    try {
-      text = readFileSync(file, 'utf8');
-    } catch {
-      // Without a report what it said is the failure.
-      throw new Error(`no report: ${stderr}`);
-    }
-    const { results } = JSON.parse(text) as { results: { faults: readonly Told[] } };
-    return new Map(results.faults.map(({ id, broken }) => [id, broken]));
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
 onHosts(`a fault between hosts${skipped}`, () => {
   let results: ReadonlyMap<string, readonly string[]>;
 
   beforeAll(async () => {
-    results = await runRows();
+    const args = ['faults', `--only=${ROWS.join(',')}`, `--together=${TOGETHER}`];
+    const { results: told } = await prove<{ faults: readonly Told[] }>(args, TIMEOUT_MS);
+    results = new Map(told.faults.map(({ id, broken }) => [id, broken]));
   }, TIMEOUT_MS);
 
   it.each(ROWS)('%s is as the table says', (id) => {

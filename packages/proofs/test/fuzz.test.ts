@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { prove, run } from './prove-process.js';
 
-const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const CORPUS = fileURLToPath(new URL('../corpus', import.meta.url));
 const LIMIT_MS = 300_000;
 /** For each parser of packets: 200,000 together, fewer where the time of a parser is over before. */
@@ -23,31 +23,15 @@ interface ParserResult {
   readonly findings: readonly unknown[];
 }
 
-interface FuzzReport {
-  readonly results: { readonly Parsers: readonly ParserResult[] };
-}
-
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'fuzz-'));
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-function run(...args: string[]): Promise<{ stderr: string }> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [PROGRAM, 'fuzz', ...args], (_error, _out, stderr) => {
-      resolve({ stderr });
-    });
-  });
-}
-
-async function fuzz(
-  ...args: string[]
-): Promise<{ stderr: string; parsers: readonly ParserResult[] }> {
-  const json = join(folder, 'report.json');
-  const { stderr } = await run(`--json=${json}`, ...args);
-  const report = JSON.parse(await readFile(json, 'utf8')) as FuzzReport;
-  return { stderr, parsers: report.results.Parsers };
+async function fuzz(...args: string[]) {
+  const told = await prove<{ Parsers: readonly ParserResult[] }>(['fuzz', ...args], LIMIT_MS);
+  return { stderr: told.stderr, parsers: told.results.Parsers };
 }
 
 describe('hostile input', () => {
@@ -101,7 +85,7 @@ describe('hostile input', () => {
   }, 60_000);
 
   it('is for parsers that there are', async () => {
-    const { stderr } = await run('--only=query,nothing');
+    const { stderr } = await run(['fuzz', '--only=query,nothing'], LIMIT_MS);
     expect(stderr).toContain('--only=query,nothing: no parser "nothing"');
   });
 });

@@ -21,25 +21,25 @@ const ENVIRONMENT = {
   NO_COLOR: '1',
 };
 
-/** A server that is measured: any program that goes on until it is told to end. */
+/** A server that is measured: any program that goes on until it is told to end, or ends by itself. */
 export class ServerProcess {
   /** When it was started, on the monotonic clock. */
   readonly startedMs = monotonicMs();
   /** Resolves once it is not there any more, with its exit code or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>;
-  readonly #what: string;
+  readonly name: string;
   readonly #child: ChildProcess;
   #output = '';
   #failure: string | undefined;
 
   /** `environment` comes on top of the little that every measured program gets. */
   constructor(
-    what: string,
+    name: string,
     command: string,
     args: readonly string[],
     environment: Readonly<Record<string, string>> = {},
   ) {
-    this.#what = what;
+    this.name = name;
     const env = { ...ENVIRONMENT, ...environment };
     this.#child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     const keep = (text: string) => (this.#output = (this.#output + text).slice(-MAX_OUTPUT));
@@ -61,14 +61,23 @@ export class ServerProcess {
     return this.#output;
   }
 
-  /** Throws when the program is not there any more, with its last lines. */
-  check(): void {
-    if (this.#failure === undefined) return;
+  /** Its last lines but those of stacks. */
+  get lastLines(): string {
     const lines = this.#output
       .split('\n')
-      .filter((line) => line.trim() !== '' && !STACK_LINE.test(line))
-      .slice(-LAST_LINES);
-    throw new MeasureError(`${this.#what} ${this.#failure}: ${lines.join(' | ')}`);
+      .filter((line) => line.trim() !== '' && !STACK_LINE.test(line));
+    return lines.slice(-LAST_LINES).join(' | ');
+  }
+
+  /** Whether it was started and has not ended. */
+  get isRunning(): boolean {
+    return this.#failure === undefined;
+  }
+
+  /** Throws a MeasureError when the program is not there any more, with its last lines. */
+  check(): void {
+    if (this.isRunning) return;
+    throw new MeasureError(`${this.name} ${this.#failure ?? ''}: ${this.lastLines}`);
   }
 
   /** Waits until the program has said something like this. */
@@ -78,7 +87,11 @@ export class ServerProcess {
       return pattern.test(this.#output);
     };
     if (await until(hasSaid, limitMs, STEP_MS)) return;
-    throw new MeasureError(`${this.#what} has not said ${pattern.source} in time`);
+    throw new MeasureError(`${this.name} has not said ${pattern.source} in time`);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
   }
 
   /** Ends the program at once; may be called twice. */

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Closable } from '@kube-dns/bench';
 import { decodeMessage, encodeQuery } from '@kube-dns/wire';
 import { askOnce } from '../roll/ask-once.js';
-import type { ContainerSpec } from '../stand/container-process.js';
+import type { ContainerSpec } from '../stand/container.js';
 import type { ContainerName, PodPorts } from '../stand/manifest-pod.js';
 import { openDescriptors } from '../stand/process-watch.js';
 import { SteadyClient } from '../stand/steady-client.js';

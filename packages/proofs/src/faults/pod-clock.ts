@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TemporaryFolder } from '@kube-dns/bench';
-import type { ContainerSpec } from '../stand/container-process.js';
+import type { ContainerSpec } from '../stand/container.js';
 import { CONTAINER_NAMES } from '../stand/manifest-pod.js';
 import type { FaultBed } from './fault.js';
 import type { ProcessBed } from './process-bed.js';

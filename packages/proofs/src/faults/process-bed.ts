@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { createApiServer } from '@kube-dns/apiserver';
 import { MeasureError, TemporaryFolder, until } from '@kube-dns/bench';
 import { ConfigVolume } from '../stand/config-volume.js';
-import type { ContainerSpec } from '../stand/container-process.js';
+import type { ContainerSpec } from '../stand/container.js';
 import { FakeUpstream } from '../stand/fake-upstream.js';
 import { isOk } from '../stand/http-status.js';
 import { knownAddress } from '../stand/known-address.js';

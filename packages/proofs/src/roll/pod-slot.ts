@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Closable, MeasureError, until } from '@kube-dns/bench';
-import type { ContainerProcess } from '../stand/container-process.js';
+import { type Closable, MeasureError, type ServerProcess, until } from '@kube-dns/bench';
 import { freePodPorts, ManifestPod, type PodOptions } from '../stand/manifest-pod.js';
 import type { PodTiming } from './manifest-timing.js';
 
@@ -99,7 +98,7 @@ export class PodSlot implements Closable {
 
 /** Ends one container; the end is `0`, or what else came of it. */
 async function endContainer(
-  container: ContainerProcess,
+  container: ServerProcess,
   preStopMs: number,
   graceMs: number,
 ): Promise<readonly [string, string]> {
@@ -108,7 +107,7 @@ async function endContainer(
   container.signal('SIGTERM');
   const leftMs = graceMs - (performance.now() - startMs);
   if (await until(() => !container.isRunning, leftMs, STEP_MS)) {
-    return [container.name, container.end ?? ''];
+    return [container.name, String(await container.ended)];
   }
   await container.close();
   return [container.name, KILLED];

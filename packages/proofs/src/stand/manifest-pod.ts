@@ -1,7 +1,14 @@
 import { join } from 'node:path';
-import { builtProgram, type Closable, freePort, MeasureError, until } from '@kube-dns/bench';
+import {
+  builtProgram,
+  type Closable,
+  freePort,
+  MeasureError,
+  type ServerProcess,
+  until,
+} from '@kube-dns/bench';
+import { type ContainerSpec, startContainer } from './container.js';
 import { containerNodeFlags } from './container-flags.js';
-import { ContainerProcess, type ContainerSpec } from './container-process.js';
 import { clusterServerArgs } from './dnsmasq.js';
 import { isOk } from './http-status.js';
 
@@ -117,19 +124,19 @@ export function containerSpecs(
 /** kubedns, dnsmasq and sidecar as the manifest starts them, on ports of this machine. */
 export class ManifestPod implements Closable {
   readonly ports: PodPorts;
-  readonly kubedns: ContainerProcess;
-  readonly dnsmasq: ContainerProcess;
-  readonly sidecar: ContainerProcess;
+  readonly kubedns: ServerProcess;
+  readonly dnsmasq: ServerProcess;
+  readonly sidecar: ServerProcess;
 
   constructor(options: PodOptions, ports: PodPorts) {
     this.ports = ports;
     const specs = containerSpecs(options, ports);
-    this.kubedns = new ContainerProcess(specs.kubedns);
-    this.dnsmasq = new ContainerProcess(specs.dnsmasq);
-    this.sidecar = new ContainerProcess(specs.sidecar);
+    this.kubedns = startContainer(specs.kubedns);
+    this.dnsmasq = startContainer(specs.dnsmasq);
+    this.sidecar = startContainer(specs.sidecar);
   }
 
-  get containers(): readonly ContainerProcess[] {
+  get containers(): readonly ServerProcess[] {
     return [this.kubedns, this.dnsmasq, this.sidecar];
   }
 

@@ -1,5 +1,5 @@
-import type { Closable } from '@kube-dns/bench';
-import { ContainerProcess, type ContainerSpec } from './container-process.js';
+import type { Closable, ServerProcess } from '@kube-dns/bench';
+import { type ContainerSpec, startContainer } from './container.js';
 
 /** A container that is started again some time after it has ended, as kubelet does. */
 export class SupervisedContainer implements Closable {
@@ -7,7 +7,7 @@ export class SupervisedContainer implements Closable {
   readonly ends: string[] = [];
   readonly #spec: ContainerSpec;
   readonly #pauseMs: number;
-  #process: ContainerProcess;
+  #process: ServerProcess;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -37,15 +37,12 @@ export class SupervisedContainer implements Closable {
     await this.#process.close();
   }
 
-  #start(): ContainerProcess {
-    const process = new ContainerProcess(this.#spec);
-    void process.ended().then((end) => {
+  #start(): ServerProcess {
+    const process = startContainer(this.#spec);
+    void process.ended.then((end) => {
       if (this.#isClosed) return;
-      this.#timer = setTimeout(() => {
-        // Its last words may arrive after its end.
-        this.ends.push(`${end}: ${process.lastLines}`);
-        this.#process = this.#start();
-      }, this.#pauseMs);
+      this.ends.push(`${end}: ${process.lastLines}`);
+      this.#timer = setTimeout(() => (this.#process = this.#start()), this.#pauseMs);
     });
     return process;
   }
