@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';
-import { type DecodedMessage, decodeMessage, readUint16, writeUint16 } from '@kube-dns/wire';
+import { frameMessage, FrameReader } from '@kube-dns/transport';
+import { type DecodedMessage, decodeMessage, readUint16 } from '@kube-dns/wire';
 import { type Question, queryMessage } from './messages.js';
 
 const TIMEOUT_MS = 6_000;
@@ -36,17 +37,14 @@ export async function exchangeUdp(
 /** Sends one message over TCP and gives the first that comes back. */
 export async function exchangeTcp(port: number, message: Uint8Array): Promise<Buffer> {
   const socket = connect(port, '127.0.0.1');
-  const prefix = Buffer.alloc(2);
-  writeUint16(prefix, 0, message.length);
-  socket.write(Buffer.concat([prefix, message]));
+  socket.write(frameMessage(message));
   socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('no answer')));
-  let received = Buffer.alloc(0);
+  const frames = new FrameReader();
   try {
     for await (const chunk of socket) {
-      received = Buffer.concat([received, chunk as Buffer]);
-      if (received.length < 2) continue;
-      const end = 2 + readUint16(received, 0);
-      if (received.length >= end) return received.subarray(2, end);
+      frames.push(chunk as Buffer);
+      const answer = frames.next();
+      if (answer !== undefined) return answer;
     }
   } finally {
     socket.destroy();
@@ -60,6 +58,9 @@ export interface Answer extends DecodedMessage {
   readonly ttls: readonly number[];
   readonly bytes: Buffer;
 }
+
+/** The flags of an answer's header, rcode included. */
+export const flagsOf = ({ bytes }: Answer) => readUint16(bytes, 2);
 
 /** The parts of an answer that tests look at. */
 export function readAnswer(bytes: Buffer): Answer {

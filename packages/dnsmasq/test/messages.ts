@@ -43,6 +43,28 @@ export interface Response {
   readonly additionals?: readonly WrittenRecord[];
 }
 
+/** An SOA record whose denials are kept for `minimum` seconds, or for its TTL if that is less. */
+export function soaRecord(minimum: number, owner = 'example', ttl = 60): WrittenRecord {
+  return {
+    owner,
+    type: 'SOA',
+    ttl,
+    data: {
+      mname: 'ns.example',
+      rname: 'root.example',
+      serial: 1,
+      refresh: 2,
+      retry: 3,
+      expire: 4,
+      minimum,
+    },
+  };
+}
+
+export function aliasRecord(owner: string, data: string, ttl: number): WrittenRecord {
+  return { owner, type: 'CNAME', ttl, data };
+}
+
 export function queryMessage(question: Question): Buffer {
   const { name, type = 'A', id = 0x1234, isRecursionDesired = true } = question;
   const fields = { name, type, id, recursionDesired: isRecursionDesired };

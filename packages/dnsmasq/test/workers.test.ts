@@ -6,7 +6,7 @@ import { RCODE } from '@kube-dns/wire';
 import { type Answer, ask, askTcp, exchangeUdp, readAnswer, statistic } from './client.js';
 import { ConfigVolume } from './config-volume.js';
 import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords, queryMessage, type Question, type WrittenRecord } from './messages.js';
+import { addressRecords, queryMessage, type Question, soaRecord } from './messages.js';
 import { endProcesses, runDnsmasq, serve, type Serving } from './processes.js';
 import { QueryLoad } from './query-load.js';
 import { until } from './until.js';
@@ -14,12 +14,7 @@ import { until } from './until.js';
 /** Each question comes from a port of its own: of so many, no thread of three is left out. */
 const MANY = 90;
 
-const SOA: WrittenRecord = {
-  owner: 'example',
-  type: 'SOA',
-  ttl: 100,
-  data: { mname: 'm', rname: 'r', serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 100 },
-};
+const SOA = soaRecord(100, 'example', 100);
 
 /** Hits, denials, local data, and what only the leader answers. */
 const QUESTIONS: readonly Question[] = [

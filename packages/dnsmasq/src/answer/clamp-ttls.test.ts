@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readAnswer } from '../../test/client.js';
-import { responseFor } from '../../test/messages.js';
+import { responseFor, soaRecord } from '../../test/messages.js';
 import { clampTtls } from './clamp-ttls.js';
 
 function clamped(ttls: readonly number[], maxSeconds: number): number[] {
@@ -19,20 +19,11 @@ describe('the ceiling on TTLs', () => {
   });
 
   it('leaves the other sections alone', () => {
-    const soa = {
-      mname: 'm.example',
-      rname: 'r.example',
-      serial: 1,
-      refresh: 2,
-      retry: 3,
-      expire: 4,
-      minimum: 5,
-    };
     const message = responseFor(
       { name: 'a.example' },
       {
         answers: [{ type: 'A', ttl: 600, data: '10.0.0.1' }],
-        authorities: [{ owner: 'example', type: 'SOA', ttl: 600, data: soa }],
+        authorities: [soaRecord(5, 'example', 600)],
         additionals: [{ owner: 'b.example', type: 'A', ttl: 600, data: '10.0.0.2' }],
       },
     );

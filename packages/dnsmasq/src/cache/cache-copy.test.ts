@@ -2,7 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { encodeKey, RCODE } from '@kube-dns/wire';
 import fc from 'fast-check';
 import { askCache, storeReply } from '../../test/cached-answers.js';
-import { addressRecords, type Response, type WrittenRecord } from '../../test/messages.js';
+import {
+  addressRecords,
+  type Response,
+  type WrittenRecord,
+  soaRecord,
+} from '../../test/messages.js';
 import { AnswerCache } from './answer-cache.js';
 
 const NAMES = ['a.x', 'b.x', 'c.y', 'x', 'y'];
@@ -37,20 +42,13 @@ class Pair {
   }
 }
 
-const soa: WrittenRecord = {
-  owner: 'y',
-  type: 'SOA',
-  ttl: 40,
-  data: { mname: 'm', rname: 'r', serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 40 },
-};
-
 function store(cache: AnswerCache, name: string, kind: number, ttl: number): void {
   const alias: WrittenRecord = { type: 'CNAME', ttl, data: 'c.y' };
   const responses: Response[] = [
     { answers: addressRecords(ttl, `10.0.0.${ttl}`) },
-    { rcode: RCODE.NXDOMAIN, authorities: [{ ...soa, owner: name }] },
+    { rcode: RCODE.NXDOMAIN, authorities: [soaRecord(40, name, 40)] },
     { answers: [alias, { owner: 'c.y', type: 'A', ttl, data: `10.0.1.${ttl}` }] },
-    { authorities: [{ ...soa, owner: name }] },
+    { authorities: [soaRecord(40, name, 40)] },
   ];
   storeReply(cache, { name }, responses[kind]!);
 }

@@ -1,65 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { FLAG, RCODE, readUint16, TYPE, writeUint16 } from '@kube-dns/wire';
 import fc from 'fast-check';
-import { askCache, PLAIN_RULES, storeReply } from '../../test/cached-answers.js';
-import {
-  addressRecords,
-  queryFor,
-  type Question,
-  type Response,
-  responseFor,
-  type WrittenRecord,
-} from '../../test/messages.js';
+import { PLAIN_RULES } from '../../test/cached-answers.js';
+import { addressRecords, queryFor, type Response, responseFor } from '../../test/messages.js';
 import { AnswerCache } from './answer-cache.js';
-import { type KeepingRules, ReplyReader } from './reply-reader.js';
-
-const NAME = 'a.example';
-
-const alias = (owner: string, data: string, ttl = 30): WrittenRecord => ({
-  owner,
-  type: 'CNAME',
-  ttl,
-  data,
-});
-const address = (owner: string, ttl = 30): WrittenRecord => ({
-  owner,
-  type: 'A',
-  ttl,
-  data: '10.0.0.1',
-});
-const soa = (owner: string, ttl = 60, minimum = 5): WrittenRecord => ({
-  owner,
-  type: 'SOA',
-  ttl,
-  data: {
-    mname: 'ns.example',
-    rname: 'root.example',
-    serial: 1,
-    refresh: 2,
-    retry: 3,
-    expire: 4,
-    minimum,
-  },
-});
-
-/** `a.example` and so many aliases from there to the next number. */
-const chain = (length: number) =>
-  Array.from({ length }, (_, i) => alias(i === 0 ? NAME : `n${i}.example`, `n${i + 1}.example`));
-
-interface Case {
-  readonly question?: Partial<Question>;
-  readonly rules?: Partial<KeepingRules>;
-}
-
-/** What is answered afterwards; undefined when nothing was kept. */
-function kept(response: Response, { question, rules }: Case = {}) {
-  const cache = new AnswerCache({ maxRecords: 100, nowSeconds: () => 0 });
-  const asked = { name: NAME, ...question };
-  const isKept = storeReply(cache, asked, response, rules);
-  const seen = askCache(cache, asked);
-  expect(seen !== undefined).toBe(isKept);
-  return seen;
-}
+import { ReplyReader } from './reply-reader.js';
+import { NAME, alias, address, soa, type Case, kept, chain } from '../../test/kept-answers.js';
 
 describe('of a reply are kept', () => {
   it.each<[string, Response, string[], Case?]>([
@@ -174,117 +120,6 @@ describe('nothing is kept of a reply that', () => {
     const offset = at < 0 ? message.length + at : at;
     writeUint16(message, offset, readUint16(message, offset) ^ bits);
     expect(new ReplyReader(PLAIN_RULES).read(message)).toBe(false);
-  });
-});
-
-describe('a denial', () => {
-  const denied = { rcode: RCODE.NXDOMAIN, authorities: [soa('example')] };
-
-  it('is kept with its SOA, whose owner and TTL stay', () => {
-    expect(kept(denied)).toMatchObject({ rcode: 'NXDOMAIN', answers: [] });
-    expect(kept(denied)?.authorities[0]).toMatch(/^example SOA .*"mname":"ns.example".* 60$/);
-    expect(kept({ authorities: [soa('example')] })).toMatchObject({ rcode: 'NOERROR' });
-  });
-
-  it.each<[string, number, number, number]>([
-    ['the SOA’s minimum', 60, 5, 5],
-    ['the SOA’s TTL', 4, 50, 4],
-  ])('is kept for as long as %s says, the smaller', (_what, ttl, minimum, expected) => {
-    const reader = new ReplyReader(PLAIN_RULES);
-    const authorities = [soa('example', ttl, minimum)];
-    expect(reader.read(responseFor({ name: NAME }, { rcode: 3, authorities }))).toBe(true);
-    expect(reader.answer.lifetimeSeconds).toBe(expected);
-  });
-
-  it('of a name is kept whatever type was asked for, of a type only where its records would be', () => {
-    expect(kept(denied, { question: { type: 'TXT' } })).toMatchObject({ rcode: 'NXDOMAIN' });
-    const noData = { authorities: [soa('example')] };
-    expect(kept(noData, { question: { type: 'TXT' } })).toBeUndefined();
-    expect(kept(noData, { question: { type: 'SRV' } })).toBeDefined();
-  });
-
-  it('behind aliases is kept with them, and ends with the first of them', () => {
-    const reply = { ...denied, answers: [alias(NAME, 'b.example', 3)] };
-    expect(kept(reply)).toMatchObject({
-      rcode: 'NXDOMAIN',
-      answers: ['a.example CNAME b.example 3'],
-      authorities: [expect.stringMatching(/^example SOA/)],
-    });
-    const reader = new ReplyReader(PLAIN_RULES);
-    reader.read(responseFor({ name: NAME }, reply));
-    expect(reader.answer.lifetimeSeconds).toBe(3);
-  });
-
-  it.each<[string, Response, Partial<KeepingRules>?]>([
-    ['has no SOA', { rcode: RCODE.NXDOMAIN }],
-    ['has the SOA of another zone', { rcode: 3, authorities: [soa('other')] }],
-    ['has a SOA whose name ends alike', { rcode: 3, authorities: [soa('ample')] }],
-    ['has a SOA in another place', { rcode: 3, additionals: [soa('example')] }],
-    ['has a minimum of 0', { rcode: 3, authorities: [soa('example', 60, 0)] }],
-    [
-      'has a minimum of 0, floor or not',
-      { rcode: 3, authorities: [soa('example', 60, 0)] },
-      { minTtlSeconds: 9 },
-    ],
-    ['is not to be kept', denied, { keepsDenials: false }],
-    [
-      'is not to be kept, aliases or not',
-      { ...denied, answers: [alias(NAME, 'b.example')] },
-      { keepsDenials: false },
-    ],
-  ])('is not kept when it %s', (...[, response, rules = {}]) => {
-    expect(kept(response, { rules })).toBeUndefined();
-  });
-
-  it('without SOA is kept for as long as the option says', () => {
-    const rules = { negativeTtlSeconds: 9 };
-    expect(kept({ rcode: 3 }, { rules })).toEqual({
-      rcode: 'NXDOMAIN',
-      answers: [],
-      authorities: [],
-    });
-    const reader = new ReplyReader({ ...PLAIN_RULES, ...rules });
-    reader.read(responseFor({ name: NAME }, { rcode: 3 }));
-    expect(reader.answer.lifetimeSeconds).toBe(9);
-  });
-
-  it('can be made of any reply', () => {
-    const reader = new ReplyReader(PLAIN_RULES);
-    const reply = responseFor({ name: NAME }, { answers: [address(NAME)] });
-    expect(reader.readAsDenial(reply, 12)).toBe(true);
-    expect(reader.answer).toMatchObject({ rcode: 3, type: 0, length: 0, lifetimeSeconds: 12 });
-    expect(reader.readAsDenial(reply, 0)).toBe(false);
-    expect(reader.readAsDenial(reply, 0x8000_0001)).toBe(false);
-  });
-
-  it.each([0, 1])('is none, and not kept, when OPT has upper bits of the rcode: %d', (upper) => {
-    const reader = new ReplyReader({ ...PLAIN_RULES, negativeTtlSeconds: 9 });
-    const reply = responseFor({ name: NAME, ednsBytes: 1232 }, {});
-    reply[reply.length - 6] = upper;
-    expect(reader.read(reply)).toBe(upper === 0);
-    expect(reader.isMalformed).toBe(false);
-  });
-});
-
-describe('the bounds of kept TTLs', () => {
-  it.each<[string, number, number, string[]]>([
-    ['a ceiling', 0, 20, ['a.example CNAME b.x 20', 'b.x A 10.0.0.1 5']],
-    ['a floor', 10, 0, ['a.example CNAME b.x 30', 'b.x A 10.0.0.1 10']],
-    ['both, the floor above', 25, 20, ['a.example CNAME b.x 25', 'b.x A 10.0.0.1 25']],
-  ])('%s', (_what, minTtlSeconds, maxTtlSeconds, answers) => {
-    const reply = { answers: [alias(NAME, 'b.x'), address('b.x', 5)] };
-    expect(kept(reply, { rules: { minTtlSeconds, maxTtlSeconds } })?.answers).toEqual(answers);
-  });
-
-  it('a floor keeps even a TTL of 0', () => {
-    const seen = kept({ answers: [address(NAME, 0)] }, { rules: { minTtlSeconds: 10 } });
-    expect(seen?.answers).toEqual(['a.example A 10.0.0.1 10']);
-  });
-
-  it('hold for denials, too', () => {
-    const reader = new ReplyReader({ ...PLAIN_RULES, minTtlSeconds: 30, maxTtlSeconds: 40 });
-    reader.read(responseFor({ name: NAME }, { rcode: 3, authorities: [soa('example')] }));
-    expect(reader.answer.lifetimeSeconds).toBe(30);
   });
 });
 

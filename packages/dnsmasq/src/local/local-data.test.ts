@@ -1,185 +1,17 @@
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readUint16 } from '@kube-dns/wire';
-import { readAnswer } from '../../test/client.js';
-import { keyOf, type Question, queryFor } from '../../test/messages.js';
-import { recordedLog, type RecordedLog } from '../../test/recorded-log.js';
-import { until } from '../../test/until.js';
-import { parseOptions } from '../options/parse-options.js';
+import { keyOf } from '../../test/messages.js';
 import { parseServerRule } from '../options/server-value.js';
-import { LocalData } from './local-data.js';
+import type { LocalData } from './local-data.js';
+import { answerOf, LocalBed, replyByRule, replyOf, ruleOf } from '../../test/local-bed.js';
 
-let folder: string;
-let log: RecordedLog;
-const opened: LocalData[] = [];
+let bed: LocalBed;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'dnsmasq-local-'));
-  log = recordedLog();
+  bed = new LocalBed();
 });
 
-afterEach(() => {
-  for (const local of opened.splice(0)) {
-    local.close();
-    local.close();
-  }
-  rmSync(folder, { recursive: true });
-});
-
-function write(name: string, text: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
-
-/** Local data of a command line, read once; /etc/hosts is `hosts` in the folder. */
-async function load(...argv: string[]): Promise<LocalData> {
-  const local = new LocalData({
-    options: parseOptions(argv),
-    log,
-    etcHosts: join(folder, 'hosts'),
-  });
-  opened.push(local);
-  await local.reload();
-  return local;
-}
-
-const out = Buffer.alloc(4_096);
-
-function texts(write: (query: ReturnType<typeof queryFor>) => number, question: Question | string) {
-  const length = write(queryFor(typeof question === 'string' ? { name: question } : question));
-  return length === 0 ? undefined : readAnswer(Buffer.from(out.subarray(0, length)));
-}
-
-/** The answer of hosts and static records as texts; undefined when there is none. */
-function answerOf(local: LocalData, question: Question | string): readonly string[] | undefined {
-  return texts((query) => local.answer(query, out), question)?.texts;
-}
-
-/** The answer by rule: its records, or its rcode where there are none; undefined when there is none. */
-function ruleOf(local: LocalData, name: string, type = 'A'): string | undefined {
-  const answer = texts((query) => local.answerByRule(query, out), { name, type });
-  return answer === undefined ? undefined : answer.texts.join() || answer.rcode;
-}
-
-describe('/etc/hosts', () => {
-  it('is answered from, unless --no-hosts is given', async () => {
-    write('hosts', '10.0.0.1 one.x');
-    expect(answerOf(await load(), 'One.X')).toEqual(['A 10.0.0.1']);
-    expect(answerOf(await load('--no-hosts'), 'one.x')).toBeUndefined();
-  });
-
-  it('is only logged when it is not there', async () => {
-    expect(answerOf(await load(), 'one.x')).toBeUndefined();
-    expect(log.messages[0]).toMatch(`failed to load names from ${join(folder, 'hosts')}: `);
-  });
-});
-
-describe('hosts files', () => {
-  it('are read to the end of the last line, whatever ends the lines', async () => {
-    write('hosts', '10.0.0.1 one.x\r\n\r\n# comment\n10.0.0.2\tmore.x # here\n::1 last.x');
-    const local = await load();
-    expect(answerOf(local, 'one.x')).toEqual(['A 10.0.0.1']);
-    expect(answerOf(local, 'more.x')).toEqual(['A 10.0.0.2']);
-    expect(answerOf(local, { name: 'last.x', type: 'AAAA' })).toEqual(['AAAA ::1']);
-    expect(log.messages).toEqual([`read ${join(folder, 'hosts')} - 3 names`]);
-  });
-
-  it('have bad lines, which are logged and passed over', async () => {
-    write('hosts', '1.2.3 one.x\nwhat\n10.0.0.1 a..b good.x\n10.0.0.2 next.x\n');
-    const local = await load();
-    expect(answerOf(local, 'good.x')).toEqual(['A 10.0.0.1']);
-    expect(answerOf(local, 'next.x')).toEqual(['A 10.0.0.2']);
-    expect(log.messages.slice(0, 3)).toEqual([
-      `bad address at ${join(folder, 'hosts')} line 1`,
-      `bad address at ${join(folder, 'hosts')} line 2`,
-      `bad name at ${join(folder, 'hosts')} line 3`,
-    ]);
-  });
-
-  it('do not fill the log however bad they are', async () => {
-    write('hosts', 'what\n'.repeat(1_000));
-    await load();
-    expect(log.messages).toHaveLength(12);
-    expect(log.messages[10]).toBe(`990 more bad lines in ${join(folder, 'hosts')}`);
-  });
-
-  it('may be given as directories, without backups and hidden files', async () => {
-    mkdirSync(join(folder, 'more'));
-    write('more/a', '10.0.0.1 a.x');
-    for (const name of ['.b', 'b~', '#b#']) write(`more/${name}`, '10.0.0.2 b.x');
-    const local = await load(`--addn-hosts=${join(folder, 'more')}`);
-    expect(answerOf(local, 'a.x')).toEqual(['A 10.0.0.1']);
-    expect(answerOf(local, 'b.x')).toBeUndefined();
-  });
-
-  it('give an address the first name that it was given', async () => {
-    write('hosts', '10.0.0.1 First.x second.x\n10.0.0.1 third.x\nfd00::1 six.x');
-    const local = await load('--host-record=other.x,10.0.0.1');
-    const reverse = { name: '1.0.0.10.in-addr.arpa', type: 'PTR' };
-    expect(answerOf(local, reverse)).toEqual(['PTR other.x']);
-    expect(answerOf(await load(), reverse)).toEqual(['PTR First.x']);
-    const six = { name: `1.${'0.'.repeat(29)}d.f.ip6.arpa`, type: 'PTR' };
-    expect(answerOf(local, six)).toEqual(['PTR six.x']);
-  });
-
-  it('are regular files: what may have no end is not read', async () => {
-    await load('--addn-hosts=/dev/zero');
-    expect(log.messages).toContain('failed to load names from /dev/zero: not a regular file');
-  });
-
-  it('may give a name more addresses than an answer has room for', async () => {
-    const line = (i: number) => `10.0.${i >> 8}.${i & 255} many.x\nfd00::${i.toString(16)} many.x`;
-    write('hosts', Array.from({ length: 5_000 }, (_, i) => line(i)).join('\n'));
-    const local = await load();
-    expect(answerOf(local, 'many.x')!.length).toBeGreaterThan(100);
-    expect(answerOf(local, { name: 'many.x', type: 'AAAA' })!.length).toBeGreaterThan(100);
-  });
-
-  it('are read again whole: what is gone is gone', async () => {
-    write('hosts', '10.0.0.1 one.x');
-    const local = await load();
-    write('hosts', '10.0.0.2 two.x');
-    await local.reload();
-    expect(answerOf(local, 'one.x')).toBeUndefined();
-    expect(answerOf(local, { name: '1.0.0.10.in-addr.arpa', type: 'PTR' })).toBeUndefined();
-    expect(answerOf(local, 'two.x')).toEqual(['A 10.0.0.2']);
-  });
-
-  it('are read as they are when the last of several requests comes', async () => {
-    write('hosts', '10.0.0.1 one.x');
-    const local = await load();
-    const first = local.reload();
-    appendFileSync(join(folder, 'hosts'), '\n10.0.0.2 two.x\n');
-    await Promise.all([first, local.reload()]);
-    expect(answerOf(local, 'two.x')).toEqual(['A 10.0.0.2']);
-  });
-});
-
-describe('a watched directory of hosts files', () => {
-  it('is followed', async () => {
-    const path = join(folder, 'watched');
-    mkdirSync(path);
-    const local = await load(`--hostsdir=${path}`);
-    expect(answerOf(local, 'one.x')).toBeUndefined();
-    write('watched/one', '10.0.0.1 one.x');
-    await until(() => answerOf(local, 'one.x')?.join() === 'A 10.0.0.1');
-    rmSync(join(path, 'one'));
-    await until(() => answerOf(local, 'one.x') === undefined);
-  });
-
-  it('may be made later, and is followed from the next SIGHUP on', async () => {
-    const path = join(folder, 'watched');
-    const local = await load(`--hostsdir=${path}`);
-    expect(log.messages).toContainEqual(expect.stringMatching(`bad dynamic directory ${path}: `));
-    mkdirSync(path);
-    await local.reload();
-    write('watched/one', '10.0.0.1 one.x');
-    await until(() => answerOf(local, 'one.x')?.join() === 'A 10.0.0.1');
-  });
-});
+afterEach(() => bed.close());
 
 describe('static records', () => {
   it.each([
@@ -193,7 +25,7 @@ describe('static records', () => {
     ['host.x', 'ANY', ['A 10.0.0.1', 'AAAA fd00::1']],
     ['below.text.x', 'TXT', undefined],
   ])('answer for their names: %s %s', async (name, type, expected) => {
-    const local = await load(
+    const local = await bed.load(
       ...[
         '--host-record=host.x,10.0.0.1,fd00::1',
         '--cname=alias.x,host.x',
@@ -205,49 +37,53 @@ describe('static records', () => {
   });
 
   it('have each alias as the owner of what it leads to', async () => {
-    const local = await load(
+    const local = await bed.load(
       ...['--cname=far.x,Alias.x', '--cname=alias.x,host.x', '--host-record=host.x,10.0.0.1'],
     );
-    const answer = texts((query) => local.answer(query, out), 'FAR.x');
+    const answer = replyOf(local, 'FAR.x');
     expect(answer?.answers.map(({ name }) => name)).toEqual(['FAR.x', 'Alias.x', 'host.x']);
   });
 
   it('have the TTL that they were given, else that of --local-ttl', async () => {
-    const local = await load('--local-ttl=7', '--host-record=a.x,10.0.0.1,60', '--cname=b.x,a.x');
-    expect(texts((query) => local.answer(query, out), 'b.x')?.ttls).toEqual([7, 60]);
+    const local = await bed.load(
+      '--local-ttl=7',
+      '--host-record=a.x,10.0.0.1,60',
+      '--cname=b.x,a.x',
+    );
+    expect(replyOf(local, 'b.x')?.ttls).toEqual([7, 60]);
   });
 
   it('bring the addresses of their targets', async () => {
-    const local = await load('--mx-host=x,host.x,5', '--host-record=host.x,10.0.0.1');
-    const answer = texts((query) => local.answer(query, out), { name: 'x', type: 'MX' });
+    const local = await bed.load('--mx-host=x,host.x,5', '--host-record=host.x,10.0.0.1');
+    const answer = replyOf(local, { name: 'x', type: 'MX' });
     expect(answer?.additionals).toMatchObject([{ name: 'host.x', data: '10.0.0.1' }]);
   });
 
   it('are turned at each answer, unless --no-round-robin is given', async () => {
     const set = ['--host-record=a.x,10.0.0.1', '--host-record=a.x,10.0.0.2'];
-    const turning = await load(...set);
-    const fixed = await load(...set, '--no-round-robin');
+    const turning = await bed.load(...set);
+    const fixed = await bed.load(...set, '--no-round-robin');
     const firsts = (local: LocalData) =>
       new Set(Array.from({ length: 4 }, () => answerOf(local, 'a.x')![0]));
     expect([firsts(turning).size, firsts(fixed).size]).toEqual([2, 1]);
   });
 
   it('are not for other classes', async () => {
-    const local = await load('--txt-record=a.x,t');
+    const local = await bed.load('--txt-record=a.x,t');
     expect(answerOf(local, { name: 'a.x', type: 'TXT', class: 'CH' })).toBeUndefined();
   });
 
   it('name the addresses of an interface', async () => {
-    const local = await load('--interface-name=me.x,lo/4');
+    const local = await bed.load('--interface-name=me.x,lo/4');
     expect(answerOf(local, 'me.x')).toEqual(['A 127.0.0.1']);
     expect(answerOf(local, { name: 'me.x', type: 'AAAA' })).toBeUndefined();
     expect(answerOf(local, { name: '1.0.0.127.in-addr.arpa', type: 'PTR' })).toEqual(['PTR me.x']);
   });
 
   it('keep a filtered type of a host from being asked for, with the reason', async () => {
-    const local = await load('--filter-AAAA', '--host-record=a.x,10.0.0.1');
+    const local = await bed.load('--filter-AAAA', '--host-record=a.x,10.0.0.1');
     const question = { name: 'a.x', type: 'AAAA', ednsBytes: 1232 };
-    const answer = texts((query) => local.answer(query, out), question);
+    const answer = replyOf(local, question);
     expect(answer?.texts).toEqual([]);
     expect(readUint16(answer!.bytes, answer!.bytes.length - 2)).toBe(17);
   });
@@ -274,7 +110,7 @@ describe('rules', () => {
     ['plain', 'A', 'A 7.7.7.7'],
     ['.', 'A', undefined],
   ])('answer for the longest domain that has an answer: %s %s', async (name, type, expected) => {
-    const local = await load(
+    const local = await bed.load(
       ...['--address=/v4.x/1.2.3.4', '--address=/both.x/1.1.1.1', '--address=/both.x/fd00::5'],
       ...['--address=/zero.x/#', '--address=/gone.x/', '--txt-record=known.gone.x,t'],
       ...['--server=/served.v4.x/1.1.1.1', '--address=/mixed.x/2.2.2.2', '--local=/mixed.x/'],
@@ -285,14 +121,14 @@ describe('rules', () => {
   });
 
   it('give way to servers of every name, as those of the resolv file are', async () => {
-    const local = await load('--local=/#/');
+    const local = await bed.load('--local=/#/');
     expect(ruleOf(local, 'a.x')).toBe('NXDOMAIN');
     local.useServerRules(['/#/', '1.1.1.1'].map(parseServerRule));
     expect(ruleOf(local, 'a.x')).toBeUndefined();
   });
 
   it('give way to a longer domain of servers, wherever those come from', async () => {
-    const local = await load('--address=/x/1.2.3.4');
+    const local = await bed.load('--address=/x/1.2.3.4');
     expect(ruleOf(local, 'a.stub.x')).toBe('A 1.2.3.4');
     local.useServerRules([parseServerRule('/stub.x/1.1.1.1')]);
     expect(ruleOf(local, 'a.stub.x')).toBeUndefined();
@@ -314,7 +150,7 @@ describe('rules', () => {
     ['01234.in-addr.arpa', 'PTR', undefined],
     ['x.10.in-addr.arpa', 'PTR', undefined],
   ])('keep private reverse names here with --bogus-priv: %s %s', async (name, type, expected) => {
-    const local = await load('--bogus-priv', '--server=/9.10.in-addr.arpa/1.1.1.1');
+    const local = await bed.load('--bogus-priv', '--server=/9.10.in-addr.arpa/1.1.1.1');
     expect(ruleOf(local, name, type)).toBe(expected);
   });
 
@@ -326,7 +162,7 @@ describe('rules', () => {
     ['two.labels', 'A', undefined],
     ['.', 'A', undefined],
   ])('keep plain names here with --domain-needed: %s %s', async (name, type, expected) => {
-    const local = await load('--domain-needed', '--txt-record=known,t');
+    const local = await bed.load('--domain-needed', '--txt-record=known,t');
     expect(ruleOf(local, name, type)).toBe(expected);
   });
 
@@ -337,20 +173,20 @@ describe('rules', () => {
     ['a.x', 'ANY', undefined],
     ['_a.x', 'A', undefined],
   ])('keep what old Windows asks here with --filterwin2k: %s %s', async (name, type, expected) => {
-    expect(ruleOf(await load('--filterwin2k'), name, type)).toBe(expected);
+    expect(ruleOf(await bed.load('--filterwin2k'), name, type)).toBe(expected);
   });
 
   it('do not answer anything without options', async () => {
-    const local = await load();
+    const local = await bed.load();
     for (const name of ['a', 'a.x', '1.0.0.10.in-addr.arpa', '.']) {
       expect(ruleOf(local, name)).toBeUndefined();
     }
   });
 
   it('say that a denial is authoritative only where dnsmasq does', async () => {
-    const local = await load('--bogus-priv', '--local=/gone.x/');
+    const local = await bed.load('--bogus-priv', '--local=/gone.x/');
     const isAuthoritative = (name: string, type: string) =>
-      texts((query) => local.answerByRule(query, out), { name, type })?.isAuthoritative;
+      replyByRule(local, { name, type })?.isAuthoritative;
     expect(isAuthoritative('1.0.0.10.in-addr.arpa', 'PTR')).toBe(true);
     expect(isAuthoritative('gone.x', 'A')).toBe(false);
   });
@@ -369,8 +205,8 @@ describe('a name', () => {
   ])(
     'is known by its data, by that below it, or by its domain’s address: %s',
     async (name, expected) => {
-      write('hosts', '10.0.0.2 hosts.file');
-      const local = await load(
+      bed.write('hosts', '10.0.0.2 hosts.file');
+      const local = await bed.load(
         ...['--host-record=host.x,10.0.0.1', '--cname=alias.y,host.x', '--address=/lit.z/1.2.3.4'],
       );
       expect(local.knows(keyOf(name))).toBe(expected);

@@ -1,72 +1,31 @@
-import { mkdtemp, rm, unlink, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { parseDnsConfig } from '@kube-dns/daemon';
-import { serverText, UpstreamSockets } from '@kube-dns/transport';
 import { decodeName } from '@kube-dns/wire';
 import { FakeUpstream } from '../../test/fake-upstream.js';
 import { queryFor } from '../../test/messages.js';
-import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { until } from '../../test/until.js';
 import { ResolvFiles } from '../config/resolv-files.js';
 import { ServersFile } from '../config/servers-file.js';
-import { parseServerRule } from '../options/server-value.js';
-import { UpstreamServers } from '../upstream/upstream-servers.js';
-import { Router, type RouterOptions } from './router.js';
+import { RouterBed } from '../../test/router-bed.js';
 
-let folder: string;
-let resolvPath: string;
-let log: RecordedLog;
-let sockets: UpstreamSockets;
-let upstreams: UpstreamServers;
-let router: Router;
+let bed: RouterBed;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'router-'));
-  resolvPath = join(folder, 'resolv.conf');
-  log = recordedLog();
-  sockets = new UpstreamSockets();
-  upstreams = new UpstreamServers(sockets);
+beforeEach(() => {
+  bed = new RouterBed();
 });
 
-afterEach(async () => {
-  router.close();
-  sockets.close();
-  await rm(folder, { recursive: true });
-});
-
-function createRouter(...rules: string[]): void {
-  createRouterWith({}, ...rules);
-}
-
-function createRouterWith(more: Partial<RouterOptions>, ...rules: string[]): void {
-  router = new Router({
-    rules: rules.map(parseServerRule),
-    resolvFiles: new ResolvFiles({ paths: [resolvPath], log, periodMs: 20 }),
-    upstreams,
-    log,
-    ...more,
-  });
-}
-
-function configure(config: Readonly<Record<string, unknown>>): void {
-  const files = Object.entries(config).map(([key, value]) => [key, JSON.stringify(value)] as const);
-  router.configure(parseDnsConfig(new Map(files)));
-}
-
-const serversOf = (name: string) =>
-  router.routes.find(queryFor({ name })).servers.map((server) => serverText(server));
+afterEach(() => bed.close());
 
 describe('the sources of routes', () => {
   it('are the command line and the resolv file', async () => {
-    await writeFile(resolvPath, 'nameserver 9.0.0.1\nsearch x\nnameserver 9.0.0.2\n');
-    createRouter('/corp/1.0.0.1', '1.0.0.2');
-    router.load();
-    expect(serversOf('x.corp')).toEqual(['1.0.0.1#53']);
-    expect(serversOf('x')).toEqual(['1.0.0.2#53', '9.0.0.1#53', '9.0.0.2#53']);
-    expect(log.messages).toEqual([
-      `reading ${resolvPath}`,
+    await writeFile(bed.resolvPath, 'nameserver 9.0.0.1\nsearch x\nnameserver 9.0.0.2\n');
+    bed.create('/corp/1.0.0.1', '1.0.0.2');
+    bed.router.load();
+    expect(bed.serversOf('x.corp')).toEqual(['1.0.0.1#53']);
+    expect(bed.serversOf('x')).toEqual(['1.0.0.2#53', '9.0.0.1#53', '9.0.0.2#53']);
+    expect(bed.log.messages).toEqual([
+      `reading ${bed.resolvPath}`,
       'using nameserver 1.0.0.2#53',
       'using nameserver 9.0.0.1#53',
       'using nameserver 9.0.0.2#53',
@@ -75,13 +34,13 @@ describe('the sources of routes', () => {
   });
 
   it('are told whenever they are read, because local data must know which domains have servers', async () => {
-    const path = join(folder, 'servers');
+    const path = join(bed.folder, 'servers');
     await writeFile(path, 'server=/file/1.0.0.3\nserver=/closed/\n');
-    await writeFile(resolvPath, 'nameserver 9.0.0.1\n');
+    await writeFile(bed.resolvPath, 'nameserver 9.0.0.1\n');
     const told: string[][] = [];
-    createRouterWith(
+    bed.createWith(
       {
-        serversFile: new ServersFile(path, log),
+        serversFile: new ServersFile(path, bed.log),
         onRulesRead: (rules) =>
           told.push(
             rules.map(({ domains, target }) => `${decodeName(domains[0]!)} ${target.kind}`),
@@ -89,100 +48,108 @@ describe('the sources of routes', () => {
       },
       '/corp/1.0.0.1',
     );
-    router.load();
+    bed.router.load();
     const fromFiles = ['corp server', 'file server', 'closed local'];
     expect(told).toEqual([[...fromFiles, '. server']]);
-    configure({ stubDomains: { stub: ['2.0.0.1'] }, upstreamNameservers: ['2.0.0.2', '2.0.0.3'] });
+    bed.configure({
+      stubDomains: { stub: ['2.0.0.1'] },
+      upstreamNameservers: ['2.0.0.2', '2.0.0.3'],
+    });
     expect(told[1]).toEqual([...fromFiles, 'stub server', '. server', '. server']);
   });
 
   it('are the ConfigMap as well, whose upstream servers replace the resolv file', async () => {
-    await writeFile(resolvPath, 'nameserver 9.0.0.1\n');
-    createRouter('/corp/1.0.0.1');
-    configure({ stubDomains: { 'lab.corp': ['2.0.0.1:5353'] }, upstreamNameservers: ['2.0.0.2'] });
-    router.load();
-    expect(serversOf('x.lab.corp')).toEqual(['2.0.0.1#5353']);
-    expect(serversOf('x.corp')).toEqual(['1.0.0.1#53']);
-    expect(serversOf('x')).toEqual(['2.0.0.2#53']);
-    configure({});
-    router.load();
-    expect(serversOf('x.lab.corp')).toEqual(['1.0.0.1#53']);
-    expect(serversOf('x')).toEqual(['9.0.0.1#53']);
+    await writeFile(bed.resolvPath, 'nameserver 9.0.0.1\n');
+    bed.create('/corp/1.0.0.1');
+    bed.configure({
+      stubDomains: { 'lab.corp': ['2.0.0.1:5353'] },
+      upstreamNameservers: ['2.0.0.2'],
+    });
+    bed.router.load();
+    expect(bed.serversOf('x.lab.corp')).toEqual(['2.0.0.1#5353']);
+    expect(bed.serversOf('x.corp')).toEqual(['1.0.0.1#53']);
+    expect(bed.serversOf('x')).toEqual(['2.0.0.2#53']);
+    bed.configure({});
+    bed.router.load();
+    expect(bed.serversOf('x.lab.corp')).toEqual(['1.0.0.1#53']);
+    expect(bed.serversOf('x')).toEqual(['9.0.0.1#53']);
   });
 
   it('stay as they are when a ConfigMap cannot be used', () => {
-    createRouter();
-    configure({ stubDomains: { corp: ['2.0.0.1'] } });
-    expect(() => configure({ stubDomains: { corp: ['2.0.0.2:0'] } })).toThrow('port 0');
-    router.load();
-    expect(serversOf('x.corp')).toEqual(['2.0.0.1#53']);
+    bed.create();
+    bed.configure({ stubDomains: { corp: ['2.0.0.1'] } });
+    expect(() => bed.configure({ stubDomains: { corp: ['2.0.0.2:0'] } })).toThrow('port 0');
+    bed.router.load();
+    expect(bed.serversOf('x.corp')).toEqual(['2.0.0.1#53']);
   });
 
   it('are read again at each load', async () => {
-    await writeFile(resolvPath, 'nameserver 9.0.0.1\n');
-    createRouter();
-    router.load();
-    await writeFile(resolvPath, 'nameserver 9.0.0.2\n');
-    expect(serversOf('x')).toEqual(['9.0.0.1#53']);
-    router.load();
-    expect(serversOf('x')).toEqual(['9.0.0.2#53']);
+    await writeFile(bed.resolvPath, 'nameserver 9.0.0.1\n');
+    bed.create();
+    bed.router.load();
+    await writeFile(bed.resolvPath, 'nameserver 9.0.0.2\n');
+    expect(bed.serversOf('x')).toEqual(['9.0.0.1#53']);
+    bed.router.load();
+    expect(bed.serversOf('x')).toEqual(['9.0.0.2#53']);
   });
 
   it('keep the servers of a resolv file that is gone, and drop those of an empty one', async () => {
-    await writeFile(resolvPath, 'nameserver 9.0.0.1\n');
-    createRouter();
-    router.load();
-    await unlink(resolvPath);
-    router.load();
-    expect(serversOf('x')).toEqual(['9.0.0.1#53']);
-    expect(log.messages).toContainEqual(expect.stringMatching(/^failed to access .*: .*ENOENT/));
-    await writeFile(resolvPath, '\n');
-    router.load();
-    expect(serversOf('x')).toEqual([]);
-    expect(log.messages).toContain(`no servers found in ${resolvPath}, will retry`);
+    await writeFile(bed.resolvPath, 'nameserver 9.0.0.1\n');
+    bed.create();
+    bed.router.load();
+    await unlink(bed.resolvPath);
+    bed.router.load();
+    expect(bed.serversOf('x')).toEqual(['9.0.0.1#53']);
+    expect(bed.log.messages).toContainEqual(
+      expect.stringMatching(/^failed to access .*: .*ENOENT/),
+    );
+    await writeFile(bed.resolvPath, '\n');
+    bed.router.load();
+    expect(bed.serversOf('x')).toEqual([]);
+    expect(bed.log.messages).toContain(`no servers found in ${bed.resolvPath}, will retry`);
   });
 
   it('follow the resolv file by themselves, and the newest of several', async () => {
-    const other = join(folder, 'other.conf');
-    await writeFile(resolvPath, 'nameserver 9.0.0.1\n');
-    const paths = [resolvPath, other];
+    const other = join(bed.folder, 'other.conf');
+    await writeFile(bed.resolvPath, 'nameserver 9.0.0.1\n');
+    const paths = [bed.resolvPath, other];
     let changes = 0;
-    createRouterWith({
-      resolvFiles: new ResolvFiles({ paths, log, periodMs: 20 }),
+    bed.createWith({
+      resolvFiles: new ResolvFiles({ paths, log: bed.log, periodMs: 20 }),
       onResolvFileChanged: () => changes++,
     });
-    router.load();
-    router.followResolvFiles();
+    bed.router.load();
+    bed.router.followResolvFiles();
     expect(changes).toBe(0);
-    await writeFile(resolvPath, 'nameserver 9.0.0.2\nnameserver 9.0.0.3\n');
-    await until(() => serversOf('x').join() === '9.0.0.2#53,9.0.0.3#53');
+    await writeFile(bed.resolvPath, 'nameserver 9.0.0.2\nnameserver 9.0.0.3\n');
+    await until(() => bed.serversOf('x').join() === '9.0.0.2#53,9.0.0.3#53');
     expect(changes).toBe(1);
     await writeFile(other, 'nameserver 9.0.0.4\n');
     await utimes(other, new Date(), new Date(Date.now() + 10_000));
-    await until(() => serversOf('x').join() === '9.0.0.4#53');
+    await until(() => bed.serversOf('x').join() === '9.0.0.4#53');
   });
 
   it('leave out what is this server itself, which is said', () => {
     const own = () => [{ address: '127.0.0.1', port: 5353 }];
-    createRouterWith(
+    bed.createWith(
       { own },
       '127.0.0.1#5353',
       '127.0.0.1#5354',
       '0.0.0.0#5353',
       '/a/127.0.0.1#5353',
     );
-    router.load();
-    expect(serversOf('x')).toEqual(['127.0.0.1#5354']);
-    expect(serversOf('x.a')).toEqual(['127.0.0.1#5354']);
-    expect(log.messages).toContain('ignoring nameserver 127.0.0.1#5353 - local interface');
+    bed.router.load();
+    expect(bed.serversOf('x')).toEqual(['127.0.0.1#5354']);
+    expect(bed.serversOf('x.a')).toEqual(['127.0.0.1#5354']);
+    expect(bed.log.messages).toContain('ignoring nameserver 127.0.0.1#5353 - local interface');
   });
 
   it('keep the state of a group whose servers stay', () => {
-    createRouter('/a/1.0.0.1', '1.0.0.2');
-    router.load();
-    const groupOf = (name: string) => router.routes.find(queryFor({ name })).group;
+    bed.create('/a/1.0.0.1', '1.0.0.2');
+    bed.router.load();
+    const groupOf = (name: string) => bed.router.routes.find(queryFor({ name })).group;
     const before = [groupOf('x.a'), groupOf('x')];
-    configure({ upstreamNameservers: ['3.0.0.1'] });
+    bed.configure({ upstreamNameservers: ['3.0.0.1'] });
     expect(groupOf('x.a')).toBe(before[0]);
     expect(groupOf('x')).not.toBe(before[1]);
   });
@@ -191,12 +158,12 @@ describe('the sources of routes', () => {
     const changed: string[] = [];
     const onDomainsChanged = (domains: readonly Uint8Array[]) =>
       void changed.push(domains.map((domain) => decodeName(domain)).join());
-    createRouterWith({ onDomainsChanged });
-    configure({ stubDomains: { a: ['1.0.0.1'], b: ['1.0.0.2'], c: ['1.0.0.3'] } });
-    router.load();
-    configure({ stubDomains: { a: ['1.0.0.1'], b: ['1.0.0.9'], d: ['1.0.0.4'] } });
-    configure({ stubDomains: { a: ['1.0.0.1'], b: ['1.0.0.9'], d: ['1.0.0.4'], e: [] } });
-    configure({
+    bed.createWith({ onDomainsChanged });
+    bed.configure({ stubDomains: { a: ['1.0.0.1'], b: ['1.0.0.2'], c: ['1.0.0.3'] } });
+    bed.router.load();
+    bed.configure({ stubDomains: { a: ['1.0.0.1'], b: ['1.0.0.9'], d: ['1.0.0.4'] } });
+    bed.configure({ stubDomains: { a: ['1.0.0.1'], b: ['1.0.0.9'], d: ['1.0.0.4'], e: [] } });
+    bed.configure({
       stubDomains: { a: ['1.0.0.1'], b: ['1.0.0.9'] },
       upstreamNameservers: ['1.1.1.1'],
     });
@@ -204,75 +171,75 @@ describe('the sources of routes', () => {
   });
 
   it('are the lines of the servers file as well, whose mistakes are said and passed over', async () => {
-    const path = join(folder, 'servers');
+    const path = join(bed.folder, 'servers');
     const lines = ['# one', 'server=/a/1.0.0.1', 'rev-server=10.0.0.0/8,1.0.0.4 # ten', ''];
     await writeFile(path, [...lines, 'server=1.2.3.4#x', 'address=/x/1.2.3.4'].join('\n'));
-    createRouterWith({ serversFile: new ServersFile(path, log) }, '1.0.0.2');
-    router.load();
-    expect(serversOf('x.a')).toEqual(['1.0.0.1#53']);
-    expect(serversOf('1.2.3.10.in-addr.arpa')).toEqual(['1.0.0.4#53']);
-    expect(serversOf('x')).toEqual(['1.0.0.2#53']);
-    expect(log.messages).toContain(`bad port at line 5 of ${path} (bad port "x")`);
-    expect(log.messages).toContain(`illegal option at line 6 of ${path}`);
+    bed.createWith({ serversFile: new ServersFile(path, bed.log) }, '1.0.0.2');
+    bed.router.load();
+    expect(bed.serversOf('x.a')).toEqual(['1.0.0.1#53']);
+    expect(bed.serversOf('1.2.3.10.in-addr.arpa')).toEqual(['1.0.0.4#53']);
+    expect(bed.serversOf('x')).toEqual(['1.0.0.2#53']);
+    expect(bed.log.messages).toContain(`bad port at line 5 of ${path} (bad port "x")`);
+    expect(bed.log.messages).toContain(`illegal option at line 6 of ${path}`);
     await writeFile(path, 'server=/a/1.0.0.3\n');
-    router.load();
-    expect(serversOf('x.a')).toEqual(['1.0.0.3#53']);
+    bed.router.load();
+    expect(bed.serversOf('x.a')).toEqual(['1.0.0.3#53']);
   });
 
   it('are handed on as rules at each load: those of the command line, the file and the ConfigMap', async () => {
-    const path = join(folder, 'servers');
+    const path = join(bed.folder, 'servers');
     await writeFile(path, 'server=/b/1.0.0.2\n');
     const read: string[] = [];
-    createRouterWith(
+    bed.createWith(
       {
-        serversFile: new ServersFile(path, log),
+        serversFile: new ServersFile(path, bed.log),
         onRulesRead: (rules) =>
           void read.push(rules.map(({ domains: [domain] }) => decodeName(domain!)).join()),
       },
       '/a/1.0.0.1',
     );
-    configure({ stubDomains: { c: ['1.0.0.3'] } });
-    router.load();
-    configure({});
+    bed.configure({ stubDomains: { c: ['1.0.0.3'] } });
+    bed.router.load();
+    bed.configure({});
     expect(read).toEqual(['a,b,c', 'a,b']);
   });
 
   it('may have no server at all, which is said', () => {
-    createRouter();
-    router.load();
-    expect(serversOf('x')).toEqual([]);
-    expect(log.messages.at(-1)).toBe('no upstream servers configured');
+    bed.create();
+    bed.router.load();
+    expect(bed.serversOf('x')).toEqual([]);
+    expect(bed.log.messages.at(-1)).toBe('no upstream servers configured');
   });
 
   it('are listed in their order up to a limit', async () => {
-    await writeFile(resolvPath, 'nameserver 9.0.0.1\n');
-    createRouter(...Array.from({ length: 40 }, (_, i) => `/d${i}/1.0.0.1`), '/secret/');
-    router.load();
-    expect(log.messages).toHaveLength(33);
-    expect(log.messages.slice(1, 3)).toEqual([
+    await writeFile(bed.resolvPath, 'nameserver 9.0.0.1\n');
+    bed.create(...Array.from({ length: 40 }, (_, i) => `/d${i}/1.0.0.1`), '/secret/');
+    bed.router.load();
+    expect(bed.log.messages).toHaveLength(33);
+    expect(bed.log.messages.slice(1, 3)).toEqual([
       'using nameserver 9.0.0.1#53',
       'using nameserver 1.0.0.1#53 for domain d0',
     ]);
-    expect(log.messages.slice(-2)).toEqual([
+    expect(bed.log.messages.slice(-2)).toEqual([
       'using only locally-known addresses for secret',
       'using 11 more nameservers',
     ]);
   });
 
   it('list domains that are not forwarded', () => {
-    createRouter('/secret/', '1.0.0.1');
-    router.load();
-    expect(log.messages).toContain('using only locally-known addresses for secret');
+    bed.create('/secret/', '1.0.0.1');
+    bed.router.load();
+    expect(bed.log.messages).toContain('using only locally-known addresses for secret');
   });
 });
 
 describe('the statistics', () => {
   it('count for the servers of every source, each once', async () => {
-    await writeFile(resolvPath, 'nameserver 9.0.0.1\n');
-    createRouter('/a/1.0.0.1', '/b/1.0.0.1');
-    configure({ stubDomains: { corp: ['2.0.0.1'] } });
-    router.load();
-    expect([...upstreams.statistics.entries()].map(([server]) => server)).toEqual([
+    await writeFile(bed.resolvPath, 'nameserver 9.0.0.1\n');
+    bed.create('/a/1.0.0.1', '/b/1.0.0.1');
+    bed.configure({ stubDomains: { corp: ['2.0.0.1'] } });
+    bed.router.load();
+    expect([...bed.upstreams.statistics.entries()].map(([server]) => server)).toEqual([
       '1.0.0.1#53',
       '2.0.0.1#53',
       '9.0.0.1#53',
@@ -285,8 +252,8 @@ describe('default servers that lead back here', () => {
 
   beforeEach(async () => {
     fakes = [await FakeUpstream.start(() => null), await FakeUpstream.start(() => null)];
-    createRouter(...fakes.map(({ text }) => text), `/corp/${fakes[0]!.text}`);
-    router.load();
+    bed.create(...fakes.map(({ text }) => text), `/corp/${fakes[0]!.text}`);
+    bed.router.load();
   });
 
   afterEach(() => Promise.all(fakes.map((upstream) => upstream.close())));
@@ -297,30 +264,30 @@ describe('default servers that lead back here', () => {
     const before = asked.length;
     act();
     await until(() => asked.length > before);
-    router.loops.isOwnProbe(queryFor({ name: asked.at(-1)!.name, type: 'TXT' }));
+    bed.router.loops.isOwnProbe(queryFor({ name: asked.at(-1)!.name, type: 'TXT' }));
   }
 
   it('are asked no more, but for the domains that are theirs', async () => {
-    await loopBack(() => router.startProbing());
-    expect(serversOf('x')).toEqual([fakes[1]!.text]);
-    expect(serversOf('x.corp')).toEqual([fakes[0]!.text]);
-    expect([...upstreams.statistics.entries()]).toHaveLength(2);
+    await loopBack(() => bed.router.startProbing());
+    expect(bed.serversOf('x')).toEqual([fakes[1]!.text]);
+    expect(bed.serversOf('x.corp')).toEqual([fakes[0]!.text]);
+    expect([...bed.upstreams.statistics.entries()]).toHaveLength(2);
   });
 
   it('get another chance, and another probe, at each load', async () => {
-    await loopBack(() => router.startProbing());
+    await loopBack(() => bed.router.startProbing());
     for (let load = 0; load < 2; load++) {
       await loopBack(() => {
-        router.load();
-        expect(serversOf('x')).toHaveLength(2);
+        bed.router.load();
+        expect(bed.serversOf('x')).toHaveLength(2);
       });
-      expect(serversOf('x')).toEqual([fakes[1]!.text]);
+      expect(bed.serversOf('x')).toEqual([fakes[1]!.text]);
     }
   });
 
   it('are not looked for before probes can arrive', async () => {
-    router.load();
-    router.startProbing();
+    bed.router.load();
+    bed.router.startProbing();
     await until(() => fakes.every(({ asked }) => asked.length > 0));
     expect(fakes.map(({ asked }) => asked.length)).toEqual([1, 1]);
   });

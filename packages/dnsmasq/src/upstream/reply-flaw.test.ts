@@ -4,25 +4,13 @@ import {
   addressRecords,
   type Response,
   responseFor,
+  soaRecord,
   type WrittenRecord,
 } from '../../test/messages.js';
 import { flawOf } from './reply-flaw.js';
 
 const NS: WrittenRecord = { owner: 'example', type: 'NS', ttl: 60, data: 'ns.example' };
-const SOA: WrittenRecord = {
-  owner: 'example',
-  type: 'SOA',
-  ttl: 60,
-  data: {
-    mname: 'ns.example',
-    rname: 'h.example',
-    serial: 1,
-    refresh: 1,
-    retry: 1,
-    expire: 1,
-    minimum: 1,
-  },
-};
+const SOA = soaRecord(1);
 
 /** A reply of a server that asks others, or of one that does not. */
 function reply(response: Response, asksOthers = true): Buffer {

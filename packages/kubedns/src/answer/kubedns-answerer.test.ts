@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { CLASS, EXTENDED_ERROR, readUint16, TYPE } from '@kube-dns/wire';
+import { CLASS, EXTENDED_ERROR, TYPE } from '@kube-dns/wire';
 import { reverseOf } from '../../test/model/expected-records.js';
 import { Answers } from '../../test/support/answers.js';
-import { FakeClient, readAnswer, readQuery } from '../../test/support/messages.js';
 import {
   HEADLESS,
   namespaceObject,
@@ -10,35 +9,12 @@ import {
   sliceObject,
 } from '../../test/support/objects.js';
 import { hashLabel } from '../../test/support/hash-label.js';
-
-const SOA = 'cluster.local SOA ns.dns.cluster.local hostmaster.cluster.local 5';
-const ZONE = 'svc.cluster.local';
-const WEB = `web.default.${ZONE}`;
-const DB = `db.default.${ZONE}`;
+import { DB, filledAnswers, SOA, ZONE } from '../../test/support/filled-answers.js';
+import { WEB } from '../../test/support/web-service.js';
 
 let answers: Answers;
 beforeEach(() => {
-  answers = new Answers();
-  const { services, endpointSlices, namespaces } = answers.cluster;
-  for (const name of ['default', 'empty']) namespaces.put(namespaceObject(name));
-  answers.cluster.zone.knowsNamespaces = true;
-  const ports = [{ name: 'http', port: 80, protocol: 'TCP' }];
-  services.put(serviceObject({ ports }));
-  services.put(serviceObject({ name: 'six', clusterIPs: ['fd00::6'] }));
-  services.put(serviceObject({ name: 'db', ...HEADLESS }));
-  services.put(serviceObject({ name: 'idle', ...HEADLESS }));
-  services.put(serviceObject({ name: 'lit', externalName: '192.0.2.7' }));
-  endpointSlices.put(
-    sliceObject({
-      name: 'db-1',
-      service: 'db',
-      endpoints: [
-        { addresses: ['10.1.0.1'], hostname: 'db-0' },
-        { addresses: ['10.1.0.2'], hostname: 'db-1' },
-      ],
-      ports,
-    }),
-  );
+  answers = filledAnswers();
 });
 
 describe('a positive answer', () => {
@@ -133,97 +109,6 @@ describe('a positive answer', () => {
         `1.0.1.10.in-addr.arpa PTR ${hashLabel('10.1.0.1')}.aaa.default.${ZONE}`,
       ]);
     }
-  });
-});
-
-describe('the names of one address', () => {
-  const PTR = '1.0.1.10.in-addr.arpa';
-  const shared = (...names: string[]) => {
-    for (const name of names) {
-      answers.cluster.services.put(serviceObject({ name, ...HEADLESS }));
-      answers.cluster.endpointSlices.put(
-        sliceObject({ name: `${name}-1`, service: name, endpoints: ['10.1.0.1'] }),
-      );
-    }
-  };
-
-  it('are one where only the first is wanted', async () => {
-    answers = new Answers({ ptr: 'first' });
-    shared('zzz', 'aaa');
-    answers.cluster.services.put(serviceObject({ name: 'own', clusterIPs: ['10.1.0.1'] }));
-    expect((await answers.ask(PTR, 'PTR')).answers).toEqual([`${PTR} PTR own.default.${ZONE}`]);
-  });
-
-  it('are no more than an answer has room for', async () => {
-    shared(...Array.from({ length: 300 }, (_, i) => `s${i}`));
-    const whole = await answers.ask(PTR, 'PTR', { isOverTcp: true });
-    expect(new Set(whole.answers).size).toBe(256);
-    expect((await answers.ask(PTR, 'PTR')).flags).toBe('aa ra rd tc');
-  });
-
-  it('are those of services first, then hostnames, whatever their letters', async () => {
-    shared('aaa');
-    answers.cluster.services.put(serviceObject({ name: 'zzzzz', clusterIPs: ['10.1.0.1'] }));
-    const endpoints = [{ addresses: ['10.1.0.1'], hostname: 'h'.repeat(30) }];
-    answers.cluster.endpointSlices.put(sliceObject({ name: 'aaa-2', service: 'aaa', endpoints }));
-    const { answers: records } = await answers.ask(PTR, 'PTR', { isOverTcp: true });
-    expect(records.map((text) => text.replace(`${PTR} PTR `, ''))).toEqual([
-      `zzzzz.default.${ZONE}`,
-      `db-0.${DB}`,
-      `${'h'.repeat(30)}.aaa.default.${ZONE}`,
-      `${hashLabel('10.1.0.1')}.aaa.default.${ZONE}`,
-    ]);
-  });
-
-  it('are every hostname that one slice gives it, up to the same limit', async () => {
-    const slice = (count: number) =>
-      sliceObject({
-        service: 'many',
-        endpoints: Array.from({ length: count }, (_, i) => ({
-          addresses: ['10.1.0.9'],
-          hostname: `h${i}`,
-        })),
-      });
-    const names = async () =>
-      (await answers.ask('9.0.1.10.in-addr.arpa', 'PTR', { isOverTcp: true })).answers.length;
-    answers.cluster.services.put(serviceObject({ name: 'many', ...HEADLESS }));
-    answers.cluster.endpointSlices.put(slice(3));
-    expect(await names()).toBe(3);
-    answers.cluster.endpointSlices.put(slice(300));
-    expect(await names()).toBe(256);
-  });
-
-  it('are found without delay where slices have it a hundred thousand times', async () => {
-    answers.cluster.services.put(serviceObject({ name: 'same', ...HEADLESS }));
-    const endpoints = Array.from({ length: 1_000 }, () => '10.1.0.8');
-    for (let i = 0; i < 100; i++) {
-      answers.cluster.endpointSlices.put(
-        sliceObject({ name: `same-${i}`, service: 'same', endpoints }),
-      );
-    }
-    const startedMs = performance.now();
-    const { answers: records } = await answers.ask('8.0.1.10.in-addr.arpa', 'PTR');
-    expect(records).toHaveLength(1);
-    // To look through all of them once for each took minutes.
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
-  });
-
-  it('are not those of an IPv4 address with the same first bytes', async () => {
-    const endpoints = [
-      { addresses: ['fd00::1'], hostname: 'six' },
-      { addresses: ['253.0.0.0'], hostname: 'four' },
-    ];
-    answers.cluster.services.put(serviceObject({ name: 'two', ...HEADLESS }));
-    answers.cluster.endpointSlices.put(sliceObject({ service: 'two', endpoints }));
-    const name = `1.${'0.'.repeat(27)}0.0.d.f.ip6.arpa`;
-    expect((await answers.ask(name, 'PTR')).answers).toEqual([
-      `${name} PTR six.two.default.${ZONE}`,
-    ]);
-  });
-
-  it('are told apart from those of an IPv4 address in IPv6', async () => {
-    const mapped = '1.0.0.0.0.0.a.0.f.f.f.f.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.ip6.arpa';
-    expect(await answers.ask(mapped, 'PTR')).toMatchObject({ rcode: 'SERVFAIL', answers: [] });
   });
 });
 
@@ -376,96 +261,5 @@ describe('a question that is not the zone’s', () => {
   it('is refused for a class that is not served', async () => {
     const HESIOD = 4;
     expect(await answers.ask(WEB, 'A', { class: HESIOD })).toMatchObject({ rcode: 'REFUSED' });
-  });
-});
-
-describe('a question of class CHAOS', () => {
-  const CHAOS = { class: CLASS.CH };
-
-  it.each([
-    ['version.bind', 'kube-dns 1.2.3'],
-    ['Version.Server', 'kube-dns 1.2.3'],
-    ['hostname.bind', 'pod-a'],
-    ['id.server', 'pod-a'],
-  ])('for %s has the text', (name, text) => {
-    const query = readQuery(name, 'TXT', CHAOS);
-    const out = new Uint8Array(512);
-    const length = answers.answerer.answer(query, out, new FakeClient());
-    expect(readAnswer(out.subarray(0, length))).toMatchObject({
-      rcode: 'NOERROR',
-      flags: 'aa ra rd',
-      answers: [`${name} TXT ${text}`],
-      ttls: [0],
-    });
-    // The class of the record: it stands behind the question, a pointer and the type.
-    expect(readUint16(out, query.questionEnd + 4)).toBe(CLASS.CH);
-  });
-
-  it('for another type of these names has nothing', async () => {
-    const answer = await answers.ask('version.bind', 'A', CHAOS);
-    expect(answer).toMatchObject({ rcode: 'NOERROR', answers: [] });
-  });
-
-  it.each(['authors.bind', 'x.version.bind', WEB, 'cluster.local'])(
-    'for %s is refused',
-    async (name) => {
-      expect(await answers.ask(name, 'TXT', CHAOS)).toMatchObject({ rcode: 'REFUSED' });
-    },
-  );
-});
-
-describe('the name server of the zone', () => {
-  const NS = 'ns.dns.cluster.local';
-
-  it('is the service in front of it, with its addresses besides', async () => {
-    const [name, namespace] = ['kube-dns', 'kube-system'];
-    const clusterIPs = ['10.0.0.10', 'fd00::10'];
-    answers.cluster.services.put(serviceObject({ name, namespace, clusterIPs }));
-    const addresses = [`${NS} A 10.0.0.10`, `${NS} AAAA fd00::10`];
-    expect(await answers.ask('cluster.local', 'NS')).toMatchObject({
-      rcode: 'NOERROR',
-      flags: 'aa ra rd',
-      answers: [`cluster.local NS ${NS}`],
-      additionals: addresses,
-    });
-    expect((await answers.ask(NS, 'A')).answers).toEqual(addresses.slice(0, 1));
-    expect((await answers.ask(NS, 'AAAA')).answers).toEqual(addresses.slice(1));
-    expect(await answers.ask(NS, 'TXT')).toMatchObject({ rcode: 'NOERROR', authorities: [SOA] });
-  });
-
-  it('is at the addresses of this server where there is no such service', async () => {
-    answers = new Answers({ ownAddresses: [Uint8Array.of(10, 1, 0, 9)] });
-    expect((await answers.ask('cluster.local', 'NS')).additionals).toEqual([`${NS} A 10.1.0.9`]);
-    expect(await answers.ask(NS, 'AAAA')).toMatchObject({ rcode: 'NOERROR', answers: [] });
-  });
-
-  it.each([
-    ['dns.cluster.local', 'NOERROR'],
-    ['x.dns.cluster.local', 'NXDOMAIN'],
-    ['x.ns.dns.cluster.local', 'NXDOMAIN'],
-  ])('makes %s %s', async (name, rcode) => {
-    expect(await answers.ask(name, 'A')).toMatchObject({ rcode, answers: [], authorities: [SOA] });
-  });
-});
-
-describe('the counts of questions', () => {
-  it('tell the zone, reverse names and the rest apart', async () => {
-    await answers.ask(WEB, 'A');
-    await answers.ask(WEB, 'A', { class: CLASS.CH });
-    await answers.ask('1.0.0.10.in-addr.arpa', 'PTR');
-    await answers.ask('9.9.9.9.in-addr.arpa', 'PTR');
-    await answers.ask('1.ip6.arpa', 'A');
-    await answers.ask('_services._dns-sd._udp.example.com', 'PTR');
-    expect(answers.statistics.requests).toEqual({ auth: 2, reverse: 3, recursive: 1 });
-  });
-
-  it('have the size that the client takes, and say that it was too small', async () => {
-    const endpoints = Array.from({ length: 100 }, (_, i) => `10.1.0.${i + 1}`);
-    answers.cluster.services.put(serviceObject({ name: 'many', ...HEADLESS }));
-    answers.cluster.endpointSlices.put(sliceObject({ service: 'many', endpoints }));
-    const { flags } = await answers.ask('many.default.svc.cluster.local', 'A');
-    expect(flags).toBe('aa ra rd tc');
-    expect(answers.statistics.errors.auth.truncated).toBe(1);
-    expect(answers.statistics.sizes.auth.sum).toBeLessThanOrEqual(512);
   });
 });

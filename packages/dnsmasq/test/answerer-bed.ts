@@ -1,0 +1,121 @@
+import { listen, UpstreamSockets } from '@kube-dns/transport';
+import { ChaosAnswerer } from '../src/answer/chaos.js';
+import { DnsmasqAnswerer, type DnsmasqAnswererOptions } from '../src/answer/dnsmasq-answerer.js';
+import { QueryLog } from '../src/answer/query-log.js';
+import type { AnswerCacheOptions } from '../src/cache/answer-cache-options.js';
+import { AnswerCache } from '../src/cache/answer-cache.js';
+import type { KeepingRules } from '../src/cache/reply-reader.js';
+import { parseServerRule } from '../src/options/server-value.js';
+import { Router } from '../src/routing/router.js';
+import { QueryForwarder } from '../src/upstream/query-forwarder.js';
+import { retryPlan } from '../src/upstream/retry-plan.js';
+import { UpstreamServers } from '../src/upstream/upstream-servers.js';
+import { PLAIN_RULES } from './cached-answers.js';
+import { FakeUpstream } from './fake-upstream.js';
+import { addressRecords } from './messages.js';
+import { recordedLog } from './recorded-log.js';
+
+const NO_ORIGINS = { fileOf: () => undefined, hasPtrRecord: () => false };
+
+/** What an answerer has besides what all of them have. */
+export interface AnswererSetup {
+  readonly rules?: readonly string[];
+  readonly maxTtlSeconds?: number;
+  readonly keeping?: Partial<KeepingRules>;
+  readonly cache?: Partial<AnswerCacheOptions>;
+  readonly maxInFlight?: number;
+  readonly replies?: Partial<DnsmasqAnswererOptions['replies']>;
+  readonly options?: Partial<DnsmasqAnswererOptions>;
+  readonly logsQueries?: boolean;
+}
+
+/** An answerer behind a port, in front of a scripted server, with a clock that stands still. */
+export class AnswererBed {
+  readonly upstream: FakeUpstream;
+  readonly log = recordedLog();
+  now = 1_000;
+  /** There from `start` on. */
+  cache!: AnswerCache;
+  answerer!: DnsmasqAnswerer;
+  port = 0;
+  readonly #closers: (() => unknown)[];
+
+  private constructor(upstream: FakeUpstream) {
+    this.upstream = upstream;
+    this.#closers = [() => upstream.close()];
+  }
+
+  static async create(): Promise<AnswererBed> {
+    return new AnswererBed(
+      await FakeUpstream.start(() => ({
+        isAuthoritative: true,
+        answers: addressRecords(100, '10.0.0.1'),
+      })),
+    );
+  }
+
+  /** Ends another server with the rest. */
+  own(server: FakeUpstream): void {
+    this.#closers.push(() => server.close());
+  }
+
+  async start(setup: AnswererSetup = {}): Promise<void> {
+    const { rules = [this.upstream.text], maxInFlight = 100, maxTtlSeconds = 0 } = setup;
+    const { log } = this;
+    this.cache = new AnswerCache({
+      maxRecords: 100,
+      maxTtlSeconds,
+      nowSeconds: () => this.now,
+      ...setup.cache,
+    });
+    const plan = retryPlan(1_000);
+    const forwarder = new QueryForwarder({ maxInFlight, plan, maxUdpBytes: 1232, log });
+    const sockets = new UpstreamSockets();
+    const router = new Router({
+      rules: rules.map(parseServerRule),
+      upstreams: new UpstreamServers(sockets),
+      log: recordedLog(),
+    });
+    router.load();
+    this.answerer = new DnsmasqAnswerer({
+      cache: this.cache,
+      chaos: new ChaosAnswerer(new Map([['hits.bind', () => [String(this.answerer.hits)]]])),
+      forwarder,
+      local: { answer: () => 0, answerByRule: () => 0, origins: NO_ORIGINS },
+      router,
+      keeping: { ...PLAIN_RULES, ...setup.keeping },
+      replies: {
+        stopsRebind: false,
+        allowsLocalhostRebind: false,
+        rebindDomains: { domains: [] },
+        bogusNxdomain: [],
+        ignoredAddresses: [],
+        aliases: [],
+        ...setup.replies,
+      },
+      filteredTypes: [],
+      maxTtlSeconds,
+      log,
+      ...(setup.logsQueries === true && { queryLog: new QueryLog(log, true) }),
+      ...setup.options,
+    });
+    const listener = await listen({
+      answerer: this.answerer,
+      address: '127.0.0.1',
+      port: 0,
+      onFailure: (error) => {
+        throw error;
+      },
+    });
+    this.port = listener.port;
+    this.#closers.unshift(
+      () => listener.close(),
+      () => forwarder.close(),
+      () => sockets.close(),
+    );
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers) await close();
+  }
+}

@@ -1,0 +1,47 @@
+import { RCODE } from '@kube-dns/wire';
+import type { AnswerCacheOptions } from '../src/cache/answer-cache-options.js';
+import { AnswerCache } from '../src/cache/answer-cache.js';
+import { storeReply } from './cached-answers.js';
+import { readAnswer } from './client.js';
+import { aliasRecord, queryFor, type Response, soaRecord, type WrittenRecord } from './messages.js';
+
+const out = new Uint8Array(65_535);
+
+export const SOA = soaRecord(10);
+
+/** A CNAME record. */
+export const alias = (owner: string, data: string, ttl = 300) => aliasRecord(owner, data, ttl);
+
+/** A cache for ten records, unless another is made, with a clock that stands still. */
+export class CacheBed {
+  now = 1_000;
+  cache!: AnswerCache;
+
+  constructor() {
+    this.create(10);
+  }
+
+  /** Begins anew with a cache for so many records. */
+  create(maxRecords: number, more: Partial<AnswerCacheOptions> = {}): void {
+    this.now = 1_000;
+    this.cache = new AnswerCache({ maxRecords, nowSeconds: () => this.now, ...more });
+  }
+
+  store(name: string, answers: readonly WrittenRecord[], type = 'A'): void {
+    storeReply(this.cache, { name, type }, { answers });
+  }
+
+  deny(name: string, response: Partial<Response> = {}): void {
+    storeReply(this.cache, { name }, { rcode: RCODE.NXDOMAIN, authorities: [SOA], ...response });
+  }
+
+  /** The records and TTLs of an answer; undefined when there is none. */
+  ask(name: string, type = 'A') {
+    const length = this.cache.answer(queryFor({ name, type }), out);
+    if (length === 0) return undefined;
+    const { texts, ttls } = readAnswer(Buffer.from(out.subarray(0, length)));
+    return { texts, ttls };
+  }
+
+  readonly has = (name: string) => this.ask(name) !== undefined;
+}

@@ -1,0 +1,47 @@
+import { expect } from '@jest/globals';
+import { AnswerCache } from '../src/cache/answer-cache.js';
+import type { KeepingRules } from '../src/cache/reply-reader.js';
+import { askCache, storeReply } from './cached-answers.js';
+import {
+  addressRecords,
+  aliasRecord,
+  type Question,
+  type Response,
+  soaRecord,
+  type WrittenRecord,
+} from './messages.js';
+
+/** The name that is asked for unless said otherwise. */
+export const NAME = 'a.example';
+
+/** A CNAME record. */
+export const alias = (owner: string, data: string, ttl = 30) => aliasRecord(owner, data, ttl);
+
+/** An A record. */
+export const address = (owner: string, ttl = 30): WrittenRecord => ({
+  ...addressRecords(ttl, '10.0.0.1')[0]!,
+  owner,
+});
+
+/** An SOA record. */
+export const soa = (owner: string, ttl = 60, minimum = 5) => soaRecord(minimum, owner, ttl);
+
+/** `a.example` and so many aliases from there to the next number. */
+export const chain = (length: number) =>
+  Array.from({ length }, (_, i) => alias(i === 0 ? NAME : `n${i}.example`, `n${i + 1}.example`));
+
+/** What is asked, and the rules by which the answer is kept; the plain ones unless given. */
+export interface Case {
+  readonly question?: Partial<Question>;
+  readonly rules?: Partial<KeepingRules>;
+}
+
+/** What is answered afterwards; undefined when nothing was kept. */
+export function kept(response: Response, { question, rules }: Case = {}) {
+  const cache = new AnswerCache({ maxRecords: 100, nowSeconds: () => 0 });
+  const asked = { name: NAME, ...question };
+  const isKept = storeReply(cache, asked, response, rules);
+  const seen = askCache(cache, asked);
+  expect(seen !== undefined).toBe(isKept);
+  return seen;
+}

@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseDnsConfig } from '@kube-dns/daemon';
+import { serverText, UpstreamSockets } from '@kube-dns/transport';
+import { ResolvFiles } from '../src/config/resolv-files.js';
+import { parseServerRule } from '../src/options/server-value.js';
+import { Router, type RouterOptions } from '../src/routing/router.js';
+import { UpstreamServers } from '../src/upstream/upstream-servers.js';
+import { queryFor } from './messages.js';
+import { recordedLog } from './recorded-log.js';
+
+/** A router with a folder for its resolv file. */
+export class RouterBed {
+  readonly folder = mkdtempSync(join(tmpdir(), 'router-'));
+  readonly resolvPath = join(this.folder, 'resolv.conf');
+  readonly log = recordedLog();
+  readonly #sockets = new UpstreamSockets();
+  readonly upstreams = new UpstreamServers(this.#sockets);
+  /** There from `create` on. */
+  router!: Router;
+
+  create(...rules: string[]): void {
+    this.createWith({}, ...rules);
+  }
+
+  createWith(more: Partial<RouterOptions>, ...rules: string[]): void {
+    const { resolvPath, log, upstreams } = this;
+    this.router = new Router({
+      rules: rules.map(parseServerRule),
+      resolvFiles: new ResolvFiles({ paths: [resolvPath], log, periodMs: 20 }),
+      upstreams,
+      log,
+      ...more,
+    });
+  }
+
+  /** Applies the keys of a ConfigMap. */
+  configure(config: Readonly<Record<string, unknown>>): void {
+    const files = Object.entries(config).map(
+      ([key, value]) => [key, JSON.stringify(value)] as const,
+    );
+    this.router.configure(parseDnsConfig(new Map(files)));
+  }
+
+  /** Who is asked for a name. */
+  serversOf(name: string): readonly string[] {
+    return this.router.routes.find(queryFor({ name })).servers.map((server) => serverText(server));
+  }
+
+  close(): void {
+    this.router.close();
+    this.#sockets.close();
+    rmSync(this.folder, { recursive: true });
+  }
+}

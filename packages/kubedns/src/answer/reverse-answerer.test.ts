@@ -1,0 +1,101 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Answers } from '../../test/support/answers.js';
+import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
+import { hashLabel } from '../../test/support/hash-label.js';
+import { DB, filledAnswers, ZONE } from '../../test/support/filled-answers.js';
+
+let answers: Answers;
+beforeEach(() => {
+  answers = filledAnswers();
+});
+
+describe('the names of one address', () => {
+  const PTR = '1.0.1.10.in-addr.arpa';
+  const shared = (...names: string[]) => {
+    for (const name of names) {
+      answers.cluster.services.put(serviceObject({ name, ...HEADLESS }));
+      answers.cluster.endpointSlices.put(
+        sliceObject({ name: `${name}-1`, service: name, endpoints: ['10.1.0.1'] }),
+      );
+    }
+  };
+
+  it('are one where only the first is wanted', async () => {
+    answers = new Answers({ ptr: 'first' });
+    shared('zzz', 'aaa');
+    answers.cluster.services.put(serviceObject({ name: 'own', clusterIPs: ['10.1.0.1'] }));
+    expect((await answers.ask(PTR, 'PTR')).answers).toEqual([`${PTR} PTR own.default.${ZONE}`]);
+  });
+
+  it('are no more than an answer has room for', async () => {
+    shared(...Array.from({ length: 300 }, (_, i) => `s${i}`));
+    const whole = await answers.ask(PTR, 'PTR', { isOverTcp: true });
+    expect(new Set(whole.answers).size).toBe(256);
+    expect((await answers.ask(PTR, 'PTR')).flags).toBe('aa ra rd tc');
+  });
+
+  it('are those of services first, then hostnames, whatever their letters', async () => {
+    shared('aaa');
+    answers.cluster.services.put(serviceObject({ name: 'zzzzz', clusterIPs: ['10.1.0.1'] }));
+    const endpoints = [{ addresses: ['10.1.0.1'], hostname: 'h'.repeat(30) }];
+    answers.cluster.endpointSlices.put(sliceObject({ name: 'aaa-2', service: 'aaa', endpoints }));
+    const { answers: records } = await answers.ask(PTR, 'PTR', { isOverTcp: true });
+    expect(records.map((text) => text.replace(`${PTR} PTR `, ''))).toEqual([
+      `zzzzz.default.${ZONE}`,
+      `db-0.${DB}`,
+      `${'h'.repeat(30)}.aaa.default.${ZONE}`,
+      `${hashLabel('10.1.0.1')}.aaa.default.${ZONE}`,
+    ]);
+  });
+
+  it('are every hostname that one slice gives it, up to the same limit', async () => {
+    const slice = (count: number) =>
+      sliceObject({
+        service: 'many',
+        endpoints: Array.from({ length: count }, (_, i) => ({
+          addresses: ['10.1.0.9'],
+          hostname: `h${i}`,
+        })),
+      });
+    const names = async () =>
+      (await answers.ask('9.0.1.10.in-addr.arpa', 'PTR', { isOverTcp: true })).answers.length;
+    answers.cluster.services.put(serviceObject({ name: 'many', ...HEADLESS }));
+    answers.cluster.endpointSlices.put(slice(3));
+    expect(await names()).toBe(3);
+    answers.cluster.endpointSlices.put(slice(300));
+    expect(await names()).toBe(256);
+  });
+
+  it('are found without delay where slices have it a hundred thousand times', async () => {
+    answers.cluster.services.put(serviceObject({ name: 'same', ...HEADLESS }));
+    const endpoints = Array.from({ length: 1_000 }, () => '10.1.0.8');
+    for (let i = 0; i < 100; i++) {
+      answers.cluster.endpointSlices.put(
+        sliceObject({ name: `same-${i}`, service: 'same', endpoints }),
+      );
+    }
+    const startedMs = performance.now();
+    const { answers: records } = await answers.ask('8.0.1.10.in-addr.arpa', 'PTR');
+    expect(records).toHaveLength(1);
+    // To look through all of them once for each took minutes.
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+  });
+
+  it('are not those of an IPv4 address with the same first bytes', async () => {
+    const endpoints = [
+      { addresses: ['fd00::1'], hostname: 'six' },
+      { addresses: ['253.0.0.0'], hostname: 'four' },
+    ];
+    answers.cluster.services.put(serviceObject({ name: 'two', ...HEADLESS }));
+    answers.cluster.endpointSlices.put(sliceObject({ service: 'two', endpoints }));
+    const name = `1.${'0.'.repeat(27)}0.0.d.f.ip6.arpa`;
+    expect((await answers.ask(name, 'PTR')).answers).toEqual([
+      `${name} PTR six.two.default.${ZONE}`,
+    ]);
+  });
+
+  it('are told apart from those of an IPv4 address in IPv6', async () => {
+    const mapped = '1.0.0.0.0.0.a.0.f.f.f.f.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.ip6.arpa';
+    expect(await answers.ask(mapped, 'PTR')).toMatchObject({ rcode: 'SERVFAIL', answers: [] });
+  });
+});

@@ -1,0 +1,169 @@
+import { describe, expect, it } from '@jest/globals';
+import packet from 'dns-packet';
+import fc from 'fast-check';
+import { errorOf } from '../test/error-of.js';
+import { addressRecords, bytesOf, opt, responseBytes } from '../test/messages.js';
+import { WireError } from './errors.js';
+import { decodeFirstAnswers, decodeMessage } from './packet.js';
+
+const MAX_MS = 20;
+
+describe('decodeMessage', () => {
+  const whole = responseBytes('web.x', {
+    flags: packet.AUTHORITATIVE_ANSWER,
+    answers: [
+      { type: 'CNAME', name: 'web.x', ttl: 5, data: 'a.x' },
+      ...addressRecords('a.x', 2),
+      { type: 'AAAA', name: 'a.x', ttl: 5, data: '2001:db8::1' },
+      { type: 'SRV', name: 'web.x', data: { port: 80, target: 'a.x' } },
+      { type: 'TXT', name: 'web.x', data: ['a', 'b'] },
+      { type: 'MX', name: 'web.x', data: { exchange: 'm.x' } },
+    ],
+    authorities: [{ type: 'SOA', name: 'x', data: { mname: 'n.x', rname: 'h.x' } }],
+    additionals: [...addressRecords('b.x', 1), opt()],
+  });
+
+  it('shows what the message says', () => {
+    const decoded = decodeMessage(whole);
+    expect(decoded).toMatchObject({
+      id: 0x1234,
+      rcode: 'NOERROR',
+      isTruncated: false,
+      isAuthoritative: true,
+      questions: [{ name: 'web.x', type: 'A' }],
+    });
+    expect(decoded.answers.map(({ type }) => type)).toEqual([
+      'CNAME',
+      'A',
+      'A',
+      'AAAA',
+      'SRV',
+      'TXT',
+      'MX',
+    ]);
+    expect(decoded.authorities).toMatchObject([{ type: 'SOA', data: { mname: 'n.x' } }]);
+    expect(decoded.additionals).toMatchObject([{ type: 'A' }, { type: 'OPT' }]);
+  });
+
+  it('takes no more answers apart than it is told to, and nothing behind them', () => {
+    const before = Uint8Array.from(whole);
+    const decoded = decodeFirstAnswers(whole, 2);
+    expect(decoded.answers.map(({ type }) => type)).toEqual(['CNAME', 'A']);
+    expect([...decoded.authorities, ...decoded.additionals]).toEqual([]);
+    expect(decodeFirstAnswers(whole, 100).answers).toHaveLength(7);
+    expect(Uint8Array.from(whole)).toEqual(before);
+    expect(() => decodeFirstAnswers(whole.subarray(0, -1), 2)).toThrow(WireError);
+  });
+
+  it('reads bytes that are a part of a larger buffer', () => {
+    const larger = new Uint8Array(whole.length + 20);
+    larger.set(whole, 10);
+    expect(decodeMessage(larger.subarray(10, 10 + whole.length)).id).toBe(0x1234);
+  });
+
+  it('shows TC and the response code', () => {
+    const bytes = responseBytes('a', { flags: packet.TRUNCATED_RESPONSE | 3 });
+    expect(decodeMessage(bytes)).toMatchObject({ isTruncated: true, rcode: 'NXDOMAIN' });
+  });
+
+  it('throws a WireError wherever the message is cut', () => {
+    for (let length = 0; length < whole.length; length++) {
+      expect(errorOf(() => decodeMessage(whole.subarray(0, length)))).toMatchObject({
+        name: 'WireError',
+        code: 'bad-message',
+      });
+    }
+  });
+
+  it.each([
+    [
+      'a header with large counts',
+      bytesOf(0, 0, 0x80, 0, 0, 0, ...new Array<number>(6).fill(0xff)),
+    ],
+    ['a pointer to itself', bytesOf(0, 0, 0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 12, 0, 1, 0, 1)],
+    ['64 KiB of pointers to pointers', pointerChains()],
+  ])('refuses %s in no time', (_, bytes) => {
+    const startedAt = performance.now();
+    expect(() => decodeMessage(bytes)).toThrow(WireError);
+    expect(performance.now() - startedAt).toBeLessThan(MAX_MS);
+  });
+
+  it('takes a message of thousands of records with one pointer each', () => {
+    const bytes = largest();
+    const { answers } = decodeMessage(bytes);
+    expect(answers.length).toBeGreaterThan(4000);
+    expect(answers.at(-1)).toMatchObject({ name: 'a', type: 'A' });
+  });
+
+  it('decodes or throws a WireError, soon, whatever bytes change', () => {
+    const change = fc.tuple(fc.nat(whole.length - 1), fc.integer({ min: 0, max: 255 }));
+    const changes = fc.array(change, { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(changes, fc.integer({ min: 0, max: 30 }), (edits, cut) => {
+        const bytes = Buffer.from(whole.subarray(0, whole.length - cut));
+        for (const [at, value] of edits) if (at < bytes.length) bytes[at] = value;
+        expectSoon(bytes);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('decodes or throws a WireError, soon, for any bytes with small counts', () => {
+    const body = fc.uint8Array({ maxLength: 500 });
+    fc.assert(
+      fc.property(body, fc.nat(3), fc.nat(9), (bytes, questions, answers) => {
+        expectSoon(bytesOf(1, 2, 0x80, 0, 0, questions, 0, answers, 0, 0, 0, 0, ...bytes));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+function expectSoon(bytes: Uint8Array): void {
+  // The machine may stop for a collection; only one that is slow each time is slow.
+  const times = Array.from({ length: 3 }, () => {
+    const startedAt = performance.now();
+    const error = errorOf(() => decodeMessage(bytes));
+    if (error !== undefined) expect(error).toBeInstanceOf(WireError);
+    return performance.now() - startedAt;
+  });
+  expect(Math.min(...times)).toBeLessThan(MAX_MS);
+}
+
+/** A record whose data is a chain of 4,000 pointers, and NS records that all point to its end. */
+function pointerChains(): Uint8Array {
+  const bytes = Buffer.alloc(65_535);
+  bytes.writeUInt16BE(0x8000, 2);
+  const rootAt = 12 + 11;
+  bytes.writeUInt16BE(0xff00, 13);
+  bytes.writeUInt16BE(1 + 2 * 4000, 21);
+  let at = rootAt + 1;
+  for (let i = 0; i < 4000; i++, at += 2)
+    bytes.writeUInt16BE(0xc000 | (i === 0 ? rootAt : at - 2), at);
+  const pointer = 0xc000 | (at - 2);
+  let count = 1;
+  for (; at + 14 <= bytes.length; at += 14, count++) {
+    bytes.writeUInt16BE(pointer, at);
+    bytes.writeUInt16BE(2, at + 2);
+    bytes.writeUInt16BE(2, at + 10);
+    bytes.writeUInt16BE(pointer, at + 12);
+  }
+  bytes.writeUInt16BE(count, 6);
+  return bytes.subarray(0, at);
+}
+
+/** As many address records as a message can hold, each with a pointer to the question. */
+function largest(): Uint8Array {
+  const question = responseBytes('a');
+  const bytes = Buffer.alloc(65_535);
+  question.copy(bytes);
+  let [at, count] = [question.length, 0];
+  for (; at + 16 <= bytes.length; at += 16, count++) {
+    bytes.writeUInt16BE(0xc00c, at);
+    bytes.writeUInt16BE(1, at + 2);
+    bytes.writeUInt16BE(1, at + 4);
+    bytes.writeUInt16BE(4, at + 10);
+  }
+  bytes.writeUInt16BE(count, 6);
+  return bytes.subarray(0, at);
+}
