@@ -47,8 +47,7 @@ export class AnswerCache {
     () => this.#table.capacity,
     (slot) => this.#dropIfBelow(slot),
   );
-  /** A name that is looked at. */
-  readonly #scratch = new Uint8Array(MAX_NAME_BYTES);
+  readonly #lookedAt = new Uint8Array(MAX_NAME_BYTES);
   #records = 0;
   #serial = 0;
   #denials = 0;
@@ -78,7 +77,6 @@ export class AnswerCache {
   get usedBytes(): number {
     return this.#cells.usedBytes;
   }
-
   get peakBytes(): number {
     return this.#cells.peakBytes;
   }
@@ -93,7 +91,8 @@ export class AnswerCache {
    * `isStale` then says whether it must be asked for again.
    */
   answer(query: Query, out: Uint8Array): number {
-    if (this.#table.size === 0) return 0;
+    const table = this.#table;
+    if (table.size === 0) return 0;
     const nameHash = this.#hash.of(query.name, query.nameLength);
     const now = this.#now();
     let slot = NONE;
@@ -101,14 +100,12 @@ export class AnswerCache {
     if (this.#denials > 0) {
       slot = this.#find(query.name, query.nameLength, nameHash, EVERY_TYPE, now);
       // The alias in front of it is there, whatever it leads to.
-      const isOfAlias =
-        query.type === TYPE.CNAME && slot !== NONE && this.#table.aliases[slot] !== 0;
-      if (isOfAlias) return 0;
+      if (query.type === TYPE.CNAME && slot !== NONE && table.aliases[slot] !== 0) return 0;
     }
     if (slot === NONE) slot = this.#find(query.name, query.nameLength, nameHash, query.type, now);
     if (slot === NONE) return 0;
-    this.#table.touch(slot);
-    this.isStale = now >= this.#table.expiresAt[slot]!;
+    table.touch(slot);
+    this.isStale = now >= table.expiresAt[slot]!;
     return this.#writer.write(slot, query, out, now);
   }
 
@@ -143,8 +140,8 @@ export class AnswerCache {
     for (let slot = 0; slot < this.#table.capacity; slot++) {
       if (!this.#table.isUsed(slot)) continue;
       const entry = this.#filer.entryAt(slot);
-      const now = this.#now();
-      if (this.#isShown(slot, entry, now)) yield packEntry(entry, this.#table.storedAt[slot]!);
+      if (this.#isShown(slot, entry, this.#now()))
+        yield packEntry(entry, this.#table.storedAt[slot]!);
     }
   }
 
@@ -200,10 +197,8 @@ export class AnswerCache {
     this.#drop.stop();
     this.#table.clear();
     this.#cells.clear();
-    this.#records = 0;
-    this.#denials = 0;
-    this.insertions = 0;
-    this.evictions = 0;
+    this.#records = this.#denials = 0;
+    this.insertions = this.evictions = 0;
   }
 
   /** Ends work that is under way; the cache stays usable. */
@@ -295,9 +290,9 @@ export class AnswerCache {
     const table = this.#table;
     if (!table.isUsed(slot)) return;
     const length = table.nameBytes[slot]!;
-    this.#cells.copyTo(table.cells[slot]!, 0, length, this.#scratch, 0);
+    this.#cells.copyTo(table.cells[slot]!, 0, length, this.#lookedAt, 0);
     const hasAlias = table.aliases[slot]! > 0;
-    if (this.#drop.includes(this.#scratch, length, table.serials[slot]!, hasAlias)) {
+    if (this.#drop.includes(this.#lookedAt, length, table.serials[slot]!, hasAlias)) {
       this.#remove(slot);
     }
   }
