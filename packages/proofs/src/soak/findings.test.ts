@@ -54,9 +54,9 @@ function sample(atSeconds: number, { container, answers, sample: other }: Change
 }
 
 /** The names of the figures that a run misses. */
-function missed(change: (atSeconds: number) => Change): readonly string[] {
+function missed(change: (atSeconds: number) => Change, seconds = SECONDS): readonly string[] {
   const names: string[] = [];
-  const samples = Array.from({ length: SECONDS }, (_, i) => sample(i, change(i)));
+  const samples = Array.from({ length: seconds }, (_, i) => sample(i, change(i)));
   const add = (name: string, value: number, _: string, bar?: Bar | number) => {
     if (bar === undefined) return;
     const held = typeof bar === 'number' ? { atMost: bar } : bar;
@@ -113,5 +113,10 @@ describe('a run', () => {
     expect(missed((at) => ({ container: { rssBytes: at < 100 ? at * MIB : 100 * MIB } }))).toEqual(
       [],
     );
+  });
+
+  it('of a few looks is not held to what it has no figures for', () => {
+    const answers = { p99Ms: Number.NaN };
+    expect(missed((at) => (at === 102 ? { answers } : {}), 103)).toEqual([]);
   });
 });

@@ -96,7 +96,9 @@ function addAnswers(
   add('p99, median of all looks', median(p99.map(({ value }) => value)), 'ms');
   const late = warm.map(({ answers }) => answers.ownLateP99Ms);
   add('p99 of how late the clients ran', median(late), 'ms');
-  add('p99, last third / second third', lastThird(p99), '×', p99Ratio);
+  const thirds = lastThird(p99);
+  // A run of a few seconds has no looks in one of them.
+  add('p99, last third / second third', thirds, '×', Number.isNaN(thirds) ? undefined : p99Ratio);
   add(
     'records in the cache, at most',
     maxOf(samples, ({ cacheRecords }) => cacheRecords),
