@@ -50,9 +50,17 @@ describe('a static record', () => {
     expect(read(argument)).toEqual(records);
   });
 
-  it('of a long text has several strings', () => {
-    const [record] = parseOptions([`--txt-record=t,${'x'.repeat(300)}`]).records;
-    expect([record!.rdata[0], record!.rdata[256], record!.rdata.length]).toEqual([255, 45, 302]);
+  it('of long texts has several strings of each', () => {
+    const texts = ['x'.repeat(255), '', `${'y'.repeat(255)}z`, 'é'.repeat(300), 'end'];
+    const [record] = parseOptions([`--txt-record=t,${texts.join()}`]).records;
+    const strings = texts.flatMap((text) => {
+      const bytes = [...Buffer.from(text)];
+      const pieces = Array.from({ length: Math.ceil(bytes.length / 255) || 1 }, (_, i) =>
+        bytes.slice(i * 255, (i + 1) * 255),
+      );
+      return pieces.flatMap((piece) => [piece.length, ...piece]);
+    });
+    expect([...record!.rdata]).toEqual(strings);
   });
 
   it('of MX has the target of --mx-target where it has none, and so has this machine', () => {

@@ -102,17 +102,33 @@ function keyText(key: Uint8Array): string {
 
 /** `name,text,…`: each field is a string of the record, long ones several. */
 export function txtRecord([name = '', ...texts]: readonly string[]): LocalRecord {
-  const strings = texts.flatMap(characterStrings);
-  return record(name, TYPE.TXT, Buffer.concat(strings.length === 0 ? [Buffer.of(0)] : strings));
+  return record(name, TYPE.TXT, characterStrings(texts));
 }
 
-function characterStrings(text: string): Buffer[] {
-  const bytes = Buffer.from(text);
-  const count = Math.max(1, Math.ceil(bytes.length / MAX_STRING_BYTES));
-  return Array.from({ length: count }, (_, i) => {
-    const part = bytes.subarray(i * MAX_STRING_BYTES, (i + 1) * MAX_STRING_BYTES);
-    return Buffer.concat([Buffer.of(part.length), part]);
+/** The texts as character strings (RFC 1035 section 3.3), long ones as several; an empty one where there is none. */
+function characterStrings(texts: readonly string[]): Buffer {
+  const sizes = texts.map((text) => Buffer.byteLength(text));
+  const bytes = Buffer.alloc(sizes.reduce((sum, size) => sum + stringCount(size) + size, 0) || 1);
+  let at = 0;
+  texts.forEach((text, i) => {
+    let left = sizes[i]!;
+    // It stands behind room for all of its lengths first, and then each piece behind its own.
+    let from = at + stringCount(left);
+    bytes.write(text, from);
+    do {
+      const length = Math.min(left, MAX_STRING_BYTES);
+      bytes[at++] = length;
+      bytes.copyWithin(at, from, from + length);
+      at += length;
+      from += length;
+      left -= length;
+    } while (left > 0);
   });
+  return bytes;
+}
+
+function stringCount(size: number): number {
+  return Math.max(1, Math.ceil(size / MAX_STRING_BYTES));
 }
 
 /** `name,target`. */
