@@ -96,8 +96,10 @@ export function aliasRecords(draft: OptionsDraft, fields: readonly string[]): Lo
   });
 }
 
-function keyText(key: Uint8Array): string {
-  return Buffer.from(key).toString('latin1');
+/** A name in wire form, in any case, as the key of a map; lengths of labels are no letters. */
+export function keyText(name: Uint8Array): string {
+  const text = Buffer.from(name).toString('latin1');
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 /** `name,text,…`: each field is a string of the record, long ones several. */
