@@ -77,8 +77,11 @@ function service(name: string, port = 80): string {
   return `---\napiVersion: v1\nkind: Service\nmetadata: {name: ${name}}\nspec: {ports: [{port: ${port}}]}\n`;
 }
 
-function write(name: string, text: string): Promise<void> {
-  return writeFile(join(folder, name), text);
+/** Puts a file there at once: one that is written where it stands may be read while it is empty. */
+async function write(name: string, text: string): Promise<void> {
+  const hidden = join(folder, `.${name}`);
+  await writeFile(hidden, text);
+  await rename(hidden, join(folder, name));
 }
 
 describe('the program', () => {
