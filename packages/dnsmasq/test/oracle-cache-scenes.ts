@@ -245,7 +245,8 @@ export const CACHE_SCENES: Readonly<Record<string, Scene>> = {
   'a TTL of 0 that is kept to be given past its time': {
     options: ['--use-stale-cache=100'],
     asksBehind: true,
-    steps: [...twice('zero'), { waitSeconds: 2 }, q('zero', 'A', EDNS), 'compare counters'],
+    // Asked once: the real one counts whole seconds, and a second question may be in the next one.
+    steps: [q('zero'), { waitSeconds: 2 }, q('zero', 'A', EDNS), 'compare counters'],
   },
   'addresses of both families in a small cache': {
     options: ['--cache-size=12'],
