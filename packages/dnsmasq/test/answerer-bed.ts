@@ -5,6 +5,7 @@ import { QueryLog } from '../src/answer/query-log.js';
 import type { AnswerCacheOptions } from '../src/cache/answer-cache-options.js';
 import { AnswerCache } from '../src/cache/answer-cache.js';
 import type { KeepingRules } from '../src/cache/reply-reader.js';
+import { defaultOptions } from '../src/options/option-values.js';
 import { parseServerRule } from '../src/options/server-value.js';
 import { Router } from '../src/routing/router.js';
 import { QueryForwarder } from '../src/upstream/query-forwarder.js';
@@ -84,15 +85,7 @@ export class AnswererBed {
       local: { answer: () => 0, answerByRule: () => 0, origins: NO_ORIGINS },
       router,
       keeping: { ...PLAIN_RULES, ...setup.keeping },
-      replies: {
-        stopsRebind: false,
-        allowsLocalhostRebind: false,
-        rebindDomains: { domains: [] },
-        bogusNxdomain: [],
-        ignoredAddresses: [],
-        aliases: [],
-        ...setup.replies,
-      },
+      replies: { ...defaultOptions(), ...setup.replies },
       filteredTypes: [],
       maxTtlSeconds,
       log,

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { writeUint16 } from '@kube-dns/wire';
+import { frameMessage } from '@kube-dns/transport';
 import { ask, readAnswer, statistic } from './client.js';
 import { ConfigVolume } from './config-volume.js';
 import { FakeUpstream } from './fake-upstream.js';
@@ -49,10 +49,7 @@ const serveWith = (interval: string) =>
 
 /** Asks over a TCP connection that stays. */
 async function askOn(socket: Socket, name: string): Promise<readonly string[]> {
-  const message = queryMessage({ name });
-  const prefix = Buffer.alloc(2);
-  writeUint16(prefix, 0, message.length);
-  socket.write(Buffer.concat([prefix, message]));
+  socket.write(frameMessage(queryMessage({ name })));
   const [frame] = (await once(socket, 'data')) as [Buffer];
   return readAnswer(frame.subarray(2)).texts;
 }

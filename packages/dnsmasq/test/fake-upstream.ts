@@ -1,7 +1,8 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket as TcpSocket } from 'node:net';
-import { decodeName, type Query, readUint16, writeUint16 } from '@kube-dns/wire';
+import { frameMessage } from '@kube-dns/transport';
+import { decodeName, type Query, readUint16 } from '@kube-dns/wire';
 import { readQuery, type Response, responseTo } from './messages.js';
 
 /** A query that reached the upstream. */
@@ -90,7 +91,7 @@ export class FakeUpstream {
         const message = pending.subarray(2, end);
         pending = pending.subarray(end);
         void this.#replies(message, 'tcp', socket.remotePort ?? 0).then((replies) => {
-          for (const reply of replies) socket.write(framed(reply));
+          for (const reply of replies) socket.write(frameMessage(reply));
         });
       }
     });
@@ -109,12 +110,6 @@ export class FakeUpstream {
     if (reply === null) return [];
     return isMessages(reply) ? reply : [responseTo(query, reply)];
   }
-}
-
-function framed(message: Buffer): Buffer {
-  const prefix = Buffer.alloc(2);
-  writeUint16(prefix, 0, message.length);
-  return Buffer.concat([prefix, message]);
 }
 
 function isMessages(reply: Response | readonly Buffer[]): reply is readonly Buffer[] {

@@ -13,6 +13,7 @@ import {
 import { recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache } from '../cache/answer-cache.js';
 import { parseAddressRange, parseAlias } from '../options/address-range.js';
+import { defaultOptions } from '../options/option-values.js';
 import { QueryLog } from './query-log.js';
 import { ReplyIntake } from './reply-intake.js';
 
@@ -46,14 +47,7 @@ function createIntake(cache = new AnswerCache({ maxRecords: 50 })): ReplyIntake 
 const PLAIN = {
   cache: new AnswerCache({ maxRecords: 50 }),
   keeping: PLAIN_RULES,
-  replies: {
-    stopsRebind: false,
-    allowsLocalhostRebind: false,
-    rebindDomains: { domains: [] },
-    bogusNxdomain: [],
-    ignoredAddresses: [],
-    aliases: [],
-  },
+  replies: defaultOptions(),
   filteredTypes: [],
   maxTtlSeconds: 0,
   log,

@@ -1,16 +1,16 @@
-import type { Owned } from '@kube-dns/bench';
-import { PROGRAM_OPTIONS } from '../program-options.js';
 import {
   type Command,
   dnsperfVersion,
   MeasureError,
   numberOption,
   type OptionValues,
+  type Owned,
   Remote,
   type Surroundings,
   textOption,
   UsageError,
 } from '@kube-dns/bench';
+import { PROGRAM_OPTIONS } from '../program-options.js';
 import { Pod } from '../stand/pod.js';
 import { ATTACKS } from './attack-table.js';
 import type { Attack, Attackers } from './attack.js';

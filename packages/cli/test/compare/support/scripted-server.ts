@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket as TcpSocket } from 'node:net';
+import { frameMessage } from '@kube-dns/transport';
 import {
   decodeName,
   encodeName,
@@ -103,10 +104,7 @@ export class ScriptedServer {
     connection.on('error', () => undefined);
     connection.on('data', (frame) => {
       const reply = this.#answer(frame.subarray(2), true);
-      if (reply === undefined) return;
-      const length = Buffer.alloc(2);
-      length.writeUInt16BE(reply.length);
-      connection.write(Buffer.concat([length, reply]));
+      if (reply !== undefined) connection.write(frameMessage(reply));
     });
   }
 
