@@ -47,7 +47,7 @@ const MAX_DELAY_MS = 3_600_000;
 function readRange(text: string, family: IpFamily): IpRange {
   const range = parseCidr(text);
   if (range?.family === family && range.size >= 4n) return range;
-  throw new ApiserverError('Usage', `"${text}" is not a range of ${family} service addresses`);
+  throw new ApiserverError('usage', `"${text}" is not a range of ${family} service addresses`);
 }
 
 async function listen(server: Server, port: number, host: string): Promise<AddressInfo> {

@@ -1,6 +1,9 @@
 import type { FieldError } from './resources/field-error.js';
 
-/** Base of every error that this package throws on purpose; `code` is stable. */
+/**
+ * Base of every error that this package throws on purpose; `code` is stable, lower-case words
+ * joined by hyphens. The package stands alone, so this is not the base that the others share.
+ */
 export class ApiserverError extends Error {
   readonly code: string;
 
@@ -56,11 +59,13 @@ export interface ResourceName {
 
 /** A refusal in the API's own terms; it becomes a `Status` object on the wire. */
 export class ApiError extends ApiserverError {
+  readonly reason: StatusReason;
   readonly status: number;
   readonly details: StatusDetails | undefined;
 
   constructor(reason: StatusReason, message: string, details?: StatusDetails) {
-    super(reason, message);
+    super('api', message);
+    this.reason = reason;
     this.status = STATUS_CODES[reason];
     this.details = details;
   }
@@ -69,21 +74,21 @@ export class ApiError extends ApiserverError {
 /** A manifest file that cannot be read or parsed; the message names file, document and line. */
 export class ManifestError extends ApiserverError {
   constructor(message: string, options?: ErrorOptions) {
-    super('Manifest', message, options);
+    super('manifest', message, options);
   }
 }
 
 /** A command line that cannot be understood. */
 export class UsageError extends ApiserverError {
   constructor(message: string, options?: ErrorOptions) {
-    super('Usage', message, options);
+    super('usage', message, options);
   }
 }
 
 /** The address cannot be listened on; the message names it and the reason. */
 export class ListenError extends ApiserverError {
   constructor(message: string, options?: ErrorOptions) {
-    super('Listen', message, options);
+    super('listen-failed', message, options);
   }
 }
 

@@ -1,12 +1,11 @@
+import { CodedError } from '@kube-dns/wire';
+
 /** An error that ends the bench with one line on stderr and `exitCode` as its status. */
-export class BenchError extends Error {
-  readonly code: string;
+export class BenchError extends CodedError {
   readonly exitCode: number;
 
   constructor(code: string, message: string, exitCode: number, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-    this.code = code;
+    super(code, message, options);
     this.exitCode = exitCode;
   }
 }
@@ -14,14 +13,14 @@ export class BenchError extends Error {
 /** The command line is wrong: status 2. */
 export class UsageError extends BenchError {
   constructor(message: string) {
-    super('USAGE', message, 2);
+    super('usage', message, 2);
   }
 }
 
 /** What was to be measured did not come about, or a program is missing: status 1. */
 export class MeasureError extends BenchError {
   constructor(message: string, options?: ErrorOptions) {
-    super('MEASURE', message, 1, options);
+    super('measure', message, 1, options);
   }
 }
 

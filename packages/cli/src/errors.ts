@@ -1,12 +1,11 @@
+import { CodedError } from '@kube-dns/wire';
+
 /** An error that ends the command with one line on stderr and `exitCode` as the process's status. */
-export class CliError extends Error {
-  readonly code: string;
+export class CliError extends CodedError {
   readonly exitCode: number;
 
   constructor(code: string, message: string, exitCode: number, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-    this.code = code;
+    super(code, message, options);
     this.exitCode = exitCode;
   }
 }
@@ -16,7 +15,7 @@ export class UsageError extends CliError {
   readonly command: string | undefined;
 
   constructor(message: string, command?: string) {
-    super('USAGE', message, 2);
+    super('usage', message, 2);
     this.command = command;
   }
 }
@@ -24,7 +23,7 @@ export class UsageError extends CliError {
 /** The command line is fine and what it names cannot be run, status 1. */
 export class StartError extends CliError {
   constructor(message: string, options?: ErrorOptions) {
-    super('START', message, 1, options);
+    super('start', message, 1, options);
   }
 }
 

@@ -1,23 +1,14 @@
-/** Base of every error this package throws on purpose; `code` is stable, the message is for people. */
-export class DaemonError extends Error {
-  readonly code: string;
-
-  constructor(code: string, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-    this.code = code;
-  }
-}
+import { CodedError } from '@kube-dns/wire';
 
 /** A command line that cannot be obeyed: the program prints message and usage and exits with 2. */
-export class UsageError extends DaemonError {
+export class UsageError extends CodedError {
   constructor(message: string, options?: ErrorOptions) {
     super('usage', message, options);
   }
 }
 
 /** A program that cannot start: one line on stderr, then the given exit code. */
-export class StartupError extends DaemonError {
+export class StartupError extends CodedError {
   readonly exitCode: number;
 
   constructor(message: string, exitCode: number, options?: ErrorOptions) {
@@ -37,7 +28,7 @@ export function failStartup(
 }
 
 /** A configuration directory that cannot be read; the message names the file and the reason. */
-export class ConfigDirectoryError extends DaemonError {
+export class ConfigDirectoryError extends CodedError {
   constructor(message: string, options?: ErrorOptions) {
     super('config-directory', message, options);
   }
@@ -47,7 +38,7 @@ export class ConfigDirectoryError extends DaemonError {
 export class ConfigChangingError extends ConfigDirectoryError {}
 
 /** Configuration content that is refused as a whole, with one entry per mistake. */
-export class ConfigError extends DaemonError {
+export class ConfigError extends CodedError {
   readonly mistakes: readonly string[];
 
   constructor(mistakes: readonly string[]) {

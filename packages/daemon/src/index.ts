@@ -10,14 +10,7 @@ export {
   parseNameservers,
   type DnsConfig,
 } from './dns-config.js';
-export {
-  ConfigError,
-  DaemonError,
-  errorText,
-  failStartup,
-  StartupError,
-  UsageError,
-} from './errors.js';
+export { ConfigError, errorText, failStartup, StartupError, UsageError } from './errors.js';
 export {
   boolFlag,
   durationFlag,

@@ -1,14 +1,14 @@
+import { CodedError } from '@kube-dns/wire';
+
 /**
  * A mistake on dnsmasq's half of the command line or in one of its files. The message names the value
  * and the reason; `words` is what dnsmasq itself says about it, where it says anything.
  */
-export class OptionError extends Error {
-  readonly code = 'bad-option';
+export class OptionError extends CodedError {
   readonly words: string | undefined;
 
   constructor(message: string, words?: string) {
-    super(message);
-    this.name = 'OptionError';
+    super('bad-option', message);
     this.words = words;
   }
 }

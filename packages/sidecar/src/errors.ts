@@ -1,16 +1,7 @@
-/** Base of the sidecar's own errors; `code` is stable. */
-export class SidecarError extends Error {
-  readonly code: string;
-
-  constructor(code: string, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-    this.code = code;
-  }
-}
+import { CodedError } from '@kube-dns/wire';
 
 /** A probe or a statistics query that brought no usable answer. */
-export class QueryError extends SidecarError {
+export class QueryError extends CodedError {
   constructor(message: string, options?: ErrorOptions) {
     super('query', message, options);
   }

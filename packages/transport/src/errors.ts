@@ -1,3 +1,5 @@
+import { CodedError } from '@kube-dns/wire';
+
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'address already in use',
   EACCES: 'permission denied (ports below 1024 need NET_BIND_SERVICE)',
@@ -5,25 +7,20 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** A port that could not be bound. */
-export class ListenError extends Error {
-  readonly code = 'listen-failed';
-
+export class ListenError extends CodedError {
   constructor(protocol: string, address: string, port: number, cause: unknown) {
-    const { code, message } = cause as NodeJS.ErrnoException;
+    const { code, message: systemMessage } = cause as NodeJS.ErrnoException;
     const host = address.includes(':') ? `[${address}]` : address;
-    const reason = REASONS[code ?? ''] ?? message;
-    super(`cannot listen on ${host}:${port} over ${protocol}: ${reason}`, { cause });
-    this.name = 'ListenError';
+    const reason = REASONS[code ?? ''] ?? systemMessage;
+    const message = `cannot listen on ${host}:${port} over ${protocol}: ${reason}`;
+    super('listen-failed', message, { cause });
   }
 }
 
 /** A UDP engine that cannot be used here; the message goes on from its name. */
-export class EngineError extends Error {
-  readonly code = 'engine-unavailable';
-
+export class EngineError extends CodedError {
   constructor(reason: string, options?: ErrorOptions) {
-    super(`the batch UDP engine ${reason}`, options);
-    this.name = 'EngineError';
+    super('engine-unavailable', `the batch UDP engine ${reason}`, options);
   }
 }
 
@@ -31,12 +28,5 @@ export class EngineError extends Error {
 export type ExchangeErrorCode =
   'timeout' | 'refused' | 'unreachable' | 'malformed' | 'closed' | 'canceled';
 
-export class ExchangeError extends Error {
-  readonly code: ExchangeErrorCode;
-
-  constructor(code: ExchangeErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'ExchangeError';
-    this.code = code;
-  }
-}
+/** An exchange with an upstream server that failed. */
+export class ExchangeError extends CodedError<ExchangeErrorCode> {}

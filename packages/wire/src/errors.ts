@@ -1,13 +1,19 @@
+/**
+ * Base of every error that a package throws on purpose. `code` is stable, lower-case words joined
+ * by hyphens, for callers that count or act by it; the message is for people.
+ */
+export class CodedError<Code extends string = string> extends Error {
+  readonly code: Code;
+
+  constructor(code: Code, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+  }
+}
+
 /** What can be wrong with a name or a message; stable, so that callers may count by it. */
 export type WireErrorCode = 'bad-name' | 'bad-message' | 'bad-rdata';
 
 /** Thrown for names and messages that cannot be read or written; never on the query path. */
-export class WireError extends Error {
-  readonly code: WireErrorCode;
-
-  constructor(code: WireErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'WireError';
-    this.code = code;
-  }
-}
+export class WireError extends CodedError<WireErrorCode> {}

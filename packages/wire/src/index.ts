@@ -2,7 +2,7 @@ export { addressBytes, addressText, shortIpv6 } from './address.js';
 export { AnswerWriter } from './answer-writer.js';
 export type { ResourceRecord } from './answer-writer.js';
 export { readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
-export { WireError } from './errors.js';
+export { CodedError, WireError } from './errors.js';
 export type { WireErrorCode } from './errors.js';
 export {
   decodeName,

@@ -88,7 +88,7 @@ describe('parseProtobuf', () => {
         try {
           parseProtobuf(body('v1', 'Service', Buffer.from(content)));
         } catch (error) {
-          expect(error).toMatchObject({ code: 'BadRequest' });
+          expect(error).toMatchObject({ reason: 'BadRequest' });
         }
       }),
     );

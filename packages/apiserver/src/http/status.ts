@@ -21,7 +21,7 @@ export function successStatus(details: StatusDetails): Status {
 
 /** The `Status` for a refusal. */
 export function failureStatus(error: ApiError): Status {
-  const { message, code: reason, details, status: code } = error;
+  const { message, reason, details, status: code } = error;
   return { ...TYPE, status: 'Failure', message, reason, ...(details && { details }), code };
 }
 

@@ -33,7 +33,8 @@ function identify(object: FileObject): Entry {
 
 function refusal({ file, manifest, name }: Entry, error: unknown): ManifestError {
   const subject = describeManifest(manifest, name.namespace);
-  const causes = error instanceof ApiError && error.code === 'Invalid' ? error.details?.causes : [];
+  const causes =
+    error instanceof ApiError && error.reason === 'Invalid' ? error.details?.causes : [];
   const fields = causes?.map(({ field, message }) => `${field ?? ''}: ${message}`) ?? [];
   const why =
     fields.length > 0 ? `is invalid: ${fields.join(', ')}` : `is refused: ${messageOf(error)}`;
@@ -100,6 +101,6 @@ function remove(objects: ObjectAccess, { name: { kind, namespace, name } }: Entr
     objects.delete(kind.kind as KindName, namespace, name);
   } catch (error) {
     // Somebody may have deleted it over the API, or its namespace with it.
-    if (!(error instanceof ApiError && error.code === 'NotFound')) throw error;
+    if (!(error instanceof ApiError && error.reason === 'NotFound')) throw error;
   }
 }

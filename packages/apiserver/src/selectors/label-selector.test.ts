@@ -79,7 +79,7 @@ describe('parseLabelSelector', () => {
         try {
           parseLabelSelector(text)({});
         } catch (error) {
-          expect(error).toMatchObject({ code: 'BadRequest' });
+          expect(error).toMatchObject({ reason: 'BadRequest' });
         }
       }),
     );

@@ -3,6 +3,6 @@ import { CliError } from '../errors.js';
 /** What was to be converted cannot be read or understood, status 2. */
 export class InputError extends CliError {
   constructor(message: string, options?: ErrorOptions) {
-    super('INPUT', message, 2, options);
+    super('input', message, 2, options);
   }
 }
