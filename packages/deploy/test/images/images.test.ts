@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs';
+import { Resolver } from 'node:dns/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startApiServer } from '../support/api-server.js';
+import { Dockerfile, IMAGES, ROOT } from '../support/dockerfile.js';
+import { freePort } from '../../../cli/test/support/free-port.js';
+import { canRunImages, Podman } from '../support/podman.js';
+import { waitForValue } from '../../../cli/test/support/wait-for.js';
+import { describePodUnderContainerd } from './pod-under-containerd.js';
+import { describePodUnderPodman } from './pod-under-podman.js';
+
+const BUILD_LIMIT_MS = 600_000;
+const BASE = 'localhost/kube-dns/base:test';
+const BUILD = 'localhost/kube-dns/build:test';
+const HARDENED = ['--read-only', '--cap-drop=all', '--security-opt=no-new-privileges'];
+const { version: VERSION } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
+  readonly version: string;
+};
+const DNSMASQ = [`dnsmasq:${VERSION}`, '--', '--no-resolv', '--address=/a.test/192.0.2.1'];
+
+(canRunImages() ? describe : describe.skip)('the images, built by npm run images', () => {
+  let podman: Podman;
+
+  beforeAll(() => {
+    podman = new Podman();
+    const node = process.execPath;
+    const localBase = [`${ROOT}images/local-base.mjs`, '--engine=podman'];
+    podman.command(node, ...localBase, BASE);
+    podman.command(node, ...localBase, '--for-build', BUILD);
+    // What was installed on this machine need not be fetched again.
+    const cache = podman.command('npm', 'config', 'get', 'cache', '--loglevel=error');
+    const options = ['--engine=podman', `--base=${BASE}`, `--build-image=${BUILD}`];
+    const extra = ['--', '--volume', `${cache}:/root/.npm`];
+    podman.command(node, `${ROOT}images/build.mjs`, ...options, ...extra);
+  }, BUILD_LIMIT_MS);
+
+  afterAll(() => podman.close(), 60_000);
+
+  describe('one by one', () => {
+    afterEach(() => {
+      podman.run('rm', '--all', '--force', '--time', '0');
+    });
+
+    /** Starts a container without network of its own, or with the machine's loopback. */
+    function start(network: 'none' | 'host', options: readonly string[], image: readonly string[]) {
+      const place = ['--detach', '--name=it', `--network=${network}`];
+      podman.run('run', ...place, ...HARDENED, ...options, ...image);
+    }
+
+    function status(): string {
+      return readFileSync(`/proc/${podman.pid('it')}/status`, 'utf8');
+    }
+
+    const askPort53 = () => {
+      try {
+        const dig = ['@127.0.0.1', '+short', '+time=1', '+tries=1', 'a.test'];
+        return Promise.resolve(podman.inNetworkOf('it', 'dig', ...dig));
+      } catch (error) {
+        return Promise.resolve(String(error));
+      }
+    };
+
+    it.each(IMAGES)('%s has the user, the entry point and the labels of its Dockerfile', (name) => {
+      const config = JSON.parse(
+        podman.run('image', 'inspect', '--format', '{{json .Config}}', `${name}:${VERSION}`),
+      ) as Record<string, unknown>;
+      expect(config).toMatchObject({
+        User: '1001:1001',
+        Entrypoint: new Dockerfile(name).entrypoint,
+        Labels: {
+          'org.opencontainers.image.title': name,
+          'org.opencontainers.image.base.name': BASE,
+        },
+      });
+      expect(config.Cmd ?? []).toEqual([]);
+    });
+
+    it('dnsmasq serves port 53 with no right but NET_BIND_SERVICE', async () => {
+      start('none', ['--cap-add=NET_BIND_SERVICE'], DNSMASQ);
+      await waitForValue('192.0.2.1', askPort53);
+      expect(status()).toMatch(/^Uid:\t1001\t/m);
+      expect(status()).toMatch(/^CapEff:\t0*400$/m);
+    });
+
+    it('dnsmasq serves port 53 with no right at all where the kernel lets users have it', async () => {
+      start('none', ['--sysctl=net.ipv4.ip_unprivileged_port_start=53'], DNSMASQ);
+      await waitForValue('192.0.2.1', askPort53);
+      expect(status()).toMatch(/^CapEff:\t0+$/m);
+    });
+
+    it('kubedns serves the cluster, and drains on SIGTERM', async () => {
+      const api = await startApiServer();
+      const [port, healthPort] = [await freePort(), await freePort()];
+      const args = [
+        `--kube-master-url=${api.url}`,
+        '--dns-bind-address=127.0.0.1',
+        '--drain-time=0s',
+      ];
+      const ports = [`--dns-port=${port}`, `--healthz-port=${healthPort}`];
+      start('host', [], [`kubedns:${VERSION}`, ...args, ...ports, '--nameservers=127.0.0.1:9']);
+      const resolver = new Resolver({ timeout: 500, tries: 1 });
+      resolver.setServers([`127.0.0.1:${port}`]);
+      await waitForValue('10.96.0.1', () =>
+        resolver.resolve4('kubernetes.default.svc.cluster.local').then(String, String),
+      );
+      podman.run('stop', '--time', '10', 'it');
+      expect(podman.run('inspect', '--format', '{{.State.ExitCode}}', 'it')).toBe('0');
+      await api.close();
+    });
+
+    it('sidecar serves its metrics', async () => {
+      const port = await freePort();
+      const args = ['--prometheus-addr=127.0.0.1', `--prometheus-port=${port}`, '--dnsmasq-port=9'];
+      start('host', [], [`sidecar:${VERSION}`, ...args]);
+      const get = () => fetch(`http://127.0.0.1:${port}/metrics`).then((it) => it.status, String);
+      await waitForValue<number | string>(200, get);
+    });
+  });
+
+  describePodUnderPodman(() => podman);
+  describePodUnderContainerd(() => podman);
+});

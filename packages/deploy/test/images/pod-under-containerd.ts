@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { containersOf, findObject } from '../../../cli/test/support/cluster-manifests.js';
+import { Containerd } from '../support/containerd.js';
+import { CriPod } from '../support/cri-pod.js';
+import { IMAGES } from '../support/dockerfile.js';
+import type { Deployment } from '../../../cli/test/support/manifest-kinds.js';
+import type { Podman } from '../support/podman.js';
+import { renderBase } from '../support/rendered-base.js';
+import { waitForValue } from '../../../cli/test/support/wait-for.js';
+
+const READY_MS = 30_000;
+const WEB = 'web.shop.svc.cluster.local';
+
+function withoutSysctls(deployment: Deployment): Deployment {
+  const { template } = deployment.spec;
+  const securityContext = { ...template.spec.securityContext, sysctls: [] };
+  const spec = { ...template.spec, securityContext };
+  return { ...deployment, spec: { ...deployment.spec, template: { ...template, spec } } };
+}
+
+/** What podman hides: it gives capabilities that containerd does not, and passes over sysctls of a pod. */
+export function describePodUnderContainerd(podmanOf: () => Podman): void {
+  describe('the pod of manifests/kube-dns under containerd', () => {
+    const deployment = findObject(renderBase(), 'Deployment', 'kube-dns');
+    let containerd: Containerd;
+    let pod: CriPod;
+
+    beforeAll(async () => {
+      containerd = new Containerd();
+      pod = new CriPod(containerd, deployment);
+      const images = containersOf(deployment).map(({ image }) => `localhost/${image}`);
+      await containerd.start(podmanOf(), images);
+      await pod.start();
+    }, 4 * READY_MS);
+
+    afterAll(async () => {
+      await pod.close();
+      await containerd.close();
+    }, READY_MS);
+
+    const status = (name: string, field: string) =>
+      new RegExp(`^${field}:\\s*(.*)$`, 'm').exec(pod.proc(name, 'status'))?.[1];
+
+    it('serves port 53 over UDP and TCP, with the whole cluster behind it', async () => {
+      await waitForValue('10.96.20.10', () => pod.network.dig(WEB), READY_MS);
+      expect(await pod.network.dig('+tcp', WEB)).toBe('10.96.20.10');
+    });
+
+    it(
+      'becomes ready, as the sidecar sees it',
+      async () => {
+        const ready = () => pod.network.status(10054, '/healthcheck/dnsmasq');
+        await waitForValue('200', ready, READY_MS);
+        expect(await pod.network.status(8081, '/readiness')).toBe('200');
+      },
+      2 * READY_MS,
+    );
+
+    it.each(IMAGES)('runs %s as a user without any right', (name) => {
+      expect(status(name, 'Uid')).toBe('1001\t1001\t1001\t1001');
+      expect(status(name, 'Gid')).toBe('1001\t1001\t1001\t1001');
+      expect(status(name, 'Groups')?.split(' ')).toContain('65534');
+      for (const set of ['CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) {
+        expect([set, status(name, set)]).toEqual([set, '0'.repeat(16)]);
+      }
+      expect(status(name, 'NoNewPrivs')).toBe('1');
+      expect(status(name, 'Seccomp')).toBe('2');
+    });
+
+    it.each(IMAGES)('gives %s nothing to write to', (name) => {
+      const mounts = pod
+        .proc(name, 'mounts')
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' '));
+      const writable = mounts.flatMap(([, path = '', type = '', options = '']) =>
+        options.startsWith('rw') && !['proc', 'tmpfs', 'devpts', 'mqueue'].includes(type)
+          ? [path]
+          : [],
+      );
+      expect(mounts.find(([, path]) => path === '/')?.[3]).toMatch(/^ro,/);
+      expect(writable).toEqual([]);
+    });
+
+    it('holds a token in kubedns alone', () => {
+      const holders = IMAGES.filter((name) =>
+        pod.proc(name, 'mounts').includes('/secrets/kubernetes.io/serviceaccount '),
+      );
+      expect(holders).toEqual(['kubedns']);
+    });
+
+    it(
+      'needs the sysctl of the manifest for port 53',
+      async () => {
+        const other = new CriPod(containerd, withoutSysctls(deployment));
+        try {
+          await other.start(['dnsmasq']);
+          const said = () => Promise.resolve(other.log('dnsmasq').includes('permission denied'));
+          await waitForValue(true, said, READY_MS);
+        } finally {
+          await other.close();
+        }
+      },
+      2 * READY_MS,
+    );
+  });
+}

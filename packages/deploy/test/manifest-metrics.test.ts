@@ -1,0 +1,178 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
+import { parse } from 'yaml';
+import { findObject, MANIFESTS, render } from '../../cli/test/support/cluster-manifests.js';
+import { DeployedPod } from './support/deployed-pod.js';
+import { freePort } from '../../cli/test/support/free-port.js';
+import { exposedMetrics, metricsOf } from './support/query-metrics.js';
+import { hasCommand, output } from '../../cli/test/support/tools.js';
+import { waitForValue } from '../../cli/test/support/wait-for.js';
+
+const MONITORING = join(MANIFESTS, 'components', 'monitoring');
+const READY_MS = 45_000;
+
+/** What Prometheus itself puts on every sample of a pod. */
+const TARGET_LABELS = ['job', 'pod', 'instance', 'namespace', 'endpoint', 'service'];
+/** What Prometheus itself makes of a scrape. */
+const OF_PROMETHEUS = ['up'];
+
+interface Rules {
+  readonly spec: {
+    readonly groups: readonly {
+      readonly rules: readonly {
+        readonly alert: string;
+        readonly expr: string;
+        readonly labels: Readonly<Record<string, string>>;
+        readonly annotations: Readonly<Record<string, string>>;
+      }[];
+    }[];
+  };
+}
+
+interface Dashboard {
+  readonly panels: readonly {
+    readonly title: string;
+    readonly type: string;
+    readonly gridPos: Readonly<Record<'x' | 'y' | 'w' | 'h', number>>;
+    readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
+  }[];
+  readonly templating: {
+    readonly list: readonly { readonly query: string; readonly type: string }[];
+  };
+}
+
+const alerts = (
+  parse(readFileSync(join(MONITORING, 'alerts.yaml'), 'utf8')) as Rules
+).spec.groups.flatMap(({ rules }) => rules);
+const dashboard = JSON.parse(readFileSync(join(MONITORING, 'dashboard.json'), 'utf8')) as Dashboard;
+const graphs = dashboard.panels.filter(({ type }) => type !== 'row');
+const queries = graphs.flatMap(({ title, targets = [] }) =>
+  targets.map(({ expr, legendFormat }) => ({ title, expr, legendFormat })),
+);
+
+describe('the reader of queries', () => {
+  it('finds every metric with the labels that are asked of it', () => {
+    const query =
+      'sum by (pod, le) (rate(a_total{job="x",y=~"b{,c"}[5m])) / on (pod) max(b[$__rate_interval]) > 0.5 and c';
+    expect(metricsOf(query)).toEqual([
+      { name: 'a_total', labels: ['job', 'y', 'pod', 'le', 'pod'] },
+      { name: 'b', labels: ['pod', 'le', 'pod'] },
+      { name: 'c', labels: ['pod', 'le', 'pod'] },
+    ]);
+  });
+});
+
+const isRun = hasCommand('dig') && hasCommand('kubectl');
+
+(isRun ? describe : describe.skip)('the metrics of the containers of overlays/monitoring', () => {
+  let server: ApiServer;
+  let pod: DeployedPod;
+  let known: Map<string, Set<string>>;
+  let sidecarText: string;
+
+  beforeAll(async () => {
+    const objects = render(join(MANIFESTS, 'overlays', 'monitoring'));
+    pod = new DeployedPod(findObject(objects, 'Deployment', 'kube-dns'));
+    server = await createApiServer();
+    await pod.start(server.url);
+    for (const path of ['/healthcheck/kubedns', '/healthcheck/dnsmasq']) {
+      await waitForValue(200, () => pod.status(10054, path), READY_MS);
+    }
+    // Series with labels come into being with what they count.
+    const shows = async (port: number, pattern: RegExp) =>
+      pattern.test(await pod.text(port, '/metrics'));
+    const dig = (port: number, name: string) =>
+      output('dig', ['@127.0.0.1', '-p', String(pod.portFor(port)), name]);
+    pod.configure('stubDomains', `{"gone.example":["127.0.0.1:${await freePort()}"]}`);
+    await waitForValue(true, () => shows(10056, /^dnsmasq_config_generation 2$/m), READY_MS);
+    await dig(10053, 'nothing.default.svc.cluster.local');
+    await dig(10053, 'www.example.com');
+    await dig(53, 'www.gone.example');
+    server.dropWatches();
+    pod.configure('stubDomains', 'no JSON');
+    await waitForValue(true, () => shows(10055, /^kubedns_watch_restarts_total\{/m), READY_MS);
+    sidecarText = await pod.text(10054, '/metrics');
+    const others = [10055, 10056].map((port) => pod.text(port, '/metrics'));
+    known = exposedMetrics([sidecarText, ...(await Promise.all(others))].join('\n'));
+  }, 2 * READY_MS);
+
+  afterAll(async () => {
+    await pod.close();
+    await server.close();
+  });
+
+  /** The metrics and labels of a query that nobody exposes. */
+  function missingFrom(expr: string): string[] {
+    return metricsOf(expr).flatMap(({ name, labels }) => {
+      const own = known.get(name) ?? (OF_PROMETHEUS.includes(name) ? new Set<string>() : undefined);
+      if (own === undefined) return [name];
+      return labels
+        .filter((label) => !own.has(label) && !TARGET_LABELS.includes(label))
+        .map((label) => `${name}{${label}}`);
+    });
+  }
+
+  it('lack one that does not exist', () => {
+    expect(missingFrom('rate(kubedns_dnsmasq_hit[5m])')).toEqual(['kubedns_dnsmasq_hit']);
+    expect(missingFrom('kubedns_records{kind="A"}')).toEqual(['kubedns_records{kind}']);
+  });
+
+  it.each(alerts)('are what the alert $alert asks for', ({ expr }) => {
+    expect(metricsOf(expr).length).toBeGreaterThan(0);
+    expect(missingFrom(expr)).toEqual([]);
+  });
+
+  it.each(queries)('are what the dashboard shows under $title: $expr', ({ expr, legendFormat }) => {
+    expect(metricsOf(expr).length).toBeGreaterThan(0);
+    expect(missingFrom(expr)).toEqual([]);
+    const named = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] ?? '');
+    const labels = metricsOf(expr).flatMap((each) => [
+      ...(known.get(each.name) ?? []),
+      ...TARGET_LABELS,
+    ]);
+    expect(labels).toEqual(expect.arrayContaining(named));
+  });
+
+  it('are what the variables of the dashboard are filled from', () => {
+    const filled = dashboard.templating.list.filter(({ type }) => type === 'query');
+    expect(filled.length).toBeGreaterThan(0);
+    for (const { query } of filled) {
+      const [, metric = '', label = ''] = /^label_values\((.*), (\w+)\)$/.exec(query) ?? [];
+      expect([query, ...missingFrom(metric)]).toEqual([query]);
+      expect(TARGET_LABELS).toContain(label);
+    }
+  });
+
+  it('have the types that prometheus-to-sd exports, for every name on its list', () => {
+    const file = join(MANIFESTS, 'components', 'gke-like', 'prometheus-to-sd.yaml');
+    const [, list = ''] = /\?whitelisted=(\S+)/.exec(readFileSync(file, 'utf8')) ?? [];
+    const names = list.split(',');
+    expect(names.length).toBeGreaterThanOrEqual(4);
+    for (const name of names) {
+      expect(sidecarText).toMatch(new RegExp(`^# TYPE kubedns_${name} (counter|histogram)$`, 'm'));
+    }
+  });
+});
+
+describe('the alerts', () => {
+  it('are named once each, and say what is wrong and what to look at', () => {
+    const names = alerts.map(({ alert }) => alert);
+    expect(new Set(names).size).toBe(names.length);
+    for (const { annotations, labels } of alerts) {
+      expect(Object.keys(annotations)).toEqual(['summary', 'description']);
+      expect(['critical', 'warning']).toContain(labels.severity);
+    }
+  });
+});
+
+describe('the dashboard', () => {
+  it('has its panels beside one another, none over another', () => {
+    const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) => {
+      expect(x + w).toBeLessThanOrEqual(24);
+      return Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`);
+    });
+    expect(new Set(cells).size).toBe(cells.length);
+  });
+});

@@ -1,0 +1,201 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createApiServer, type ApiServer, type Manifest } from '@kube-dns/apiserver';
+import { accessesOf, Authorizer } from './support/authorizer.js';
+import {
+  containersOf,
+  findObject,
+  MANIFESTS,
+  render,
+  STOCK_OBJECTS,
+} from '../../cli/test/support/cluster-manifests.js';
+import { DeployedPod } from './support/deployed-pod.js';
+import type { Deployment, HttpProbe, PolicyRule } from '../../cli/test/support/manifest-kinds.js';
+import { hasCommand, output } from '../../cli/test/support/tools.js';
+import { waitForValue } from '../../cli/test/support/wait-for.js';
+
+const hasKubectl = hasCommand('kubectl');
+const hasDig = hasCommand('dig');
+
+const ENDPOINTS: Manifest = {
+  apiVersion: 'v1',
+  kind: 'Endpoints',
+  metadata: { name: 'db', namespace: 'default' },
+  subsets: [{ addresses: [{ ip: '10.244.1.9' }], ports: [{ name: 'sql', port: 5432 }] }],
+};
+
+/** Probes come every 5 s, the first after up to as much. */
+const READY_MS = 45_000;
+
+const CLUSTER: readonly Manifest[] = [
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { clusterIP: '10.96.7.7', ports: [{ name: 'http', port: 80 }] },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'db', namespace: 'default' },
+    spec: { clusterIP: 'None', ports: [{ name: 'sql', port: 5432 }] },
+  },
+  {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      name: 'db-1',
+      namespace: 'default',
+      labels: { 'kubernetes.io/service-name': 'db' },
+    },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['10.244.1.9'] }],
+    ports: [{ name: 'sql', port: 5432 }],
+  },
+];
+
+const stock = findObject(STOCK_OBJECTS, 'Deployment', 'kube-dns');
+const base = hasKubectl ? render(join(MANIFESTS, 'kube-dns')) : STOCK_OBJECTS;
+const ours = findObject(base, 'Deployment', 'kube-dns');
+
+/** The lines of releases before 1.24, which logged and probed in another way. */
+function asBefore124(deployment: Deployment): Deployment {
+  const text = JSON.stringify(deployment)
+    .replaceAll('"-v=2"', '"-v=2","-logtostderr"')
+    .replaceAll('"--v=2","--probe', '"--v=2","--logtostderr","--probe')
+    .replaceAll(',5,SRV"', ',5,A"');
+  return JSON.parse(text) as Deployment;
+}
+
+let server: ApiServer;
+
+beforeAll(async () => {
+  server = await createApiServer();
+  await server.apply([...CLUSTER, ENDPOINTS]);
+});
+afterAll(() => server.close());
+
+describe.each([
+  { what: 'manifests/kube-dns', deployment: ours, isRun: hasKubectl },
+  { what: 'the manifest of the original', deployment: stock, isRun: true },
+  { what: 'the manifest of releases before 1.24', deployment: asBefore124(stock), isRun: true },
+])('the pod of $what', ({ deployment, isRun }) => {
+  const run = isRun ? it : it.skip;
+  const runWithDig = isRun && hasDig ? it : it.skip;
+  const pod = new DeployedPod(deployment);
+  const probes = containersOf(deployment).flatMap(({ name, livenessProbe, readinessProbe }) =>
+    [
+      { name, kind: 'liveness', probe: livenessProbe },
+      { name, kind: 'readiness', probe: readinessProbe },
+    ].flatMap(({ probe, ...rest }) => (probe === undefined ? [] : [{ ...rest, probe }])),
+  );
+
+  const statusOf = ({ httpGet }: HttpProbe) => pod.status(httpGet.port, httpGet.path);
+  const dig = (manifestPort: number, ...words: string[]) =>
+    output('dig', ['@127.0.0.1', '-p', String(pod.portFor(manifestPort)), '+short', ...words]);
+
+  beforeAll(async () => {
+    if (!isRun) return;
+    await pod.start(server.url);
+    for (const { probe } of probes) await waitForValue(200, () => statusOf(probe), READY_MS);
+  }, 2 * READY_MS);
+  afterAll(() => pod.close());
+
+  run.each(probes)('passes the $kind probe of $name', async ({ probe }) => {
+    expect(await statusOf(probe)).toBe(200);
+  });
+
+  run('takes every argument, and goes on running', () => {
+    expect(pod.log).not.toMatch(/unknown|not used|unsupported|usage/i);
+    expect(pod.hasEnded).toBe(false);
+  });
+
+  runWithDig('answers on the ports that it names, over UDP and TCP', async () => {
+    for (const port of [53, 10053]) {
+      for (const protocol of ['+notcp', '+tcp']) {
+        expect(await dig(port, protocol, 'web.default.svc.cluster.local')).toBe('10.96.7.7');
+      }
+    }
+  });
+
+  runWithDig('takes the configuration from the mounted ConfigMap', async () => {
+    expect(await dig(53, 'www.example.com')).toBe('192.0.2.1');
+  });
+
+  run('serves metrics on the port for them', async () => {
+    expect(await pod.text(10054, '/metrics')).toMatch(/^kubedns_dnsmasq_hits \d+$/m);
+    expect(await pod.text(10055, '/metrics')).toMatch(/^skydns_skydns_dns_request_count_total\{/m);
+  });
+});
+
+describe('kubedns under the rules of the ClusterRole', () => {
+  const run = hasKubectl && hasDig ? it : it.skip;
+  const rules = () => findObject(base, 'ClusterRole', 'kube-dns').rules;
+
+  interface Findings {
+    readonly asked: ReadonlySet<string>;
+    readonly denied: ReadonlySet<string>;
+    /** What a headless service has for addresses. */
+    readonly headless: string;
+  }
+
+  /** Runs kubedns behind an API server that enforces these rules, until it is ready and watches. */
+  async function runUnder(granted: readonly PolicyRule[]): Promise<Findings> {
+    const authorizer = await Authorizer.start(server.url, granted);
+    const pod = new DeployedPod(ours);
+    try {
+      await pod.start(authorizer.url, { only: ['kubedns'] });
+      await waitForValue(200, () => pod.status(8081, '/readiness'), READY_MS);
+      const words = ['+short', 'db.default.svc.cluster.local'];
+      const headless = await output('dig', [
+        '@127.0.0.1',
+        '-p',
+        String(pod.portFor(10053)),
+        ...words,
+      ]);
+      // Where there is a list, the watch comes after it.
+      const { asked, denied } = authorizer;
+      const hasWatches = () =>
+        ['services', 'namespaces'].every((name) => asked.has(`watch /${name}`)) &&
+        ['discovery.k8s.io/endpointslices', '/endpoints'].some(
+          (name) => asked.has(`watch ${name}`) && !denied.has(`watch ${name}`),
+        );
+      await waitForValue(true, () => Promise.resolve(hasWatches()), READY_MS);
+      return { asked, denied, headless };
+    } finally {
+      await pod.close();
+      await authorizer.close();
+    }
+  }
+
+  /** As above, with an API server that streams the first list, and with one that cannot. */
+  async function runTwice(granted: readonly PolicyRule[]): Promise<readonly Findings[]> {
+    try {
+      const streaming = await runUnder(granted);
+      server.supportInitialEvents(false);
+      return [streaming, await runUnder(granted)];
+    } finally {
+      server.supportInitialEvents(true);
+    }
+  }
+
+  run(
+    'is denied nothing and needs every rule, those for Endpoints where slices are denied',
+    async () => {
+      const withoutSlices = rules().filter(({ apiGroups }) => apiGroups.includes(''));
+      const whole = await runTwice(rules());
+      const fallback = await runTwice(withoutSlices);
+      for (const { denied, headless } of whole) {
+        expect({ denied: [...denied], headless }).toEqual({ denied: [], headless: '10.244.1.9' });
+      }
+      for (const { denied, headless } of fallback) {
+        expect(headless).toBe('10.244.1.9');
+        expect([...denied].every((access) => access.endsWith('endpointslices'))).toBe(true);
+        expect(denied.size).toBeGreaterThan(0);
+      }
+      const needed = new Set([...whole, ...fallback].flatMap(({ asked }) => [...asked]));
+      expect([...needed].sort()).toEqual(accessesOf(rules()).sort());
+    },
+    4 * READY_MS,
+  );
+});

@@ -1,0 +1,277 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import {
+  containerOf,
+  containersOf,
+  findObject,
+  KUSTOMIZATIONS,
+  MANIFESTS,
+  objectsOf,
+  readObjects,
+  render,
+  renderText,
+} from '../../cli/test/support/cluster-manifests.js';
+import type { Container, HttpProbe } from '../../cli/test/support/manifest-kinds.js';
+import { fieldFaults } from '../../cli/test/support/manifest-fields.js';
+import { hasCommand } from '../../cli/test/support/tools.js';
+
+const hasKubectl = hasCommand('kubectl');
+const withKubectl = hasKubectl ? describe : describe.skip;
+
+const CLUSTER_FILE = join(MANIFESTS, 'kube-dns', 'cluster.yaml');
+const MIB = 2 ** 20;
+/** What a program of Node takes beside its heap: code, stacks, buffers, the young generation. */
+const BESIDE_HEAP_MIB = 90;
+
+function settings(): { clusterIP: string; domain: string } {
+  const objects = readObjects(readFileSync(CLUSTER_FILE, 'utf8'));
+  const { clusterIP = '', domain = '' } = findObject(objects, 'ConfigMap', 'cluster').data ?? {};
+  return { clusterIP, domain };
+}
+
+function probesOf({ livenessProbe, readinessProbe }: Container): HttpProbe[] {
+  return [livenessProbe, readinessProbe].filter((probe) => probe !== undefined);
+}
+
+function bytesOf(quantity: string | undefined): number {
+  const [, number, unit] = /^(\d+)(Mi|Gi)$/.exec(quantity ?? '') ?? [];
+  return Number(number) * (unit === 'Gi' ? 1024 : 1) * MIB;
+}
+
+describe('manifests/README.md', () => {
+  const readme = readFileSync(join(MANIFESTS, 'README.md'), 'utf8');
+
+  it('names every kustomization, and files and links that are there', () => {
+    const rows = [...readme.matchAll(/^\| `([\w/-]+)` /gm)].map((match) => match[1] ?? '');
+    expect(rows).toEqual([...KUSTOMIZATIONS, 'coredns', 'components', 'local']);
+    const files = [...readme.matchAll(/`([\w-]+(?:\/[\w-]+)+\.yaml)`/g)].map(
+      (match) => match[1] ?? '',
+    );
+    const links = [...readme.matchAll(/\]\((\.\.[^)#]*)/g)].map((match) => match[1] ?? '');
+    expect(files.length).toBeGreaterThan(0);
+    for (const file of [...rows, ...files, ...links]) {
+      expect([file, existsSync(join(MANIFESTS, file))]).toEqual([file, true]);
+    }
+  });
+});
+
+(hasKubectl ? it : it.skip)('an overlay as the README has it puts two components together', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kube-dns-overlay-'));
+  try {
+    cpSync(MANIFESTS, join(folder, 'manifests'), { recursive: true });
+    const readme = readFileSync(join(MANIFESTS, 'README.md'), 'utf8');
+    const example = /```yaml\n(.*?)```/s.exec(readme)?.[1] ?? '';
+    mkdirSync(join(folder, 'mine'));
+    writeFileSync(join(folder, 'mine', 'kustomization.yaml'), example);
+    const objects = render(join(folder, 'mine'));
+    const names = objectsOf(objects, 'Deployment').map(({ metadata }) => metadata.name);
+    expect(names).toEqual(['kube-dns', 'kube-dns-autoscaler']);
+    findObject(objects, 'ServiceMonitor', 'kube-dns');
+    const kubedns = containerOf(findObject(objects, 'Deployment', 'kube-dns'), 'kubedns');
+    expect(example).toContain(kubedns.image.replace(/:.*/, ''));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+describe('the address of the service and the domain', () => {
+  it('stand in one line each of all that is applied', () => {
+    const folders = ['kube-dns', 'overlays', 'components'].map((name) => join(MANIFESTS, name));
+    const files = folders.flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((file) => /\.(yaml|json)$/.test(file))
+        .map((file) => join(folder, file)),
+    );
+    for (const value of Object.values(settings())) {
+      expect(value).not.toBe('');
+      const places = files.filter((file) => readFileSync(file, 'utf8').includes(value));
+      expect(places).toEqual([CLUSTER_FILE]);
+      expect(readFileSync(CLUSTER_FILE, 'utf8').split(value)).toHaveLength(2);
+    }
+  });
+
+  (hasKubectl ? it : it.skip)('get everywhere from there', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kube-dns-manifests-'));
+    try {
+      const copy = join(folder, 'kube-dns');
+      cpSync(join(MANIFESTS, 'kube-dns'), copy, { recursive: true });
+      const before = settings();
+      const text = readFileSync(CLUSTER_FILE, 'utf8')
+        .replace(before.clusterIP, '10.32.0.53')
+        .replace(before.domain, 'k8s.example.org');
+      writeFileSync(join(copy, 'cluster.yaml'), text);
+      const rendered = renderText(copy);
+      expect(rendered).not.toContain(before.clusterIP);
+      expect(rendered).not.toContain(before.domain);
+      const objects = readObjects(rendered);
+      expect(findObject(objects, 'Service', 'kube-dns').spec.clusterIP).toBe('10.32.0.53');
+      const domains = containersOf(findObject(objects, 'Deployment', 'kube-dns')).map(
+        ({ env = [] }) => env.find(({ name }) => name === 'CLUSTER_DOMAIN')?.value,
+      );
+      expect(domains).toEqual(['k8s.example.org', 'k8s.example.org', 'k8s.example.org']);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+withKubectl.each([...KUSTOMIZATIONS])('manifests/%s', (folder) => {
+  const objects = hasKubectl ? render(join(MANIFESTS, folder)) : [];
+  const deployments = objectsOf(objects, 'Deployment');
+  const containers = deployments.flatMap(containersOf);
+  const podSpecs = deployments.map(({ spec }) => spec.template.spec);
+  const dns = () => findObject(objects, 'Deployment', 'kube-dns');
+
+  it('has no unknown or wrongly typed field when it is rendered', () => {
+    expect(objects.flatMap(fieldFaults)).toEqual([]);
+  });
+
+  it('leaves no placeholder', () => {
+    expect(JSON.stringify(objects)).not.toMatch(/cluster\.yaml/);
+  });
+
+  it('has each object once, in kube-system unless it is of the whole cluster', () => {
+    const places = objects.map(({ kind, metadata }) => {
+      return `${kind} ${metadata.namespace ?? '-'} ${metadata.name}`;
+    });
+    expect(new Set(places).size).toBe(places.length);
+    for (const place of places)
+      expect(place).toMatch(/^ClusterRole(Binding)? - |^\w+ kube-system /);
+  });
+
+  it('names ports as Kubernetes takes them, each once in a container', () => {
+    for (const { ports = [] } of containers) {
+      const names = ports.map(({ name }) => name ?? '');
+      expect(new Set(names).size).toBe(names.length);
+      for (const name of names)
+        expect(name).toMatch(/^(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*$/);
+    }
+  });
+
+  it('probes ports that a container of the pod serves', () => {
+    // 8081 is kubedns' own default and undeclared, as in the original.
+    const known = [
+      8081,
+      ...containersOf(dns()).flatMap(({ ports = [] }) => ports.map((p) => p.containerPort)),
+    ];
+    const probed = containersOf(dns())
+      .flatMap(probesOf)
+      .map(({ httpGet }) => httpGet.port);
+    expect(probed.length).toBeGreaterThanOrEqual(5);
+    for (const port of probed) expect(known).toContain(port);
+  });
+
+  it('mounts every volume, and nothing that is none', () => {
+    for (const { volumes = [], containers: own } of podSpecs) {
+      const mounted = own.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name));
+      expect(new Set(mounted)).toEqual(new Set(volumes.map(({ name }) => name)));
+    }
+  });
+
+  it('runs nobody as root, with no capability and a root file system that is read-only', () => {
+    for (const { name, securityContext } of containers) {
+      expect({ name, ...securityContext }).toEqual({
+        name,
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        runAsNonRoot: true,
+        runAsUser: expect.any(Number),
+        runAsGroup: expect.any(Number),
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(securityContext?.runAsUser).toBeGreaterThan(0);
+    }
+    for (const { securityContext, hostNetwork } of podSpecs) {
+      expect(securityContext?.seccompProfile).toEqual({ type: 'RuntimeDefault' });
+      expect(hostNetwork).toBeUndefined();
+    }
+  });
+
+  it('lets the user take every port below 1024 that a container has', () => {
+    const sysctls = dns().spec.template.spec.securityContext?.sysctls ?? [];
+    const start = sysctls.find(({ name }) => name === 'net.ipv4.ip_unprivileged_port_start');
+    const ports = containersOf(dns()).flatMap(({ ports = [] }) =>
+      ports.map((p) => p.containerPort),
+    );
+    expect(Math.min(...ports)).toBeGreaterThanOrEqual(Number(start?.value));
+  });
+
+  it('gives the token to kubedns alone', () => {
+    const spec = dns().spec.template.spec;
+    expect(spec.automountServiceAccountToken).toBe(false);
+    const withToken = (spec.volumes ?? [])
+      .filter(({ projected }) => projected?.sources.some((each) => each.serviceAccountToken))
+      .map(({ name }) => name);
+    const holders = containersOf(dns()).filter(({ volumeMounts = [] }) =>
+      volumeMounts.some(({ name }) => withToken.includes(name)),
+    );
+    expect(holders.map(({ name }) => name)).toEqual(['kubedns']);
+    const kept = holders[0]?.volumeMounts?.find(({ name }) => withToken.includes(name));
+    expect(kept?.mountPath).toBe('/var/run/secrets/kubernetes.io/serviceaccount');
+  });
+
+  it('binds every account to a role that is there', () => {
+    const bindings = objectsOf(objects, 'ClusterRoleBinding');
+    for (const { roleRef } of bindings) findObject(objects, 'ClusterRole', roleRef.name);
+    const accounts = podSpecs.map(({ serviceAccountName }) => serviceAccountName ?? '').sort();
+    const subjects = bindings.flatMap((binding) => binding.subjects);
+    expect(subjects.map(({ name }) => name).sort()).toEqual(accounts);
+    for (const { kind, namespace } of subjects) {
+      expect([kind, namespace]).toEqual(['ServiceAccount', 'kube-system']);
+    }
+    for (const name of accounts) findObject(objects, 'ServiceAccount', name);
+  });
+
+  it('selects its own pods with the service, the budget and the spread', () => {
+    const labels = dns().spec.template.metadata.labels;
+    const { spec } = findObject(objects, 'PodDisruptionBudget', 'kube-dns');
+    const spread = dns().spec.template.spec.topologySpreadConstraints ?? [];
+    const selectors = [
+      findObject(objects, 'Service', 'kube-dns').spec.selector,
+      spec.selector.matchLabels,
+      ...spread.map(({ labelSelector }) => labelSelector.matchLabels),
+    ];
+    expect(selectors).toHaveLength(4);
+    for (const selector of selectors) expect(labels).toEqual(selector);
+  });
+
+  it('stops only after the drain, dnsmasq not after kubedns', () => {
+    const drainSeconds = (name: string) =>
+      containerOf(dns(), name).lifecycle?.preStop?.sleep?.seconds ?? 0;
+    const ownDrainSeconds = 5; // kubedns' --drain-time
+    expect(drainSeconds('dnsmasq')).toBeGreaterThanOrEqual(5);
+    expect(drainSeconds('kubedns') + ownDrainSeconds).toBeGreaterThan(drainSeconds('dnsmasq'));
+    const grace = dns().spec.template.spec.terminationGracePeriodSeconds ?? 0;
+    expect(grace).toBeGreaterThan(drainSeconds('kubedns') + ownDrainSeconds);
+  });
+
+  it('limits memory to what heap and program need together', () => {
+    for (const name of ['kubedns', 'dnsmasq', 'sidecar']) {
+      const { env = [], resources } = containerOf(dns(), name);
+      const options = env.find((each) => each.name === 'NODE_OPTIONS')?.value ?? '';
+      const heapMib = Number(/^--max-old-space-size=(\d+)$/.exec(options)?.[1]);
+      const limit = bytesOf(resources?.limits?.memory);
+      expect(limit).toBeGreaterThanOrEqual((heapMib + BESIDE_HEAP_MIB) * MIB);
+      expect(bytesOf(resources?.requests?.memory)).toBeLessThan(limit);
+      expect(resources?.requests?.cpu).toMatch(/^\d+m$/);
+    }
+  });
+
+  it('tags every image, so that a node may have it already', () => {
+    for (const { image, imagePullPolicy } of containers) {
+      expect(image).toMatch(/:(?!latest$)[\w.-]+$/);
+      expect(imagePullPolicy).toBeUndefined();
+    }
+  });
+});

@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type RunningApiServer, startApiServer } from './support/api-server.js';
+import { ROOT } from './support/dockerfile.js';
+import { freePort } from '../../cli/test/support/free-port.js';
+import { RunningProgram } from './support/running-program.js';
+
+/** What a curious client tries: pages of ours, of the originals' and of other servers. */
+const TRIED = [
+  ...[
+    '/',
+    '/readiness',
+    '/cache',
+    '/metrics',
+    '/healthz',
+    '/healthcheck/dns',
+    '/healthcheck/other',
+  ],
+  ...[
+    '/debug/pprof/',
+    '/debug/pprof/profile',
+    '/debug/vars',
+    '/config',
+    '/env',
+    '/..%2f..%2fetc/passwd',
+  ],
+];
+const TOKEN = 'a-token-that-nobody-may-see';
+
+const programs: RunningProgram[] = [];
+const ports = { readiness: 0, kubednsMetrics: 0, dnsmasqMetrics: 0, sidecar: 0 };
+let api: RunningApiServer;
+let folder: string;
+
+function start(name: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProgram {
+  const bundle = `${ROOT}packages/${name}/dist/${name}.cjs`;
+  const program = new RunningProgram([process.execPath, bundle, ...args], env);
+  programs.push(program);
+  return program;
+}
+
+/** As a pod has it: a token of its own for the API server. */
+function kubeconfig(): string {
+  const path = join(folder, 'kubeconfig');
+  const config = {
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster: { server: api.url } }],
+    users: [{ name: 'u', user: { token: TOKEN } }],
+  };
+  writeFileSync(path, JSON.stringify(config));
+  return path;
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'kube-dns-pages-'));
+  api = await startApiServer();
+  for (const name of Object.keys(ports)) ports[name as keyof typeof ports] = await freePort();
+  const kubedns = start(
+    'kubedns',
+    [
+      `--kubecfg-file=${kubeconfig()}`,
+      '--dns-bind-address=127.0.0.1',
+      `--dns-port=${await freePort()}`,
+      `--healthz-port=${ports.readiness}`,
+      '--nameservers=127.0.0.1:9',
+      '--v=2',
+    ],
+    { PROMETHEUS_PORT: String(ports.kubednsMetrics) },
+  );
+  const dnsmasqPort = await freePort();
+  const dnsmasq = start('dnsmasq', [
+    `-metrics-addr=127.0.0.1:${ports.dnsmasqMetrics}`,
+    ...[
+      '--',
+      `--port=${dnsmasqPort}`,
+      '--listen-address=127.0.0.1',
+      '--bind-interfaces',
+      '--no-resolv',
+    ],
+  ]);
+  const sidecar = start('sidecar', [
+    `--prometheus-port=${ports.sidecar}`,
+    '--prometheus-addr=127.0.0.1',
+    `--dnsmasq-port=${dnsmasqPort}`,
+    `--probe=dns,127.0.0.1:${dnsmasqPort},a.test,5,A`,
+  ]);
+  await kubedns.saw(/serving \/metrics on port/);
+  await dnsmasq.saw(/serving \/metrics on port/);
+  await sidecar.saw(/serving/);
+});
+
+afterAll(async () => {
+  await Promise.all(programs.map((program) => program.close('SIGKILL')));
+  await api.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe.each([
+  ['readiness', ['/cache', '/readiness']],
+  ['kubednsMetrics', ['/metrics']],
+  ['dnsmasqMetrics', ['/metrics']],
+  ['sidecar', ['/healthcheck/dns', '/healthz', '/metrics']],
+] as const)('the port of %s', (name, known) => {
+  it('has these pages and no others', async () => {
+    const there: string[] = [];
+    for (const path of TRIED) {
+      const response = await fetch(`http://127.0.0.1:${ports[name]}${path}`);
+      expect(await response.text()).not.toContain(TOKEN);
+      if (response.status !== 404) there.push(path);
+    }
+    expect(there.sort()).toEqual([...known]);
+  });
+});
+
+it('the log has no token in it', () => {
+  expect(programs.map(({ output }) => output).join('')).not.toContain(TOKEN);
+});

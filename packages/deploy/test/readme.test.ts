@@ -1,0 +1,223 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
+import { parse, stringify } from 'yaml';
+import {
+  containersOf,
+  findObject,
+  MANIFESTS,
+  readObjects,
+} from '../../cli/test/support/cluster-manifests.js';
+import { ROOT } from './support/dockerfile.js';
+import { freePort } from '../../cli/test/support/free-port.js';
+import { LoopbackUpstream } from '../../cli/test/support/loopback-upstream.js';
+import {
+  commandWith,
+  NpxCommands,
+  replaceAll,
+  shellBlock,
+  type Replacements,
+} from './support/shell-block.js';
+import { hasCommand, output } from '../../cli/test/support/tools.js';
+import { waitForValue } from '../../cli/test/support/wait-for.js';
+
+const READY_MS = 45_000;
+const KUBECONFIG = '$HOME/.kube/config';
+const DOCUMENTS = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'manifests/README.md',
+  'manifests/TROUBLESHOOTING.md',
+];
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+const readme = read('README.md');
+const withDig = hasCommand('dig') ? describe : describe.skip;
+
+/** The anchors that GitHub makes of the headings of a Markdown file. */
+function anchorsOf(file: string): string[] {
+  const headings = [...readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm)];
+  return headings.map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(/\s/g, '-'),
+  );
+}
+
+describe.each(DOCUMENTS)('%s', (document) => {
+  it('links to what is there', () => {
+    const links = [...read(document).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
+    expect(links.length).toBeGreaterThan(0);
+    for (const [link, path = '', anchor] of links) {
+      const file = path === '' ? document : join(dirname(document), path);
+      const place = resolve(ROOT, file);
+      expect([link, existsSync(place)]).toEqual([link, true]);
+      if (anchor !== undefined) expect(anchorsOf(place)).toContain(anchor);
+    }
+  });
+});
+
+it('CONTRIBUTING.md has the commands of the bench', () => {
+  const commandsOf = (file: string) => {
+    const table = /^\| Command .*?\n\n/ms.exec(read(file))?.[0] ?? '';
+    return [...table.matchAll(/^\| `([a-z-]+)`/gm)].map(([, name]) => name);
+  };
+  const commands = commandsOf('CONTRIBUTING.md');
+  expect(commands.length).toBeGreaterThan(1);
+  expect(commands).toEqual(commandsOf('packages/bench/README.md'));
+});
+
+describe('README: Deploy', () => {
+  const commands = shellBlock(readme, 'Deploy');
+
+  it('is three commands, of a script and a folder that are there', () => {
+    expect(commands).toHaveLength(3);
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    expect(scripts).toHaveProperty(commands[0]?.replace('npm run ', '') ?? '');
+    const folder = /^kubectl apply -k (\S+)$/.exec(commands[2] ?? '')?.[1] ?? '';
+    expect(existsSync(join(ROOT, folder, 'kustomization.yaml'))).toBe(true);
+  });
+
+  it('brings the images to the cluster that the manifest names', () => {
+    const { images } = parse(read('manifests/kube-dns/kustomization.yaml')) as {
+      images: { newName: string; newTag: string }[];
+    };
+    const named = images.map(({ newName, newTag }) => `${newName}:${newTag}`);
+    expect(commands[1]).toBe(`kind load docker-image ${named.join(' ')}`);
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    expect(images.every(({ newTag }) => newTag === version)).toBe(true);
+  });
+});
+
+it('README: the table of programs has the ports that the manifest declares', () => {
+  const text = readFileSync(join(MANIFESTS, 'kube-dns', 'deployment.yaml'), 'utf8');
+  for (const { name, ports = [] } of containersOf(
+    findObject(readObjects(text), 'Deployment', 'kube-dns'),
+  )) {
+    const cell = new RegExp(`^\\| \`${name}\` +\\|([^|]*)\\|`, 'm').exec(readme)?.[1] ?? '';
+    for (const { containerPort } of ports) expect(cell).toContain(` ${containerPort} `);
+  }
+});
+
+withDig('the commands of the README', () => {
+  let server: ApiServer;
+  let upstream: LoopbackUpstream;
+  let folder: string;
+  let kubeconfig: string;
+
+  beforeAll(async () => {
+    server = await createApiServer();
+    upstream = await LoopbackUpstream.start();
+    folder = mkdtempSync(join(tmpdir(), 'kube-dns-readme-'));
+    kubeconfig = join(folder, 'config');
+    const config = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'test', cluster: { server: server.url } }],
+      users: [{ name: 'me', user: { token: 'secret' } }],
+      contexts: [{ name: 'test', context: { cluster: 'test', user: 'me' } }],
+      'current-context': 'test',
+    };
+    writeFileSync(kubeconfig, stringify(config));
+  });
+  afterAll(async () => {
+    upstream.close();
+    await server.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** A free port for each of these, and what else is not as in the README. */
+  async function replacementsFor(...ports: readonly string[]): Promise<Replacements> {
+    const free = ports.map(async (port) => [port, String(await freePort())] as const);
+    return new Map([
+      ...(await Promise.all(free)),
+      [KUBECONFIG, kubeconfig],
+      ['9.9.9.9', `127.0.0.1#${upstream.port}`],
+    ]);
+  }
+
+  /** Nothing that is asked here is for them; ports and times are for a test. */
+  const forKubedns = async () => [
+    `--healthz-port=${await freePort()}`,
+    `--nameservers=127.0.0.1:${upstream.port}`,
+    '--drain-time=0s',
+  ];
+
+  const answerTo = (port: string | undefined, ...words: readonly string[]) =>
+    output('dig', ['@127.0.0.1', '-p', port ?? '', '+short', '+time=1', ...words]).catch(() => '');
+  const textOf = async (port: string | undefined, path: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
+    return `${response?.status ?? 0} ${(await response?.text()) ?? ''}`;
+  };
+  const showsMetric = async (port: string | undefined, pattern: RegExp) =>
+    pattern.test(await textOf(port, '/metrics'));
+
+  describe('under "Run one component alone"', () => {
+    const commands = shellBlock(readme, 'Run one component alone');
+    const programs = new NpxCommands();
+    let ports: Replacements;
+
+    beforeAll(async () => {
+      ports = await replacementsFor('10053', '1053', '10054', '10055', '10056');
+      const command = (name: string) => replaceAll(commandWith(commands, name), ports);
+      programs.start(command('kubedns'), ...(await forKubedns()));
+      programs.start(command('dnsmasq'));
+      programs.start(command('sidecar'), `--prometheus-port=${ports.get('10054')}`);
+    });
+    afterAll(() => programs.close());
+
+    it('give kubedns the records of the cluster, and metrics', async () => {
+      const answer = () => answerTo(ports.get('10053'), 'kubernetes.default.svc.cluster.local');
+      await waitForValue('10.96.0.1', answer, READY_MS);
+      const isReady = () => showsMetric(ports.get('10055'), /^kubedns_ready 1$/m);
+      await waitForValue(true, isReady, READY_MS);
+    });
+
+    it('give dnsmasq a name server and a cache, and metrics', async () => {
+      const answer = () => answerTo(ports.get('1053'), 'www.example.com');
+      await waitForValue('192.0.2.1', answer, READY_MS);
+      const metric = /^dnsmasq_cache_max_records 1000$/m;
+      await waitForValue(true, () => showsMetric(ports.get('10056'), metric), READY_MS);
+    });
+
+    it('give the sidecar a probe of dnsmasq, and metrics', async () => {
+      const curl = commandWith(commands, 'curl');
+      const [, port, path = ''] = /^curl 127\.0\.0\.1:(\d+)(\/\S+)$/.exec(curl) ?? [];
+      const isHealthy = async () => (await textOf(ports.get(port ?? ''), path)).startsWith('200 ');
+      await waitForValue(true, isHealthy, READY_MS);
+      const metric = /^kubedns_probe_dnsmasq_up 1$/m;
+      expect(await showsMetric(ports.get('10054'), metric)).toBe(true);
+    });
+  });
+
+  describe('under "Local cluster DNS on your laptop"', () => {
+    const commands = shellBlock(readme, 'Local cluster DNS on your laptop');
+    const programs = new NpxCommands();
+    let ports: Replacements;
+
+    beforeAll(async () => {
+      ports = await replacementsFor('10053', '1053');
+      const command = (name: string) => replaceAll(commandWith(commands, name), ports);
+      programs.start(command('kubedns'), ...(await forKubedns()));
+      programs.start(command('dnsmasq'));
+    });
+    afterAll(() => programs.close());
+
+    it('resolve the names of the cluster, as the last of them shows', async () => {
+      const [dig, ...words] = replaceAll(commandWith(commands, 'dig'), ports).split(' ');
+      const answer = () => output(dig ?? '', words).catch(() => '');
+      await waitForValue('10.96.0.1', answer, READY_MS);
+    });
+
+    it('resolve its addresses', async () => {
+      const answer = () => answerTo(ports.get('1053'), '-x', '10.96.0.1');
+      await waitForValue('kubernetes.default.svc.cluster.local.', answer, READY_MS);
+    });
+
+    it('take every argument', () => {
+      expect(programs.log).not.toMatch(/unknown|not used|unsupported|usage/i);
+    });
+  });
+});

@@ -1,0 +1,141 @@
+import { mkdtempSync, readFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parsePod, type ContainerSpec } from '@kube-dns/cli';
+import { containerOf } from '../../../cli/test/support/cluster-manifests.js';
+import type { Containerd } from './containerd.js';
+import type { Deployment } from '../../../cli/test/support/manifest-kinds.js';
+import { PodNetwork } from './pod-network.js';
+import { PodSurroundings } from './pod-surroundings.js';
+import { textOf, type Message } from './protobuf.js';
+
+const MIB = 1024 * 1024;
+const RUNTIME_DEFAULT = { profile_type: 0 };
+
+/** The pod of a Deployment under containerd, each field as kubelet hands it to the runtime. */
+export class CriPod {
+  readonly surroundings = new PodSurroundings();
+  readonly #containerd: Containerd;
+  readonly #deployment: Deployment;
+  readonly #logs: string;
+  readonly #pids = new Map<string, number>();
+  #sandbox = '';
+  #network: PodNetwork | undefined;
+
+  constructor(containerd: Containerd, deployment: Deployment) {
+    this.#containerd = containerd;
+    this.#deployment = deployment;
+    this.#logs = mkdtempSync(join(containerd.folder, 'logs-'));
+  }
+
+  /** The pod's network; throws before the start. */
+  get network(): PodNetwork {
+    if (this.#network === undefined) throw new Error('the pod was not started');
+    return this.#network;
+  }
+
+  /** Starts the containers, all or those named. */
+  async start(only?: readonly string[]): Promise<void> {
+    const { client } = this.#containerd;
+    const config = this.#sandboxConfig();
+    this.#sandbox = textOf(await client.call('RunPodSandbox', { config }), 1);
+    this.#network = PodNetwork.of(await client.pidOf('PodSandbox', this.#sandbox));
+    await this.surroundings.start(this.#network);
+    const { containers } = parsePod(JSON.stringify(this.#deployment), 'deployment.yaml');
+    for (const spec of containers) {
+      if (only !== undefined && !only.includes(spec.name)) continue;
+      const created = await client.call('CreateContainer', {
+        pod_sandbox_id: this.#sandbox,
+        config: this.#containerConfig(spec),
+        sandbox_config: config,
+      });
+      const container_id = textOf(created, 1);
+      await client.call('StartContainer', { container_id });
+      this.#pids.set(spec.name, await client.pidOf('Container', container_id));
+    }
+  }
+
+  /** A file of /proc about a container's process. */
+  proc(container: string, file: string): string {
+    return readFileSync(`/proc/${this.#pids.get(container)}/${file}`, 'utf8');
+  }
+
+  /** What a container wrote. */
+  log(container: string): string {
+    const file = join(this.#logs, `${container}.log`);
+    return existsSync(file) ? readFileSync(file, 'utf8') : '';
+  }
+
+  async close(): Promise<void> {
+    await this.#network?.close();
+    if (this.#sandbox !== '') {
+      const request = { pod_sandbox_id: this.#sandbox };
+      await this.#containerd.client.call('StopPodSandbox', request);
+      await this.#containerd.client.call('RemovePodSandbox', request);
+    }
+    this.surroundings.close();
+  }
+
+  #sandboxConfig(): Message {
+    const { spec } = this.#deployment.spec.template;
+    const { sysctls = [] } = spec.securityContext ?? {};
+    const { name } = this.#deployment.metadata;
+    return {
+      metadata: { name, uid: this.#logs, namespace: 'kube-system' },
+      hostname: name,
+      log_directory: this.#logs,
+      linux: {
+        security_context: { supplemental_groups: this.#groups(), seccomp: RUNTIME_DEFAULT },
+        sysctls: Object.fromEntries(sysctls.map((each) => [each.name, each.value])),
+      },
+    };
+  }
+
+  #containerConfig({ name, args, env, mounts }: ContainerSpec): Message {
+    const {
+      image,
+      resources,
+      securityContext: security = {},
+    } = containerOf(this.#deployment, name);
+    const own = [...env].map(([key, value]) => ({ key, value }));
+    const given = this.surroundings.environment.map((each) => ({
+      key: each.name,
+      value: each.value,
+    }));
+    const memory = /^(\d+)Mi$/.exec(resources?.limits?.memory ?? '')?.[1];
+    return {
+      metadata: { name },
+      image: { image: `localhost/${image}` },
+      args,
+      envs: [...own, ...given],
+      mounts: mounts.map(({ volume, mountPath }) => ({
+        container_path: mountPath,
+        host_path: this.surroundings.folderOf(volume),
+        readonly: true,
+      })),
+      log_path: `${name}.log`,
+      linux: {
+        resources: { memory_limit_in_bytes: Number(memory) * MIB },
+        security_context: {
+          capabilities: {
+            add_capabilities: security.capabilities?.add ?? [],
+            drop_capabilities: security.capabilities?.drop ?? [],
+          },
+          run_as_user: { value: security.runAsUser },
+          run_as_group: { value: security.runAsGroup },
+          readonly_rootfs: security.readOnlyRootFilesystem ?? false,
+          supplemental_groups: this.#groups(),
+          no_new_privs: security.allowPrivilegeEscalation === false,
+          seccomp: RUNTIME_DEFAULT,
+        },
+      },
+    };
+  }
+
+  #groups(): readonly number[] {
+    const { supplementalGroups = [], fsGroup } =
+      this.#deployment.spec.template.spec.securityContext ?? {};
+    return fsGroup === undefined
+      ? supplementalGroups
+      : [...new Set([...supplementalGroups, fsGroup])];
+  }
+}

@@ -1,0 +1,35 @@
+import { parsePod } from '@kube-dns/cli';
+import { containersOf } from '../../../cli/test/support/cluster-manifests.js';
+import type { Deployment } from '../../../cli/test/support/manifest-kinds.js';
+import type { PodSurroundings } from './pod-surroundings.js';
+
+const NOT_FOR_PODMAN = new Set(['ports', 'livenessProbe', 'readinessProbe', 'lifecycle']);
+
+/**
+ * The pod of a Deployment for `podman kube play`, as JSON. What podman 4.3 does not do is left out, and has to be
+ * done otherwise: `$(VAR)`, probes and preStop (kubelet's work), ports (all is in one network), volumes and
+ * variables of a node, which come from the surroundings.
+ */
+export function podForPodman(deployment: Deployment, surroundings: PodSurroundings): string {
+  const { metadata, spec } = deployment.spec.template;
+  const expanded = parsePod(JSON.stringify(deployment), 'deployment.yaml').containers;
+  const containers = containersOf(deployment).map((container) => {
+    const rest = Object.entries(container).filter(([field]) => !NOT_FOR_PODMAN.has(field));
+    const args = expanded.find(({ name }) => name === container.name)?.args;
+    return {
+      ...Object.fromEntries(rest),
+      args,
+      env: [...(container.env ?? []), ...surroundings.environment],
+    };
+  });
+  const volumes = spec.volumes?.map(({ name }) => ({
+    name,
+    hostPath: { path: surroundings.folderOf(name), type: 'Directory' },
+  }));
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...metadata, name: deployment.metadata.name },
+    spec: { ...spec, containers, volumes },
+  });
+}

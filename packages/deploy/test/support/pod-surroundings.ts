@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ConfigMapVolume } from './config-map-volume.js';
+import { ROOT } from './dockerfile.js';
+import type { PodNetwork } from './pod-network.js';
+import { waitForValue } from '../../../cli/test/support/wait-for.js';
+
+const GATE = fileURLToPath(new URL('../fixtures/api-gate.mjs', import.meta.url));
+/** A CA, and a server certificate of it for 127.0.0.1. */
+const TLS = `${ROOT}packages/kubedns/test/fixtures/tls`;
+const API_PORT = 18080;
+const GATE_PORT = 18443;
+const TOKEN = 'token-of-kube-dns';
+
+/** Name servers in the pod's network, each of which knows one address for all names. */
+export const NAME_SERVERS = {
+  upstream: { server: '127.0.0.1:5301', address: '192.0.2.1' },
+  acme: { server: '127.0.0.1:5302', address: '192.0.2.2' },
+  newAcme: { server: '127.0.0.1:5303', address: '192.0.2.3' },
+} as const;
+
+type StubDomains = Readonly<Record<string, readonly string[]>>;
+
+/** The ConfigMap kube-dns that sends all names but those of stub domains to `upstream`. */
+function configuration(stubDomains: StubDomains): Readonly<Record<string, string>> {
+  return {
+    upstreamNameservers: JSON.stringify([NAME_SERVERS.upstream.server]),
+    stubDomains: JSON.stringify(stubDomains),
+  };
+}
+
+/**
+ * What a node and a cluster give a pod: the volumes of manifests/kube-dns as folders, the variables that say
+ * where the API server is, and in the pod's network that API server and the {@link NAME_SERVERS}.
+ */
+export class PodSurroundings {
+  /** The folders by the names of the volumes. */
+  readonly volumes = {
+    'kube-dns-config': new ConfigMapVolume(
+      configuration({ 'acme.test': [NAME_SERVERS.acme.server] }),
+    ),
+    'api-access': new ConfigMapVolume({
+      token: TOKEN,
+      'ca.crt': readFileSync(`${TLS}/ca-one.pem`, 'utf8'),
+      namespace: 'kube-system',
+    }),
+  };
+  readonly environment = [
+    { name: 'KUBERNETES_SERVICE_HOST', value: '127.0.0.1' },
+    { name: 'KUBERNETES_SERVICE_PORT', value: String(GATE_PORT) },
+  ];
+
+  /** The folder that stands for a volume; throws where there is none. */
+  folderOf(volume: string): string {
+    const found = Object.entries(this.volumes).find(([name]) => name === volume)?.[1];
+    if (found === undefined) throw new Error(`no folder for the volume ${volume}`);
+    return found.folder;
+  }
+
+  /** Puts other stub domains into the mounted ConfigMap; at first `acme.test` is at `acme`. */
+  configure(stubDomains: StubDomains): void {
+    this.volumes['kube-dns-config'].replace(configuration(stubDomains));
+  }
+
+  /** Starts the servers; they end with the network. */
+  async start(network: PodNetwork): Promise<void> {
+    const node = process.execPath;
+    const objects = `--manifests=${ROOT}manifests/local/objects`;
+    const apiServer = `${ROOT}packages/apiserver/dist/apiserver.cjs`;
+    const api = network.start(node, apiServer, `--port=${API_PORT}`, objects);
+    const gate = network.start(
+      ...[node, GATE, `http://127.0.0.1:${API_PORT}`, String(GATE_PORT), TOKEN, TLS],
+    );
+    const nameServers = Object.values(NAME_SERVERS).map(({ server, address }) => {
+      const [listenAddress, port] = server.split(':');
+      const program = [node, `${ROOT}packages/dnsmasq/dist/dnsmasq.cjs`, '--'];
+      const place = [`--port=${port}`, `--listen-address=${listenAddress}`, '--bind-interfaces'];
+      const answers = ['--no-resolv', '--no-hosts', `--address=/#/${address}`];
+      network.start(...program, ...place, ...answers);
+      const is = () => network.dig('-p', String(port), 'a.test');
+      return { address, is };
+    });
+    await Promise.all([api.saw(/serving .* on http:/), gate.saw(/^serving$/m)]);
+    for (const { address, is } of nameServers) await waitForValue(address, is);
+  }
+
+  close(): void {
+    for (const volume of Object.values(this.volumes)) volume.close();
+  }
+}

@@ -1,0 +1,74 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { podForPodman } from './pod-for-podman.js';
+import type { Deployment } from '../../../cli/test/support/manifest-kinds.js';
+import { PodNetwork } from './pod-network.js';
+import { PodSurroundings } from './pod-surroundings.js';
+import type { Podman } from './podman.js';
+import { RunningProgram } from './running-program.js';
+
+/** The pod of a Deployment under podman, in a network of its own. */
+export class PodmanPod {
+  readonly network = PodNetwork.create();
+  readonly surroundings = new PodSurroundings();
+  readonly #podman: Podman;
+  readonly #deployment: Deployment;
+  readonly #file: string;
+
+  constructor(podman: Podman, deployment: Deployment) {
+    this.#podman = podman;
+    this.#deployment = deployment;
+    this.#file = join(podman.folder, 'pod.json');
+  }
+
+  async start(): Promise<void> {
+    await this.surroundings.start(this.network);
+    // Podman has no eye for the sysctls of a pod; here the network is the pod's alone.
+    const { sysctls = [] } = this.#deployment.spec.template.spec.securityContext ?? {};
+    for (const { name, value } of sysctls) {
+      const file = `/proc/sys/${name.replaceAll('.', '/')}`;
+      await this.network.output('sh', '-c', 'echo "$0" >"$1"', value, file);
+    }
+    writeFileSync(this.#file, podForPodman(this.#deployment, this.surroundings));
+    this.#podman.runIn(this.network, 'kube', 'play', '--network=host', this.#file);
+  }
+
+  /** The name that podman gives a container. */
+  nameOf(container: string): string {
+    return `${this.#deployment.metadata.name}-${container}`;
+  }
+
+  /** A field of `podman inspect`. */
+  inspect(container: string, field: string): string {
+    return this.#podman.run('inspect', '--format', `{{.${field}}}`, this.nameOf(container));
+  }
+
+  /** The process of a container, as this machine sees it; 0 while there is none. */
+  pid(container: string): number {
+    return Number(this.inspect(container, 'State.Pid'));
+  }
+
+  /** What a container wrote, over all its runs. */
+  log(container: string): string {
+    return this.#podman.outputOf('logs', this.nameOf(container));
+  }
+
+  /** Sends SIGTERM to all containers and waits until they are gone, as long as the manifest gives them. */
+  async stop(): Promise<void> {
+    const { terminationGracePeriodSeconds = 30 } = this.#deployment.spec.template.spec;
+    const words = ['pod', 'stop', '--time', String(terminationGracePeriodSeconds)];
+    const { environment } = this.#podman;
+    const stopping = new RunningProgram(
+      ['podman', ...words, this.#deployment.metadata.name],
+      environment,
+    );
+    await stopping.ended;
+  }
+
+  async close(): Promise<void> {
+    this.#podman.run('pod', 'rm', '--all', '--force', '--time', '0');
+    await this.network.close();
+    this.surroundings.close();
+    rmSync(this.#file, { force: true });
+  }
+}

@@ -1,0 +1,107 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ROOT } from './dockerfile.js';
+import type { PodNetwork } from './pod-network.js';
+import { hasCommand } from '../../../cli/test/support/tools.js';
+
+/** What builds and runs images, and what asks the programs in them. */
+const COMMANDS = ['apt-get', 'dpkg-deb', 'podman', 'runc', 'catatonit', 'containerd', 'ctr', 'ip'];
+const CLIENTS = ['nsenter', 'dig', 'curl', 'dnsperf'];
+/** Debian's containernetworking-plugins. */
+const CNI_PLUGIN = '/usr/lib/cni/ptp';
+
+/**
+ * Whether images are built and run here: in CI only, as that takes two minutes and asks the registries of
+ * npm and Debian; as root, and where there is all that it needs.
+ */
+export function canRunImages(): boolean {
+  if (!process.env.CI) {
+    process.stderr.write('skipped: without CI=true no image is built\n');
+    return false;
+  }
+  if (process.getuid?.() !== 0) {
+    process.stderr.write('skipped: only root can run images in a test\n');
+    return false;
+  }
+  if (!existsSync(CNI_PLUGIN)) {
+    process.stderr.write(`skipped: ${CNI_PLUGIN} is not installed\n`);
+    return false;
+  }
+  return [...COMMANDS, ...CLIENTS].every(hasCommand);
+}
+
+/** A podman with a store of its own, which touches neither images nor network of this machine. */
+export class Podman {
+  readonly folder = mkdtempSync(join(tmpdir(), 'kube-dns-podman-'));
+  /** What the programs that call podman need in their environment. */
+  readonly environment: NodeJS.ProcessEnv;
+
+  constructor() {
+    const storage = join(this.folder, 'storage.conf');
+    const settings = join(this.folder, 'containers.conf');
+    writeFileSync(
+      storage,
+      `[storage]\ndriver = "overlay"\ngraphroot = "${this.folder}/graph"\nrunroot = "${this.folder}/run"\n`,
+    );
+    // runc, because crun refuses a machine with both versions of cgroups; limits, because a machine
+    // without CAP_SYS_RESOURCE cannot raise its own.
+    writeFileSync(
+      settings,
+      '[containers]\ndefault_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]\n' +
+        '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n',
+    );
+    this.environment = {
+      ...process.env,
+      NODE_OPTIONS: '',
+      CONTAINERS_STORAGE_CONF: storage,
+      CONTAINERS_CONF: settings,
+      BUILDAH_ISOLATION: 'chroot',
+    };
+  }
+
+  /** Runs a program in the checkout with this podman in its environment; gives its stdout, throws with its stderr. */
+  command(program: string, ...args: string[]): string {
+    const options = { cwd: ROOT, env: this.environment, encoding: 'utf8', stdio: 'pipe' } as const;
+    return execFileSync(program, args, options).trim();
+  }
+
+  run(...args: string[]): string {
+    return this.command('podman', ...args);
+  }
+
+  /** As {@link run}, with what it wrote on stderr behind it, and no word of failures. */
+  outputOf(...args: string[]): string {
+    const options = { cwd: ROOT, env: this.environment, encoding: 'utf8' } as const;
+    const { stdout, stderr } = spawnSync('podman', args, options);
+    return stdout + stderr;
+  }
+
+  /** Runs podman itself in a network: containers without network of their own (`host`) are in that one. */
+  runIn(network: PodNetwork, ...args: string[]): string {
+    const [nsenter = '', ...words] = [...network.entrance, 'podman', ...args];
+    return this.command(nsenter, ...words);
+  }
+
+  /** The process of a container, as this machine sees it. */
+  pid(container: string): string {
+    return this.run('inspect', '--format', '{{.State.Pid}}', container);
+  }
+
+  /** Runs a program in the network of a container. */
+  inNetworkOf(container: string, program: string, ...args: string[]): string {
+    return this.command('nsenter', '-t', this.pid(container), '-n', program, ...args);
+  }
+
+  close(): void {
+    this.run('rm', '--all', '--force', '--time', '0');
+    this.run('rmi', '--all', '--force');
+    try {
+      this.command('umount', join(this.folder, 'graph', 'overlay'));
+    } catch {
+      // Not mounted: podman does that only on some file systems.
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,188 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
+import { Authorizer } from './support/authorizer.js';
+import { findObject, MANIFESTS, render } from '../../cli/test/support/cluster-manifests.js';
+import { DeployedPod, type StartOptions } from './support/deployed-pod.js';
+import { hasLine, hasSample, parseFaultTable, type FaultRow } from './support/fault-table.js';
+import { freePort } from '../../cli/test/support/free-port.js';
+import { hasCommand, output } from '../../cli/test/support/tools.js';
+import { waitFor, waitForValue } from '../../cli/test/support/wait-for.js';
+
+const READY_MS = 45_000;
+const TEST_MS = 150_000;
+const ROWS = parseFaultTable(readFileSync(join(MANIFESTS, 'TROUBLESHOOTING.md'), 'utf8'));
+
+/** What is done to a pod so that it shows a row of the table. */
+interface Fault extends StartOptions {
+  /** Done once the pod works; without it the fault is there from the start. */
+  readonly strike?: (pod: DeployedPod, server: ApiServer) => Promise<void> | void;
+  /** Where kubedns finds the API, in place of the server. */
+  readonly api?: 'missing' | 'denying';
+}
+
+const append = (name: string, arg: string): StartOptions => ({
+  edit: (container, args) => (container === name ? [...args, arg] : args),
+});
+const UNPRIVILEGED = ['setpriv', '--bounding-set=-net_bind_service', '--inh-caps=-all', '--'];
+const isRoot = process.getuid?.() === 0;
+
+const FAULTS: Readonly<Record<string, Fault>> = {
+  'kubedns does not know an argument': append('kubedns', '--no-such-flag'),
+  'dnsmasq does not know an argument in front of `--`': {
+    edit: (container, args) => (container === 'dnsmasq' ? ['-no-such-flag=1', ...args] : args),
+  },
+  'dnsmasq does not know an argument behind `--`': append('dnsmasq', '--no-such-option'),
+  'the sidecar does not know an argument': append('sidecar', '--no-such-flag'),
+  'the ConfigMap has nonsense': { strike: (pod) => pod.configure('stubDomains', 'nonsense') },
+  'a key of the ConfigMap is misspelt': {
+    strike: async (pod) =>
+      pod.configure('stubdomains', `{"acme.local":["127.0.0.1:${await freePort()}"]}`),
+  },
+  'the service account has no rights': { api: 'denying' },
+  'the API server is not there at the start': { api: 'missing' },
+  'the API server goes away later': { strike: (_pod, server) => server.close() },
+  'dnsmasq may not have port 53': {
+    ...(isRoot && { wrapper: UNPRIVILEGED }),
+    edit: (container, args) => {
+      const own = ['--port=53', '--listen-address=127.0.0.1', '--bind-interfaces'];
+      return container === 'dnsmasq' ? [...args, ...own] : args;
+    },
+  },
+  'kubedns hangs': { strike: (pod) => pod.signal('kubedns', 'SIGSTOP') },
+  'the sidecar probes a domain that kubedns does not have': {
+    edit: (container, args) =>
+      container === 'sidecar'
+        ? args.map((arg) => arg.replace('.svc.cluster.local', '.svc.cluster.invalid'))
+        : args,
+  },
+  'the name servers for other names are silent': { strike: (pod) => pod.muteUpstream() },
+  'the server of a stub domain has a name that is not found': {
+    strike: (pod) => pod.configure('stubDomains', '{"acme.local":["ns.acme.invalid"]}'),
+  },
+};
+
+/** Rows that this machine cannot show. */
+const IMPOSSIBLE: ReadonlySet<string> = new Set(
+  guardsPort53() ? [] : ['dnsmasq may not have port 53'],
+);
+
+/** Whether the system keeps port 53 from users. */
+function guardsPort53(): boolean {
+  const file = '/proc/sys/net/ipv4/ip_unprivileged_port_start';
+  const guards = existsSync(file) && Number(readFileSync(file, 'utf8')) > 53;
+  if (!guards) process.stderr.write('skipped: every user may have port 53 here\n');
+  return guards;
+}
+
+const canRun = hasCommand('kubectl') && hasCommand('dig') && (!isRoot || hasCommand('setpriv'));
+
+it('every row of manifests/TROUBLESHOOTING.md can be made to happen', () => {
+  expect(ROWS.map(({ title }) => title)).toEqual(Object.keys(FAULTS));
+});
+
+(canRun ? describe : describe.skip)('manifests/TROUBLESHOOTING.md tells what shows when', () => {
+  let server: ApiServer;
+  let authorizer: Authorizer;
+  let pods: DeployedPod[];
+
+  beforeEach(async () => {
+    server = await createApiServer();
+    authorizer = await Authorizer.start(server.url, []);
+    pods = [];
+  });
+  afterEach(async () => {
+    for (const pod of pods) pod.signal('kubedns', 'SIGCONT');
+    await Promise.all(pods.map((pod) => pod.close()));
+    await authorizer.close();
+    await server.close();
+  });
+
+  async function start({ api, edit, ...options }: Fault): Promise<DeployedPod> {
+    const objects = render(join(MANIFESTS, 'overlays', 'monitoring'));
+    const pod = new DeployedPod(findObject(objects, 'Deployment', 'kube-dns'));
+    pods.push(pod);
+    const urls = { missing: `http://127.0.0.1:${await freePort()}`, denying: authorizer.url };
+    // A probe each second, so that the tests end sooner.
+    const faster = (args: readonly string[]) => args.map((arg) => arg.replace(/,5,SRV$/, ',1,SRV'));
+    await pod.start(api === undefined ? server.url : urls[api], {
+      ...options,
+      edit: (name, args) => faster(edit?.(name, args) ?? args),
+    });
+    return pod;
+  }
+
+  async function untilReady(pod: DeployedPod): Promise<void> {
+    for (const path of ['/healthcheck/kubedns', '/healthcheck/dnsmasq']) {
+      await waitForValue(200, () => pod.status(10054, path), READY_MS);
+    }
+    await waitForValue(200, () => pod.status(8081, '/readiness'), READY_MS);
+  }
+
+  /** What the row says and the pod does not show; empty when all is as it says. */
+  async function missing(row: FaultRow, pod: DeployedPod): Promise<string> {
+    const exposed = await Promise.all(
+      [10054, 10055, 10056].map((port) => pod.text(port, '/metrics').catch(() => '')),
+    );
+    const probes = await Promise.all(
+      row.probes.map(async ({ path, status }) => {
+        const port = path === '/readiness' ? 8081 : 10054;
+        const is = await pod.probe(port, path);
+        return is === status ? [] : [`${path} ${is}`];
+      }),
+    );
+    const metrics = row.metrics.filter((each) => !hasSample(exposed.join('\n'), each));
+    return [...probes.flat(), ...metrics.map(({ name }) => name)].join(', ');
+  }
+
+  /** The rcode that a client gets on port 53; undefined when nobody answers. */
+  async function rcodeOf(pod: DeployedPod, name: string): Promise<string | undefined> {
+    const words = ['@127.0.0.1', '-p', String(pod.portFor(53)), '+tries=1', '+time=10', name];
+    try {
+      return /status: (\w+)/.exec(await output('dig', words))?.[1];
+    } catch {
+      return undefined; // dig ends with 9
+    }
+  }
+
+  it.each(ROWS.filter(({ title }) => !IMPOSSIBLE.has(title)))(
+    '$title',
+    async (row) => {
+      const fault = FAULTS[row.title] ?? {};
+      const pod = await start(fault);
+      if (fault.strike !== undefined) {
+        await untilReady(pod);
+        const before = pod.log.length;
+        await fault.strike(pod, server);
+        if (row.lines.length === 0) {
+          await rcodeOf(pod, 'www.example.org');
+          expect(pod.log.slice(before)).not.toMatch(/^[WE]\d{4} /m);
+        }
+      }
+      // A kubedns without its cluster ends after a minute: here another one, after a second.
+      const isLate = row.exits.some(({ code }) => code === 255);
+      const hasty = append('kubedns', '--initial-sync-timeout=1s');
+      const ending = isLate ? await start({ ...fault, ...hasty, only: ['kubedns'] }) : pod;
+      for (const { container, code } of row.exits) {
+        expect([container, await ending.exitCode(container)]).toEqual([container, code]);
+      }
+      // Asking makes some of the metrics count.
+      for (const { name, rcode } of row.answers) {
+        await waitForValue(rcode, () => rcodeOf(pod, name), READY_MS);
+      }
+      await waitForValue('', () => missing(row, pod), READY_MS);
+      const log = () => (ending === pod ? pod.log : pod.log + ending.log);
+      const unsaid = () =>
+        row.lines.filter(({ container, text }) => !hasLine(log(), container, text));
+      await waitFor(
+        () =>
+          `${unsaid()
+            .map(({ text }) => text)
+            .join()} in:\n${log()}`,
+        () => unsaid().length === 0,
+      );
+    },
+    TEST_MS,
+  );
+});
