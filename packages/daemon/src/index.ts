@@ -50,9 +50,10 @@ export {
   observedHistogram,
   observeFamilies,
 } from './observed-metrics.js';
+export type { FamiliesOptions, ServedFamilies } from './open-families.js';
 export { renamedFamilies, type MetricRename } from './renamed-families.js';
 export { runProgram, type ProgramContext, type RunOptions } from './program.js';
-export { serveFamilies, type FamiliesOptions, type ServedFamilies } from './serve-families.js';
+export { serveFamilies } from './serve-families.js';
 export type { Signals, TerminationSignal } from './signals.js';
 export { usageText } from './usage.js';
 export { addFigures } from './workers/add-figures.js';

@@ -1,20 +1,4 @@
-import type { Log } from './log.js';
-import type { MetricFamily } from './metric-family.js';
-
-export interface FamiliesOptions {
-  /** As for a MetricsServer. */
-  readonly host: string;
-  readonly port: number;
-  readonly path: string;
-  readonly log: Log;
-  readonly families: readonly MetricFamily[];
-}
-
-/** What serves metrics. */
-export interface ServedFamilies {
-  /** May be called twice. */
-  close(): Promise<void>;
-}
+import type { FamiliesOptions, ServedFamilies } from './open-families.js';
 
 /**
  * Serves these metrics and those of the process; never rejects. What it takes for that, express and

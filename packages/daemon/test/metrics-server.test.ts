@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLog } from '../src/log.js';
 import { createRegistry } from '../src/metrics.js';
 import { MetricsServer } from '../src/metrics-server.js';
-import { serveFamilies, type ServedFamilies } from '../src/serve-families.js';
+import type { ServedFamilies } from '../src/open-families.js';
+import { serveFamilies } from '../src/serve-families.js';
 import { until } from './until.js';
 
 let lines: string[];

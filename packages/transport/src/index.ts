@@ -1,5 +1,6 @@
 export { NO_ANSWER_YET } from './answerer.js';
 export type { Answerer, Client, Reply } from './answerer.js';
+export { chooseUdpEngine, type ChosenEngine } from './choose-udp-engine.js';
 export { ListenerCounters } from './counters.js';
 export { EngineError, ExchangeError, ListenError } from './errors.js';
 export type { ExchangeErrorCode } from './errors.js';
@@ -21,8 +22,7 @@ export { ServerHosts } from './server-hosts.js';
 export type { HostLog, HostPace, ServerHostsOptions } from './server-hosts.js';
 export type { TcpLimits } from './tcp-listener.js';
 export type { SourcePorts } from './source-ports.js';
-export { chooseUdpEngine, UDP_ENGINES } from './udp-engine.js';
-export type { ChosenEngine, UdpEngine, UdpEngineChoice } from './udp-engine.js';
+export { UDP_ENGINES, type UdpEngine, type UdpEngineChoice } from './udp-engine.js';
 export type { Asker, SentQuery } from './upstream-socket.js';
 export { ServerSockets, UpstreamSockets } from './upstream-sockets.js';
 export type { UpstreamEnd, UpstreamSocketsOptions } from './upstream-sockets.js';

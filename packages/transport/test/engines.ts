@@ -1,4 +1,5 @@
-import { chooseUdpEngine, type UdpEngine } from '../src/udp-engine.js';
+import { chooseUdpEngine } from '../src/choose-udp-engine.js';
+import type { UdpEngine } from '../src/udp-engine.js';
 
 const { engine: best } = await chooseUdpEngine('auto');
 const { engine: plain } = await chooseUdpEngine('dgram');

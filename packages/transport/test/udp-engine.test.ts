@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { chooseUdpEngine } from '../src/udp-engine.js';
+import { chooseUdpEngine } from '../src/choose-udp-engine.js';
 import { HAS_BATCH } from './engines.js';
 
 describe('the choice of a UDP engine', () => {

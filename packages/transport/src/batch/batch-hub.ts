@@ -1,4 +1,3 @@
-import type { BatchSocket } from './batch-socket.js';
 import type { Libc } from './libc.js';
 import { MessageArena, SLOTS } from './message-arena.js';
 import { Outbox } from './outbox.js';
@@ -7,6 +6,15 @@ import { Outbox } from './outbox.js';
 const SLOT_BYTES = 4_096;
 /** As many batches are taken from one socket in a row before others have their turn. */
 const MAX_BATCHES = 8;
+
+/** A socket as the hub receives from it. */
+export interface HubSocket {
+  readonly isClosed: boolean;
+  /** Receives a batch; returns how many. */
+  receive(inbox: MessageArena): number;
+  /** Handles the datagram in this slot of the inbox. */
+  take(slot: number): void;
+}
 
 /**
  * What the sockets of a batch engine share: the memory for a batch that is received, and for those that
@@ -29,7 +37,7 @@ export class BatchHub {
   }
 
   /** Takes what has come to a socket, up to some batches, and sends what that gave rise to. */
-  drain(socket: BatchSocket): void {
+  drain(socket: HubSocket): void {
     this.#isDraining = true;
     try {
       for (let i = 0; i < MAX_BATCHES && !socket.isClosed; i++) {
@@ -66,7 +74,7 @@ export class BatchHub {
     this.letters.flush();
   }
 
-  #receive(socket: BatchSocket): number {
+  #receive(socket: HubSocket): number {
     const { inbox } = this;
     const count = socket.receive(inbox);
     for (let slot = 0; slot < count && !socket.isClosed; slot++) socket.take(slot);

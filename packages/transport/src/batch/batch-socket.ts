@@ -1,8 +1,9 @@
 import { getSystemErrorName } from 'node:util';
-import type { BatchHub } from './batch-hub.js';
+import type { BatchHub, HubSocket } from './batch-hub.js';
 import * as linux from './constants.js';
 import type { ReadyEvents, Watch } from './libc.js';
 import type { MessageArena } from './message-arena.js';
+import type { OutboxSocket } from './outbox.js';
 import { encodeSocketName, MAX_NAME_BYTES, portOf } from './socket-name.js';
 import { WayBack } from './way-back.js';
 
@@ -45,7 +46,7 @@ const STALE_ERRORS: ReadonlySet<number> = new Set([
 ]);
 
 /** A UDP socket of the batch engine. */
-export class BatchSocket {
+export class BatchSocket implements HubSocket, OutboxSocket {
   readonly fd: number;
   readonly port: number;
   isClosed = false;
@@ -73,7 +74,6 @@ export class BatchSocket {
     }
   }
 
-  /** Receives a batch; returns how many. */
   receive(inbox: MessageArena): number {
     const { libc } = this.#hub;
     const count = libc.recvmmsg(
@@ -93,12 +93,10 @@ export class BatchSocket {
     this.#owner.onDatagram(slot);
   }
 
-  /** For an outbox: the system takes nothing now; `hold` what is to be sent later. */
   mustWait(errno: number): boolean {
     return errno === linux.EAGAIN || errno === linux.ENOBUFS;
   }
 
-  /** For an outbox: the error was an earlier datagram's, so that another try can work. */
   mayRepeat(errno: number): boolean {
     if (!STALE_ERRORS.has(errno) || this.#hasRepeated) return false;
     this.#hasRepeated = true;
@@ -109,7 +107,6 @@ export class BatchSocket {
     return true;
   }
 
-  /** For an outbox: keeps a message until the system takes more. */
   hold(arena: MessageArena, slot: number): void {
     if (this.isClosed || this.#held.length >= MAX_HELD) {
       this.#owner.onUnsent();
@@ -124,12 +121,10 @@ export class BatchSocket {
       this.#watch.start({ readable: true, writable: true }, this.#onReady);
   }
 
-  /** For an outbox: the system took a message. */
   noteSent(): void {
     this.#hasRepeated = false;
   }
 
-  /** For an outbox: a message was given up. */
   countUnsent(): void {
     this.#hasRepeated = false;
     this.#owner.onUnsent();

@@ -1,4 +1,3 @@
-import type { BatchSocket } from './batch-socket.js';
 import { EINTR, MSG_DONTWAIT } from './constants.js';
 import type { Libc } from './libc.js';
 import { MessageArena, SLOTS } from './message-arena.js';
@@ -10,6 +9,21 @@ const SLOT_BYTES = 2_048;
 /** Up to here a copy byte by byte costs less than a view. */
 const SHORT_BYTES = 256;
 
+/** A socket as the outbox needs it. */
+export interface OutboxSocket {
+  readonly fd: number;
+  /** The system takes nothing now; `hold` what is to be sent later. */
+  mustWait(errno: number): boolean;
+  /** The error was an earlier datagram's, so that another try can work. */
+  mayRepeat(errno: number): boolean;
+  /** Stores a message until the system takes more. */
+  hold(arena: MessageArena, slot: number): void;
+  /** The system took a message. */
+  noteSent(): void;
+  /** A message was given up. */
+  countUnsent(): void;
+}
+
 /**
  * Messages that wait to be sent together. They all leave from one socket: the first for another sends
  * those that wait.
@@ -17,7 +31,7 @@ const SHORT_BYTES = 256;
 export class Outbox {
   readonly #libc: Libc;
   readonly #arena: MessageArena;
-  #socket: BatchSocket | undefined;
+  #socket: OutboxSocket | undefined;
   #start = 0;
   #end = 0;
 
@@ -32,7 +46,7 @@ export class Outbox {
   }
 
   /** Queues the message that was written into `room`; without a way it goes to the connected end. */
-  commit(socket: BatchSocket, length: number, way: WayBack | undefined): void {
+  commit(socket: OutboxSocket, length: number, way: WayBack | undefined): void {
     if (this.#socket !== socket) {
       this.#send();
       this.#socket = socket;
@@ -47,7 +61,7 @@ export class Outbox {
   }
 
   /** Queues a copy of a message. */
-  push(socket: BatchSocket, bytes: Uint8Array, length: number, way: WayBack | undefined): void {
+  push(socket: OutboxSocket, bytes: Uint8Array, length: number, way: WayBack | undefined): void {
     const { room } = this;
     if (length > SHORT_BYTES) room.set(bytes.subarray(0, length));
     else for (let i = 0; i < length; i++) room[i] = bytes[i]!;
@@ -78,7 +92,7 @@ export class Outbox {
   }
 
   /** The first of those that wait could not be sent. */
-  #fail(socket: BatchSocket, errno: number): void {
+  #fail(socket: OutboxSocket, errno: number): void {
     if (errno === EINTR) return;
     if (socket.mustWait(errno)) {
       for (; this.#start < this.#end; this.#start++) socket.hold(this.#arena, this.#start);

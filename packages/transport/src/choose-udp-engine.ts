@@ -1,0 +1,25 @@
+import { loadLibc } from './batch/libc.js';
+import { BatchEngine } from './batch/batch-engine.js';
+import { DgramEngine } from './dgram/dgram-engine.js';
+import { EngineError } from './errors.js';
+import type { UdpEngine, UdpEngineChoice } from './udp-engine.js';
+
+export interface ChosenEngine {
+  readonly engine: UdpEngine;
+  /** The engine's name and, when a better one cannot be had, why; for the log. */
+  readonly description: string;
+}
+
+/**
+ * The engine that is asked for; `auto` is the batch engine where it works. Rejects with an EngineError
+ * when `batch` cannot be had.
+ */
+export async function chooseUdpEngine(choice: UdpEngineChoice): Promise<ChosenEngine> {
+  if (choice === 'dgram') return { engine: new DgramEngine(), description: 'dgram' };
+  try {
+    return { engine: new BatchEngine(await loadLibc()), description: 'batch' };
+  } catch (error) {
+    if (!(error instanceof EngineError) || choice === 'batch') throw error;
+    return { engine: new DgramEngine(), description: `dgram (${error.message})` };
+  }
+}
