@@ -19,7 +19,7 @@ import { behindLocalService } from './answer/local-service.js';
 import { QueryLog } from './answer/query-log.js';
 import { StatisticsDump } from './answer/statistics-dump.js';
 import { AnswerCache } from './cache/answer-cache.js';
-import { cacheOptions } from './cache/cache-options.js';
+import { cacheOptions } from './cache/answer-cache-options.js';
 import { keepingRules } from './cache/keeping-rules.js';
 import type { NannyFlags } from './config/flags.js';
 import type { ResolvFiles } from './config/resolv-files.js';

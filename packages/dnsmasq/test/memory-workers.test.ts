@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { chooseUdpEngine, type UdpEngine } from '@kube-dns/transport';
 import { AnswerCache } from '../src/cache/answer-cache.js';
-import { cacheOptions } from '../src/cache/cache-options.js';
+import { cacheOptions } from '../src/cache/answer-cache-options.js';
 import { openListeners, type ServedPort } from '../src/listeners.js';
 import { parseOptions } from '../src/options/parse-options.js';
 import { MemoryWorkers, type MemoryWorkersOptions } from '../src/workers/memory-workers.js';

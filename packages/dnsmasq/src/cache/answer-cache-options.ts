@@ -1,3 +1,5 @@
+import type { DnsmasqOptions } from '../options/option-values.js';
+
 /** How large an AnswerCache is, and what becomes of TTLs. */
 export interface AnswerCacheOptions {
   /** Records that are kept at most; 0 keeps nothing. */
@@ -10,4 +12,10 @@ export interface AnswerCacheOptions {
   readonly turnsRecords?: boolean;
   /** Seconds that never fall; the process's own clock unless said otherwise. */
   readonly nowSeconds?: () => number;
+}
+
+/** What the command line says about the cache. */
+export function cacheOptions(options: DnsmasqOptions): AnswerCacheOptions {
+  const { cacheSize: maxRecords, maxTtlSeconds, maxStaleSeconds, turnsRecords } = options;
+  return { maxRecords, maxTtlSeconds, maxStaleSeconds, turnsRecords };
 }

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '@kube-dns/daemon';
 import { parseAddress } from '../options/address-range.js';
 import { systemText } from '../system-text.js';
-import { HostName } from './host-name.js';
+import { HostsFileName } from './hosts-file-name.js';
 import type { HostsTable } from './hosts-table.js';
 
 export interface HostsFilesOptions {
@@ -105,7 +105,7 @@ export class HostsLines {
   #names = 0;
   #complaints = 0;
   #address: Uint8Array = NO_ADDRESS;
-  readonly #name = new HostName();
+  readonly #name = new HostsFileName();
   readonly #table: HostsTable;
   readonly #file: string;
   readonly #domain: string;

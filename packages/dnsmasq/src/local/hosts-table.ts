@@ -2,7 +2,7 @@ import { TYPE } from '@kube-dns/wire';
 import { ByteArena } from './byte-arena.js';
 import { ByteIndex, NONE } from './byte-index.js';
 import type { FoundRecords } from './found-records.js';
-import type { HostName } from './host-name.js';
+import type { HostsFileName } from './hosts-file-name.js';
 import { NumberColumn } from './number-column.js';
 
 const IPV4_BYTES = 4;
@@ -73,7 +73,7 @@ export class HostsTable {
    * MAX_ADDRESSES.
    */
   add(
-    { key, written, length }: Pick<HostName, 'key' | 'written' | 'length'>,
+    { key, written, length }: Pick<HostsFileName, 'key' | 'written' | 'length'>,
     bytes: Uint8Array,
   ): void {
     const name = this.#nameOf(key, length);

@@ -16,7 +16,7 @@ import { NearAddresses } from './near-addresses.js';
 import { isPrivateIpv4, isPrivateIpv6 } from './private-address.js';
 import { ReverseAddress } from './reverse-address.js';
 import { StaticRecords } from './static-records.js';
-import { SynthDomains } from './synth-domains.js';
+import { SynthNames } from './synth-names.js';
 
 const ETC_HOSTS = '/etc/hosts';
 const UNDERSCORE = 0x5f;
@@ -45,7 +45,7 @@ export class LocalData {
   readonly #answers: LocalAnswers;
   readonly #writer = new AnswerWriter();
   readonly #reverse = new ReverseAddress();
-  readonly #synth: SynthDomains | undefined;
+  readonly #synth: SynthNames | undefined;
   /** Undefined unless clients get the addresses of their own networks. */
   #near: NearAddresses | undefined;
   #rules: DomainRules;
@@ -62,7 +62,7 @@ export class LocalData {
     this.#paths = [...(options.usesEtcHosts ? [etcHosts] : []), ...options.hostsPaths];
     this.#answers = new LocalAnswers(this.#staticRecords(), options);
     this.#synth =
-      options.synthDomains.length === 0 ? undefined : new SynthDomains(options.synthDomains);
+      options.synthDomains.length === 0 ? undefined : new SynthNames(options.synthDomains);
     this.#folders = options.hostsDirs.map(
       (path) =>
         new HostsFolder({ path, domain: this.#domain(), log, isWatched }, () => this.#setFolders()),
@@ -152,7 +152,7 @@ export class LocalData {
   }
 
   /** Names made of addresses (`--synth-domain`), and the reverse of these addresses. */
-  #answerMade(query: Query, out: Uint8Array, synth: SynthDomains): number {
+  #answerMade(query: Query, out: Uint8Array, synth: SynthNames): number {
     const { name, nameLength, type } = query;
     const made: [type: number, rdata: Uint8Array | undefined][] = [];
     const isAsked = (one: number) => type === one || type === TYPE.ANY;

@@ -1,7 +1,7 @@
 import { isIP, isIPv4 } from 'node:net';
 import { addressBytes } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
-import { wholeNumber } from './option-definition.js';
+import { wholeNumber } from './number-value.js';
 
 /** Addresses that start with the same bits, as `10.0.0.0/8`. */
 export interface AddressRange {

@@ -1,4 +1,5 @@
-import { fields, flag, type OptionDefinition, setting, wholeNumber } from './option-definition.js';
+import { wholeNumber } from './number-value.js';
+import { fields, flag, type OptionDefinition, setting } from './option-definition.js';
 import { parseType } from './rr-type.js';
 
 /** dnsmasq's own limits (src/config.h, src/option.c). */

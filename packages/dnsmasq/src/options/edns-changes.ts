@@ -1,6 +1,6 @@
 import { OptionError } from '../errors.js';
 import { parseAddress } from './address-range.js';
-import { wholeNumber } from './option-definition.js';
+import { wholeNumber } from './number-value.js';
 
 /** What `--add-…`, `--strip-…` and `--umbrella` do to the EDNS options of forwarded queries. */
 export interface EdnsChanges {

@@ -1,13 +1,7 @@
 import { UDP_ENGINES } from '@kube-dns/transport';
 import { OptionError } from '../errors.js';
-import {
-  flag,
-  list,
-  type OptionDefinition,
-  setting,
-  shortNumber,
-  wholeNumber,
-} from './option-definition.js';
+import { shortNumber, wholeNumber } from './number-value.js';
+import { flag, list, type OptionDefinition, setting } from './option-definition.js';
 import type { OptionsDraft } from './option-values.js';
 import { parseReverseServer } from './reverse-zone.js';
 import { parseServerRule } from './server-value.js';

@@ -32,7 +32,7 @@ export const LOCAL_OPTIONS: readonly OptionDefinition[] = [
     draft.records.push(caaRecord(values));
   }),
   fields('cname', '', 'alias,target[,ttl]', (draft, values) => {
-    draft.records.push(...aliasRecords(draft, values));
+    draft.records.push(...aliasRecords(draft.records, values));
   }),
   fields('dns-rr', '', 'name,type number[,hex data]', (draft, values) => {
     draft.records.push(anyRecord(values));

@@ -1,4 +1,3 @@
-import { OptionError } from '../errors.js';
 import type { OptionsDraft } from './option-values.js';
 import { showHidden } from './hidden-text.js';
 
@@ -66,20 +65,4 @@ export function fields(
 /** The fields of a value between its commas; those of quoted text divide nothing. */
 export function fieldsOf(value: string): string[] {
   return value.split(',').map((field) => showHidden(field.trim()));
-}
-
-/** What dnsmasq counts with. */
-const MAX_NUMBER = 2 ** 31 - 1;
-const MAX_PORT = 65_535;
-
-/** A decimal number without sign; throws an OptionError, with these words of dnsmasq's if it has any. */
-export function wholeNumber(value: string, max = MAX_NUMBER, words?: string): number {
-  const number = /^[0-9]+$/.test(value) ? Number(value) : Number.POSITIVE_INFINITY;
-  if (number > max) throw new OptionError(`bad number ${JSON.stringify(value)}`, words);
-  return number;
-}
-
-/** A number of 16 bits, as ports, preferences and priorities are. */
-export function shortNumber(value: string, words?: string): number {
-  return wholeNumber(value, MAX_PORT, words);
 }

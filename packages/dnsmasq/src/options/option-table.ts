@@ -1,5 +1,5 @@
 import { CACHE_OPTIONS } from './cache-options.js';
-import { EDNS_OPTIONS } from './edns-options.js';
+import { EDNS_CHANGE_OPTIONS } from './edns-change-options.js';
 import { FILTER_OPTIONS } from './filter-options.js';
 import { FORWARDING_OPTIONS } from './forwarding-options.js';
 import { LOCAL_OPTIONS } from './local-options.js';
@@ -11,7 +11,7 @@ export const OPTIONS: readonly OptionDefinition[] = [
   ...PROCESS_OPTIONS,
   ...CACHE_OPTIONS,
   ...FORWARDING_OPTIONS,
-  ...EDNS_OPTIONS,
+  ...EDNS_CHANGE_OPTIONS,
   ...FILTER_OPTIONS,
   ...LOCAL_OPTIONS,
 ].sort((one, other) => (one.name < other.name ? -1 : 1));

@@ -1,11 +1,11 @@
 import { StartupError } from '@kube-dns/daemon';
 import { OptionError } from '../errors.js';
 import { findAliasLoop } from './alias-loops.js';
+import { completeRecords } from './complete-records.js';
 import { EXIT_BAD_CONFIGURATION } from './exit-codes.js';
 import { findByAbbreviation, findByLetter } from './find-option.js';
 import type { OptionDefinition } from './option-definition.js';
 import { OptionFiles } from './option-files.js';
-import { completeRecords } from './record-values.js';
 import { defaultOptions, type DnsmasqOptions } from './option-values.js';
 
 /** The file that is read when the command line names none; empty is none. */

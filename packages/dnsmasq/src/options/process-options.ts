@@ -1,14 +1,7 @@
 import { isIP } from 'node:net';
 import { OptionError } from '../errors.js';
-import {
-  fields,
-  flag,
-  list,
-  type OptionDefinition,
-  setting,
-  shortNumber,
-  wholeNumber,
-} from './option-definition.js';
+import { shortNumber, wholeNumber } from './number-value.js';
+import { fields, flag, list, type OptionDefinition, setting } from './option-definition.js';
 
 const MIN_UDP_BYTES = 512;
 const MAX_UDP_BYTES = 65_535;

@@ -1,6 +1,4 @@
-import { hostname } from 'node:os';
 import {
-  decodeName,
   encodeKey,
   encodeName,
   MAX_LABEL_BYTES,
@@ -10,8 +8,7 @@ import {
 } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
 import { parseAddress } from './address-range.js';
-import { shortNumber } from './option-definition.js';
-import type { OptionsDraft } from './option-values.js';
+import { shortNumber } from './number-value.js';
 import { reverseName } from './reverse-zone.js';
 import { parseType } from './rr-type.js';
 
@@ -73,8 +70,11 @@ function typeOf(address: Uint8Array): number {
   return address.length === 4 ? TYPE.A : TYPE.AAAA;
 }
 
-/** `alias,alias,…,target[,ttl]`. An alias that is there already is refused. */
-export function aliasRecords(draft: OptionsDraft, fields: readonly string[]): LocalRecord[] {
+/** `alias,alias,…,target[,ttl]`. An alias that the records have already is refused. */
+export function aliasRecords(
+  records: readonly LocalRecord[],
+  fields: readonly string[],
+): LocalRecord[] {
   const last = fields.at(-1) ?? '';
   const hasTtl = fields.length > 2 && /^[0-9]+$/.test(last);
   const names = hasTtl ? fields.slice(0, -1) : fields;
@@ -83,7 +83,7 @@ export function aliasRecords(draft: OptionsDraft, fields: readonly string[]): Lo
   }
   const target = nameOf(names.at(-1)!, 'bad CNAME');
   const known = new Set(
-    draft.records.filter(({ type }) => type === TYPE.CNAME).map(({ owner }) => keyText(owner)),
+    records.filter(({ type }) => type === TYPE.CNAME).map(({ owner }) => keyText(owner)),
   );
   return names.slice(0, -1).map((alias) => {
     const { key } = nameOf(alias, 'bad CNAME');
@@ -138,7 +138,7 @@ export function ptrRecord([name = '', target = '']: readonly string[]): LocalRec
   return record(name, TYPE.PTR, targetName(target));
 }
 
-/** `name[,target[,preference]]`; without a target the record waits for {@link completeRecords}. */
+/** `name[,target[,preference]]`; without a target `completeRecords` makes one. */
 export function mxRecord(fields: readonly string[]): LocalRecord {
   const [name = '', target = '', preference = '1'] = fields;
   const number = shortNumber(preference, 'bad MX preference');
@@ -154,31 +154,6 @@ export function srvRecord(fields: readonly string[]): LocalRecord {
     shortNumber(port, 'invalid port number'),
   ];
   return record(service, TYPE.SRV, Buffer.concat([...numbers.map(uint16), targetName(target)]));
-}
-
-/**
- * Adds what the options of other lines say: `--mx-target`, or this machine, for `--mx-host` with a name
- * only and for `--localmx`, and the domain for an SRV record of two labels, `_service._proto`.
- */
-export function completeRecords(draft: OptionsDraft): void {
-  const { records, mxNames, mxTarget, domain, sendsHostMxToTarget } = draft;
-  const target = mxTarget || hostname();
-  for (const name of mxNames) records.push(mxRecord([name, target]));
-  if (mxTarget !== '' || sendsHostMxToTarget) addMxOfThisMachine(records, target);
-  if (sendsHostMxToTarget && draft.hostMx === undefined) draft.hostMx = targetName(target);
-  if (domain === '') return;
-  records.forEach((one, i) => {
-    const name = decodeName(one.owner);
-    if (one.type !== TYPE.SRV || name.split('.').length !== 2) return;
-    records[i] = { ...one, owner: nameOf(`${name}.${domain}`).key };
-  });
-}
-
-function addMxOfThisMachine(records: LocalRecord[], target: string): void {
-  const own = mxRecord([hostname(), target, '0']);
-  const isOwn = ({ type, owner }: LocalRecord) =>
-    type === TYPE.MX && Buffer.compare(owner, own.owner) === 0;
-  if (!records.some(isOwn)) records.push(own);
 }
 
 /** `name,order,preference,flags,service,regexp[,replacement]`. */
@@ -271,7 +246,7 @@ function uint16(number: number): Buffer {
 }
 
 /** A target that is left out is the root. */
-function targetName(text: string): Uint8Array {
+export function targetName(text: string): Uint8Array {
   return text === '' ? encodeName('.') : nameOf(text).name;
 }
 

@@ -1,7 +1,7 @@
 import { encodeKey } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
 import { parseAddress } from './address-range.js';
-import { wholeNumber } from './option-definition.js';
+import { wholeNumber } from './number-value.js';
 import { parseServerRule, type ServerRule } from './server-value.js';
 
 /** As many bits as a label of a reverse name stands for. */

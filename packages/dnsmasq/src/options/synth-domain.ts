@@ -1,6 +1,6 @@
 import { OptionError } from '../errors.js';
 import { parseAddress } from './address-range.js';
-import { wholeNumber } from './option-definition.js';
+import { wholeNumber } from './number-value.js';
 import { nameOf } from './record-values.js';
 
 /** `--synth-domain`: names made of the addresses of a range, and back. */

@@ -14,7 +14,7 @@ import type { ServerRule } from '../options/server-value.js';
 import { LoopDetector } from '../upstream/loop-detector.js';
 import { ServerGroup, type ServerOrder } from '../upstream/server-group.js';
 import type { UpstreamServer, UpstreamServers } from '../upstream/upstream-servers.js';
-import { hostsOf, KubednsNames } from './host-names.js';
+import { hostsOf, KubednsNames } from './server-host-names.js';
 import { routeLines } from './route-lines.js';
 import { Routes } from './routes.js';
 import type { RoutedServer } from './rule-drafts.js';

@@ -1,6 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import { AnswerCache } from '../cache/answer-cache.js';
-import { cacheOptions } from '../cache/cache-options.js';
+import { cacheOptions } from '../cache/answer-cache-options.js';
 import { LocalData } from '../local/local-data.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
 import { Epochs } from './epochs.js';

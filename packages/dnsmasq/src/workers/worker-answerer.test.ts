@@ -11,7 +11,7 @@ import { until } from '../../test/until.js';
 import { WaitingClient } from '../../test/waiting-client.js';
 import { servedNetworks } from '../answer/local-service.js';
 import { AnswerCache } from '../cache/answer-cache.js';
-import { cacheOptions } from '../cache/cache-options.js';
+import { cacheOptions } from '../cache/answer-cache-options.js';
 import type { Interfaces } from '../listen-addresses.js';
 import { parseOptions } from '../options/parse-options.js';
 import { Epochs } from './epochs.js';

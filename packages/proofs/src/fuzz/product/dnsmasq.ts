@@ -4,5 +4,5 @@ export { configuredRules } from '../../../../dnsmasq/dist/config/server-rules.js
 export { HostsLines } from '../../../../dnsmasq/dist/local/hosts-files.js';
 export { HostsTable } from '../../../../dnsmasq/dist/local/hosts-table.js';
 export { parseOptions } from '../../../../dnsmasq/dist/options/parse-options.js';
-export { parseServersFile } from '../../../../dnsmasq/dist/options/servers-file.js';
+export { parseServersFile } from '../../../../dnsmasq/dist/config/servers-file.js';
 export { DnsmasqServer } from '../../../../dnsmasq/dist/server.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeName, encodeName, lowerCaseByte } from '@kube-dns/wire';
 import fc from 'fast-check';
-import { HostName } from './host-name.js';
+import { HostsFileName } from './hosts-file-name.js';
 
-const name = new HostName();
+const name = new HostsFileName();
 
 describe('a name of a hosts file', () => {
   it('is in wire form what it is elsewhere, and lower-cased beside it', () => {

@@ -9,7 +9,7 @@ const DOT = 0x2e;
 const MAPPED_FRONT = '--ffff-';
 
 /** Names that are made of addresses, and the addresses that they are made of (dnsmasq src/domain.c). */
-export class SynthDomains {
+export class SynthNames {
   /** The latest given comes first. */
   readonly #domains: readonly SynthDomain[];
 

@@ -8,7 +8,7 @@ function change(draft: OptionsDraft, changes: Partial<EdnsChanges>): void {
 }
 
 /** What queries tell upstream servers of the clients. */
-export const EDNS_OPTIONS: readonly OptionDefinition[] = [
+export const EDNS_CHANGE_OPTIONS: readonly OptionDefinition[] = [
   setting('add-cpe-id', '', 'send this text with queries', (draft, value) => {
     change(draft, { cpeId: value });
   }),

@@ -4,7 +4,7 @@ const DOT = 0x2e;
 const MAX_LABEL_BYTES = 63;
 
 /** A name of a hosts file in wire form. One object reads them all, for they come by the 100,000. */
-export class HostName {
+export class HostsFileName {
   /** As it is written, and lower-cased; the first `length` bytes count. */
   readonly written = new Uint8Array(MAX_NAME_BYTES);
   readonly key = new Uint8Array(MAX_NAME_BYTES);

@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { decodeName, encodeKey, encodeName, TYPE } from '@kube-dns/wire';
 import fc from 'fast-check';
 import { parseSynthDomain } from '../options/synth-domain.js';
-import { SynthDomains } from './synth-domains.js';
+import { SynthNames } from './synth-names.js';
 
 const domainsOf = (...values: string[]) =>
-  new SynthDomains(values.map((value) => parseSynthDomain(value.split(','))));
+  new SynthNames(values.map((value) => parseSynthDomain(value.split(','))));
 
-const addressText = (domains: SynthDomains, name: string, type: number = TYPE.A) => {
+const addressText = (domains: SynthNames, name: string, type: number = TYPE.A) => {
   const key = encodeKey(name);
   return domains.addressOf(key, key.length, type)?.join('.');
 };
