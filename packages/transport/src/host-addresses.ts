@@ -29,7 +29,6 @@ export interface HostAddresses {
 /** More name servers than these for one domain are never asked. */
 const MAX_ADDRESSES = 8;
 const ADDRESS_BYTES = { A: 4, AAAA: 16 } as const;
-const cursor = new RecordCursor();
 
 /** Asks servers (at least one) for the addresses of a host; a chain of aliases is for them to follow. */
 export function askHostAddresses(
@@ -54,7 +53,7 @@ function failed(failure: string): HostAddresses {
  * room for thousands of long names, and decoding them all would stop the process for a third of a second.
  */
 export function readAddresses(reply: Uint8Array, family: AddressFamily): HostAddresses {
-  cursor.reset(reply, reply.length);
+  const cursor = new RecordCursor().reset(reply, reply.length);
   if (cursor.isMalformed()) return failed('the answer is malformed');
   const rcode = readUint16(reply, 2) & 0xf;
   if (rcode !== RCODE.NOERROR) return failed(`the answer is ${rcodeText(rcode)}`);

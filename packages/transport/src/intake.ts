@@ -7,6 +7,7 @@ import {
   Query,
   RCODE,
   readUint16,
+  RecordCursor,
   type Verdict,
   writeUint16,
 } from '@kube-dns/wire';
@@ -37,6 +38,7 @@ export class Intake {
   readonly query = new Query();
   readonly #options: IntakeOptions;
   readonly #writer = new AnswerWriter();
+  readonly #cursor = new RecordCursor();
 
   constructor(options: IntakeOptions) {
     this.#options = options;
@@ -70,7 +72,7 @@ export class Intake {
   fit(message: Uint8Array, length: number, maxBytes: number): number {
     const { counters } = this.#options;
     counters.answers++;
-    const fitted = fitMessage(message, length, maxBytes);
+    const fitted = fitMessage(message, length, maxBytes, this.#cursor);
     const flags = readUint16(message, 2);
     counters.rcodes[flags & RCODE_MASK]!++;
     if (fitted < length || (flags & FLAG.TC) !== 0) counters.truncated++;

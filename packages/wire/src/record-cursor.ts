@@ -8,13 +8,15 @@ export type Section = (typeof SECTION)[keyof typeof SECTION];
 
 const QUESTION_FIXED_BYTES = 4;
 const RECORD_FIXED_BYTES = 10;
+const NO_MESSAGE = new Uint8Array(0);
 
 /**
  * Steps through the records of a message without decoding them. Every offset that it shows lies inside
- * the message; names are stepped over, not followed. One cursor can be reused for many messages.
+ * the message; names are stepped over, not followed. A class that reads many messages reuses one cursor
+ * of its own; a function that is given one leaves it anywhere.
  */
 export class RecordCursor {
-  #bytes: Uint8Array = new Uint8Array(0);
+  #bytes: Uint8Array = NO_MESSAGE;
   #length = 0;
   #left = 0;
   section: Section = SECTION.ANSWER;

@@ -1,20 +1,25 @@
 import { readUint16, writeUint16 } from './bytes.js';
 import { OPT_BYTES } from './opt-record.js';
 import { FLAG, HEADER_BYTES, TYPE } from './protocol.js';
-import { RecordCursor, SECTION } from './record-cursor.js';
-
-const cursor = new RecordCursor();
+import { type RecordCursor, SECTION } from './record-cursor.js';
 
 /**
  * Cuts a message in place to at most `maxBytes` (12 or more) and returns its new length. Whole records
  * go, from the end; OPT stays, without its options where these do not fit. TC is set when a record of
  * the answer or authority section had to go, not when only additional ones did (RFC 2181 section 9).
- * A malformed message keeps the records that can be read, or else its header, and gets TC.
+ * A malformed message keeps the records that can be read, or else its header, and gets TC. The cursor is
+ * the caller's, so that cutting creates none.
  */
-export function fitMessage(bytes: Uint8Array, length: number, maxBytes: number): number {
+export function fitMessage(
+  bytes: Uint8Array,
+  length: number,
+  maxBytes: number,
+  cursor: RecordCursor,
+): number {
   if (length <= maxBytes) return length;
-  const optStart = findOpt(bytes, length);
-  let optBytes = optStart < 0 ? 0 : cursor.end - optStart;
+  const hasOpt = findOpt(cursor.reset(bytes, length));
+  const optStart = hasOpt ? cursor.start : -1;
+  let optBytes = hasOpt ? cursor.end - optStart : 0;
   cursor.reset(bytes, length);
   let { end } = cursor;
   if (end + optBytes > maxBytes) optBytes = Math.min(optBytes, OPT_BYTES);
@@ -30,7 +35,7 @@ export function fitMessage(bytes: Uint8Array, length: number, maxBytes: number):
     counts[cursor.section]!++;
     ({ end } = cursor);
   }
-  if (optStart >= 0) {
+  if (hasOpt) {
     bytes.copyWithin(end, optStart, optStart + optBytes);
     writeUint16(bytes, end + OPT_BYTES - 2, optBytes - OPT_BYTES);
     counts[SECTION.ADDITIONAL]!++;
@@ -42,14 +47,13 @@ export function fitMessage(bytes: Uint8Array, length: number, maxBytes: number):
   return end + optBytes;
 }
 
-/** The offset of the OPT record, with the cursor standing on it; -1 when there is none. */
-function findOpt(bytes: Uint8Array, length: number): number {
-  cursor.reset(bytes, length);
+/** Steps to the OPT record; false when there is none. */
+function findOpt(cursor: RecordCursor): boolean {
   while (cursor.next()) {
     const isOpt = cursor.type === TYPE.OPT && cursor.typeAt === cursor.start + 1;
-    if (isOpt && cursor.section === SECTION.ADDITIONAL) return cursor.start;
+    if (isOpt && cursor.section === SECTION.ADDITIONAL) return true;
   }
-  return -1;
+  return false;
 }
 
 function setTruncated(bytes: Uint8Array): void {

@@ -27,8 +27,6 @@ const QUESTION_FIXED_BYTES = 4;
 const RCODE_MASK = 0x0f;
 const QR = 0x80;
 
-const cursor = new RecordCursor();
-
 /** One question ready to be sent any number of times, and the judge of its answers. */
 export class Asked {
   /** The query, with EDNS; its ID is to be written by the sender. */
@@ -36,6 +34,7 @@ export class Asked {
   readonly #questionEnd: number;
   readonly #type: number;
   readonly #address: Buffer | undefined;
+  readonly #cursor = new RecordCursor();
 
   constructor({ name, type, address }: Expectation) {
     const plain = encodeQuery({ id: 0, name, type });
@@ -61,7 +60,7 @@ export class Asked {
   /** Whether a message is the answer that is expected: NOERROR, with the record. */
   isRight(message: Buffer): boolean {
     if (!this.isAnsweredBy(message) || (message[3]! & RCODE_MASK) !== RCODE.NOERROR) return false;
-    cursor.reset(message, message.length);
+    const cursor = this.#cursor.reset(message, message.length);
     while (cursor.next() && cursor.section === SECTION.ANSWER) {
       if (cursor.type !== this.#type) continue;
       if (this.#address === undefined) return true;

@@ -1,12 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
+import { RecordCursor } from '@kube-dns/wire';
 import { readAnswer } from '../../test/client.js';
 import { responseFor, soaRecord } from '../../test/messages.js';
 import { clampTtls } from './clamp-ttls.js';
 
+const cursor = new RecordCursor();
+
 function clamped(ttls: readonly number[], maxSeconds: number): number[] {
   const answers = ttls.map((ttl) => ({ type: 'A', ttl, data: '10.0.0.1' }) as const);
   const message = responseFor({ name: 'a.example', ednsBytes: 1232 }, { answers });
-  clampTtls(message, message.length, maxSeconds);
+  clampTtls(message, message.length, maxSeconds, cursor);
   return [...readAnswer(message).ttls];
 }
 
@@ -27,7 +30,7 @@ describe('the ceiling on TTLs', () => {
         additionals: [{ owner: 'b.example', type: 'A', ttl: 600, data: '10.0.0.2' }],
       },
     );
-    clampTtls(message, message.length, 30);
+    clampTtls(message, message.length, 30, cursor);
     const { ttls, authorities, additionals } = readAnswer(message);
     expect(ttls).toEqual([30]);
     expect(authorities).toMatchObject([{ ttl: 600 }]);
@@ -40,7 +43,7 @@ describe('the ceiling on TTLs', () => {
       { answers: [{ type: 'A', ttl: 600, data: '10.0.0.1' }] },
     ).subarray(0, -1);
     const before = Buffer.from(message);
-    clampTtls(message, message.length, 30);
+    clampTtls(message, message.length, 30, cursor);
     expect(message).toEqual(before);
   });
 });

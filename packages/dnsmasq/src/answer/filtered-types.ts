@@ -4,11 +4,10 @@ import { withoutTypes } from './reply-edit.js';
 /** What is left of an answer to ANY under `--filter-rr=ANY` (dnsmasq src/rrfilter.c). */
 const ALLOWED_IN_ANY: ReadonlySet<number> = new Set([TYPE.A, TYPE.AAAA, TYPE.MX, TYPE.CNAME]);
 
-const cursor = new RecordCursor();
-
 /** The types of `--filter-A`, `--filter-AAAA` and `--filter-rr`, which no answer from upstream has. */
 export class FilteredTypes {
   readonly #types: ReadonlySet<number>;
+  readonly #cursor = new RecordCursor();
   /** An alias leads to what was asked for, so it is left out only where it is itself that. */
   readonly #isUnwanted = (type: number): boolean => type !== TYPE.CNAME && this.#types.has(type);
   readonly #isUnwantedAlias = (type: number): boolean => this.#types.has(type);
@@ -29,7 +28,7 @@ export class FilteredTypes {
    * which is as before where there is nothing to be cut: a denial says as much as it did.
    */
   cut(answer: Uint8Array, length: number, questionType: number): number {
-    cursor.reset(answer, length);
+    const cursor = this.#cursor.reset(answer, length);
     let { end } = cursor;
     let aliases = 0;
     while (cursor.next() && cursor.section === SECTION.ANSWER) {

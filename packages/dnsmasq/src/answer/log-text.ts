@@ -7,10 +7,9 @@ const HIGHEST_PRINTABLE = 0x7e;
 /** Nibbles of an IPv6 address, and what a label of one takes. */
 const NIBBLES = 32;
 
-const name = new Uint8Array(MAX_NAME_BYTES);
-
 /** The name at an offset of a message as dnsmasq logs it; the root is `.`. */
 export function nameText(message: Uint8Array, at: number): string {
+  const name = new Uint8Array(MAX_NAME_BYTES);
   const length = expandName(message, at, message.length, name);
   if (length < 0) return UNPRINTABLE;
   if (length === 1) return '.';

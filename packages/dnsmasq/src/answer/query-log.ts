@@ -49,8 +49,6 @@ const NODATA_TEXTS: ReadonlyMap<number, string> = new Map([
   [TYPE.AAAA, 'NODATA-IPv6'],
 ]);
 
-const cursor = new RecordCursor();
-
 /**
  * `--log-queries`: a line per query, per server asked and per record answered, worded as dnsmasq does
  * (src/cache.c, log_query). Lines that the reader of the log does not take are dropped by the log, so
@@ -61,6 +59,7 @@ export class QueryLog {
   tag: QueryTag = '';
   readonly #log: Log;
   readonly #isExtra: boolean;
+  readonly #cursor = new RecordCursor();
   #serial = 0;
 
   /** `isExtra` puts a number per query and the client in front of each line. */
@@ -106,7 +105,7 @@ export class QueryLog {
     message: Uint8Array,
     { origins, errorDetail = '' }: AnswerDetails,
   ): void {
-    cursor.reset(message, message.length);
+    const cursor = this.#cursor.reset(message, message.length);
     if (cursor.isMalformed() || cursor.end === HEADER_BYTES) return;
     const questionType = readUint16(message, cursor.end - 4);
     const flags = readUint16(message, 2);
@@ -134,7 +133,7 @@ export class QueryLog {
         name = nameText(message, cursor.rdataStart);
         isAlias = true;
       } else if (!isWanted && questionType === TYPE.PTR) continue;
-      this.#write(tag, recordLine(source, owner, message, questionType, origins));
+      this.#write(tag, recordLine(source, owner, message, cursor, questionType, origins));
     }
     // Where an alias of the command line leads to is nothing that is known here.
     if (hasType || (source === 'config' && isAlias)) return;
@@ -148,21 +147,22 @@ export class QueryLog {
   }
 }
 
-/** The line of the record that the cursor is at. */
+/** The line of the record that a cursor is at. */
 function recordLine(
   source: AnswerSource,
   owner: string,
   message: Uint8Array,
+  record: RecordCursor,
   questionType: number,
   origins: RecordOrigins | undefined,
 ): string {
-  const { type, start, rdataStart, end } = cursor;
+  const { type, start, rdataStart, end } = record;
   const isReverse = type === TYPE.PTR;
   // A reply is shown as far as it was asked for; of its own records dnsmasq names the type only.
   const isOwnText = source === 'config' && type === TYPE.TXT;
   const isOther = type !== questionType && (source === 'reply' || questionType !== TYPE.ANY);
   if (origins === undefined) {
-    const value = isOther || isOwnText ? typeText(type) : valueText(message, cursor);
+    const value = isOther || isOwnText ? typeText(type) : valueText(message, record);
     return `${source} ${isReverse ? addressOfReverse(owner) : owner} is ${value}`;
   }
   const key = wireName(message, start).map(lowerCaseByte);
@@ -170,12 +170,11 @@ function recordLine(
   const isAddress = type === TYPE.A || type === TYPE.AAAA;
   const rdata = isReverse ? wireName(message, rdataStart) : message.subarray(rdataStart, end);
   const file = isReverse || isAddress ? origins.fileOf(key, type, rdata) : undefined;
-  const value = isOwnText ? typeText(type) : valueText(message, cursor);
+  const value = isOwnText ? typeText(type) : valueText(message, record);
   return `${file ?? source} ${isReverse ? addressOfReverse(owner) : owner} is ${value}`;
 }
 
-const expanded = new Uint8Array(MAX_NAME_BYTES);
-
 function wireName(message: Uint8Array, at: number): Uint8Array {
-  return expanded.slice(0, Math.max(0, expandName(message, at, message.length, expanded)));
+  const name = new Uint8Array(MAX_NAME_BYTES);
+  return name.subarray(0, Math.max(0, expandName(message, at, message.length, name)));
 }

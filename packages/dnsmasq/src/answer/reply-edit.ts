@@ -17,7 +17,7 @@ const EXTENDED_ERROR_OPTION = 15;
 const EXTENDED_ERROR_OPTION_BYTES = 6;
 const RCODE_BITS = 0xf;
 
-const cursor = new RecordCursor();
+/** A copy while it is made, and the owner of one of its records: what is returned is copied out of it. */
 const scratch = new Uint8Array(MAX_MESSAGE_BYTES);
 const owner = new Uint8Array(MAX_NAME_BYTES);
 
@@ -26,7 +26,7 @@ const owner = new Uint8Array(MAX_NAME_BYTES);
  * Extended DNS Error unless that is negative.
  */
 export function emptyReply(reply: Uint8Array, rcode: number, extendedError: number): Buffer {
-  cursor.reset(reply, reply.length);
+  const cursor = new RecordCursor().reset(reply, reply.length);
   const questionEnd = cursor.end;
   let opt = reply.subarray(0, 0);
   while (cursor.next()) {
@@ -64,7 +64,8 @@ export function withoutTypes(
   reply: Buffer,
   isUnwanted: (type: number) => boolean,
 ): Buffer | undefined {
-  if (!hasAnswerOf(reply, isUnwanted)) return reply;
+  const cursor = new RecordCursor();
+  if (!hasAnswerOf(cursor.reset(reply, reply.length), isUnwanted)) return reply;
   const counts = new Uint16Array(3);
   cursor.reset(reply, reply.length);
   let to = cursor.end;
@@ -72,7 +73,7 @@ export function withoutTypes(
   while (cursor.next()) {
     if (cursor.section === SECTION.ANSWER && isUnwanted(cursor.type)) continue;
     const start = to;
-    to = copyRecord(reply, to);
+    to = copyRecord(reply, cursor, to);
     if (to < 0 || to + EXTENDED_ERROR_OPTION_BYTES > scratch.length) return undefined;
     if (cursor.type === TYPE.OPT && cursor.section === SECTION.ADDITIONAL && scratch[start] === 0) {
       addExtendedError(scratch, start, to, EXTENDED_ERROR.FILTERED);
@@ -85,27 +86,26 @@ export function withoutTypes(
   return Buffer.from(scratch.subarray(0, to));
 }
 
-function hasAnswerOf(reply: Uint8Array, isUnwanted: (type: number) => boolean): boolean {
-  cursor.reset(reply, reply.length);
+function hasAnswerOf(cursor: RecordCursor, isUnwanted: (type: number) => boolean): boolean {
   while (cursor.next() && cursor.section === SECTION.ANSWER) {
     if (isUnwanted(cursor.type)) return true;
   }
   return false;
 }
 
-/** Copies the cursor's record to `scratch` at `to` and returns the offset behind it, or -1. */
-function copyRecord(reply: Uint8Array, to: number): number {
-  const ownerLength = expandName(reply, cursor.start, reply.length, owner);
+/** Copies a cursor's record to `scratch` at `to` and returns the offset behind it, or -1. */
+function copyRecord(reply: Uint8Array, record: RecordCursor, to: number): number {
+  const ownerLength = expandName(reply, record.start, reply.length, owner);
   const at = to + ownerLength;
   if (ownerLength < 0) return -1;
   for (let i = 0; i < ownerLength; i++) scratch[to + i] = owner[i]!;
-  const { type, rdataStart, end } = cursor;
+  const { type, rdataStart, end } = record;
   // It looks at the room, also for what stands in front of the data.
   const length = expandRdata(reply, type, rdataStart, end, scratch, at + 10);
   if (length < 0) return -1;
   writeUint16(scratch, at, type);
-  writeUint16(scratch, at + 2, cursor.class);
-  writeUint32(scratch, at + 4, cursor.ttlSeconds);
+  writeUint16(scratch, at + 2, record.class);
+  writeUint32(scratch, at + 4, record.ttlSeconds);
   writeUint16(scratch, at + 8, length);
   return at + 10 + length;
 }

@@ -41,12 +41,11 @@ export interface ExemptDomains {
   readonly isUnqualified?: boolean;
 }
 
-const cursor = new RecordCursor();
-const name = new Uint8Array(MAX_NAME_BYTES);
-
 /** Judges and changes the addresses in replies; nothing is done where no rule asks for it. */
 export class ReplyFilter {
   readonly #rules: ReplyRules;
+  readonly #cursor = new RecordCursor();
+  readonly #name = new Uint8Array(MAX_NAME_BYTES);
 
   constructor(rules: ReplyRules) {
     this.#rules = rules;
@@ -66,8 +65,8 @@ export class ReplyFilter {
   isRebinding(reply: Uint8Array): boolean {
     const { stopsRebind, allowsLocalhostRebind } = this.#rules;
     if (!stopsRebind) return false;
-    cursor.reset(reply, reply.length);
-    while (nextAddress(SECTION.ANSWER)) {
+    const cursor = this.#cursor.reset(reply, reply.length);
+    while (nextAddress(cursor, SECTION.ANSWER)) {
       const isPrivate =
         cursor.type === TYPE.A
           ? isPrivateIpv4(reply, cursor.rdataStart, allowsLocalhostRebind)
@@ -81,8 +80,8 @@ export class ReplyFilter {
   replaceAddresses(reply: Uint8Array): void {
     const { aliases } = this.#rules;
     if (aliases.length === 0) return;
-    cursor.reset(reply, reply.length);
-    while (nextAddress(SECTION.ADDITIONAL)) {
+    const cursor = this.#cursor.reset(reply, reply.length);
+    while (nextAddress(cursor, SECTION.ADDITIONAL)) {
       if (cursor.type !== TYPE.A || cursor.section === SECTION.AUTHORITY) continue;
       const address = readUint32(reply, cursor.rdataStart);
       const alias = aliases.find((candidate) => isAliased(candidate, address));
@@ -95,8 +94,8 @@ export class ReplyFilter {
 
   #findIn(reply: Uint8Array, ranges: readonly AddressRange[]): number {
     if (ranges.length === 0 || (readUint16(reply, 2) & 0xf) === RCODE.NXDOMAIN) return -1;
-    cursor.reset(reply, reply.length);
-    while (nextAddress(SECTION.ANSWER)) {
+    const cursor = this.#cursor.reset(reply, reply.length);
+    while (nextAddress(cursor, SECTION.ANSWER)) {
       const length = cursor.end - cursor.rdataStart;
       for (const range of ranges) {
         if (isInRange(range, reply, cursor.rdataStart, length)) return cursor.ttlSeconds;
@@ -107,6 +106,7 @@ export class ReplyFilter {
 
   #isExempt(reply: Uint8Array): boolean {
     const { domains, isUnqualified = false } = this.#rules.rebindDomains;
+    const name = this.#name;
     const length = expandName(reply, QUESTION_OFFSET, reply.length, name);
     if (length < 0) return false;
     for (let i = 0; i < length; i++) name[i] = lowerCaseByte(name[i]!);
@@ -116,7 +116,7 @@ export class ReplyFilter {
 }
 
 /** Goes on to the next whole A or AAAA record of class IN up to a section. */
-function nextAddress(lastSection: number): boolean {
+function nextAddress(cursor: RecordCursor, lastSection: number): boolean {
   while (cursor.next() && cursor.section <= lastSection) {
     const { type } = cursor;
     const length = cursor.end - cursor.rdataStart;

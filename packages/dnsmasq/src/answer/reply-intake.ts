@@ -9,6 +9,7 @@ import {
   QUESTION_OFFSET,
   RCODE,
   readUint16,
+  RecordCursor,
   writeUint16,
 } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
@@ -46,6 +47,7 @@ export class ReplyIntake {
   readonly #filter: ReplyFilter;
   readonly #filtered: FilteredTypes;
   readonly #reader: ReplyReader;
+  readonly #cursor = new RecordCursor();
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   #nextRebindLogMs = 0;
 
@@ -64,7 +66,7 @@ export class ReplyIntake {
     if (this.#filter.isIgnored(reply)) return null;
     const changed = this.#change(reply, mayKeep);
     this.#options.queryLog?.reply(changed, tag);
-    clampTtls(changed, changed.length, this.#options.maxTtlSeconds);
+    clampTtls(changed, changed.length, this.#options.maxTtlSeconds, this.#cursor);
     return changed;
   }
 

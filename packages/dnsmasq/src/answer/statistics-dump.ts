@@ -28,8 +28,6 @@ const ADDRESS_WIDTH = 40;
 const FLAGS_WIDTH = 10;
 const EXPIRES_WIDTH = 24;
 
-const cursor = new RecordCursor();
-
 /** SIGUSR1: the statistics in the log, worded as dnsmasq does (src/cache.c, dump_cache). */
 export class StatisticsDump {
   readonly #options: StatisticsDumpOptions;
@@ -94,7 +92,7 @@ export class StatisticsDump {
 /** A line per record, or one for a denial. */
 function answerLines({ message }: CachedAnswer, expires: string): string[] {
   const lines: string[] = [];
-  cursor.reset(message, message.length);
+  const cursor = new RecordCursor().reset(message, message.length);
   const questionType = readUint16(message, cursor.end - 4);
   let nameAt = QUESTION_OFFSET;
   let isDenial = true;

@@ -34,9 +34,6 @@ const MAX_ALIASES = 10;
 const NOWHERE = -1;
 const QUESTION_FIXED_BYTES = 4;
 
-const cursor = new RecordCursor();
-const owner = new Uint8Array(MAX_NAME_BYTES);
-
 /**
  * Takes out of a reply what the cache keeps (dnsmasq src/rfc1035.c, extract_addresses): the aliases that
  * lead from the question to a name, that name's records of the type that was asked for, and of a denial
@@ -51,6 +48,9 @@ export class ReplyReader {
   /** Whether the last reply had names or data that cannot be. */
   isMalformed = false;
   readonly #rules: KeepingRules;
+  readonly #cursor = new RecordCursor();
+  /** Of the record that was looked at last. */
+  readonly #owner = new Uint8Array(MAX_NAME_BYTES);
   #reply: Uint8Array = new Uint8Array(0);
 
   constructor(rules: KeepingRules) {
@@ -85,7 +85,7 @@ export class ReplyReader {
     this.#reply = reply;
     this.isMalformed = false;
     this.questionType = 0;
-    cursor.reset(reply, reply.length);
+    const cursor = this.#cursor.reset(reply, reply.length);
     if (cursor.isMalformed() || readUint16(reply, 4) !== 1) return false;
     const { end } = cursor;
     this.questionType = readUint16(reply, end - QUESTION_FIXED_BYTES);
@@ -110,7 +110,7 @@ export class ReplyReader {
   #readSet(): number {
     const { answer, questionType } = this;
     let aliasAt = NOWHERE;
-    cursor.reset(this.#reply, this.#reply.length);
+    const cursor = this.#cursor.reset(this.#reply, this.#reply.length);
     while (cursor.next() && cursor.section === SECTION.ANSWER) {
       const isWanted = cursor.type === questionType;
       if (!isWanted && (cursor.type !== TYPE.CNAME || aliasAt >= 0)) continue;
@@ -123,7 +123,7 @@ export class ReplyReader {
   }
 
   #readAlias(at: number): boolean {
-    cursor.reset(this.#reply, this.#reply.length);
+    const cursor = this.#cursor.reset(this.#reply, this.#reply.length);
     while (cursor.next() && cursor.start !== at) {
       // On to the alias.
     }
@@ -151,13 +151,13 @@ export class ReplyReader {
    */
   #readSoa(): number {
     const { answer } = this;
-    cursor.reset(this.#reply, this.#reply.length);
+    const cursor = this.#cursor.reset(this.#reply, this.#reply.length);
     while (cursor.next() && cursor.section !== SECTION.ADDITIONAL) {
       if (cursor.section !== SECTION.AUTHORITY || cursor.type !== TYPE.SOA) continue;
       const length = cursor.class === CLASS.IN ? this.#readOwner() : 0;
       if (length <= 0) continue;
       // By labels: what dnsmasq compares is the end of the text.
-      const zone = owner.subarray(0, length);
+      const zone = this.#owner.subarray(0, length);
       const offset = suffixOffset(answer.target, answer.targetLength, zone);
       if (offset < 0) continue;
       const ttl = this.#cursorTtl();
@@ -170,7 +170,7 @@ export class ReplyReader {
 
   /** Tells whether OPT makes another rcode of the header's: an error then, not a denial (RFC 6891 section 6.1.3). */
   #hasExtendedRcode(): boolean {
-    cursor.reset(this.#reply, this.#reply.length);
+    const cursor = this.#cursor.reset(this.#reply, this.#reply.length);
     while (cursor.next()) {
       const isOpt = cursor.section === SECTION.ADDITIONAL && cursor.type === TYPE.OPT;
       if (isOpt && this.#reply[cursor.ttlAt] !== 0) return true;
@@ -181,13 +181,14 @@ export class ReplyReader {
   #isOwnedByTarget(): boolean {
     const { target, targetLength } = this.answer;
     if (this.#readOwner() !== targetLength) return false;
-    for (let i = 0; i < targetLength; i++) if (owner[i] !== target[i]) return false;
+    for (let i = 0; i < targetLength; i++) if (this.#owner[i] !== target[i]) return false;
     return true;
   }
 
   /** The owner of the cursor's record, lower-cased, and its length. */
   #readOwner(): number {
-    const length = expandName(this.#reply, cursor.start, this.#reply.length, owner);
+    const owner = this.#owner;
+    const length = expandName(this.#reply, this.#cursor.start, this.#reply.length, owner);
     if (length < 0) this.isMalformed = true;
     for (let i = 0; i < length; i++) owner[i] = lowerCaseByte(owner[i]!);
     return length;
@@ -210,7 +211,7 @@ export class ReplyReader {
   }
 
   #cursorTtl(): number {
-    return this.#keptTtl(soundTtl(cursor.ttlSeconds));
+    return this.#keptTtl(soundTtl(this.#cursor.ttlSeconds));
   }
 
   #keptTtl(ttlSeconds: number): number {

@@ -1,6 +1,5 @@
 import { fitMessage, FLAG, readUint16, RecordCursor } from '@kube-dns/wire';
 
-const cursor = new RecordCursor();
 /** An OPT record without options (RFC 6891 section 6.1.2). */
 const OPT_BYTES = 11;
 
@@ -11,6 +10,7 @@ export function isTruncated(reply: Uint8Array): boolean {
 
 /** What is left of a cut reply when nothing better comes (dnsmasq src/rfc1035.c, extract_addresses). */
 export function withoutRecords(reply: Buffer): Buffer {
+  const cursor = new RecordCursor();
   const { end } = cursor.reset(reply, reply.length);
-  return reply.subarray(0, fitMessage(reply, reply.length, end + OPT_BYTES));
+  return reply.subarray(0, fitMessage(reply, reply.length, end + OPT_BYTES, cursor));
 }

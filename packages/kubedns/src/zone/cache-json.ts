@@ -24,6 +24,7 @@ const WEIGHT = 10;
 const TTL_SECONDS = 30;
 /** Of pieces that are handed on together. */
 const CHUNK_CHARACTERS = 64 * 1024;
+/** A label or an address until it is a string. */
 const scratch = Buffer.alloc(64);
 
 /**

@@ -10,6 +10,7 @@ const HEX = '0123456789abcdef';
 const DIGIT_0 = 0x30;
 const MAX_LABEL_CHARACTERS = 16;
 const IPV6_TEXT_BYTES = 39;
+/** The text of the address that is being hashed; nothing reads it afterwards. */
 const ipv6Text = new Uint8Array(IPV6_TEXT_BYTES);
 
 /**

@@ -1,6 +1,5 @@
 import { FLAG, HEADER_BYTES, readUint16, RecordCursor } from '@kube-dns/wire';
 
-const cursor = new RecordCursor();
 const CLIENT_BYTES = 65_535;
 
 /** Throws when an answer is none: too short, of another question, or not to be read to its end. */
@@ -9,7 +8,7 @@ export function checkAnswer(answer: Uint8Array, id: number, maxBytes = CLIENT_BY
   if (answer.length > maxBytes) throw new Error('an answer is larger than the client takes');
   if (readUint16(answer, 0) !== id) throw new Error('an answer has another ID');
   if ((readUint16(answer, 2) & FLAG.QR) === 0) throw new Error('an answer is no response');
-  cursor.reset(answer, answer.length);
+  const cursor = new RecordCursor().reset(answer, answer.length);
   while (cursor.next()) {
     // Walking is the check.
   }
