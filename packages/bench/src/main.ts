@@ -1,4 +1,4 @@
-import { commandEntry, runCommandLine } from './command-line.js';
+import { commandEntry, runCommandLine } from '@kube-dns/testkit';
 import { DNS } from './commands/dns.js';
 import { DNSMASQ_LOAD } from './commands/dnsmasq-load.js';
 import { KUBEDNS_CHANGES } from './commands/kubedns-changes.js';

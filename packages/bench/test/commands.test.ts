@@ -2,8 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { dnsperfVersion } from '../src/queries/dnsperf.js';
-import { findRealDnsmasq } from '../src/queries/real-dnsmasq.js';
+import { dnsperfVersion, findRealDnsmasq } from '@kube-dns/testkit';
 import { BenchProcess, endAll, isRunning, until } from './bench-process.js';
 
 const hasDnsperf = (await dnsperfVersion()) !== undefined;

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { findRealDnsmasq } from '../src/queries/real-dnsmasq.js';
+import { findRealDnsmasq } from '@kube-dns/testkit';
 import { WORKLOADS } from '../src/workloads/workload-table.js';
 import { BenchProcess, endAll, isRunning, until } from './bench-process.js';
 

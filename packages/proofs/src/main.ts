@@ -1,4 +1,4 @@
-import { commandEntry, runCommandLine } from '@kube-dns/bench';
+import { commandEntry, runCommandLine } from '@kube-dns/testkit';
 import { ATTACK } from './attack/command.js';
 import { FAULTS_COMMAND } from './faults/command.js';
 import { FUZZ } from './fuzz/fuzz.js';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { dnsperfVersion } from '@kube-dns/bench';
+import { dnsperfVersion } from '@kube-dns/testkit';
 import { prove, run } from './prove-process.js';
 
 const hasDnsperf = (await dnsperfVersion()) !== undefined;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readlinkSync } from 'node:fs';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/bench';
+import { comesTrue } from '@kube-dns/testkit';
 import { NETWORK_ROWS } from '../src/faults/network-rows.js';
 import { networkHindrance } from '../src/stand/network-namespace.js';
 import { descendants, type NetworkedProcess, processes } from './process-networks.js';
@@ -57,7 +57,8 @@ onHosts(`hosts that are not needed any more${skipped}`, () => {
       inside = descendants(child.pid ?? 0).filter(({ network }) => network !== own);
       return isUnderWay(inside);
     };
-    if (!(await until(isThere, TIMEOUT_MS / 2, STEP_MS))) throw new Error('no hosts came to be');
+    if (!(await comesTrue(isThere, { limitMs: TIMEOUT_MS / 2, stepMs: STEP_MS })))
+      throw new Error('no hosts came to be');
     return inside;
   }
 
@@ -69,7 +70,7 @@ onHosts(`hosts that are not needed any more${skipped}`, () => {
       rest = processes().filter(({ network }) => networks.has(network));
       return rest.length === 0;
     };
-    await until(isEmpty, END_LIMIT_MS, STEP_MS);
+    await comesTrue(isEmpty, { limitMs: END_LIMIT_MS, stepMs: STEP_MS });
     return rest.map((each) => each.command);
   }
 

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { dnsperfVersion } from '@kube-dns/bench';
+import { dnsperfVersion } from '@kube-dns/testkit';
 import { prove } from './prove-process.js';
 
 const hasDnsperf = (await dnsperfVersion()) !== undefined;

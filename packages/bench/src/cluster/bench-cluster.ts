@@ -1,9 +1,8 @@
 import { setPriority } from 'node:os';
 import { createApiServer, type ApiServer, type ObjectAccess } from '@kube-dns/apiserver';
+import { monotonicMs, type Spread, spreadOf } from '@kube-dns/testkit';
 import type { Expectation } from '../dns/expectation.js';
 import { Ticker } from '../dns/ticker.js';
-import { monotonicMs } from '../monotonic.js';
-import { spreadOf, type Spread } from '../statistics.js';
 import { type Change, type ChangeKind, ChangeSource } from './changes.js';
 import { ClusterPlan, type ClusterSize } from './cluster-plan.js';
 import { markerObjects } from './marker.js';

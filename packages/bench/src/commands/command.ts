@@ -1,40 +1,13 @@
+import {
+  numberOption,
+  type Options,
+  type OptionValues,
+  PROGRAM_OPTIONS,
+  switchOption,
+  textOption,
+  wordsOption,
+} from '@kube-dns/testkit';
 import type { ClusterSize } from '../cluster/cluster-plan.js';
-import type { OptionValues, Options } from '../command-options.js';
-import { numberOption, switchOption, textOption, wordsOption } from '../command-options.js';
-import type { Owned } from '../owned.js';
-import type { Report } from '../report/report.js';
-
-/** What a command works with besides its options. */
-export interface Surroundings {
-  readonly report: Report;
-  /** Whatever is started goes in here. */
-  readonly owned: Owned;
-  /** Says on stderr what is going on. */
-  readonly progress: (text: string) => void;
-}
-
-/** A measurement that can be asked for by name. */
-export interface Command<T extends Options> {
-  readonly name: string;
-  readonly summary: string;
-  readonly options: T;
-  /** How the report is printed; as text unless said otherwise. */
-  readonly format?: 'text' | 'markdown';
-  /** Whether a missed bar ends it with 1; unless said otherwise its option `--strict` says so. */
-  readonly isStrict?: boolean;
-  /** Measures and fills the report. Throws a MeasureError when that cannot be done. */
-  readonly run: (values: OptionValues<T>, surroundings: Surroundings) => Promise<void>;
-}
-
-/** The options of every program that starts the containers and reports on them. */
-export const PROGRAM_OPTIONS = {
-  node: textOption(process.execPath, 'PATH', 'Node that runs the containers'),
-  'node-flags': wordsOption(
-    ['--max-semi-space-size=4', '--no-maglev'],
-    'its flags, as the images have them',
-  ),
-  json: textOption('', 'FILE', 'write the figures to this file, too'),
-} satisfies Options;
 
 /** The options that every measurement has. */
 export const COMMON_OPTIONS = {
@@ -61,8 +34,7 @@ const SMALL = { services: 1_000, slices: 1_000 };
 const BAR_MIB = 170;
 const SMALL_BAR_MIB = 85;
 
-/** What every program, and every measurement, was told. */
-export type ProgramValues = OptionValues<typeof PROGRAM_OPTIONS>;
+/** What every measurement was told. */
 export type CommonValues = OptionValues<typeof COMMON_OPTIONS>;
 export type SizeValues = OptionValues<typeof SIZE_OPTIONS>;
 

@@ -1,13 +1,18 @@
-import { numberOption, type Option, type OptionValues } from '../command-options.js';
+import {
+  type Command,
+  numberOption,
+  type Option,
+  type OptionValues,
+  Owned,
+  type Surroundings,
+} from '@kube-dns/testkit';
 import type { Contest } from '../load/contest.js';
 import { type LoadPlan, runContest } from '../load/run-contest.js';
 import { ScoreBook } from '../load/score-book.js';
 import { scoreSection } from '../load/score-table.js';
 import { DNSMASQ, type Programs, Stand } from '../load/stand.js';
-import { Owned } from '../owned.js';
 import { WORKLOADS } from '../workloads/workload-table.js';
 import type { Workload } from '../workloads/workload.js';
-import type { Command, Surroundings } from './command.js';
 import { describeTools, LOAD_OPTIONS, programOption, programsOf } from './load-options.js';
 
 const NAMES = WORKLOADS.map(({ name }) => name);

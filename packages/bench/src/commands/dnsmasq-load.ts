@@ -1,9 +1,13 @@
-import { numberOption, type OptionValues } from '../command-options.js';
+import {
+  type Command,
+  numberOption,
+  type OptionValues,
+  type Surroundings,
+} from '@kube-dns/testkit';
 import { measureCacheMemory } from '../dnsmasq-load/cache-memory.js';
 import { measureIdleClients } from '../dnsmasq-load/idle-clients.js';
 import { measureInFlight } from '../dnsmasq-load/in-flight.js';
 import { Series } from '../load/series.js';
-import type { Command, Surroundings } from './command.js';
 import { describeTools, LOAD_OPTIONS, programsOf } from './load-options.js';
 
 const OPTIONS = {

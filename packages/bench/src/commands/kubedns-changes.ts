@@ -1,16 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { numberOption, type OptionValues } from '../command-options.js';
-import type { ChangeKind } from '../cluster/changes.js';
-import { cpuUsage, peakRssBytes, rssBytes, usageSince } from '../kubedns/process-usage.js';
-import { monotonicMs } from '../monotonic.js';
-import { spreadOf } from '../statistics.js';
 import {
-  COMMON_OPTIONS,
-  rssBarMib,
-  SIZE_OPTIONS,
   type Command,
+  cpuUsage,
+  monotonicMs,
+  numberOption,
+  type OptionValues,
+  peakRssBytes,
+  rssBytes,
+  spreadOf,
   type Surroundings,
-} from './command.js';
+  usageSince,
+} from '@kube-dns/testkit';
+import type { ChangeKind } from '../cluster/changes.js';
+import { COMMON_OPTIONS, rssBarMib, SIZE_OPTIONS } from './command.js';
 import { TestBed } from './test-bed.js';
 
 const OPTIONS = {

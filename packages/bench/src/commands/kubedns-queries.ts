@@ -1,12 +1,21 @@
 import { isIP } from 'node:net';
-import { numberOption, type Option, type OptionValues } from '../command-options.js';
-import { peakRssBytes, rssBytes } from '../kubedns/process-usage.js';
+import {
+  type Command,
+  dnsperfVersion,
+  findRealDnsmasq,
+  numberOption,
+  type Option,
+  type OptionValues,
+  peakRssBytes,
+  RealDnsmasq,
+  rssBytes,
+  spreadOf,
+  type Surroundings,
+} from '@kube-dns/testkit';
 import { runContest, type Contestant, type Score } from '../queries/contest.js';
-import { dnsperfVersion } from '../queries/dnsperf.js';
 import { askedServices, MIX_NAMES, mixesOf, type MixName } from '../queries/mixes.js';
-import { dnsmasqWithServices, findRealDnsmasq, RealDnsmasq } from '../queries/real-dnsmasq.js';
-import { spreadOf } from '../statistics.js';
-import { COMMON_OPTIONS, SIZE_OPTIONS, type Command, type Surroundings } from './command.js';
+import { dnsmasqWithServices } from '../queries/dnsmasq-with-services.js';
+import { COMMON_OPTIONS, SIZE_OPTIONS } from './command.js';
 import { TestBed } from './test-bed.js';
 
 const MIB = 2 ** 20;

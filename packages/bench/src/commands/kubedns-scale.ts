@@ -1,22 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { numberOption, type OptionValues } from '../command-options.js';
-import { expectationsOf } from '../cluster/expectations.js';
-import type { ProbeWindow } from '../dns/stall-probe.js';
-import { MeasureError } from '../errors.js';
 import {
+  type Command,
   cpuUsage,
+  MeasureError,
+  numberOption,
+  type OptionValues,
   peakRssBytes,
   resetPeak,
   rssBytes,
-  usageSince,
-} from '../kubedns/process-usage.js';
-import {
-  COMMON_OPTIONS,
-  rssBarMib,
-  SIZE_OPTIONS,
-  type Command,
   type Surroundings,
-} from './command.js';
+  usageSince,
+} from '@kube-dns/testkit';
+import { expectationsOf } from '../cluster/expectations.js';
+import type { ProbeWindow } from '../dns/stall-probe.js';
+import { COMMON_OPTIONS, rssBarMib, SIZE_OPTIONS } from './command.js';
 import { TestBed } from './test-bed.js';
 
 const OPTIONS = {

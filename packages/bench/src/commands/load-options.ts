@@ -1,19 +1,21 @@
 import { accessSync, constants } from 'node:fs';
 import {
+  builtProgram,
+  type CorePlan,
+  dnsperfVersion,
+  findCores,
+  findRealDnsmasq,
+  MeasureError,
   type Option,
   type Options,
   type OptionValues,
+  realDnsmasqVersion,
+  type Report,
   switchOption,
   textOption,
   wordsOption,
-} from '../command-options.js';
-import { type CorePlan, findCores } from '../cores.js';
-import { MeasureError } from '../errors.js';
+} from '@kube-dns/testkit';
 import type { Programs } from '../load/stand.js';
-import { dnsperfVersion } from '../queries/dnsperf.js';
-import { findRealDnsmasq, realDnsmasqVersion } from '../queries/real-dnsmasq.js';
-import type { Report } from '../report/report.js';
-import { builtProgram } from '../servers/built-program.js';
 import { COMMON_OPTIONS } from './command.js';
 
 /** A program that is there and may be run; undefined where none is named. */
@@ -74,7 +76,7 @@ export async function describeTools(
   }
   const { realDnsmasq, peers } = programs;
   const dnsmasq =
-    realDnsmasq === undefined ? undefined : `dnsmasq ${await realDnsmasqVersion(realDnsmasq)}`;
+    realDnsmasq === undefined ? undefined : `dnsmasq ${realDnsmasqVersion(realDnsmasq)}`;
   const others = Object.entries(peers).map(([name, path]) => `${name} of ${path}`);
   report.note([`dnsperf ${version}`, ...(dnsmasq ? [dnsmasq] : []), ...others].join(', '));
   if (dnsmasq === undefined) {

@@ -1,13 +1,18 @@
+import {
+  builtProgram,
+  freePort,
+  Kubedns,
+  type Methods,
+  Remote,
+  type Surroundings,
+} from '@kube-dns/testkit';
 import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
 import { ClusterPlan } from '../cluster/cluster-plan.js';
 import type { ChangeWatcherMethods } from '../dns/change-watcher.js';
 import type { StallProbeMethods } from '../dns/stall-probe.js';
 import type { SteadyLoadMethods } from '../dns/steady-load.js';
-import { freePort } from '../kubedns/free-port.js';
-import { KubednsProcess } from '../kubedns/kubedns-process.js';
-import { Remote, type Methods } from '../remote.js';
-import { builtProgram } from '../servers/built-program.js';
-import { sizeOf, type CommonValues, type SizeValues, type Surroundings } from './command.js';
+import { followingKubedns } from '../servers/following-kubedns.js';
+import { type CommonValues, sizeOf, type SizeValues } from './command.js';
 
 const MIB = 2 ** 20;
 /** The generator is no part of what is measured; it may take the memory that it needs. */
@@ -44,7 +49,7 @@ export class TestBed {
     const { owned, progress, report } = surroundings;
     const size = sizeOf(values);
     progress(`filling an API server: ${size.services} services, ${size.slices} slices`);
-    const entry = new URL('../cluster/bench-cluster-main.js', import.meta.url);
+    const entry = new URL('../cluster/bench-cluster.js#BenchCluster', import.meta.url);
     const cluster = owned.add(
       new Remote<BenchClusterMethods>('the API server', entry, { nodeFlags: CLUSTER_NODE_FLAGS }),
     );
@@ -57,39 +62,40 @@ export class TestBed {
     return new TestBed(values, surroundings, cluster, { plan, dnsPort: await freePort(), url });
   }
 
-  async startKubedns(): Promise<KubednsProcess> {
+  async startKubedns(): Promise<Kubedns> {
     const { owned, progress } = this.#surroundings;
     const { node, 'node-flags': nodeFlags, kubedns, 'kubedns-flags': flags } = this.#values;
     const program = kubedns === '' ? builtProgram('kubedns') : kubedns;
     progress(`starting kubedns: node ${[...nodeFlags, program, ...flags].join(' ')}`);
-    const options = { node, nodeFlags, program, apiUrl: this.#url, flags };
-    const started = await KubednsProcess.start(options, this.dnsPort);
-    owned.add(started.server);
-    return started;
+    const start = { ...followingKubedns(this.#url, flags), node, nodeFlags, program };
+    return owned.add(await Kubedns.start({ ...start, ports: { dns: this.dnsPort } }));
   }
 
-  async ready(kubedns: KubednsProcess): Promise<number> {
+  async ready(kubedns: Kubedns): Promise<number> {
     return kubedns.ready(this.#values['ready-limit'] * 1_000);
   }
 
   async startProbe(): Promise<Remote<StallProbeMethods>> {
-    const probe = this.#remote<StallProbeMethods>('the probe', 'stall-probe');
+    const probe = this.#remote<StallProbeMethods>('the probe', 'stall-probe.js#StallProbe');
     await probe.call('start', this.dnsPort);
     return probe;
   }
 
   startLoad(): Remote<SteadyLoadMethods> {
-    return this.#remote<SteadyLoadMethods>('the load', 'steady-load');
+    return this.#remote<SteadyLoadMethods>('the load', 'steady-load.js#SteadyLoad');
   }
 
   async startWatcher(): Promise<Remote<ChangeWatcherMethods>> {
-    const watcher = this.#remote<ChangeWatcherMethods>('the watcher', 'change-watcher');
+    const watcher = this.#remote<ChangeWatcherMethods>(
+      'the watcher',
+      'change-watcher.js#ChangeWatcher',
+    );
     await watcher.call('open', this.dnsPort);
     return watcher;
   }
 
   #remote<T extends Methods<T>>(what: string, module: string): Remote<T> {
-    const entry = new URL(`../dns/${module}-main.js`, import.meta.url);
+    const entry = new URL(`../dns/${module}`, import.meta.url);
     return this.#surroundings.owned.add(new Remote<T>(what, entry));
   }
 }

@@ -1,9 +1,8 @@
 import type { Socket } from 'node:dgram';
 import { setTimeout as delay } from 'node:timers/promises';
+import { connectUdp, monotonicMs, sendQuietly } from '@kube-dns/testkit';
 import { writeUint16 } from '@kube-dns/wire';
-import { monotonicMs } from '../monotonic.js';
 import { Asked, messageId, type Expectation } from './expectation.js';
-import { connectUdp, sendQuietly } from './udp-socket.js';
 
 /** The other side of a watcher that runs in its own process. */
 export interface ChangeWatcherMethods {

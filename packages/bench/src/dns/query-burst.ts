@@ -1,9 +1,9 @@
 import type { Socket } from 'node:dgram';
 import { setTimeout as delay } from 'node:timers/promises';
+import { connectUdp, sendQuietly } from '@kube-dns/testkit';
 import { encodeQuery, RCODE, writeUint16 } from '@kube-dns/wire';
 import { messageId } from './expectation.js';
 import { droppedAt } from './socket-drops.js';
-import { connectUdp, sendQuietly } from './udp-socket.js';
 
 /** What became of many queries that were under way at the same time. */
 export interface BurstResult {

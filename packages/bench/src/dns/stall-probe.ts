@@ -1,10 +1,8 @@
 import type { Socket } from 'node:dgram';
+import { connectUdp, monotonicMs, sendQuietly, type Spread, spreadOf } from '@kube-dns/testkit';
 import { writeUint16 } from '@kube-dns/wire';
-import { monotonicMs } from '../monotonic.js';
-import { spreadOf, type Spread } from '../statistics.js';
 import { Asked, messageId } from './expectation.js';
 import { Ticker } from './ticker.js';
-import { connectUdp, sendQuietly } from './udp-socket.js';
 
 /** What was seen since the last look. */
 export interface ProbeWindow {

@@ -1,11 +1,9 @@
 import type { Socket } from 'node:dgram';
 import { setTimeout as delay } from 'node:timers/promises';
+import { connectUdp, monotonicMs, sendQuietly, type Spread, spreadOf } from '@kube-dns/testkit';
 import { writeUint16 } from '@kube-dns/wire';
-import { monotonicMs } from '../monotonic.js';
-import { spreadOf, type Spread } from '../statistics.js';
 import { Asked, messageId, type Expectation } from './expectation.js';
 import { Ticker } from './ticker.js';
-import { connectUdp, sendQuietly } from './udp-socket.js';
 
 /** What became of the queries of a load. */
 export interface LoadResult {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '../until.js';
+import { comesTrue } from '@kube-dns/testkit';
 import { TcpCrowd } from './tcp-crowd.js';
 
 const COUNT = 60;
@@ -38,7 +38,9 @@ describe('a crowd of TCP clients', () => {
     await crowd.open(port(), COUNT);
     sockets[0]!.end();
     sockets[1]!.destroy();
-    expect(await until(() => crowd.connected() === COUNT - 2, 10_000, 2)).toBe(true);
+    expect(
+      await comesTrue(() => crowd.connected() === COUNT - 2, { limitMs: 10_000, stepMs: 2 }),
+    ).toBe(true);
   });
 
   it('is gone when it leaves, and can come again', async () => {

@@ -1,4 +1,4 @@
-import { monotonicMs } from '../monotonic.js';
+import { monotonicMs } from '@kube-dns/testkit';
 
 /**
  * Calls back at a fixed pace, and writes down how late each call is: how long this process itself

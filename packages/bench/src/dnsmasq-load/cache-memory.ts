@@ -1,4 +1,4 @@
-import { rssBytes } from '../kubedns/process-usage.js';
+import { rssBytes } from '@kube-dns/testkit';
 import { LoadBed, type LoadContext, namesBelow } from './load-bed.js';
 
 const MIB = 2 ** 20;

@@ -1,6 +1,6 @@
+import { cpuUsage, rssBytes, usageSince } from '@kube-dns/testkit';
 import type { QueryBurstMethods } from '../dns/query-burst.js';
 import type { TcpCrowdMethods } from '../dns/tcp-crowd.js';
-import { cpuUsage, rssBytes, usageSince } from '../kubedns/process-usage.js';
 import type { Subject } from '../load/contest.js';
 import type { Series } from '../load/series.js';
 import { measureHeld } from './in-flight.js';
@@ -39,8 +39,8 @@ async function measureOnce(context: LoadContext, run: number): Promise<void> {
   const file = bed.questionFile(namesBelow('example', NAMES));
   const seconds = Math.min(context.seconds, MAX_SECONDS);
   const pace = () => paceOf(bed, subject, file, seconds);
-  const crowd = await bed.client<TcpCrowdMethods>('the TCP clients', 'tcp-crowd');
-  const burst = await bed.client<QueryBurstMethods>('the burst', 'query-burst');
+  const crowd = await bed.client<TcpCrowdMethods>('the TCP clients', 'tcp-crowd.js#TcpCrowd');
+  const burst = await bed.client<QueryBurstMethods>('the burst', 'query-burst.js#QueryBurst');
   await pace();
   const before = await pace();
   const rssBefore = rssBytes(subject.pid);

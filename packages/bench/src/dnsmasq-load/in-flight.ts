@@ -1,8 +1,7 @@
+import { type HeldNameServerMethods, NAME_ENDS, type Remote } from '@kube-dns/testkit';
 import type { QueryBurstMethods } from '../dns/query-burst.js';
 import { droppedAt } from '../dns/socket-drops.js';
 import type { Subject } from '../load/contest.js';
-import { NAME_ENDS, type NameServerMethods } from '../servers/name-server.js';
-import type { Remote } from '../remote.js';
 import { OUR_DNSMASQ } from '../load/stand.js';
 import { LoadBed, type LoadContext, namesBelow } from './load-bed.js';
 
@@ -23,7 +22,7 @@ export async function measureInFlight(context: LoadContext): Promise<void> {
   const upstream = await bed.stand.nameServer();
   const args = [...ARGS, `--server=127.0.0.1#${upstream.port}`];
   const subjects = [await bed.stand.ourDnsmasq(args), ...(await bed.stand.realDnsmasq({ args }))];
-  const burst = await bed.client<QueryBurstMethods>('the burst', 'query-burst');
+  const burst = await bed.client<QueryBurstMethods>('the burst', 'query-burst.js#QueryBurst');
   for (let run = 1; run <= context.runs; run++) {
     for (const subject of subjects) {
       context.progress(`run ${run} of ${context.runs}: in flight, ${subject.name}`);
@@ -38,7 +37,7 @@ export async function measureInFlight(context: LoadContext): Promise<void> {
 interface Held {
   readonly subject: Subject;
   readonly burst: Remote<QueryBurstMethods>;
-  readonly upstream: { readonly remote: Remote<NameServerMethods>; readonly port: number };
+  readonly upstream: { readonly remote: Remote<HeldNameServerMethods>; readonly port: number };
   readonly domain: string;
 }
 

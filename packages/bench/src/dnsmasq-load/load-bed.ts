@@ -1,14 +1,20 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CorePlan, pinProcess } from '../cores.js';
+import {
+  type CorePlan,
+  type DnsperfOptions,
+  type DnsperfResult,
+  type Methods,
+  Owned,
+  pinProcess,
+  Remote,
+  runDnsperf,
+  TemporaryFolder,
+} from '@kube-dns/testkit';
 import type { Subject } from '../load/contest.js';
 import type { Series } from '../load/series.js';
 import { type Programs, Stand } from '../load/stand.js';
-import { Owned } from '../owned.js';
-import { type DnsperfOptions, type DnsperfResult, runDnsperf } from '../queries/dnsperf.js';
 import { encodeQuestionFile, inRandomOrder, type LoadQuestion } from '../queries/question-file.js';
-import { Remote, type Methods } from '../remote.js';
-import { TemporaryFolder } from '../temporary-folder.js';
 
 /** What the parts of the measurement share. */
 export interface LoadContext {
@@ -38,9 +44,9 @@ export class LoadBed {
     this.stand = new Stand(programs, this.#owned, cores);
   }
 
-  /** A client of `src/dns` in a process of its own. */
+  /** A client of `src/dns` in a process of its own; `module` is its file and, behind `#`, its class. */
   async client<T extends Methods<T>>(what: string, module: string): Promise<Remote<T>> {
-    const entry = new URL(`../dns/${module}-main.js`, import.meta.url);
+    const entry = new URL(`../dns/${module}`, import.meta.url);
     const client = this.#owned.add(new Remote<T>(what, entry));
     await pinProcess(client.pid, this.#cores?.load);
     return client;

@@ -1,17 +1,19 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CorePlan } from '../cores.js';
-import { cpuUsage, rssBytes, usageSince } from '../kubedns/process-usage.js';
-import type { Owned } from '../owned.js';
 import {
-  dnsperfOutput,
+  type CorePlan,
+  cpuUsage,
   type DnsperfOptions,
+  dnsperfOutput,
+  type Owned,
   parseDnsperf,
   parseLatencies,
-} from '../queries/dnsperf.js';
+  rssBytes,
+  spreadOf,
+  TemporaryFolder,
+  usageSince,
+} from '@kube-dns/testkit';
 import { encodeQuestionFile, inRandomOrder } from '../queries/question-file.js';
-import { spreadOf } from '../statistics.js';
-import { TemporaryFolder } from '../temporary-folder.js';
 import type { Contest, Metrics, Score, Subject, Trial } from './contest.js';
 
 /** How often and how long each subject is given each trial. */

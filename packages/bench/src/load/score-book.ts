@@ -1,4 +1,4 @@
-import { rangeOf, type Range } from '../statistics.js';
+import { type Range, rangeOf } from '@kube-dns/testkit';
 import type { MetricName, Score } from './contest.js';
 
 /** The scores of a contest, looked up. */

@@ -1,5 +1,4 @@
-import { formatValue, type Section } from '../report/report.js';
-import type { Range } from '../statistics.js';
+import { formatValue, type Range, type Section } from '@kube-dns/testkit';
 import type { MetricName } from './contest.js';
 import type { ScoreBook } from './score-book.js';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Machine } from '../report/machine.js';
-import { Report } from '../report/report.js';
+import { type Machine, Report } from '@kube-dns/testkit';
 import { Series } from './series.js';
 
 describe('a series of runs', () => {

@@ -1,5 +1,4 @@
-import type { Bar, Report, Section } from '../report/report.js';
-import { rangeOf } from '../statistics.js';
+import { type Bar, rangeOf, type Report, type Section } from '@kube-dns/testkit';
 import { formatRange } from './score-table.js';
 
 /** What a figure is, besides its values. */

@@ -1,15 +1,20 @@
+import {
+  type CorePlan,
+  Dnsmasq,
+  HeldNameServer,
+  type HeldNameServerMethods,
+  Kubedns,
+  type Owned,
+  pinProcess,
+  RealDnsmasq,
+  type RealDnsmasqOptions,
+  Remote,
+  type RunningProgram,
+} from '@kube-dns/testkit';
 import { ClusterPlan, type ClusterSize } from '../cluster/cluster-plan.js';
 import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
-import { type CorePlan, pinProcess } from '../cores.js';
-import { freePort } from '../kubedns/free-port.js';
-import { KubednsProcess } from '../kubedns/kubedns-process.js';
-import type { ServerProcess } from '../kubedns/server-process.js';
-import type { Owned } from '../owned.js';
-import { RealDnsmasq, type RealDnsmasqOptions } from '../queries/real-dnsmasq.js';
-import { Remote } from '../remote.js';
+import { followingKubedns } from '../servers/following-kubedns.js';
 import type { EchoMethods } from '../servers/echo.js';
-import type { NameServerMethods } from '../servers/name-server.js';
-import { OurDnsmasq } from '../servers/our-dnsmasq.js';
 import { type PeerName, PeerProgram } from '../servers/peer-programs.js';
 import type { Subject } from './contest.js';
 
@@ -59,7 +64,7 @@ export class Stand {
   }
 
   async cluster(size: ClusterSize): Promise<StandCluster> {
-    const entry = new URL('../cluster/bench-cluster-main.js', import.meta.url);
+    const entry = new URL('../cluster/bench-cluster.js#BenchCluster', import.meta.url);
     const nodeFlags = CLUSTER_NODE_FLAGS;
     const cluster = this.owned.add(
       new Remote<BenchClusterMethods>('the API server', entry, { nodeFlags }),
@@ -72,26 +77,26 @@ export class Stand {
   async kubedns({ apiUrl }: StandCluster, part: Part = {}): Promise<Subject> {
     const { node, nodeFlags, kubedns: program, kubednsFlags } = this.programs;
     const flags = [...kubednsFlags, ...(part.flags ?? [])];
-    const port = await freePort();
-    const options = { node, nodeFlags, program, apiUrl, flags };
-    const started = await KubednsProcess.start(options, port);
-    this.owned.add(started.server);
+    const start = { ...followingKubedns(apiUrl, flags), node, nodeFlags, program };
+    const started = this.owned.add(await Kubedns.start(start));
     await started.ready(READY_LIMIT_MS);
-    return this.#subject(OUR_KUBEDNS, started.server, port, part);
+    return this.#subject(OUR_KUBEDNS, started.server, started.ports.dns, part);
   }
 
   async ourDnsmasq(args: readonly string[], part: Part = {}): Promise<Subject> {
     const { node, nodeFlags, dnsmasq: program, dnsmasqFlags } = this.programs;
-    const started = await OurDnsmasq.start({
-      node,
-      nodeFlags,
-      program,
-      nannyFlags: dnsmasqFlags,
-      args: [...args, ...(part.flags ?? [])],
-    });
-    this.owned.add(started.server);
+    const started = this.owned.add(
+      await Dnsmasq.start({
+        node,
+        nodeFlags,
+        program,
+        nannyFlags: dnsmasqFlags,
+        args: [...args, ...(part.flags ?? [])],
+        hasNoMetrics: true,
+      }),
+    );
     await started.ready();
-    return this.#subject(OUR_DNSMASQ, started.server, started.port, part);
+    return this.#subject(OUR_DNSMASQ, started.server, started.ports.dns, part);
   }
 
   /** None where there is no such program. */
@@ -119,18 +124,17 @@ export class Stand {
 
   /** A name server that knows every name, for a dnsmasq to ask. */
   async nameServer(): Promise<{
-    readonly remote: Remote<NameServerMethods>;
+    readonly remote: Remote<HeldNameServerMethods>;
     readonly port: number;
   }> {
-    const entry = new URL('../servers/name-server-main.js', import.meta.url);
-    const remote = this.owned.add(new Remote<NameServerMethods>('the name server', entry));
+    const remote = this.owned.add(HeldNameServer.remote());
     const port = await remote.call('start');
     await pinProcess(remote.pid, this.#cores?.upstream);
     return { remote, port };
   }
 
   async echo(): Promise<Subject> {
-    const entry = new URL('../servers/echo-main.js', import.meta.url);
+    const entry = new URL('../servers/echo.js#Echo', import.meta.url);
     const { nodeFlags } = this.programs;
     const remote = this.owned.add(new Remote<EchoMethods>('the echo', entry, { nodeFlags }));
     const { port, engine } = await remote.call('start');
@@ -141,7 +145,7 @@ export class Stand {
 
   async #subject(
     name: string,
-    server: ServerProcess,
+    server: RunningProgram,
     port: number,
     { isUpstream = false }: Part = {},
   ): Promise<Subject> {

@@ -1,9 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cpuUsage, usageSince } from '../kubedns/process-usage.js';
-import type { Owned } from '../owned.js';
-import { TemporaryFolder } from '../temporary-folder.js';
-import { runDnsperf } from './dnsperf.js';
+import { cpuUsage, type Owned, runDnsperf, TemporaryFolder, usageSince } from '@kube-dns/testkit';
 import type { Mix } from './mixes.js';
 
 /** A server that takes part. */

@@ -1,5 +1,4 @@
-import { frameMessage } from '@kube-dns/transport';
-import { encodeQuery, writeUint16 } from '@kube-dns/wire';
+import { encodeQuery, frameMessage } from '@kube-dns/testkit';
 
 /** One question of a load, and what its query has besides. */
 export interface LoadQuestion {
@@ -11,24 +10,14 @@ export interface LoadQuestion {
   readonly hasCookie?: boolean;
 }
 
-const ADDITIONAL_COUNT_OFFSET = 10;
-const OPT_TYPE = 41;
-const COOKIE = Buffer.from('000a00080123456789abcdef', 'hex');
+const COOKIE = Buffer.from('0123456789abcdef', 'hex');
 /** Of the generator of Numerical Recipes; any would do that is the same in each run. */
 const MULTIPLIER = 1_664_525;
 const INCREMENT = 1_013_904_223;
 
 /** The query in wire form; its ID is for the sender to set. */
-export function encodeQuestion({ name, type, ednsBytes, hasCookie }: LoadQuestion): Buffer {
-  const query = encodeQuery({ id: 0, name, type });
-  if (ednsBytes === undefined) return query;
-  const options = hasCookie === true ? COOKIE : Buffer.alloc(0);
-  const opt = Buffer.alloc(11);
-  opt.writeUInt16BE(OPT_TYPE, 1);
-  opt.writeUInt16BE(ednsBytes, 3);
-  opt.writeUInt16BE(options.length, 9);
-  writeUint16(query, ADDITIONAL_COUNT_OFFSET, 1);
-  return Buffer.concat([query, opt, options]);
+export function encodeQuestion({ hasCookie, ...question }: LoadQuestion): Buffer {
+  return encodeQuery({ id: 0, ...question, ...(hasCookie === true && { cookie: COOKIE }) });
 }
 
 /** A data file for `dnsperf -B`: each query behind its length. */

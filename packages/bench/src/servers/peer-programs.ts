@@ -1,12 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import {
+  awaitRecord,
+  type Closable,
+  freePort,
+  Owned,
+  RunningProgram,
+  TemporaryFolder,
+} from '@kube-dns/testkit';
 import { encodeQuery } from '@kube-dns/wire';
 import { ZONE } from '../cluster/cluster-plan.js';
-import { freePort } from '../kubedns/free-port.js';
-import { ServerProcess } from '../kubedns/server-process.js';
-import { type Closable, Owned } from '../owned.js';
-import { TemporaryFolder } from '../temporary-folder.js';
-import { awaitRecord } from './await-answer.js';
 
 /** The peers of kubedns that a path can be given for. */
 export type PeerName = 'kube-dns' | 'coredns';
@@ -38,11 +41,11 @@ function corednsArgs(apiUrl: string, port: number, folder: string): readonly str
 
 /** A peer of kubedns on a free port of 127.0.0.1 that follows the same API server. */
 export class PeerProgram implements Closable {
-  readonly server: ServerProcess;
+  readonly server: RunningProgram;
   readonly port: number;
   readonly #owned: Owned;
 
-  private constructor(server: ServerProcess, port: number, owned: Owned) {
+  private constructor(server: RunningProgram, port: number, owned: Owned) {
     this.server = server;
     this.port = port;
     this.#owned = owned;
@@ -60,9 +63,9 @@ export class PeerProgram implements Closable {
       const port = await freePort();
       const isGo = name === 'kube-dns';
       const args = isGo ? await kubeDnsArgs(apiUrl, port) : corednsArgs(apiUrl, port, folder);
-      const server = owned.add(new ServerProcess(name, path, args));
+      const server = owned.add(new RunningProgram(name, path, args));
       const query = encodeQuery({ id: 1, name: knownName, type: 'A' });
-      await awaitRecord({ what: name, server, port }, query, START_LIMIT_MS);
+      await awaitRecord(server, port, query, START_LIMIT_MS);
       return new PeerProgram(server, port, owned);
     } catch (error) {
       await owned.close();

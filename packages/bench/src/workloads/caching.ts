@@ -1,7 +1,7 @@
+import { NAME_ENDS } from '@kube-dns/testkit';
 import { OUR_DNSMASQ, type Stand } from '../load/stand.js';
 import type { Subject } from '../load/contest.js';
 import type { LoadQuestion } from '../queries/question-file.js';
-import { NAME_ENDS } from '../servers/name-server.js';
 import { asPromised, ONLY_TRIAL, type Workload } from './workload.js';
 
 const HITS_RATIO = 1.3;

@@ -3,7 +3,7 @@ import { OUR_DNSMASQ, OUR_KUBEDNS, type Stand, type StandCluster } from '../load
 import type { Subject, Trial } from '../load/contest.js';
 import { askedServices } from '../queries/mixes.js';
 import { asClientsAsk, type LoadQuestion } from '../queries/question-file.js';
-import { dnsmasqWithServices } from '../queries/real-dnsmasq.js';
+import { dnsmasqWithServices } from '../queries/dnsmasq-with-services.js';
 import {
   asPromised,
   fasterThanDnsmasq,

@@ -1,7 +1,7 @@
+import type { Bar } from '@kube-dns/testkit';
 import type { Contest } from '../load/contest.js';
 import type { ScoreBook } from '../load/score-book.js';
 import { DNSMASQ, type Stand } from '../load/stand.js';
-import type { Bar } from '../report/report.js';
 
 /** How much a workload asks. */
 export interface WorkloadSize {

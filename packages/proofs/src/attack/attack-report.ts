@@ -1,4 +1,4 @@
-import type { Report } from '@kube-dns/bench';
+import type { Report } from '@kube-dns/testkit';
 import type { Attack } from './attack.js';
 import { type HonestResult, IN_TIME_MS } from './honest-clients.js';
 import { type AttackOutcome, type ContainerResult, SPARE_DESCRIPTORS } from './run-attack.js';

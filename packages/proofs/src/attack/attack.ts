@@ -1,4 +1,4 @@
-import type { Remote } from '@kube-dns/bench';
+import type { Remote } from '@kube-dns/testkit';
 import type { Pod } from '../stand/pod.js';
 import type { FloodMethods } from './flood.js';
 import type { SpooferMethods } from './spoofer.js';

@@ -9,7 +9,7 @@ import {
   type Surroundings,
   textOption,
   UsageError,
-} from '@kube-dns/bench';
+} from '@kube-dns/testkit';
 import { PROGRAM_OPTIONS } from '../program-options.js';
 import { Pod } from '../stand/pod.js';
 import { ATTACKS } from './attack-table.js';
@@ -55,16 +55,16 @@ function attacksNamed(only: string): readonly Attack[] {
 
 function startAttackers(owned: Owned): Attackers {
   return {
-    flood: owned.add(new Remote('the flood', new URL('./flood-main.js', import.meta.url))),
+    flood: owned.add(new Remote('the flood', new URL('./flood.js#Flood', import.meta.url))),
     tcp: owned.add(
-      new Remote('the TCP clients', new URL('./tcp-attacker-main.js', import.meta.url)),
+      new Remote('the TCP clients', new URL('./tcp-attacker.js#TcpAttacker', import.meta.url)),
     ),
-    spoofer: owned.add(new Remote('the spoofer', new URL('./spoofer-main.js', import.meta.url))),
+    spoofer: owned.add(new Remote('the spoofer', new URL('./spoofer.js#Spoofer', import.meta.url))),
   };
 }
 
 async function startPod(values: Values, owned: Owned, silentPort: number): Promise<Pod> {
-  const entry = new URL('./hostile-server-main.js', import.meta.url);
+  const entry = new URL('./hostile-server.js#HostileServer', import.meta.url);
   const upstream = owned.add(new Remote<HostileServerMethods>('the name server', entry));
   const server = await upstream.call('start');
   const dead = await upstream.call('startSilent');

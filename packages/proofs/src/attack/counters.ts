@@ -1,5 +1,5 @@
+import type { MetricPage } from '@kube-dns/testkit';
 import type { Container } from '../stand/pod.js';
-import type { MetricPage } from '../stand/metric-page.js';
 
 interface Counter {
   readonly text: string;

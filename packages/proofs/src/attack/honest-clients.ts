@@ -9,7 +9,7 @@ import {
   type Spread,
   spreadOf,
   TemporaryFolder,
-} from '@kube-dns/bench';
+} from '@kube-dns/testkit';
 import type { HonestTcpMethods } from './honest-tcp.js';
 import { HONEST_NAMES } from './names.js';
 
@@ -47,7 +47,7 @@ export class HonestClients {
     this.#rates = rates;
     this.#file = join(owned.add(new TemporaryFolder()).path, 'honest');
     writeFileSync(this.#file, HONEST_NAMES.map((name) => `${name} A\n`).join(''));
-    const entry = new URL('./honest-tcp-main.js', import.meta.url);
+    const entry = new URL('./honest-tcp.js#HonestTcp', import.meta.url);
     this.#tcp = owned.add(new Remote<HonestTcpMethods>('the clients over TCP', entry));
   }
 

@@ -1,4 +1,4 @@
-import { type Owned, resetPeak, rssBytes, until } from '@kube-dns/bench';
+import { comesTrue, type Owned, resetPeak, rssBytes } from '@kube-dns/testkit';
 import type { Container } from '../stand/pod.js';
 import { openDescriptors, ProcessWatch } from '../stand/process-watch.js';
 import type { Attack, AttackResult, Field } from './attack.js';
@@ -78,7 +78,7 @@ async function begin(container: Container, owned: Owned) {
     await watch.close();
     resetPeak(pid);
     const isSettled = () => openDescriptors(pid) <= descriptors + SPARE_DESCRIPTORS;
-    await until(isSettled, settleSeconds * 1_000, SETTLE_STEP_MS);
+    await comesTrue(isSettled, { limitMs: settleSeconds * 1_000, stepMs: SETTLE_STEP_MS });
     return {
       name,
       peakRssBytes: peak.rss,

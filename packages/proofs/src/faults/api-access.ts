@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { TemporaryFolder } from '@kube-dns/bench';
-import { Kubedns } from '../stand/kubedns.js';
+import { TemporaryFolder } from '@kube-dns/testkit';
+import { startKubedns } from '../stand/pod-containers.js';
 import { awaitRestart, claimBack, claimServing } from './api-outage.js';
 import {
   awaitChanges,
@@ -73,12 +73,12 @@ function runRotation({ begin, renew }: Rotation): (bed: FaultBed) => Promise<num
     const api = await startCluster(bed);
     const secure = bed.owned.add(await SecureApi.start(api.port, 'first'));
     const account = new ServiceAccount(bed);
-    const environment = {
+    const env = {
       KUBERNETES_SERVICE_HOST: '127.0.0.1',
       KUBERNETES_SERVICE_PORT: String(secure.port),
     };
     const through = [...AS_POD, account.path];
-    const kubedns = bed.owned.add(await Kubedns.start({ ...bed, flags: [], through, environment }));
+    const kubedns = bed.owned.add(await startKubedns({ ...bed, flags: [], through, env }));
     await kubedns.ready();
     const client = await startClient(bed, kubedns);
     begin(secure);

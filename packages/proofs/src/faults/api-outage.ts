@@ -1,7 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '@kube-dns/bench';
-import type { Kubedns } from '../stand/kubedns.js';
-import type { MetricPage } from '../stand/metric-page.js';
+import { comesTrue, type Kubedns, type MetricPage } from '@kube-dns/testkit';
 import {
   type ApiStand,
   awaitChanges,
@@ -47,7 +45,7 @@ export async function awaitRestart(
 ): Promise<void> {
   if (reasons.length === 0) return;
   const hasRestarted = async () => restarts(await kubedns.metrics(), reasons) > 0;
-  await until(hasRestarted, PATIENCE_MS, STEP_MS);
+  await comesTrue(hasRestarted, { limitMs: PATIENCE_MS, stepMs: STEP_MS });
 }
 
 /** Claims what holds whatever becomes of the API server: all that was known is served. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { MeasureError } from '@kube-dns/bench';
+import { MeasureError } from '@kube-dns/testkit';
 import { accessHindrance, changeAuthority, expireToken } from './api-access.js';
 import { type Outage, runOutage } from './api-outage.js';
 import {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf, until } from '@kube-dns/bench';
+import { comesTrue, messageOf } from '@kube-dns/testkit';
 import { ApiFront } from './api-front.js';
 import { awaitRestart, claimBack, claimServing } from './api-outage.js';
 import {
@@ -12,7 +12,7 @@ import {
   startApiStand,
   startClient,
   startCluster,
-  startKubedns,
+  startFollower,
 } from './api-stand.js';
 import type { FaultBed } from './fault.js';
 import {
@@ -34,8 +34,8 @@ export async function startWithoutServer(bed: FaultBed): Promise<number> {
   const api = await startCluster(bed);
   const front = bed.owned.add(await ApiFront.start(api.port));
   await front.close();
-  const kubedns = await startKubedns(bed, front);
-  const hasty = await startKubedns(bed, front, '--initial-sync-timeout=1s');
+  const kubedns = await startFollower(bed, front);
+  const hasty = await startFollower(bed, front, '--initial-sync-timeout=1s');
   await kubedns.ready(PATIENCE_MS, 503);
   const client = await startClient(bed, kubedns);
   await delay(OUTAGE_MS);
@@ -52,7 +52,7 @@ export async function startWithoutServer(bed: FaultBed): Promise<number> {
       return messageOf(error).includes('ended with 255');
     }
   };
-  const hasEnded = await until(ended, PATIENCE_MS, STEP_MS);
+  const hasEnded = await comesTrue(ended, { limitMs: PATIENCE_MS, stepMs: STEP_MS });
   bed.claim(hasEnded, 'with --initial-sync-timeout it did not end with 255');
 
   const backMs = performance.now();

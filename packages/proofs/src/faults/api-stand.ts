@@ -1,5 +1,6 @@
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { Kubedns } from '../stand/kubedns.js';
+import type { Kubedns } from '@kube-dns/testkit';
+import { startKubedns } from '../stand/pod-containers.js';
 import { type Seen, SteadyClient } from '../stand/steady-client.js';
 import { ApiFront } from './api-front.js';
 import type { FaultBed } from './fault.js';
@@ -33,19 +34,19 @@ export async function startCluster(bed: FaultBed, services = SERVICES): Promise<
 export async function startApiStand(bed: FaultBed, services = SERVICES): Promise<ApiStand> {
   const api = await startCluster(bed, services);
   const front = bed.owned.add(await ApiFront.start(api.port));
-  const kubedns = await startKubedns(bed, front);
+  const kubedns = await startFollower(bed, front);
   await kubedns.ready();
   return { front, kubedns, api, client: await startClient(bed, kubedns, services) };
 }
 
 /** A kubedns that follows what is behind a front. */
-export async function startKubedns(
+export async function startFollower(
   bed: FaultBed,
   front: ApiFront,
   ...flags: readonly string[]
 ): Promise<Kubedns> {
   const all = [`--kube-master-url=${front.url}`, ...flags];
-  return bed.owned.add(await Kubedns.start({ ...bed, flags: all }));
+  return bed.owned.add(await startKubedns({ ...bed, flags: all }));
 }
 
 /** A client that asks for the address of every service, in turn. */

@@ -1,4 +1,10 @@
-import { commandEntry, numberOption, switchOption, textOption, UsageError } from '@kube-dns/bench';
+import {
+  commandEntry,
+  numberOption,
+  switchOption,
+  textOption,
+  UsageError,
+} from '@kube-dns/testkit';
 import { PROGRAM_OPTIONS } from '../program-options.js';
 import type { Fault } from './fault.js';
 import { FAULTS } from './fault-table.js';

@@ -1,12 +1,15 @@
 import { createApiServer } from '@kube-dns/apiserver';
-import { MeasureError, TemporaryFolder, until } from '@kube-dns/bench';
 import { join } from 'node:path';
-import { ConfigVolume } from '../stand/config-volume.js';
-import { Dnsmasq } from '../stand/dnsmasq.js';
+import {
+  comesTrue,
+  ConfigVolume,
+  MeasureError,
+  type MetricPage,
+  TemporaryFolder,
+} from '@kube-dns/testkit';
+import { startDnsmasq, startKubedns } from '../stand/pod-containers.js';
 import { FakeUpstream } from '../stand/fake-upstream.js';
-import { Kubedns } from '../stand/kubedns.js';
 import { knownAddress } from '../stand/known-address.js';
-import type { MetricPage } from '../stand/metric-page.js';
 import { type Seen, SteadyClient } from '../stand/steady-client.js';
 import type { FaultBed } from './fault.js';
 
@@ -65,7 +68,7 @@ export class ConfigBed {
     await volume.put(stand.keys('first'));
     const api = owned.add(await createApiServer());
     const dnsmasq = owned.add(
-      await Dnsmasq.start({
+      await startDnsmasq({
         node,
         nodeFlags,
         nannyFlags: [
@@ -77,7 +80,7 @@ export class ConfigBed {
       }),
     );
     const kubedns = owned.add(
-      await Kubedns.start({
+      await startKubedns({
         node,
         nodeFlags,
         flags: [
@@ -117,7 +120,13 @@ export class ConfigBed {
   async followedSince(server: Whose, sinceMs: number): Promise<void> {
     const isFollowed = ({ client }: Follower) =>
       client.seen.some((seen) => seen.sentMs >= sinceMs && whose(seen) === server);
-    if (await until(() => this.followers.every(isFollowed), LIMIT_MS, STEP_MS)) return;
+    if (
+      await comesTrue(() => this.followers.every(isFollowed), {
+        limitMs: LIMIT_MS,
+        stepMs: STEP_MS,
+      })
+    )
+      return;
     throw new MeasureError(`the ${server} server of the stub domain is not asked`);
   }
 
@@ -127,7 +136,7 @@ export class ConfigBed {
       const pages = await Promise.all(this.followers.map(({ metrics }) => metrics()));
       return pages.every((page, i) => page.sum(`${this.followers[i]!.what}_${metric}`) >= least);
     };
-    if (await until(isCounted, LIMIT_MS, STEP_MS)) return;
+    if (await comesTrue(isCounted, { limitMs: LIMIT_MS, stepMs: STEP_MS })) return;
     throw new MeasureError(`${metric} is not ${least} in time`);
   }
 }

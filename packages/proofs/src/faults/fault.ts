@@ -1,4 +1,4 @@
-import type { Owned } from '@kube-dns/bench';
+import type { Owned } from '@kube-dns/testkit';
 
 /** What a row of the fault table works with. */
 export interface FaultBed {

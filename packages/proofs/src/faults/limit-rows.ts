@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Closable } from '@kube-dns/bench';
+import type { Closable } from '@kube-dns/testkit';
 import { decodeMessage, encodeQuery } from '@kube-dns/wire';
 import { askOnce } from '../roll/ask-once.js';
 import type { ContainerSpec } from '../stand/container.js';

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { monotonicMs } from '@kube-dns/bench';
-import type { MetricPage } from '../stand/metric-page.js';
+import { type MetricPage, monotonicMs } from '@kube-dns/testkit';
 import { PLAIN } from '../stand/relay-manner.js';
 import { claimServing } from './api-outage.js';
 import { claimRight } from './api-stand.js';

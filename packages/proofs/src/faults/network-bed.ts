@@ -1,8 +1,14 @@
-import { MeasureError, monotonicMs, Remote, type ServerProcess, until } from '@kube-dns/bench';
+import {
+  comesTrue,
+  MeasureError,
+  type MetricPage,
+  monotonicMs,
+  Remote,
+  type RunningProgram,
+} from '@kube-dns/testkit';
 import type { ClientHostMethods } from '../stand/client-host.js';
 import { HOST_ADDRESS, HostNetwork } from '../stand/host-network.js';
 import { DNSMASQ_SERVICE, HostPod, KUBEDNS_SERVICE } from '../stand/host-pod.js';
-import type { MetricPage } from '../stand/metric-page.js';
 import type { Seen } from '../stand/steady-client.js';
 import {
   API_PORT,
@@ -68,30 +74,30 @@ export class NetworkBed {
     const servers = owned.add(
       new Remote<FarServersMethods>(
         'the host of the servers',
-        new URL('./far-servers-main.js', import.meta.url),
+        new URL('./far-servers.js#FarServers', import.meta.url),
         { through: network.entrance('servers') },
       ),
     );
     const clients = owned.add(
       new Remote<ClientHostMethods>(
         'the host of the clients',
-        new URL('../stand/client-host-main.js', import.meta.url),
+        new URL('../stand/client-host.js#ClientHost', import.meta.url),
         { through: network.entrance('clients') },
       ),
     );
     const pod = new HostPod({ ...bed, network, clients });
     const stand = new NetworkBed(network, servers, clients, pod);
-    const programs: ServerProcess[] = [];
+    const programs: RunningProgram[] = [];
     if (containers.includes('kubedns')) {
       await servers.call('startApi', NETWORK_SERVICES);
       const api = `http://${HOST_ADDRESS.servers}:${API_PORT}`;
-      programs.push(pod.startKubedns(`--kube-master-url=${api}`));
+      programs.push(await pod.startKubedns(`--kube-master-url=${api}`));
     }
     const hasDnsmasq = containers.includes('dnsmasq');
     if (hasDnsmasq) {
       await servers.call('startUpstreams', NETWORK);
       const args = UPSTREAM_PORTS.map((port) => `--server=${HOST_ADDRESS.servers}#${port}`);
-      programs.push(pod.startDnsmasq(args));
+      programs.push(await pod.startDnsmasq(args));
     }
     const clusterNames = containers.includes('kubedns') ? [...CLUSTER_TEXTS.keys()] : [];
     const names = hasDnsmasq ? withNames(clusterNames) : clusterNames;
@@ -122,7 +128,7 @@ export class NetworkBed {
       count += seen.length;
       return seen.some((each) => each.sentMs >= sinceMs && !isKept(each) && isAsEver(each));
     };
-    if (await until(isFine, limitMs, STEP_MS)) return;
+    if (await comesTrue(isFine, { limitMs, stepMs: STEP_MS })) return;
     throw new MeasureError(`no right answer within ${limitMs / 1_000} s after all is well`);
   }
 
@@ -150,17 +156,17 @@ export class NetworkBed {
     return { metrics: () => pod.kubednsMetrics(), readiness: () => pod.readiness() };
   }
 
-  async #awaitReady(programs: readonly ServerProcess[], hasKubedns: boolean): Promise<void> {
+  async #awaitReady(programs: readonly RunningProgram[], hasKubedns: boolean): Promise<void> {
     if (!hasKubedns) return;
     const isReady = async () => {
       for (const program of programs) program.check();
       return (await this.pod.readiness()) === 200;
     };
-    if (await until(isReady, START_LIMIT_MS, STEP_MS)) return;
+    if (await comesTrue(isReady, { limitMs: START_LIMIT_MS, stepMs: STEP_MS })) return;
     throw new MeasureError(`kubedns is not ready within ${START_LIMIT_MS / 1_000} s`);
   }
 
-  async #awaitWarm(programs: readonly ServerProcess[]): Promise<void> {
+  async #awaitWarm(programs: readonly RunningProgram[]): Promise<void> {
     const startMs = monotonicMs();
     let latest: readonly Seen[] = [];
     let count = 0;
@@ -171,7 +177,7 @@ export class NetworkBed {
       latest = [...latest, ...seen].slice(-WARM_QUESTIONS);
       return latest.length === WARM_QUESTIONS && latest.every(isAsEver);
     };
-    if (await until(isWarm, START_LIMIT_MS, STEP_MS)) return;
+    if (await comesTrue(isWarm, { limitMs: START_LIMIT_MS, stepMs: STEP_MS })) return;
     const last = latest.at(-1)?.text ?? 'nothing';
     const seconds = Math.round((monotonicMs() - startMs) / 1_000);
     throw new MeasureError(`the client has no right answers after ${seconds} s: ${last}`);

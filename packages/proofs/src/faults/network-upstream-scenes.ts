@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { monotonicMs } from '@kube-dns/bench';
+import { monotonicMs } from '@kube-dns/testkit';
 import { DNSMASQ_SERVICE } from '../stand/host-pod.js';
 import { PLAIN, type RelayFigures, type RelayManner } from '../stand/relay-manner.js';
 import { tally, troubleMs } from '../stand/tally.js';

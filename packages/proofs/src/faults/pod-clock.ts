@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TemporaryFolder } from '@kube-dns/bench';
+import { TemporaryFolder } from '@kube-dns/testkit';
 import type { ContainerSpec } from '../stand/container.js';
 import { CONTAINER_NAMES } from '../stand/manifest-pod.js';
 import type { FaultBed } from './fault.js';

@@ -1,10 +1,15 @@
 import { join } from 'node:path';
 import { createApiServer } from '@kube-dns/apiserver';
-import { MeasureError, TemporaryFolder, until } from '@kube-dns/bench';
-import { ConfigVolume } from '../stand/config-volume.js';
+import {
+  comesTrue,
+  ConfigVolume,
+  isOk,
+  MeasureError,
+  MetricPage,
+  TemporaryFolder,
+} from '@kube-dns/testkit';
 import type { ContainerSpec } from '../stand/container.js';
 import { FakeUpstream } from '../stand/fake-upstream.js';
-import { isOk } from '../stand/http-status.js';
 import { knownAddress } from '../stand/known-address.js';
 import {
   CONTAINER_NAMES,
@@ -13,7 +18,6 @@ import {
   freePodPorts,
   type PodPorts,
 } from '../stand/manifest-pod.js';
-import { MetricPage } from '../stand/metric-page.js';
 import { type Seen, SteadyClient } from '../stand/steady-client.js';
 import { SupervisedContainer } from '../stand/supervised-container.js';
 import { tally, type Tally } from '../stand/tally.js';
@@ -176,7 +180,7 @@ export class ProcessBed {
 
   /** Waits for something; throws a MeasureError when it does not come. */
   async waitFor(what: string, isThere: () => boolean | Promise<boolean>): Promise<void> {
-    if (await until(isThere, LIMIT_MS, STEP_MS)) return;
+    if (await comesTrue(isThere, { limitMs: LIMIT_MS, stepMs: STEP_MS })) return;
     const ends = CONTAINER_NAMES.flatMap((name) => this.containers[name].ends);
     throw new MeasureError([`no ${what} within ${LIMIT_MS / 1_000} s`, ...ends].join('; '));
   }

@@ -1,4 +1,4 @@
-import { messageOf, Owned } from '@kube-dns/bench';
+import { messageOf, Owned } from '@kube-dns/testkit';
 import type { Fault, FaultBed } from './fault.js';
 
 /** What was seen of one row. */

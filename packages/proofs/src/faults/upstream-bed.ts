@@ -1,5 +1,5 @@
-import { MeasureError, until } from '@kube-dns/bench';
-import { Dnsmasq } from '../stand/dnsmasq.js';
+import { comesTrue, type Dnsmasq, MeasureError } from '@kube-dns/testkit';
+import { startDnsmasq } from '../stand/pod-containers.js';
 import { type Conduct, FakeUpstream } from '../stand/fake-upstream.js';
 import { knownAddress } from '../stand/known-address.js';
 import { type Seen, SteadyClient } from '../stand/steady-client.js';
@@ -62,7 +62,7 @@ export class UpstreamBed {
       upstreams.push(owned.add(await FakeUpstream.start({ network: NETWORK })));
     }
     const args = ['--cache-size=1000', ...upstreams.map(({ text }) => `--server=${text}`)];
-    const dnsmasq = owned.add(await Dnsmasq.start({ node, nodeFlags, args }));
+    const dnsmasq = owned.add(await startDnsmasq({ node, nodeFlags, args }));
     await dnsmasq.ready();
     const questions = {
       port: dnsmasq.ports.dns,
@@ -73,7 +73,7 @@ export class UpstreamBed {
     const client = owned.add(await SteadyClient.start(questions));
     const isWarm = () =>
       client.seen.length >= SETTLED_AFTER && client.seen.slice(-20).every(isRight);
-    if (!(await until(isWarm, WARM_LIMIT_MS, STEP_MS))) {
+    if (!(await comesTrue(isWarm, { limitMs: WARM_LIMIT_MS, stepMs: STEP_MS }))) {
       throw new MeasureError('the client has no right answers before the fault');
     }
     return new UpstreamBed(bed, upstreams, dnsmasq, client);
@@ -85,7 +85,8 @@ export class UpstreamBed {
     const sent = this.#client.seen.length;
     // Now and then all are asked: more than one question tells who is preferred.
     const hasAsked = () => this.#client.seen.length > sent + 20;
-    if (!(await until(hasAsked, WARM_LIMIT_MS, STEP_MS))) throw new MeasureError('no answers');
+    if (!(await comesTrue(hasAsked, { limitMs: WARM_LIMIT_MS, stepMs: STEP_MS })))
+      throw new MeasureError('no answers');
     const counts = this.upstreams.map(({ received }, i) => received - before[i]!);
     return this.upstreams[counts.indexOf(Math.max(...counts))]!;
   }
@@ -101,7 +102,7 @@ export class UpstreamBed {
       value = (await this.dnsmasq.metrics()).sum(metric, labels);
       return value > 0;
     };
-    await until(isCounted, WARM_LIMIT_MS, STEP_MS);
+    await comesTrue(isCounted, { limitMs: WARM_LIMIT_MS, stepMs: STEP_MS });
     return value;
   }
 
@@ -115,7 +116,7 @@ export class UpstreamBed {
   async rightAgain(sinceMs: number, limitMs: number): Promise<void> {
     const isFine = () =>
       this.#client.seen.some((seen) => seen.sentMs >= sinceMs && !isKept(seen) && isRight(seen));
-    if (await until(isFine, limitMs, STEP_MS)) return;
+    if (await comesTrue(isFine, { limitMs, stepMs: STEP_MS })) return;
     throw new MeasureError(`no right answer within ${limitMs / 1_000} s after all is well`);
   }
 

@@ -1,4 +1,3 @@
-import { serveRemote } from '@kube-dns/bench';
 import { FindingFiles } from './finding.js';
 import { FuzzRun, type FuzzRunResult } from './fuzz-run.js';
 import { findParser } from './parsers.js';
@@ -25,8 +24,9 @@ export interface FuzzProcessMethods {
 const GUIDED_PART = 0.01;
 const MAX_GUIDED = 50_000;
 
-serveRemote<FuzzProcessMethods>({
-  fuzz: async ({ parser, inputs, seconds, seed, corpus, maxUs }) => {
+/** One parser's inputs, in a process that may end with them. */
+export class FuzzProcess implements FuzzProcessMethods {
+  async fuzz({ parser, inputs, seconds, seed, corpus, maxUs }: FuzzOrder): Promise<FuzzRunResult> {
     const target = await findParser(parser).create();
     const watchdog = new Watchdog({ corpus, parser });
     const run = new FuzzRun({
@@ -46,5 +46,5 @@ serveRemote<FuzzProcessMethods>({
       await watchdog.close();
       await target.close?.();
     }
-  },
-});
+  }
+}

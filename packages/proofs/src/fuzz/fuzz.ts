@@ -9,7 +9,7 @@ import {
   type Surroundings,
   textOption,
   UsageError,
-} from '@kube-dns/bench';
+} from '@kube-dns/testkit';
 import type { FuzzProcessMethods } from './fuzz-process.js';
 import type { FuzzRunResult } from './fuzz-run.js';
 import type { FuzzParser } from './fuzz-target.js';
@@ -65,9 +65,13 @@ async function run(values: Values, { report, owned, progress }: Surroundings): P
     for (let parser = waiting.shift(); parser; parser = waiting.shift()) {
       const { name } = parser;
       const process = owned.add(
-        new Remote<FuzzProcessMethods>(name, new URL('./fuzz-process.js', import.meta.url), {
-          nodeFlags: NODE_FLAGS,
-        }),
+        new Remote<FuzzProcessMethods>(
+          name,
+          new URL('./fuzz-process.js#FuzzProcess', import.meta.url),
+          {
+            nodeFlags: NODE_FLAGS,
+          },
+        ),
       );
       const { seed, seconds, corpus } = values;
       const inputs = parser.isPacket ? values.inputs : values['text-inputs'] || values.inputs;

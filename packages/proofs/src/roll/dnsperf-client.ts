@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Closable, MeasureError } from '@kube-dns/bench';
+import { type Closable, MeasureError } from '@kube-dns/testkit';
 import { encodeQuery } from '@kube-dns/wire';
 import { AnswerBook, type AnswerFigures } from '../soak/answer-book.js';
 import { askOnce } from './ask-once.js';

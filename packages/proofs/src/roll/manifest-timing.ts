@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { MeasureError } from '@kube-dns/bench';
+import { MeasureError } from '@kube-dns/testkit';
 
 const DEPLOYMENT = new URL('../../../../manifests/kube-dns/deployment.yaml', import.meta.url);
 /** What Kubernetes takes where a probe does not say (core/v1 Probe). */

@@ -1,4 +1,4 @@
-import { monotonicMs, type Remote } from '@kube-dns/bench';
+import { monotonicMs, type Remote } from '@kube-dns/testkit';
 import type { AnswerFigures } from '../soak/answer-book.js';
 import type { AskerMethods } from '../soak/asker.js';
 import type { BalancerMethods } from './balancer.js';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Closable, MeasureError, type ServerProcess, until } from '@kube-dns/bench';
+import { type Closable, comesTrue, MeasureError, type RunningProgram } from '@kube-dns/testkit';
 import { freePodPorts, ManifestPod, type PodOptions } from '../stand/manifest-pod.js';
 import type { PodTiming } from './manifest-timing.js';
 
@@ -43,7 +43,7 @@ export class PodSlot implements Closable {
       for (const container of this.#pod?.containers ?? []) container.check();
       return this.#isReady;
     };
-    if (await until(isReady, limitMs, STEP_MS)) return;
+    if (await comesTrue(isReady, { limitMs, stepMs: STEP_MS })) return;
     throw new MeasureError(`a pod was not ready within ${limitMs / 1_000} s`);
   }
 
@@ -98,7 +98,7 @@ export class PodSlot implements Closable {
 
 /** Ends one container; the end is `0`, or what else came of it. */
 async function endContainer(
-  container: ServerProcess,
+  container: RunningProgram,
   preStopMs: number,
   graceMs: number,
 ): Promise<readonly [string, string]> {
@@ -106,7 +106,7 @@ async function endContainer(
   await delay(preStopMs);
   container.signal('SIGTERM');
   const leftMs = graceMs - (performance.now() - startMs);
-  if (await until(() => !container.isRunning, leftMs, STEP_MS)) {
+  if (await comesTrue(() => !container.isRunning, { limitMs: leftMs, stepMs: STEP_MS })) {
     return [container.name, String(await container.ended)];
   }
   await container.close();

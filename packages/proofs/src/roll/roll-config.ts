@@ -1,4 +1,4 @@
-import type { ConfigKeys } from '../stand/config-volume.js';
+import type { ConfigKeys } from '@kube-dns/testkit';
 import type { WorldServer } from '../soak/world-names.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Report } from '@kube-dns/bench';
+import type { Report } from '@kube-dns/testkit';
 import type { Phase } from './phase-book.js';
 
 /** What else a run has to be held against. */

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Command,
+  ConfigVolume,
   dnsperfVersion,
   MeasureError,
   monotonicMs,
@@ -10,10 +11,9 @@ import {
   Remote,
   type Surroundings,
   TemporaryFolder,
-} from '@kube-dns/bench';
+} from '@kube-dns/testkit';
 import { PROGRAM_OPTIONS } from '../program-options.js';
 import { startAsker, startOutside } from '../soak/outside.js';
-import { ConfigVolume } from '../stand/config-volume.js';
 import type { BalancerMethods } from './balancer.js';
 import { DnsperfClient } from './dnsperf-client.js';
 import { manifestTiming } from './manifest-timing.js';
@@ -72,7 +72,7 @@ async function run(values: Values, { report, owned, progress }: Surroundings): P
   const folder = owned.add(new TemporaryFolder()).path;
   const plan = { changesPerSecond: 0, churned: 0, settled: services, configMs: 0 };
   const { apiUrl, worldPorts } = await startOutside(owned, plan);
-  const entry = new URL('./balancer-main.js', import.meta.url);
+  const entry = new URL('./balancer.js#Balancer', import.meta.url);
   const balancer = owned.add(new Remote<BalancerMethods>('the balancer', entry));
   const port = await balancer.call('start');
 

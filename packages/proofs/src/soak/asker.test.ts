@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { monotonicMs } from '@kube-dns/bench';
+import { monotonicMs } from '@kube-dns/testkit';
 import type { AnswerFigures } from './answer-book.js';
 import { Asker } from './asker.js';
 

@@ -1,4 +1,4 @@
-import { encodeQuestion, monotonicMs } from '@kube-dns/bench';
+import { encodeQuery, monotonicMs } from '@kube-dns/testkit';
 import { decodeMessage } from '@kube-dns/wire';
 import { textOf } from './answer-text.js';
 import { type AnswerFigures, AnswerBook } from './answer-book.js';
@@ -96,7 +96,7 @@ export class Asker implements AskerMethods {
   #ask(asking: Asking, firstSentMs: number, tries: number): void {
     const sentMs = monotonicMs();
     const waiting = { asking, firstSentMs, sentMs, tries };
-    const query = encodeQuestion({
+    const query = encodeQuery({
       ...asking.question,
       ...(asking.hasEdns && { ednsBytes: EDNS_BYTES, hasCookie: true }),
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Bar } from '@kube-dns/bench';
+import type { Bar } from '@kube-dns/testkit';
 import { addFindings } from './findings.js';
 import type { ContainerSample, Sample } from './sample.js';
 

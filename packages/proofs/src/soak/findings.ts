@@ -1,4 +1,4 @@
-import type { Bar, Report } from '@kube-dns/bench';
+import type { Bar, Report } from '@kube-dns/testkit';
 import { CONTAINER_NAMES } from '../stand/manifest-pod.js';
 import type { ContainerSample, Sample } from './sample.js';
 import { growth, increase, lastThird, median, type Point } from './trend.js';

@@ -1,4 +1,4 @@
-import { type Owned, Remote } from '@kube-dns/bench';
+import { type Owned, Remote } from '@kube-dns/testkit';
 import type { AskerMethods } from './asker.js';
 import type { SchedulePlan } from './schedule.js';
 import type { SoakClusterMethods } from './soak-cluster.js';
@@ -13,7 +13,7 @@ export interface Outside {
 }
 
 function entry(name: string): URL {
-  return new URL(`./${name}-main.js`, import.meta.url);
+  return new URL(`./${name}`, import.meta.url);
 }
 
 /** Starts both, each in a process of its own. */
@@ -21,9 +21,9 @@ export async function startOutside(
   owned: Owned,
   plan: Omit<SchedulePlan, 'startMs'>,
 ): Promise<Outside> {
-  const world = owned.add(new Remote<WorldMethods>('the name servers', entry('world')));
+  const world = owned.add(new Remote<WorldMethods>('the name servers', entry('world.js#World')));
   const cluster = owned.add(
-    new Remote<SoakClusterMethods>('the API server', entry('soak-cluster')),
+    new Remote<SoakClusterMethods>('the API server', entry('soak-cluster.js#SoakCluster')),
   );
   const worldPorts = await world.call('start');
   return { cluster, apiUrl: await cluster.call('start', plan), worldPorts };
@@ -31,5 +31,5 @@ export async function startOutside(
 
 /** The process of the clients; they ask nothing yet. */
 export function startAsker(owned: Owned): Remote<AskerMethods> {
-  return owned.add(new Remote<AskerMethods>('the clients', entry('asker')));
+  return owned.add(new Remote<AskerMethods>('the clients', entry('asker.js#Asker')));
 }

@@ -3,17 +3,17 @@ import {
   cpuUsage,
   MeasureError,
   messageOf,
+  MetricPage,
   monotonicMs,
   type Remote,
   rssBytes,
-} from '@kube-dns/bench';
+} from '@kube-dns/testkit';
 import {
   CONTAINER_NAMES,
   type ContainerName,
   type ManifestPod,
   resourcePath,
 } from '../stand/manifest-pod.js';
-import { MetricPage } from '../stand/metric-page.js';
 import { openDescriptors } from '../stand/process-watch.js';
 import type { AskerMethods } from './asker.js';
 import type { ContainerSample, Sample } from './sample.js';

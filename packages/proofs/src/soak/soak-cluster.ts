@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os';
-import { monotonicMs } from '@kube-dns/bench';
 import { type ApiServer, createApiServer, type ObjectAccess } from '@kube-dns/apiserver';
+import { monotonicMs } from '@kube-dns/testkit';
 import { namespaceObject, serviceObject, sliceName, sliceObject } from './cluster-objects.js';
 import { Schedule, type SchedulePlan } from './schedule.js';
 import { NAMESPACES, namespaceOf, serviceState } from './service-state.js';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Command,
+  ConfigVolume,
   monotonicMs,
   numberOption,
   type OptionValues,
@@ -10,9 +11,8 @@ import {
   type Surroundings,
   TemporaryFolder,
   textOption,
-} from '@kube-dns/bench';
+} from '@kube-dns/testkit';
 import { PROGRAM_OPTIONS } from '../program-options.js';
-import { ConfigVolume } from '../stand/config-volume.js';
 import { freePodPorts, ManifestPod } from '../stand/manifest-pod.js';
 import type { AskerMethods } from './asker.js';
 import { addFindings } from './findings.js';

@@ -1,4 +1,4 @@
-import { monotonicMs } from '@kube-dns/bench';
+import { monotonicMs } from '@kube-dns/testkit';
 import { type Seen, SteadyClient, type SteadyQuestions } from './steady-client.js';
 
 /** What a page said. */

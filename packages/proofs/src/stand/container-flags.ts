@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { MeasureError } from '@kube-dns/bench';
+import { MeasureError } from '@kube-dns/testkit';
 import { memoryLimit } from './memory-limit.js';
 
 /**

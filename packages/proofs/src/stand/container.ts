@@ -1,4 +1,4 @@
-import { ServerProcess } from '@kube-dns/bench';
+import { RunningProgram } from '@kube-dns/testkit';
 
 /** How a container is started: a bundle, the flags of its Node, its arguments and variables. */
 export interface ContainerSpec {
@@ -11,7 +11,7 @@ export interface ContainerSpec {
 }
 
 /** Starts the process that stands for a container of the pod. */
-export function startContainer(spec: ContainerSpec): ServerProcess {
+export function startContainer(spec: ContainerSpec): RunningProgram {
   const { name, node, nodeFlags, program, args, env } = spec;
-  return new ServerProcess(name, node, [...nodeFlags, program, ...args], env);
+  return new RunningProgram(name, node, [...nodeFlags, program, ...args], env);
 }

@@ -1,7 +1,7 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket as TcpSocket } from 'node:net';
-import { type Closable, freePort } from '@kube-dns/bench';
+import { type Closable, freePort } from '@kube-dns/testkit';
 import { frameMessage } from '@kube-dns/transport';
 import { decodeMessage, HEADER_BYTES, RCODE } from '@kube-dns/wire';
 import { knownAddress } from './known-address.js';

@@ -1,4 +1,4 @@
-import type { Owned } from '@kube-dns/bench';
+import type { Owned } from '@kube-dns/testkit';
 import { NetworkNamespace } from './network-namespace.js';
 
 /** The address of each host. Nobody outside can be reached from these, nor reach them. */

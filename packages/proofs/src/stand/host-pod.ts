@@ -1,9 +1,13 @@
-import { MeasureError, type Owned, type Remote, type ServerProcess } from '@kube-dns/bench';
+import {
+  MeasureError,
+  MetricPage,
+  type Owned,
+  type Remote,
+  type RunningProgram,
+} from '@kube-dns/testkit';
 import type { ClientHostMethods } from './client-host.js';
-import { startDnsmasq } from './dnsmasq.js';
 import { HOST_ADDRESS, type HostNetwork } from './host-network.js';
-import { startKubedns } from './kubedns.js';
-import { MetricPage } from './metric-page.js';
+import { startDnsmasq, startKubedns } from './pod-containers.js';
 
 /** How the containers of a pod on a host of its own are started. */
 export interface HostPodOptions {
@@ -38,7 +42,7 @@ export class HostPod {
   }
 
   /** Starts dnsmasq with further arguments, kubedns as the server of `cluster.local`. */
-  startDnsmasq(args: readonly string[]): ServerProcess {
+  async startDnsmasq(args: readonly string[]): Promise<RunningProgram> {
     const start = {
       ...this.#program,
       nannyFlags: [`-metrics-addr=${HOST}:${PORT.dnsmasqMetrics}`],
@@ -50,14 +54,15 @@ export class HostPod {
       ],
     };
     const ports = { dns: PORT.dnsmasq, metrics: PORT.dnsmasqMetrics };
-    return this.#options.owned.add(startDnsmasq(start, ports));
+    return this.#options.owned.add(await startDnsmasq({ ...start, ports })).server;
   }
 
   /** Starts kubedns with further flags; `readiness` says when it has seen the cluster. */
-  startKubedns(...flags: readonly string[]): ServerProcess {
+  async startKubedns(...flags: readonly string[]): Promise<RunningProgram> {
     const { kubedns: dns, readiness, kubednsMetrics: metrics } = PORT;
-    const start = { ...this.#program, flags };
-    return this.#options.owned.add(startKubedns(start, { dns, readiness, metrics }));
+    const ports = { dns, readiness, metrics };
+    const start = { ...this.#program, flags, ports, address: '0.0.0.0' };
+    return this.#options.owned.add(await startKubedns(start)).server;
   }
 
   /** The status of kubedns' `/readiness`; 0 while nobody answers. */

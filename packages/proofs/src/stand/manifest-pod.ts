@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import {
   builtProgram,
   type Closable,
+  clusterServerArgs,
+  comesTrue,
   freePort,
+  isOk,
   MeasureError,
-  type ServerProcess,
-  until,
-} from '@kube-dns/bench';
+  type RunningProgram,
+} from '@kube-dns/testkit';
 import { type ContainerSpec, startContainer } from './container.js';
 import { containerNodeFlags } from './container-flags.js';
-import { clusterServerArgs } from './dnsmasq.js';
-import { isOk } from './http-status.js';
 
 /** How the pod of the manifest is started on this machine. */
 export interface PodOptions {
@@ -124,9 +124,9 @@ export function containerSpecs(
 /** kubedns, dnsmasq and sidecar as the manifest starts them, on ports of this machine. */
 export class ManifestPod implements Closable {
   readonly ports: PodPorts;
-  readonly kubedns: ServerProcess;
-  readonly dnsmasq: ServerProcess;
-  readonly sidecar: ServerProcess;
+  readonly kubedns: RunningProgram;
+  readonly dnsmasq: RunningProgram;
+  readonly sidecar: RunningProgram;
 
   constructor(options: PodOptions, ports: PodPorts) {
     this.ports = ports;
@@ -136,7 +136,7 @@ export class ManifestPod implements Closable {
     this.sidecar = startContainer(specs.sidecar);
   }
 
-  get containers(): readonly ServerProcess[] {
+  get containers(): readonly RunningProgram[] {
     return [this.kubedns, this.dnsmasq, this.sidecar];
   }
 
@@ -156,7 +156,7 @@ export class ManifestPod implements Closable {
       for (const container of this.containers) container.check();
       return this.isReady();
     };
-    if (await until(isReady, limitMs, STEP_MS)) return;
+    if (await comesTrue(isReady, { limitMs, stepMs: STEP_MS })) return;
     throw new MeasureError(`the pod was not ready within ${limitMs / 1_000} s`);
   }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
-import { type Closable, MeasureError, messageOf } from '@kube-dns/bench';
+import { type Closable, MeasureError, messageOf } from '@kube-dns/testkit';
 
 const execute = promisify(execFile);
 

@@ -1,14 +1,21 @@
-import { type Owned, type ProgramValues, Remote, type ServerProcess } from '@kube-dns/bench';
+import {
+  clusterServerArgs,
+  type Dnsmasq,
+  type Kubedns,
+  type MetricPage,
+  type Owned,
+  type ProgramValues,
+  Remote,
+  type RunningProgram,
+} from '@kube-dns/testkit';
+import { startDnsmasq, startKubedns } from './pod-containers.js';
 import type { ApiServerMethods } from './api-server.js';
-import { clusterServerArgs, Dnsmasq } from './dnsmasq.js';
-import { Kubedns } from './kubedns.js';
 import { memoryLimit } from './memory-limit.js';
-import type { MetricPage } from './metric-page.js';
 
 /** One of the containers of a pod that runs. */
 export interface Container {
   readonly name: 'dnsmasq' | 'kubedns';
-  readonly server: ServerProcess;
+  readonly server: RunningProgram;
   /** For DNS, UDP and TCP, on 127.0.0.1. */
   readonly port: number;
   /** What the manifests let it have. */
@@ -42,26 +49,26 @@ export class Pod {
   /** Starts it and waits until it answers; `owned` ends it. */
   static async start(options: PodOptions): Promise<Pod> {
     const { owned, services, pods } = options;
-    const entry = new URL('./api-server-main.js', import.meta.url);
+    const entry = new URL('./api-server.js#ApiServerProgram', import.meta.url);
     const api = owned.add(new Remote<ApiServerMethods>('the API server', entry));
-    const kubedns = await startKubedns(options, await api.call('start', services, pods));
-    return new Pod(await startDnsmasq(options, kubedns.port), kubedns);
+    const kubedns = await kubednsOf(options, await api.call('start', services, pods));
+    return new Pod(await dnsmasqOf(options, kubedns.port), kubedns);
   }
 }
 
-async function startKubedns({ values, owned }: PodOptions, apiUrl: string): Promise<Container> {
+async function kubednsOf({ values, owned }: PodOptions, apiUrl: string): Promise<Container> {
   const flags = [`--kube-master-url=${apiUrl}`, '--v=2'];
-  const kubedns = owned.add(await Kubedns.start({ ...programOf(values), flags }));
+  const kubedns = owned.add(await startKubedns({ ...programOf(values), flags }));
   await kubedns.ready(READY_LIMIT_MS);
   return container('kubedns', kubedns);
 }
 
-async function startDnsmasq(
+async function dnsmasqOf(
   { values, owned, dnsmasqArgs }: PodOptions,
   kubednsPort: number,
 ): Promise<Container> {
   const dnsmasq = owned.add(
-    await Dnsmasq.start({
+    await startDnsmasq({
       ...programOf(values),
       nannyFlags: ['-v=2', '-restartDnsmasq=true'],
       args: [

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { type Closable, MeasureError, peakRssBytes, resetPeak, rssBytes } from '@kube-dns/bench';
+import { type Closable, MeasureError, peakRssBytes, resetPeak, rssBytes } from '@kube-dns/testkit';
 
 const STEP_MS = 50;
 

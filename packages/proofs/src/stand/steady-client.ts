@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { until } from '@kube-dns/bench';
+import { comesTrue } from '@kube-dns/testkit';
 import { decodeMessage, encodeQuery, writeUint16 } from '@kube-dns/wire';
 
 /** What became of one question. */
@@ -94,7 +94,7 @@ export class SteadyClient {
       }
       return !Number.isNaN(sentMs);
     };
-    await until(isThere, limitMs, STEP_MS);
+    await comesTrue(isThere, { limitMs, stepMs: STEP_MS });
     return sentMs;
   }
 
@@ -105,7 +105,7 @@ export class SteadyClient {
       this.#giveUp();
       return this.#waiting.size === 0;
     };
-    await until(isDecided, this.#patienceMs + STEP_MS, STEP_MS);
+    await comesTrue(isDecided, { limitMs: this.#patienceMs + STEP_MS, stepMs: STEP_MS });
     await this.close();
     return this.#seen;
   }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/bench';
+import { comesTrue } from '@kube-dns/testkit';
 import { SupervisedContainer } from './supervised-container.js';
 
 const running: SupervisedContainer[] = [];
@@ -24,7 +24,9 @@ function start(code: string): SupervisedContainer {
 describe('a container that is looked after', () => {
   it('is started again each time it ends, and says with what it did', async () => {
     const container = start('process.stderr.write("taken\\n"); process.exitCode = 2;');
-    expect(await until(() => container.ends.length >= 2, 30_000, 10)).toBe(true);
+    expect(await comesTrue(() => container.ends.length >= 2, { limitMs: 30_000, stepMs: 10 })).toBe(
+      true,
+    );
     expect(container.ends.slice(0, 2)).toEqual(['2: taken', '2: taken']);
   }, 60_000);
 
@@ -32,7 +34,9 @@ describe('a container that is looked after', () => {
     const container = start('setInterval(() => {}, 1_000);');
     const { pid } = container;
     container.signal('SIGKILL');
-    expect(await until(() => container.pid !== pid, 30_000, 10)).toBe(true);
+    expect(await comesTrue(() => container.pid !== pid, { limitMs: 30_000, stepMs: 10 })).toBe(
+      true,
+    );
     expect(container.ends).toEqual(['SIGKILL: ']);
   }, 60_000);
 

@@ -1,4 +1,4 @@
-import type { Closable, ServerProcess } from '@kube-dns/bench';
+import type { Closable, RunningProgram } from '@kube-dns/testkit';
 import { type ContainerSpec, startContainer } from './container.js';
 
 /** A container that is started again some time after it has ended, as kubelet does. */
@@ -7,7 +7,7 @@ export class SupervisedContainer implements Closable {
   readonly ends: string[] = [];
   readonly #spec: ContainerSpec;
   readonly #pauseMs: number;
-  #process: ServerProcess;
+  #process: RunningProgram;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -37,7 +37,7 @@ export class SupervisedContainer implements Closable {
     await this.#process.close();
   }
 
-  #start(): ServerProcess {
+  #start(): RunningProgram {
     const process = startContainer(this.#spec);
     void process.ended.then((end) => {
       if (this.#isClosed) return;

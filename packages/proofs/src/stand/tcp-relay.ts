@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import type { Closable } from '@kube-dns/bench';
+import type { Closable } from '@kube-dns/testkit';
 
 const HOST = '127.0.0.1';
 

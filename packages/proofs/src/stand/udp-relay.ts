@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import type { Closable } from '@kube-dns/bench';
+import type { Closable } from '@kube-dns/testkit';
 import { PLAIN, type RelayFigures, type RelayManner } from './relay-manner.js';
 
 const HOST = '127.0.0.1';

@@ -1,4 +1,0 @@
-import { serveRemote } from '../remote.js';
-import { BenchCluster, type BenchClusterMethods } from './bench-cluster.js';
-
-serveRemote<BenchClusterMethods>(new BenchCluster());

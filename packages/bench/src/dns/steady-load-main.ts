@@ -1,4 +1,0 @@
-import { serveRemote } from '../remote.js';
-import { SteadyLoad, type SteadyLoadMethods } from './steady-load.js';
-
-serveRemote<SteadyLoadMethods>(new SteadyLoad());

@@ -1,4 +1,0 @@
-import { serveRemote } from '../remote.js';
-import { Echo, type EchoMethods } from './echo.js';
-
-serveRemote<EchoMethods>(new Echo());

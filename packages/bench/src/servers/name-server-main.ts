@@ -1,4 +1,0 @@
-import { serveRemote } from '../remote.js';
-import { NameServer, type NameServerMethods } from './name-server.js';
-
-serveRemote<NameServerMethods>(new NameServer());

@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  describeOptions,
+  numberOption,
+  parseOptions,
+  switchOption,
+  textOption,
+  wordsOption,
+} from './command-options.js';
+import { UsageError } from '../errors.js';
+
+const OPTIONS = {
+  size: numberOption(10, 'how many', { min: 1, max: 100 }),
+  part: numberOption(0.5, 'how much', { max: 1, isWhole: false }),
+  json: textOption('', 'FILE', 'where to'),
+  flags: wordsOption(['--a'], 'what with'),
+  strict: switchOption('whether'),
+};
+
+describe('the options of a command', () => {
+  it('have their defaults', () => {
+    expect(parseOptions([], OPTIONS)).toEqual({
+      size: 10,
+      part: 0.5,
+      json: '',
+      flags: ['--a'],
+      strict: false,
+    });
+  });
+
+  it('are read from the arguments', () => {
+    const args = ['--size=7', '--part=0.25', '--flags=--b  --c=1', '--strict', '--json', 'x'];
+    expect(parseOptions(args, OPTIONS)).toEqual({
+      size: 7,
+      part: 0.25,
+      json: 'x',
+      flags: ['--b', '--c=1'],
+      strict: true,
+    });
+  });
+
+  it.each(['--help', '-h'])('say nothing when %s is among them', (flag) => {
+    expect(parseOptions(['--size=7', flag], OPTIONS)).toBeUndefined();
+  });
+
+  it.each([
+    ['--size=0', '--size=0: is not a whole number from 1 to 100'],
+    ['--size=1.5', '--size=1.5: is not a whole number from 1 to 100'],
+    ['--size=', '--size=: is not a whole number from 1 to 100'],
+    ['--part=2', '--part=2: is not a number from 0 to 1'],
+    ['--bogus', "unknown option '--bogus'"],
+    ['extra', /^unexpected argument 'extra'/],
+  ])('refuse %s', (arg, message) => {
+    expect(() => parseOptions([arg], OPTIONS)).toThrow(UsageError);
+    expect(() => parseOptions([arg], OPTIONS)).toThrow(message);
+  });
+
+  it('are described with their defaults', () => {
+    const lines = describeOptions(OPTIONS).split('\n');
+    expect(lines[0]).toMatch(/^ {2}--size=N +how many \(default 10\)$/);
+    expect(lines[4]).toMatch(/^ {2}--strict +whether$/);
+  });
+});

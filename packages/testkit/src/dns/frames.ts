@@ -1,0 +1,30 @@
+const LENGTH_BYTES = 2;
+
+/** A message as TCP carries it: behind its length in two bytes (RFC 1035 section 4.2.2). */
+export function frameMessage(message: Uint8Array): Buffer {
+  const frame = Buffer.alloc(LENGTH_BYTES + message.length);
+  frame.writeUInt16BE(message.length);
+  frame.set(message, LENGTH_BYTES);
+  return frame;
+}
+
+/** Takes the messages out of a stream that arrives in any pieces. */
+export class Frames {
+  #pending = Buffer.alloc(0);
+
+  /** The messages that are complete with this piece, in order; each has memory of its own. */
+  push(piece: Uint8Array): readonly Buffer[] {
+    this.#pending = Buffer.concat([this.#pending, piece]);
+    const messages: Buffer[] = [];
+    for (let end = this.#firstEnd; end <= this.#pending.length; end = this.#firstEnd) {
+      messages.push(Buffer.from(this.#pending.subarray(LENGTH_BYTES, end)));
+      this.#pending = this.#pending.subarray(end);
+    }
+    return messages;
+  }
+
+  get #firstEnd(): number {
+    if (this.#pending.length < LENGTH_BYTES) return Infinity;
+    return LENGTH_BYTES + this.#pending.readUInt16BE();
+  }
+}

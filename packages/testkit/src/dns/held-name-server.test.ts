@@ -1,0 +1,89 @@
+import type { Socket } from 'node:dgram';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { comesTrue } from '../until.js';
+import { answerTo, HeldNameServer } from './held-name-server.js';
+import { decodeMessage, encodeQuery } from './messages.js';
+import { connectUdp } from './udp-socket.js';
+
+const LIMIT_MS = 10_000;
+const SOON = { limitMs: LIMIT_MS, stepMs: 2 };
+
+function answer(name: string) {
+  return decodeMessage(answerTo(encodeQuery({ id: 7, name }))!);
+}
+
+describe('the answer of the name server', () => {
+  it('is an address for a long time, whatever the name', () => {
+    expect(answer('Host-1.Example')).toMatchObject({
+      id: 7,
+      rcode: 'NOERROR',
+      questions: [{ name: 'Host-1.Example' }],
+      answers: [{ name: 'Host-1.Example', type: 'A', ttl: 86_400, data: '198.51.100.7' }],
+    });
+  });
+
+  it('is an address that nobody may keep, of some names', () => {
+    expect(answer('host-1.unkept').answers).toMatchObject([{ type: 'A', ttl: 0 }]);
+  });
+
+  it.each([
+    ['host-1.example.svc.cluster.LOCAL', 'LOCAL'],
+    ['host-1.example.compute.internal', 'internal'],
+  ])('is a denial of %s, with the SOA of its zone', (name, zone) => {
+    expect(answer(name)).toMatchObject({
+      rcode: 'NXDOMAIN',
+      answers: [],
+      authorities: [{ name: zone, type: 'SOA', ttl: 3_600, data: { minimum: 3_600 } }],
+    });
+  });
+
+  it('is none to what is no query', () => {
+    expect(answerTo(Buffer.alloc(11))).toBeUndefined();
+    expect(answerTo(Buffer.concat([Buffer.alloc(12), Buffer.of(9, 97)]))).toBeUndefined();
+    expect(answerTo(Buffer.alloc(14))).toBeUndefined();
+  });
+});
+
+describe('the name server', () => {
+  let server: HeldNameServer;
+  let client: Socket;
+  let answers: number;
+
+  beforeEach(async () => {
+    answers = 0;
+    server = new HeldNameServer();
+    client = await connectUdp(await server.start(), () => answers++);
+  });
+  afterEach(() => {
+    client.close();
+    server.close();
+  });
+
+  const ask = (id: number) => client.send(encodeQuery({ id, name: `h${id}.example` }));
+  const received = (count: number) => comesTrue(() => server.received() === count, SOON);
+  const answered = (count: number) => comesTrue(() => answers === count, SOON);
+
+  it('answers at once', async () => {
+    ask(1);
+    expect(await answered(1)).toBe(true);
+    expect(server.received()).toBe(1);
+  });
+
+  it('keeps answers back until enough have asked, and none after that', async () => {
+    server.hold(3, LIMIT_MS);
+    ask(1);
+    ask(2);
+    expect(await received(2)).toBe(true);
+    expect(answers).toBe(0);
+    ask(3);
+    expect(await answered(3)).toBe(true);
+    ask(4);
+    expect(await answered(4)).toBe(true);
+  });
+
+  it('keeps answers back no longer than it is told', async () => {
+    server.hold(1_000, 20);
+    ask(1);
+    expect(await answered(1)).toBe(true);
+  });
+});

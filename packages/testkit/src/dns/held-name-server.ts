@@ -1,0 +1,144 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { Remote } from '../process/remote.js';
+import { questionEnd } from './messages.js';
+
+/** The other side of a name server that runs in its own process. */
+export interface HeldNameServerMethods {
+  /** Serves on a free port of 127.0.0.1 and returns it. */
+  start(): Promise<number>;
+  /** Answers nothing until so many queries have come, or so long has passed; then all of them. */
+  hold(count: number, limitMs: number): void;
+  /** Queries that came since it was started. */
+  received(): number;
+}
+
+/** Last labels of names, and what becomes of them. All others have an address for a long time. */
+export const NAME_ENDS = {
+  /** An address that nobody keeps: its TTL is 0. */
+  unkept: 'unkept',
+  /** These do not exist, as the search domains of a cluster and of its provider. */
+  missing: ['local', 'internal'],
+} as const;
+
+const LONG_TTL_SECONDS = 86_400;
+const NEGATIVE_TTL_SECONDS = 3_600;
+const ADDRESS = [198, 51, 100, 7];
+/** QR, RD and RA. */
+const FLAGS = 0x8180;
+const POINTER = 0xc000;
+const HEADER_BYTES = 12;
+const QUESTION_FIXED_BYTES = 4;
+const TYPE = { A: 1, SOA: 6 } as const;
+const NXDOMAIN = 3;
+
+interface Held {
+  readonly answer: Buffer;
+  readonly peer: RemoteInfo;
+}
+
+/** A record whose owner is the name at an offset of the question. */
+function record(ownerOffset: number, type: number, ttl: number, rdata: Buffer): Buffer {
+  const bytes = Buffer.alloc(12 + rdata.length);
+  bytes.writeUInt16BE(POINTER | ownerOffset, 0);
+  bytes.writeUInt16BE(type, 2);
+  bytes.writeUInt16BE(1, 4);
+  bytes.writeUInt32BE(ttl, 6);
+  bytes.writeUInt16BE(rdata.length, 10);
+  rdata.copy(bytes, 12);
+  return bytes;
+}
+
+/** Both names the root, then serial, refresh, retry, expire and minimum. */
+function soaData(): Buffer {
+  const data = Buffer.alloc(22);
+  [1, 3_600, 600, 86_400, NEGATIVE_TTL_SECONDS].forEach((value, i) => {
+    data.writeUInt32BE(value, 2 + 4 * i);
+  });
+  return data;
+}
+
+const SOA = soaData();
+
+/** The answer to a query of one question; undefined for what is none. */
+export function answerTo(query: Buffer): Buffer | undefined {
+  const end = questionEnd(query);
+  if (end < 0) return undefined;
+  const nameEnd = end - QUESTION_FIXED_BYTES;
+  let last = HEADER_BYTES;
+  while (last + query[last]! + 2 < nameEnd) last += query[last]! + 1;
+  const lastLabel = query.toString('latin1', last + 1, last + 1 + query[last]!).toLowerCase();
+  const head = Buffer.from(query.subarray(0, end));
+  head.fill(0, 6, HEADER_BYTES);
+  if (NAME_ENDS.missing.some((missing) => missing === lastLabel)) {
+    head.writeUInt16BE(FLAGS | NXDOMAIN, 2);
+    head.writeUInt16BE(1, 8);
+    return Buffer.concat([head, record(last, TYPE.SOA, NEGATIVE_TTL_SECONDS, SOA)]);
+  }
+  head.writeUInt16BE(FLAGS, 2);
+  head.writeUInt16BE(1, 6);
+  const ttl = lastLabel === NAME_ENDS.unkept ? 0 : LONG_TTL_SECONDS;
+  return Buffer.concat([head, record(HEADER_BYTES, TYPE.A, ttl, Buffer.from(ADDRESS))]);
+}
+
+/** What a measured dnsmasq asks: it knows an answer for every name, and can keep it back. */
+export class HeldNameServer implements HeldNameServerMethods {
+  readonly #socket: Socket;
+  #received = 0;
+  #held: Held[] = [];
+  #heldUntil = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor() {
+    this.#socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 });
+    this.#socket.on('message', (query, peer) => this.#take(query, peer));
+    this.#socket.on('error', () => undefined);
+  }
+
+  /** One in a process of its own. */
+  static remote(): Remote<HeldNameServerMethods> {
+    const entry = new URL('./held-name-server.js#HeldNameServer', import.meta.url);
+    return new Remote<HeldNameServerMethods>('the name server', entry);
+  }
+
+  async start(): Promise<number> {
+    this.#socket.bind(0, '127.0.0.1');
+    await once(this.#socket, 'listening');
+    return this.#socket.address().port;
+  }
+
+  hold(count: number, limitMs: number): void {
+    clearTimeout(this.#timer);
+    this.#heldUntil = count;
+    this.#timer = setTimeout(() => this.#release(), limitMs);
+  }
+
+  received(): number {
+    return this.#received;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#socket.close();
+  }
+
+  #take(query: Buffer, peer: RemoteInfo): void {
+    this.#received++;
+    const answer = answerTo(query);
+    if (answer === undefined) return;
+    if (this.#heldUntil === 0) {
+      this.#socket.send(answer, peer.port, peer.address);
+      return;
+    }
+    this.#held.push({ answer, peer });
+    if (this.#held.length >= this.#heldUntil) this.#release();
+  }
+
+  #release(): void {
+    clearTimeout(this.#timer);
+    this.#heldUntil = 0;
+    for (const { answer, peer } of this.#held.splice(0)) {
+      this.#socket.send(answer, peer.port, peer.address);
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ownedBy } from '../owned.js';
+import { TcpClient } from './clients.js';
+import { ask, exchange } from './exchange.js';
+import { addressRecords, encodeQuery, questionOf } from './messages.js';
+import { type Script, ScriptedNameServer } from './scripted-name-server.js';
+
+const own = ownedBy(afterEach);
+
+async function serve(script: Script): Promise<ScriptedNameServer> {
+  return own(await ScriptedNameServer.start(script));
+}
+
+describe('a scripted name server', () => {
+  it.each([false, true])('answers by its script, over TCP: %s', async (isOverTcp) => {
+    const { port, requests } = await serve(({ question, protocol }) =>
+      Promise.resolve({
+        rcode: question.name === 'none.example' ? 'NXDOMAIN' : 'NOERROR',
+        answers: addressRecords(protocol === 'tcp' ? 6 : 17, '192.0.2.1'),
+      }),
+    );
+    expect(await ask(port, 'Host.example', { isOverTcp })).toMatchObject({
+      rcode: 'NOERROR',
+      answers: [{ name: 'Host.example', ttl: isOverTcp ? 6 : 17, data: '192.0.2.1' }],
+    });
+    expect((await ask(port, 'none.example', { isOverTcp })).rcode).toBe('NXDOMAIN');
+    expect(requests.map(({ count, question }) => [count, question.name])).toEqual([
+      [0, 'Host.example'],
+      [1, 'none.example'],
+    ]);
+  });
+
+  it('is silent, or sends what it is given', async () => {
+    const server = await serve(() => null);
+    const query = encodeQuery({ name: 'a' });
+    await expect(exchange(server.port, query, { limitMs: 50 })).rejects.toThrow('nothing arrived');
+    server.script = () => [Buffer.from('bytes')];
+    expect((await exchange(server.port, query)).toString()).toBe('bytes');
+  });
+
+  it('takes queries that come in one piece and in many over TCP', async () => {
+    const { port } = await serve(() => ({}));
+    const client = own(await TcpClient.connect(port));
+    const queries = ['a', 'b', 'c'].map((name) => encodeQuery({ name }));
+    client.send(queries[0]!, queries[1]!);
+    const frame = Buffer.concat([Buffer.of(0, queries[2]!.length), queries[2]!]);
+    for (const byte of frame) client.socket.write(Buffer.of(byte));
+    const names = (await client.inbox.take(3)).map((reply) => questionOf(reply).name);
+    expect(names).toEqual(['a', 'b', 'c']);
+  });
+
+  it('serves again on its port after it was closed, and sends nothing in between', async () => {
+    const first = await serve(() => null);
+    const { port } = first;
+    const client = own(await TcpClient.connect(port));
+    client.send(encodeQuery({ name: 'a' }));
+    while (first.requests.length === 0) await new Promise(setImmediate);
+    const [request] = first.requests;
+    await first.close();
+    await client.closed;
+    request!.send(encodeQuery({ name: 'late' }));
+    own(await ScriptedNameServer.start(() => ({ rcode: 'REFUSED' }), { port }));
+    expect((await ask(port, 'b')).rcode).toBe('REFUSED');
+  });
+});

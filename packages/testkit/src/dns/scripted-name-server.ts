@@ -1,0 +1,176 @@
+import { createSocket, type Socket as UdpSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer, isIPv6, type Server, type Socket } from 'node:net';
+import type { Closable } from '../owned.js';
+import { frameMessage, Frames } from './frames.js';
+import { type AskedQuestion, encodeReply, questionOf, type Response } from './messages.js';
+
+/** One query at a scripted name server. */
+export class NameServerRequest {
+  readonly query: Buffer;
+  readonly protocol: 'udp' | 'tcp';
+  /** How often this server was asked before. */
+  readonly count: number;
+  readonly peer: { readonly address: string; readonly port: number };
+  /** The connection, over TCP. */
+  readonly socket: Socket | undefined;
+  readonly #send: (message: Uint8Array) => void;
+
+  constructor(
+    fields: Pick<NameServerRequest, 'query' | 'protocol' | 'count' | 'peer' | 'socket'>,
+    send: (message: Uint8Array) => void,
+  ) {
+    this.query = fields.query;
+    this.protocol = fields.protocol;
+    this.count = fields.count;
+    this.peer = fields.peer;
+    this.socket = fields.socket;
+    this.#send = send;
+  }
+
+  /** What is asked; throws for a message without a question. */
+  get question(): AskedQuestion {
+    return questionOf(this.query);
+  }
+
+  /** Sends a message to the client, any time; nothing once the server or the connection is closed. */
+  send(message: Uint8Array): void {
+    this.#send(message);
+  }
+}
+
+/**
+ * What a name server does with a query: a response, messages to send as they are in order, or silence.
+ * A script may also send by itself.
+ */
+export type ScriptedReply = Response | readonly Uint8Array[] | null | undefined;
+export type Script = (request: NameServerRequest) => ScriptedReply | Promise<ScriptedReply>;
+
+/** Where a scripted name server listens. */
+export interface NameServerPlace {
+  /** 127.0.0.1 unless given. */
+  readonly address?: string;
+  /** A free one unless given. */
+  readonly port?: number;
+}
+
+const RECEIVE_BYTES = 1024 * 1024;
+
+/** A name server on one port, over UDP and TCP, that answers by a script and notes what it was asked. */
+export class ScriptedNameServer implements Closable {
+  /** The queries that came, the oldest first. */
+  readonly requests: NameServerRequest[] = [];
+  /** What becomes of the next query. */
+  script: Script;
+  readonly address: string;
+  readonly #udp: UdpSocket;
+  readonly #tcp: Server;
+  readonly #connections = new Set<Socket>();
+  #isClosed = false;
+
+  private constructor(script: Script, address: string) {
+    this.script = script;
+    this.address = address;
+    const type = isIPv6(address) ? 'udp6' : 'udp4';
+    this.#udp = createSocket({ type, recvBufferSize: RECEIVE_BYTES });
+    this.#tcp = createServer((socket) => this.#accept(socket));
+  }
+
+  /** Serves from then on; rejects with the system's error when a given port is taken. */
+  static async start(
+    script: Script,
+    { address = '127.0.0.1', port = 0 }: NameServerPlace = {},
+  ): Promise<ScriptedNameServer> {
+    for (;;) {
+      const server = new ScriptedNameServer(script, address);
+      try {
+        await server.#listen(port);
+        return server;
+      } catch (error) {
+        await server.close();
+        // The free port of the one protocol may be taken in the other.
+        if (port !== 0) throw error;
+      }
+    }
+  }
+
+  get port(): number {
+    return this.#udp.address().port;
+  }
+
+  /** As dnsmasq's `--server` has it. */
+  get text(): string {
+    return `${this.address}#${this.port}`;
+  }
+
+  /** The names that were asked for, in order. */
+  get names(): string[] {
+    return this.requests.map(({ question }) => question.name);
+  }
+
+  /** Sends a datagram that was not asked for. */
+  sendTo(peer: { readonly address: string; readonly port: number }, message: Uint8Array): void {
+    if (!this.#isClosed) this.#udp.send(message, peer.port, peer.address, () => undefined);
+  }
+
+  /** Cuts all connections; nothing is sent from then on. May be called twice. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const socket of this.#connections) socket.destroy();
+    const closed = [once(this.#udp, 'close')];
+    this.#udp.close();
+    if (this.#tcp.listening) closed.push(once(this.#tcp, 'close'));
+    this.#tcp.close();
+    await Promise.all(closed);
+  }
+
+  async #listen(port: number): Promise<void> {
+    this.#udp.bind(port, this.address);
+    await once(this.#udp, 'listening');
+    this.#udp.on('error', () => undefined);
+    this.#udp.on('message', (query, peer) => {
+      const send = (message: Uint8Array) => this.sendTo(peer, message);
+      this.#take({ query, protocol: 'udp', peer, socket: undefined }, send);
+    });
+    this.#tcp.listen(this.port, this.address);
+    await once(this.#tcp, 'listening');
+  }
+
+  #accept(socket: Socket): void {
+    const frames = new Frames();
+    const peer = { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0 };
+    this.#connections.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#connections.delete(socket));
+    socket.on('data', (piece: Buffer) => {
+      const send = (message: Uint8Array) => {
+        if (socket.writable) socket.write(frameMessage(message));
+      };
+      for (const query of frames.push(piece)) {
+        this.#take({ query, protocol: 'tcp', peer, socket }, send);
+      }
+    });
+  }
+
+  #take(
+    fields: Omit<ConstructorParameters<typeof NameServerRequest>[0], 'count'>,
+    send: (message: Uint8Array) => void,
+  ): void {
+    const request = new NameServerRequest({ ...fields, count: this.requests.length }, send);
+    this.requests.push(request);
+    const reply = this.script(request);
+    if (reply instanceof Promise) void reply.then((later) => this.#reply(request, later));
+    else this.#reply(request, reply);
+  }
+
+  #reply(request: NameServerRequest, reply: ScriptedReply): void {
+    if (reply === null || reply === undefined) return;
+    const messages = isMessages(reply) ? reply : [encodeReply(request.query, reply)];
+    for (const message of messages) request.send(message);
+  }
+}
+
+function isMessages(reply: Response | readonly Uint8Array[]): reply is readonly Uint8Array[] {
+  return Array.isArray(reply);
+}

@@ -1,0 +1,35 @@
+/** An error that ends a command with one line on stderr and `exitCode` as its status. */
+export class CommandError extends Error {
+  readonly code: string;
+  readonly exitCode: number;
+
+  constructor(code: string, message: string, exitCode: number, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+    this.exitCode = exitCode;
+  }
+}
+
+/** The command line is wrong: status 2. */
+export class UsageError extends CommandError {
+  constructor(message: string) {
+    super('usage', message, 2);
+  }
+}
+
+/** What a test, a measurement or a proof needs did not come about, or a program is missing: status 1. */
+export class MeasureError extends CommandError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('measure', message, 1, options);
+  }
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  // Not instanceof: errors of Node's own are of another realm in some test runners.
+  if (typeof error === 'object' && error !== null && 'message' in error) {
+    return String(error.message);
+  }
+  return String(error);
+}

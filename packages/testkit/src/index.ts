@@ -1,0 +1,103 @@
+export {
+  type Command,
+  PROGRAM_OPTIONS,
+  type ProgramValues,
+  type Surroundings,
+} from './command/command.js';
+export { commandEntry, type CommandEntry, runCommandLine } from './command/command-line.js';
+export {
+  numberOption,
+  type Option,
+  type Options,
+  type OptionValues,
+  parseOptions,
+  switchOption,
+  textOption,
+  wordsOption,
+} from './command/command-options.js';
+export { type ConfigKeys, ConfigVolume } from './config-volume.js';
+export {
+  clusterServerArgs,
+  Dnsmasq,
+  type DnsmasqPorts,
+  type DnsmasqStart,
+} from './containers/dnsmasq.js';
+export { httpStatus, isOk } from './containers/http-status.js';
+export { Kubedns, type KubednsPorts, type KubednsStart } from './containers/kubedns.js';
+export { MetricPage } from './containers/metric-page.js';
+export { RealDnsmasq, type RealDnsmasqOptions } from './containers/real-dnsmasq.js';
+export { awaitRecord } from './dns/await-record.js';
+export { TcpClient, UdpClient } from './dns/clients.js';
+export {
+  dnsperfOutput,
+  type DnsperfOptions,
+  type DnsperfResult,
+  dnsperfVersion,
+  parseDnsperf,
+  parseLatencies,
+  runDnsperf,
+} from './dns/dnsperf.js';
+export { ask, exchange, type ExchangeOptions } from './dns/exchange.js';
+export { frameMessage, Frames } from './dns/frames.js';
+export { HeldNameServer, type HeldNameServerMethods, NAME_ENDS } from './dns/held-name-server.js';
+export { Inbox } from './dns/inbox.js';
+export {
+  addressRecords,
+  type AskedQuestion,
+  decodeMessage,
+  type DnsRecord,
+  encodeQuery,
+  encodeReply,
+  type Message,
+  type Question,
+  questionEnd,
+  questionOf,
+  type Rcode,
+  rcodeOf,
+  RCODES,
+  type ReplyRecord,
+  type Response,
+} from './dns/messages.js';
+export {
+  NameServerRequest,
+  type NameServerPlace,
+  type Script,
+  type ScriptedReply,
+  ScriptedNameServer,
+} from './dns/scripted-name-server.js';
+export { connectUdp, sendQuietly } from './dns/udp-socket.js';
+export { CommandError, MeasureError, messageOf, UsageError } from './errors.js';
+export { monotonicMs } from './monotonic.js';
+export { type Closable, Owned, ownedBy } from './owned.js';
+export { builtProgram } from './process/built-program.js';
+export { type CorePlan, findCores, pinnedCommand, pinProcess } from './process/cores.js';
+export { freePort } from './process/free-port.js';
+export {
+  areInstalled,
+  findProgram,
+  findRealDnsmasq,
+  realDnsmasqVersion,
+} from './process/installed.js';
+export {
+  cpuUsage,
+  peakRssBytes,
+  type ProcessUsage,
+  resetPeak,
+  rssBytes,
+  usageSince,
+} from './process/process-usage.js';
+export { type ExampleLines, runExample } from './process/readme-example.js';
+export { type Methods, Remote, type RemoteOptions } from './process/remote.js';
+export {
+  endPrograms,
+  type ProgramEnd,
+  type ProgramOptions,
+  type ProgramResult,
+  RunningProgram,
+  runProgram,
+} from './process/running-program.js';
+export type { Machine } from './report/machine.js';
+export { type Bar, formatValue, Report, type Section } from './report/report.js';
+export { type Range, rangeOf, type Spread, spreadOf } from './statistics.js';
+export { TemporaryFolder } from './temporary-folder.js';
+export { comesTrue, type Patience, until } from './until.js';

@@ -1,0 +1,121 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { MeasureError, messageOf } from '../errors.js';
+
+/** An interface whose methods can be called from another process. */
+export type Methods<T> = { [K in keyof T]: (...args: never[]) => unknown };
+
+interface Call {
+  readonly id: number;
+  readonly method: string;
+  readonly args: readonly unknown[];
+}
+
+type Reply = { readonly id: number } & ({ readonly result: unknown } | { readonly error: string });
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const RUNNER = new URL('./remote-main.js', import.meta.url);
+
+/** How such a process is started. */
+export interface RemoteOptions {
+  readonly nodeFlags?: readonly string[];
+  /** A command and its arguments that end by becoming what follows them. */
+  readonly through?: readonly string[];
+}
+
+/**
+ * An object of a class that lives in a process of its own, whose methods `T` are called from this one.
+ * What measures and what makes load must not share an event loop with anything else.
+ */
+export class Remote<T extends Methods<T>> {
+  readonly #child: ChildProcess;
+  readonly #what: string;
+  readonly #waiting = new Map<number, Waiting>();
+  #nextId = 0;
+  #isClosed = false;
+
+  /**
+   * Starts a process that makes one object of the class that `entry` names: the URL of its module, and
+   * behind `#` the export. It ends with this process at the latest. `what` is what errors call it.
+   */
+  constructor(what: string, entry: URL, { nodeFlags = [], through = [] }: RemoteOptions = {}) {
+    this.#what = what;
+    const [execPath = process.execPath, ...execArgv] = [...through, process.execPath, ...nodeFlags];
+    this.#child = fork(RUNNER, [entry.href], {
+      execPath,
+      execArgv,
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    this.#child.on('message', (reply: Reply) => this.#settle(reply));
+    this.#child.on('error', (error) => this.#fail(`cannot be started: ${error.message}`));
+    this.#child.once('exit', (code, signal) => this.#fail(`ended with ${code ?? signal ?? '?'}`));
+  }
+
+  /** The process id, to look at what the process uses. */
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Calls a method there; rejects when it throws and when the process ends. */
+  call<K extends keyof T & string>(
+    method: K,
+    ...args: Parameters<T[K]>
+  ): Promise<Awaited<ReturnType<T[K]>>> {
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      // What comes back was returned by the method of that name.
+      this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
+      if (this.#isClosed || !this.#child.connected) this.#fail('is gone');
+      else this.#child.send({ id, method, args } satisfies Call);
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exit = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await exit;
+  }
+
+  #settle(reply: Reply): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if ('error' in reply) waiting?.reject(new MeasureError(`${this.#what}: ${reply.error}`));
+    else waiting?.resolve(reply.result);
+  }
+
+  #fail(why: string): void {
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of waiting) reject(new MeasureError(`${this.#what} ${why}`));
+  }
+}
+
+/** Offers methods to the process that started this one, once they are there, and ends when that one does. */
+export function serveRemote<T extends Methods<T>>(offered: Promise<T>): void {
+  const answer = async ({ id, method, args }: Call): Promise<Reply> => {
+    try {
+      const methods = await offered;
+      // Remote.call lets through only names and arguments of the same interface.
+      const call = methods[method as keyof T] as unknown as (...all: unknown[]) => unknown;
+      return { id, result: await call.apply(methods, [...args]) };
+    } catch (error) {
+      return { id, error: messageOf(error) };
+    }
+  };
+  process.on('message', (call: Call) => {
+    void answer(call).then((reply) => {
+      if (process.connected) process.send?.(reply);
+    });
+  });
+  process.once('disconnect', () => process.exit(0));
+  // A Ctrl-C reaches every process of the terminal; the parent says when to end.
+  process.on('SIGINT', () => undefined);
+}

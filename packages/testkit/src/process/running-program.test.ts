@@ -1,0 +1,67 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { endPrograms, RunningProgram, runProgram } from './running-program.js';
+
+afterEach(() => endPrograms());
+
+function start(code: string): RunningProgram {
+  return new RunningProgram('thing', process.execPath, ['-e', code]);
+}
+
+describe('a running program', () => {
+  it('is missed when it has ended, with its last words', async () => {
+    const server = start('process.stderr.write("no such thing\\n"); process.exitCode = 3;');
+    expect(await server.ended).toBe(3);
+    expect(() => server.check()).toThrow('thing ended with 3: no such thing');
+  });
+
+  it('gets signals, and is told to have ended by one', async () => {
+    const server = start('setInterval(() => {}, 1_000);');
+    expect(server.isRunning).toBe(true);
+    server.signal('SIGTERM');
+    expect(await server.ended).toBe('SIGTERM');
+    await server.close();
+  });
+
+  it('that cannot be started is missed, too', async () => {
+    const server = new RunningProgram('thing', '/nonexistent');
+    await server.ended;
+    expect(() => server.check()).toThrow('thing spawn /nonexistent ENOENT');
+  });
+
+  it('is waited for until it has said something, on either stream', async () => {
+    const server = start(
+      'console.error("a+b"); console.log("port 53"); setInterval(() => {}, 1e3);',
+    );
+    expect((await server.says(/port (\d+)/))[1]).toBe('53');
+    await server.says('a+b');
+    expect([server.stdout, server.stderr]).toEqual(['port 53\n', 'a+b\n']);
+  });
+
+  it('is not waited for when it ends without saying it', async () => {
+    const server = start('console.log("bye")');
+    await expect(server.says(/hello/)).rejects.toThrow('thing ended with 0: bye');
+    await server.says(/bye/);
+  });
+
+  it('knows none of the variables of this process unless it inherits them', async () => {
+    process.env.OF_THE_TEST = 'yes';
+    const print = ['-e', 'console.log(process.env.OF_THE_TEST, process.env.GIVEN)'];
+    const env = { GIVEN: 'too' };
+    expect((await runProgram(process.execPath, print, { env })).stdout).toBe('undefined too\n');
+    const options = { env, inheritsEnv: true };
+    expect((await runProgram(process.execPath, print, options)).stdout).toBe('yes too\n');
+  });
+
+  it('reads what it is given, and tells how it ended', async () => {
+    const code =
+      'process.stdin.on("data", (text) => console.error(`${text}!`)); process.exitCode = 4;';
+    const result = await runProgram(process.execPath, ['-e', code], { input: 'word' });
+    expect(result).toEqual({ end: 4, stdout: '', stderr: 'word!\n' });
+  });
+
+  it('is ended when it takes too long', async () => {
+    const code = 'setInterval(() => {}, 1_000)';
+    const { end } = await runProgram(process.execPath, ['-e', code], { limitMs: 300 });
+    expect(end).toBe('SIGINT');
+  });
+});

@@ -1,0 +1,193 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { MeasureError } from '../errors.js';
+import { monotonicMs } from '../monotonic.js';
+import type { Closable } from '../owned.js';
+import { type Patience, until } from '../until.js';
+import { OutputText } from './output-text.js';
+
+const LAST_LINES = 8;
+const STACK_LINE = /^ +at /;
+/** What a shell says of a program that cannot be started. */
+const NOT_STARTED = 127;
+
+/**
+ * What a program gets of this process' environment: nothing of the machine's own cluster, proxies, metrics
+ * or Node options may reach it. The images have the setting of malloc, too.
+ */
+const ENVIRONMENT = {
+  PATH: process.env.PATH ?? '',
+  MALLOC_ARENA_MAX: '1',
+  NO_COLOR: '1',
+};
+
+/** How a program is started. */
+export interface ProgramOptions {
+  /** Variables on top of the little that every program gets. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Gives it all variables of this process but `NODE_OPTIONS`, as a user's shell does. */
+  readonly inheritsEnv?: boolean;
+  readonly cwd?: string;
+  /** What it reads on stdin; nothing unless given. */
+  readonly input?: string | Uint8Array;
+}
+
+/** How a program ended: its exit code, or the signal that ended it. */
+export type ProgramEnd = number | NodeJS.Signals;
+
+const running = new Set<RunningProgram>();
+
+/** A program that goes on until it is told to end, or ends by itself, and what it said. */
+export class RunningProgram implements Closable {
+  /** When it was started, on the monotonic clock. */
+  readonly startedMs = monotonicMs();
+  /** Resolves once it is not there any more and all that it said was read. */
+  readonly ended: Promise<ProgramEnd>;
+  readonly name: string;
+  readonly #child: ChildProcess;
+  readonly #stdout = new OutputText();
+  readonly #stderr = new OutputText();
+  readonly #output = new OutputText();
+  #failure: string | undefined;
+  #hasEnded = false;
+
+  /** Starts it. `name` is what errors call it. */
+  constructor(
+    name: string,
+    command: string,
+    args: readonly string[] = [],
+    options: ProgramOptions = {},
+  ) {
+    this.name = name;
+    const { env = {}, inheritsEnv = false, cwd, input } = options;
+    const inherited = inheritsEnv ? { ...process.env, NODE_OPTIONS: '' } : ENVIRONMENT;
+    const child = spawn(command, args, {
+      env: { ...inherited, ...env },
+      ...(cwd !== undefined && { cwd }),
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    });
+    this.#child = child;
+    this.#read(child.stdout, this.#stdout);
+    this.#read(child.stderr, this.#stderr);
+    // A program that ends without reading what it was given is judged by how it ended.
+    child.stdin?.on('error', () => undefined).end(input);
+    child.once('error', (error) => (this.#failure = error.message));
+    child.once('exit', (code, signal) => (this.#failure ??= `ended with ${code ?? signal}`));
+    running.add(this);
+    this.ended = new Promise((resolve) => {
+      child.once('close', (code, signal) => {
+        running.delete(this);
+        this.#hasEnded = true;
+        resolve(code ?? signal ?? NOT_STARTED);
+      });
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** At least the last MiB that it said on stdout. */
+  get stdout(): string {
+    return this.#stdout.text;
+  }
+
+  /** At least the last MiB that it said on stderr. */
+  get stderr(): string {
+    return this.#stderr.text;
+  }
+
+  /** At least the last MiB that it said on both streams, as it came. */
+  get output(): string {
+    return this.#output.text;
+  }
+
+  /** Its last lines but those of stacks. */
+  get lastLines(): string {
+    const lines = this.output
+      .split('\n')
+      .filter((line) => line.trim() !== '' && !STACK_LINE.test(line));
+    return lines.slice(-LAST_LINES).join(' | ');
+  }
+
+  /** Whether it was started and has not ended. */
+  get isRunning(): boolean {
+    return this.#failure === undefined;
+  }
+
+  /** Throws a MeasureError when the program is not there any more, with its last lines. */
+  check(): void {
+    if (this.isRunning) return;
+    throw new MeasureError(`${this.name} ${this.#failure ?? ''}: ${this.lastLines}`);
+  }
+
+  /**
+   * Waits until the program has said something like this, on either stream, and returns the match. Rejects
+   * with a MeasureError when it has not in time, and at once when it ends without.
+   */
+  says(pattern: RegExp | string, patience: Patience = {}): Promise<RegExpExecArray> {
+    const wanted = typeof pattern === 'string' ? literally(pattern) : pattern;
+    const find = () => {
+      const isLast = this.#hasEnded;
+      const match = wanted.exec(this.output);
+      if (match === null && isLast) this.check();
+      return match;
+    };
+    return until(() => `${wanted.source} said by ${this.name}: ${this.output}`, find, patience);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Ends the program, at once unless another signal is given, and waits for its end; may be called twice. */
+  async close(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const { exitCode, signalCode, pid } = this.#child;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    const exit = once(this.#child, 'exit');
+    this.#child.kill(signal);
+    await exit;
+  }
+
+  #read(stream: ChildProcess['stdout'], text: OutputText): void {
+    stream?.setEncoding('utf8').on('data', (part: string) => {
+      text.push(part);
+      this.#output.push(part);
+    });
+  }
+}
+
+/** A pattern that a text alone matches. */
+function literally(text: string): RegExp {
+  return new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+}
+
+/** Ends every program that is still running and waits for the end of each, after a test say. */
+export async function endPrograms(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+  await Promise.all(
+    [...running].map(async (program) => {
+      program.signal(signal);
+      await program.ended;
+    }),
+  );
+}
+
+/** How a program ended, with all that it said. */
+export interface ProgramResult {
+  readonly end: ProgramEnd;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end; it is ended after `limitMs`, 60 s unless given, with SIGINT. */
+export async function runProgram(
+  command: string,
+  args: readonly string[] = [],
+  { limitMs = 60_000, ...options }: ProgramOptions & { readonly limitMs?: number } = {},
+): Promise<ProgramResult> {
+  const program = new RunningProgram(command, command, args, options);
+  const timer = setTimeout(() => program.signal('SIGINT'), limitMs);
+  const end = await program.ended;
+  clearTimeout(timer);
+  return { end, stdout: program.stdout, stderr: program.stderr };
+}

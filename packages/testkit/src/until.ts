@@ -1,0 +1,51 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { MeasureError } from './errors.js';
+
+/** How long something is waited for, and how often it is looked at. */
+export interface Patience {
+  /** 10 s unless given. */
+  readonly limitMs?: number;
+  /** 10 ms unless given. */
+  readonly stepMs?: number;
+}
+
+type Missing = undefined | null | false;
+type Find<T> = () => T | Missing | Promise<T | Missing>;
+
+const LIMIT_MS = 10_000;
+const STEP_MS = 10;
+
+async function seek<T>(find: Find<T>, patience: Patience): Promise<T | Missing> {
+  const { limitMs = LIMIT_MS, stepMs = STEP_MS } = patience;
+  const endMs = performance.now() + limitMs;
+  for (;;) {
+    const found = await find();
+    const isFound = found !== undefined && found !== null && found !== false;
+    if (isFound || performance.now() > endMs) return found;
+    await delay(stepMs);
+  }
+}
+
+/**
+ * Looks again and again until there is something other than undefined, null and false, and returns it.
+ * Rejects with a MeasureError that says `what` is missing; a function says it at that moment. What
+ * `find` throws ends the wait at once.
+ */
+export async function until<T>(
+  what: string | (() => string),
+  find: Find<T>,
+  patience: Patience = {},
+): Promise<T> {
+  const found = await seek(find, patience);
+  if (found !== undefined && found !== null && found !== false) return found;
+  const text = typeof what === 'string' ? what : what();
+  throw new MeasureError(`not within ${(patience.limitMs ?? LIMIT_MS) / 1_000} s: ${text}`);
+}
+
+/** Whether the condition comes to hold in time, for a caller that goes on in either case. */
+export async function comesTrue(
+  condition: () => boolean | Promise<boolean>,
+  patience: Patience = {},
+): Promise<boolean> {
+  return (await seek(condition, patience)) === true;
+}
