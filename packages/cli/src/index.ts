@@ -1,6 +1,10 @@
 export { parseCorefile } from './convert/corefile/corefile.js';
 export { fromCorefile } from './convert/corefile/from-corefile.js';
 export { Remarks } from './convert/remarks.js';
+export { renderFolder } from './manifests/kustomization.js';
 export type { ContainerSpec } from './up/container-spec.js';
 export { parsePod, readPod, type PodSpec } from './up/manifest.js';
-export { programNameOf, resolveContainerProgram } from './up/programs.js';
+export { placePod } from './up/place.js';
+export { planPod, type ContainerPlan } from './up/plan.js';
+export { programNameOf } from './up/programs.js';
+export { Volumes } from './up/volumes.js';

@@ -1,5 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { codeOf, reasonOf, UsageError } from './errors.js';
+import { lowerFirst } from './lower-first.js';
 
 /** `parseArgs` in strict mode whose complaints are UsageErrors of one line. */
 export function parseOptions<T extends ParseArgsConfig>(
@@ -12,6 +13,6 @@ export function parseOptions<T extends ParseArgsConfig>(
     if (!codeOf(error).startsWith('ERR_PARSE_ARGS_')) throw error;
     // The rest of the text explains how to pass an argument that begins with a dash.
     const reason = reasonOf(error).split(/\. /, 1)[0] ?? '';
-    throw new UsageError(reason.charAt(0).toLowerCase() + reason.slice(1), command);
+    throw new UsageError(lowerFirst(reason), command);
   }
 }

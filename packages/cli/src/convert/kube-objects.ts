@@ -1,9 +1,7 @@
-import { parseDocuments } from '../up/manifest.js';
 import { reasonOf, StartError } from '../errors.js';
+import { parseDocuments } from '../manifests/documents.js';
+import { asMapping, type Mapping } from '../manifests/mapping.js';
 import { InputError } from './input-error.js';
-
-/** A mapping of a manifest, of which nothing is known but that it is one. */
-export type Mapping = Readonly<Record<string, unknown>>;
 
 /** An object of the Kubernetes API with the file that it stands in. */
 export interface KubeObject {
@@ -37,27 +35,6 @@ function objectsIn(document: unknown, file: string): KubeObject[] {
   }
   const name = asMapping(metadata)?.name;
   return [{ kind, name: typeof name === 'string' ? name : '', value, file }];
-}
-
-/** The value as a mapping; undefined for any other. */
-export function asMapping(value: unknown): Mapping | undefined {
-  const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isMapping ? (value as Mapping) : undefined;
-}
-
-/** What is found by going down the keys; undefined where one is missing. */
-export function valueAt(value: unknown, ...keys: readonly string[]): unknown {
-  return keys.reduce<unknown>((inner, key) => asMapping(inner)?.[key], value);
-}
-
-/** The items of a list that are mappings. */
-export function mappingsOf(value: unknown): Mapping[] {
-  return Array.isArray(value) ? value.map(asMapping).filter((item) => item !== undefined) : [];
-}
-
-/** The items of a list as texts. */
-export function textsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(String) : [];
 }
 
 /** The texts of a ConfigMap by their keys; throws an InputError for another kind of value. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LogText } from '../../test/support/log-text.js';
 import { planOf } from '../../test/support/plans.js';
 import { waitFor } from '../../test/support/wait-for.js';
-import { systemClock } from './clock.js';
+import { systemClock } from '../clock.js';
 import { ContainerProcess, type Exit } from './container-process.js';
 import { LogOutput } from './log-output.js';
 import type { ContainerPlan } from './plan.js';

@@ -1,13 +1,7 @@
-import { expandVariables } from './expand.js';
+import { expandVariables } from '../manifests/expand-variables.js';
 import type { Field } from './field.js';
+import { parsePort, type PortSpec } from './port-spec.js';
 import { parseProbe, type ProbeSpec } from './probe-spec.js';
-
-/** A declared container port; `name` is empty when it has none. */
-export interface PortSpec {
-  readonly name: string;
-  readonly containerPort: number;
-  readonly protocol: 'TCP' | 'UDP' | 'SCTP';
-}
 
 /** A volume of the pod as one container sees it. */
 export interface MountSpec {
@@ -45,7 +39,6 @@ export interface PodIdentity {
 }
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-const PROTOCOLS = ['TCP', 'UDP', 'SCTP'] as const;
 
 /** Reads one item of `spec.containers`; throws a StartError that names the field that is wrong. */
 export function parseContainer(field: Field, pod: PodIdentity): ContainerSpec {
@@ -106,16 +99,6 @@ function readFieldRef(source: Field, pod: PodIdentity): string {
         `${path} is not known on this machine (metadata.name, metadata.namespace and status.podIP are)`,
       );
   }
-}
-
-function parsePort(field: Field): PortSpec {
-  const text = field.get('protocol').string('TCP');
-  const protocol = PROTOCOLS.find((known) => known === text);
-  return {
-    name: field.get('name').string(''),
-    containerPort: field.get('containerPort').integer({ min: 1, max: 65_535 }),
-    protocol: protocol ?? field.get('protocol').fail(`must be one of ${PROTOCOLS.join(', ')}`),
-  };
 }
 
 function parseMount(field: Field): MountSpec {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { LineCounter, parseAllDocuments } from 'yaml';
 import { reasonOf, StartError } from '../errors.js';
+import { parseDocuments } from '../manifests/documents.js';
 import { parseContainer, type ContainerSpec } from './container-spec.js';
 import { Field } from './field.js';
 import { parseVolume, type VolumeSpec } from './volume-spec.js';
@@ -46,25 +46,6 @@ export function parsePod(text: string, file: string): PodSpec {
   throw new StartError(`${file}: there is no Pod and no Deployment in it (${found})`);
 }
 
-/** The documents of a YAML text as plain values; throws a StartError that names file, line and reason. */
-export function parseDocuments(text: string, file: string): unknown[] {
-  const lineCounter = new LineCounter();
-  const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false });
-  return [...documents].map((document) => {
-    const error = document.errors[0];
-    if (error !== undefined) {
-      const { line, col } = lineCounter.linePos(error.pos[0]);
-      throw new StartError(`${file}: line ${line}, column ${col}: ${lowerFirst(error.message)}`);
-    }
-    try {
-      return document.toJS() as unknown;
-    } catch (cause) {
-      // An alias without its anchor, or more aliases than a manifest can need.
-      throw new StartError(`${file}: ${lowerFirst(reasonOf(cause))}`, { cause });
-    }
-  });
-}
-
 function parsePodFields(root: Field, spec: Field): PodSpec {
   if (!spec.isPresent) spec.fail('is missing');
   const metadata = root.get('metadata');
@@ -101,8 +82,4 @@ function refuseDoubleNames(field: Field, containers: readonly ContainerSpec[]): 
     if (names.has(name)) field.fail(`two containers have the name ${name}`);
     names.add(name);
   }
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parsePod } from './manifest.js';
-import { planContainer, type ContainerPlan } from './plan.js';
+import { planPod, type ContainerPlan } from './plan.js';
 import { Volumes } from './volumes.js';
 
 let folder: string;
@@ -28,10 +28,11 @@ function plan(container: string, volumes = ''): ContainerPlan {
 metadata: { name: p }
 spec: { volumes: [${volumes}], containers: [{ name: a, ${container} }] }`;
   const pod = parsePod(text, join(folder, 'pod.yaml'));
-  return planContainer(pod.containers[0]!, pod, new Volumes(pod.volumes, pod), {
+  const machine = {
     env: { PATH: join(folder, 'bin'), SHELL: 'x', KEPT: 'y' },
     packagesFolder: join(folder, 'packages'),
-  });
+  };
+  return planPod(pod, new Volumes(pod.volumes, pod), machine)[0]!;
 }
 
 const bundle = (name: string) => join(folder, 'packages', name, 'dist', `${name}.cjs`);

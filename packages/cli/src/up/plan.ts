@@ -1,10 +1,15 @@
 import { resolve } from 'node:path';
 import { StartError } from '../errors.js';
-import type { ContainerProbes, ContainerSpec, PortSpec } from './container-spec.js';
+import type { ContainerProbes, ContainerSpec } from './container-spec.js';
 import type { PodSpec } from './manifest.js';
+import type { PortSpec } from './port-spec.js';
 import type { ProbeSpec } from './probe-spec.js';
-import { findProgram, programNameOf, resolveContainerProgram } from './programs.js';
-import type { ProgramSearch } from './programs.js';
+import {
+  findProgram,
+  programNameOf,
+  resolveContainerProgram,
+  type ProgramSearch,
+} from './programs.js';
 import { isFolder } from './folders.js';
 import type { PathTranslator, Volumes } from './volumes.js';
 
@@ -27,8 +32,12 @@ export interface Machine {
   readonly packagesFolder: string;
 }
 
-/** Turns a container of the manifest into what is run here; throws a StartError when it cannot be. */
-export function planContainer(
+/** Turns the containers of a pod into what is run here; throws a StartError when one cannot be. */
+export function planPod(pod: PodSpec, volumes: Volumes, machine: Machine): ContainerPlan[] {
+  return pod.containers.map((container) => planContainer(container, pod, volumes, machine));
+}
+
+function planContainer(
   container: ContainerSpec,
   pod: PodSpec,
   volumes: Volumes,

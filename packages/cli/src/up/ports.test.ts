@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { freePort } from '../../test/support/free-port.js';
-import type { ContainerSpec, PortSpec } from './container-spec.js';
+import type { ContainerSpec } from './container-spec.js';
+import type { PortSpec } from './port-spec.js';
 import { parsePod } from './manifest.js';
 import { checkPorts } from './ports.js';
 

@@ -1,7 +1,8 @@
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 import { codeOf, reasonOf, StartError } from '../errors.js';
-import type { ContainerSpec, PortSpec } from './container-spec.js';
+import type { ContainerSpec } from './container-spec.js';
+import type { PortSpec } from './port-spec.js';
 
 /** The wildcard addresses: a program that binds either would collide with any user of the port. */
 const WILDCARDS = ['0.0.0.0', '::'] as const;

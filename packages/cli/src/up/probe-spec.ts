@@ -1,5 +1,5 @@
 import type { Field } from './field.js';
-import type { PortSpec } from './container-spec.js';
+import type { PortSpec } from './port-spec.js';
 
 /** What a probe does once; host and port are already those to connect to. */
 export type ProbeAction =
@@ -65,7 +65,7 @@ function parseAction(field: Field, ports: readonly PortSpec[]): ProbeAction {
       kind: 'http',
       scheme: scheme === 'HTTPS' ? 'https' : 'http',
       host: http.get('host').string(POD_ADDRESS),
-      port: parsePort(http.get('port'), ports),
+      port: probePort(http.get('port'), ports),
       path: path.startsWith('/') ? path : `/${path}`,
       headers: Object.fromEntries(headers),
     };
@@ -73,14 +73,14 @@ function parseAction(field: Field, ports: readonly PortSpec[]): ProbeAction {
   const tcp = field.get('tcpSocket');
   if (tcp.isPresent) {
     const host = tcp.get('host').string(POD_ADDRESS);
-    return { kind: 'tcp', host, port: parsePort(tcp.get('port'), ports) };
+    return { kind: 'tcp', host, port: probePort(tcp.get('port'), ports) };
   }
   const command = field.get('exec').get('command');
   if (command.strings().length > 0) return { kind: 'exec', command: command.strings() };
   return field.fail('must have one of httpGet, tcpSocket and exec');
 }
 
-function parsePort(field: Field, ports: readonly PortSpec[]): number {
+function probePort(field: Field, ports: readonly PortSpec[]): number {
   if (typeof field.value !== 'string') return field.integer({ min: 1, max: 65_535 });
   const found = ports.find((port) => port.name === field.value);
   return found?.containerPort ?? field.fail(`the container has no port named ${field.value}`);

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.js';
+import type { Clock } from '../clock.js';
 import type { ProbeSpec } from './probe-spec.js';
 
 /** Runs the probe once: undefined is success, a text the reason of the failure. */

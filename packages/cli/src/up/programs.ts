@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { basename, delimiter, join, resolve } from 'node:path';
 import { StartError } from '../errors.js';
+import { imageName } from '../manifests/image-name.js';
 import type { ContainerSpec } from './container-spec.js';
 
 /** What is executed: `file` with `leadingArgs` before the container's own arguments. */
@@ -34,9 +35,7 @@ const PROGRAM_OF_IMAGE: Readonly<Record<string, string>> = {
 export function programNameOf(container: ContainerSpec): string | undefined {
   const command = container.command[0];
   if (command !== undefined) return basename(command);
-  const lastSegment = container.image.split('@', 1)[0]?.split('/').at(-1) ?? '';
-  const name = lastSegment.replace(/:.*$/, '').replace(/-(amd64|arm|arm64|ppc64le|s390x)$/, '');
-  return PROGRAM_OF_IMAGE[name];
+  return PROGRAM_OF_IMAGE[imageName(container.image)];
 }
 
 /** Finds what a container runs; throws a StartError that names the container when there is nothing. */

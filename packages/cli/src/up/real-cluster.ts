@@ -21,7 +21,9 @@ export function useRealCluster(pod: PodSpec, kubeconfig: string): PodSpec {
   const containers = pod.containers
     .filter((container) => programNameOf(container) !== 'apiserver')
     .map((container) =>
-      programNameOf(container) === 'kubedns' ? withKubeconfig(container, file) : container,
+      programNameOf(container) === 'kubedns'
+        ? withApiServer(container, `--kubecfg-file=${file}`)
+        : container,
     );
   if (!containers.some((container) => programNameOf(container) === 'kubedns')) {
     throw new StartError(`${pod.file}: there is no kubedns container to give the kubeconfig to`);
@@ -29,10 +31,11 @@ export function useRealCluster(pod: PodSpec, kubeconfig: string): PodSpec {
   return { ...pod, containers };
 }
 
-function withKubeconfig(container: ContainerSpec, file: string): ContainerSpec {
+/** A kubedns that finds its API server by this flag, in place of all that say where it is. */
+export function withApiServer(container: ContainerSpec, flag: string): ContainerSpec {
   const command = container.command.slice(0, 1);
   const given = [...container.command.slice(1), ...container.args];
-  return { ...container, command, args: [...withoutServer(given), `--kubecfg-file=${file}`] };
+  return { ...container, command, args: [...withoutServer(given), flag] };
 }
 
 /** Drops both flags that say where the API is, as `--flag=value` and as `--flag value`. */

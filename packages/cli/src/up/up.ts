@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { UsageError } from '../errors.js';
-import { systemClock } from './clock.js';
+import { systemClock } from '../clock.js';
 import { displayPath } from './folders.js';
 import { LogOutput, wantsColours } from './log-output.js';
 import { readPod, type PodSpec } from './manifest.js';
 import { parseUpOptions, UP_USAGE, type UpOptions } from './options.js';
-import { planContainer, type ContainerPlan } from './plan.js';
+import { planPod, type ContainerPlan } from './plan.js';
 import { Pod } from './pod.js';
 import { checkPorts } from './ports.js';
 import { readyMessage } from './ready-message.js';
@@ -34,7 +34,7 @@ export async function up(args: readonly string[], repository: string): Promise<n
   process.once('exit', removeVolumes);
   try {
     const machine = { env: process.env, packagesFolder: join(repository, 'packages') };
-    const plans = pod.containers.map((each) => planContainer(each, pod, volumes, machine));
+    const plans = planPod(pod, volumes, machine);
     return await runPod(pod, plans, options);
   } finally {
     process.off('exit', removeVolumes);

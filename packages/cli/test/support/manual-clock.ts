@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/up/clock.js';
+import type { Clock } from '../../src/clock.js';
 
 /** A clock that stands still until advance() moves it. */
 export class ManualClock implements Clock {

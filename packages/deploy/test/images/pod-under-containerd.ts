@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { containersOf, findObject } from '../../../cli/test/support/cluster-manifests.js';
+import { containersOf } from '../../../cli/test/support/cluster-manifests.js';
 import { Containerd } from '../support/containerd.js';
 import { CriPod } from '../support/cri-pod.js';
 import { IMAGES } from '../support/dockerfile.js';
 import type { Deployment } from '../../../cli/test/support/manifest-kinds.js';
 import type { Podman } from '../support/podman.js';
-import { renderBase } from '../support/rendered-base.js';
+import { BASE_DEPLOYMENT } from '../support/base-deployment.js';
 import { waitForValue } from '../../../cli/test/support/wait-for.js';
 
 const READY_MS = 30_000;
@@ -21,7 +21,7 @@ function withoutSysctls(deployment: Deployment): Deployment {
 /** What podman hides: it gives capabilities that containerd does not, and passes over sysctls of a pod. */
 export function describePodUnderContainerd(podmanOf: () => Podman): void {
   describe('the pod of manifests/kube-dns under containerd', () => {
-    const deployment = findObject(renderBase(), 'Deployment', 'kube-dns');
+    const deployment = BASE_DEPLOYMENT;
     let containerd: Containerd;
     let pod: CriPod;
 

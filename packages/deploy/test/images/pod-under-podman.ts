@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { containersOf, findObject } from '../../../cli/test/support/cluster-manifests.js';
+import { containersOf } from '../../../cli/test/support/cluster-manifests.js';
 import { DnsLoad } from '../support/dns-load.js';
 import type { HttpProbe } from '../../../cli/test/support/manifest-kinds.js';
 import { NAME_SERVERS } from '../support/pod-surroundings.js';
 import type { Podman } from '../support/podman.js';
 import { PodmanPod } from '../support/podman-pod.js';
-import { renderBase } from '../support/rendered-base.js';
+import { BASE_DEPLOYMENT } from '../support/base-deployment.js';
 import { waitForValue } from '../../../cli/test/support/wait-for.js';
 
 const CONTAINERS = ['kubedns', 'dnsmasq', 'sidecar'] as const;
@@ -17,7 +17,7 @@ const NAMES = [WEB, 'www.acme.test', 'kubernetes.default.svc.cluster.local', 'ww
 /** The pod of manifests/kube-dns as it would be in a cluster, and what happens to it there. */
 export function describePodUnderPodman(podmanOf: () => Podman): void {
   describe('the pod of manifests/kube-dns under podman', () => {
-    const deployment = findObject(renderBase(), 'Deployment', 'kube-dns');
+    const deployment = BASE_DEPLOYMENT;
     const probes = containersOf(deployment).flatMap(({ name, livenessProbe, readinessProbe }) => [
       ...(livenessProbe ? [{ name, kind: 'liveness', probe: livenessProbe }] : []),
       ...(readinessProbe ? [{ name, kind: 'readiness', probe: readinessProbe }] : []),

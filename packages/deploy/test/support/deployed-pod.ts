@@ -2,73 +2,70 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parsePod, resolveContainerProgram, type ContainerSpec, type PodSpec } from '@kube-dns/cli';
+import {
+  parsePod,
+  placePod,
+  planPod,
+  Volumes,
+  type ContainerPlan,
+  type PodSpec,
+} from '@kube-dns/cli';
 import { freePort } from '../../../cli/test/support/free-port.js';
+import { ROOT } from './dockerfile.js';
 import { LoopbackUpstream } from '../../../cli/test/support/loopback-upstream.js';
 
-const PACKAGES = fileURLToPath(new URL('../../..', import.meta.url));
-
-/** The ports of the pod by what they are for. Each test gives them free ones of this machine. */
-const PORTS = {
-  kubedns: 10053,
-  metrics: 10055,
-  dnsmasqMetrics: 10056,
-  readiness: 8081,
-  http: 10054,
-  dns: 53,
-};
+/** The ports of the pod; each test gives them free ones of this machine. */
+const PORTS = [53, 8081, 10053, 10054, 10055, 10056];
 /** `timeoutSeconds` of the manifest's probes. */
 const PROBE_TIMEOUT_MS = 5_000;
-export type DeployedPorts = Readonly<Record<keyof typeof PORTS, number>>;
 
 /** What a test changes about the containers that it starts. */
 export interface StartOptions {
   /** Those to start; all unless given. */
   readonly only?: readonly string[];
   /** The last word on the arguments of a container. */
-  readonly edit?: (container: string, args: string[]) => readonly string[];
+  readonly edit?: (container: string, args: readonly string[]) => readonly string[];
   /** A command in front of each program, such as `setpriv`, that becomes it. */
   readonly wrapper?: readonly string[];
 }
 
 /**
- * The containers of a Deployment as processes of this machine, each started with the arguments and the
- * environment of the manifest. What is not as in the manifest, because nothing here is root or has the
- * pod's addresses for itself:
- *
- * - every port of {@link PORTS} behind `=`, `:` or `#` in an argument, and PROMETHEUS_PORT, is another one;
- * - ports that the programs have by default are given: `--healthz-port`, `--port`, `--dnsmasq-port`,
- *   `--prometheus-port`;
- * - `--kube-master-url` stands for the service account;
- * - the mount path of `kube-dns-config` is a folder, with a name server on loopback in it;
- * - `--drain-time=0s`, so that tests end soon.
+ * The containers of a Deployment as processes of this machine, with the arguments and the environment of the
+ * manifest. What is not as in the manifest is what `placePod` changes, `--drain-time=0s`, so that tests end soon,
+ * and the mount of `kube-dns-config`: a folder with a name server on loopback in it.
  */
 export class DeployedPod {
   readonly folder = mkdtempSync(join(tmpdir(), 'kube-dns-deployed-'));
   readonly config = join(this.folder, 'config');
-  readonly spec: PodSpec;
-  ports: DeployedPorts = PORTS;
+  readonly #spec: PodSpec;
+  readonly #ports = new Map<number, number>();
   #log = '';
   #upstream: LoopbackUpstream | undefined;
   readonly #processes = new Map<string, { child: ChildProcess; ended: Promise<number | null> }>();
 
   constructor(deployment: object) {
-    this.spec = parsePod(JSON.stringify(deployment), 'deployment.yaml');
+    this.#spec = parsePod(JSON.stringify(deployment), join(this.folder, 'deployment.yaml'));
   }
 
   /** Starts the containers and returns at once. */
   async start(apiUrl: string, options: StartOptions = {}): Promise<void> {
-    const { only } = options;
-    const chosen = Object.keys(PORTS).map(async (name) => [name, await freePort()] as const);
-    this.ports = Object.fromEntries(await Promise.all(chosen)) as DeployedPorts;
+    const { only, edit, wrapper = [] } = options;
+    await Promise.all(PORTS.map(async (port) => this.#ports.set(port, await freePort())));
     this.#upstream = await LoopbackUpstream.start();
     mkdirSync(this.config);
     this.configure('upstreamNameservers', JSON.stringify([`127.0.0.1:${this.#upstream.port}`]));
-    for (const container of this.spec.containers) {
-      if (only === undefined || only.includes(container.name)) {
-        this.#start(container, apiUrl, options);
-      }
+    const pod = placePod(this.#spec, {
+      ports: this.#ports,
+      volumes: { 'kube-dns-config': this.config },
+      apiUrl,
+      edit: (name, args) => {
+        const quick = name === 'kubedns' ? [...args, '--drain-time=0s'] : args;
+        return edit?.(name, quick) ?? quick;
+      },
+    });
+    const machine = { env: {}, packagesFolder: `${ROOT}packages` };
+    for (const plan of planPod(pod, new Volumes(pod.volumes, pod), machine)) {
+      if (only === undefined || only.includes(plan.name)) this.#start(plan, wrapper);
     }
   }
 
@@ -81,9 +78,9 @@ export class DeployedPod {
 
   /** The port of this machine for one of the manifest. */
   portFor(manifestPort: number): number {
-    const name = Object.entries(PORTS).find(([, port]) => port === manifestPort)?.[0];
-    if (name === undefined) throw new Error(`nothing in the pod has the port ${manifestPort}`);
-    return this.ports[name as keyof DeployedPorts];
+    const port = this.#ports.get(manifestPort);
+    if (port === undefined) throw new Error(`nothing in the pod has the port ${manifestPort}`);
+    return port;
   }
 
   /** As {@link probe}; throws with the log when a container has ended. */
@@ -144,49 +141,15 @@ export class DeployedPod {
     rmSync(this.folder, { recursive: true });
   }
 
-  #start(container: ContainerSpec, apiUrl: string, { edit, wrapper = [] }: StartOptions): void {
-    const search = { packagesFolder: PACKAGES, path: '', folder: this.folder };
-    const { file, leadingArgs } = resolveContainerProgram(container, search);
-    const args = [...container.args.map((arg) => this.#translate(arg, container))];
-    args.push(...this.#replacedDefaults(container.name, apiUrl));
-    const edited = edit?.(container.name, args) ?? args;
-    const env = Object.fromEntries(container.env);
-    if (env.PROMETHEUS_PORT !== undefined) env.PROMETHEUS_PORT = String(this.ports.metrics);
-    const [command = file, ...words] = [...wrapper, file, ...leadingArgs, ...edited];
-    const child = spawn(command, words, { env, cwd: this.folder });
+  #start({ name, file, args, env, cwd }: ContainerPlan, wrapper: readonly string[]): void {
+    const [command = file, ...words] = [...wrapper, file, ...args];
+    const child = spawn(command, words, { env, cwd });
     const collect = (chunk: Buffer): void => {
       this.#log += chunk.toString();
     };
     child.stdout.on('data', collect);
     child.stderr.on('data', collect);
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-    this.#processes.set(container.name, { child, ended });
-  }
-
-  #translate(arg: string, { mounts }: ContainerSpec): string {
-    const path = mounts.find((mount) => mount.volume === 'kube-dns-config')?.mountPath;
-    const withFolder = path === undefined ? arg : arg.replace(path, this.config);
-    return withFolder.replace(/([=:#])(\d+)(?=,|$)/g, (match, before: string, port: string) =>
-      Object.values(PORTS).includes(Number(port))
-        ? before + String(this.portFor(Number(port)))
-        : match,
-    );
-  }
-
-  #replacedDefaults(container: string, apiUrl: string): string[] {
-    switch (container) {
-      case 'kubedns':
-        return [
-          `--healthz-port=${this.ports.readiness}`,
-          `--kube-master-url=${apiUrl}`,
-          '--drain-time=0s',
-        ];
-      case 'dnsmasq':
-        return [`--port=${this.ports.dns}`];
-      case 'sidecar':
-        return [`--dnsmasq-port=${this.ports.dns}`, `--prometheus-port=${this.ports.http}`];
-      default:
-        throw new Error(`a container that the stock pod does not have: ${container}`);
-    }
+    this.#processes.set(name, { child, ended });
   }
 }

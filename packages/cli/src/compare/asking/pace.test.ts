@@ -1,12 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Clock } from '../../clock.js';
 import { Pace } from './pace.js';
 
 /** Waiting takes as long as it is asked to, and `late` more, as timers do. */
-function clock(late: number) {
+function clock(late: number): Clock {
   let now = 0;
   return {
     now: () => now,
-    wait: (ms: number) => Promise.resolve((now += ms + late)),
+    after: (delayMs, action) => {
+      now += delayMs + late;
+      action();
+      return () => undefined;
+    },
   };
 }
 

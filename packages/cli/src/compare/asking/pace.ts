@@ -1,15 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
-export interface PaceClock {
-  /** Milliseconds, never going back. */
-  now(): number;
-  wait(ms: number): Promise<unknown>;
-}
-
-const SYSTEM_CLOCK: PaceClock = {
-  now: () => performance.now(),
-  wait: (ms) => delay(ms),
-};
+import { systemClock, type Clock } from '../../clock.js';
 
 /** Timers come late by a millisecond or more; what was missed within this time is made up for. */
 const CATCH_UP_MS = 20;
@@ -17,10 +6,10 @@ const CATCH_UP_MS = 20;
 /** Lets a bounded number of turns through in a second, evenly. */
 export class Pace {
   readonly #stepMs: number;
-  readonly #clock: PaceClock;
+  readonly #clock: Clock;
   #nextAt: number;
 
-  constructor(turnsPerSecond: number, clock: PaceClock = SYSTEM_CLOCK) {
+  constructor(turnsPerSecond: number, clock: Clock = systemClock) {
     this.#stepMs = 1000 / turnsPerSecond;
     this.#clock = clock;
     this.#nextAt = clock.now();
@@ -31,6 +20,6 @@ export class Pace {
     const now = this.#clock.now();
     const at = Math.max(this.#nextAt, now - CATCH_UP_MS);
     this.#nextAt = at + this.#stepMs;
-    if (at > now) await this.#clock.wait(at - now);
+    if (at > now) await new Promise<void>((resolve) => this.#clock.after(at - now, resolve));
   }
 }

@@ -1,17 +1,19 @@
 import { ConfigError, parseDnsConfig } from '@kube-dns/daemon';
 import {
   asMapping,
-  dataOf,
+  draftAt,
+  listAt,
   mappingsOf,
   valueAt,
-  type KubeObject,
+  type Draft,
   type Mapping,
-} from '../kube-objects.js';
+} from '../../manifests/mapping.js';
+import { dataOf, type KubeObject } from '../kube-objects.js';
 import { InputError } from '../input-error.js';
 import { plainDomain } from '../dns-setup.js';
 import { readGoFlags } from '../pod/go-flags.js';
 import type { Remarks } from '../remarks.js';
-import { draftAt, listAt, readBase, type BaseManifest, type Draft } from './base.js';
+import { readBase, type BaseManifest } from './base.js';
 import { carryDnsmasq, carryKubedns, carrySidecar, type KubednsPlaces } from './carry-arguments.js';
 import { nameRemainder } from './remainder.js';
 import { containersOf, findWorkload, podSpecOf, type OldContainer } from './workload.js';

@@ -1,4 +1,4 @@
-import { asMapping, type Mapping } from '../kube-objects.js';
+import { asMapping, type Mapping } from '../../manifests/mapping.js';
 import type { Remarks } from '../remarks.js';
 
 /** What the API server fills in or keeps for itself: it says nothing about the pod. */

@@ -1,11 +1,7 @@
-import {
-  asMapping,
-  mappingsOf,
-  textsOf,
-  valueAt,
-  type KubeObject,
-  type Mapping,
-} from '../kube-objects.js';
+import { expandVariables } from '../../manifests/expand-variables.js';
+import { imageName } from '../../manifests/image-name.js';
+import { asMapping, mappingsOf, textsOf, valueAt, type Mapping } from '../../manifests/mapping.js';
+import type { KubeObject } from '../kube-objects.js';
 import type { PodWords } from '../pod/pod-words.js';
 
 /** What a container of a DNS pod is there for; `replaced` was done by others later. */
@@ -50,7 +46,13 @@ export function containersOf(workload: KubeObject): OldContainer[] {
     const name = String(value.name);
     const all = [...textsOf(value.command), ...textsOf(value.args)];
     const words = (all[0] ?? '-').startsWith('-') ? all : all.slice(1);
-    return { name, role: roleOf(name, String(value.image)), value, words: expand(words, value) };
+    const env = environmentOf(value);
+    return {
+      name,
+      role: roleOf(name, String(value.image)),
+      value,
+      words: words.map((word) => expandVariables(word, env)),
+    };
   });
 }
 
@@ -63,19 +65,15 @@ export function podWords(workload: KubeObject): PodWords {
 }
 
 function roleOf(name: string, image: string): ContainerRole {
-  const last = image.split('@', 1)[0]?.split('/').at(-1) ?? '';
-  const program = last.replace(/:.*$/, '').replace(/-(?:amd64|arm|arm64|ppc64le|s390x)$/, '');
   const of = (text: string) => ROLES.find(([pattern]) => pattern.test(text))?.[1];
-  return of(program) ?? of(name) ?? 'other';
+  return of(imageName(image)) ?? of(name) ?? 'other';
 }
 
-/** `$(NAME)` of the container's own environment, as kubelet puts it in. */
-function expand(words: readonly string[], container: Mapping): string[] {
-  const env = new Map(mappingsOf(container.env).map(({ name, value }) => [name, value]));
-  return words.map((word) =>
-    word.replace(/\$\((\w+)\)/g, (match, name: string) => {
-      const value = env.get(name);
-      return typeof value === 'string' ? value : match;
-    }),
+/** The texts of a container's own environment, for `$(NAME)`. */
+function environmentOf(container: Mapping): ReadonlyMap<string, string> {
+  return new Map(
+    mappingsOf(container.env).flatMap(({ name, value }) =>
+      typeof name === 'string' && typeof value === 'string' ? [[name, value] as const] : [],
+    ),
   );
 }

@@ -1,4 +1,4 @@
-/** Time as the supervisor needs it; tests inject one that they move by hand. */
+/** Time as supervisor and pace need it; tests inject one that they move by hand. */
 export interface Clock {
   /** Milliseconds from a fixed point; never goes back. */
   now(): number;

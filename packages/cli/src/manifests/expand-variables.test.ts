@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expandVariables } from './expand.js';
+import { expandVariables } from './expand-variables.js';
 
 const VARIABLES = new Map([
   ['A', 'one'],

@@ -1,0 +1,10 @@
+import { join } from 'node:path';
+import { renderFolder } from '@kube-dns/cli';
+import { findObject, MANIFESTS } from '../../../cli/test/support/cluster-manifests.js';
+import type { KubeManifest } from '../../../cli/test/support/manifest-kinds.js';
+
+// What fields the kinds have is looked at by manifest-fields.test.ts.
+const objects = renderFolder(join(MANIFESTS, 'kube-dns')).objects as unknown as KubeManifest[];
+
+/** The Deployment of manifests/kube-dns, rendered without kubectl. */
+export const BASE_DEPLOYMENT = findObject(objects, 'Deployment', 'kube-dns');
