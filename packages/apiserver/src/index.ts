@@ -3,11 +3,7 @@ export { ApiError, ApiserverError, ListenError, type StatusReason } from './erro
 export type { KubeObject, Manifest, ObjectMeta, OwnerReference } from './object.js';
 export type { ObjectAccess } from './object-access.js';
 export type { RequestLog } from './request-log.js';
-export type { ClusterRoleBinding } from './resources/cluster-role-binding.js';
-export type { ClusterRole, PolicyRule } from './resources/cluster-role.js';
 export type { ConfigMap } from './resources/config-map.js';
-export type { Deployment } from './resources/deployment.js';
-export type { DisruptionBudget } from './resources/disruption-budget.js';
 export type { EndpointPort } from './resources/endpoint-fields.js';
 export type { EndpointSlice, SliceEndpoint } from './resources/endpoint-slice.js';
 export type { EndpointAddress, Endpoints, EndpointSubset } from './resources/endpoints.js';
@@ -15,6 +11,13 @@ export type { Namespace } from './resources/namespace.js';
 export type { Node } from './resources/node.js';
 export type { Pod } from './resources/pod.js';
 export type { KindName, ObjectTypes } from './resources/resource-table.js';
-export type { ServiceAccount } from './resources/service-account.js';
 export type { Service, ServicePort, ServiceSpec } from './resources/service/service.js';
+export type {
+  ClusterRole,
+  ClusterRoleBinding,
+  Deployment,
+  DisruptionBudget,
+  PolicyRule,
+  ServiceAccount,
+} from './resources/stored-kinds.js';
 export type { Failure, Verb } from './switches.js';

@@ -1,182 +1,179 @@
-/** How the value of a field is encoded, and what becomes of it in JSON. */
-export type FieldType =
-  | 'string'
-  | 'int'
-  | 'bool'
-  | 'base64'
-  | 'intOrString'
-  | { readonly message: Message }
-  | { readonly mapOf: 'string' | 'base64' };
+/**
+ * What bodies in protobuf may hold, as far as the server reads it. Source: generated.proto of
+ * k8s.io/api and k8s.io/apimachinery; what is not named here is passed over. Timestamps and
+ * managed fields are left out, because the server sets or drops them.
+ */
+export const SCHEMA = `
+syntax = "proto2";
 
-/** Name and type of a field; the third member marks a repeated one. */
-export type Field = readonly [name: string, type: FieldType, isList?: 'list'];
+message Unknown {
+  optional TypeMeta typeMeta = 1;
+  optional bytes raw = 2;
+}
+message TypeMeta {
+  optional string apiVersion = 1;
+  optional string kind = 2;
+}
+message ObjectMeta {
+  optional string name = 1;
+  optional string generateName = 2;
+  optional string namespace = 3;
+  optional string uid = 5;
+  optional string resourceVersion = 6;
+  map<string, string> labels = 11;
+  map<string, string> annotations = 12;
+  repeated OwnerReference ownerReferences = 13;
+  repeated string finalizers = 14;
+}
+message OwnerReference {
+  optional string kind = 1;
+  optional string name = 3;
+  optional string uid = 4;
+  optional string apiVersion = 5;
+  optional bool controller = 6;
+  optional bool blockOwnerDeletion = 7;
+}
+message ObjectReference {
+  optional string kind = 1;
+  optional string namespace = 2;
+  optional string name = 3;
+  optional string uid = 4;
+  optional string apiVersion = 5;
+  optional string resourceVersion = 6;
+  optional string fieldPath = 7;
+}
+message IntOrString {
+  optional int64 type = 1;
+  optional int32 intVal = 2;
+  optional string strVal = 3;
+}
+message DeleteOptions {
+  optional Preconditions preconditions = 2;
+  repeated string dryRun = 5;
+}
+message Preconditions {
+  optional string uid = 1;
+  optional string resourceVersion = 2;
+}
 
-/** The fields of a message by number; what is not named is passed over. */
-export type Message = Readonly<Record<number, Field>>;
+message Namespace {
+  optional ObjectMeta metadata = 1;
+  optional NamespaceSpec spec = 2;
+  optional NamespaceStatus status = 3;
+}
+message NamespaceSpec {
+  repeated string finalizers = 1;
+}
+message NamespaceStatus {
+  optional string phase = 1;
+}
 
-// Source of all numbers: generated.proto of k8s.io/api and k8s.io/apimachinery. Timestamps and
-// managed fields are left out, because the server sets or drops them.
+message ConfigMap {
+  optional ObjectMeta metadata = 1;
+  map<string, string> data = 2;
+  map<string, bytes> binaryData = 3;
+  optional bool immutable = 4;
+}
 
-const OWNER_REFERENCE: Message = {
-  1: ['kind', 'string'],
-  3: ['name', 'string'],
-  4: ['uid', 'string'],
-  5: ['apiVersion', 'string'],
-  6: ['controller', 'bool'],
-  7: ['blockOwnerDeletion', 'bool'],
-};
+message Service {
+  optional ObjectMeta metadata = 1;
+  optional ServiceSpec spec = 2;
+  optional ServiceStatus status = 3;
+}
+message ServiceSpec {
+  repeated ServicePort ports = 1;
+  map<string, string> selector = 2;
+  optional string clusterIP = 3;
+  optional string type = 4;
+  repeated string externalIPs = 5;
+  optional string sessionAffinity = 7;
+  optional string loadBalancerIP = 8;
+  repeated string loadBalancerSourceRanges = 9;
+  optional string externalName = 10;
+  optional string externalTrafficPolicy = 11;
+  optional int32 healthCheckNodePort = 12;
+  optional bool publishNotReadyAddresses = 13;
+  optional SessionAffinityConfig sessionAffinityConfig = 14;
+  optional string ipFamilyPolicy = 17;
+  repeated string clusterIPs = 18;
+  repeated string ipFamilies = 19;
+  optional bool allocateLoadBalancerNodePorts = 20;
+  optional string loadBalancerClass = 21;
+  optional string internalTrafficPolicy = 22;
+  optional string trafficDistribution = 23;
+}
+message ServicePort {
+  optional string name = 1;
+  optional string protocol = 2;
+  optional int32 port = 3;
+  optional IntOrString targetPort = 4;
+  optional int32 nodePort = 5;
+  optional string appProtocol = 6;
+}
+message SessionAffinityConfig {
+  optional ClientIPConfig clientIP = 1;
+}
+message ClientIPConfig {
+  optional int32 timeoutSeconds = 1;
+}
+message ServiceStatus {
+  optional LoadBalancerStatus loadBalancer = 1;
+}
+message LoadBalancerStatus {
+  repeated LoadBalancerIngress ingress = 1;
+}
+message LoadBalancerIngress {
+  optional string ip = 1;
+  optional string hostname = 2;
+  optional string ipMode = 3;
+}
 
-const METADATA: Field = [
-  'metadata',
-  {
-    message: {
-      1: ['name', 'string'],
-      2: ['generateName', 'string'],
-      3: ['namespace', 'string'],
-      5: ['uid', 'string'],
-      6: ['resourceVersion', 'string'],
-      11: ['labels', { mapOf: 'string' }],
-      12: ['annotations', { mapOf: 'string' }],
-      13: ['ownerReferences', { message: OWNER_REFERENCE }, 'list'],
-      14: ['finalizers', 'string', 'list'],
-    },
-  },
-];
+message Endpoints {
+  optional ObjectMeta metadata = 1;
+  repeated EndpointSubset subsets = 2;
+}
+message EndpointSubset {
+  repeated EndpointAddress addresses = 1;
+  repeated EndpointAddress notReadyAddresses = 2;
+  repeated SubsetPort ports = 3;
+}
+message EndpointAddress {
+  optional string ip = 1;
+  optional ObjectReference targetRef = 2;
+  optional string hostname = 3;
+  optional string nodeName = 4;
+}
+message SubsetPort {
+  optional string name = 1;
+  optional int32 port = 2;
+  optional string protocol = 3;
+  optional string appProtocol = 4;
+}
 
-const OBJECT_REFERENCE: Message = {
-  1: ['kind', 'string'],
-  2: ['namespace', 'string'],
-  3: ['name', 'string'],
-  4: ['uid', 'string'],
-  5: ['apiVersion', 'string'],
-  6: ['resourceVersion', 'string'],
-  7: ['fieldPath', 'string'],
-};
-
-const NAMESPACE: Message = {
-  1: METADATA,
-  2: ['spec', { message: { 1: ['finalizers', 'string', 'list'] } }],
-  3: ['status', { message: { 1: ['phase', 'string'] } }],
-};
-
-const CONFIG_MAP: Message = {
-  1: METADATA,
-  2: ['data', { mapOf: 'string' }],
-  3: ['binaryData', { mapOf: 'base64' }],
-  4: ['immutable', 'bool'],
-};
-
-const SERVICE_PORT: Message = {
-  1: ['name', 'string'],
-  2: ['protocol', 'string'],
-  3: ['port', 'int'],
-  4: ['targetPort', 'intOrString'],
-  5: ['nodePort', 'int'],
-  6: ['appProtocol', 'string'],
-};
-
-const AFFINITY: Message = { 1: ['clientIP', { message: { 1: ['timeoutSeconds', 'int'] } }] };
-
-const SERVICE_SPEC: Message = {
-  1: ['ports', { message: SERVICE_PORT }, 'list'],
-  2: ['selector', { mapOf: 'string' }],
-  3: ['clusterIP', 'string'],
-  4: ['type', 'string'],
-  5: ['externalIPs', 'string', 'list'],
-  7: ['sessionAffinity', 'string'],
-  8: ['loadBalancerIP', 'string'],
-  9: ['loadBalancerSourceRanges', 'string', 'list'],
-  10: ['externalName', 'string'],
-  11: ['externalTrafficPolicy', 'string'],
-  12: ['healthCheckNodePort', 'int'],
-  13: ['publishNotReadyAddresses', 'bool'],
-  14: ['sessionAffinityConfig', { message: AFFINITY }],
-  17: ['ipFamilyPolicy', 'string'],
-  18: ['clusterIPs', 'string', 'list'],
-  19: ['ipFamilies', 'string', 'list'],
-  20: ['allocateLoadBalancerNodePorts', 'bool'],
-  21: ['loadBalancerClass', 'string'],
-  22: ['internalTrafficPolicy', 'string'],
-  23: ['trafficDistribution', 'string'],
-};
-
-const INGRESS: Message = {
-  1: ['ip', 'string'],
-  2: ['hostname', 'string'],
-  3: ['ipMode', 'string'],
-};
-
-const LOAD_BALANCER: Message = { 1: ['ingress', { message: INGRESS }, 'list'] };
-
-const SERVICE: Message = {
-  1: METADATA,
-  2: ['spec', { message: SERVICE_SPEC }],
-  3: ['status', { message: { 1: ['loadBalancer', { message: LOAD_BALANCER }] } }],
-};
-
-const ADDRESS: Message = {
-  1: ['ip', 'string'],
-  2: ['targetRef', { message: OBJECT_REFERENCE }],
-  3: ['hostname', 'string'],
-  4: ['nodeName', 'string'],
-};
-
-const SUBSET_PORT: Message = {
-  1: ['name', 'string'],
-  2: ['port', 'int'],
-  3: ['protocol', 'string'],
-  4: ['appProtocol', 'string'],
-};
-
-const SUBSET: Message = {
-  1: ['addresses', { message: ADDRESS }, 'list'],
-  2: ['notReadyAddresses', { message: ADDRESS }, 'list'],
-  3: ['ports', { message: SUBSET_PORT }, 'list'],
-};
-
-const ENDPOINTS: Message = { 1: METADATA, 2: ['subsets', { message: SUBSET }, 'list'] };
-
-const CONDITIONS: Message = {
-  1: ['ready', 'bool'],
-  2: ['serving', 'bool'],
-  3: ['terminating', 'bool'],
-};
-
-const ENDPOINT: Message = {
-  1: ['addresses', 'string', 'list'],
-  2: ['conditions', { message: CONDITIONS }],
-  3: ['hostname', 'string'],
-  4: ['targetRef', { message: OBJECT_REFERENCE }],
-  5: ['deprecatedTopology', { mapOf: 'string' }],
-  6: ['nodeName', 'string'],
-  7: ['zone', 'string'],
-};
-
-const SLICE_PORT: Message = {
-  1: ['name', 'string'],
-  2: ['protocol', 'string'],
-  3: ['port', 'int'],
-  4: ['appProtocol', 'string'],
-};
-
-const ENDPOINT_SLICE: Message = {
-  1: METADATA,
-  2: ['endpoints', { message: ENDPOINT }, 'list'],
-  3: ['ports', { message: SLICE_PORT }, 'list'],
-  4: ['addressType', 'string'],
-};
-
-const DELETE_OPTIONS: Message = {
-  2: ['preconditions', { message: { 1: ['uid', 'string'], 2: ['resourceVersion', 'string'] } }],
-  5: ['dryRun', 'string', 'list'],
-};
-
-/** What bodies in protobuf may hold, by the kind that they name. */
-export const MESSAGES: ReadonlyMap<string, Message> = new Map([
-  ['ConfigMap', CONFIG_MAP],
-  ['DeleteOptions', DELETE_OPTIONS],
-  ['Endpoints', ENDPOINTS],
-  ['EndpointSlice', ENDPOINT_SLICE],
-  ['Namespace', NAMESPACE],
-  ['Service', SERVICE],
-]);
+message EndpointSlice {
+  optional ObjectMeta metadata = 1;
+  repeated Endpoint endpoints = 2;
+  repeated SlicePort ports = 3;
+  optional string addressType = 4;
+}
+message Endpoint {
+  repeated string addresses = 1;
+  optional EndpointConditions conditions = 2;
+  optional string hostname = 3;
+  optional ObjectReference targetRef = 4;
+  map<string, string> deprecatedTopology = 5;
+  optional string nodeName = 6;
+  optional string zone = 7;
+}
+message EndpointConditions {
+  optional bool ready = 1;
+  optional bool serving = 2;
+  optional bool terminating = 3;
+}
+message SlicePort {
+  optional string name = 1;
+  optional string protocol = 2;
+  optional int32 port = 3;
+  optional string appProtocol = 4;
+}
+`;

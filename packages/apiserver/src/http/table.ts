@@ -29,9 +29,12 @@ export function createTable(
   objects: readonly KubeObject[],
   { metadata, include, withColumns, now }: TableOptions,
 ): object {
-  const columnDefinitions = kind.columns.map((column) => ({
-    ...column,
-    format: column.name === 'Name' ? 'name' : '',
+  const columnDefinitions = kind.columns.map(({ name, type, priority, description }) => ({
+    name,
+    type,
+    priority,
+    description,
+    format: name === 'Name' ? 'name' : '',
   }));
   return {
     kind: 'Table',
@@ -39,7 +42,7 @@ export function createTable(
     metadata,
     columnDefinitions: withColumns ? columnDefinitions : [],
     rows: objects.map((object) => ({
-      cells: kind.row(object, now),
+      cells: kind.columns.map((column) => column.cell(object, now)),
       object: includedObject(object, include),
     })),
   };

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../object.js';
-import { ageOf } from './age.js';
 import {
   duplicate,
   forbiddenField,
@@ -39,7 +38,11 @@ export const configMapKind: ResourceKind<ConfigMap> = {
   shortNames: ['cm'],
   refuseName: refuseSubdomain,
   shape: { data: { map: 'string' }, binaryData: { map: 'string' }, immutable: 'bool' },
-  columns: [NAME_COLUMN, column('Data', 'Number of keys.', { type: 'integer' }), AGE_COLUMN],
+  columns: [
+    NAME_COLUMN,
+    column('Data', 'Number of keys.', (map) => keysOf(map).length, { type: 'integer' }),
+    AGE_COLUMN,
+  ],
 
   validate(map) {
     const errors: FieldError[] = [];
@@ -65,5 +68,4 @@ export const configMapKind: ResourceKind<ConfigMap> = {
     }
     return errors;
   },
-  row: (map, now) => [map.metadata.name, keysOf(map).length, ageOf(map, now)],
 };

@@ -1,5 +1,4 @@
 import type { JsonObject, KubeObject } from '../object.js';
-import { ageOf } from './age.js';
 import {
   setPortDefaults,
   validateEndpointNames,
@@ -107,9 +106,13 @@ export const endpointSliceKind: ResourceKind<EndpointSlice> = {
   },
   columns: [
     NAME_COLUMN,
-    column('AddressType', 'Family of the addresses.'),
-    column('Ports', 'Ports of every endpoint.'),
-    column('Endpoints', 'Addresses of the endpoints.'),
+    column('AddressType', 'Family of the addresses.', ({ addressType }) => addressType),
+    column('Ports', 'Ports of every endpoint.', ({ ports }) =>
+      shorten(ports.map(({ port }) => (port === undefined ? '*' : String(port)))),
+    ),
+    column('Endpoints', 'Addresses of the endpoints.', ({ endpoints }) =>
+      shorten(endpoints.flatMap(({ addresses }) => addresses)),
+    ),
     AGE_COLUMN,
   ],
 
@@ -148,11 +151,4 @@ export const endpointSliceKind: ResourceKind<EndpointSlice> = {
     endpoints,
     ports,
   }),
-  row: (slice, now) => [
-    slice.metadata.name,
-    slice.addressType,
-    shorten(slice.ports.map(({ port }) => (port === undefined ? '*' : String(port)))),
-    shorten(slice.endpoints.flatMap(({ addresses }) => addresses)),
-    ageOf(slice, now),
-  ],
 };

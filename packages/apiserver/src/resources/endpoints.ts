@@ -1,5 +1,4 @@
 import type { JsonObject, KubeObject } from '../object.js';
-import { ageOf } from './age.js';
 import {
   requirePort,
   setPortDefaults,
@@ -101,12 +100,15 @@ export const endpointsKind: ResourceKind<Endpoints> = {
       list: { fields: { addresses: ADDRESSES, notReadyAddresses: ADDRESSES, ports: PORTS } },
     },
   },
-  columns: [NAME_COLUMN, column('Endpoints', 'Addresses and ports that are ready.'), AGE_COLUMN],
+  columns: [
+    NAME_COLUMN,
+    column('Endpoints', 'Addresses and ports that are ready.', summary),
+    AGE_COLUMN,
+  ],
 
   setDefaults({ subsets = [] }) {
     for (const { ports = [] } of subsets) setPortDefaults(ports);
   },
   validate: ({ subsets = [] }) =>
     subsets.flatMap((subset, i) => validateSubset(subset, `subsets[${i}]`)),
-  row: (endpoints, now) => [endpoints.metadata.name, summary(endpoints), ageOf(endpoints, now)],
 };

@@ -1,5 +1,4 @@
 import type { KubeObject } from '../object.js';
-import { ageOf } from './age.js';
 import { refuseLabel } from './names.js';
 import { AGE_COLUMN, column, NAME_COLUMN, PLAIN_KIND, type ResourceKind } from './resource-kind.js';
 
@@ -32,7 +31,11 @@ export const namespaceKind: ResourceKind<Namespace> = {
     status: { fields: { phase: 'string', conditions: { list: 'object' } } },
   },
   mergeKeys: { 'spec.finalizers': '', 'status.conditions': 'type' },
-  columns: [NAME_COLUMN, column('Status', 'Phase of the namespace.'), AGE_COLUMN],
+  columns: [
+    NAME_COLUMN,
+    column('Status', 'Phase of the namespace.', ({ status }) => status.phase),
+    AGE_COLUMN,
+  ],
 
   setDefaults(namespace) {
     namespace.metadata.labels = {
@@ -44,5 +47,4 @@ export const namespaceKind: ResourceKind<Namespace> = {
     namespace.status = { phase: 'Active' };
   },
   selectableFields: ({ status }) => ({ 'status.phase': status.phase }),
-  row: (namespace, now) => [namespace.metadata.name, namespace.status.phase, ageOf(namespace, now)],
 };

@@ -1,5 +1,4 @@
 import type { KubeObject } from '../object.js';
-import { ageOf } from './age.js';
 import { refuseSubdomain } from './names.js';
 import { AGE_COLUMN, column, NAME_COLUMN, PLAIN_KIND, type ResourceKind } from './resource-kind.js';
 
@@ -48,19 +47,17 @@ export const nodeKind: ResourceKind<Node> = {
   },
   columns: [
     NAME_COLUMN,
-    column('Status', 'Whether the node is ready.'),
-    column('Roles', 'Roles that the labels name.'),
+    column('Status', 'Whether the node is ready.', statusOf),
+    column('Roles', 'Roles that the labels name.', rolesOf),
     AGE_COLUMN,
-    column('Internal-IP', 'Address within the cluster.', { wide: true }),
+    column(
+      'Internal-IP',
+      'Address within the cluster.',
+      ({ status }) => findItem(status?.addresses, 'InternalIP', 'address') ?? '<none>',
+      { wide: true },
+    ),
   ],
   selectableFields: ({ spec }) => ({
     'spec.unschedulable': String(spec?.unschedulable === true),
   }),
-  row: (node, now) => [
-    node.metadata.name,
-    statusOf(node),
-    rolesOf(node),
-    ageOf(node, now),
-    findItem(node.status?.addresses, 'InternalIP', 'address') ?? '<none>',
-  ],
 };

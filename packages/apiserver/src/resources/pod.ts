@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonObject, type KubeObject } from '../object.js';
-import { ageOf } from './age.js';
 import { duplicate, invalidValue, required, type FieldError } from './field-error.js';
 import { refuseLabel, refuseSubdomain } from './names.js';
 import { AGE_COLUMN, column, NAME_COLUMN, PLAIN_KIND, type ResourceKind } from './resource-kind.js';
@@ -19,6 +18,16 @@ function text(value: unknown): string {
 
 function objects(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+function readinessOf({ spec, status }: Pod): string {
+  const ready = objects(status.containerStatuses).filter((item) => item.ready === true).length;
+  return `${ready}/${objects(spec.containers).length}`;
+}
+
+function restartsOf({ status }: Pod): number {
+  const counts = objects(status.containerStatuses).map(({ restartCount }) => Number(restartCount));
+  return counts.reduce((sum, count) => sum + (count || 0), 0);
 }
 
 /** What is wrong with the containers of the pod specification at `place`. */
@@ -77,12 +86,16 @@ export const podKind: ResourceKind<Pod> = {
   },
   columns: [
     NAME_COLUMN,
-    column('Ready', 'Ready containers of all containers.'),
-    column('Status', 'Phase of the pod.'),
-    column('Restarts', 'Restarts of all containers.', { type: 'integer' }),
+    column('Ready', 'Ready containers of all containers.', readinessOf),
+    column('Status', 'Phase of the pod.', ({ status }) => text(status.phase)),
+    column('Restarts', 'Restarts of all containers.', restartsOf, { type: 'integer' }),
     AGE_COLUMN,
-    column('IP', 'Address of the pod.', { wide: true }),
-    column('Node', 'Node that the pod runs on.', { wide: true }),
+    column('IP', 'Address of the pod.', ({ status }) => text(status.podIP) || '<none>', {
+      wide: true,
+    }),
+    column('Node', 'Node that the pod runs on.', ({ spec }) => text(spec.nodeName) || '<none>', {
+      wide: true,
+    }),
   ],
 
   setDefaults(pod) {
@@ -115,21 +128,4 @@ export const podKind: ResourceKind<Pod> = {
     'status.podIP': text(status.podIP),
     'status.nominatedNodeName': text(status.nominatedNodeName),
   }),
-  row(pod, now) {
-    const statuses = objects(pod.status.containerStatuses);
-    const ready = statuses.filter((item) => item.ready === true).length;
-    const restarts = statuses.reduce(
-      (sum, { restartCount }) => sum + (Number(restartCount) || 0),
-      0,
-    );
-    return [
-      pod.metadata.name,
-      `${ready}/${objects(pod.spec.containers).length}`,
-      text(pod.status.phase),
-      restarts,
-      ageOf(pod, now),
-      text(pod.status.podIP) || '<none>',
-      text(pod.spec.nodeName) || '<none>',
-    ];
-  },
 };

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../object.js';
+import { ageOf } from './age.js';
 import type { FieldError } from './field-error.js';
 import type { NameRule } from './names.js';
 import type { Fields } from './shape.js';
@@ -7,11 +8,12 @@ import type { Fields } from './shape.js';
 export type Cell = string | number;
 
 /** One column of a `Table`; those with priority above 0 are for `-o wide`. */
-export interface Column {
+export interface Column<T extends KubeObject = KubeObject> {
   readonly name: string;
   readonly type: 'string' | 'integer';
   readonly priority: 0 | 1;
   readonly description: string;
+  cell(object: T, now: number): Cell;
 }
 
 /** Everything that is particular to one kind; what all kinds share works from this table. */
@@ -36,7 +38,7 @@ export interface ResourceKind<T extends KubeObject = KubeObject> {
   /** Whether a DELETE answers with the object instead of a Status. */
   readonly returnsDeleted: boolean;
   readonly refuseName: NameRule;
-  readonly columns: readonly Column[];
+  readonly columns: readonly Column<T>[];
 
   /** Fills in what the client left out. May change `object`, which nobody else has yet. */
   setDefaults(object: T, previous: T | undefined): void;
@@ -46,7 +48,6 @@ export interface ResourceKind<T extends KubeObject = KubeObject> {
   generationOf(object: T): unknown;
   /** Fields for field selectors, beside `metadata.name` and `metadata.namespace`. */
   selectableFields(object: T): Readonly<Record<string, string>>;
-  row(object: T, now: number): readonly Cell[];
 }
 
 /** What most kinds have in common, to be spread into their tables. */
@@ -71,14 +72,19 @@ export function apiVersionOf(kind: Pick<ResourceKind, 'group' | 'version'>): str
 }
 
 /** A column; shown by default unless it is wide. */
-export function column(
+export function column<T extends KubeObject>(
   name: string,
   description: string,
-  options: { readonly wide?: boolean; readonly type?: Column['type'] } = {},
-): Column {
-  return { name, type: options.type ?? 'string', priority: options.wide ? 1 : 0, description };
+  cell: Column<T>['cell'],
+  { wide = false, type = 'string' }: { wide?: boolean; type?: Column['type'] } = {},
+): Column<T> {
+  return { name, type, priority: wide ? 1 : 0, description, cell };
 }
 
 /** The columns that every table has. */
-export const NAME_COLUMN = column('Name', 'Name of the object, unique within its namespace.');
-export const AGE_COLUMN = column('Age', 'Time since the object was created.');
+export const NAME_COLUMN = column(
+  'Name',
+  'Name of the object, unique within its namespace.',
+  ({ metadata }) => metadata.name,
+);
+export const AGE_COLUMN = column('Age', 'Time since the object was created.', ageOf);

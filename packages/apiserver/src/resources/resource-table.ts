@@ -1,17 +1,20 @@
-import { clusterRoleBindingKind, type ClusterRoleBinding } from './cluster-role-binding.js';
-import { clusterRoleKind, type ClusterRole } from './cluster-role.js';
 import { configMapKind, type ConfigMap } from './config-map.js';
-import { deploymentKind, type Deployment } from './deployment.js';
-import { disruptionBudgetKind, type DisruptionBudget } from './disruption-budget.js';
 import { endpointSliceKind, type EndpointSlice } from './endpoint-slice.js';
 import { endpointsKind, type Endpoints } from './endpoints.js';
 import { namespaceKind, type Namespace } from './namespace.js';
 import { nodeKind, type Node } from './node.js';
 import { podKind, type Pod } from './pod.js';
 import type { ResourceKind } from './resource-kind.js';
-import { serviceAccountKind, type ServiceAccount } from './service-account.js';
 import { serviceKind } from './service/service-kind.js';
 import type { Service } from './service/service.js';
+import {
+  STORED_KINDS,
+  type ClusterRole,
+  type ClusterRoleBinding,
+  type Deployment,
+  type DisruptionBudget,
+  type ServiceAccount,
+} from './stored-kinds.js';
 
 /** The object type of each kind that the server knows. */
 export interface ObjectTypes {
@@ -33,18 +36,14 @@ export interface ObjectTypes {
 export type KindName = keyof ObjectTypes;
 
 const KINDS: { readonly [K in KindName]: ResourceKind<ObjectTypes[K]> } = {
-  ClusterRole: clusterRoleKind,
-  ClusterRoleBinding: clusterRoleBindingKind,
   ConfigMap: configMapKind,
-  Deployment: deploymentKind,
   Endpoints: endpointsKind,
   EndpointSlice: endpointSliceKind,
   Namespace: namespaceKind,
   Node: nodeKind,
   Pod: podKind,
-  PodDisruptionBudget: disruptionBudgetKind,
   Service: serviceKind,
-  ServiceAccount: serviceAccountKind,
+  ...STORED_KINDS,
 };
 
 /** Every kind that the server knows. */

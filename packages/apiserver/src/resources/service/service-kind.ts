@@ -1,4 +1,3 @@
-import { ageOf } from '../age.js';
 import { refuseLabel } from '../names.js';
 import {
   AGE_COLUMN,
@@ -47,6 +46,10 @@ const SPEC: Fields = {
   loadBalancerSourceRanges: { list: 'string' },
   trafficDistribution: 'string',
 };
+
+function clusterAddressOf({ spec }: Service): string {
+  return spec.clusterIP ?? (spec.type === 'ExternalName' ? '<none>' : HEADLESS);
+}
 
 function externalAddressOf({ spec, status }: Service): string {
   if (spec.type === 'ExternalName') return spec.externalName ?? '';
@@ -98,12 +101,20 @@ export const serviceKind: ResourceKind<Service> = {
   mergeKeys: { 'spec.ports': 'port', 'status.conditions': 'type' },
   columns: [
     NAME_COLUMN,
-    column('Type', 'How the service is reached.'),
-    column('Cluster-IP', 'First cluster address, None when the service is headless.'),
-    column('External-IP', 'Addresses outside the cluster, or the external name.'),
-    column('Port(s)', 'Ports, with node port and protocol.'),
+    column('Type', 'How the service is reached.', ({ spec }) => spec.type),
+    column(
+      'Cluster-IP',
+      'First cluster address, None when the service is headless.',
+      clusterAddressOf,
+    ),
+    column(
+      'External-IP',
+      'Addresses outside the cluster, or the external name.',
+      externalAddressOf,
+    ),
+    column('Port(s)', 'Ports, with node port and protocol.', portsOf),
     AGE_COLUMN,
-    column('Selector', 'Labels of the pods behind the service.', { wide: true }),
+    column('Selector', 'Labels of the pods behind the service.', selectorOf, { wide: true }),
   ],
 
   setDefaults: setServiceDefaults,
@@ -113,13 +124,4 @@ export const serviceKind: ResourceKind<Service> = {
     'spec.clusterIP': spec.clusterIP ?? '',
     'spec.type': spec.type,
   }),
-  row: (service, now) => [
-    service.metadata.name,
-    service.spec.type,
-    service.spec.clusterIP ?? (service.spec.type === 'ExternalName' ? '<none>' : HEADLESS),
-    externalAddressOf(service),
-    portsOf(service),
-    ageOf(service, now),
-    selectorOf(service),
-  ],
 };
