@@ -38,6 +38,7 @@ export {
 export { copyQuery, Query } from './query.js';
 export type { Verdict } from './query.js';
 export { buildQuery } from './question.js';
+export { expandRdata } from './rdata-names.js';
 export { RecordCursor, SECTION } from './record-cursor.js';
 export type { Section } from './record-cursor.js';
 export { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';

@@ -1,6 +1,7 @@
 import {
   EXTENDED_ERROR,
   expandName,
+  expandRdata,
   FLAG,
   MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
@@ -11,7 +12,6 @@ import {
   writeUint16,
   writeUint32,
 } from '@kube-dns/wire';
-import { expandRdata } from '../cache/rdata-names.js';
 
 const EXTENDED_ERROR_OPTION = 15;
 const EXTENDED_ERROR_OPTION_BYTES = 6;

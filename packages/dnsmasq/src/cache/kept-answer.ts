@@ -1,5 +1,6 @@
 import {
   CLASS,
+  expandRdata,
   lowerCaseByte,
   MAX_NAME_BYTES,
   QUESTION_OFFSET,
@@ -9,7 +10,6 @@ import {
   writeUint16,
   writeUint32,
 } from '@kube-dns/wire';
-import { expandRdata } from './rdata-names.js';
 import { RECORD_HEAD_BYTES, skipRecords, TTL_OFFSET } from './record-block.js';
 
 /** The type of an answer that denies the name whatever is asked of it; a question of type 0 is never kept. */

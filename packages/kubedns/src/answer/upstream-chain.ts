@@ -1,12 +1,12 @@
 import {
   CLASS,
   expandName,
+  expandRdata,
   MAX_NAME_BYTES,
   RecordCursor,
   type ResourceRecord,
   SECTION,
   type Section,
-  skipName,
   TYPE,
 } from '@kube-dns/wire';
 
@@ -15,19 +15,22 @@ export interface ChainRecord extends ResourceRecord {
   readonly section: Section;
 }
 
-/** How many bytes of rdata stand before its only name, which may be compressed (RFC 1035, RFC 2782). */
-const BYTES_BEFORE_NAME: ReadonlyMap<number, number> = new Map([
-  [TYPE.CNAME, 0],
-  [TYPE.NS, 0],
-  [TYPE.PTR, 0],
-  [TYPE.MX, 2],
-  [TYPE.SRV, 6],
+/** Types whose data can be moved to another message, with the names in it written out. */
+const MOVABLE: ReadonlySet<number> = new Set([
+  TYPE.A,
+  TYPE.NS,
+  TYPE.CNAME,
+  TYPE.SOA,
+  TYPE.PTR,
+  TYPE.MX,
+  TYPE.TXT,
+  TYPE.AAAA,
+  TYPE.SRV,
 ]);
-/** Types whose rdata holds no names, so that it can be moved to another message as it is. */
-const NAMELESS: ReadonlySet<number> = new Set([TYPE.A, TYPE.AAAA, TYPE.TXT]);
 /** Types from here on came after RFC 3597, whose section 4 forbids to compress names in them. */
 const FIRST_UNCOMPRESSED = 48;
-const SOA_NUMBERS_BYTES = 20;
+/** More names than these are in no record's data. */
+const MAX_NAMES_IN_RDATA = 2;
 
 const cursor = new RecordCursor();
 const name = new Uint8Array(MAX_NAME_BYTES);
@@ -56,30 +59,13 @@ function isWanted(section: Section, found: number, asked: number): boolean {
   return found === TYPE.CNAME || found === asked;
 }
 
-/** The rdata that the cursor stands on, without pointers; undefined when that cannot be had. */
+/** The rdata of the cursor's record, without pointers; undefined when that cannot be had. */
 function movableRdata(reply: Uint8Array): Uint8Array | undefined {
   const { type, rdataStart, end } = cursor;
-  if (type === TYPE.SOA) return soaRdata(reply);
-  const before = BYTES_BEFORE_NAME.get(type);
-  if (before !== undefined) {
-    const target = expand(reply, rdataStart + before);
-    return target && join(reply.subarray(rdataStart, rdataStart + before), target);
-  }
-  const isMovable = NAMELESS.has(type) || type >= FIRST_UNCOMPRESSED;
-  return isMovable ? join(reply.subarray(rdataStart, end)) : undefined;
-}
-
-function soaRdata(reply: Uint8Array): Uint8Array | undefined {
-  const { rdataStart, end } = cursor;
-  const primary = expand(reply, rdataStart);
-  const mailboxAt = skipName(reply, rdataStart, end);
-  const mailbox = mailboxAt < 0 ? undefined : expand(reply, mailboxAt);
-  if (primary === undefined || mailbox === undefined) return undefined;
-  return join(primary, mailbox, reply.subarray(end - SOA_NUMBERS_BYTES, end));
-}
-
-function join(...parts: Uint8Array[]): Uint8Array {
-  return new Uint8Array(Buffer.concat(parts));
+  if (!MOVABLE.has(type) && type < FIRST_UNCOMPRESSED) return undefined;
+  const room = new Uint8Array(end - rdataStart + MAX_NAMES_IN_RDATA * MAX_NAME_BYTES);
+  const length = expandRdata(reply, type, rdataStart, end, room, 0);
+  return length < 0 ? undefined : room.slice(0, length);
 }
 
 function expand(reply: Uint8Array, at: number): Uint8Array | undefined {

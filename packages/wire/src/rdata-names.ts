@@ -1,4 +1,5 @@
-import { expandName, MAX_NAME_BYTES, skipName, TYPE } from '@kube-dns/wire';
+import { expandName, skipName } from './name.js';
+import { MAX_NAME_BYTES, TYPE } from './protocol.js';
 
 /** Where a type's data has names: so many bytes (or strings) in front, then so many names, then the rest. */
 interface NamePlaces {
