@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { finishHash, hashBytes, randomSeed } from './byte-hash.js';
 
 interface Entry<V> {
   readonly hash: number;
@@ -11,11 +11,10 @@ const FIRST_BUCKETS = 64;
 
 /**
  * A map from lower-cased names in wire form to values that is asked with bytes inside a larger buffer,
- * so that a look-up makes no string and no view. The hash is seeded per process: whoever chooses the
- * names (any client, for a cache) cannot choose collisions.
+ * so that a look-up makes no string and no view. The hash is seeded per table, against chosen collisions.
  */
 export class NameTable<V> {
-  readonly #seed = randomBytes(4).readInt32LE();
+  readonly #seed = randomSeed();
   #buckets: (Entry<V> | undefined)[] = new Array<undefined>(FIRST_BUCKETS).fill(undefined);
   #size = 0;
 
@@ -96,12 +95,8 @@ export class NameTable<V> {
     }
   }
 
-  /** FNV-1a from a secret start, with a final mix because the low bits choose the bucket. */
   #hash(bytes: Uint8Array, start: number, end: number): number {
-    let hash = this.#seed;
-    for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x0100_0193);
-    hash ^= hash >>> 15;
-    return Math.imul(hash, 0x2c1b_3c6d) ^ (hash >>> 12);
+    return finishHash(hashBytes(this.#seed, bytes, start, end));
   }
 }
 

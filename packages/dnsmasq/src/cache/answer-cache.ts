@@ -1,4 +1,4 @@
-import { MAX_NAME_BYTES, type Query, TYPE } from '@kube-dns/wire';
+import { hashBytes, MAX_NAME_BYTES, type Query, randomSeed, TYPE } from '@kube-dns/wire';
 import type { AnswerCacheOptions } from './answer-cache-options.js';
 import type { CacheFollower } from './cache-follower.js';
 import { CellStore } from './cell-store.js';
@@ -8,8 +8,8 @@ import { EntryFiler } from './entry-filer.js';
 import { type CachedAnswer, EntryWriter } from './entry-writer.js';
 import { EVERY_TYPE, type KeptAnswer } from './kept-answer.js';
 import { NONE } from './none.js';
-import { NameHash } from './name-hash.js';
 import { type NewEntry, packEntry, PackedEntry } from './packed-entry.js';
+import { questionHash } from './question-hash.js';
 
 /** Names and records may be long: the cache takes no more than so many bytes per record of its size. */
 const MAX_BYTES_PER_RECORD = 512;
@@ -37,7 +37,7 @@ export class AnswerCache {
   /** Past its time an answer is gone after so long. */
   readonly #maxStaleSeconds: number;
   readonly #now: () => number;
-  readonly #hash = new NameHash();
+  readonly #seed = randomSeed();
   readonly #table = new EntryTable();
   readonly #cells = new CellStore();
   readonly #writer: EntryWriter;
@@ -93,7 +93,7 @@ export class AnswerCache {
   answer(query: Query, out: Uint8Array): number {
     const table = this.#table;
     if (table.size === 0) return 0;
-    const nameHash = this.#hash.of(query.name, query.nameLength);
+    const nameHash = hashBytes(this.#seed, query.name, 0, query.nameLength);
     const now = this.#now();
     let slot = NONE;
     // A denial of the whole name is newer than what is kept of its types: see store.
@@ -111,7 +111,7 @@ export class AnswerCache {
 
   /** Tells whether an answer about the question's name of this type is here, EVERY_TYPE for a denial. */
   has(query: Query, type: number): boolean {
-    const nameHash = this.#hash.of(query.name, query.nameLength);
+    const nameHash = hashBytes(this.#seed, query.name, 0, query.nameLength);
     return this.#find(query.name, query.nameLength, nameHash, type, this.#now()) !== NONE;
   }
 
@@ -154,14 +154,14 @@ export class AnswerCache {
 
   #put(entry: NewEntry, now: number): void {
     const { name, nameLength, type, weight } = entry;
-    const nameHash = this.#hash.of(name, nameLength);
+    const nameHash = hashBytes(this.#seed, name, 0, nameLength);
     this.#removeKey(name, nameLength, nameHash, type);
     // The newest word about a name holds: an answer ends a denial, and a denial hides older answers.
     if (type !== EVERY_TYPE && this.#denials > 0) {
       this.#removeKey(name, nameLength, nameHash, EVERY_TYPE);
     }
     this.#makeRoom(weight, CellStore.roundUp(nameLength + entry.length), now);
-    this.#filer.file(entry, NameHash.withType(nameHash, type), ++this.#serial, now);
+    this.#filer.file(entry, questionHash(nameHash, type), ++this.#serial, now);
     if (type === EVERY_TYPE) this.#denials++;
     this.#records += weight;
   }
@@ -176,8 +176,8 @@ export class AnswerCache {
     );
     if (isDropped || this.#isGone(slot, now)) return false;
     if (type === EVERY_TYPE || this.#denials === 0) return true;
-    const nameHash = this.#hash.of(name, nameLength);
-    const hash = NameHash.withType(nameHash, EVERY_TYPE);
+    const nameHash = hashBytes(this.#seed, name, 0, nameLength);
+    const hash = questionHash(nameHash, EVERY_TYPE);
     return this.#lookUp(name, nameLength, hash, EVERY_TYPE) === NONE;
   }
 
@@ -214,7 +214,7 @@ export class AnswerCache {
   }
 
   #find(name: Uint8Array, length: number, nameHash: number, type: number, now: number): number {
-    const slot = this.#lookUp(name, length, NameHash.withType(nameHash, type), type);
+    const slot = this.#lookUp(name, length, questionHash(nameHash, type), type);
     if (slot === NONE) return NONE;
     const { serials, aliases } = this.#table;
     const isDropped = this.#drop.includes(name, length, serials[slot]!, aliases[slot]! > 0);
@@ -239,7 +239,7 @@ export class AnswerCache {
   }
 
   #removeKey(name: Uint8Array, length: number, nameHash: number, type: number): void {
-    const slot = this.#lookUp(name, length, NameHash.withType(nameHash, type), type);
+    const slot = this.#lookUp(name, length, questionHash(nameHash, type), type);
     if (slot !== NONE) this.#remove(slot);
   }
 

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { finishHash, hashBytes, randomSeed } from '@kube-dns/wire';
 import type { ByteArena } from './byte-arena.js';
 import { NumberColumn } from './number-column.js';
 
@@ -16,7 +16,7 @@ const FIRST_BUCKETS = 4;
  */
 export class ByteIndex {
   readonly #arena: ByteArena;
-  readonly #seed = randomBytes(4).readInt32LE();
+  readonly #seed = randomSeed();
   /** By key: where it is, its length and hash, and the next key of its bucket. */
   readonly #places = new NumberColumn();
   readonly #lengths = new NumberColumn();
@@ -94,12 +94,9 @@ export class ByteIndex {
     buckets[bucket] = key;
   }
 
-  /** FNV-1a from a secret start, with a final mix because the low bits choose part and bucket. */
+  /** Its low bits choose part and bucket. */
   #hash(bytes: Uint8Array, start: number, end: number): number {
-    let hash = this.#seed;
-    for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x0100_0193);
-    hash ^= hash >>> 15;
-    return Math.imul(hash, 0x2c1b_3c6d) ^ (hash >>> 12);
+    return finishHash(hashBytes(this.#seed, bytes, start, end));
   }
 }
 

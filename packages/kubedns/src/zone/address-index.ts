@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { finishHash, hashByte, hashBytes, randomSeed } from '@kube-dns/wire';
 
 const FIRST_ROOM = 1024;
 const FREE_END = -1;
@@ -9,7 +9,7 @@ const FREE_END = -1;
  * is removed as often as it was added. The hash is seeded per process.
  */
 export class AddressIndex {
-  readonly #seed = randomBytes(4).readInt32LE();
+  readonly #seed = randomSeed();
   /** The first entry of each bucket, plus one; 0 for none. */
   #buckets = new Int32Array(FIRST_ROOM);
   #hashes = new Int32Array(FIRST_ROOM);
@@ -30,15 +30,13 @@ export class AddressIndex {
   /** The hash of an address whose bytes are characters from `at` on. */
   hashText(bytes: string, at: number, size: number): number {
     let hash = this.#seed;
-    for (let i = at; i < at + size; i++) hash = mix(hash, bytes.charCodeAt(i));
-    return finish(hash);
+    for (let i = at; i < at + size; i++) hash = hashByte(hash, bytes.charCodeAt(i));
+    return finishHash(hash);
   }
 
   /** The hash of an address in bytes. */
   hashBytes(bytes: Uint8Array, size: number): number {
-    let hash = this.#seed;
-    for (let i = 0; i < size; i++) hash = mix(hash, bytes[i]!);
-    return finish(hash);
+    return finishHash(hashBytes(this.#seed, bytes, 0, size));
   }
 
   add(hash: number, owner: number): void {
@@ -123,14 +121,4 @@ export class AddressIndex {
 function copyInto<T extends Int32Array | Uint32Array>(larger: T, smaller: T): T {
   larger.set(smaller);
   return larger;
-}
-
-function mix(hash: number, byte: number): number {
-  return Math.imul(hash ^ byte, 0x0100_0193);
-}
-
-/** The low bits choose the bucket. */
-function finish(hash: number): number {
-  hash ^= hash >>> 15;
-  return Math.imul(hash, 0x2c1b_3c6d) ^ (hash >>> 12);
 }

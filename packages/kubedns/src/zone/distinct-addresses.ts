@@ -1,7 +1,6 @@
+import { FNV_OFFSET, hashByte } from '@kube-dns/wire';
 import type { AddressSize, PackedAddresses } from '../cluster/packed-addresses.js';
 import { SlotTable } from './slot-table.js';
-
-const HASH_FACTOR = 0x9e37_79b1;
 
 /** Collects addresses of one family, each once, in the order in which they came. */
 export class DistinctAddresses {
@@ -42,10 +41,8 @@ export class DistinctAddresses {
   }
 
   #hash(bytes: string, at: number): number {
-    let hash = 0;
-    for (let i = at; i < at + this.#size; i++) {
-      hash = Math.imul(hash ^ bytes.charCodeAt(i), HASH_FACTOR);
-    }
+    let hash = FNV_OFFSET;
+    for (let i = at; i < at + this.#size; i++) hash = hashByte(hash, bytes.charCodeAt(i));
     return hash;
   }
 }

@@ -1,7 +1,6 @@
+import { FNV_OFFSET, hashByte, hashBytes } from '@kube-dns/wire';
 import { hexValue, writeIpv6Text } from './address.js';
 
-const FNV_OFFSET = 0x811c_9dc5;
-const FNV_PRIME = 0x0100_0193;
 /** What Go prints of a record before and behind its address (kubernetes/dns pkg/dns/util/util.go). */
 const PREFIX = '&{';
 const SUFFIX = ' 0 10 10  false 30 0  }';
@@ -61,10 +60,6 @@ function hashText(hash: number, text: string): number {
   return hash;
 }
 
-function hashByte(hash: number, byte: number): number {
-  return Math.imul(hash ^ byte, FNV_PRIME);
-}
-
 function hashIpv4(bytes: string, at: number): number {
   let hash = AFTER_PREFIX;
   for (let i = at; i < at + 4; i++) {
@@ -78,8 +73,5 @@ function hashIpv4(bytes: string, at: number): number {
 }
 
 function hashIpv6(bytes: string, at: number): number {
-  const length = writeIpv6Text(bytes, at, ipv6Text);
-  let hash = AFTER_PREFIX;
-  for (let i = 0; i < length; i++) hash = hashByte(hash, ipv6Text[i]!);
-  return hash;
+  return hashBytes(AFTER_PREFIX, ipv6Text, 0, writeIpv6Text(bytes, at, ipv6Text));
 }

@@ -1,8 +1,6 @@
 import { isIP } from 'node:net';
-import { shortIpv6 } from '@kube-dns/wire';
+import { FNV_OFFSET, hashBytes, shortIpv6 } from '@kube-dns/wire';
 
-const FNV_OFFSET = 0x811c_9dc5;
-const FNV_PRIME = 0x0100_0193;
 const OCTETS = /^(?:[0-9]{1,3}-){3}[0-9]{1,3}$/;
 /** Endpoint, service, namespace, and what makes it a name of the cluster. */
 const ENDPOINT_NAME = /^([0-9a-f-]+)(\.[^.]+\.[^.]+\.svc\..+)$/;
@@ -12,9 +10,8 @@ const ENDPOINT_NAME = /^([0-9a-f-]+)(\.[^.]+\.[^.]+\.svc\..+)$/;
  * HashServiceRecord): FNV-1a of the record as Go prints it, in hex, and that text in hex once more.
  */
 export function hashLabel(address: string): string {
-  const text = `&{${address} 0 10 10  false 30 0  }`;
-  let hash = FNV_OFFSET;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), FNV_PRIME);
+  const text = Buffer.from(`&{${address} 0 10 10  false 30 0  }`);
+  const hash = hashBytes(FNV_OFFSET, text, 0, text.length);
   return Buffer.from((hash >>> 0).toString(16)).toString('hex');
 }
 
