@@ -1,11 +1,10 @@
 import { hostname } from 'node:os';
-import { addressBytes, decodeName } from '@kube-dns/wire';
-import { reverseName } from '../src/options/reverse-zone.js';
+import { addressBytes, reverseName } from '@kube-dns/wire';
 import type { Difference } from './oracle-local-differences.js';
 import { type Group, questions } from './oracle-local-zone.js';
 
 function reverseQuestion(address: string): string {
-  return `${decodeName(reverseName(addressBytes(address)))} PTR`;
+  return `${reverseName(addressBytes(address))} PTR`;
 }
 
 /** Cases of local data that nobody wrote down record by record; as those of {@link Group}. */

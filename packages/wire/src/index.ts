@@ -44,4 +44,6 @@ export { RecordCursor, SECTION } from './record-cursor.js';
 export type { Section } from './record-cursor.js';
 export { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
 export type { RelayTarget } from './relay.js';
+export { hexValue, ReverseAddress } from './reverse-address.js';
+export { BITS_PER_REVERSE_LABEL, reverseName } from './reverse-name.js';
 export { fitMessage } from './truncate.js';

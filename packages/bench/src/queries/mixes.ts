@@ -1,3 +1,4 @@
+import { addressBytes, reverseName } from '@kube-dns/wire';
 import { type ClusterPlan, serviceAddress, ZONE } from '../cluster/cluster-plan.js';
 
 /** The kinds of questions that there are. */
@@ -11,10 +12,6 @@ export interface Mix {
   readonly rcode: 'NOERROR' | 'NXDOMAIN';
   /** Lines of a data file of dnsperf: a name and a type. */
   readonly lines: readonly string[];
-}
-
-function reverseName(address: string): string {
-  return `${address.split('.').reverse().join('.')}.in-addr.arpa`;
 }
 
 /** The same order in each run, with no name near its neighbours (the step shares no factor). */
@@ -45,7 +42,11 @@ export function mixesOf(plan: ClusterPlan, services: readonly number[]): readonl
   return [
     { name: 'A', rcode: 'NOERROR', lines: each((i) => `${plan.dnsName(i)} A`) },
     { name: 'SRV', rcode: 'NOERROR', lines: each((i) => `_http._tcp.${plan.dnsName(i)} SRV`) },
-    { name: 'PTR', rcode: 'NOERROR', lines: each((i) => `${reverseName(serviceAddress(i))} PTR`) },
+    {
+      name: 'PTR',
+      rcode: 'NOERROR',
+      lines: each((i) => `${reverseName(addressBytes(serviceAddress(i)))} PTR`),
+    },
     {
       name: 'NXDOMAIN',
       rcode: 'NXDOMAIN',

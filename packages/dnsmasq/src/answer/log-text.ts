@@ -1,11 +1,19 @@
-import { addressText, expandName, MAX_NAME_BYTES, type RecordCursor, TYPE } from '@kube-dns/wire';
+import {
+  addressText,
+  encodeKey,
+  expandName,
+  MAX_NAME_BYTES,
+  type RecordCursor,
+  ReverseAddress,
+  TYPE,
+} from '@kube-dns/wire';
 import { typeName } from '../options/rr-type.js';
 
 const UNPRINTABLE = '<name unprintable>';
 const LOWEST_PRINTABLE = 0x20;
 const HIGHEST_PRINTABLE = 0x7e;
-/** Nibbles of an IPv6 address, and what a label of one takes. */
-const NIBBLES = 32;
+/** What may be a reverse name: no label of it needs an escape. */
+const REVERSE_NAME = /^(?:[0-9a-f]{1,3}\.)+(?:in-addr|ip6)\.arpa$/i;
 
 /** The name at an offset of a message as dnsmasq logs it; the root is `.`. */
 export function nameText(message: Uint8Array, at: number): string {
@@ -27,13 +35,10 @@ export function nameText(message: Uint8Array, at: number): string {
 
 /** The address behind a whole reverse name; other names as they are. */
 export function addressOfReverse(text: string): string {
-  const lower = text.toLowerCase();
-  if (/^(?:\d{1,3}\.){4}in-addr\.arpa$/.test(lower)) {
-    return lower.split('.').slice(0, 4).reverse().join('.');
-  }
-  if (!/^(?:[0-9a-f]\.){32}ip6\.arpa$/.test(lower)) return text;
-  const nibbles = lower.split('.').slice(0, NIBBLES).reverse().join('');
-  return addressText(Buffer.from(nibbles, 'hex'));
+  if (!REVERSE_NAME.test(text)) return text;
+  const key = encodeKey(text);
+  const { isWhole, bytes, size } = new ReverseAddress().read(key, key.length);
+  return isWhole ? addressText(bytes.subarray(0, size)) : text;
 }
 
 /** What a record says: its address, its name, its text, or `<TYPE>`. */

@@ -1,9 +1,8 @@
-import { TYPE } from '@kube-dns/wire';
+import { encodeKey, reverseName, TYPE } from '@kube-dns/wire';
 import type { Interfaces } from '../listen-addresses.js';
 import { parseAddress } from '../options/address-range.js';
 import type { InterfaceName } from '../options/option-values.js';
 import type { LocalRecord } from '../options/record-values.js';
-import { reverseName } from '../options/reverse-zone.js';
 
 /**
  * The addresses of `--interface-name` and `--dynamic-host` and their reverse: those that the interface
@@ -23,7 +22,7 @@ export function interfaceRecords(named: InterfaceName, interfaces: Interfaces): 
     return [
       { owner: name, type, ttlSeconds: undefined, rdata },
       {
-        owner: reverseName(rdata),
+        owner: encodeKey(reverseName(rdata)),
         type: TYPE.PTR,
         ttlSeconds: undefined,
         rdata: name,

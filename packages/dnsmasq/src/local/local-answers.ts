@@ -6,6 +6,7 @@ import {
   type Query,
   QUESTION_OFFSET,
   RCODE,
+  ReverseAddress,
   SECTION,
   type Section,
   TYPE,
@@ -13,7 +14,6 @@ import {
 import type { DnsmasqOptions } from '../options/option-values.js';
 import { FoundRecords } from './found-records.js';
 import { HostsTable } from './hosts-table.js';
-import { ReverseAddress } from './reverse-address.js';
 import type { StaticRecords } from './static-records.js';
 
 type AnswerOptions = Pick<
@@ -24,8 +24,6 @@ type AnswerOptions = Pick<
 /** Where the target's name starts in the rdata of these types. */
 const SRV_TARGET_AT = 6;
 const MX_TARGET_AT = 2;
-const IPV4_BYTES = 4;
-const IPV6_BYTES = 16;
 /** The types of hosts and of their reverse. */
 const HOST_TYPES = [TYPE.A, TYPE.AAAA, TYPE.PTR];
 const HOST_MX_PREFERENCE = Uint8Array.of(0, 1);
@@ -91,10 +89,10 @@ export class LocalAnswers {
   fileOf(owner: Uint8Array, type: number, rdata: Uint8Array): string | undefined {
     let [name, address] = [owner, rdata];
     if (type === TYPE.PTR) {
-      const { family, isWhole, bytes } = this.#reverse.read(owner, owner.length);
-      if (!isWhole || family === 'none') return undefined;
+      const { size, isWhole, bytes } = this.#reverse.read(owner, owner.length);
+      if (!isWhole) return undefined;
       name = rdata.map(lowerCaseByte);
-      address = bytes.subarray(0, family === 'ipv4' ? IPV4_BYTES : IPV6_BYTES);
+      address = bytes.subarray(0, size);
     }
     for (const table of this.#hosts) {
       const file = table.fileOf(name, address);
@@ -195,11 +193,10 @@ export class LocalAnswers {
       this.#found.add(record.rdata, record.ttlSeconds ?? localTtlSeconds);
       return;
     }
-    const { family, isWhole } = this.#reverse.read(this.#name, this.#nameLength);
-    if (family === 'none' || !isWhole) return;
-    const length = family === 'ipv4' ? IPV4_BYTES : IPV6_BYTES;
+    const { size, isWhole, bytes } = this.#reverse.read(this.#name, this.#nameLength);
+    if (!isWhole) return;
     for (const table of this.#hosts) {
-      const name = table.nameOf(this.#reverse.bytes, length);
+      const name = table.nameOf(bytes, size);
       if (name === undefined) continue;
       this.#found.add(name, localTtlSeconds);
       return;

@@ -1,7 +1,15 @@
 import { networkInterfaces } from 'node:os';
 import type { Log } from '@kube-dns/daemon';
 import type { Client } from '@kube-dns/transport';
-import { AnswerWriter, CLASS, type Query, RCODE, SECTION, TYPE } from '@kube-dns/wire';
+import {
+  AnswerWriter,
+  CLASS,
+  type Query,
+  RCODE,
+  ReverseAddress,
+  SECTION,
+  TYPE,
+} from '@kube-dns/wire';
 import { clientAddress } from '../client-address.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
 import type { ServerRule } from '../options/server-value.js';
@@ -14,7 +22,6 @@ import { interfaceRecords } from './interface-records.js';
 import { LocalAnswers } from './local-answers.js';
 import { NearAddresses } from './near-addresses.js';
 import { isPrivateIpv4, isPrivateIpv6 } from './private-address.js';
-import { ReverseAddress } from './reverse-address.js';
 import { StaticRecords } from './static-records.js';
 import { SynthNames } from './synth-names.js';
 
@@ -160,9 +167,8 @@ export class LocalData {
       if (isAsked(family)) made.push([family, synth.addressOf(name, nameLength, family)]);
     }
     if (isAsked(TYPE.PTR)) {
-      const { family, isWhole, bytes } = this.#reverse.read(name, nameLength);
-      const address = bytes.subarray(0, family === 'ipv4' ? 4 : 16);
-      if (family !== 'none' && isWhole) made.push([TYPE.PTR, synth.nameOf(address)]);
+      const { size, isWhole, bytes } = this.#reverse.read(name, nameLength);
+      if (isWhole) made.push([TYPE.PTR, synth.nameOf(bytes.subarray(0, size))]);
     }
     if (made.every(([, rdata]) => rdata === undefined)) return 0;
     this.#writer.begin(query, out);
@@ -214,10 +220,9 @@ export class LocalData {
 
   #isPrivateReverse({ name, nameLength, type }: Query): boolean {
     if (type !== TYPE.PTR && type !== TYPE.ANY) return false;
-    const { family, bytes } = this.#reverse.read(name, nameLength);
-    if (family === 'none') return false;
-    const isPrivate =
-      family === 'ipv4' ? isPrivateIpv4(bytes, 0, false) : isPrivateIpv6(bytes, 0, false);
+    const { size, bytes } = this.#reverse.read(name, nameLength);
+    if (size === 0) return false;
+    const isPrivate = size === 4 ? isPrivateIpv4(bytes, 0, false) : isPrivateIpv6(bytes, 0, false);
     return isPrivate && !this.#rules.hasServerFor(name, nameLength);
   }
 

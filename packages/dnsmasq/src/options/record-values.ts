@@ -3,13 +3,13 @@ import {
   encodeName,
   MAX_LABEL_BYTES,
   MAX_NAME_BYTES,
+  reverseName,
   TYPE,
   WireError,
 } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
 import { parseAddress } from './address-range.js';
 import { shortNumber } from './number-value.js';
-import { reverseName } from './reverse-zone.js';
 import { parseType } from './rr-type.js';
 
 /** A static record of class IN; names are in wire form, uncompressed. */
@@ -57,7 +57,7 @@ export function hostRecords(fields: readonly string[]): LocalRecord[] {
       isOfHost: true,
     })),
     {
-      owner: reverseName(address),
+      owner: encodeKey(reverseName(address)),
       type: TYPE.PTR,
       ttlSeconds,
       rdata: owners[0]!.name,

@@ -1,16 +1,8 @@
-import { encodeKey } from '@kube-dns/wire';
+import { BITS_PER_REVERSE_LABEL, encodeKey, reverseName } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
 import { parseAddress } from './address-range.js';
 import { wholeNumber } from './number-value.js';
 import { parseServerRule, type ServerRule } from './server-value.js';
-
-/** As many bits as a label of a reverse name stands for. */
-const BITS_PER_LABEL = { ipv4: 8, ipv6: 4 } as const;
-
-/** The reverse name of an address in wire form, lower-cased; as `1.2.0.192.in-addr.arpa`. */
-export function reverseName(address: Uint8Array): Uint8Array {
-  return encodeKey(reverseText(address, address.length * 8));
-}
 
 /**
  * Reads `IP[/bits],server`: the reverse zones of the addresses go to the server, as many zones as it
@@ -32,10 +24,10 @@ function reverseZones(text: string): string[] {
   const words = `bad ${isIpv4 ? 'IPv4' : 'IPv6'} prefix length`;
   const bits = bitsText === undefined ? most : wholeNumber(bitsText, most, words);
   if (bits === 0) throw new OptionError('a prefix of 0 bits is every name', words);
-  const step = isIpv4 ? BITS_PER_LABEL.ipv4 : BITS_PER_LABEL.ipv6;
+  const step = BITS_PER_REVERSE_LABEL[isIpv4 ? 'ipv4' : 'ipv6'];
   const whole = Math.ceil(bits / step) * step;
   return Array.from({ length: 2 ** (whole - bits) }, (_, i) =>
-    reverseText(withLastBits(address, bits, whole, i), whole),
+    reverseName(withLastBits(address, bits, whole, i), whole),
   );
 }
 
@@ -47,15 +39,4 @@ function withLastBits(address: Uint8Array, from: number, to: number, value: numb
   const mask = (2 ** (to - from) - 1) << ((8 - (to % 8)) % 8);
   changed[at] = (changed[at]! & ~mask) | (value << ((8 - (to % 8)) % 8));
   return changed;
-}
-
-function reverseText(address: Uint8Array, bits: number): string {
-  if (address.length === 4) {
-    const labels = [...address.subarray(0, bits / BITS_PER_LABEL.ipv4)].reverse();
-    return `${labels.join('.')}.in-addr.arpa`;
-  }
-  const digits = Buffer.from(address)
-    .toString('hex')
-    .slice(0, bits / BITS_PER_LABEL.ipv6);
-  return `${Array.from(digits).reverse().join('.')}.ip6.arpa`;
 }

@@ -3,12 +3,12 @@ import {
   MAX_NAME_BYTES,
   nameBytes,
   type Query,
+  ReverseAddress,
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
 import type { PackedAddresses } from '../cluster/packed-addresses.js';
 import type { PtrMode } from '../config/naming.js';
-import { readReverseName } from '../zone/address.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { addressHash, writeHashLabel } from '../zone/endpoint-name.js';
 import type { ZoneService } from '../zone/zone-service.js';
@@ -25,13 +25,11 @@ const RANK = { SERVICE: 0, HOSTNAME: 1, GENERATED: 2 } as const;
 /** More names than an answer has room for; only an address of the host network has so many. */
 const MAX_NAMES = 256;
 const NAME_ROOM = MAX_NAME_BYTES + MAX_LABEL_ROOM;
-const MAX_ADDRESS_BYTES = 16;
 
 /** Answers PTR for the addresses that the cluster has: every name of one, always in the same order. */
 export class ReverseAnswerer {
   readonly #options: ReverseAnswererOptions;
-  readonly #address = new Uint8Array(MAX_ADDRESS_BYTES);
-  #size = 0;
+  readonly #asked = new ReverseAddress();
   /** The names found, each in a room of the same size, and their ranks. */
   readonly #names: Uint8Array[] = [];
   readonly #ranks = new Uint8Array(MAX_NAMES);
@@ -45,10 +43,10 @@ export class ReverseAnswerer {
   find(query: Query): boolean {
     const { zone } = this.#options;
     this.#count = 0;
-    this.#size = readReverseName(query.name, query.nameLength, this.#address);
-    if (this.#size === 0) return false;
+    const { isCanonical, bytes, size } = this.#asked.read(query.name, query.nameLength);
+    if (!isCanonical) return false;
     for (
-      let place = zone.firstOwner(this.#address, this.#size);
+      let place = zone.firstOwner(bytes, size);
       place >= 0 && this.#count < MAX_NAMES;
       place = zone.nextOwner(place)
     ) {
@@ -73,14 +71,14 @@ export class ReverseAnswerer {
   #findIn(owner: ZoneService): void {
     const { service } = owner;
     if (service?.kind === 'cluster-ip') {
-      const addresses = this.#size === 4 ? service.ipv4 : service.ipv6;
+      const addresses = this.#asked.size === 4 ? service.ipv4 : service.ipv6;
       if (this.#find(addresses, 0) >= 0) this.#addName(owner, '', -1, RANK.SERVICE);
       return;
     }
     for (const { groups } of owner.slices) {
       for (const group of groups) {
         const { size, bytes, labels } = group;
-        if (size !== this.#size) continue;
+        if (size !== this.#asked.size) continue;
         let at = this.#find(group, 0);
         while (at >= 0) {
           const label = labels?.[at / size] ?? '';
@@ -94,9 +92,10 @@ export class ReverseAnswerer {
 
   /** Where the address stands among others from an offset on; -1 when it does not. */
   #find({ size, bytes }: PackedAddresses, from: number): number {
+    const asked = this.#asked.bytes;
     for (let at = from; at < bytes.length; at += size) {
       let i = 0;
-      while (i < size && bytes.charCodeAt(at + i) === this.#address[i]) i++;
+      while (i < size && bytes.charCodeAt(at + i) === asked[i]) i++;
       if (i === size) return at;
     }
     return -1;

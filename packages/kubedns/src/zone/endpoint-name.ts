@@ -1,5 +1,5 @@
-import { FNV_OFFSET, hashByte, hashBytes } from '@kube-dns/wire';
-import { hexValue, writeIpv6Text } from './address.js';
+import { FNV_OFFSET, hashByte, hashBytes, hexValue } from '@kube-dns/wire';
+import { writeIpv6Text } from './address.js';
 
 /** What Go prints of a record before and behind its address (kubernetes/dns pkg/dns/util/util.go). */
 const PREFIX = '&{';

@@ -1,4 +1,5 @@
 import { isIP, isIPv4 } from 'node:net';
+import { addressBytes, reverseName } from '@kube-dns/wire';
 import type { V1Endpoints, V1EndpointSlice, V1Service } from '@kubernetes/client-node';
 import { hashLabel } from '../support/hash-label.js';
 
@@ -179,10 +180,7 @@ function recordOf(ip: string): string {
   return `${isIPv4(ip) ? 'A' : 'AAAA'} ${ip}`;
 }
 
-/** The reverse name of an address; of IPv6 ones only those that end in `::<digit>` of 4 leading digits. */
+/** The reverse name of an address. */
 export function reverseOf(ip: string): string {
-  if (isIPv4(ip)) return `${ip.split('.').reverse().join('.')}.in-addr.arpa`;
-  const [head = '', tail = ''] = ip.split('::');
-  const nibbles = head.padStart(4, '0') + tail.padStart(28, '0');
-  return `${Array.from(nibbles).reverse().join('.')}.ip6.arpa`;
+  return reverseName(addressBytes(ip));
 }

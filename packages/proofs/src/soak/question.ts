@@ -1,6 +1,7 @@
+import { addressBytes, reverseName } from '@kube-dns/wire';
 import { answerText, recordText } from './answer-text.js';
 import { serverOf } from './pod-config.js';
-import { reverseName, type ServiceState, serviceState } from './service-state.js';
+import { type ServiceState, serviceState } from './service-state.js';
 import { worldAnswer, type WorldServer } from './world-names.js';
 
 /** Whose versions an answer depends on: those of a service, of the configuration, or nobody's. */
@@ -90,7 +91,7 @@ export function askPort(index: number): Question {
 export function askReverse(index: number, version: number): Question {
   const subject = { kind: 'service', index } as const;
   const address = ownAddress(serviceState(index, version));
-  const name = reverseName(address);
+  const name = reverseName(addressBytes(address));
   const expected = (now: number) => {
     const state = serviceState(index, now);
     if (!state.isThere || ownAddress(state) !== address) return NXDOMAIN;

@@ -74,8 +74,3 @@ export function serviceState(index: number, version: number): ServiceState {
     target: `w${(index + version) % TARGETS}.t300.world.test`,
   };
 }
-
-/** The reverse name of an IPv4 address. */
-export function reverseName(address: string): string {
-  return `${address.split('.').reverse().join('.')}.in-addr.arpa`;
-}

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
+import { addressBytes, reverseName } from '@kube-dns/wire';
 import type { Question } from '../questions/question.js';
-import { reverseName } from '../questions/reverse-name.js';
 import type { ClusterObjects } from './cluster-objects.js';
 
 /** A label that nobody will have given to anything. */
@@ -33,7 +33,7 @@ export function* absentQuestions(objects: ClusterObjects, zone: string): Generat
     yield absent(name, 'TXT');
   }
   const free = unusedAddress(objects);
-  if (free !== undefined) yield absent(reverseName(free), 'PTR');
+  if (free !== undefined) yield absent(reverseName(addressBytes(free)), 'PTR');
 }
 
 /** An address beside that of a service which no service has: most likely of the service network. */

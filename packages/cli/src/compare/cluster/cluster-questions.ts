@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net';
+import { addressBytes, reverseName } from '@kube-dns/wire';
 import { dashedLabel, hashLabel } from '../questions/generated-label.js';
 import type { Question } from '../questions/question.js';
-import { reverseName } from '../questions/reverse-name.js';
 import { absentQuestions } from './absent-questions.js';
 import type { ClusterObjects, ClusterService, EndpointGroup } from './cluster-objects.js';
 
@@ -55,7 +55,7 @@ function* serviceQuestions(service: ClusterService, zone: string): Generator<Que
     yield { name: `_${port.name}._${port.protocol}.${name}`, type: 'SRV', kind: 'port' };
   }
   for (const address of service.addresses) {
-    yield { name: reverseName(address), type: 'PTR', kind: 'reverse' };
+    yield { name: reverseName(addressBytes(address)), type: 'PTR', kind: 'reverse' };
   }
 }
 
@@ -63,7 +63,7 @@ function* endpointQuestions(group: EndpointGroup, zone: string): Generator<Quest
   const service = `${group.service}.${group.namespace}.svc.${zone}`;
   for (const { hostname, addresses } of group.endpoints) {
     for (const address of addresses) {
-      yield { name: reverseName(address), type: 'PTR', kind: 'reverse' };
+      yield { name: reverseName(addressBytes(address)), type: 'PTR', kind: 'reverse' };
       const type = typeOf(address);
       if (hostname !== '') yield { name: `${hostname}.${service}`, type, kind: 'endpoint' };
       else {

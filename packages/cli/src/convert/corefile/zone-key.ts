@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net';
+import { addressBytes, reverseName } from '@kube-dns/wire';
 import { plainDomain } from '../dns-setup.js';
 
 /** The zone and the port of a server block. */
@@ -29,5 +30,5 @@ function reverseZone(network: string): string | undefined {
   const [address = '', bits] = network.split('/', 2);
   const labels = Number(bits) / 8;
   if (!isIPv4(address) || ![1, 2, 3].includes(labels)) return undefined;
-  return `${address.split('.').slice(0, labels).reverse().join('.')}.in-addr.arpa`;
+  return reverseName(addressBytes(address), Number(bits));
 }

@@ -1,0 +1,96 @@
+import { writeUint32 } from './bytes.js';
+import { encodeKey } from './name.js';
+
+const IN_ADDR_ARPA = encodeKey('in-addr.arpa');
+const IP6_ARPA = encodeKey('ip6.arpa');
+const IPV4_BYTES = 4;
+const IPV6_BYTES = 16;
+/** The bytes of a label that is one hex digit. */
+const NIBBLE_LABEL_BYTES = 2;
+const DIGIT_0 = 0x30;
+
+/**
+ * The address that a reverse name is about (RFC 1035 section 3.5, RFC 3596 section 2.5), read in place. A
+ * name with fewer labels than an address has is about the addresses that start so; the rest of it is 0
+ * (dnsmasq src/util.c, in_arpa_name_2_addr).
+ */
+export class ReverseAddress {
+  /** 4 for IPv4, 16 for IPv6, 0 where the name is no reverse name. */
+  size: 0 | 4 | 16 = 0;
+  /** Whether every label of an address is there. */
+  isWhole = false;
+  /** Whether the name is whole and spelled as {@link reverseName} does: no number has a zero in front. */
+  isCanonical = false;
+  /** The address; valid up to `size`. */
+  readonly bytes = new Uint8Array(IPV6_BYTES);
+
+  /** Reads a lower-cased name in wire form. */
+  read(name: Uint8Array, length: number): this {
+    this.size = 0;
+    this.isWhole = this.isCanonical = false;
+    if (endsWith(name, length, IN_ADDR_ARPA)) this.#readIpv4(name, length - IN_ADDR_ARPA.length);
+    else if (endsWith(name, length, IP6_ARPA)) this.#readIpv6(name, length - IP6_ARPA.length);
+    return this;
+  }
+
+  /** The labels before `end` are decimals, the last byte of the address first. */
+  #readIpv4(name: Uint8Array, end: number): void {
+    let address = 0;
+    let count = 0;
+    let hasZeroInFront = false;
+    let at = 0;
+    for (; at < end; at += name[at]! + 1) {
+      const byte = decimalLabel(name, at);
+      if (byte < 0 || ++count > IPV4_BYTES) return;
+      if (name[at]! > 1 && name[at + 1] === DIGIT_0) hasZeroInFront = true;
+      address = (byte << 24) | (address >>> 8);
+    }
+    if (at !== end || count === 0) return;
+    writeUint32(this.bytes, 0, address);
+    this.size = IPV4_BYTES;
+    this.isWhole = count === IPV4_BYTES;
+    this.isCanonical = this.isWhole && !hasZeroInFront;
+  }
+
+  /** The labels before `end` are hex digits, the last of the address first. */
+  #readIpv6(name: Uint8Array, end: number): void {
+    const count = end / NIBBLE_LABEL_BYTES;
+    if (count === 0 || count > IPV6_BYTES * 2 || end % NIBBLE_LABEL_BYTES !== 0) return;
+    this.bytes.fill(0);
+    for (let at = 0, i = count - 1; i >= 0; i--, at += NIBBLE_LABEL_BYTES) {
+      const nibble = name[at] === 1 ? hexValue(name[at + 1]!) : -1;
+      if (nibble < 0) return;
+      this.bytes[i >> 1]! |= i % 2 === 0 ? nibble << 4 : nibble;
+    }
+    this.size = IPV6_BYTES;
+    this.isWhole = this.isCanonical = count === IPV6_BYTES * 2;
+  }
+}
+
+/** The value of a lower-case hex digit; -1 for any other byte. */
+export function hexValue(byte: number): number {
+  if (byte >= DIGIT_0 && byte <= 0x39) return byte - DIGIT_0;
+  return byte >= 0x61 && byte <= 0x66 ? byte - 0x61 + 10 : -1;
+}
+
+/** Whether the bytes end so; whether a label begins there is for the reader of the labels to see. */
+function endsWith(name: Uint8Array, length: number, suffix: Uint8Array): boolean {
+  const start = length - suffix.length;
+  for (let i = 0; i < suffix.length; i++) {
+    if (name[start + i] !== suffix[i]) return false;
+  }
+  return start >= 0;
+}
+
+/** The number that the label at `at` is, up to 255; -1 when it is none. */
+function decimalLabel(name: Uint8Array, at: number): number {
+  const length = name[at]!;
+  if (length > 3) return -1;
+  let number = 0;
+  for (let i = at + 1; i <= at + length; i++) {
+    const digit = name[i]! - DIGIT_0;
+    if (digit < 0 || digit > 9) return -1;
+    number = number * 10 + digit;
+  }
+  return number > 255 ? -1 : number;
+}
