@@ -24,8 +24,6 @@ const CLASSIC_BYTES = 512;
 /** Transaction signatures (RFC 2931, RFC 8945): what they sign cannot be changed. */
 const SIGNATURE_TYPES: ReadonlySet<number> = new Set([24, 250]);
 
-const cursor = new RecordCursor();
-
 /** Where the OPT record of a message is; -1 where there is none. */
 interface OptPlace {
   readonly start: number;
@@ -86,7 +84,7 @@ export function findOption(
 /** Undefined for a message that is signed or malformed. */
 function findOpt(message: Uint8Array, length: number): OptPlace | undefined {
   let place = { start: -1, rdataStart: -1, end: -1 };
-  cursor.reset(message, length);
+  const cursor = new RecordCursor().reset(message, length);
   while (cursor.next()) {
     if (cursor.section !== SECTION.ADDITIONAL) continue;
     if (SIGNATURE_TYPES.has(cursor.type)) return undefined;

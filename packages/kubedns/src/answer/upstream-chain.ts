@@ -32,9 +32,6 @@ const FIRST_UNCOMPRESSED = 48;
 /** More names than these are in no record's data. */
 const MAX_NAMES_IN_RDATA = 2;
 
-const cursor = new RecordCursor();
-const name = new Uint8Array(MAX_NAME_BYTES);
-
 /**
  * What a reply says about the end of an alias chain: from its answer section the CNAMEs and the records
  * of the type that was asked, and the SOA of a denial. What is malformed, or cannot be moved to another
@@ -42,12 +39,12 @@ const name = new Uint8Array(MAX_NAME_BYTES);
  */
 export function chainRecords(reply: Uint8Array, type: number): ChainRecord[] {
   const records: ChainRecord[] = [];
-  cursor.reset(reply, reply.length);
+  const cursor = new RecordCursor().reset(reply, reply.length);
   while (cursor.next() && cursor.section !== SECTION.ADDITIONAL) {
     const { section } = cursor;
     if (cursor.class !== CLASS.IN || !isWanted(section, cursor.type, type)) continue;
     const owner = expand(reply, cursor.start);
-    const rdata = movableRdata(reply);
+    const rdata = movableRdata(reply, cursor);
     if (owner === undefined || rdata === undefined) continue;
     records.push({ section, owner, type: cursor.type, ttlSeconds: cursor.ttlSeconds, rdata });
   }
@@ -59,9 +56,11 @@ function isWanted(section: Section, found: number, asked: number): boolean {
   return found === TYPE.CNAME || found === asked;
 }
 
-/** The rdata of the cursor's record, without pointers; undefined when that cannot be had. */
-function movableRdata(reply: Uint8Array): Uint8Array | undefined {
-  const { type, rdataStart, end } = cursor;
+/** The rdata of a cursor's record, without pointers; undefined when that cannot be had. */
+function movableRdata(
+  reply: Uint8Array,
+  { type, rdataStart, end }: RecordCursor,
+): Uint8Array | undefined {
   if (!MOVABLE.has(type) && type < FIRST_UNCOMPRESSED) return undefined;
   const room = new Uint8Array(end - rdataStart + MAX_NAMES_IN_RDATA * MAX_NAME_BYTES);
   const length = expandRdata(reply, type, rdataStart, end, room, 0);
@@ -69,6 +68,7 @@ function movableRdata(reply: Uint8Array): Uint8Array | undefined {
 }
 
 function expand(reply: Uint8Array, at: number): Uint8Array | undefined {
+  const name = new Uint8Array(MAX_NAME_BYTES);
   const length = expandName(reply, at, reply.length, name);
   return length < 0 ? undefined : name.slice(0, length);
 }
