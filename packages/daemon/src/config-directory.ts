@@ -4,6 +4,7 @@ import { readConfigDirectory, type ConfigFiles } from './config-files.js';
 import { logRefusedConfig } from './config-refusal.js';
 import { ConfigChangingError, errorText } from './errors.js';
 import type { Log } from './log.js';
+import { MAX_TIMER_MS } from './timer.js';
 
 export interface ConfigDirectoryOptions {
   readonly path: string;
@@ -14,7 +15,6 @@ export interface ConfigDirectoryOptions {
 }
 
 const MIN_PERIOD_MS = 100;
-const MAX_PERIOD_MS = 2 ** 31 - 1;
 /** A swap of a ConfigMap volume is several file system events. */
 const SETTLE_MS = 50;
 /** As many reads that a change disturbed, one after the other, are no failure but bad luck. */
@@ -43,7 +43,7 @@ export class ConfigDirectory {
 
   constructor(options: ConfigDirectoryOptions) {
     this.#options = options;
-    this.#periodMs = Math.min(Math.max(options.periodMs, MIN_PERIOD_MS), MAX_PERIOD_MS);
+    this.#periodMs = Math.min(Math.max(options.periodMs, MIN_PERIOD_MS), MAX_TIMER_MS);
   }
 
   /** Reads once and delivers what is there, then follows. Never rejects: a failure is logged. */

@@ -116,7 +116,7 @@ describe('readConfigDirectory', () => {
       'no such file or directory',
       (path) => symlink('nowhere', path),
     ],
-    ['a circle of links', 'too many links', (path) => symlink('bad', path)],
+    ['a circle of links', 'too many levels of symbolic links', (path) => symlink('bad', path)],
     [
       'a file of more than a megabyte',
       'larger than 1048576 bytes',

@@ -4,7 +4,9 @@ import { constants } from 'node:fs';
 import { open, readdir, readlink, type FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
-import { ConfigChangingError, ConfigDirectoryError, errorText } from './errors.js';
+import { systemReason } from '@kube-dns/wire';
+
+import { ConfigChangingError, ConfigDirectoryError } from './errors.js';
 
 /** The files of a configuration directory at one moment. */
 export interface ConfigFiles {
@@ -20,13 +22,6 @@ const MAX_TOTAL_BYTES = 4 * MAX_FILE_BYTES;
 /** The link that kubelet swaps to replace all files of a ConfigMap volume at once. */
 const DATA_LINK = '..data';
 const MAX_TRIES = 3;
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file or directory',
-  ENOTDIR: 'not a directory',
-  EACCES: 'permission denied',
-  ELOOP: 'too many links',
-};
 
 /**
  * Reads the plain files of a directory, without those that start with a dot and without sub-directories.
@@ -141,7 +136,5 @@ async function readBounded(file: FileHandle, path: string): Promise<Buffer> {
 
 function unreadable(path: string, error: unknown): ConfigDirectoryError {
   if (error instanceof ConfigDirectoryError) return error;
-  const code = (error as NodeJS.ErrnoException).code ?? '';
-  const reason = REASONS[code] ?? errorText(error);
-  return new ConfigDirectoryError(`${path}: ${reason}`, { cause: error });
+  return new ConfigDirectoryError(`${path}: ${systemReason(error)}`, { cause: error });
 }

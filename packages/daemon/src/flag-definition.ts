@@ -1,4 +1,5 @@
 import { formatGoDuration, parseGoDuration } from './go-duration.js';
+import { MAX_PORT } from './host-port.js';
 
 /**
  * One flag: how its text becomes a value. `parse` throws to refuse the text; it gets the value so far
@@ -62,6 +63,11 @@ export function intFlag(
     valueName: 'int',
     formatDefault: (value) => (value === 0 ? '' : String(value)),
   };
+}
+
+/** A port to ask, or to listen on: 0 takes a free one unless `min` forbids it. */
+export function portFlag(initial: number, help: string, { min = 0 } = {}): FlagDefinition<number> {
+  return intFlag(initial, help, { min, max: MAX_PORT });
 }
 
 function parseGoInt(text: string): number {

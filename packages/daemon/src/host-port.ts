@@ -6,7 +6,7 @@ export interface HostPort {
   readonly port: number | null;
 }
 
-const MAX_PORT = 65_535;
+export const MAX_PORT = 65_535;
 
 /**
  * Takes `host`, `host:port`, `IPv6`, `[IPv6]` or `[IPv6]:port` apart; throws with the reason. What a host

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import { systemReason } from '@kube-dns/wire';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 
 import { errorText, StartupError } from './errors.js';
@@ -37,13 +38,6 @@ const KEEP_ALIVE_TIMEOUT_MS = 15_000;
 const SILENCE_TIMEOUT_MS = 30_000;
 const CHECK_INTERVAL_MS = 5_000;
 const MAX_HEADER_BYTES = 16 * 1024;
-
-const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'address already in use',
-  EACCES: 'permission denied',
-  EADDRNOTAVAIL: 'address not available',
-  ENOTFOUND: 'no such host',
-};
 
 /**
  * Serves `routes` over HTTP; paths match exactly, as in Go, and an unknown one is Go's plain 404.
@@ -122,11 +116,9 @@ async function listen(server: Server, host: string, options: HttpServerOptions):
     server.listen({ host, port: options.port });
     await once(server, 'listening'); // rejects on 'error'
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? '';
     const where = `${options.host}:${options.port}`;
-    const reason = REASONS[code] ?? errorText(error);
     throw new StartupError(
-      `${options.what}: cannot listen on ${where}: ${reason}`,
+      `${options.what}: cannot listen on ${where}: ${systemReason(error)}`,
       EXIT_CANNOT_LISTEN,
       { cause: error },
     );

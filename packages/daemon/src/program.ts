@@ -7,6 +7,13 @@ import { createLog, createStderrWriter, escapeMessage, type Log } from './log.js
 import { SignalHandling, type Signals } from './signals.js';
 import { usageText } from './usage.js';
 
+/** What the metrics of a program say of the program itself. */
+export interface ProgramFacts {
+  readonly version: string;
+  /** Uncaught errors since the start; they are logged, and the program goes on. */
+  readonly unexpectedErrors: () => number;
+}
+
 /** What a program's main gets to work with. */
 export interface ProgramContext<S extends FlagSpec> {
   readonly values: FlagValues<S>;
@@ -17,8 +24,7 @@ export interface ProgramContext<S extends FlagSpec> {
   readonly argv: readonly string[];
   /** Sends the lines of the log elsewhere than to stderr from now on. */
   readonly writeLogTo: (write: (line: string) => void) => void;
-  /** Errors nobody caught since the start; they are logged, and the program goes on. */
-  readonly unexpectedErrors: () => number;
+  readonly facts: ProgramFacts;
 }
 
 export interface RunOptions {
@@ -81,7 +87,7 @@ export function runProgram<S extends FlagSpec>(
     signals,
     argv,
     writeLogTo: (write) => void (writeLine = write),
-    unexpectedErrors: uncaught.count,
+    facts: { version: program.version, unexpectedErrors: uncaught.count },
   }).then(uncaught.forgive, fail);
 }
 

@@ -26,7 +26,7 @@ const program = {
 
 runProgram(
   program,
-  async ({ values, positional, log, signals, writeLogTo, unexpectedErrors }) => {
+  async ({ values, positional, log, signals, writeLogTo, facts }) => {
     // What a server would be: something that keeps the process alive.
     setInterval(() => undefined, 1_000_000);
     if (values.fail === 'startup') throw new StartupError('cannot start: two\nlines', 255);
@@ -52,7 +52,7 @@ runProgram(
     });
     if (values.listen) {
       signals.onReload(() => log.info('reloading'));
-      signals.onDump(() => log.info(`dumping, ${unexpectedErrors()} unexpected`));
+      signals.onDump(() => log.info(`dumping, ${facts.unexpectedErrors()} unexpected`));
       signals.onReopenLog(() => writeLogTo((line) => process.stdout.write(line)));
     }
     log.info(`started with ${JSON.stringify(positional)}`);

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { StartupError } from '../src/errors.js';
 import { startHttpServer, type HttpServer } from '../src/http-server.js';
 import { createLog } from '../src/log.js';
-import { createRegistry, metricsHandler } from '../src/metrics.js';
+import { metricsHandler } from '../src/metrics/exposition.js';
 
 let lines: string[];
 let servers: HttpServer[];
@@ -27,7 +27,7 @@ async function start(host = '127.0.0.1', port = 0): Promise<HttpServer> {
     log: createLog({ name: 'test', verbosity: 0, write: (line) => lines.push(line) }),
     routes: (app) => {
       app.all('/ok', (_request, response) => void response.type('text/plain').send('ok\n'));
-      app.all('/metrics', metricsHandler(createRegistry()));
+      app.all('/metrics', metricsHandler([]));
       app.all('/hang', () => undefined);
       app.all('/broken', () => {
         throw new Error('secret reason');

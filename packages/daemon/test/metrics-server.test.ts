@@ -4,14 +4,12 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { createLog } from '../src/log.js';
-import { createRegistry } from '../src/metrics.js';
-import { MetricsServer } from '../src/metrics-server.js';
-import type { ServedFamilies } from '../src/open-families.js';
-import { serveFamilies } from '../src/serve-families.js';
+import type { MetricFamily } from '../src/metrics/metric-family.js';
+import { MetricsServer } from '../src/metrics/metrics-server.js';
 import { until } from './until.js';
 
 let lines: string[];
-let servers: ServedFamilies[];
+let servers: MetricsServer[];
 beforeEach(() => {
   lines = [];
   servers = [];
@@ -29,9 +27,12 @@ const log = createLog({
   write: (line) => lines.push(line.replace(/^(.).*?\] (.*)\n$/s, '$1 $2')),
 });
 
-function create(port: number, path = '/metrics'): MetricsServer {
-  const where = { host: '127.0.0.1', port, path, log, retryMs: 20 };
-  const server = new MetricsServer({ ...where, registry: createRegistry() });
+function create(
+  port: number,
+  path = '/metrics',
+  families: readonly MetricFamily[] = [],
+): MetricsServer {
+  const server = new MetricsServer({ host: '127.0.0.1', port, path, families, log, retryMs: 20 });
   servers.push(server);
   return server;
 }
@@ -82,13 +83,10 @@ describe('MetricsServer', () => {
     await create(port).start();
     expect(lines.at(-1)).toBe(`I serving /metrics on port ${port}`);
   });
-});
 
-describe('serveFamilies', () => {
   it('serves what it is given beside the metrics of the process', async () => {
-    const where = { host: '127.0.0.1', port: 0, path: '/metrics', log };
     const family = { name: 'sample_total', help: 'S.', type: 'counter', collect: () => 7 } as const;
-    servers.push(await serveFamilies({ ...where, families: [family] }));
+    await create(0, '/metrics', [family]).start();
     const response = await fetch(`http://127.0.0.1:${servedPort()}/metrics`);
     const text = await response.text();
     expect(text).toContain('# HELP sample_total S.\n# TYPE sample_total counter\nsample_total 7\n');

@@ -1,5 +1,5 @@
 import { isMainThread } from 'node:worker_threads';
-import { createStderrWriter, failStartup, runProgram, serveFamilies } from '@kube-dns/daemon';
+import { createStderrWriter, failStartup, MetricsServer, runProgram } from '@kube-dns/daemon';
 import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
 import { isNannyFlag, PROGRAM } from './config/flags.js';
 import { corednsFamilies } from './metrics/coredns-families.js';
@@ -18,7 +18,7 @@ function run(argv: readonly string[]): void {
   const halves = splitArguments(argv, isNannyFlag);
   runProgram(
     PROGRAM,
-    async ({ values, log, signals, writeLogTo, unexpectedErrors }) => {
+    async ({ values, log, signals, writeLogTo, facts }) => {
       const options = parseOptions(halves.dnsmasq, DEFAULT_CONFIG_FILE);
       if (options.request !== 'serve') {
         sayWhatIsAsked(options.request);
@@ -41,10 +41,11 @@ function run(argv: readonly string[]): void {
       await server.start(__filename);
       const address = values['metrics-addr'];
       if (address === null) return;
-      const own = server.metricFamilies({ version: PROGRAM.version, unexpectedErrors });
+      const own = server.metricFamilies(facts);
       const others = values['coredns-metrics'] ? corednsFamilies(own, options.port) : [];
       const families = [...own, ...others];
-      const metrics = await serveFamilies({ ...address, path: METRICS_PATH, log, families });
+      const metrics = new MetricsServer({ ...address, path: METRICS_PATH, families, log });
+      await metrics.start();
       signals.onTerminate(() => metrics.close());
     },
     { argv: halves.nanny },

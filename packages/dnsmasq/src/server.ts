@@ -3,8 +3,10 @@ import {
   ConfigDirectory,
   type DnsConfig,
   type Log,
+  MAX_TIMER_MS,
   type MetricFamily,
   parseDnsConfig,
+  type ProgramFacts,
 } from '@kube-dns/daemon';
 import {
   type Answerer,
@@ -29,7 +31,7 @@ import type { ServedPort } from './listeners.js';
 import { LocalData } from './local/local-data.js';
 import { AppliedConfig } from './metrics/applied-config.js';
 import { CacheTotals } from './metrics/cache-totals.js';
-import { metricFamilies, type ProgramFacts } from './metrics/metric-families.js';
+import { metricFamilies } from './metrics/metric-families.js';
 import type { DnsmasqOptions } from './options/option-values.js';
 import { parseServer } from './options/server-value.js';
 import { Router } from './routing/router.js';
@@ -41,9 +43,8 @@ import { UpstreamServers } from './upstream/upstream-servers.js';
 import { MemoryWorkers } from './workers/memory-workers.js';
 import { ThreadTotals } from './workers/thread-totals.js';
 
-/** Bounds of `-logInterval`: below, the log is nothing else; above, timers fire at once. */
+/** Bounds `-logInterval`: below, the log is nothing else. */
 const MIN_LOG_INTERVAL_MS = 1_000;
-const MAX_LOG_INTERVAL_MS = 2 ** 31 - 1;
 
 /** The parts of a running dnsmasq, composed from both halves of the command line. */
 export class DnsmasqServer {
@@ -280,7 +281,7 @@ export class DnsmasqServer {
 
   #dumpAtIntervals(ms: number): void {
     if (ms <= 0) return;
-    const periodMs = Math.min(Math.max(ms, MIN_LOG_INTERVAL_MS), MAX_LOG_INTERVAL_MS);
+    const periodMs = Math.min(Math.max(ms, MIN_LOG_INTERVAL_MS), MAX_TIMER_MS);
     this.#dumpTimer = setInterval(() => this.dump(), periodMs).unref();
   }
 }

@@ -1,15 +1,12 @@
 import { errorText } from '@kube-dns/daemon';
+import { systemReason } from '@kube-dns/wire';
 
-const SYSTEM_TEXTS: Readonly<Record<string, string>> = {
-  ENOENT: 'No such file or directory',
-  EACCES: 'Permission denied',
-  ENOTDIR: 'Not a directory',
-  EISDIR: 'Is a directory',
-  ENOSPC: 'No space left on device',
-};
-
-/** What the C library says about an error of the file system, as far as dnsmasq's users know it. */
+/**
+ * The reason of a failed system call as the C library words it, as dnsmasq's users know it; the message of
+ * any other error as it is.
+ */
 export function systemText(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException;
-  return SYSTEM_TEXTS[code ?? ''] ?? errorText(error);
+  const reason = systemReason(error);
+  if (reason === errorText(error)) return reason;
+  return reason.charAt(0).toUpperCase() + reason.slice(1);
 }

@@ -1,8 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
-import { failStartup, MetricsServer, runProgram, StartupError } from '@kube-dns/daemon';
+import {
+  failStartup,
+  MAX_TIMER_MS,
+  MetricsServer,
+  runProgram,
+  StartupError,
+} from '@kube-dns/daemon';
 import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
-import { MAX_TIMER_MS } from './config/flag-kinds.js';
 import { PROGRAM } from './config/flags.js';
 import { ANY_HOST } from './http/any-host.js';
 import { startHealthServer } from './http/health-server.js';
@@ -20,9 +25,8 @@ else runWorker();
 function run(): void {
   runProgram(
     PROGRAM,
-    async ({ values, positional, log, signals, argv, unexpectedErrors }) => {
-      const { version } = PROGRAM;
-      log.info(`version ${version}`);
+    async ({ values, positional, log, signals, argv, facts }) => {
+      log.info(`version ${facts.version}`);
       log.verbose(1, `arguments: ${argv.join(' ')}`);
       if (positional.length > 0) log.warn(`not used: ${positional.join(' ')}`);
       const environment = readMetricsEnvironment(process.env, log);
@@ -34,7 +38,7 @@ function run(): void {
         (error: unknown) => failStartup(error, EngineError, EXIT_FATAL),
       );
       log.info(`UDP engine: ${description}`);
-      const server = new KubednsServer(values, engine, log, version);
+      const server = new KubednsServer(values, engine, log, facts.version);
       const closing = new AbortController();
       const isReady = () => server.isReady && !closing.signal.aborted;
       await server.listen();
@@ -52,7 +56,7 @@ function run(): void {
           host: ANY_HOST,
           port: environment.port,
           path: environment.path,
-          registry: server.metrics(environment.prefix, { version, isReady, unexpectedErrors }),
+          families: server.metricFamilies(environment.prefix, { ...facts, isReady }),
           log,
         });
       await metrics?.start();

@@ -1,11 +1,9 @@
 import {
   BucketHistogram,
-  createRegistry,
   errorText,
   failStartup,
   type Log,
-  observeFamilies,
-  type Registry,
+  type MetricFamily,
 } from '@kube-dns/daemon';
 import { Forwarder, listen, type Listener, ListenError, type UdpEngine } from '@kube-dns/transport';
 import { bindAddress, composeAnswerer, UPSTREAM_DEADLINE_MS } from './answer/composition.js';
@@ -19,9 +17,8 @@ import type { KubednsFlags } from './config/flags.js';
 import { Upstreams } from './config/upstreams.js';
 import { Federations } from './federation/federations.js';
 import { corednsFamilies } from './metrics/coredns-families.js';
+import { metricFamilies, type MetricSources } from './metrics/metric-families.js';
 import { EVENT_TO_SERVED_BOUNDS } from './metrics/metric-table.js';
-import { type MetricSources, observeProgram } from './metrics/own-metrics.js';
-import { observeQueries } from './metrics/skydns-metrics.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
 import { ThreadTotals } from './workers/thread-totals.js';
 import type { Facts } from './workers/worker-messages.js';
@@ -191,15 +188,16 @@ export class KubednsServer {
   }
 
   /** Everything there is to measure; `prefix` comes before the names of skydns. */
-  metrics(
+  metricFamilies(
     prefix: string,
     about: Pick<MetricSources, 'version' | 'isReady' | 'unexpectedErrors'>,
-  ): Registry {
-    const registry = createRegistry();
+  ): MetricFamily[] {
     const totals = this.#totals;
-    observeQueries(registry, prefix, () => totals.queries);
-    const sources: MetricSources = {
+    const statistics = () => totals.queries;
+    const own = metricFamilies({
       ...about,
+      prefix,
+      statistics,
       zoneCounts: () => countRecords(this.#zone),
       watches: () => this.watch.statistics,
       eventToServed: this.#eventToServed,
@@ -213,14 +211,10 @@ export class KubednsServer {
       },
       workerMessages: () => totals.workerMessages,
       workerRestarts: () => totals.workerRestarts,
-    };
-    observeProgram(registry, sources);
-    if (this.#flags['coredns-metrics']) {
-      const { domain, 'dns-port': port } = this.#flags;
-      const statistics = () => totals.queries;
-      observeFamilies(registry, corednsFamilies({ ...sources, statistics, domain, port }));
-    }
-    return registry;
+    });
+    if (!this.#flags['coredns-metrics']) return own;
+    const { domain, 'dns-port': port } = this.#flags;
+    return [...own, ...corednsFamilies(own, { statistics, domain, port })];
   }
 
   /** Ends what is under way without answers; may be called twice. */

@@ -1,19 +1,15 @@
-import { intFlag, listFlag, stringFlag } from '@kube-dns/daemon';
+import { intFlag, listFlag, MAX_TIMER_MS, portFlag, stringFlag } from '@kube-dns/daemon';
 
 import { parseProbeSpec } from './probe/probe-spec.js';
-
-const MAX_PORT = 65_535;
-/** The longest a timer of the runtime can wait. */
-const MAX_INTERVAL_MS = 2 ** 31 - 1;
 
 /** The sidecar's flags: kubernetes/dns pkg/sidecar/options.go, names and defaults unchanged. */
 export const FLAGS = {
   'dnsmasq-addr': stringFlag('127.0.0.1', 'host of dnsmasq, to ask for its statistics'),
-  'dnsmasq-port': intFlag(53, 'port of dnsmasq', { min: 1, max: MAX_PORT }),
+  'dnsmasq-port': portFlag(53, 'port of dnsmasq', { min: 1 }),
   'dnsmasq-poll-interval-ms': intFlag(
     5_000,
     'pause between two polls of the statistics of dnsmasq, in milliseconds',
-    { min: 1, max: MAX_INTERVAL_MS },
+    { min: 1, max: MAX_TIMER_MS },
   ),
   probe: listFlag(
     parseProbeSpec,
@@ -23,7 +19,7 @@ export const FLAGS = {
     '<label>,<server>,<name>[,<interval>[,<type>]]',
   ),
   'prometheus-addr': stringFlag('0.0.0.0', 'address to serve HTTP on'),
-  'prometheus-port': intFlag(10_054, 'port to serve HTTP on', { min: 0, max: MAX_PORT }),
+  'prometheus-port': portFlag(10_054, 'port to serve HTTP on'),
   'prometheus-path': stringFlag('/metrics', 'path of the metrics'),
   'prometheus-namespace': stringFlag('kubedns', 'first part of the metric names'),
 };

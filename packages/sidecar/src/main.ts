@@ -1,4 +1,4 @@
-import { formatHostPort, runProgram } from '@kube-dns/daemon';
+import { formatHostPort, runProgram, VERSION } from '@kube-dns/daemon';
 
 import { FLAGS } from './flags.js';
 import { readOptions } from './options.js';
@@ -6,19 +6,15 @@ import { startSidecar } from './sidecar.js';
 
 const program = {
   name: 'sidecar',
-  // Put in by the bundler.
-  version: process.env.KUBE_DNS_VERSION ?? 'dev',
+  version: VERSION,
   summary: 'Probes the DNS servers of the pod and exports their health and statistics over HTTP.',
   flags: FLAGS,
 };
 
-runProgram(program, async ({ values, log, signals, unexpectedErrors }) => {
+runProgram(program, async ({ values, log, signals, facts }) => {
   const options = readOptions(values);
-  log.info(`version ${program.version}`);
-  const sidecar = await startSidecar(options, log, {
-    version: program.version,
-    unexpectedErrors,
-  });
+  log.info(`version ${facts.version}`);
+  const sidecar = await startSidecar(options, log, facts);
   signals.onTerminate(() => sidecar.close());
   for (const { label, server, name, type, intervalMs } of options.probes) {
     log.info(`probe ${label}: ${name} ${type} at ${formatHostPort(server)} every ${intervalMs} ms`);

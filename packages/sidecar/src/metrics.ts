@@ -1,20 +1,16 @@
 import {
+  counter,
+  gauge,
+  histogram,
+  info,
   type LabelledValue,
-  observedCounter,
-  observedGauge,
-  observedHistogram,
-  type Registry,
+  type MetricFamily,
+  type ProgramFacts,
 } from '@kube-dns/daemon';
 
 import type { Probe } from './probe/probe.js';
 import type { StatisticsPoll } from './statistics/statistics-poll.js';
 import type { Statistic } from './statistics/statistic.js';
-
-/** What the sidecar says of itself. */
-export interface ProgramFacts {
-  readonly version: string;
-  readonly unexpectedErrors: () => number;
-}
 
 /** Metric name by statistic. All are counters, the size as well: prometheus-to-sd knows them as such. */
 const DNSMASQ_METRICS: readonly (readonly [name: string, statistic: Statistic, help: string])[] = [
@@ -25,91 +21,97 @@ const DNSMASQ_METRICS: readonly (readonly [name: string, statistic: Statistic, h
   ['max_size', 'cachesize', 'Maximum size of the DNS cache'],
 ];
 
+/** Where the figures come from; each is read at a scrape. */
+export interface MetricSources {
+  /** The first part of the names (`--prometheus-namespace`). */
+  readonly namespace: string;
+  readonly facts: ProgramFacts;
+  readonly poll: StatisticsPoll;
+  readonly probes: readonly Probe[];
+}
+
+/** Every metric of the sidecar. */
+export function metricFamilies({ namespace, facts, poll, probes }: MetricSources): MetricFamily[] {
+  return [
+    ...programFamilies(namespace, facts),
+    ...statisticsFamilies(namespace, poll),
+    ...probes.flatMap((probe) => probeFamilies(namespace, probe)),
+  ];
+}
+
 /**
  * The metrics of dnsmasq's statistics, with the original's names, types and texts (kubernetes/dns
  * pkg/sidecar/metrics.go): no labels, no `_total`. The last two are our own.
  */
-export function observeStatistics(
-  registry: Registry,
-  namespace: string,
-  poll: StatisticsPoll,
-): void {
+function statisticsFamilies(namespace: string, poll: StatisticsPoll): MetricFamily[] {
   const named = (name: string, help: string) => ({
     name: metricName(namespace, 'dnsmasq', name),
     help,
   });
-  for (const [name, statistic, help] of DNSMASQ_METRICS) {
-    observedCounter(registry, named(name, help), () => poll.value(statistic));
-  }
-  observedCounter(
-    registry,
-    named('errors', 'Number of errors that have occurred getting metrics'),
-    () => poll.errors,
-  );
-  observedGauge(
-    registry,
-    named('up', '1 while dnsmasq tells its statistics, 0 when the last poll of them failed.'),
-    () => Number(poll.isUp),
-  );
-  observedGauge(
-    registry,
-    named('age_seconds', 'Time since dnsmasq last told its statistics; nothing before it did.'),
-    () => ageSeconds(poll.ageMs()),
-  );
+  return [
+    ...DNSMASQ_METRICS.map(([name, statistic, help]) =>
+      counter(named(name, help), () => poll.value(statistic)),
+    ),
+    counter(
+      named('errors', 'Number of errors that have occurred getting metrics'),
+      () => poll.errors,
+    ),
+    gauge(
+      named('up', '1 while dnsmasq tells its statistics, 0 when the last poll of them failed.'),
+      () => Number(poll.isUp),
+    ),
+    gauge(
+      named('age_seconds', 'Time since dnsmasq last told its statistics; nothing before it did.'),
+      () => ageSeconds(poll.ageMs()),
+    ),
+  ];
 }
 
 /**
  * The metrics of one probe, whose label is part of their names; the first two have the original's types
  * and texts (kubernetes/dns pkg/sidecar/dnsprobe.go), the others are our own.
  */
-export function observeProbe(registry: Registry, namespace: string, probe: Probe): void {
+function probeFamilies(namespace: string, probe: Probe): MetricFamily[] {
   const { label } = probe.spec;
   const named = (name: string, help: string) => ({
     name: metricName(namespace, 'probe', `${label}_${name}`),
     help,
   });
-  observedHistogram(
-    registry,
-    named('latency_ms', `Latency of the DNS probe request ${label}`),
-    () => [{ labels: {}, histogram: probe.latencyMs }],
-  );
-  observedCounter(
-    registry,
-    named('errors', `Count of errors in name resolution of ${label}`),
-    () => probe.errors,
-  );
-  observedGauge(
-    registry,
-    named('up', `1 while /healthcheck/${label} says 200, 0 while it says 503.`),
-    () => Number(probe.health().isOk),
-  );
-  observedGauge(
-    registry,
-    named('age_seconds', `Time since the last result of the probe ${label}; nothing before it.`),
-    () => ageSeconds(probe.ageMs()),
-  );
+  return [
+    histogram(named('latency_ms', `Latency of the DNS probe request ${label}`), () => [
+      { labels: {}, histogram: probe.latencyMs },
+    ]),
+    counter(named('errors', `Count of errors in name resolution of ${label}`), () => probe.errors),
+    gauge(named('up', `1 while /healthcheck/${label} says 200, 0 while it says 503.`), () =>
+      Number(probe.health().isOk),
+    ),
+    gauge(
+      named('age_seconds', `Time since the last result of the probe ${label}; nothing before it.`),
+      () => ageSeconds(probe.ageMs()),
+    ),
+  ];
 }
 
 /** The metrics of the sidecar itself, all of them our own. */
-export function observeProgram(registry: Registry, namespace: string, facts: ProgramFacts): void {
+function programFamilies(namespace: string, facts: ProgramFacts): MetricFamily[] {
   const { version, unexpectedErrors } = facts;
-  observedGauge(
-    registry,
-    {
-      name: metricName(namespace, 'sidecar', 'build_info'),
-      help: 'The version of the sidecar; always 1.',
-      labelNames: ['version'],
-    },
-    () => [{ labels: { version }, value: 1 }],
-  );
-  observedCounter(
-    registry,
-    {
-      name: metricName(namespace, 'sidecar', 'unexpected_errors_total'),
-      help: 'Errors that nobody caught; the sidecar went on.',
-    },
-    unexpectedErrors,
-  );
+  return [
+    info(
+      {
+        name: metricName(namespace, 'sidecar', 'build_info'),
+        help: 'The version of the sidecar; always 1.',
+        labelNames: ['version'],
+      },
+      () => ({ version }),
+    ),
+    counter(
+      {
+        name: metricName(namespace, 'sidecar', 'unexpected_errors_total'),
+        help: 'Errors that nobody caught; the sidecar went on.',
+      },
+      unexpectedErrors,
+    ),
+  ];
 }
 
 /** What never happened has no age: there is no series then. */

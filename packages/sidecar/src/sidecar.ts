@@ -1,14 +1,14 @@
 import {
-  createRegistry,
   metricsHandler,
   startHttpServer,
   type HttpServer,
   type Log,
+  type ProgramFacts,
 } from '@kube-dns/daemon';
 
 import { ask } from './ask.js';
 import { HostResolver } from './host-resolver.js';
-import { observeProbe, observeProgram, observeStatistics, type ProgramFacts } from './metrics.js';
+import { metricFamilies } from './metrics.js';
 import type { SidecarOptions } from './options.js';
 import { SYSTEM_PACING } from './pacing.js';
 import { Probe } from './probe/probe.js';
@@ -28,7 +28,6 @@ export async function startSidecar(
   log: Log,
   facts: ProgramFacts,
 ): Promise<Sidecar> {
-  const registry = createRegistry();
   const resolver = new HostResolver();
   const poll = new StatisticsPoll({
     intervalMs: options.pollIntervalMs,
@@ -46,14 +45,11 @@ export async function startSidecar(
         log,
       }),
   );
-  observeProgram(registry, options.namespace, facts);
-  observeStatistics(registry, options.namespace, poll);
-  for (const probe of probes) observeProbe(registry, options.namespace, probe);
-
+  const families = metricFamilies({ namespace: options.namespace, facts, poll, probes });
   const routes = routeByPath(
     new Map([
       [HEALTHZ_PATH, healthz()],
-      [options.metricsPath, metricsHandler(registry)],
+      [options.metricsPath, metricsHandler(families)],
       ...probes.map(
         (probe) => [healthcheckPath(probe.spec.label), healthcheck(() => probe.health())] as const,
       ),

@@ -1,18 +1,12 @@
-import { CodedError } from '@kube-dns/wire';
-
-const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'address already in use',
-  EACCES: 'permission denied (ports below 1024 need NET_BIND_SERVICE)',
-  EADDRNOTAVAIL: 'this machine does not have the address',
-};
+import { CodedError, systemReason } from '@kube-dns/wire';
 
 /** A port that could not be bound. */
 export class ListenError extends CodedError {
   constructor(protocol: string, address: string, port: number, cause: unknown) {
-    const { code, message: systemMessage } = cause as NodeJS.ErrnoException;
     const host = address.includes(':') ? `[${address}]` : address;
-    const reason = REASONS[code ?? ''] ?? systemMessage;
-    const message = `cannot listen on ${host}:${port} over ${protocol}: ${reason}`;
+    const { code } = cause as NodeJS.ErrnoException;
+    const hint = code === 'EACCES' ? ' (ports below 1024 need NET_BIND_SERVICE)' : '';
+    const message = `cannot listen on ${host}:${port} over ${protocol}: ${systemReason(cause)}${hint}`;
     super('listen-failed', message, { cause });
   }
 }

@@ -52,7 +52,7 @@ describe.each(ENGINES)('a port that a listener with the engine %s has', (_, engi
   it('says that the address is not of this machine', async () => {
     await expect(start(0, '192.0.2.1')).rejects.toMatchObject({
       code: 'listen-failed',
-      message: 'cannot listen on 192.0.2.1:0 over UDP: this machine does not have the address',
+      message: 'cannot listen on 192.0.2.1:0 over UDP: address not available',
     });
   });
 });

@@ -46,4 +46,5 @@ export { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
 export type { RelayTarget } from './relay.js';
 export { hexValue, ReverseAddress } from './reverse-address.js';
 export { BITS_PER_REVERSE_LABEL, reverseName } from './reverse-name.js';
+export { systemReason } from './system-reason.js';
 export { fitMessage } from './truncate.js';

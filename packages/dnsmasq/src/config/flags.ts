@@ -5,6 +5,7 @@ import {
   type FlagValues,
   type Program,
   stringFlag,
+  VERSION,
 } from '@kube-dns/daemon';
 import { optionsText } from '../options/options-text.js';
 import { metricsAddressFlag } from './metrics-address.js';
@@ -37,7 +38,7 @@ export type NannyFlags = FlagValues<typeof NANNY_FLAGS>;
 /** Frame of the nanny's half; dnsmasq's half is read by itself, but `--help` lists both. */
 export const PROGRAM: Program<typeof NANNY_FLAGS> = {
   name: 'dnsmasq',
-  version: process.env.KUBE_DNS_VERSION ?? 'dev',
+  version: VERSION,
   summary: `Forwards DNS queries by domain and caches the answers.\n\n${optionsText()}`,
   flags: NANNY_FLAGS,
 };

@@ -1,9 +1,12 @@
 import {
   type ConfigDirectory,
+  counter,
+  gauge,
+  info,
   listenerFamilies,
-  type MetricDescription,
   type MetricFamily,
   nameServerFamilies,
+  type ProgramFacts,
 } from '@kube-dns/daemon';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import type { QueryForwarder } from '../upstream/query-forwarder.js';
@@ -12,12 +15,6 @@ import type { ThreadTotals } from '../workers/thread-totals.js';
 import type { AppliedConfig } from './applied-config.js';
 import type { CacheTotals } from './cache-totals.js';
 import { LISTENER_METRICS, OWN_METRICS, UPSTREAM_METRICS } from './metric-table.js';
-
-/** What the server does not know of itself. */
-export interface ProgramFacts {
-  readonly version: string;
-  readonly unexpectedErrors: () => number;
-}
 
 /** Where the figures come from; each is read at a scrape and counts by itself. */
 export interface MetricSources extends ProgramFacts {
@@ -30,7 +27,7 @@ export interface MetricSources extends ProgramFacts {
   readonly configDirectory: Pick<ConfigDirectory, 'rejected'>;
 }
 
-/** Every metric of dnsmasq, as data: see the table of names. */
+/** Every metric of dnsmasq: see the table of names. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {
   const { version, totals, cache, cacheTotals, forwarder, config, configDirectory } = sources;
   const { unexpectedErrors, statistics } = sources;
@@ -53,34 +50,12 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     gauge(OWN_METRICS.configApplied, () => config.appliedMs / 1_000),
     counter(OWN_METRICS.configRejected, () => configDirectory.rejected),
     counter(OWN_METRICS.unexpectedErrors, unexpectedErrors),
-    {
-      ...OWN_METRICS.workerMessages,
-      type: 'counter',
-      collect: () =>
-        totals.workerMessages.map((value, worker) => ({
-          labels: { worker: String(worker) },
-          value,
-        })),
-    },
+    counter(OWN_METRICS.workerMessages, () =>
+      totals.workerMessages.map((value, worker) => ({ labels: { worker: String(worker) }, value })),
+    ),
     counter(OWN_METRICS.workerHanded, () => totals.handed),
     counter(OWN_METRICS.workerRestarts, () => totals.workerRestarts),
     ...nameServerFamilies(UPSTREAM_METRICS, () => statistics.entries()),
     ...listenerFamilies(LISTENER_METRICS, () => totals.listeners),
   ];
-}
-
-function counter(description: MetricDescription, collect: () => number): MetricFamily {
-  return { ...description, type: 'counter', collect };
-}
-
-function gauge(description: MetricDescription, collect: () => number): MetricFamily {
-  return { ...description, type: 'gauge', collect };
-}
-
-/** Says something in its labels; the value is always 1. */
-function info(
-  description: MetricDescription,
-  labels: () => Readonly<Record<string, string>>,
-): MetricFamily {
-  return { ...description, type: 'gauge', collect: () => [{ labels: labels(), value: 1 }] };
 }

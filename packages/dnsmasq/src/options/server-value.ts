@@ -1,5 +1,5 @@
 import { isIP, isIPv4 } from 'node:net';
-import { parseHostPort } from '@kube-dns/daemon';
+import { MAX_PORT, parseHostPort } from '@kube-dns/daemon';
 import type { ServerAddress } from '@kube-dns/transport';
 import { encodeKey, ROOT_NAME, WireError } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
@@ -59,7 +59,6 @@ export interface AddressRule extends RuleDomains {
 
 /** The port of a server that is given without one. */
 export const DEFAULT_PORT = 53;
-const MAX_PORT = 65_535;
 /** What the resolver of dnsmasq's C library says about a name that is none. */
 const NO_SUCH_NAME = 'Name or service not known';
 

@@ -1,3 +1,5 @@
+import { MAX_PORT } from '@kube-dns/daemon';
+
 /** A named or unnamed port; name and protocol are lower case: `http`, `tcp`, `udp`, `sctp`. */
 export interface Port {
   /** Empty for an unnamed port. */
@@ -20,7 +22,6 @@ interface PortFields {
   readonly port?: number | null;
 }
 
-const MAX_PORT = 65_535;
 /** Of endpoints without a port. */
 export const NO_PORTS: PortList = { ports: [], numbers: [] };
 

@@ -3,13 +3,12 @@ import {
   type FlagDefinition,
   isDnsLabel,
   isDnsSubdomain,
+  MAX_TIMER_MS,
   parseFederations,
   parseNameservers,
   stringFlag,
 } from '@kube-dns/daemon';
 
-/** The longest time that a timer of Node can wait; it fires at once when asked for more. */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
 /** So that the zone's own names, such as `hostmaster.<zone>`, still are names. */
 const MAX_DOMAIN_LENGTH = 240;
 

@@ -3,8 +3,10 @@ import {
   type FlagSpec,
   type FlagValues,
   intFlag,
+  portFlag,
   type Program,
   stringFlag,
+  VERSION,
 } from '@kube-dns/daemon';
 import { UDP_ENGINES } from '@kube-dns/transport';
 import { ENDPOINTS_SOURCES } from '../cluster/cluster-watch.js';
@@ -20,7 +22,6 @@ import {
 import { ENDPOINT_NAMES, POD_MODES, PTR_MODES } from './naming.js';
 
 const SECOND = 1_000;
-const MAX_PORT = 65_535;
 const MAX_TTL_SECONDS = 2 ** 31 - 1;
 /** More would be a mistake: each has the cluster in its memory. */
 const MAX_WORKERS = 64;
@@ -37,7 +38,7 @@ export const KUBEDNS_FLAGS = {
   'config-period': waitFlag(10 * SECOND, 'how often config-dir is read again'),
   'coredns-metrics': boolFlag(false, 'serve metrics under CoreDNS’s names, too'),
   'dns-bind-address': stringFlag('0.0.0.0', 'address that DNS is served on'),
-  'dns-port': intFlag(53, 'port that DNS is served on, UDP and TCP', { min: 0, max: MAX_PORT }),
+  'dns-port': portFlag(53, 'port that DNS is served on, UDP and TCP'),
   domain: domainFlag('cluster.local.', 'zone of the cluster'),
   'drain-time': waitFlag(5 * SECOND, 'how long to go on answering after SIGTERM'),
   'endpoint-names': choiceFlag(
@@ -53,7 +54,7 @@ export const KUBEDNS_FLAGS = {
   federations: federationsFlag(
     'deprecated: federations, where there is no config-dir or config-map',
   ),
-  'healthz-port': intFlag(8081, 'port of /readiness and /cache', { min: 0, max: MAX_PORT }),
+  'healthz-port': portFlag(8081, 'port of /readiness and /cache'),
   'initial-sync-timeout': waitFlag(
     60 * SECOND,
     'exit when the cluster is not known after so long; 0 waits for ever',
@@ -85,7 +86,7 @@ export type KubednsFlags = FlagValues<typeof KUBEDNS_FLAGS>;
 
 export const PROGRAM: Program<typeof KUBEDNS_FLAGS> = {
   name: 'kubedns',
-  version: process.env.KUBE_DNS_VERSION ?? 'dev',
+  version: VERSION,
   summary: 'Serves the records of a Kubernetes cluster over DNS.',
   flags: KUBEDNS_FLAGS,
   // The original's; the other programs print it on stdout.

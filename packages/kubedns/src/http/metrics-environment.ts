@@ -1,4 +1,4 @@
-import type { Log } from '@kube-dns/daemon';
+import { type Log, MAX_PORT } from '@kube-dns/daemon';
 
 /** Where and under which names metrics are served. */
 export interface MetricsEnvironment {
@@ -10,7 +10,6 @@ export interface MetricsEnvironment {
 
 const DEFAULT_PATH = '/metrics';
 const DEFAULT_NAME = 'skydns';
-const MAX_PORT = 65_535;
 const PORT = /^[0-9]{1,5}$/;
 const NAMESPACE = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 /** It never stands first. */

@@ -1,19 +1,9 @@
-import {
-  listenerFamilies,
-  type MetricFamily,
-  type MetricRename,
-  nameServerFamilies,
-  renamedFamilies,
-} from '@kube-dns/daemon';
+import { histogram, type MetricFamily, type MetricRename, renamedFamilies } from '@kube-dns/daemon';
 import type { QueryStatistics } from '../answer/query-statistics.js';
-import type { MetricSources } from './own-metrics.js';
 import { LISTENER_METRICS, OWN_METRICS, SKYDNS_METRICS, UPSTREAM_METRICS } from './metric-table.js';
 
-/** Where the figures come from that CoreDNS has, too. */
-export interface CorednsSources extends Pick<
-  MetricSources,
-  'version' | 'unexpectedErrors' | 'configuration' | 'forwarder' | 'upstreams' | 'listener'
-> {
+/** What the names of CoreDNS say that ours do not. */
+export interface CorednsFacts {
   readonly statistics: () => Pick<QueryStatistics, 'durations' | 'sizes'>;
   /** With a final dot. */
   readonly domain: string;
@@ -24,9 +14,11 @@ export interface CorednsSources extends Pick<
  * The figures that CoreDNS has, too, under its names and labels (coredns plugin/metrics, forward and
  * reload), so that one dashboard shows both. A label that we do not count by is left out, not made up.
  */
-export function corednsFamilies(sources: CorednsSources): MetricFamily[] {
-  const server = `dns://:${sources.port}`;
-  const here = { server, view: '' };
+export function corednsFamilies(
+  families: readonly MetricFamily[],
+  { statistics, domain, port }: CorednsFacts,
+): MetricFamily[] {
+  const here = { server: `dns://:${port}`, view: '' };
   const renames: readonly MetricRename[] = [
     { from: OWN_METRICS.buildInfo.name, to: 'coredns_build_info' },
     { from: OWN_METRICS.unexpectedErrors.name, to: 'coredns_panics_total' },
@@ -37,12 +29,6 @@ export function corednsFamilies(sources: CorednsSources): MetricFamily[] {
       constant: here,
     },
     { from: LISTENER_METRICS.answers.name, to: 'coredns_dns_responses_total', constant: here },
-    {
-      from: SKYDNS_METRICS.durations.name,
-      to: 'coredns_dns_request_duration_seconds',
-      constant: here,
-    },
-    { from: SKYDNS_METRICS.sizes.name, to: 'coredns_dns_response_size_bytes', constant: here },
     {
       from: OWN_METRICS.upstreamOverflows.name,
       to: 'coredns_forward_max_concurrent_rejects_total',
@@ -55,40 +41,30 @@ export function corednsFamilies(sources: CorednsSources): MetricFamily[] {
     },
     { from: OWN_METRICS.configRejected.name, to: 'coredns_reload_failed_total' },
   ];
-  return renamedFamilies(ownFamilies(sources), renames);
-}
-
-function ownFamilies(sources: CorednsSources): MetricFamily[] {
-  const { version, statistics, upstreams, listener, forwarder, configuration } = sources;
   // The systems of skydns are zones of CoreDNS.
-  const zones = { auth: sources.domain, reverse: 'in-addr.arpa.', recursive: '.' } as const;
-  const byZone = (histogramsOf: () => QueryStatistics['durations']) => () =>
+  const zones = { auth: domain, reverse: 'in-addr.arpa.', recursive: '.' } as const;
+  const byZone = (histograms: QueryStatistics['durations']) =>
     (['auth', 'reverse', 'recursive'] as const).map((system) => ({
-      labels: { zone: zones[system] },
-      histogram: histogramsOf()[system],
+      labels: { ...here, zone: zones[system] },
+      histogram: histograms[system],
     }));
   return [
-    {
-      ...OWN_METRICS.buildInfo,
-      type: 'gauge',
-      collect: () => [{ labels: { version }, value: 1 }],
-    },
-    { ...OWN_METRICS.unexpectedErrors, type: 'counter', collect: sources.unexpectedErrors },
-    {
-      ...SKYDNS_METRICS.durations,
-      type: 'histogram',
-      labelNames: ['zone'],
-      collect: byZone(() => statistics().durations),
-    },
-    {
-      ...SKYDNS_METRICS.sizes,
-      type: 'histogram',
-      labelNames: ['zone'],
-      collect: byZone(() => statistics().sizes),
-    },
-    { ...OWN_METRICS.upstreamOverflows, type: 'counter', collect: () => forwarder().overflows },
-    { ...OWN_METRICS.configRejected, type: 'counter', collect: () => configuration.rejected },
-    ...nameServerFamilies(UPSTREAM_METRICS, () => upstreams.entries()),
-    ...listenerFamilies(LISTENER_METRICS, () => [listener() ?? []].flat()),
+    ...renamedFamilies(families, renames),
+    histogram(
+      {
+        name: 'coredns_dns_request_duration_seconds',
+        help: SKYDNS_METRICS.durations.help,
+        labelNames: ['server', 'view', 'zone'],
+      },
+      () => byZone(statistics().durations),
+    ),
+    histogram(
+      {
+        name: 'coredns_dns_response_size_bytes',
+        help: SKYDNS_METRICS.sizes.help,
+        labelNames: ['server', 'view', 'zone'],
+      },
+      () => byZone(statistics().sizes),
+    ),
   ];
 }

@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from '@kube-dns/daemon';
 import { encodeQuery } from '@kube-dns/wire';
 
 import { parseServer, type Server } from '../server.js';
@@ -19,8 +20,7 @@ export type ProbeType = (typeof PROBE_TYPES)[number];
 const DEFAULT_INTERVAL_SECONDS = '5';
 const DEFAULT_TYPE = 'ANY';
 const LABEL = /^[a-zA-Z0-9_]+$/;
-/** The longest a timer of the runtime can wait. */
-const MAX_INTERVAL_SECONDS = Math.floor((2 ** 31 - 1) / 1_000);
+const MAX_INTERVAL_SECONDS = Math.floor(MAX_TIMER_MS / 1_000);
 
 /**
  * Reads `<label>,<server>,<name>[,<interval seconds>[,<type>]]`. The checks of the original come first,

@@ -1,22 +1,27 @@
-import { errorText } from './errors.js';
-import { type HttpServer, startHttpServer } from './http-server.js';
-import type { Log } from './log.js';
-import { metricsHandler, type Registry } from './metrics.js';
+import { errorText } from '../errors.js';
+import type { HttpServer } from '../http-server.js';
+import type { Log } from '../log.js';
+import type { MetricFamily } from './metric-family.js';
 
 export interface MetricsServerOptions {
   /** An IP literal or a host name of this machine; empty is every address of both families. */
   readonly host: string;
-  /** 0 takes a free one, which the log says. */
+  /** 0 takes a free one, which the log names. */
   readonly port: number;
   readonly path: string;
-  readonly registry: Registry;
+  /** What is served beside the metrics of the process. */
+  readonly families: readonly MetricFamily[];
   readonly log: Log;
   readonly retryMs?: number;
 }
 
 const RETRY_MS = 30_000;
 
-/** Serves the metrics. A port that cannot be had is logged once and tried again: DNS goes on without. */
+/**
+ * Serves metrics. A port that cannot be had is logged once and tried again: DNS goes on without.
+ * What it takes to serve them, express and prom-client, is loaded by `start`: a program that serves
+ * metrics on demand only does not pay before.
+ */
 export class MetricsServer {
   readonly #options: MetricsServerOptions;
   #server: HttpServer | undefined;
@@ -28,10 +33,15 @@ export class MetricsServer {
     this.#options = options;
   }
 
-  /** Resolves when the port is served, or after the first failure. Never rejects. */
+  /**
+   * Resolves when the port is served, or after the first failure. Rejects only for families that no page
+   * can show: a name that no metric can have, or one that is used twice.
+   */
   async start(): Promise<void> {
-    const { host, port, path, registry, log, retryMs = RETRY_MS } = this.#options;
-    const handler = metricsHandler(registry);
+    const { host, port, path, families, log, retryMs = RETRY_MS } = this.#options;
+    const { startHttpServer } = await import('../http-server.js');
+    const { metricsHandler } = await import('./exposition.js');
+    const handler = metricsHandler(families);
     try {
       const server = await startHttpServer({
         host,

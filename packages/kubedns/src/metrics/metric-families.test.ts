@@ -1,12 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { BucketHistogram, createRegistry } from '@kube-dns/daemon';
+import { BucketHistogram, renderFamilies } from '@kube-dns/daemon';
 import { ListenerCounters } from '@kube-dns/transport';
 import { RCODE } from '@kube-dns/wire';
-import { type MetricSources, observeProgram } from './own-metrics.js';
+import { metricFamilies, type MetricSources } from './metric-families.js';
+import { QueryStatistics } from '../answer/query-statistics.js';
 import { UpstreamStatistics } from './upstream-statistics.js';
 
 const SOURCES: MetricSources = {
   version: '1.2.3',
+  prefix: 'skydns_skydns',
+  statistics: () => new QueryStatistics(),
   isReady: () => false,
   zoneCounts: () => ({ A: 3, SRV: 7 }),
   watches: () => [
@@ -38,9 +41,8 @@ const SOURCES: MetricSources = {
 
 /** The lines with values. */
 async function scrape(sources: Partial<MetricSources> = {}): Promise<string[]> {
-  const registry = createRegistry({ runtime: false });
-  observeProgram(registry, { ...SOURCES, now: () => 10_000, ...sources });
-  return (await registry.metrics()).split('\n').filter((line) => /^[^#]/.test(line));
+  const text = await renderFamilies(metricFamilies({ ...SOURCES, now: () => 10_000, ...sources }));
+  return text.split('\n').filter((line) => /^[^#]/.test(line));
 }
 
 describe('the metrics of the program', () => {
@@ -82,9 +84,8 @@ describe('the metrics of the program', () => {
   it('count ages on a clock that nobody sets', async () => {
     const [services] = SOURCES.watches();
     const watches = () => [{ ...services!, lastEventMs: performance.now() - 1_500 }];
-    const registry = createRegistry({ runtime: false });
-    observeProgram(registry, { ...SOURCES, watches });
-    const [, age] = /^kubedns_last_event_age_seconds\{.*\} (.*)$/m.exec(await registry.metrics())!;
+    const text = await renderFamilies(metricFamilies({ ...SOURCES, watches }));
+    const [, age] = /^kubedns_last_event_age_seconds\{.*\} (.*)$/m.exec(text)!;
     expect(Number(age)).toBeGreaterThanOrEqual(1.5);
     expect(Number(age)).toBeLessThan(600);
   });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { createRegistry, renderMetrics } from './metrics.js';
-import { NameServerHealth, nameServerFamilies } from './name-server-metrics.js';
-import { observeFamilies } from './observed-metrics.js';
+import { renderFamilies } from './exposition.js';
+import { NameServerHealth, nameServerFamilies } from './name-server-families.js';
 
 const METRICS = {
   queries: { name: 'queries', help: 'H.', labelNames: ['server'] },
@@ -44,12 +43,9 @@ describe('the metrics of name servers', () => {
   it('have a series per server and reason from the start', async () => {
     const health = new NameServerHealth();
     health.countReply(2, 3);
-    const registry = createRegistry({ runtime: false });
-    observeFamilies(
-      registry,
+    const text = await renderFamilies(
       nameServerFamilies(METRICS, () => [['10.0.0.1#53', { queries: 4, health }]]),
     );
-    const text = await renderMetrics(registry);
     expect(text).toContain('queries{server="10.0.0.1#53"} 4\n');
     expect(text).toContain('latency_bucket{server="10.0.0.1#53",le="0.0025"} 0\n');
     expect(text).toContain('latency_bucket{server="10.0.0.1#53",le="0.005"} 1\n');

@@ -1,31 +1,15 @@
-import type { LabelledValue, MetricDescription, MetricFamily } from './metric-family.js';
+import type { Listener, ListenerCounters } from '@kube-dns/transport';
 
-/** What a DNS listener has counted since it was opened. */
-export interface ListenerCounts {
-  readonly udpQueries: number;
-  readonly tcpQueries: number;
-  /** Answers by rcode, 0 to 15; the refusals below are none of them. */
-  readonly rcodes: ArrayLike<number>;
-  readonly dropped: number;
-  readonly formErrors: number;
-  readonly notImplemented: number;
-  readonly badVersions: number;
-  readonly truncated: number;
-  readonly failures: number;
-  readonly sendErrors: number;
-  readonly tcpConnections: number;
-  readonly tcpRefused: number;
-  readonly tcpIdleClosed: number;
-  /** How many are open now. */
-  readonly tcpOpen: number;
-}
+import {
+  counter,
+  gauge,
+  type LabelledValue,
+  type MetricDescription,
+  type MetricFamily,
+} from './metric-family.js';
 
 /** A DNS listener, as far as its metrics go. */
-export interface CountedListener {
-  /** The name of what moves its datagrams. */
-  readonly engine: string;
-  readonly counters: ListenerCounts;
-}
+export type CountedListener = Pick<Listener, 'engine' | 'counters'>;
 
 /** What a program calls the metrics of its listeners. */
 export interface ListenerMetrics {
@@ -56,60 +40,66 @@ export function listenerFamilies(
   metrics: ListenerMetrics,
   listeners: () => readonly CountedListener[],
 ): MetricFamily[] {
-  const sum = (read: (counts: ListenerCounts) => number) => () =>
+  const sum = (read: (counts: ListenerCounters) => number) => () =>
     listeners().reduce((total, { counters }) => total + read(counters), 0);
   const labelled =
-    (label: string, parts: Readonly<Record<string, (counts: ListenerCounts) => number>>) =>
+    (label: string, parts: Readonly<Record<string, (counts: ListenerCounters) => number>>) =>
     (): LabelledValue[] =>
       Object.entries(parts).map(([key, read]) => ({
         labels: { [label]: key },
         value: sum(read)(),
       }));
   return [
-    {
-      ...metrics.messages,
-      type: 'counter',
-      collect: labelled('protocol', { udp: (c) => c.udpQueries, tcp: (c) => c.tcpQueries }),
-    },
-    { ...metrics.answers, type: 'counter', collect: () => answersByRcode(sum) },
-    {
-      ...metrics.refusedMessages,
-      type: 'counter',
-      collect: labelled('reason', {
+    counter(
+      metrics.messages,
+      labelled('protocol', { udp: (c) => c.udpQueries, tcp: (c) => c.tcpQueries }),
+    ),
+    counter(metrics.answers, () => answersByRcode(sum)),
+    counter(
+      metrics.refusedMessages,
+      labelled('reason', {
         formerr: (c) => c.formErrors,
         notimp: (c) => c.notImplemented,
         badvers: (c) => c.badVersions,
         dropped: (c) => c.dropped,
       }),
-    },
-    { ...metrics.truncated, type: 'counter', collect: sum((c) => c.truncated) },
-    { ...metrics.answerFailures, type: 'counter', collect: sum((c) => c.failures) },
-    { ...metrics.sendErrors, type: 'counter', collect: sum((c) => c.sendErrors) },
-    {
-      ...metrics.tcpConnections,
-      type: 'counter',
-      collect: labelled('event', {
+    ),
+    counter(
+      metrics.truncated,
+      sum((c) => c.truncated),
+    ),
+    counter(
+      metrics.answerFailures,
+      sum((c) => c.failures),
+    ),
+    counter(
+      metrics.sendErrors,
+      sum((c) => c.sendErrors),
+    ),
+    counter(
+      metrics.tcpConnections,
+      labelled('event', {
         accepted: (c) => c.tcpConnections,
         refused: (c) => c.tcpRefused,
         idle_closed: (c) => c.tcpIdleClosed,
       }),
-    },
-    { ...metrics.openTcpConnections, type: 'gauge', collect: sum((c) => c.tcpOpen) },
-    {
-      ...metrics.engine,
-      type: 'gauge',
-      collect: () =>
-        [...new Set(listeners().map(({ engine }) => engine))].map((engine) => ({
-          labels: { engine },
-          value: 1,
-        })),
-    },
+    ),
+    gauge(
+      metrics.openTcpConnections,
+      sum((c) => c.tcpOpen),
+    ),
+    gauge(metrics.engine, () =>
+      [...new Set(listeners().map(({ engine }) => engine))].map((engine) => ({
+        labels: { engine },
+        value: 1,
+      })),
+    ),
   ];
 }
 
 /** Every answer that went out, the refusals of what is no query included. */
 function* answersByRcode(
-  sum: (read: (counts: ListenerCounts) => number) => () => number,
+  sum: (read: (counts: ListenerCounters) => number) => () => number,
 ): Generator<LabelledValue> {
   for (let rcode = 0; rcode <= LAST_RCODE; rcode++) {
     const value = sum((counts) => (counts.rcodes[rcode] ?? 0) + refusals(counts, rcode))();
@@ -120,7 +110,7 @@ function* answersByRcode(
   yield { labels: { rcode: 'BADVERS' }, value: sum(({ badVersions }) => badVersions)() };
 }
 
-function refusals({ formErrors, notImplemented }: ListenerCounts, rcode: number): number {
+function refusals({ formErrors, notImplemented }: ListenerCounters, rcode: number): number {
   if (rcode === FORMERR) return formErrors;
   return rcode === NOTIMP ? notImplemented : 0;
 }

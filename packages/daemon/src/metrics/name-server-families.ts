@@ -1,5 +1,11 @@
 import { BucketHistogram } from './bucket-histogram.js';
-import type { LabelledValue, MetricDescription, MetricFamily } from './metric-family.js';
+import {
+  counter,
+  histogram,
+  type LabelledValue,
+  type MetricDescription,
+  type MetricFamily,
+} from './metric-family.js';
 
 /** Why a question that was sent to a name server brought no answer that is one. */
 const FAILURES = ['timeout', 'unreachable', 'malformed', 'servfail', 'refused'] as const;
@@ -60,27 +66,18 @@ export function nameServerFamilies(
   servers: () => Iterable<readonly [server: string, counts: CountedNameServer]>,
 ): MetricFamily[] {
   return [
-    {
-      ...metrics.queries,
-      type: 'counter',
-      collect: () =>
-        Array.from(servers(), ([server, { queries }]) => ({ labels: { server }, value: queries })),
-    },
-    {
-      ...metrics.latency,
-      type: 'histogram',
-      collect: () =>
-        Array.from(servers(), ([server, { health }]) => ({
-          labels: { server },
-          histogram: health.latencySeconds,
-        })),
-    },
-    {
-      ...metrics.failures,
-      type: 'counter',
-      collect: () =>
-        Array.from(servers()).flatMap(([server, { health }]) => failuresOf(server, health)),
-    },
+    counter(metrics.queries, () =>
+      Array.from(servers(), ([server, { queries }]) => ({ labels: { server }, value: queries })),
+    ),
+    histogram(metrics.latency, () =>
+      Array.from(servers(), ([server, { health }]) => ({
+        labels: { server },
+        histogram: health.latencySeconds,
+      })),
+    ),
+    counter(metrics.failures, () =>
+      Array.from(servers()).flatMap(([server, { health }]) => failuresOf(server, health)),
+    ),
   ];
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { ListenerCounters } from '@kube-dns/transport';
 
-import { type CountedListener, listenerFamilies } from './listener-metrics.js';
-import { createRegistry, renderMetrics } from './metrics.js';
-import { observeFamilies } from './observed-metrics.js';
+import { renderFamilies } from './exposition.js';
+import { type CountedListener, listenerFamilies } from './listener-families.js';
 
 const named = (name: string, ...labelNames: string[]) => ({ name, help: 'H.', labelNames });
 
@@ -18,7 +18,7 @@ const METRICS = {
   engine: named('engine', 'engine'),
 };
 
-const COUNTS = {
+const COUNTS = Object.assign(new ListenerCounters(), {
   udpQueries: 10,
   tcpQueries: 4,
   rcodes: Float64Array.of(5, 0, 1, 2, 0, 0, 0, 0, 0, 3),
@@ -33,17 +33,13 @@ const COUNTS = {
   tcpRefused: 15,
   tcpIdleClosed: 16,
   tcpOpen: 17,
-};
+});
 const LISTENER: CountedListener = { engine: 'dgram', counters: COUNTS };
 
 /** The lines with values. */
 async function scrape(...listeners: CountedListener[]): Promise<string[]> {
-  const registry = createRegistry({ runtime: false });
-  observeFamilies(
-    registry,
-    listenerFamilies(METRICS, () => listeners),
-  );
-  return (await renderMetrics(registry)).split('\n').filter((line) => /^[^#]/.test(line));
+  const text = await renderFamilies(listenerFamilies(METRICS, () => listeners));
+  return text.split('\n').filter((line) => /^[^#]/.test(line));
 }
 
 describe('the metrics of listeners', () => {

@@ -1,0 +1,23 @@
+import { constants } from 'node:os';
+import { getSystemErrorMessage } from 'node:util';
+
+/** Where Node words it differently from the C library and Go, or not at all. */
+const BETTER_REASONS: Readonly<Record<string, string>> = {
+  EISDIR: 'is a directory',
+  ELOOP: 'too many levels of symbolic links',
+  ENOTFOUND: 'no such host',
+};
+const ERRNO: Readonly<Record<string, number>> = constants.errno;
+
+/**
+ * The reason of a failed system call in words (`no such file or directory`), without its code and its
+ * arguments, which the caller names; the message of any other error.
+ */
+export function systemReason(error: unknown): string {
+  const { code = '' } = Object(error) as Partial<NodeJS.ErrnoException>;
+  const better = BETTER_REASONS[code];
+  if (better !== undefined) return better;
+  const errno = ERRNO[code];
+  if (errno !== undefined) return getSystemErrorMessage(-errno);
+  return error instanceof Error ? error.message : String(error);
+}
