@@ -20,6 +20,11 @@ export function mappingsOf(value: unknown): Mapping[] {
   return Array.isArray(value) ? value.map(asMapping).filter((item) => item !== undefined) : [];
 }
 
+/** A text; empty for any other value. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
 /** The items of a list as texts. */
 export function textsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : [];

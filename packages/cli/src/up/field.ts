@@ -1,4 +1,5 @@
 import { StartError } from '../errors.js';
+import { asMapping, type Mapping } from '../manifests/mapping.js';
 
 /** Where a number of the manifest must lie, and what stands for it when it is absent. */
 export interface IntegerRule {
@@ -79,11 +80,7 @@ export class Field {
     throw new StartError(`${this.file}: ${this.path === '' ? '' : `${this.path}: `}${reason}`);
   }
 
-  #mapping(): Record<string, unknown> {
-    const { value } = this;
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return this.fail('must be a mapping');
-    }
-    return value as Record<string, unknown>;
+  #mapping(): Mapping {
+    return asMapping(this.value) ?? this.fail('must be a mapping');
   }
 }

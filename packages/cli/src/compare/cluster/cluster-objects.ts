@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { asMapping, mappingsOf, textOf, valueAt, type Mapping } from '../../manifests/mapping.js';
 
 export interface NamedPort {
   /** Empty when it has none; then it has no SRV record. */
@@ -45,8 +46,6 @@ export interface ClusterObjects {
 
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** The name of a Namespace; undefined for what is none. */
 export function readNamespace(item: unknown): string | undefined {
   return nameOf(item);
@@ -57,8 +56,8 @@ export function readService(item: unknown): ClusterService | undefined {
   const name = nameOf(item);
   const spec = fieldsOf(fieldsOf(item).spec);
   if (name === undefined) return undefined;
-  const ips = textsOf(spec.clusterIPs);
-  const all = ips.length > 0 ? ips : textsOf([spec.clusterIP]);
+  const ips = stringsOf(spec.clusterIPs);
+  const all = ips.length > 0 ? ips : stringsOf([spec.clusterIP]);
   return {
     namespace: namespaceOf(item),
     name,
@@ -71,9 +70,9 @@ export function readService(item: unknown): ClusterService | undefined {
 /** An EndpointSlice of the API; empty for one that belongs to no service. */
 export function readSlice(item: unknown): EndpointGroup[] {
   const fields = fieldsOf(item);
-  const service = textOf(fieldsOf(fieldsOf(fields.metadata).labels)[SERVICE_LABEL]);
+  const service = textOf(valueAt(item, 'metadata', 'labels', SERVICE_LABEL));
   if (service === '') return [];
-  const endpoints = listOf(fields.endpoints)
+  const endpoints = mappingsOf(fields.endpoints)
     .filter((one) => fieldsOf(one.conditions).ready !== false)
     .map((one) => ({ addresses: ipsOf(one.addresses), hostname: textOf(one.hostname) }));
   return [{ namespace: namespaceOf(item), service, endpoints, ports: portsOf(fields.ports) }];
@@ -83,10 +82,10 @@ export function readSlice(item: unknown): EndpointGroup[] {
 export function readEndpoints(item: unknown): EndpointGroup[] {
   const service = nameOf(item);
   if (service === undefined) return [];
-  return listOf(fieldsOf(item).subsets).map((subset) => ({
+  return mappingsOf(fieldsOf(item).subsets).map((subset) => ({
     namespace: namespaceOf(item),
     service,
-    endpoints: listOf(subset.addresses).map((one) => ({
+    endpoints: mappingsOf(subset.addresses).map((one) => ({
       addresses: ipsOf([one.ip]),
       hostname: textOf(one.hostname),
     })),
@@ -98,43 +97,35 @@ export function readEndpoints(item: unknown): EndpointGroup[] {
 export function readPod(item: unknown): ClusterPod | undefined {
   const { spec, status } = fieldsOf(item);
   const { podIP, podIPs } = fieldsOf(status);
-  const listed = listOf(podIPs).map((one) => one.ip);
+  const listed = mappingsOf(podIPs).map((one) => one.ip);
   const addresses = ipsOf(listed.length > 0 ? listed : [podIP]);
   if (addresses.length === 0 || fieldsOf(spec).hostNetwork === true) return undefined;
   return { namespace: namespaceOf(item), addresses };
 }
 
 function portsOf(value: unknown): NamedPort[] {
-  return listOf(value).map((port) => ({
+  return mappingsOf(value).map((port) => ({
     name: textOf(port.name),
     protocol: (textOf(port.protocol) || 'TCP').toLowerCase(),
   }));
 }
 
 function nameOf(item: unknown): string | undefined {
-  return textOf(fieldsOf(fieldsOf(item).metadata).name) || undefined;
+  return textOf(valueAt(item, 'metadata', 'name')) || undefined;
 }
 
 function namespaceOf(item: unknown): string {
-  return textOf(fieldsOf(fieldsOf(item).metadata).namespace);
+  return textOf(valueAt(item, 'metadata', 'namespace'));
 }
 
-function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+function fieldsOf(value: unknown): Mapping {
+  return asMapping(value) ?? {};
 }
 
-function listOf(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.map(fieldsOf) : [];
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function textsOf(value: unknown): string[] {
+function stringsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.map(textOf).filter((text) => text !== '') : [];
 }
 
 function ipsOf(value: unknown): string[] {
-  return textsOf(value).filter((address) => isIP(address) !== 0);
+  return stringsOf(value).filter((address) => isIP(address) !== 0);
 }
