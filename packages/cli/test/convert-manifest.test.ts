@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
+import { areInstalled } from '@kube-dns/testkit';
 import { readKubeObjects } from '../src/convert/kube-objects.js';
 import { REFUSED_OPTIONS } from '../src/convert/manifest/carry-arguments.js';
 import { convertManifest } from '../src/convert/manifest/convert-manifest.js';
@@ -15,7 +16,6 @@ import {
 } from './support/cluster-manifests.js';
 import { fieldFaults } from './support/manifest-fields.js';
 import type { KubeManifest } from './support/manifest-kinds.js';
-import { hasCommand } from './support/tools.js';
 
 const REPOSITORY = join(MANIFESTS, '..');
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
@@ -34,7 +34,7 @@ function argsOf(objects: readonly KubeManifest[], container: string): readonly s
 }
 
 describe('the manifest of the newest kube-dns', () => {
-  (hasCommand('kubectl') ? it : it.skip)('becomes what manifests/kube-dns is', () => {
+  (areInstalled('kubectl') ? it : it.skip)('becomes what manifests/kube-dns is', () => {
     const base = render(join(MANIFESTS, 'kube-dns'));
     const { objects, remarks } = convertFile(STOCK_FILE);
     expect(remarks.hasLosses).toBe(false);

@@ -1,12 +1,13 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { areInstalled } from '@kube-dns/testkit';
 import { LocalPod } from './support/local-pod.js';
-import { hasCommand, output } from './support/tools.js';
+import { output } from './support/tools.js';
 import { waitFor, waitForValue } from './support/wait-for.js';
 
-const withDig = hasCommand('dig') ? describe : describe.skip;
-const withKubectl = hasCommand('dig') && hasCommand('kubectl') ? describe : describe.skip;
+const withDig = areInstalled('dig') ? describe : describe.skip;
+const withKubectl = areInstalled('dig') && areInstalled('kubectl') ? describe : describe.skip;
 
 const pod = new LocalPod();
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { fromCorefile, parseCorefile, Remarks } from '@kube-dns/cli';
+import { areInstalled } from '@kube-dns/testkit';
 import {
   containersOf,
   findObject,
@@ -12,11 +13,10 @@ import {
   render,
 } from '../../cli/test/support/cluster-manifests.js';
 import { fieldFaults } from '../../cli/test/support/manifest-fields.js';
-import { hasCommand } from '../../cli/test/support/tools.js';
 
 const FOLDER = join(MANIFESTS, 'coredns');
 const NAME = 'coredns-beside';
-const hasKubectl = hasCommand('kubectl');
+const hasKubectl = areInstalled('kubectl');
 
 (hasKubectl ? describe : describe.skip)('manifests/coredns', () => {
   const objects = hasKubectl ? render(FOLDER) : [];

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { parsePod } from '@kube-dns/cli';
+import { areInstalled } from '@kube-dns/testkit';
 import {
   containersOf,
   findObject,
@@ -13,11 +14,11 @@ import {
   STOCK_OBJECTS,
 } from '../../cli/test/support/cluster-manifests.js';
 import type { Deployment } from '../../cli/test/support/manifest-kinds.js';
-import { hasCommand, output } from '../../cli/test/support/tools.js';
+import { output } from '../../cli/test/support/tools.js';
 
 const BASE = join(MANIFESTS, 'kube-dns');
 const AUTOSCALER = join(MANIFESTS, 'overlays', 'autoscaler');
-const hasKubectl = hasCommand('kubectl');
+const hasKubectl = areInstalled('kubectl');
 const withKubectl = hasKubectl ? describe : describe.skip;
 
 const ours = hasKubectl ? render(BASE) : STOCK_OBJECTS;

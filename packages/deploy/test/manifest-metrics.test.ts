@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { parse } from 'yaml';
+import { areInstalled } from '@kube-dns/testkit';
 import { findObject, MANIFESTS, render } from '../../cli/test/support/cluster-manifests.js';
 import { DeployedPod } from './support/deployed-pod.js';
 import { freePort } from '../../cli/test/support/free-port.js';
 import { exposedMetrics, metricsOf } from './support/query-metrics.js';
-import { hasCommand, output } from '../../cli/test/support/tools.js';
+import { output } from '../../cli/test/support/tools.js';
 import { waitForValue } from '../../cli/test/support/wait-for.js';
 
 const MONITORING = join(MANIFESTS, 'components', 'monitoring');
@@ -64,7 +65,7 @@ describe('the reader of queries', () => {
   });
 });
 
-const isRun = hasCommand('dig') && hasCommand('kubectl');
+const isRun = areInstalled('dig') && areInstalled('kubectl');
 
 (isRun ? describe : describe.skip)('the metrics of the containers of overlays/monitoring', () => {
   let server: ApiServer;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { areInstalled } from '@kube-dns/testkit';
 import {
   containerOf,
   containersOf,
@@ -8,9 +9,8 @@ import {
   render,
 } from '../../cli/test/support/cluster-manifests.js';
 import type { KubeManifest } from '../../cli/test/support/manifest-kinds.js';
-import { hasCommand } from '../../cli/test/support/tools.js';
 
-const withKubectl = hasCommand('kubectl') ? describe : describe.skip;
+const withKubectl = areInstalled('kubectl') ? describe : describe.skip;
 
 const overlay = (name: string) => render(join(MANIFESTS, 'overlays', name));
 const kubeDns = (objects: readonly KubeManifest[]) => findObject(objects, 'Deployment', 'kube-dns');
@@ -59,7 +59,7 @@ withKubectl('the overlay gke-like', () => {
 });
 
 withKubectl('the overlay monitoring', () => {
-  const objects = hasCommand('kubectl') ? overlay('monitoring') : [];
+  const objects = areInstalled('kubectl') ? overlay('monitoring') : [];
 
   it('adds the port of metrics to dnsmasq, in front of its own half, and changes no other', () => {
     const [base, own] = [render(join(MANIFESTS, 'kube-dns')), objects].map((each) =>

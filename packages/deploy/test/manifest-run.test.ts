@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer, type Manifest } from '@kube-dns/apiserver';
+import { areInstalled } from '@kube-dns/testkit';
 import { accessesOf, Authorizer } from './support/authorizer.js';
 import {
   containersOf,
@@ -11,11 +12,11 @@ import {
 } from '../../cli/test/support/cluster-manifests.js';
 import { DeployedPod } from './support/deployed-pod.js';
 import type { Deployment, HttpProbe, PolicyRule } from '../../cli/test/support/manifest-kinds.js';
-import { hasCommand, output } from '../../cli/test/support/tools.js';
+import { output } from '../../cli/test/support/tools.js';
 import { waitForValue } from '../../cli/test/support/wait-for.js';
 
-const hasKubectl = hasCommand('kubectl');
-const hasDig = hasCommand('dig');
+const hasKubectl = areInstalled('kubectl');
+const hasDig = areInstalled('dig');
 
 const ENDPOINTS: Manifest = {
   apiVersion: 'v1',

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { areInstalled } from '@kube-dns/testkit';
 import {
   containerOf,
   containersOf,
@@ -24,9 +25,8 @@ import {
 } from '../../cli/test/support/cluster-manifests.js';
 import type { Container, HttpProbe } from '../../cli/test/support/manifest-kinds.js';
 import { fieldFaults } from '../../cli/test/support/manifest-fields.js';
-import { hasCommand } from '../../cli/test/support/tools.js';
 
-const hasKubectl = hasCommand('kubectl');
+const hasKubectl = areInstalled('kubectl');
 const withKubectl = hasKubectl ? describe : describe.skip;
 
 const CLUSTER_FILE = join(MANIFESTS, 'kube-dns', 'cluster.yaml');

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { parse, stringify } from 'yaml';
+import { areInstalled } from '@kube-dns/testkit';
 import {
   containersOf,
   findObject,
@@ -20,7 +21,7 @@ import {
   shellBlock,
   type Replacements,
 } from './support/shell-block.js';
-import { hasCommand, output } from '../../cli/test/support/tools.js';
+import { output } from '../../cli/test/support/tools.js';
 import { waitForValue } from '../../cli/test/support/wait-for.js';
 
 const READY_MS = 45_000;
@@ -33,7 +34,7 @@ const DOCUMENTS = [
 ];
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const readme = read('README.md');
-const withDig = hasCommand('dig') ? describe : describe.skip;
+const withDig = areInstalled('dig') ? describe : describe.skip;
 
 /** The anchors that GitHub makes of the headings of a Markdown file. */
 function anchorsOf(file: string): string[] {

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { renderFolder } from '@kube-dns/cli';
+import { areInstalled } from '@kube-dns/testkit';
 import { MANIFESTS, render } from '../../cli/test/support/cluster-manifests.js';
-import { hasCommand } from '../../cli/test/support/tools.js';
 
 const BASE = join(MANIFESTS, 'kube-dns');
-const withKubectl = hasCommand('kubectl') ? it : it.skip;
+const withKubectl = areInstalled('kubectl') ? it : it.skip;
 
 withKubectl('renderFolder makes the objects that kubectl kustomize makes', () => {
   const inOrder = (objects: readonly { readonly kind?: unknown }[]) =>

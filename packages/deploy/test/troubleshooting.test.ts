@@ -2,12 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
+import { areInstalled } from '@kube-dns/testkit';
 import { Authorizer } from './support/authorizer.js';
 import { findObject, MANIFESTS, render } from '../../cli/test/support/cluster-manifests.js';
 import { DeployedPod, type StartOptions } from './support/deployed-pod.js';
 import { hasLine, hasSample, parseFaultTable, type FaultRow } from './support/fault-table.js';
 import { freePort } from '../../cli/test/support/free-port.js';
-import { hasCommand, output } from '../../cli/test/support/tools.js';
+import { output } from '../../cli/test/support/tools.js';
 import { waitFor, waitForValue } from '../../cli/test/support/wait-for.js';
 
 const READY_MS = 45_000;
@@ -76,7 +77,8 @@ function guardsPort53(): boolean {
   return guards;
 }
 
-const canRun = hasCommand('kubectl') && hasCommand('dig') && (!isRoot || hasCommand('setpriv'));
+const canRun =
+  areInstalled('kubectl') && areInstalled('dig') && (!isRoot || areInstalled('setpriv'));
 
 it('every row of manifests/TROUBLESHOOTING.md can be made to happen', () => {
   expect(ROWS.map(({ title }) => title)).toEqual(Object.keys(FAULTS));

@@ -4,14 +4,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findProgram } from '@kube-dns/testkit';
 import { runCompare } from './support/compare-run.js';
-import { findCommand } from './support/sample-cluster.js';
 import { ScriptedServer } from './support/scripted-server.js';
 import { TemporaryFolder } from './support/temporary-folder.js';
 
 const execute = promisify(execFile);
 const TIMEOUT_MS = 120_000;
-const CHROMIUM = findCommand('chromium', 'chromium-headless-shell');
+const CHROMIUM = findProgram('chromium') ?? findProgram('chromium-headless-shell');
 const describeInBrowser = CHROMIUM === undefined ? describe.skip : describe;
 const without = CHROMIUM === undefined ? ' (skipped: chromium is not installed)' : '';
 

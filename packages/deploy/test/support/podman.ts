@@ -2,9 +2,9 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { areInstalled } from '@kube-dns/testkit';
 import { ROOT } from './dockerfile.js';
 import type { PodNetwork } from './pod-network.js';
-import { hasCommand } from '../../../cli/test/support/tools.js';
 
 /** What builds and runs images, and what asks the programs in them. */
 const COMMANDS = ['apt-get', 'dpkg-deb', 'podman', 'runc', 'catatonit', 'containerd', 'ctr', 'ip'];
@@ -29,7 +29,7 @@ export function canRunImages(): boolean {
     process.stderr.write(`skipped: ${CNI_PLUGIN} is not installed\n`);
     return false;
   }
-  return [...COMMANDS, ...CLIENTS].every(hasCommand);
+  return areInstalled(...COMMANDS, ...CLIENTS);
 }
 
 /** A podman with a store of its own, which touches neither images nor network of this machine. */

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ApiServer, createApiServer, type Manifest } from '@kube-dns/apiserver';
 import { parseAllDocuments } from 'yaml';
+import { findRealDnsmasq } from '@kube-dns/testkit';
 import { freePort } from '../../support/free-port.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -54,7 +55,7 @@ export async function startKubedns(
 }
 
 /** `dnsmasq` on the PATH of an npm script is ours. */
-export const REAL_DNSMASQ = ['/usr/sbin/dnsmasq', '/usr/bin/dnsmasq'].find(existsSync);
+export const REAL_DNSMASQ = findRealDnsmasq();
 
 /** The real dnsmasq with records of its own and no server to pass anything on to. */
 export async function startDnsmasq(options: readonly string[]): Promise<RunningServer> {
@@ -81,14 +82,6 @@ export async function startCoreDns(program: string, corefile: string): Promise<R
   const server = new ServerProcess(program, ['-conf', corefile]);
   const [, port = ''] = await server.says(/^\S*:(\d+)(?: on \S+)?$/m);
   return server.at(Number(port));
-}
-
-/** The first of these commands that is on the PATH. */
-export function findCommand(...names: readonly string[]): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter);
-  return names
-    .flatMap((name) => folders.map((folder) => join(folder, name)))
-    .find((file) => existsSync(file));
 }
 
 class ServerProcess {
