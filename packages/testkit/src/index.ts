@@ -16,12 +16,7 @@ export {
   wordsOption,
 } from './command/command-options.js';
 export { type ConfigKeys, ConfigVolume } from './config-volume.js';
-export {
-  clusterServerArgs,
-  Dnsmasq,
-  type DnsmasqPorts,
-  type DnsmasqStart,
-} from './containers/dnsmasq.js';
+export { Dnsmasq, type DnsmasqPorts, type DnsmasqStart } from './containers/dnsmasq.js';
 export { httpStatus, isOk } from './containers/http-status.js';
 export { Kubedns, type KubednsPorts, type KubednsStart } from './containers/kubedns.js';
 export { MetricPage } from './containers/metric-page.js';

@@ -1,10 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { MeasureError } from '@kube-dns/testkit';
+import { manifestContainer, manifestPod } from '../stand/manifest.js';
 
-const DEPLOYMENT = new URL('../../../../manifests/kube-dns/deployment.yaml', import.meta.url);
-/** What Kubernetes takes where a probe does not say (core/v1 Probe). */
-const DEFAULT_PERIOD_SECONDS = 10;
-const DEFAULT_FAILURES = 3;
 /** The flag's default, which the manifest leaves alone. */
 const DRAIN_SECONDS = 5;
 /**
@@ -34,21 +30,20 @@ export interface PodTiming {
  * only bounds how slow a machine may be, the probes' time-out and the grace period, is not divided.
  */
 export function manifestTiming(scale: number): PodTiming {
-  const text = readFileSync(DEPLOYMENT, 'utf8');
-  const [, probe = ''] = /readinessProbe:\n((?: {12}.*\n)+)/.exec(text) ?? [];
-  const seconds = (pattern: RegExp, from: string, initial?: number) => {
-    const value = Number(pattern.exec(from)?.[1] ?? initial);
-    if (Number.isNaN(value)) throw new MeasureError(`the deployment has no ${pattern.source}`);
-    return value * MS;
-  };
+  const { lifecycle, probes } = manifestContainer('kubedns');
+  const { readiness } = probes;
+  const preStopSeconds = lifecycle?.preStop?.sleep?.seconds;
+  if (readiness === undefined || preStopSeconds === undefined) {
+    throw new MeasureError('kubedns of the deployment has no readinessProbe or no preStop');
+  }
   return {
-    preStopMs: seconds(/sleep:\s+seconds: (\d+)/, text) / scale,
+    preStopMs: (preStopSeconds * MS) / scale,
     drainMs: (DRAIN_SECONDS * MS) / scale,
-    graceMs: seconds(/terminationGracePeriodSeconds: (\d+)/, text),
-    initialDelayMs: seconds(/initialDelaySeconds: (\d+)/, probe) / scale,
-    probePeriodMs: seconds(/periodSeconds: (\d+)/, probe, DEFAULT_PERIOD_SECONDS) / scale,
-    probeTimeoutMs: seconds(/timeoutSeconds: (\d+)/, probe),
-    failureThreshold: Number(/failureThreshold: (\d+)/.exec(probe)?.[1] ?? DEFAULT_FAILURES),
+    graceMs: manifestPod().terminationGraceMs,
+    initialDelayMs: readiness.initialDelayMs / scale,
+    probePeriodMs: readiness.periodMs / scale,
+    probeTimeoutMs: readiness.timeoutMs,
+    failureThreshold: readiness.failureThreshold,
     propagationMs: (PROPAGATION_SECONDS * MS) / scale,
   };
 }

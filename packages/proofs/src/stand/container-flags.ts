@@ -10,7 +10,8 @@ export function containerNodeFlags(container: string): readonly string[] {
   return [...imageNodeFlags(container), ...memoryLimit(container).nodeFlags];
 }
 
-function imageNodeFlags(container: string): readonly string[] {
+/** Those of its image alone; throws a MeasureError when they are not there. */
+export function imageNodeFlags(container: string): readonly string[] {
   const dockerfile = new URL(`../../../../images/${container}/Dockerfile`, import.meta.url);
   const flags = /^ENTRYPOINT \["node", (.+), "[^"]+"\]$/m.exec(
     readFileSync(dockerfile, 'utf8'),

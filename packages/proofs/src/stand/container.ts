@@ -13,5 +13,5 @@ export interface ContainerSpec {
 /** Starts the process that stands for a container of the pod. */
 export function startContainer(spec: ContainerSpec): RunningProgram {
   const { name, node, nodeFlags, program, args, env } = spec;
-  return new RunningProgram(name, node, [...nodeFlags, program, ...args], env);
+  return new RunningProgram(name, node, [...nodeFlags, program, ...args], { env: env ?? {} });
 }

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { placePod, planPod, Volumes, type ContainerPlan } from '@kube-dns/cli';
 import {
-  builtProgram,
   type Closable,
-  clusterServerArgs,
   comesTrue,
   freePort,
   isOk,
@@ -10,7 +10,8 @@ import {
   type RunningProgram,
 } from '@kube-dns/testkit';
 import { type ContainerSpec, startContainer } from './container.js';
-import { containerNodeFlags } from './container-flags.js';
+import { imageNodeFlags } from './container-flags.js';
+import { manifestPod } from './manifest.js';
 
 /** How the pod of the manifest is started on this machine. */
 export interface PodOptions {
@@ -22,11 +23,11 @@ export interface PodOptions {
   readonly configPath: string;
   /** Where each container's timers and handles are written, see resource-watch.ts; empty: nowhere. */
   readonly resourceFolder?: string;
-  /** Seconds between two probes of the sidecar; 5 in the manifest. */
+  /** Seconds between two probes of the sidecar; as in the manifest unless given. */
   readonly probeSeconds?: number;
   /** Further flags of kubedns. */
   readonly kubednsFlags?: readonly string[];
-  /** Records that dnsmasq's cache holds; 1,000 in the manifest. */
+  /** Records that dnsmasq's cache holds; as in the manifest unless given. */
   readonly cacheSize?: number;
 }
 
@@ -45,7 +46,7 @@ export type ContainerName = (typeof CONTAINER_NAMES)[number];
 
 const STEP_MS = 50;
 const PROBE_LIMIT_MS = 5_000;
-const PROBED_NAME = 'kubernetes.default.svc.cluster.local';
+const PACKAGES = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Where the containers of a pod can listen, found before any is started. */
 export async function freePodPorts(): Promise<PodPorts> {
@@ -64,60 +65,79 @@ export function containerSpecs(
   options: PodOptions,
   ports: PodPorts,
 ): Readonly<Record<ContainerName, ContainerSpec>> {
-  const { kubednsFlags = [], cacheSize = 1_000, probeSeconds = 5 } = options;
-  const spec = (name: ContainerName, args: readonly string[], env = {}): ContainerSpec => ({
-    name,
-    node: options.node,
-    nodeFlags: flagsOf(name, options),
-    program: builtProgram(name),
-    args,
-    env: { ...env, ...resourceFile(name, options) },
+  const pod = placePod(manifestPod(), {
+    ports: new Map([
+      [53, ports.dns],
+      [8081, ports.readiness],
+      [10053, ports.kubedns],
+      [10054, ports.sidecar],
+      [10055, ports.kubednsMetrics],
+    ]),
+    volumes: { 'kube-dns-config': options.configPath },
+    apiUrl: options.apiUrl,
+    edit: (name, args) => onLoopback(name, args, options, ports),
   });
-  const probe = (label: string, port: number) =>
-    `--probe=${label},127.0.0.1:${port},${PROBED_NAME},${probeSeconds},SRV`;
+  const machine = { env: {}, packagesFolder: PACKAGES };
+  const plans = planPod(pod, new Volumes(pod.volumes, pod), machine);
+  const spec = (name: ContainerName) => {
+    const plan = plans.find((each) => each.name === name);
+    if (plan === undefined) throw new MeasureError(`the deployment has no container ${name}`);
+    return containerSpec(name, plan, options);
+  };
+  return { kubedns: spec('kubedns'), dnsmasq: spec('dnsmasq'), sidecar: spec('sidecar') };
+}
+
+/** The arguments of a container that listens on this machine alone and reads nothing of it. */
+function onLoopback(
+  name: string,
+  args: readonly string[],
+  { kubednsFlags = [], cacheSize, probeSeconds }: PodOptions,
+  ports: PodPorts,
+): readonly string[] {
+  const cacheArg = cacheSize === undefined ? undefined : `--cache-size=${cacheSize}`;
+  switch (name) {
+    case 'kubedns':
+      return [...args, '--dns-bind-address=127.0.0.1', ...kubednsFlags];
+    case 'dnsmasq':
+      return [
+        `-kubednsServer=127.0.0.1:${ports.kubedns}`,
+        `-metrics-addr=127.0.0.1:${ports.dnsmasqMetrics}`,
+        ...args.map((arg) => (arg.startsWith('--cache-size=') ? (cacheArg ?? arg) : arg)),
+        '--listen-address=127.0.0.1',
+        '--bind-interfaces',
+        '--conf-file=/dev/null',
+        '--no-hosts',
+        '--no-resolv',
+      ];
+    default: {
+      const probes =
+        probeSeconds === undefined
+          ? args
+          : args.map((arg) => arg.replace(/,\d+,SRV$/, `,${probeSeconds},SRV`));
+      return [...probes, '--prometheus-addr=127.0.0.1'];
+    }
+  }
+}
+
+function containerSpec(
+  name: ContainerName,
+  { args: [program = '', ...args], env }: ContainerPlan,
+  options: PodOptions,
+): ContainerSpec {
+  const { node, resourceFolder } = options;
+  const watch = new URL('resource-watch.js', import.meta.url).href;
+  const isWatched = resourceFolder !== undefined;
   return {
-    kubedns: spec(
-      'kubedns',
-      [
-        '--domain=cluster.local.',
-        '--dns-bind-address=127.0.0.1',
-        `--dns-port=${ports.kubedns}`,
-        `--healthz-port=${ports.readiness}`,
-        `--kube-master-url=${options.apiUrl}`,
-        `--config-dir=${options.configPath}`,
-        '--v=2',
-        ...kubednsFlags,
-      ],
-      { PROMETHEUS_PORT: String(ports.kubednsMetrics) },
-    ),
-    dnsmasq: spec('dnsmasq', [
-      '-v=2',
-      `-configDir=${options.configPath}`,
-      '-restartDnsmasq=true',
-      `-kubednsServer=127.0.0.1:${ports.kubedns}`,
-      `-metrics-addr=127.0.0.1:${ports.dnsmasqMetrics}`,
-      '--',
-      '-k',
-      `--port=${ports.dns}`,
-      '--listen-address=127.0.0.1',
-      '--bind-interfaces',
-      '--conf-file=/dev/null',
-      '--no-hosts',
-      '--no-resolv',
-      `--cache-size=${cacheSize}`,
-      '--no-negcache',
-      '--dns-loop-detect',
-      '--log-facility=-',
-      ...clusterServerArgs(ports.kubedns),
-    ]),
-    sidecar: spec('sidecar', [
-      '--v=2',
-      `--dnsmasq-port=${ports.dns}`,
-      '--prometheus-addr=127.0.0.1',
-      `--prometheus-port=${ports.sidecar}`,
-      probe('kubedns', ports.kubedns),
-      probe('dnsmasq', ports.dns),
-    ]),
+    name,
+    node,
+    nodeFlags: [
+      ...imageNodeFlags(name),
+      ...options.nodeFlags,
+      ...(isWatched ? [`--import=${watch}`] : []),
+    ],
+    program,
+    args,
+    env: { ...env, ...(isWatched && { RESOURCE_FILE: resourcePath(resourceFolder, name) }) },
   };
 }
 
@@ -165,23 +185,7 @@ export class ManifestPod implements Closable {
   }
 }
 
-function flagsOf(
-  name: ContainerName,
-  { nodeFlags, resourceFolder }: PodOptions,
-): readonly string[] {
-  const watch = new URL('resource-watch.js', import.meta.url).href;
-  const instrument = resourceFolder === undefined ? [] : [`--import=${watch}`];
-  return [...containerNodeFlags(name), ...nodeFlags, ...instrument];
-}
-
 /** Where a container's timers and handles are written. */
 export function resourcePath(folder: string, name: ContainerName): string {
   return join(folder, `${name}.json`);
-}
-
-function resourceFile(
-  name: ContainerName,
-  { resourceFolder }: PodOptions,
-): Readonly<Record<string, string>> {
-  return resourceFolder === undefined ? {} : { RESOURCE_FILE: resourcePath(resourceFolder, name) };
 }

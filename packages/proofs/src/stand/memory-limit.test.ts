@@ -10,6 +10,6 @@ describe('the memory limit of a container', () => {
   });
 
   it('is missed where there is no such container', () => {
-    expect(() => memoryLimit('nothing')).toThrow('no memory limit for the container nothing');
+    expect(() => memoryLimit('nothing')).toThrow('the deployment has no container nothing');
   });
 });

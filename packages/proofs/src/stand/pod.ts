@@ -1,5 +1,4 @@
 import {
-  clusterServerArgs,
   type Dnsmasq,
   type Kubedns,
   type MetricPage,
@@ -10,6 +9,7 @@ import {
 } from '@kube-dns/testkit';
 import { startDnsmasq, startKubedns } from './pod-containers.js';
 import type { ApiServerMethods } from './api-server.js';
+import { manifestContainer } from './manifest.js';
 import { memoryLimit } from './memory-limit.js';
 
 /** One of the containers of a pod that runs. */
@@ -71,18 +71,18 @@ async function dnsmasqOf(
     await startDnsmasq({
       ...programOf(values),
       nannyFlags: ['-v=2', '-restartDnsmasq=true'],
-      args: [
-        '--cache-size=1000',
-        '--no-negcache',
-        '--dns-loop-detect',
-        '--log-facility=-',
-        ...clusterServerArgs(kubednsPort),
-        ...dnsmasqArgs,
-      ],
+      args: [...manifestArgs(kubednsPort), ...dnsmasqArgs],
     }),
   );
   await dnsmasq.ready();
   return container('dnsmasq', dnsmasq);
+}
+
+/** The manifest's arguments of dnsmasq itself, with kubedns at another port. */
+function manifestArgs(kubednsPort: number): readonly string[] {
+  const { args } = manifestContainer('dnsmasq');
+  const own = args.slice(args.indexOf('--') + 1);
+  return own.map((arg) => arg.replace(/#10053$/, `#${kubednsPort}`));
 }
 
 function programOf(values: ProgramValues) {

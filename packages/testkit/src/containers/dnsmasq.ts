@@ -37,12 +37,6 @@ const START_LIMIT_MS = 20_000;
 /** Every dnsmasq knows it, whatever its servers. */
 const VERSION = encodeQuery({ name: 'version.bind', type: 'TXT', class: 'CH' });
 
-/** Has a dnsmasq ask the kubedns beside it for what the cluster has, as the manifest does. */
-export function clusterServerArgs(kubednsPort: number): readonly string[] {
-  const zones = ['cluster.local', 'in-addr.arpa', 'ip6.arpa'];
-  return zones.map((zone) => `--server=/${zone}/127.0.0.1#${kubednsPort}`);
-}
-
 /** The dnsmasq container, as its image starts it, on 127.0.0.1. */
 export class Dnsmasq implements Closable {
   readonly server: RunningProgram;
