@@ -154,4 +154,3 @@ export function namespace(name: string) {
 
 export const SERVICES = '/api/v1/namespaces/default/services';
 export const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
-export const SLICES = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';

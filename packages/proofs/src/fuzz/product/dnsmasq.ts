@@ -1,5 +1,5 @@
 // The parsers of the dnsmasq container, which has no exports: it is a program.
-export { NANNY_FLAGS, PROGRAM } from '../../../../dnsmasq/dist/config/flags.js';
+export { PROGRAM } from '../../../../dnsmasq/dist/config/flags.js';
 export { configuredRules } from '../../../../dnsmasq/dist/config/server-rules.js';
 export { HostsLines } from '../../../../dnsmasq/dist/local/hosts-files.js';
 export { HostsTable } from '../../../../dnsmasq/dist/local/hosts-table.js';
