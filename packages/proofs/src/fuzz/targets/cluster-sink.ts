@@ -1,4 +1,4 @@
-import { type ApiObject, ClusterState, ClusterZone, ObjectStore } from '../product/kubedns.js';
+import { type ApiObject, ClusterState, ClusterZone, ObjectStore } from '@kube-dns/kubedns/internal';
 
 /** Objects as kubedns takes them from the API, of all kinds into one zone, and out of it again. */
 export class ClusterSink {

@@ -1,6 +1,6 @@
 import { ConfigError, parseDnsConfig } from '@kube-dns/daemon';
+import { configuredRules } from '@kube-dns/dnsmasq/internal';
 import type { FuzzTarget } from '../fuzz-target.js';
-import { configuredRules } from '../product/dnsmasq.js';
 import { textTarget } from './text-target.js';
 
 const KEYS = ['federations', 'stubDomains', 'upstreamNameservers'];

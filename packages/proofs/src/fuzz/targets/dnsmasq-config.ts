@@ -3,8 +3,8 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StartupError } from '@kube-dns/daemon';
+import { parseOptions } from '@kube-dns/dnsmasq/internal';
 import type { FuzzTarget } from '../fuzz-target.js';
-import { parseOptions } from '../product/dnsmasq.js';
 import { namesFiles, optionAllowance, OPTION_SEEDS, SERVER_TOKENS } from './option-texts.js';
 import { textTarget } from './text-target.js';
 

@@ -1,6 +1,6 @@
 import { StartupError } from '@kube-dns/daemon';
+import { parseOptions } from '@kube-dns/dnsmasq/internal';
 import type { FuzzTarget } from '../fuzz-target.js';
-import { parseOptions } from '../product/dnsmasq.js';
 import { argumentSeeds, argumentsOf } from './argument-lines.js';
 import { namesFiles, optionAllowance, OPTION_SEEDS, SERVER_TOKENS } from './option-texts.js';
 import { textTarget } from './text-target.js';

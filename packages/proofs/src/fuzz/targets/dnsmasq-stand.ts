@@ -1,7 +1,7 @@
 import { parseFlags } from '@kube-dns/daemon';
+import { DnsmasqServer, parseOptions, PROGRAM } from '@kube-dns/dnsmasq/internal';
 import { ErrorLog } from './error-log.js';
 import { MemoryEngine } from '../memory-engine.js';
-import { DnsmasqServer, parseOptions, PROGRAM } from '../product/dnsmasq.js';
 
 /** Every kind of rule that looks at names, records or options of what comes. */
 const OPTIONS = [

@@ -1,7 +1,7 @@
+import { readAddresses } from '@kube-dns/transport/internal';
 import { replySeeds } from '../dns-seeds.js';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { MESSAGE_MUTATIONS } from '../message-mutations.js';
-import { readAddresses } from '../product/transport.js';
 
 /** Replies to the question for the addresses of a server that is given by name, in both families. */
 export function createHostReplies(): FuzzTarget {

@@ -1,5 +1,5 @@
+import { HostsLines, HostsTable } from '@kube-dns/dnsmasq/internal';
 import type { FuzzTarget } from '../fuzz-target.js';
-import { HostsLines, HostsTable } from '../product/dnsmasq.js';
 import { ErrorLog } from './error-log.js';
 import { textTarget } from './text-target.js';
 

@@ -1,6 +1,4 @@
 import { parseFlags } from '@kube-dns/daemon';
-import { Forwarder, listenUdp, type ServerAddress } from '@kube-dns/transport';
-import { MemoryEngine } from '../memory-engine.js';
 import {
   type ApiObject,
   ClusterState,
@@ -9,7 +7,9 @@ import {
   ObjectStore,
   PROGRAM,
   QueryStatistics,
-} from '../product/kubedns.js';
+} from '@kube-dns/kubedns/internal';
+import { Forwarder, listenUdp, type ServerAddress } from '@kube-dns/transport';
+import { MemoryEngine } from '../memory-engine.js';
 import { CLUSTER_OBJECTS } from './cluster-objects.js';
 
 const SERVERS: readonly ServerAddress[] = [{ address: '192.0.2.53', port: 53 }];

@@ -1,5 +1,5 @@
+import { ItemReader, StreamError } from '@kube-dns/kubedns/internal';
 import type { FuzzTarget } from '../fuzz-target.js';
-import { ItemReader, StreamError } from '../product/kubedns.js';
 import { CLUSTER_OBJECTS } from './cluster-objects.js';
 import { ClusterSink } from './cluster-sink.js';
 import { chunksOf, JSON_TOKENS } from './stream-chunks.js';

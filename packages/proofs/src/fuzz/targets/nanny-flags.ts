@@ -1,6 +1,6 @@
 import { parseFlags, UsageError } from '@kube-dns/daemon';
+import { PROGRAM } from '@kube-dns/dnsmasq/internal';
 import type { FuzzTarget } from '../fuzz-target.js';
-import { PROGRAM } from '../product/dnsmasq.js';
 import { argumentSeeds, argumentsOf } from './argument-lines.js';
 import { FLAG_TOKENS } from './flag-texts.js';
 import { textTarget } from './text-target.js';

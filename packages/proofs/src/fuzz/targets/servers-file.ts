@@ -1,5 +1,5 @@
+import { parseServersFile } from '@kube-dns/dnsmasq/internal';
 import type { FuzzTarget } from '../fuzz-target.js';
-import { parseServersFile } from '../product/dnsmasq.js';
 import { optionAllowance, SERVER_TOKENS } from './option-texts.js';
 import { textTarget } from './text-target.js';
 

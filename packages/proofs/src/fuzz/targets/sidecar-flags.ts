@@ -1,6 +1,6 @@
 import { parseFlags, UsageError } from '@kube-dns/daemon';
+import { FLAGS, readOptions } from '@kube-dns/sidecar/internal';
 import type { FuzzTarget } from '../fuzz-target.js';
-import { FLAGS, readOptions } from '../product/sidecar.js';
 import { argumentSeeds, argumentsOf } from './argument-lines.js';
 import { FLAG_TOKENS } from './flag-texts.js';
 import { textTarget } from './text-target.js';

@@ -1,9 +1,9 @@
+import { parseStatistic, QueryError, readReply, STATISTICS } from '@kube-dns/sidecar/internal';
+import { isReplyTo } from '@kube-dns/transport/internal';
 import { encodeQuery, WireError } from '@kube-dns/wire';
 import { queriesFor, replySeeds, responseTo } from '../dns-seeds.js';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { MESSAGE_MUTATIONS } from '../message-mutations.js';
-import { parseStatistic, QueryError, readReply, STATISTICS } from '../product/sidecar.js';
-import { isReplyTo } from '../product/transport.js';
 
 /** Replies to the sidecar's probes and to its questions for dnsmasq's statistics. */
 export function createSidecarReplies(): FuzzTarget {

@@ -1,11 +1,11 @@
-import type { FuzzTarget } from '../fuzz-target.js';
 import {
   ApiError,
   LineReader,
   parseRetryAfter,
   readEvent,
   StreamError,
-} from '../product/kubedns.js';
+} from '@kube-dns/kubedns/internal';
+import type { FuzzTarget } from '../fuzz-target.js';
 import { CLUSTER_OBJECTS } from './cluster-objects.js';
 import { ClusterSink } from './cluster-sink.js';
 import { chunksOf, JSON_TOKENS } from './stream-chunks.js';

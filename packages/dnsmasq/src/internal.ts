@@ -1,0 +1,8 @@
+// The parsers and the server of this container, which packages/proofs gives hostile bytes.
+export { PROGRAM } from './config/flags.js';
+export { configuredRules } from './config/server-rules.js';
+export { parseServersFile } from './config/servers-file.js';
+export { HostsLines } from './local/hosts-files.js';
+export { HostsTable } from './local/hosts-table.js';
+export { parseOptions } from './options/parse-options.js';
+export { DnsmasqServer } from './server.js';

@@ -1,0 +1,12 @@
+// The parsers and the answerer of this container, which packages/proofs gives hostile bytes.
+export { composeAnswerer } from './answer/composition.js';
+export { QueryStatistics } from './answer/query-statistics.js';
+export { ClusterState } from './cluster/cluster-state.js';
+export { ItemReader } from './cluster/item-reader.js';
+export { LineReader } from './cluster/json-lines.js';
+export { type ApiObject, ObjectStore } from './cluster/object-store.js';
+export { parseRetryAfter } from './cluster/retry-after.js';
+export { readEvent } from './cluster/watch.js';
+export { PROGRAM } from './config/flags.js';
+export { ApiError, StreamError } from './errors.js';
+export { ClusterZone } from './zone/cluster-zone.js';
