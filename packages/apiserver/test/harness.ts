@@ -76,15 +76,6 @@ export async function withDeadline<T>(promise: Promise<T>, what: string): Promis
   }
 }
 
-/** Waits until a condition holds. */
-export async function until(condition: () => unknown, what: string): Promise<void> {
-  const end = Date.now() + DEADLINE_MS;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error(`too late: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 /** An open watch; events are read one at a time. */
 export class TestWatch {
   readonly status: number;

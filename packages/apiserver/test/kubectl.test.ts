@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import type { ApiServer } from '../src/index.js';
-import { closeAll, onClose, startServer, until } from './harness.js';
+import { closeAll, onClose, startServer } from './harness.js';
 
 const run = promisify(execFile);
 const isPresent = spawnSync('kubectl', ['version', '--client']).status === 0;
@@ -156,13 +157,13 @@ function web(ports: string, extra = ''): string {
     onClose(() => child.kill());
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    await until(() => server.watchCount('services') === 1, 'the watch');
+    await until('the watch', () => server.watchCount('services') === 1);
     await server.apply({
       apiVersion: 'v1',
       kind: 'Service',
       metadata: { name: 'late' },
       spec: { clusterIP: 'None' },
     });
-    await until(() => /late +ClusterIP +None/.test(output), 'the new service');
+    await until('the new service', () => /late +ClusterIP +None/.test(output));
   });
 });

@@ -4,7 +4,8 @@ import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { closeAll, onClose, startServer, until, withDeadline } from './harness.js';
+import { until } from '@kube-dns/testkit';
+import { closeAll, onClose, startServer, withDeadline } from './harness.js';
 
 const PROGRAM = join(process.cwd(), 'bin/apiserver.cjs');
 
@@ -36,7 +37,7 @@ class Program {
   }
 
   async url(): Promise<string> {
-    await until(() => this.stdout.includes('\n'), `ready line after ${this.stderr}`);
+    await until(`ready line after ${this.stderr}`, () => this.stdout.includes('\n'));
     return / on (http:\S+)\n/.exec(this.stdout)![1]!;
   }
 }
@@ -65,7 +66,7 @@ async function untilNames(url: string, ...expected: string[]): Promise<void> {
     }
   })();
   try {
-    await until(() => isDone, `services ${expected.join()}`);
+    await until(`services ${expected.join()}`, () => isDone);
   } catch {
     throw new Error(`services are ${last.join()} instead of ${expected.join()}`);
   } finally {
@@ -194,7 +195,7 @@ describe('the program', () => {
     await write('a.yaml', service('a'));
     const { program, url } = await serve();
     await write('a.yaml', 'a: [1');
-    await until(() => program.stderr.includes('a.yaml'), 'the error');
+    await until('the error', () => program.stderr.includes('a.yaml'));
     await write('b.yaml', service('b'));
     await untilNames(url, 'a', 'b');
     await write('a.yaml', service('c'));

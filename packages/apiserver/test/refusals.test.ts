@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import type { ApiServer } from '../src/index.js';
 import {
   closeAll,
@@ -11,7 +12,6 @@ import {
   service,
   SERVICES,
   startServer,
-  until,
 } from './harness.js';
 
 let server: ApiServer;
@@ -168,7 +168,7 @@ describe('a request', () => {
     socket.on('error', () => undefined);
     socket.write('\0\x01\x02 nonsense\r\n\r\n');
     socket.resume();
-    await until(() => socket.destroyed, 'end of the broken connection');
+    await until('end of the broken connection', () => socket.destroyed);
     expect((await get(server, '/healthz')).status).toBe(200);
   });
 });

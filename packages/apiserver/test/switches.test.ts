@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import type { ApiServer } from '../src/index.js';
 import {
   closeAll,
@@ -10,7 +11,6 @@ import {
   SERVICES,
   startServer,
   TestWatch,
-  until,
   withDeadline,
 } from './harness.js';
 
@@ -62,7 +62,7 @@ describe.each(WAYS)('a switch %s', (_title, flip) => {
     await flip('hang');
     let isAnswered = false;
     const answer = get(server, CONFIG_MAPS).finally(() => (isAnswered = true));
-    await until(() => server.requests.count('list', 'configmaps') === 1, 'the held list');
+    await until('the held list', () => server.requests.count('list', 'configmaps') === 1);
     await server.apply(configMap('a'));
     const next = events.next();
     expect(isAnswered).toBe(false);
@@ -174,7 +174,7 @@ describe('a request that is held back', () => {
     const abort = new AbortController();
     onClose(() => abort.abort());
     const answer = fetch(server.url + CONFIG_MAPS, { signal: abort.signal });
-    await until(() => server.requests.count('list', 'configmaps') === 1, 'the held list');
+    await until('the held list', () => server.requests.count('list', 'configmaps') === 1);
     abort.abort();
     await expect(answer).rejects.toThrow();
     server.unhang();

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import type { ApiServer } from '../src/index.js';
 import {
   closeAll,
@@ -12,7 +13,6 @@ import {
   startServer,
   textOf,
   TestWatch,
-  until,
 } from './harness.js';
 
 let server: ApiServer;
@@ -155,7 +155,7 @@ describe('a watch', () => {
     const events = await watch('timeoutSeconds=1&allowWatchBookmarks=true');
     expect((await events.next())?.type).toBe('BOOKMARK');
     expect(await events.next()).toBeUndefined();
-    await until(() => server.watchCount() === 0, 'end of the watch');
+    await until('end of the watch', () => server.watchCount() === 0);
   });
 
   it('gets a 410 error event for a version whose history is gone', async () => {
@@ -209,13 +209,13 @@ describe('a watch', () => {
     socket.on('error', () => undefined);
     socket.pause();
     socket.write(`GET ${CONFIG_MAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n`);
-    await until(() => server.watchCount('configmaps') === 1, 'the watch');
+    await until('the watch', () => server.watchCount('configmaps') === 1);
     const text = 'x'.repeat(500_000);
     for (let i = 0; i < 100 && server.watchCount() > 0; i++) {
       await server.apply(configMap('a', { i: String(i), text }));
       await new Promise(setImmediate);
     }
-    await until(() => server.watchCount() === 0, 'end of the slow watch');
+    await until('end of the slow watch', () => server.watchCount() === 0);
     expect((await get(server, CONFIG_MAPS)).status).toBe(200);
   });
 
@@ -224,7 +224,7 @@ describe('a watch', () => {
     await fetch(`${server.url}${CONFIG_MAPS}?watch=1`, { signal: abort.signal });
     expect(server.watchCount('configmaps')).toBe(1);
     abort.abort();
-    await until(() => server.watchCount() === 0, 'end of the watch');
+    await until('end of the watch', () => server.watchCount() === 0);
   });
 
   it('ends with the server', async () => {

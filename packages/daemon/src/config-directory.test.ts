@@ -5,15 +5,14 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { ConfigVolume, until } from '@kube-dns/testkit';
 import { ConfigDirectory, type ConfigDirectoryOptions } from './config-directory.js';
 import { ConfigError } from './errors.js';
 import { createLog } from './log.js';
-import { Volume } from '../test/volume.js';
-import { until } from '../test/until.js';
 
 const LONG_MS = 60 * 60 * 1_000;
 let folder: string;
-let volume: Volume;
+let volume: ConfigVolume;
 let lines: string[];
 let delivered: { key?: string; other?: string }[];
 let followed: ConfigDirectory[];
@@ -21,7 +20,7 @@ let isSwapping = false;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'config-directory-'));
-  volume = new Volume(folder);
+  volume = new ConfigVolume(folder);
   lines = [];
   delivered = [];
   followed = [];

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { ConfigVolume } from '@kube-dns/testkit';
 import { readConfigDirectory } from './config-files.js';
-import { Volume } from '../test/volume.js';
 import { ConfigChangingError, ConfigDirectoryError } from './errors.js';
 
 let folder: string;
@@ -40,7 +40,7 @@ describe('readConfigDirectory', () => {
   });
 
   it('reads a ConfigMap whose new key has no link yet, and whose old key still has one', async () => {
-    const volume = new Volume(folder);
+    const volume = new ConfigVolume(folder);
     await volume.put({ kept: '1', old: '1' });
     await volume.swap({ kept: '2', new: '2' });
     const between = await readConfigDirectory(folder);
@@ -53,7 +53,7 @@ describe('readConfigDirectory', () => {
   });
 
   it('reads a ConfigMap whose last key went as one without keys, links or not', async () => {
-    const volume = new Volume(folder);
+    const volume = new ConfigVolume(folder);
     await volume.put({ key: '1' });
     await volume.swap({});
     expect(await readConfigDirectory(folder)).toEqual({ version: '', files: new Map() });
@@ -68,7 +68,7 @@ describe('readConfigDirectory', () => {
   });
 
   it('refuses a volume whose data is gone, though its keys have links', async () => {
-    const volume = new Volume(folder);
+    const volume = new ConfigVolume(folder);
     await volume.put({ key: '1' });
     const data = join(folder, await readlink(join(folder, '..data')));
     await rm(data, { recursive: true });
@@ -76,7 +76,7 @@ describe('readConfigDirectory', () => {
   });
 
   it('names a file of a volume as its users know it', async () => {
-    await new Volume(folder).put({ key: 'x'.repeat(1024 * 1024 + 1) });
+    await new ConfigVolume(folder).put({ key: 'x'.repeat(1024 * 1024 + 1) });
     await expect(readConfigDirectory(folder)).rejects.toEqual(
       new ConfigDirectoryError(`${join(folder, 'key')}: larger than 1048576 bytes`),
     );
@@ -84,7 +84,7 @@ describe('readConfigDirectory', () => {
 
   it('never mixes the files of two swaps', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
-    const volume = new Volume(folder);
+    const volume = new ConfigVolume(folder);
     const put = (generation: number) =>
       volume.put(Object.fromEntries(names.map((name) => [name, String(generation)])));
     await put(0);

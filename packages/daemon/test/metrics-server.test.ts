@@ -3,10 +3,10 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { until } from '@kube-dns/testkit';
 import { createLog } from '../src/log.js';
 import type { MetricFamily } from '../src/metrics/metric-family.js';
 import { MetricsServer } from '../src/metrics/metrics-server.js';
-import { until } from './until.js';
 
 let lines: string[];
 let servers: MetricsServer[];

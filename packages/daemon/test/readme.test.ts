@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 
 import { expect, it } from '@jest/globals';
 
+import { until } from '@kube-dns/testkit';
 import { processFamilies } from '../src/metrics/process-families.js';
-import { until } from './until.js';
 
 const folder = fileURLToPath(new URL('..', import.meta.url));
 

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { endPrograms, until } from '@kube-dns/testkit';
 import { type Family, parsePrometheusText } from './prometheus-text.js';
 import { type Point, translate } from './prometheus-to-sd.js';
 import { addressRecord, Responder, txtRecord } from './responder.js';
-import { endSidecars, eventually, SidecarProcess } from './sidecar-process.js';
+import { startSidecar, urlOf } from './sidecar-process.js';
 
 const LABELS = ['kubedns', 'dnsmasq'];
 const BOUNDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
@@ -78,16 +79,16 @@ beforeEach(async () => {
     return name === 'good.example.com' ? [addressRecord] : [];
   }).start();
   const at = `127.0.0.1:${responder.port}`;
-  const sidecar = new SidecarProcess(
+  const sidecar = startSidecar(
     ...['--prometheus-addr=127.0.0.1', '--prometheus-port=0'],
     ...[`--dnsmasq-port=${responder.port}`, '--dnsmasq-poll-interval-ms=20'],
     `--probe=kubedns,${at},good.example.com,1,A`,
     `--probe=dnsmasq,${at},bad.example.com,1,A`,
   );
-  url = `${await sidecar.url()}/metrics`;
+  url = `${await urlOf(sidecar)}/metrics`;
 });
 afterEach(async () => {
-  await endSidecars();
+  await endPrograms();
   await responder.close();
 });
 
@@ -99,7 +100,7 @@ async function scrape(): Promise<string> {
 
 /** The exposition once both probes and the poll have come through. */
 const settled = () =>
-  eventually(async () => {
+  until(async () => {
     const text = await scrape();
     const isSettled =
       /^kubedns_probe_kubedns_latency_ms_count [1-9]/m.test(text) &&
@@ -155,7 +156,7 @@ describe('the exposition', () => {
   it('turns dnsmasq_up to 0 when dnsmasq stops telling its statistics', async () => {
     await settled();
     responder.respond = () => [];
-    await eventually(async () => /^kubedns_dnsmasq_up 0$/m.test(await scrape()) || undefined);
+    await until(async () => /^kubedns_dnsmasq_up 0$/m.test(await scrape()) || undefined);
     expect(valueOf(parsePrometheusText(await scrape()), 'kubedns_dnsmasq_hits')).toBe(42);
   });
 
@@ -189,13 +190,13 @@ describe('the exposition', () => {
       return [txtRecord(isNew ? '5' : '42')];
     };
     const hits = async () => valueOf(parsePrometheusText(await scrape()), 'kubedns_dnsmasq_hits');
-    await eventually(async () => {
+    await until(async () => {
       const size = valueOf(parsePrometheusText(await scrape()), 'kubedns_dnsmasq_max_size');
       return size === 5 || undefined;
     });
     expect(await hits()).toBe(42);
     responder.respond = () => [txtRecord('8')];
-    await eventually(async () => (await hits()) === 45 || undefined);
+    await until(async () => (await hits()) === 45 || undefined);
   });
 });
 

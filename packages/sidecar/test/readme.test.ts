@@ -5,11 +5,12 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { parseFlags } from '@kube-dns/daemon';
 
+import { endPrograms, until } from '@kube-dns/testkit';
 import { FLAGS } from '../src/flags.js';
 import { readOptions } from '../src/options.js';
 import { parsePrometheusText } from './prometheus-text.js';
 import { addressRecord, Responder, txtRecord } from './responder.js';
-import { endSidecars, eventually, SidecarProcess } from './sidecar-process.js';
+import { startSidecar, urlOf } from './sidecar-process.js';
 
 const readme = readFileSync(fileURLToPath(new URL('../README.md', import.meta.url)), 'utf8');
 const program = { name: 'sidecar', version: '1', summary: '', flags: FLAGS };
@@ -22,7 +23,7 @@ beforeEach(async () => {
   ).start();
 });
 afterEach(async () => {
-  await endSidecars();
+  await endPrograms();
   await responder.close();
 });
 
@@ -35,7 +36,7 @@ async function startExample(): Promise<string> {
       .replace(/,5,SRV$/, ',1,SRV'),
   );
   const free = ['--prometheus-addr=127.0.0.1', '--prometheus-port=0'];
-  return new SidecarProcess(...here, ...free).url();
+  return urlOf(startSidecar(...here, ...free));
 }
 
 describe('README', () => {
@@ -57,7 +58,7 @@ describe('README', () => {
   it('has an example whose answers look as it shows', async () => {
     const url = await startExample();
     const [, path, shown] = /^curl \S+?:10054(\/healthcheck\S+) +# (.*)$/m.exec(readme)!;
-    const answer = await eventually(async () => {
+    const answer = await until(async () => {
       const response = await fetch(url + path!);
       return response.status === 200 ? response.text() : undefined;
     });

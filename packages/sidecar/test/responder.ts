@@ -1,7 +1,4 @@
-import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
-import { once } from 'node:events';
-
-import { decodeMessage } from '@kube-dns/wire';
+import { ScriptedNameServer } from '@kube-dns/testkit';
 
 /** One answer record of the question's name. */
 export interface RecordBytes {
@@ -36,23 +33,28 @@ export function txtRecord(...strings: string[]): RecordBytes {
 
 /** A DNS server on loopback whose answers a test chooses. */
 export class Responder {
-  readonly asked: Asked[] = [];
   respond: Respond;
-  readonly #socket: Socket = createSocket('udp4');
+  #server: ScriptedNameServer | undefined;
 
   constructor(respond: Respond) {
     this.respond = respond;
-    this.#socket.on('message', (query, from) => this.#answer(query, from));
   }
 
   async start(): Promise<this> {
-    this.#socket.bind(0, '127.0.0.1');
-    await once(this.#socket, 'listening');
+    this.#server = await ScriptedNameServer.start(({ query, question }) => {
+      const reply = this.respond(question);
+      if (reply === null) return null;
+      return [reply instanceof Uint8Array ? reply : renderReply(query, reply)];
+    });
     return this;
   }
 
+  get asked(): Asked[] {
+    return this.#server!.requests.map(({ question: { name, type } }) => ({ name, type }));
+  }
+
   get port(): number {
-    return this.#socket.address().port;
+    return this.#server!.port;
   }
 
   get server(): { host: string; port: number } {
@@ -60,18 +62,7 @@ export class Responder {
   }
 
   async close(): Promise<void> {
-    this.#socket.close();
-    await once(this.#socket, 'close');
-  }
-
-  #answer(query: Buffer, from: RemoteInfo): void {
-    const { name, type } = decodeMessage(query).questions[0]!;
-    const asked = { name, type };
-    this.asked.push(asked);
-    const reply = this.respond(asked);
-    if (reply === null) return;
-    const bytes = reply instanceof Uint8Array ? reply : renderReply(query, reply);
-    this.#socket.send(bytes, from.port, from.address);
+    await this.#server?.close();
   }
 }
 

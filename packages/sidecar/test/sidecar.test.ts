@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { endPrograms, type RunningProgram, until } from '@kube-dns/testkit';
 import { addressRecord, Responder, txtRecord, type Respond } from './responder.js';
-import { endSidecars, eventually, SidecarProcess } from './sidecar-process.js';
+import { startSidecar, urlOf } from './sidecar-process.js';
 
 /** What dnsmasq would say: some statistics, and one name that it knows. */
 const likeDnsmasq: Respond = ({ name }) => {
@@ -15,12 +16,12 @@ beforeEach(async () => {
   responder = await new Responder(likeDnsmasq).start();
 });
 afterEach(async () => {
-  await endSidecars();
+  await endPrograms();
   await responder.close();
 });
 
-function start(...args: string[]): SidecarProcess {
-  return new SidecarProcess(
+function start(...args: string[]): RunningProgram {
+  return startSidecar(
     '--prometheus-addr=127.0.0.1',
     '--prometheus-port=0',
     `--dnsmasq-port=${responder.port}`,
@@ -41,8 +42,8 @@ async function get(url: string) {
 describe('sidecar', () => {
   it('tells the health of each probe, from waiting over success to failure', async () => {
     const sidecar = start(probe('good', 'good.example.com'), probe('bad', 'bad.example.com'));
-    const url = await sidecar.url();
-    const good = await eventually(async () => {
+    const url = await urlOf(sidecar);
+    const good = await until(async () => {
       const answer = await get(`${url}/healthcheck/good`);
       if (answer.status === 200) return answer;
       expect(answer.body).toBe('{"IsOk":false,"LatencySeconds":0,"Err":"waiting for first probe"}');
@@ -51,7 +52,7 @@ describe('sidecar', () => {
     expect(good.type).toBe('application/json');
     expect(good.body).toMatch(/^\{"IsOk":true,"LatencySeconds":0\.\d+,"Err":""\}$/);
 
-    const bad = await eventually(async () => {
+    const bad = await until(async () => {
       const answer = await get(`${url}/healthcheck/bad`);
       return answer.body.includes('waiting') ? undefined : answer;
     });
@@ -62,14 +63,12 @@ describe('sidecar', () => {
     });
 
     responder.respond = () => [];
-    await eventually(
-      async () => (await get(`${url}/healthcheck/good`)).status === 503 || undefined,
-    );
+    await until(async () => (await get(`${url}/healthcheck/good`)).status === 503 || undefined);
   });
 
   it('exports every metric of the original from the start', async () => {
     responder.respond = () => null;
-    const url = await start(probe('kubedns', 'good.example.com')).url();
+    const url = await urlOf(start(probe('kubedns', 'good.example.com')));
     const first = (await get(`${url}/metrics`)).body;
     expect(first).toContain('\nkubedns_dnsmasq_hits 0\n');
     expect(first).toMatch(/^# TYPE process_start_time_seconds gauge$/m);
@@ -82,13 +81,15 @@ describe('sidecar', () => {
   });
 
   it('counts probes and the statistics of dnsmasq', async () => {
-    const url = await start(
-      probe('good', 'good.example.com'),
-      probe('bad', 'bad.example.com'),
-      '--prometheus-namespace=other',
-      '--prometheus-path=/numbers',
-    ).url();
-    const metrics = await eventually(async () => {
+    const url = await urlOf(
+      start(
+        probe('good', 'good.example.com'),
+        probe('bad', 'bad.example.com'),
+        '--prometheus-namespace=other',
+        '--prometheus-path=/numbers',
+      ),
+    );
+    const metrics = await until(async () => {
       const { body } = await get(`${url}/numbers`);
       const isComplete =
         /^other_probe_good_latency_ms_count [1-9]/m.test(body) &&
@@ -105,7 +106,7 @@ describe('sidecar', () => {
   });
 
   it('says that it lives, and does not know other paths', async () => {
-    const url = await start().url();
+    const url = await urlOf(start());
     const healthz = await get(`${url}/healthz`);
     expect(healthz.status).toBe(200);
     expect(healthz.body).toMatch(/^ok \(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \+0000 UTC\)\n$/);
@@ -117,8 +118,8 @@ describe('sidecar', () => {
     const free = await new Responder(() => null).start();
     const { port } = free;
     await free.close();
-    const url = await start(`--dnsmasq-port=${port}`).url();
-    await eventually(
+    const url = await urlOf(start(`--dnsmasq-port=${port}`));
+    await until(
       async () =>
         /^kubedns_dnsmasq_errors [2-9]/m.test((await get(`${url}/metrics`)).body) || undefined,
     );
@@ -126,9 +127,9 @@ describe('sidecar', () => {
 
   it('ends with 0 on SIGTERM', async () => {
     const sidecar = start(probe('good', 'good.example.com'));
-    await sidecar.url();
-    sidecar.child.kill('SIGTERM');
-    expect(await sidecar.exit).toBe(0);
+    await urlOf(sidecar);
+    sidecar.signal('SIGTERM');
+    expect(await sidecar.ended).toBe(0);
   });
 });
 
@@ -139,15 +140,15 @@ describe('a start that cannot be', () => {
     ['--no-such-flag', 'unknown flag: --no-such-flag'],
   ])('ends with 2 and the usage for %s', async (flag, message) => {
     const sidecar = start(flag);
-    expect(await sidecar.exit).toBe(2);
+    expect(await sidecar.ended).toBe(2);
     expect(sidecar.stderr).toContain(message);
     expect(sidecar.stderr).toContain('Usage:\n  sidecar [flags]\n');
   });
 
   it('ends with 255 and one line when the port is taken', async () => {
-    const first = await start().url();
+    const first = await urlOf(start());
     const second = start(`--prometheus-port=${new URL(first).port}`);
-    expect(await second.exit).toBe(255);
+    expect(await second.ended).toBe(255);
     expect(second.stderr).toContain(
       `\nsidecar: metrics: cannot listen on ${new URL(first).host}: address already in use\n`,
     );

@@ -54,16 +54,18 @@ export {
   type Response,
 } from './dns/messages.js';
 export {
+  deadServer,
   NameServerRequest,
   type NameServerPlace,
   type Script,
   type ScriptedReply,
   ScriptedNameServer,
+  type ServerPlace,
 } from './dns/scripted-name-server.js';
 export { connectUdp, sendQuietly } from './dns/udp-socket.js';
 export { CommandError, MeasureError, messageOf, UsageError } from './errors.js';
 export { monotonicMs } from './monotonic.js';
-export { type Closable, Owned, ownedBy } from './owned.js';
+export { type Closable, type Lifetime, Owned, ownedBy } from './owned.js';
 export { builtProgram } from './process/built-program.js';
 export { type CorePlan, findCores, pinnedCommand, pinProcess } from './process/cores.js';
 export { freePort } from './process/free-port.js';

@@ -31,10 +31,11 @@ export class Owned implements Closable {
   }
 }
 
+/** Takes what a test opened, and gives it back. */
+export type Lifetime = <T extends Closable>(item: T) => T;
+
 /** Ends after each test what it added: `const own = ownedBy(afterEach)`. */
-export function ownedBy(
-  afterEach: (close: () => Promise<void>) => void,
-): <T extends Closable>(item: T) => T {
+export function ownedBy(afterEach: (close: () => Promise<void>) => void): Lifetime {
   const owned = new Owned();
   afterEach(() => owned.clear());
   return (item) => owned.add(item);

@@ -18,6 +18,11 @@ describe('until', () => {
     await expect(wait).rejects.toThrow('not within 0.02 s: the end of y');
   });
 
+  it('rejects with the source of the search when it is not named', async () => {
+    const wait = until(() => false, { limitMs: 20, stepMs: 5 });
+    await expect(wait).rejects.toThrow('not within 0.02 s: ()=>false');
+  });
+
   it('ends at once with what the search throws', async () => {
     const find = () => {
       throw new Error('it is gone');

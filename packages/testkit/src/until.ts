@@ -31,15 +31,26 @@ async function seek<T>(find: Find<T>, patience: Patience): Promise<T | Missing> 
  * Rejects with a MeasureError that says `what` is missing; a function says it at that moment. What
  * `find` throws ends the wait at once.
  */
-export async function until<T>(
+export function until<T>(
   what: string | (() => string),
   find: Find<T>,
-  patience: Patience = {},
+  patience?: Patience,
+): Promise<T>;
+/** Without `what` the source of `find` says it. */
+export function until<T>(find: Find<T>, patience?: Patience): Promise<T>;
+export async function until<T>(
+  first: string | (() => string) | Find<T>,
+  second?: Find<T> | Patience,
+  third?: Patience,
 ): Promise<T> {
+  // A function that stands alone is what is waited for, one before another says what that is.
+  const isNamed = typeof second === 'function';
+  const find = isNamed ? second : (first as Find<T>);
+  const patience = (isNamed ? third : second) ?? {};
   const found = await seek(find, patience);
   if (found !== undefined && found !== null && found !== false) return found;
-  const text = typeof what === 'string' ? what : what();
-  throw new MeasureError(`not within ${(patience.limitMs ?? LIMIT_MS) / 1_000} s: ${text}`);
+  const what = isNamed && typeof first === 'function' ? first() : first;
+  throw new MeasureError(`not within ${(patience.limitMs ?? LIMIT_MS) / 1_000} s: ${String(what)}`);
 }
 
 /** Whether the condition comes to hold in time, for a caller that goes on in either case. */

@@ -2,8 +2,15 @@ import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, isIPv6, type Server, type Socket } from 'node:net';
 import type { Closable } from '../owned.js';
+import { freePort } from '../process/free-port.js';
 import { frameMessage, Frames } from './frames.js';
 import { type AskedQuestion, encodeReply, questionOf, type Response } from './messages.js';
+
+/** An address and a port. */
+export interface ServerPlace {
+  readonly address: string;
+  readonly port: number;
+}
 
 /** One query at a scripted name server. */
 export class NameServerRequest {
@@ -11,10 +18,11 @@ export class NameServerRequest {
   readonly protocol: 'udp' | 'tcp';
   /** How often this server was asked before. */
   readonly count: number;
-  readonly peer: { readonly address: string; readonly port: number };
+  readonly peer: ServerPlace;
   /** The connection, over TCP. */
   readonly socket: Socket | undefined;
-  readonly #send: (message: Uint8Array) => void;
+  /** Sends a message to the client, any time; nothing once the server or the connection is closed. */
+  readonly send: (message: Uint8Array) => void;
 
   constructor(
     fields: Pick<NameServerRequest, 'query' | 'protocol' | 'count' | 'peer' | 'socket'>,
@@ -25,17 +33,12 @@ export class NameServerRequest {
     this.count = fields.count;
     this.peer = fields.peer;
     this.socket = fields.socket;
-    this.#send = send;
+    this.send = send;
   }
 
   /** What is asked; throws for a message without a question. */
   get question(): AskedQuestion {
     return questionOf(this.query);
-  }
-
-  /** Sends a message to the client, any time; nothing once the server or the connection is closed. */
-  send(message: Uint8Array): void {
-    this.#send(message);
   }
 }
 
@@ -98,6 +101,11 @@ export class ScriptedNameServer implements Closable {
     return this.#udp.address().port;
   }
 
+  /** The address and port of the server. */
+  get at(): ServerPlace {
+    return { address: this.address, port: this.port };
+  }
+
   /** As dnsmasq's `--server` has it. */
   get text(): string {
     return `${this.address}#${this.port}`;
@@ -109,7 +117,7 @@ export class ScriptedNameServer implements Closable {
   }
 
   /** Sends a datagram that was not asked for. */
-  sendTo(peer: { readonly address: string; readonly port: number }, message: Uint8Array): void {
+  sendTo(peer: ServerPlace, message: Uint8Array): void {
     if (!this.#isClosed) this.#udp.send(message, peer.port, peer.address, () => undefined);
   }
 
@@ -169,6 +177,11 @@ export class ScriptedNameServer implements Closable {
     const messages = isMessages(reply) ? reply : [encodeReply(request.query, reply)];
     for (const message of messages) request.send(message);
   }
+}
+
+/** A port of 127.0.0.1 on which no server listens. */
+export async function deadServer(): Promise<ServerPlace> {
+  return { address: '127.0.0.1', port: await freePort() };
 }
 
 function isMessages(reply: Response | readonly Uint8Array[]): reply is readonly Uint8Array[] {

@@ -59,6 +59,17 @@ describe('a running program', () => {
     expect(result).toEqual({ end: 4, stdout: '', stderr: 'word!\n' });
   });
 
+  it('is told by the system that its stream is read no more', async () => {
+    const code = 'process.stderr.on("error", ({ code }) => console.log(code)); console.log("up");';
+    const program = start(
+      `${code} process.on("SIGUSR2", () => console.error("x")); setInterval(() => {}, 1e3);`,
+    );
+    await program.says(/up/);
+    await program.hangUp('stderr');
+    program.signal('SIGUSR2');
+    await program.says(/EPIPE/);
+  });
+
   it('is ended when it takes too long', async () => {
     const code = 'setInterval(() => {}, 1_000)';
     const { end } = await runProgram(process.execPath, ['-e', code], { limitMs: 300 });

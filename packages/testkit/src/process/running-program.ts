@@ -136,6 +136,15 @@ export class RunningProgram implements Closable {
     return until(() => `${wanted.source} said by ${this.name}: ${this.output}`, find, patience);
   }
 
+  /** Closes this end of a stream: the program writes to a pipe that no process reads. */
+  async hangUp(stream: 'stdout' | 'stderr'): Promise<void> {
+    const pipe = this.#child[stream];
+    if (pipe === null) return;
+    const closed = once(pipe, 'close');
+    pipe.destroy();
+    await closed;
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
