@@ -1,4 +1,4 @@
-import { parseAddress } from './options/address-range.js';
+import { parseAddress } from '@kube-dns/wire';
 
 const IPV4_BYTES = 4;
 const MAPPED_BYTES = 12;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { addressBytes, addressText, shortIpv6 } from './address.js';
+import { addressBytes, addressText, hasPrefix, parseAddress, shortIpv6 } from './address.js';
 import { encodeRdata } from './packet.js';
 
 const addresses = fc.oneof(fc.ipV4(), fc.ipV6());
@@ -51,5 +51,45 @@ describe('addressText', () => {
     ['0:0:0:0:0:0:0:0', '::'],
   ])('writes %s as %s', (text, shortest) => {
     expect(addressText(addressBytes(text))).toBe(shortest);
+  });
+});
+
+describe('parseAddress', () => {
+  it('reads any address, and ignores its zone', () => {
+    fc.assert(
+      fc.property(addresses, (text) => {
+        expect(parseAddress(text)).toEqual(addressBytes(text));
+      }),
+    );
+    expect(parseAddress('fe80::1%eth0')).toEqual(addressBytes('fe80::1'));
+  });
+
+  it.each([
+    '',
+    '10.0.0',
+    '10.0.0.256',
+    '010.0.0.1',
+    '1.2.3.4%eth0',
+    '::1::',
+    ':::',
+    'a',
+    '10.0.0.0/8',
+  ])('refuses %j', (text) => expect(parseAddress(text)).toBeUndefined());
+});
+
+describe('hasPrefix', () => {
+  it.each([
+    ['10.1.2.3', '10.0.0.0', 8, true],
+    ['11.1.2.3', '10.0.0.0', 8, false],
+    ['172.31.0.1', '172.16.0.0', 12, true],
+    ['172.32.0.1', '172.16.0.0', 12, false],
+    ['192.0.2.1', '192.0.2.1', 32, true],
+    ['192.0.2.0', '192.0.2.1', 32, false],
+    ['192.0.2.1', '0.0.0.0', 0, true],
+    ['febf::1', 'fe80::', 10, true],
+    ['fec0::1', 'fe80::', 10, false],
+  ])('of %s and the prefix %s/%i: %s', (text, prefix, bits, expected) => {
+    const bytes = Uint8Array.of(0xff, ...addressBytes(text));
+    expect(hasPrefix(bytes, 1, addressBytes(prefix), bits)).toBe(expected);
   });
 });

@@ -1,7 +1,12 @@
-import { isIPv4, SocketAddress } from 'node:net';
+import { isIP, isIPv4, SocketAddress } from 'node:net';
 
 const IPV4_BYTES = 4;
 const IPV6_GROUPS = 8;
+
+/** The bytes of an IP address in text form, 4 or 16; undefined for any other text. A zone (`%eth0`) is ignored. */
+export function parseAddress(text: string): Uint8Array | undefined {
+  return isIP(text) === 0 ? undefined : addressBytes(text.replace(/%.*$/, ''));
+}
 
 /** The bytes of an IP address in text form: 4 or 16. The text must be a valid address without a zone. */
 export function addressBytes(text: string): Uint8Array {
@@ -17,6 +22,20 @@ export function addressText(bytes: Uint8Array): string {
 /** The shortest spelling of an IPv6 address (RFC 5952), which must be valid and without a zone. */
 export function shortIpv6(text: string): string {
   return new SocketAddress({ address: text, family: 'ipv6' }).address;
+}
+
+/** Whether the address at `at` starts with the first `bits` bits of `prefix`, which has as many or more. */
+export function hasPrefix(
+  bytes: Uint8Array,
+  at: number,
+  prefix: Uint8Array,
+  bits: number,
+): boolean {
+  for (let i = 0; bits > 0; i++, bits -= 8) {
+    const mask = bits >= 8 ? 0xff : (0xff << (8 - bits)) & 0xff;
+    if (((prefix[i]! ^ bytes[at + i]!) & mask) !== 0) return false;
+  }
+  return true;
 }
 
 function ipv6Bytes(text: string): Uint8Array {

@@ -1,4 +1,4 @@
-export { addressBytes, addressText, shortIpv6 } from './address.js';
+export { addressBytes, addressText, hasPrefix, parseAddress, shortIpv6 } from './address.js';
 export { AnswerWriter } from './answer-writer.js';
 export type { ResourceRecord } from './answer-writer.js';
 export { finishHash, FNV_OFFSET, hashByte, hashBytes, randomSeed } from './byte-hash.js';

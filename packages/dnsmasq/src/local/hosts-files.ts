@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '@kube-dns/daemon';
-import { parseAddress } from '../options/address-range.js';
+import { parseAddress } from '@kube-dns/wire';
 import { systemText } from '../system-text.js';
 import { HostsFileName } from './hosts-file-name.js';
 import type { HostsTable } from './hosts-table.js';

@@ -1,6 +1,5 @@
-import { encodeKey, reverseName, TYPE } from '@kube-dns/wire';
+import { encodeKey, parseAddress, reverseName, TYPE } from '@kube-dns/wire';
 import type { Interfaces } from '../listen-addresses.js';
-import { parseAddress } from '../options/address-range.js';
 import type { InterfaceName } from '../options/option-values.js';
 import type { LocalRecord } from '../options/record-values.js';
 

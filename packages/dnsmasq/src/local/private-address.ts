@@ -1,10 +1,15 @@
+import { hasPrefix } from '@kube-dns/wire';
+
 /** How an address starts: so many bits of these bytes. */
 interface Prefix {
-  readonly bytes: readonly number[];
+  readonly bytes: Uint8Array;
   readonly bits: number;
 }
 
-const prefix = (bits: number, ...bytes: number[]): Prefix => ({ bytes, bits });
+const prefix = (bits: number, ...bytes: number[]): Prefix => ({
+  bytes: Uint8Array.from(bytes),
+  bits,
+});
 
 /** "This network" and loopback, which `--rebind-localhost-ok` exempts. */
 const LOCAL_IPV4 = [prefix(8, 0), prefix(8, 127)];
@@ -52,14 +57,5 @@ function isMapped(bytes: Uint8Array, at: number): boolean {
 }
 
 function startsWithAny(bytes: Uint8Array, at: number, prefixes: readonly Prefix[]): boolean {
-  return prefixes.some((candidate) => startsWith(bytes, at, candidate));
-}
-
-function startsWith(bytes: Uint8Array, at: number, { bytes: wanted, bits }: Prefix): boolean {
-  for (let i = 0; i < wanted.length; i++) {
-    const kept = Math.min(8, bits - 8 * i);
-    const mask = (0xff << (8 - kept)) & 0xff;
-    if (((bytes[at + i]! ^ wanted[i]!) & mask) !== 0) return false;
-  }
-  return true;
+  return prefixes.some((prefix) => hasPrefix(bytes, at, prefix.bytes, prefix.bits));
 }

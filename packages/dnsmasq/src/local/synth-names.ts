@@ -1,6 +1,13 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { addressText, decodeName, encodeName, suffixOffset, TYPE, WireError } from '@kube-dns/wire';
-import { parseAddress } from '../options/address-range.js';
+import {
+  addressText,
+  decodeName,
+  encodeName,
+  parseAddress,
+  suffixOffset,
+  TYPE,
+  WireError,
+} from '@kube-dns/wire';
 import type { SynthDomain } from '../options/synth-domain.js';
 
 const IPV4_BYTES = 4;

@@ -1,5 +1,5 @@
-import { isIP, isIPv4 } from 'node:net';
-import { addressBytes } from '@kube-dns/wire';
+import { isIPv4 } from 'node:net';
+import { hasPrefix, parseAddress } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
 import { wholeNumber } from './number-value.js';
 
@@ -19,11 +19,6 @@ export interface AddressAlias {
   readonly mask: number;
 }
 
-/** The bytes of an address: 4 of IPv4, 16 of IPv6; undefined for anything else. A scope counts for nothing. */
-export function parseAddress(text: string): Uint8Array | undefined {
-  return isIP(text) === 0 ? undefined : addressBytes(text.replace(/%.*$/, ''));
-}
-
 /** Reads `IP` or `IP/bits`. Throws an OptionError. */
 export function parseAddressRange(text: string): AddressRange {
   const [addressText = '', bitsText] = text.split('/', 2);
@@ -40,13 +35,8 @@ export function isInRange(
   at: number,
   length: number,
 ): boolean {
-  if (range.address.length !== length) return false;
-  let bits = range.prefixBits;
-  for (let i = 0; bits > 0; i++, bits -= 8) {
-    const mask = bits >= 8 ? 0xff : (0xff << (8 - bits)) & 0xff;
-    if (((range.address[i]! ^ bytes[at + i]!) & mask) !== 0) return false;
-  }
-  return true;
+  const { address, prefixBits } = range;
+  return address.length === length && hasPrefix(bytes, at, address, prefixBits);
 }
 
 /** Reads `old,new[,mask]`, where `old` may be a range `first-last`. Throws an OptionError. */

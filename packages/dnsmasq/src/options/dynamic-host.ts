@@ -1,5 +1,5 @@
+import { parseAddress } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
-import { parseAddress } from './address-range.js';
 import type { InterfaceName } from './option-values.js';
 import { nameOf } from './record-values.js';
 

@@ -3,12 +3,12 @@ import {
   encodeName,
   MAX_LABEL_BYTES,
   MAX_NAME_BYTES,
+  parseAddress,
   reverseName,
   TYPE,
   WireError,
 } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
-import { parseAddress } from './address-range.js';
 import { shortNumber } from './number-value.js';
 import { parseType } from './rr-type.js';
 

@@ -1,6 +1,5 @@
-import { BITS_PER_REVERSE_LABEL, encodeKey, reverseName } from '@kube-dns/wire';
+import { BITS_PER_REVERSE_LABEL, encodeKey, parseAddress, reverseName } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
-import { parseAddress } from './address-range.js';
 import { wholeNumber } from './number-value.js';
 import { parseServerRule, type ServerRule } from './server-value.js';
 

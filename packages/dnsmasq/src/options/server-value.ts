@@ -1,9 +1,8 @@
 import { isIP, isIPv4 } from 'node:net';
 import { MAX_PORT, parseHostPort } from '@kube-dns/daemon';
 import type { ServerAddress } from '@kube-dns/transport';
-import { encodeKey, ROOT_NAME, WireError } from '@kube-dns/wire';
+import { encodeKey, parseAddress, ROOT_NAME, WireError } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
-import { parseAddress } from './address-range.js';
 
 /** Where queries to a server leave from; what is undefined is the system's choice. */
 export interface ServerSource {

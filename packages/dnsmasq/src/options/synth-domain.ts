@@ -1,5 +1,5 @@
+import { parseAddress } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
-import { parseAddress } from './address-range.js';
 import { wholeNumber } from './number-value.js';
 import { nameOf } from './record-values.js';
 

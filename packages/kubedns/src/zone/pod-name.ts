@@ -1,5 +1,4 @@
-import { isIPv4, isIPv6 } from 'node:net';
-import { addressBytes } from '@kube-dns/wire';
+import { parseAddress } from '@kube-dns/wire';
 
 /**
  * The address that the first label of a pod's name spells: `10-0-0-1`, or IPv6 with `-` for `:`.
@@ -8,8 +7,5 @@ import { addressBytes } from '@kube-dns/wire';
  */
 export function podAddress(label: string): Uint8Array | undefined {
   if (!/^[0-9a-f-]+$/.test(label)) return undefined;
-  const dotted = label.replaceAll('-', '.');
-  if (isIPv4(dotted)) return addressBytes(dotted);
-  const colons = label.replaceAll('-', ':');
-  return isIPv6(colons) ? addressBytes(colons) : undefined;
+  return parseAddress(label.replaceAll('-', '.')) ?? parseAddress(label.replaceAll('-', ':'));
 }
