@@ -4,6 +4,7 @@ import {
   CLASS,
   encodeKey,
   RCODE,
+  RCODE_MASK,
   readUint16,
   RecordCursor,
   SECTION,
@@ -55,7 +56,7 @@ function failed(failure: string): HostAddresses {
 export function readAddresses(reply: Uint8Array, family: AddressFamily): HostAddresses {
   const cursor = new RecordCursor().reset(reply, reply.length);
   if (cursor.isMalformed()) return failed('the answer is malformed');
-  const rcode = readUint16(reply, 2) & 0xf;
+  const rcode = readUint16(reply, 2) & RCODE_MASK;
   if (rcode !== RCODE.NOERROR) return failed(`the answer is ${rcodeText(rcode)}`);
   const addresses: string[] = [];
   let ttlSeconds = Number.POSITIVE_INFINITY;

@@ -6,6 +6,7 @@ import {
   OPCODE_MASK,
   Query,
   RCODE,
+  RCODE_MASK,
   readUint16,
   RecordCursor,
   type Verdict,
@@ -14,7 +15,6 @@ import {
 import { type Answerer, type Client, NO_ANSWER_YET } from './answerer.js';
 import type { ListenerCounters } from './counters.js';
 
-const RCODE_MASK = 0xf;
 const REFUSALS = {
   formerr: RCODE.FORMERR,
   notimp: RCODE.NOTIMP,

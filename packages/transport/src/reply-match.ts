@@ -1,4 +1,12 @@
-import { FLAG, HEADER_BYTES, lowerCaseByte, RCODE, readUint16, skipName } from '@kube-dns/wire';
+import {
+  FLAG,
+  HEADER_BYTES,
+  lowerCaseByte,
+  RCODE,
+  RCODE_MASK,
+  readUint16,
+  skipName,
+} from '@kube-dns/wire';
 
 /** Tells whether `reply` answers `query`: the same ID, and what `isResponseTo` asks for. */
 export function isReplyTo(query: Uint8Array, reply: Uint8Array): boolean {
@@ -16,7 +24,7 @@ export function isResponseTo(query: Uint8Array, reply: Uint8Array): boolean {
   if ((flags & FLAG.QR) === 0) return false;
   const questions = readUint16(reply, 4);
   if (questions === 0) {
-    const rcode = flags & 0xf;
+    const rcode = flags & RCODE_MASK;
     return rcode === RCODE.FORMERR || rcode === RCODE.NOTIMP;
   }
   const nameEnd = skipName(query, HEADER_BYTES, query.length);

@@ -1,4 +1,4 @@
-import { FLAG, RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
+import { FLAG, RCODE, RCODE_MASK, readUint16, writeUint16 } from '@kube-dns/wire';
 import type { ExchangeError } from './errors.js';
 import { type Exchange, exchange } from './exchange.js';
 import { randomId } from './random-id.js';
@@ -127,5 +127,5 @@ function isTruncated(reply: Buffer): boolean {
 }
 
 function rcodeOf(reply: Buffer): number {
-  return readUint16(reply, 2) & 0xf;
+  return readUint16(reply, 2) & RCODE_MASK;
 }

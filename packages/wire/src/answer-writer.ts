@@ -1,7 +1,7 @@
 import { readUint16, writeUint16, writeUint32 } from './bytes.js';
 import { lowerCaseByte, nameBytes } from './name.js';
 import { appendOpt, OPT_BYTES, optBytesFor } from './opt-record.js';
-import { CLASS, FLAG, HEADER_BYTES, QUESTION_OFFSET, RCODE, TYPE } from './protocol.js';
+import { CLASS, FLAG, HEADER_BYTES, QUESTION_OFFSET, RCODE, RCODE_MASK, TYPE } from './protocol.js';
 import type { Query } from './query.js';
 import { SECTION, type Section } from './record-cursor.js';
 
@@ -124,7 +124,7 @@ export class AnswerWriter {
   finish(): number {
     const out = this.#out;
     writeUint16(out, 0, this.#query.id);
-    writeUint16(out, 2, this.#flags | (this.#rcode & 0xf));
+    writeUint16(out, 2, this.#flags | (this.#rcode & RCODE_MASK));
     writeUint16(out, 4, this.#query.questionEnd > HEADER_BYTES ? 1 : 0);
     writeUint16(out, 6, this.#counts[SECTION.ANSWER]!);
     writeUint16(out, 8, this.#counts[SECTION.AUTHORITY]!);

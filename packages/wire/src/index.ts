@@ -33,6 +33,7 @@ export {
   OPCODE_MASK,
   QUESTION_OFFSET,
   RCODE,
+  RCODE_MASK,
   SAFE_UDP_BYTES,
   TYPE,
 } from './protocol.js';

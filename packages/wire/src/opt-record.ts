@@ -1,6 +1,12 @@
 import { readUint16, writeUint16 } from './bytes.js';
 import { TYPE } from './protocol.js';
-import type { Query } from './query.js';
+
+/** What an OPT record in an answer takes from the query: see Query. */
+export interface EdnsTarget {
+  readonly hasEdns: boolean;
+  readonly isDnssecOk: boolean;
+  readonly maxUdpBytes: number;
+}
 
 /** The bytes that an OPT record without options takes (RFC 6891 section 6.1.2). */
 export const OPT_BYTES = 11;
@@ -9,7 +15,7 @@ const EXTENDED_ERROR_OPTION_BYTES = 6;
 const EXTENDED_ERROR_OPTION = 15;
 
 /** The most bytes that `appendOpt` adds to an answer to this query. */
-export function optBytesFor(query: Query): number {
+export function optBytesFor(query: EdnsTarget): number {
   return query.hasEdns ? OPT_BYTES + EXTENDED_ERROR_OPTION_BYTES : 0;
 }
 
@@ -20,7 +26,7 @@ export function optBytesFor(query: Query): number {
  * or where `out` has no room.
  */
 export function appendOpt(
-  query: Query,
+  query: EdnsTarget,
   out: Uint8Array,
   length: number,
   rcode = 0,
@@ -34,6 +40,7 @@ export function appendOpt(
   writeUint16(out, length + 3, query.maxUdpBytes);
   out[length + 5] = rcode >>> 4;
   out[length + 6] = 0; // version
+  // RFC 3225 section 3: DO is copied from the query, whatever the answer.
   out[length + 7] = query.isDnssecOk ? 0x80 : 0;
   out[length + 8] = 0;
   writeUint16(out, length + 9, optionBytes);

@@ -44,6 +44,8 @@ export const FLAG = {
   CD: 0x0010,
 } as const;
 
+/** The four bits of the response code inside the flags word. */
+export const RCODE_MASK = 0xf;
 /** The four bits of the opcode inside the flags word; 0 is QUERY. */
 export const OPCODE_MASK = 0x7800;
 

@@ -1,6 +1,6 @@
 import { readUint16, writeUint16 } from './bytes.js';
 import { lowerCaseByte } from './name.js';
-import { OPT_BYTES } from './opt-record.js';
+import { appendOpt, type EdnsTarget, OPT_BYTES } from './opt-record.js';
 import { FLAG, HEADER_BYTES, QUESTION_OFFSET, TYPE } from './protocol.js';
 import type { Query } from './query.js';
 import { RecordCursor, SECTION } from './record-cursor.js';
@@ -11,15 +11,11 @@ const QUESTION_FIXED_BYTES = 4;
 const cursor = new RecordCursor();
 
 /** What a relayed reply takes from the client's query; a copy, because the query is gone by then. */
-export interface RelayTarget {
+export interface RelayTarget extends EdnsTarget {
   readonly id: number;
   readonly flags: number;
   /** The question as the client wrote it, from the name to the class. */
   readonly question: Uint8Array;
-  readonly hasEdns: boolean;
-  readonly isDnssecOk: boolean;
-  /** What an OPT record announces (see Query). */
-  readonly maxUdpBytes: number;
   /** AD is passed on as the server set it. */
   readonly passesAd: boolean;
 }
@@ -45,13 +41,7 @@ export function encodeRefusal(target: RelayTarget, rcode: number): Uint8Array {
   writeUint16(message, 2, FLAG.QR | FLAG.RA | (target.flags & (FLAG.RD | FLAG.CD)) | rcode);
   writeUint16(message, 4, 1);
   message.set(target.question, QUESTION_OFFSET);
-  if (target.hasEdns) {
-    writeUint16(message, 10, 1);
-    writeUint16(message, questionEnd + 1, TYPE.OPT);
-    writeUint16(message, questionEnd + 3, target.maxUdpBytes);
-    // RFC 3225 section 3: copied from the query, whatever the answer.
-    message[questionEnd + 7] = target.isDnssecOk ? 0x80 : 0;
-  }
+  appendOpt(target, message, questionEnd, rcode);
   return message;
 }
 

@@ -3,6 +3,7 @@ import {
   encodeQuery,
   HEADER_BYTES,
   RCODE,
+  RCODE_MASK,
   readUint16,
   RecordCursor,
   SECTION,
@@ -24,7 +25,6 @@ export interface Expectation {
 const OPT = Buffer.from('0000291000000000000000', 'hex');
 const ADDITIONAL_COUNT_OFFSET = 10;
 const QUESTION_FIXED_BYTES = 4;
-const RCODE_MASK = 0x0f;
 const QR = 0x80;
 
 /** One question ready to be sent any number of times, and the judge of its answers. */

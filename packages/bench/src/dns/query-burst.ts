@@ -1,7 +1,7 @@
 import type { Socket } from 'node:dgram';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectUdp, sendQuietly } from '@kube-dns/testkit';
-import { encodeQuery, RCODE, writeUint16 } from '@kube-dns/wire';
+import { encodeQuery, RCODE, RCODE_MASK, writeUint16 } from '@kube-dns/wire';
 import { messageId } from './expectation.js';
 import { droppedAt } from './socket-drops.js';
 
@@ -26,7 +26,6 @@ export interface QueryBurstMethods {
 const BATCH = 20;
 const STEP_MS = 1;
 const WAIT_STEP_MS = 5;
-const RCODE_MASK = 0x0f;
 const QR = 0x80;
 
 /** Sends one query for each of many names and counts the answers. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:dgram';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectUdp, monotonicMs, sendQuietly, type Spread, spreadOf } from '@kube-dns/testkit';
-import { writeUint16 } from '@kube-dns/wire';
+import { RCODE_MASK, writeUint16 } from '@kube-dns/wire';
 import { Asked, messageId, type Expectation } from './expectation.js';
 import { Ticker } from './ticker.js';
 
@@ -107,7 +107,7 @@ export class SteadyLoad implements SteadyLoadMethods {
     }
     this.#wrong++;
     if (this.#examples.length < MAX_EXAMPLES) {
-      this.#examples.push(`${this.#names[question]!}: rcode ${message[3]! & 0x0f}`);
+      this.#examples.push(`${this.#names[question]!}: rcode ${message[3]! & RCODE_MASK}`);
     }
   }
 }

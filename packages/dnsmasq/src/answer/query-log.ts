@@ -9,6 +9,7 @@ import {
   type Query,
   QUESTION_OFFSET,
   RCODE,
+  RCODE_MASK,
   readUint16,
   RecordCursor,
   SECTION,
@@ -109,7 +110,7 @@ export class QueryLog {
     if (cursor.isMalformed() || cursor.end === HEADER_BYTES) return;
     const questionType = readUint16(message, cursor.end - 4);
     const flags = readUint16(message, 2);
-    const rcode = flags & 0xf;
+    const rcode = flags & RCODE_MASK;
     if ((flags & FLAG.TC) !== 0) {
       this.#write(tag, `${source} is truncated`);
       return;

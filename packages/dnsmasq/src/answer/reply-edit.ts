@@ -1,10 +1,11 @@
 import {
-  EXTENDED_ERROR,
   expandName,
   expandRdata,
+  EXTENDED_ERROR,
   FLAG,
   MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
+  RCODE_MASK,
   readUint16,
   RecordCursor,
   SECTION,
@@ -15,7 +16,6 @@ import {
 
 const EXTENDED_ERROR_OPTION = 15;
 const EXTENDED_ERROR_OPTION_BYTES = 6;
-const RCODE_BITS = 0xf;
 
 /** A copy while it is made, and the owner of one of its records: what is returned is copied out of it. */
 const scratch = new Uint8Array(MAX_MESSAGE_BYTES);
@@ -36,7 +36,7 @@ export function emptyReply(reply: Uint8Array, rcode: number, extendedError: numb
   const optionBytes = hasOpt && extendedError >= 0 ? EXTENDED_ERROR_OPTION_BYTES : 0;
   const empty = Buffer.alloc(questionEnd + opt.length + optionBytes);
   empty.set(reply.subarray(0, questionEnd));
-  writeUint16(empty, 2, (readUint16(reply, 2) & ~(FLAG.TC | FLAG.AA | RCODE_BITS)) | rcode);
+  writeUint16(empty, 2, (readUint16(reply, 2) & ~(FLAG.TC | FLAG.AA | RCODE_MASK)) | rcode);
   empty.fill(0, 6, 12);
   if (!hasOpt) return empty;
   writeUint16(empty, 10, 1);

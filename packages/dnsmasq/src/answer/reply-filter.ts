@@ -6,6 +6,7 @@ import {
   MAX_NAME_BYTES,
   QUESTION_OFFSET,
   RCODE,
+  RCODE_MASK,
   readUint16,
   readUint32,
   RecordCursor,
@@ -93,7 +94,7 @@ export class ReplyFilter {
   }
 
   #findIn(reply: Uint8Array, ranges: readonly AddressRange[]): number {
-    if (ranges.length === 0 || (readUint16(reply, 2) & 0xf) === RCODE.NXDOMAIN) return -1;
+    if (ranges.length === 0 || (readUint16(reply, 2) & RCODE_MASK) === RCODE.NXDOMAIN) return -1;
     const cursor = this.#cursor.reset(reply, reply.length);
     while (nextAddress(cursor, SECTION.ANSWER)) {
       const length = cursor.end - cursor.rdataStart;

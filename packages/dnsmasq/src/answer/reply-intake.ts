@@ -1,13 +1,14 @@
 import type { Log } from '@kube-dns/daemon';
 import {
   decodeName,
-  EXTENDED_ERROR,
   expandName,
+  EXTENDED_ERROR,
   FLAG,
   lowerCaseByte,
   MAX_NAME_BYTES,
   QUESTION_OFFSET,
   RCODE,
+  RCODE_MASK,
   readUint16,
   RecordCursor,
   writeUint16,
@@ -36,7 +37,6 @@ export interface ReplyIntakeOptions {
 
 /** An attack is told of at most so often. */
 const REBIND_LOG_MS = 1_000;
-const RCODE_BITS = 0xf;
 
 /**
  * What happens to every reply of an upstream server before clients get it, in dnsmasq's order
@@ -71,7 +71,7 @@ export class ReplyIntake {
   }
 
   #change(reply: Buffer, mayKeep: boolean): Buffer {
-    const rcode = readUint16(reply, 2) & RCODE_BITS;
+    const rcode = readUint16(reply, 2) & RCODE_MASK;
     if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) return reply;
     this.#filter.replaceAddresses(reply);
     const bogusTtl = this.#filter.bogusTtl(reply);
@@ -80,7 +80,7 @@ export class ReplyIntake {
       return emptyReply(reply, RCODE.NXDOMAIN, EXTENDED_ERROR.BLOCKED);
     }
     if (rcode === RCODE.NXDOMAIN && this.#isKnown(reply)) {
-      writeUint16(reply, 2, (readUint16(reply, 2) & ~RCODE_BITS) | FLAG.AA);
+      writeUint16(reply, 2, (readUint16(reply, 2) & ~RCODE_MASK) | FLAG.AA);
     }
     if (this.#filter.isRebinding(reply)) {
       this.#logRebinding(reply);

@@ -6,6 +6,7 @@ import {
   MAX_NAME_BYTES,
   QUESTION_OFFSET,
   RCODE,
+  RCODE_MASK,
   readUint16,
   RecordCursor,
   SECTION,
@@ -90,7 +91,7 @@ export class ReplyReader {
     const { end } = cursor;
     this.questionType = readUint16(reply, end - QUESTION_FIXED_BYTES);
     const flags = readUint16(reply, 2);
-    const rcode = flags & 0xf;
+    const rcode = flags & RCODE_MASK;
     if ((flags & (FLAG.TC | FLAG.CD)) !== 0 || readUint16(reply, end - 2) !== CLASS.IN)
       return false;
     if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) return false;

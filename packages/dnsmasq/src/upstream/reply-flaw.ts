@@ -1,4 +1,4 @@
-import { FLAG, RCODE, readUint16, RecordCursor, SECTION, TYPE } from '@kube-dns/wire';
+import { FLAG, RCODE, RCODE_MASK, readUint16, RecordCursor, SECTION, TYPE } from '@kube-dns/wire';
 
 /**
  * Why a reply is no answer: SERVFAIL and REFUSED say so themselves; `lame` is a referral to others by a
@@ -6,7 +6,6 @@ import { FLAG, RCODE, readUint16, RecordCursor, SECTION, TYPE } from '@kube-dns/
  */
 export type ReplyFlaw = 'refusal' | 'lame' | 'malformed';
 
-const RCODE_MASK = 0xf;
 const cursor = new RecordCursor();
 
 /** What is wrong with a reply; undefined for one that is an answer. */

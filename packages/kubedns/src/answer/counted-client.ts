@@ -1,8 +1,6 @@
 import type { Client, Reply } from '@kube-dns/transport';
-import { FLAG, readUint16 } from '@kube-dns/wire';
+import { FLAG, RCODE_MASK, readUint16 } from '@kube-dns/wire';
 import type { QueryStatistics, System } from './query-statistics.js';
-
-const RCODE_MASK = 0xf;
 
 /** The client of the question at hand; an answer that he gets later is counted when it is sent. */
 export class CountedClient implements Client {

@@ -9,6 +9,7 @@ import {
   MAX_MESSAGE_BYTES,
   type Query,
   RCODE,
+  RCODE_MASK,
   readUint16,
   SECTION,
   TYPE,
@@ -89,7 +90,7 @@ export class ExternalNames {
 
   #relay(message: Buffer, query: Query, out: Uint8Array, chain: readonly Uint8Array[]): number {
     this.#begin(query, out, chain);
-    this.#writer.setRcode(readUint16(message, 2) & 0xf);
+    this.#writer.setRcode(readUint16(message, 2) & RCODE_MASK);
     for (const record of chainRecords(message, query.type)) {
       this.#writer.add(record.section, record.owner, record.type, record.ttlSeconds, record.rdata);
     }

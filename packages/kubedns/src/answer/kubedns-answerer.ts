@@ -7,6 +7,7 @@ import {
   FLAG,
   type Query,
   RCODE,
+  RCODE_MASK,
   readUint16,
   suffixOffset,
   TYPE,
@@ -34,7 +35,6 @@ export interface KubednsAnswererOptions {
 
 const IPV4_REVERSE = encodeKey('in-addr.arpa');
 const IPV6_REVERSE = encodeKey('ip6.arpa');
-const RCODE_MASK = 0xf;
 
 /** Decides where the answer to a question comes from: the zone, the reverse names, or upstream. */
 export class KubednsAnswerer implements Answerer {

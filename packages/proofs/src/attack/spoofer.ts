@@ -5,6 +5,7 @@ import {
   encodeQuery,
   HEADER_BYTES,
   RCODE,
+  RCODE_MASK,
   readUint16,
   TYPE,
   writeUint16,
@@ -56,7 +57,6 @@ const NAMES = 16;
 const ASK_EVERY_MS = 250;
 const NICE = 10;
 const IDS = 0x1_0000;
-const RCODE_MASK = 0x0f;
 
 /** Knows everything about a question but one thing, and answers it before its server does. */
 export class Spoofer implements SpooferMethods {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Closable, MeasureError } from '@kube-dns/testkit';
-import { encodeQuery } from '@kube-dns/wire';
+import { encodeQuery, RCODE_MASK } from '@kube-dns/wire';
 import { AnswerBook, type AnswerFigures } from '../soak/answer-book.js';
 import { askOnce } from './ask-once.js';
 import { DnsperfLines } from './dnsperf-lines.js';
@@ -27,7 +27,6 @@ const HARD_LIMIT_SECONDS = 3_600;
 const OUTSTANDING_SECONDS = 1.5;
 const MAX_ERROR_CHARACTERS = 1_000;
 const RCODES = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'] as const;
-const RCODE_MASK = 0x0f;
 const MS = 1_000;
 
 /**

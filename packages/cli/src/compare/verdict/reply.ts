@@ -1,4 +1,4 @@
-import { decodeMessage, type DecodedRecord, FLAG, readUint16 } from '@kube-dns/wire';
+import { type DecodedRecord, decodeMessage, FLAG, RCODE_MASK, readUint16 } from '@kube-dns/wire';
 import { withHashLabel } from '../questions/generated-label.js';
 
 /** A record as two of them are compared. */
@@ -32,7 +32,7 @@ export function readReply(bytes: Uint8Array): Reply | undefined {
     const opt = message.additionals.find((record) => record.type === 'OPT');
     const extended = opt?.type === 'OPT' ? opt.extendedRcode : 0;
     return {
-      rcode: extended > 0 ? `EXTENDED${(extended << 4) | (bytes[3]! & 0xf)}` : message.rcode,
+      rcode: extended > 0 ? `EXTENDED${(extended << 4) | (bytes[3]! & RCODE_MASK)}` : message.rcode,
       isAuthoritative: message.isAuthoritative,
       isRecursive: (readUint16(bytes, 2) & FLAG.RA) !== 0,
       isTruncated: message.isTruncated,

@@ -1,4 +1,4 @@
-import { readUint16 } from '@kube-dns/wire';
+import { RCODE_MASK, readUint16 } from '@kube-dns/wire';
 import { queriesFor } from '../dns-seeds.js';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { MESSAGE_MUTATIONS } from '../message-mutations.js';
@@ -39,7 +39,7 @@ export async function createDnsmasqQueries(): Promise<FuzzTarget> {
       }
       log.check();
       for (const answer of engine.answers) checkAnswer(answer, readUint16(input, 0));
-      return engine.answers.some((answer) => (answer[3]! & 0xf) === 0);
+      return engine.answers.some((answer) => (answer[3]! & RCODE_MASK) === 0);
     },
     close: async () => {
       for (const stand of stands) await stand.close();

@@ -1,4 +1,4 @@
-import { readUint16 } from '@kube-dns/wire';
+import { RCODE_MASK, readUint16 } from '@kube-dns/wire';
 import { queriesFor } from '../dns-seeds.js';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { MESSAGE_MUTATIONS } from '../message-mutations.js';
@@ -52,7 +52,7 @@ export async function createKubednsQueries(): Promise<FuzzTarget> {
       stand.deliver(input);
       const { answers } = stand.engine;
       for (const answer of answers) checkAnswer(answer, readUint16(input, 0));
-      return answers.some((answer) => (answer[3]! & 0xf) === 0);
+      return answers.some((answer) => (answer[3]! & RCODE_MASK) === 0);
     },
     close: () => stand.close(),
   };

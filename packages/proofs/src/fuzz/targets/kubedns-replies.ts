@@ -1,4 +1,4 @@
-import { readUint16 } from '@kube-dns/wire';
+import { RCODE_MASK, readUint16 } from '@kube-dns/wire';
 import { queriesFor, replySeeds } from '../dns-seeds.js';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { MESSAGE_MUTATIONS } from '../message-mutations.js';
@@ -27,7 +27,7 @@ export async function createKubednsReplies(): Promise<FuzzTarget> {
       const { answers } = stand.engine;
       if (answers.length !== 1) throw new Error(`${answers.length} answers to one question`);
       for (const answer of answers) checkAnswer(answer, readUint16(query, 0));
-      return (answers[0]![3]! & 0xf) === 0;
+      return (answers[0]![3]! & RCODE_MASK) === 0;
     },
     close: () => stand.close(),
   };
