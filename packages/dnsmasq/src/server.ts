@@ -10,8 +10,11 @@ import {
 } from '@kube-dns/daemon';
 import {
   type Answerer,
+  QueryForwarder,
+  retryPlan,
   type ServerAddress,
   type UdpEngine,
+  UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
 import { ChaosAnswerer } from './answer/chaos.js';
@@ -37,9 +40,8 @@ import { parseServer } from './options/server-value.js';
 import { Router } from './routing/router.js';
 import { servePort } from './served-port.js';
 import { ednsOptions, resolvFiles, serverOrder, sourcePorts } from './upstream-options.js';
-import { QueryForwarder } from './upstream/query-forwarder.js';
-import { retryPlan } from './upstream/retry-plan.js';
-import { UpstreamServers } from './upstream/upstream-servers.js';
+import { overflowLog } from './upstream/overflow-log.js';
+import { ServerStatistics } from './upstream/server-statistics.js';
 import { MemoryWorkers } from './workers/memory-workers.js';
 import { ThreadTotals } from './workers/thread-totals.js';
 
@@ -53,6 +55,7 @@ export class DnsmasqServer {
   readonly #log: Log;
   readonly #cache: AnswerCache;
   readonly #sockets: UpstreamSockets;
+  readonly #statistics = new ServerStatistics();
   readonly #upstreams: UpstreamServers;
   readonly #forwarder: QueryForwarder;
   readonly #resolvFiles: ResolvFiles | undefined;
@@ -81,14 +84,14 @@ export class DnsmasqServer {
     this.#cache = new AnswerCache(cacheOptions(options));
     this.#cacheTotals = new CacheTotals(this.#cache);
     this.#sockets = new UpstreamSockets({ engine, ports: sourcePorts(options) });
-    this.#upstreams = new UpstreamServers(this.#sockets);
+    this.#upstreams = new UpstreamServers(this.#sockets, this.#statistics);
     this.#forwarder = new QueryForwarder({
       maxInFlight: options.maxInFlight,
       plan: retryPlan(options.queryTimeoutMs, options.fastRetry),
       portLimit: options.portLimit,
       maxUdpBytes: options.maxUdpBytes,
       passesAd: options.passesAd,
-      log,
+      onOverflow: overflowLog(options.maxInFlight, log),
     });
     const { serversFile } = options;
     this.#resolvFiles = resolvFiles(options, log);
@@ -114,7 +117,7 @@ export class DnsmasqServer {
     const texts = chaosTexts({
       answerer: () => this.#totals,
       cache: this.#cache,
-      statistics: this.#upstreams.statistics,
+      statistics: this.#statistics,
     });
     this.#answerer = new DnsmasqAnswerer({
       cache: this.#cache,
@@ -157,7 +160,7 @@ export class DnsmasqServer {
     this.#dump = new StatisticsDump({
       cache: this.#cache,
       answerer: this.#totals,
-      statistics: this.#upstreams.statistics,
+      statistics: this.#statistics,
       showsCache: options.logsQueries !== 'no',
       usesStale: options.maxStaleSeconds > 0,
       log,
@@ -214,7 +217,7 @@ export class DnsmasqServer {
       cache: this.#cache,
       cacheTotals: this.#cacheTotals,
       forwarder: this.#forwarder,
-      statistics: this.#upstreams.statistics,
+      statistics: this.#statistics,
       config: this.#config,
       configDirectory: this.#configDirectory,
     });

@@ -1,4 +1,10 @@
-import { listen, UpstreamSockets } from '@kube-dns/transport';
+import {
+  listen,
+  QueryForwarder,
+  retryPlan,
+  UpstreamServers,
+  UpstreamSockets,
+} from '@kube-dns/transport';
 import { ChaosAnswerer } from '../src/answer/chaos.js';
 import { DnsmasqAnswerer, type DnsmasqAnswererOptions } from '../src/answer/dnsmasq-answerer.js';
 import { QueryLog } from '../src/answer/query-log.js';
@@ -8,9 +14,7 @@ import type { KeepingRules } from '../src/cache/reply-reader.js';
 import { defaultOptions } from '../src/options/option-values.js';
 import { parseServerRule } from '../src/options/server-value.js';
 import { Router } from '../src/routing/router.js';
-import { QueryForwarder } from '../src/upstream/query-forwarder.js';
-import { retryPlan } from '../src/upstream/retry-plan.js';
-import { UpstreamServers } from '../src/upstream/upstream-servers.js';
+import { ServerStatistics } from '../src/upstream/server-statistics.js';
 import { PLAIN_RULES } from './cached-answers.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords } from './messages.js';
@@ -70,11 +74,11 @@ export class AnswererBed {
       ...setup.cache,
     });
     const plan = retryPlan(1_000);
-    const forwarder = new QueryForwarder({ maxInFlight, plan, maxUdpBytes: 1232, log });
+    const forwarder = new QueryForwarder({ maxInFlight, plan, maxUdpBytes: 1232 });
     const sockets = new UpstreamSockets();
     const router = new Router({
       rules: rules.map(parseServerRule),
-      upstreams: new UpstreamServers(sockets),
+      upstreams: new UpstreamServers(sockets, new ServerStatistics()),
       log: recordedLog(),
     });
     router.load();

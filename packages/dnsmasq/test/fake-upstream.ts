@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket as TcpSocket } from 'node:net';
 import { frameMessage } from '@kube-dns/transport';
 import { decodeName, type Query, readUint16 } from '@kube-dns/wire';
-import { readQuery, type Response, responseTo } from './messages.js';
+import { addressRecords, readQuery, type Response, responseTo } from './messages.js';
 
 /** A query that reached the upstream. */
 export interface Asked {
@@ -18,6 +18,20 @@ export interface Asked {
 export type Reply = Response | readonly Buffer[] | null;
 /** Says what comes back for a query, perhaps later. */
 export type Script = (query: Query, asked: Asked) => Reply | Promise<Reply>;
+
+/** A script that answers when it is told to. */
+export function held(address: string): { script: Script; release: () => void } {
+  const releases: (() => void)[] = [];
+  return {
+    script: async () => {
+      await new Promise<void>((resolve) => releases.push(resolve));
+      return { answers: addressRecords(30, address) };
+    },
+    release: () => {
+      for (const release of releases.splice(0)) release();
+    },
+  };
+}
 
 /** A name server on a free port of 127.0.0.1 that answers by a script and notes what it was asked. */
 export class FakeUpstream {

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseDnsConfig } from '@kube-dns/daemon';
-import { serverText, UpstreamSockets } from '@kube-dns/transport';
+import { serverText, UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
 import { ResolvFiles } from '../src/config/resolv-files.js';
 import { parseServerRule } from '../src/options/server-value.js';
 import { Router, type RouterOptions } from '../src/routing/router.js';
-import { UpstreamServers } from '../src/upstream/upstream-servers.js';
+import { ServerStatistics } from '../src/upstream/server-statistics.js';
 import { queryFor } from './messages.js';
 import { recordedLog } from './recorded-log.js';
 
@@ -16,7 +16,8 @@ export class RouterBed {
   readonly resolvPath = join(this.folder, 'resolv.conf');
   readonly log = recordedLog();
   readonly #sockets = new UpstreamSockets();
-  readonly upstreams = new UpstreamServers(this.#sockets);
+  readonly statistics = new ServerStatistics();
+  readonly upstreams = new UpstreamServers(this.#sockets, this.statistics);
   /** There from `create` on. */
   router!: Router;
 

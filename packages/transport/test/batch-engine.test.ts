@@ -5,7 +5,7 @@ import { EAGAIN, ECONNREFUSED } from '../src/batch/constants.js';
 import { type Libc, loadLibc } from '../src/batch/libc.js';
 import { type Answerer, NO_ANSWER_YET, type Reply } from '../src/answerer.js';
 import { listen } from '../src/listener.js';
-import { UpstreamSockets } from '../src/upstream-sockets.js';
+import { UpstreamSockets } from '../src/upstream/upstream-sockets.js';
 import { UdpClient } from './clients.js';
 import { HAS_BATCH } from './engines.js';
 import { Inbox, lifetime, until } from './inbox.js';

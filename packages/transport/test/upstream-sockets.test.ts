@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { encodeQuery, writeUint16 } from '@kube-dns/wire';
-import type { Asker, SentQuery } from '../src/upstream-socket.js';
-import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/upstream-sockets.js';
+import type { Asker, SentQuery } from '../src/upstream/upstream-socket.js';
+import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/upstream/upstream-sockets.js';
 import { ENGINES } from './engines.js';
 import { Inbox, lifetime, until } from './inbox.js';
 import { replyTo } from './messages.js';

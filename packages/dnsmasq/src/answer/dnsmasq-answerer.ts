@@ -1,16 +1,19 @@
 import type { Log } from '@kube-dns/daemon';
-import type { Answerer, Client } from '@kube-dns/transport';
+import type {
+  Answerer,
+  Client,
+  QueryForwarder,
+  ReplySight,
+  ServerGroup,
+  UpstreamServer,
+} from '@kube-dns/transport';
 import { AnswerWriter, appendOpt, EXTENDED_ERROR, type Query, RCODE, TYPE } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import { mayFillCache, mayReadCache } from '../cache/cacheable.js';
 import type { LocalData } from '../local/local-data.js';
 import type { Router } from '../routing/router.js';
 import type { Route } from '../routing/route.js';
-import type { ReplySight } from '../upstream/flight.js';
 import type { ChangedQuery, EdnsOptions } from '../upstream/edns-options.js';
-import type { QueryForwarder } from '../upstream/query-forwarder.js';
-import type { UpstreamServer } from '../upstream/upstream-servers.js';
-import type { ServerGroup } from '../upstream/server-group.js';
 import type { ChaosAnswerer } from './chaos.js';
 import { FilteredTypes } from './filtered-types.js';
 import type { AnswerDetails, QueryLog } from './query-log.js';

@@ -8,8 +8,8 @@ import {
   nameServerFamilies,
   type ProgramFacts,
 } from '@kube-dns/daemon';
+import type { QueryForwarder } from '@kube-dns/transport';
 import type { AnswerCache } from '../cache/answer-cache.js';
-import type { QueryForwarder } from '../upstream/query-forwarder.js';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
 import type { ThreadTotals } from '../workers/thread-totals.js';
 import type { AppliedConfig } from './applied-config.js';

@@ -1,5 +1,4 @@
-import type { ServerAddress } from '@kube-dns/transport';
-import type { ServerGroup } from '../upstream/server-group.js';
+import type { ServerAddress, ServerGroup } from '@kube-dns/transport';
 
 /** Where the questions of one domain go. */
 export interface Route {

@@ -239,7 +239,7 @@ describe('the statistics', () => {
     bed.create('/a/1.0.0.1', '/b/1.0.0.1');
     bed.configure({ stubDomains: { corp: ['2.0.0.1'] } });
     bed.router.load();
-    expect([...bed.upstreams.statistics.entries()].map(([server]) => server)).toEqual([
+    expect([...bed.statistics.entries()].map(([server]) => server)).toEqual([
       '1.0.0.1#53',
       '2.0.0.1#53',
       '9.0.0.1#53',
@@ -271,7 +271,7 @@ describe('default servers that lead back here', () => {
     await loopBack(() => bed.router.startProbing());
     expect(bed.serversOf('x')).toEqual([fakes[1]!.text]);
     expect(bed.serversOf('x.corp')).toEqual([fakes[0]!.text]);
-    expect([...bed.upstreams.statistics.entries()]).toHaveLength(2);
+    expect([...bed.statistics.entries()]).toHaveLength(2);
   });
 
   it('get another chance, and another probe, at each load', async () => {

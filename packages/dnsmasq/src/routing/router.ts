@@ -3,8 +3,12 @@ import {
   type HostPace,
   isOwnAddress,
   type ServerAddress,
+  ServerGroup,
   ServerHosts,
+  type ServerOrder,
   serverText,
+  type UpstreamServer,
+  type UpstreamServers,
 } from '@kube-dns/transport';
 import { ROOT_NAME } from '@kube-dns/wire';
 import type { ResolvFiles } from '../config/resolv-files.js';
@@ -12,8 +16,6 @@ import { changedDomains, configuredRules, type ConfiguredRules } from '../config
 import type { ServersFile } from '../config/servers-file.js';
 import type { ServerRule } from '../options/server-value.js';
 import { LoopDetector } from '../upstream/loop-detector.js';
-import { ServerGroup, type ServerOrder } from '../upstream/server-group.js';
-import type { UpstreamServer, UpstreamServers } from '../upstream/upstream-servers.js';
 import { hostsOf, KubednsNames } from './server-host-names.js';
 import { routeLines } from './route-lines.js';
 import { Routes } from './routes.js';

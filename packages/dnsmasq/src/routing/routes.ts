@@ -1,6 +1,5 @@
-import type { ServerAddress } from '@kube-dns/transport';
+import type { ServerAddress, ServerGroup } from '@kube-dns/transport';
 import type { ServerRule } from '../options/server-value.js';
-import type { ServerGroup } from '../upstream/server-group.js';
 import { DomainIndex, isUnqualified } from './domain-index.js';
 import type { Route } from './route.js';
 import { addServer, type RoutedServer, type RuleDraft, RuleDrafts } from './rule-drafts.js';

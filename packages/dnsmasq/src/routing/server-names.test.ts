@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseDnsConfig } from '@kube-dns/daemon';
-import { serverText, UpstreamSockets } from '@kube-dns/transport';
+import { serverText, UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
 import { RCODE, TYPE } from '@kube-dns/wire';
 import { FakeUpstream, type Script } from '../../test/fake-upstream.js';
 import { addressRecords, queryFor } from '../../test/messages.js';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { until } from '../../test/until.js';
 import { parseServerRule } from '../options/server-value.js';
-import { UpstreamServers } from '../upstream/upstream-servers.js';
+import { ServerStatistics } from '../upstream/server-statistics.js';
 import { Router } from './router.js';
 
 const PACE = { minMs: 20, maxMs: 50, retryMs: 20, deadlineMs: 2_000 };
@@ -41,7 +41,7 @@ afterEach(async () => {
 function routeTo(host: string, ...rules: string[]): void {
   router = new Router({
     rules: [...rules, others.text].map(parseServerRule),
-    upstreams: new UpstreamServers(sockets),
+    upstreams: new UpstreamServers(sockets, new ServerStatistics()),
     log,
     kubednsServer: { address: '127.0.0.1', port: kubedns.port },
     hostPace: PACE,

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { ServerSource as ConfiguredSource } from '../options/server-value.js';
-import type { ServerSource } from '../upstream/upstream-servers.js';
+import type { ServerSource } from '@kube-dns/transport';
 
 /**
  * From where a server is asked. A source that is an interface is taken as its first address of the

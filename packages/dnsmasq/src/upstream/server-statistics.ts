@@ -1,10 +1,9 @@
 import { type CountedNameServer, NameServerHealth } from '@kube-dns/daemon';
-import type { ExchangeError } from '@kube-dns/transport';
+import type { ReplyFlaw, ServerCounter, ServerCounters } from '@kube-dns/transport';
 import { RCODE } from '@kube-dns/wire';
-import type { ReplyFlaw } from './reply-flaw.js';
 
 /** What is known of one server; each number only grows. */
-export class ServerCounts implements CountedNameServer {
+export class ServerCounts implements CountedNameServer, ServerCounter {
   /** Queries sent to it, and those of them that were sent again after silence. */
   queries = 0;
   retried = 0;
@@ -17,6 +16,11 @@ export class ServerCounts implements CountedNameServer {
   /** How its replies spread over time, and why there were none. */
   readonly health = new NameServerHealth();
 
+  countQuery(isRetry: boolean): void {
+    this.queries++;
+    if (isRetry) this.retried++;
+  }
+
   /** Counts a reply and how long it took; SERVFAIL and REFUSED are failures. */
   countReply(rcode: number, ms: number): void {
     this.replies++;
@@ -26,17 +30,14 @@ export class ServerCounts implements CountedNameServer {
     else if (rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED) this.failed++;
   }
 
-  /** Counts a query over TCP: the rcode of its reply, or why there was none. */
-  countExchange(outcome: number | ExchangeError, ms: number): void {
-    this.queries++;
-    if (typeof outcome === 'number') this.countReply(outcome, ms);
-    else this.health.countError(outcome.code);
-  }
-
   /** Counts a reply that is no answer; one that says so itself is counted by its rcode. */
   countFlaw(flaw: ReplyFlaw): void {
     if (flaw === 'malformed') this.health.countError(flaw);
     else if (flaw === 'lame') this.health.failures.refused++;
+  }
+
+  countError(code: string): void {
+    this.health.countError(code);
   }
 
   /** Of one reply, on average. */
@@ -46,7 +47,7 @@ export class ServerCounts implements CountedNameServer {
 }
 
 /** Counts per server, for `servers.bind` and the statistics dump; bounded by the servers configured. */
-export class ServerStatistics {
+export class ServerStatistics implements ServerCounters {
   #counts = new Map<string, ServerCounts>();
 
   /** Shows these servers (`ADDRESS#PORT`) from now on and no other; what is known of them stays. */

@@ -1,13 +1,8 @@
-import {
-  type ServerAddress,
-  type ServerSockets,
-  serverText,
-  type UpstreamEnd,
-  type UpstreamSockets,
-} from '@kube-dns/transport';
-import { type ServerCounts, ServerStatistics } from './server-statistics.js';
+import { type ServerAddress, serverText } from '../server-address.js';
+import type { ServerCounter, ServerCounters } from './server-counter.js';
+import type { ServerSockets, UpstreamEnd, UpstreamSockets } from './upstream-sockets.js';
 
-/** A server as it is configured: where it is, and from where it is asked. */
+/** From where a server is asked when that is not the system's choice. */
 export interface ServerSource {
   readonly address?: string;
   readonly port?: number;
@@ -18,17 +13,19 @@ export interface UpstreamServer extends ServerAddress {
   /** `ADDRESS#PORT`. */
   readonly text: string;
   readonly sockets: ServerSockets;
-  readonly counts: ServerCounts;
+  readonly counts: ServerCounter;
 }
 
 /** The servers of all domains, with their sockets and counts; both outlive a change of configuration. */
 export class UpstreamServers {
-  readonly statistics = new ServerStatistics();
-  readonly #sockets: UpstreamSockets;
+  /** The sockets that all of them are asked from. */
+  readonly sockets: UpstreamSockets;
+  readonly #counters: ServerCounters;
   #servers = new Map<string, UpstreamServer>();
 
-  constructor(sockets: UpstreamSockets) {
-    this.#sockets = sockets;
+  constructor(sockets: UpstreamSockets, counters: ServerCounters) {
+    this.sockets = sockets;
+    this.#counters = counters;
   }
 
   /** The server at an address. */
@@ -47,8 +44,8 @@ export class UpstreamServers {
       address: host,
       port,
       text,
-      sockets: this.#sockets.towards(end),
-      counts: this.statistics.of(text),
+      sockets: this.sockets.towards(end),
+      counts: this.#counters.of(text),
     };
     this.#servers.set(key, server);
     return server;
@@ -57,7 +54,7 @@ export class UpstreamServers {
   /** Forgets every server but these, in the order in which they are to be shown. */
   keep(servers: Iterable<UpstreamServer>): void {
     const kept = new Set(servers);
-    this.statistics.keep(new Set([...kept].map(({ text }) => text)));
+    this.#counters.keep(new Set([...kept].map(({ text }) => text)));
     for (const [key, server] of this.#servers) {
       if (kept.has(server)) continue;
       server.sockets.close();

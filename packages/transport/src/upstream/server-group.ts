@@ -11,6 +11,14 @@ const QUERIES_BETWEEN_PROBES = 50;
 const MS_BETWEEN_PROBES = 20_000;
 const NONE = -1;
 
+/** What waits for the servers of a group, or of several that share one bound. */
+export class GroupLoad {
+  /** Questions in flight, counted by the forwarder. */
+  questions = 0;
+  /** Clients that wait beside the first of their question, counted by the forwarder. */
+  joiners = 0;
+}
+
 /**
  * The servers of one domain. One of them is preferred; now and then a query goes to all, so that one
  * that is faster or works again becomes it (dnsmasq src/forward.c, forward_query).
@@ -20,18 +28,22 @@ export class ServerGroup {
   readonly domain: string;
   readonly servers: readonly UpstreamServer[];
   readonly order: ServerOrder;
-  /** Questions under way, counted by the forwarder. */
-  inFlight = 0;
-  /** Clients that wait beside the first of their question, counted by the forwarder. */
-  joiners = 0;
+  readonly load: GroupLoad;
   #preferred = NONE;
   #queriesSinceProbe = 0;
   #probedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(domain: string, servers: readonly UpstreamServer[], order: ServerOrder) {
+  /** `load` is the group's own unless it is bounded together with others. */
+  constructor(
+    domain: string,
+    servers: readonly UpstreamServer[],
+    order: ServerOrder,
+    load = new GroupLoad(),
+  ) {
     this.domain = domain;
     this.servers = servers;
     this.order = order;
+    this.load = load;
   }
 
   /** The server that a new question goes to, by its place in `servers`, or ALL_SERVERS. */
@@ -46,11 +58,11 @@ export class ServerGroup {
     return ALL_SERVERS;
   }
 
-  /** The places of all servers, the one to be asked first in front. */
-  inOrder(): number[] {
-    const places = this.servers.map((_server, at) => at);
-    if (this.#preferred <= 0 || this.order === 'strict') return places;
-    return [this.#preferred, ...places.filter((at) => at !== this.#preferred)];
+  /** All servers, the one to be asked first in front. */
+  inOrder(): readonly UpstreamServer[] {
+    const { servers } = this;
+    if (this.#preferred <= 0 || this.order === 'strict') return servers;
+    return [servers[this.#preferred]!, ...servers.filter((_server, at) => at !== this.#preferred)];
   }
 
   /** A server had the first usable answer to a question. */

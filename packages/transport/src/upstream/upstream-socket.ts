@@ -1,11 +1,11 @@
 import { isIPv6 } from 'node:net';
 import { readUint16, shortIpv6, writeUint16 } from '@kube-dns/wire';
-import type { Peer } from './datagram-socket.js';
-import { randomId } from './random-id.js';
-import { isResponseTo } from './reply-match.js';
-import type { ServerAddress } from './server-address.js';
-import { portsToTry, type SourcePorts } from './source-ports.js';
-import type { OpenUpstreamPort, PortOwner, UpstreamPort } from './upstream-port.js';
+import type { Peer } from '../datagram-socket.js';
+import { randomId } from '../random-id.js';
+import { isResponseTo } from '../reply-match.js';
+import type { ServerAddress } from '../server-address.js';
+import { portsToTry, type SourcePorts } from '../source-ports.js';
+import type { OpenUpstreamPort, PortOwner, UpstreamPort } from '../upstream-port.js';
 
 /** Told what became of the queries that it sent. */
 export interface Asker {

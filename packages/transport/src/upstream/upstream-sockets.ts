@@ -1,11 +1,11 @@
 import { isIPv6 } from 'node:net';
-import { descriptorShare } from './descriptor-limit.js';
-import { randomId } from './random-id.js';
-import type { ServerAddress } from './server-address.js';
-import type { SourcePorts } from './source-ports.js';
-import { DgramEngine } from './dgram/dgram-engine.js';
-import type { UdpEngine } from './udp-engine.js';
-import type { OpenUpstreamPort } from './upstream-port.js';
+import { descriptorShare } from '../descriptor-limit.js';
+import { randomId } from '../random-id.js';
+import type { ServerAddress } from '../server-address.js';
+import type { SourcePorts } from '../source-ports.js';
+import { DgramEngine } from '../dgram/dgram-engine.js';
+import type { UdpEngine } from '../udp-engine.js';
+import type { OpenUpstreamPort } from '../upstream-port.js';
 import { type Asker, type SentQuery, UpstreamSocket } from './upstream-socket.js';
 
 export interface UpstreamSocketsOptions {

@@ -27,6 +27,7 @@ const MAX_EXTRA_BYTES = SAFE_UDP_BYTES;
  */
 export class QuestionKey {
   readonly bytes = new Uint8Array(MAX_NAME_BYTES + FIXED_BYTES + MAX_EXTRA_BYTES);
+  /** 0 for a query that is not to be merged. */
   length = 0;
 
   /** Takes the key of a query; false when the query is not to be merged. */
@@ -44,9 +45,17 @@ export class QuestionKey {
     this.length = nameLength + FIXED_BYTES;
     if (isPlain(query)) return true;
     const extra = query.length - query.questionEnd;
-    if (extra > MAX_EXTRA_BYTES) return false;
+    if (extra > MAX_EXTRA_BYTES) {
+      this.length = 0;
+      return false;
+    }
     for (let i = 0; i < extra; i++) bytes[this.length++] = query.bytes[query.questionEnd + i]!;
     return true;
+  }
+
+  /** The key of the last query, to be held; undefined for one that is not to be merged. */
+  copy(): Uint8Array | undefined {
+    return this.length === 0 ? undefined : this.bytes.slice(0, this.length);
   }
 }
 

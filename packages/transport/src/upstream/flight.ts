@@ -1,10 +1,11 @@
-import { type Asker, askUpstream, type Exchange, type SentQuery } from '@kube-dns/transport';
 import { AttemptList } from './attempt-list.js';
 import { isTruncated, withoutRecords } from './cut-reply.js';
 import { flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
 import type { RetryPlan } from './retry-plan.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
+import { type TcpAsker, TcpRound } from './tcp-round.js';
 import type { UpstreamServer } from './upstream-servers.js';
+import type { Asker, SentQuery } from './upstream-socket.js';
 import type { Waiter } from './waiter.js';
 
 /**
@@ -24,14 +25,14 @@ export interface FlightOwner {
   land(flight: Flight, reply: Buffer | null): void;
 }
 
-/** How long a reply that is no answer is held back for a better one of the others that were asked. */
+/** How long a refusal is held back for a better reply of the others that were asked. */
 const PATIENCE_MS = 1_000;
 
 /**
  * One question on its way to the servers of a group, over UDP until a reply is cut, or over TCP. It
  * ends with the first usable reply; SERVFAIL and REFUSED are answers only when nothing better comes.
  */
-export class Flight implements Asker {
+export class Flight implements Asker, TcpAsker {
   readonly group: ServerGroup;
   readonly query: Buffer;
   /** Undefined for a question that is not merged with others. */
@@ -51,7 +52,8 @@ export class Flight implements Asker {
   #dueAtMs = Number.POSITIVE_INFINITY;
   #retries = 0;
   #current = 0;
-  #exchange: Exchange | undefined;
+  /** Set while the question is asked over TCP; nothing is sent over UDP meanwhile. */
+  #tcp: TcpRound | undefined;
   #fallback: Buffer | undefined;
   #relayAtMs = Number.POSITIVE_INFINITY;
   #hasLanded = false;
@@ -78,8 +80,12 @@ export class Flight implements Asker {
     this.#relayAtMs = Number.POSITIVE_INFINITY;
     this.#fallback = undefined;
     this.#attempts.forgive();
+    this.#endTcp();
     this.#dueAtMs = nowMs + this.#pauseMs(this.#owner.plan);
-    if (this.isOverTcp) return this.#askOverTcp(this.group.inOrder());
+    if (this.isOverTcp) {
+      this.#askOverTcp(this.group.inOrder(), 0);
+      return true;
+    }
     const first = this.group.choose(nowMs);
     if (first === ALL_SERVERS) return this.#sendToAll();
     this.#current = first;
@@ -89,18 +95,19 @@ export class Flight implements Asker {
 
   /** A client has asked again: so do we, of the others as well (dnsmasq src/forward.c). */
   sendAgain(): void {
-    if (this.#exchange !== undefined) return;
+    if (this.#tcp !== undefined) return;
     if (this.group.order === 'strict') this.#sendToNext();
     else this.#sendToAll();
   }
 
   /** Another client has joined after a while: the server that has the question is asked again. */
   repeat(): void {
-    if (this.#exchange === undefined) this.#send(this.#current);
+    if (this.#tcp === undefined) this.#send(this.#current);
   }
 
   /** What is due at this time; called every few ten milliseconds. */
   tick(nowMs: number): void {
+    if (this.#tcp !== undefined) return;
     if (nowMs >= this.#relayAtMs) this.#land(this.#fallback ?? null);
     else if (nowMs >= this.#dueAtMs && nowMs < this.deadlineMs) this.#retransmit(nowMs);
   }
@@ -114,25 +121,30 @@ export class Flight implements Asker {
   cancel(): void {
     this.#hasLanded = true;
     this.#attempts.forget();
-    this.#exchange?.cancel();
-    this.#exchange = undefined;
+    this.#endTcp();
+  }
+
+  now(): number {
+    return this.#owner.now();
   }
 
   onReply(sent: SentQuery, reply: Buffer): void {
     const attempt = this.#attempts.of(sent);
-    if (attempt === undefined || this.#hasLanded || this.#exchange !== undefined) return;
+    if (attempt === undefined || this.#hasLanded || this.#tcp !== undefined) return;
     const { at, server } = attempt;
     server.counts.countReply(rcodeOf(reply), this.#owner.now() - attempt.sentAtMs);
     if (isTruncated(reply)) {
       this.#fallback = withoutRecords(reply);
-      this.#askOverTcp([at]);
+      // One that comes twice is fetched over TCP once.
+      if (!attempt.hasFailed) this.#askOverTcp([server], this.#unaskedCount);
+      attempt.hasFailed = true;
       return;
     }
     const flaw = flawOf(reply) ?? this.#finish(at, reply);
     // One that is to be ignored is waited for no less than silence; a flawed one can come per sending.
     if (flaw === 'landed' || flaw === 'ignored' || attempt.hasFailed) return;
     attempt.hasFailed = true;
-    if (flaw === 'refusal') this.#fallback = reply;
+    if (flaw === 'refusal') this.#holdBack(reply);
     server.counts.countFlaw(flaw);
     this.group.avoid(at);
     this.#advance();
@@ -142,15 +154,35 @@ export class Flight implements Asker {
     const attempt = this.#attempts.of(sent);
     if (attempt === undefined || this.#hasLanded || attempt.hasFailed) return;
     attempt.hasFailed = true;
-    attempt.server.counts.health.countError('unreachable');
+    attempt.server.counts.countError('unreachable');
     this.group.avoid(attempt.at);
+    if (this.#tcp !== undefined) return;
     // A server that is started again is away for a moment: one more try before the client hears of it.
-    if (this.#retries > 0 || this.#fallback !== undefined || this.#hasUnasked()) this.#advance();
+    const isLast = this.#retries === 0 && this.#unaskedCount === 0;
+    if (!isLast || this.#fallback !== undefined) this.#advance();
+  }
+
+  onTcpReply(server: UpstreamServer, reply: Buffer): void {
+    if (isRefusal(reply)) this.#holdBack(reply);
+    else {
+      const flaw = flawOf(reply) ?? this.#finish(this.group.servers.indexOf(server), reply);
+      if (flaw === 'landed') return;
+    }
+    this.#tcp?.askNext();
+  }
+
+  /** Those that were not asked over UDP before may still have an answer. */
+  onTcpEnd(): void {
+    this.#endTcp();
+    const nowMs = this.#owner.now();
+    const isOver = this.isOverTcp || nowMs >= this.deadlineMs;
+    if (isOver || !this.#sendToOthers()) this.#land(this.#fallback ?? null);
+    else this.#dueAtMs = nowMs + this.#pauseMs(this.#owner.plan);
   }
 
   /** A server had nothing to offer: those that were not asked yet are, or the others are waited for. */
   #advance(): void {
-    if (this.group.order === 'strict' ? this.#sendToNext() : this.#sendToUnasked()) return;
+    if (this.#sendToOthers()) return;
     if (this.#attempts.haveAllFailed) this.#land(this.#fallback ?? null);
     else if (this.#fallback !== undefined) {
       this.#relayAtMs = Math.min(this.#relayAtMs, this.#owner.now() + PATIENCE_MS);
@@ -162,11 +194,13 @@ export class Flight implements Asker {
     const { plan } = this.#owner;
     this.#retries++;
     this.#dueAtMs = nowMs + this.#pauseMs(plan);
-    for (const { at, server } of this.#attempts.open()) {
-      server.counts.health.countError('timeout');
-      this.group.avoid(at);
+    for (const attempt of this.#attempts.open()) {
+      this.group.avoid(attempt.at);
+      if (attempt.isSilent) continue;
+      attempt.isSilent = true;
+      attempt.server.counts.countError('timeout');
     }
-    const wasForAll = !this.#hasUnasked();
+    const wasForAll = this.#unaskedCount === 0;
     if (this.group.order === 'strict' || (this.#retries === 1 && !wasForAll)) {
       if (!this.#sendToNext()) this.#send(this.#current);
     } else this.#sendToAll();
@@ -179,8 +213,13 @@ export class Flight implements Asker {
     return Math.min(plan.delayMs(0), plan.timeoutMs / (servers.length + 1));
   }
 
-  #hasUnasked(): boolean {
-    return this.#attempts.serverCount < this.group.servers.length;
+  get #unaskedCount(): number {
+    return this.group.servers.length - this.#attempts.serverCount;
+  }
+
+  /** Sends to the next server that was not asked, or to all of them; false when there is none. */
+  #sendToOthers(): boolean {
+    return this.group.order === 'strict' ? this.#sendToNext() : this.#sendToUnasked();
   }
 
   #sendToAll(): boolean {
@@ -214,51 +253,33 @@ export class Flight implements Asker {
     const server = this.group.servers[at]!;
     const known = this.#attempts.lastTo(at);
     if (known !== undefined && this.#attempts.countTo(at) >= this.#owner.portLimit) {
-      known.hasFailed = false;
+      known.hasFailed = known.isSilent = false;
       known.sent.socket.resend(known.sent);
-      server.counts.queries++;
-      server.counts.retried++;
+      server.counts.countQuery(true);
       return true;
     }
     const sent = server.sockets.send(this.query, this);
     if (sent === undefined) return false;
-    server.counts.queries++;
-    this.#attempts.add({ at, server, sent, sentAtMs: this.#owner.now(), hasFailed: false });
+    server.counts.countQuery(false);
+    const sentAtMs = this.#owner.now();
+    this.#attempts.add({ at, server, sent, sentAtMs, hasFailed: false, isSilent: false });
     return true;
   }
 
-  /** Asks these servers in turn over TCP; what is known already is the answer when none has a better. */
-  #askOverTcp(places: readonly number[]): boolean {
-    const servers = places.map((at) => this.group.servers[at]!);
-    this.#exchange = askUpstream(
-      {
-        query: this.query,
-        servers,
-        protocol: 'tcp',
-        deadlineMs: Math.max(1, this.deadlineMs - this.#owner.now()),
-        // It is one of the group's.
-        onAttempt: (server, outcome, ms) =>
-          (server as UpstreamServer).counts.countExchange(outcome, ms),
-      },
-      (_error, reply, server) => {
-        if (this.#hasLanded) return;
-        const at = this.group.servers.indexOf(server as UpstreamServer);
-        // A cut answer is worth more than a refusal.
-        if (reply === null || isRefusal(reply)) this.#land(this.#fallback ?? reply);
-        else {
-          const flaw = flawOf(reply) ?? this.#finish(at, reply);
-          if (flaw !== 'landed') this.#askNextOverTcp(places, at);
-        }
-      },
-    );
-    return true;
+  #askOverTcp(servers: readonly UpstreamServer[], reserved: number): void {
+    this.#tcp = new TcpRound(this, this.query, servers, this.deadlineMs, reserved);
+    this.#tcp.askNext();
   }
 
-  /** The answer of one of these servers is to be ignored or none, so those behind it are asked. */
-  #askNextOverTcp(places: readonly number[], at: number): void {
-    const others = places.slice(places.indexOf(at) + 1);
-    if (others.length > 0) this.#askOverTcp(others);
-    else this.#land(this.#fallback ?? null);
+  #endTcp(): void {
+    this.#tcp?.cancel();
+    this.#tcp = undefined;
+  }
+
+  /** A refusal is an answer when nothing better comes; a truncated reply is better. */
+  #holdBack(refusal: Buffer): void {
+    const isBest = this.#fallback !== undefined && isTruncated(this.#fallback);
+    if (!isBest) this.#fallback = refusal;
   }
 
   /** `ignored`: the reply is to count as if it had not come. */

@@ -1,31 +1,35 @@
 import { describe, expect, it } from '@jest/globals';
 import { FLAG, RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
-import {
-  addressRecords,
-  type Response,
-  responseFor,
-  soaRecord,
-  type WrittenRecord,
-} from '../../test/messages.js';
+import { type Authority, queryFor, responseWith } from '../../test/questions.js';
 import { flawOf } from './reply-flaw.js';
 
-const NS: WrittenRecord = { owner: 'example', type: 'NS', ttl: 60, data: 'ns.example' };
-const SOA = soaRecord(1);
+const NS: Authority = { owner: 'example', type: 'NS', data: 'ns.example' };
+const SOA: Authority = {
+  owner: 'example',
+  type: 'SOA',
+  data: { mname: 'ns.example', rname: 'root.example', minimum: 1 },
+};
+
+interface Response {
+  readonly rcode?: number;
+  readonly isAuthoritative?: boolean;
+  readonly addresses?: readonly string[];
+  readonly authorities?: readonly Authority[];
+}
 
 /** A reply of a server that asks others, or of one that does not. */
 function reply(response: Response, asksOthers = true): Buffer {
-  const message = responseFor({ name: 'a.example' }, response);
+  const { authorities = [], isAuthoritative = false } = response;
+  const query = queryFor({ name: 'a.example' });
+  const message = responseWith(query, response, authorities, isAuthoritative);
   if (!asksOthers) writeUint16(message, 2, readUint16(message, 2) & ~FLAG.RA);
   return message;
 }
 
 describe('what is wrong with a reply', () => {
   it.each<[string, Buffer]>([
-    ['an address', reply({ answers: addressRecords(1, '10.0.0.1') })],
-    [
-      'an address from a server that asks nobody',
-      reply({ answers: addressRecords(1, '10.0.0.1') }, false),
-    ],
+    ['an address', reply({ addresses: ['10.0.0.1'] })],
+    ['an address from a server that asks nobody', reply({ addresses: ['10.0.0.1'] }, false)],
     ['nothing at all', reply({})],
     ['nothing at all from a server that asks nobody', reply({}, false)],
     ['a denial', reply({ rcode: RCODE.NXDOMAIN, authorities: [SOA] })],
@@ -48,7 +52,7 @@ describe('what is wrong with a reply', () => {
   });
 
   it('is that it ends too early, wherever that is', () => {
-    const whole = reply({ answers: addressRecords(1, '10.0.0.1'), authorities: [NS] });
+    const whole = reply({ addresses: ['10.0.0.1'], authorities: [NS] });
     const questionEnd = 12 + 'a.example'.length + 2 + 4;
     for (let length = questionEnd; length < whole.length; length++) {
       expect(flawOf(whole.subarray(0, length))).toBe('malformed');

@@ -1,4 +1,4 @@
-import type { SentQuery } from '@kube-dns/transport';
+import type { SentQuery } from './upstream-socket.js';
 import type { UpstreamServer } from './upstream-servers.js';
 
 /** One server that was asked, and what came of it. */
@@ -9,6 +9,8 @@ export interface Attempt {
   readonly sent: SentQuery;
   readonly sentAtMs: number;
   hasFailed: boolean;
+  /** Its last sending got no reply in time, which is counted. */
+  isSilent: boolean;
 }
 
 /** Whom one question was sent to, in order; a server may be there more than once, each time from another port. */

@@ -1,0 +1,21 @@
+import { expect, it } from '@jest/globals';
+import { ServerGroup } from '@kube-dns/transport';
+import { recordedLog } from '../../test/recorded-log.js';
+import { overflowLog } from './overflow-log.js';
+
+it('too many questions are said in the log every five seconds at most, with the domain', () => {
+  const log = recordedLog();
+  let now = 1_000_000;
+  const onOverflow = overflowLog(3, log, () => now);
+  const all = new ServerGroup('.', [], 'preferred');
+  const corp = new ServerGroup('corp', [], 'preferred');
+  for (let i = 0; i < 10; i++) onOverflow(all);
+  now += 4_000;
+  for (let i = 0; i < 10; i++) onOverflow(corp);
+  now += 1_001;
+  for (let i = 0; i < 10; i++) onOverflow(corp);
+  expect(log.messages).toEqual([
+    'Maximum number of concurrent DNS queries reached (max: 3)',
+    'Maximum number of concurrent DNS queries to corp reached (max: 3)',
+  ]);
+});

@@ -1,0 +1,67 @@
+import { NameTable } from '@kube-dns/wire';
+import type { Flight } from './flight.js';
+import type { QuestionKey } from './question-key.js';
+
+/** The questions that are remembered: those in flight, and those that only wait for a late reply. */
+export class FlightTable {
+  readonly #byKey = new NameTable<Flight>();
+  /** Each knows its place here; one that goes leaves it to the last one. */
+  readonly #flights: Flight[] = [];
+  #inFlight = 0;
+
+  /** How many are in flight. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** All of them; from the end to the beginning they may be dropped on the way. */
+  get all(): readonly Flight[] {
+    return this.#flights;
+  }
+
+  /** The one with this key. */
+  find({ bytes, length }: QuestionKey): Flight | undefined {
+    return this.#byKey.get(bytes, 0, length);
+  }
+
+  /** Counts one as in flight, and remembers it if it is new. */
+  count(flight: Flight): void {
+    if (flight.place < 0) {
+      flight.place = this.#flights.push(flight) - 1;
+      if (flight.key !== undefined) this.#byKey.set(flight.key, flight);
+    }
+    flight.isCounted = true;
+    flight.group.load.questions++;
+    this.#inFlight++;
+  }
+
+  /** One only waits for a late reply from now on. */
+  uncount(flight: Flight): void {
+    if (!flight.isCounted) return;
+    flight.isCounted = false;
+    flight.group.load.questions--;
+    this.#inFlight--;
+  }
+
+  /** Ends one and forgets it. */
+  drop(flight: Flight): void {
+    flight.cancel();
+    if (flight.place < 0) return;
+    this.uncount(flight);
+    const last = this.#flights.pop();
+    if (last !== undefined && last !== flight) {
+      this.#flights[flight.place] = last;
+      last.place = flight.place;
+    }
+    flight.place = -1;
+    const { key } = flight;
+    if (key !== undefined && this.#byKey.get(key, 0, key.length) === flight) {
+      this.#byKey.delete(key);
+    }
+  }
+
+  /** None of them is found by its key any more. */
+  forgetKeys(): void {
+    this.#byKey.clear();
+  }
+}

@@ -1,0 +1,158 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FLAG, RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
+import {
+  answered,
+  ForwarderFixture,
+  TIMEOUT_MS,
+  WaitingClient,
+} from '../../test/forwarder-fixture.js';
+import { queryMessage, readQuery } from '../../test/questions.js';
+import { fails, hangingUp, says, silent, truncating } from '../../test/scripted-server.js';
+import { until } from '../../test/inbox.js';
+
+let fixture: ForwarderFixture;
+
+beforeEach(() => {
+  fixture = new ForwarderFixture();
+});
+
+afterEach(() => fixture.close());
+
+const protocolsOf = ({ asked }: { readonly asked: readonly { readonly protocol: string }[] }) =>
+  asked.map(({ protocol }) => protocol);
+
+/** A query that came over TCP. */
+const overTcp = (name: string) => readQuery(queryMessage({ name }), true);
+
+describe('a truncated reply', () => {
+  it('is fetched again from the same server over TCP', async () => {
+    const scripts = [truncating(says('10.0.0.1')), says('10.0.0.2')];
+    const { group, own, counts } = await fixture.groupOf(scripts, 'strict');
+    const client = fixture.ask(group, 'a');
+    await answered(client);
+    expect(client.result).toBe('A 10.0.0.1');
+    expect(own.map(protocolsOf)).toEqual([['udp', 'tcp'], []]);
+    expect(counts[0]).toMatchObject({ queries: 2, rcodes: [0, 0], errors: [] });
+  });
+
+  it.each(['strict', 'preferred'] as const)(
+    'is asked of the next server when TCP fails, in order %s',
+    async (order) => {
+      const { group, own } = await fixture.groupOf([says('10.0.0.1'), silent], order);
+      await answered(fixture.ask(group, 'first'));
+      own[0]!.script = truncating(hangingUp);
+      own[1]!.script = says('10.0.0.2');
+      const client = fixture.ask(group, 'a');
+      await answered(client);
+      expect(client.result).toBe('A 10.0.0.2');
+      expect(protocolsOf(own[0]!)).toEqual(['udp', 'udp', 'tcp']);
+    },
+  );
+
+  it('is passed on when TCP fails everywhere, without its records', async () => {
+    const { group } = await fixture.groupOf([truncating(hangingUp)]);
+    const client = fixture.ask(group, 'a');
+    await answered(client);
+    expect(client.answer).toMatchObject({ isTruncated: true, rcode: 'NOERROR', answers: [] });
+  });
+
+  it('is preferred to refusals that come later', async () => {
+    const { group } = await fixture.groupOf(
+      [truncating(fails(RCODE.SERVFAIL)), fails(RCODE.SERVFAIL)],
+      'strict',
+    );
+    const client = fixture.ask(group, 'a');
+    await answered(client);
+    expect(client.answer).toMatchObject({ isTruncated: true, rcode: 'NOERROR' });
+  });
+
+  it('lets nothing be sent over UDP while it is fetched', async () => {
+    const { group, own, counts } = await fixture.groupOf([truncating(silent), silent], 'strict');
+    const client = fixture.ask(group, 'a');
+    await until(() => own[0]!.asked.length === 2);
+    fixture.wait(TIMEOUT_MS - 1);
+    expect(client.result).toBe('');
+    expect(counts.map(({ queries, errors }) => [queries, errors])).toEqual([
+      [1, []],
+      [0, []],
+    ]);
+    fixture.wait(1);
+    expect(client.answer?.isTruncated).toBe(true);
+    expect(own[1]!.asked).toEqual([]);
+  });
+
+  it('that comes twice is fetched once', async () => {
+    const { group, own } = await fixture.groupOf(
+      [
+        (query, { protocol, query: bytes }) => {
+          if (protocol === 'tcp') return hangingUp(query, own[0]!.asked[1]!);
+          const reply = Buffer.from(bytes);
+          writeUint16(reply, 2, readUint16(reply, 2) | FLAG.QR | FLAG.TC);
+          return [reply, reply];
+        },
+        silent,
+      ],
+      'strict',
+    );
+    fixture.ask(group, 'a');
+    await until(() => own[1]!.asked.length === 1);
+    expect(protocolsOf(own[0]!)).toEqual(['udp', 'tcp']);
+  });
+});
+
+describe('a question over TCP', () => {
+  const ask = async (scripts: Parameters<ForwarderFixture['groupOf']>[0]) => {
+    const found = await fixture.groupOf(scripts, 'strict');
+    const client = fixture.pass(overTcp('a'), found.group, new WaitingClient());
+    return { ...found, client };
+  };
+
+  it('is asked over TCP', async () => {
+    const { client, own } = await ask([says('10.0.0.1')]);
+    await answered(client);
+    expect(client.result).toBe('A 10.0.0.1');
+    expect(own.map(protocolsOf)).toEqual([['tcp']]);
+  });
+
+  it('is asked of the next server when one closes the connection, and counted', async () => {
+    const { client, counts } = await ask([hangingUp, says('10.0.0.2')]);
+    await answered(client);
+    expect(client.result).toBe('A 10.0.0.2');
+    expect(counts).toMatchObject([
+      { queries: 1, errors: ['closed'] },
+      { queries: 1, rcodes: [0] },
+    ]);
+  });
+
+  it('is asked of the next server when one says no, and gets the last no without a better one', async () => {
+    const { client } = await ask([fails(RCODE.SERVFAIL), fails(RCODE.REFUSED)]);
+    await answered(client);
+    expect(client.result).toBe('REFUSED');
+    const other = await ask([fails(RCODE.SERVFAIL), says('10.0.0.2')]);
+    await answered(other.client);
+    expect(other.client.result).toBe('A 10.0.0.2');
+  });
+
+  it('takes TC as it is', async () => {
+    const { client, own } = await ask([() => ({ flags: FLAG.TC })]);
+    await answered(client);
+    expect(client.answer!.isTruncated).toBe(true);
+    expect(own[0]!.asked).toHaveLength(1);
+  });
+
+  it('is SERVFAIL when no server has an answer', async () => {
+    const { client } = await ask([hangingUp, hangingUp]);
+    await answered(client);
+    expect(client.result).toBe('SERVFAIL');
+    expect(fixture.forwarder.failures).toBe(1);
+  });
+
+  it('gives each server its part of the time', async () => {
+    await fixture.close();
+    fixture = new ForwarderFixture({ plan: { timeoutMs: 300, delayMs: () => 100 } });
+    const { client, counts } = await ask([silent, says('10.0.0.2')]);
+    await answered(client);
+    expect(client.result).toBe('A 10.0.0.2');
+    expect(counts[0]!.errors).toEqual(['timeout']);
+  });
+});

@@ -1,0 +1,222 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readUint16 } from '@kube-dns/wire';
+import {
+  answered,
+  ForwarderFixture,
+  TIMEOUT_MS,
+  WaitingClient,
+} from '../../test/forwarder-fixture.js';
+import { held, says, silent } from '../../test/scripted-server.js';
+import { until } from '../../test/inbox.js';
+import type { ReplySight } from './flight.js';
+
+let fixture: ForwarderFixture;
+
+beforeEach(() => {
+  fixture = new ForwarderFixture();
+});
+
+afterEach(() => fixture.close());
+
+describe('a question to a group', () => {
+  it('goes to all servers first, then to the one whose answer came first', async () => {
+    const { group, own } = await fixture.groupOf([silent, says('10.0.0.2')]);
+    const client = fixture.ask(group, 'a.example');
+    await answered(client);
+    expect(client.result).toBe('A 10.0.0.2');
+    expect(await fixture.asked(2)).toEqual([1, 1]);
+    await answered(fixture.ask(group, 'b.example'));
+    expect(own.map(({ names }) => names)).toEqual([['a.example'], ['a.example', 'b.example']]);
+  });
+
+  it.each([
+    ['after more than 50 questions', 52, 0],
+    ['after more than 20 s', 1, 20_001],
+  ])('goes to all again %s', async (_when, questions, ms) => {
+    const { group, own } = await fixture.groupOf([silent, says('10.0.0.2')]);
+    await answered(fixture.ask(group, 'first'));
+    for (let i = 1; i < questions; i++) await answered(fixture.ask(group, `n${i}`));
+    expect(own[0]!.names).toEqual(['first']);
+    fixture.now += ms;
+    await answered(fixture.ask(group, 'again'));
+    await until(() => own[0]!.names.includes('again'));
+  });
+
+  it('in strict order goes to the first, always', async () => {
+    const { group } = await fixture.groupOf([says('10.0.0.1'), says('10.0.0.2')], 'strict');
+    for (const name of ['a', 'b', 'c']) await answered(fixture.ask(group, name));
+    expect(await fixture.asked(3)).toEqual([3, 0]);
+  });
+
+  it('goes to all servers, always, when they are all to be asked', async () => {
+    const { group } = await fixture.groupOf([says('10.0.0.1'), says('10.0.0.2')], 'all');
+    for (const name of ['a', 'b', 'c']) await answered(fixture.ask(group, name));
+    expect(await fixture.asked(6)).toEqual([3, 3]);
+  });
+
+  it('asks for no larger an answer than we can pass on, and for 512 bytes at least', async () => {
+    const sizes: number[] = [];
+    const { group } = await fixture.groupOf([
+      ({ maxAnswerBytes }) => {
+        sizes.push(maxAnswerBytes);
+        return {};
+      },
+    ]);
+    for (const ednsBytes of [4096, 1000, 100]) {
+      const client = fixture.ask(group, { name: `n${ednsBytes}`, ednsBytes });
+      await until(() => client.answer !== undefined);
+    }
+    expect(sizes).toEqual([1232, 1000, 512]);
+  });
+});
+
+describe('silence', () => {
+  it('passes the question on to the next server after a second, to all after three', async () => {
+    const { group, own } = await fixture.groupOf([says('10.0.0.1'), silent, silent]);
+    await answered(fixture.ask(group, 'first'));
+    own[0]!.script = silent;
+    const before = await fixture.asked(3);
+    const client = fixture.ask(group, 'a');
+    await fixture.asked(4);
+    fixture.wait(999);
+    fixture.wait(1);
+    const next = await fixture.asked(5);
+    expect(next.map((count, i) => count - before[i]!)).toEqual([1, 1, 0]);
+    own[2]!.script = says('10.0.0.3');
+    fixture.wait(2_000);
+    await answered(client);
+    expect(client.result).toBe('A 10.0.0.3');
+    expect(await fixture.asked(8)).toEqual(before.map((count, i) => count + [2, 2, 1][i]!));
+  });
+
+  it('makes the next question go to all', async () => {
+    const { group, own } = await fixture.groupOf([says('10.0.0.1'), silent]);
+    await answered(fixture.ask(group, 'first'));
+    own[0]!.script = silent;
+    fixture.ask(group, 'a');
+    await fixture.asked(3);
+    fixture.wait(1_000);
+    fixture.ask(group, 'b');
+    await until(() => own.every(({ names }) => names.includes('b')));
+  });
+
+  it('in strict order gives each server its turn within the time', async () => {
+    const scripts = [silent, silent, silent, silent, says('10.0.0.5')];
+    const { group } = await fixture.groupOf(scripts, 'strict');
+    const client = fixture.ask(group, 'a');
+    for (let total = 1; total <= 4; total++) {
+      await fixture.asked(total);
+      fixture.wait(TIMEOUT_MS / 6);
+    }
+    await answered(client);
+    expect(client.result).toBe('A 10.0.0.5');
+  });
+
+  it('of all is SERVFAIL before the client gives up', async () => {
+    const { group } = await fixture.groupOf([silent]);
+    const client = fixture.ask(group, 'a');
+    fixture.wait(TIMEOUT_MS - 1);
+    expect(client.result).toBe('');
+    fixture.wait(1);
+    expect(client.result).toBe('SERVFAIL');
+    expect(fixture.forwarder).toMatchObject({ inFlight: 0, failures: 1 });
+    expect(group.load.questions).toBe(0);
+  });
+
+  it('of a lone server makes us ask it again, with the same ID from the same port', async () => {
+    const { group, own, counts } = await fixture.groupOf([silent]);
+    fixture.ask(group, 'a');
+    await fixture.asked(1);
+    fixture.wait(1_000);
+    await fixture.asked(2);
+    expect(
+      new Set(
+        own[0]!.asked.map(({ query }, i) => `${readUint16(query, 0)} ${own[0]!.sourcePorts[i]}`),
+      ).size,
+    ).toBe(1);
+    expect(counts[0]).toMatchObject({ queries: 2, retried: 1 });
+  });
+
+  it('is counted once for each sending', async () => {
+    const { group, counts } = await fixture.groupOf([silent, silent], 'strict');
+    fixture.ask(group, 'a');
+    for (let second = 1; second <= 3; second++) fixture.wait(1_000);
+    expect(counts.map(({ queries, errors }) => [queries, errors])).toEqual([
+      [1, ['timeout']],
+      [3, ['timeout', 'timeout']],
+    ]);
+  });
+
+  it('of a lone server makes us ask it from so many ports in turn as are allowed', async () => {
+    const three = new ForwarderFixture({ portLimit: 3 });
+    try {
+      const { group, own } = await three.groupOf([silent]);
+      three.ask(group, 'a.example');
+      await three.asked(1);
+      for (let times = 2; times <= 5; times++) {
+        three.ask(group, 'a.example');
+        await three.asked(times);
+      }
+      expect(new Set(own[0]!.sourcePorts).size).toBe(3);
+    } finally {
+      await three.close();
+    }
+  });
+});
+
+describe('a port where nobody listens', () => {
+  it('is as good as a refusal: the next server is asked at once', async () => {
+    const { group, own } = await fixture.groupOf([says('10.0.0.1'), says('10.0.0.2')], 'strict');
+    await own[0]!.close();
+    fixture.fakes.shift();
+    const client = fixture.ask(group, 'a');
+    await answered(client);
+    expect(client.result).toBe('A 10.0.0.2');
+  });
+
+  it('gets a second chance a second later, and then it is SERVFAIL', async () => {
+    const { group, own } = await fixture.groupOf([silent]);
+    await own[0]!.close();
+    fixture.fakes.shift();
+    const client = fixture.ask(group, 'a');
+    // The refusal is there before the answer of another server that is asked later.
+    const { group: other } = await fixture.groupOf([says('10.0.0.2')]);
+    await answered(fixture.ask(other, 'b'));
+    expect(client.result).toBe('');
+    fixture.wait(1_000);
+    await answered(client);
+    expect(client.result).toBe('SERVFAIL');
+  });
+});
+
+describe('a late reply', () => {
+  it('is for the cache, and for who asks again', async () => {
+    const { script, release } = held('10.0.0.1');
+    const { group } = await fixture.groupOf([script]);
+    const seen: boolean[] = [];
+    const sight: ReplySight = (reply, mayKeep) => {
+      seen.push(mayKeep);
+      return reply;
+    };
+    const client = fixture.ask(group, 'a', new WaitingClient(), sight);
+    await fixture.asked(1);
+    fixture.wait(TIMEOUT_MS);
+    expect(client.result).toBe('SERVFAIL');
+    const again = fixture.ask(group, 'a', new WaitingClient(), sight);
+    await fixture.asked(2);
+    release();
+    await answered(again);
+    expect(again.result).toBe('A 10.0.0.1');
+    expect(seen).toEqual([true]);
+    expect(fixture.forwarder.remembered).toBe(0);
+  });
+
+  it('is not waited for much longer than ten seconds', async () => {
+    const { group } = await fixture.groupOf([silent]);
+    fixture.ask(group, 'a');
+    fixture.wait(TIMEOUT_MS);
+    expect(fixture.forwarder.remembered).toBe(1);
+    fixture.wait(10_000);
+    expect(fixture.forwarder.remembered).toBe(0);
+  });
+});

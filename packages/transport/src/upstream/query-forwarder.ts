@@ -1,0 +1,297 @@
+import {
+  AnswerWriter,
+  encodeRefusal,
+  EXTENDED_ERROR,
+  MAX_MESSAGE_BYTES,
+  Query,
+  RCODE,
+  relayTargetOf,
+} from '@kube-dns/wire';
+import { type Client, NO_ANSWER_YET } from '../answerer.js';
+import { Flight, type FlightOwner, type ReplySight } from './flight.js';
+import { FlightTable } from './flight-table.js';
+import { copyForUpstream } from './query-copy.js';
+import { QuestionKey } from './question-key.js';
+import type { RetryPlan } from './retry-plan.js';
+import type { ServerGroup } from './server-group.js';
+import { type AskDone, CallbackWaiter, ClientWaiter, type Waiter } from './waiter.js';
+
+export interface QueryForwarderOptions {
+  /** Questions in flight per group of servers, and clients that joined them; beyond, REFUSED. */
+  readonly maxInFlight: number;
+  readonly plan: RetryPlan;
+  /** As many ports as one question leaves from to each server; 1 unless said otherwise. */
+  readonly portLimit?: number;
+  /** The largest UDP answer that servers are asked for, in bytes. */
+  readonly maxUdpBytes: number;
+  /** AD is passed on as the server set it; it is cleared unless said otherwise. */
+  readonly passesAd?: boolean;
+  /** What a client gets when its question cannot be sent to any server; REFUSED unless said otherwise. */
+  readonly unsentRcode?: number;
+  /** Called for each query that is refused because too many are in flight. */
+  readonly onOverflow?: (group: ServerGroup) => void;
+  /** Milliseconds that never fall; the process's own clock unless said otherwise. */
+  readonly now?: () => number;
+}
+
+/** The one timer of all questions. */
+const TICK_MS = 50;
+/** dnsmasq src/forward.c: a duplicate that comes later than this makes us ask again. */
+const REPEAT_AFTER_MS = 2_000;
+/** A late reply is still good for the cache, and for a client that asks again. */
+const LINGER_MS = 10_000;
+
+/**
+ * Passes questions on to groups of servers and their answers back to all who asked the same. Every
+ * client gets an answer within the time-out; what is in flight is bounded per group.
+ */
+export class QueryForwarder implements FlightOwner {
+  /** Questions that were passed on, alone or with an equal one that was in flight. */
+  forwarded = 0;
+  /** Queries over UDP that made us send something upstream (dnsmasq's `misses`). */
+  sentForUdp = 0;
+  /** Queries that joined a question in flight; some of them made us send it again. */
+  joined = 0;
+  /** Queries refused because too many were in flight. */
+  overflows = 0;
+  /** Questions that no server answered; the client got SERVFAIL. */
+  failures = 0;
+  readonly plan: RetryPlan;
+  readonly portLimit: number;
+  readonly #options: QueryForwarderOptions;
+  readonly #passesAd: boolean;
+  readonly #key = new QuestionKey();
+  readonly #flights = new FlightTable();
+  readonly #writer = new AnswerWriter();
+  /** A question of the program's own, while it is taken. */
+  readonly #own = new Query();
+  #timer: NodeJS.Timeout | undefined;
+  readonly #onIdle = new Set<() => void>();
+
+  constructor(options: QueryForwarderOptions) {
+    this.#options = options;
+    this.plan = options.plan;
+    this.portLimit = options.portLimit ?? 1;
+    this.#passesAd = options.passesAd ?? false;
+  }
+
+  /** Questions in flight. */
+  get inFlight(): number {
+    return this.#flights.inFlight;
+  }
+
+  /** Questions that are remembered: those in flight, and those that only wait for a late reply. */
+  get remembered(): number {
+    return this.#flights.all.length;
+  }
+
+  now(): number {
+    return this.#options.now?.() ?? performance.now();
+  }
+
+  /**
+   * Passes a query on and answers its client later, or writes a refusal into `out` at once. Returns
+   * what an Answerer returns. `sight` sees the reply before the clients do.
+   */
+  forward(
+    query: Query,
+    out: Uint8Array,
+    client: Client,
+    group: ServerGroup,
+    sight?: ReplySight,
+  ): number {
+    const known = this.#find(query);
+    if (known?.waiters.some((waiter) => waiter.isAskingAgain(query, client)) === true) {
+      known.sendAgain();
+      this.sentForUdp++;
+      return NO_ANSWER_YET;
+    }
+    if (this.#isFull(known, group)) return this.#refuseOverflow(query, out, group);
+    const flight = this.#joinOrLaunch(query, known, group, sight);
+    if (flight === undefined) return this.#refuseUnsent(query, out);
+    this.forwarded++;
+    flight.waiters.push(new ClientWaiter(query, client, flight.deadlineMs, this.#passesAd));
+    return NO_ANSWER_YET;
+  }
+
+  /**
+   * Asks servers a question of the program's own, a whole query, and calls back later, within the
+   * time-out; an equal one in flight is joined. False, and no call, when too many are in flight or no
+   * server can be reached.
+   */
+  ask(message: Uint8Array, group: ServerGroup, done: AskDone): boolean {
+    const query = this.#own;
+    if (query.read(message, message.length, false, MAX_MESSAGE_BYTES) !== 'answer') return false;
+    const known = this.#find(query);
+    if (this.#isFull(known, group)) return false;
+    const flight = this.#joinOrLaunch(query, known, group);
+    if (flight === undefined) return false;
+    this.forwarded++;
+    flight.waiters.push(new CallbackWaiter(flight.deadlineMs, done));
+    return true;
+  }
+
+  /** Asks a question for which no client waits, unless it is in flight or there is no room for it. */
+  refresh(query: Query, group: ServerGroup, sight: ReplySight): void {
+    const known = this.#find(query);
+    if (known?.isCounted === true || this.#isFull(known, group)) return;
+    this.#joinOrLaunch(query, known, group, sight);
+  }
+
+  /** The servers have changed: replies to questions in flight are for those who asked, and no cache. */
+  forgetQuestions(): void {
+    this.#flights.forgetKeys();
+    for (const flight of this.#flights.all) flight.mayKeep = false;
+  }
+
+  /** Resolves when every question that is in flight now is answered; bounded by the time-out. */
+  async settle(): Promise<void> {
+    const sinceMs = this.now();
+    const isSettled = () =>
+      this.#flights.all.every(({ isCounted, startedAtMs }) => !isCounted || startedAtMs > sinceMs);
+    while (!isSettled()) await new Promise<void>((resolve) => this.#onIdle.add(resolve));
+  }
+
+  /** Ends every question; those who still wait get no answer. May be called twice. */
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    for (const flight of [...this.#flights.all]) {
+      for (const waiter of flight.waiters.splice(0)) waiter.abandon();
+      this.#flights.drop(flight);
+    }
+    this.#tellIdle();
+  }
+
+  /** For a flight: it has its reply. */
+  land(flight: Flight, reply: Buffer | null): void {
+    const waiters = flight.waiters.splice(0);
+    this.#flights.drop(flight);
+    const last = waiters.length - 1;
+    flight.group.load.joiners -= Math.max(0, last);
+    waiters.forEach((waiter, i) => {
+      // Each changes the message that it passes on.
+      this.#answer(waiter, reply !== null && i < last ? Buffer.from(reply) : reply);
+    });
+  }
+
+  /** The same question, where it is remembered. */
+  #find(query: Query): Flight | undefined {
+    return this.#key.fill(query) ? this.#flights.find(this.#key) : undefined;
+  }
+
+  /** Whether there is room: among those that joined, for the same question as one in flight. */
+  #isFull(known: Flight | undefined, group: ServerGroup): boolean {
+    const { maxInFlight } = this.#options;
+    if (known?.isCounted === true) return known.group.load.joiners >= maxInFlight;
+    return group.load.questions >= maxInFlight;
+  }
+
+  /** The question in flight, with the whole time-out before it; undefined when it cannot be sent. */
+  #joinOrLaunch(
+    query: Query,
+    known: Flight | undefined,
+    group: ServerGroup,
+    sight?: ReplySight,
+  ): Flight | undefined {
+    const nowMs = this.now();
+    const deadlineMs = nowMs + this.plan.timeoutMs;
+    if (known?.isCounted === true) {
+      this.#join(known, query, nowMs);
+      known.deadlineMs = deadlineMs;
+      known.sight ??= sight;
+      return known;
+    }
+    const flight = known ?? this.#createFlight(query, group);
+    flight.sight = sight;
+    if (!flight.start(nowMs, deadlineMs)) {
+      this.#flights.drop(flight);
+      return undefined;
+    }
+    this.#flights.count(flight);
+    this.#timer ??= setInterval(() => this.tick(), TICK_MS).unref();
+    if (!query.isOverTcp) this.sentForUdp++;
+    return flight;
+  }
+
+  #createFlight(query: Query, group: ServerGroup): Flight {
+    const copy = copyForUpstream(query, this.#options.maxUdpBytes);
+    return new Flight(this, group, copy, this.#key.copy(), query.isOverTcp);
+  }
+
+  #join(flight: Flight, query: Query, nowMs: number): void {
+    if (flight.waiters.length > 0) flight.group.load.joiners++;
+    this.joined++;
+    if (nowMs - flight.startedAtMs < REPEAT_AFTER_MS) return;
+    flight.repeat();
+    if (!query.isOverTcp) this.sentForUdp++;
+  }
+
+  /** Does what is due; called by the timer, or by a test with a clock of its own. */
+  tick(): void {
+    const nowMs = this.now();
+    const { all } = this.#flights;
+    for (let i = all.length - 1; i >= 0; i--) {
+      const flight = all[i];
+      if (flight === undefined) continue;
+      this.#expireWaiters(flight, nowMs);
+      if (!flight.isCounted) {
+        if (nowMs - flight.deadlineMs >= LINGER_MS) this.#flights.drop(flight);
+      } else if (nowMs >= flight.deadlineMs) this.#linger(flight);
+      else flight.tick(nowMs);
+    }
+    this.#tellIdle();
+    if (all.length > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** The first waiter came first, so it is the first to give up. */
+  #expireWaiters(flight: Flight, nowMs: number): void {
+    const { waiters } = flight;
+    let expired = 0;
+    while (expired < waiters.length && waiters[expired]!.deadlineMs <= nowMs) expired++;
+    if (expired === 0) return;
+    const before = Math.max(0, waiters.length - 1);
+    const gone = waiters.splice(0, expired);
+    flight.group.load.joiners -= before - Math.max(0, waiters.length - 1);
+    for (const waiter of gone) this.#answer(waiter, flight.fallback());
+  }
+
+  /** No client waits any more; a late reply may still come. */
+  #linger(flight: Flight): void {
+    const isRoom = this.remembered - this.inFlight < this.#options.maxInFlight;
+    if (flight.key === undefined || flight.isOverTcp || !isRoom) this.#flights.drop(flight);
+    else this.#flights.uncount(flight);
+  }
+
+  #answer(waiter: Waiter, reply: Buffer | null): void {
+    if (reply !== null) {
+      waiter.answer(reply);
+      return;
+    }
+    this.failures++;
+    waiter.fail();
+  }
+
+  #refuseOverflow(query: Query, out: Uint8Array, group: ServerGroup): number {
+    this.overflows++;
+    this.#options.onOverflow?.(group);
+    const refusal = encodeRefusal(relayTargetOf(query), RCODE.REFUSED);
+    out.set(refusal);
+    return refusal.length;
+  }
+
+  #refuseUnsent(query: Query, out: Uint8Array): number {
+    const rcode = this.#options.unsentRcode ?? RCODE.REFUSED;
+    if (rcode === RCODE.SERVFAIL) this.failures++;
+    this.#writer.begin(query, out);
+    this.#writer.setRcode(rcode, EXTENDED_ERROR.NETWORK_ERROR);
+    return this.#writer.finish();
+  }
+
+  #tellIdle(): void {
+    for (const tell of this.#onIdle) tell();
+    this.#onIdle.clear();
+  }
+}

@@ -1,0 +1,274 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RCODE, writeUint16 } from '@kube-dns/wire';
+import {
+  answered,
+  ForwarderFixture,
+  TIMEOUT_MS,
+  WaitingClient,
+} from '../../test/forwarder-fixture.js';
+import { queryFor, type Question, responseWith } from '../../test/questions.js';
+import { held, says, silent } from '../../test/scripted-server.js';
+import { until } from '../../test/inbox.js';
+import { GroupLoad } from './server-group.js';
+
+let fixture: ForwarderFixture;
+
+beforeEach(() => {
+  fixture = new ForwarderFixture();
+});
+
+afterEach(() => fixture.close());
+
+const from = (port: number) => new WaitingClient(port);
+
+describe('the same question of several clients', () => {
+  it('is sent once, and each gets the answer with its own ID and spelling', async () => {
+    const { script, release } = held('10.0.0.1');
+    const { group } = await fixture.groupOf([script]);
+    const spellings = ['a.example', 'A.EXAMPLE', 'a.eXample'];
+    const clients = spellings.map((name, i) =>
+      fixture.ask(group, { name, id: 100 + i }, from(i + 1)),
+    );
+    expect(fixture.forwarder).toMatchObject({ sentForUdp: 1, joined: 2, inFlight: 1 });
+    await fixture.asked(1);
+    release();
+    await answered(...clients);
+    expect(clients.map(({ answer }) => answer!.id)).toEqual([100, 101, 102]);
+    expect(clients.map(({ answer }) => answer!.questions[0]!.name)).toEqual(spellings);
+    expect(clients.map(({ result }) => result)).toEqual(Array(3).fill('A 10.0.0.1'));
+    expect(await fixture.asked(1)).toEqual([1]);
+  });
+
+  it('is sent apart when anything about it changes the answer', async () => {
+    const { group } = await fixture.groupOf([silent]);
+    const others: Partial<Question>[] = [
+      {},
+      { type: 'AAAA' },
+      { class: 'CH' },
+      { isCheckingDisabled: true },
+      { isRecursionDesired: false },
+      { ednsBytes: 1232 },
+      { ednsBytes: 1232, isDnssecOk: true },
+    ];
+    others.forEach((other, i) => fixture.ask(group, { name: 'a', ...other }, from(i + 1)));
+    expect(fixture.forwarder).toMatchObject({ sentForUdp: others.length, joined: 0 });
+    fixture.ask(group, { name: 'a', ednsBytes: 512 }, from(50));
+    expect(fixture.forwarder.joined).toBe(1);
+  });
+
+  it('is sent apart for each set of EDNS options', async () => {
+    const { group } = await fixture.groupOf([silent]);
+    const withCookie = (cookie: number) => {
+      const query = queryFor({ name: 'a', ednsBytes: 1232 });
+      const option = Buffer.from([0, 10, 0, 8, cookie, 2, 3, 4, 5, 6, 7, 8]);
+      const bytes = Buffer.concat([query.bytes, option]);
+      writeUint16(bytes, query.length - 2, option.length);
+      query.read(bytes, bytes.length, false, 1232);
+      return query;
+    };
+    const out = new Uint8Array(512);
+    [1, 2, 1].forEach((cookie, i) => {
+      fixture.forwarder.forward(withCookie(cookie), out, from(i + 1), group);
+    });
+    expect(fixture.forwarder.sentForUdp).toBe(2);
+  });
+
+  it('is asked again for who joins after two seconds', async () => {
+    const { group } = await fixture.groupOf([silent]);
+    fixture.ask(group, 'a', from(1));
+    fixture.wait(900);
+    fixture.ask(group, 'a', from(2));
+    expect(await fixture.asked(1)).toEqual([1]);
+    fixture.wait(600);
+    await fixture.asked(2);
+    fixture.wait(600);
+    fixture.ask(group, 'a', from(3));
+    await fixture.asked(3);
+    // dnsmasq counts each query that made it send (src/forward.c, forward_query).
+    expect(fixture.forwarder.sentForUdp).toBe(2);
+  });
+
+  it('ends for each client at its own time', async () => {
+    const { group } = await fixture.groupOf([silent]);
+    const first = fixture.ask(group, 'a', from(1));
+    fixture.wait(1_000);
+    const second = fixture.ask(group, 'a', from(2));
+    fixture.wait(TIMEOUT_MS - 1_000);
+    expect([first.result, second.result]).toEqual(['SERVFAIL', '']);
+    fixture.wait(1_000);
+    expect(second.result).toBe('SERVFAIL');
+    expect(fixture.forwarder.inFlight).toBe(0);
+  });
+});
+
+describe('a client that asks again', () => {
+  it('makes us ask all servers, and gets one answer', async () => {
+    const { group, own } = await fixture.groupOf([says('10.0.0.1'), silent]);
+    await answered(fixture.ask(group, 'first'));
+    own[0]!.script = silent;
+    own[1]!.script = says('10.0.0.2');
+    const client = fixture.ask(group, { name: 'a', id: 5 });
+    fixture.ask(group, { name: 'a', id: 5 }, client);
+    await answered(client);
+    expect(client.result).toBe('A 10.0.0.2');
+    expect(client.waiting).toBe(0);
+    expect(fixture.forwarder).toMatchObject({ sentForUdp: 3, joined: 0 });
+  });
+
+  it('in strict order makes us ask the next server', async () => {
+    const { group } = await fixture.groupOf([silent, silent, silent], 'strict');
+    const client = fixture.ask(group, { name: 'a', id: 5 });
+    await fixture.asked(1);
+    fixture.ask(group, { name: 'a', id: 5 }, client);
+    expect(await fixture.asked(2)).toEqual([1, 1, 0]);
+  });
+});
+
+describe('too many questions', () => {
+  beforeEach(async () => {
+    await fixture.close();
+    fixture = new ForwarderFixture({ maxInFlight: 3 });
+  });
+
+  it('are refused at once, group by group, until there is room again', async () => {
+    const { script, release } = held('10.0.0.1');
+    const { group } = await fixture.groupOf([script]);
+    const { group: other } = await fixture.groupOf([says('10.0.0.2')], { domain: 'corp' });
+    const waiting = ['a', 'b', 'c'].map((name, i) => fixture.ask(group, name, from(i + 1)));
+    expect(fixture.ask(group, 'd').result).toBe('REFUSED');
+    expect(fixture.forwarder).toMatchObject({ overflows: 1, sentForUdp: 3 });
+    await answered(fixture.ask(other, 'd'));
+    await fixture.asked(4);
+    release();
+    await answered(...waiting);
+    fixture.ask(group, 'e');
+    expect(fixture.forwarder.overflows).toBe(1);
+  });
+
+  it('are refused also when they join others', async () => {
+    const { group } = await fixture.groupOf([silent]);
+    const clients = [1, 2, 3, 4, 5].map((port) => fixture.ask(group, 'a', from(port)));
+    expect(clients.map(({ result }) => result)).toEqual(['', '', '', '', 'REFUSED']);
+  });
+
+  it('are refused in the group that they joined, not in others', async () => {
+    const { group } = await fixture.groupOf([silent]);
+    const { script, release } = held('10.0.0.2');
+    const { group: other } = await fixture.groupOf([script], { domain: 'corp' });
+    for (const port of [1, 2, 3, 4, 5]) fixture.ask(group, 'a', from(port));
+    const clients = [6, 7].map((port) => fixture.ask(other, 'b', from(port)));
+    await fixture.asked(2);
+    release();
+    await answered(...clients);
+    expect(clients.map(({ result }) => result)).toEqual(['A 10.0.0.2', 'A 10.0.0.2']);
+    fixture.wait(TIMEOUT_MS);
+    expect([group.load.joiners, other.load.joiners]).toEqual([0, 0]);
+  });
+
+  it('are told with the domain of their group', async () => {
+    const { group } = await fixture.groupOf([silent]);
+    const { group: corp } = await fixture.groupOf([silent], { domain: 'corp' });
+    for (let i = 0; i < 4; i++) fixture.ask(group, `n${i}`);
+    for (let i = 4; i < 9; i++) fixture.ask(corp, `n${i}`);
+    expect(fixture.overflows).toEqual(['.', 'corp', 'corp']);
+  });
+
+  it('are bounded together where groups share a load', async () => {
+    const load = new GroupLoad();
+    const { group } = await fixture.groupOf([silent], { load });
+    const { group: corp } = await fixture.groupOf([silent], { domain: 'corp', load });
+    for (const name of ['a', 'b']) fixture.ask(group, name);
+    fixture.ask(corp, 'c');
+    expect([group, corp].map((each) => fixture.ask(each, 'd').result)).toEqual([
+      'REFUSED',
+      'REFUSED',
+    ]);
+    fixture.wait(TIMEOUT_MS);
+    expect(load).toEqual({ questions: 0, joiners: 0 });
+  });
+});
+
+describe('what outsiders can send', () => {
+  it('leaves nothing behind: ten thousand questions without an answer', async () => {
+    const { group } = await fixture.groupOf([silent]);
+    for (let i = 0; i < 10_000; i++) {
+      fixture.ask(group, `n${i}`, from(1 + (i % 60_000)));
+      if (i % 50 === 0) fixture.wait(TIMEOUT_MS / 2);
+      expect(fixture.forwarder.remembered).toBeLessThanOrEqual(200);
+    }
+    expect(fixture.sockets.size).toBeLessThanOrEqual(513);
+    fixture.wait(TIMEOUT_MS);
+    fixture.wait(10_000);
+    expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0 });
+  });
+
+  it('leaves nothing behind: ten thousand forged replies, none of which is believed', async () => {
+    const { group } = await fixture.groupOf([
+      (query) => {
+        const forged = responseWith(query, { addresses: ['6.6.6.6'] });
+        const forgeries = Array.from({ length: 10_000 }, (_none, i) => {
+          const copy = Buffer.from(forged);
+          if (i % 2 === 0) writeUint16(copy, 0, query.id + 1 + (i % 60_000));
+          else copy[14]! ^= 1;
+          return copy;
+        });
+        return [...forgeries, responseWith(query, { addresses: ['10.0.0.1'] })];
+      },
+    ]);
+    const client = fixture.ask(group, 'name.example');
+    await fixture.asked(1);
+    // Where the system drops some of the flood, the last one may be among them: it is asked for again.
+    await until(() => {
+      if (client.result === '') fixture.wait(20);
+      return client.result !== '';
+    });
+    expect(['A 10.0.0.1', 'SERVFAIL']).toContain(client.result);
+    expect(client.result).not.toContain('6.6.6.6');
+    fixture.wait(20_000);
+    expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0 });
+  });
+});
+
+describe('a forwarder that ends', () => {
+  it('settles when what was under way is answered, whatever comes later', async () => {
+    const { script, release } = held('10.0.0.1');
+    const { group } = await fixture.groupOf([script]);
+    const client = fixture.ask(group, 'a');
+    let isSettled = false;
+    const settled = fixture.forwarder.settle().then(() => (isSettled = true));
+    fixture.now += 10;
+    fixture.ask(group, 'b');
+    await fixture.asked(2);
+    fixture.forwarder.tick();
+    await Promise.resolve();
+    expect(isSettled).toBe(false);
+    release();
+    await answered(client);
+    await settled;
+    expect(isSettled).toBe(true);
+  });
+
+  it('gives back the handles of those who still wait', async () => {
+    const { group } = await fixture.groupOf([silent]);
+    const client = fixture.ask(group, 'a');
+    fixture.forwarder.close();
+    expect(client.waiting).toBe(0);
+    expect(client.result).toBe('');
+  });
+
+  it('answers REFUSED when there is no way to send', async () => {
+    const { group } = await fixture.groupOf([silent]);
+    group.servers[0]!.sockets.send = () => undefined;
+    expect(fixture.ask(group, 'a').result).toBe('REFUSED');
+    expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0, sentForUdp: 0 });
+  });
+
+  it('answers SERVFAIL in its place when it was told to', async () => {
+    await fixture.close();
+    fixture = new ForwarderFixture({ unsentRcode: RCODE.SERVFAIL });
+    const { group } = await fixture.groupOf([silent]);
+    group.servers[0]!.sockets.send = () => undefined;
+    expect(fixture.ask(group, 'a').result).toBe('SERVFAIL');
+    expect(fixture.forwarder).toMatchObject({ inFlight: 0, failures: 1, forwarded: 0 });
+  });
+});

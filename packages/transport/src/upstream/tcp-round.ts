@@ -1,0 +1,74 @@
+import { writeUint16 } from '@kube-dns/wire';
+import { type Exchange, exchange } from '../exchange.js';
+import { randomId } from '../random-id.js';
+import { rcodeOf } from './reply-flaw.js';
+import type { UpstreamServer } from './upstream-servers.js';
+
+/** What asks over TCP. */
+export interface TcpAsker {
+  now(): number;
+  /** A server replied; what it said is counted. Without another word nothing more happens. */
+  onTcpReply(server: UpstreamServer, reply: Buffer): void;
+  /** None of the servers is left to be asked. */
+  onTcpEnd(): void;
+}
+
+/** One question over TCP to servers in turn, a fresh connection each; the asker says when to go on. */
+export class TcpRound {
+  readonly #asker: TcpAsker;
+  readonly #query: Buffer;
+  /** Those that were not asked yet. */
+  readonly #servers: UpstreamServer[];
+  readonly #deadlineMs: number;
+  readonly #reserved: number;
+  #exchange: Exchange | undefined;
+
+  /**
+   * The question gets random IDs. Each server has an equal part of the time until the deadline; `reserved`
+   * parts more are left for servers that are asked afterwards.
+   */
+  constructor(
+    asker: TcpAsker,
+    query: Buffer,
+    servers: readonly UpstreamServer[],
+    deadlineMs: number,
+    reserved: number,
+  ) {
+    this.#asker = asker;
+    this.#query = query;
+    this.#servers = [...servers];
+    this.#deadlineMs = deadlineMs;
+    this.#reserved = reserved;
+  }
+
+  /** Asks the next server. */
+  askNext(): void {
+    const parts = this.#servers.length + this.#reserved;
+    const server = this.#servers.shift();
+    const startedAtMs = this.#asker.now();
+    const leftMs = this.#deadlineMs - startedAtMs;
+    if (server === undefined || leftMs <= 0) {
+      this.#asker.onTcpEnd();
+      return;
+    }
+    writeUint16(this.#query, 0, randomId());
+    const timeoutMs = Math.ceil(leftMs / parts);
+    const request = { query: this.#query, server, protocol: 'tcp', timeoutMs } as const;
+    this.#exchange = exchange(request, (error, reply) => {
+      const { counts } = server;
+      counts.countQuery(false);
+      if (reply === null) {
+        counts.countError(error!.code);
+        this.askNext();
+        return;
+      }
+      counts.countReply(rcodeOf(reply), this.#asker.now() - startedAtMs);
+      this.#asker.onTcpReply(server, reply);
+    });
+  }
+
+  /** Ends it without a word. */
+  cancel(): void {
+    this.#exchange?.cancel();
+  }
+}

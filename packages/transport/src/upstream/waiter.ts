@@ -1,0 +1,89 @@
+import {
+  adaptReply,
+  encodeRefusal,
+  type Query,
+  RCODE,
+  type RelayTarget,
+  relayTargetOf,
+} from '@kube-dns/wire';
+import type { Client, Reply } from '../answerer.js';
+
+/** Waits for the answer to a question until its deadline; it is answered or abandoned, once. */
+export interface Waiter {
+  readonly deadlineMs: number;
+  /** Tells whether a query over UDP is this waiter's own, sent again. */
+  isAskingAgain(query: Query, client: Client): boolean;
+  /** Gives it a reply, which is the waiter's from now on. */
+  answer(message: Buffer): void;
+  /** No server has an answer. */
+  fail(): void;
+  /** There will be no answer. */
+  abandon(): void;
+}
+
+/** A client that waits, with its own ID, spelling and size. */
+export class ClientWaiter implements Waiter {
+  readonly deadlineMs: number;
+  readonly #target: RelayTarget;
+  readonly #reply: Reply;
+  readonly #isOverTcp: boolean;
+
+  /** `passesAd`: AD is as the server set it (`--proxy-dnssec`). */
+  constructor(query: Query, client: Client, deadlineMs: number, passesAd: boolean) {
+    this.deadlineMs = deadlineMs;
+    this.#target = relayTargetOf(query, passesAd);
+    this.#reply = client.defer();
+    this.#isOverTcp = query.isOverTcp;
+  }
+
+  isAskingAgain(query: Query, client: Client): boolean {
+    if (this.#isOverTcp || query.id !== this.#target.id) return false;
+    return client.port === this.#reply.port && client.address === this.#reply.address;
+  }
+
+  /** SERVFAIL in place of a reply that cannot be read. */
+  answer(message: Buffer): void {
+    const length = adaptReply(message, this.#target);
+    if (length > 0) this.#reply.send(message, length);
+    else this.fail();
+  }
+
+  fail(): void {
+    const refusal = encodeRefusal(this.#target, RCODE.SERVFAIL);
+    this.#reply.send(refusal, refusal.length);
+  }
+
+  abandon(): void {
+    this.#reply.abandon();
+  }
+}
+
+/** Called once with the reply to a question, whatever its rcode, or null when no server has one. */
+export type AskDone = (reply: Buffer | null) => void;
+
+/** A question of the program's own: its answer goes to a callback. */
+export class CallbackWaiter implements Waiter {
+  readonly deadlineMs: number;
+  readonly #done: AskDone;
+
+  constructor(deadlineMs: number, done: AskDone) {
+    this.deadlineMs = deadlineMs;
+    this.#done = done;
+  }
+
+  isAskingAgain(): boolean {
+    return false;
+  }
+
+  answer(message: Buffer): void {
+    this.#done(message);
+  }
+
+  fail(): void {
+    this.#done(null);
+  }
+
+  abandon(): void {
+    // Nothing is held for it.
+  }
+}

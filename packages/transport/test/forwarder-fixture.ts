@@ -1,0 +1,189 @@
+import { type DecodedMessage, decodeMessage, type Query } from '@kube-dns/wire';
+import type { Client, Reply } from '../src/answerer.js';
+import type { ExchangeErrorCode } from '../src/errors.js';
+import type { ReplySight } from '../src/upstream/flight.js';
+import { QueryForwarder, type QueryForwarderOptions } from '../src/upstream/query-forwarder.js';
+import type { ReplyFlaw } from '../src/upstream/reply-flaw.js';
+import { retryPlan } from '../src/upstream/retry-plan.js';
+import type { ServerCounter } from '../src/upstream/server-counter.js';
+import { type GroupLoad, ServerGroup, type ServerOrder } from '../src/upstream/server-group.js';
+import { UpstreamServers } from '../src/upstream/upstream-servers.js';
+import { UpstreamSockets } from '../src/upstream/upstream-sockets.js';
+import { until } from './inbox.js';
+import { queryFor, type Question } from './questions.js';
+import { type Script, ScriptedServer } from './scripted-server.js';
+
+export const TIMEOUT_MS = 4_500;
+
+/** What a client got, with `TYPE DATA` of each answer record. */
+interface Answer extends DecodedMessage {
+  readonly texts: readonly string[];
+}
+
+function readAnswer(bytes: Buffer): Answer {
+  const message = decodeMessage(bytes);
+  const texts = message.answers.map((record) =>
+    record.type === 'A' ? `A ${record.data}` : record.type,
+  );
+  return { ...message, texts };
+}
+
+/** A client of one query: what it is sent arrives as `answer`. */
+export class WaitingClient implements Client {
+  readonly address = '192.0.2.1';
+  readonly port: number;
+  answer: Answer | undefined;
+  /** Handles that were taken and neither used nor given back. */
+  waiting = 0;
+
+  constructor(port = 40_000) {
+    this.port = port;
+  }
+
+  /** The answer's rcode, or its texts; empty while there is none. */
+  get result(): string {
+    if (this.answer === undefined) return '';
+    return this.answer.rcode === 'NOERROR' ? this.answer.texts.join() : this.answer.rcode;
+  }
+
+  /** Takes an answer that is there at once. */
+  take(message: Uint8Array): void {
+    this.answer = readAnswer(Buffer.from(message));
+  }
+
+  defer(): Reply {
+    this.waiting++;
+    return {
+      address: this.address,
+      port: this.port,
+      send: (message, length) => {
+        this.waiting--;
+        this.take(message.subarray(0, length));
+      },
+      abandon: () => {
+        this.waiting--;
+      },
+    };
+  }
+}
+
+/** Writes down what it is notified of. */
+export class RecordedCounter implements ServerCounter {
+  queries = 0;
+  retried = 0;
+  readonly rcodes: number[] = [];
+  readonly flaws: ReplyFlaw[] = [];
+  readonly errors: ExchangeErrorCode[] = [];
+
+  countQuery(isRetry: boolean): void {
+    this.queries++;
+    if (isRetry) this.retried++;
+  }
+
+  countReply(rcode: number): void {
+    this.rcodes.push(rcode);
+  }
+
+  countFlaw(flaw: ReplyFlaw): void {
+    this.flaws.push(flaw);
+  }
+
+  countError(code: ExchangeErrorCode): void {
+    this.errors.push(code);
+  }
+}
+
+export interface GroupSetup {
+  readonly order?: ServerOrder;
+  readonly domain?: string;
+  readonly load?: GroupLoad;
+}
+
+/** A forwarder with a clock that stands still, and scripted servers. */
+export class ForwarderFixture {
+  readonly fakes: ScriptedServer[] = [];
+  readonly forwarder: QueryForwarder;
+  readonly sockets = new UpstreamSockets();
+  /** The domains of the groups whose queries were refused for want of room. */
+  readonly overflows: string[] = [];
+  readonly #counters = new Map<string, RecordedCounter>();
+  readonly #servers = new UpstreamServers(this.sockets, {
+    of: (text) => this.#counterOf(text),
+    keep: () => undefined,
+  });
+  readonly #out = new Uint8Array(65_535);
+  now = 1_000_000;
+
+  constructor(options: Partial<QueryForwarderOptions> = {}) {
+    this.forwarder = new QueryForwarder({
+      maxInFlight: 100,
+      plan: retryPlan(TIMEOUT_MS),
+      maxUdpBytes: 1232,
+      onOverflow: ({ domain }) => this.overflows.push(domain),
+      now: () => this.now,
+      ...options,
+    });
+  }
+
+  /** A group of scripted servers. */
+  async groupOf(scripts: readonly Script[], setup: GroupSetup | ServerOrder = {}) {
+    const {
+      order = 'preferred',
+      domain = '.',
+      load,
+    } = typeof setup === 'string' ? { order: setup } : setup;
+    const own: ScriptedServer[] = [];
+    for (const script of scripts) own.push(await ScriptedServer.start(script));
+    this.fakes.push(...own);
+    const all = own.map(({ port }) => this.#servers.at({ address: '127.0.0.1', port }));
+    const counts = all.map(({ text }) => this.#counterOf(text));
+    return { group: new ServerGroup(domain, all, order, load), own, counts };
+  }
+
+  /** Sends a question for a client and gives the client, who may have the answer already. */
+  ask(
+    group: ServerGroup,
+    question: Question | string,
+    client = new WaitingClient(),
+    sight?: ReplySight,
+  ): WaitingClient {
+    const query = queryFor(typeof question === 'string' ? { name: question } : question);
+    return this.pass(query, group, client, sight);
+  }
+
+  /** Sends a query for a client. */
+  pass(query: Query, group: ServerGroup, client = new WaitingClient(), sight?: ReplySight) {
+    const length = this.forwarder.forward(query, this.#out, client, group, sight);
+    if (length > 0) client.take(this.#out.subarray(0, length));
+    return client;
+  }
+
+  /** Lets time go by at once. */
+  wait(ms: number): void {
+    this.now += ms;
+    this.forwarder.tick();
+  }
+
+  /** How many questions each server has got; waits until they are as many in all. */
+  async asked(total: number): Promise<number[]> {
+    const counts = () => this.fakes.map((fake) => fake.asked.length);
+    await until(() => counts().reduce((sum, count) => sum + count, 0) >= total);
+    return counts();
+  }
+
+  async close(): Promise<void> {
+    this.forwarder.close();
+    this.sockets.close();
+    await Promise.all(this.fakes.map((fake) => fake.close()));
+  }
+
+  #counterOf(text: string): RecordedCounter {
+    const known = this.#counters.get(text) ?? new RecordedCounter();
+    this.#counters.set(text, known);
+    return known;
+  }
+}
+
+/** Waits until every one of them has an answer. */
+export const answered = (...clients: WaitingClient[]) =>
+  until(() => clients.every(({ answer }) => answer !== undefined));
