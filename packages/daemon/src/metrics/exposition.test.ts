@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { BucketHistogram } from './bucket-histogram.js';
 import { metricsHandler, renderFamilies } from './exposition.js';
-import { counter, gauge, histogram } from './metric-family.js';
+import { counter, gauge, histogram, type LabelledValue } from './metric-family.js';
 import { processFamilies } from './process-families.js';
 
 describe('a metric family', () => {
@@ -32,6 +32,18 @@ describe('a metric family', () => {
     expect(await renderFamilies([family])).toBe(
       '# HELP sample S.\n# TYPE sample counter\nsample{code="c"} 1\n',
     );
+  });
+
+  it.each([
+    ['gauge', gauge],
+    ['counter', counter],
+  ] as const)('prints no sample of a %s without labels that has no value', async (type, create) => {
+    let values: LabelledValue[] = [];
+    const family = create({ name: 'sample', help: 'S.' }, () => values);
+    const head = `# HELP sample S.\n# TYPE sample ${type}\n`;
+    expect(await renderFamilies([family])).toBe(head);
+    values = [{ labels: {}, value: 2 }];
+    expect(await renderFamilies([family])).toBe(`${head}sample 2\n`);
   });
 
   it('renders a histogram with cumulative buckets, sum and count', async () => {

@@ -53,7 +53,7 @@ function register(registry: Registry, family: MetricFamily): void {
     const metric = new Gauge({
       ...description,
       collect: () => {
-        metric.reset();
+        clear(metric);
         for (const { labels, value } of labelled(collect())) metric.set({ ...labels }, value);
       },
     });
@@ -62,10 +62,16 @@ function register(registry: Registry, family: MetricFamily): void {
   const metric = new Counter({
     ...description,
     collect: () => {
-      metric.reset();
+      clear(metric);
       for (const { labels, value } of labelled(collect())) metric.inc({ ...labels }, value);
     },
   });
+}
+
+/** Removes every sample; prom-client's `reset` leaves a 0 in a metric without labels. */
+function clear(metric: Gauge | Counter): void {
+  metric.reset();
+  metric.remove({});
 }
 
 function labelled(values: number | Iterable<LabelledValue>): Iterable<LabelledValue> {
