@@ -24,8 +24,8 @@ export interface HttpServerOptions {
   readonly port: number;
   readonly log: Log;
   readonly routes: (app: Express) => void;
-  /** What it serves, for messages: `metrics`. */
-  readonly what: string;
+  /** What it serves, as messages name it: `metrics`. */
+  readonly purpose: string;
 }
 
 /** The Go programs end with this when they cannot serve HTTP (klog's Fatal). */
@@ -41,11 +41,11 @@ const MAX_HEADER_BYTES = 16 * 1024;
 
 /**
  * Serves `routes` over HTTP; paths match exactly, as in Go, and an unknown one is Go's plain 404.
- * Connections, headers and waiting times are limited. Rejects with a StartupError that names what,
- * where and why when it cannot listen.
+ * Connections, headers and waiting times are limited. When it cannot listen it rejects with a
+ * StartupError that names the purpose, the address and the reason.
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { log, what } = options;
+  const { log, purpose } = options;
   const host = options.host.replace(/^\[(.*)\]$/, '$1');
   const server = createServer(
     {
@@ -60,7 +60,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(SILENCE_TIMEOUT_MS);
   await listen(server, host, options);
-  server.on('error', (error) => log.error(`${what}: ${error.message}`));
+  server.on('error', (error) => log.error(`${purpose}: ${error.message}`));
 
   let closed: Promise<void> | null = null;
   return {
@@ -69,7 +69,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   };
 }
 
-function createApp({ routes, log, what }: HttpServerOptions): Express {
+function createApp({ routes, log, purpose }: HttpServerOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -83,16 +83,16 @@ function createApp({ routes, log, what }: HttpServerOptions): Express {
       .type('text/plain')
       .send('404 page not found\n');
   });
-  app.use(createErrorHandler(log, what));
+  app.use(createErrorHandler(log, purpose));
   return app;
 }
 
-function createErrorHandler(log: Log, what: string): ErrorRequestHandler {
+function createErrorHandler(log: Log, purpose: string): ErrorRequestHandler {
   // Express tells an error handler by its four parameters.
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- see above
   return (error: unknown, request, response, _next) => {
     const status = clientStatus(error);
-    if (status === null) log.error(`${what}: ${request.path}: ${errorText(error)}`);
+    if (status === null) log.error(`${purpose}: ${request.path}: ${errorText(error)}`);
     if (response.headersSent) {
       response.destroy();
       return;
@@ -118,7 +118,7 @@ async function listen(server: Server, host: string, options: HttpServerOptions):
   } catch (error) {
     const where = `${options.host}:${options.port}`;
     throw new StartupError(
-      `${options.what}: cannot listen on ${where}: ${systemReason(error)}`,
+      `${options.purpose}: cannot listen on ${where}: ${systemReason(error)}`,
       EXIT_CANNOT_LISTEN,
       { cause: error },
     );

@@ -23,7 +23,7 @@ async function start(host = '127.0.0.1', port = 0): Promise<HttpServer> {
   const server = await startHttpServer({
     host,
     port,
-    what: 'sample',
+    purpose: 'sample',
     log: createLog({ name: 'test', verbosity: 0, write: (line) => lines.push(line) }),
     routes: (app) => {
       app.all('/ok', (_request, response) => void response.type('text/plain').send('ok\n'));

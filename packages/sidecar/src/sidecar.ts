@@ -58,7 +58,7 @@ export async function startSidecar(
   const http = await startHttpServer({
     host: options.httpHost,
     port: options.httpPort,
-    what: 'metrics',
+    purpose: 'metrics',
     log,
     routes: (app) => app.use(routes),
   });

@@ -47,7 +47,7 @@ export class MetricsServer {
         host,
         port,
         log,
-        what: 'metrics',
+        purpose: 'metrics',
         // Not a route: its path may hold what means something in a pattern.
         routes: (app) =>
           app.use((request, response, next) =>

@@ -19,7 +19,7 @@ async function serve(dump: () => Iterable<string>): Promise<string> {
   server = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
-    what: 'test',
+    purpose: 'test',
     log: keptLog(),
     routes: (app) => app.all('/cache', dumpHandler(dump)),
   });

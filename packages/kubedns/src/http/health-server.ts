@@ -20,7 +20,7 @@ export function startHealthServer(options: HealthServerOptions): Promise<HttpSer
     host: ANY_HOST,
     port,
     log,
-    what: 'readiness',
+    purpose: 'readiness',
     routes: (app) => {
       app.all('/readiness', (_request, response) => {
         const ready = isReady();

@@ -34,7 +34,7 @@ export async function startProfilingServer(
       host: HOST,
       port,
       log,
-      what: 'profiling',
+      purpose: 'profiling',
       routes: (app) => {
         app.all('/debug/pprof/', (_request, response) => {
           response.type('text/plain').send(INDEX);
