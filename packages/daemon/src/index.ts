@@ -31,7 +31,7 @@ export {
   type RequestHandler,
 } from './http-server.js';
 export { createLog, createStderrWriter, type Log, type LogOptions } from './log.js';
-export { BucketHistogram, type BucketFigures } from './metrics/bucket-histogram.js';
+export { BucketHistogram } from './metrics/bucket-histogram.js';
 export { metricsHandler, renderFamilies } from './metrics/exposition.js';
 export { listenerFamilies } from './metrics/listener-families.js';
 export type { CountedListener, ListenerMetrics } from './metrics/listener-families.js';
@@ -47,8 +47,3 @@ export type { Signals, TerminationSignal } from './signals.js';
 export { MAX_TIMER_MS } from './timer.js';
 export { usageText } from './usage.js';
 export { VERSION } from './version.js';
-export { addFigures } from './workers/add-figures.js';
-export { ChangeQueue, type ChangeSource, type Follower } from './workers/change-queue.js';
-export { serveAsWorker, type Leader, type WorkerTask } from './workers/serve-as-worker.js';
-export { WorkerPool, type WorkerPoolOptions } from './workers/worker-pool.js';
-export type { WorkerThread } from './workers/worker-thread.js';

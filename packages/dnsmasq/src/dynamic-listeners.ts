@@ -9,8 +9,6 @@ export interface DynamicListenersOptions {
   readonly port: number;
   readonly open: (address: string, port: number) => Promise<Listener>;
   readonly log: Log;
-  /** Told when other addresses are served than before. */
-  readonly onChange?: () => void;
   /** How often the addresses are looked at; a few seconds unless said otherwise. */
   readonly periodMs?: number;
 }
@@ -54,21 +52,26 @@ export class DynamicListeners implements ServedPort {
     return this.#port;
   }
 
-  get addresses(): readonly string[] {
-    return [...this.#open.keys()];
-  }
-
   get listeners(): readonly Listener[] {
     return [...this.#open.values()];
   }
 
+  async leave(): Promise<void> {
+    await this.#stopFollowing();
+    await Promise.all(this.listeners.map((listener) => listener.leave()));
+  }
+
   async close(): Promise<void> {
-    this.#isClosed = true;
-    clearInterval(this.#timer);
-    await this.#following;
+    await this.#stopFollowing();
     const listeners = [...this.#open.values()];
     this.#open.clear();
     await Promise.all(listeners.map((listener) => listener.close()));
+  }
+
+  async #stopFollowing(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    await this.#following;
   }
 
   #follow(): void {
@@ -85,7 +88,6 @@ export class DynamicListeners implements ServedPort {
     for (const [address, listener] of [...this.#open]) {
       if (wanted.has(address)) continue;
       this.#open.delete(address);
-      this.#options.onChange?.();
       await listener.close();
       log.info(`stopped listening on ${address}`);
     }
@@ -108,7 +110,6 @@ export class DynamicListeners implements ServedPort {
       this.#port = listener.port;
       this.#failing.delete(address);
       this.#open.set(address, listener);
-      this.#options.onChange?.();
       return true;
     } catch (error) {
       if (!isMissing(error)) throw error;

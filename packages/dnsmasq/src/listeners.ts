@@ -12,9 +12,10 @@ const NO_IPV6: ReadonlySet<string | undefined> = new Set(['EAFNOSUPPORT', 'EADDR
 /** One port of all addresses that are served. */
 export interface ServedPort {
   readonly port: number;
-  readonly addresses: readonly string[];
   /** Those that serve now, for their counters. */
   readonly listeners: readonly Listener[];
+  /** As of a `Listener`, all of them. */
+  leave(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -30,9 +31,10 @@ export interface ListenersOptions extends Omit<ListenOptions, 'address'> {
 export async function openListeners(options: ListenersOptions): Promise<ServedPort> {
   const open = new Map<string, Listener>();
   const wanted = options.addresses.length === 0 ? [EVERYWHERE] : options.addresses;
-  const close = async () => {
-    await Promise.all([...open.values()].map((listener) => listener.close()));
+  const each = async (act: (listener: Listener) => Promise<void>) => {
+    await Promise.all([...open.values()].map(act));
   };
+  const close = () => each((listener) => listener.close());
   try {
     for (const address of wanted) {
       const port = [...open.values()][0]?.port ?? options.port;
@@ -43,7 +45,8 @@ export async function openListeners(options: ListenersOptions): Promise<ServedPo
     failStartup(error, ListenError, EXIT_BAD_NETWORK);
   }
   const listeners = [...open.values()];
-  return { port: listeners[0]!.port, addresses: [...open.keys()], listeners, close };
+  const leave = () => each((listener) => listener.leave());
+  return { port: listeners[0]!.port, listeners, leave, close };
 }
 
 /** Returns the address that it is in the end, too. */

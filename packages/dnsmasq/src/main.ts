@@ -1,4 +1,3 @@
-import { isMainThread } from 'node:worker_threads';
 import { createStderrWriter, failStartup, MetricsServer, runProgram } from '@kube-dns/daemon';
 import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
 import { isNannyFlag, PROGRAM } from './config/flags.js';
@@ -8,7 +7,6 @@ import { splitArguments } from './options/argument-line.js';
 import { optionsText } from './options/options-text.js';
 import { DEFAULT_CONFIG_FILE, parseOptions } from './options/parse-options.js';
 import { DnsmasqServer } from './server.js';
-import { runWorker } from './workers/worker.js';
 
 const METRICS_PATH = '/metrics';
 /** dnsmasq's exit code for what fits nowhere else (src/dnsmasq.h, EC_MISC). */
@@ -38,7 +36,7 @@ function run(argv: readonly string[]): void {
         await server.close();
         await logFile?.close();
       });
-      await server.start(__filename);
+      await server.start();
       const address = values['metrics-addr'];
       if (address === null) return;
       const own = server.metricFamilies(facts);
@@ -71,6 +69,4 @@ function sayWhatIsAsked(request: 'test' | 'help' | 'version'): void {
   }
 }
 
-// The bundle is what workers run, too.
-if (isMainThread) run(process.argv.slice(2));
-else runWorker();
+run(process.argv.slice(2));

@@ -12,8 +12,6 @@ export interface ServePortOptions {
   readonly addresses: readonly string[];
   readonly answerer: Answerer;
   readonly engine: UdpEngine;
-  /** Told when other addresses are served than before. */
-  readonly onAddresses: () => void;
   readonly log: Log;
 }
 
@@ -27,17 +25,17 @@ const SILENT: Pick<Log, 'warn'> = { warn: () => undefined };
 export function servePort({
   options,
   addresses,
+  answerer,
+  engine,
   log,
-  ...rest
 }: ServePortOptions): Promise<ServedPort> {
-  const { port, maxTcpConnections, maxUdpBytes, binding, workers } = options;
-  const { answerer, engine, onAddresses } = rest;
+  const { port, maxTcpConnections, maxUdpBytes, binding, reusesPort } = options;
   const listenOptions: Omit<ListenOptions, 'address'> = {
     answerer,
     port,
     maxUdpBytes,
     engine,
-    sharesPort: workers > 1,
+    reusesPort,
     tcp: { maxConnections: maxTcpConnections ?? MAX_TCP_CONNECTIONS },
     onFailure: (error) => log.error(`answering: ${errorText(error)}`),
   };
@@ -48,7 +46,6 @@ export function servePort({
     addresses: () => listenAddresses(options, networkInterfaces, SILENT),
     port,
     open: (address, samePort) => listen({ ...listenOptions, address, port: samePort }),
-    onChange: onAddresses,
     log,
   });
 }

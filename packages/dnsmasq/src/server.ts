@@ -42,8 +42,6 @@ import { servePort } from './served-port.js';
 import { ednsOptions, resolvFiles, serverOrder, sourcePorts } from './upstream-options.js';
 import { overflowLog } from './upstream/overflow-log.js';
 import { ServerStatistics } from './upstream/server-statistics.js';
-import { MemoryWorkers } from './workers/memory-workers.js';
-import { ThreadTotals } from './workers/thread-totals.js';
 
 /** Bounds `-logInterval`: below, the log is nothing else. */
 const MIN_LOG_INTERVAL_MS = 1_000;
@@ -64,8 +62,6 @@ export class DnsmasqServer {
   readonly #answerer: DnsmasqAnswerer;
   /** The answerer behind `--local-service`. */
   readonly #gate: Answerer;
-  readonly #workers: MemoryWorkers | undefined;
-  readonly #totals: ThreadTotals;
   readonly #dump: StatisticsDump;
   readonly #configDirectory: ConfigDirectory;
   readonly #config = new AppliedConfig();
@@ -113,9 +109,9 @@ export class DnsmasqServer {
         for (const domain of domains) this.#cache.dropBelow(domain);
       },
     });
-    this.#local = new LocalData({ options, log, onRead: () => this.#workers?.tellHosts() });
+    this.#local = new LocalData({ options, log });
     const texts = chaosTexts({
-      answerer: () => this.#totals,
+      answerer: () => this.#answerer,
       cache: this.#cache,
       statistics: this.#statistics,
     });
@@ -137,29 +133,10 @@ export class DnsmasqServer {
       local: this.#local,
       router: this.#router,
     });
-    const interfaces = networkInterfaces();
-    this.#gate = behindLocalService(this.#answerer, options, interfaces, log);
-    const served = () => this.#served;
-    this.#workers =
-      options.workers === 1
-        ? undefined
-        : new MemoryWorkers({
-            options,
-            cache: this.#cache,
-            answerer: this.#gate,
-            interfaces,
-            engine,
-            served,
-            log,
-          });
-    this.#totals = new ThreadTotals({
-      answerer: () => this.#answerer,
-      listeners: () => this.#served?.listeners ?? [],
-      workers: this.#workers,
-    });
+    this.#gate = behindLocalService(this.#answerer, options, networkInterfaces(), log);
     this.#dump = new StatisticsDump({
       cache: this.#cache,
-      answerer: this.#totals,
+      answerer: this.#answerer,
       statistics: this.#statistics,
       showsCache: options.logsQueries !== 'no',
       usesStale: options.maxStaleSeconds > 0,
@@ -173,11 +150,8 @@ export class DnsmasqServer {
     });
   }
 
-  /**
-   * Reads the configuration and binds, and starts the threads of `--workers`, which run `script`; throws a
-   * StartupError with dnsmasq's exit codes.
-   */
-  async start(script: string): Promise<void> {
+  /** Reads the configuration and binds; throws a StartupError with dnsmasq's exit codes. */
+  async start(): Promise<void> {
     const { cacheSize, detectsLoops } = this.#options;
     const addresses = listenAddresses(this.#options, networkInterfaces, this.#log);
     this.#log.info(`started, cachesize ${cacheSize}`);
@@ -191,11 +165,9 @@ export class DnsmasqServer {
       addresses,
       answerer: this.#gate,
       engine: this.#engine,
-      onAddresses: () => this.#workers?.tellAddresses(),
       log: this.#log,
     });
     this.#log.info(`serving on port ${this.#served.port}`);
-    await this.#workers?.start(script);
     if (detectsLoops) this.#router.startProbing();
     if (this.#options.followsResolvFile) this.#router.followResolvFiles();
     this.#dumpAtIntervals(this.#flags.logInterval);
@@ -209,11 +181,10 @@ export class DnsmasqServer {
 
   /** Everything there is to measure. */
   metricFamilies(facts: ProgramFacts): MetricFamily[] {
-    const totals = this.#totals;
     return metricFamilies({
       ...facts,
-      unexpectedErrors: () => facts.unexpectedErrors() + totals.unexpectedErrors,
-      totals,
+      answerer: this.#answerer,
+      listeners: () => this.#served?.listeners ?? [],
       cache: this.#cache,
       cacheTotals: this.#cacheTotals,
       forwarder: this.#forwarder,
@@ -230,15 +201,16 @@ export class DnsmasqServer {
 
   /**
    * Answers what is under way and what comes meanwhile, then stops serving; `--query-timeout` is the
-   * longest that this takes. May be called twice.
+   * longest that this takes. With `--reuse-port` others get what comes meanwhile. May be called twice.
    */
   async close(): Promise<void> {
     clearInterval(this.#dumpTimer);
     this.#configDirectory.close();
+    await this.#served?.leave();
     await this.#forwarder.settle();
     this.#local.close();
     this.#router.close();
-    await Promise.all([this.#workers?.close(), this.#served?.close()]);
+    await this.#served?.close();
     this.#forwarder.close();
     this.#dump.close();
     this.#cache.close();

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isMainThread } from 'node:worker_threads';
 import {
   failStartup,
   MAX_TIMER_MS,
@@ -14,74 +13,66 @@ import { startHealthServer } from './http/health-server.js';
 import { readMetricsEnvironment } from './http/metrics-environment.js';
 import { startProfilingServer } from './http/profiling-server.js';
 import { KubednsServer } from './server.js';
-import { runWorker } from './workers/worker.js';
 
 const EXIT_FATAL = 255;
 
-// The bundle is what workers run, too.
-if (isMainThread) run();
-else runWorker();
-
-function run(): void {
-  runProgram(
-    PROGRAM,
-    async ({ values, positional, log, signals, argv, facts }) => {
-      log.info(`version ${facts.version}`);
-      log.verbose(1, `arguments: ${argv.join(' ')}`);
-      if (positional.length > 0) log.warn(`not used: ${positional.join(' ')}`);
-      const environment = readMetricsEnvironment(process.env, log);
-      if (environment?.port === values['healthz-port']) {
-        const message = `--healthz-port and PROMETHEUS_PORT are both ${environment.port}`;
-        throw new StartupError(message, EXIT_FATAL);
-      }
-      const { engine, description } = await chooseUdpEngine(values['udp-engine']).catch(
-        (error: unknown) => failStartup(error, EngineError, EXIT_FATAL),
-      );
-      log.info(`UDP engine: ${description}`);
-      const server = new KubednsServer(values, engine, log, facts.version);
-      const closing = new AbortController();
-      const isReady = () => server.isReady && !closing.signal.aborted;
-      await server.listen();
-      await server.startWorkers(__filename);
-      const health = await startHealthServer({
-        port: values['healthz-port'],
+runProgram(
+  PROGRAM,
+  async ({ values, positional, log, signals, argv, facts }) => {
+    log.info(`version ${facts.version}`);
+    log.verbose(1, `arguments: ${argv.join(' ')}`);
+    if (positional.length > 0) log.warn(`not used: ${positional.join(' ')}`);
+    const environment = readMetricsEnvironment(process.env, log);
+    if (environment?.port === values['healthz-port']) {
+      const message = `--healthz-port and PROMETHEUS_PORT are both ${environment.port}`;
+      throw new StartupError(message, EXIT_FATAL);
+    }
+    const { engine, description } = await chooseUdpEngine(values['udp-engine']).catch(
+      (error: unknown) => failStartup(error, EngineError, EXIT_FATAL),
+    );
+    log.info(`UDP engine: ${description}`);
+    const server = new KubednsServer(values, engine, log, facts.version);
+    const closing = new AbortController();
+    const isReady = () => server.isReady && !closing.signal.aborted;
+    await server.listen();
+    const health = await startHealthServer({
+      port: values['healthz-port'],
+      log,
+      isReady,
+      dump: () => server.dump(),
+    });
+    log.info(`serving /readiness on port ${health.port}`);
+    const metrics =
+      environment &&
+      new MetricsServer({
+        host: ANY_HOST,
+        port: environment.port,
+        path: environment.path,
+        families: server.metricFamilies(environment.prefix, { ...facts, isReady }),
         log,
-        isReady,
-        dump: () => server.dump(),
       });
-      log.info(`serving /readiness on port ${health.port}`);
-      const metrics =
-        environment &&
-        new MetricsServer({
-          host: ANY_HOST,
-          port: environment.port,
-          path: environment.path,
-          families: server.metricFamilies(environment.prefix, { ...facts, isReady }),
-          log,
-        });
-      await metrics?.start();
-      const profiling = values.profiling ? await startProfilingServer(log) : undefined;
+    await metrics?.start();
+    const profiling = values.profiling ? await startProfilingServer(log) : undefined;
 
-      signals.onReload(() => server.reload());
-      signals.onTerminate(async (signal) => {
-        closing.abort();
-        // Whoever still has this pod among its name servers must not meet silence.
-        if (signal === 'SIGTERM') await delay(values['drain-time']);
-        await Promise.all([server.close(), health.close(), metrics?.close(), profiling?.close()]);
-      });
+    signals.onReload(() => server.reload());
+    signals.onTerminate(async (signal) => {
+      closing.abort();
+      // Whoever still has this pod among its name servers must not meet silence.
+      if (signal === 'SIGTERM') await delay(values['drain-time']);
+      await Promise.all([server.close(), health.close(), metrics?.close(), profiling?.close()]);
+    });
 
-      const configured = server.follow();
-      const timeoutMs = values['initial-sync-timeout'];
-      const isSynced = timeoutMs <= 0 || (await server.watch.waitForSync(timeoutMs));
-      if (!isSynced && !closing.signal.aborted) {
-        throw new StartupError(
-          `no complete list of ${server.watch.pending.join(', ')} within ${timeoutMs} ms`,
-          EXIT_FATAL,
-        );
-      }
-      await configured;
-    },
-    // How long a drain may take is for its flag to say, and for kubelet to end.
-    { terminateLimitMs: MAX_TIMER_MS },
-  );
-}
+    const configured = server.follow();
+    const timeoutMs = values['initial-sync-timeout'];
+    const isSynced = timeoutMs <= 0 || (await server.watch.waitForSync(timeoutMs));
+    if (!isSynced && !closing.signal.aborted) {
+      throw new StartupError(
+        `no complete list of ${server.watch.pending.join(', ')} within ${timeoutMs} ms`,
+        EXIT_FATAL,
+      );
+    }
+    await configured;
+  },
+  // How long a drain may take is for its flag to say, and for kubelet to end.
+  { terminateLimitMs: MAX_TIMER_MS },
+);

@@ -20,15 +20,11 @@ import { corednsFamilies } from './metrics/coredns-families.js';
 import { metricFamilies, type MetricSources } from './metrics/metric-families.js';
 import { EVENT_TO_SERVED_BOUNDS } from './metrics/metric-table.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
-import { ThreadTotals } from './workers/thread-totals.js';
-import type { Facts } from './workers/worker-messages.js';
-import { ZoneFeed } from './workers/zone-feed.js';
-import { ZoneWorkers } from './workers/zone-workers.js';
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
 import { countRecords } from './zone/record-count.js';
 
-/** Questions that may wait for an upstream at the same time, in all threads together. */
+/** Questions that may wait for an upstream at the same time. */
 const MAX_IN_FLIGHT = 1_500;
 const EXIT_CANNOT_BIND = 1;
 
@@ -48,11 +44,6 @@ export class KubednsServer {
   readonly #upstreamStatistics = new UpstreamStatistics();
   readonly #eventToServed = new BucketHistogram(EVENT_TO_SERVED_BOUNDS);
   readonly #answerer: KubednsAnswerer;
-  readonly #version: string;
-  /** Undefined without workers. */
-  readonly #feed: ZoneFeed | undefined;
-  readonly #totals: ThreadTotals;
-  #pool: ZoneWorkers | undefined;
   #listener: Listener | undefined;
   #isConfigured = false;
 
@@ -61,7 +52,6 @@ export class KubednsServer {
     this.#flags = flags;
     this.#engine = engine;
     this.#log = log;
-    this.#version = version;
     const config = loadKubeConfig({
       kubecfgFile: flags['kubecfg-file'],
       masterUrl: flags['kube-master-url'],
@@ -73,9 +63,8 @@ export class KubednsServer {
       log,
       domain: flags.domain,
       own: () => this.#listener && { address: bindAddress(flags), port: this.#listener.port },
-      onChange: () => this.#tellFacts(),
     });
-    this.#federations = new Federations({ client, log, onLocality: () => this.#tellFacts() });
+    this.#federations = new Federations({ client, log });
     this.#configuration = new Configuration({
       flags,
       client,
@@ -83,7 +72,6 @@ export class KubednsServer {
       apply: (applied) => {
         this.#upstreams.apply(applied);
         this.#federations.apply(applied.federations);
-        this.#tellFacts();
       },
     });
     const zone = new ClusterZone({
@@ -91,20 +79,18 @@ export class KubednsServer {
       negativeTtlSeconds: flags['negative-ttl'],
     });
     this.#zone = zone;
-    this.#feed = flags.workers > 1 ? new ZoneFeed(zone) : undefined;
     this.watch = new ClusterWatch({
       client,
-      keeper: this.#feed ?? zone,
+      keeper: zone,
       log,
       endpointsSource: flags['endpoints-source'],
       endpointNames: flags['endpoint-names'],
-      onNamespacesKnown: () => this.#knowNamespaces(true),
-      onNamespacesLost: () => this.#knowNamespaces(false),
-      onSynced: () => this.#tellFacts(),
+      onNamespacesKnown: () => (zone.knowsNamespaces = true),
+      onNamespacesLost: () => (zone.knowsNamespaces = false),
       onEvent: (latencyMs) => this.#eventToServed.observe(latencyMs / 1000),
     });
     this.#forwarder = new Forwarder({
-      maxInFlight: maxInFlight(flags),
+      maxInFlight: MAX_IN_FLIGHT,
       deadlineMs: UPSTREAM_DEADLINE_MS,
       onAttempt: (server, outcome, ms) => this.#upstreamStatistics.count(server, outcome, ms),
     });
@@ -118,52 +104,17 @@ export class KubednsServer {
       statistics: this.#statistics,
       isSynced: () => this.watch.isSynced,
     });
-    this.#totals = new ThreadTotals({
-      statistics: this.#statistics,
-      forwarder: this.#forwarder,
-      listener: () => this.#listener,
-      pool: () => this.#pool,
-    });
   }
 
   /** Whether the whole cluster was seen and a configuration is in force. */
   get isReady(): boolean {
-    return this.#isConfigured && this.watch.isSynced && this.#pool?.isSynced !== false;
+    return this.#isConfigured && this.watch.isSynced;
   }
 
   /** Binds the DNS port; zone questions get SERVFAIL until `follow` has come through. */
   async listen(): Promise<void> {
     this.#listener = await this.#listen();
     this.#log.info(`serving ${this.#flags.domain} on port ${this.#listener.port}`);
-  }
-
-  /**
-   * Starts the threads of `--workers` besides this one, which run `script`; rejects with a StartupError
-   * when one of them cannot serve.
-   */
-  async startWorkers(script: string): Promise<void> {
-    const { workers } = this.#flags;
-    const feed = this.#feed;
-    if (feed === undefined) return;
-    const serial = () => this.#zone.serial;
-    this.#pool = await ZoneWorkers.start({
-      count: workers - 1,
-      script,
-      start: {
-        flags: this.#flags,
-        version: this.#version,
-        engine: this.#engine.name,
-        address: bindAddress(this.#flags),
-        port: this.#listener!.port,
-        maxInFlight: maxInFlight(this.#flags),
-      },
-      feed,
-      facts: () => this.#facts(),
-      serial,
-      closeLeft: (descriptor) => this.#engine.closeLeft(descriptor),
-      log: this.#log,
-    });
-    this.#log.info(`${workers} threads serve the UDP port`);
   }
 
   /** Starts to follow the cluster and puts the first configuration into force. */
@@ -192,8 +143,7 @@ export class KubednsServer {
     prefix: string,
     about: Pick<MetricSources, 'version' | 'isReady' | 'unexpectedErrors'>,
   ): MetricFamily[] {
-    const totals = this.#totals;
-    const statistics = () => totals.queries;
+    const statistics = () => this.#statistics;
     const own = metricFamilies({
       ...about,
       prefix,
@@ -202,49 +152,24 @@ export class KubednsServer {
       watches: () => this.watch.statistics,
       eventToServed: this.#eventToServed,
       configuration: this.#configuration,
-      unexpectedErrors: () => about.unexpectedErrors() + totals.unexpectedErrors,
-      forwarder: () => totals.forwarder,
+      forwarder: () => this.#forwarder,
       upstreams: this.#upstreamStatistics,
-      listener: () => {
-        const counters = totals.listener;
-        return counters && { engine: this.#engine.name, counters };
-      },
-      workerMessages: () => totals.workerMessages,
-      workerRestarts: () => totals.workerRestarts,
+      listener: () => this.#listener,
     });
     if (!this.#flags['coredns-metrics']) return own;
     const { domain, 'dns-port': port } = this.#flags;
     return [...own, ...corednsFamilies(own, { statistics, domain, port })];
   }
 
-  /** Ends what is under way without answers; may be called twice. */
+  /** Ends what is under way without answers, but with `--reuse-port`; may be called twice. */
   async close(): Promise<void> {
-    await Promise.all([this.#listener?.close(), this.#pool?.close()]);
+    await this.#listener?.leave();
+    await this.#listener?.close();
     this.#forwarder.close();
     this.#upstreams.close();
     this.#federations.close();
     await Promise.all([this.watch.close(), this.#configuration.close()]);
     this.#client.close();
-  }
-
-  #knowNamespaces(isKnown: boolean): void {
-    this.#zone.knowsNamespaces = isKnown;
-    this.#tellFacts();
-  }
-
-  /** Tells the workers what they need to know besides the cluster's objects. */
-  #tellFacts(): void {
-    this.#feed?.tell(['facts', this.#facts()]);
-  }
-
-  #facts(): Facts {
-    return {
-      isSynced: this.watch.isSynced,
-      knowsNamespaces: this.#zone.knowsNamespaces,
-      servers: this.#upstreams.servers,
-      federations: this.#federations.configured,
-      locality: this.#federations.locality,
-    };
   }
 
   async #listen(): Promise<Listener> {
@@ -253,7 +178,7 @@ export class KubednsServer {
         answerer: this.#answerer,
         address: bindAddress(this.#flags),
         port: this.#flags['dns-port'],
-        sharesPort: this.#flags.workers > 1,
+        reusesPort: this.#flags['reuse-port'],
         engine: this.#engine,
         onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
       });
@@ -261,9 +186,4 @@ export class KubednsServer {
       failStartup(error, ListenError, EXIT_CANNOT_BIND);
     }
   }
-}
-
-/** What each thread may have of the questions that wait. */
-function maxInFlight({ workers }: KubednsFlags): number {
-  return Math.ceil(MAX_IN_FLIGHT / workers);
 }

@@ -54,8 +54,6 @@ const OWN = [
   'kubedns_upstream_server_latency_seconds histogram',
   'kubedns_upstream_server_queries_total counter',
   'kubedns_watch_restarts_total counter',
-  'kubedns_worker_messages_total counter',
-  'kubedns_worker_restarts_total counter',
 ];
 
 let api: ApiServer;

@@ -4,6 +4,9 @@ export interface Peer {
   readonly port: number;
 }
 
+/** Nothing comes from there: what a socket is connected to that leaves its port (RFC 863). */
+export const DISCARD_PORT = 9;
+
 /** Called for each datagram; `bytes` and `peer` are valid during the call. */
 export type DatagramHandler = (bytes: Uint8Array, length: number, peer: Peer) => void;
 
@@ -17,20 +20,20 @@ export interface DatagramSocket {
    */
   readonly out: Uint8Array;
   /**
-   * The file descriptor where it outlives the thread of its owner, valid once `open` has resolved: whoever
-   * sees that thread end without `close` has to close it, see `UdpEngine.closeLeft`.
-   */
-  readonly descriptor: number | undefined;
-  /**
-   * Binds and starts to receive; rejects with the system's error. With `sharesPort` other sockets that say
+   * Binds and starts to receive; rejects with the system's error. With `reusesPort` other sockets that say
    * so too may have the same address and port (SO_REUSEPORT), and each gets the datagrams of some clients.
    */
   open(
     address: string,
     port: number,
     onDatagram: DatagramHandler,
-    sharesPort?: boolean,
+    reusesPort?: boolean,
   ): Promise<void>;
+  /**
+   * The system gives it no further datagrams, but the other sockets of its port; those that wait in it are
+   * still received, and answers still go out.
+   */
+  leavePort(): void;
   /** Sends `length` bytes, which may change afterwards. What cannot be sent is dropped and counted. */
   send(bytes: Uint8Array, length: number, peer: Peer): void;
   /** A peer that stays valid until it is given back, for an answer that comes later. */

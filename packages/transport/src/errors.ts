@@ -1,11 +1,16 @@
 import { CodedError, systemReason } from '@kube-dns/wire';
 
+const HINTS: Readonly<Record<string, string>> = {
+  EACCES: ' (ports below 1024 need NET_BIND_SERVICE)',
+  ENOTSUP: ' (this system cannot share a port, SO_REUSEPORT)',
+};
+
 /** A port that could not be bound. */
 export class ListenError extends CodedError {
   constructor(protocol: string, address: string, port: number, cause: unknown) {
     const host = address.includes(':') ? `[${address}]` : address;
-    const { code } = cause as NodeJS.ErrnoException;
-    const hint = code === 'EACCES' ? ' (ports below 1024 need NET_BIND_SERVICE)' : '';
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    const hint = HINTS[code] ?? '';
     const message = `cannot listen on ${host}:${port} over ${protocol}: ${systemReason(cause)}${hint}`;
     super('listen-failed', message, { cause });
   }

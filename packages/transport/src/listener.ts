@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { SAFE_UDP_BYTES } from '@kube-dns/wire';
 import type { Answerer } from './answerer.js';
 import { ListenerCounters } from './counters.js';
@@ -19,8 +20,11 @@ export interface ListenOptions {
   readonly tcp?: Partial<TcpLimits>;
   /** How datagrams move; node:dgram unless said otherwise. */
   readonly engine?: UdpEngine;
-  /** Lets others that say so too serve the same UDP port, see `listenUdp`; false unless said otherwise. */
-  readonly sharesPort?: boolean;
+  /**
+   * Lets other processes that say so, too, serve the same port (SO_REUSEPORT): the system gives each of them
+   * some clients. False unless said otherwise.
+   */
+  readonly reusesPort?: boolean;
   /** Told of an error that the answerer threw; the client has got SERVFAIL. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -31,13 +35,18 @@ export interface Listener {
   /** The name of the UDP engine. */
   readonly engine: string;
   readonly counters: ListenerCounters;
-  /** Of the UDP socket, see `DatagramSocket.descriptor`. */
-  readonly descriptor: number | undefined;
+  /**
+   * With `reusesPort`: leaves the port to the others that have it, and resolves when all that has come is
+   * answered, after 5 s at most. `close` alone loses what waits in the socket. Else it does nothing.
+   */
+  leave(): Promise<void>;
   close(): Promise<void>;
 }
 
 const DEFAULT_TCP_LIMITS: TcpLimits = { maxConnections: 500, idleTimeoutMs: 10_000 };
 const PORT_ATTEMPTS = 10;
+/** Within that upstream servers have answered, or clients do not wait any more. */
+const LEAVE_LIMIT_MS = 5_000;
 
 /** Starts to serve; rejects with a ListenError that names the address, the protocol and the reason. */
 export async function listen(options: ListenOptions): Promise<Listener> {
@@ -51,55 +60,35 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   }
 }
 
-/**
- * Serves over UDP alone, beside the listener of another thread or process that has the port with
- * `sharesPort` as well: the system gives each of them the datagrams of some clients (SO_REUSEPORT).
- * Rejects with a ListenError.
- */
-export async function listenUdp(
-  options: Omit<ListenOptions, 'tcp' | 'sharesPort'>,
-): Promise<Listener> {
-  const { udp, counters, engine } = createUdp(options);
-  const { address, port } = options;
-  await bind('UDP', address, port, () => udp.open(address, port, true));
-  return {
-    port: udp.boundPort,
-    engine,
-    counters,
-    descriptor: udp.descriptor,
-    close: () => udp.close(),
-  };
-}
-
 async function listenOnce(options: ListenOptions): Promise<Listener> {
-  const { address, sharesPort } = options;
-  const { udp, intake, counters, engine } = createUdp(options);
+  const { address, maxUdpBytes = SAFE_UDP_BYTES, answerer, onFailure } = options;
+  const { engine = new DgramEngine(), reusesPort = false } = options;
+  const counters = new ListenerCounters();
+  const intake = new Intake({ answerer, counters, maxUdpBytes, onFailure });
+  const udp = new UdpListener(engine.createSocket(counters), intake);
   const tcp = new TcpListener(intake, { ...DEFAULT_TCP_LIMITS, ...options.tcp }, counters);
-  await bind('UDP', address, options.port, () => udp.open(address, options.port, sharesPort));
+  await bind('UDP', address, options.port, () => udp.open(address, options.port, reusesPort));
   try {
-    await bind('TCP', address, udp.boundPort, () => tcp.open(address, udp.boundPort));
+    await bind('TCP', address, udp.boundPort, () => tcp.open(address, udp.boundPort, reusesPort));
   } catch (error) {
     await udp.close();
     throw error;
   }
   return {
     port: udp.boundPort,
-    engine,
+    engine: engine.name,
     counters,
-    descriptor: udp.descriptor,
+    leave: async () => {
+      if (!reusesPort) return;
+      const limit = delay(LEAVE_LIMIT_MS, undefined, { ref: false });
+      tcp.stopAccepting();
+      const left = udp.leave(performance.now() + LEAVE_LIMIT_MS).then(() => tcp.endConnections());
+      await Promise.race([left, limit]);
+    },
     close: async () => {
       await Promise.all([udp.close(), tcp.close()]);
     },
   };
-}
-
-function createUdp(options: ListenOptions) {
-  const { maxUdpBytes = SAFE_UDP_BYTES, answerer, onFailure } = options;
-  const { engine = new DgramEngine() } = options;
-  const counters = new ListenerCounters();
-  const intake = new Intake({ answerer, counters, maxUdpBytes, onFailure });
-  const udp = new UdpListener(engine.createSocket(counters), intake);
-  return { udp, intake, counters, engine: engine.name };
 }
 
 async function bind(

@@ -33,6 +33,7 @@ export class TcpConnection implements Client, Reading {
   #heldBytes = 0;
   #deferred = 0;
   #hasEnded = false;
+  #isEnding = false;
   #isReading = false;
   readonly #readOn = (): void => this.readOn();
 
@@ -79,6 +80,16 @@ export class TcpConnection implements Client, Reading {
     process.nextTick(this.#readOn);
   }
 
+  /** Reads no further; resolves when what was read is answered and the answers are with the system. */
+  async end(): Promise<void> {
+    const ended = new Promise((resolve) => {
+      this.#socket.on('finish', resolve).on('close', resolve);
+    });
+    this.#isEnding = true;
+    this.readOn();
+    await ended;
+  }
+
   /** Answers what has come, as far as it is this connection's turn. */
   readOn(): void {
     if (this.#isReading || this.#socket.destroyed) return;
@@ -100,8 +111,9 @@ export class TcpConnection implements Client, Reading {
       if (length > 0) this.#send(out, length);
     }
     this.#isReading = false;
-    if (isStarved && this.#hasEnded && this.#deferred === 0) this.#socket.end();
-    else if (isStarved) this.#socket.resume();
+    const isLast = this.#hasEnded || this.#isEnding;
+    if (isStarved && isLast && this.#deferred === 0) this.#socket.end();
+    else if (isStarved && !this.#isEnding) this.#socket.resume();
     else this.#socket.pause();
     this.#account();
   }

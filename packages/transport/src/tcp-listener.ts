@@ -26,6 +26,8 @@ export class TcpListener {
   readonly #maxConnections: number;
   readonly #counters: ListenerCounters;
   readonly #server: Server;
+  /** Once it accepts no further connections. */
+  #closed: Promise<unknown> | undefined;
   readonly #shares = new TcpShares();
   /** In order of last use, the longest unused first. */
   readonly #connections = new Map<Socket, TcpConnection>();
@@ -40,19 +42,29 @@ export class TcpListener {
     });
   }
 
-  /** Binds; rejects with the system's error. */
-  async open(address: string, port: number): Promise<void> {
-    this.#server.listen({ host: address, port, exclusive: true });
+  /** Binds; rejects with the system's error. `reusesPort` is that of a `DatagramSocket`. */
+  async open(address: string, port: number, reusesPort = false): Promise<void> {
+    this.#server.listen({ host: address, port, exclusive: true, reusePort: reusesPort });
     await once(this.#server, 'listening');
     this.#server.on('error', () => this.#counters.tcpRefused++);
   }
 
-  async close(): Promise<void> {
+  /** Accepts no further connections; those that are open are served. */
+  stopAccepting(): void {
     if (!this.#server.listening) return;
-    const closed = once(this.#server, 'close');
+    this.#closed = once(this.#server, 'close');
     this.#server.close();
+  }
+
+  /** Resolves when every connection has got the answers to what was read of it, and is ended. */
+  async endConnections(): Promise<void> {
+    await Promise.all(Array.from(this.#connections.values(), (connection) => connection.end()));
+  }
+
+  async close(): Promise<void> {
+    this.stopAccepting();
     for (const socket of this.#connections.keys()) socket.destroy();
-    await closed;
+    await this.#closed;
   }
 
   #accept(socket: Socket): void {

@@ -13,6 +13,4 @@ export interface UdpEngine {
   openUpstreamPort: OpenUpstreamPort;
   /** Runs what sends many answers to earlier queries; they leave together where that is possible. */
   sendTogether(work: () => void): void;
-  /** Closes the descriptor of a listener whose thread has ended without closing it. */
-  closeLeft(descriptor: number): void;
 }

@@ -1,14 +1,22 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, Reply } from './answerer.js';
 import type { DatagramSocket, Peer } from './datagram-socket.js';
 import type { Intake } from './intake.js';
+import { requireReusePort } from './reuse-port.js';
 
 const NOBODY: Peer = { address: '', port: 0 };
+/** A socket is read to its end when nothing came out of it in so many rounds: each is several turns of the loop. */
+const IDLE_ROUNDS = 2;
+const ROUND_MS = 10;
 
 /** Feeds the datagrams of one socket to an intake and sends the answers back. */
 export class UdpListener implements Client {
   readonly #socket: DatagramSocket;
   readonly #intake: Intake;
   #peer = NOBODY;
+  /** Datagrams that have come, and queries among them that wait for their answers. */
+  #received = 0;
+  #waiting = 0;
 
   constructor(socket: DatagramSocket, intake: Intake) {
     this.#socket = socket;
@@ -19,10 +27,6 @@ export class UdpListener implements Client {
     return this.#socket.port;
   }
 
-  get descriptor(): number | undefined {
-    return this.#socket.descriptor;
-  }
-
   get port(): number {
     return this.#peer.port;
   }
@@ -31,9 +35,11 @@ export class UdpListener implements Client {
     return this.#peer.address;
   }
 
-  async open(address: string, port: number, sharesPort = false): Promise<void> {
+  async open(address: string, port: number, reusesPort = false): Promise<void> {
+    if (reusesPort) requireReusePort();
     const socket = this.#socket;
     const onDatagram = (bytes: Uint8Array, length: number, peer: Peer) => {
+      this.#received++;
       // Nothing can be sent to port 0: such a source is forged.
       if (peer.port === 0) return;
       this.#peer = peer;
@@ -41,11 +47,36 @@ export class UdpListener implements Client {
       const answerLength = this.#intake.take(bytes, length, false, this, out);
       if (answerLength > 0) socket.send(out, answerLength, peer);
     };
-    await socket.open(address, port, onDatagram, sharesPort);
+    await socket.open(address, port, onDatagram, reusesPort);
   }
 
   defer(): Reply {
-    return new UdpReply(this.#socket, this.#intake, this.#peer);
+    this.#waiting++;
+    return new UdpReply(this, this.#socket.keep(this.#peer), this.#intake.query.maxAnswerBytes);
+  }
+
+  /** For a reply: sends the answer, cut to what its client takes. */
+  send(message: Uint8Array, length: number, maxBytes: number, peer: Peer): void {
+    this.#socket.send(message, this.#intake.fit(message, length, maxBytes), peer);
+  }
+
+  /** For a reply: it is sent or given up. */
+  giveBack(peer: Peer): void {
+    this.#waiting--;
+    this.#socket.giveBack(peer);
+  }
+
+  /**
+   * Leaves the port to the other sockets that have it, and resolves when what has come is received and
+   * answered, or the time is over.
+   */
+  async leave(deadlineMs: number): Promise<void> {
+    this.#socket.leavePort();
+    for (let idle = 0; idle < IDLE_ROUNDS && performance.now() < deadlineMs;) {
+      const received = this.#received;
+      await delay(ROUND_MS);
+      idle = this.#received === received && this.#waiting === 0 ? idle + 1 : 0;
+    }
   }
 
   close(): Promise<void> {
@@ -54,17 +85,15 @@ export class UdpListener implements Client {
 }
 
 class UdpReply implements Reply {
-  readonly #socket: DatagramSocket;
-  readonly #intake: Intake;
+  readonly #listener: UdpListener;
   readonly #maxBytes: number;
   /** Undefined once the answer is sent or given up. */
   #peer: Peer | undefined;
 
-  constructor(socket: DatagramSocket, intake: Intake, peer: Peer) {
-    this.#socket = socket;
-    this.#intake = intake;
-    this.#peer = socket.keep(peer);
-    this.#maxBytes = intake.query.maxAnswerBytes;
+  constructor(listener: UdpListener, peer: Peer, maxBytes: number) {
+    this.#listener = listener;
+    this.#peer = peer;
+    this.#maxBytes = maxBytes;
   }
 
   get address(): string {
@@ -78,13 +107,12 @@ class UdpReply implements Reply {
   send(message: Uint8Array, length: number): void {
     const peer = this.#peer;
     if (peer === undefined) return;
-    const fitted = this.#intake.fit(message, length, this.#maxBytes);
-    this.#socket.send(message, fitted, peer);
+    this.#listener.send(message, length, this.#maxBytes, peer);
     this.abandon();
   }
 
   abandon(): void {
-    if (this.#peer !== undefined) this.#socket.giveBack(this.#peer);
+    if (this.#peer !== undefined) this.#listener.giveBack(this.#peer);
     this.#peer = undefined;
   }
 }

@@ -1,8 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { decodeMessage } from '@kube-dns/wire';
 import { NO_ANSWER_YET } from '../src/answerer.js';
-import { listenUdp } from '../src/listener.js';
-import { UdpClient } from './clients.js';
 import { ENGINES } from './engines.js';
 import { lifetime } from './inbox.js';
 import { itOverIPv6 } from './ipv6.js';
@@ -46,35 +44,6 @@ describe.each(ENGINES)('a listener with the engine %s', (name, engine) => {
     );
     for (const id of [3, 16 + 3, 16 + 2, 0]) await client.ask(question('web.x', id));
     expect([...listener.counters.rcodes.subarray(0, 5)]).toEqual([1, 0, 1, 2, 0]);
-  });
-
-  it('shares its UDP port with others that say so, and no client is lost when one closes', async () => {
-    const { listener } = await start(oneAddress, { sharesPort: true });
-    const more = { answerer: oneAddress, address: '127.0.0.1', onFailure: () => undefined, engine };
-    const others = [1, 2].map(() => listenUdp({ ...more, port: listener.port }));
-    const [second, third] = (await Promise.all(others)).map(opened);
-    const askAll = async () => {
-      for (let i = 0; i < 60; i++) {
-        const client = opened(await UdpClient.connect(listener.port));
-        expect(decodeMessage(await client.ask(question())).answers).toHaveLength(1);
-      }
-    };
-    await askAll();
-    const taken = () => [listener, second!, third!].map(({ counters }) => counters.udpQueries);
-    expect(Math.min(...taken())).toBeGreaterThan(0);
-    expect(taken().reduce((total, count) => total + count)).toBe(60);
-    await third!.close();
-    const [, , left] = taken();
-    await askAll();
-    expect(taken()[2]).toBe(left);
-  });
-
-  it('refuses to share a port whose owner does not', async () => {
-    const { listener } = await start(oneAddress);
-    const more = { answerer: oneAddress, address: '127.0.0.1', onFailure: () => undefined, engine };
-    await expect(listenUdp({ ...more, port: listener.port })).rejects.toThrow(
-      `cannot listen on 127.0.0.1:${listener.port} over UDP: address already in use`,
-    );
   });
 
   itOverIPv6('answers over IPv6', async () => {

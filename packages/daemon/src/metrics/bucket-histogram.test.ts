@@ -24,16 +24,6 @@ describe('BucketHistogram', () => {
     );
   });
 
-  it('takes over what another one has counted', () => {
-    const [one, other] = [new BucketHistogram([1, 2]), new BucketHistogram([1, 2])];
-    for (const value of [0.5, 3]) one.observe(value);
-    for (const value of [1.5, 5]) other.observe(value);
-    one.add(other.figures);
-    expect([0, 1].map((index) => one.cumulative(index))).toEqual([1, 2]);
-    expect({ sum: one.sum, count: one.count }).toEqual({ sum: 10, count: 4 });
-    expect(other.count).toBe(2);
-  });
-
   it('ignores what is not a number', () => {
     const histogram = new BucketHistogram([1]);
     histogram.observe(NaN);

@@ -1,9 +1,3 @@
-/** What a histogram has counted, as plain data: observations per bucket, not cumulative. */
-export interface BucketFigures {
-  readonly counts: Float64Array;
-  readonly sum: number;
-}
-
 /**
  * Counts observations per bucket in typed arrays; observing allocates nothing.
  *
@@ -38,20 +32,6 @@ export class BucketHistogram {
     this.#counts[low]! += 1;
     this.#sum += value;
     this.#count++;
-  }
-
-  /** What was counted so far. */
-  get figures(): BucketFigures {
-    return { counts: this.#counts.slice(), sum: this.#sum };
-  }
-
-  /** Adds what another histogram of the same bounds has counted. */
-  add({ counts, sum }: BucketFigures): void {
-    for (const [bucket, count] of counts.entries()) {
-      this.#counts[bucket]! += count;
-      this.#count += count;
-    }
-    this.#sum += sum;
   }
 
   get sum(): number {

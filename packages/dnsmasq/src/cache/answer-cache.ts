@@ -1,6 +1,5 @@
 import { hashBytes, MAX_NAME_BYTES, type Query, randomSeed, TYPE } from '@kube-dns/wire';
 import type { AnswerCacheOptions } from './answer-cache-options.js';
-import type { CacheFollower } from './cache-follower.js';
 import { CellStore } from './cell-store.js';
 import { DomainDrop } from './domain-drop.js';
 import { EntryTable } from './entry-table.js';
@@ -8,7 +7,6 @@ import { EntryFiler } from './entry-filer.js';
 import { type CachedAnswer, EntryWriter } from './entry-writer.js';
 import { EVERY_TYPE, type KeptAnswer } from './kept-answer.js';
 import { NONE } from './none.js';
-import { type NewEntry, packEntry, PackedEntry } from './packed-entry.js';
 import { questionHash } from './question-hash.js';
 
 /** Names and records may be long: the cache takes no more than so many bytes per record of its size. */
@@ -29,8 +27,6 @@ export class AnswerCache {
   evictions = 0;
   /** Whether the last answer was given past its time. */
   isStale = false;
-  /** Told of what changes, while there is one. */
-  follower: CacheFollower | undefined;
   /** Records that are kept at most. */
   readonly maxRecords: number;
   readonly #maxBytes: number;
@@ -42,7 +38,6 @@ export class AnswerCache {
   readonly #cells = new CellStore();
   readonly #writer: EntryWriter;
   readonly #filer = new EntryFiler(this.#table, this.#cells);
-  readonly #packed = new PackedEntry();
   readonly #drop = new DomainDrop(
     () => this.#table.capacity,
     (slot) => this.#dropIfBelow(slot),
@@ -125,60 +120,20 @@ export class AnswerCache {
     while (answer.followAlias());
   }
 
-  /** Keeps what the follower of another cache was told, or what is in its snapshot. */
-  storeCopy(packed: Uint8Array): void {
-    this.#packed.read(packed);
-    // Another thread's clock may be ahead by a little, and no TTL must grow by that.
-    this.#put(this.#packed, Math.min(this.#packed.storedAtSeconds, this.#now()));
-  }
-
-  /**
-   * Every answer that may be given, packed; what changes between two of them may be among them or not, and
-   * the follower hears of it.
-   */
-  *snapshot(): Generator<Uint8Array, void> {
-    for (let slot = 0; slot < this.#table.capacity; slot++) {
-      if (!this.#table.isUsed(slot)) continue;
-      const entry = this.#filer.entryAt(slot);
-      if (this.#isShown(slot, entry, this.#now()))
-        yield packEntry(entry, this.#table.storedAt[slot]!);
-    }
-  }
-
   #store(answer: KeptAnswer): void {
     const now = this.#now();
-    this.#put(answer, now);
-    this.insertions += answer.insertions;
-    this.follower?.onStored(packEntry(answer, now));
-  }
-
-  #put(entry: NewEntry, now: number): void {
-    const { name, nameLength, type, weight } = entry;
+    const { name, nameLength, type, weight } = answer;
     const nameHash = hashBytes(this.#seed, name, 0, nameLength);
     this.#removeKey(name, nameLength, nameHash, type);
     // The newest word about a name holds: an answer ends a denial, and a denial hides older answers.
     if (type !== EVERY_TYPE && this.#denials > 0) {
       this.#removeKey(name, nameLength, nameHash, EVERY_TYPE);
     }
-    this.#makeRoom(weight, CellStore.roundUp(nameLength + entry.length), now);
-    this.#filer.file(entry, questionHash(nameHash, type), ++this.#serial, now);
+    this.#makeRoom(weight, CellStore.roundUp(nameLength + answer.length), now);
+    this.#filer.file(answer, questionHash(nameHash, type), ++this.#serial, now);
     if (type === EVERY_TYPE) this.#denials++;
     this.#records += weight;
-  }
-
-  /** Tells whether an entry is neither gone nor dropped, and not behind a denial of its name. */
-  #isShown(slot: number, { name, nameLength, type, aliases }: NewEntry, now: number): boolean {
-    const isDropped = this.#drop.includes(
-      name,
-      nameLength,
-      this.#table.serials[slot]!,
-      aliases > 0,
-    );
-    if (isDropped || this.#isGone(slot, now)) return false;
-    if (type === EVERY_TYPE || this.#denials === 0) return true;
-    const nameHash = hashBytes(this.#seed, name, 0, nameLength);
-    const hash = questionHash(nameHash, EVERY_TYPE);
-    return this.#lookUp(name, nameLength, hash, EVERY_TYPE) === NONE;
+    this.insertions += answer.insertions;
   }
 
   /**
@@ -186,14 +141,12 @@ export class AnswerCache {
    * is given from now on, and the entries go in bounded slices of work.
    */
   dropBelow(domain: Uint8Array): void {
-    this.follower?.onDropped(domain);
     if (this.#table.size === 0) return;
     this.#drop.add(domain, this.#serial);
   }
 
   /** Empties the cache; its counters start again, as dnsmasq's do on SIGHUP. */
   clear(): void {
-    this.follower?.onCleared();
     this.#drop.stop();
     this.#table.clear();
     this.#cells.clear();

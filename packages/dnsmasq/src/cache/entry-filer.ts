@@ -1,8 +1,8 @@
 import type { CellStore } from './cell-store.js';
 import type { EntryTable } from './entry-table.js';
-import type { NewEntry } from './packed-entry.js';
+import type { KeptAnswer } from './kept-answer.js';
 
-/** Puts entries into columns and cells, and takes them out again. */
+/** Puts entries into columns and cells. */
 export class EntryFiler {
   readonly #table: EntryTable;
   readonly #cells: CellStore;
@@ -15,7 +15,7 @@ export class EntryFiler {
   }
 
   /** Makes the newest entry, the `serial`-th; its hash is that of its name with its type. */
-  file(entry: NewEntry, hash: number, serial: number, storedAt: number): void {
+  file(entry: KeptAnswer, hash: number, serial: number, storedAt: number): void {
     const table = this.#table;
     const { nameLength, length } = entry;
     const slot = table.add(hash);
@@ -35,29 +35,5 @@ export class EntryFiler {
     table.storedAt[slot] = storedAt;
     // A TTL of 0, which only a cache that serves stale answers keeps, is good for the moment.
     table.expiresAt[slot] = storedAt + Math.max(entry.lifetimeSeconds, 1);
-  }
-
-  /** An entry as it was filed, with bytes of its own. */
-  entryAt(slot: number): NewEntry {
-    const table = this.#table;
-    const nameLength = table.nameBytes[slot]!;
-    const length = table.recordBytes[slot]!;
-    const name = new Uint8Array(nameLength);
-    const bytes = new Uint8Array(length);
-    this.#cells.copyTo(table.cells[slot]!, 0, nameLength, name, 0);
-    this.#cells.copyTo(table.cells[slot]!, nameLength, length, bytes, 0);
-    return {
-      name,
-      nameLength,
-      bytes,
-      length,
-      type: table.types[slot]!,
-      rcode: table.rcodes[slot]!,
-      aliases: table.aliases[slot]!,
-      setSize: table.setSizes[slot]!,
-      authorities: table.authorities[slot]!,
-      weight: table.weights[slot]!,
-      lifetimeSeconds: table.expiresAt[slot]! - table.storedAt[slot]!,
-    };
   }
 }

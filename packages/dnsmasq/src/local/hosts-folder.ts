@@ -8,8 +8,6 @@ export interface HostsFolderOptions {
   /** As for {@link readHostsFiles}. */
   readonly domain: string;
   readonly log: Log;
-  /** Whether changes are noticed by themselves. */
-  readonly isWatched: boolean;
 }
 
 /** Files are written in several steps; they are read once nothing has happened for so long. */
@@ -36,10 +34,9 @@ export class HostsFolder {
     return this.#table;
   }
 
-  /** Reads the directory, and follows it from now on if it is to; one that is not there yet is only logged. */
+  /** Reads the directory, and follows it from now on; one that is not there yet is only logged. */
   async load(): Promise<void> {
-    const { isWatched } = this.#options;
-    if (isWatched && this.#watcher === undefined && !this.#isClosed) this.#follow();
+    if (this.#watcher === undefined && !this.#isClosed) this.#follow();
     await this.#read();
   }
 

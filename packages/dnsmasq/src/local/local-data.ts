@@ -33,10 +33,6 @@ export interface LocalDataOptions {
   readonly log: Log;
   /** The hosts file of the machine; /etc/hosts unless a test says otherwise. */
   readonly etcHosts?: string;
-  /** Whether changes in the directories of `--hostsdir` are noticed; true unless said otherwise. */
-  readonly watchesFolders?: boolean;
-  /** Told when what was read from files and interfaces is in force. */
-  readonly onRead?: () => void;
 }
 
 /**
@@ -48,7 +44,6 @@ export class LocalData {
   readonly #log: Log;
   readonly #paths: readonly string[];
   readonly #folders: readonly HostsFolder[];
-  readonly #onRead: () => void;
   readonly #answers: LocalAnswers;
   readonly #writer = new AnswerWriter();
   readonly #reverse = new ReverseAddress();
@@ -61,18 +56,15 @@ export class LocalData {
   #isStale = false;
   #isClosed = false;
 
-  constructor({ options, log, ...others }: LocalDataOptions) {
-    const { etcHosts = ETC_HOSTS, watchesFolders: isWatched = true } = others;
+  constructor({ options, log, etcHosts = ETC_HOSTS }: LocalDataOptions) {
     this.#options = options;
     this.#log = log;
-    this.#onRead = others.onRead ?? (() => undefined);
     this.#paths = [...(options.usesEtcHosts ? [etcHosts] : []), ...options.hostsPaths];
     this.#answers = new LocalAnswers(this.#staticRecords(), options);
     this.#synth =
       options.synthDomains.length === 0 ? undefined : new SynthNames(options.synthDomains);
     this.#folders = options.hostsDirs.map(
-      (path) =>
-        new HostsFolder({ path, domain: this.#domain(), log, isWatched }, () => this.#setFolders()),
+      (path) => new HostsFolder({ path, domain: this.#domain(), log }, () => this.#setFolders()),
     );
     this.#rules = new DomainRules(options.addressRules, options.serverRules);
   }
@@ -234,14 +226,12 @@ export class LocalData {
       this.#answers.setStatic(this.#staticRecords());
       this.#answers.setHosts(table);
       if (this.#options.localisesQueries) this.#near = new NearAddresses(networkInterfaces());
-      this.#onRead();
       for (const folder of this.#folders) await folder.load();
     }
   }
 
   #setFolders(): void {
     this.#answers.setFolders(this.#folders.map(({ table }) => table));
-    this.#onRead();
   }
 
   #domain(): string {

@@ -1,5 +1,6 @@
 import {
   type ConfigDirectory,
+  type CountedListener,
   counter,
   gauge,
   info,
@@ -9,16 +10,17 @@ import {
   type ProgramFacts,
 } from '@kube-dns/daemon';
 import type { QueryForwarder } from '@kube-dns/transport';
+import type { DnsmasqAnswerer } from '../answer/dnsmasq-answerer.js';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
-import type { ThreadTotals } from '../workers/thread-totals.js';
 import type { AppliedConfig } from './applied-config.js';
 import type { CacheTotals } from './cache-totals.js';
 import { LISTENER_METRICS, OWN_METRICS, UPSTREAM_METRICS } from './metric-table.js';
 
 /** Where the figures come from; each is read at a scrape and counts by itself. */
 export interface MetricSources extends ProgramFacts {
-  readonly totals: Omit<ThreadTotals, 'unexpectedErrors'>;
+  readonly answerer: Pick<DnsmasqAnswerer, 'hits' | 'misses' | 'staleAnswers'>;
+  readonly listeners: () => readonly CountedListener[];
   readonly cache: Pick<AnswerCache, 'maxRecords' | 'recordCount' | 'usedBytes'>;
   readonly cacheTotals: Pick<CacheTotals, 'insertions' | 'evictions'>;
   readonly forwarder: Pick<QueryForwarder, 'joined' | 'inFlight' | 'overflows' | 'failures'>;
@@ -29,13 +31,13 @@ export interface MetricSources extends ProgramFacts {
 
 /** Every metric of dnsmasq: see the table of names. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {
-  const { version, totals, cache, cacheTotals, forwarder, config, configDirectory } = sources;
-  const { unexpectedErrors, statistics } = sources;
+  const { version, answerer, cache, cacheTotals, forwarder, config, configDirectory } = sources;
+  const { unexpectedErrors, statistics, listeners } = sources;
   return [
     info(OWN_METRICS.buildInfo, () => ({ version })),
-    counter(OWN_METRICS.hits, () => totals.hits),
-    counter(OWN_METRICS.misses, () => totals.misses),
-    counter(OWN_METRICS.staleAnswers, () => totals.staleAnswers),
+    counter(OWN_METRICS.hits, () => answerer.hits),
+    counter(OWN_METRICS.misses, () => answerer.misses),
+    counter(OWN_METRICS.staleAnswers, () => answerer.staleAnswers),
     gauge(OWN_METRICS.cacheSize, () => cache.maxRecords),
     gauge(OWN_METRICS.cacheRecords, () => cache.recordCount),
     gauge(OWN_METRICS.cacheBytes, () => cache.usedBytes),
@@ -50,12 +52,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     gauge(OWN_METRICS.configApplied, () => config.appliedMs / 1_000),
     counter(OWN_METRICS.configRejected, () => configDirectory.rejected),
     counter(OWN_METRICS.unexpectedErrors, unexpectedErrors),
-    counter(OWN_METRICS.workerMessages, () =>
-      totals.workerMessages.map((value, worker) => ({ labels: { worker: String(worker) }, value })),
-    ),
-    counter(OWN_METRICS.workerHanded, () => totals.handed),
-    counter(OWN_METRICS.workerRestarts, () => totals.workerRestarts),
     ...nameServerFamilies(UPSTREAM_METRICS, () => statistics.entries()),
-    ...listenerFamilies(LISTENER_METRICS, () => totals.listeners),
+    ...listenerFamilies(LISTENER_METRICS, listeners),
   ];
 }

@@ -76,19 +76,6 @@ export const OWN_METRICS = {
     name: 'dnsmasq_unexpected_errors_total',
     help: 'Errors that nobody caught; the program went on.',
   },
-  workerMessages: {
-    name: 'dnsmasq_worker_messages_total',
-    help: 'Messages that came over UDP, by the thread that took them; 0 is the leader.',
-    labelNames: ['worker'],
-  },
-  workerHanded: {
-    name: 'dnsmasq_worker_handed_total',
-    help: 'Queries that came to worker threads and that the leader answered.',
-  },
-  workerRestarts: {
-    name: 'dnsmasq_worker_restarts_total',
-    help: 'Worker threads that ended and were replaced.',
-  },
 } as const satisfies Record<string, MetricDescription>;
 
 /** Of the servers that are configured now, `ADDRESS#PORT`. */

@@ -18,6 +18,8 @@ export interface DnsmasqOptions {
 
   /** 0 takes a free port; dnsmasq itself would serve no DNS then. */
   readonly port: number;
+  /** Other processes that say so, too, may serve the same port. */
+  readonly reusesPort: boolean;
   /** None means every address, unless there are interfaces. */
   readonly listenAddresses: readonly string[];
   /** Names of interfaces, with `*` at the end for any that starts so. */
@@ -66,8 +68,6 @@ export interface DnsmasqOptions {
   /** After so long without an answer a client hears SERVFAIL. */
   readonly queryTimeoutMs: number;
   readonly udpEngine: UdpEngineChoice;
-  /** Threads that serve the UDP port. */
-  readonly workers: number;
   readonly detectsLoops: boolean;
   /** The one port that queries leave from, 0 for one of the system's choice; undefined is a new one each. */
   readonly queryPort: number | undefined;
@@ -149,6 +149,7 @@ export function defaultOptions(): OptionsDraft {
   return {
     request: 'serve',
     port: 53,
+    reusesPort: false,
     listenAddresses: [],
     interfaces: [],
     exceptInterfaces: [],
@@ -180,7 +181,6 @@ export function defaultOptions(): OptionsDraft {
     detectsLoops: false,
     queryTimeoutMs: 4_500,
     udpEngine: 'auto',
-    workers: 1,
     queryPort: undefined,
     minPort: 0,
     maxPort: 0,

@@ -9,9 +9,6 @@ const MAX_UDP_BYTES = 65_535;
 const FACILITIES =
   /^(?:-|kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local[0-7])$/i;
 
-/** More would be a mistake: each has a copy of the cache. */
-const MAX_WORKERS = 64;
-
 const accepted = () => undefined;
 
 /** Where it listens, and what it does as a process. */
@@ -94,18 +91,16 @@ export const PROCESS_OPTIONS: readonly OptionDefinition[] = [
       draft.port = shortNumber(value);
     },
   ),
+  flag(
+    'reuse-port',
+    '',
+    'not of dnsmasq: let several processes that have this option serve one port',
+    (draft) => {
+      draft.reusesPort = true;
+    },
+  ),
   flag('test', '', 'check the options and exit', (draft) => {
     draft.request = 'test';
   }),
   setting('user', 'u', 'accepted: it runs as who started it', accepted, 'optional'),
-  setting(
-    'workers',
-    '',
-    `not of dnsmasq: threads that serve the UDP port together, 1 to ${MAX_WORKERS} (default 1)`,
-    (draft, value) => {
-      const number = wholeNumber(value, MAX_WORKERS);
-      if (number === 0) throw new OptionError('it cannot be 0');
-      draft.workers = number;
-    },
-  ),
 ];

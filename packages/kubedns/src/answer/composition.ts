@@ -18,7 +18,7 @@ import { ZoneAnswerer } from './zone-answerer.js';
 export const UPSTREAM_DEADLINE_MS = 4_000;
 const ANY_ADDRESS = '0.0.0.0';
 
-/** What answers are made of, in the leader as in a worker. */
+/** What answers are made of. */
 export interface CompositionOptions {
   readonly flags: KubednsFlags;
   readonly version: string;

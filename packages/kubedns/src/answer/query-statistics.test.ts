@@ -42,18 +42,4 @@ describe('QueryStatistics', () => {
     statistics.count(system, 0, 100, rcode, false);
     expect(statistics.cacheMisses).toBe(misses);
   });
-
-  it('adds what another thread has counted', () => {
-    const [own, other] = [new QueryStatistics(), new QueryStatistics()];
-    own.count('auth', 0.002, 100, RCODE.NXDOMAIN, false);
-    other.count('auth', 0.004, 600, RCODE.NXDOMAIN, false);
-    other.count('reverse', 0.004, 600, RCODE.NOERROR, true);
-    own.add(structuredClone(other.figures));
-    expect(own.requests).toEqual({ auth: 2, recursive: 0, reverse: 1 });
-    expect(own.errors.auth).toEqual({ ...NONE, nxdomain: 2 });
-    expect(own.errors.reverse).toEqual({ ...NONE, truncated: 1 });
-    expect(own.cacheMisses).toBe(2);
-    expect(own.durations.auth.sum).toBeCloseTo(0.006);
-    expect([own.sizes.auth.count, own.sizes.auth.cumulative(1)]).toEqual([2, 1]);
-  });
 });

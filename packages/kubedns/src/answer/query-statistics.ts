@@ -1,4 +1,4 @@
-import { type BucketFigures, BucketHistogram } from '@kube-dns/daemon';
+import { BucketHistogram } from '@kube-dns/daemon';
 import { MAX_MESSAGE_BYTES, RCODE } from '@kube-dns/wire';
 import { DURATION_BOUNDS, SIZE_BOUNDS } from '../metrics/metric-table.js';
 
@@ -11,15 +11,6 @@ export const CAUSES = ['nxdomain', 'servfail', 'refused', 'truncated', 'overflow
 export type Cause = (typeof CAUSES)[number];
 
 const CAUSE_OF_RCODE: readonly (Cause | undefined)[] = rcodeTable();
-
-/** What was counted, as plain data. */
-export interface QueryFigures {
-  readonly requests: Readonly<Record<System, number>>;
-  readonly durations: Readonly<Record<System, BucketFigures>>;
-  readonly sizes: Readonly<Record<System, BucketFigures>>;
-  readonly errors: Readonly<Record<System, Readonly<Record<Cause, number>>>>;
-  readonly cacheMisses: number;
-}
 
 /** Counts queries as skydns does (its server/metrics.go), but each error once. */
 export class QueryStatistics {
@@ -45,33 +36,6 @@ export class QueryStatistics {
     if (cause !== undefined) this.errors[system][cause]++;
     if (system === 'auth' && rcode !== RCODE.REFUSED) this.cacheMisses++;
   }
-
-  /** What was counted so far. */
-  get figures(): QueryFigures {
-    const { requests, durations, sizes, errors, cacheMisses } = this;
-    return {
-      requests: { ...requests },
-      durations: figuresOf(durations),
-      sizes: figuresOf(sizes),
-      errors: {
-        auth: { ...errors.auth },
-        recursive: { ...errors.recursive },
-        reverse: { ...errors.reverse },
-      },
-      cacheMisses,
-    };
-  }
-
-  /** Adds what was counted elsewhere. */
-  add(figures: QueryFigures): void {
-    for (const system of SYSTEMS) {
-      this.requests[system] += figures.requests[system];
-      this.durations[system].add(figures.durations[system]);
-      this.sizes[system].add(figures.sizes[system]);
-      for (const cause of CAUSES) this.errors[system][cause] += figures.errors[system][cause];
-    }
-    this.cacheMisses += figures.cacheMisses;
-  }
 }
 
 function causeOf(bytes: number, rcode: number, isTruncated: boolean): Cause | undefined {
@@ -85,14 +49,6 @@ function rcodeTable(): (Cause | undefined)[] {
   table[RCODE.SERVFAIL] = 'servfail';
   table[RCODE.REFUSED] = 'refused';
   return table;
-}
-
-function figuresOf({
-  auth,
-  recursive,
-  reverse,
-}: Record<System, BucketHistogram>): Record<System, BucketFigures> {
-  return { auth: auth.figures, recursive: recursive.figures, reverse: reverse.figures };
 }
 
 function bySystem<T>(create: () => T): Record<System, T> {

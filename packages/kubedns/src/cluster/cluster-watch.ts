@@ -23,8 +23,6 @@ export interface ClusterWatchOptions {
   readonly onNamespacesKnown: () => void;
   /** Called when namespaces that were known are denied from now on; they are forgotten. */
   readonly onNamespacesLost?: () => void;
-  /** Called once, when everything was seen. */
-  readonly onSynced?: () => void;
   /** Called after a change of a watch was applied, with the ms since its bytes arrived. */
   readonly onEvent?: (latencyMs: number) => void;
   /** `auto` unless said otherwise. */
@@ -55,7 +53,6 @@ export class ClusterWatch {
   /** Ends waiting for the first sync: it is there, or nobody waits any more. */
   readonly #waitEnd = new AbortController();
   readonly #namespacesLimitMs: number;
-  readonly #onSynced: (() => void) | undefined;
   #isSynced = false;
   #knowsNamespaces = false;
   #namespacesTimer: NodeJS.Timeout | undefined;
@@ -64,7 +61,6 @@ export class ClusterWatch {
   constructor(options: ClusterWatchOptions) {
     const { client, log, keeper, random, pace, onEvent, endpointsSource = 'auto' } = options;
     this.#log = log;
-    this.#onSynced = options.onSynced;
     this.#namespacesLimitMs = options.namespacesLimitMs ?? NAMESPACES_LIMIT_MS;
     const state = new ClusterState({
       keeper,
@@ -192,7 +188,6 @@ export class ClusterWatch {
     this.#pending.delete(name);
     if (this.#isSynced || this.#pending.size > 0 || this.#waitEnd.signal.aborted) return;
     this.#isSynced = true;
-    this.#onSynced?.();
     this.#waitEnd.abort();
     this.#log.info('ready: the whole cluster was seen');
   }

@@ -29,8 +29,8 @@ describe('the flags', () => {
       profiling: false,
       ptr: 'all',
       'record-ttl': 30,
+      'reuse-port': false,
       'udp-engine': 'auto',
-      workers: 1,
     });
   });
 

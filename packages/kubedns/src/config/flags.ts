@@ -23,8 +23,6 @@ import { ENDPOINT_NAMES, POD_MODES, PTR_MODES } from './naming.js';
 
 const SECOND = 1_000;
 const MAX_TTL_SECONDS = 2 ** 31 - 1;
-/** More would be a mistake: each has the cluster in its memory. */
-const MAX_WORKERS = 64;
 
 /** The flags of kubedns; names and defaults are the original's where it has them. */
 export const KUBEDNS_FLAGS = {
@@ -74,12 +72,15 @@ export const KUBEDNS_FLAGS = {
   profiling: boolFlag(false, 'serve a CPU profiler and memory figures on 127.0.0.1:6060'),
   ptr: choiceFlag(PTR_MODES, 'all', 'names that the reverse name of a shared address has'),
   'record-ttl': intFlag(30, 'TTL of records, in seconds', { min: 0, max: MAX_TTL_SECONDS }),
+  'reuse-port': boolFlag(
+    false,
+    'let several processes that have this flag serve one port (SO_REUSEPORT)',
+  ),
   'udp-engine': choiceFlag(
     UDP_ENGINES,
     'auto',
     'how datagrams move: many per system call, or one as everywhere; auto takes batch where it works',
   ),
-  workers: intFlag(1, 'threads that serve the UDP port together', { min: 1, max: MAX_WORKERS }),
 } satisfies FlagSpec;
 
 export type KubednsFlags = FlagValues<typeof KUBEDNS_FLAGS>;

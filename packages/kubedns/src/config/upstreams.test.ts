@@ -166,18 +166,3 @@ describe('a server that is given by name', () => {
     expect(serversFor(upstreams, 'a.b')).toEqual(['fd00::5#53']);
   });
 });
-
-describe('onChange', () => {
-  it('tells of the servers of a configuration, and of those of resolv.conf after a refresh', async () => {
-    const told: unknown[] = [];
-    const upstreams = create({ onChange: () => told.push(upstreams.servers) });
-    upstreams.apply(config({ 'acme.local': ['192.0.2.1'] }));
-    await writeFile(resolvConf, 'nameserver 192.0.2.10\n');
-    upstreams.refresh();
-    const stubs = [['acme.local', [{ address: '192.0.2.1', port: 53 }]]];
-    expect(told).toEqual([
-      { defaults: [{ address: '192.0.2.9', port: 53 }], stubs },
-      { defaults: [{ address: '192.0.2.10', port: 53 }], stubs },
-    ]);
-  });
-});

@@ -22,8 +22,6 @@ export interface UpstreamsOptions {
   readonly domain: string;
   /** Where this server itself listens, once it does: it must not be asked what it forwards. */
   readonly own?: () => ServerAddress | undefined;
-  /** Told when other servers are to be asked. */
-  readonly onChange?: () => void;
   readonly resolvConf?: string;
   readonly pace?: Partial<HostPace>;
 }
@@ -33,12 +31,6 @@ interface StubDomain {
   readonly domain: string;
   readonly texts: readonly string[];
   servers: readonly ServerAddress[];
-}
-
-/** The name servers that are asked: for all names, and for those of some domains. */
-export interface Servers {
-  readonly defaults: readonly ServerAddress[];
-  readonly stubs: readonly (readonly [domain: string, servers: readonly ServerAddress[]])[];
 }
 
 const RESOLV_CONF = '/etc/resolv.conf';
@@ -94,15 +86,12 @@ export class Upstreams {
    * stub domain whose servers are not known (yet). Allocates nothing.
    */
   serversFor(name: Uint8Array, length: number): readonly ServerAddress[] {
-    return findServers(this.#default, this.#stubs, name, length);
-  }
-
-  /** The servers that are asked now. */
-  get servers(): Servers {
-    const stubs = [...this.#stubs.entries()].map(
-      ([, { domain, servers }]) => [domain, servers] as const,
-    );
-    return { defaults: this.#default, stubs };
+    if (this.#stubs.size === 0) return this.#default;
+    for (let at = 0; at < length; at += name[at]! + 1) {
+      const stub = this.#stubs.get(name, at, length);
+      if (stub !== undefined) return stub.servers;
+    }
+    return this.#default;
   }
 
   /** Ends what is under way; may be called twice. */
@@ -126,7 +115,6 @@ export class Upstreams {
       });
       stub.servers = this.#usable(`stubDomains: ${stub.domain}`, servers);
     }
-    this.#options.onChange?.();
   }
 
   /** Leaves out what cannot be asked or leads back here, and what is named twice. */
@@ -156,21 +144,6 @@ export class Upstreams {
       return [];
     }
   }
-}
-
-/** See `Upstreams.serversFor`. */
-export function findServers(
-  defaults: readonly ServerAddress[],
-  stubs: NameTable<{ readonly servers: readonly ServerAddress[] }>,
-  name: Uint8Array,
-  length: number,
-): readonly ServerAddress[] {
-  if (stubs.size === 0) return defaults;
-  for (let at = 0; at < length; at += name[at]! + 1) {
-    const stub = stubs.get(name, at, length);
-    if (stub !== undefined) return stub.servers;
-  }
-  return defaults;
 }
 
 /** A domain with an empty list is as good as not named (kubernetes/dns pkg/dnsmasq/nanny.go, Configure). */

@@ -17,15 +17,12 @@ export interface FederationsOptions {
   readonly log: Log;
   /** How long to wait before nodes are looked at again when none said where it is. */
   readonly retryMs?: number;
-  /** Told when it has become known where this cluster is. */
-  readonly onLocality?: () => void;
 }
 
 /** The configured federations and where this cluster is; without federations it asks for nothing. */
 export class Federations {
   readonly #nodes: NodeLocality;
-  #configured: ReadonlyMap<string, string> = new Map<string, string>();
-  #byLabel = federationTable(this.#configured);
+  #byLabel = new NameTable<Federation>();
 
   constructor(options: FederationsOptions) {
     this.#nodes = new NodeLocality(options);
@@ -33,15 +30,12 @@ export class Federations {
 
   /** Takes `name → domain`, both valid, in place of what was configured. */
   apply(federations: ReadonlyMap<string, string>): void {
-    this.#configured = federations;
-    this.#byLabel = federationTable(federations);
+    this.#byLabel = new NameTable();
+    for (const [name, domain] of federations) {
+      this.#byLabel.set(Buffer.from(name), { name, domain, domainWire: encodeKey(domain) });
+    }
     if (this.isActive) this.#nodes.start();
     else this.#nodes.close();
-  }
-
-  /** `name → domain`, as they were applied. */
-  get configured(): ReadonlyMap<string, string> {
-    return this.#configured;
   }
 
   get isActive(): boolean {
@@ -62,13 +56,4 @@ export class Federations {
   close(): void {
     this.#nodes.close();
   }
-}
-
-/** Federations by their names, from `name → domain`, both valid. */
-export function federationTable(federations: ReadonlyMap<string, string>): NameTable<Federation> {
-  const byLabel = new NameTable<Federation>();
-  for (const [name, domain] of federations) {
-    byLabel.set(Buffer.from(name), { name, domain, domainWire: encodeKey(domain) });
-  }
-  return byLabel;
 }

@@ -12,8 +12,6 @@ export interface NodeLocalityOptions {
   readonly client: ApiReader;
   readonly log: Log;
   readonly retryMs?: number;
-  /** Told when it was found. */
-  readonly onLocality?: () => void;
 }
 
 interface NodePage {
@@ -76,7 +74,6 @@ export class NodeLocality {
         this.#locality = locality;
         this.#running = undefined;
         log.info(`federation: the nodes are in zone ${locality.zone}, region ${locality.region}`);
-        this.#options.onLocality?.();
         return;
       }
       this.#say('no node is labelled with a zone and a region');

@@ -33,8 +33,6 @@ const SOURCES: MetricSources = {
   },
   forwarder: () => ({ forwarded: 9, failures: 8, overflows: 7, inFlight: 2 }),
   upstreams: { entries: () => new Map().entries() },
-  workerMessages: () => [5, 6],
-  workerRestarts: () => 4,
   listener: () => undefined,
   unexpectedErrors: () => 1,
 };
@@ -67,9 +65,6 @@ describe('the metrics of the program', () => {
         'kubedns_upstream_failures_total 8',
         'kubedns_upstream_overflows_total 7',
         'kubedns_upstream_in_flight 2',
-        'kubedns_worker_messages_total{worker="0"} 5',
-        'kubedns_worker_messages_total{worker="1"} 6',
-        'kubedns_worker_restarts_total 4',
         'kubedns_unexpected_errors_total 1',
       ]),
     );

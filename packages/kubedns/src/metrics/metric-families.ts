@@ -48,16 +48,13 @@ export interface MetricSources extends ProgramFacts {
   readonly upstreams: Pick<UpstreamStatistics, 'entries'>;
   /** Undefined until the listener is there. */
   readonly listener: () => CountedListener | undefined;
-  /** Messages over UDP by thread, the main one first. */
-  readonly workerMessages: () => readonly number[];
-  readonly workerRestarts: () => number;
   /** Milliseconds that never fall, whatever becomes of the time of day; `performance.now()` unless given. */
   readonly now?: () => number;
 }
 
 /** Every metric of kubedns: see the table of names. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {
-  const { version, workerMessages } = sources;
+  const { version } = sources;
   return [
     ...skydnsFamilies(sources),
     info(OWN_METRICS.buildInfo, () => ({ version })),
@@ -65,10 +62,6 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     gauge(OWN_METRICS.records, () => labelledBy('type', sources.zoneCounts())),
     histogram(OWN_METRICS.eventToServed, () => [{ labels: {}, histogram: sources.eventToServed }]),
     counter(OWN_METRICS.unexpectedErrors, sources.unexpectedErrors),
-    counter(OWN_METRICS.workerMessages, () =>
-      workerMessages().map((value, worker) => ({ labels: { worker: String(worker) }, value })),
-    ),
-    counter(OWN_METRICS.workerRestarts, sources.workerRestarts),
     ...watchFamilies(sources),
     ...configurationFamilies(sources),
     ...forwarderFamilies(sources),

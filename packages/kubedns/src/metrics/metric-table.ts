@@ -57,15 +57,6 @@ export const OWN_METRICS = {
     help: 'The version that runs; always 1.',
     labelNames: ['version'],
   },
-  workerMessages: {
-    name: 'kubedns_worker_messages_total',
-    help: 'Messages that came over UDP, by the thread that took them; 0 is the main one.',
-    labelNames: ['worker'],
-  },
-  workerRestarts: {
-    name: 'kubedns_worker_restarts_total',
-    help: 'Worker threads that ended and were replaced.',
-  },
   ready: {
     name: 'kubedns_ready',
     help: '1 while /readiness says 200, else 0.',

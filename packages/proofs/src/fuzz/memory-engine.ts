@@ -27,11 +27,11 @@ export class MemoryEngine implements UdpEngine {
     return {
       port: 0,
       out: new Uint8Array(MAX_MESSAGE_BYTES),
-      descriptor: undefined,
       open: (_address, _port, onDatagram) => {
         this.#handler = onDatagram;
         return Promise.resolve();
       },
+      leavePort: () => undefined,
       send: (bytes, length) => void this.answers.push(Buffer.from(bytes.subarray(0, length))),
       keep: (peer) => peer,
       giveBack: () => undefined,
@@ -48,10 +48,6 @@ export class MemoryEngine implements UdpEngine {
 
   sendTogether(work: () => void): void {
     work();
-  }
-
-  closeLeft(): void {
-    // Nothing has a descriptor.
   }
 
   /** A datagram comes from a client. */

@@ -20,10 +20,6 @@ export class BatchEngine implements UdpEngine {
     return new BatchListenerSocket(this.#hub, counters);
   }
 
-  closeLeft(descriptor: number): void {
-    this.#hub.libc.close(descriptor);
-  }
-
   sendTogether(work: () => void): void {
     this.#hub.together(work);
   }

@@ -30,10 +30,6 @@ export class BatchListenerSocket implements DatagramSocket, SocketOwner {
     return this.#socket?.port ?? 0;
   }
 
-  get descriptor(): number | undefined {
-    return this.#socket?.fd;
-  }
-
   get out(): Uint8Array {
     return this.#hub.answers.room;
   }
@@ -43,18 +39,22 @@ export class BatchListenerSocket implements DatagramSocket, SocketOwner {
     address: string,
     port: number,
     onDatagram: DatagramHandler,
-    sharesPort = false,
+    reusesPort = false,
   ): Promise<void> {
     this.#onDatagram = onDatagram;
     const options = {
       isIpv6: isIPv6(address),
       address,
       port,
-      sharesPort,
+      reusesPort,
       answersFromSameAddress: ANY_ADDRESS.has(address),
       receiveBufferBytes: RECEIVE_BUFFER_BYTES,
     };
     this.#socket = new BatchSocket(this.#hub, options, this);
+  }
+
+  leavePort(): void {
+    this.#socket?.leavePort();
   }
 
   send(bytes: Uint8Array, length: number, peer: Peer): void {

@@ -1,4 +1,5 @@
 import { getSystemErrorName } from 'node:util';
+import { DISCARD_PORT } from '../datagram-socket.js';
 import type { BatchHub, HubSocket } from './batch-hub.js';
 import * as linux from './constants.js';
 import type { ReadyEvents, Watch } from './libc.js';
@@ -13,7 +14,7 @@ export interface BatchSocketOptions {
   readonly address: string;
   readonly port: number;
   /** Other sockets may have the same address and port, and each gets the datagrams of some senders. */
-  readonly sharesPort?: boolean;
+  readonly reusesPort?: boolean;
   /** The only other end. */
   readonly remote?: { readonly address: string; readonly port: number };
   /** Answers leave from the address that their query came to; for a socket on all addresses. */
@@ -51,6 +52,7 @@ export class BatchSocket implements HubSocket, OutboxSocket {
   readonly port: number;
   isClosed = false;
   readonly #hub: BatchHub;
+  readonly #options: BatchSocketOptions;
   readonly #owner: SocketOwner;
   readonly #watch: Watch;
   readonly #held: HeldMessage[] = [];
@@ -59,6 +61,7 @@ export class BatchSocket implements HubSocket, OutboxSocket {
   /** Opens, binds and connects a socket and starts to receive; throws the system's error. */
   constructor(hub: BatchHub, options: BatchSocketOptions, owner: SocketOwner) {
     this.#hub = hub;
+    this.#options = options;
     this.#owner = owner;
     const { libc } = hub;
     const type = linux.SOCK_DGRAM | linux.SOCK_NONBLOCK | linux.SOCK_CLOEXEC;
@@ -130,6 +133,13 @@ export class BatchSocket implements HubSocket, OutboxSocket {
     this.#owner.onUnsent();
   }
 
+  /** See `DatagramSocket.leavePort`. */
+  leavePort(): void {
+    // A connected socket is passed over when the system chooses one of a port (SO_REUSEPORT).
+    const { address, isIpv6 } = this.#options;
+    this.#connect(address, DISCARD_PORT, isIpv6);
+  }
+
   /** May be called twice. */
   close(): void {
     if (this.isClosed) return;
@@ -175,15 +185,20 @@ export class BatchSocket implements HubSocket, OutboxSocket {
       if (isIpv6) this.#setOption(linux.IPPROTO_IPV6, linux.IPV6_RECVPKTINFO, 1);
       else this.#setOption(linux.IPPROTO_IP, linux.IP_PKTINFO, 1);
     }
-    if (options.sharesPort === true && !this.#setOption(linux.SOL_SOCKET, linux.SO_REUSEPORT, 1)) {
+    if (options.reusesPort === true && !this.#setOption(linux.SOL_SOCKET, linux.SO_REUSEPORT, 1)) {
       throw systemError('setsockopt', this.#hub.libc.errno());
     }
     const own = encodeSocketName(address || (isIpv6 ? '::' : '0.0.0.0'), port, isIpv6);
     const { libc } = this.#hub;
     if (libc.bind(this.fd, own, own.length) < 0) throw systemError('bind', libc.errno());
     if (remote === undefined) return;
-    const other = encodeSocketName(remote.address, remote.port, isIpv6);
-    if (libc.connect(this.fd, other, other.length) < 0) throw systemError('connect', libc.errno());
+    const isConnected = this.#connect(remote.address, remote.port, isIpv6);
+    if (!isConnected) throw systemError('connect', libc.errno());
+  }
+
+  #connect(address: string, port: number, isIpv6: boolean): boolean {
+    const name = encodeSocketName(address, port, isIpv6);
+    return this.#hub.libc.connect(this.fd, name, name.length) === 0;
   }
 
   /** Room for a burst while the loop is busy elsewhere; the system may give less. */

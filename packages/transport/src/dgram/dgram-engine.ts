@@ -13,10 +13,6 @@ export class DgramEngine implements UdpEngine {
     return new DgramSocket(counters);
   }
 
-  closeLeft(): void {
-    // Descriptors of node:dgram end with their thread.
-  }
-
   sendTogether(work: () => void): void {
     work();
   }

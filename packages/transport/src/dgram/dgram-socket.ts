@@ -4,7 +4,12 @@ import { isIPv6 } from 'node:net';
 import { MAX_MESSAGE_BYTES } from '@kube-dns/wire';
 import { noLookup } from '../address-lookup.js';
 import type { ListenerCounters } from '../counters.js';
-import type { DatagramHandler, DatagramSocket, Peer } from '../datagram-socket.js';
+import {
+  type DatagramHandler,
+  type DatagramSocket,
+  DISCARD_PORT,
+  type Peer,
+} from '../datagram-socket.js';
 import { growReceiveBuffer } from './receive-buffer.js';
 
 /** As many answers may wait in Node for the system to take them; more are dropped. */
@@ -13,12 +18,13 @@ const RECEIVE_BUFFER_BYTES = 1 << 22;
 
 /** The UDP socket of a listener on node:dgram: one system call per datagram. */
 export class DgramSocket implements DatagramSocket {
-  /** The system closes it with the thread. */
-  readonly descriptor = undefined;
   readonly out = new Uint8Array(MAX_MESSAGE_BYTES);
   readonly #counters: ListenerCounters;
   #socket: Socket | undefined;
+  #address = '';
   #port = 0;
+  #isPortGiven = false;
+  #hasLeftPort = false;
   #sendsInFlight = 0;
   readonly #onSent = (error: Error | null): void => {
     this.#sendsInFlight--;
@@ -37,10 +43,10 @@ export class DgramSocket implements DatagramSocket {
     address: string,
     port: number,
     onDatagram: DatagramHandler,
-    sharesPort = false,
+    reusesPort = false,
   ): Promise<void> {
     const type = isIPv6(address) ? 'udp6' : 'udp4';
-    const socket = createSocket({ type, lookup: noLookup, reusePort: sharesPort });
+    const socket = createSocket({ type, lookup: noLookup, reusePort: reusesPort });
     this.#socket = socket;
     // Without a look-up it listens, or fails, before bind() returns.
     const listening = once(socket, 'listening');
@@ -51,6 +57,8 @@ export class DgramSocket implements DatagramSocket {
       await this.close();
       throw error;
     }
+    this.#address = address;
+    this.#isPortGiven = port !== 0;
     socket.on('error', () => this.#counters.sendErrors++);
     socket.on('message', (bytes, peer) => onDatagram(bytes, bytes.length, peer));
     this.#port = socket.address().port;
@@ -65,7 +73,22 @@ export class DgramSocket implements DatagramSocket {
     this.#sendsInFlight++;
     // Node keeps the bytes until the system took them, and the caller writes its next answer there.
     const copy = Buffer.from(bytes.subarray(0, length));
+    // Node sends to nobody else from a connected socket. What comes in this moment is received, too.
+    if (this.#hasLeftPort) this.#socket.disconnect();
     this.#socket.send(copy, peer.port, peer.address, this.#onSent);
+    if (this.#hasLeftPort) this.#connect();
+  }
+
+  leavePort(): void {
+    // A port that the system chose is lost when a socket is not connected any more.
+    if (this.#hasLeftPort || !this.#isPortGiven) return;
+    this.#hasLeftPort = true;
+    this.#connect();
+  }
+
+  /** A connected socket is passed over when the system chooses one of a port (SO_REUSEPORT). */
+  #connect(): void {
+    this.#socket?.connect(DISCARD_PORT, this.#address);
   }
 
   /** Node makes a new object for each datagram. */

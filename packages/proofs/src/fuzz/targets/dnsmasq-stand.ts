@@ -37,7 +37,6 @@ export async function startDnsmasq(isTalkative: boolean): Promise<DnsmasqStand> 
   const options = parseOptions([...OPTIONS, ...(isTalkative ? TALKATIVE : [])]);
   const { values } = parseFlags(PROGRAM, ['--configDir=/nonexistent/kube-dns']);
   const server = new DnsmasqServer(values, options, engine, log);
-  // No thread is started, so there is no file of one.
-  await server.start('');
+  await server.start();
   return { engine, log, close: () => server.close() };
 }

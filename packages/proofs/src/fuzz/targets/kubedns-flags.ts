@@ -14,7 +14,7 @@ export function createKubednsFlags(): FuzzTarget {
       ...[
         '--kube-master-url=https://10.0.0.1:6443/x',
         '--drain-time=1m30s',
-        '--workers=2',
+        '--reuse-port',
         '--ptr=all',
       ],
       ...['--endpoint-names', 'hash', '--pods=disabled', '--udp-engine=dgram', '--negative-ttl=5'],

@@ -8,7 +8,7 @@ import {
   PROGRAM,
   QueryStatistics,
 } from '@kube-dns/kubedns/internal';
-import { Forwarder, listenUdp, type ServerAddress } from '@kube-dns/transport';
+import { Forwarder, listen, type ServerAddress } from '@kube-dns/transport';
 import { MemoryEngine } from '../memory-engine.js';
 import { CLUSTER_OBJECTS } from './cluster-objects.js';
 
@@ -59,7 +59,7 @@ export async function startKubedns(upstream: Upstream): Promise<KubednsStand> {
     isSynced: () => true,
   });
   let failure: unknown;
-  const listener = await listenUdp({
+  const listener = await listen({
     answerer,
     engine,
     address: '127.0.0.1',

@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { askTcp, statistic } from './client.js';
+import { FakeUpstream } from './fake-upstream.js';
+import { freePort } from './free-port.js';
+import { addressRecords } from './messages.js';
+import { endProcesses, runDnsmasq, type RunningProcess } from './processes.js';
+import { QueryLoad } from './query-load.js';
+import { until } from './until.js';
+
+/** Each client has a port of its own: of so many, no process of two is left out. */
+const CLIENTS = 24;
+
+let upstream: FakeUpstream;
+let port: number;
+beforeEach(async () => {
+  upstream = await FakeUpstream.start(() => ({ answers: addressRecords(100, '10.0.0.1') }));
+  port = await freePort();
+});
+afterEach(async () => {
+  await endProcesses();
+  await upstream.close();
+});
+
+/** Runs a server on the port, with others or not. */
+function start(...options: readonly string[]): RunningProcess {
+  const own = ['--listen-address=127.0.0.1', `--port=${port}`, `--server=${upstream.text}`];
+  return runDnsmasq('--', ...own, '--no-resolv', '--cache-size=1000', ...options);
+}
+
+async function startSharing(engine: string): Promise<RunningProcess> {
+  const process = start('--reuse-port', `--udp-engine=${engine}`);
+  await process.says('serving on port');
+  return process;
+}
+
+/** How many queries a process has answered, as it says itself. */
+async function answeredBy(process: RunningProcess): Promise<number> {
+  process.kill('SIGUSR1');
+  await process.says('queries answered locally');
+  const counts = /queries forwarded (\d+), queries answered locally (\d+)/.exec(process.stderr)!;
+  return Number(counts[1]) + Number(counts[2]);
+}
+
+describe.each(['auto', 'dgram'])('two processes on one port with the engine %s', (engine) => {
+  it('each get a share, and one ends, and one comes, without a lost query', async () => {
+    const [first, second] = [await startSharing(engine), await startSharing(engine)];
+    // Most names are in the cache soon; some are new, and wait for the server upstream.
+    const nameOf = (client: number) => (n: number) =>
+      n % 50 === 0 ? `new${n}.client${client}.example` : `n${n % 60}.example`;
+    const loads = Array.from({ length: CLIENTS }, (_, i) => new QueryLoad(port, nameOf(i)));
+    const asked = () => loads.reduce((total, load) => total + load.asked, 0);
+    try {
+      await until(() => asked() > 5_000);
+      const shares = [await answeredBy(first), await answeredBy(second)];
+      expect(Math.min(...shares)).toBeGreaterThan(500);
+      first.kill('SIGTERM');
+      expect(await first.exit).toBe(0);
+      const third = await startSharing(engine);
+      const before = asked();
+      await until(() => asked() > before + 5_000);
+      expect(await answeredBy(third)).toBeGreaterThan(500);
+      await Promise.all(loads.map((load) => load.stop()));
+      expect(loads.map(({ unanswered }) => unanswered)).toEqual(loads.map(() => 0));
+      const answers = new Set(loads.flatMap((load) => [...load.answers.keys()]));
+      expect([...answers]).toEqual(['A 10.0.0.1']);
+    } finally {
+      await Promise.all(loads.map((load) => load.close()));
+    }
+  });
+
+  it('serve TCP, too, also when one has ended', async () => {
+    const [first, second] = [await startSharing(engine), await startSharing(engine)];
+    const askMany = async () => {
+      for (let i = 0; i < 30; i++) {
+        expect((await askTcp(port, { name: 'a.example' })).texts).toEqual(['A 10.0.0.1']);
+      }
+    };
+    await askMany();
+    // Each has asked for itself.
+    expect(upstream.asked).toHaveLength(2);
+    first.kill('SIGTERM');
+    expect(await first.exit).toBe(0);
+    await askMany();
+    expect(upstream.asked).toHaveLength(2);
+    expect(second.stderr).not.toMatch(/unexpected error/);
+  });
+});
+
+describe('a process without --reuse-port', () => {
+  it('shares its port with no other', async () => {
+    await start().says('serving on port');
+    const other = start('--reuse-port');
+    expect(await other.exit).toBe(2);
+    expect(other.stderr).toContain(
+      `cannot listen on 127.0.0.1:${port} over UDP: address already in use`,
+    );
+    expect(await statistic(port, 'hits.bind')).toBe(0);
+  });
+});
