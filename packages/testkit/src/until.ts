@@ -49,8 +49,8 @@ export async function until<T>(
   const patience = (isNamed ? third : second) ?? {};
   const found = await seek(find, patience);
   if (found !== undefined && found !== null && found !== false) return found;
-  const what = isNamed && typeof first === 'function' ? first() : first;
-  throw new MeasureError(`not within ${(patience.limitMs ?? LIMIT_MS) / 1_000} s: ${String(what)}`);
+  const what = isNamed && typeof first === 'function' ? (first as () => string)() : String(first);
+  throw new MeasureError(`not within ${(patience.limitMs ?? LIMIT_MS) / 1_000} s: ${what}`);
 }
 
 /** Whether the condition comes to hold in time, for a caller that goes on in either case. */
