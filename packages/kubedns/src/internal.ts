@@ -9,4 +9,5 @@ export { parseRetryAfter } from './cluster/retry-after.js';
 export { readEvent } from './cluster/watch.js';
 export { PROGRAM } from './config/flags.js';
 export { ApiError, StreamError } from './errors.js';
+export { UpstreamStatistics } from './metrics/upstream-statistics.js';
 export { ClusterZone } from './zone/cluster-zone.js';

@@ -5,7 +5,17 @@ import {
   type Log,
   type MetricFamily,
 } from '@kube-dns/daemon';
-import { Forwarder, listen, type Listener, ListenError, type UdpEngine } from '@kube-dns/transport';
+import {
+  listen,
+  type Listener,
+  ListenError,
+  QueryForwarder,
+  retryPlan,
+  type UdpEngine,
+  UpstreamServers,
+  UpstreamSockets,
+} from '@kube-dns/transport';
+import { RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import { bindAddress, composeAnswerer, UPSTREAM_DEADLINE_MS } from './answer/composition.js';
 import type { KubednsAnswerer } from './answer/kubedns-answerer.js';
 import { QueryStatistics } from './answer/query-statistics.js';
@@ -36,7 +46,8 @@ export class KubednsServer {
   readonly #engine: UdpEngine;
   readonly #log: Log;
   readonly #client: ApiClient;
-  readonly #forwarder: Forwarder;
+  readonly #sockets: UpstreamSockets;
+  readonly #forwarder: QueryForwarder;
   readonly #upstreams: Upstreams;
   readonly #federations: Federations;
   readonly #configuration: Configuration;
@@ -59,8 +70,17 @@ export class KubednsServer {
     const userAgent = `kube-dns/${version} (${process.platform}/${process.arch})`;
     this.#client = new ApiClient(config, userAgent);
     const client = this.#client;
+    this.#sockets = new UpstreamSockets({ engine });
+    this.#forwarder = new QueryForwarder({
+      maxInFlight: MAX_IN_FLIGHT,
+      plan: retryPlan(UPSTREAM_DEADLINE_MS),
+      maxUdpBytes: SAFE_UDP_BYTES,
+      unsentRcode: RCODE.SERVFAIL,
+    });
     this.#upstreams = new Upstreams({
       log,
+      servers: new UpstreamServers(this.#sockets, this.#upstreamStatistics),
+      onChange: () => this.#forwarder.forgetQuestions(),
       domain: flags.domain,
       own: () => this.#listener && { address: bindAddress(flags), port: this.#listener.port },
     });
@@ -88,11 +108,6 @@ export class KubednsServer {
       onNamespacesKnown: () => (zone.knowsNamespaces = true),
       onNamespacesLost: () => (zone.knowsNamespaces = false),
       onEvent: (latencyMs) => this.#eventToServed.observe(latencyMs / 1000),
-    });
-    this.#forwarder = new Forwarder({
-      maxInFlight: MAX_IN_FLIGHT,
-      deadlineMs: UPSTREAM_DEADLINE_MS,
-      onAttempt: (server, outcome, ms) => this.#upstreamStatistics.count(server, outcome, ms),
     });
     this.#answerer = composeAnswerer({
       flags,
@@ -167,6 +182,7 @@ export class KubednsServer {
     await this.#listener?.close();
     this.#forwarder.close();
     this.#upstreams.close();
+    this.#sockets.close();
     this.#federations.close();
     await Promise.all([this.watch.close(), this.#configuration.close()]);
     this.#client.close();

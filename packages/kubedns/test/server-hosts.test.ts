@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ServerHosts, type ServerHostsOptions } from '@kube-dns/transport';
+import { ServerHosts, type ServerHostsOptions, UpstreamSockets } from '@kube-dns/transport';
 import { type KeptLog, keptLog } from './support/kept-log.js';
 import { NameServer } from './support/name-server.js';
 import { until } from './support/until.js';
@@ -9,23 +9,27 @@ const PACE = { minMs: 20, maxMs: 20, retryMs: 20, deadlineMs: 5_000 };
 
 let server: NameServer;
 let log: KeptLog;
+let sockets: UpstreamSockets;
 let hosts: ServerHosts;
 let changes: number;
 beforeEach(async () => {
   server = await new NameServer().start();
   log = keptLog();
   changes = 0;
+  sockets = new UpstreamSockets();
   hosts = create();
 });
 afterEach(async () => {
   hosts.close();
   hosts.close();
+  sockets.close();
   await server.close();
 });
 
 function create(options: Partial<ServerHostsOptions> = {}): ServerHosts {
   return new ServerHosts({
     log,
+    sockets,
     serversFor: () => [{ address: '127.0.0.1', port: server.port }],
     onChange: () => changes++,
     pace: PACE,

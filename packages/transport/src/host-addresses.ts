@@ -10,9 +10,8 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
-import type { Exchange } from './exchange.js';
-import type { ServerAddress } from './server-address.js';
-import { askUpstream } from './upstream-query.js';
+import type { QueryForwarder } from './upstream/query-forwarder.js';
+import type { ServerGroup } from './upstream/server-group.js';
 
 /** The address types, IPv4 first: every machine has it. */
 export const FAMILIES = ['A', 'AAAA'] as const;
@@ -31,18 +30,22 @@ export interface HostAddresses {
 const MAX_ADDRESSES = 8;
 const ADDRESS_BYTES = { A: 4, AAAA: 16 } as const;
 
-/** Asks servers (at least one) for the addresses of a host; a chain of aliases is for them to follow. */
+/**
+ * Asks servers for the addresses of a host; a chain of CNAMEs is for them to follow. Calls back once,
+ * at once when no server can be asked.
+ */
 export function askHostAddresses(
+  forwarder: QueryForwarder,
+  group: ServerGroup,
   host: string,
   family: AddressFamily,
-  servers: readonly ServerAddress[],
-  deadlineMs: number,
   done: (answer: HostAddresses) => void,
-): Exchange {
+): void {
   const query = buildQuery(encodeKey(host), TYPE[family]);
-  return askUpstream({ query, servers, protocol: 'udp', deadlineMs }, (error, reply) => {
-    done(reply === null ? failed(error?.message ?? 'no reply') : readAddresses(reply, family));
+  const isAsked = forwarder.ask(query, group, (reply) => {
+    done(reply === null ? failed('no name server answers') : readAddresses(reply, family));
   });
+  if (!isAsked) done(failed('no name server can be reached'));
 }
 
 function failed(failure: string): HostAddresses {

@@ -1,4 +1,4 @@
-import type { Exchange } from './exchange.js';
+import { SAFE_UDP_BYTES } from '@kube-dns/wire';
 import {
   type AddressFamily,
   askHostAddresses,
@@ -6,6 +6,12 @@ import {
   type HostAddresses,
 } from './host-addresses.js';
 import type { ServerAddress } from './server-address.js';
+import { QueryForwarder } from './upstream/query-forwarder.js';
+import { retryPlan } from './upstream/retry-plan.js';
+import type { ServerCounter } from './upstream/server-counter.js';
+import { GroupLoad, ServerGroup } from './upstream/server-group.js';
+import { UpstreamServers } from './upstream/upstream-servers.js';
+import type { UpstreamSockets } from './upstream/upstream-sockets.js';
 
 /** Where it is said what names have come to. */
 export interface HostLog {
@@ -25,6 +31,8 @@ export interface HostPace {
 
 export interface ServerHostsOptions {
   readonly log: HostLog;
+  /** What the questions leave from. */
+  readonly sockets: UpstreamSockets;
   /** Whom to ask for a host name; without anybody the name is tried again later. */
   readonly serversFor: (host: string) => readonly ServerAddress[];
   /** Called when a host has other addresses than before. */
@@ -37,8 +45,8 @@ interface Host {
   readonly addresses: Record<AddressFamily, readonly string[]>;
   failures: number;
   timer: NodeJS.Timeout | undefined;
-  /** What is under way. */
-  exchanges: readonly Exchange[];
+  /** Counts the rounds of questions: only answers of the last one are for it. */
+  round: number;
 }
 
 const DEFAULT_PACE: HostPace = {
@@ -50,6 +58,14 @@ const DEFAULT_PACE: HostPace = {
 /** Each is two questions now and then, and a ConfigMap has room for ten thousands. */
 const MAX_HOSTS = 64;
 const MAX_DOUBLINGS = 10;
+/** These questions are not among those that are counted for the servers of clients' questions. */
+const UNCOUNTED: ServerCounter = {
+  queries: 0,
+  countQuery: () => undefined,
+  countReply: () => undefined,
+  countFlaw: () => undefined,
+  countError: () => undefined,
+};
 
 /**
  * The addresses of name servers that are given by name. They are asked for in the background, again
@@ -59,10 +75,22 @@ export class ServerHosts {
   readonly #options: ServerHostsOptions;
   readonly #pace: HostPace;
   readonly #hosts = new Map<string, Host>();
+  readonly #servers: UpstreamServers;
+  readonly #forwarder: QueryForwarder;
+  readonly #load = new GroupLoad();
 
   constructor(options: ServerHostsOptions) {
     this.#options = options;
     this.#pace = { ...DEFAULT_PACE, ...options.pace };
+    this.#servers = new UpstreamServers(options.sockets, {
+      of: () => UNCOUNTED,
+      keep: () => undefined,
+    });
+    this.#forwarder = new QueryForwarder({
+      maxInFlight: MAX_HOSTS * FAMILIES.length,
+      plan: retryPlan(this.#pace.deadlineMs),
+      maxUdpBytes: SAFE_UDP_BYTES,
+    });
   }
 
   /** The addresses known so far, IPv4 first; none for a name that is not followed. */
@@ -76,6 +104,9 @@ export class ServerHosts {
     for (const host of this.#hosts.values()) {
       if (!names.has(host.name)) this.#forget(host);
     }
+    // Every name is asked for anew, of the servers that there are now.
+    this.#servers.keep([]);
+    this.#forwarder.forgetQuestions();
     const followed = [...names].slice(0, MAX_HOSTS);
     if (followed.length < names.size) {
       this.#options.log.warn(
@@ -92,6 +123,7 @@ export class ServerHosts {
   /** Ends what is under way; may be called twice. */
   close(): void {
     for (const host of this.#hosts.values()) this.#forget(host);
+    this.#forwarder.close();
   }
 
   #forget(host: Host): void {
@@ -106,13 +138,16 @@ export class ServerHosts {
       this.#fail(host, 'there is no name server to ask');
       return;
     }
+    const all = servers.map((server) => this.#servers.at(server));
+    const group = new ServerGroup('.', all, 'strict', this.#load);
     const answers = new Map<AddressFamily, HostAddresses>();
-    host.exchanges = FAMILIES.map((family) =>
-      askHostAddresses(host.name, family, servers, this.#pace.deadlineMs, (answer) => {
+    const { round } = host;
+    for (const family of FAMILIES) {
+      askHostAddresses(this.#forwarder, group, host.name, family, (answer) => {
         answers.set(family, answer);
-        if (answers.size === FAMILIES.length) this.#take(host, answers);
-      }),
-    );
+        if (host.round === round && answers.size === FAMILIES.length) this.#take(host, answers);
+      });
+    }
   }
 
   #take(host: Host, answers: ReadonlyMap<AddressFamily, HostAddresses>): void {
@@ -158,12 +193,11 @@ function newHost(name: string): Host {
     addresses: { A: [], AAAA: [] },
     failures: 0,
     timer: undefined,
-    exchanges: [],
+    round: 0,
   };
 }
 
 function stop(host: Host): void {
   clearTimeout(host.timer);
-  for (const exchange of host.exchanges) exchange.cancel();
-  host.exchanges = [];
+  host.round++;
 }

@@ -73,6 +73,7 @@ export class Router {
     this.loops = new LoopDetector(options.log, () => this.#build());
     this.#hosts = new ServerHosts({
       log: options.log,
+      sockets: options.upstreams.sockets,
       serversFor: (host) => this.#serversForHost(host),
       onChange: () => this.#build(),
       ...(options.hostPace && { pace: options.hostPace }),

@@ -1,6 +1,6 @@
 import { hostname, networkInterfaces } from 'node:os';
 import { isIpAddress } from '@kube-dns/daemon';
-import type { Forwarder } from '@kube-dns/transport';
+import type { QueryForwarder } from '@kube-dns/transport';
 import { addressBytes } from '@kube-dns/wire';
 import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
@@ -23,8 +23,8 @@ export interface CompositionOptions {
   readonly flags: KubednsFlags;
   readonly version: string;
   readonly zone: ClusterZone;
-  readonly forwarder: Forwarder;
-  readonly upstreams: Pick<Upstreams, 'serversFor'>;
+  readonly forwarder: QueryForwarder;
+  readonly upstreams: Pick<Upstreams, 'groupFor'>;
   readonly federations: Pick<Federations, 'isActive' | 'find' | 'locality'>;
   readonly statistics: QueryStatistics;
   readonly isSynced: () => boolean;

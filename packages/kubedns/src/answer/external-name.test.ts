@@ -16,7 +16,7 @@ beforeEach(async () => {
   answers.forwardTo(upstream.address);
 });
 afterEach(async () => {
-  answers.forwarder.close();
+  answers.close();
   await upstream.close();
 });
 

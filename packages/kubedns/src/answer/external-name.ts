@@ -1,4 +1,4 @@
-import { type Client, type Forwarder, NO_ANSWER_YET } from '@kube-dns/transport';
+import { type Client, NO_ANSWER_YET, type QueryForwarder } from '@kube-dns/transport';
 import {
   AnswerWriter,
   buildQuery,
@@ -20,8 +20,8 @@ import type { ZoneAnswerer } from './zone-answerer.js';
 
 export interface ExternalNamesOptions {
   readonly zone: ZoneAnswerer;
-  readonly forwarder: Forwarder;
-  readonly upstreams: Pick<Upstreams, 'serversFor'>;
+  readonly forwarder: QueryForwarder;
+  readonly upstreams: Pick<Upstreams, 'groupFor'>;
   readonly ttlSeconds: number;
 }
 
@@ -73,19 +73,20 @@ export class ExternalNames {
     const { forwarder, upstreams } = this.#options;
     const target = chain.at(-1)!;
     const key = target.map(lowerCaseByte);
-    const current = upstreams.serversFor(key, key.length);
-    if (current.length === 0 || forwarder.isFull()) return this.#fail(query, out, chain);
-    const kept = copyQuery(query);
+    const group = upstreams.groupFor(key, key.length);
+    if (group.servers.length === 0) return this.#fail(query, out, chain);
+    const copy = copyQuery(query);
     const reply = client.defer();
-    const question = buildQuery(target, query.type);
-    forwarder.ask(question, false, current, (message) => {
+    const isAsked = forwarder.ask(buildQuery(target, query.type), group, (message) => {
       const length =
         message === null
-          ? this.#fail(kept, this.#out, chain)
-          : this.#relay(message, kept, this.#out, chain);
+          ? this.#fail(copy, this.#out, chain)
+          : this.#relay(message, copy, this.#out, chain);
       reply.send(this.#out, length);
     });
-    return NO_ANSWER_YET;
+    if (isAsked) return NO_ANSWER_YET;
+    reply.abandon();
+    return this.#fail(query, out, chain);
   }
 
   #relay(message: Buffer, query: Query, out: Uint8Array, chain: readonly Uint8Array[]): number {

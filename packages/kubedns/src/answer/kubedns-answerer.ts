@@ -1,4 +1,4 @@
-import type { Answerer, Client, Forwarder } from '@kube-dns/transport';
+import type { Answerer, Client, QueryForwarder } from '@kube-dns/transport';
 import {
   AnswerWriter,
   CLASS,
@@ -25,9 +25,9 @@ export interface KubednsAnswererOptions {
   readonly reverse: ReverseAnswerer;
   readonly externalNames: ExternalNames;
   readonly chaos: ChaosAnswerer;
-  readonly forwarder: Forwarder;
+  readonly forwarder: QueryForwarder;
   /** Where names outside the cluster are asked for. */
-  readonly upstreams: Pick<Upstreams, 'serversFor'>;
+  readonly upstreams: Pick<Upstreams, 'groupFor'>;
   readonly statistics: QueryStatistics;
   /** Whether every object of the cluster has been seen once. */
   readonly isSynced: () => boolean;
@@ -111,12 +111,12 @@ export class KubednsAnswerer implements Answerer {
 
   #forward(query: Query, out: Uint8Array, client: Client): number {
     const { forwarder, upstreams } = this.#options;
-    const servers = upstreams.serversFor(query.name, query.nameLength);
-    // Nobody to ask is a failure of ours, not a policy: SERVFAIL, as the original has it.
-    if (servers.length === 0) {
+    const group = upstreams.groupFor(query.name, query.nameLength);
+    // Without a server it is a failure of ours, not a policy: SERVFAIL, as the original has it.
+    if (group.servers.length === 0) {
       return this.#refuse(query, out, RCODE.SERVFAIL, EXTENDED_ERROR.NETWORK_ERROR);
     }
-    return forwarder.forward(query, out, client, servers);
+    return forwarder.forward(query, out, client, group);
   }
 
   /** Answers while the zone is not complete yet: a denial would be believed and kept. */

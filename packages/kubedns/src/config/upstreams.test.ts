@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { EMPTY_DNS_CONFIG, type DnsConfig } from '@kube-dns/daemon';
-import { serverText } from '@kube-dns/transport';
+import { serverText, UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
 import { encodeKey } from '@kube-dns/wire';
 import { type KeptLog, keptLog } from '../../test/support/kept-log.js';
 import { NameServer } from '../../test/support/name-server.js';
 import { until } from '../../test/support/until.js';
+import { UpstreamStatistics } from '../metrics/upstream-statistics.js';
 import { Upstreams, type UpstreamsOptions } from './upstreams.js';
 
 let folder: string;
@@ -27,8 +28,11 @@ afterEach(async () => {
 });
 
 function create(options: Partial<UpstreamsOptions> = {}): Upstreams {
-  const upstreams = new Upstreams({ log, domain: 'cluster.local.', resolvConf, ...options });
-  opened.push(upstreams);
+  const sockets = new UpstreamSockets();
+  const servers = new UpstreamServers(sockets, new UpstreamStatistics());
+  const base = { log, servers, domain: 'cluster.local.', resolvConf };
+  const upstreams = new Upstreams({ ...base, ...options });
+  opened.push(upstreams, sockets);
   return upstreams;
 }
 
@@ -46,7 +50,7 @@ function serversFor(upstreams: Upstreams, name: string): string[] {
   const wire = encodeKey(name);
   const buffer = new Uint8Array(300).fill(1);
   buffer.set(wire);
-  return upstreams.serversFor(buffer, wire.length).map(serverText);
+  return upstreams.groupFor(buffer, wire.length).servers.map(serverText);
 }
 
 describe('the default servers', () => {
@@ -164,5 +168,20 @@ describe('a server that is given by name', () => {
     upstreams.apply(config({ 'a.b': [name] }, ['192.0.2.1']));
     await until('resolved', () => serversFor(upstreams, 'a.b').length === 1);
     expect(serversFor(upstreams, 'a.b')).toEqual(['fd00::5#53']);
+  });
+});
+
+describe('onChange', () => {
+  it('is called when other servers are asked: by a configuration, and by the addresses of a name', async () => {
+    const upstream = await new NameServer().start();
+    opened.push(upstream);
+    upstream.says('ns.example.com A', {
+      answers: [{ type: 'A', name: 'ns.example.com', ttl: 60, data: '192.0.2.5' }],
+    });
+    const seen: string[][] = [];
+    const upstreams = create({ onChange: () => seen.push(serversFor(upstreams, 'a.b')) });
+    upstreams.apply(config({ 'a.b': ['ns.example.com'] }, [upstream.address]));
+    await until('resolved', () => seen.length === 2);
+    expect(seen).toEqual([[], ['192.0.2.5#53']]);
   });
 });

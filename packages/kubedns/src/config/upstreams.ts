@@ -10,14 +10,21 @@ import {
   type HostPace,
   isOwnAddress,
   parseResolvConf,
+  GroupLoad,
   type ServerAddress,
+  ServerGroup,
   ServerHosts,
   serverText,
+  type UpstreamServers,
 } from '@kube-dns/transport';
 import { encodeKey, NameTable } from '@kube-dns/wire';
 
 export interface UpstreamsOptions {
   readonly log: Log;
+  /** The servers that can be asked, with their sockets and counts. */
+  readonly servers: UpstreamServers;
+  /** Called when other servers are asked than before; questions in flight keep theirs. */
+  readonly onChange?: () => void;
   /** Zone of the cluster with its final dot: what names servers in it are resolved here. */
   readonly domain: string;
   /** Where this server itself listens, once it does: it must not be asked what it forwards. */
@@ -30,11 +37,13 @@ export interface UpstreamsOptions {
 interface StubDomain {
   readonly domain: string;
   readonly texts: readonly string[];
-  servers: readonly ServerAddress[];
+  group: ServerGroup;
 }
 
 const RESOLV_CONF = '/etc/resolv.conf';
 const DEFAULT_PORT = 53;
+/** Of a name below no stub domain. */
+const EVERY_NAME = '.';
 
 /**
  * Which name servers are asked for a name outside the cluster: those of the longest stub domain that
@@ -44,31 +53,36 @@ const DEFAULT_PORT = 53;
 export class Upstreams {
   readonly #options: UpstreamsOptions;
   readonly #hosts: ServerHosts;
-  #default: readonly ServerAddress[] = [];
+  /** Questions are bounded for all domains together. */
+  readonly #load = new GroupLoad();
+  #default: ServerGroup;
   #stubs = new NameTable<StubDomain>();
   #config: DnsConfig | undefined;
 
   constructor(options: UpstreamsOptions) {
     this.#options = options;
+    this.#default = this.#groupOf(EVERY_NAME, []);
     this.#hosts = new ServerHosts({
       log: options.log,
+      sockets: options.servers.sockets,
       serversFor: (host) => this.#serversForHost(host),
       onChange: () => this.#fillStubs(),
       ...(options.pace && { pace: options.pace }),
     });
   }
 
-  /** Takes a configuration in place of the last one; queries under way keep their servers. */
+  /** Takes a configuration in place of the last one; queries in flight keep their servers. */
   apply(config: DnsConfig): void {
     this.#config = config;
-    this.#stubs = stubTable(config);
+    this.#stubs = this.#stubTable(config);
     const configured = config.upstreamNameservers.map(parseServer);
-    this.#default =
+    const servers =
       configured.length > 0
         ? this.#usable('upstreamNameservers', configured)
         : this.#usable(this.#resolvConf, this.#readResolvConf());
+    this.#default = this.#groupOf(EVERY_NAME, servers);
     const { log } = this.#options;
-    log.info(`name servers: ${this.#default.map(serverText).join(', ') || 'none'}`);
+    log.info(`name servers: ${servers.map(serverText).join(', ') || 'none'}`);
     this.#hosts.follow(hostsOf(this.#stubs));
     this.#fillStubs();
     for (const [, { domain, texts }] of this.#stubs.entries()) {
@@ -82,14 +96,14 @@ export class Upstreams {
   }
 
   /**
-   * The servers for a lower-cased name in wire form, the first `length` bytes of `name`; none for a
-   * stub domain whose servers are not known (yet). Allocates nothing.
+   * The servers for a lower-cased name in wire form, the first `length` bytes of `name`; a group without
+   * any for a stub domain whose servers are not known (yet). Allocates nothing.
    */
-  serversFor(name: Uint8Array, length: number): readonly ServerAddress[] {
+  groupFor(name: Uint8Array, length: number): ServerGroup {
     if (this.#stubs.size === 0) return this.#default;
     for (let at = 0; at < length; at += name[at]! + 1) {
       const stub = this.#stubs.get(name, at, length);
-      if (stub !== undefined) return stub.servers;
+      if (stub !== undefined) return stub.group;
     }
     return this.#default;
   }
@@ -103,7 +117,7 @@ export class Upstreams {
   #serversForHost(host: string): readonly ServerAddress[] {
     const own = this.#options.own?.();
     const isInZone = `.${host}.`.endsWith(`.${this.#options.domain}`);
-    if (!isInZone || own === undefined) return this.#default;
+    if (!isInZone || own === undefined) return this.#default.servers;
     return [{ address: reachable(own.address), port: own.port }];
   }
 
@@ -113,8 +127,18 @@ export class Upstreams {
         const addresses = isIpAddress(address) ? [address] : this.#hosts.addressesOf(address);
         return addresses.map((each) => ({ address: each, port }));
       });
-      stub.servers = this.#usable(`stubDomains: ${stub.domain}`, servers);
+      stub.group = this.#groupOf(stub.domain, this.#usable(`stubDomains: ${stub.domain}`, servers));
     }
+    const stubs = [...this.#stubs.entries()];
+    const groups = [this.#default, ...stubs.map(([, { group }]) => group)];
+    this.#options.servers.keep(groups.flatMap(({ servers }) => servers));
+    this.#options.onChange?.();
+  }
+
+  /** Servers are asked in the order in which they are configured. */
+  #groupOf(domain: string, servers: readonly ServerAddress[]): ServerGroup {
+    const all = servers.map((server) => this.#options.servers.at(server));
+    return new ServerGroup(domain, all, 'strict', this.#load);
   }
 
   /** Leaves out what cannot be asked or leads back here, and what is named twice. */
@@ -132,6 +156,16 @@ export class Upstreams {
     return [...usable.values()];
   }
 
+  /** A domain with an empty list is as good as not named (kubernetes/dns pkg/dnsmasq/nanny.go, Configure). */
+  #stubTable({ stubDomains }: DnsConfig): NameTable<StubDomain> {
+    const table = new NameTable<StubDomain>();
+    for (const [domain, texts] of stubDomains) {
+      if (texts.length === 0) continue;
+      table.set(encodeKey(domain), { domain, texts, group: this.#groupOf(domain, []) });
+    }
+    return table;
+  }
+
   get #resolvConf(): string {
     return this.#options.resolvConf ?? RESOLV_CONF;
   }
@@ -144,15 +178,6 @@ export class Upstreams {
       return [];
     }
   }
-}
-
-/** A domain with an empty list is as good as not named (kubernetes/dns pkg/dnsmasq/nanny.go, Configure). */
-function stubTable({ stubDomains }: DnsConfig): NameTable<StubDomain> {
-  const table = new NameTable<StubDomain>();
-  for (const [domain, texts] of stubDomains) {
-    if (texts.length > 0) table.set(encodeKey(domain), { domain, texts, servers: [] });
-  }
-  return table;
 }
 
 function hostsOf(stubs: NameTable<StubDomain>): ReadonlySet<string> {

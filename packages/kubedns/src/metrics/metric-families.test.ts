@@ -87,7 +87,9 @@ describe('the metrics of the program', () => {
 
   it('show how each name server answers', async () => {
     const upstreams = new UpstreamStatistics();
-    upstreams.count({ address: '10.0.0.1', port: 53 }, RCODE.SERVFAIL, 40);
+    const server = upstreams.of('10.0.0.1#53');
+    server.countQuery();
+    server.countReply(RCODE.SERVFAIL, 40);
     expect(await scrape({ upstreams })).toEqual(
       expect.arrayContaining([
         'kubedns_upstream_server_queries_total{server="10.0.0.1#53"} 1',

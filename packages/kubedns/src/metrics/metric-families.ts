@@ -12,7 +12,7 @@ import {
   nameServerFamilies,
   type ProgramFacts,
 } from '@kube-dns/daemon';
-import type { Forwarder } from '@kube-dns/transport';
+import type { QueryForwarder } from '@kube-dns/transport';
 import { CAUSES, type QueryStatistics, SYSTEMS } from '../answer/query-statistics.js';
 import type { Configuration } from '../config/configuration.js';
 import { LISTENER_METRICS, OWN_METRICS, SKYDNS_METRICS, UPSTREAM_METRICS } from './metric-table.js';
@@ -44,7 +44,10 @@ export interface MetricSources extends ProgramFacts {
     Configuration,
     'source' | 'version' | 'generation' | 'appliedMs' | 'rejected'
   >;
-  readonly forwarder: () => Pick<Forwarder, 'forwarded' | 'failures' | 'overflows' | 'inFlight'>;
+  readonly forwarder: () => Pick<
+    QueryForwarder,
+    'forwarded' | 'failures' | 'overflows' | 'inFlight'
+  >;
   readonly upstreams: Pick<UpstreamStatistics, 'entries'>;
   /** Undefined until the listener is there. */
   readonly listener: () => CountedListener | undefined;

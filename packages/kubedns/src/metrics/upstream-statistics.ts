@@ -1,10 +1,28 @@
 import { type CountedNameServer, NameServerHealth } from '@kube-dns/daemon';
-import { type ExchangeError, type ServerAddress, serverText } from '@kube-dns/transport';
+import type { ReplyFlaw, ServerCounter, ServerCounters } from '@kube-dns/transport';
 
 /** What is known of one server; the number only grows. */
-class UpstreamCounts implements CountedNameServer {
+class UpstreamCounts implements CountedNameServer, ServerCounter {
   queries = 0;
   readonly health = new NameServerHealth();
+
+  countQuery(): void {
+    this.queries++;
+  }
+
+  countReply(rcode: number, ms: number): void {
+    this.health.countReply(rcode, ms);
+  }
+
+  /** One that says so itself is counted by its rcode. */
+  countFlaw(flaw: ReplyFlaw): void {
+    if (flaw === 'malformed') this.health.countError(flaw);
+    else if (flaw === 'lame') this.health.failures.refused++;
+  }
+
+  countError(code: string): void {
+    this.health.countError(code);
+  }
 }
 
 /** Servers may come and go with a ConfigMap and with addresses of names; beyond so many they share one. */
@@ -12,31 +30,27 @@ const MAX_SERVERS = 100;
 const OTHERS = 'other';
 
 /** Counts per name server (`ADDRESS#PORT`) how often it was asked and how well it answered. */
-export class UpstreamStatistics {
+export class UpstreamStatistics implements ServerCounters {
   readonly #byText = new Map<string, UpstreamCounts>();
-  /** The objects of one configuration are the same from query to query: no text is made for them. */
-  readonly #byServer = new WeakMap<ServerAddress, UpstreamCounts>();
 
-  /** Counts one attempt: the reply's rcode or the error, and how long it took in milliseconds. */
-  count(server: ServerAddress, outcome: number | ExchangeError, ms: number): void {
-    const counts = this.#byServer.get(server) ?? this.#add(server);
-    counts.queries++;
-    if (typeof outcome === 'number') counts.health.countReply(outcome, ms);
-    else counts.health.countError(outcome.code);
+  /** The counts of one server, to be counted in. */
+  of(server: string): UpstreamCounts {
+    const isRoom = this.#byText.size < MAX_SERVERS || this.#byText.has(server);
+    const text = isRoom ? server : OTHERS;
+    let counts = this.#byText.get(text);
+    if (counts === undefined) this.#byText.set(text, (counts = new UpstreamCounts()));
+    return counts;
+  }
+
+  /** What was counted stays, also of servers that are not configured any more. */
+  keep(servers: ReadonlySet<string>): void {
+    for (const [text, { queries }] of this.#byText) {
+      if (queries === 0 && text !== OTHERS && !servers.has(text)) this.#byText.delete(text);
+    }
   }
 
   /** Every server that was asked since the start, with its counts. */
-  entries(): IterableIterator<[server: string, counts: CountedNameServer]> {
-    return this.#byText.entries();
-  }
-
-  #add(server: ServerAddress): UpstreamCounts {
-    const own = serverText(server);
-    const isRoom = this.#byText.size < MAX_SERVERS || this.#byText.has(own);
-    const text = isRoom ? own : OTHERS;
-    let counts = this.#byText.get(text);
-    if (counts === undefined) this.#byText.set(text, (counts = new UpstreamCounts()));
-    this.#byServer.set(server, counts);
-    return counts;
+  *entries(): Iterable<[server: string, counts: CountedNameServer]> {
+    for (const [text, counts] of this.#byText) if (counts.queries > 0) yield [text, counts];
   }
 }

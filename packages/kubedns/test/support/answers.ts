@@ -1,6 +1,15 @@
 import { parseNameServer } from '@kube-dns/daemon';
-import { Forwarder, NO_ANSWER_YET, type ServerAddress } from '@kube-dns/transport';
-import { MAX_MESSAGE_BYTES } from '@kube-dns/wire';
+import {
+  GroupLoad,
+  NO_ANSWER_YET,
+  QueryForwarder,
+  retryPlan,
+  type ServerAddress,
+  ServerGroup,
+  UpstreamServers,
+  UpstreamSockets,
+} from '@kube-dns/transport';
+import { MAX_MESSAGE_BYTES, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import { ChaosAnswerer } from '../../src/answer/chaos-answerer.js';
 import { ExternalNames } from '../../src/answer/external-name.js';
 import { KubednsAnswerer } from '../../src/answer/kubedns-answerer.js';
@@ -8,6 +17,7 @@ import { QueryStatistics } from '../../src/answer/query-statistics.js';
 import { ReverseAnswerer } from '../../src/answer/reverse-answerer.js';
 import { ZoneAnswerer, type ZoneAnswererOptions } from '../../src/answer/zone-answerer.js';
 import type { EndpointNames, PtrMode } from '../../src/config/naming.js';
+import { UpstreamStatistics } from '../../src/metrics/upstream-statistics.js';
 import { Cluster } from './cluster.js';
 import { type Answer, type Asked, FakeClient, readAnswer, readQuery } from './messages.js';
 
@@ -23,7 +33,10 @@ export interface AnswersOptions extends Partial<Omit<ZoneAnswererOptions, 'zone'
 /** Everything between a query and its answer, fed with objects by hand. */
 export class Answers {
   readonly cluster: Cluster;
-  readonly forwarder: Forwarder;
+  readonly forwarder: QueryForwarder;
+  readonly #sockets = new UpstreamSockets();
+  readonly #upstreams = new UpstreamServers(this.#sockets, new UpstreamStatistics());
+  readonly #load = new GroupLoad();
   readonly answerer: KubednsAnswerer;
   readonly statistics = new QueryStatistics();
   servers: readonly ServerAddress[] = [];
@@ -32,11 +45,16 @@ export class Answers {
   constructor(options: AnswersOptions = {}) {
     const { deadlineMs = 2_000, maxInFlight = 10, endpointNames, ptr = 'all', ...rest } = options;
     this.cluster = new Cluster(endpointNames);
-    this.forwarder = new Forwarder({ deadlineMs, maxInFlight });
+    this.forwarder = new QueryForwarder({
+      maxInFlight,
+      plan: retryPlan(deadlineMs),
+      maxUdpBytes: SAFE_UDP_BYTES,
+      unsentRcode: RCODE.SERVFAIL,
+    });
     const zone = new ZoneAnswerer({ ...TTLS, ...rest, zone: this.cluster.zone });
     const base = {
       forwarder: this.forwarder,
-      upstreams: { serversFor: () => this.servers },
+      upstreams: { groupFor: () => this.#group },
       ttlSeconds: 30,
     };
     this.answerer = new KubednsAnswerer({
@@ -48,6 +66,16 @@ export class Answers {
       statistics: this.statistics,
       isSynced: () => this.isSynced,
     });
+  }
+
+  close(): void {
+    this.forwarder.close();
+    this.#sockets.close();
+  }
+
+  get #group(): ServerGroup {
+    const servers = this.servers.map((server) => this.#upstreams.at(server));
+    return new ServerGroup('.', servers, 'strict', this.#load);
   }
 
   /** Asks these in place of nobody for names outside the cluster. */

@@ -131,8 +131,10 @@ function extendedErrorOf(message: DecodedMessage): number {
 
 /** The client of one question: what it is told later arrives as `later`. */
 export class FakeClient implements Client {
+  static #lastPort = 10_000;
   readonly address = '192.0.2.1';
-  readonly port = 4321;
+  /** Another for each: the same client with the same ID would be asking again. */
+  readonly port = ++FakeClient.#lastPort;
   readonly later: Promise<Answer>;
   #tell!: (answer: Answer) => void;
 

@@ -4,6 +4,7 @@ import type { FuzzTarget } from '../fuzz-target.js';
 import { MESSAGE_MUTATIONS } from '../message-mutations.js';
 import { checkAnswer } from './checked-answer.js';
 import { startKubedns } from './kubedns-stand.js';
+import { plainReply } from './upstream-reply.js';
 
 const QUESTIONS = [
   ['web.default.svc.cluster.local', 'A'],
@@ -25,9 +26,9 @@ const QUESTIONS = [
   ['n.example.com', 'A'],
 ] as const;
 
-/** Queries over UDP to a whole kubedns with a small cluster; upstream is silent. */
+/** Queries over UDP to a whole kubedns with a small cluster; upstream has nothing to say. */
 export async function createKubednsQueries(): Promise<FuzzTarget> {
-  const stand = await startKubedns(() => null);
+  const stand = await startKubedns();
   return {
     seeds: [
       ...QUESTIONS.flatMap(([name, type]) => queriesFor(name, type)),
@@ -50,7 +51,8 @@ export async function createKubednsQueries(): Promise<FuzzTarget> {
     maxBytes: 2_048,
     run: (input) => {
       stand.deliver(input);
-      const { answers } = stand.engine;
+      const { answers, sent } = stand.engine;
+      for (const asked of sent.splice(0)) asked.owner.onDatagram(plainReply(asked), asked.from);
       for (const answer of answers) checkAnswer(answer, readUint16(input, 0));
       return answers.some((answer) => (answer[3]! & RCODE_MASK) === 0);
     },

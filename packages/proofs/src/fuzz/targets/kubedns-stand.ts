@@ -7,15 +7,21 @@ import {
   ObjectStore,
   PROGRAM,
   QueryStatistics,
+  UpstreamStatistics,
 } from '@kube-dns/kubedns/internal';
-import { Forwarder, listen, type ServerAddress } from '@kube-dns/transport';
+import {
+  listen,
+  QueryForwarder,
+  retryPlan,
+  ServerGroup,
+  UpstreamServers,
+  UpstreamSockets,
+} from '@kube-dns/transport';
+import { RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import { MemoryEngine } from '../memory-engine.js';
 import { CLUSTER_OBJECTS } from './cluster-objects.js';
 
-const SERVERS: readonly ServerAddress[] = [{ address: '192.0.2.53', port: 53 }];
-
-/** Makes the reply to a query that goes upstream; null for none. */
-export type Upstream = (query: Buffer) => Buffer | null;
+const SERVER = { address: '192.0.2.53', port: 53 };
 
 /** A whole kubedns but for the sockets and the API, with a small cluster. */
 export interface KubednsStand {
@@ -25,35 +31,25 @@ export interface KubednsStand {
   close(): Promise<void>;
 }
 
-/** Asks nobody: the reply is there at once. */
-class ScriptedForwarder extends Forwarder {
-  readonly #upstream: Upstream;
-
-  constructor(upstream: Upstream) {
-    super({ maxInFlight: 10, deadlineMs: 1_000 });
-    this.#upstream = upstream;
-  }
-
-  override ask(
-    query: Uint8Array,
-    _isOverTcp: boolean,
-    _servers: readonly ServerAddress[],
-    done: (reply: Buffer | null) => void,
-  ): void {
-    done(this.#upstream(Buffer.from(query)));
-  }
-}
-
-export async function startKubedns(upstream: Upstream): Promise<KubednsStand> {
+export async function startKubedns(): Promise<KubednsStand> {
   const engine = new MemoryEngine();
+  const sockets = new UpstreamSockets({ engine });
+  const servers = new UpstreamServers(sockets, new UpstreamStatistics());
+  const group = new ServerGroup('.', [servers.at(SERVER)], 'strict');
+  const forwarder = new QueryForwarder({
+    maxInFlight: 10,
+    plan: retryPlan(1_000),
+    maxUdpBytes: SAFE_UDP_BYTES,
+    unsentRcode: RCODE.SERVFAIL,
+  });
   const zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 });
   fill(zone);
   const answerer = composeAnswerer({
     flags: parseFlags(PROGRAM, []).values,
     version: 'dev',
     zone,
-    forwarder: new ScriptedForwarder(upstream),
-    upstreams: { serversFor: () => SERVERS },
+    forwarder,
+    upstreams: { groupFor: () => group },
     federations: { isActive: false, find: () => undefined, locality: undefined },
     statistics: new QueryStatistics(),
     isSynced: () => true,
@@ -72,7 +68,12 @@ export async function startKubedns(upstream: Upstream): Promise<KubednsStand> {
     failure = undefined;
     if (thrown !== undefined) throw thrown as Error;
   };
-  return { engine, deliver, close: () => listener.close() };
+  const close = async () => {
+    await listener.close();
+    forwarder.close();
+    sockets.close();
+  };
+  return { engine, deliver, close };
 }
 
 /** Takes objects as JSON has them: what they are is for the store to find out. */
