@@ -1,6 +1,6 @@
-// Bundles a program into one CommonJS file: `node bundle.mjs ENTRY OUTFILE [MODULE...]`; the modules are
-// those of REPLACED below that it does need. Beside it are put, of the packages that are in it, their licences
-// (NAME.licenses.txt) and their places in the lock file (NAME.packages.json).
+// Bundles a program into one CommonJS file: `node bundle.mjs ENTRY OUTFILE [MODULE...]`; MODULE is a
+// module of REPLACED below that the program needs. Also writes, for the bundled packages, their licences
+// (NAME.licenses.txt) and their paths in the lock file (NAME.packages.json).
 //
 // CommonJS, because a banner then runs before any import: a Node that is too old gets one line
 // instead of a stack trace from the middle of a dependency.
@@ -28,8 +28,8 @@ const banner = `#!/usr/bin/env node
   process.exit(1);
 })();`;
 
-// Only KubeConfig of client-node is used, but the package does not say that its modules do nothing when
-// they are loaded, so the whole generated API would come along: 0.9 MB of bundle, 12 MiB of memory.
+// Only KubeConfig of client-node is used, but the package does not declare its modules free of side
+// effects, so the whole generated API would be bundled: 0.9 MB of bundle, 12 MiB of memory.
 const CLIENT_NODE = '@kubernetes/client-node';
 const withoutUnusedApi = {
   name: 'without-unused-api',
@@ -47,13 +47,13 @@ const withoutUnusedApi = {
 const notHere = (path) => `module.exports = new Proxy({}, {
   get: () => class { constructor() { throw new Error('${path} is not in this bundle'); } },
 });`;
-// Loaded by dependencies for what most programs never do: another 2.1 MB of bundle and 12 MiB of memory.
+// Dependencies load these for what most programs never do: another 2.1 MB of bundle and 12 MiB of memory.
 const REPLACED = {
-  // Client-node asks with undici only through the parts that are left out below.
+  // client-node uses undici only in the parts that are left out.
   undici: notHere('undici'),
-  // Express parses bodies only where it is told to.
+  // Express parses bodies only where a program configures it.
   'body-parser': notHere('body-parser'),
-  // Every media type there is; express looks up those that are sent.
+  // All media types; express looks up only those that are sent.
   'mime-db': `module.exports = {
     'application/json': { charset: 'UTF-8', extensions: ['json'] },
     'application/octet-stream': { extensions: ['bin'] },
@@ -73,7 +73,7 @@ const withoutUnusedModules = {
   },
 };
 
-/** The folders of the packages that something was bundled of. */
+/** The folders of the bundled packages. */
 function packageFolders(inputs) {
   const folders = Object.entries(inputs)
     .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
@@ -82,7 +82,7 @@ function packageFolders(inputs) {
   return [...new Set(folders)].sort();
 }
 
-/** The licences of the bundled packages, which want to go along with every copy. */
+/** The licences of the bundled packages, which must accompany every copy. */
 function licenses(folders) {
   const texts = folders.map((folder) => {
     const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
@@ -105,8 +105,7 @@ const { metafile } = await build({
   define: { 'process.env.KUBE_DNS_VERSION': JSON.stringify(version) },
   banner: { js: banner },
   plugins: [withoutUnusedModules, withoutUnusedApi],
-  // Comments are the only place for other characters than ASCII, and one of these doubles the memory that
-  // the text of the program takes.
+  // Only comments hold characters outside ASCII, and one of them doubles the memory of the program's text.
   minifyWhitespace: true,
   legalComments: 'none',
   metafile: true,

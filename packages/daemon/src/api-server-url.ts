@@ -1,4 +1,4 @@
-/** What is needed of client-node's KubeConfig. */
+/** The part of client-node's KubeConfig that is needed here. */
 export interface ClusterChoice {
   clusters: ChosenCluster[];
   getCurrentCluster(): ChosenCluster | null;
@@ -11,8 +11,8 @@ interface ChosenCluster {
 }
 
 /**
- * Checks the URL of the current cluster's API server, after putting another in its place where one is
- * given. Throws with the reason when there is none that can be used.
+ * Sets the URL of the current cluster's API server where one is given, and checks it. Throws when the
+ * current context names no cluster, or when the URL is neither http nor https.
  */
 export function useApiServer(config: ClusterChoice, url: string | undefined): void {
   const cluster = config.getCurrentCluster();

@@ -44,8 +44,8 @@ async function follow(options: Partial<ConfigDirectoryOptions> = {}): Promise<Co
   return directory;
 }
 
-/** Swaps the volume at each turn of the loop, so that no read sees the same link twice. */
-function swapAllTheTime(): { readonly count: number } {
+/** Swaps the volume in each turn of the event loop, so that no read sees the same link twice. */
+function swapContinuously(): { readonly count: number } {
   const link = join(folder, '..data');
   const data = readlinkSync(link);
   let count = 0;
@@ -68,7 +68,7 @@ function swapAllTheTime(): { readonly count: number } {
 const messages = () => lines.map((line) => line.trim().split('] ')[1]);
 
 describe('ConfigDirectory', () => {
-  it('delivers what is there before start is through', async () => {
+  it('delivers the current version before start resolves', async () => {
     await volume.put({ key: '1' });
     await follow();
     expect(delivered).toEqual([{ key: '1' }]);
@@ -96,7 +96,7 @@ describe('ConfigDirectory', () => {
     expect(delivered).toEqual([{ key: '1' }]);
   });
 
-  it('delivers a swap whole though the links of its keys come later', async () => {
+  it('delivers a swap whole although the links of its keys change later', async () => {
     await volume.put({ key: '1' });
     const directory = await follow();
     await volume.swap({ other: '2' });
@@ -109,7 +109,7 @@ describe('ConfigDirectory', () => {
     expect(directory.rejected).toBe(0);
   });
 
-  it('hears of a swap long before the next poll', async () => {
+  it('notices a swap long before the next poll', async () => {
     await volume.put({ key: '1' });
     await follow({ periodMs: LONG_MS });
     await volume.put({ key: '2' });
@@ -125,7 +125,7 @@ describe('ConfigDirectory', () => {
     expect(delivered[1]).toEqual({});
   });
 
-  it('starts without the directory, says so once, and delivers when it appears', async () => {
+  it('starts without the directory, logs that once, and delivers when it appears', async () => {
     await rm(folder, { recursive: true });
     const directory = await follow();
     expect(delivered).toEqual([]);
@@ -139,7 +139,7 @@ describe('ConfigDirectory', () => {
     ]);
   });
 
-  it('offers a refused version only once, and the former one again when it comes back', async () => {
+  it('offers a refused version only once, and the previous one again when it returns', async () => {
     await volume.put({ key: 'good' });
     const offered: string[] = [];
     const directory = await follow({
@@ -158,7 +158,7 @@ describe('ConfigDirectory', () => {
     expect(directory.rejected).toBe(1);
   });
 
-  it('says each mistake of a refused version in a line of its own, up to twenty', async () => {
+  it('logs each mistake of a refused version on a separate line, up to twenty', async () => {
     await volume.put({ key: 'bad' });
     await follow({
       onChange: () => {
@@ -173,10 +173,10 @@ describe('ConfigDirectory', () => {
     expect(messages().at(-1)).toBe('config: 2 more mistakes; keeping the previous configuration');
   });
 
-  it('reads again, without a word, what changes while it is read', async () => {
+  it('reads again, without logging, a directory that changes during a read', async () => {
     await volume.put({ key: '1' });
     const directory = await follow({ periodMs: LONG_MS });
-    const swaps = swapAllTheTime();
+    const swaps = swapContinuously();
     await until(() => swaps.count > 1_000);
     isSwapping = false;
     await volume.put({ key: '2' });
@@ -185,10 +185,10 @@ describe('ConfigDirectory', () => {
     expect(directory.rejected).toBe(0);
   });
 
-  it('says once that it cannot be read when it changes for seconds', async () => {
+  it('logs once that a directory cannot be read when it changes for seconds', async () => {
     await volume.put({ key: '1' });
     const directory = await follow({ periodMs: LONG_MS });
-    swapAllTheTime();
+    swapContinuously();
     await until(() => messages().length > 0);
     isSwapping = false;
     await until(() => messages().length > 1);
@@ -199,7 +199,7 @@ describe('ConfigDirectory', () => {
     expect(directory.rejected).toBe(1);
   });
 
-  it('delivers nothing once it is closed, even when a read is under way', async () => {
+  it('delivers nothing once it is closed, even when a read is in progress', async () => {
     await volume.put({ key: '1' });
     const directory = new ConfigDirectory({
       path: folder,

@@ -17,13 +17,13 @@ export interface ConfigDirectoryOptions {
 const MIN_PERIOD_MS = 100;
 /** A swap of a ConfigMap volume is several file system events. */
 const SETTLE_MS = 50;
-/** As many reads that a change disturbed, one after the other, are no failure but bad luck. */
-const MAX_DISTURBED_READS = 20;
+/** A read that a change interrupts is repeated; this many in a row are a failure. */
+const MAX_INTERRUPTED_READS = 20;
 
 /**
- * Follows a configuration directory: each new version is delivered once. One that cannot be read, or
- * that `onChange` refuses, is logged once and leaves the previous one in force until it changes.
- * Polls, because that works on every volume; reacts faster where the file system says what changed.
+ * Follows a configuration directory: delivers each new version once. A version that cannot be read, or
+ * that `onChange` refuses, is logged once; the previous one stays active.
+ * Polls, because that works on every volume; reacts sooner where the file system reports changes.
  */
 export class ConfigDirectory {
   readonly #options: ConfigDirectoryOptions;
@@ -34,10 +34,10 @@ export class ConfigDirectory {
   #timer: NodeJS.Timeout | null = null;
   #watcher: FSWatcher | null = null;
   #isReading = false;
-  /** Changes seen by the watcher so far. */
+  /** Changes that the watcher has seen so far. */
   #changes = 0;
-  #isHurried = false;
-  #disturbedReads = 0;
+  #isSettling = false;
+  #interruptedReads = 0;
   #isClosed = false;
   #rejected = 0;
 
@@ -46,7 +46,7 @@ export class ConfigDirectory {
     this.#periodMs = Math.min(Math.max(options.periodMs, MIN_PERIOD_MS), MAX_TIMER_MS);
   }
 
-  /** Reads once and delivers what is there, then follows. Never rejects: a failure is logged. */
+  /** Reads once and delivers the version, then follows. Never rejects: failures are logged. */
   async start(): Promise<void> {
     await this.#poll();
   }
@@ -67,29 +67,29 @@ export class ConfigDirectory {
   async #poll(): Promise<void> {
     if (this.#isReading || this.#isClosed) return;
     this.#isReading = true;
-    this.#isHurried = false;
+    this.#isSettling = false;
     const changesBefore = this.#changes;
     // Watching begins before the read: a change in between must not be missed.
     this.#watch();
     try {
       this.#deliver(await readConfigDirectory(this.#options.path));
-      this.#disturbedReads = 0;
+      this.#interruptedReads = 0;
     } catch (error) {
-      if (error instanceof ConfigChangingError) this.#disturbedReads++;
-      else this.#disturbedReads = 0;
-      if (!this.#isDisturbed()) {
+      if (error instanceof ConfigChangingError) this.#interruptedReads++;
+      else this.#interruptedReads = 0;
+      if (!this.#isInterrupted()) {
         this.#unwatch();
-        this.#noteFailure(errorText(error));
+        this.#logFailure(errorText(error));
       }
     }
     this.#isReading = false;
-    const isCalm = this.#changes === changesBefore && !this.#isDisturbed();
-    this.#schedule(isCalm ? this.#periodMs : SETTLE_MS);
+    const isUnchanged = this.#changes === changesBefore && !this.#isInterrupted();
+    this.#schedule(isUnchanged ? this.#periodMs : SETTLE_MS);
   }
 
-  /** The last read met changes, and it is not worth a word yet. */
-  #isDisturbed(): boolean {
-    return this.#disturbedReads > 0 && this.#disturbedReads < MAX_DISTURBED_READS;
+  /** Whether a change interrupted the last read, too few times in a row to be logged. */
+  #isInterrupted(): boolean {
+    return this.#interruptedReads > 0 && this.#interruptedReads < MAX_INTERRUPTED_READS;
   }
 
   #deliver(files: ConfigFiles): void {
@@ -108,8 +108,8 @@ export class ConfigDirectory {
     }
   }
 
-  /** The same failure comes back every period; it is said once. */
-  #noteFailure(message: string): void {
+  /** The same failure recurs every period; it is logged once. */
+  #logFailure(message: string): void {
     if (this.#isClosed || message === this.#lastFailure) return;
     this.#lastFailure = message;
     this.#rejected++;
@@ -129,7 +129,7 @@ export class ConfigDirectory {
       this.#watcher = watch(this.#options.path, { persistent: false }, () => this.#noteChange());
       this.#watcher.on('error', () => this.#unwatch());
     } catch {
-      /* no such directory, or no watching on this file system: polling goes on */
+      /* no such directory, or no watching on this file system: polling continues */
     }
   }
 
@@ -138,11 +138,11 @@ export class ConfigDirectory {
     this.#watcher = null;
   }
 
-  /** The first of several events sets the time of the read: a stream of them must not put it off. */
+  /** The first event schedules the read: a stream of events must not delay it. */
   #noteChange(): void {
     this.#changes++;
-    if (this.#isReading || this.#isHurried) return;
-    this.#isHurried = true;
+    if (this.#isReading || this.#isSettling) return;
+    this.#isSettling = true;
     this.#schedule(SETTLE_MS);
   }
 }

@@ -52,7 +52,7 @@ describe('readConfigDirectory', () => {
     expect(await readConfigDirectory(folder)).toEqual(between);
   });
 
-  it('reads a ConfigMap whose last key went as one without keys, links or not', async () => {
+  it('reads a ConfigMap without its last key as empty, also while the link of the key remains', async () => {
     const volume = new ConfigVolume(folder);
     await volume.put({ key: '1' });
     await volume.swap({});
@@ -67,7 +67,7 @@ describe('readConfigDirectory', () => {
     expect([...(await readConfigDirectory(folder)).files]).toEqual([['key', 'value']]);
   });
 
-  it('refuses a volume whose data is gone, though its keys have links', async () => {
+  it('refuses a volume whose data is gone, although its keys have links', async () => {
     const volume = new ConfigVolume(folder);
     await volume.put({ key: '1' });
     const data = join(folder, await readlink(join(folder, '..data')));
@@ -75,7 +75,7 @@ describe('readConfigDirectory', () => {
     await expect(readConfigDirectory(folder)).rejects.toThrow(`${data}: no such file or directory`);
   });
 
-  it('names a file of a volume as its users know it', async () => {
+  it('names a file of a volume by the path of its key', async () => {
     await new ConfigVolume(folder).put({ key: 'x'.repeat(1024 * 1024 + 1) });
     await expect(readConfigDirectory(folder)).rejects.toEqual(
       new ConfigDirectoryError(`${join(folder, 'key')}: larger than 1048576 bytes`),
@@ -97,7 +97,7 @@ describe('readConfigDirectory', () => {
         const { files } = await readConfigDirectory(folder);
         expect(new Set(files.values()).size).toBe(1);
       } catch (error) {
-        // Giving up on a volume that never rests is the other honest outcome.
+        // Refusing a volume that changes all the time is the other valid outcome.
         expect(error).toEqual(new ConfigChangingError(`${folder}: changes while it is read`));
       }
     } while (generation < 50);
@@ -105,7 +105,7 @@ describe('readConfigDirectory', () => {
     expect((await readConfigDirectory(folder)).files.get('f')).toBe('50');
   });
 
-  it('gives the empty version to a directory without files', async () => {
+  it('returns the empty version for a directory without files', async () => {
     expect(await readConfigDirectory(folder)).toEqual({ version: '', files: new Map() });
   });
 

@@ -25,15 +25,15 @@ const MAX_TRIES = 3;
 
 /**
  * Reads the plain files of a directory, without those that start with a dot and without sub-directories.
- * Of a ConfigMap volume they are those that its link `..data` leads to, all of one version: a swap during
- * the read makes it start again. Rejects with a ConfigDirectoryError that names the file; with a
- * ConfigChangingError after a few swaps. After kubernetes/dns pkg/dns/config/sync_dir.go.
+ * In a ConfigMap volume these are the files behind the link `..data`, all of one version: a swap during
+ * the read restarts it. Rejects with a ConfigDirectoryError that names the file, or with a
+ * ConfigChangingError after several swaps. After kubernetes/dns pkg/dns/config/sync_dir.go.
  */
 export async function readConfigDirectory(path: string): Promise<ConfigFiles> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const data = await dataLink(path);
     const outcome = await readFiles(path, data).catch((error: unknown) => unreadable(path, error));
-    // The old version is removed after a swap, so what was read of it may be a part.
+    // kubelet removes the old version after a swap, so it may have been read only in part.
     if ((await dataLink(path)) !== data) continue;
     if (outcome instanceof ConfigDirectoryError) throw outcome;
     return outcome;
@@ -50,8 +50,8 @@ async function dataLink(path: string): Promise<string> {
 }
 
 /**
- * The links of the keys lag behind `..data`: kubelet adds and removes them after the swap (kubernetes
- * pkg/volume/util/atomic_writer.go, Write). So they are not asked; errors name them nevertheless.
+ * kubelet adds and removes the links of the keys after it swaps `..data` (kubernetes
+ * pkg/volume/util/atomic_writer.go, Write). So the links are not read; only errors name them.
  */
 async function readFiles(path: string, data: string): Promise<ConfigFiles> {
   const folder = data === '' ? path : resolve(path, data);
@@ -75,8 +75,8 @@ async function readFiles(path: string, data: string): Promise<ConfigFiles> {
 }
 
 /**
- * The version of a configuration's content: SHA-256 over names and contents in their order, lower-case
- * hex; '' when there is nothing. After kubernetes/dns pkg/dns/config/sync_dir.go.
+ * The version of a configuration: SHA-256 over names and contents in their order, lower-case hex;
+ * '' when there is no file. After kubernetes/dns pkg/dns/config/sync_dir.go.
  */
 export function configVersion(files: ReadonlyMap<string, string>): string {
   if (files.size === 0) return '';
@@ -103,12 +103,12 @@ function sortByBytes(names: readonly string[]): string[] {
     .map(String);
 }
 
-/** The content of a regular file, or null for a directory; anything else is refused as `path`. */
-async function readPlainFile(at: string, path: string): Promise<Buffer | null> {
+/** The content of a regular file, or null for a directory. Errors name the file as `path`. */
+async function readPlainFile(location: string, path: string): Promise<Buffer | null> {
   let file: FileHandle | undefined;
   try {
-    // Without NONBLOCK, opening a pipe that nobody writes to would never return.
-    file = await open(at, constants.O_RDONLY | constants.O_NONBLOCK);
+    // Without NONBLOCK, opening a pipe without a writer would never return.
+    file = await open(location, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = await file.stat();
     if (stat.isDirectory()) return null;
     if (!stat.isFile()) throw new ConfigDirectoryError(`${path}: not a plain file`);
@@ -120,12 +120,12 @@ async function readPlainFile(at: string, path: string): Promise<Buffer | null> {
   }
 }
 
-/** Trusts no size that was stated before the read: the file can grow meanwhile. */
+/** Counts the bytes instead of asking for the size first: the file can grow meanwhile. */
 async function readBounded(file: FileHandle, path: string): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of file.createReadStream({ autoClose: false, end: MAX_FILE_BYTES })) {
-    chunks.push(chunk as Buffer); // a stream without encoding gives buffers
+    chunks.push(chunk as Buffer); // a stream without encoding yields buffers
     bytes += (chunk as Buffer).length;
   }
   if (bytes > MAX_FILE_BYTES) {

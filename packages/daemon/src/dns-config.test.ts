@@ -45,7 +45,7 @@ describe('parseDnsConfig', () => {
     [{}],
     [{ stubDomains: '{}', upstreamNameservers: '[]', federations: '' }],
     [{ stubDomains: 'null', upstreamNameservers: 'null', federations: ' ' }],
-  ])('takes %j for an empty configuration', (files: Record<string, string>) => {
+  ])('reads %j as an empty configuration', (files: Record<string, string>) => {
     expect(parse(files)).toEqual(EMPTY_DNS_CONFIG);
   });
 
@@ -95,7 +95,7 @@ describe('parseDnsConfig', () => {
     expect(() => parse({ upstreamNameservers })).toThrow(new Error(message));
   });
 
-  it('accepts a stub domain called like a property of every object', () => {
+  it('accepts a stub domain with the name of a property that every object has', () => {
     expect(parse({ stubDomains: '{"constructor": ["1.2.3.4"]}' }).stubDomains).toEqual(
       new Map([['constructor', ['1.2.3.4']]]),
     );

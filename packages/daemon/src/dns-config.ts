@@ -1,17 +1,17 @@
 import { ConfigError, errorText } from './errors.js';
 import { isDnsLabel, isDnsSubdomain, isIpAddress, parseNameServer } from './name-server.js';
 
-/** What the kube-dns ConfigMap says. Servers are kept as they are written. */
+/** The content of the kube-dns ConfigMap. Servers stay as they are written. */
 export interface DnsConfig {
   /** Federation name → domain. */
   readonly federations: ReadonlyMap<string, string>;
   /** Domain (lower case, no final dot) → its servers: IPs with or without port, or names. */
   readonly stubDomains: ReadonlyMap<string, readonly string[]>;
-  /** IPs with or without port; none means those of resolv.conf. */
+  /** IPs with or without port; empty: those of resolv.conf. */
   readonly upstreamNameservers: readonly string[];
 }
 
-/** What holds where nothing is configured. */
+/** The configuration of an empty ConfigMap. */
 export const EMPTY_DNS_CONFIG: DnsConfig = {
   federations: new Map(),
   stubDomains: new Map(),
@@ -21,12 +21,12 @@ export const EMPTY_DNS_CONFIG: DnsConfig = {
 /** kubernetes/dns pkg/dns/config/config.go, validateUpstreamNameserver: resolv.conf's own limit. */
 const MAX_UPSTREAMS = 3;
 
-/** Collects mistakes, so that one reading of the log is enough to correct them all. */
+/** Collects a mistake, so that the log shows all of them together. */
 type Note = (mistake: string) => void;
 
 /**
  * Reads the ConfigMap's keys, given as file name → content; unknown keys are ignored.
- * Throws a ConfigError with one message per mistake: nothing of a wrong configuration is used.
+ * Throws a ConfigError with one message per mistake: a configuration with mistakes is refused whole.
  */
 export function parseDnsConfig(files: ReadonlyMap<string, string>): DnsConfig {
   const mistakes: string[] = [];
@@ -116,8 +116,8 @@ function readStubDomains(value: unknown, note: Note): ReadonlyMap<string, readon
 
 function checkStubServer(domain: string, server: string, note: Note): void {
   try {
-    // Port 0 passes here although it cannot answer: the original took it, and refusing it would
-    // refuse every other line of a ConfigMap that worked.
+    // Port 0 is accepted although no server answers there: the original accepts it, and refusing it
+    // would refuse a whole ConfigMap that works with the original.
     parseNameServer(server);
   } catch (error) {
     note(`stubDomains: ${domain}: ${quote(server)}: ${errorText(error)}`);
@@ -156,7 +156,7 @@ function isStringArray(value: unknown): value is readonly string[] {
 
 const MAX_QUOTED = 100;
 
-/** Values come from outside; a message does not repeat more of them than helps to find them. */
+/** Values come from outside; a message repeats only as much as helps to find them. */
 function quote(text: string): string {
   return JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
 }

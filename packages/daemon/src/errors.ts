@@ -1,6 +1,6 @@
 import { CodedError } from '@kube-dns/wire';
 
-/** A command line that cannot be obeyed: the program prints message and usage and exits with 2. */
+/** A command line that is not valid: the program prints message and usage and exits with 2. */
 export class UsageError extends CodedError {
   constructor(message: string, options?: ErrorOptions) {
     super('usage', message, options);
@@ -34,7 +34,7 @@ export class ConfigDirectoryError extends CodedError {
   }
 }
 
-/** A configuration directory that was changed again and again while it was read: it is to be read again. */
+/** A configuration directory that changed during every attempt to read it; the caller tries again. */
 export class ConfigChangingError extends ConfigDirectoryError {}
 
 /** Configuration content that is refused as a whole, with one entry per mistake. */
@@ -47,7 +47,7 @@ export class ConfigError extends CodedError {
   }
 }
 
-/** What a caught value says, whatever was thrown. */
+/** The message of a caught value, whatever was thrown. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -2,15 +2,15 @@ import { formatGoDuration, parseGoDuration } from './go-duration.js';
 import { MAX_PORT } from './host-port.js';
 
 /**
- * One flag: how its text becomes a value. `parse` throws to refuse the text; it gets the value so far
- * and whether the flag was given before, so that a repeated flag can replace or accumulate.
+ * One flag: how its text becomes a value. `parse` throws to refuse the text; it receives the previous
+ * value and whether the flag was given before, so that a repeated flag can replace or accumulate.
  * Methods, not function fields: a table of flags of different types must be one type.
  */
 export interface FlagDefinition<T> {
   parse(text: string, previous: T, isSet: boolean): T;
   readonly initial: T;
   readonly help: string;
-  /** Stands for the value in the usage text: `string`, `int`, `duration`. */
+  /** Represents the value in the usage text: `string`, `int`, `duration`. */
   readonly valueName: string;
   /** `--flag` alone means `--flag=true`, and the next argument is never taken as its value. */
   readonly isBoolean?: boolean;
@@ -22,12 +22,12 @@ export interface FlagDefinition<T> {
 /** A table of flags by name; names are written as users see them. */
 export type FlagSpec = Readonly<Record<string, FlagDefinition<unknown>>>;
 
-/** What the flags of a table come to: one value per name, exactly as declared. */
+/** The values of a table of flags: one per name, typed as declared. */
 export type FlagValues<S extends FlagSpec> = {
   readonly [K in keyof S]: S[K] extends FlagDefinition<infer T> ? T : never;
 };
 
-/** A flag taken as it is. */
+/** A flag whose text is its value. */
 export function stringFlag(
   initial: string,
   help: string,
@@ -65,7 +65,7 @@ export function intFlag(
   };
 }
 
-/** A port to ask, or to listen on: 0 takes a free one unless `min` forbids it. */
+/** A port to query or to listen on: 0 selects a free port unless `min` forbids it. */
 export function portFlag(initial: number, help: string, { min = 0 } = {}): FlagDefinition<number> {
   return intFlag(initial, help, { min, max: MAX_PORT });
 }

@@ -79,7 +79,7 @@ describe('parseFlags', () => {
     );
   });
 
-  it('takes a boolean without a value as true and leaves the next argument alone', () => {
+  it('reads a boolean without a value as true and does not consume the next argument', () => {
     const { values, positional } = parse('--is-fast=false', '--is-fast', 'false');
     expect(values['is-fast']).toBe(true);
     expect(positional).toEqual(['false']);
@@ -176,11 +176,11 @@ describe('parseFlags', () => {
     ['version', ['--version=true', 'x']],
     ['raw-version', ['--version=raw']],
     ['run', ['--version=false']],
-  ])('asks for %j with %j', (request, argv) => {
+  ])('requests %j with %j', (request, argv) => {
     expect(parse(...argv).request).toBe(request);
   });
 
-  it('does not take names from Object.prototype for flags', () => {
+  it('does not accept names of Object.prototype as flags', () => {
     expect(() => parse('--constructor=1')).toThrow('unknown flag: --constructor');
   });
 });

@@ -9,17 +9,17 @@ import {
   type FlagValues,
 } from './flag-definition.js';
 
-/** What a container's program is called and which flags it takes. */
+/** Name, version, summary and flags of a program. */
 export interface Program<S extends FlagSpec = FlagSpec> {
   readonly name: string;
   readonly version: string;
   readonly summary: string;
   readonly flags: S;
-  /** Where `--help` prints: stdout unless said otherwise. */
+  /** Where `--help` prints, stdout by default. */
   readonly helpStream?: 'stdout' | 'stderr';
 }
 
-/** What the command line asks for: to run, or only to print something and end. */
+/** What the command line requests: to run, or only to print something and exit. */
 export type FlagRequest = 'run' | 'help' | 'version' | 'raw-version';
 
 export interface ParsedFlags<S extends FlagSpec> {
@@ -63,10 +63,10 @@ const VERSION_FLAG: FlagDefinition<FlagRequest> = {
   formatDefault: () => '',
 };
 
-/** Flags that are taken and mean nothing. */
+/** Flags that are accepted and ignored. */
 export const IGNORED_FLAGS: readonly string[] = [...IGNORED_SWITCHES, ...IGNORED_SETTINGS];
 
-/** The flags every program has, beside its own. */
+/** The flags that every program has in addition to those in its table. */
 export const SHARED_FLAGS: FlagSpec = {
   v: intFlag(0, 'log verbosity: 0 is quiet, 2 is what manifests use, 4 and up is for debugging'),
   version: VERSION_FLAG,
@@ -91,7 +91,7 @@ interface FlagState {
 /**
  * Reads a command line as Go's flag packages do: one or two dashes, `=value` or the next argument,
  * `_` and `-` alike in names, flags and other arguments mixed, `--` ends flags.
- * `--help` stops the reading. Throws UsageError.
+ * `--help` ends the reading. Throws a UsageError.
  */
 export function parseFlags<S extends FlagSpec>(
   program: Program<S>,
@@ -166,6 +166,6 @@ function collectValues<S extends FlagSpec>(
 ): FlagValues<S> {
   const values: Record<string, unknown> = {};
   for (const name of Object.keys(flags)) values[name] = states.get(normalize(name))!.value;
-  // Each value came out of the definition of the same name, or is its initial value.
+  // Each value was parsed by the definition of the same name, or is its initial value.
   return values as FlagValues<S>;
 }

@@ -17,7 +17,7 @@ const MAX_TEXT = 100;
 
 /**
  * Milliseconds of a Go duration (`time.ParseDuration`): `1h2m3.5s`, `300ms`, `-1us`, `0`.
- * Throws with Go's wording. Fractions below a millisecond are kept.
+ * Throws with Go's wording. Fractions of a millisecond are preserved.
  */
 export function parseGoDuration(text: string): number {
   const quoted = JSON.stringify(text);
@@ -58,7 +58,7 @@ export function formatGoDuration(ms: number): string {
   return minutes > 0 ? `${minutes}m${seconds}s` : `${seconds}s`;
 }
 
-/** Drops the noise that binary fractions leave below a nanosecond. */
+/** Removes the error of binary fractions below a nanosecond. */
 function round(value: number): number {
   return Number(value.toFixed(9));
 }

@@ -16,7 +16,7 @@ describe('parseHostPort', () => {
     ['[fe80::1%eth0]:53', 'fe80::1%eth0', 53],
     [':10053', '', 10_053],
     ['', '', null],
-  ])('takes %j apart', (text, host, port) => {
+  ])('parses %j', (text, host, port) => {
     expect(parseHostPort(text)).toEqual({ host, port });
   });
 

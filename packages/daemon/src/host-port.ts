@@ -1,6 +1,6 @@
 import { isIP, isIPv6 } from 'node:net';
 
-/** A host as people write it, without brackets, and the port when one is stated. */
+/** A host without brackets, and the port where one is given. */
 export interface HostPort {
   readonly host: string;
   readonly port: number | null;
@@ -9,9 +9,8 @@ export interface HostPort {
 export const MAX_PORT = 65_535;
 
 /**
- * Takes `host`, `host:port`, `IPv6`, `[IPv6]` or `[IPv6]:port` apart; throws with the reason. What a host
- * may be (nothing at all, an address with a zone, a name), and whether port 0 has a meaning, is the
- * caller's rule.
+ * Parses `host`, `host:port`, `IPv6`, `[IPv6]` or `[IPv6]:port`; throws with the reason. The caller
+ * decides whether an empty host, an address with a zone, a name or port 0 is allowed.
  */
 export function parseHostPort(text: string): HostPort {
   if (isIPv6(text)) return { host: text, port: null };

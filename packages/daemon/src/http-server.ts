@@ -12,7 +12,7 @@ export type { Express, RequestHandler } from 'express';
 
 /** A running HTTP server. */
 export interface HttpServer {
-  /** The port it listens on, also when it was asked for port 0. */
+  /** The port that it listens on; for port 0, the one that the system chose. */
   readonly port: number;
   /** Ends every connection, idle or not. May be called twice. */
   close(): Promise<void>;
@@ -28,13 +28,13 @@ export interface HttpServerOptions {
   readonly purpose: string;
 }
 
-/** The Go programs end with this when they cannot serve HTTP (klog's Fatal). */
+/** The exit code of the Go programs when they cannot serve HTTP (klog's Fatal). */
 const EXIT_CANNOT_LISTEN = 255;
 const MAX_CONNECTIONS = 256;
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_TIMEOUT_MS = 15_000;
-/** No byte either way for this long ends a connection: a client that does not read its answer. */
+/** A connection without a byte in either direction for this long is closed: its client does not read. */
 const SILENCE_TIMEOUT_MS = 30_000;
 const CHECK_INTERVAL_MS = 5_000;
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -88,7 +88,7 @@ function createApp({ routes, log, purpose }: HttpServerOptions): Express {
 }
 
 function createErrorHandler(log: Log, purpose: string): ErrorRequestHandler {
-  // Express tells an error handler by its four parameters.
+  // Express recognizes an error handler by its four parameters.
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- see above
   return (error: unknown, request, response, _next) => {
     const status = clientStatus(error);
@@ -104,7 +104,7 @@ function createErrorHandler(log: Log, purpose: string): ErrorRequestHandler {
   };
 }
 
-/** The status of an error that the client caused (a path that cannot be decoded), else null. */
+/** The status of an error that the client caused (a path that cannot be decoded), otherwise null. */
 function clientStatus(error: unknown): number | null {
   const status =
     typeof error === 'object' && error !== null && 'status' in error ? error.status : null;

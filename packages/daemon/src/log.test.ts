@@ -56,7 +56,7 @@ describe('createLog', () => {
 });
 
 describe('createStderrWriter', () => {
-  it('drops lines while the reader is behind, and says how many once it catches up', () => {
+  it('drops lines while the reader is too slow, and writes how many once it has caught up', () => {
     const sink = new SlowSink();
     const write = createStderrWriter(sink);
     write('first\n');

@@ -1,28 +1,28 @@
 import { pid, stderr } from 'node:process';
 
-/** Where a program says what it does; each message is one line, whatever it contains. */
+/** The log of a program; each message is one line, whatever it contains. */
 export interface Log {
   info(message: string): void;
   warn(message: string): void;
   error(message: string): void;
   /** Written only when `--v` is at least `level`. */
   verbose(level: number, message: string): void;
-  /** Ask first where building the message costs something. */
+  /** To be checked first where building the message is expensive. */
   isEnabled(level: number): boolean;
 }
 
 export interface LogOptions {
   readonly name: string;
   readonly verbosity: number;
-  /** Takes one finished line with its line feed; stderr when absent. */
+  /** Receives one line with its line feed; writes to stderr by default. */
   readonly write?: (line: string) => void;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
 
-/** A longer message is cut: what is logged may come from outside. */
+/** In characters. A longer message is cut: what is logged may come from outside. */
 const MAX_MESSAGE = 8_192;
-/** What may wait for a reader of stderr that does not read; beyond it lines are dropped and counted. */
+/** What may wait while stderr is not read; further lines are dropped and counted. */
 const MAX_WAITING_BYTES = 256 * 1024;
 
 /** A log in the form of Go's klog: `I1121 03:10:00.123456   1234 program] message`. */
@@ -59,14 +59,14 @@ const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\
 export function escapeMessage(message: string): string {
   const cut = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message;
   return cut.replace(
-    // eslint-disable-next-line no-control-regex -- control characters are what this is about
+    // eslint-disable-next-line no-control-regex -- these are the characters to escape
     /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,
     (character) =>
       ESCAPES[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-/** A pipe that can be slow or closed: what the writer below needs of `process.stderr`. */
+/** A pipe that can be slow or closed: the part of `process.stderr` that the writer below needs. */
 export interface LogSink {
   readonly writableLength: number;
   write(text: string): boolean;
@@ -74,9 +74,9 @@ export interface LogSink {
 }
 
 /**
- * Writes lines to a stream that may be closed or read slowly: errors are swallowed (there is nowhere
- * left to report them), and lines that would pile up in memory are dropped, with their number said
- * once there is room again.
+ * Writes lines to a stream that may be closed or read slowly. Errors are ignored, as nowhere is left to
+ * report them. Lines that would accumulate in memory are dropped; their number is written before the
+ * next line that is not.
  */
 export function createStderrWriter(sink: LogSink = stderr): (line: string) => void {
   let dropped = 0;
@@ -101,6 +101,6 @@ function listenOnce(sink: LogSink): void {
   if (guarded.has(sink)) return;
   guarded.add(sink);
   sink.on('error', () => {
-    /* EPIPE and the like: the reader is gone, the work goes on */
+    /* such as EPIPE: the reader is gone, the program continues */
   });
 }

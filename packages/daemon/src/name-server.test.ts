@@ -14,7 +14,7 @@ describe('parseNameServer', () => {
     ['[2001:db8::1]:5353', '2001:db8::1', 5_353],
     ['ns.example.com', 'ns.example.com', null],
     ['300.1.1.1', '300.1.1.1', null],
-  ])('takes %s apart', (text, host, port) => {
+  ])('parses %s', (text, host, port) => {
     expect(parseNameServer(text)).toEqual({ host, port });
   });
 
@@ -49,7 +49,7 @@ describe('isDnsSubdomain', () => {
     ['A', false],
     [`${'a'.repeat(64)}.x`, false],
     [Array(64).fill('abc').join('.'), false],
-  ])('judges %j', (text, isValid) => {
+  ])('checks %j', (text, isValid) => {
     expect(isDnsSubdomain(text)).toBe(isValid);
   });
 });

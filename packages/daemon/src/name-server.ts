@@ -21,8 +21,8 @@ export function isIpAddress(text: string): boolean {
 }
 
 /**
- * Takes `IPv4`, `IPv4:port`, `IPv6`, `[IPv6]`, `[IPv6]:port` or a name apart; throws with the reason.
- * An empty port (`1.2.3.4:`) counts as none. Whether a name is allowed is the caller's rule.
+ * Parses `IPv4`, `IPv4:port`, `IPv6`, `[IPv6]`, `[IPv6]:port` or a name; throws with the reason.
+ * An empty port (`1.2.3.4:`) counts as none. The caller decides whether a name is allowed.
  */
 export function parseNameServer(text: string): HostPort {
   const hasEmptyPort = text.endsWith(':') && !isIpAddress(text);

@@ -7,14 +7,14 @@ import { createLog, createStderrWriter, escapeMessage, type Log } from './log.js
 import { SignalHandling, type Signals } from './signals.js';
 import { usageText } from './usage.js';
 
-/** What the metrics of a program say of the program itself. */
+/** Facts about the program itself, for its metrics. */
 export interface ProgramFacts {
   readonly version: string;
   /** Uncaught errors since the start; they are logged, and the program goes on. */
   readonly unexpectedErrors: () => number;
 }
 
-/** What a program's main gets to work with. */
+/** What the `main` of a program receives. */
 export interface ProgramContext<S extends FlagSpec> {
   readonly values: FlagValues<S>;
   readonly positional: readonly string[];
@@ -22,29 +22,29 @@ export interface ProgramContext<S extends FlagSpec> {
   readonly log: Log;
   readonly signals: Signals;
   readonly argv: readonly string[];
-  /** Sends the lines of the log elsewhere than to stderr from now on. */
+  /** Writes the log elsewhere than to stderr from now on. */
   readonly writeLogTo: (write: (line: string) => void) => void;
   readonly facts: ProgramFacts;
 }
 
 export interface RunOptions {
-  /** The arguments without the runtime and the script; the process's own when absent. */
+  /** The arguments without the runtime and the script; by default those of the process. */
   readonly argv?: readonly string[];
-  /** The longest that closing may take after SIGTERM; 30 s, kubelet's patience, when absent. */
+  /** The longest that closing may take after SIGTERM; by default 30 s, as kubelet's grace period. */
   readonly terminateLimitMs?: number;
 }
 
 const EXIT_USAGE = 2;
 const EXIT_UNEXPECTED = 1;
 const TERMINATE_LIMIT_MS = 30_000;
-/** How long the last lines may take to leave through a slow pipe. */
-const LAST_WORDS_MS = 1_000;
+/** The longest that writing the last lines to a slow pipe may take. */
+const LAST_LINES_MS = 1_000;
 
 /**
- * The frame of a container's process: reads the flags, prints help, version and start-up errors with
- * the exit codes of the Go programs (usage 2, StartupError its own, anything else 1), and runs `main`,
- * which may throw a UsageError for flags that do not go together.
- * Once `main` is through, an error nobody caught is logged and counted and does not end the process.
+ * Runs the process of a container: reads the flags, prints help, version and start-up errors with the
+ * exit codes of the Go programs (2 for usage, that of a StartupError, 1 for any other error), and calls
+ * `main`, which may throw a UsageError for flags that exclude each other.
+ * After `main` has resolved, an uncaught error is logged and counted and does not end the process.
  */
 export function runProgram<S extends FlagSpec>(
   program: Program<S>,
@@ -67,7 +67,7 @@ export function runProgram<S extends FlagSpec>(
       return;
     }
     const isExpected = error instanceof StartupError;
-    // A start-up error is one line, also under the -v=2 of the manifests; a defect shows its place.
+    // A start-up error is one line, also with the -v=2 of the manifests; a defect shows its stack.
     if (!isExpected && error instanceof Error) log.verbose(1, error.stack ?? '');
     const exitCode = isExpected ? error.exitCode : EXIT_UNEXPECTED;
     exitWith(exitCode, `${program.name}: ${escapeMessage(errorText(error))}\n`);
@@ -88,7 +88,7 @@ export function runProgram<S extends FlagSpec>(
     argv,
     writeLogTo: (write) => void (writeLine = write),
     facts: { version: program.version, unexpectedErrors: uncaught.count },
-  }).then(uncaught.forgive, fail);
+  }).then(uncaught.markStarted, fail);
 }
 
 /** The flags to run with, or null when there is nothing to run. */
@@ -125,11 +125,11 @@ function requestedText(program: Program, request: 'help' | 'version' | 'raw-vers
   }
 }
 
-/** Until `forgive` is called an uncaught error ends the start-up; afterwards it is counted. */
+/** Until `markStarted` is called an uncaught error ends the start-up; afterwards it is counted. */
 function watchUncaught(
   log: Log,
   fail: (error: unknown) => void,
-): { forgive: () => void; count: () => number } {
+): { markStarted: () => void; count: () => number } {
   let isStarting = true;
   let count = 0;
   const handle = (error: unknown) => {
@@ -139,17 +139,17 @@ function watchUncaught(
     }
     count++;
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    log.error(`unexpected error, going on: ${text}`);
+    log.error(`unexpected error, continuing: ${text}`);
   };
   process.on('uncaughtException', handle);
   process.on('unhandledRejection', handle);
-  return { forgive: () => void (isStarting = false), count: () => count };
+  return { markStarted: () => void (isStarting = false), count: () => count };
 }
 
-/** Ends the process once its last words are written, or soon after when nobody reads them. */
-function exitWith(code: number, lastWords: string): void {
+/** Ends the process once its last lines are written, or after a second when they are not read. */
+function exitWith(code: number, lastLines: string): void {
   const exit = () => process.exit(code);
   process.exitCode = code;
-  setTimeout(exit, LAST_WORDS_MS);
-  process.stderr.write(lastWords, exit);
+  setTimeout(exit, LAST_LINES_MS);
+  process.stderr.write(lastLines, exit);
 }

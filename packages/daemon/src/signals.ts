@@ -5,19 +5,19 @@ import type { Log } from './log.js';
 
 export type TerminationSignal = 'SIGTERM' | 'SIGINT';
 
-/** What a program does when it is told something from outside. Several handlers may be added. */
+/** What a program does on a signal; each signal may have several handlers. */
 export interface Signals {
-  /** Drain and close. SIGTERM waits for all handlers; SIGINT (someone at a terminal) one second. */
+  /** Drain and close. SIGTERM waits for all handlers, SIGINT (a user at a terminal) for one second. */
   onTerminate(handler: (signal: TerminationSignal) => Promise<void> | void): void;
-  /** SIGHUP: read again what is read from files. */
+  /** SIGHUP: read the files again. */
   onReload(handler: () => void): void;
   /** SIGUSR1: write statistics to the log. */
   onDump(handler: () => void): void;
-  /** SIGUSR2: open the log file anew. Without a handler the signal ends the process, as ever. */
+  /** SIGUSR2: reopen the log file. Without a handler the signal ends the process, its default. */
   onReopenLog(handler: () => void): void;
 }
 
-/** A process that listens to signals, as far as this module needs one. */
+/** The part of a process that this module needs. */
 export interface SignalSource {
   on(signal: NodeJS.Signals, listener: () => void): unknown;
   off(signal: NodeJS.Signals, listener: () => void): unknown;
@@ -26,9 +26,9 @@ export interface SignalSource {
 export interface SignalOptions {
   readonly source: SignalSource;
   readonly log: Log;
-  /** Ends the process; called once all is closed, or when it takes too long. */
+  /** Ends the process; called when everything is closed, or when closing takes too long. */
   readonly exit: (code: number) => void;
-  /** The longest a SIGTERM may take. */
+  /** The longest that closing may take after SIGTERM. */
   readonly terminateLimitMs: number;
 }
 
@@ -75,7 +75,7 @@ export class SignalHandling implements Signals {
     this.#options.source.on('SIGUSR2', listener);
   }
 
-  /** Gives the signals back to the runtime. */
+  /** Removes the listeners. */
   close(): void {
     for (const [signal, listener] of this.#listeners) this.#options.source.off(signal, listener);
   }
@@ -83,7 +83,7 @@ export class SignalHandling implements Signals {
   async #end(signal: TerminationSignal, limitMs: number): Promise<void> {
     const { log, exit } = this.#options;
     if (this.#isTerminating) {
-      log.warn(`${signal} again, ending at once`);
+      log.warn(`${signal} again, ending immediately`);
       exit(0);
       return;
     }

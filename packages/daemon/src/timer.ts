@@ -1,2 +1,2 @@
-/** The longest that a timer of Node can wait; it fires at once when it is asked for more. */
+/** The longest delay of a Node timer; a longer one fires immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;

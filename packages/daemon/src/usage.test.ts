@@ -36,9 +36,9 @@ Flags:
                              debugging
       --version[=true|raw]   print the version and exit; raw prints it as a quoted string
 
-Taken and ignored: --add_dir_header, --alsologtostderr, --log-flush-frequency, --log_backtrace_at,
---log_dir, --log_file, --log_file_max_size, --logging-format, --logtostderr, --one_output,
---skip_headers, --skip_log_headers, --stderrthreshold, --vmodule.
+Accepted and ignored: --add_dir_header, --alsologtostderr, --log-flush-frequency,
+--log_backtrace_at, --log_dir, --log_file, --log_file_max_size, --logging-format, --logtostderr,
+--one_output, --skip_headers, --skip_log_headers, --stderrthreshold, --vmodule.
 `);
   });
 

@@ -2,7 +2,7 @@ import type { FlagDefinition } from './flag-definition.js';
 import { IGNORED_FLAGS, SHARED_FLAGS, type Program } from './flags.js';
 
 const WIDTH = 100;
-/** Names longer than this push their text onto the next line, so that one flag does not narrow all. */
+/** A longer name has its text on the next line, so that one flag does not narrow the text of all. */
 const MAX_NAME_WIDTH = 40;
 
 const HELP_FLAG: FlagDefinition<boolean> = {
@@ -13,7 +13,7 @@ const HELP_FLAG: FlagDefinition<boolean> = {
 };
 const SHORTHANDS: Readonly<Record<string, string>> = { v: '-v, ', help: '-h, ' };
 
-/** What `--help` prints: summary, usage line, the flags in order with their defaults, those ignored. */
+/** What `--help` prints: summary, usage line, the flags in order with defaults, the ignored flags. */
 export function usageText(program: Program): string {
   const flags = Object.entries({ ...SHARED_FLAGS, help: HELP_FLAG, ...program.flags })
     .filter(([, definition]) => definition.isHidden !== true)
@@ -24,7 +24,7 @@ export function usageText(program: Program): string {
   const lines = flags.flatMap(({ left, definition }) =>
     layOut(left, rightColumn(definition), column),
   );
-  const ignored = `Taken and ignored: --${[...IGNORED_FLAGS].sort().join(', --')}.`;
+  const ignored = `Accepted and ignored: --${[...IGNORED_FLAGS].sort().join(', --')}.`;
   const head = [program.summary, '', 'Usage:', `  ${program.name} [flags]`, '', 'Flags:'];
   return [...head, ...lines, '', ...wrap('', ignored, ''), ''].join('\n').replace(/^\n+/, '');
 }
@@ -42,7 +42,7 @@ function rightColumn(definition: FlagDefinition<unknown>): string {
   return text === '' ? help : `${help} (default ${text})`;
 }
 
-/** The default of a flag that a program defines by itself: only what prints readably. */
+/** The default of a flag without `formatDefault`: only a string or a number is printed. */
 function plainDefault(initial: unknown): string {
   if (typeof initial === 'string') return initial === '' ? '' : JSON.stringify(initial);
   if (typeof initial === 'number') return initial === 0 ? '' : String(initial);
@@ -55,7 +55,7 @@ function layOut(left: string, text: string, column: number): string[] {
   return wrap(left.padEnd(column), text, indent);
 }
 
-/** The words of a text behind `start`, in lines no wider than the page; further ones are indented. */
+/** The words of a text after `start`, in lines of at most `WIDTH`; further lines are indented. */
 function wrap(start: string, text: string, indent: string): string[] {
   const lines: string[] = [];
   let line = start;

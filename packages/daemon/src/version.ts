@@ -1,2 +1,2 @@
-/** The version of the bundle that runs. The bundler puts it in for this very expression. */
+/** The version of the running bundle. The bundler replaces exactly this expression. */
 export const VERSION = process.env.KUBE_DNS_VERSION ?? 'dev';

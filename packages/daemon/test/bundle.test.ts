@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs the bundle on a Node that gives itself out as another version. */
+/** Runs the bundle on a Node that reports another version. */
 async function runOn(version: string): Promise<{ status: number; stdout: string; stderr: string }> {
   const preload = join(folder, 'preload.cjs');
   writeFileSync(
@@ -36,7 +36,7 @@ async function runOn(version: string): Promise<{ status: number; stdout: string;
 }
 
 describe('a bundled program', () => {
-  it.each(['20.20.2', '22.18.0'])('says in one line that Node %s is too old', async (version) => {
+  it.each(['20.20.2', '22.18.0'])('prints one line when Node %s is too old', async (version) => {
     const { status, stdout, stderr } = await runOn(version);
     expect(status).toBe(1);
     expect(stdout).toBe('');

@@ -1,4 +1,4 @@
-// A program for the tests of the frame: what it does is chosen by its flags.
+// A program for the tests of runProgram: its flags choose what it does.
 import process from 'node:process';
 import { setImmediate } from 'node:timers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -27,7 +27,7 @@ const program = {
 runProgram(
   program,
   async ({ values, positional, log, signals, writeLogTo, facts }) => {
-    // What a server would be: something that keeps the process alive.
+    // Keeps the process alive, as a server would.
     setInterval(() => undefined, 1_000_000);
     if (values.fail === 'startup') throw new StartupError('cannot start: two\nlines', 255);
     if (values.fail === 'usage') throw new UsageError('these do not go together');

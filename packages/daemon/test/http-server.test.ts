@@ -70,7 +70,7 @@ async function openConnection(port: number, request: string): Promise<Socket> {
 }
 
 describe('startHttpServer', () => {
-  it('serves its routes for any method and says nothing about itself', async () => {
+  it('serves its routes for any method and does not identify itself', async () => {
     const { port } = await start();
     const { status, headers, body } = await ask(port, '/ok', 'POST');
     expect({ status, body }).toEqual({ status: 200, body: 'ok\n' });
@@ -90,7 +90,7 @@ describe('startHttpServer', () => {
   );
 
   it.each(['/broken', '/broken-later'])(
-    'keeps the reason of a failure at %s in the log',
+    'logs the reason of a failure at %s and does not send it',
     async (path) => {
       const { port } = await start();
       const { status, body } = await ask(port, path);
@@ -99,7 +99,7 @@ describe('startHttpServer', () => {
     },
   );
 
-  it('packs metrics for a client that takes gzip, and for no other', async () => {
+  it('compresses metrics for a client that accepts gzip, and for no other', async () => {
     const { port } = await start();
     const url = `http://127.0.0.1:${port}/metrics`;
     const headers = ['gzip, deflate', 'gzip;q=0', 'identity'].map((text) => ({
@@ -129,7 +129,7 @@ describe('startHttpServer', () => {
     expect((await ask(port, '/ok', 'GET', '::1')).status).toBe(200);
   });
 
-  it('names what, where and why when the port is taken', async () => {
+  it('names purpose, address and reason when the port is in use', async () => {
     const { port } = await start();
     const second = start('127.0.0.1', port);
     await expect(second).rejects.toBeInstanceOf(StartupError);
@@ -139,7 +139,7 @@ describe('startHttpServer', () => {
     });
   });
 
-  it('names what, where and why when the address is not of this machine', async () => {
+  it('names purpose, address and reason when this machine does not have the address', async () => {
     await expect(start('192.0.2.1')).rejects.toThrow(
       'sample: cannot listen on 192.0.2.1:0: address not available',
     );
@@ -147,13 +147,13 @@ describe('startHttpServer', () => {
 });
 
 describe('closing an HTTP server', () => {
-  it('ends idle keep-alive connections and requests under way', async () => {
+  it('ends idle keep-alive connections and requests in progress', async () => {
     const server = await start();
     const idle = await openConnection(server.port, 'GET /ok HTTP/1.1\r\nHost: x\r\n\r\n');
     await once(idle, 'data');
     const waiting = await openConnection(server.port, 'GET /hang HTTP/1.1\r\nHost: x\r\n\r\n');
     const halfSent = await openConnection(server.port, 'GET /ok HT');
-    // One whole exchange later the server has certainly seen the two before it.
+    // After one whole exchange the server has certainly seen the two earlier connections.
     await ask(server.port, '/ok');
     const ended = [idle, waiting, halfSent].map((socket) => once(socket, 'close'));
     await server.close();

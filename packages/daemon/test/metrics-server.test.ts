@@ -37,7 +37,7 @@ function create(
   return server;
 }
 
-/** The port that the log tells of. */
+/** The port that the log names. */
 const servedPort = () => /^I serving \S+ on port (\d+)$/.exec(lines.at(-1) ?? '')?.[1];
 
 async function blockPort(): Promise<{ blocker: Server; port: number }> {
@@ -47,7 +47,7 @@ async function blockPort(): Promise<{ blocker: Server; port: number }> {
 }
 
 describe('MetricsServer', () => {
-  it('serves the metrics at its path, whatever that holds, and nothing elsewhere', async () => {
+  it('serves the metrics at its path, whatever characters that has, and nothing elsewhere', async () => {
     await create(0, '/a.b/:c+*').start();
     const get = (path: string) => fetch(`http://127.0.0.1:${servedPort()}${path}`);
     const response = await get('/a.b/:c+*?x=1');
@@ -60,12 +60,12 @@ describe('MetricsServer', () => {
     }
   });
 
-  it('goes on without a port that is taken, says so once, and takes it when it is free', async () => {
+  it('continues without a port that is in use, logs that once, and opens it when it is free', async () => {
     const { blocker, port } = await blockPort();
     await create(port).start();
     expect(lines).toEqual([
       `W metrics: cannot listen on 127.0.0.1:${port}: address already in use; ` +
-        'going on without, trying again',
+        'continuing without metrics, retrying',
     ]);
     await once(blocker.close(), 'close');
     await until(() => lines.includes(`I serving /metrics on port ${port}`));
@@ -79,12 +79,12 @@ describe('MetricsServer', () => {
     await closed.start();
     await closed.close();
     await once(blocker.close(), 'close');
-    // The port is another's for the taking.
+    // Another server can open the port.
     await create(port).start();
     expect(lines.at(-1)).toBe(`I serving /metrics on port ${port}`);
   });
 
-  it('serves what it is given beside the metrics of the process', async () => {
+  it('serves its families and the metrics of the process', async () => {
     const family = { name: 'sample_total', help: 'S.', type: 'counter', collect: () => 7 } as const;
     await create(0, '/metrics', [family]).start();
     const response = await fetch(`http://127.0.0.1:${servedPort()}/metrics`);

@@ -62,7 +62,7 @@ describe('a start that fails', () => {
     expect(program.stderr).toBe('fixture: cannot start: two\\nlines\n');
   });
 
-  it('prints message and usage and ends with 2 for flags that do not go together', async () => {
+  it('prints message and usage and ends with 2 for flags that exclude each other', async () => {
     const program = run(['--fail=usage']);
     expect(await program.ended).toBe(2);
     expect(program.stderr).toMatch(/^fixture: these do not go together\n\nA program for tests\./);
@@ -95,9 +95,9 @@ describe('a program that runs', () => {
   it.each([
     ['uncaught', 'later exception'],
     ['rejection', 'later rejection'],
-  ])('goes on after an unexpected %s, which it logs and counts', async (kind, message) => {
+  ])('continues after an unexpected %s, which it logs and counts', async (kind, message) => {
     const program = await start([`--later=${kind}`, '--listen']);
-    await program.says(`unexpected error, going on: Error: ${message}\\n`);
+    await program.says(`unexpected error, continuing: Error: ${message}\\n`);
     program.signal('SIGUSR1');
     await program.says('dumping, 1 unexpected');
   });
@@ -110,7 +110,7 @@ describe('a program that runs', () => {
     await program.says('dumping, 0 unexpected');
   });
 
-  it('calls the handlers for the log on SIGUSR2, who may send it elsewhere', async () => {
+  it('calls the log handlers on SIGUSR2, which may write the log elsewhere', async () => {
     const program = await start(['--listen']);
     program.signal('SIGUSR2');
     await until(() => {
@@ -123,7 +123,7 @@ describe('a program that runs', () => {
     expect(program.stderr).not.toContain('drained');
   });
 
-  it('only says so when nobody listens to SIGHUP', async () => {
+  it('only logs a SIGHUP that has no handler', async () => {
     const program = await start();
     program.signal('SIGHUP');
     await program.says('SIGHUP, nothing to do');
@@ -151,7 +151,7 @@ describe('a program that runs', () => {
     expect(messagesOf(program)).toContain('not closed after 50 ms, ending now');
   });
 
-  it('ends at once on a second signal', async () => {
+  it('ends immediately on a second signal', async () => {
     const program = await start(['--drain-ms=60000']);
     program.signal('SIGTERM');
     await program.says('draining');
@@ -168,7 +168,7 @@ describe('a program that runs', () => {
     expect(messagesOf(program)).toContain('not closed after 1000 ms, ending now');
   });
 
-  it('goes on when nobody can read its log any more', async () => {
+  it('continues when its log can no longer be read', async () => {
     const program = await start(['--listen']);
     await program.hangUp('stderr');
     for (let count = 0; count < 3; count++) program.signal('SIGHUP');

@@ -6,7 +6,7 @@ import { counter, gauge, histogram, type LabelledValue } from './metric-family.j
 import { processFamilies } from './process-families.js';
 
 describe('a metric family', () => {
-  it('shows the value that its owner has at the time of each scrape', async () => {
+  it('shows the current value at each scrape', async () => {
     let hits = 0;
     const families = [
       counter({ name: 'sample_hits', help: 'Hits.' }, () => hits),
@@ -66,14 +66,14 @@ describe('a metric family', () => {
     );
   });
 
-  it('refuses a name that is taken', () => {
+  it('refuses a duplicate name', () => {
     const family = gauge({ name: 'sample', help: 'S.' }, () => 0);
     expect(() => metricsHandler([family, family])).toThrow('already been registered');
   });
 });
 
 describe('the families of the process', () => {
-  it('are those that scrapers need, with true values', async () => {
+  it('are those that scrapers need, with plausible values', async () => {
     const text = await renderFamilies(processFamilies());
     const value = (name: string) => Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
     expect(value('process_start_time_seconds')).toBeCloseTo(

@@ -10,8 +10,8 @@ import { processFamilies } from './process-families.js';
 const compress = promisify(gzip);
 
 /**
- * Answers with the families and those of the process in text format 0.0.4, sorted by name, packed for
- * clients that take gzip. Throws for a name that no metric can have, and for one that is used twice.
+ * Serves the families and those of the process in text format 0.0.4, sorted by name, compressed for
+ * clients that accept gzip. Throws for an invalid and for a duplicate name.
  */
 export function metricsHandler(families: Iterable<MetricFamily>): RequestHandler {
   const registry = createRegistry([...processFamilies(), ...families]);
@@ -23,7 +23,7 @@ export function metricsHandler(families: Iterable<MetricFamily>): RequestHandler
   };
 }
 
-/** These families in the same format, with the values that they have now. */
+/** These families in the same format, with their current values. */
 export function renderFamilies(families: Iterable<MetricFamily>): Promise<string> {
   return render(createRegistry(families));
 }
@@ -84,17 +84,17 @@ function registerHistogram(
   help: string,
   collect: () => Iterable<LabelledHistogram>,
 ): void {
-  const about = { name, help, type: 'histogram', aggregator: 'sum' };
+  const description = { name, help, type: 'histogram', aggregator: 'sum' };
   const metric = {
-    ...about,
+    ...description,
     get: () => ({
-      ...about,
+      ...description,
       values: Array.from(collect(), (one) => histogramValues(name, one)).flat(),
     }),
     reset: () => undefined,
   };
-  // prom-client's own Histogram can only be observed into. A registry asks its metrics for nothing
-  // but `name`, `get` and `reset`.
+  // The buckets of prom-client's Histogram cannot be set. A registry uses only `name`, `get` and
+  // `reset` of its metrics.
   registry.registerMetric(metric as unknown as Metric);
 }
 

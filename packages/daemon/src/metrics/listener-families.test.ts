@@ -80,7 +80,7 @@ describe('the metrics of listeners', () => {
     ]);
   });
 
-  it('are zero before there is one', async () => {
+  it('are zero before the first listener', async () => {
     const lines = await scrape();
     expect(lines).toContain('messages{protocol="udp"} 0');
     expect(lines).toContain('tcp_open 0');

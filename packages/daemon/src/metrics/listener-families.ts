@@ -8,10 +8,10 @@ import {
   type MetricFamily,
 } from './metric-family.js';
 
-/** A DNS listener, as far as its metrics go. */
+/** The part of a DNS listener that its metrics need. */
 export type CountedListener = Pick<Listener, 'engine' | 'counters'>;
 
-/** What a program calls the metrics of its listeners. */
+/** How a program names and describes the metrics of its listeners. */
 export interface ListenerMetrics {
   /** By `protocol`. */
   readonly messages: MetricDescription;
@@ -29,13 +29,13 @@ export interface ListenerMetrics {
   readonly engine: MetricDescription;
 }
 
-/** RFC 1035 section 4.1.1; what else an upstream says is shown as its number. */
+/** RFC 1035 section 4.1.1; any other code of an upstream server is shown as a number. */
 const RCODE_NAMES = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'] as const;
 const LAST_RCODE = 15;
 const FORMERR = 1;
 const NOTIMP = 4;
 
-/** The metrics of all listeners of a program together; `listeners` may be none at first. */
+/** The metrics of all listeners of a program together; `listeners` may be empty at first. */
 export function listenerFamilies(
   metrics: ListenerMetrics,
   listeners: () => readonly CountedListener[],
@@ -97,14 +97,14 @@ export function listenerFamilies(
   ];
 }
 
-/** Every answer that went out, the refusals of what is no query included. */
+/** Every answer that was sent, including refusals of messages that are not queries. */
 function* answersByRcode(
   sum: (read: (counts: ListenerCounters) => number) => () => number,
 ): Generator<LabelledValue> {
   for (let rcode = 0; rcode <= LAST_RCODE; rcode++) {
     const value = sum((counts) => (counts.rcodes[rcode] ?? 0) + refusals(counts, rcode))();
     const name = RCODE_NAMES[rcode];
-    // The names are there from the start, so that the first SERVFAIL is an increase.
+    // Named codes are shown from the start, so that the first SERVFAIL is an increase.
     if (name !== undefined || value > 0) yield { labels: { rcode: name ?? String(rcode) }, value };
   }
   yield { labels: { rcode: 'BADVERS' }, value: sum(({ badVersions }) => badVersions)() };

@@ -23,8 +23,8 @@ type CollectValues = () => number | Iterable<LabelledValue>;
 type CollectHistograms = () => Iterable<LabelledHistogram>;
 
 /**
- * A metric as plain data: its description, and where its values are read at each scrape. A program needs
- * no metrics library until the first scrape.
+ * A metric as plain data: its description, and the function that reads its values at each scrape. A
+ * program needs no metrics library until the first scrape.
  */
 export type MetricFamily = MetricDescription &
   (
@@ -42,7 +42,7 @@ export function gauge(description: MetricDescription, collect: CollectValues): M
   return { ...description, type: 'gauge', collect };
 }
 
-/** A metric that says something in its labels; the value is always 1. */
+/** A metric that informs by its labels; the value is always 1. */
 export function info(
   description: MetricDescription,
   labels: () => Readonly<Record<string, string>>,
@@ -58,7 +58,7 @@ export function histogram(
   return { ...description, type: 'histogram', collect };
 }
 
-/** One value per key, which is the value of the label. */
+/** One labelled value per key; the key is the value of the label. */
 export function labelledBy(
   label: string,
   values: Readonly<Record<string, number>>,

@@ -6,10 +6,10 @@ import type { MetricFamily } from './metric-family.js';
 export interface MetricsServerOptions {
   /** An IP literal or a host name of this machine; empty is every address of both families. */
   readonly host: string;
-  /** 0 takes a free one, which the log names. */
+  /** 0 selects a free port, which the log names. */
   readonly port: number;
   readonly path: string;
-  /** What is served beside the metrics of the process. */
+  /** Served in addition to the metrics of the process. */
   readonly families: readonly MetricFamily[];
   readonly log: Log;
   readonly retryMs?: number;
@@ -18,9 +18,9 @@ export interface MetricsServerOptions {
 const RETRY_MS = 30_000;
 
 /**
- * Serves metrics. A port that cannot be had is logged once and tried again: DNS goes on without.
- * What it takes to serve them, express and prom-client, is loaded by `start`: a program that serves
- * metrics on demand only does not pay before.
+ * Serves metrics. A port that cannot be opened is logged once and retried: DNS works without it.
+ * `start` loads express and prom-client: a program that serves metrics only on demand does not pay
+ * for them before.
  */
 export class MetricsServer {
   readonly #options: MetricsServerOptions;
@@ -34,8 +34,8 @@ export class MetricsServer {
   }
 
   /**
-   * Resolves when the port is served, or after the first failure. Rejects only for families that no page
-   * can show: a name that no metric can have, or one that is used twice.
+   * Resolves when the port is open, or after the first failure. Rejects only for families with an invalid
+   * or duplicate name.
    */
   async start(): Promise<void> {
     const { host, port, path, families, log, retryMs = RETRY_MS } = this.#options;
@@ -48,7 +48,7 @@ export class MetricsServer {
         port,
         log,
         purpose: 'metrics',
-        // Not a route: its path may hold what means something in a pattern.
+        // Not a route: the path may hold characters that have a meaning in a pattern.
         routes: (app) =>
           app.use((request, response, next) =>
             request.path === path ? handler(request, response, next) : next(),
@@ -62,7 +62,7 @@ export class MetricsServer {
       log.info(`serving ${path} on port ${server.port}`);
     } catch (error) {
       if (this.#isClosed) return;
-      if (!this.#hasFailed) log.warn(`${errorText(error)}; going on without, trying again`);
+      if (!this.#hasFailed) log.warn(`${errorText(error)}; continuing without metrics, retrying`);
       this.#hasFailed = true;
       this.#timer = setTimeout(() => void this.start(), retryMs).unref();
     }

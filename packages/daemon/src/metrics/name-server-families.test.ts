@@ -10,7 +10,7 @@ const METRICS = {
 };
 
 describe('NameServerHealth', () => {
-  it('counts SERVFAIL and REFUSED as failures that took their time', () => {
+  it('counts SERVFAIL and REFUSED as failures with a latency', () => {
     const health = new NameServerHealth();
     for (const rcode of [0, 2, 3, 5, 5]) health.countReply(rcode, 20);
     expect(health.failures).toMatchObject({ servfail: 1, refused: 2, timeout: 0 });
@@ -32,7 +32,7 @@ describe('NameServerHealth', () => {
     expect(health.latencySeconds.count).toBe(0);
   });
 
-  it('does not hold a question that was called off against its server', () => {
+  it('does not count a canceled query as a failure of its server', () => {
     const health = new NameServerHealth();
     health.countError('canceled');
     expect(Object.values(health.failures)).toEqual([0, 0, 0, 0, 0]);

@@ -7,11 +7,11 @@ import {
   type MetricFamily,
 } from './metric-family.js';
 
-/** Why a question that was sent to a name server brought no answer that is one. */
+/** Why a query to a name server brought no usable reply. */
 const FAILURES = ['timeout', 'unreachable', 'malformed', 'servfail', 'refused'] as const;
 type Failure = (typeof FAILURES)[number];
 
-/** Upper ends in seconds: a server on this machine, in this data centre, far away, silent. */
+/** Upper bounds in seconds, for servers on this machine, in this data centre, far away and silent. */
 const LATENCY_BOUNDS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 ] as const;
@@ -20,7 +20,7 @@ const LATENCY_BOUNDS = [
 const SERVFAIL = 2;
 const REFUSED = 5;
 
-/** How well a name server answers: counted reply by reply in plain numbers, which only grow. */
+/** Latencies and failures of one name server, counted per reply in numbers that only grow. */
 export class NameServerHealth {
   readonly latencySeconds = new BucketHistogram(LATENCY_BOUNDS);
   readonly failures: Record<Failure, number> = {
@@ -31,36 +31,36 @@ export class NameServerHealth {
     refused: 0,
   };
 
-  /** Counts a reply and how long it took in milliseconds; SERVFAIL and REFUSED are failures, too. */
+  /** Counts a reply and its latency in milliseconds; SERVFAIL and REFUSED are also failures. */
   countReply(rcode: number, ms: number): void {
     this.latencySeconds.observe(ms / 1_000);
     if (rcode === SERVFAIL) this.failures.servfail++;
     else if (rcode === REFUSED) this.failures.refused++;
   }
 
-  /** Counts what came in place of a reply, by the code of an exchange's error. */
+  /** Counts an exchange without a reply, by the code of its error. */
   countError(code: string): void {
     if (code === 'canceled') return;
     this.failures[code === 'timeout' || code === 'malformed' ? code : 'unreachable']++;
   }
 }
 
-/** A name server that is asked, as far as its metrics go. */
+/** The part of an upstream server that its metrics need. */
 export interface CountedNameServer {
-  /** Questions sent to it, each time they were. */
+  /** Queries sent to it, each attempt counted. */
   readonly queries: number;
   readonly health: NameServerHealth;
 }
 
-/** What a program calls the metrics of its upstream servers; each has a label `server`. */
+/** How a program names and describes the metrics of its upstream servers; each has a label `server`. */
 export interface NameServerMetrics {
   readonly queries: MetricDescription;
   readonly latency: MetricDescription;
-  /** By `reason`, too. */
+  /** Also by `reason`. */
   readonly failures: MetricDescription;
 }
 
-/** The metrics of the upstream servers there are at a scrape, by what they are called. */
+/** The metrics of the upstream servers that exist at a scrape; `servers` yields each with its name. */
 export function nameServerFamilies(
   metrics: NameServerMetrics,
   servers: () => Iterable<readonly [server: string, counts: CountedNameServer]>,

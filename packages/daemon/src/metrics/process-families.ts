@@ -4,9 +4,9 @@ import process from 'node:process';
 import { counter, gauge, type MetricFamily } from './metric-family.js';
 
 /**
- * The `process_*` metrics under the names and with the texts of the Go client, which dashboards know,
- * and the size of the heap. prom-client's own set brings an event-loop sampler that wakes an idle process
- * a hundred times a second, and cannot be had without it.
+ * The `process_*` metrics with the names and texts of the Go client, which dashboards use, and the size
+ * of the heap. The default metrics of prom-client include an event-loop sampler that wakes an idle
+ * process a hundred times a second and cannot be switched off.
  */
 export function processFamilies(): MetricFamily[] {
   const maxFiles = readLimit('Max open files');
@@ -72,10 +72,10 @@ function cpuSeconds() {
   return (user + system) / 1e6;
 }
 
-// Only Linux has /proc; elsewhere there is nothing cheap to ask, and no value is better than a wrong one.
+// Only Linux has /proc; elsewhere no source is cheap, and no value is better than a wrong one.
 function openFiles() {
   try {
-    return readdirSync('/proc/self/fd').length - 1; // the one that lists the others
+    return readdirSync('/proc/self/fd').length - 1; // without the descriptor of this listing
   } catch {
     return [];
   }
@@ -90,7 +90,7 @@ function virtualMemoryBytes() {
   }
 }
 
-/** As the Go client counts them: the IP traffic of the network namespace, which a pod has to itself. */
+/** As the Go client counts them: the IP traffic of the network namespace, which is that of the pod. */
 function networkBytes(column: string) {
   try {
     const text = readFileSync('/proc/self/net/netstat', 'utf8');
@@ -104,7 +104,7 @@ function networkBytes(column: string) {
   }
 }
 
-/** Without a limit the system says `unlimited`, and the Go client 2^64. */
+/** Where the system has `unlimited`, the Go client shows 2^64. */
 function readLimit(name: string) {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');

@@ -6,7 +6,7 @@ import { renamedFamilies } from './renamed-families.js';
 const plain: MetricFamily = { name: 'a', help: 'A.', type: 'gauge', collect: () => 3 };
 
 describe('renamed metrics', () => {
-  it('have the figures of the moment under the other name, with constant labels', () => {
+  it('have the current values under the other name, with constant labels', () => {
     let count = 1;
     const counter: MetricFamily = { ...plain, type: 'counter', collect: () => count };
     const [family] = renamedFamilies([counter], [{ from: 'a', to: 'b', constant: { zone: '.' } }]);
@@ -15,7 +15,7 @@ describe('renamed metrics', () => {
     expect(family?.collect()).toEqual([{ labels: { zone: '.' }, value: 2 }]);
   });
 
-  it('have their labels under other names, and keep those that have none', () => {
+  it('have renamed labels, and the other labels unchanged', () => {
     const labelled: MetricFamily = {
       ...plain,
       type: 'counter',
@@ -42,7 +42,7 @@ describe('renamed metrics', () => {
     expect(family?.collect()).toEqual([{ labels: { to: 'x' }, histogram }]);
   });
 
-  it('are refused where there is none of that name', () => {
+  it('are refused for an unknown name', () => {
     expect(() => renamedFamilies([plain], [{ from: 'x', to: 'b' }])).toThrow(
       'no metric x to be renamed',
     );

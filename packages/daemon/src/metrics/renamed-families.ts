@@ -4,17 +4,17 @@ import type { LabelledHistogram, LabelledValue, MetricFamily } from './metric-fa
 export interface MetricRename {
   readonly from: string;
   readonly to: string;
-  /** Its labels by what they are called there; one that is not named is kept. */
+  /** The new name of each label that changes its name. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** Labels that it has there with one value. */
+  /** Labels with a constant value that are added. */
   readonly constant?: Readonly<Record<string, string>>;
 }
 
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * The same figures once more, under the names and labels of another program. Throws for a name that is
- * none of the families': a table of names is right or the program does not start.
+ * The same values once more, under the names and labels of another program. Throws for a name that no
+ * family has: with a wrong table the program does not start.
  */
 export function renamedFamilies(
   families: readonly MetricFamily[],

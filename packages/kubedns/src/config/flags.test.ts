@@ -132,7 +132,7 @@ describe('the flags', () => {
     const text = usageText(PROGRAM);
     const shown = Object.keys(KUBEDNS_FLAGS).filter((name) => text.includes(` --${name}`));
     expect(shown).toEqual(Object.keys(KUBEDNS_FLAGS).filter((name) => name !== 'federations'));
-    expect(text).toMatch(/Taken and ignored: [^]*--log-flush-frequency[^]*--vmodule/);
+    expect(text).toMatch(/Accepted and ignored: [^]*--log-flush-frequency[^]*--vmodule/);
   });
 
   it('take the flags of klog that old manifests have', () => {
