@@ -20,17 +20,17 @@ export interface Question {
   readonly class: 'IN' | 'CH';
 }
 
-/** The original's time-out of a query; here it covers resolving the server's name, too. */
+/** The original's time-out of a query; here it also covers the look-up of the server's name. */
 export const ASK_TIMEOUT_MS = 2_000;
 const QUESTION_COUNT_AT = 4;
 /** Most bytes of a message over UDP without EDNS (RFC 1035 section 2.3.4). */
 const MAX_REPLY_BYTES = 512;
-/** One is looked at; a second says that there are too many. */
+/** One is used; a second one shows that there are too many. */
 const MAX_ANSWERS = 2;
 
 /**
- * Asks once over UDP from a fresh socket, without EDNS and without a second try, and takes the reply
- * apart. Rejects when there is none in time, when it is malformed, and when `signal` is aborted.
+ * Asks once over UDP from a new socket, without EDNS and without retransmission, and parses the reply.
+ * Rejects when no reply arrives in time, when it is malformed, and when `signal` is aborted.
  */
 export async function ask(
   question: Question,
@@ -49,13 +49,13 @@ export async function ask(
 }
 
 /**
- * Takes a reply apart, up to the second answer: ten names that point to one of 127 labels are 100 KiB of
- * strings. Throws for one that is malformed, has more than one question, or is larger than a server may
- * send who was told of no other size.
+ * Parses a reply up to the second answer: ten names that point to one of 127 labels are 100 KiB of
+ * strings. Throws when it is malformed, has more than one question, or is larger than a reply without
+ * EDNS may be.
  */
 export function readReply(reply: Uint8Array): DecodedMessage {
   if (reply.length > MAX_REPLY_BYTES) {
-    throw new QueryError(`the reply of ${reply.length} bytes is larger than was asked for`);
+    throw new QueryError(`the reply of ${reply.length} bytes is larger than ${MAX_REPLY_BYTES}`);
   }
   if (reply.length >= QUESTION_OFFSET && readUint16(reply, QUESTION_COUNT_AT) > 1) {
     throw new QueryError('the reply has more than one question');
@@ -63,14 +63,14 @@ export function readReply(reply: Uint8Array): DecodedMessage {
   return decodeFirstAnswers(reply, MAX_ANSWERS);
 }
 
-/** Waits for a look-up no longer than for a reply, and not at all once it is called off. */
+/** Waits for a look-up as long as for a reply at most, and no longer once it is canceled. */
 function inTime(address: Promise<string>, server: Server, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
       () => reject(new QueryError(`${formatHostPort(server)}: name not resolved in time`)),
       ASK_TIMEOUT_MS,
     );
-    const abort = () => reject(new QueryError('called off'));
+    const abort = () => reject(new QueryError('canceled'));
     signal.addEventListener('abort', abort, { once: true });
     void address.then(resolve, reject).finally(() => {
       clearTimeout(timer);
@@ -95,7 +95,7 @@ function send(
     const abort = () => {
       settle();
       exchanged.cancel();
-      reject(new QueryError('called off'));
+      reject(new QueryError('canceled'));
     };
     signal.addEventListener('abort', abort);
   });

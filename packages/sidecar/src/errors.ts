@@ -1,6 +1,6 @@
 import { CodedError } from '@kube-dns/wire';
 
-/** A probe or a statistics query that brought no usable answer. */
+/** A probe or a statistics query without a usable reply. */
 export class QueryError extends CodedError {
   constructor(message: string, options?: ErrorOptions) {
     super('query', message, options);

@@ -4,7 +4,7 @@ import { parseProbeSpec } from './probe/probe-spec.js';
 
 /** The sidecar's flags: kubernetes/dns pkg/sidecar/options.go, names and defaults unchanged. */
 export const FLAGS = {
-  'dnsmasq-addr': stringFlag('127.0.0.1', 'host of dnsmasq, to ask for its statistics'),
+  'dnsmasq-addr': stringFlag('127.0.0.1', 'host of dnsmasq, for its statistics'),
   'dnsmasq-port': portFlag(53, 'port of dnsmasq', { min: 1 }),
   'dnsmasq-poll-interval-ms': intFlag(
     5_000,
@@ -13,8 +13,8 @@ export const FLAGS = {
   ),
   probe: listFlag(
     parseProbeSpec,
-    'DNS probe: what to call it (/healthcheck/<label>, metrics), whom to ask (port 53 unless stated), ' +
-      'for which name, how often (seconds, default 5) and for which type (A, AAAA, ANY or SRV, ' +
+    'DNS probe: its label (in /healthcheck/<label> and in metric names), the server to ask (default ' +
+      'port 53), the name, the interval (seconds, default 5) and the type (A, AAAA, ANY or SRV, ' +
       'default ANY); may be repeated',
     '<label>,<server>,<name>[,<interval>[,<type>]]',
   ),

@@ -3,20 +3,20 @@ import { describe, expect, it } from '@jest/globals';
 import { HostResolver } from './host-resolver.js';
 
 describe('HostResolver', () => {
-  it('takes an address as it is', async () => {
+  it('returns an address unchanged', async () => {
     const resolver = new HostResolver(() => Promise.reject(new Error('asked')));
     expect(await resolver.resolve('127.0.0.1')).toBe('127.0.0.1');
     expect(await resolver.resolve('::1')).toBe('::1');
   });
 
-  it('asks the system anew each time', async () => {
+  it('asks the system again at each call', async () => {
     const addresses = ['10.0.0.1', '10.0.0.2'];
     const resolver = new HostResolver(() => Promise.resolve(addresses.shift()!));
     expect(await resolver.resolve('dns')).toBe('10.0.0.1');
     expect(await resolver.resolve('dns')).toBe('10.0.0.2');
   });
 
-  it('joins a look-up that is still under way', async () => {
+  it('joins a look-up that is still in progress', async () => {
     let lookups = 0;
     let finish: (address: string) => void = () => undefined;
     const resolver = new HostResolver(() => {
@@ -29,7 +29,7 @@ describe('HostResolver', () => {
     expect(lookups).toBe(1);
   });
 
-  it('names the host that has no address, and tries again the next time', async () => {
+  it('names the host that has no address, and tries again at the next call', async () => {
     let isThere = false;
     const resolver = new HostResolver(() =>
       isThere ? Promise.resolve('10.0.0.1') : Promise.reject(new Error('ENOTFOUND')),

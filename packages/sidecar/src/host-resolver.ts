@@ -3,15 +3,15 @@ import { isIP } from 'node:net';
 
 import { QueryError } from './errors.js';
 
-/** Finds one address of a host name, as the system does it. */
+/** Finds one address of a host name. */
 export type Lookup = (host: string) => Promise<string>;
 
-/** IPv4 first: what the sidecar asks listens on 0.0.0.0, and `localhost` is often ::1 before 127.0.0.1. */
+/** IPv4 first: the probed servers listen on 0.0.0.0, and `localhost` is often ::1 before 127.0.0.1. */
 const systemLookup: Lookup = async (host) => (await lookup(host, { order: 'ipv4first' })).address;
 
 /**
- * Turns host names into addresses, anew each time. A look-up cannot be taken back, and a slow one would
- * be joined by another at every probe, so each name has at most one under way.
+ * Resolves host names, again at each call. A look-up cannot be canceled, and while one is slow every
+ * probe would start another, so each name has at most one look-up in progress.
  */
 export class HostResolver {
   readonly #lookup: Lookup;

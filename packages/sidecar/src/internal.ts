@@ -1,4 +1,4 @@
-// The parsers of this container, which packages/proofs gives hostile bytes.
+// The parsers of this container, which packages/proofs tests with hostile input.
 export { readReply } from './ask.js';
 export { QueryError } from './errors.js';
 export { FLAGS } from './flags.js';

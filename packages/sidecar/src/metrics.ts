@@ -12,7 +12,7 @@ import type { Probe } from './probe/probe.js';
 import type { StatisticsPoll } from './statistics/statistics-poll.js';
 import type { Statistic } from './statistics/statistic.js';
 
-/** Metric name by statistic. All are counters, the size as well: prometheus-to-sd knows them as such. */
+/** Metric name by statistic. All are counters, also the size: prometheus-to-sd expects that. */
 const DNSMASQ_METRICS: readonly (readonly [name: string, statistic: Statistic, help: string])[] = [
   ['hits', 'hits', 'Number of DNS cache hits (from start of process)'],
   ['misses', 'misses', 'Number of DNS cache misses (from start of process)'],
@@ -21,7 +21,7 @@ const DNSMASQ_METRICS: readonly (readonly [name: string, statistic: Statistic, h
   ['max_size', 'cachesize', 'Maximum size of the DNS cache'],
 ];
 
-/** Where the figures come from; each is read at a scrape. */
+/** The sources of the values; each is read at a scrape. */
 export interface MetricSources {
   /** The first part of the names (`--prometheus-namespace`). */
   readonly namespace: string;
@@ -30,7 +30,7 @@ export interface MetricSources {
   readonly probes: readonly Probe[];
 }
 
-/** Every metric of the sidecar. */
+/** All metrics of the sidecar. */
 export function metricFamilies({ namespace, facts, poll, probes }: MetricSources): MetricFamily[] {
   return [
     ...programFamilies(namespace, facts),
@@ -41,7 +41,7 @@ export function metricFamilies({ namespace, facts, poll, probes }: MetricSources
 
 /**
  * The metrics of dnsmasq's statistics, with the original's names, types and texts (kubernetes/dns
- * pkg/sidecar/metrics.go): no labels, no `_total`. The last two are our own.
+ * pkg/sidecar/metrics.go): no labels, no `_total`. The original does not have the last two.
  */
 function statisticsFamilies(namespace: string, poll: StatisticsPoll): MetricFamily[] {
   const named = (name: string, help: string) => ({
@@ -57,11 +57,11 @@ function statisticsFamilies(namespace: string, poll: StatisticsPoll): MetricFami
       () => poll.errors,
     ),
     gauge(
-      named('up', '1 while dnsmasq tells its statistics, 0 when the last poll of them failed.'),
+      named('up', '1 when the last poll of the statistics of dnsmasq succeeded, 0 when it failed.'),
       () => Number(poll.isUp),
     ),
     gauge(
-      named('age_seconds', 'Time since dnsmasq last told its statistics; nothing before it did.'),
+      named('age_seconds', 'Time since the last successful poll; no sample before the first.'),
       () => ageSeconds(poll.ageMs()),
     ),
   ];
@@ -69,7 +69,7 @@ function statisticsFamilies(namespace: string, poll: StatisticsPoll): MetricFami
 
 /**
  * The metrics of one probe, whose label is part of their names; the first two have the original's types
- * and texts (kubernetes/dns pkg/sidecar/dnsprobe.go), the others are our own.
+ * and texts (kubernetes/dns pkg/sidecar/dnsprobe.go), which does not have the others.
  */
 function probeFamilies(namespace: string, probe: Probe): MetricFamily[] {
   const { label } = probe.spec;
@@ -82,17 +82,20 @@ function probeFamilies(namespace: string, probe: Probe): MetricFamily[] {
       { labels: {}, histogram: probe.latencyMs },
     ]),
     counter(named('errors', `Count of errors in name resolution of ${label}`), () => probe.errors),
-    gauge(named('up', `1 while /healthcheck/${label} says 200, 0 while it says 503.`), () =>
+    gauge(named('up', `1 while /healthcheck/${label} returns 200, 0 while it returns 503.`), () =>
       Number(probe.health().isOk),
     ),
     gauge(
-      named('age_seconds', `Time since the last result of the probe ${label}; nothing before it.`),
+      named(
+        'age_seconds',
+        `Time since the last result of the probe ${label}; no sample before the first.`,
+      ),
       () => ageSeconds(probe.ageMs()),
     ),
   ];
 }
 
-/** The metrics of the sidecar itself, all of them our own. */
+/** The metrics of the sidecar itself; the original has none of them. */
 function programFamilies(namespace: string, facts: ProgramFacts): MetricFamily[] {
   const { version, unexpectedErrors } = facts;
   return [
@@ -107,14 +110,14 @@ function programFamilies(namespace: string, facts: ProgramFacts): MetricFamily[]
     counter(
       {
         name: metricName(namespace, 'sidecar', 'unexpected_errors_total'),
-        help: 'Errors that nobody caught; the sidecar went on.',
+        help: 'Uncaught errors; the sidecar continued after them.',
       },
       unexpectedErrors,
     ),
   ];
 }
 
-/** What never happened has no age: there is no series then. */
+/** What never happened has no age: the metric has no sample then. */
 function ageSeconds(ageMs: number | null): LabelledValue[] {
   return ageMs === null ? [] : [{ labels: {}, value: Math.max(0, ageMs) / 1_000 }];
 }

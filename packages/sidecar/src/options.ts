@@ -5,7 +5,7 @@ import type { ProbeSpec } from './probe/probe-spec.js';
 import { HEALTHZ_PATH, healthcheckPath } from './routes.js';
 import { parseServer, type Server } from './server.js';
 
-/** What the flags come to, checked against each other. */
+/** The values of the flags, checked against each other. */
 export interface SidecarOptions {
   readonly dnsmasq: Server;
   readonly pollIntervalMs: number;
@@ -17,8 +17,8 @@ export interface SidecarOptions {
 }
 
 /**
- * Puts the flags together. Throws a UsageError for what cannot work: a label used twice or a metrics
- * path that is taken, where the original panics, and names that no metric can have.
+ * Combines the flags. Throws a UsageError for a label that is used twice and for a metrics path that is
+ * taken, where the original panics, and for a namespace that no metric name can begin with.
  */
 export function readOptions(values: FlagValues<typeof FLAGS>): SidecarOptions {
   const probes = values.probe;
@@ -63,7 +63,7 @@ function checkPath(path: string, probes: readonly ProbeSpec[]): void {
 }
 
 function checkNamespace(namespace: string): void {
-  // Empty is fine: the names then start with the next part, as in the Go client.
+  // It may be empty: the names then start with the next part, as in the Go client.
   if (!/^(?:[a-zA-Z_:][a-zA-Z0-9_:]*)?$/.test(namespace)) {
     throw invalid('prometheus-namespace', namespace, 'metric names cannot begin with it');
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Time and chance, as the loops need them; tests bring their own. */
+/** Clock, random numbers and pauses of the loops; tests replace them. */
 export interface Pacing {
   /** Milliseconds on a clock that never goes back. */
   readonly now: () => number;

@@ -4,12 +4,12 @@ import { healthJson, type Health } from './probe/health.js';
 
 export const HEALTHZ_PATH = '/healthz';
 
-/** Where the health of the probe with this label is. */
+/** The path of the health of the probe with this label. */
 export function healthcheckPath(label: string): string {
   return `/healthcheck/${label}`;
 }
 
-/** Handlers by exact path, for any method: Go's paths are texts, not patterns. */
+/** Handlers by exact path, for any method: paths in Go are not patterns. */
 export function routeByPath(handlers: ReadonlyMap<string, RequestHandler>): RequestHandler {
   return (request, response, next) => {
     const handler = handlers.get(request.path);
@@ -19,7 +19,7 @@ export function routeByPath(handlers: ReadonlyMap<string, RequestHandler>): Requ
   };
 }
 
-/** 200 while the probe is answered, else 503; the body says why. */
+/** 200 while the probe is healthy, otherwise 503; the body has the reason. */
 export function healthcheck(health: () => Health): RequestHandler {
   return (_request, response) => {
     const current = health();

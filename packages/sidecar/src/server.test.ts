@@ -19,7 +19,7 @@ describe('parseServer', () => {
 
   it.each([
     ['127.0.0.1:', 'port "" is not a number up to 65535'],
-    ['127.0.0.1:0', 'port 0 cannot be asked'],
+    ['127.0.0.1:0', 'port 0 is not possible'],
     ['127.0.0.1:65536', 'port "65536" is not a number up to 65535'],
     ['127.0.0.1:dns', 'port "dns" is not a number up to 65535'],
     ['[127.0.0.1]:53', 'not an IPv6 address in brackets'],

@@ -18,11 +18,11 @@ import { StatisticsPoll } from './statistics/statistics-poll.js';
 /** The running sidecar: probes, statistics and HTTP. */
 export interface Sidecar {
   readonly http: HttpServer;
-  /** Ends all of it; may be called twice. */
+  /** Ends all of them; may be called twice. */
   close(): Promise<void>;
 }
 
-/** Starts probing and serving; rejects with a StartupError when the port cannot be had. */
+/** Starts probing and serving; rejects with a StartupError when it cannot listen. */
 export async function startSidecar(
   options: SidecarOptions,
   log: Log,

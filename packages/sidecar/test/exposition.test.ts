@@ -8,7 +8,7 @@ import { startSidecar, urlOf } from './sidecar-process.js';
 
 const LABELS = ['kubedns', 'dnsmasq'];
 const BOUNDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
-/** Names, types and texts of the original, seen at its own `/metrics`. */
+/** Names, types and texts of the original, as its `/metrics` shows them. */
 const ORIGINAL: readonly (readonly [name: string, type: string, help: string])[] = [
   ['kubedns_dnsmasq_errors', 'counter', 'Number of errors that have occurred getting metrics'],
   [
@@ -98,7 +98,7 @@ async function scrape(): Promise<string> {
   return response.text();
 }
 
-/** The exposition once both probes and the poll have come through. */
+/** The exposition once both probes and the poll have a result. */
 const settled = () =>
   until(async () => {
     const text = await scrape();
@@ -122,12 +122,12 @@ describe('the exposition', () => {
     }
   });
 
-  it('describes what is our own in sentences', async () => {
-    const known = new Set(ORIGINAL.map(([name]) => name));
-    const own = [...parsePrometheusText(await scrape()).values()].filter(
-      ({ name }) => !known.has(name),
+  it('describes the metrics that the original does not have in sentences', async () => {
+    const inOriginal = new Set(ORIGINAL.map(([name]) => name));
+    const added = [...parsePrometheusText(await scrape()).values()].filter(
+      ({ name }) => !inOriginal.has(name),
     );
-    expect(own.map(({ name }) => name)).toEqual([
+    expect(added.map(({ name }) => name)).toEqual([
       'kubedns_dnsmasq_age_seconds',
       'kubedns_dnsmasq_up',
       'kubedns_probe_dnsmasq_age_seconds',
@@ -138,10 +138,10 @@ describe('the exposition', () => {
       'kubedns_sidecar_unexpected_errors_total',
       'process_heap_bytes',
     ]);
-    for (const { help } of own) expect(help).toMatch(/^[A-Z1].{20,}\.$/);
+    for (const { help } of added) expect(help).toMatch(/^[A-Z1].{20,}\.$/);
   });
 
-  it('says which probe is answered, and how old that is', async () => {
+  it('shows which probe succeeds, and the age of each result', async () => {
     const families = parsePrometheusText(await settled());
     expect(valueOf(families, 'kubedns_probe_kubedns_up')).toBe(1);
     expect(valueOf(families, 'kubedns_probe_dnsmasq_up')).toBe(0);
@@ -153,14 +153,14 @@ describe('the exposition', () => {
     }
   });
 
-  it('turns dnsmasq_up to 0 when dnsmasq stops telling its statistics', async () => {
+  it('sets dnsmasq_up to 0 when dnsmasq no longer answers with its statistics', async () => {
     await settled();
     responder.respond = () => [];
     await until(async () => /^kubedns_dnsmasq_up 0$/m.test(await scrape()) || undefined);
     expect(valueOf(parsePrometheusText(await scrape()), 'kubedns_dnsmasq_hits')).toBe(42);
   });
 
-  it('is understood by prometheus-to-sd', async () => {
+  it('can be read by prometheus-to-sd', async () => {
     const text = await settled();
     const points = translate(text, 'kubedns', WHITELIST);
     const number = (name: string) => (points.get(name) as Point & { value: number }).value;
@@ -181,9 +181,9 @@ describe('the exposition', () => {
     expect(points.get('probe_dnsmasq_latency_ms')!.value).toMatchObject({ count: 0, mean: 0 });
   });
 
-  it('never counts back when dnsmasq starts anew', async () => {
+  it('never lowers a counter when dnsmasq restarts', async () => {
     await settled();
-    // A poll that has begun is one of the old process: hits are what it asks for first.
+    // A poll that has begun belongs to the old process: it asks for the hits first.
     let isNew = false;
     responder.respond = ({ name }) => {
       isNew ||= name === 'hits.bind';
@@ -218,7 +218,7 @@ describe('the reader of the text format', () => {
     expect(() => parsePrometheusText(text)).toThrow(reason);
   });
 
-  it('undoes escapes in labels', () => {
+  it('decodes escapes in labels', () => {
     const [family] = parsePrometheusText(
       '# HELP a x\n# TYPE a gauge\na{b="c\\"\\n\\\\"} 1\n',
     ).values();

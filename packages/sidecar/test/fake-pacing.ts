@@ -5,7 +5,7 @@ interface Pause {
   readonly end: () => void;
 }
 
-/** Time that stands still until a test moves it: a pause ends when the test says so. */
+/** A clock that only the test advances: a pause ends when the test ends it. */
 export class FakePacing implements Pacing {
   timeMs = 1_000_000;
   #pause: Pause | null = null;
@@ -21,13 +21,13 @@ export class FakePacing implements Pacing {
       this.#notify();
     });
 
-  /** How long the loop wants to pause, once it has come to its next pause. */
+  /** The length of the loop's next pause, once it has begun. */
   async paused(): Promise<number> {
     if (this.#pause === null) await new Promise<void>((resolve) => (this.#notify = resolve));
     return this.#pause!.ms; // set before #notify is called
   }
 
-  /** Ends the current pause and waits until the loop comes to the next. */
+  /** Ends the current pause and waits until the next one begins. */
   async next(): Promise<number> {
     const ms = await this.paused();
     this.timeMs += ms;

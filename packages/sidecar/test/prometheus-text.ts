@@ -5,7 +5,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** What belongs to one `# TYPE`. */
+/** The samples of one `# TYPE`. */
 export interface Family {
   readonly name: string;
   readonly type: string;
@@ -21,8 +21,8 @@ const LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\[\\n"])*)"(,|$)/y;
 const NUMBER = /^(?:[+-]?Inf|NaN|[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)$/;
 
 /**
- * Reads the text format 0.0.4 and is as strict as its strictest readers: each family has HELP and TYPE
- * before its samples, once and in one piece, each series is there once, and histograms add up.
+ * Parses the text format 0.0.4, as strictly as its strictest readers: each family has HELP and TYPE
+ * before its samples, once and in one block, each series exists once, and histograms add up.
  */
 export function parsePrometheusText(text: string): ReadonlyMap<string, Family> {
   if (!text.endsWith('\n')) throw new Error('the last line does not end');
@@ -85,7 +85,7 @@ function isOf({ name, labels }: Sample, family: Family): boolean {
   return name === `${family.name}_sum` || name === `${family.name}_count`;
 }
 
-/** Of a histogram without labels: ascending bounds up to +Inf, which has all observations. */
+/** Checks a histogram without labels: ascending bounds up to +Inf, which has all observations. */
 function checkHistogram({ name, samples }: Family): void {
   const buckets = samples.filter((sample) => sample.name === `${name}_bucket`);
   const bounds = buckets.map(({ labels }) => parseNumber(labels.get('le') ?? ''));

@@ -1,9 +1,9 @@
 import { type Family, parseNumber, parsePrometheusText } from './prometheus-text.js';
 
-/** A point of Stackdriver, as far as the exposition decides about it. */
+/** The part of a Stackdriver point that the exposition determines. */
 export interface Point {
   readonly kind: 'CUMULATIVE' | 'GAUGE';
-  /** For what is cumulative: when counting began, in seconds since the epoch. */
+  /** When counting began, in seconds since the epoch; only of cumulative points. */
   readonly startSeconds: number | null;
   readonly value: number | Distribution;
 }
@@ -17,14 +17,14 @@ export interface Distribution {
   readonly counts: readonly number[];
 }
 
-/** Used where the start is not known: Stackdriver takes no zero. */
+/** Used where the start is unknown: Stackdriver does not accept zero. */
 const NO_START_SECONDS = 1;
 
 /**
- * What prometheus-to-sd makes of a scrape (GoogleCloudPlatform/k8s-stackdriver, prometheus-to-sd/translator):
- * the component's name is cut off in front, only whitelisted metrics stay, counters and histograms count
- * from `process_start_time_seconds`, histograms keep their bounds. Throws for a metric that is not there,
- * has labels, or has a type that is not exported.
+ * Translates a scrape as prometheus-to-sd does (GoogleCloudPlatform/k8s-stackdriver,
+ * prometheus-to-sd/translator): removes the prefix of the component, selects the whitelisted metrics, counts
+ * counters and histograms from `process_start_time_seconds`, and preserves the bounds of histograms.
+ * Throws for a metric that is missing, has labels, or has a type that is not exported.
  */
 export function translate(
   text: string,
@@ -57,7 +57,7 @@ function pointOf(family: Family, startSeconds: number): Point {
     return { kind: 'CUMULATIVE', startSeconds, value: distributionOf(family) };
   }
   const [sample, ...others] = family.samples;
-  // Each series becomes a point of its own, but the internal metrics of the add-on have no labels.
+  // Each series becomes a separate point, but the internal metrics of the add-on have no labels.
   if (sample === undefined || others.length > 0 || sample.labels.size > 0) {
     throw new Error(`${family.name} is not one value`);
   }

@@ -27,7 +27,7 @@ afterEach(async () => {
   await responder.close();
 });
 
-/** The example of the README, with ports that are free here and probes that come at once. */
+/** The example of the README, with free ports and with probes every second. */
 async function startExample(): Promise<string> {
   const here = command.map((text) =>
     text
@@ -49,7 +49,7 @@ describe('README', () => {
     expect(documented).toEqual(actual);
   });
 
-  it('shows a command line that is meant as it says', () => {
+  it('shows a command line that the sidecar reads as intended', () => {
     const { probes, dnsmasq } = readOptions(parseFlags(program, command).values);
     expect(probes.map(({ label }) => label)).toEqual(['kubedns', 'dnsmasq']);
     expect(dnsmasq.port).toBe(1_053);

@@ -12,7 +12,7 @@ export interface Asked {
   readonly type: string;
 }
 
-/** What to answer with; null is silence, bytes are sent as they are. */
+/** Chooses the answer; null sends none, bytes are sent as they are. */
 export type Respond = (asked: Asked) => readonly RecordBytes[] | Uint8Array | null;
 
 const IN = 1;
@@ -24,7 +24,7 @@ const POINTER_TO_QUESTION = 0xc00c;
 
 export const addressRecord: RecordBytes = { type: TYPE_A, rdata: Uint8Array.of(10, 0, 0, 1) };
 
-/** A CHAOS TXT record of these strings, as dnsmasq tells its statistics. */
+/** A CHAOS TXT record of these strings, as dnsmasq answers with its statistics. */
 export function txtRecord(...strings: string[]): RecordBytes {
   const parts = strings.map((text) => Buffer.from(`\0${text}`));
   for (const part of parts) part[0] = part.length - 1;
@@ -66,7 +66,7 @@ export class Responder {
   }
 }
 
-/** The query as a reply, with the records behind its question. */
+/** The query as a reply, with the records after its question. */
 export function renderReply(query: Buffer, records: readonly RecordBytes[]): Buffer {
   const head = Buffer.from(query);
   head.writeUInt16BE(QR_RD, 2);

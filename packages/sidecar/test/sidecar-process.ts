@@ -5,7 +5,7 @@ export function startSidecar(...args: readonly string[]): RunningProgram {
   return new RunningProgram('sidecar', process.execPath, [builtProgram('sidecar'), ...args]);
 }
 
-/** Where a sidecar serves HTTP, once it does. */
+/** The URL of a sidecar, once it serves HTTP. */
 export async function urlOf(sidecar: RunningProgram): Promise<string> {
   const [, port = ''] = await sidecar.says(/serving HTTP on \S+ port (\d+)/);
   return `http://127.0.0.1:${port}`;

@@ -4,7 +4,7 @@ import { endPrograms, type RunningProgram, until } from '@kube-dns/testkit';
 import { addressRecord, Responder, txtRecord, type Respond } from './responder.js';
 import { startSidecar, urlOf } from './sidecar-process.js';
 
-/** What dnsmasq would say: some statistics, and one name that it knows. */
+/** Answers as dnsmasq would: some statistics, and one name that exists. */
 const likeDnsmasq: Respond = ({ name }) => {
   if (name === 'cachesize.bind') return [txtRecord('1000')];
   if (name.endsWith('.bind')) return [txtRecord('42')];
@@ -40,7 +40,7 @@ async function get(url: string) {
 }
 
 describe('sidecar', () => {
-  it('tells the health of each probe, from waiting over success to failure', async () => {
+  it('shows the health of each probe, from waiting to success to failure', async () => {
     const sidecar = start(probe('good', 'good.example.com'), probe('bad', 'bad.example.com'));
     const url = await urlOf(sidecar);
     const good = await until(async () => {
@@ -105,7 +105,7 @@ describe('sidecar', () => {
     expect(metrics).toContain('\nother_probe_bad_latency_ms_count 0\n');
   });
 
-  it('says that it lives, and does not know other paths', async () => {
+  it('serves /healthz, and answers other paths with 404', async () => {
     const url = await urlOf(start());
     const healthz = await get(`${url}/healthz`);
     expect(healthz.status).toBe(200);
@@ -114,7 +114,7 @@ describe('sidecar', () => {
     expect((await get(`${url}/metrics`)).type).toBe('text/plain; version=0.0.4; charset=utf-8');
   });
 
-  it('lives on while dnsmasq is away, and counts the polls that fail', async () => {
+  it('continues while dnsmasq is down, and counts the failed polls', async () => {
     const free = await new Responder(() => null).start();
     const { port } = free;
     await free.close();
@@ -133,7 +133,7 @@ describe('sidecar', () => {
   });
 });
 
-describe('a start that cannot be', () => {
+describe('a start that fails', () => {
   it.each([
     ['--probe=a,b', 'invalid argument "a,b" for "--probe" flag: invalid format to --probe'],
     ['--prometheus-path=/healthz', 'this path is taken'],
@@ -145,7 +145,7 @@ describe('a start that cannot be', () => {
     expect(sidecar.stderr).toContain('Usage:\n  sidecar [flags]\n');
   });
 
-  it('ends with 255 and one line when the port is taken', async () => {
+  it('ends with 255 and one line when the port is in use', async () => {
     const first = await urlOf(start());
     const second = start(`--prometheus-port=${new URL(first).port}`);
     expect(await second.ended).toBe(255);

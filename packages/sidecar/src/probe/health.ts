@@ -1,8 +1,8 @@
-/** What `/healthcheck/<label>` says. */
+/** The content of `/healthcheck/<label>`. */
 export interface Health {
   readonly isOk: boolean;
   readonly latencySeconds: number;
-  /** Why not, or empty. */
+  /** The reason when it is not ok, otherwise empty. */
   readonly error: string;
 }
 

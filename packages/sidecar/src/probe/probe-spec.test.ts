@@ -15,7 +15,7 @@ describe('parseProbeSpec', () => {
     });
   });
 
-  it('asks for ANY at port 53 every 5 s unless told otherwise', () => {
+  it('asks port 53 for ANY every 5 s by default', () => {
     expect(parseProbeSpec('a_1,10.0.0.1,example.com.')).toEqual({
       label: 'a_1',
       server: { host: '10.0.0.1', port: 53 },
@@ -25,7 +25,7 @@ describe('parseProbeSpec', () => {
     });
   });
 
-  it('takes an empty name for the root', () => {
+  it('reads an empty name as the root', () => {
     expect(parseProbeSpec('a,b,').name).toBe('.');
   });
 

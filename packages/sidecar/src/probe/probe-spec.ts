@@ -3,12 +3,12 @@ import { encodeQuery } from '@kube-dns/wire';
 
 import { parseServer, type Server } from '../server.js';
 
-/** One `--probe`: whom to ask for what, how often, and what the result is called. */
+/** One `--probe`: the question, its server, the interval, and the label of the result. */
 export interface ProbeSpec {
   /** Part of the URL path and of the metric names. */
   readonly label: string;
   readonly server: Server;
-  /** With its final dot. */
+  /** With a final dot. */
   readonly name: string;
   readonly intervalMs: number;
   readonly type: ProbeType;
@@ -23,9 +23,9 @@ const LABEL = /^[a-zA-Z0-9_]+$/;
 const MAX_INTERVAL_SECONDS = Math.floor(MAX_TIMER_MS / 1_000);
 
 /**
- * Reads `<label>,<server>,<name>[,<interval seconds>[,<type>]]`. The checks of the original come first,
- * in its order and words (kubernetes/dns pkg/sidecar/options.go, probeOptions.Set); then those that it
- * leaves to every single probe, or to a panic.
+ * Parses `<label>,<server>,<name>[,<interval seconds>[,<type>]]`. The checks of the original are first,
+ * in its order and words (kubernetes/dns pkg/sidecar/options.go, probeOptions.Set); then follow those
+ * that it makes at every probe, or not at all and panics.
  */
 export function parseProbeSpec(text: string): ProbeSpec {
   const fields = text.split(',');
@@ -56,7 +56,7 @@ function parseSeconds(text: string): number {
 }
 
 function parseType(text: string): ProbeType {
-  const type = PROBE_TYPES.find((known) => known === text);
+  const type = PROBE_TYPES.find((each) => each === text);
   if (type === undefined) throw new Error(`invalid type for DNS: ${text}`);
   return type;
 }

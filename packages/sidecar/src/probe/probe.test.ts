@@ -36,7 +36,7 @@ const failWith = (message: string) => () => Promise.reject(new Error(message));
 const failed = (error: string) => ({ isOk: false, latencySeconds: 0, error });
 
 describe('Probe', () => {
-  it('is not healthy before its first result, which it gets after a random part of the interval', async () => {
+  it('is not healthy before its first result, which follows after a random part of the interval', async () => {
     probe.start();
     expect(await pacing.paused()).toBe(2_500);
     expect(probe.health()).toEqual(failed('waiting for first probe'));
@@ -44,7 +44,7 @@ describe('Probe', () => {
     expect(probe.health()).toEqual(OK);
   });
 
-  it('observes the latency of a success and asks again one interval after it asked', async () => {
+  it('observes the latency of a success and asks again one interval after the query', async () => {
     probe.start();
     expect(await pacing.next()).toBe(5_000 - 12.5);
     expect(probe.latencyMs.count).toBe(1);
@@ -74,14 +74,14 @@ describe('Probe', () => {
     expect(probe.errors).toBe(1);
   });
 
-  it('takes a reply without answer records for a failure', async () => {
+  it('counts a reply without answer records as a failure', async () => {
     ask = () => Promise.resolve(replyWith());
     probe.start();
     await pacing.next();
     expect(probe.health()).toEqual(failed('no RRs for domain "example.com."'));
   });
 
-  it('asks again at once when an answer takes longer than the interval', async () => {
+  it('asks again immediately when a reply takes longer than the interval', async () => {
     ask = () => {
       pacing.timeMs += 6_000;
       return Promise.resolve(replyWith(addressRecord));
@@ -90,7 +90,7 @@ describe('Probe', () => {
     expect(await pacing.next()).toBe(0);
   });
 
-  it('tells the age of its last result, good or bad, and none before the first', async () => {
+  it('returns the age of its last result, good or bad, and none before the first', async () => {
     probe.start();
     await pacing.paused();
     expect(probe.ageMs()).toBeNull();
@@ -111,7 +111,7 @@ describe('Probe', () => {
     expect(probe.health()).toEqual(failed('last probe was 15 s ago'));
   });
 
-  it('says once that it fails or succeeds, and each failure to those who ask for it', async () => {
+  it('logs once that it fails or succeeds, and each failure with -v=3', async () => {
     const succeed = ask;
     probe.start();
     await pacing.next();
@@ -129,11 +129,11 @@ describe('Probe', () => {
     ]);
   });
 
-  it('calls the query under way off when it is closed, and counts nothing', async () => {
+  it('cancels the query in flight when it is closed, and counts nothing', async () => {
     const asked = new Promise<AbortSignal>((resolve) => {
       ask = (signal) =>
         new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => reject(new Error('called off')));
+          signal.addEventListener('abort', () => reject(new Error('canceled')));
           resolve(signal);
         });
     });

@@ -15,11 +15,11 @@ export interface ProbeOptions {
 
 /** 0.25 ms, doubled fifteen times: contract of `…_latency_ms`. */
 const LATENCY_BOUNDS_MS = Array.from({ length: 16 }, (_, power) => 0.25 * 2 ** power);
-/** A last result older than this many intervals says nothing about now. */
+/** A result older than this many intervals is stale: it does not show the current health. */
 const STALE_INTERVALS = 3;
 const NANOSECONDS_PER_MS = 1e6;
 
-/** The outcome of one probe; `error` is empty when it was answered. */
+/** The result of one query; `error` is empty when it succeeded. */
 interface Result {
   readonly at: number;
   readonly latencyMs: number;
@@ -27,7 +27,7 @@ interface Result {
 }
 
 /**
- * Asks one question again and again and keeps the last outcome: any reply with at least one answer
+ * Asks one question at each interval and stores the last result: any reply with at least one answer
  * record is a success, whatever its rcode. After kubernetes/dns pkg/sidecar/dnsprobe.go.
  */
 export class Probe {
@@ -49,26 +49,26 @@ export class Probe {
     return this.#errors;
   }
 
-  /** Begins to probe, after a random part of the interval so that several do not ask at once. */
+  /** Starts after a random part of the interval, so that several probes do not ask at the same time. */
   start(): void {
     void this.#run().catch((error: unknown) => {
       if (this.#closing.signal.aborted) return;
-      // Cannot happen as long as #probeOnce catches; the health check tells, by growing stale.
+      // Cannot happen as long as #probeOnce catches; the health check would fail as stale.
       this.#options.log.error(`probe ${this.spec.label}: stopped: ${errorText(error)}`);
     });
   }
 
-  /** Ends the loop and the query under way; may be called twice. */
+  /** Ends the loop and the query in flight; may be called twice. */
   close(): void {
     this.#closing.abort();
   }
 
-  /** How long ago the last result came, in milliseconds; null before the first. */
+  /** Milliseconds since the last result; null before the first. */
   ageMs(): number | null {
     return this.#last === null ? null : this.#options.pacing.now() - this.#last.at;
   }
 
-  /** The last outcome, or why there is none that counts. */
+  /** The last result, or why there is none or only a stale one. */
   health(): Health {
     const last = this.#last;
     if (last === null) return unhealthy('waiting for first probe');
@@ -110,12 +110,12 @@ export class Probe {
     const latencyMs = at - before;
     if (error === '') this.latencyMs.observe(latencyMs);
     else this.#errors++;
-    this.#note(error);
+    this.#logResult(error);
     this.#last = { at, latencyMs, error };
   }
 
-  /** Says once that a probe began to fail or to succeed; the rest is for those who ask for it. */
-  #note(error: string): void {
+  /** Logs once that a probe begins to fail or to succeed; further failures only with `-v=3`. */
+  #logResult(error: string): void {
     const { log, spec } = this.#options;
     const wasOk = this.#last === null ? null : this.#last.error === '';
     if (error === '') {

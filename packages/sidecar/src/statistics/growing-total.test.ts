@@ -14,11 +14,11 @@ describe('GrowingTotal', () => {
     ['nothing read', [], 0],
     ['a first reading', [7], 7],
     ['growth', [7, 10], 10],
-    ['standing still', [7, 7], 7],
+    ['no growth', [7, 7], 7],
     ['a restart', [10, 3], 10],
     ['growth after a restart', [10, 3, 5], 12],
     ['a restart to zero', [10, 0, 4], 14],
-    ['a nonsensical negative reading', [10, -5, 4], 14],
+    ['an invalid negative reading', [10, -5, 4], 14],
   ])('handles %s', (_what, readings, total) => {
     expect(totalOf(readings)).toBe(total);
   });

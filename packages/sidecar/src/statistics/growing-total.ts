@@ -1,6 +1,6 @@
 /**
- * A total that never falls, built from readings of a counter that starts again at 0 whenever its owner
- * restarts. The first reading below the one before is only the new starting point.
+ * A total that never falls, from readings of a counter that starts again at 0 when its process
+ * restarts. A reading below the one before it is only the new starting point.
  * After kubernetes/dns pkg/sidecar/metrics.go, dnsmasq's counters.
  */
 export class GrowingTotal {
@@ -11,7 +11,7 @@ export class GrowingTotal {
     return this.#total;
   }
 
-  /** Takes in one reading. */
+  /** Adds one reading. */
   read(value: number): void {
     if (value > this.#previous) this.#total += value - this.#previous;
     this.#previous = Math.max(value, 0);

@@ -2,13 +2,13 @@ import type { DecodedMessage } from '@kube-dns/wire';
 
 import { QueryError } from '../errors.js';
 
-/** The numbers that dnsmasq tells under `<name>.bind` in class CHAOS, in the order they are asked. */
+/** The numbers that dnsmasq has as `<name>.bind` in class CHAOS, in the order of the queries. */
 export const STATISTICS = ['hits', 'misses', 'evictions', 'insertions', 'cachesize'] as const;
 export type Statistic = (typeof STATISTICS)[number];
 
 /**
- * The number in dnsmasq's answer: one TXT record of one string in decimal. Throws with the words of
- * the original otherwise (kubernetes/dns pkg/dnsmasq/metrics.go).
+ * The number in the reply of dnsmasq: one TXT record of one string in decimal. Otherwise throws with the
+ * words of the original (kubernetes/dns pkg/dnsmasq/metrics.go).
  */
 export function parseStatistic(statistic: Statistic, reply: DecodedMessage): number {
   const [answer, ...others] = reply.answers;

@@ -22,7 +22,7 @@ beforeEach(() => {
   asked = [];
   numbers = {};
   ask = answer;
-  tell(10, 5, 2, 8, 1_000);
+  setStatistics(10, 5, 2, 8, 1_000);
   poll = new StatisticsPoll({
     intervalMs: 5_000,
     ask: (name) => ask(name),
@@ -32,7 +32,7 @@ beforeEach(() => {
 });
 afterEach(() => poll.close());
 
-function tell(...values: number[]): void {
+function setStatistics(...values: number[]): void {
   STATISTICS.forEach((name, index) => (numbers[`${name}.bind.`] = String(values[index])));
 }
 
@@ -50,7 +50,7 @@ async function pollOnce(): Promise<void> {
 const values = () => STATISTICS.map((statistic) => poll.value(statistic));
 
 describe('StatisticsPoll', () => {
-  it('asks for all statistics at once, in order, and then again after each pause', async () => {
+  it('asks for all statistics immediately, in order, and again after each pause', async () => {
     expect(values()).toEqual([0, 0, 0, 0, 0]);
     poll.start();
     expect(await pacing.paused()).toBe(5_000);
@@ -62,18 +62,18 @@ describe('StatisticsPoll', () => {
       'cachesize.bind.',
     ]);
     expect(values()).toEqual([10, 5, 2, 8, 1_000]);
-    tell(13, 6, 2, 9, 1_000);
+    setStatistics(13, 6, 2, 9, 1_000);
     await pollOnce();
     expect(values()).toEqual([13, 6, 2, 9, 1_000]);
   });
 
-  it('goes on counting when dnsmasq starts anew', async () => {
+  it('continues its totals when dnsmasq restarts', async () => {
     poll.start();
     await pacing.paused();
-    tell(1, 1, 0, 1, 1_000);
+    setStatistics(1, 1, 0, 1, 1_000);
     await pollOnce();
     expect(values()).toEqual([10, 5, 2, 8, 1_000]);
-    tell(4, 2, 0, 3, 1_000);
+    setStatistics(4, 2, 0, 3, 1_000);
     await pollOnce();
     expect(values()).toEqual([13, 6, 2, 10, 1_000]);
   });
@@ -82,22 +82,22 @@ describe('StatisticsPoll', () => {
     poll.start();
     await pacing.paused();
     for (const size of [500, 1_000]) {
-      tell(10, 5, 2, 8, size);
+      setStatistics(10, 5, 2, 8, size);
       await pollOnce();
       expect(poll.value('cachesize')).toBe(size);
     }
   });
 
-  it('drops a poll of which one query fails, counts it, and says the reason once', async () => {
+  it('drops a poll with a failed query, counts it, and logs the reason once', async () => {
     poll.start();
     await pacing.paused();
-    tell(20, 20, 20, 20, 20);
+    setStatistics(20, 20, 20, 20, 20);
     delete numbers['insertions.bind.'];
     await pollOnce();
     await pollOnce();
     expect(values()).toEqual([10, 5, 2, 8, 1_000]);
     expect(poll.errors).toBe(2);
-    tell(20, 20, 20, 20, 20);
+    setStatistics(20, 20, 20, 20, 20);
     await pollOnce();
     expect(values()).toEqual([20, 20, 20, 20, 20]);
     expect(lines.map((line) => line.trim().split('] ')[1])).toEqual([
@@ -106,7 +106,7 @@ describe('StatisticsPoll', () => {
     ]);
   });
 
-  it('tells whether the last poll succeeded, and how long ago one did', async () => {
+  it('knows whether the last poll succeeded, and how long ago one did', async () => {
     expect([poll.isUp, poll.ageMs()]).toEqual([false, null]);
     poll.start();
     await pacing.paused();
@@ -114,7 +114,7 @@ describe('StatisticsPoll', () => {
     delete numbers['hits.bind.'];
     await pollOnce();
     expect([poll.isUp, poll.ageMs()]).toEqual([false, 5_000]);
-    tell(10, 5, 2, 8, 1_000);
+    setStatistics(10, 5, 2, 8, 1_000);
     await pollOnce();
     expect([poll.isUp, poll.ageMs()]).toEqual([true, 0]);
   });
@@ -126,7 +126,7 @@ describe('StatisticsPoll', () => {
     poll.start();
     const fail = await isAsked;
     poll.close();
-    fail(new Error('called off'));
+    fail(new Error('canceled'));
     await new Promise((resolve) => setImmediate(resolve));
     expect(poll.errors).toBe(0);
     expect(lines).toEqual([]);

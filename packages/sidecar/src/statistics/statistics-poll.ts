@@ -13,8 +13,8 @@ export interface StatisticsPollOptions {
 }
 
 /**
- * Asks dnsmasq for its statistics, first at once and then with a pause between two polls. A poll counts
- * as a whole or, when any of its queries fails, not at all.
+ * Asks dnsmasq for its statistics, first immediately and then with a pause between two polls. When any
+ * query of a poll fails, the whole poll is dropped.
  */
 export class StatisticsPoll {
   readonly #options: StatisticsPollOptions;
@@ -28,14 +28,14 @@ export class StatisticsPoll {
   #cacheSize = 0;
   #errors = 0;
   #lastError = '';
-  /** When the last poll succeeded, on the clock of the pacing. */
-  #toldAtMs: number | null = null;
+  /** When a poll last succeeded, on the clock of the pacing. */
+  #succeededAtMs: number | null = null;
 
   constructor(options: StatisticsPollOptions) {
     this.#options = options;
   }
 
-  /** Totals since this process started, except for the cache size, which is the current one. */
+  /** The total since this process started; the cache size is the current one. */
   value(statistic: Statistic): number {
     return statistic === 'cachesize' ? this.#cacheSize : this.#totals[statistic].total;
   }
@@ -47,12 +47,12 @@ export class StatisticsPoll {
 
   /** Whether the last poll succeeded. */
   get isUp(): boolean {
-    return this.#toldAtMs !== null && this.#lastError === '';
+    return this.#succeededAtMs !== null && this.#lastError === '';
   }
 
-  /** How long ago a poll last succeeded, in milliseconds; null before the first. */
+  /** Milliseconds since a poll last succeeded; null before the first. */
   ageMs(): number | null {
-    return this.#toldAtMs === null ? null : this.#options.pacing.now() - this.#toldAtMs;
+    return this.#succeededAtMs === null ? null : this.#options.pacing.now() - this.#succeededAtMs;
   }
 
   start(): void {
@@ -63,7 +63,7 @@ export class StatisticsPoll {
     });
   }
 
-  /** Ends the loop and the query under way; may be called twice. */
+  /** Ends the loop and the query in flight; may be called twice. */
   close(): void {
     this.#closing.abort();
   }
@@ -86,20 +86,20 @@ export class StatisticsPoll {
         readings.set(statistic, parseStatistic(statistic, reply));
       }
     } catch (error) {
-      if (!signal.aborted) this.#noteFailure(errorText(error));
+      if (!signal.aborted) this.#countFailure(errorText(error));
       return;
     }
     if (this.#lastError !== '') log.info('dnsmasq statistics: ok again');
     this.#lastError = '';
-    this.#toldAtMs = this.#options.pacing.now();
+    this.#succeededAtMs = this.#options.pacing.now();
     for (const [statistic, value] of readings) {
       if (statistic === 'cachesize') this.#cacheSize = Math.max(value, 0);
       else this.#totals[statistic].read(value);
     }
   }
 
-  /** A server that is away gives the same reason at every poll; it is said once. */
-  #noteFailure(error: string): void {
+  /** A server that is down fails with the same reason at every poll; that is logged once. */
+  #countFailure(error: string): void {
     const { log } = this.#options;
     this.#errors++;
     if (error === this.#lastError) log.verbose(3, `dnsmasq statistics: still failing: ${error}`);
