@@ -3,12 +3,14 @@ import packet from 'dns-packet';
 import type { Packet } from 'dns-packet';
 import { addressRecords, opt, queryBytes, readQuery, responseBytes } from '../test/messages.js';
 import { RCODE } from './protocol.js';
+import { RecordCursor } from './record-cursor.js';
 import { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
 
+const cursor = new RecordCursor();
 const client = (name: string, fields: Packet = {}) => relayTargetOf(readQuery(name, fields));
 
 function adapt(reply: Buffer, target: ReturnType<typeof client>) {
-  const length = adaptReply(reply, target);
+  const length = adaptReply(reply, target, cursor);
   return length < 0 ? length : packet.decode(reply.subarray(0, length));
 }
 
@@ -87,7 +89,7 @@ describe('adaptReply', () => {
   ])('passes on nothing behind the last record, %s', (_what, additionals) => {
     const whole = responseBytes('a', { answers: addressRecords('a', 1), additionals });
     const reply = Buffer.concat([whole, Buffer.from('more')]);
-    expect(adaptReply(reply, client('a', { additionals: [opt()] }))).toBe(whole.length);
+    expect(adaptReply(reply, client('a', { additionals: [opt()] }), cursor)).toBe(whole.length);
   });
 
   it('takes a refusal without a question', () => {

@@ -3,12 +3,10 @@ import { lowerCaseByte } from './name.js';
 import { appendOpt, type EdnsTarget, OPT_BYTES } from './opt-record.js';
 import { FLAG, HEADER_BYTES, QUESTION_OFFSET, TYPE } from './protocol.js';
 import type { Query } from './query.js';
-import { RecordCursor, SECTION } from './record-cursor.js';
+import { type RecordCursor, SECTION } from './record-cursor.js';
 
 /** Type and class. */
 const QUESTION_FIXED_BYTES = 4;
-
-const cursor = new RecordCursor();
 
 /** What a relayed reply takes from the client's query; a copy, because the query is gone by then. */
 export interface RelayTarget extends EdnsTarget {
@@ -50,11 +48,10 @@ export function encodeRefusal(target: RelayTarget, rcode: number): Uint8Array {
  * spelling of the name, RA set, AD cleared because nothing was validated here, no larger size in OPT
  * than this server's own, no OPT for a client that sent none (RFC 6891 section 7), and nothing behind the
  * last record (dnsmasq src/rfc1035.c, resize_packet). Returns -1 when the reply is malformed or is not
- * about that question.
+ * about that question. The cursor is the caller's.
  */
-export function adaptReply(reply: Uint8Array, target: RelayTarget): number {
-  const { length } = reply;
-  cursor.reset(reply, length);
+export function adaptReply(reply: Uint8Array, target: RelayTarget, cursor: RecordCursor): number {
+  cursor.reset(reply, reply.length);
   const isBare = cursor.end === HEADER_BYTES;
   if (cursor.isMalformed()) return -1;
   if (!isBare && !isQuestion(reply, cursor.end, target.question)) return -1;

@@ -1,4 +1,4 @@
-import { fitMessage, FLAG, readUint16, RecordCursor } from '@kube-dns/wire';
+import { fitMessage, FLAG, readUint16, type RecordCursor } from '@kube-dns/wire';
 
 /** An OPT record without options (RFC 6891 section 6.1.2). */
 const OPT_BYTES = 11;
@@ -8,9 +8,11 @@ export function isTruncated(reply: Uint8Array): boolean {
   return (readUint16(reply, 2) & FLAG.TC) !== 0;
 }
 
-/** What is left of a cut reply when nothing better comes (dnsmasq src/rfc1035.c, extract_addresses). */
-export function withoutRecords(reply: Buffer): Buffer {
-  const cursor = new RecordCursor();
+/**
+ * What is left of a cut reply when nothing better comes (dnsmasq src/rfc1035.c, extract_addresses). The
+ * cursor is the caller's.
+ */
+export function withoutRecords(reply: Buffer, cursor: RecordCursor): Buffer {
   const { end } = cursor.reset(reply, reply.length);
   return reply.subarray(0, fitMessage(reply, reply.length, end + OPT_BYTES, cursor));
 }

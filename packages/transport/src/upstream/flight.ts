@@ -1,3 +1,4 @@
+import type { RecordCursor } from '@kube-dns/wire';
 import { AttemptList } from './attempt-list.js';
 import { isTruncated, withoutRecords } from './cut-reply.js';
 import { flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
@@ -20,6 +21,7 @@ export interface FlightOwner {
   readonly plan: RetryPlan;
   /** As many ports as one question leaves from to each server. */
   readonly portLimit: number;
+  readonly cursor: RecordCursor;
   now(): number;
   /** The flight is over: it has a reply, or `null` for SERVFAIL. */
   land(flight: Flight, reply: Buffer | null): void;
@@ -134,13 +136,13 @@ export class Flight implements Asker, TcpAsker {
     const { at, server } = attempt;
     server.counts.countReply(rcodeOf(reply), this.#owner.now() - attempt.sentAtMs);
     if (isTruncated(reply)) {
-      this.#fallback = withoutRecords(reply);
+      this.#fallback = withoutRecords(reply, this.#owner.cursor);
       // One that comes twice is fetched over TCP once.
       if (!attempt.hasFailed) this.#askOverTcp([server], this.#unaskedCount);
       attempt.hasFailed = true;
       return;
     }
-    const flaw = flawOf(reply) ?? this.#finish(at, reply);
+    const flaw = flawOf(reply, this.#owner.cursor) ?? this.#finish(at, reply);
     // One that is to be ignored is waited for no less than silence; a flawed one can come per sending.
     if (flaw === 'landed' || flaw === 'ignored' || attempt.hasFailed) return;
     attempt.hasFailed = true;
@@ -163,11 +165,9 @@ export class Flight implements Asker, TcpAsker {
   }
 
   onTcpReply(server: UpstreamServer, reply: Buffer): void {
+    const at = this.group.servers.indexOf(server);
     if (isRefusal(reply)) this.#holdBack(reply);
-    else {
-      const flaw = flawOf(reply) ?? this.#finish(this.group.servers.indexOf(server), reply);
-      if (flaw === 'landed') return;
-    }
+    else if ((flawOf(reply, this.#owner.cursor) ?? this.#finish(at, reply)) === 'landed') return;
     this.#tcp?.askNext();
   }
 
@@ -278,8 +278,7 @@ export class Flight implements Asker, TcpAsker {
 
   /** A refusal is an answer when nothing better comes; a truncated reply is better. */
   #holdBack(refusal: Buffer): void {
-    const isBest = this.#fallback !== undefined && isTruncated(this.#fallback);
-    if (!isBest) this.#fallback = refusal;
+    if (this.#fallback === undefined || !isTruncated(this.#fallback)) this.#fallback = refusal;
   }
 
   /** `ignored`: the reply is to count as if it had not come. */

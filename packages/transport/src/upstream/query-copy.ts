@@ -1,24 +1,21 @@
-import { type Query, RecordCursor, SECTION, TYPE, writeUint16 } from '@kube-dns/wire';
+import { type Query, type RecordCursor, SECTION, TYPE, writeUint16 } from '@kube-dns/wire';
 
 /** RFC 6891 section 6.2.5: less counts as this much. */
 const MIN_EDNS_BYTES = 512;
 
-const cursor = new RecordCursor();
-
 /**
  * A query as it is passed on: as the client wrote it, but it asks for UDP answers of at most
- * `maxUdpBytes`, which is what the client can get from us. Its options stay.
+ * `maxUdpBytes`, which is what the client can get from us. Its options stay. The cursor is the caller's.
  */
-export function copyForUpstream(query: Query, maxUdpBytes: number): Buffer {
+export function copyForUpstream(query: Query, maxUdpBytes: number, cursor: RecordCursor): Buffer {
   const copy = Buffer.allocUnsafe(query.length);
   const { bytes, length } = query;
   for (let i = 0; i < length; i++) copy[i] = bytes[i]!;
-  if (query.hasEdns) clampEdnsSize(copy, maxUdpBytes);
+  if (query.hasEdns) clampEdnsSize(copy, maxUdpBytes, cursor.reset(copy, length));
   return copy;
 }
 
-function clampEdnsSize(message: Buffer, maxUdpBytes: number): void {
-  cursor.reset(message, message.length);
+function clampEdnsSize(message: Buffer, maxUdpBytes: number, cursor: RecordCursor): void {
   while (cursor.next()) {
     if (cursor.section !== SECTION.ADDITIONAL || cursor.type !== TYPE.OPT) continue;
     // The class of an OPT record is the size (RFC 6891 section 6.1.2).

@@ -5,6 +5,7 @@ import {
   MAX_MESSAGE_BYTES,
   Query,
   RCODE,
+  RecordCursor,
   relayTargetOf,
 } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET } from '../answerer.js';
@@ -58,6 +59,7 @@ export class QueryForwarder implements FlightOwner {
   failures = 0;
   readonly plan: RetryPlan;
   readonly portLimit: number;
+  readonly cursor = new RecordCursor();
   readonly #options: QueryForwarderOptions;
   readonly #passesAd: boolean;
   readonly #key = new QuestionKey();
@@ -215,7 +217,7 @@ export class QueryForwarder implements FlightOwner {
   }
 
   #createFlight(query: Query, group: ServerGroup): Flight {
-    const copy = copyForUpstream(query, this.#options.maxUdpBytes);
+    const copy = copyForUpstream(query, this.#options.maxUdpBytes, this.cursor);
     return new Flight(this, group, copy, this.#key.copy(), query.isOverTcp);
   }
 
@@ -267,7 +269,7 @@ export class QueryForwarder implements FlightOwner {
 
   #answer(waiter: Waiter, reply: Buffer | null): void {
     if (reply !== null) {
-      waiter.answer(reply);
+      waiter.answer(reply, this.cursor);
       return;
     }
     this.failures++;

@@ -1,4 +1,12 @@
-import { FLAG, RCODE, RCODE_MASK, readUint16, RecordCursor, SECTION, TYPE } from '@kube-dns/wire';
+import {
+  FLAG,
+  RCODE,
+  RCODE_MASK,
+  readUint16,
+  type RecordCursor,
+  SECTION,
+  TYPE,
+} from '@kube-dns/wire';
 
 /**
  * Why a reply is no answer: SERVFAIL and REFUSED say so themselves; `lame` is a referral to others by a
@@ -6,10 +14,8 @@ import { FLAG, RCODE, RCODE_MASK, readUint16, RecordCursor, SECTION, TYPE } from
  */
 export type ReplyFlaw = 'refusal' | 'lame' | 'malformed';
 
-const cursor = new RecordCursor();
-
-/** What is wrong with a reply; undefined for one that is an answer. */
-export function flawOf(reply: Uint8Array): ReplyFlaw | undefined {
+/** What is wrong with a reply; undefined for one that is an answer. The cursor is the caller's. */
+export function flawOf(reply: Uint8Array, cursor: RecordCursor): ReplyFlaw | undefined {
   if (isRefusal(reply)) return 'refusal';
   let servers = 0;
   let owners = 0;

@@ -3,6 +3,7 @@ import {
   encodeRefusal,
   type Query,
   RCODE,
+  type RecordCursor,
   type RelayTarget,
   relayTargetOf,
 } from '@kube-dns/wire';
@@ -13,8 +14,8 @@ export interface Waiter {
   readonly deadlineMs: number;
   /** Tells whether a query over UDP is this waiter's own, sent again. */
   isAskingAgain(query: Query, client: Client): boolean;
-  /** Gives it a reply, which is the waiter's from now on. */
-  answer(message: Buffer): void;
+  /** Gives it a reply, which is the waiter's from now on; the cursor is the caller's. */
+  answer(message: Buffer, cursor: RecordCursor): void;
   /** No server has an answer. */
   fail(): void;
   /** There will be no answer. */
@@ -42,8 +43,8 @@ export class ClientWaiter implements Waiter {
   }
 
   /** SERVFAIL in place of a reply that cannot be read. */
-  answer(message: Buffer): void {
-    const length = adaptReply(message, this.#target);
+  answer(message: Buffer, cursor: RecordCursor): void {
+    const length = adaptReply(message, this.#target, cursor);
     if (length > 0) this.#reply.send(message, length);
     else this.fail();
   }
