@@ -1,9 +1,7 @@
 import { hashBytes, MAX_NAME_BYTES, type Query, randomSeed, TYPE } from '@kube-dns/wire';
 import type { AnswerCacheOptions } from './answer-cache-options.js';
-import { CellStore } from './cell-store.js';
 import { DomainDrop } from './domain-drop.js';
 import { EntryTable } from './entry-table.js';
-import { EntryFiler } from './entry-filer.js';
 import { type CachedAnswer, EntryWriter } from './entry-writer.js';
 import { EVERY_TYPE, type KeptAnswer } from './kept-answer.js';
 import { NONE } from './none.js';
@@ -35,9 +33,7 @@ export class AnswerCache {
   readonly #now: () => number;
   readonly #seed = randomSeed();
   readonly #table = new EntryTable();
-  readonly #cells = new CellStore();
   readonly #writer: EntryWriter;
-  readonly #filer = new EntryFiler(this.#table, this.#cells);
   readonly #drop = new DomainDrop(
     () => this.#table.capacity,
     (slot) => this.#dropIfBelow(slot),
@@ -54,7 +50,7 @@ export class AnswerCache {
     this.maxRecords = maxRecords;
     this.#maxBytes = Math.max(maxRecords * MAX_BYTES_PER_RECORD, MIN_BYTES);
     this.#maxStaleSeconds = maxStaleSeconds;
-    this.#writer = new EntryWriter(this.#table, this.#cells, { maxTtlSeconds, turnsRecords });
+    this.#writer = new EntryWriter(this.#table, { maxTtlSeconds, turnsRecords });
     this.#now = options.nowSeconds ?? (() => performance.now() / 1000);
   }
 
@@ -70,15 +66,15 @@ export class AnswerCache {
 
   /** Bytes that names and records take now, and took at the most. */
   get usedBytes(): number {
-    return this.#cells.usedBytes;
+    return this.#table.usedBytes;
   }
   get peakBytes(): number {
-    return this.#cells.peakBytes;
+    return this.#table.peakBytes;
   }
 
   /** Bytes of memory that it has taken. */
   get takenBytes(): number {
-    return this.#table.takenBytes + this.#cells.takenBytes;
+    return this.#table.takenBytes;
   }
 
   /**
@@ -95,12 +91,12 @@ export class AnswerCache {
     if (this.#denials > 0) {
       slot = this.#find(query.name, query.nameLength, nameHash, EVERY_TYPE, now);
       // The alias in front of it is there, whatever it leads to.
-      if (query.type === TYPE.CNAME && slot !== NONE && table.aliases[slot] !== 0) return 0;
+      if (query.type === TYPE.CNAME && slot !== NONE && table.columns.aliases[slot] !== 0) return 0;
     }
     if (slot === NONE) slot = this.#find(query.name, query.nameLength, nameHash, query.type, now);
     if (slot === NONE) return 0;
     table.touch(slot);
-    this.isStale = now >= table.expiresAt[slot]!;
+    this.isStale = now >= table.columns.expiresAt[slot]!;
     return this.#writer.write(slot, query, out, now);
   }
 
@@ -129,8 +125,8 @@ export class AnswerCache {
     if (type !== EVERY_TYPE && this.#denials > 0) {
       this.#removeKey(name, nameLength, nameHash, EVERY_TYPE);
     }
-    this.#makeRoom(weight, CellStore.roundUp(nameLength + answer.length), now);
-    this.#filer.file(answer, questionHash(nameHash, type), ++this.#serial, now);
+    this.#makeRoom(weight, EntryTable.bytesOf(answer), now);
+    this.#table.add(answer, questionHash(nameHash, type), ++this.#serial, now);
     if (type === EVERY_TYPE) this.#denials++;
     this.#records += weight;
     this.insertions += answer.insertions;
@@ -149,7 +145,6 @@ export class AnswerCache {
   clear(): void {
     this.#drop.stop();
     this.#table.clear();
-    this.#cells.clear();
     this.#records = this.#denials = 0;
     this.insertions = this.evictions = 0;
   }
@@ -167,45 +162,29 @@ export class AnswerCache {
   }
 
   #find(name: Uint8Array, length: number, nameHash: number, type: number, now: number): number {
-    const slot = this.#lookUp(name, length, questionHash(nameHash, type), type);
+    const slot = this.#table.find(name, length, questionHash(nameHash, type), type);
     if (slot === NONE) return NONE;
-    const { serials, aliases } = this.#table;
-    const isDropped = this.#drop.includes(name, length, serials[slot]!, aliases[slot]! > 0);
+    const { serial, aliases } = this.#table.columns;
+    const isDropped = this.#drop.includes(name, length, serial[slot]!, aliases[slot]! > 0);
     if (!isDropped && !this.#isGone(slot, now)) return slot;
     this.#remove(slot);
     return NONE;
   }
 
-  #lookUp(name: Uint8Array, length: number, hash: number, type: number): number {
-    const table = this.#table;
-    for (let slot = table.firstOf(hash); slot !== NONE; slot = table.behind(slot)) {
-      if (
-        table.hashes[slot] === hash &&
-        table.types[slot] === type &&
-        table.nameBytes[slot] === length &&
-        this.#cells.startsWith(table.cells[slot]!, name, length)
-      ) {
-        return slot;
-      }
-    }
-    return NONE;
-  }
-
   #removeKey(name: Uint8Array, length: number, nameHash: number, type: number): void {
-    const slot = this.#lookUp(name, length, questionHash(nameHash, type), type);
+    const slot = this.#table.find(name, length, questionHash(nameHash, type), type);
     if (slot !== NONE) this.#remove(slot);
   }
 
   #isGone(slot: number, now: number): boolean {
-    return now >= this.#table.expiresAt[slot]! + this.#maxStaleSeconds;
+    return now >= this.#table.columns.expiresAt[slot]! + this.#maxStaleSeconds;
   }
 
   #remove(slot: number): void {
-    const table = this.#table;
-    if (table.types[slot] === EVERY_TYPE) this.#denials--;
-    this.#records -= table.weights[slot]!;
-    this.#cells.release(table.cells[slot]!);
-    table.remove(slot);
+    const { type, weight } = this.#table.columns;
+    if (type[slot] === EVERY_TYPE) this.#denials--;
+    this.#records -= weight[slot]!;
+    this.#table.remove(slot);
   }
 
   /** Expired answers go first, and then, as evictions, those longest unused. */
@@ -224,9 +203,7 @@ export class AnswerCache {
   }
 
   #isFull(weight: number, bytes: number): boolean {
-    return (
-      this.#records + weight > this.maxRecords || this.#cells.usedBytes + bytes > this.#maxBytes
-    );
+    return this.#records + weight > this.maxRecords || this.usedBytes + bytes > this.#maxBytes;
   }
 
   /** Removes expired answers; of a cache that is larger than a slice, the next slice. */
@@ -242,10 +219,9 @@ export class AnswerCache {
   #dropIfBelow(slot: number): void {
     const table = this.#table;
     if (!table.isUsed(slot)) return;
-    const length = table.nameBytes[slot]!;
-    this.#cells.copyTo(table.cells[slot]!, 0, length, this.#lookedAt, 0);
-    const hasAlias = table.aliases[slot]! > 0;
-    if (this.#drop.includes(this.#lookedAt, length, table.serials[slot]!, hasAlias)) {
+    const { serial, aliases } = table.columns;
+    const length = table.copyName(slot, this.#lookedAt, 0);
+    if (this.#drop.includes(this.#lookedAt, length, serial[slot]!, aliases[slot]! > 0)) {
       this.#remove(slot);
     }
   }

@@ -1,42 +1,27 @@
+import { CellStore } from './cell-store.js';
+import { BYTES_PER_ENTRY, createColumns, type EntryColumns } from './entry-fields.js';
+import type { KeptAnswer } from './kept-answer.js';
 import { NONE } from './none.js';
 
 const FIRST_SLOTS = 256;
 
 /**
- * The fixed-size part of every entry, a column per field, and three lists through them: the entries of
- * one hash bucket, all entries from the least to the most recently used, and the free slots. An entry
- * is known by its slot.
+ * The entries of the cache: their fields in columns, their names and records in cells, and three lists
+ * through them: the entries of one hash bucket, all entries from the least to the most recently used, and
+ * the free slots. An entry is known by its slot.
  */
 export class EntryTable {
+  /** Replaced when the table grows. */
+  columns: EntryColumns = createColumns(0);
   #capacity = 0;
   #size = 0;
   #free = NONE;
   #buckets = new Int32Array(FIRST_SLOTS).fill(NONE);
-  /** The entry behind in its bucket, or the free slot behind. */
-  #next = new Int32Array(0);
-  #older = new Int32Array(0);
-  #newer = new Int32Array(0);
   #newest = NONE;
   oldest = NONE;
-  hashes = new Int32Array(0);
-  /** Where the name and the records are; NONE in a free slot. */
-  cells = new Int32Array(0);
-  nameBytes = new Uint8Array(0);
-  recordBytes = new Uint16Array(0);
-  types = new Uint16Array(0);
-  rcodes = new Uint8Array(0);
-  /** Aliases in front, then the records that were asked for, then the SOA of a denial (0 or 1). */
-  aliases = new Uint8Array(0);
-  setSizes = new Uint16Array(0);
-  authorities = new Uint8Array(0);
-  /** How far the next answer turns the records that were asked for. */
-  turns = new Uint16Array(0);
-  /** What it counts of the cache's size. */
-  weights = new Uint16Array(0);
-  /** Which insertion it was, the first 1. */
-  serials = new Float64Array(0);
-  storedAt = new Float64Array(0);
-  expiresAt = new Float64Array(0);
+  readonly #cells = new CellStore();
+  /** A name, then its records, on the way into the cells. */
+  readonly #scratch = new Uint8Array(0x1_0000);
 
   get size(): number {
     return this.#size;
@@ -47,52 +32,82 @@ export class EntryTable {
     return this.#capacity;
   }
 
-  /** Bytes that the columns have taken. */
+  /** Bytes that names and records take now, and took at the most. */
+  get usedBytes(): number {
+    return this.#cells.usedBytes;
+  }
+  get peakBytes(): number {
+    return this.#cells.peakBytes;
+  }
+
+  /** Bytes of memory that it has taken. */
   get takenBytes(): number {
-    return this.#buckets.byteLength + this.#capacity * BYTES_PER_SLOT;
+    const columnBytes = this.#buckets.byteLength + this.#capacity * BYTES_PER_ENTRY;
+    return columnBytes + this.#cells.takenBytes;
+  }
+
+  /** The bytes that an answer's name and records would take. */
+  static bytesOf({ nameLength, length }: KeptAnswer): number {
+    return CellStore.roundUp(nameLength + length);
   }
 
   isUsed(slot: number): boolean {
-    return this.cells[slot] !== NONE;
+    return this.columns.cell[slot] !== NONE;
   }
 
-  /** The first entry of a hash's bucket, and the one behind an entry; NONE at the end. */
-  firstOf(hash: number): number {
-    return this.#buckets[hash & (this.#buckets.length - 1)]!;
-  }
-
-  behind(slot: number): number {
-    return this.#next[slot]!;
-  }
-
-  /** Makes the newest entry, whose columns the caller fills. */
-  add(hash: number): number {
-    if (this.#free === NONE) this.#grow();
-    const slot = this.#free;
-    this.#free = this.#next[slot]!;
-    this.#size++;
-    this.hashes[slot] = hash;
-    this.#linkBucket(slot);
-    this.#append(slot);
+  /** The entry of a name and a type, by the hash of both; NONE when there is none. */
+  find(name: Uint8Array, length: number, hash: number, type: number): number {
+    const { hash: hashes, type: types, nameBytes, cell, next } = this.columns;
+    let slot = this.#buckets[hash & (this.#buckets.length - 1)]!;
+    for (; slot !== NONE; slot = next[slot]!) {
+      const isLike = hashes[slot] === hash && types[slot] === type && nameBytes[slot] === length;
+      if (isLike && this.#cells.startsWith(cell[slot]!, name, length)) break;
+    }
     return slot;
   }
 
+  /** Makes the newest entry, the `serial`-th; its hash is that of its name with its type. */
+  add(answer: KeptAnswer, hash: number, serial: number, now: number): void {
+    const slot = this.#takeSlot();
+    const { columns } = this;
+    columns.hash[slot] = hash;
+    columns.cell[slot] = this.#putBytes(answer);
+    columns.nameBytes[slot] = answer.nameLength;
+    columns.recordBytes[slot] = answer.length;
+    columns.type[slot] = answer.type;
+    columns.rcode[slot] = answer.rcode;
+    columns.aliases[slot] = answer.aliases;
+    columns.setSize[slot] = answer.setSize;
+    columns.authorities[slot] = answer.authorities;
+    columns.turn[slot] = 0;
+    columns.weight[slot] = answer.weight;
+    columns.serial[slot] = serial;
+    columns.storedAt[slot] = now;
+    // A TTL of 0, which only a cache that serves stale answers stores, is good for the moment.
+    columns.expiresAt[slot] = now + Math.max(answer.lifetimeSeconds, 1);
+    this.#linkBucket(slot);
+    this.#append(slot);
+  }
+
   remove(slot: number): void {
-    const bucket = this.hashes[slot]! & (this.#buckets.length - 1);
+    const { hash, cell, next } = this.columns;
+    const bucket = hash[slot]! & (this.#buckets.length - 1);
     let before = NONE;
-    for (let at = this.#buckets[bucket]!; at !== slot; at = this.#next[at]!) before = at;
-    if (before === NONE) this.#buckets[bucket] = this.#next[slot]!;
-    else this.#next[before] = this.#next[slot]!;
+    for (let at = this.#buckets[bucket]!; at !== slot; at = next[at]!) before = at;
+    if (before === NONE) this.#buckets[bucket] = next[slot]!;
+    else next[before] = next[slot]!;
     this.#unlink(slot);
-    this.cells[slot] = NONE;
-    this.#next[slot] = this.#free;
+    this.#cells.release(cell[slot]!);
+    cell[slot] = NONE;
+    next[slot] = this.#free;
     this.#free = slot;
     this.#size--;
   }
 
   clear(): void {
     this.#buckets.fill(NONE);
-    this.cells.fill(NONE);
+    this.columns.cell.fill(NONE);
+    this.#cells.clear();
     this.#size = 0;
     this.#newest = this.oldest = NONE;
     this.#free = NONE;
@@ -106,78 +121,80 @@ export class EntryTable {
     this.#append(slot);
   }
 
+  /** Copies an entry's name into `out` and returns its length. */
+  copyName(slot: number, out: Uint8Array, at: number): number {
+    const { cell, nameBytes } = this.columns;
+    const length = nameBytes[slot]!;
+    this.#cells.copyTo(cell[slot]!, 0, length, out, at);
+    return length;
+  }
+
+  /** Copies an entry's records into `out`. */
+  copyRecords(slot: number, out: Uint8Array, at: number): void {
+    const { cell, nameBytes, recordBytes } = this.columns;
+    this.#cells.copyTo(cell[slot]!, nameBytes[slot]!, recordBytes[slot]!, out, at);
+  }
+
+  #putBytes({ name, nameLength, bytes, length }: KeptAnswer): number {
+    this.#scratch.set(name.subarray(0, nameLength));
+    this.#scratch.set(bytes.subarray(0, length), nameLength);
+    return this.#cells.put(this.#scratch, nameLength + length);
+  }
+
+  #takeSlot(): number {
+    if (this.#free === NONE) this.#grow();
+    const slot = this.#free;
+    this.#free = this.columns.next[slot]!;
+    this.#size++;
+    return slot;
+  }
+
   #append(slot: number): void {
-    this.#older[slot] = this.#newest;
-    this.#newer[slot] = NONE;
-    if (this.#newest !== NONE) this.#newer[this.#newest] = slot;
+    const { older, newer } = this.columns;
+    older[slot] = this.#newest;
+    newer[slot] = NONE;
+    if (this.#newest !== NONE) newer[this.#newest] = slot;
     else this.oldest = slot;
     this.#newest = slot;
   }
 
   #unlink(slot: number): void {
-    const older = this.#older[slot]!;
-    const newer = this.#newer[slot]!;
-    if (older !== NONE) this.#newer[older] = newer;
-    else this.oldest = newer;
-    if (newer !== NONE) this.#older[newer] = older;
-    else this.#newest = older;
+    const { older, newer } = this.columns;
+    const before = older[slot]!;
+    const after = newer[slot]!;
+    if (before !== NONE) newer[before] = after;
+    else this.oldest = after;
+    if (after !== NONE) older[after] = before;
+    else this.#newest = before;
   }
 
   #linkBucket(slot: number): void {
-    const bucket = this.hashes[slot]! & (this.#buckets.length - 1);
-    this.#next[slot] = this.#buckets[bucket]!;
+    const { hash, next } = this.columns;
+    const bucket = hash[slot]! & (this.#buckets.length - 1);
+    next[slot] = this.#buckets[bucket]!;
     this.#buckets[bucket] = slot;
   }
 
   #grow(): void {
     const before = this.#capacity;
-    const capacity = before === 0 ? FIRST_SLOTS : before * 2;
-    this.#next = widened(Int32Array, this.#next, capacity);
-    this.#older = widened(Int32Array, this.#older, capacity);
-    this.#newer = widened(Int32Array, this.#newer, capacity);
-    this.hashes = widened(Int32Array, this.hashes, capacity);
-    this.cells = widened(Int32Array, this.cells, capacity).fill(NONE, before);
-    this.nameBytes = widened(Uint8Array, this.nameBytes, capacity);
-    this.recordBytes = widened(Uint16Array, this.recordBytes, capacity);
-    this.types = widened(Uint16Array, this.types, capacity);
-    this.rcodes = widened(Uint8Array, this.rcodes, capacity);
-    this.aliases = widened(Uint8Array, this.aliases, capacity);
-    this.setSizes = widened(Uint16Array, this.setSizes, capacity);
-    this.authorities = widened(Uint8Array, this.authorities, capacity);
-    this.turns = widened(Uint16Array, this.turns, capacity);
-    this.weights = widened(Uint16Array, this.weights, capacity);
-    this.serials = widened(Float64Array, this.serials, capacity);
-    this.storedAt = widened(Float64Array, this.storedAt, capacity);
-    this.expiresAt = widened(Float64Array, this.expiresAt, capacity);
-    this.#capacity = capacity;
+    this.#capacity = before === 0 ? FIRST_SLOTS : before * 2;
+    this.columns = createColumns(this.#capacity, this.columns);
     this.#freeFrom(before);
-    this.#rehash(capacity);
+    this.#rehash();
   }
 
   #freeFrom(first: number): void {
+    const { next } = this.columns;
     for (let slot = this.#capacity - 1; slot >= first; slot--) {
-      this.#next[slot] = this.#free;
+      next[slot] = this.#free;
       this.#free = slot;
     }
   }
 
-  #rehash(capacity: number): void {
-    this.#buckets = new Int32Array(capacity).fill(NONE);
-    for (let slot = 0; slot < capacity; slot++) if (this.isUsed(slot)) this.#linkBucket(slot);
+  #rehash(): void {
+    this.#buckets = new Int32Array(this.#capacity).fill(NONE);
+    for (let slot = 0; slot < this.#capacity; slot++) {
+      if (this.isUsed(slot)) this.#linkBucket(slot);
+    }
   }
-}
-
-/** The columns of one slot, as they are declared above. */
-const BYTES_PER_SLOT = 5 * 4 + 4 * 1 + 4 * 2 + 3 * 8;
-
-type Column = Int32Array | Uint8Array | Uint16Array | Float64Array;
-
-function widened<C extends Column>(
-  Kind: new (length: number) => C,
-  column: C,
-  capacity: number,
-): C {
-  const wide = new Kind(capacity);
-  wide.set(column);
-  return wide;
 }

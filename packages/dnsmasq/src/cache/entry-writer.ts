@@ -1,5 +1,4 @@
 import { CLASS, FLAG, type Query, QUESTION_OFFSET, writeUint16 } from '@kube-dns/wire';
-import type { CellStore } from './cell-store.js';
 import type { EntryTable } from './entry-table.js';
 import { ageRecords, turnRecords, writeResponseHeader } from './record-block.js';
 
@@ -22,14 +21,12 @@ const QUESTION_FIXED_BYTES = 4;
 /** Writes entries of the cache as responses: whoever asks gets them behind his own question. */
 export class EntryWriter {
   readonly #table: EntryTable;
-  readonly #cells: CellStore;
   readonly #options: EntryWriterOptions;
   /** Records on the way to their new place. */
   readonly #scratch = new Uint8Array(0x1_0000);
 
-  constructor(table: EntryTable, cells: CellStore, options: EntryWriterOptions) {
+  constructor(table: EntryTable, options: EntryWriterOptions) {
     this.#table = table;
-    this.#cells = cells;
     this.#options = options;
   }
 
@@ -38,44 +35,42 @@ export class EntryWriter {
    * that has passed is 0. The next response has the records one further on.
    */
   write(slot: number, query: Query, out: Uint8Array, now: number): number {
-    const table = this.#table;
+    const { columns } = this.#table;
     const start = query.questionEnd;
-    const length = table.recordBytes[slot]!;
+    const length = columns.recordBytes[slot]!;
     if (start + length > out.length) return 0;
-    this.#cells.copyTo(table.cells[slot]!, table.nameBytes[slot]!, length, out, start);
-    if (table.setSizes[slot]! > 1 && this.#options.turnsRecords) this.#turn(slot, out, start);
-    const age = Math.floor(now - table.storedAt[slot]!);
-    const answers = table.aliases[slot]! + table.setSizes[slot]!;
-    const authorities = table.authorities[slot]!;
+    this.#table.copyRecords(slot, out, start);
+    if (columns.setSize[slot]! > 1 && this.#options.turnsRecords) this.#turn(slot, out, start);
+    const age = Math.floor(now - columns.storedAt[slot]!);
+    const answers = columns.aliases[slot]! + columns.setSize[slot]!;
+    const authorities = columns.authorities[slot]!;
     ageRecords(out, start, answers + authorities, age, this.#options.maxTtlSeconds);
     for (let i = QUESTION_OFFSET; i < start; i++) out[i] = query.bytes[i]!;
-    const flags = FLAG.QR | FLAG.RA | (query.flags & (FLAG.RD | FLAG.CD)) | table.rcodes[slot]!;
+    const flags = FLAG.QR | FLAG.RA | (query.flags & (FLAG.RD | FLAG.CD)) | columns.rcode[slot]!;
     writeResponseHeader(out, query.id, flags, answers, authorities);
     return start + length;
   }
 
   /** An entry as a message of its own, with the TTLs that it was stored with. */
   show(slot: number, now: number): CachedAnswer {
-    const table = this.#table;
-    const nameBytes = table.nameBytes[slot]!;
-    const recordBytes = table.recordBytes[slot]!;
-    const questionEnd = QUESTION_OFFSET + nameBytes + QUESTION_FIXED_BYTES;
-    const message = new Uint8Array(questionEnd + recordBytes);
-    this.#cells.copyTo(table.cells[slot]!, 0, nameBytes, message, QUESTION_OFFSET);
-    this.#cells.copyTo(table.cells[slot]!, nameBytes, recordBytes, message, questionEnd);
-    writeUint16(message, questionEnd - 4, table.types[slot]!);
+    const { columns } = this.#table;
+    const questionEnd = QUESTION_OFFSET + columns.nameBytes[slot]! + QUESTION_FIXED_BYTES;
+    const message = new Uint8Array(questionEnd + columns.recordBytes[slot]!);
+    this.#table.copyName(slot, message, QUESTION_OFFSET);
+    this.#table.copyRecords(slot, message, questionEnd);
+    writeUint16(message, questionEnd - 4, columns.type[slot]!);
     writeUint16(message, questionEnd - 2, CLASS.IN);
-    const answers = table.aliases[slot]! + table.setSizes[slot]!;
-    writeResponseHeader(message, 0, table.rcodes[slot]!, answers, table.authorities[slot]!);
-    return { message, secondsLeft: Math.floor(table.expiresAt[slot]! - now) };
+    const answers = columns.aliases[slot]! + columns.setSize[slot]!;
+    writeResponseHeader(message, 0, columns.rcode[slot]!, answers, columns.authorities[slot]!);
+    return { message, secondsLeft: Math.floor(columns.expiresAt[slot]! - now) };
   }
 
   #turn(slot: number, out: Uint8Array, start: number): void {
-    const { turns, aliases, setSizes } = this.#table;
-    const turn = turns[slot]!;
-    const setSize = setSizes[slot]!;
-    if (turn > 0) turnRecords(out, start, aliases[slot]!, setSize, turn, this.#scratch);
+    const { columns } = this.#table;
+    const turn = columns.turn[slot]!;
+    const setSize = columns.setSize[slot]!;
+    if (turn > 0) turnRecords(out, start, columns.aliases[slot]!, setSize, turn, this.#scratch);
     // One further back each time: 0123, 3012, 2301 (dnsmasq src/cache.c, cache_find_by_name).
-    turns[slot] = turn === 0 ? setSize - 1 : turn - 1;
+    columns.turn[slot] = turn === 0 ? setSize - 1 : turn - 1;
   }
 }

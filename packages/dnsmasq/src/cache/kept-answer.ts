@@ -1,5 +1,4 @@
 import {
-  CLASS,
   expandRdata,
   lowerCaseByte,
   MAX_NAME_BYTES,
@@ -7,10 +6,15 @@ import {
   RCODE,
   readUint32,
   type RecordCursor,
-  writeUint16,
-  writeUint32,
 } from '@kube-dns/wire';
-import { RECORD_HEAD_BYTES, skipRecords, TTL_OFFSET } from './record-block.js';
+import {
+  RECORD_HEAD_BYTES,
+  setOwner,
+  setTtl,
+  skipRecords,
+  ttlOf,
+  writeRecordHead,
+} from './record-block.js';
 
 /** The type of an answer that denies the name whatever is asked of it; a question of type 0 is never kept. */
 export const EVERY_TYPE = 0;
@@ -128,10 +132,10 @@ export class KeptAnswer {
     const start = skipRecords(bytes, 0, this.aliases);
     let ttl = MAX_TTL_SECONDS;
     for (let at = start; at < this.length; at = skipRecords(bytes, at, 1)) {
-      ttl = Math.min(ttl, readUint32(bytes, at + TTL_OFFSET));
+      ttl = Math.min(ttl, ttlOf(bytes, at));
     }
     for (let at = start; at < this.length; at = skipRecords(bytes, at, 1)) {
-      writeUint32(bytes, at + TTL_OFFSET, ttl);
+      setTtl(bytes, at, ttl);
     }
     this.limitLifetime(ttl);
   }
@@ -169,15 +173,14 @@ export class KeptAnswer {
     let pointer = POINTER | QUESTION_OFFSET;
     let at = 0;
     for (let i = 0; i < aliases + this.setSize; i++) {
-      writeUint16(bytes, at, pointer);
+      setOwner(bytes, at, pointer);
       if (i < aliases) {
         pointer = POINTER | (questionEnd + at + RECORD_HEAD_BYTES);
-        const ttl = readUint32(bytes, at + TTL_OFFSET);
-        this.lifetimeSeconds = Math.min(this.lifetimeSeconds, ttl);
+        this.lifetimeSeconds = Math.min(this.lifetimeSeconds, ttlOf(bytes, at));
       }
       at = skipRecords(bytes, at, 1);
     }
-    if (this.authorities > 0) writeUint16(bytes, at, pointer + this.#zoneOffset);
+    if (this.authorities > 0) setOwner(bytes, at, pointer + this.#zoneOffset);
   }
 
   #add(
@@ -190,11 +193,7 @@ export class KeptAnswer {
     const rdataAt = length + RECORD_HEAD_BYTES;
     const rdataLength = expandRdata(message, type, rdataStart, end, bytes, rdataAt);
     if (rdataLength < 0) return false;
-    writeUint16(bytes, length, ownerPointer);
-    writeUint16(bytes, length + 2, type);
-    writeUint16(bytes, length + 4, CLASS.IN);
-    writeUint32(bytes, length + TTL_OFFSET, ttlSeconds);
-    writeUint16(bytes, rdataAt - 2, rdataLength);
+    writeRecordHead(bytes, length, ownerPointer, type, ttlSeconds, rdataLength);
     this.length = rdataAt + rdataLength;
     return true;
   }

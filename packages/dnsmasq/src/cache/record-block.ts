@@ -1,10 +1,40 @@
-import { readUint16, readUint32, writeUint16, writeUint32 } from '@kube-dns/wire';
+import { CLASS, readUint16, readUint32, writeUint16, writeUint32 } from '@kube-dns/wire';
 
 /** Owner (always a pointer), type, class, TTL and length of a record as the cache keeps it. */
 export const RECORD_HEAD_BYTES = 12;
-/** Where in a record its TTL is. */
-export const TTL_OFFSET = 6;
+const TYPE_OFFSET = 2;
+const CLASS_OFFSET = 4;
+const TTL_OFFSET = 6;
 const LENGTH_OFFSET = 10;
+
+/** Writes what is in front of a record's data, class IN. */
+export function writeRecordHead(
+  bytes: Uint8Array,
+  at: number,
+  ownerPointer: number,
+  type: number,
+  ttlSeconds: number,
+  rdataLength: number,
+): void {
+  setOwner(bytes, at, ownerPointer);
+  writeUint16(bytes, at + TYPE_OFFSET, type);
+  writeUint16(bytes, at + CLASS_OFFSET, CLASS.IN);
+  setTtl(bytes, at, ttlSeconds);
+  writeUint16(bytes, at + LENGTH_OFFSET, rdataLength);
+}
+
+export function setOwner(bytes: Uint8Array, at: number, pointer: number): void {
+  writeUint16(bytes, at, pointer);
+}
+
+/** The TTL of the record at an offset, in seconds. */
+export function ttlOf(bytes: Uint8Array, at: number): number {
+  return readUint32(bytes, at + TTL_OFFSET);
+}
+
+export function setTtl(bytes: Uint8Array, at: number, seconds: number): void {
+  writeUint32(bytes, at + TTL_OFFSET, seconds);
+}
 
 /** The offset behind so many records whose owners are pointers. */
 export function skipRecords(bytes: Uint8Array, at: number, count: number): number {
@@ -24,11 +54,11 @@ export function ageRecords(
   ceilingSeconds: number,
 ): void {
   for (let at = start; count > 0; count--) {
-    let left = readUint32(bytes, at + TTL_OFFSET) - ageSeconds;
+    let left = ttlOf(bytes, at) - ageSeconds;
     if (left < 0) left = 0;
     else if (ceilingSeconds > 0 && left > ceilingSeconds) left = ceilingSeconds;
-    writeUint32(bytes, at + TTL_OFFSET, left);
-    at += RECORD_HEAD_BYTES + readUint16(bytes, at + LENGTH_OFFSET);
+    setTtl(bytes, at, left);
+    at = skipRecords(bytes, at, 1);
   }
 }
 

@@ -1,0 +1,59 @@
+import { NONE } from './none.js';
+
+/**
+ * What is stored of an entry beside its bytes, and in how many bits: a column of numbers per field, with
+ * the entry's slot as the index.
+ */
+const KINDS = {
+  /** Of the name with the type. */
+  hash: Int32Array,
+  /** Where the name is, and behind it the records; NONE in a free slot. */
+  cell: Int32Array,
+  nameBytes: Uint8Array,
+  recordBytes: Uint16Array,
+  /** EVERY_TYPE where the name does not exist. */
+  type: Uint16Array,
+  rcode: Uint8Array,
+  /** The records: so many aliases, the set that was asked for, and the SOA of a negative answer (0 or 1). */
+  aliases: Uint8Array,
+  setSize: Uint16Array,
+  authorities: Uint8Array,
+  /** By how many records the next answer rotates the set. */
+  turn: Uint16Array,
+  /** What it counts of the cache's size. */
+  weight: Uint16Array,
+  /** Which insertion it was, the first 1. */
+  serial: Float64Array,
+  /** Seconds by the cache's clock. */
+  storedAt: Float64Array,
+  expiresAt: Float64Array,
+  /** The next entry of the same hash bucket, or the next free slot. */
+  next: Int32Array,
+  /** The entries that were used before and after it. */
+  older: Int32Array,
+  newer: Int32Array,
+} as const;
+
+type Field = keyof typeof KINDS;
+
+/** The columns of a table of entries. */
+export type EntryColumns = { readonly [F in Field]: InstanceType<(typeof KINDS)[F]> };
+
+/** Bytes that the columns take for one entry. */
+export const BYTES_PER_ENTRY = Object.values(KINDS).reduce(
+  (sum, { BYTES_PER_ELEMENT }) => sum + BYTES_PER_ELEMENT,
+  0,
+);
+
+/** Columns for so many entries, with what is in others of so many or fewer; the new slots are free. */
+export function createColumns(capacity: number, others?: EntryColumns): EntryColumns {
+  const columns = Object.entries(KINDS).map(([field, Kind]) => {
+    const column = new Kind(capacity);
+    if (others !== undefined) column.set(others[field as Field]);
+    return [field, column];
+  });
+  // Each field of the table above has a column of its kind.
+  const created = Object.fromEntries(columns) as EntryColumns;
+  created.cell.fill(NONE, others?.cell.length ?? 0);
+  return created;
+}
