@@ -31,10 +31,10 @@ const isRoot = process.getuid?.() === 0;
 
 const FAULTS: Readonly<Record<string, Fault>> = {
   'kubedns does not know an argument': append('kubedns', '--no-such-flag'),
-  'dnsmasq does not know an argument in front of `--`': {
+  'dnsmasq does not know an argument before `--`': {
     edit: (container, args) => (container === 'dnsmasq' ? ['-no-such-flag=1', ...args] : args),
   },
-  'dnsmasq does not know an argument behind `--`': append('dnsmasq', '--no-such-option'),
+  'dnsmasq does not know an argument after `--`': append('dnsmasq', '--no-such-option'),
   'the sidecar does not know an argument': append('sidecar', '--no-such-flag'),
   'the ConfigMap has nonsense': { strike: (pod) => pod.configure('stubDomains', 'nonsense') },
   'a key of the ConfigMap is misspelt': {
