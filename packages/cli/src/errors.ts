@@ -1,4 +1,4 @@
-import { CodedError } from '@kube-dns/wire';
+import { CodedError, systemReason } from '@kube-dns/wire';
 
 /** An error that ends the command with one line on stderr and `exitCode` as the process's status. */
 export class CliError extends CodedError {
@@ -20,39 +20,20 @@ export class UsageError extends CliError {
   }
 }
 
-/** The command line is fine and what it names cannot be run, status 1. */
+/** The command line is valid, but what it names cannot be run: status 1. */
 export class StartError extends CliError {
   constructor(message: string, options?: ErrorOptions) {
     super('start', message, 1, options);
   }
 }
 
-const SYSTEM_REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EADDRINUSE: 'address already in use',
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  EHOSTUNREACH: 'host unreachable',
-  EISDIR: 'is a folder',
-  ENOENT: 'no such file or folder',
-  ENOTDIR: 'a part of the path is not a folder',
-  ENOTFOUND: 'unknown host',
-};
-
-/** The code that Node gives its own errors; empty when there is none. */
+/** The code of an error of Node; empty without one. */
 export function codeOf(error: unknown): string {
-  return textOf(error, 'code');
+  const { code } = Object(error) as { code?: unknown };
+  return typeof code === 'string' ? code : '';
 }
 
-/** The reason of a failed system call in words, or the first line of the error's own message. */
+/** The reason of a failed system call in words, or the first line of the error's message. */
 export function reasonOf(error: unknown): string {
-  const code = codeOf(error);
-  const line = textOf(error, 'message').split('\n', 1)[0] ?? '';
-  return SYSTEM_REASONS[code] ?? (line === '' ? code || String(error) : line);
-}
-
-function textOf(error: unknown, key: 'code' | 'message'): string {
-  if (typeof error !== 'object' || error === null) return '';
-  const value: unknown = Reflect.get(error, key);
-  return typeof value === 'string' ? value : '';
+  return systemReason(error).split('\n', 1)[0] ?? '';
 }

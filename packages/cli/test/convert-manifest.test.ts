@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { areInstalled } from '@kube-dns/testkit';
+import {
+  containerOf,
+  fieldFaults,
+  findObject,
+  type KubeManifest,
+  MANIFESTS,
+  render,
+  STOCK_FILE,
+} from '@kube-dns/testkit/manifests';
 import { readKubeObjects } from '../src/convert/kube-objects.js';
 import { REFUSED_OPTIONS } from '../src/convert/manifest/carry-arguments.js';
 import { convertManifest } from '../src/convert/manifest/convert-manifest.js';
 import { Remarks } from '../src/convert/remarks.js';
-import {
-  containerOf,
-  findObject,
-  MANIFESTS,
-  render,
-  STOCK_FILE,
-} from './support/cluster-manifests.js';
-import { fieldFaults } from './support/manifest-fields.js';
-import type { KubeManifest } from './support/manifest-kinds.js';
 
 const REPOSITORY = join(MANIFESTS, '..');
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));

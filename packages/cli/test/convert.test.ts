@@ -1,14 +1,12 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
-import { freePort } from './support/free-port.js';
-import { CommandRun, PROGRAM } from './support/run-command.js';
-import { findObject, STOCK_FILE, STOCK_OBJECTS } from './support/cluster-manifests.js';
-import { waitFor } from './support/wait-for.js';
+import { freePort, RunningProgram, runProgram } from '@kube-dns/testkit';
+import { findObject, STOCK_FILE, STOCK_OBJECTS } from '@kube-dns/testkit/manifests';
+import { PROGRAM } from './support/run-command.js';
 
 const STANDARD = fileURLToPath(new URL('fixtures/standard.Corefile', import.meta.url));
 const PACKAGES = fileURLToPath(new URL('../..', import.meta.url));
@@ -31,9 +29,16 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-async function run(...args: readonly string[]): Promise<CommandRun & { status: number | null }> {
-  const command = new CommandRun(['convert', ...args], { cwd: folder });
-  return Object.assign(command, { status: await command.ended });
+async function run(...args: readonly string[]) {
+  const { end: status, ...said } = await runProgram(
+    process.execPath,
+    [PROGRAM, 'convert', ...args],
+    {
+      cwd: folder,
+      inheritsEnv: true,
+    },
+  );
+  return { status, ...said };
 }
 
 interface PodPatch {
@@ -52,10 +57,10 @@ function readPod(text: string) {
   return { data, args: new Map(containers.map(({ name, args }) => [name, args])) };
 }
 
-/** Runs one of our bundles to its end; status and what it said. */
-function runBundle(name: string, args: readonly string[]) {
+/** Runs one of our bundles to its end: the status and what is on stderr. */
+async function runBundle(name: string, args: readonly string[]) {
   const file = join(PACKAGES, name, 'dist', `${name}.cjs`);
-  const { status, stderr } = spawnSync(process.execPath, [file, ...args], { encoding: 'utf8' });
+  const { end: status, stderr } = await runProgram(process.execPath, [file, ...args]);
   return { status, stderr };
 }
 
@@ -84,10 +89,14 @@ describe('kube-dns convert', () => {
     const { status, stdout } = await run('--to=configmap', STANDARD);
     expect(status).toBe(0);
     const { args } = readPod(stdout);
-    const dnsmasq = runBundle('dnsmasq', [...(args.get('dnsmasq') ?? []), '--test']);
+    const dnsmasq = await runBundle('dnsmasq', [...(args.get('dnsmasq') ?? []), '--test']);
     expect(dnsmasq).toEqual({ status: 0, stderr: expect.stringContaining('syntax check OK') });
-    expect(runBundle('kubedns', [...(args.get('kubedns') ?? []), '--version']).status).toBe(0);
-    expect(runBundle('sidecar', [...(args.get('sidecar') ?? []), '--version']).status).toBe(0);
+    expect((await runBundle('kubedns', [...(args.get('kubedns') ?? []), '--version'])).status).toBe(
+      0,
+    );
+    expect((await runBundle('sidecar', [...(args.get('sidecar') ?? []), '--version'])).status).toBe(
+      0,
+    );
   });
 
   it('comes back to the ConfigMap that it began with', async () => {
@@ -97,7 +106,7 @@ describe('kube-dns convert', () => {
     expect(back.status).toBe(0);
     expect(readPod(back.stdout).data).toEqual(CONFIG_MAP.data);
     const runnable = readPod(back.stdout).args.get('dnsmasq') ?? [];
-    expect(runBundle('dnsmasq', [...runnable, '--test']).status).toBe(0);
+    expect((await runBundle('dnsmasq', [...runnable, '--test'])).status).toBe(0);
   });
 
   it('reads a Corefile where kubectl shows it, in a ConfigMap', async () => {
@@ -115,12 +124,12 @@ describe('kube-dns convert', () => {
   });
 
   it('reads stdin where the file is -', async () => {
-    const child = spawn(process.execPath, [PROGRAM, 'convert', '--to=corefile', '-']);
-    let text = '';
-    child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    child.stdin.end(JSON.stringify(CONFIG_MAP));
-    await new Promise((resolve) => child.once('close', resolve));
-    expect(text).toContain('acme.local:53 {');
+    const { stdout } = await runProgram(
+      process.execPath,
+      [PROGRAM, 'convert', '--to=corefile', '-'],
+      { input: JSON.stringify(CONFIG_MAP) },
+    );
+    expect(stdout).toContain('acme.local:53 {');
   });
 
   it('writes our manifests of an older one', async () => {
@@ -131,8 +140,8 @@ describe('kube-dns convert', () => {
   });
 
   it.each([
-    [['--to=corefile', 'no.yaml'], 'kube-dns: cannot read no.yaml: no such file or folder\n'],
-    [['--to=corefile', '.'], 'kube-dns: cannot read .: is a folder\n'],
+    [['--to=corefile', 'no.yaml'], 'kube-dns: cannot read no.yaml: no such file or directory\n'],
+    [['--to=corefile', '.'], 'kube-dns: cannot read .: is a directory\n'],
     [
       ['--to=configmap', 'broken'],
       'kube-dns: broken: line 1: the brace that opens here is not closed\n',
@@ -186,21 +195,11 @@ if (COREDNS === '') process.stderr.write('skipped: COREDNS does not name a cored
       .replaceAll(/^ {4}kubernetes [^]*?^ {4}\}\n/gm, '')
       .replaceAll(/^ {4}(?:health [^]*?^ {4}\}|ready|prometheus .*)\n/gm, '');
     writeFileSync(at('Corefile'), alone);
-    const child = spawn(COREDNS, ['-conf', at('Corefile')]);
-    let log = '';
-    const collect = (chunk: Buffer) => (log += chunk.toString());
-    child.stdout.on('data', collect);
-    child.stderr.on('data', collect);
-    const ended = new Promise((resolve) => child.once('close', resolve));
+    const server = new RunningProgram('CoreDNS', COREDNS, ['-conf', at('Corefile')]);
     try {
-      await waitFor(
-        () => log,
-        () => log.includes('CoreDNS-') || child.exitCode !== null,
-      );
-      expect(log).toMatch(/CoreDNS-/);
+      await server.says(/CoreDNS-/);
     } finally {
-      child.kill('SIGKILL');
-      await ended;
+      await server.close();
     }
   });
 });

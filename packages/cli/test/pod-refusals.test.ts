@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { LocalPod } from './support/local-pod.js';
-import { CommandRun } from './support/run-command.js';
+import { startCommand } from './support/run-command.js';
 
 let pod: LocalPod;
 
@@ -27,7 +27,7 @@ describe('kube-dns up with objects that cannot be served', () => {
     ],
   ])('ends with 1 and one line for %s', async (_what, text, message) => {
     writeFileSync(join(pod.objects, 'broken.yaml'), text);
-    const run = new CommandRun(['up', '--manifest', pod.manifest]);
+    const run = startCommand(['up', '--manifest', pod.manifest]);
     expect(await run.ended).toBe(1);
     expect(run.stderr).toMatch(message);
     expect(run.stderr.trimEnd()).not.toContain('\n');

@@ -1,10 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { areInstalled } from '@kube-dns/testkit';
+import { areInstalled, outputOf, until, untilEqual } from '@kube-dns/testkit';
 import { LocalPod } from './support/local-pod.js';
-import { output } from './support/tools.js';
-import { waitFor, waitForValue } from './support/wait-for.js';
 
 const withDig = areInstalled('dig') ? describe : describe.skip;
 const withKubectl = areInstalled('dig') && areInstalled('kubectl') ? describe : describe.skip;
@@ -20,7 +18,7 @@ afterAll(() => pod.close());
 
 /** Asks dnsmasq unless told another port; the words are dig's. */
 function dig(words: string, port = pod.ports.dns): Promise<string> {
-  return output('dig', ['@127.0.0.1', '-p', String(port), '+time=2', ...words.split(' ')]);
+  return outputOf('dig', ['@127.0.0.1', '-p', String(port), '+time=2', ...words.split(' ')]);
 }
 
 async function statusOf(words: string): Promise<{ rcode: string; flags: string; text: string }> {
@@ -109,9 +107,9 @@ spec: { clusterIP: 10.96.77.77, ports: [{ port: 80 }] }
 `,
     );
     const direct = () => dig('+short extra.shop.svc.cluster.local', pod.ports.kubedns);
-    await waitForValue('10.96.77.77', direct, 1_000);
+    await untilEqual('10.96.77.77', direct, { limitMs: 1_000 });
     rmSync(file);
-    await waitForValue('', direct, 1_000);
+    await untilEqual('', direct, { limitMs: 1_000 });
   });
 });
 
@@ -136,7 +134,7 @@ withDig('the examples of the README', () => {
 
 withKubectl('kubectl against the pod', () => {
   const kubectl = (...words: string[]) =>
-    output('kubectl', [`--server=http://127.0.0.1:${pod.ports.api}`, ...words], {
+    outputOf('kubectl', [`--server=http://127.0.0.1:${pod.ports.api}`, ...words], {
       HOME: pod.folder,
       KUBECONFIG: join(pod.folder, 'kubeconfig'),
     });
@@ -157,10 +155,10 @@ spec: { clusterIP: 10.96.88.88, ports: [{ name: http, port: 80 }] }
     );
     await kubectl('apply', '-f', file);
     const direct = () => dig('+short applied.shop.svc.cluster.local', pod.ports.kubedns);
-    await waitForValue('10.96.88.88', direct, 1_000);
+    await untilEqual('10.96.88.88', direct, { limitMs: 1_000 });
     expect(await dig('+short applied.shop.svc.cluster.local')).toBe('10.96.88.88');
     await kubectl('delete', '-f', file);
-    await waitForValue('', direct, 1_000);
+    await untilEqual('', direct, { limitMs: 1_000 });
   });
 });
 
@@ -176,9 +174,9 @@ withDig('a container that is killed', () => {
     const [first = 0] = pidsOf('dnsmasq');
     process.kill(first, 'SIGKILL');
     expect(await dig('+short web.shop.svc.cluster.local', pod.ports.kubedns)).toBe('10.96.20.10');
-    await waitFor('a second dnsmasq', () => pidsOf('dnsmasq').length === 2);
+    await until('a second dnsmasq', () => pidsOf('dnsmasq').length === 2);
     const viaCache = () => dig('+short web.shop.svc.cluster.local').catch(() => 'nobody answers');
-    await waitForValue('10.96.20.10', viaCache);
+    await untilEqual('10.96.20.10', viaCache);
     expect(pidsOf('kubedns')).toHaveLength(1);
     expect(pidsOf('sidecar')).toHaveLength(1);
   });

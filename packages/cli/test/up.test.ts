@@ -4,14 +4,13 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { freePort } from './support/free-port.js';
+import { freePort, isAlive, type RunningProgram, until } from '@kube-dns/testkit';
 import { fixture } from './support/plans.js';
-import { CommandRun } from './support/run-command.js';
-import { isAlive, waitFor } from './support/wait-for.js';
+import { pidOf, startCommand } from './support/run-command.js';
 
 let folder: string;
 let port: number;
-let run: CommandRun | undefined;
+let run: RunningProgram | undefined;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kube-dns-test-'));
@@ -21,10 +20,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  if (run?.child.exitCode === null) {
-    run.child.kill('SIGTERM');
-    await run.ended;
-  }
+  await run?.close('SIGTERM');
   run = undefined;
   rmSync(folder, { recursive: true });
 });
@@ -53,9 +49,9 @@ const web = (more = '') =>
          httpGet: { path: /ready, port: http } }${more}`,
   );
 
-function up(args: readonly string[], env: NodeJS.ProcessEnv = {}): CommandRun {
+function up(args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProgram {
   const cwd = join(folder, 'elsewhere');
-  run = new CommandRun(['up', ...args], { cwd, env: { TMPDIR: join(folder, 'tmp'), ...env } });
+  run = startCommand(['up', ...args], { cwd, env: { TMPDIR: join(folder, 'tmp'), ...env } });
   return run;
 }
 
@@ -82,11 +78,11 @@ describe('kube-dns up', () => {
         { name: objects, mountPath: /manifests }, { name: scratch, mountPath: /scratch }]`,
     );
     const command = up(['--manifest', manifest([reader], volumes)]);
-    await command.saw(/^web {6}\| file says hello$/m);
+    await command.says(/^web {6}\| file says hello$/m);
     expect(readdirSync(join(folder, 'tmp'))).toHaveLength(1);
-    await command.saw(/^The pod p is ready after \d+\.\d s\.$/m);
-    const pid = await command.pidOf('web');
-    command.child.kill('SIGTERM');
+    await command.says(/^The pod p is ready after \d+\.\d s\.$/m);
+    const pid = await pidOf(command, 'web');
+    command.signal('SIGTERM');
     expect(await command.ended).toBe(0);
     expect(isAlive(pid)).toBe(false);
     expect(readdirSync(join(folder, 'tmp'))).toEqual([]);
@@ -95,24 +91,24 @@ describe('kube-dns up', () => {
 
   it('starts a container again that is killed, and leaves the others alone', async () => {
     const command = up(['--manifest', manifest([web(), container('mule', 'stubborn.mjs')])]);
-    await command.saw(/Stop it with Ctrl-C/);
-    const [first, other] = [await command.pidOf('web'), await command.pidOf('mule')];
+    await command.says(/Stop it with Ctrl-C/);
+    const [first, other] = [await pidOf(command, 'web'), await pidOf(command, 'mule')];
     process.kill(first, 'SIGKILL');
-    await command.saw(/web was ended by SIGKILL, is started again at once/);
-    await command.saw(/the pod is ready again/);
-    expect(await command.pidOf('web')).not.toBe(first);
+    await command.says(/web was ended by SIGKILL, is started again at once/);
+    await command.says(/the pod is ready again/);
+    expect(await pidOf(command, 'web')).not.toBe(first);
     expect(isAlive(other)).toBe(true);
-    command.child.kill('SIGINT');
-    await command.saw(/got SIGTERM/);
+    command.signal('SIGINT');
+    await command.says(/got SIGTERM/);
     // Pressed until it is heard: for a moment a second one counts as an echo of the first. Not in
     // haste, because a press that meets the process on its very way out is its death by signal.
     let pressedAt = 0;
-    await waitFor('the end', () => {
+    await until('the end', () => {
       if (performance.now() - pressedAt > 500) {
         pressedAt = performance.now();
-        command.child.kill('SIGINT');
+        command.signal('SIGINT');
       }
-      return command.child.exitCode !== null;
+      return !command.isRunning;
     });
     expect(await command.ended).toBe(130);
     expect(isAlive(other)).toBe(false);
@@ -121,17 +117,17 @@ describe('kube-dns up', () => {
   it('kills what does not end within the grace period, and still ends with 0', async () => {
     const file = manifest([container('mule', 'stubborn.mjs')], 'terminationGracePeriodSeconds: 1');
     const command = up(['--manifest', file]);
-    const pid = await command.pidOf('mule');
-    command.child.kill('SIGTERM');
+    const pid = await pidOf(command, 'mule');
+    command.signal('SIGTERM');
     expect(await command.ended).toBe(0);
     expect(isAlive(pid)).toBe(false);
   });
 
   it('stops when nobody reads its log any more', async () => {
     const command = up(['--manifest', manifest([web()])]);
-    const pid = await command.pidOf('web');
-    await command.saw(/Stop it with Ctrl-C/);
-    command.child.stdout?.destroy();
+    const pid = await pidOf(command, 'web');
+    await command.says(/Stop it with Ctrl-C/);
+    await command.hangUp('stdout');
     process.kill(pid, 'SIGKILL'); // makes it write a line
     expect(await command.ended).toBe(0);
   });
@@ -141,17 +137,17 @@ describe('kube-dns up', () => {
     const command = up(['--manifest', file], {
       NODE_OPTIONS: `--require=${fixture('throw-on-sigusr2.cjs')}`,
     });
-    const pid = await command.pidOf('mule');
-    command.child.kill('SIGUSR2');
+    const pid = await pidOf(command, 'mule');
+    command.signal('SIGUSR2');
     expect(await command.ended).toBe(1);
-    await waitFor('the end of the container', () => !isAlive(pid));
+    await until('the end of the container', () => !isAlive(pid));
     expect(readdirSync(join(folder, 'tmp'))).toEqual([]);
   });
 
   it('runs only the containers that are asked for', async () => {
     const file = manifest([web(), container('crash', 'crash.mjs')]);
     const command = up(['--manifest', file, '--only', 'web'], { FORCE_COLOR: '1' });
-    await command.saw(/Stop it with Ctrl-C/);
+    await command.says(/Stop it with Ctrl-C/);
     expect(command.stdout).toContain('\u001b[36mweb      |\u001b[0m pid');
     expect(command.stdout).not.toContain('crash');
   });
@@ -178,7 +174,7 @@ describe('kube-dns up refuses with one line and status 1', () => {
     await expectFailure(
       ['--manifest', '/nowhere/pod.yaml'],
       1,
-      'kube-dns: cannot read the manifest /nowhere/pod.yaml: no such file or folder\n',
+      'kube-dns: cannot read the manifest /nowhere/pod.yaml: no such file or directory\n',
     );
   });
 
@@ -218,7 +214,7 @@ describe('kube-dns up refuses with one line and status 1', () => {
     await expectFailure(
       ['--manifest', manifest([web()]), '--kubeconfig', 'gone'],
       1,
-      'kube-dns: cannot read the kubeconfig gone: no such file or folder\n',
+      'kube-dns: cannot read the kubeconfig gone: no such file or directory\n',
     );
   });
 });
@@ -229,7 +225,7 @@ describe('the command line', () => {
     [['--help'], 0, /^Usage: kube-dns COMMAND/],
     [['up', '--help'], 0, /^Usage: kube-dns up \[flags\]/],
   ])('answers %j', async (args, status, output) => {
-    const command = new CommandRun(args);
+    const command = startCommand(args);
     expect(await command.ended).toBe(status);
     expect(command.stdout).toMatch(output);
   });
@@ -239,7 +235,7 @@ describe('the command line', () => {
     [['down'], /^kube-dns: unknown command down\n\nUsage: kube-dns COMMAND/],
     [['--what'], /^kube-dns: unknown option '--what'\n\nUsage: kube-dns COMMAND/],
   ])('refuses %j with the usage and status 2', async (args, message) => {
-    const command = new CommandRun(args);
+    const command = startCommand(args);
     expect(await command.ended).toBe(2);
     expect(command.stderr).toMatch(message);
   });
@@ -253,11 +249,11 @@ describe('the command line', () => {
 
   it('shows the state of the pod as it changes', async () => {
     const command = up(['--manifest', manifest([web()])]);
-    await command.saw(/web is ready after/);
+    await command.says(/web is ready after/);
     await fetch(`http://127.0.0.1:${port}/set?ready=0`);
-    await command.saw(/the pod is not ready: web \(GET http:.*status 503 not yet\)/);
+    await command.says(/the pod is not ready: web \(GET http:.*status 503 not yet\)/);
     await fetch(`http://127.0.0.1:${port}/set?ready=1`);
-    await command.saw(/the pod is ready again/);
-    await waitFor('no colours', () => !command.stdout.includes('\u001b['));
+    await command.says(/the pod is ready again/);
+    await until('no colours', () => !command.stdout.includes('\u001b['));
   });
 });

@@ -6,13 +6,13 @@ import { fromCorefile, parseCorefile, Remarks } from '@kube-dns/cli';
 import { areInstalled } from '@kube-dns/testkit';
 import {
   containersOf,
+  fieldFaults,
   findObject,
   MANIFESTS,
   objectsOf,
   readObjects,
   render,
-} from '../../cli/test/support/cluster-manifests.js';
-import { fieldFaults } from '../../cli/test/support/manifest-fields.js';
+} from '@kube-dns/testkit/manifests';
 
 const FOLDER = join(MANIFESTS, 'coredns');
 const NAME = 'coredns-beside';

@@ -4,17 +4,16 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { parsePod } from '@kube-dns/cli';
-import { areInstalled } from '@kube-dns/testkit';
+import { areInstalled, outputOf } from '@kube-dns/testkit';
 import {
   containersOf,
+  type Deployment,
   findObject,
   MANIFESTS,
   render,
   STOCK_FILE,
   STOCK_OBJECTS,
-} from '../../cli/test/support/cluster-manifests.js';
-import type { Deployment } from '../../cli/test/support/manifest-kinds.js';
-import { output } from '../../cli/test/support/tools.js';
+} from '@kube-dns/testkit/manifests';
 
 const BASE = join(MANIFESTS, 'kube-dns');
 const AUTOSCALER = join(MANIFESTS, 'overlays', 'autoscaler');
@@ -93,7 +92,7 @@ withKubectl('kubectl apply -k manifests/kube-dns', () => {
   });
 
   const kubectl = (...words: string[]) =>
-    output('kubectl', [`--server=${server.url}`, ...words], {
+    outputOf('kubectl', [`--server=${server.url}`, ...words], {
       HOME: home,
       KUBECONFIG: join(home, 'none'),
     });

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { MANIFESTS, readObjects, STOCK_OBJECTS } from '../../cli/test/support/cluster-manifests.js';
-import { fieldFaults } from '../../cli/test/support/manifest-fields.js';
+import { fieldFaults, MANIFESTS, readObjects, STOCK_OBJECTS } from '@kube-dns/testkit/manifests';
 
 const FILES = readdirSync(MANIFESTS, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.yaml'))

@@ -3,13 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { parse } from 'yaml';
-import { areInstalled } from '@kube-dns/testkit';
-import { findObject, MANIFESTS, render } from '../../cli/test/support/cluster-manifests.js';
+import { areInstalled, freePort, outputOf, untilEqual } from '@kube-dns/testkit';
+import { findObject, MANIFESTS, render } from '@kube-dns/testkit/manifests';
 import { DeployedPod } from './support/deployed-pod.js';
-import { freePort } from '../../cli/test/support/free-port.js';
 import { exposedMetrics, metricsOf } from './support/query-metrics.js';
-import { output } from '../../cli/test/support/tools.js';
-import { waitForValue } from '../../cli/test/support/wait-for.js';
 
 const MONITORING = join(MANIFESTS, 'components', 'monitoring');
 const READY_MS = 45_000;
@@ -79,21 +76,25 @@ const isRun = areInstalled('dig') && areInstalled('kubectl');
     server = await createApiServer();
     await pod.start(server.url);
     for (const path of ['/healthcheck/kubedns', '/healthcheck/dnsmasq']) {
-      await waitForValue(200, () => pod.status(10054, path), READY_MS);
+      await untilEqual(200, () => pod.status(10054, path), { limitMs: READY_MS });
     }
     // Series with labels come into being with what they count.
     const shows = async (port: number, pattern: RegExp) =>
       pattern.test(await pod.text(port, '/metrics'));
     const dig = (port: number, name: string) =>
-      output('dig', ['@127.0.0.1', '-p', String(pod.portFor(port)), name]);
+      outputOf('dig', ['@127.0.0.1', '-p', String(pod.portFor(port)), name]);
     pod.configure('stubDomains', `{"gone.example":["127.0.0.1:${await freePort()}"]}`);
-    await waitForValue(true, () => shows(10056, /^dnsmasq_config_generation 2$/m), READY_MS);
+    await untilEqual(true, () => shows(10056, /^dnsmasq_config_generation 2$/m), {
+      limitMs: READY_MS,
+    });
     await dig(10053, 'nothing.default.svc.cluster.local');
     await dig(10053, 'www.example.com');
     await dig(53, 'www.gone.example');
     server.dropWatches();
     pod.configure('stubDomains', 'no JSON');
-    await waitForValue(true, () => shows(10055, /^kubedns_watch_restarts_total\{/m), READY_MS);
+    await untilEqual(true, () => shows(10055, /^kubedns_watch_restarts_total\{/m), {
+      limitMs: READY_MS,
+    });
     sidecarText = await pod.text(10054, '/metrics');
     const others = [10055, 10056].map((port) => pod.text(port, '/metrics'));
     known = exposedMetrics([sidecarText, ...(await Promise.all(others))].join('\n'));

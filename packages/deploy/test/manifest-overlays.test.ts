@@ -5,10 +5,10 @@ import {
   containerOf,
   containersOf,
   findObject,
+  type KubeManifest,
   MANIFESTS,
   render,
-} from '../../cli/test/support/cluster-manifests.js';
-import type { KubeManifest } from '../../cli/test/support/manifest-kinds.js';
+} from '@kube-dns/testkit/manifests';
 
 const withKubectl = areInstalled('kubectl') ? describe : describe.skip;
 

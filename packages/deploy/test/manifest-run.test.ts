@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer, type Manifest } from '@kube-dns/apiserver';
-import { areInstalled } from '@kube-dns/testkit';
-import { accessesOf, Authorizer } from './support/authorizer.js';
+import { areInstalled, outputOf, untilEqual } from '@kube-dns/testkit';
 import {
   containersOf,
+  type Deployment,
   findObject,
+  type HttpProbe,
   MANIFESTS,
+  type PolicyRule,
   render,
   STOCK_OBJECTS,
-} from '../../cli/test/support/cluster-manifests.js';
+} from '@kube-dns/testkit/manifests';
+import { accessesOf, Authorizer } from './support/authorizer.js';
 import { DeployedPod } from './support/deployed-pod.js';
-import type { Deployment, HttpProbe, PolicyRule } from '../../cli/test/support/manifest-kinds.js';
-import { output } from '../../cli/test/support/tools.js';
-import { waitForValue } from '../../cli/test/support/wait-for.js';
 
 const hasKubectl = areInstalled('kubectl');
 const hasDig = areInstalled('dig');
@@ -93,12 +93,13 @@ describe.each([
 
   const statusOf = ({ httpGet }: HttpProbe) => pod.status(httpGet.port, httpGet.path);
   const dig = (manifestPort: number, ...words: string[]) =>
-    output('dig', ['@127.0.0.1', '-p', String(pod.portFor(manifestPort)), '+short', ...words]);
+    outputOf('dig', ['@127.0.0.1', '-p', String(pod.portFor(manifestPort)), '+short', ...words]);
 
   beforeAll(async () => {
     if (!isRun) return;
     await pod.start(server.url);
-    for (const { probe } of probes) await waitForValue(200, () => statusOf(probe), READY_MS);
+    for (const { probe } of probes)
+      await untilEqual(200, () => statusOf(probe), { limitMs: READY_MS });
   }, 2 * READY_MS);
   afterAll(() => pod.close());
 
@@ -146,9 +147,9 @@ describe('kubedns under the rules of the ClusterRole', () => {
     const pod = new DeployedPod(ours);
     try {
       await pod.start(authorizer.url, { only: ['kubedns'] });
-      await waitForValue(200, () => pod.status(8081, '/readiness'), READY_MS);
+      await untilEqual(200, () => pod.status(8081, '/readiness'), { limitMs: READY_MS });
       const words = ['+short', 'db.default.svc.cluster.local'];
-      const headless = await output('dig', [
+      const headless = await outputOf('dig', [
         '@127.0.0.1',
         '-p',
         String(pod.portFor(10053)),
@@ -161,7 +162,7 @@ describe('kubedns under the rules of the ClusterRole', () => {
         ['discovery.k8s.io/endpointslices', '/endpoints'].some(
           (name) => asked.has(`watch ${name}`) && !denied.has(`watch ${name}`),
         );
-      await waitForValue(true, () => Promise.resolve(hasWatches()), READY_MS);
+      await untilEqual(true, () => Promise.resolve(hasWatches()), { limitMs: READY_MS });
       return { asked, denied, headless };
     } finally {
       await pod.close();

@@ -11,20 +11,21 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { areInstalled } from '@kube-dns/testkit';
+import { areInstalled, memoryBytes } from '@kube-dns/testkit';
 import {
+  type Container,
   containerOf,
   containersOf,
+  fieldFaults,
   findObject,
+  type HttpProbe,
   KUSTOMIZATIONS,
   MANIFESTS,
   objectsOf,
   readObjects,
   render,
   renderText,
-} from '../../cli/test/support/cluster-manifests.js';
-import type { Container, HttpProbe } from '../../cli/test/support/manifest-kinds.js';
-import { fieldFaults } from '../../cli/test/support/manifest-fields.js';
+} from '@kube-dns/testkit/manifests';
 
 const hasKubectl = areInstalled('kubectl');
 const withKubectl = hasKubectl ? describe : describe.skip;
@@ -42,11 +43,6 @@ function settings(): { clusterIP: string; domain: string } {
 
 function probesOf({ livenessProbe, readinessProbe }: Container): HttpProbe[] {
   return [livenessProbe, readinessProbe].filter((probe) => probe !== undefined);
-}
-
-function bytesOf(quantity: string | undefined): number {
-  const [, number, unit] = /^(\d+)(Mi|Gi)$/.exec(quantity ?? '') ?? [];
-  return Number(number) * (unit === 'Gi' ? 1024 : 1) * MIB;
 }
 
 describe('manifests/README.md', () => {
@@ -261,9 +257,9 @@ withKubectl.each([...KUSTOMIZATIONS])('manifests/%s', (folder) => {
       const { env = [], resources } = containerOf(dns(), name);
       const options = env.find((each) => each.name === 'NODE_OPTIONS')?.value ?? '';
       const heapMib = Number(/^--max-old-space-size=(\d+)$/.exec(options)?.[1]);
-      const limit = bytesOf(resources?.limits?.memory);
+      const limit = memoryBytes(resources?.limits?.memory);
       expect(limit).toBeGreaterThanOrEqual((heapMib + BESIDE_HEAP_MIB) * MIB);
-      expect(bytesOf(resources?.requests?.memory)).toBeLessThan(limit);
+      expect(memoryBytes(resources?.requests?.memory)).toBeLessThan(limit);
       expect(resources?.requests?.cpu).toMatch(/^\d+m$/);
     }
   });

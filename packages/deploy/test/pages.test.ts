@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort, RunningProgram } from '@kube-dns/testkit';
 import { type RunningApiServer, startApiServer } from './support/api-server.js';
 import { ROOT } from './support/dockerfile.js';
-import { freePort } from '../../cli/test/support/free-port.js';
-import { RunningProgram } from './support/running-program.js';
 
 /** What a curious client tries: pages of ours, of the originals' and of other servers. */
 const TRIED = [
@@ -36,7 +35,7 @@ let folder: string;
 
 function start(name: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProgram {
   const bundle = `${ROOT}packages/${name}/dist/${name}.cjs`;
-  const program = new RunningProgram([process.execPath, bundle, ...args], env);
+  const program = new RunningProgram(name, process.execPath, [bundle, ...args], { env });
   programs.push(program);
   return program;
 }
@@ -87,13 +86,13 @@ beforeAll(async () => {
     `--dnsmasq-port=${dnsmasqPort}`,
     `--probe=dns,127.0.0.1:${dnsmasqPort},a.test,5,A`,
   ]);
-  await kubedns.saw(/serving \/metrics on port/);
-  await dnsmasq.saw(/serving \/metrics on port/);
-  await sidecar.saw(/serving/);
+  await kubedns.says(/serving \/metrics on port/);
+  await dnsmasq.says(/serving \/metrics on port/);
+  await sidecar.says(/serving/);
 });
 
 afterAll(async () => {
-  await Promise.all(programs.map((program) => program.close('SIGKILL')));
+  await Promise.all(programs.map((program) => program.close()));
   await api.close();
   rmSync(folder, { recursive: true });
 });

@@ -4,16 +4,9 @@ import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { parse, stringify } from 'yaml';
-import { areInstalled } from '@kube-dns/testkit';
-import {
-  containersOf,
-  findObject,
-  MANIFESTS,
-  readObjects,
-} from '../../cli/test/support/cluster-manifests.js';
+import { areInstalled, freePort, LoopbackUpstream, outputOf, untilEqual } from '@kube-dns/testkit';
+import { containersOf, findObject, MANIFESTS, readObjects } from '@kube-dns/testkit/manifests';
 import { ROOT } from './support/dockerfile.js';
-import { freePort } from '../../cli/test/support/free-port.js';
-import { LoopbackUpstream } from '../../cli/test/support/loopback-upstream.js';
 import {
   commandWith,
   NpxCommands,
@@ -21,8 +14,6 @@ import {
   shellBlock,
   type Replacements,
 } from './support/shell-block.js';
-import { output } from '../../cli/test/support/tools.js';
-import { waitForValue } from '../../cli/test/support/wait-for.js';
 
 const READY_MS = 45_000;
 const KUBECONFIG = '$HOME/.kube/config';
@@ -124,7 +115,7 @@ withDig('the commands of the README', () => {
     writeFileSync(kubeconfig, stringify(config));
   });
   afterAll(async () => {
-    upstream.close();
+    await upstream.close();
     await server.close();
     rmSync(folder, { recursive: true });
   });
@@ -147,7 +138,9 @@ withDig('the commands of the README', () => {
   ];
 
   const answerTo = (port: string | undefined, ...words: readonly string[]) =>
-    output('dig', ['@127.0.0.1', '-p', port ?? '', '+short', '+time=1', ...words]).catch(() => '');
+    outputOf('dig', ['@127.0.0.1', '-p', port ?? '', '+short', '+time=1', ...words]).catch(
+      () => '',
+    );
   const textOf = async (port: string | undefined, path: string) => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
     return `${response?.status ?? 0} ${(await response?.text()) ?? ''}`;
@@ -171,23 +164,23 @@ withDig('the commands of the README', () => {
 
     it('give kubedns the records of the cluster, and metrics', async () => {
       const answer = () => answerTo(ports.get('10053'), 'kubernetes.default.svc.cluster.local');
-      await waitForValue('10.96.0.1', answer, READY_MS);
+      await untilEqual('10.96.0.1', answer, { limitMs: READY_MS });
       const isReady = () => showsMetric(ports.get('10055'), /^kubedns_ready 1$/m);
-      await waitForValue(true, isReady, READY_MS);
+      await untilEqual(true, isReady, { limitMs: READY_MS });
     });
 
     it('give dnsmasq a name server and a cache, and metrics', async () => {
       const answer = () => answerTo(ports.get('1053'), 'www.example.com');
-      await waitForValue('192.0.2.1', answer, READY_MS);
+      await untilEqual('192.0.2.1', answer, { limitMs: READY_MS });
       const metric = /^dnsmasq_cache_max_records 1000$/m;
-      await waitForValue(true, () => showsMetric(ports.get('10056'), metric), READY_MS);
+      await untilEqual(true, () => showsMetric(ports.get('10056'), metric), { limitMs: READY_MS });
     });
 
     it('give the sidecar a probe of dnsmasq, and metrics', async () => {
       const curl = commandWith(commands, 'curl');
       const [, port, path = ''] = /^curl 127\.0\.0\.1:(\d+)(\/\S+)$/.exec(curl) ?? [];
       const isHealthy = async () => (await textOf(ports.get(port ?? ''), path)).startsWith('200 ');
-      await waitForValue(true, isHealthy, READY_MS);
+      await untilEqual(true, isHealthy, { limitMs: READY_MS });
       const metric = /^kubedns_probe_dnsmasq_up 1$/m;
       expect(await showsMetric(ports.get('10054'), metric)).toBe(true);
     });
@@ -208,13 +201,13 @@ withDig('the commands of the README', () => {
 
     it('resolve the names of the cluster, as the last of them shows', async () => {
       const [dig, ...words] = replaceAll(commandWith(commands, 'dig'), ports).split(' ');
-      const answer = () => output(dig ?? '', words).catch(() => '');
-      await waitForValue('10.96.0.1', answer, READY_MS);
+      const answer = () => outputOf(dig ?? '', words).catch(() => '');
+      await untilEqual('10.96.0.1', answer, { limitMs: READY_MS });
     });
 
     it('resolve its addresses', async () => {
       const answer = () => answerTo(ports.get('1053'), '-x', '10.96.0.1');
-      await waitForValue('kubernetes.default.svc.cluster.local.', answer, READY_MS);
+      await untilEqual('kubernetes.default.svc.cluster.local.', answer, { limitMs: READY_MS });
     });
 
     it('take every argument', () => {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { renderFolder } from '@kube-dns/cli';
 import { areInstalled } from '@kube-dns/testkit';
-import { MANIFESTS, render } from '../../cli/test/support/cluster-manifests.js';
+import { MANIFESTS, render } from '@kube-dns/testkit/manifests';
 
 const BASE = join(MANIFESTS, 'kube-dns');
 const withKubectl = areInstalled('kubectl') ? it : it.skip;

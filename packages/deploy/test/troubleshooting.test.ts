@@ -2,14 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
-import { areInstalled } from '@kube-dns/testkit';
+import { areInstalled, freePort, outputOf, until, untilEqual } from '@kube-dns/testkit';
+import { findObject, MANIFESTS, render } from '@kube-dns/testkit/manifests';
 import { Authorizer } from './support/authorizer.js';
-import { findObject, MANIFESTS, render } from '../../cli/test/support/cluster-manifests.js';
 import { DeployedPod, type StartOptions } from './support/deployed-pod.js';
 import { hasLine, hasSample, parseFaultTable, type FaultRow } from './support/fault-table.js';
-import { freePort } from '../../cli/test/support/free-port.js';
-import { output } from '../../cli/test/support/tools.js';
-import { waitFor, waitForValue } from '../../cli/test/support/wait-for.js';
 
 const READY_MS = 45_000;
 const TEST_MS = 150_000;
@@ -117,9 +114,9 @@ it('every row of manifests/TROUBLESHOOTING.md can be made to happen', () => {
 
   async function untilReady(pod: DeployedPod): Promise<void> {
     for (const path of ['/healthcheck/kubedns', '/healthcheck/dnsmasq']) {
-      await waitForValue(200, () => pod.status(10054, path), READY_MS);
+      await untilEqual(200, () => pod.status(10054, path), { limitMs: READY_MS });
     }
-    await waitForValue(200, () => pod.status(8081, '/readiness'), READY_MS);
+    await untilEqual(200, () => pod.status(8081, '/readiness'), { limitMs: READY_MS });
   }
 
   /** What the row says and the pod does not show; empty when all is as it says. */
@@ -142,7 +139,7 @@ it('every row of manifests/TROUBLESHOOTING.md can be made to happen', () => {
   async function rcodeOf(pod: DeployedPod, name: string): Promise<string | undefined> {
     const words = ['@127.0.0.1', '-p', String(pod.portFor(53)), '+tries=1', '+time=10', name];
     try {
-      return /status: (\w+)/.exec(await output('dig', words))?.[1];
+      return /status: (\w+)/.exec(await outputOf('dig', words))?.[1];
     } catch {
       return undefined; // dig ends with 9
     }
@@ -155,11 +152,11 @@ it('every row of manifests/TROUBLESHOOTING.md can be made to happen', () => {
       const pod = await start(fault);
       if (fault.strike !== undefined) {
         await untilReady(pod);
-        const before = pod.log.length;
+        const newLog = pod.logFromNow();
         await fault.strike(pod, server);
         if (row.lines.length === 0) {
           await rcodeOf(pod, 'www.example.org');
-          expect(pod.log.slice(before)).not.toMatch(/^[WE]\d{4} /m);
+          expect(newLog()).not.toMatch(/^[WE]\d{4} /m);
         }
       }
       // A kubedns without its cluster ends after a minute: here another one, after a second.
@@ -171,13 +168,13 @@ it('every row of manifests/TROUBLESHOOTING.md can be made to happen', () => {
       }
       // Asking makes some of the metrics count.
       for (const { name, rcode } of row.answers) {
-        await waitForValue(rcode, () => rcodeOf(pod, name), READY_MS);
+        await untilEqual(rcode, () => rcodeOf(pod, name), { limitMs: READY_MS });
       }
-      await waitForValue('', () => missing(row, pod), READY_MS);
+      await untilEqual('', () => missing(row, pod), { limitMs: READY_MS });
       const log = () => (ending === pod ? pod.log : pod.log + ending.log);
       const unsaid = () =>
         row.lines.filter(({ container, text }) => !hasLine(log(), container, text));
-      await waitFor(
+      await until(
         () =>
           `${unsaid()
             .map(({ text }) => text)

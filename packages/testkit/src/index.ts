@@ -62,8 +62,10 @@ export {
   ScriptedNameServer,
   type ServerPlace,
 } from './dns/scripted-name-server.js';
+export { LoopbackUpstream } from './dns/loopback-upstream.js';
 export { connectUdp, sendQuietly } from './dns/udp-socket.js';
 export { CommandError, MeasureError, messageOf, UsageError } from './errors.js';
+export { memoryBytes } from './memory-quantity.js';
 export { monotonicMs } from './monotonic.js';
 export { type Closable, type Lifetime, Owned, ownedBy } from './owned.js';
 export { builtProgram } from './process/built-program.js';
@@ -87,6 +89,8 @@ export { type ExampleLines, runExample } from './process/readme-example.js';
 export { type Methods, Remote, type RemoteOptions } from './process/remote.js';
 export {
   endPrograms,
+  isAlive,
+  outputOf,
   type ProgramEnd,
   type ProgramOptions,
   type ProgramResult,
@@ -97,4 +101,4 @@ export type { Machine } from './report/machine.js';
 export { type Bar, formatValue, Report, type Section } from './report/report.js';
 export { type Range, rangeOf, type Spread, spreadOf } from './statistics.js';
 export { TemporaryFolder } from './temporary-folder.js';
-export { comesTrue, type Patience, until } from './until.js';
+export { comesTrue, type Patience, until, untilEqual } from './until.js';

@@ -60,3 +60,17 @@ export async function comesTrue(
 ): Promise<boolean> {
   return (await seek(condition, patience)) === true;
 }
+
+/** Waits until `read` returns `expected`; rejects with a MeasureError that names the last value. */
+export async function untilEqual<T>(
+  expected: T,
+  read: () => T | Promise<T>,
+  patience: Patience = {},
+): Promise<void> {
+  let last: T | undefined;
+  const isEqual = async () => {
+    last = await read();
+    return last === expected;
+  };
+  await until(() => `${String(expected)}; the last value is ${String(last)}`, isEqual, patience);
+}

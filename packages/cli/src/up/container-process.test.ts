@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import { LogText } from '../../test/support/log-text.js';
 import { planOf } from '../../test/support/plans.js';
-import { waitFor } from '../../test/support/wait-for.js';
 import { systemClock } from '../clock.js';
 import { ContainerProcess, type Exit } from './container-process.js';
 import { LogOutput } from './log-output.js';
@@ -12,7 +12,7 @@ function run(plan: ContainerPlan, out: PassThrough | LogText) {
   const exits: Exit[] = [];
   const log = new LogOutput(out, [plan.name], false);
   const child = new ContainerProcess(plan, log, systemClock, (exit) => exits.push(exit));
-  return { child, log, exit: () => waitFor('the exit', () => exits[0]), exits };
+  return { child, log, exit: () => until('the exit', () => exits[0]), exits };
 }
 
 function nodePlan(code: string): ContainerPlan {
@@ -35,11 +35,11 @@ describe("the end of a container's process", () => {
   it('is told though nobody reads the log', async () => {
     const out = new PassThrough({ highWaterMark: 1 });
     const { child, exit, exits } = run(planOf('a', ['endless-line.mjs']), out);
-    await waitFor('a full log', () => out.writableNeedDrain);
+    await until('a full log', () => out.writableNeedDrain);
     child.terminate(5_000);
     expect((await exit()).description).toBe('was ended by SIGTERM');
     out.resume();
-    await waitFor('what was held back', () => out.writableLength === 0);
+    await until('what was held back', () => out.writableLength === 0);
     expect(exits).toHaveLength(1);
   });
 

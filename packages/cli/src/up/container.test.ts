@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { freePort } from '../../test/support/free-port.js';
+import { freePort, isAlive, until } from '@kube-dns/testkit';
 import { LogText } from '../../test/support/log-text.js';
 import { ManualClock } from '../../test/support/manual-clock.js';
 import { getAction, planOf, probeOf } from '../../test/support/plans.js';
-import { isAlive, waitFor } from '../../test/support/wait-for.js';
 import { systemClock, type Clock } from '../clock.js';
 import { Container } from './container.js';
 import { LogOutput } from './log-output.js';
@@ -39,7 +38,7 @@ function start(plan: ContainerPlan, clock: Clock): Container {
 }
 
 function pid(run: number): Promise<number> {
-  return waitFor(`run ${run}`, () => Number(out.all(/\| pid (\d+)/g)[run - 1] ?? 0) || undefined);
+  return until(`run ${run}`, () => Number(out.all(/\| pid (\d+)/g)[run - 1] ?? 0) || undefined);
 }
 
 const server = (probes: Partial<ContainerPlan['probes']> = {}, env: Record<string, string> = {}) =>
@@ -67,7 +66,7 @@ describe('a container without probes', () => {
     for (const [run, delayMs] of [[1, 0] as const, [2, 10_000] as const, [3, 20_000] as const]) {
       const when = delayMs === 0 ? 'at once' : `in ${delayMs / 1000} s`;
       process.kill(await pid(run), 'SIGKILL');
-      await waitFor(when, () =>
+      await until(when, () =>
         out.text.includes(`web was ended by SIGKILL, is started again ${when}`),
       );
       clock.advance(delayMs - 1);
@@ -82,7 +81,7 @@ describe('a container without probes', () => {
   it('is started again when it ends with status 0 before it was ready', async () => {
     const clock = new ManualClock();
     start(planOf('job', ['crash.mjs', '0']), clock);
-    await waitFor('the end', () => out.text.includes('job ended with status 0, is started again'));
+    await until('the end', () => out.text.includes('job ended with status 0, is started again'));
     expect(failures).toEqual([]);
   });
 });
@@ -91,7 +90,7 @@ describe('a container that fails at its first start', () => {
   it('is not started again, and its last line is told', async () => {
     const clock = new ManualClock();
     start(planOf('api', ['crash.mjs', '3']), clock);
-    await waitFor('a failure', () => failures.length > 0);
+    await until('a failure', () => failures.length > 0);
     expect(failures).toEqual([
       'container api ended with status 3 before it was ready: ' +
         'crash: objects/web.yaml: spec.ports is missing',
@@ -103,13 +102,13 @@ describe('a container that fails at its first start', () => {
 
   it('tells why the program cannot be executed', async () => {
     start({ ...planOf('api', ['']), file: '/nowhere/api' }, systemClock);
-    await waitFor('a failure', () => failures.length > 0);
-    expect(failures).toEqual(['container api cannot be started: no such file or folder']);
+    await until('a failure', () => failures.length > 0);
+    expect(failures).toEqual(['container api cannot be started: no such file or directory']);
   });
 
   it('tells of an argument that cannot be passed', async () => {
     start(planOf('api', ['crash.mjs', 'a\0b']), systemClock);
-    await waitFor('a failure', () => failures.length > 0);
+    await until('a failure', () => failures.length > 0);
     expect(failures[0]).toContain('container api cannot be started: ');
   });
 });
@@ -119,12 +118,12 @@ describe('a container with probes', () => {
 
   it('is ready while its readiness probe says so', async () => {
     start(server({ readiness: probeOf(getAction(port, '/ready')) }), systemClock);
-    await waitFor('ready', () => readiness.length === 1);
+    await until('ready', () => readiness.length === 1);
     await set(false);
-    await waitFor('not ready', () => readiness.length === 2);
+    await until('not ready', () => readiness.length === 2);
     expect(container?.condition).toBe(`GET http://127.0.0.1:${port}/ready: status 503 not yet`);
     await set(true);
-    await waitFor('ready again', () => readiness.length === 3);
+    await until('ready again', () => readiness.length === 3);
     expect(readiness).toEqual([true, false, true]);
     expect(out.all(/\| pid (\d+)/g)).toHaveLength(1);
   });
@@ -147,16 +146,16 @@ describe('a container with probes', () => {
     const startup = probeOf(getAction(port, '/ready'), { failureThreshold: 1_000 });
     const ready = probeOf({ kind: 'tcp', host: '127.0.0.1', port });
     start(server({ startup, readiness: ready }, { NEVER_READY: '1' }), systemClock);
-    await waitFor('a failing startup probe', () => container?.condition.includes('status 503'));
+    await until('a failing startup probe', () => container?.condition.includes('status 503'));
     expect(readiness).toEqual([]);
     await set(true);
-    await waitFor('ready', () => readiness.length === 1);
+    await until('ready', () => readiness.length === 1);
   });
 
   it('is ready as soon as its startup probe succeeds when it has no other', async () => {
     const startup = probeOf(getAction(port, '/ready'), { failureThreshold: 1_000 });
     start(server({ startup }), systemClock);
-    await waitFor('ready', () => readiness.length === 1);
+    await until('ready', () => readiness.length === 1);
     expect(out.all(/\| pid (\d+)/g)).toHaveLength(1);
   });
 });
@@ -176,7 +175,7 @@ describe('stopping a container', () => {
     start(planOf('mule', ['stubborn.mjs']), clock);
     const first = await pid(1);
     const stopped = container?.stop();
-    await waitFor('SIGTERM', () => out.text.includes('got SIGTERM'));
+    await until('SIGTERM', () => out.text.includes('got SIGTERM'));
     clock.advance(4_999);
     expect(isAlive(first)).toBe(true);
     clock.advance(1);
@@ -187,7 +186,7 @@ describe('stopping a container', () => {
   it('ends the wait for a restart', async () => {
     const clock = new ManualClock();
     start(planOf('job', ['crash.mjs', '0']), clock);
-    await waitFor('the end', () => out.text.includes('is started again'));
+    await until('the end', () => out.text.includes('is started again'));
     await container?.stop();
     clock.advance(600_000);
     expect(container?.isRunning).toBe(false);
@@ -197,7 +196,7 @@ describe('stopping a container', () => {
 describe('the output of a container', () => {
   it('may be an endless line', async () => {
     start(planOf('noise', ['endless-line.mjs']), new ManualClock());
-    await waitFor('the end', () => out.text.includes('is started again'));
+    await until('the end', () => out.text.includes('is started again'));
     const lines = out.text.split('\n').filter((line) => line.startsWith('noise    | x'));
     expect(lines).toHaveLength((128 * 65_536) / 16_384);
   });

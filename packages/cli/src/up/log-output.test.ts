@@ -1,8 +1,8 @@
 import { PassThrough, Readable } from 'node:stream';
 import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import { LogText } from '../../test/support/log-text.js';
-import { waitFor } from '../../test/support/wait-for.js';
 import { LogOutput, wantsColours } from './log-output.js';
 
 describe('the common log', () => {
@@ -41,7 +41,7 @@ describe('the common log', () => {
     });
     const sink = log.sink('a', () => undefined);
     source.pipe(sink);
-    const before = await waitFor('a pause', () => {
+    const before = await until('a pause', () => {
       const is = produced;
       return out.writableNeedDrain && is;
     });

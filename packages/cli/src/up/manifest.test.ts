@@ -130,7 +130,7 @@ env:
 
   it('names a file that is not there', () => {
     expect(() => readPod('/nowhere/pod.yaml')).toThrow(
-      'cannot read the manifest /nowhere/pod.yaml: no such file or folder',
+      'cannot read the manifest /nowhere/pod.yaml: no such file or directory',
     );
   });
 });

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { freePort } from '../../test/support/free-port.js';
+import { freePort, isAlive, until } from '@kube-dns/testkit';
 import { LogText } from '../../test/support/log-text.js';
 import { ManualClock } from '../../test/support/manual-clock.js';
 import { getAction, planOf, probeOf } from '../../test/support/plans.js';
-import { isAlive, waitFor } from '../../test/support/wait-for.js';
 import { systemClock, type Clock } from '../clock.js';
 import { LogOutput } from './log-output.js';
 import type { ContainerPlan } from './plan.js';
@@ -42,7 +41,7 @@ function server(env: Record<string, string> = {}): ContainerPlan {
   return planOf('web', ['server.mjs', String(port)], { env, probes });
 }
 
-const saw = (text: string) => waitFor(text, () => out.text.includes(text));
+const saw = (text: string) => until(text, () => out.text.includes(text));
 const set = (isReady: boolean) => fetch(`http://127.0.0.1:${port}/set?ready=${isReady ? 1 : 0}`);
 
 describe('a pod', () => {
@@ -51,7 +50,7 @@ describe('a pod', () => {
     await saw('mule is ready after');
     expect(readyAfter).toEqual([]);
     await set(true);
-    await waitFor('ready', () => readyAfter.length === 1);
+    await until('ready', () => readyAfter.length === 1);
     await set(false);
     await saw(`the pod is not ready: web (GET http://127.0.0.1:${port}/ready: status 503 not yet)`);
     await set(true);
@@ -64,7 +63,7 @@ describe('a pod', () => {
     run([server({ NEVER_READY: '1' }), planOf('mule', ['stubborn.mjs'])], clock);
     await saw('web      | pid');
     // The manual clock starts the probe; its answer comes in real time.
-    await waitFor('a failing probe', () => {
+    await until('a failing probe', () => {
       clock.advance(250);
       return out.text.includes(
         `waiting for web (GET http://127.0.0.1:${port}/ready: status 503 not yet)`,
@@ -95,7 +94,7 @@ describe('a pod', () => {
 
   it('ends at once when it is killed while it stops', async () => {
     run([planOf('mule', ['stubborn.mjs'])], systemClock);
-    const pid = Number(await waitFor('a pid', () => out.all(/\| pid (\d+)/g)[0]));
+    const pid = Number(await until('a pid', () => out.all(/\| pid (\d+)/g)[0]));
     pod.stop();
     await saw('got SIGTERM');
     pod.kill();

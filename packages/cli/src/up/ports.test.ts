@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { freePort } from '../../test/support/free-port.js';
+import { freePort } from '@kube-dns/testkit';
 import type { ContainerSpec } from './container-spec.js';
 import type { PortSpec } from './port-spec.js';
 import { parsePod } from './manifest.js';

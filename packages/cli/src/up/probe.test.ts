@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { freePort } from '../../test/support/free-port.js';
+import { freePort } from '@kube-dns/testkit';
 import { getAction } from '../../test/support/plans.js';
 import { runProbe } from './probe.js';
 import type { ProbeAction } from './probe-spec.js';
@@ -99,7 +99,7 @@ describe('an exec probe', () => {
 
   it('fails when the program is not there', async () => {
     const failure = await run({ kind: 'exec', command: ['/nowhere/check'] });
-    expect(failure).toBe('exec /nowhere/check: no such file or folder');
+    expect(failure).toBe('exec /nowhere/check: no such file or directory');
   });
 
   it('kills the program when it is aborted', async () => {

@@ -37,8 +37,8 @@ describe('a real cluster in place of the API server', () => {
   });
 
   it.each([
-    ['/nowhere/config', 'cannot read the kubeconfig /nowhere/config: no such file or folder'],
-    [dirname(KUBECONFIG), /: is a folder$/],
+    ['/nowhere/config', 'cannot read the kubeconfig /nowhere/config: no such file or directory'],
+    [dirname(KUBECONFIG), /: is a directory$/],
   ])('refuses the kubeconfig %s', (file, message) => {
     expect(() => useRealCluster(pod('{ name: k, image: kubedns }'), file)).toThrow(message);
   });

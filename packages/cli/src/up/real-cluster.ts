@@ -13,7 +13,7 @@ export function useRealCluster(pod: PodSpec, kubeconfig: string): PodSpec {
   const file = resolve(kubeconfig);
   try {
     accessSync(file, constants.R_OK);
-    if (statSync(file).isDirectory()) throw new Error('is a folder');
+    if (statSync(file).isDirectory()) throw new Error('is a directory');
   } catch (error) {
     const reason = `cannot read the kubeconfig ${kubeconfig}: ${reasonOf(error)}`;
     throw new StartError(reason, { cause: error });

@@ -77,7 +77,7 @@ describe('volumes without mounts', () => {
   });
 
   it.each([
-    ['{ name: o, hostPath: { path: gone } }', /volume o: .*gone: no such file or folder$/],
+    ['{ name: o, hostPath: { path: gone } }', /volume o: .*gone: no such file or directory$/],
     ['{ name: o, configMap: { name: c } }', /volume o: its configMap is not optional, and there/],
     ['{ name: o, nfs: { server: s } }', /volume o: nfs is not supported on this machine$/],
     ['{ name: x, emptyDir: {} }', /container a mounts the volume o, which the pod does not have$/],

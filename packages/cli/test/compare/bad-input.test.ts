@@ -3,10 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { freePort } from '../support/free-port.js';
+import { freePort, TemporaryFolder } from '@kube-dns/testkit';
 import { compareAsJson, runCompare } from './support/compare-run.js';
-import { type Script, ScriptedServer } from './support/scripted-server.js';
-import { TemporaryFolder } from './support/temporary-folder.js';
+import { ScriptedServer } from './support/scripted-server.js';
 
 const TIMEOUT_MS = 60_000;
 const ANSWER = { answers: [{ type: 'A', data: '10.0.0.1' }] } as const;
@@ -18,7 +17,7 @@ const open: { close(): unknown }[] = [];
 let folder: TemporaryFolder;
 let server: ScriptedServer;
 
-async function serve(script: Script): Promise<ScriptedServer> {
+async function serve(script: Parameters<typeof ScriptedServer.start>[0]): Promise<ScriptedServer> {
   const started = await ScriptedServer.start(script);
   open.push(started);
   return started;
@@ -92,7 +91,7 @@ describe('kube-dns compare ends with 2 and one line for', () => {
   it('a kubeconfig that is not there, or is none', async () => {
     await expectRefusal(
       [...both(), '--kubeconfig', '/nowhere/config'],
-      'kube-dns: kubeconfig /nowhere/config: no such file or folder\n',
+      'kube-dns: kubeconfig /nowhere/config: no such file or directory\n',
     );
     const file = folder.file('config', 'just text');
     await expectRefusal([...both(), '--kubeconfig', file], /^kube-dns: kubeconfig \S+: .+\n$/);
@@ -101,7 +100,7 @@ describe('kube-dns compare ends with 2 and one line for', () => {
   it('a question file that is not there, or says something else', async () => {
     await expectRefusal(
       [...both(), '--questions', '/nowhere/names'],
-      'kube-dns: cannot read the question file /nowhere/names: no such file or folder\n',
+      'kube-dns: cannot read the question file /nowhere/names: no such file or directory\n',
     );
     const file = folder.file('names', '; fine\na.test A\nb.test WHAT\n');
     await expectRefusal(
@@ -123,7 +122,7 @@ describe('kube-dns compare ends with 2 and one line for', () => {
     const questions = ['--questions', folder.file('q', 'a.test A')];
     await expectRefusal(
       [...both(), ...questions, '--html', '/nowhere/page.html'],
-      'kube-dns: cannot write the page /nowhere/page.html: no such file or folder\n',
+      'kube-dns: cannot write the page /nowhere/page.html: no such file or directory\n',
     );
     expect(server.asked).toBe(0);
   });

@@ -4,10 +4,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findProgram } from '@kube-dns/testkit';
+import { findProgram, TemporaryFolder } from '@kube-dns/testkit';
 import { runCompare } from './support/compare-run.js';
 import { ScriptedServer } from './support/scripted-server.js';
-import { TemporaryFolder } from './support/temporary-folder.js';
 
 const execute = promisify(execFile);
 const TIMEOUT_MS = 120_000;
@@ -32,7 +31,7 @@ beforeAll(async () => {
             ? { answers: [{ type: 'A', data: '192.0.2.77' }] }
             : { rcode: 'NXDOMAIN' };
         }
-        if (type === 16) return { answers: [{ type: 'TXT', data: `${EVIL}${last}` }] };
+        if (type === 'TXT') return { answers: [{ type: 'TXT', data: `${EVIL}${last}` }] };
         return { answers: [{ type: 'A', data: `10.0.0.${last}` }] };
       }),
     );
@@ -49,7 +48,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const server of servers) await server.close();
-  folder.close();
+  await folder.close();
 });
 
 /** The document that Chromium makes of the page with this fragment. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ApiServer } from '@kube-dns/apiserver';
-import { freePort } from '../support/free-port.js';
+import { freePort, TemporaryFolder } from '@kube-dns/testkit';
 import { compareAsJson, runCompare } from './support/compare-run.js';
 import {
   REAL_DNSMASQ,
@@ -10,7 +10,6 @@ import {
   startSampleApi,
 } from './support/sample-cluster.js';
 import { ScriptedServer } from './support/scripted-server.js';
-import { TemporaryFolder } from './support/temporary-folder.js';
 
 const TIMEOUT_MS = 90_000;
 const ZONE = 'cluster.local';

@@ -1,11 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { TemporaryFolder } from '@kube-dns/testkit';
 import { hashLabel } from '../../src/compare/questions/generated-label.js';
 import { compareAsJson } from './support/compare-run.js';
-import { type ScriptedReply, ScriptedServer } from './support/scripted-server.js';
-import { TemporaryFolder } from './support/temporary-folder.js';
+import { type ComparedReply, ScriptedServer } from './support/scripted-server.js';
 
 const NAMES = 10_000;
-const SRV = 33;
 const TIMEOUT_MS = 180_000;
 const ZONE = 'svc.cluster.local';
 
@@ -14,24 +13,24 @@ const srv = (weight: number, target: string, priority = 10) =>
   ({ type: 'SRV', data: { priority, weight, port: 80, target } }) as const;
 const soa = (serial: number, ttl: number) =>
   ({
-    owner: 'cluster.local',
+    name: 'cluster.local',
     type: 'SOA',
     ttl,
     data: { mname: 'ns.dns.cluster.local', rname: 'hostmaster.cluster.local', serial },
   }) as const;
-const denied = (serial: number, ttl = 60): ScriptedReply => ({
+const denied = (serial: number, ttl = 60): ComparedReply => ({
   rcode: 'NXDOMAIN',
   authorities: [soa(serial, ttl)],
 });
-const answers = (...records: ScriptedReply['answers'] & object): ScriptedReply => ({
+const answers = (...records: ComparedReply['answers'] & object): ComparedReply => ({
   answers: records,
 });
 
 interface Plant {
   readonly count: number;
   readonly type?: 'SRV';
-  readonly left: ScriptedReply;
-  readonly right: ScriptedReply;
+  readonly left: ComparedReply;
+  readonly right: ComparedReply;
 }
 
 /** One for each class: how many names have it, and what both sides say to them. */
@@ -74,7 +73,7 @@ const PLANTS: Readonly<Record<string, Plant>> = {
   additional: {
     count: 16,
     left: answers(address),
-    right: { answers: [address], additionals: [{ ...address, owner: 'b.example' }] },
+    right: { answers: [address], additionals: [{ ...address, name: 'b.example' }] },
   },
   ttl: {
     count: 17,
@@ -101,7 +100,7 @@ async function serve(side: 'left' | 'right'): Promise<ScriptedServer> {
   const server = await ScriptedServer.start(({ name, type }) => {
     const plant = PLANTS[name.split('.', 1)[0]!];
     if (plant === undefined) return SAME;
-    return (plant.type === 'SRV') === (type === SRV) ? plant[side] : { rcode: 'REFUSED' };
+    return (plant.type === 'SRV') === (type === 'SRV') ? plant[side] : { rcode: 'REFUSED' };
   });
   open.push(server);
   return server;

@@ -2,9 +2,8 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from './free-port.js';
-import { LoopbackUpstream } from './loopback-upstream.js';
-import { CommandRun } from './run-command.js';
+import { freePort, LoopbackUpstream, type RunningProgram } from '@kube-dns/testkit';
+import { startCommand } from './run-command.js';
 
 const LOCAL = fileURLToPath(new URL('../../../../manifests/local', import.meta.url));
 
@@ -21,30 +20,31 @@ export type PodPorts = Readonly<Record<keyof typeof PORTS, number>>;
 
 /**
  * The pod of manifests/local, run as `npm start` does but for its ports, which are free ones, and its
- * name servers: names outside the cluster go to a server on loopback that knows 192.0.2.1 for all.
+ * upstream server, which is on loopback.
  */
 export class LocalPod {
   readonly folder = mkdtempSync(join(tmpdir(), 'kube-dns-pod-'));
   readonly objects = join(this.folder, 'objects');
   readonly manifest = join(this.folder, 'pod.yaml');
   ports: PodPorts = PORTS;
-  run: CommandRun | undefined;
+  run: RunningProgram | undefined;
   #upstream: LoopbackUpstream | undefined;
 
   /** Writes the manifest and its objects; nothing runs yet. */
   async prepare(): Promise<void> {
     const chosen = Object.keys(PORTS).map(async (name) => [name, await freePort()] as const);
-    this.ports = Object.fromEntries(await Promise.all(chosen)) as PodPorts;
+    const ports = Object.fromEntries(await Promise.all(chosen)) as PodPorts;
+    this.ports = ports;
     cpSync(join(LOCAL, 'objects'), this.objects, { recursive: true });
-    let text = readFileSync(join(LOCAL, 'pod.yaml'), 'utf8');
-    for (const [name, port] of Object.entries(PORTS)) {
-      const chosenPort = this.ports[name as keyof PodPorts];
-      text = text.replaceAll(new RegExp(`\\b${port}\\b`, 'g'), String(chosenPort));
-    }
-    // Ports that the manifest leaves to the programs' defaults.
-    text = text
-      .replace('- --domain=', `- --healthz-port=${this.ports.readiness}\n        $&`)
-      .replace('- --logtostderr', `- --prometheus-port=${this.ports.http}\n        $&`);
+    // In one pass: a port that was chosen may be another one of the manifest.
+    const chosenPorts = new Map(
+      Object.entries(PORTS).map(([name, port]) => [port, ports[name as keyof PodPorts]]),
+    );
+    const text = readFileSync(join(LOCAL, 'pod.yaml'), 'utf8')
+      .replaceAll(/\b\d+\b/g, (number) => String(chosenPorts.get(Number(number)) ?? number))
+      // Ports that the manifest leaves to the programs' defaults.
+      .replace('- --domain=', `- --healthz-port=${ports.readiness}\n        $&`)
+      .replace('- --logtostderr', `- --prometheus-port=${ports.http}\n        $&`);
     this.#upstream = await LoopbackUpstream.start();
     mkdirSync(join(this.folder, 'config'));
     const servers = JSON.stringify([`127.0.0.1:${this.#upstream.port}`]);
@@ -54,19 +54,16 @@ export class LocalPod {
     writeFileSync(this.manifest, text.replace(volume, 'hostPath: { path: ./config }'));
   }
 
-  /** Starts the pod and waits until it says that it is ready. */
-  async start(): Promise<CommandRun> {
-    this.run = new CommandRun(['up', '--manifest', this.manifest]);
-    await this.run.saw(/is ready after [0-9.]+ s\. In another shell/);
+  /** Starts the pod and waits until it reports that it is ready. */
+  async start(): Promise<RunningProgram> {
+    this.run = startCommand(['up', '--manifest', this.manifest]);
+    await this.run.says(/is ready after [0-9.]+ s\. In another shell/);
     return this.run;
   }
 
   async close(): Promise<void> {
-    if (this.run?.child.exitCode === null) {
-      this.run.child.kill('SIGTERM');
-      await this.run.ended;
-    }
-    this.#upstream?.close();
+    await this.run?.close('SIGTERM');
+    await this.#upstream?.close();
     rmSync(this.folder, { recursive: true });
   }
 }

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Resolver } from 'node:dns/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort, untilEqual } from '@kube-dns/testkit';
 import { startApiServer } from '../support/api-server.js';
 import { Dockerfile, IMAGES, ROOT } from '../support/dockerfile.js';
-import { freePort } from '../../../cli/test/support/free-port.js';
 import { canRunImages, Podman } from '../support/podman.js';
-import { waitForValue } from '../../../cli/test/support/wait-for.js';
 import { describePodUnderContainerd } from './pod-under-containerd.js';
 import { describePodUnderPodman } from './pod-under-podman.js';
 
@@ -77,14 +76,14 @@ const DNSMASQ = [`dnsmasq:${VERSION}`, '--', '--no-resolv', '--address=/a.test/1
 
     it('dnsmasq serves port 53 with no right but NET_BIND_SERVICE', async () => {
       start('none', ['--cap-add=NET_BIND_SERVICE'], DNSMASQ);
-      await waitForValue('192.0.2.1', askPort53);
+      await untilEqual('192.0.2.1', askPort53);
       expect(status()).toMatch(/^Uid:\t1001\t/m);
       expect(status()).toMatch(/^CapEff:\t0*400$/m);
     });
 
     it('dnsmasq serves port 53 with no right at all where the kernel lets users have it', async () => {
       start('none', ['--sysctl=net.ipv4.ip_unprivileged_port_start=53'], DNSMASQ);
-      await waitForValue('192.0.2.1', askPort53);
+      await untilEqual('192.0.2.1', askPort53);
       expect(status()).toMatch(/^CapEff:\t0+$/m);
     });
 
@@ -100,7 +99,7 @@ const DNSMASQ = [`dnsmasq:${VERSION}`, '--', '--no-resolv', '--address=/a.test/1
       start('host', [], [`kubedns:${VERSION}`, ...args, ...ports, '--nameservers=127.0.0.1:9']);
       const resolver = new Resolver({ timeout: 500, tries: 1 });
       resolver.setServers([`127.0.0.1:${port}`]);
-      await waitForValue('10.96.0.1', () =>
+      await untilEqual('10.96.0.1', () =>
         resolver.resolve4('kubernetes.default.svc.cluster.local').then(String, String),
       );
       podman.run('stop', '--time', '10', 'it');
@@ -113,7 +112,7 @@ const DNSMASQ = [`dnsmasq:${VERSION}`, '--', '--no-resolv', '--address=/a.test/1
       const args = ['--prometheus-addr=127.0.0.1', `--prometheus-port=${port}`, '--dnsmasq-port=9'];
       start('host', [], [`sidecar:${VERSION}`, ...args]);
       const get = () => fetch(`http://127.0.0.1:${port}/metrics`).then((it) => it.status, String);
-      await waitForValue<number | string>(200, get);
+      await untilEqual<number | string>(200, get);
     });
   });
 

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { containersOf } from '../../../cli/test/support/cluster-manifests.js';
+import { untilEqual } from '@kube-dns/testkit';
+import { containersOf, type Deployment } from '@kube-dns/testkit/manifests';
 import { Containerd } from '../support/containerd.js';
 import { CriPod } from '../support/cri-pod.js';
 import { IMAGES } from '../support/dockerfile.js';
-import type { Deployment } from '../../../cli/test/support/manifest-kinds.js';
 import type { Podman } from '../support/podman.js';
 import { BASE_DEPLOYMENT } from '../support/base-deployment.js';
-import { waitForValue } from '../../../cli/test/support/wait-for.js';
 
 const READY_MS = 30_000;
 const WEB = 'web.shop.svc.cluster.local';
@@ -42,7 +41,7 @@ export function describePodUnderContainerd(podmanOf: () => Podman): void {
       new RegExp(`^${field}:\\s*(.*)$`, 'm').exec(pod.proc(name, 'status'))?.[1];
 
     it('serves port 53 over UDP and TCP, with the whole cluster behind it', async () => {
-      await waitForValue('10.96.20.10', () => pod.network.dig(WEB), READY_MS);
+      await untilEqual('10.96.20.10', () => pod.network.dig(WEB), { limitMs: READY_MS });
       expect(await pod.network.dig('+tcp', WEB)).toBe('10.96.20.10');
     });
 
@@ -50,7 +49,7 @@ export function describePodUnderContainerd(podmanOf: () => Podman): void {
       'becomes ready, as the sidecar sees it',
       async () => {
         const ready = () => pod.network.status(10054, '/healthcheck/dnsmasq');
-        await waitForValue('200', ready, READY_MS);
+        await untilEqual('200', ready, { limitMs: READY_MS });
         expect(await pod.network.status(8081, '/readiness')).toBe('200');
       },
       2 * READY_MS,
@@ -96,7 +95,7 @@ export function describePodUnderContainerd(podmanOf: () => Podman): void {
         try {
           await other.start(['dnsmasq']);
           const said = () => Promise.resolve(other.log('dnsmasq').includes('permission denied'));
-          await waitForValue(true, said, READY_MS);
+          await untilEqual(true, said, { limitMs: READY_MS });
         } finally {
           await other.close();
         }

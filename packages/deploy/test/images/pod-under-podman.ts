@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { containersOf } from '../../../cli/test/support/cluster-manifests.js';
+import { untilEqual } from '@kube-dns/testkit';
+import { containersOf, type HttpProbe } from '@kube-dns/testkit/manifests';
 import { DnsLoad } from '../support/dns-load.js';
-import type { HttpProbe } from '../../../cli/test/support/manifest-kinds.js';
 import { NAME_SERVERS } from '../support/pod-surroundings.js';
 import type { Podman } from '../support/podman.js';
 import { PodmanPod } from '../support/podman-pod.js';
 import { BASE_DEPLOYMENT } from '../support/base-deployment.js';
-import { waitForValue } from '../../../cli/test/support/wait-for.js';
 
 const CONTAINERS = ['kubedns', 'dnsmasq', 'sidecar'] as const;
 /** The sidecar asks every 5 s. */
@@ -27,7 +26,8 @@ export function describePodUnderPodman(podmanOf: () => Podman): void {
     beforeAll(async () => {
       pod = new PodmanPod(podmanOf(), deployment);
       await pod.start();
-      for (const { probe } of probes) await waitForValue('200', () => statusOf(probe), READY_MS);
+      for (const { probe } of probes)
+        await untilEqual('200', () => statusOf(probe), { limitMs: READY_MS });
     }, 4 * READY_MS);
 
     afterAll(() => pod.close(), READY_MS);
@@ -65,8 +65,10 @@ export function describePodUnderPodman(podmanOf: () => Podman): void {
       // Every 5 s the sidecar asks dnsmasq for its counters.
       const counted = (pattern: RegExp) => async () =>
         pattern.test(await pod.network.get(10054, '/metrics'));
-      await waitForValue(true, counted(/^kubedns_dnsmasq_misses [1-9]/m), READY_MS);
-      await waitForValue(true, counted(/^kubedns_probe_kubedns_latency_ms_count [1-9]/m), READY_MS);
+      await untilEqual(true, counted(/^kubedns_dnsmasq_misses [1-9]/m), { limitMs: READY_MS });
+      await untilEqual(true, counted(/^kubedns_probe_kubedns_latency_ms_count [1-9]/m), {
+        limitMs: READY_MS,
+      });
       const kubedns = await pod.network.get(10055, '/metrics');
       expect(kubedns).toMatch(/^skydns_skydns_dns_request_count_total\{system="auth"\} [1-9]/m);
       expect(kubedns).toMatch(/^kubedns_ready 1$/m);
@@ -75,10 +77,10 @@ export function describePodUnderPodman(podmanOf: () => Podman): void {
     it('moves a stub domain when the ConfigMap is swapped, without losing a query', async () => {
       const load = new DnsLoad(pod.network, 53, NAMES, 6);
       await load.hasBegun();
-      pod.surroundings.configure({ 'acme.test': [NAME_SERVERS.newAcme.server] });
+      await pod.surroundings.configure({ 'acme.test': [NAME_SERVERS.newAcme.server] });
       const { address } = NAME_SERVERS.newAcme;
-      await waitForValue(address, () => dig('www.acme.test'), READY_MS);
-      await waitForValue(address, () => dig('-p', '10053', 'www.acme.test'), READY_MS);
+      await untilEqual(address, () => dig('www.acme.test'), { limitMs: READY_MS });
+      await untilEqual(address, () => dig('-p', '10053', 'www.acme.test'), { limitMs: READY_MS });
       expect(load.hasEnded).toBe(false);
       const { sent, ...others } = await load.result();
       expect(others).toEqual({ completed: sent, lost: 0, rcodes: { NOERROR: sent } });
@@ -90,10 +92,11 @@ export function describePodUnderPodman(podmanOf: () => Podman): void {
         const pid = pod.pid(name);
         process.kill(pid, 'SIGKILL');
         const restarts = () => Promise.resolve(pod.inspect(name, 'RestartCount'));
-        await waitForValue('1', restarts, READY_MS);
-        for (const { probe } of probes) await waitForValue('200', () => statusOf(probe), READY_MS);
+        await untilEqual('1', restarts, { limitMs: READY_MS });
+        for (const { probe } of probes)
+          await untilEqual('200', () => statusOf(probe), { limitMs: READY_MS });
         for (const port of ['53', '10053']) {
-          await waitForValue('10.96.20.10', () => dig('-p', port, WEB), READY_MS);
+          await untilEqual('10.96.20.10', () => dig('-p', port, WEB), { limitMs: READY_MS });
         }
         expect(pod.pid(name)).not.toBe(pid);
       },
@@ -105,7 +108,7 @@ export function describePodUnderPodman(podmanOf: () => Podman): void {
       const load = new DnsLoad(pod.network, 10053, [WEB], 3);
       await load.hasBegun();
       const stopping = pod.stop();
-      await waitForValue('503', () => pod.network.status(8081, '/readiness'));
+      await untilEqual('503', () => pod.network.status(8081, '/readiness'));
       expect(await dig('-p', '10053', '+tcp', WEB)).toBe('10.96.20.10');
       const { sent, ...others } = await load.result();
       expect(others).toEqual({ completed: sent, lost: 0, rcodes: { NOERROR: sent } });

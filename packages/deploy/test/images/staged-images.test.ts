@@ -3,8 +3,8 @@ import { Resolver } from 'node:dns/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort, monotonicMs } from '@kube-dns/testkit';
 import { Dockerfile, IMAGES, ROOT, type ImageName } from '../support/dockerfile.js';
-import { freePort } from '../../../cli/test/support/free-port.js';
 import { startApiServer, type RunningApiServer } from '../support/api-server.js';
 import { StagedImages, type StagedProcess } from '../support/staged-image.js';
 
@@ -117,10 +117,10 @@ async function startAndAsk(name: ImageName): Promise<{ port: number; firstAnswer
   for (;;) {
     try {
       await ask(port);
-      return { port, firstAnswerMs: performance.now() - started.startedAt };
+      return { port, firstAnswerMs: monotonicMs() - started.startedMs };
     } catch (cause) {
-      const late = performance.now() - started.startedAt > DEADLINE_MS;
-      if (late || started.hasEnded) throw new Error(`no answer:\n${started.output}`, { cause });
+      const late = monotonicMs() - started.startedMs > DEADLINE_MS;
+      if (late || !started.isRunning) throw new Error(`no answer:\n${started.output}`, { cause });
       await new Promise((resume) => setTimeout(resume, 2));
     }
   }

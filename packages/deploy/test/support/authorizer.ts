@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { PolicyRule } from '../../../cli/test/support/manifest-kinds.js';
+import type { PolicyRule } from '@kube-dns/testkit/manifests';
 
 /** What a request does, in the words of RBAC: `list discovery.k8s.io/endpointslices`. */
 export type Access = string;

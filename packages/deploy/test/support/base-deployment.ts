@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { renderFolder } from '@kube-dns/cli';
-import { findObject, MANIFESTS } from '../../../cli/test/support/cluster-manifests.js';
-import type { KubeManifest } from '../../../cli/test/support/manifest-kinds.js';
+import { findObject, type KubeManifest, MANIFESTS } from '@kube-dns/testkit/manifests';
 
 // What fields the kinds have is looked at by manifest-fields.test.ts.
 const objects = renderFolder(join(MANIFESTS, 'kube-dns')).objects as unknown as KubeManifest[];

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { RunningProgram } from '@kube-dns/testkit';
 import { CriClient } from './cri-client.js';
 import { PodNetwork } from './pod-network.js';
 import type { Podman } from './podman.js';
-import type { RunningProgram } from './running-program.js';
 
 const PAUSE = 'localhost/kube-dns/pause:test';
 /** Of containerd's, for images that kubelet may use. */
@@ -29,7 +29,7 @@ export class Containerd {
     const archive = this.#saveImages(podman, images);
     const daemon = this.#network.start('containerd', '--config', config);
     this.#daemon = daemon;
-    await daemon.saw(/containerd successfully booted/);
+    await daemon.says(/containerd successfully booted/);
     const ctr = ['ctr', '--address', this.#socket, '--namespace', NAMESPACE];
     await this.#network.output(...ctr, 'images', 'import', '--no-unpack', archive);
     rmSync(archive);
@@ -44,7 +44,7 @@ export class Containerd {
 
   async close(): Promise<void> {
     this.#client?.close();
-    await this.#daemon?.close();
+    await this.#daemon?.close('SIGTERM');
     await this.#network.close();
     // What a test that failed may have left mounted.
     const mounts = readFileSync('/proc/self/mounts', 'utf8').matchAll(/^\S+ (\S+)/gm);

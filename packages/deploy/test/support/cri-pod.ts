@@ -1,14 +1,13 @@
 import { mkdtempSync, readFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parsePod, type ContainerSpec } from '@kube-dns/cli';
-import { containerOf } from '../../../cli/test/support/cluster-manifests.js';
+import { memoryBytes } from '@kube-dns/testkit';
+import { containerOf, type Deployment } from '@kube-dns/testkit/manifests';
 import type { Containerd } from './containerd.js';
-import type { Deployment } from '../../../cli/test/support/manifest-kinds.js';
+import type { CriMessage } from './cri-messages.js';
 import { PodNetwork } from './pod-network.js';
 import { PodSurroundings } from './pod-surroundings.js';
-import { textOf, type Message } from './protobuf.js';
 
-const MIB = 1024 * 1024;
 const RUNTIME_DEFAULT = { profile_type: 0 };
 
 /** The pod of a Deployment under containerd, each field as kubelet hands it to the runtime. */
@@ -37,18 +36,18 @@ export class CriPod {
   async start(only?: readonly string[]): Promise<void> {
     const { client } = this.#containerd;
     const config = this.#sandboxConfig();
-    this.#sandbox = textOf(await client.call('RunPodSandbox', { config }), 1);
+    const { pod_sandbox_id = '' } = await client.call('RunPodSandbox', { config });
+    this.#sandbox = pod_sandbox_id;
     this.#network = PodNetwork.of(await client.pidOf('PodSandbox', this.#sandbox));
     await this.surroundings.start(this.#network);
     const { containers } = parsePod(JSON.stringify(this.#deployment), 'deployment.yaml');
     for (const spec of containers) {
       if (only !== undefined && !only.includes(spec.name)) continue;
-      const created = await client.call('CreateContainer', {
-        pod_sandbox_id: this.#sandbox,
+      const { container_id = '' } = await client.call('CreateContainer', {
+        pod_sandbox_id,
         config: this.#containerConfig(spec),
         sandbox_config: config,
       });
-      const container_id = textOf(created, 1);
       await client.call('StartContainer', { container_id });
       this.#pids.set(spec.name, await client.pidOf('Container', container_id));
     }
@@ -72,10 +71,10 @@ export class CriPod {
       await this.#containerd.client.call('StopPodSandbox', request);
       await this.#containerd.client.call('RemovePodSandbox', request);
     }
-    this.surroundings.close();
+    await this.surroundings.close();
   }
 
-  #sandboxConfig(): Message {
+  #sandboxConfig(): CriMessage {
     const { spec } = this.#deployment.spec.template;
     const { sysctls = [] } = spec.securityContext ?? {};
     const { name } = this.#deployment.metadata;
@@ -90,7 +89,7 @@ export class CriPod {
     };
   }
 
-  #containerConfig({ name, args, env, mounts }: ContainerSpec): Message {
+  #containerConfig({ name, args, env, mounts }: ContainerSpec): CriMessage {
     const {
       image,
       resources,
@@ -101,7 +100,6 @@ export class CriPod {
       key: each.name,
       value: each.value,
     }));
-    const memory = /^(\d+)Mi$/.exec(resources?.limits?.memory ?? '')?.[1];
     return {
       metadata: { name },
       image: { image: `localhost/${image}` },
@@ -114,7 +112,7 @@ export class CriPod {
       })),
       log_path: `${name}.log`,
       linux: {
-        resources: { memory_limit_in_bytes: Number(memory) * MIB },
+        resources: { memory_limit_in_bytes: memoryBytes(resources?.limits?.memory) },
         security_context: {
           capabilities: {
             add_capabilities: security.capabilities?.add ?? [],

@@ -1,4 +1,3 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +9,14 @@ import {
   type ContainerPlan,
   type PodSpec,
 } from '@kube-dns/cli';
-import { freePort } from '../../../cli/test/support/free-port.js';
+import {
+  freePort,
+  httpStatus,
+  LoopbackUpstream,
+  type ProgramEnd,
+  RunningProgram,
+} from '@kube-dns/testkit';
 import { ROOT } from './dockerfile.js';
-import { LoopbackUpstream } from '../../../cli/test/support/loopback-upstream.js';
 
 /** The ports of the pod; each test gives them free ones of this machine. */
 const PORTS = [53, 8081, 10053, 10054, 10055, 10056];
@@ -39,9 +43,8 @@ export class DeployedPod {
   readonly config = join(this.folder, 'config');
   readonly #spec: PodSpec;
   readonly #ports = new Map<number, number>();
-  #log = '';
   #upstream: LoopbackUpstream | undefined;
-  readonly #processes = new Map<string, { child: ChildProcess; ended: Promise<number | null> }>();
+  readonly #programs = new Map<string, RunningProgram>();
 
   constructor(deployment: object) {
     this.#spec = parsePod(JSON.stringify(deployment), join(this.folder, 'deployment.yaml'));
@@ -85,20 +88,13 @@ export class DeployedPod {
 
   /** As {@link probe}; throws with the log when a container has ended. */
   async status(manifestPort: number, path: string): Promise<number> {
-    if (this.hasEnded) throw new Error(`a container has ended:\n${this.#log}`);
+    if (this.hasEnded) throw new Error(`a container has ended:\n${this.log}`);
     return this.probe(manifestPort, path);
   }
 
-  /** Status of a GET as kubelet sends it, and 0 while nobody answers. */
-  async probe(manifestPort: number, path: string): Promise<number> {
-    const url = `http://127.0.0.1:${this.portFor(manifestPort)}${path}`;
-    try {
-      const response = await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
-      await response.arrayBuffer();
-      return response.status;
-    } catch {
-      return 0; // not listening, or silent
-    }
+  /** Status of a GET as kubelet sends it, and 0 without an answer. */
+  probe(manifestPort: number, path: string): Promise<number> {
+    return httpStatus(this.portFor(manifestPort), path, PROBE_TIMEOUT_MS);
   }
 
   async text(manifestPort: number, path: string): Promise<string> {
@@ -113,43 +109,42 @@ export class DeployedPod {
   }
 
   signal(container: string, signal: NodeJS.Signals): void {
-    this.#processes.get(container)?.child.kill(signal);
+    this.#programs.get(container)?.signal(signal);
   }
 
   /** The exit code of a container, once it has ended. */
-  async exitCode(container: string): Promise<number | null | undefined> {
-    return this.#processes.get(container)?.ended;
+  async exitCode(container: string): Promise<ProgramEnd | undefined> {
+    return this.#programs.get(container)?.ended;
   }
 
   /** What the programs wrote. */
   get log(): string {
-    return this.#log;
+    return [...this.#programs.values()].map(({ output }) => output).join('');
   }
 
-  /** Whether one of the programs is not there any more. */
+  /** Returns what the programs write from now on. */
+  logFromNow(): () => string {
+    const programs = [...this.#programs.values()].map((program) => ({
+      program,
+      start: program.output.length,
+    }));
+    return () => programs.map(({ program, start }) => program.output.slice(start)).join('');
+  }
+
+  /** Whether one of the programs has ended. */
   get hasEnded(): boolean {
-    return [...this.#processes.values()].some(
-      ({ child }) => child.exitCode !== null || child.signalCode !== null,
-    );
+    return [...this.#programs.values()].some(({ isRunning }) => !isRunning);
   }
 
   async close(): Promise<void> {
-    const processes = [...this.#processes.values()];
-    for (const { child } of processes) if (child.exitCode === null) child.kill('SIGTERM');
-    await Promise.all(processes.map(({ ended }) => ended));
-    this.#upstream?.close();
+    await Promise.all([...this.#programs.values()].map((program) => program.close('SIGTERM')));
+    await this.#upstream?.close();
     rmSync(this.folder, { recursive: true });
   }
 
   #start({ name, file, args, env, cwd }: ContainerPlan, wrapper: readonly string[]): void {
     const [command = file, ...words] = [...wrapper, file, ...args];
-    const child = spawn(command, words, { env, cwd });
-    const collect = (chunk: Buffer): void => {
-      this.#log += chunk.toString();
-    };
-    child.stdout.on('data', collect);
-    child.stderr.on('data', collect);
-    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-    this.#processes.set(name, { child, ended });
+    const options = { env, hasOnlyEnv: true, cwd };
+    this.#programs.set(name, new RunningProgram(name, command, words, options));
   }
 }

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { RunningProgram } from '@kube-dns/testkit';
 import type { PodNetwork } from './pod-network.js';
-import type { RunningProgram } from './running-program.js';
 
 const QUERIES_PER_SECOND = 500;
 
@@ -30,11 +30,11 @@ export class DnsLoad {
 
   /** Waits until answers have come. */
   async hasBegun(): Promise<void> {
-    await this.#program.saw(/\d+\.\d+: [1-9]/);
+    await this.#program.says(/\d+\.\d+: [1-9]/);
   }
 
   get hasEnded(): boolean {
-    return this.#program.hasEnded;
+    return !this.#program.isRunning;
   }
 
   /** Waits for its end, when each query has an answer or is lost, and counts. */

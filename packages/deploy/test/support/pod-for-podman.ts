@@ -1,6 +1,5 @@
 import { parsePod } from '@kube-dns/cli';
-import { containersOf } from '../../../cli/test/support/cluster-manifests.js';
-import type { Deployment } from '../../../cli/test/support/manifest-kinds.js';
+import { containersOf, type Deployment } from '@kube-dns/testkit/manifests';
 import type { PodSurroundings } from './pod-surroundings.js';
 
 const NOT_FOR_PODMAN = new Set(['ports', 'livenessProbe', 'readinessProbe', 'lifecycle']);

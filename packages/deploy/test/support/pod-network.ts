@@ -1,8 +1,5 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { promisify } from 'node:util';
-import { RunningProgram } from './running-program.js';
-
-const execute = promisify(execFile);
+import { execFileSync } from 'node:child_process';
+import { outputOf, RunningProgram } from '@kube-dns/testkit';
 
 /** The network of a pod, in which programs of this machine are run with `nsenter`. */
 export class PodNetwork {
@@ -35,9 +32,9 @@ export class PodNetwork {
   }
 
   /** Runs a program to its end and gives its stdout, trimmed; throws when it fails. */
-  async output(...words: string[]): Promise<string> {
+  output(...words: string[]): Promise<string> {
     const [nsenter = '', ...args] = [...this.entrance, ...words];
-    return (await execute(nsenter, args)).stdout.trim();
+    return outputOf(nsenter, args);
   }
 
   /** As {@link output}, and for a failure what it says. */
@@ -64,13 +61,14 @@ export class PodNetwork {
 
   /** Starts a program in here; it is ended with this network. */
   start(...words: string[]): RunningProgram {
-    const program = new RunningProgram([...this.entrance, ...words]);
+    const [nsenter = '', ...args] = [...this.entrance, ...words];
+    const program = new RunningProgram(words[0] ?? '', nsenter, args, { inheritsEnv: true });
     this.#programs.push(program);
     return program;
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#programs.splice(0).map((program) => program.close()));
+    await Promise.all(this.#programs.splice(0).map((program) => program.close('SIGTERM')));
     if (this.#name !== undefined) execFileSync('ip', ['netns', 'delete', this.#name]);
   }
 }

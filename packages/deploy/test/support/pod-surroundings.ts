@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ConfigMapVolume } from './config-map-volume.js';
+import { ConfigVolume, untilEqual } from '@kube-dns/testkit';
 import { ROOT } from './dockerfile.js';
 import type { PodNetwork } from './pod-network.js';
-import { waitForValue } from '../../../cli/test/support/wait-for.js';
 
 const GATE = fileURLToPath(new URL('../fixtures/api-gate.mjs', import.meta.url));
 /** A CA, and a server certificate of it for 127.0.0.1. */
@@ -34,36 +33,32 @@ function configuration(stubDomains: StubDomains): Readonly<Record<string, string
  * where the API server is, and in the pod's network that API server and the {@link NAME_SERVERS}.
  */
 export class PodSurroundings {
-  /** The folders by the names of the volumes. */
-  readonly volumes = {
-    'kube-dns-config': new ConfigMapVolume(
-      configuration({ 'acme.test': [NAME_SERVERS.acme.server] }),
-    ),
-    'api-access': new ConfigMapVolume({
-      token: TOKEN,
-      'ca.crt': readFileSync(`${TLS}/ca-one.pem`, 'utf8'),
-      namespace: 'kube-system',
-    }),
-  };
+  readonly #volumes = new Map<string, ConfigVolume>();
   readonly environment = [
     { name: 'KUBERNETES_SERVICE_HOST', value: '127.0.0.1' },
     { name: 'KUBERNETES_SERVICE_PORT', value: String(GATE_PORT) },
   ];
 
-  /** The folder that stands for a volume; throws where there is none. */
+  /** The folder of a volume; throws for an unknown name, and before the start. */
   folderOf(volume: string): string {
-    const found = Object.entries(this.volumes).find(([name]) => name === volume)?.[1];
-    if (found === undefined) throw new Error(`no folder for the volume ${volume}`);
-    return found.folder;
+    return this.#volumeOf(volume).path;
   }
 
   /** Puts other stub domains into the mounted ConfigMap; at first `acme.test` is at `acme`. */
-  configure(stubDomains: StubDomains): void {
-    this.volumes['kube-dns-config'].replace(configuration(stubDomains));
+  async configure(stubDomains: StubDomains): Promise<void> {
+    await this.#volumeOf('kube-dns-config').put(configuration(stubDomains));
   }
 
-  /** Starts the servers; they end with the network. */
+  /** Makes the volumes and starts the servers, which end with the network. */
   async start(network: PodNetwork): Promise<void> {
+    const config = configuration({ 'acme.test': [NAME_SERVERS.acme.server] });
+    this.#volumes.set('kube-dns-config', await ConfigVolume.create(config));
+    const access = {
+      token: TOKEN,
+      'ca.crt': readFileSync(`${TLS}/ca-one.pem`, 'utf8'),
+      namespace: 'kube-system',
+    };
+    this.#volumes.set('api-access', await ConfigVolume.create(access));
     const node = process.execPath;
     const objects = `--manifests=${ROOT}manifests/local/objects`;
     const apiServer = `${ROOT}packages/apiserver/dist/apiserver.cjs`;
@@ -80,11 +75,17 @@ export class PodSurroundings {
       const is = () => network.dig('-p', String(port), 'a.test');
       return { address, is };
     });
-    await Promise.all([api.saw(/serving .* on http:/), gate.saw(/^serving$/m)]);
-    for (const { address, is } of nameServers) await waitForValue(address, is);
+    await Promise.all([api.says(/serving .* on http:/), gate.says(/^serving$/m)]);
+    for (const { address, is } of nameServers) await untilEqual(address, is);
   }
 
-  close(): void {
-    for (const volume of Object.values(this.volumes)) volume.close();
+  async close(): Promise<void> {
+    for (const volume of this.#volumes.values()) await volume.close();
+  }
+
+  #volumeOf(name: string): ConfigVolume {
+    const volume = this.#volumes.get(name);
+    if (volume === undefined) throw new Error(`no folder for the volume ${name}`);
+    return volume;
   }
 }

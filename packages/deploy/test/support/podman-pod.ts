@@ -1,11 +1,11 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { outputOf } from '@kube-dns/testkit';
+import type { Deployment } from '@kube-dns/testkit/manifests';
 import { podForPodman } from './pod-for-podman.js';
-import type { Deployment } from '../../../cli/test/support/manifest-kinds.js';
 import { PodNetwork } from './pod-network.js';
 import { PodSurroundings } from './pod-surroundings.js';
 import type { Podman } from './podman.js';
-import { RunningProgram } from './running-program.js';
 
 /** The pod of a Deployment under podman, in a network of its own. */
 export class PodmanPod {
@@ -57,18 +57,14 @@ export class PodmanPod {
   async stop(): Promise<void> {
     const { terminationGracePeriodSeconds = 30 } = this.#deployment.spec.template.spec;
     const words = ['pod', 'stop', '--time', String(terminationGracePeriodSeconds)];
-    const { environment } = this.#podman;
-    const stopping = new RunningProgram(
-      ['podman', ...words, this.#deployment.metadata.name],
-      environment,
-    );
-    await stopping.ended;
+    const env = this.#podman.environment;
+    await outputOf('podman', [...words, this.#deployment.metadata.name], env);
   }
 
   async close(): Promise<void> {
     this.#podman.run('pod', 'rm', '--all', '--force', '--time', '0');
     await this.network.close();
-    this.surroundings.close();
+    await this.surroundings.close();
     rmSync(this.#file, { force: true });
   }
 }

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { RunningProgram } from '@kube-dns/testkit';
 import { ROOT } from './dockerfile.js';
 
 /** The commands of the first `sh` block of a section of a Markdown text, one a line, without comments. */
@@ -32,8 +32,7 @@ export function replaceAll(command: string, replacements: Replacements): string 
 
 /** Programs of the repository, started as a README's `NAME=value npx PROGRAM ARGUMENTS &` has it. */
 export class NpxCommands {
-  log = '';
-  readonly #running: { child: ChildProcess; ended: Promise<unknown> }[] = [];
+  readonly #programs: RunningProgram[] = [];
 
   start(command: string, ...more: readonly string[]): void {
     const match = /^((?:\w+=\S+ )*)npx (\w+) (.*?)(?: &)?$/.exec(command);
@@ -43,19 +42,17 @@ export class NpxCommands {
       ([, variable = '', value = '']): [string, string] => [variable, value],
     );
     const program = `${ROOT}packages/${name}/dist/${name}.cjs`;
-    const child = spawn(process.execPath, [program, ...words.split(' '), ...more], {
-      env: { ...process.env, NODE_OPTIONS: '', ...Object.fromEntries(variables) },
-    });
-    const collect = (chunk: Buffer): void => {
-      this.log += chunk.toString();
-    };
-    child.stdout.on('data', collect);
-    child.stderr.on('data', collect);
-    this.#running.push({ child, ended: new Promise((resolve) => child.once('close', resolve)) });
+    const args = [program, ...words.split(' '), ...more];
+    const options = { env: Object.fromEntries(variables), inheritsEnv: true };
+    this.#programs.push(new RunningProgram(name, process.execPath, args, options));
+  }
+
+  /** The output of all of them. */
+  get log(): string {
+    return this.#programs.map(({ output }) => output).join('');
   }
 
   async close(): Promise<void> {
-    for (const { child } of this.#running) if (child.exitCode === null) child.kill('SIGTERM');
-    await Promise.all(this.#running.map(({ ended }) => ended));
+    await Promise.all(this.#programs.map((program) => program.close('SIGTERM')));
   }
 }

@@ -1,8 +1,8 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { RunningProgram } from '@kube-dns/testkit';
 import { Dockerfile, IMAGES, ROOT, type ImageName } from './dockerfile.js';
 
 const MIB_IN_KIB = 1024;
@@ -28,12 +28,12 @@ export class StagedImages {
   start(name: ImageName, args: readonly string[]): StagedProcess {
     const { entrypoint, environment, user } = new Dockerfile(name);
     const words = entrypoint.slice(1).map((word) => word.replace(/^\/app\b/, this.app(name)));
-    const child = spawn(this.#node, [...words, ...args], {
+    return new StagedProcess(name, this.#node, [...words, ...args], {
       cwd: '/',
       env: environment,
-      ...(process.getuid?.() === 0 ? user : {}),
+      hasOnlyEnv: true,
+      ...(process.getuid?.() === 0 && { user }),
     });
-    return new StagedProcess(child);
   }
 
   close(): void {
@@ -43,36 +43,15 @@ export class StagedImages {
 }
 
 /** One run of a program. */
-export class StagedProcess {
-  readonly startedAt = performance.now();
-  output = '';
-  readonly #child: ChildProcess;
-
-  constructor(child: ChildProcess) {
-    this.#child = child;
-    child.stdout?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
-    child.stderr?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
-  }
-
+export class StagedProcess extends RunningProgram {
   /** A line of /proc/PID/status. */
   status(field: string): string {
-    const text = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
+    const text = readFileSync(`/proc/${this.pid}/status`, 'utf8');
     return new RegExp(`^${field}:\\s*(.*)$`, 'm').exec(text)?.[1] ?? '';
   }
 
   /** The memory that it has now, in MiB (VmRSS). */
   get rssMib(): number {
     return Number.parseInt(this.status('VmRSS'), 10) / MIB_IN_KIB;
-  }
-
-  get hasEnded(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null;
-  }
-
-  async close(): Promise<void> {
-    if (this.hasEnded) return;
-    const ended = once(this.#child, 'exit');
-    this.#child.kill('SIGKILL');
-    await ended;
   }
 }

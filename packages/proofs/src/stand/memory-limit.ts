@@ -1,7 +1,5 @@
-import { MeasureError } from '@kube-dns/testkit';
+import { MeasureError, memoryBytes } from '@kube-dns/testkit';
 import { manifestContainer } from './manifest.js';
-
-const MIB = 2 ** 20;
 
 /** What the manifests let a container have. */
 export interface MemoryLimit {
@@ -14,10 +12,10 @@ export interface MemoryLimit {
 /** The limits of a container of `manifests/kube-dns`; throws a MeasureError when they are not there. */
 export function memoryLimit(name: string): MemoryLimit {
   const { resources, env } = manifestContainer(name);
-  const mib = Number(/^(\d+)Mi$/.exec(resources?.limits?.memory ?? '')?.[1]);
+  const bytes = memoryBytes(resources?.limits?.memory);
   const options = env.get('NODE_OPTIONS');
-  if (Number.isNaN(mib) || options === undefined) {
+  if (Number.isNaN(bytes) || options === undefined) {
     throw new MeasureError(`the deployment has no memory limit for the container ${name}`);
   }
-  return { bytes: mib * MIB, nodeFlags: options.trim().split(/\s+/) };
+  return { bytes, nodeFlags: options.trim().split(/\s+/) };
 }

@@ -27,6 +27,10 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Gives it all variables of this process but `NODE_OPTIONS`, as a user's shell does. */
   readonly inheritsEnv?: boolean;
+  /** Gives it the variables of `env` and no others, as a container runtime does. */
+  readonly hasOnlyEnv?: boolean;
+  /** The user that it runs as; that of this process unless given. */
+  readonly user?: { readonly uid: number; readonly gid: number };
   readonly cwd?: string;
   /** What it reads on stdin; nothing unless given. */
   readonly input?: string | Uint8Array;
@@ -59,11 +63,11 @@ export class RunningProgram implements Closable {
     options: ProgramOptions = {},
   ) {
     this.name = name;
-    const { env = {}, inheritsEnv = false, cwd, input } = options;
-    const inherited = inheritsEnv ? { ...process.env, NODE_OPTIONS: '' } : ENVIRONMENT;
+    const { env = {}, cwd, input, user } = options;
     const child = spawn(command, args, {
-      env: { ...inherited, ...env },
+      env: { ...baseEnvironment(options), ...env },
       ...(cwd !== undefined && { cwd }),
+      ...user,
       stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     });
     this.#child = child;
@@ -166,6 +170,11 @@ export class RunningProgram implements Closable {
   }
 }
 
+function baseEnvironment({ inheritsEnv, hasOnlyEnv }: ProgramOptions): NodeJS.ProcessEnv {
+  if (hasOnlyEnv === true) return {};
+  return inheritsEnv === true ? { ...process.env, NODE_OPTIONS: '' } : ENVIRONMENT;
+}
+
 /** A pattern that a text alone matches. */
 function literally(text: string): RegExp {
   return new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
@@ -199,4 +208,25 @@ export async function runProgram(
   const end = await program.ended;
   clearTimeout(timer);
   return { end, stdout: program.stdout, stderr: program.stderr };
+}
+
+/** Runs a program to its end and returns its stdout, trimmed; throws a MeasureError when it fails. */
+export async function outputOf(
+  command: string,
+  args: readonly string[] = [],
+  env: ProgramOptions['env'] = {},
+): Promise<string> {
+  const { end, stdout, stderr } = await runProgram(command, args, { env, inheritsEnv: true });
+  if (end !== 0) throw new MeasureError(`${command} ended with ${end}: ${stdout}${stderr}`);
+  return stdout.trim();
+}
+
+/** Whether a process with this id exists. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false; // ESRCH
+  }
 }

@@ -1,6 +1,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { useApiServer } from '@kube-dns/daemon';
+import { CodedError } from '@kube-dns/wire';
 import { KubeConfig } from '@kubernetes/client-node';
 import { reasonOf } from '../../errors.js';
 import { refusal } from '../refusal.js';
@@ -17,8 +18,12 @@ const TIMEOUT_MS = 30_000;
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
 const DENIED = new Set([401, 403, 404]);
 
-/** The API server has no such resource, or not for us. */
-class DeniedError extends Error {}
+/** The API server does not have the resource, or does not allow us to read it. */
+class DeniedError extends CodedError<'denied'> {
+  constructor(message: string) {
+    super('denied', message);
+  }
+}
 
 /** Reads lists of objects, page by page. It sends nothing but GETs. */
 export class ApiReader {

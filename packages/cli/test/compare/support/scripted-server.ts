@@ -1,154 +1,74 @@
-import { createSocket, type Socket } from 'node:dgram';
-import { once } from 'node:events';
-import { createServer, type Server, type Socket as TcpSocket } from 'node:net';
-import { frameMessage } from '@kube-dns/transport';
 import {
-  decodeName,
-  encodeName,
-  encodeRdata,
-  FLAG,
-  HEADER_BYTES,
-  nameBytes,
-  RCODE,
-  readUint16,
-} from '@kube-dns/wire';
-import { typeNumberOf } from '../../../src/compare/questions/question.js';
+  encodeReply,
+  type ReplyRecord,
+  type Response,
+  ScriptedNameServer,
+} from '@kube-dns/testkit';
 
-type Rdata = Parameters<typeof encodeRdata>[0];
-
-/** A record of an answer; its owner is the question's name unless given. */
-export interface ScriptedRecord {
-  readonly owner?: string;
-  readonly type: 'A' | 'AAAA' | 'CNAME' | 'PTR' | 'SOA' | 'SRV' | 'TXT';
-  readonly ttl?: number;
-  readonly data: unknown;
-}
-
-/** What a server says; all flags but QR and RD are off unless given, and AA and RA are on. */
-export interface ScriptedReply {
-  readonly rcode?: keyof typeof RCODE;
-  readonly isAuthoritative?: boolean;
-  readonly isTruncated?: boolean;
-  readonly answers?: readonly ScriptedRecord[];
-  readonly authorities?: readonly ScriptedRecord[];
-  readonly additionals?: readonly ScriptedRecord[];
+/** What a server of a comparison answers with: AA is set unless given, OPT is sent to a query that has one. */
+export interface ComparedReply extends Response {
   /** Whether OPT is left out although the query has one. */
   readonly hasNoOpt?: boolean;
 }
 
-export interface ScriptedQuestion {
+export interface ComparedQuestion {
   readonly name: string;
-  readonly type: number;
+  readonly type: string;
   readonly isOverTcp: boolean;
-  readonly hasEdns: boolean;
 }
 
-/** What to say to a question; undefined is silence. */
-export type Script = (question: ScriptedQuestion) => ScriptedReply | undefined;
-
 const OPT = Buffer.from('00002904d0000000000000', 'hex');
-const DEFAULT_TTL = 30;
+/** Of records that do not name one. */
+const TTL_SECONDS = 30;
+const ADDITIONAL_COUNT_OFFSET = 10;
 
-/** A name server on loopback, over UDP and TCP, that says what a script tells it. */
+/** A scripted name server, with the address as `kube-dns compare` takes it. */
 export class ScriptedServer {
-  readonly #script: Script;
-  readonly #udp: Socket = createSocket('udp4');
-  readonly #tcp: Server;
-  readonly #connections = new Set<TcpSocket>();
-  /** All that was asked. */
-  asked = 0;
+  readonly #server: ScriptedNameServer;
 
-  private constructor(script: Script) {
-    this.#script = script;
-    this.#udp.on('message', (query, peer) => {
-      const reply = this.#answer(query, false);
-      if (reply !== undefined) this.#udp.send(reply, peer.port, peer.address);
+  private constructor(server: ScriptedNameServer) {
+    this.#server = server;
+  }
+
+  /** Undefined is silence. */
+  static async start(
+    script: (question: ComparedQuestion) => ComparedReply | undefined,
+  ): Promise<ScriptedServer> {
+    const server = await ScriptedNameServer.start(({ query, question, protocol }) => {
+      const reply = script({ ...question, isOverTcp: protocol === 'tcp' });
+      return reply === undefined ? null : [replyTo(query, reply)];
     });
-    this.#tcp = createServer((connection) => this.#serve(connection));
-  }
-
-  static async start(script: Script): Promise<ScriptedServer> {
-    for (;;) {
-      const server = new ScriptedServer(script);
-      server.#udp.bind(0, '127.0.0.1');
-      await once(server.#udp, 'listening');
-      server.#tcp.listen(server.port, '127.0.0.1');
-      try {
-        await once(server.#tcp, 'listening');
-        return server;
-      } catch {
-        server.#udp.close(); // somebody has the port over TCP: another one
-      }
-    }
-  }
-
-  get port(): number {
-    return this.#udp.address().port;
+    return new ScriptedServer(server);
   }
 
   get address(): string {
-    return `127.0.0.1:${this.port}`;
+    return `127.0.0.1:${this.#server.port}`;
   }
 
-  async close(): Promise<void> {
-    for (const connection of this.#connections) connection.destroy();
-    const closed = once(this.#udp, 'close');
-    this.#udp.close();
-    this.#tcp.close();
-    await Promise.all([closed, once(this.#tcp, 'close')]);
+  /** How many queries arrived. */
+  get asked(): number {
+    return this.#server.requests.length;
   }
 
-  #serve(connection: TcpSocket): void {
-    this.#connections.add(connection);
-    connection.on('close', () => this.#connections.delete(connection));
-    connection.on('error', () => undefined);
-    connection.on('data', (frame) => {
-      const reply = this.#answer(frame.subarray(2), true);
-      if (reply !== undefined) connection.write(frameMessage(reply));
-    });
-  }
-
-  #answer(query: Buffer, isOverTcp: boolean): Buffer | undefined {
-    this.asked++;
-    const questionEnd = HEADER_BYTES + nameBytes(query.subarray(HEADER_BYTES)) + 4;
-    const name = decodeName(query, HEADER_BYTES);
-    const type = readUint16(query, questionEnd - 4);
-    const hasEdns = readUint16(query, 10) > 0;
-    const reply = this.#script({ name, type, isOverTcp, hasEdns });
-    if (reply === undefined) return undefined;
-    const { answers = [], authorities = [], additionals = [] } = reply;
-    const header = Buffer.alloc(HEADER_BYTES);
-    const hasOpt = hasEdns && reply.hasNoOpt !== true;
-    header.writeUInt16BE(readUint16(query, 0), 0);
-    header.writeUInt16BE(flagsOf(reply), 2);
-    header.writeUInt16BE(1, 4);
-    header.writeUInt16BE(answers.length, 6);
-    header.writeUInt16BE(authorities.length, 8);
-    header.writeUInt16BE(additionals.length + (hasOpt ? 1 : 0), 10);
-    const records = [...answers, ...authorities, ...additionals].map(recordBytes);
-    const question = query.subarray(HEADER_BYTES, questionEnd);
-    return Buffer.concat([header, question, ...records, hasOpt ? OPT : Buffer.alloc(0)]);
+  close(): Promise<void> {
+    return this.#server.close();
   }
 }
 
-function flagsOf({ rcode = 'NOERROR', isAuthoritative = true, isTruncated }: ScriptedReply) {
-  return (
-    FLAG.QR |
-    FLAG.RD |
-    FLAG.RA |
-    (isAuthoritative ? FLAG.AA : 0) |
-    (isTruncated === true ? FLAG.TC : 0) |
-    RCODE[rcode]
-  );
+function replyTo(query: Buffer, { hasNoOpt = false, ...response }: ComparedReply): Buffer {
+  const message = encodeReply(query, {
+    isAuthoritative: true,
+    ...response,
+    answers: withTtl(response.answers),
+    authorities: withTtl(response.authorities),
+    additionals: withTtl(response.additionals),
+  });
+  if (hasNoOpt || query.readUInt16BE(ADDITIONAL_COUNT_OFFSET) === 0) return message;
+  const additionals = message.readUInt16BE(ADDITIONAL_COUNT_OFFSET);
+  message.writeUInt16BE(additionals + 1, ADDITIONAL_COUNT_OFFSET);
+  return Buffer.concat([message, OPT]);
 }
 
-function recordBytes({ owner, type, ttl = DEFAULT_TTL, data }: ScriptedRecord): Buffer {
-  const rdata = encodeRdata({ name: '.', type, data } as Rdata);
-  const fixed = Buffer.alloc(10);
-  fixed.writeUInt16BE(typeNumberOf(type)!, 0);
-  fixed.writeUInt16BE(1, 2);
-  fixed.writeUInt32BE(ttl, 4);
-  fixed.writeUInt16BE(rdata.length, 8);
-  const name = owner === undefined ? Buffer.from('c00c', 'hex') : encodeName(owner);
-  return Buffer.concat([name, fixed, rdata]);
+function withTtl(records: readonly ReplyRecord[] = []): ReplyRecord[] {
+  return records.map((record) => ({ ttl: TTL_SECONDS, ...record }));
 }

@@ -68,6 +68,6 @@ export function containerOf(deployment: Deployment, name: string): Container {
 
 /** The YAML of the legacy addon, and the objects in it. */
 export const STOCK_FILE = fileURLToPath(
-  new URL('../fixtures/stock-kube-dns.yaml', import.meta.url),
+  new URL('../../fixtures/stock-kube-dns.yaml', import.meta.url),
 );
 export const STOCK_OBJECTS: readonly KubeManifest[] = readObjects(readFileSync(STOCK_FILE, 'utf8'));
