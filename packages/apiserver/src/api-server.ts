@@ -27,20 +27,20 @@ export interface ApiServerOptions {
   readonly serviceRangeV6?: string;
   /** Time in ms since the epoch, for timestamps and ages. */
   readonly clock?: Clock;
-  /** Events kept per resource for watches from the past, default 1000. */
+  /** Events retained per resource for watches from an earlier version, default 1000. */
   readonly historyLimit?: number;
   /** Events that may wait for one slow watch, default 10000. */
   readonly watchQueueLimit?: number;
   /** Default one minute. */
   readonly bookmarkIntervalMs?: number;
-  /** Fills the server before it answers its first request; what it throws ends the start. */
+  /** Fills the server before it answers its first request; an error that it throws ends the start. */
   readonly seed?: (objects: ObjectAccess) => void;
 }
 
-/** A client may keep a connection idle this long; shorter would race with its next request. */
+/** How long a connection may be idle; a shorter time would race with the client's next request. */
 const KEEP_ALIVE_MS = 120_000;
 const MAX_CONNECTIONS = 4096;
-/** Objects that `apply` writes before others get a turn. */
+/** Objects that `apply` writes before it yields to the event loop. */
 const APPLY_BATCH = 200;
 const MAX_DELAY_MS = 3_600_000;
 
@@ -62,7 +62,7 @@ async function listen(server: Server, port: number, host: string): Promise<Addre
   return server.address() as AddressInfo;
 }
 
-/** Address by which clients on this machine reach a server. */
+/** The address at which clients on this machine reach a server. */
 function reachable(address: string): string {
   return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
 }
@@ -108,8 +108,8 @@ export class ApiServer implements TestControls {
   }
 
   /**
-   * Starts a server. Rejects with a {@link ListenError} when the address cannot be had, and
-   * with whatever `seed` throws; nothing is left running then.
+   * Starts a server. Rejects with a {@link ListenError} when it cannot listen, and with any error
+   * that `seed` throws; nothing is left running then.
    */
   static async start(options: ApiServerOptions = {}): Promise<ApiServer> {
     const ranges = {
@@ -126,7 +126,7 @@ export class ApiServer implements TestControls {
     server.maxConnections = MAX_CONNECTIONS;
     const address = await listen(server, options.port ?? 0, options.host ?? '127.0.0.1');
     try {
-      // No connection is looked at before this is done: nothing here waits.
+      // Synchronous, so no connection is handled before it is complete.
       return new ApiServer(server, address, cluster, hub, options);
     } catch (error) {
       server.close();
@@ -135,7 +135,7 @@ export class ApiServer implements TestControls {
     }
   }
 
-  /** Ends every connection at once. */
+  /** Ends every connection immediately; may be called twice. */
   close(): Promise<void> {
     this.#closed ??= new Promise((resolve) => {
       this.#server.close(() => resolve());
@@ -151,7 +151,7 @@ export class ApiServer implements TestControls {
     const all = 'kind' in manifests ? [manifests] : manifests;
     for (const [i, manifest] of all.entries()) {
       this.#objects.put(manifest);
-      // Watches get to write in between, so that none falls behind by its whole queue.
+      // Watches write in between, so that no watch fills its whole queue.
       if ((i + 1) % APPLY_BATCH === 0) await setImmediate();
     }
   }
@@ -164,7 +164,7 @@ export class ApiServer implements TestControls {
     return this.#objects.update(manifest);
   }
 
-  /** Deletes an object and returns its last state. Throws a 404 when it is not there. */
+  /** Deletes an object and returns its last state. Throws a 404 when it does not exist. */
   delete(kind: KindName, namespace: string | undefined, name: string): KubeObject {
     return this.#objects.delete(kind, namespace, name);
   }
@@ -182,7 +182,7 @@ export class ApiServer implements TestControls {
     return this.#objects.list(kind, namespace);
   }
 
-  /** The same access that `seed` has. */
+  /** The access that `seed` receives. */
   get objects(): ObjectAccess {
     return this.#objects;
   }
@@ -192,7 +192,7 @@ export class ApiServer implements TestControls {
     return String(this.#cluster.store.revision);
   }
 
-  /** Watches that are open, of one resource such as `services` or of all. */
+  /** Number of open watches, of one resource such as `services` or of all. */
   watchCount(resource?: string): number {
     return this.#hub.count(resource);
   }
@@ -204,7 +204,7 @@ export class ApiServer implements TestControls {
     this.#hub.dropAll();
   }
 
-  /** Requests get no answer and watches no events until `unhang`; none of them is lost. */
+  /** Requests get no answer and watches get no events until `unhang`; none of them is lost. */
   hang(): void {
     this.#switches.setHung(true);
     this.#hub.setSilent(true);
@@ -215,7 +215,7 @@ export class ApiServer implements TestControls {
     this.#hub.setSilent(false);
   }
 
-  /** Refuses the requests that fit, until `clearFailures` or as often as the failure says. */
+  /** Refuses the requests that match, until `clearFailures` or `failure.times` times. */
   failRequests(failure: Failure): void {
     this.#switches.fail(failure);
   }
@@ -224,12 +224,12 @@ export class ApiServer implements TestControls {
     this.#switches.clearFailures();
   }
 
-  /** Forgets all history: watches and pages from before are answered with 410. */
+  /** Discards all history: watches and pages from earlier versions are answered with 410. */
   compact(): void {
     this.#cluster.store.compact();
   }
 
-  /** Every request waits this long before it is looked at; 0 ends that. */
+  /** Delays every request by this time; 0 ends that. */
   delayRequests(ms: number): void {
     this.#switches.delayMs = Math.min(ms, MAX_DELAY_MS);
   }
@@ -239,7 +239,7 @@ export class ApiServer implements TestControls {
     this.#switches.supportsInitialEvents = isSupported;
   }
 
-  /** Off: lists are whole whatever `limit` says. On at the start. */
+  /** Off: lists are complete whatever the `limit`. On at the start. */
   supportLimit(isSupported: boolean): void {
     this.#switches.supportsLimit = isSupported;
   }

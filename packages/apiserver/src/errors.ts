@@ -2,7 +2,7 @@ import type { FieldError } from './resources/field-error.js';
 
 /**
  * Base of every error that this package throws on purpose; `code` is stable, lower-case words
- * joined by hyphens. The package stands alone, so this is not the base that the others share.
+ * joined by hyphens. The package imports no other one, so this is not the base class of the others.
  */
 export class ApiserverError extends Error {
   readonly code: string;
@@ -14,7 +14,7 @@ export class ApiserverError extends Error {
   }
 }
 
-/** Machine-readable reasons of `metav1.Status`, with the HTTP status that belongs to each. */
+/** Machine-readable reasons of `metav1.Status`, with the HTTP status of each. */
 export const STATUS_CODES = {
   BadRequest: 400,
   Forbidden: 403,
@@ -36,7 +36,7 @@ export const STATUS_CODES = {
 /** One of the reasons in {@link STATUS_CODES}. */
 export type StatusReason = keyof typeof STATUS_CODES;
 
-/** Which object an error is about, and why, as `metav1.StatusDetails` has it. */
+/** The object and the causes of an error, as in `metav1.StatusDetails`. */
 export interface StatusDetails {
   readonly name?: string;
   readonly group?: string;
@@ -57,7 +57,7 @@ export interface ResourceName {
   readonly plural: string;
 }
 
-/** A refusal in the API's own terms; it becomes a `Status` object on the wire. */
+/** A refusal with a reason of the API; the client receives it as a `Status` object. */
 export class ApiError extends ApiserverError {
   readonly reason: StatusReason;
   readonly status: number;
@@ -78,7 +78,7 @@ export class ManifestError extends ApiserverError {
   }
 }
 
-/** A command line that cannot be understood. */
+/** A command line that is not valid. */
 export class UsageError extends ApiserverError {
   constructor(message: string, options?: ErrorOptions) {
     super('usage', message, options);
@@ -109,7 +109,7 @@ export function notFound(resource: ResourceName, name: string): ApiError {
   );
 }
 
-/** 409 for a create of what is already there. */
+/** 409 for the creation of an object that exists. */
 export function alreadyExists(resource: ResourceName, name: string): ApiError {
   return new ApiError(
     'AlreadyExists',
@@ -127,7 +127,7 @@ export function conflict(resource: ResourceName, name: string, why: string): Api
   );
 }
 
-/** 403 for what this server never allows. */
+/** 403 for a request that this server never allows. */
 export function forbidden(resource: ResourceName, name: string, why: string): ApiError {
   return new ApiError(
     'Forbidden',
@@ -152,7 +152,7 @@ export function invalid(
   });
 }
 
-/** 410 for a version whose history is gone. */
+/** 410 for a version whose history is discarded. */
 export function expired(message: string): ApiError {
   return new ApiError('Expired', message);
 }
@@ -162,13 +162,13 @@ function propertyOf(error: unknown, name: string): unknown {
   return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
 }
 
-/** What an unknown thrown value says, as one line. */
+/** The message of a thrown value of any type. */
 export function messageOf(error: unknown): string {
   const message = propertyOf(error, 'message');
   return typeof message === 'string' ? message : String(error);
 }
 
-/** The `code` of a system error, such as `ENOENT`; undefined where there is none. */
+/** The `code` of a system error, such as `ENOENT`; undefined for an error without one. */
 export function codeOf(error: unknown): unknown {
   return propertyOf(error, 'code');
 }

@@ -35,14 +35,14 @@ async function main(): Promise<void> {
   } else await serve(options);
 }
 
-// A reader of the output that goes away is no reason to end.
+// The server continues when its output is no longer read.
 process.stdout.on('error', () => undefined);
 process.stderr.on('error', () => undefined);
 
 main().catch((error: unknown) => {
   printError(messageOf(error));
   if (error instanceof UsageError) process.stderr.write(USAGE);
-  // What is not ours is a defect: its stack is worth more than a tidy line.
+  // Any other error is a defect, so its stack is printed.
   if (!(error instanceof ApiserverError) && error instanceof Error) {
     process.stderr.write(`${error.stack ?? ''}\n`);
   }

@@ -9,41 +9,41 @@ import {
   type ObjectTypes,
 } from './resources/resource-table.js';
 
-/** Namespace of objects that name none, as kubectl has it. */
+/** Namespace of objects that name none, as in kubectl. */
 const DEFAULT_NAMESPACE = 'default';
 
-/** What names an object: `namespace` is empty for cluster-scoped kinds. */
+/** The full name of an object: `namespace` is empty for cluster-scoped kinds. */
 export interface ObjectName {
   readonly kind: ResourceKind;
   readonly namespace: string;
   readonly name: string;
 }
 
-function placeOf(kind: ResourceKind, namespace = ''): string {
+function namespaceOf(kind: ResourceKind, namespace = ''): string {
   if (!kind.isNamespaced) return '';
   return namespace === '' ? DEFAULT_NAMESPACE : namespace;
 }
 
 /**
- * Finds the kind and the namespace that a manifest belongs to. Throws a 404 for a kind that the
- * server does not know.
+ * Finds the kind and the namespace of a manifest. Throws a 404 for a kind that the server does not
+ * have.
  */
 export function identifyManifest({ apiVersion, kind: name, metadata }: Manifest): ObjectName {
   const kind = findKind(apiVersion, name);
   if (!kind) throw new ApiError('NotFound', `no kind "${name}" in version "${apiVersion}"`);
-  const namespace = placeOf(kind, metadata.namespace);
+  const namespace = namespaceOf(kind, metadata.namespace);
   return { kind, namespace, name: metadata.name ?? '' };
 }
 
 function identify(name: KindName, namespace: string | undefined): Omit<ObjectName, 'name'> {
   const kind = kindNamed(name);
-  return { kind, namespace: placeOf(kind, namespace) };
+  return { kind, namespace: namespaceOf(kind, namespace) };
 }
 
 /**
  * The objects of a server for code in the same process. Writes follow the same rules as over
- * HTTP and throw the same {@link ApiError}s; unknown fields are refused. What is returned is a
- * copy.
+ * HTTP and throw the same {@link ApiError}s; unknown fields are refused. Returned objects are
+ * copies.
  */
 export class ObjectAccess {
   readonly #cluster: Cluster;
@@ -67,7 +67,7 @@ export class ObjectAccess {
     return structuredClone(object);
   }
 
-  /** Creates the object or replaces what is there, whatever version the manifest names. */
+  /** Creates the object or replaces the existing one, whatever version the manifest names. */
   put(manifest: Manifest): KubeObject {
     const { kind, namespace, name } = identifyManifest(manifest);
     const metadata = { ...manifest.metadata };
@@ -79,9 +79,9 @@ export class ObjectAccess {
   }
 
   /**
-   * Stores objects as they are, for those who need many and know that they are right: nothing is
-   * checked, filled in or copied, managed fields are kept, and no object may be changed by the
-   * caller afterwards. Only the version is set. Takes some 10 µs for each.
+   * Stores many objects without checks: nothing is validated, filled in or copied, and managed
+   * fields stay. Only the version is set. The caller must not change an object afterwards. Takes
+   * some 10 µs for each.
    */
   load(objects: Iterable<KubeObject>): void {
     for (const object of objects) {
@@ -90,8 +90,8 @@ export class ObjectAccess {
   }
 
   delete(kindName: KindName, namespace: string | undefined, name: string): KubeObject {
-    const { kind, namespace: place } = identify(kindName, namespace);
-    return structuredClone(this.#cluster.registry.delete(kind, place, name));
+    const { kind, namespace: effective } = identify(kindName, namespace);
+    return structuredClone(this.#cluster.registry.delete(kind, effective, name));
   }
 
   get<K extends KindName>(
@@ -99,8 +99,8 @@ export class ObjectAccess {
     namespace: string | undefined,
     name: string,
   ): ObjectTypes[K] | undefined {
-    const { kind, namespace: place } = identify(kindName, namespace);
-    const object = this.#cluster.store.get(kind.plural, objectKey(place, name));
+    const { kind, namespace: effective } = identify(kindName, namespace);
+    const object = this.#cluster.store.get(kind.plural, objectKey(effective, name));
     // The store holds under a plural name only objects of that kind.
     return structuredClone(object) as ObjectTypes[K] | undefined;
   }
@@ -114,19 +114,19 @@ export class ObjectAccess {
     return structuredClone(objects) as ObjectTypes[K][];
   }
 
-  /** How many objects there are. */
+  /** Number of objects of all kinds. */
   get count(): number {
     return this.#cluster.store.count();
   }
 }
 
-/** `Service "x" in namespace "y"`: an object as messages to people name it. */
+/** `Service "x" in namespace "y"`: an object as messages name it. */
 export function describeManifest({ kind, metadata }: Manifest, namespace: string): string {
   const name = `${kind} "${metadata.name ?? metadata.generateName ?? ''}"`;
   return namespace ? `${name} in namespace "${namespace}"` : name;
 }
 
-/** The `apiVersion/kind/namespace/name` of an object, which no other object shares. */
+/** A text that identifies an object: `apiVersion|kind|namespace|name`. */
 export function identityOf({ kind, namespace, name }: ObjectName): string {
   return [apiVersionOf(kind), kind.kind, namespace, name].join('|');
 }

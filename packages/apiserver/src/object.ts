@@ -1,4 +1,4 @@
-/** `metav1.OwnerReference`, the fields that are kept. */
+/** The fields of `metav1.OwnerReference` that are stored. */
 export interface OwnerReference {
   apiVersion: string;
   kind: string;
@@ -8,7 +8,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** `metav1.ObjectMeta`, the fields that this server knows. */
+/** The fields of `metav1.ObjectMeta` that this server has. */
 export interface ObjectMeta {
   name: string;
   generateName?: string;
@@ -23,7 +23,7 @@ export interface ObjectMeta {
   annotations?: Record<string, string>;
   ownerReferences?: OwnerReference[];
   finalizers?: string[];
-  /** Only objects that were loaded as they are have them; what clients send is dropped. */
+  /** Only loaded objects have them; those that clients send are dropped. */
   managedFields?: readonly object[];
 }
 
@@ -34,7 +34,7 @@ export interface KubeObject {
   metadata: ObjectMeta;
 }
 
-/** An object as a client writes it: what the server fills in may be missing. */
+/** An object as a client writes it: fields that the server fills in may be missing. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -50,7 +50,7 @@ export interface Manifest {
   readonly immutable?: boolean;
 }
 
-/** A JSON object whose content is not known yet. */
+/** A JSON object whose content is not checked yet. */
 export type JsonObject = Record<string, unknown>;
 
 /** Whether `value` is a JSON object: neither null nor an array. */
@@ -58,7 +58,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The key of an object within its resource: `namespace/name`, the order that lists have. */
+/** The key of an object within its resource: `namespace/name`; lists are sorted by it. */
 export function objectKey(namespace: string | undefined, name: string): string {
   return `${namespace ?? ''}/${name}`;
 }

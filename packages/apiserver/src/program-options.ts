@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { messageOf, UsageError } from './errors.js';
 
-/** What the command line asks for. */
+/** What the command line requests. */
 export type ProgramOptions =
   | { readonly action: 'help' }
   | { readonly action: 'version' }
@@ -21,10 +21,10 @@ export const USAGE = `usage: apiserver [flags]
 
 An in-memory Kubernetes API server.
 
-  --port=N              port to listen on, 0 for any free one (default ${DEFAULT_PORT})
+  --port=N              port to listen on, 0 for a free port (default ${DEFAULT_PORT})
   --host=ADDRESS        address to listen on (default 127.0.0.1)
-  --manifests=PATH      file or folder of YAML or JSON objects to serve and to follow;
-                        may be given several times
+  --manifests=PATH      file or folder of YAML or JSON objects; changes are followed;
+                        may be repeated
   --service-cluster-ip-range=CIDR[,CIDR]
                         IPv4 and IPv6 ranges of service addresses
                         (default 10.96.0.0/16,fd00:10:96::/112)
@@ -58,7 +58,7 @@ function readPort(text: string | undefined): number {
   throw new UsageError(`"${text}" is not a port`);
 }
 
-/** Reads the command line, program name left out. Throws a {@link UsageError}. */
+/** Parses the arguments after the program name. Throws a {@link UsageError}. */
 export function parseProgramOptions(args: readonly string[]): ProgramOptions {
   const values = parse(args);
   if (values.help) return { action: 'help' };

@@ -1,6 +1,6 @@
 import type { Verb } from './switches.js';
 
-/** Counts what clients ask for, by verb and resource. Requests are counted as they arrive. */
+/** Counts the requests of clients by verb and resource, when they arrive. */
 export class RequestLog {
   readonly #counts = new Map<string, number>();
   #lastUserAgent: string | undefined;
@@ -16,7 +16,7 @@ export class RequestLog {
     this.#lastUserAgent = userAgent;
   }
 
-  /** How many requests with this verb there were for a resource. */
+  /** Number of requests with this verb for a resource. */
   count(verb: Verb, resource: string): number {
     return this.#counts.get(`${verb} ${resource}`) ?? 0;
   }

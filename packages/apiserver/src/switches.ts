@@ -26,13 +26,13 @@ const REASONS = {
   500: 'InternalError',
 } as const satisfies Record<number, StatusReason>;
 
-/** Requests that are to be refused. */
+/** Which requests are refused, and how. */
 export interface Failure {
   readonly status: keyof typeof REASONS;
-  /** Plural name, such as `services`; left out: every resource. */
+  /** Plural name, such as `services`; default: every resource. */
   readonly resource?: string;
   readonly verb?: Verb;
-  /** How many requests are refused; left out: all until failures are cleared. */
+  /** How many requests are refused; default: all until failures are cleared. */
   readonly times?: number;
   /** Sent as `Retry-After` and in the Status. */
   readonly retryAfterSeconds?: number;
@@ -45,19 +45,18 @@ export function isFailureStatus(status: unknown): status is Failure['status'] {
 
 interface ArmedFailure {
   readonly failure: Failure;
-  left: number;
+  remaining: number;
 }
 
 /**
- * Disturbances that tests switch on, to see what a client makes of them. Everything is off at
- * the start.
+ * Faults that tests switch on to see how a client handles them. All are off at the start.
  */
 export class Switches {
   /** Off: `sendInitialEvents` is refused, as by servers without WatchList. */
   supportsInitialEvents = true;
   /** Off: `limit` is ignored, as by servers that answer from their watch cache. */
   supportsLimit = true;
-  /** Every request waits as long before it is looked at. */
+  /** Every request is delayed by this time. */
   delayMs = 0;
   readonly #failures: ArmedFailure[] = [];
   readonly #waiting = new Set<() => void>();
@@ -67,7 +66,7 @@ export class Switches {
     return this.#isHung;
   }
 
-  /** Holds every request back, or lets those go on that wait. */
+  /** Holds every request back, or releases those that wait. */
   setHung(isHung: boolean): void {
     this.#isHung = isHung;
     if (isHung) return;
@@ -76,7 +75,7 @@ export class Switches {
     for (const proceed of waiting) proceed();
   }
 
-  /** Calls `proceed` once requests are no longer held back; the answer gives up the wait. */
+  /** Calls `proceed` once requests are no longer held back; the returned function cancels that. */
   whenRunning(proceed: () => void): () => void {
     if (!this.#isHung) {
       proceed();
@@ -86,16 +85,16 @@ export class Switches {
     return () => void this.#waiting.delete(proceed);
   }
 
-  /** Refuses requests from now on; the failure that was added first wins. */
+  /** Refuses requests from now on; of several matching failures the oldest is used. */
   fail(failure: Failure): void {
-    this.#failures.push({ failure, left: failure.times ?? Infinity });
+    this.#failures.push({ failure, remaining: failure.times ?? Infinity });
   }
 
   clearFailures(): void {
     this.#failures.length = 0;
   }
 
-  /** Throws when a request is to be refused, and counts it. */
+  /** Throws when a failure matches the request, and counts it. */
   check(verb: Verb, resource: string): void {
     const index = this.#failures.findIndex(
       ({ failure }) =>
@@ -103,8 +102,8 @@ export class Switches {
     );
     const armed = this.#failures[index];
     if (!armed) return;
-    armed.left -= 1;
-    if (armed.left <= 0) this.#failures.splice(index, 1);
+    armed.remaining -= 1;
+    if (armed.remaining <= 0) this.#failures.splice(index, 1);
     const { status, retryAfterSeconds } = armed.failure;
     const details = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
     throw new ApiError(REASONS[status], `${verb} of ${resource} is refused by a test`, details);

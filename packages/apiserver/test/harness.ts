@@ -1,7 +1,7 @@
 import { createApiServer, type ApiServer, type ApiServerOptions } from '../src/index.js';
 import type { WatchEvent } from '../src/http/watch-stream.js';
 
-/** Everything that a test opened, closed by `closeAll` in reverse order. */
+/** What a test opened; `closeAll` closes it in reverse order. */
 const opened: (() => unknown)[] = [];
 
 export function onClose(close: () => unknown): void {
@@ -18,20 +18,20 @@ export async function startServer(options: ApiServerOptions = {}): Promise<ApiSe
   return server;
 }
 
-/** An answer that was read whole. `body` is what the JSON says; tests know what they asked for. */
+/** An answer with its complete body, parsed where it is JSON. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: TestJson;
 }
 
-/** JSON in tests: any path into it may be tried, what is not there is undefined. */
+/** JSON in tests: any path may be read, and a missing field is undefined. */
 export interface TestJson {
   readonly [key: string]: TestJson;
   readonly [index: number]: TestJson;
 }
 
-/** A text in JSON, for the tests that need it as such. */
+/** A string in JSON, typed as one. */
 export function textOf(json: TestJson | undefined): string {
   return json as unknown as string;
 }
@@ -125,7 +125,7 @@ export class TestWatch {
   }
 }
 
-/** A service with one port, and whatever else is given. */
+/** A service with one port, and with the given fields. */
 export function service(name: string, spec: object = {}, metadata: object = {}) {
   return {
     apiVersion: 'v1',

@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(closeAll);
 
-/** A home of its own, so that neither a real cluster nor its cached discovery is touched. */
+/** A temporary home folder, so that neither a real cluster nor its cached discovery is used. */
 function environment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, HOME: folder, KUBECONFIG: join(folder, 'none') };
 }
@@ -83,7 +83,7 @@ function web(ports: string, extra = ''): string {
     expect(await kubectl('apply', '-f', path)).toBe('service/web unchanged\n');
   });
 
-  it('hears why an object is refused', async () => {
+  it('prints why an object is refused', async () => {
     const invalid = await write('invalid.yaml', web('[{port: 0}]'));
     await expect(kubectl('apply', '-f', invalid)).rejects.toThrow(
       /The Service "web" is invalid: \n?.*spec\.ports\[0\]\.port: Invalid value: 0/,
@@ -144,7 +144,7 @@ function web(ports: string, extra = ''): string {
     expect(server.get('Service', 'default', 'headless')?.spec.clusterIPs).toEqual(['None']);
   });
 
-  it('deletes what a file names', async () => {
+  it('deletes the objects of a file', async () => {
     const path = await write('gone.yaml', web('[{port: 80}]'));
     await kubectl('apply', '-f', path);
     expect(await kubectl('delete', '-f', path)).toMatch(/^service "web" deleted/);

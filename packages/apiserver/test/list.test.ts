@@ -69,7 +69,7 @@ describe('a list', () => {
     expect(names((await get(server, `/api/v1/services?${query}`)).body)).toEqual(expected);
   });
 
-  it('comes in pages that add up to the state at the first page', async () => {
+  it('has pages that together show the state at the first page', async () => {
     await fill(25);
     const first = await get(server, `${CONFIG_MAPS}?limit=10`);
     expect(first.body.metadata?.remainingItemCount).toBe(15);
@@ -88,14 +88,14 @@ describe('a list', () => {
     expect(found).not.toContain('m015x');
   });
 
-  it('pages through what is selected', async () => {
+  it('has pages of the selected objects', async () => {
     await fill(9);
     const first = await get(server, `${CONFIG_MAPS}?limit=5&fieldSelector=metadata.name!%3Dm001`);
     expect(names(first.body)).toEqual(['m000', 'm002', 'm003', 'm004', 'm005']);
     expect(first.body.metadata).not.toHaveProperty('remainingItemCount');
   });
 
-  it('ends with 410 when its snapshot is gone', async () => {
+  it('ends with 410 when its snapshot is discarded', async () => {
     await fill(5);
     const first = await get(server, `${CONFIG_MAPS}?limit=2`);
     server.compact();
@@ -105,12 +105,12 @@ describe('a list', () => {
     expect([status, body.reason]).toEqual([410, 'Expired']);
   });
 
-  it('refuses a token that is none', async () => {
+  it('refuses an invalid token', async () => {
     expect((await get(server, `${CONFIG_MAPS}?continue=eyJ4IjoxfQ`)).status).toBe(400);
     expect((await get(server, `${CONFIG_MAPS}?continue=%00`)).status).toBe(400);
   });
 
-  it('may ask for a version at least, but not for one to come', async () => {
+  it('may request a minimum version, but no future one', async () => {
     const { resourceVersion } = server;
     await server.apply(configMap('a'));
     for (const version of ['0', resourceVersion, server.resourceVersion]) {
@@ -124,7 +124,7 @@ describe('a list', () => {
     expect(body.details?.causes?.[0]?.reason).toBe('ResourceVersionTooLarge');
   });
 
-  it('may ask for an exact version', async () => {
+  it('may request an exact version', async () => {
     await server.apply(configMap('a'));
     const exact = (version: string) =>
       get(server, `${CONFIG_MAPS}?resourceVersion=${version}&resourceVersionMatch=Exact`);
@@ -168,7 +168,7 @@ describe('discovery', () => {
     expect(discovery.body.resources).toMatchObject([{ name: 'endpointslices', namespaced: true }]);
   });
 
-  it.each(['/healthz', '/livez', '/readyz', '/readyz/'])('says ok at %s', async (path) => {
+  it.each(['/healthz', '/livez', '/readyz', '/readyz/'])('answers ok at %s', async (path) => {
     const { status, body } = await get(server, path);
     expect([status, body]).toEqual([200, 'ok']);
   });

@@ -11,7 +11,7 @@ afterEach(closeAll);
 
 const MANAGED_FIELDS = [{ manager: 'helm', operation: 'Update', fieldsV1: { 'f:spec': {} } }];
 
-/** A service as a control plane has it. */
+/** A service as a control plane stores it. */
 function loaded(name: string, clusterIP = '10.96.1.1', place = 'default'): Service {
   return {
     apiVersion: 'v1',
@@ -37,7 +37,7 @@ function loaded(name: string, clusterIP = '10.96.1.1', place = 'default'): Servi
 }
 
 describe('objects that are loaded', () => {
-  it('are served as they are, under a version of this server', async () => {
+  it('are served unchanged, under a version of this server', async () => {
     server.objects.load([loaded('web')]);
     const { resourceVersion } = server;
     const { body } = await get(server, '/api/v1/namespaces/default/services/web');
@@ -45,7 +45,7 @@ describe('objects that are loaded', () => {
     expect(body).toEqual({ ...expected, metadata: { ...expected.metadata, resourceVersion } });
   });
 
-  it('keep their managed fields in lists and in watches', async () => {
+  it('have their managed fields in lists and in watches', async () => {
     const watch = await TestWatch.open(
       server,
       `/api/v1/services?watch=1&resourceVersion=${server.resourceVersion}`,
@@ -66,7 +66,7 @@ describe('objects that are loaded', () => {
     expect(server.get('Service', 'default', 'web')?.spec.clusterIP).toBe('10.96.1.9');
   });
 
-  it('own their addresses', async () => {
+  it('have their addresses allocated', async () => {
     server.objects.load([loaded('web', '10.96.1.1')]);
     await server.apply(service('other'));
     expect(server.get('Service', 'default', 'other')?.spec.clusterIP).toBe('10.96.1.2');
@@ -114,7 +114,7 @@ describe('a list of objects that were listed before', () => {
     expect(headers.get('content-type')).toMatch(/^application\/json/);
   });
 
-  it('takes objects larger than the memory that small ones share', async () => {
+  it('serves objects larger than the memory that small ones share', async () => {
     const large = 'x'.repeat(300_000);
     const object = loaded('large', 'None');
     server.objects.load([{ ...object, metadata: { ...object.metadata, annotations: { large } } }]);
@@ -127,7 +127,7 @@ describe('a list of objects that were listed before', () => {
     }
   });
 
-  it('counts what is left without looking at it, and with a selector by looking', async () => {
+  it('counts the remaining objects without reading them, and with a selector by matching them', async () => {
     server.objects.load(Array.from({ length: 9 }, (_, i) => loaded(`s${i}`, 'None')));
     const all = await get(server, `${SERVICES}?limit=4`);
     expect(all.body.metadata?.remainingItemCount).toBe(6);

@@ -47,7 +47,7 @@ describe('an object', () => {
     expect(body).toMatchObject({ data: { x: '1' } });
   });
 
-  it('is answered with a Status when its kind is deleted so', async () => {
+  it('is answered with a Status when its kind does not return deleted objects', async () => {
     await server.apply(configMap('a'));
     const { body } = await send(server, 'DELETE', `${CONFIG_MAPS}/a`, { kind: 'DeleteOptions' });
     expect(body).toMatchObject({
@@ -165,7 +165,7 @@ describe('a patch', () => {
 });
 
 describe('a collection', () => {
-  it('is deleted as far as it is selected', async () => {
+  it('is deleted as far as the selector matches', async () => {
     await server.apply([
       configMap('a', {}, { labels: { app: 'x' } }),
       configMap('b', {}, { labels: { app: 'x' } }),

@@ -78,7 +78,7 @@ function service(name: string, port = 80): string {
   return `---\napiVersion: v1\nkind: Service\nmetadata: {name: ${name}}\nspec: {ports: [{port: ${port}}]}\n`;
 }
 
-/** Puts a file there at once: one that is written where it stands may be read while it is empty. */
+/** Replaces a file atomically: one that is written in place may be read while it is empty. */
 async function write(name: string, text: string): Promise<void> {
   const hidden = join(folder, `.${name}`);
   await writeFile(hidden, text);
@@ -86,7 +86,7 @@ async function write(name: string, text: string): Promise<void> {
 }
 
 describe('the program', () => {
-  it('tells how many objects it serves where, and ends in order', async () => {
+  it('prints the number of objects and its URL, and ends in order', async () => {
     await write('a.yaml', service('a') + service('b'));
     const { program } = await serve();
     expect(program.stdout).toMatch(/^apiserver: serving 9 objects on http:\/\/127\.0\.0\.1:\d+\n$/);
@@ -95,7 +95,7 @@ describe('the program', () => {
     expect(program.stderr).toBe('');
   });
 
-  it('ends at once when a watch is open', async () => {
+  it('ends immediately when a watch is open', async () => {
     const { program, url } = await serve();
     const response = await fetch(`${url}/api/v1/services?watch=1`);
     expect(response.status).toBe(200);
@@ -122,7 +122,7 @@ describe('the program', () => {
     expect(await names(url)).toEqual(['auto', 'fixed']);
   });
 
-  it('takes over new, changed and removed files and objects', async () => {
+  it('follows new, changed and removed files and objects', async () => {
     await write('a.yaml', service('a'));
     const { program, url } = await serve();
     await write('b.yaml', service('b') + service('c'));
@@ -191,7 +191,7 @@ describe('the program', () => {
     await untilNames(url, 'c');
   });
 
-  it('keeps the last good objects of a file that breaks, and says so once', async () => {
+  it('preserves the last good objects of a file that becomes invalid, and reports that once', async () => {
     await write('a.yaml', service('a'));
     const { program, url } = await serve();
     await write('a.yaml', 'a: [1');
@@ -203,7 +203,7 @@ describe('the program', () => {
     expect(program.stderr).toMatch(/^apiserver: \S+a\.yaml: document 1, line 1: [^\n]+\n$/);
   });
 
-  it('keeps an object that the API refuses to change', async () => {
+  it('preserves an object that the API refuses to change', async () => {
     await write('a.yaml', service('a'));
     const { program, url } = await serve();
     await write('a.yaml', service('a', 0) + service('b'));
@@ -249,7 +249,7 @@ describe('the program ends with one line', () => {
     expect(line).toMatch(message);
   });
 
-  it('for a file that is not there', async () => {
+  it('for a file that does not exist', async () => {
     const program = new Program('--port=0', '--manifests=/no/such/file');
     expect(await program.exitCode()).toBe(1);
     expect(program.stderr).toBe('apiserver: /no/such/file: no such file or folder\n');
@@ -265,8 +265,8 @@ describe('the program ends with one line', () => {
   });
 });
 
-describe('the program, asked for', () => {
-  it('--help, explains its flags', async () => {
+describe('the program, called with', () => {
+  it('--help, prints its flags', async () => {
     const program = new Program('--help');
     expect(await program.exitCode()).toBe(0);
     for (const flag of ['--port', '--host', '--manifests', '--service-cluster-ip-range']) {
@@ -274,13 +274,13 @@ describe('the program, asked for', () => {
     }
   });
 
-  it('--version, tells it', async () => {
+  it('--version, prints it', async () => {
     const program = new Program('--version');
     expect(await program.exitCode()).toBe(0);
     expect(program.stdout).toMatch(/^apiserver \d+\.\d+\.\d+\n$/);
   });
 
-  it('what it does not know, explains itself and ends with 2', async () => {
+  it('an unknown flag, prints its usage and ends with 2', async () => {
     const program = new Program('--bogus');
     expect(await program.exitCode()).toBe(2);
     expect(program.stderr).toMatch(/^apiserver: unknown option '--bogus'\nusage: /);

@@ -36,7 +36,7 @@ describe('the README', () => {
     expect(flagsOf(table)).toEqual(flagsOf(USAGE));
   });
 
-  it('names switches that there are', async () => {
+  it('names switches that exist', async () => {
     const server = await startServer();
     const section = /## Switches for tests(.*?)\n## /s.exec(await readme())?.[1] ?? '';
     const rows = section

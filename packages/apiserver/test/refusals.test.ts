@@ -22,7 +22,7 @@ beforeEach(async () => {
 afterEach(closeAll);
 
 describe('a Status', () => {
-  it('tells that an object is not there', async () => {
+  it('has the reason when an object does not exist', async () => {
     const { status, body } = await get(server, `${SERVICES}/web`);
     expect(status).toBe(404);
     expect(body).toEqual({
@@ -37,13 +37,13 @@ describe('a Status', () => {
     });
   });
 
-  it('tells that an object is there already', async () => {
+  it('has the reason when an object exists already', async () => {
     await server.apply(service('web'));
     const { status, body } = await send(server, 'POST', SERVICES, service('web'));
     expect([status, body.reason]).toEqual([409, 'AlreadyExists']);
   });
 
-  it('tells of a write that comes too late', async () => {
+  it('has the reason when a write is based on an older version', async () => {
     await server.apply(configMap('a'));
     const old = server.get('ConfigMap', 'default', 'a')!;
     await server.apply(configMap('a', { x: '1' }));
@@ -66,14 +66,14 @@ describe('a Status', () => {
     });
   });
 
-  it('tells that a precondition of a delete does not hold', async () => {
+  it('has the reason when a precondition of a delete is not met', async () => {
     await server.apply(configMap('a'));
     const preconditions = { uid: 'other' };
     expect((await send(server, 'DELETE', `${CONFIG_MAPS}/a`, { preconditions })).status).toBe(409);
     expect(server.get('ConfigMap', 'default', 'a')).toBeDefined();
   });
 
-  it('tells that a namespace may not be deleted', async () => {
+  it('has the reason when a namespace may not be deleted', async () => {
     const { status, body } = await send(server, 'DELETE', '/api/v1/namespaces/kube-system');
     expect([status, body.reason]).toEqual([403, 'Forbidden']);
   });
@@ -103,7 +103,7 @@ describe('a request', () => {
     expect(status).toBe(400);
   });
 
-  it('is answered with 404 when the namespace is not there', async () => {
+  it('is answered with 404 when the namespace does not exist', async () => {
     const path = '/api/v1/namespaces/shop/services';
     const { status, body } = await send(server, 'POST', path, service('a'));
     expect([status, body.message]).toEqual([404, 'namespaces "shop" not found']);
@@ -134,7 +134,7 @@ describe('a request', () => {
     expect([status, body.reason]).toEqual([405, 'MethodNotAllowed']);
   });
 
-  it('is answered with 406 when the client takes nothing that there is', async () => {
+  it('is answered with 406 when the client accepts no available type', async () => {
     const { status } = await get(server, SERVICES, 'application/vnd.kubernetes.protobuf');
     expect(status).toBe(406);
     const either = 'application/vnd.kubernetes.protobuf, application/json';
@@ -162,7 +162,7 @@ describe('a request', () => {
     expect([400, 422]).toContain(status);
   });
 
-  it('that is no HTTP does not hurt', async () => {
+  it('that is not HTTP has no effect on the server', async () => {
     const socket = connect(server.port, '127.0.0.1');
     onClose(() => socket.destroy());
     socket.on('error', () => undefined);

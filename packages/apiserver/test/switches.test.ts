@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(closeAll);
 
-/** Every switch both ways: on the server object and over HTTP. */
+/** The two ways to use every switch: on the server object and over HTTP. */
 const WAYS: [string, (name: string, body?: object) => Promise<unknown>][] = [
   [
     'over HTTP',
@@ -57,7 +57,7 @@ describe.each(WAYS)('a switch %s', (_title, flip) => {
     expect((await get(server, CONFIG_MAPS)).status).toBe(200);
   });
 
-  it('makes the server hang until it goes on, and loses nothing', async () => {
+  it('makes the server hang until it is released, and loses nothing', async () => {
     const events = await TestWatch.open(server, `${CONFIG_MAPS}?watch=1`);
     await flip('hang');
     let isAnswered = false;
@@ -85,7 +85,7 @@ describe.each(WAYS)('a switch %s', (_title, flip) => {
     expect((await get(server, CONFIG_MAPS)).status).toBe(200);
   });
 
-  it('refuses one verb a few times and says when to come again', async () => {
+  it('refuses one verb a few times and sends when to retry', async () => {
     await flip('fail', { status: 429, verb: 'watch', times: 2, retryAfterSeconds: 7 });
     for (let i = 0; i < 2; i++) {
       const refused = await get(server, `${CONFIG_MAPS}?watch=1`);
@@ -117,7 +117,7 @@ describe.each(WAYS)('a switch %s', (_title, flip) => {
     await flip('delay', { ms: 0 });
   });
 
-  it('takes away initial events', async () => {
+  it('disables initial events', async () => {
     const path = `${CONFIG_MAPS}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`;
     await flip('initial-events', { supported: false });
     const { status, body } = await get(server, path);
@@ -126,7 +126,7 @@ describe.each(WAYS)('a switch %s', (_title, flip) => {
     expect((await TestWatch.open(server, path)).status).toBe(200);
   });
 
-  it('takes away paging', async () => {
+  it('disables paging', async () => {
     await server.apply([configMap('a'), configMap('b'), configMap('c')]);
     await flip('limit', { supported: false });
     const { body } = await get(server, `${CONFIG_MAPS}?limit=1`);
@@ -153,7 +153,7 @@ describe('the test routes', () => {
     expect((await send(server, 'POST', `/_test/${name}`, body)).status).toBe(400);
   });
 
-  it('tell what was asked for', async () => {
+  it('return the requests so far', async () => {
     const userAgent = { 'user-agent': 'probe/1' };
     await send(server, 'GET', CONFIG_MAPS, undefined, userAgent);
     await TestWatch.open(server, `${CONFIG_MAPS}?watch=1`);
@@ -169,7 +169,7 @@ describe('the test routes', () => {
 });
 
 describe('a request that is held back', () => {
-  it('is forgotten when its client goes', async () => {
+  it('is dropped when its client disconnects', async () => {
     server.hang();
     const abort = new AbortController();
     onClose(() => abort.abort());

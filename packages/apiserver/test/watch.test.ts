@@ -27,7 +27,7 @@ function watch(query = '', path = CONFIG_MAPS): Promise<TestWatch> {
 }
 
 describe('a watch', () => {
-  it('begins with what is there when it names no version', async () => {
+  it('begins with the existing objects when it names no version', async () => {
     await server.apply([configMap('a'), configMap('b')]);
     const events = await watch();
     expect(await events.names(2)).toEqual(['ADDED a', 'ADDED b']);
@@ -35,7 +35,7 @@ describe('a watch', () => {
     expect(await events.names(1)).toEqual(['ADDED c']);
   });
 
-  it('goes on from the version of a list without losing or repeating an event', async () => {
+  it('continues from the version of a list without losing or repeating an event', async () => {
     await server.apply(configMap('a'));
     const list = await get(server, CONFIG_MAPS);
     await server.apply(configMap('a', { x: '1' }));
@@ -58,7 +58,7 @@ describe('a watch', () => {
     expect(last).toBe(Number(server.resourceVersion));
   });
 
-  it('shows what was deleted in its last state under the new version', async () => {
+  it('shows a deleted object in its last state under the new version', async () => {
     await server.apply(configMap('a', { x: '1' }));
     const events = await watch(`resourceVersion=${server.resourceVersion}`);
     server.delete('ConfigMap', 'default', 'a');
@@ -69,7 +69,7 @@ describe('a watch', () => {
     });
   });
 
-  it('takes an update that leaves its selector for a deletion', async () => {
+  it('shows an update that leaves its selector as a deletion', async () => {
     await server.apply(configMap('a', { x: '1' }, { labels: { app: 'x' } }));
     const query = `resourceVersion=${server.resourceVersion}&labelSelector=app%3Dx`;
     const events = await watch(query);
@@ -82,7 +82,7 @@ describe('a watch', () => {
     expect(await events.names(1)).toEqual(['ADDED a']);
   });
 
-  it('sees only what it selects by name and namespace', async () => {
+  it('shows only objects that it selects by name and namespace', async () => {
     await server.apply(namespace('shop'));
     const query = `resourceVersion=${server.resourceVersion}&fieldSelector=metadata.name%3Da`;
     const events = await watch(query);
@@ -94,7 +94,7 @@ describe('a watch', () => {
     expect((await events.next())?.object).toMatchObject({ data: { x: 'mine' } });
   });
 
-  it('sees the deletion of everything in a namespace, then of the namespace', async () => {
+  it('shows the deletion of everything in a namespace, then of the namespace', async () => {
     await server.apply([namespace('shop'), configMap('a', {}, { namespace: 'shop' })]);
     const from = `resourceVersion=${server.resourceVersion}`;
     const maps = await watch(from, '/api/v1/configmaps');
@@ -104,7 +104,7 @@ describe('a watch', () => {
     expect(await namespaces.names(1)).toEqual(['DELETED shop']);
   });
 
-  it('sends initial events and marks their end when it is asked to', async () => {
+  it('sends initial events and marks their end on request', async () => {
     await server.apply([configMap('a'), configMap('b')]);
     const query =
       'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
@@ -126,7 +126,7 @@ describe('a watch', () => {
     expect(await events.names(1)).toEqual(['ADDED c']);
   });
 
-  it('sends no initial events when it is asked not to', async () => {
+  it('sends no initial events when the client declines them', async () => {
     await server.apply(configMap('a'));
     const events = await watch('sendInitialEvents=false&resourceVersionMatch=NotOlderThan');
     await server.apply(configMap('b'));
@@ -158,7 +158,7 @@ describe('a watch', () => {
     await until('end of the watch', () => server.watchCount() === 0);
   });
 
-  it('gets a 410 error event for a version whose history is gone', async () => {
+  it('gets a 410 error event for a version whose history is discarded', async () => {
     server = await startServer({ historyLimit: 5 });
     const from = server.resourceVersion;
     for (let i = 0; i < 20; i++) await server.apply(configMap('a', { i: String(i) }));
@@ -190,7 +190,7 @@ describe('a watch', () => {
     expect((await events.next())?.object.columnDefinitions).toHaveLength(0);
   });
 
-  it('gets a long first state and what happens meanwhile in order', async () => {
+  it('gets a long initial state and the changes meanwhile in order', async () => {
     const text = 'x'.repeat(10_000);
     const count = 600;
     const maps = Array.from({ length: count }, (_, i) => configMap(`m${i}`, { text }));
@@ -202,7 +202,7 @@ describe('a watch', () => {
     expect(seen.at(-1)).toBe('MODIFIED m7');
   });
 
-  it('is cut off when its client does not read, and the server goes on', async () => {
+  it('is ended when its client does not read, and the server continues', async () => {
     server = await startServer({ watchQueueLimit: 20 });
     const socket = connect(server.port, '127.0.0.1');
     onClose(() => socket.destroy());
@@ -219,7 +219,7 @@ describe('a watch', () => {
     expect((await get(server, CONFIG_MAPS)).status).toBe(200);
   });
 
-  it('is forgotten when its client goes', async () => {
+  it('is dropped when its client disconnects', async () => {
     const abort = new AbortController();
     await fetch(`${server.url}${CONFIG_MAPS}?watch=1`, { signal: abort.signal });
     expect(server.watchCount('configmaps')).toBe(1);

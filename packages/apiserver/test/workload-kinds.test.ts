@@ -32,14 +32,14 @@ function deployment(spec: object = {}): object {
 }
 
 describe('a deployment', () => {
-  it('has one replica and rolls, unless it says otherwise', async () => {
+  it('has one replica and rolling updates by default', async () => {
     const { status, body } = await send(server, 'POST', DEPLOYMENTS, deployment());
     expect(status).toBe(201);
     expect(body.spec).toMatchObject({ replicas: 1, strategy: { type: 'RollingUpdate' } });
     expect(body.metadata?.generation).toBe(1);
   });
 
-  it('keeps its selector', async () => {
+  it('cannot change its selector', async () => {
     await send(server, 'POST', DEPLOYMENTS, deployment());
     const patch = {
       spec: {
@@ -52,14 +52,14 @@ describe('a deployment', () => {
     expect(textOf(body.message)).toMatch(/spec\.selector: .*field is immutable/);
   });
 
-  it('selects its own pods', async () => {
+  it('must select the pods of its template', async () => {
     const other = deployment({ selector: { matchLabels: { app: 'other' } } });
     const { status, body } = await send(server, 'POST', DEPLOYMENTS, other);
     expect(status).toBe(422);
     expect(textOf(body.message)).toMatch(/`selector` does not match template `labels`/);
   });
 
-  it('has containers', async () => {
+  it('must have containers', async () => {
     const empty = deployment({ template: { metadata: { labels }, spec: { containers: [] } } });
     const { status, body } = await send(server, 'POST', DEPLOYMENTS, empty);
     expect(status).toBe(422);
@@ -114,7 +114,7 @@ describe('a cluster role binding', () => {
   });
   const account = { kind: 'ServiceAccount', name: 'web', namespace: 'default' };
 
-  it('keeps its role', async () => {
+  it('cannot change its role', async () => {
     await send(server, 'POST', BINDINGS, binding(account));
     const patch = { roleRef: { name: 'other' } };
     const { status, body } = await send(server, 'PATCH', `${BINDINGS}/web`, patch, MERGE);
@@ -122,7 +122,7 @@ describe('a cluster role binding', () => {
     expect(textOf(body.message)).toMatch(/cannot change roleRef/);
   });
 
-  it('says where its service account is', async () => {
+  it('must name the namespace of its service account', async () => {
     const { status, body } = await send(
       server,
       'POST',
@@ -135,7 +135,7 @@ describe('a cluster role binding', () => {
 });
 
 describe('a disruption budget', () => {
-  it('does not say both what must stay and what may go', async () => {
+  it('cannot set both minAvailable and maxUnavailable', async () => {
     const budget = {
       apiVersion: 'policy/v1',
       kind: 'PodDisruptionBudget',

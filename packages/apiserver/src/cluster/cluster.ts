@@ -5,7 +5,7 @@ import { kindNamed } from '../resources/resource-table.js';
 import { ServiceAllocation } from '../resources/service/allocation.js';
 import { Store } from '../store/store.js';
 import { EndpointsMirror } from './endpoints-mirror.js';
-import { keepKubernetesService } from './kubernetes-service.js';
+import { maintainKubernetesService } from './kubernetes-service.js';
 import { Registry, type Clock } from './registry.js';
 
 /** How a cluster is set up. */
@@ -16,15 +16,15 @@ export interface ClusterOptions {
 }
 
 /**
- * The version before the first write: the time of the start in microseconds, which no server
- * before this one can have got to. So after a restart every older version is expired, and a
- * client that holds one lists again instead of missing what it cannot know of.
+ * The version before the first write: the time of the start in microseconds, which no earlier
+ * server can have reached. So a restart expires every older version, and a client that has one
+ * lists again instead of missing changes.
  */
 function firstRevision(): number {
   return Math.floor(1000 * (performance.timeOrigin + performance.now()));
 }
 
-/** The state behind the API: objects, the rules for writing them and what the server keeps up. */
+/** The state of the API: objects, the rules for writes, and the objects that the server maintains. */
 export class Cluster {
   readonly store: Store;
   readonly registry: Registry;
@@ -36,7 +36,7 @@ export class Cluster {
     this.registry = new Registry(this.store, this.#allocation, clock);
   }
 
-  /** Creates what every cluster has from the start; the server listens at this address. */
+  /** Creates the objects that every cluster has; the server listens at this address. */
   start(address: string, port: number): void {
     const { store, registry } = this;
     for (const name of INITIAL_NAMESPACES) {
@@ -44,7 +44,7 @@ export class Cluster {
       registry.create(kindNamed('Namespace'), '', manifest);
     }
     const clusterIp = this.#allocation.firstAddress;
-    keepKubernetesService(store, registry, { clusterIp, address, port });
+    maintainKubernetesService(store, registry, { clusterIp, address, port });
     new EndpointsMirror(store, registry);
   }
 }

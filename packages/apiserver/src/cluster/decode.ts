@@ -3,20 +3,20 @@ import { isJsonObject, type JsonObject, type KubeObject } from '../object.js';
 import { apiVersionOf, type ResourceKind } from '../resources/resource-kind.js';
 import { checkShape, isDeeperThan, OBJECT_FIELDS } from '../resources/shape.js';
 
-/** What happens to fields that the kind does not have. Source: metav1 fieldValidation. */
+/** How fields that the kind does not have are handled. Source: metav1 fieldValidation. */
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 
-/** An object whose fields have the types that its kind says, and what was dropped from it. */
+/** An object whose fields have the types of its kind, and a warning for each dropped field. */
 export interface Decoded {
   readonly object: KubeObject;
   readonly warnings: readonly string[];
 }
 
-/** No object that a client writes in earnest is nested as deep; recursion stays bounded. */
+/** Bounds the recursion; no real object is nested as deep. */
 const MAX_DEPTH = 100;
 const MAX_WARNINGS = 20;
-/** Metadata that clients may send and that has no meaning here. */
-const NOT_KEPT = ['selfLink', 'managedFields'];
+/** Metadata that clients may send and that is dropped. */
+const DROPPED_METADATA = ['selfLink', 'managedFields'];
 
 function checkType(kind: ResourceKind, value: JsonObject): void {
   const { apiVersion, kind: name } = value;
@@ -36,8 +36,8 @@ function checkType(kind: ResourceKind, value: JsonObject): void {
 }
 
 /**
- * Reads what a client sent as an object of a kind. Throws a 400 when it is of another kind, a
- * field has the wrong type or, with `Strict`, is not known. Defaults and validation come later.
+ * Decodes a client's value as an object of a kind. Throws a 400 when it has another kind, a field has
+ * the wrong type or, with `Strict`, a field is unknown. Defaults and validation follow later.
  */
 export function decodeObject(
   kind: ResourceKind,
@@ -63,14 +63,14 @@ export function decodeObject(
     throw refuse(`strict decoding error: ${warnings.join(', ')}`);
   }
   const metadata = { name: '', ...(shaped.value.metadata as JsonObject | undefined) };
-  for (const field of NOT_KEPT) Reflect.deleteProperty(metadata, field);
+  for (const field of DROPPED_METADATA) Reflect.deleteProperty(metadata, field);
   const object = {
     ...shaped.value,
     apiVersion,
     kind: kind.kind,
     metadata,
   };
-  // The shape was checked above; what only the server fills in follows before anyone reads it.
+  // The shape is checked above; the registry fills in the server's fields before the object is read.
   return {
     object: object as unknown as KubeObject,
     warnings: validation === 'Warn' ? warnings : [],

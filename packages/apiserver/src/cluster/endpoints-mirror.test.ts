@@ -46,7 +46,7 @@ describe('EndpointsMirror', () => {
     ]);
   });
 
-  it('makes a slice per family and marks what is not ready', () => {
+  it('creates a slice per family and marks endpoints that are not ready', () => {
     objects.create(
       endpoints([{ addresses: [{ ip: 'fd00::1' }], notReadyAddresses: [{ ip: '10.1.0.2' }] }]),
     );
@@ -84,14 +84,14 @@ describe('EndpointsMirror', () => {
     expect(mirrored()).toEqual([]);
   });
 
-  it('puts back a slice that somebody deletes', () => {
+  it('creates a deleted slice again', () => {
     objects.create(service());
     objects.create(endpoints(ONE));
     objects.delete('EndpointSlice', 'default', mirrored()[0]!.metadata.name);
     expect(mirrored()).toHaveLength(1);
   });
 
-  it('leaves Endpoints alone that have a selector behind them or ask for it', () => {
+  it('does not mirror Endpoints of services with a selector or with the skip label', () => {
     objects.create(service({ selector: { app: 'db' } }));
     objects.create(endpoints(ONE));
     expect(mirrored()).toEqual([]);

@@ -6,7 +6,7 @@ import type { Service } from '../resources/service/service.js';
 import type { Store } from '../store/store.js';
 import type { Registry } from './registry.js';
 
-/** Label by which Endpoints are left alone. */
+/** Label of Endpoints that are not mirrored. */
 export const SKIP_MIRROR_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
 
 const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
@@ -73,14 +73,14 @@ function isMirrored(endpoints: Endpoints, service: Service | undefined): boolean
 }
 
 /**
- * Mirrors Endpoints of services without selector into slices, as the control plane does, so that
- * clients which watch only slices see them.
+ * Mirrors the Endpoints of services without selector into slices, as the control plane does, so
+ * that clients which watch only slices see them.
  * Source: pkg/controller/endpointslicemirroring.
  */
 export class EndpointsMirror {
   readonly #store: Store;
   readonly #registry: Registry;
-  /** Names of our slices, per key of their Endpoints. */
+  /** Names of the mirrored slices, by the key of their Endpoints. */
   readonly #slices = new Map<string, readonly string[]>();
 
   constructor(store: Store, registry: Registry) {

@@ -42,7 +42,7 @@ function kubernetesEndpoints(address: string, port: number): Manifest[] {
   ];
 }
 
-/** Where the API server itself is. */
+/** The addresses of the API server itself. */
 export interface ServerAddress {
   readonly clusterIp: string;
   readonly address: string;
@@ -50,17 +50,17 @@ export interface ServerAddress {
 }
 
 /**
- * Creates the service `kubernetes` in `default` with its endpoints, and again whenever one of
- * them is deleted.
+ * Creates the service `kubernetes` in `default` with its endpoints, and creates again each of them
+ * that is deleted.
  */
-export function keepKubernetesService(
+export function maintainKubernetesService(
   store: Store,
   registry: Registry,
   { clusterIp, address, port }: ServerAddress,
 ): void {
   for (const manifest of [kubernetesService(clusterIp), ...kubernetesEndpoints(address, port)]) {
     const kind = kindNamed(manifest.kind as KindName);
-    // Trusted, because the server's own address may well be a loopback one.
+    // Trusted, because the server may have a loopback address.
     const create = () => registry.create(kind, NAMESPACE, manifest, { isTrusted: true });
     create();
     store.subscribe(kind.plural, ({ type, object }) => {

@@ -18,12 +18,12 @@ describe('metadata', () => {
     expect(() => createObjects().create(webService({}, metadata))).toThrow(message);
   });
 
-  it('may hold a prefix of a name to generate', () => {
+  it('may have a prefix for a generated name', () => {
     const { metadata } = createObjects().create(webService({}, { name: '', generateName: 'web-' }));
     expect(metadata.name).toMatch(/^web-[a-z0-9]{5}$/);
   });
 
-  it('keeps what a client cannot change', () => {
+  it('preserves the fields that a client cannot change', () => {
     const objects = createObjects();
     const before = objects.create(webService()).metadata;
     const changed = webService(
@@ -41,7 +41,7 @@ describe('metadata', () => {
     expect(objects.put(webService())).toEqual(before);
   });
 
-  it('waits for finalizers before it goes', () => {
+  it('waits for finalizers before the object is removed', () => {
     const objects = createObjects();
     objects.create(webService({}, { finalizers: ['example.com/hold'] }));
     expect(objects.delete('Service', 'default', 'web').metadata.deletionTimestamp).toBeDefined();
@@ -125,7 +125,7 @@ describe('other kinds', () => {
     expect(() => createObjects().create(manifest)).toThrow(message);
   });
 
-  it('fill in the ports of a slice', () => {
+  it('have defaults for the ports of a slice', () => {
     const manifest = slice({ addressType: 'IPv4', ports: [{ port: 80 }] });
     expect(createObjects().create(manifest)).toMatchObject({
       endpoints: [],
@@ -134,14 +134,14 @@ describe('other kinds', () => {
     });
   });
 
-  it('count the generations of a slice and keep its address type', () => {
+  it('count the generations of a slice and do not change its address type', () => {
     const objects = createObjects();
     objects.create(withAddress('10.0.0.1'));
     expect(objects.put(withAddress('10.0.0.2')).metadata.generation).toBe(2);
     expect(() => objects.put(withAddress('fd00::1', 'IPv6'))).toThrow(/addressType: .*immutable/);
   });
 
-  it('keep the data of an immutable ConfigMap', () => {
+  it('do not change the data of an immutable ConfigMap', () => {
     const objects = createObjects();
     objects.create(configMap({ data: { a: '1' }, immutable: true }));
     expect(() => objects.put(configMap({ data: { a: '2' }, immutable: true }))).toThrow(
@@ -162,24 +162,24 @@ describe('namespaces', () => {
     metadata: { name },
   });
 
-  it('are there from the start and cannot all be deleted', () => {
+  it('exist from the start, and some cannot be deleted', () => {
     const objects = createObjects();
     const names = objects.list('Namespace').map(({ metadata }) => metadata.name);
     expect(names).toEqual(['default', 'kube-node-lease', 'kube-public', 'kube-system']);
     expect(() => objects.delete('Namespace', '', 'default')).toThrow(/may not be deleted/);
   });
 
-  it('must exist before what is in them', () => {
+  it('must exist before the objects in them', () => {
     const message = 'namespaces "shop" not found';
     expect(() => createObjects().create(webService({}, { namespace: 'shop' }))).toThrow(message);
   });
 
-  it('carry their name as a label', () => {
+  it('have their name as a label', () => {
     const { metadata } = createObjects().create(namespace('shop'));
     expect(metadata.labels).toEqual({ 'kubernetes.io/metadata.name': 'shop' });
   });
 
-  it('take with them what is in them', () => {
+  it('are deleted with all objects in them', () => {
     const objects = createObjects();
     objects.create(namespace('shop'));
     objects.create(webService({ clusterIP: '10.96.0.9' }, { namespace: 'shop' }));
@@ -204,7 +204,7 @@ describe('the service kubernetes', () => {
     expect(objects.list('EndpointSlice')).toHaveLength(1);
   });
 
-  it('comes back when it is deleted, and so do its endpoints', () => {
+  it('is created again when it is deleted, and so are its endpoints', () => {
     const objects = createObjects();
     const before = objects.get('Service', 'default', 'kubernetes')!;
     for (const kind of ['Service', 'Endpoints', 'EndpointSlice'] as const) {

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { alreadyExists, ApiError, conflict, forbidden, invalid, notFound } from '../errors.js';
 import { keyOf, objectKey, type KubeObject } from '../object.js';
 import { validateMetadata } from '../resources/metadata.js';
-import { IMMORTAL_NAMESPACES } from '../resources/namespace.js';
+import { PERMANENT_NAMESPACES } from '../resources/namespace.js';
 import type { ResourceKind } from '../resources/resource-kind.js';
 import { RESOURCE_KINDS } from '../resources/resource-table.js';
 import type { ServiceAllocation } from '../resources/service/allocation.js';
@@ -18,20 +18,20 @@ export type Clock = () => number;
 export interface WriteOptions {
   /** Default: Warn. */
   readonly fieldValidation?: FieldValidation;
-  /** Everything is checked and nothing stored. */
+  /** Everything is checked and nothing is stored. */
   readonly isDryRun?: boolean;
-  /** The server's own object: it is not validated. */
+  /** For objects that the server writes: they are not validated. */
   readonly isTrusted?: boolean;
 }
 
-/** What must hold for a delete, and whether it is done at all. */
+/** The preconditions of a delete, and whether it is only tried. */
 export interface DeleteOptions {
   readonly uid?: string | undefined;
   readonly resourceVersion?: string | undefined;
   readonly isDryRun?: boolean;
 }
 
-/** What came of a write. */
+/** The result of a write. */
 export interface Written {
   readonly object: KubeObject;
   readonly isCreated: boolean;
@@ -39,20 +39,20 @@ export interface Written {
 }
 
 /** Source: apiserver storage/names. */
-const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
+const SUFFIX_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_BASE = 63 - SUFFIX_LENGTH;
 
 function randomSuffix(): string {
   return Array.from(
     { length: SUFFIX_LENGTH },
-    () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)],
+    () => SUFFIX_CHARACTERS[randomInt(SUFFIX_CHARACTERS.length)],
   ).join('');
 }
 
 /**
- * The writes of the API: what is refused, filled in and allocated before an object is stored.
- * Each call happens at once and whole, or throws an {@link ApiError} and changes nothing.
+ * The writes of the API: checks, defaults and allocations before an object is stored. Each call is
+ * synchronous and atomic: it throws an {@link ApiError} or takes effect as a whole.
  */
 export class Registry {
   readonly #store: Store;
@@ -79,7 +79,7 @@ export class Registry {
     options: WriteOptions = {},
   ): Written {
     const { object, warnings } = decodeObject(kind, value, options.fieldValidation ?? 'Warn');
-    this.#place(kind, namespace, object);
+    this.#setNamespace(kind, namespace, object);
     const { metadata } = object;
     if (metadata.resourceVersion) {
       throw new ApiError(
@@ -124,7 +124,7 @@ export class Registry {
       if (metadata.resourceVersion) throw notFound(kind, name);
       return this.create(kind, namespace, value, options);
     }
-    this.#place(kind, namespace, object);
+    this.#setNamespace(kind, namespace, object);
     inherit(kind, object, previous);
     kind.setDefaults(object, previous);
     if (!isDeepStrictEqual(kind.generationOf(object), kind.generationOf(previous))) {
@@ -140,7 +140,7 @@ export class Registry {
     return { object: this.#put(kind, object, previous), isCreated: false, warnings };
   }
 
-  /** Updates an object with what `change` makes of its present state. */
+  /** Updates an object with the result of `change` for its current state. */
   patch(
     kind: ResourceKind,
     namespace: string,
@@ -153,8 +153,8 @@ export class Registry {
   }
 
   /**
-   * Deletes an object, and with a namespace all that is in it. An object with finalizers is only
-   * marked; it goes with the last finalizer. Returns the last or the marked state.
+   * Deletes an object; with a namespace, also all objects in it. An object with finalizers is only
+   * marked and is removed with its last finalizer. Returns the last or the marked state.
    */
   delete(
     kind: ResourceKind,
@@ -171,7 +171,7 @@ export class Registry {
         throw conflict(kind, name, why);
       }
     }
-    if (kind.kind === 'Namespace' && IMMORTAL_NAMESPACES.includes(name)) {
+    if (kind.kind === 'Namespace' && PERMANENT_NAMESPACES.includes(name)) {
       throw forbidden(kind, name, 'this namespace may not be deleted');
     }
     if (options.isDryRun) return object;
@@ -181,8 +181,8 @@ export class Registry {
   }
 
   /**
-   * Stores an object under the next version as it is: nothing is checked, filled in or copied, so
-   * the caller leaves it alone from now on. Addresses of a service count as given out.
+   * Stores an object under the next version without checks, defaults or a copy; the caller must not
+   * change it afterwards. The addresses of a service become allocated.
    */
   load(kind: ResourceKind, object: KubeObject): void {
     this.#put(kind, object, this.#store.get(kind.plural, keyOf(object)));
@@ -192,8 +192,8 @@ export class Registry {
     return new Date(this.#clock()).toISOString().replace(/\.\d+Z$/, 'Z');
   }
 
-  /** Checks that an object belongs where it is written to. */
-  #place(kind: ResourceKind, namespace: string, object: KubeObject): void {
+  /** Sets the namespace of an object; throws when it names another one or the namespace is missing. */
+  #setNamespace(kind: ResourceKind, namespace: string, object: KubeObject): void {
     const { metadata } = object;
     if (!kind.isNamespaced) {
       delete metadata.namespace;
@@ -227,7 +227,7 @@ export class Registry {
     if (errors.length > 0) throw invalid(kind, object.metadata.name, errors);
   }
 
-  // The allocation is booked first: listeners of the store may write further services.
+  // The allocation is committed first: listeners of the store may write further services.
   #put(kind: ResourceKind, object: KubeObject, previous: KubeObject | undefined): KubeObject {
     if (kind.kind === 'Service') {
       this.#allocation.commit(object as Service, previous as Service | undefined);
@@ -259,7 +259,7 @@ export class Registry {
   }
 }
 
-/** Takes over what a client cannot change, and checks what it must not have changed. */
+/** Copies the fields that a client cannot change, and checks uid and version. */
 function inherit(kind: ResourceKind, object: KubeObject, previous: KubeObject): void {
   const { metadata } = object;
   const stored = previous.metadata;

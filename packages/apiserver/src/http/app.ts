@@ -7,8 +7,8 @@ import { failureStatus, toApiError } from './status.js';
 import { noSuchPath, parseTarget } from './target.js';
 import { createTestRoutes, type TestControls } from './test-routes.js';
 
-/** Holds requests back while the server hangs, and for the delay that is switched on. */
-function createGate({ switches }: ApiContext): RequestHandler {
+/** Holds requests back while the server hangs, and for the delay of `delayRequests`. */
+function createRequestDelay({ switches }: ApiContext): RequestHandler {
   return (_request, response, next) => {
     let timer: NodeJS.Timeout | undefined;
     const cancel = switches.whenRunning(() => {
@@ -22,7 +22,7 @@ function createGate({ switches }: ApiContext): RequestHandler {
   };
 }
 
-/** Counts a request for a resource as it arrives, also when it gets no answer. */
+/** Counts a request for a resource when it arrives, also when it gets no answer. */
 function createCounter({ requests }: ApiContext): RequestHandler {
   return (request, _response, next) => {
     try {
@@ -30,7 +30,7 @@ function createCounter({ requests }: ApiContext): RequestHandler {
       const verb = verbOf(request.method, target, queryOf(request));
       if (verb) requests.record(verb, target.kind.plural, request.get('user-agent'));
     } catch {
-      // not a request for a resource; what it is instead is found out further on
+      // not a request for a resource; a later handler answers it
     }
     next();
   };
@@ -71,16 +71,16 @@ const answerError: ErrorRequestHandler = (thrown: unknown, _request, response, n
   response.status(error.status).json(failureStatus(error));
 };
 
-/** The HTTP side of the server. */
+/** The HTTP handlers of the server. */
 export function createApp(context: ApiContext, controls: TestControls): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.use(createCounter(context));
   const readBody = raw({ type: () => true, limit: MAX_BODY_BYTES });
-  // Before the gate, so that a server that hangs can be told to go on.
+  // Before the delay, so that a client can switch a server that hangs back on.
   app.use('/_test', readBody, createTestRoutes(controls, context.requests));
-  app.use(createGate(context));
+  app.use(createRequestDelay(context));
   app.use(answerDocument);
   app.use(readBody);
   app.use(createResourceRoute(context));

@@ -5,7 +5,7 @@ import { parseProtobuf, PROTOBUF } from './protobuf.js';
 /** Source: kube-apiserver MaxRequestBodyBytes. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
-/** YAML aliases can stand for much more than their length. */
+/** YAML aliases can represent much more text than their length. */
 const MAX_ALIASES = 100;
 
 function parseYaml(text: string): unknown {
@@ -21,8 +21,8 @@ export function mediaTypeOf(header: string | undefined): string {
 }
 
 /**
- * The value of a request body, undefined when there is none. Throws a 400 when it cannot be
- * parsed and a 415 when it is neither JSON nor YAML nor protobuf.
+ * The value of a request body, undefined for an empty one. Throws a 400 when it cannot be parsed,
+ * and a 415 when it is neither JSON, YAML nor protobuf.
  */
 export function parseBody(body: unknown, contentType: string | undefined): unknown {
   if (!Buffer.isBuffer(body) || body.length === 0) return undefined;

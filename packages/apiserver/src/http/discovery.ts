@@ -1,7 +1,7 @@
 import { apiVersionOf, type ResourceKind } from '../resources/resource-kind.js';
 import { RESOURCE_KINDS } from '../resources/resource-table.js';
 
-/** The release whose behaviour is followed; kubectl warns when it is far from its own. */
+/** The release whose behaviour is followed; kubectl warns when its version differs much. */
 const VERSION = { major: '1', minor: '33', gitVersion: 'v1.33.0' };
 
 const VERBS = [
@@ -18,7 +18,7 @@ const VERBS = [
 /** Every served combination of group and version, as `v1` or `group/version`. */
 const GROUP_VERSIONS = [...new Set(RESOURCE_KINDS.map(apiVersionOf))];
 
-/** Path below which the resources of an API version are. */
+/** The path of an API version; its resources are below it. */
 function rootOf(apiVersion: string): string {
   return apiVersion.includes('/') ? `apis/${apiVersion}` : `api/${apiVersion}`;
 }
@@ -47,8 +47,8 @@ function apiGroup(groupVersion: string): object {
 }
 
 /**
- * `kubectl apply` lets the server validate when the PATCH of a kind takes `fieldValidation`;
- * without this it looks for a whole schema. Source: kubectl pkg/validation, cli-runtime resource.
+ * `kubectl apply` lets the server validate when the PATCH of a kind accepts `fieldValidation`;
+ * otherwise it needs a complete schema. Source: kubectl pkg/validation, cli-runtime resource.
  */
 function openApi(groupVersion: string): object {
   const parameters = ['dryRun', 'fieldManager', 'fieldValidation'].map((name) => ({
@@ -57,7 +57,7 @@ function openApi(groupVersion: string): object {
     schema: { type: 'string', uniqueItems: true },
   }));
   const paths = RESOURCE_KINDS.filter(isOf(groupVersion)).map((kind) => {
-    const place = kind.isNamespaced ? 'namespaces/{namespace}/' : '';
+    const prefix = kind.isNamespaced ? 'namespaces/{namespace}/' : '';
     const patch = {
       operationId: `patch${kind.kind}`,
       parameters,
@@ -69,7 +69,7 @@ function openApi(groupVersion: string): object {
         kind: kind.kind,
       },
     };
-    return [`/${rootOf(groupVersion)}/${place}${kind.plural}/{name}`, { patch }];
+    return [`/${rootOf(groupVersion)}/${prefix}${kind.plural}/{name}`, { patch }];
   });
   return {
     openapi: '3.0.0',
@@ -103,7 +103,7 @@ function createDocuments(): ReadonlyMap<string, object> {
 
 const DOCUMENTS = createDocuments();
 
-/** The document that tells clients what is served, for a path without its final slash. */
+/** The discovery document of a path without its final slash. */
 export function findDocument(path: string): object | undefined {
   return DOCUMENTS.get(path);
 }

@@ -2,14 +2,14 @@ import type { KubeObject } from '../object.js';
 
 /**
  * The JSON of each object that was in a list, with a comma before it. Stored objects are never
- * changed in place, so it holds as long as the object lives: lists of a large cluster cost no
- * serialization, and are written from here without a copy.
+ * changed in place, so it is valid as long as the object exists: further lists of a large cluster
+ * need no serialization and are written without a copy.
  */
 const ITEMS = new WeakMap<KubeObject, Buffer>();
 
 /**
- * Items share memory in slabs. A buffer of its own for each of 50,000 items, or a copy of each
- * page, lets the garbage collector run every 100 ms for half a second of CPU (measured).
+ * Items share memory in slabs. With a separate buffer for each of 50,000 items, or a copy of each
+ * page, the garbage collector runs every 100 ms for half a second of CPU (measured).
  */
 const SLAB_BYTES = 256 * 1024;
 let slab: Buffer = Buffer.alloc(0);
@@ -17,9 +17,9 @@ let slab: Buffer = Buffer.alloc(0);
 const END = Buffer.from(']}');
 
 function itemBytes(object: KubeObject): Buffer {
-  const known = ITEMS.get(object);
-  if (known) return known;
-  // Items of typed lists carry no type of their own.
+  const cached = ITEMS.get(object);
+  if (cached) return cached;
+  // Items of typed lists have no `apiVersion` and `kind`.
   const text = `,${JSON.stringify({ ...object, apiVersion: undefined, kind: undefined })}`;
   const length = Buffer.byteLength(text);
   if (length > slab.length) slab = Buffer.allocUnsafeSlow(Math.max(length, SLAB_BYTES));

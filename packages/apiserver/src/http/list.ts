@@ -2,6 +2,7 @@ import { ApiError, expired } from '../errors.js';
 import { keyOf, type KubeObject } from '../object.js';
 import type { ObjectSelector } from '../selectors/object-selector.js';
 import { encodePageToken, parsePageToken, type PageToken } from '../store/page-token.js';
+import { indexAfter } from '../store/sorted-items.js';
 import type { Store } from '../store/store.js';
 import { refuseLimit, type ListOptions } from './query.js';
 import type { ListMeta } from './representation.js';
@@ -21,7 +22,7 @@ export interface ListPage {
   readonly meta: ListMeta;
 }
 
-/** The 504 for a version that is yet to come. Source: storage NewTooLargeResourceVersionError. */
+/** The 504 for a future version. Source: storage NewTooLargeResourceVersionError. */
 export function refuseFutureVersion(wanted: number, current: number): ApiError {
   const message = `Too large resource version: ${wanted}, current: ${current}`;
   return new ApiError('Timeout', message, {
@@ -46,20 +47,9 @@ function startOf(store: Store, options: ListOptions): PageToken {
   return { revision, after: '' };
 }
 
-/** Index of the first object whose key is greater than `key`. */
-function indexAfter(objects: readonly KubeObject[], key: string): number {
-  let [low, high] = [0, objects.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (keyOf(objects[middle]!) <= key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
 /**
- * One page of a list. All pages of a list show the state at its first page; when that is
- * forgotten, a further page is a 410. `limit` 0 is everything at once.
+ * One page of a list. All pages of a list show the state at its first page; when that state is
+ * discarded, a further page is a 410. `limit` 0 returns the whole list.
  */
 export function listPage(store: Store, scope: ListScope, options: ListOptions): ListPage {
   const { limit } = options;
@@ -73,33 +63,34 @@ export function listPage(store: Store, scope: ListScope, options: ListOptions): 
         : `The resourceVersion for the provided list is too old: ${start.revision}`,
     );
   }
-  const first = start.after === '' ? 0 : indexAfter(all, start.after);
-  const { objects, left } = selectPage(all, first, scope, limit);
+  const first = start.after === '' ? 0 : indexAfter(all, start.after, keyOf);
+  const { objects, remaining } = selectPage(all, first, scope, limit);
   const resourceVersion = String(start.revision);
-  if (left === 0) return { objects, meta: { resourceVersion } };
-  if (start.revision === store.revision) store.keepSnapshot(scope.resource);
+  if (remaining === 0) return { objects, meta: { resourceVersion } };
+  if (start.revision === store.revision) store.storeSnapshot(scope.resource);
   const token = encodePageToken({ revision: start.revision, after: keyOf(objects.at(-1)!) });
   return {
     objects,
     meta: {
       resourceVersion,
       continue: token,
-      ...(!scope.hasSelector && { remainingItemCount: left }),
+      ...(!scope.hasSelector && { remainingItemCount: remaining }),
     },
   };
 }
 
-/** The first `limit` objects of the scope from an index on, and how many more there are. */
+/** The first `limit` objects of the scope from an index on, and the number of those after them. */
 function selectPage(
   all: readonly KubeObject[],
   first: number,
   scope: ListScope,
   limit: number,
-): { readonly objects: readonly KubeObject[]; readonly left: number } {
-  // The usual list of everything costs no more than its page, however many objects there are.
+): { readonly objects: readonly KubeObject[]; readonly remaining: number } {
+  // The usual list of everything costs only its page, whatever the number of objects.
   const isEverything = scope.namespace === undefined && !scope.hasSelector;
   const end = limit === 0 ? all.length : first + limit;
-  if (isEverything) return { objects: all.slice(first, end), left: Math.max(0, all.length - end) };
+  if (isEverything)
+    return { objects: all.slice(first, end), remaining: Math.max(0, all.length - end) };
   const rest = all
     .slice(first)
     .filter(
@@ -107,6 +98,6 @@ function selectPage(
         (scope.namespace === undefined || object.metadata.namespace === scope.namespace) &&
         scope.selector(object),
     );
-  if (limit === 0) return { objects: rest, left: 0 };
-  return { objects: rest.slice(0, limit), left: Math.max(0, rest.length - limit) };
+  if (limit === 0) return { objects: rest, remaining: 0 };
+  return { objects: rest.slice(0, limit), remaining: Math.max(0, rest.length - limit) };
 }

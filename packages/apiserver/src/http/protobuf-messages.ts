@@ -1,7 +1,7 @@
 /**
- * What bodies in protobuf may hold, as far as the server reads it. Source: generated.proto of
- * k8s.io/api and k8s.io/apimachinery; what is not named here is passed over. Timestamps and
- * managed fields are left out, because the server sets or drops them.
+ * The fields of protobuf bodies that the server reads. Source: generated.proto of k8s.io/api and
+ * k8s.io/apimachinery; other fields are skipped. Timestamps and managed fields are missing,
+ * because the server sets or drops them.
  */
 export const SCHEMA = `
 syntax = "proto2";

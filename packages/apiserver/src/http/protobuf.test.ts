@@ -24,7 +24,7 @@ function body(apiVersion: string, kind: string, ...fields: Buffer[]): Buffer {
 }
 
 describe('parseProtobuf', () => {
-  it('reads a slice, keeping what is false and dropping what is empty', () => {
+  it('reads a slice with its false values and without its empty ones', () => {
     const endpoint = bytes(2, bytes(1, '10.0.0.1'), bytes(2, number(1, 0)), bytes(3, ''));
     const port = bytes(3, bytes(1, 'http'), bytes(2, 'TCP'), number(3, 8080));
     const metadata = bytes(1, bytes(1, 'web-1'), bytes(11, bytes(1, 'app'), bytes(2, '')));
@@ -67,7 +67,7 @@ describe('parseProtobuf', () => {
     });
   });
 
-  it('refuses kinds that it has no messages for', () => {
+  it('refuses kinds that the schema does not have', () => {
     expect(() => parseProtobuf(body('v1', 'Pod'))).toThrow(/^Pod is not accepted as/);
   });
 
@@ -82,7 +82,7 @@ describe('parseProtobuf', () => {
     expect(() => parseProtobuf(message)).toThrow(/^error decoding the request body/);
   });
 
-  it('reads or refuses any bytes, and nothing else', () => {
+  it('reads or refuses any bytes, and throws no other error', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (content) => {
         try {

@@ -3,10 +3,10 @@ import { ApiError, messageOf } from '../errors.js';
 import type { JsonObject } from '../object.js';
 import { SCHEMA } from './protobuf-messages.js';
 
-/** Media type of protobuf bodies: `kubectl create KIND` sends nothing else. */
+/** Media type of protobuf bodies: `kubectl create KIND` sends only these. */
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
-/** Every body begins with this. Source: apimachinery runtime/serializer/protobuf. */
+/** The first bytes of every body. Source: apimachinery runtime/serializer/protobuf. */
 const MAGIC = Buffer.from('k8s\0');
 
 /** The messages of the schema that a body may hold. */
@@ -20,7 +20,7 @@ function refuse(why: string): ApiError {
 
 function decode(type: protobuf.Type, bytes: Uint8Array): JsonObject {
   const reader = protobuf.Reader.create(bytes);
-  // A known field of the wrong wire type counts as unknown.
+  // The library reports a field of the wrong wire type as unknown.
   reader.discardUnknown = false;
   let message: protobuf.Message;
   try {
@@ -32,8 +32,8 @@ function decode(type: protobuf.Type, bytes: Uint8Array): JsonObject {
 }
 
 /**
- * The JSON that a message stands for. Go writes every field that is not a pointer, so empty texts
- * and zeros are what was not set.
+ * The JSON of a message. Go writes every field that is not a pointer, so empty strings and zeros
+ * are fields that were not set.
  */
 function messageToJson(type: protobuf.Type, message: protobuf.Message): JsonObject {
   for (const unknown of message.$unknowns ?? []) {
@@ -53,7 +53,7 @@ function messageToJson(type: protobuf.Type, message: protobuf.Message): JsonObje
 function fieldToJson(field: protobuf.Field, value: unknown): unknown {
   if (!field.repeated && !field.map) return itemToJson(field, value);
   const entries = Object.entries(value as object);
-  // A message has a list and a map of its own for every such field.
+  // The library creates an empty list or map for every such field.
   if (entries.length === 0) return undefined;
   if (field.repeated) return entries.map(([, item]) => itemToJson(field, item));
   return Object.fromEntries(entries.map(([key, item]) => [key, itemToJson(field, item)]));
@@ -68,8 +68,8 @@ function itemToJson({ resolvedType: type }: protobuf.Field, value: unknown): unk
 }
 
 /**
- * Reads a body in Kubernetes' protobuf encoding as the JSON that it stands for. Throws a 400
- * when it is broken and a 415 for kinds whose messages are not known (pods, nodes).
+ * Decodes a body in Kubernetes' protobuf encoding to JSON. Throws a 400 when it is malformed, and a
+ * 415 for kinds that the schema does not have (pods, nodes).
  */
 export function parseProtobuf(body: Buffer): JsonObject {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC)) throw refuse('not a Kubernetes message');
@@ -78,7 +78,7 @@ export function parseProtobuf(body: Buffer): JsonObject {
   if (typeof kind !== 'string' || !KINDS.includes(kind)) {
     throw new ApiError('UnsupportedMediaType', `${String(kind)} is not accepted as ${PROTOBUF}`);
   }
-  // The schema says that it is bytes, which are base64 in JSON.
+  // The schema has bytes here, which are base64 in JSON.
   const content = decode(root.lookupType(kind), Buffer.from(raw as string, 'base64'));
   return { apiVersion, kind, ...content };
 }

@@ -14,7 +14,7 @@ export interface ListOptions {
   /** 0: no limit. */
   readonly limit: number;
   readonly continue: string;
-  /** Undefined when the client names none; 0 is "any". */
+  /** Undefined when the client sends none; 0 is "any". */
   readonly resourceVersion: number | undefined;
   readonly resourceVersionMatch: 'Exact' | 'NotOlderThan' | undefined;
   readonly isWatch: boolean;
@@ -97,7 +97,7 @@ function checkWatch(options: ListOptions): FieldError[] {
     : [unsupported(field, match, ['NotOlderThan'])];
 }
 
-/** Reads the parameters of a list or watch. Throws a 400 or 422 when they make no sense. */
+/** Parses the parameters of a list or watch. Throws a 400 or 422 when they are not valid. */
 export function parseListOptions(query: URLSearchParams): ListOptions {
   const options: ListOptions = {
     labelSelector: query.get('labelSelector') ?? '',
@@ -116,7 +116,7 @@ export function parseListOptions(query: URLSearchParams): ListOptions {
   return options;
 }
 
-/** Reads `fieldValidation` and `dryRun` of a write. Throws a 422 for other values than known. */
+/** Parses `fieldValidation` and `dryRun` of a write. Throws a 422 for an unsupported value. */
 export function parseWriteOptions(query: URLSearchParams): {
   readonly fieldValidation: FieldValidation;
   readonly isDryRun: boolean;

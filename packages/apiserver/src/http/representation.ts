@@ -11,10 +11,10 @@ export interface ListMeta {
   readonly remainingItemCount?: number;
 }
 
-/** A list in pieces of JSON, or as the value that is to become JSON. */
+/** A list as pieces of JSON, or as a value to be encoded as JSON. */
 export type ListBody = { readonly pieces: readonly Buffer[] } | { readonly value: object };
 
-/** How objects look in the answer to one request. */
+/** The form of the objects in the answer to one request. */
 export interface Representation {
   one(object: KubeObject): unknown;
   list(objects: readonly KubeObject[], meta: ListMeta): ListBody;
@@ -27,7 +27,7 @@ const META_V1 = 'meta.k8s.io/v1';
 
 type Format = 'Object' | 'Table' | 'Metadata';
 
-/** One alternative of an `Accept` header, its `q` left out: clients list in order of preference. */
+/** One alternative of an `Accept` header; `q` is ignored, as clients send them by preference. */
 function formatOf(alternative: string): Format | undefined {
   const [type = '', ...parameters] = alternative.split(';').map((part) => part.trim());
   if (!['application/json', 'application/*', '*/*'].includes(type.toLowerCase())) return undefined;
@@ -93,7 +93,7 @@ function partial(): Representation {
 }
 
 function tabular(kind: ResourceKind, include: IncludeObject, clock: () => number): Representation {
-  let columnsAreKnown = false;
+  let hasSentColumns = false;
   const table = (objects: readonly KubeObject[], metadata: object, withColumns = true) =>
     createTable(kind, objects, { metadata, include, withColumns, now: clock() });
   return {
@@ -101,8 +101,8 @@ function tabular(kind: ResourceKind, include: IncludeObject, clock: () => number
     list: (objects, metadata) => ({ value: table(objects, metadata) }),
     watched(object) {
       const { resourceVersion } = object.metadata;
-      const result = table([object], { resourceVersion }, !columnsAreKnown);
-      columnsAreKnown = true;
+      const result = table([object], { resourceVersion }, !hasSentColumns);
+      hasSentColumns = true;
       return result;
     },
     bookmark: (resourceVersion) => table([], { resourceVersion }, false),

@@ -19,7 +19,7 @@ import type { Target } from './target.js';
 import type { WatchHub } from './watch-hub.js';
 import { serveWatch } from './watch.js';
 
-/** What requests for resources are answered from. */
+/** The parts of the server that answer requests for resources. */
 export interface ApiContext {
   readonly cluster: Cluster;
   readonly hub: WatchHub;
@@ -28,13 +28,13 @@ export interface ApiContext {
   readonly clock: () => number;
 }
 
-/** One request for a resource, read as far as all verbs need it. */
+/** One request for a resource, parsed as far as all verbs need it. */
 interface Call {
   readonly request: Request;
   readonly response: Response;
   readonly query: URLSearchParams;
   readonly kind: ResourceKind;
-  /** Empty for cluster-scoped kinds and all namespaces. */
+  /** Empty for cluster-scoped kinds and for all namespaces. */
   readonly namespace: string;
   readonly name: string;
   readonly representation: Representation;
@@ -53,7 +53,7 @@ const OBJECT_VERBS: Readonly<Record<string, Verb>> = {
   DELETE: 'delete',
 };
 
-/** The verb of a request for a resource; undefined when the method does not fit. */
+/** The verb of a request for a resource; undefined when the method is not allowed. */
 export function verbOf(method: string, target: Target, query: URLSearchParams): Verb | undefined {
   const verb = (target.name === undefined ? COLLECTION_VERBS : OBJECT_VERBS)[method];
   if (verb === 'list' && parseListOptions(query).isWatch) return 'watch';
@@ -117,7 +117,7 @@ function answerList(response: Response, body: ListBody): void {
   }
   const length = body.pieces.reduce((sum, piece) => sum + piece.length, 0);
   response.type('json').set('content-length', String(length));
-  // All pieces leave in one system call.
+  // All pieces are sent in one system call.
   response.cork();
   for (const piece of body.pieces) response.write(piece);
   response.end();
@@ -134,7 +134,7 @@ function requireBody(call: Call): unknown {
   return body;
 }
 
-/** Source: metav1.DeleteOptions; what is not a precondition has no effect here. */
+/** Source: metav1.DeleteOptions; only the preconditions and `dryRun` have an effect here. */
 function deleteOptionsOf(call: Call): {
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
@@ -223,7 +223,7 @@ const HANDLERS: Readonly<Record<Verb, Handler>> = {
     const { kind, namespace, name, response, representation } = call;
     const object = cluster.registry.delete(kind, namespace, name, deleteOptionsOf(call));
     const { uid, deletionTimestamp } = object.metadata;
-    // An object that only waits for its finalizers is returned, so that the client sees it wait.
+    // An object that waits for its finalizers is returned, so that the client sees its state.
     if (kind.returnsDeleted || deletionTimestamp) response.json(representation.one(object));
     else {
       const { group, plural } = kind;

@@ -14,7 +14,7 @@ export interface Status {
 
 const TYPE = { kind: 'Status', apiVersion: 'v1', metadata: {} } as const;
 
-/** The answer of a delete that does not return the object. */
+/** The answer to a delete that does not return the object. */
 export function successStatus(details: StatusDetails): Status {
   return { ...TYPE, status: 'Success', details };
 }
@@ -25,7 +25,7 @@ export function failureStatus(error: ApiError): Status {
   return { ...TYPE, status: 'Failure', message, reason, ...(details && { details }), code };
 }
 
-/** Any thrown value as a refusal: what is not ours is a 500, or a 4xx that express found. */
+/** Any thrown value as a refusal: other errors become a 500, or the 4xx that express set. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const status = httpStatusOf(error) ?? STATUS_CODES.InternalError;

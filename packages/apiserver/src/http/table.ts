@@ -1,15 +1,15 @@
 import type { KubeObject } from '../object.js';
 import type { ResourceKind } from '../resources/resource-kind.js';
 
-/** How much of each object a table row carries. */
+/** How much of each object a table row includes. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 
-/** What is particular to one table. */
+/** The options of one table. */
 export interface TableOptions {
   readonly metadata: object;
   readonly include: IncludeObject;
   readonly withColumns: boolean;
-  /** Ages are counted up to here, in ms since the epoch. */
+  /** Ages are computed at this time, in ms since the epoch. */
   readonly now: number;
 }
 

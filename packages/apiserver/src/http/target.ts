@@ -2,7 +2,7 @@ import { ApiError } from '../errors.js';
 import { findResource } from '../resources/resource-table.js';
 import type { ResourceKind } from '../resources/resource-kind.js';
 
-/** What a URL below `/api` or `/apis` points at. */
+/** The resource of a URL below `/api` or `/apis`. */
 export interface Target {
   readonly kind: ResourceKind;
   /** Undefined for cluster-scoped kinds and for all namespaces. */
@@ -11,7 +11,7 @@ export interface Target {
   readonly name: string | undefined;
 }
 
-/** The answer to every path that leads nowhere. */
+/** The 404 for a path that does not exist. */
 export function noSuchPath(): ApiError {
   return new ApiError('NotFound', 'the server could not find the requested resource');
 }
@@ -24,7 +24,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** Finds what a path points at. Throws a 404 when there is nothing such. */
+/** Finds the resource of a path. Throws a 404 when there is none. */
 export function parseTarget(path: string): Target {
   const [root, ...segments] = path.replace(/^\//, '').split('/').map(decodeSegment);
   const group = root === 'apis' ? segments.shift() : '';
@@ -32,7 +32,7 @@ export function parseTarget(path: string): Target {
   if ((root !== 'api' && root !== 'apis') || group === undefined || version === undefined) {
     throw noSuchPath();
   }
-  // `namespaces/NAME` is the namespace itself, `namespaces/NAME/PLURAL` is what is in it.
+  // `namespaces/NAME` is the namespace itself, `namespaces/NAME/PLURAL` a collection in it.
   const isInNamespace = segments[0] === 'namespaces' && segments.length > 2;
   const namespace = isInNamespace ? segments[1] : undefined;
   const [plural = '', name, ...rest] = isInNamespace ? segments.slice(2) : segments;

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../object.js';
 import { isFailureStatus, isVerb, type Failure } from '../switches.js';
 import { parseBody } from './body.js';
 
-/** What tests can do to a server, whether they hold it or reach it over HTTP. */
+/** The switches of a server, for tests in the same process and over HTTP. */
 export interface TestControls {
   dropWatches(): void;
   hang(): void;
@@ -56,8 +56,8 @@ function parseFailure(body: JsonObject): Failure {
 }
 
 /**
- * The switches over HTTP. Only clients on this machine may use them, whatever address the
- * server listens on.
+ * The switches over HTTP. Only clients on this machine may use them, on any address that the server
+ * listens on.
  */
 export function createTestRoutes(controls: TestControls, requests: object): Router {
   const router = Router();

@@ -1,13 +1,13 @@
 import type { WatchStream } from './watch-stream.js';
 
-/** What is the same for all watches. */
+/** The options that all watches share. */
 export interface WatchHubOptions {
   /** Events that may wait for one slow client. */
   readonly queueLimit: number;
   readonly bookmarkIntervalMs: number;
 }
 
-/** All watches that are open, so that they can be ended or silenced together. */
+/** All open watches, which can be ended or silenced together. */
 export class WatchHub {
   readonly queueLimit: number;
   readonly bookmarkIntervalMs: number;
@@ -28,18 +28,18 @@ export class WatchHub {
     this.#streams.delete(stream);
   }
 
-  /** Open watches of a resource, or of all. */
+  /** Number of open watches of a resource, or of all. */
   count(resource?: string): number {
     const resources = [...this.#streams.values()];
     return resources.filter((item) => resource === undefined || item === resource).length;
   }
 
-  /** Breaks every connection that carries a watch. */
+  /** Breaks the connection of every watch. */
   dropAll(): void {
     for (const stream of this.#streams.keys()) stream.destroy();
   }
 
-  /** Makes every watch, open or to come, keep its events to itself, or no longer. */
+  /** Makes every open and future watch hold its events back, or ends that. */
   setSilent(isSilent: boolean): void {
     this.#isSilent = isSilent;
     for (const stream of this.#streams.keys()) stream.setSilent(isSilent);

@@ -6,10 +6,10 @@ export interface WatchEvent {
   readonly object: unknown;
 }
 
-/** An event that becomes bytes only when the client has room for it. */
+/** An event that is encoded only when it can be sent. */
 export type LazyEvent = () => WatchEvent;
 
-/** The bound of a stream and what is told of its end. */
+/** The limit of a stream, and a callback for its end. */
 export interface WatchStreamOptions {
   /** Events that may wait for the client; one more ends the stream. */
   readonly queueLimit: number;
@@ -17,8 +17,8 @@ export interface WatchStreamOptions {
 }
 
 /**
- * The answer to a watch: JSON lines, no faster than the client reads. A client that falls too
- * far behind is cut off, so that it costs bounded memory; it will list again.
+ * The answer to a watch: JSON lines, no faster than the client reads. The connection of a client
+ * that is too slow is broken, so that its memory is bounded; the client lists again.
  */
 export class WatchStream {
   readonly #response: ServerResponse;
@@ -49,14 +49,14 @@ export class WatchStream {
     });
   }
 
-  /** Sends the head and whatever is there. */
+  /** Sends the head and the initial events. */
   start(): void {
     this.#response.writeHead(200, { 'content-type': 'application/json' });
     this.#response.flushHeaders();
     this.#pump();
   }
 
-  /** Sends an event as soon as the client has read what is before it. */
+  /** Sends an event as soon as the client has read the events before it. */
   push(event: LazyEvent): void {
     if (this.#isClosed || this.#isEnding) return;
     this.#queue.push(event);
@@ -64,13 +64,13 @@ export class WatchStream {
     if (this.#queue.length > this.#queueLimit) this.destroy();
   }
 
-  /** A silent stream keeps its events until it is no longer silent. */
+  /** A silent stream holds its events back until it is no longer silent. */
   setSilent(isSilent: boolean): void {
     this.#isSilent = isSilent;
     this.#pump();
   }
 
-  /** Ends the answer in order; a client that still has events to read is cut off instead. */
+  /** Ends the answer in order, or breaks the connection while the client has events to read. */
   end(): void {
     this.#isEnding = true;
     if (this.#isSilent) return;

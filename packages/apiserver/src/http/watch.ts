@@ -10,7 +10,7 @@ import { failureStatus } from './status.js';
 import { WatchStream, type LazyEvent, type WatchEvent } from './watch-stream.js';
 import type { WatchHub } from './watch-hub.js';
 
-/** What the answer to a watch is made of. */
+/** What the answer to a watch needs. */
 export interface WatchRequest {
   readonly store: Store;
   readonly hub: WatchHub;
@@ -19,15 +19,15 @@ export interface WatchRequest {
   readonly representation: Representation;
 }
 
-/** Annotation of the bookmark behind the initial events. Source: metav1 InitialEventsAnnotationKey. */
+/** Annotation of the bookmark after the initial events. Source: metav1 InitialEventsAnnotationKey. */
 const INITIAL_EVENTS_END = { 'k8s.io/initial-events-end': 'true' };
 
 /** Source: kube-apiserver --min-request-timeout, which is doubled at random. */
 const DEFAULT_TIMEOUT_SECONDS = 1800;
-/** The longest time that a Node timer can wait. */
+/** The longest delay of a Node timer. */
 const MAX_TIMEOUT_SECONDS = 2_147_483;
 
-/** What a change looks like through a selector; undefined when it cannot be seen. */
+/** The event of a change for a client with a selector; undefined when there is none. */
 export function projectEvent(
   { type, object, previous }: StoreEvent,
   isSelected: (object: KubeObject) => boolean,
@@ -36,7 +36,7 @@ export function projectEvent(
   const wasIn = previous !== undefined && isSelected(previous);
   if (isIn) return { type: wasIn ? 'MODIFIED' : 'ADDED', object };
   if (!wasIn) return undefined;
-  // What left the selector is shown as it was when it was last in it, under the new version.
+  // An object that no longer matches is sent in its last matching state, with the new version.
   const { resourceVersion } = object.metadata;
   return {
     type: 'DELETED',
@@ -44,7 +44,7 @@ export function projectEvent(
   };
 }
 
-/** Everything that goes out before the first live event, made while it is sent. */
+/** All events before the first live event, created while they are sent. */
 function* initialEvents(
   objects: readonly KubeObject[],
   history: readonly StoreEvent[],
@@ -66,7 +66,7 @@ function errorEvent(error: ApiError): WatchEvent {
   return { type: 'ERROR', object: failureStatus(error) };
 }
 
-/** Answers with a single ERROR event, as the real server does for a version it no longer has. */
+/** Answers with one ERROR event, as kube-apiserver does for a version that it no longer has. */
 function refuse(response: ServerResponse, error: ApiError): void {
   response.writeHead(200, { 'content-type': 'application/json' });
   response.end(`${JSON.stringify(errorEvent(error))}\n`);
@@ -90,8 +90,8 @@ function startOf({
 }
 
 /**
- * Answers a watch until the client goes, its time is over or the hub ends it. The caller has
- * checked the parameters.
+ * Answers a watch until the client disconnects, its time is over or the hub ends it. The caller
+ * has checked the parameters.
  */
 export function serveWatch(response: ServerResponse, request: WatchRequest): void {
   const { store, hub, scope, options, representation } = request;

@@ -2,15 +2,15 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf, ManifestError, messageOf } from '../errors.js';
 
-/** A manifest file as it was found. */
+/** A manifest file that was found. */
 export interface FoundFile {
   readonly path: string;
   /** Changes whenever the content may have changed. */
   readonly signature: string;
 }
 
-/** What paths lead to: files, and the folders in which changes of them show. */
-export interface Found {
+/** The files behind paths, and the folders to watch for changes (path → inode). */
+export interface FoundManifests {
   readonly files: readonly FoundFile[];
   readonly folders: ReadonlyMap<string, string>;
 }
@@ -20,13 +20,13 @@ const MANIFEST_NAME = /^[^.].*\.(?:ya?ml|json)$/;
 /** A larger file is not read: it is no manifest. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/** Whether an error says that a file or folder is not there. */
+/** Whether an error means that a file or folder does not exist. */
 export function isMissing(error: unknown): boolean {
   return codeOf(error) === 'ENOENT';
 }
 
 async function findFile(path: string): Promise<FoundFile | undefined> {
-  // The target of a link counts, so that a swapped link is a changed file.
+  // Of the target of a link, so that a swapped link is a changed file.
   const { ino, size, mtimeMs, ctimeMs } = await stat(path);
   if (size > MAX_FILE_BYTES)
     throw new ManifestError(`${path}: larger than ${MAX_FILE_BYTES} bytes`);
@@ -44,9 +44,9 @@ async function ignoreMissing<T>(promise: Promise<T>): Promise<T | undefined> {
 
 /**
  * Finds the manifest files behind paths, each a file or a folder of `.yaml`, `.yml` and `.json`
- * files (hidden ones and sub-folders left out). What is not there is not an error.
+ * files (without hidden ones and sub-folders). A missing path is not an error.
  */
-export async function findManifestFiles(paths: readonly string[]): Promise<Found> {
+export async function findManifestFiles(paths: readonly string[]): Promise<FoundManifests> {
   const files = new Map<string, FoundFile>();
   const folders = new Map<string, string>();
   for (const path of paths) {
@@ -64,7 +64,7 @@ export async function findManifestFiles(paths: readonly string[]): Promise<Found
   return { files: [...files.values()], folders };
 }
 
-/** Throws a {@link ManifestError} for the first path that is not there. */
+/** Throws a {@link ManifestError} for the first path that does not exist. */
 export async function requirePaths(paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     try {

@@ -11,14 +11,14 @@ import {
 import { ManifestSet } from './manifest-set.js';
 import { parseManifests } from './parse.js';
 
-/** Which files are followed, and where trouble is told. */
+/** Which files are followed, how, and who receives errors. */
 export interface FollowerOptions {
   readonly paths: readonly string[];
   /** Called with one line for each file or object that cannot be used. */
   readonly onError: (message: string) => void;
   /** Quiet time after a change before files are read, default 50 ms. */
   readonly debounceMs?: number;
-  /** How often files are looked at without a change being seen, default 2 s. */
+  /** How often files are checked without a reported change, default 2 s. */
   readonly pollIntervalMs?: number;
 }
 
@@ -28,19 +28,18 @@ interface WatchedFolder {
 }
 
 /**
- * Keeps the objects of a server as manifest files say. A file that cannot be used, or an object
- * that is refused, leaves what was there before.
+ * Keeps the objects of a server equal to manifest files. After a file that cannot be used, or an
+ * object that is refused, the previous objects stay.
  *
- * Folders are watched, not files: editors and ConfigMap volumes replace files. What the system
- * does not tell of (links into other folders, network file systems) is seen by looking now and
- * then.
+ * Folders are watched, not files: editors and ConfigMap volumes replace files. Changes that the
+ * system does not report (links into other folders, network file systems) are found by polling.
  */
 export class ManifestFollower {
   readonly #options: FollowerOptions;
   readonly #set = new ManifestSet();
   readonly #signatures = new Map<string, string>();
-  /** What was said last of each file that cannot be used. */
-  readonly #complaints = new Map<string, string>();
+  /** The last error of each file that cannot be used. */
+  readonly #errors = new Map<string, string>();
   readonly #folders = new Map<string, WatchedFolder>();
   #objects: ObjectAccess | undefined;
   #debounce: NodeJS.Timeout | undefined;
@@ -69,14 +68,14 @@ export class ManifestFollower {
   /** Follows the files from now on. */
   async follow(objects: ObjectAccess): Promise<void> {
     this.#objects = objects;
-    // Once at once: something may have changed since the files were read.
+    // Immediately: something may have changed since the files were read.
     await this.#rescan();
     if (this.#isClosed) return;
     const interval = this.#options.pollIntervalMs ?? 2000;
     this.#poll = setInterval(() => void this.#rescan(), interval);
   }
 
-  /** Ends following; a scan that is under way is waited for. */
+  /** Ends following; waits for a scan in progress. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#debounce);
@@ -93,7 +92,7 @@ export class ManifestFollower {
     this.#debounce = setTimeout(() => void this.#rescan(), delay);
   }
 
-  /** One scan at a time; a change during a scan leads to another by its own debounce. */
+  /** One scan at a time; a change during a scan causes another one after the debounce time. */
   async #rescan(): Promise<void> {
     while (this.#scan) await this.#scan;
     if (this.#isClosed) return;
@@ -113,13 +112,13 @@ export class ManifestFollower {
     }
   }
 
-  /** Reads what has changed; tells whether anything has. */
+  /** Reads the changed files; returns whether there were any. */
   async #update(files: readonly FoundFile[]): Promise<boolean> {
     let hasChanged = false;
     const present = new Set(files.map(({ path }) => path));
     for (const path of [...this.#signatures.keys()].filter((item) => !present.has(item))) {
       this.#signatures.delete(path);
-      this.#complaints.delete(path);
+      this.#errors.delete(path);
       this.#set.removeFile(path);
       hasChanged = true;
     }
@@ -129,25 +128,25 @@ export class ManifestFollower {
       try {
         await this.#read(file);
       } catch (error) {
-        // A file that vanished meanwhile is dealt with by the next scan.
+        // The next scan handles a file that was removed meanwhile.
         const { cause } = error instanceof ManifestError ? error : {};
-        if (!isMissing(cause)) this.#complain(file.path, messageOf(error));
+        if (!isMissing(cause)) this.#reportError(file.path, messageOf(error));
       }
     }
     return hasChanged;
   }
 
   async #read({ path, signature }: FoundFile): Promise<void> {
-    // Noted first, so that a broken file is told of once and not at every scan.
+    // Stored first, so that a broken file is reported once and not at every scan.
     this.#signatures.set(path, signature);
     this.#set.setFile(path, parseManifests(await readManifestFile(path), path));
-    this.#complaints.delete(path);
+    this.#errors.delete(path);
   }
 
-  /** A file that is read while it is written looks changed once more, with the same text. */
-  #complain(path: string, message: string): void {
-    if (this.#complaints.get(path) === message) return;
-    this.#complaints.set(path, message);
+  /** A file that is read during a write changes once more, with the same error. */
+  #reportError(path: string, message: string): void {
+    if (this.#errors.get(path) === message) return;
+    this.#errors.set(path, message);
     this.#options.onError(message);
   }
 
@@ -170,7 +169,7 @@ export class ManifestFollower {
         watcher.on('error', () => this.#unwatch(path));
         this.#folders.set(path, { watcher, inode });
       } catch {
-        // No watch to be had: the regular look finds changes, only later.
+        // Cannot be watched: polling finds the changes, only later.
       }
     }
   }

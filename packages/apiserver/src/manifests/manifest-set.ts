@@ -15,7 +15,7 @@ interface Entry extends FileObject {
   readonly name: ObjectName;
 }
 
-/** Lower is created earlier: namespaces, then what asks for an address that others might get. */
+/** Lower is created first: namespaces, then services with a fixed address, which others could get. */
 function rankOf({ manifest }: FileObject): number {
   if (manifest.kind === 'Namespace') return 0;
   const { spec } = manifest;
@@ -26,8 +26,8 @@ function identify(object: FileObject): Entry {
   try {
     return { ...object, name: identifyManifest(object.manifest) };
   } catch (error) {
-    const { file, place } = object;
-    throw new ManifestError(`${file}: ${place}: ${messageOf(error)}`, { cause: error });
+    const { file, position } = object;
+    throw new ManifestError(`${file}: ${position}: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -42,14 +42,14 @@ function refusal({ file, manifest, name }: Entry, error: unknown): ManifestError
 }
 
 /**
- * The objects that files ask for, and how far the server has them. An object that several files
- * ask for is as the last file says.
+ * The objects of manifest files, and those that the server has of them. Of an object in several
+ * files the one in the last file is used.
  */
 export class ManifestSet {
   readonly #files = new Map<string, readonly Entry[]>();
   readonly #applied = new Map<string, Entry>();
 
-  /** Takes over what a file now holds. Throws a {@link ManifestError} for an unknown kind. */
+  /** Sets the objects of a file. Throws a {@link ManifestError} for an unknown kind. */
   setFile(file: string, objects: readonly FileObject[]): void {
     this.#files.set(file, objects.map(identify));
   }
@@ -59,14 +59,14 @@ export class ManifestSet {
   }
 
   /**
-   * Makes the server have what the files ask for, and no longer have what they asked for
-   * before. Calls `onRefusal` with each object that is refused; it stays as it was.
+   * Writes the objects of the files to the server, and deletes those that the files no longer
+   * have. Calls `onRefusal` for each object that is refused; it stays unchanged.
    */
   apply(objects: ObjectAccess, onRefusal: (error: ManifestError) => void): void {
     const desired = this.#desired();
     const isGone = ([id]: [string, Entry]) => !desired.has(id);
     const gone = [...this.#applied].filter(isGone).sort(([, a], [, b]) => rankOf(b) - rankOf(a));
-    // First what goes, so that its addresses are free for what comes.
+    // Deletes first, so that the addresses are free for new objects.
     for (const [id, entry] of gone) {
       this.#applied.delete(id);
       attempt(entry, onRefusal, () => remove(objects, entry));
@@ -100,7 +100,7 @@ function remove(objects: ObjectAccess, { name: { kind, namespace, name } }: Entr
   try {
     objects.delete(kind.kind as KindName, namespace, name);
   } catch (error) {
-    // Somebody may have deleted it over the API, or its namespace with it.
+    // A client may have deleted it over the API, alone or with its namespace.
     if (!(error instanceof ApiError && error.reason === 'NotFound')) throw error;
   }
 }

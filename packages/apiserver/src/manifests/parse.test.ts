@@ -4,11 +4,14 @@ import { parseManifests } from './parse.js';
 const SERVICE = 'apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n';
 
 describe('parseManifests', () => {
-  it('reads every document and passes over empty ones', () => {
+  it('reads every document and skips empty ones', () => {
     const text = `# nothing\n---\n${SERVICE}---\n---\n${SERVICE.replace('a\n', 'b\n')}`;
     const found = parseManifests(text, 'f.yaml');
     expect(found.map(({ manifest }) => manifest.metadata.name)).toEqual(['a', 'b']);
-    expect(found.map(({ place }) => place)).toEqual(['document 1, line 3', 'document 3, line 9']);
+    expect(found.map(({ position }) => position)).toEqual([
+      'document 1, line 3',
+      'document 3, line 9',
+    ]);
   });
 
   it('reads JSON', () => {
@@ -20,7 +23,7 @@ describe('parseManifests', () => {
     const item = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'a' } };
     const text = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [item, item] });
     const [, second] = parseManifests(text, 'f');
-    expect(second).toMatchObject({ place: 'document 1, line 1, item 2', manifest: item });
+    expect(second).toMatchObject({ position: 'document 1, line 1, item 2', manifest: item });
   });
 
   it.each(['', '\n', '# only a comment\n', '---\n', '---\n---\n'])(
@@ -44,7 +47,7 @@ describe('parseManifests', () => {
     expect(() => parseManifests(text, 'f')).toThrow(message);
   });
 
-  it('refuses a file that grows when its aliases are followed', () => {
+  it('refuses a file that grows when its YAML aliases are expanded', () => {
     const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]'];
     for (let i = 1; i < 9; i++) {
       const before = `*a${i - 1}`;

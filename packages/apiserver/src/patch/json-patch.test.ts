@@ -36,7 +36,7 @@ describe('jsonPatch', () => {
     expect(target).toEqual({ a: [1], b: { c: 1 } });
   });
 
-  it('refuses what would grow without bound', () => {
+  it('refuses patches whose result could grow without bound', () => {
     const copies = Array.from({ length: 40 }, () => ({ op: 'copy', from: '', path: '/a' }));
     expect(() => jsonPatch({ a: 1 }, copies)).toThrow(/copy operations/);
   });

@@ -3,8 +3,8 @@ import { ApiError } from '../errors.js';
 import { isJsonObject } from '../object.js';
 import { isSafeKey } from './merge-patch.js';
 
-/** A `copy` can double a document; as many operations as this cannot exhaust memory first. */
 const MAX_OPERATIONS = 10_000;
+/** Each `copy` can double the document. */
 const MAX_COPIES = 16;
 
 function refuse(why: string): ApiError {
@@ -31,7 +31,7 @@ function getChild(parent: unknown, key: string): unknown {
   throw refuse(`path has no "${key}"`);
 }
 
-/** The document as the only field of an object, so that its root can be replaced too. */
+/** The document as the only field of an object, so that its root can also be replaced. */
 type Holder = Record<'root', unknown>;
 
 function locate(holder: Holder, pointer: unknown): [parent: unknown, key: string] {

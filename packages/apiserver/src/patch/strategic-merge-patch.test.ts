@@ -13,7 +13,7 @@ const PORTS = {
 };
 
 describe('strategicMergePatch', () => {
-  it('changes the item that has the merge key and keeps the others', () => {
+  it('changes the item that has the merge key and no other', () => {
     const patch = { spec: { ports: [{ port: 90, targetPort: 9 }] } };
     expect(strategicMergePatch(PORTS, patch, KEYS)).toEqual({
       spec: {
@@ -25,7 +25,7 @@ describe('strategicMergePatch', () => {
     });
   });
 
-  it('adds, deletes and orders items as the directives say', () => {
+  it('adds, deletes and orders items by directives', () => {
     const patch = {
       spec: {
         '$setElementOrder/ports': [{ port: 70 }, { port: 90 }],
@@ -37,7 +37,7 @@ describe('strategicMergePatch', () => {
     });
   });
 
-  it('replaces a list or an object when it is told to', () => {
+  it('replaces a list or an object by a directive', () => {
     const list = { spec: { ports: [{ port: 1 }, { $patch: 'replace' }] } };
     expect(strategicMergePatch(PORTS, list, KEYS)).toEqual({ spec: { ports: [{ port: 1 }] } });
     const object = { spec: { $patch: 'replace', type: 'x' } };
@@ -66,7 +66,7 @@ describe('strategicMergePatch', () => {
     expect(strategicMergePatch({ a: [1, 2] }, { a: [3] }, KEYS)).toEqual({ a: [3] });
   });
 
-  it('takes finalizers for a set, and deletes from it by value', () => {
+  it('merges finalizers as a set, and deletes from it by value', () => {
     const target = { metadata: { finalizers: ['a', 'b'] } };
     const add = { metadata: { finalizers: ['b', 'c'] } };
     expect(strategicMergePatch(target, add, {})).toEqual({

@@ -2,7 +2,7 @@ import { ApiError } from '../errors.js';
 import { isJsonObject, type JsonObject } from '../object.js';
 import { isSafeKey } from './merge-patch.js';
 
-/** By which field the items of a list are matched, per path without indexes; '' is a set. */
+/** The field by which the items of a list are matched, by path without indexes; '' is a set. */
 export type MergeKeys = Readonly<Record<string, string>>;
 
 /** Lists that every kind has. */
@@ -11,7 +11,7 @@ const METADATA_KEYS: MergeKeys = {
   'metadata.ownerReferences': 'uid',
 };
 
-/** Directives that a patch carries beside its fields. Source: apimachinery strategicpatch. */
+/** Directives of a patch among its fields. Source: apimachinery strategicpatch. */
 const DIRECTIVE = '$patch';
 const RETAIN_KEYS = '$retainKeys';
 const DELETE_PREFIX = '$deleteFromPrimitiveList/';
@@ -19,7 +19,7 @@ const ORDER_PREFIX = '$setElementOrder/';
 
 /**
  * A strategic merge patch: like a merge patch, except that the lists which `mergeKeys` names are
- * merged item by item. Neither argument is changed. Throws a 400 for a patch that makes no sense.
+ * merged item by item. Neither argument is changed. Throws a 400 for a patch that is not valid.
  */
 export function strategicMergePatch(
   target: unknown,
@@ -44,7 +44,7 @@ function asList(value: unknown, path: string): readonly unknown[] {
   throw refuse(path, 'a list is expected');
 }
 
-/** The patch without directives: what stands where there was nothing to merge with. */
+/** The patch without directives: the result where the target has no value. */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = (value as unknown[]).filter(
@@ -77,16 +77,17 @@ function mergeObjects(
   for (const [key, value] of Object.entries(patch)) {
     if (key.startsWith(DELETE_PREFIX)) removeValues(result, key.slice(DELETE_PREFIX.length), value);
     if (key.startsWith('$') || !isSafeKey(key)) continue;
-    const place = path ? `${path}.${key}` : key;
+    const fieldPath = path ? `${path}.${key}` : key;
     if (value === null) Reflect.deleteProperty(result, key);
-    else result[key] = mergeValue(result[key], value, place, keys);
+    else result[key] = mergeValue(result[key], value, fieldPath, keys);
   }
   for (const [key, value] of Object.entries(patch)) {
     if (!key.startsWith(ORDER_PREFIX)) continue;
     const field = key.slice(ORDER_PREFIX.length);
     const list = result[field];
-    const place = path ? `${path}.${field}` : field;
-    if (Array.isArray(list)) result[field] = reorder(list, asList(value, place), keys[place] ?? '');
+    const listPath = path ? `${path}.${field}` : field;
+    if (!Array.isArray(list)) continue;
+    result[field] = reorder(list, asList(value, listPath), keys[listPath] ?? '');
   }
   return result;
 }
@@ -122,10 +123,10 @@ function mergeLists(
     return items.filter((item) => item[DIRECTIVE] !== 'replace').map(withoutDirectives);
   }
   const result = [...target];
-  const places = new Map<string, number>();
+  const indexes = new Map<string, number>();
   for (const [i, item] of result.entries()) {
     const id = identify(item, mergeKey);
-    if (!places.has(id)) places.set(id, i);
+    if (!indexes.has(id)) indexes.set(id, i);
   }
   const deleted = new Set<string>();
   for (const item of items) {
@@ -133,20 +134,20 @@ function mergeLists(
       throw refuse(path, `an item lacks its merge key "${mergeKey}"`);
     }
     const id = identify(item, mergeKey);
-    const place = places.get(id);
+    const index = indexes.get(id);
     if (item[DIRECTIVE] === 'delete') deleted.add(id);
-    else if (place === undefined) places.set(id, result.push(withoutDirectives(item)) - 1);
-    else result[place] = mergeObjects(asObject(result[place], path), item, path, keys);
+    else if (index === undefined) indexes.set(id, result.push(withoutDirectives(item)) - 1);
+    else result[index] = mergeObjects(asObject(result[index], path), item, path, keys);
   }
   return result.filter((item) => !deleted.has(identify(item, mergeKey)));
 }
 
-/** What makes an item of a list the same as another: its merge key, or the item itself. */
+/** A text that is equal for matching items of a list: of the merge key, or of the item itself. */
 function identify(item: unknown, mergeKey: string): string {
   return JSON.stringify((isJsonObject(item) && mergeKey ? item[mergeKey] : item) ?? null);
 }
 
-/** Items in the order that the patch asks for; those it does not name keep their places. */
+/** Items in the order that the patch requests; items that it does not name stay where they are. */
 function reorder(list: readonly unknown[], order: readonly unknown[], mergeKey: string): unknown[] {
   const ranks = new Map(order.map((item, i) => [identify(item, mergeKey), i]));
   const rankOf = (item: unknown) => ranks.get(identify(item, mergeKey)) ?? -1;

@@ -1,15 +1,15 @@
 import { duplicate, invalidValue, required, unsupported, type FieldError } from './field-error.js';
 import { refuseLabel, refuseSubdomain } from './names.js';
 
-/** What services, Endpoints and slices accept as protocol. */
+/** The protocols that services, Endpoints and slices accept. */
 export const PROTOCOLS: readonly string[] = ['TCP', 'UDP', 'SCTP'];
 
-/** Why a number is no port, or undefined when it is one. */
+/** Why a number is not a port, or undefined when it is one. */
 export function refusePort(port: number): string | undefined {
   return port >= 1 && port <= 65535 ? undefined : 'must be between 1 and 65535, inclusive';
 }
 
-/** A port of Endpoints or of a slice. A slice may leave the number out: all ports. */
+/** A port of Endpoints or of a slice. A slice may omit the number: all ports. */
 export interface EndpointPort {
   name?: string;
   port?: number;
@@ -17,12 +17,12 @@ export interface EndpointPort {
   appProtocol?: string;
 }
 
-/** Fills in the protocol, which is TCP where it is not given. */
+/** Sets the default protocol, TCP. */
 export function setPortDefaults(ports: readonly EndpointPort[]): void {
   for (const port of ports) port.protocol ||= 'TCP';
 }
 
-/** Ports with unique names, known protocols and numbers in range. */
+/** Requires unique names, supported protocols and numbers in range. */
 export function validatePorts(ports: readonly EndpointPort[], field: string): FieldError[] {
   const errors: FieldError[] = [];
   const names = new Set<string>();
@@ -41,7 +41,7 @@ export function validatePorts(ports: readonly EndpointPort[], field: string): Fi
   return errors;
 }
 
-/** Host name (a DNS label) and node name of one endpoint; both may be missing. */
+/** Checks host name (a DNS label) and node name of one endpoint; both may be missing. */
 export function validateEndpointNames(
   endpoint: { readonly hostname?: string; readonly nodeName?: string },
   path: string,

@@ -30,7 +30,7 @@ export interface EndpointSlice extends KubeObject {
   ports: EndpointPort[];
 }
 
-/** Label that ties a slice to its service. */
+/** Label of a slice with the name of its service. */
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 
 const ADDRESS_TYPES = ['IPv4', 'IPv6', 'FQDN'];
@@ -52,7 +52,7 @@ function validateEndpoint(
   addressType: string,
   path: string,
 ): FieldError[] {
-  // The shape checks the type of a field, not that it is there.
+  // The shape checks the type of a field, not its presence.
   const addresses = (endpoint.addresses as string[] | undefined) ?? [];
   const errors = validateEndpointNames(endpoint, path);
   if (addresses.length === 0) {

@@ -43,7 +43,7 @@ const PORTS: Shape = {
 };
 
 function validateAddress(address: EndpointAddress, path: string): FieldError[] {
-  // The shape makes it a string where it is there.
+  // The shape makes sure that it is a string or missing.
   const text = (address.ip as string | undefined) ?? '';
   const ip = parseIp(text);
   const reason = ip ? refuseSpecialIp(ip) : 'must be a valid IP address';

@@ -10,7 +10,7 @@ function quoted(value: unknown): string {
   return JSON.stringify(value ?? null);
 }
 
-/** The field must be there. */
+/** The field is missing. */
 export function required(field: string, detail = ''): FieldError {
   const message = detail ? `Required value: ${detail}` : 'Required value';
   return { reason: 'FieldValueRequired', field, message };
@@ -36,7 +36,7 @@ export function unsupported(
   return { reason: 'FieldValueNotSupported', field, message };
 }
 
-/** The value stands twice where it must be unique. */
+/** The value occurs twice where it must be unique. */
 export function duplicate(field: string, value: unknown): FieldError {
   return { reason: 'FieldValueDuplicate', field, message: `Duplicate value: ${quoted(value)}` };
 }

@@ -25,7 +25,7 @@ describe('parseIp and formatIp', () => {
     (text) => expect(parseIp(text)).toBeUndefined(),
   );
 
-  it('get any IPv6 address back from its spelling', () => {
+  it('return any IPv6 address from its text', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }), (value) => {
         expect(parseIp(formatIp({ family: 'IPv6', value }))).toEqual({ family: 'IPv6', value });

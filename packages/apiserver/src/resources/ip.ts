@@ -1,9 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** The address families as services and slices spell them. */
+/** The address families as services and slices name them. */
 export type IpFamily = 'IPv4' | 'IPv6';
 
-/** An address as a number, so that spellings of the same address compare equal. */
+/** An address as a number, so that different texts of one address are equal. */
 export interface Ip {
   readonly family: IpFamily;
   readonly value: bigint;
@@ -11,7 +11,7 @@ export interface Ip {
 
 const BITS = { IPv4: 32, IPv6: 128 } as const;
 
-/** The address that `text` spells, or undefined. Zones (`%eth0`) are not accepted. */
+/** The address of a text, or undefined. Zones (`%eth0`) are not accepted. */
 export function parseIp(text: string): Ip | undefined {
   if (isIPv4(text)) {
     const value = text.split('.').reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
@@ -25,14 +25,14 @@ export function parseIp(text: string): Ip | undefined {
   return { family: 'IPv6', value };
 }
 
-/** RFC 5952 spelling of an address. */
+/** The RFC 5952 text of an address. */
 export function formatIp({ family, value }: Ip): string {
   const hex = value.toString(16).padStart(BITS[family] / 4, '0');
   if (family === 'IPv4') return Buffer.from(hex, 'hex').join('.');
   return spellIpv6(hex.match(/.{4}/g)!.join(':'));
 }
 
-/** The URL parser spells an IPv6 address as RFC 5952 does, with no part of it in dotted form. */
+/** The URL parser writes an IPv6 address as in RFC 5952, without a dotted part. */
 function spellIpv6(text: string): string {
   return new URL(`http://[${text}]`).hostname.slice(1, -1);
 }
@@ -45,7 +45,7 @@ export interface IpRange {
   readonly text: string;
 }
 
-/** The range that a CIDR such as `10.96.0.0/16` spells; undefined when it spells none. */
+/** The range of a CIDR such as `10.96.0.0/16`, or undefined. */
 export function parseCidr(text: string): IpRange | undefined {
   const [address = '', length = '', ...rest] = text.split('/');
   const ip = parseIp(address);
@@ -56,7 +56,7 @@ export function parseCidr(text: string): IpRange | undefined {
   return { family: ip.family, base: ip.value - (ip.value % size), size, text };
 }
 
-/** Whether an address lies in a range. */
+/** Whether an address is in a range. */
 export function isInRange(ip: Ip, range: IpRange): boolean {
   return ip.family === range.family && ip.value >= range.base && ip.value < range.base + range.size;
 }
@@ -78,7 +78,7 @@ const SPECIAL_RANGES = [
 ].map(({ reason, ranges }) => ({ reason, ranges: ranges.map((range) => parseCidr(range)!) }));
 
 /**
- * Why an address cannot be that of an endpoint: unspecified, loopback, link-local or multicast.
+ * Why an endpoint cannot have an address: it is unspecified, loopback, link-local or multicast.
  * Source: pkg/apis/core/validation ValidateEndpointIP.
  */
 export function refuseSpecialIp(ip: Ip): string | undefined {

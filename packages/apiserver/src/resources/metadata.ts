@@ -31,7 +31,7 @@ function validateAnnotations(annotations: Readonly<Record<string, string>>): Fie
   return errors;
 }
 
-/** Name, labels, annotations, finalizers and owners of any object. */
+/** Checks name, labels, annotations, finalizers and owners of any object. */
 export function validateMetadata(metadata: ObjectMeta, kind: ResourceKind): FieldError[] {
   const errors: FieldError[] = [];
   const badName = kind.refuseName(metadata.name);

@@ -32,7 +32,7 @@ export function refuseFqdn(text: string): string | undefined {
   return refuseSubdomain(text.endsWith('.') ? text.slice(0, -1) : text);
 }
 
-/** RFC 6335 service name, as target ports and container ports have it. */
+/** RFC 6335 service name, used for target ports and container ports. */
 export function refusePortName(text: string): string | undefined {
   const fits = text.length <= MAX_PORT_NAME && LABEL.test(text);
   if (fits && /[a-z]/.test(text) && !text.includes('--')) return undefined;
@@ -64,7 +64,7 @@ export function refuseConfigKey(text: string): string | undefined {
   return "must be at most 253 letters, digits, '-', '_' or '.', and not start with '..'";
 }
 
-/** Name of a role or binding: anything that can stand in a path, `system:kube-dns` for one. */
+/** Name of a role or binding: any path segment, for example `system:kube-dns`. */
 export function refusePathSegment(text: string): string | undefined {
   if (text === '' || text === '.' || text === '..') return "may not be empty, '.' or '..'";
   return /[/%]/.test(text) ? "may not contain '/' or '%'" : undefined;

@@ -12,7 +12,7 @@ export interface Namespace extends KubeObject {
 export const INITIAL_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
 /** Namespaces that cannot be deleted. Source: plugin namespace/lifecycle admission. */
-export const IMMORTAL_NAMESPACES: readonly string[] = ['default', 'kube-system', 'kube-public'];
+export const PERMANENT_NAMESPACES: readonly string[] = ['default', 'kube-system', 'kube-public'];
 
 const NAME_LABEL = 'kubernetes.io/metadata.name';
 
@@ -42,7 +42,7 @@ export const namespaceKind: ResourceKind<Namespace> = {
       ...namespace.metadata.labels,
       [NAME_LABEL]: namespace.metadata.name,
     };
-    // Deletion is done at once here, so there is never a finalizer to wait for.
+    // A deletion is immediate here, so it never waits for this finalizer.
     namespace.spec = { finalizers: ['kubernetes'] };
     namespace.status = { phase: 'Active' };
   },

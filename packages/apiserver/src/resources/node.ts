@@ -2,7 +2,7 @@ import type { KubeObject } from '../object.js';
 import { refuseSubdomain } from './names.js';
 import { AGE_COLUMN, column, NAME_COLUMN, PLAIN_KIND, type ResourceKind } from './resource-kind.js';
 
-/** `core/v1.Node`; only what is printed or selected on is typed, the rest is kept as it came. */
+/** `core/v1.Node`; only fields that are printed or selected by are typed, others are stored unchecked. */
 export interface Node extends KubeObject {
   spec?: { unschedulable?: unknown; podCIDRs?: unknown };
   status?: { conditions?: unknown; addresses?: unknown };

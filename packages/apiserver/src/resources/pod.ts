@@ -4,8 +4,8 @@ import { refuseLabel, refuseSubdomain } from './names.js';
 import { AGE_COLUMN, column, NAME_COLUMN, PLAIN_KIND, type ResourceKind } from './resource-kind.js';
 
 /**
- * `core/v1.Pod`. There is no kubelet: the status is what the client writes, and most of the
- * specification is kept as it came.
+ * `core/v1.Pod`. There is no kubelet: the client writes the status, and most of the specification
+ * is stored unchecked.
  */
 export interface Pod extends KubeObject {
   spec: JsonObject;
@@ -30,40 +30,40 @@ function restartsOf({ status }: Pod): number {
   return counts.reduce((sum, count) => sum + (count || 0), 0);
 }
 
-/** What is wrong with the containers of the pod specification at `place`. */
-export function validateContainers(spec: JsonObject, place = 'spec'): FieldError[] {
+/** The errors in the containers of the pod specification at `path`. */
+export function validateContainers(spec: JsonObject, path = 'spec'): FieldError[] {
   const containers = spec.containers;
   if (!Array.isArray(containers) || containers.length === 0) {
-    return [required(`${place}.containers`)];
+    return [required(`${path}.containers`)];
   }
   const errors: FieldError[] = [];
   const names = new Set<string>();
   for (const [i, item] of containers.entries()) {
     const container = isJsonObject(item) ? item : {};
     const name = text(container.name);
-    const path = `${place}.containers[${i}]`;
+    const itemPath = `${path}.containers[${i}]`;
     const reason = name === '' ? undefined : refuseLabel(name);
-    if (name === '') errors.push(required(`${path}.name`));
-    else if (reason) errors.push(invalidValue(`${path}.name`, name, reason));
-    else if (names.has(name)) errors.push(duplicate(`${path}.name`, name));
-    if (text(container.image) === '') errors.push(required(`${path}.image`));
+    if (name === '') errors.push(required(`${itemPath}.name`));
+    else if (reason) errors.push(invalidValue(`${itemPath}.name`, name, reason));
+    else if (names.has(name)) errors.push(duplicate(`${itemPath}.name`, name));
+    if (text(container.image) === '') errors.push(required(`${itemPath}.image`));
     names.add(name);
   }
   return errors;
 }
 
-/** How lists of the pod specification at `place` are merged. Source: core/v1 PodSpec, patchMergeKey. */
-export function podMergeKeys(place: string): Readonly<Record<string, string>> {
+/** How lists of the pod specification at `path` are merged. Source: core/v1 PodSpec, patchMergeKey. */
+export function podMergeKeys(path: string): Readonly<Record<string, string>> {
   return {
-    [`${place}.containers`]: 'name',
-    [`${place}.containers.env`]: 'name',
-    [`${place}.containers.ports`]: 'containerPort',
-    [`${place}.containers.volumeMounts`]: 'mountPath',
-    [`${place}.initContainers`]: 'name',
-    [`${place}.volumes`]: 'name',
-    [`${place}.imagePullSecrets`]: 'name',
-    [`${place}.hostAliases`]: 'ip',
-    [`${place}.topologySpreadConstraints`]: 'topologyKey',
+    [`${path}.containers`]: 'name',
+    [`${path}.containers.env`]: 'name',
+    [`${path}.containers.ports`]: 'containerPort',
+    [`${path}.containers.volumeMounts`]: 'mountPath',
+    [`${path}.initContainers`]: 'name',
+    [`${path}.volumes`]: 'name',
+    [`${path}.imagePullSecrets`]: 'name',
+    [`${path}.hostAliases`]: 'ip',
+    [`${path}.topologySpreadConstraints`]: 'topologyKey',
   };
 }
 
@@ -104,7 +104,7 @@ export const podKind: ResourceKind<Pod> = {
       dnsPolicy: 'ClusterFirst',
       schedulerName: 'default-scheduler',
       terminationGracePeriodSeconds: 30,
-      // A pod without specification is refused later, by validation.
+      // Validation refuses a pod without specification later.
       ...(pod.spec as JsonObject | undefined),
     };
     pod.status = { phase: 'Pending', ...(pod.status as JsonObject | undefined) };

@@ -16,7 +16,7 @@ export interface Column<T extends KubeObject = KubeObject> {
   cell(object: T, now: number): Cell;
 }
 
-/** Everything that is particular to one kind; what all kinds share works from this table. */
+/** The properties of one kind; the code that all kinds share reads this table. */
 export interface ResourceKind<T extends KubeObject = KubeObject> {
   readonly group: string;
   readonly version: string;
@@ -26,11 +26,11 @@ export interface ResourceKind<T extends KubeObject = KubeObject> {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly isNamespaced: boolean;
-  /** Fields beside type and object metadata. */
+  /** Fields other than type and object metadata. */
   readonly shape: Fields;
   /**
    * How strategic merge patches match the items of a list: by this field, or as a set of plain
-   * values when it is empty. Lists that are not named are replaced.
+   * values when it is empty. Other lists are replaced.
    */
   readonly mergeKeys: Readonly<Record<string, string>>;
   /** Whether a PUT of an object that does not exist creates it. */
@@ -40,17 +40,17 @@ export interface ResourceKind<T extends KubeObject = KubeObject> {
   readonly refuseName: NameRule;
   readonly columns: readonly Column<T>[];
 
-  /** Fills in what the client left out. May change `object`, which nobody else has yet. */
+  /** Sets defaults for missing fields. May change `object`, which is not shared yet. */
   setDefaults(object: T, previous: T | undefined): void;
   validate(object: T): FieldError[];
   validateUpdate(object: T, previous: T): FieldError[];
-  /** The part of an object whose changes count as a new generation; undefined: none is kept. */
+  /** The part of an object whose changes count as a new generation; undefined: no generations. */
   generationOf(object: T): unknown;
-  /** Fields for field selectors, beside `metadata.name` and `metadata.namespace`. */
+  /** Fields for field selectors, in addition to `metadata.name` and `metadata.namespace`. */
   selectableFields(object: T): Readonly<Record<string, string>>;
 }
 
-/** What most kinds have in common, to be spread into their tables. */
+/** The defaults of most kinds, to be spread into their tables. */
 export const PLAIN_KIND = {
   version: 'v1',
   shortNames: [],

@@ -16,7 +16,7 @@ import {
   type ServiceAccount,
 } from './stored-kinds.js';
 
-/** The object type of each kind that the server knows. */
+/** The object type of each kind that the server has. */
 export interface ObjectTypes {
   ClusterRole: ClusterRole;
   ClusterRoleBinding: ClusterRoleBinding;
@@ -32,7 +32,7 @@ export interface ObjectTypes {
   ServiceAccount: ServiceAccount;
 }
 
-/** Name of a kind that the server knows. */
+/** Name of a kind that the server has. */
 export type KindName = keyof ObjectTypes;
 
 const KINDS: { readonly [K in KindName]: ResourceKind<ObjectTypes[K]> } = {
@@ -46,7 +46,7 @@ const KINDS: { readonly [K in KindName]: ResourceKind<ObjectTypes[K]> } = {
   ...STORED_KINDS,
 };
 
-/** Every kind that the server knows. */
+/** Every kind that the server has. */
 export const RESOURCE_KINDS: readonly ResourceKind[] = Object.values(KINDS);
 
 /** The table entry of a kind, by its name. */
@@ -54,7 +54,7 @@ export function kindNamed(name: KindName): ResourceKind {
   return KINDS[name];
 }
 
-/** The table entry behind the `apiVersion` and `kind` of an object, if there is one. */
+/** The table entry for the `apiVersion` and `kind` of an object, if there is one. */
 export function findKind(apiVersion: string, kind: string): ResourceKind | undefined {
   const [version, group = ''] = apiVersion.split('/').reverse();
   return RESOURCE_KINDS.find(
@@ -62,7 +62,7 @@ export function findKind(apiVersion: string, kind: string): ResourceKind | undef
   );
 }
 
-/** The table entry behind a part of a URL, if there is one. */
+/** The table entry for the parts of a URL, if there is one. */
 export function findResource(
   group: string,
   version: string,

@@ -12,7 +12,7 @@ const FIELDS: Fields = {
 };
 
 describe('checkShape', () => {
-  it('keeps what fits and drops nulls', () => {
+  it('copies valid fields and drops nulls', () => {
     const value = { name: 'x', count: null, ports: [{ port: 1 }], labels: { a: 'b' }, free: [1] };
     const { value: copy, fault, unknown } = checkShape(value, FIELDS);
     expect(copy).toEqual({ name: 'x', ports: [{ port: 1 }], labels: { a: 'b' }, free: [1] });
@@ -20,7 +20,7 @@ describe('checkShape', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('drops unknown fields and tells their paths', () => {
+  it('drops unknown fields and returns their paths', () => {
     const { value, unknown } = checkShape({ ports: [{ prot: 1 }], Name: 'x' }, FIELDS);
     expect(value).toEqual({ ports: [{}] });
     expect(unknown).toEqual(['ports[0].prot', 'Name']);
@@ -41,7 +41,7 @@ describe('checkShape', () => {
     expect(checkShape(value, FIELDS).fault).toEqual({ path, expected, found });
   });
 
-  it('does not take inherited names for fields', () => {
+  it('does not accept inherited names as fields', () => {
     expect(
       checkShape(JSON.parse('{"__proto__":{"name":1},"toString":1}') as object as Fields, FIELDS),
     ).toEqual({

@@ -4,8 +4,8 @@ import { isJsonObject, type JsonObject } from '../object.js';
 export type Fields = Readonly<Record<string, Shape>>;
 
 /**
- * What a JSON value must look like. `any` and `object` take what is inside as it comes;
- * everything else is checked to the leaves, so that later code may trust the types.
+ * The type of a JSON value. The content of `any` and `object` is not checked; everything else is
+ * checked to the leaves, so that later code can rely on the types.
  */
 export type Shape =
   | 'string'
@@ -18,7 +18,7 @@ export type Shape =
   | { readonly map: Shape }
   | { readonly fields: Fields };
 
-/** `metav1.ObjectMeta`; what the server does not keep is accepted and dropped by the caller. */
+/** `metav1.ObjectMeta`; includes fields that the caller drops. */
 const METADATA: Fields = {
   name: 'string',
   generateName: 'string',
@@ -68,14 +68,14 @@ export const OBJECT_REFERENCE: Shape = {
   },
 };
 
-/** A value that does not have its shape; the message says where. */
+/** A value that does not have its shape, with its path. */
 export interface ShapeFault {
   readonly path: string;
   readonly expected: string;
   readonly found: string;
 }
 
-/** What came of checking a value: a copy without nulls and unknown fields, and what was wrong. */
+/** The result of a check: a copy without nulls and unknown fields, and what was wrong. */
 export interface Shaped {
   readonly value: JsonObject;
   readonly fault: ShapeFault | undefined;
@@ -100,7 +100,7 @@ function nameOf(value: unknown): string {
   return value === null ? 'null' : typeof value;
 }
 
-/** Notes the first fault; the value that stands in for the faulty one is never used. */
+/** Stores the first fault; returns a placeholder that is never used. */
 function fail(findings: Findings, path: string, expected: string, value: unknown): null {
   findings.fault ??= { path, expected, found: nameOf(value) };
   return null;
@@ -114,10 +114,10 @@ function checkFields(
 ): JsonObject {
   const copy: JsonObject = {};
   for (const [key, item] of Object.entries(value)) {
-    const place = path ? `${path}.${key}` : key;
-    if (!Object.hasOwn(fields, key)) findings.unknown.push(place);
+    const fieldPath = path ? `${path}.${key}` : key;
+    if (!Object.hasOwn(fields, key)) findings.unknown.push(fieldPath);
     // As in Go's decoder, null is the same as absent.
-    else if (item !== null) copy[key] = checkValue(item, fields[key]!, place, findings);
+    else if (item !== null) copy[key] = checkValue(item, fields[key]!, fieldPath, findings);
   }
   return copy;
 }

@@ -10,7 +10,7 @@ import {
   type ResourceKind,
 } from './resource-kind.js';
 
-/** What is particular to a kind that is only stored: its row in the table of such kinds. */
+/** The properties of a kind that is only stored: its row in the table of such kinds. */
 export interface StoredKindRow<T extends KubeObject> extends Pick<
   ResourceKind<T>,
   'group' | 'kind' | 'shape'
@@ -22,9 +22,9 @@ export interface StoredKindRow<T extends KubeObject> extends Pick<
   >;
   /** Columns between name and age. */
   readonly columns?: readonly Column<T>[];
-  /** Values of fields that the client left out; objects are filled in at every depth. */
+  /** Defaults of missing fields; objects are filled in at every depth. */
   readonly defaults?: JsonObject;
-  /** A top-level field, or a field of `spec`, that keeps its value, and what is said of a change. */
+  /** A top-level field, or a field of `spec`, that cannot change, and the message for a change. */
   readonly immutable?: readonly [path: string, why: string];
   /** Whether changes of `spec` count as generations. */
   readonly hasGenerations?: boolean;
@@ -48,12 +48,12 @@ function valueAt(object: unknown, path: string): unknown {
 export function requireFields(object: object, fields: readonly string[], path = ''): FieldError[] {
   return fields.flatMap((field) => {
     const value: unknown = Reflect.get(object, field);
-    const isThere = Array.isArray(value) ? value.length > 0 : Boolean(value);
-    return isThere ? [] : [required(path === '' ? field : `${path}.${field}`)];
+    const isPresent = Array.isArray(value) ? value.length > 0 : Boolean(value);
+    return isPresent ? [] : [required(path === '' ? field : `${path}.${field}`)];
   });
 }
 
-/** The table entry of a kind from which nothing comes: it is checked, stored and printed. */
+/** The table entry of a kind without further effect: it is checked, stored and printed. */
 export function storedKind<T extends KubeObject>(row: StoredKindRow<T>): ResourceKind<T> {
   const { group, kind, shape, names, columns = [], defaults = {}, immutable } = row;
   const [plural, ...shortNames] = names;

@@ -6,7 +6,7 @@ import { column } from './resource-kind.js';
 import { OBJECT_REFERENCE, type Fields, type Shape } from './shape.js';
 import { requireFields, storedKind } from './stored-kind.js';
 
-/** `apps/v1.Deployment`. There is no controller: no pod comes of it, and its status stays empty. */
+/** `apps/v1.Deployment`. There is no controller: it creates no pods, and its status stays empty. */
 export interface Deployment extends KubeObject {
   spec: {
     replicas?: number;
@@ -17,7 +17,7 @@ export interface Deployment extends KubeObject {
   status?: JsonObject;
 }
 
-/** One permission: every verb on every resource of every group that is named. */
+/** One permission: each named verb on each named resource of each named group. */
 export interface PolicyRule {
   apiGroups?: string[];
   resources?: string[];
@@ -26,7 +26,7 @@ export interface PolicyRule {
   verbs?: string[];
 }
 
-/** `rbac.authorization.k8s.io/v1.ClusterRole`. Requests are not measured by it. */
+/** `rbac.authorization.k8s.io/v1.ClusterRole`. It does not authorize requests here. */
 export interface ClusterRole extends KubeObject {
   rules?: PolicyRule[];
 }
@@ -55,7 +55,7 @@ function labelsOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** Only `matchLabels` is compared; what expressions select is not looked at. */
+/** Compares only `matchLabels`, not expressions. */
 function validateSelector({ selector, template }: Deployment['spec']): FieldError[] {
   if (selector === undefined) return [required('spec.selector')];
   const labels = labelsOf(template?.metadata?.labels);
@@ -73,7 +73,7 @@ function validateRule(rule: PolicyRule, path: string): FieldError[] {
   return requireFields(rule, fields, path);
 }
 
-/** The kinds that are only stored, so that the manifests of a cluster can be applied whole. */
+/** The kinds that are only stored, so that all manifests of a cluster can be applied. */
 export const STORED_KINDS = {
   ClusterRole: storedKind<ClusterRole>({
     group: RBAC,

@@ -21,7 +21,7 @@ describe('parseFieldTerms', () => {
 });
 
 describe('fieldSelectorOf', () => {
-  it('needs every term to hold and takes a missing field for empty', () => {
+  it('requires every term and reads a missing field as empty', () => {
     const matches = fieldSelectorOf(parseFieldTerms('a=1,b!=2,c='));
     expect(matches({ a: '1', b: '3' })).toBe(true);
     expect(matches({ a: '1', b: '2' })).toBe(false);

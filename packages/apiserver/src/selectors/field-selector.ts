@@ -19,7 +19,7 @@ function parseTerm(term: string): FieldTerm {
   const match = /^([^=!\\]+)(==|=|!=)([^]*)$/.exec(term);
   if (!match) throw new ApiError('BadRequest', `invalid field selector: "${term}"`);
   const raw = match[3]!;
-  // An unescaped operator within the value is a typing error; a lone backslash likewise.
+  // An unescaped operator in the value is an error, and so is a backslash before another character.
   if (!/^(?:\\[\\,=]|[^\\,=])*$/.test(raw)) {
     throw new ApiError('BadRequest', `invalid field selector: "${term}"`);
   }
@@ -35,7 +35,7 @@ export function parseFieldTerms(text: string): FieldTerm[] {
   return splitTerms(text).map(parseTerm);
 }
 
-/** The selector that all terms together make. */
+/** The selector for objects that fulfill all terms. */
 export function fieldSelectorOf(terms: readonly FieldTerm[]): FieldSelector {
   return (fields) =>
     terms.every(({ field, value, isEqual }) => ((fields[field] ?? '') === value) === isEqual);

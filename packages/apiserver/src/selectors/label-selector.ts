@@ -72,7 +72,7 @@ class Reader {
     return key;
   }
 
-  /** A value; nothing at all is the empty value. */
+  /** A value, which may be empty. */
   value(): string {
     const next = this.peek();
     if (next === undefined || next === ',' || next === ')') return '';
@@ -144,8 +144,8 @@ function readRequirement(reader: Reader): LabelSelector {
 }
 
 /**
- * The selector that a `labelSelector` parameter spells; an empty text selects everything.
- * Throws a 400 when it cannot be parsed.
+ * Parses a `labelSelector` parameter; an empty text selects everything. Throws a 400 when it cannot
+ * be parsed.
  */
 export function parseLabelSelector(text: string): LabelSelector {
   const reader = new Reader(text);

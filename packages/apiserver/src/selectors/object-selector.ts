@@ -4,7 +4,7 @@ import type { ResourceKind } from '../resources/resource-kind.js';
 import { fieldSelectorOf, parseFieldTerms } from './field-selector.js';
 import { parseLabelSelector } from './label-selector.js';
 
-/** What a list or watch is narrowed to. */
+/** The selectors of a list or watch. */
 export interface SelectorText {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -22,7 +22,7 @@ function fieldsOf(kind: ResourceKind, object: KubeObject): Readonly<Record<strin
   };
 }
 
-/** Field names that need no object to be known: an object without content has them all. */
+/** The selectable field names: an object without content has all of them. */
 function supportedFields(kind: ResourceKind): readonly string[] {
   const blank = {
     apiVersion: '',

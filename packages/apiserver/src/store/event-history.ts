@@ -9,11 +9,11 @@ export interface StoreEvent {
   readonly previous: KubeObject | undefined;
 }
 
-/** The last events of one resource, oldest first; the oldest are forgotten. */
+/** The last events of one resource, oldest first; the oldest are discarded. */
 export class EventHistory {
   readonly #limit: number;
   #events: StoreEvent[] = [];
-  /** Everything after this revision is still known. */
+  /** All events after this revision are retained. */
   #floor: number;
 
   constructor(limit: number, revision: number) {
@@ -23,25 +23,25 @@ export class EventHistory {
 
   append(event: StoreEvent): void {
     this.#events.push(event);
-    // Trimmed in halves, so that an append is cheap on average.
+    // Discards half of the events together, so that an append is cheap on average.
     if (this.#events.length < 2 * this.#limit) return;
     this.#floor = this.#events[this.#limit - 1]!.revision;
     this.#events = this.#events.slice(this.#limit);
   }
 
-  /** The events after `revision`, or undefined when some of them are forgotten. */
+  /** The events after `revision`, or undefined when some of them are discarded. */
   since(revision: number): readonly StoreEvent[] | undefined {
     if (revision < this.#floor) return undefined;
     return this.#events.filter((event) => event.revision > revision);
   }
 
-  /** Forgets everything up to `revision`. */
-  forget(revision: number): void {
+  /** Discards all events, up to `revision`. */
+  compact(revision: number): void {
     this.#events = [];
     this.#floor = revision;
   }
 
-  /** Revision of the last event that is known, or of what was forgotten last. */
+  /** Revision of the last retained event, otherwise of the last discarded one. */
   get last(): number {
     return this.#events.at(-1)?.revision ?? this.#floor;
   }

@@ -1,18 +1,18 @@
 import { ApiError } from '../errors.js';
 import { isJsonObject } from '../object.js';
 
-/** Where a list goes on: after this key, as things were at this version. */
+/** Where the next page of a list begins: after this key, in the state at this version. */
 export interface PageToken {
   readonly revision: number;
   readonly after: string;
 }
 
-/** The `continue` text of a place in a list. */
+/** The `continue` text of a position in a list. */
 export function encodePageToken(token: PageToken): string {
   return Buffer.from(JSON.stringify({ v: 1, ...token })).toString('base64url');
 }
 
-/** Reads a `continue` text. Throws a 400 when it is not one of ours. */
+/** Parses a `continue` text. Throws a 400 when this server did not create it. */
 export function parsePageToken(text: string): PageToken {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
@@ -21,7 +21,7 @@ export function parsePageToken(text: string): PageToken {
       if (typeof revision === 'number' && typeof after === 'string') return { revision, after };
     }
   } catch {
-    // not JSON: answered below like every other text that is no token
+    // not JSON: refused below, as every other text that is no token
   }
   throw new ApiError('BadRequest', 'continue key is not valid');
 }

@@ -21,7 +21,7 @@ describe('Store', () => {
     expect(store.revision).toBe(103);
   });
 
-  it('lists in the order of namespace and name, and leaves given lists alone', () => {
+  it('lists in the order of namespace and name, and does not change earlier lists', () => {
     const store = createStore();
     store.put('services', object('b'));
     store.put('services', object('a', 'zoo'));
@@ -34,7 +34,7 @@ describe('Store', () => {
     expect(after).toEqual(['default/a', 'default/b', 'zoo/a']);
   });
 
-  it('keeps the order through writes and removals between lists', () => {
+  it('preserves the order through writes and removals between lists', () => {
     const store = createStore();
     const keys = () => store.list('services').map(({ metadata }) => metadata.name);
     for (const name of ['d', 'b', 'f']) store.put('services', object(name));
@@ -45,7 +45,7 @@ describe('Store', () => {
     expect(keys()).toEqual(['b', 'c', 'e', 'f']);
   });
 
-  it('knows the events since a version until they are too many', () => {
+  it('returns the events since a version until they are too many', () => {
     const store = createStore(3);
     for (let i = 0; i < 6; i++) store.put('services', object(`s${i}`));
     expect(store.eventsSince('services', 100)).toBeUndefined();
@@ -55,17 +55,17 @@ describe('Store', () => {
     expect(store.eventsSince('services', 106)).toEqual([]);
   });
 
-  it('does not forget the events of one resource for those of another', () => {
+  it('does not discard events of one resource because of another', () => {
     const store = createStore(3);
     store.put('pods', object('p'));
     for (let i = 0; i < 20; i++) store.put('services', object('s'));
     expect(store.eventsSince('pods', 100)).toHaveLength(1);
   });
 
-  it('forgets everything when it is compacted', () => {
+  it('discards all history when it is compacted', () => {
     const store = createStore();
     store.put('services', object('a'));
-    store.keepSnapshot('services');
+    store.storeSnapshot('services');
     store.compact();
     expect(store.eventsSince('services', 100)).toBeUndefined();
     expect(store.eventsSince('services', 101)).toEqual([]);
@@ -73,10 +73,10 @@ describe('Store', () => {
     expect(store.listAt('services', 101)).toBeUndefined();
   });
 
-  it('shows the list of an earlier version while its snapshot is kept', () => {
+  it('shows the list of an earlier version while its snapshot is stored', () => {
     const store = createStore();
     store.put('services', object('a'));
-    store.keepSnapshot('services');
+    store.storeSnapshot('services');
     store.remove('services', 'default/a');
     expect(store.listAt('services', 101)).toHaveLength(1);
     expect(store.listAt('services', 102)).toHaveLength(0);
@@ -84,11 +84,11 @@ describe('Store', () => {
     expect(store.listAt('services', 999)).toBeUndefined();
   });
 
-  it('keeps a bounded number of snapshots', () => {
+  it('stores a bounded number of snapshots', () => {
     const store = createStore();
     for (let i = 0; i < 50; i++) {
       store.put('services', object('a'));
-      store.keepSnapshot('services');
+      store.storeSnapshot('services');
     }
     expect(store.listAt('services', 101)).toBeUndefined();
     expect(store.listAt('services', 149)).toHaveLength(1);
@@ -106,7 +106,7 @@ describe('Store', () => {
     expect(seen).toEqual([101, 102, 103]);
   });
 
-  it('hands out the last state of what was removed', () => {
+  it('delivers the last state of a removed object', () => {
     const store = createStore();
     const events: StoreEvent[] = [];
     store.put('services', object('a'));

@@ -15,8 +15,8 @@ function nodePortsOf(service: Service | undefined): ReadonlySet<number> {
 }
 
 /**
- * Gives cluster addresses and node ports to services. `admit` chooses and changes nothing here;
- * `commit` books what the stored service has, so a refused write leaves no trace.
+ * Allocates cluster addresses and node ports of services. `admit` only chooses them; `commit`
+ * allocates those of the stored service, so a refused write has no effect.
  */
 export class ServiceAllocation {
   readonly #addresses: Readonly<Record<IpFamily, IpAllocator>>;
@@ -26,17 +26,17 @@ export class ServiceAllocation {
     this.#addresses = { IPv4: new IpAllocator(ranges.IPv4), IPv6: new IpAllocator(ranges.IPv6) };
   }
 
-  /** The address that the service `kubernetes` has. */
+  /** The address of the service `kubernetes`. */
   get firstAddress(): string {
     return this.#addresses.IPv4.first;
   }
 
-  /** Fills in addresses and node ports of a valid service, or says why that cannot be done. */
+  /** Sets addresses and node ports of a valid service; returns why that is not possible. */
   admit(service: Service, previous: Service | undefined): FieldError[] {
     return [...this.#admitAddresses(service, previous), ...this.#admitNodePorts(service, previous)];
   }
 
-  /** Books the change from one stored state of a service to the next. */
+  /** Allocates and releases what changes from one stored state of a service to the next. */
   commit(next: Service | undefined, previous: Service | undefined): void {
     const allocatorOf = (address: string) =>
       this.#addresses[address.includes(':') ? 'IPv6' : 'IPv4'];
@@ -49,7 +49,7 @@ export class ServiceAllocation {
   #admitAddresses(service: Service, previous: Service | undefined): FieldError[] {
     const { spec } = service;
     if (!hasClusterIps(spec) || isHeadless(spec)) return [];
-    const kept = addressesOf(previous);
+    const retained = addressesOf(previous);
     const errors: FieldError[] = [];
     const addresses = [...(spec.clusterIPs ?? [])];
     for (const [i, family] of (spec.ipFamilies ?? []).entries()) {
@@ -59,7 +59,7 @@ export class ServiceAllocation {
         const address = allocator.propose();
         if (address) addresses[i] = address;
         else errors.push(refusal('', `range is full (${allocator.range.text})`));
-      } else if (!kept.includes(given)) {
+      } else if (!retained.includes(given)) {
         const reason = allocator.refuse(given);
         if (reason) errors.push(refusal(given, reason));
       }
@@ -71,7 +71,7 @@ export class ServiceAllocation {
 
   #admitNodePorts({ spec }: Service, previous: Service | undefined): FieldError[] {
     if (!usesNodePorts(spec)) return [];
-    const kept = nodePortsOf(previous);
+    const retained = nodePortsOf(previous);
     const errors: FieldError[] = [];
     const chosen = new Set(
       (spec.ports ?? []).flatMap(({ nodePort }) => (nodePort === undefined ? [] : [nodePort])),
@@ -85,7 +85,7 @@ export class ServiceAllocation {
           port.nodePort = free;
           chosen.add(free);
         }
-      } else if (!kept.has(port.nodePort)) {
+      } else if (!retained.has(port.nodePort)) {
         const reason = this.#nodePorts.refuse(port.nodePort);
         if (reason) errors.push(invalidValue(path, port.nodePort, reason));
       }

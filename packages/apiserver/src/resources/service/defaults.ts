@@ -31,7 +31,7 @@ function setTrafficDefaults(spec: ServiceSpec): void {
   } else delete spec.externalTrafficPolicy;
 }
 
-/** Fills in what a client may leave out of a service, except for addresses and node ports. */
+/** Sets the defaults of a service, except for addresses and node ports. */
 export function setServiceDefaults(service: Service, previous: Service | undefined): void {
   const given: Partial<Service> = service;
   const spec = (given.spec ?? {}) as ServiceSpec;

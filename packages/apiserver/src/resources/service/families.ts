@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parseIp, type IpFamily } from '../ip.js';
 import { hasClusterIps, HEADLESS, isHeadless, type ServiceSpec } from './service.js';
 
-/** Whether a policy asks for both families. */
+/** Whether a policy requests both families. */
 export function isDualStack(policy: string | undefined): boolean {
   return policy === 'PreferDualStack' || policy === 'RequireDualStack';
 }
@@ -12,8 +12,8 @@ function drop(spec: ServiceSpec, ...fields: (keyof ServiceSpec)[]): void {
 }
 
 /**
- * Makes `clusterIP` and `clusterIPs` agree, so that a client which knows only the older field
- * can write it. Source: pkg/registry/core/service/storage normalizeClusterIPs.
+ * Makes `clusterIP` and `clusterIPs` agree, so that a client can write only the older field.
+ * Source: pkg/registry/core/service/storage normalizeClusterIPs.
  */
 function reconcileClusterIps(spec: ServiceSpec, previous: ServiceSpec | undefined): void {
   const { clusterIP, clusterIPs = [] } = spec;
@@ -22,12 +22,12 @@ function reconcileClusterIps(spec: ServiceSpec, previous: ServiceSpec | undefine
     if (listUnchanged) drop(spec, 'clusterIPs');
   }
   if (clusterIP && !spec.clusterIPs?.length) {
-    const kept = clusterIP === previous?.clusterIP ? previous.clusterIPs : undefined;
-    spec.clusterIPs = [...(kept ?? [clusterIP])];
+    const retained = clusterIP === previous?.clusterIP ? previous.clusterIPs : undefined;
+    spec.clusterIPs = [...(retained ?? [clusterIP])];
   }
 }
 
-/** Takes over from the stored service what an update leaves out. */
+/** Copies fields that an update omits from the stored service. */
 function carryOver(spec: ServiceSpec, previous: ServiceSpec): void {
   if (!spec.clusterIP && !spec.clusterIPs?.length) {
     if (previous.clusterIP !== undefined) spec.clusterIP = previous.clusterIP;
@@ -39,7 +39,7 @@ function carryOver(spec: ServiceSpec, previous: ServiceSpec): void {
   if (!spec.ipFamilies?.length && previous.ipFamilies) spec.ipFamilies = [...previous.ipFamilies];
 }
 
-/** From two families to one: the second goes, unless the client also changed it. */
+/** From two families to one: removes the second, unless the client also changed it. */
 function downgrade(spec: ServiceSpec, previous: ServiceSpec): void {
   if (spec.ipFamilyPolicy !== 'SingleStack' || !isDualStack(previous.ipFamilyPolicy)) return;
   if (isDeepStrictEqual(spec.ipFamilies, previous.ipFamilies)) {
@@ -53,7 +53,7 @@ function downgrade(spec: ServiceSpec, previous: ServiceSpec): void {
 function defaultPolicy(spec: ServiceSpec): string {
   const families = spec.ipFamilies?.length ?? 0;
   if (families === 2 || spec.clusterIPs?.length === 2) return 'RequireDualStack';
-  // Whoever writes the endpoints of a selectorless headless service may use either family.
+  // The endpoints of a headless service without selector may be written in either family.
   if (isHeadless(spec) && !spec.selector && families === 0) return 'RequireDualStack';
   return 'SingleStack';
 }
@@ -72,14 +72,14 @@ function completeFamilies(spec: ServiceSpec): IpFamily[] {
 }
 
 /**
- * Fills in `clusterIP(s)`, `ipFamilies` and `ipFamilyPolicy` as far as they follow from each
- * other and from the stored service; addresses are given later, when the service is valid.
+ * Sets `clusterIP(s)`, `ipFamilies` and `ipFamilyPolicy` as far as they follow from each other and
+ * from the stored service; addresses are allocated later, when the service is valid.
  */
 export function setFamilyDefaults(spec: ServiceSpec, previous: ServiceSpec | undefined): void {
   if (spec.clusterIP === '') drop(spec, 'clusterIP');
   reconcileClusterIps(spec, previous);
   if (!hasClusterIps(spec)) {
-    // On a change to ExternalName, what the stored service had is released.
+    // A change to ExternalName releases the addresses of the stored service.
     if (previous && isDeepStrictEqual(spec.clusterIPs, previous.clusterIPs)) {
       drop(spec, 'clusterIP', 'clusterIPs');
     }

@@ -12,19 +12,19 @@ function takeAll(allocator: IpAllocator): string[] {
 }
 
 describe('IpAllocator', () => {
-  it('gives each usable address of a range once and then none', () => {
+  it('allocates each usable address of a range once and then none', () => {
     const taken = takeAll(new IpAllocator(parseCidr('10.0.0.0/28')!));
     expect(new Set(taken).size).toBe(14);
     expect(taken).not.toContain('10.0.0.0');
     expect(taken).not.toContain('10.0.0.15');
   });
 
-  it('begins above the part that is left to addresses asked for', () => {
+  it('begins above the part that is reserved for requested addresses', () => {
     expect(new IpAllocator(parseCidr('10.96.0.0/16')!).propose()).toBe('10.96.1.1');
     expect(new IpAllocator(parseCidr('fd00:10:96::/112')!).propose()).toBe('fd00:10:96::101');
   });
 
-  it('does not give back a released address before the range has been gone through', () => {
+  it('does not allocate a released address before the end of the range is reached', () => {
     const allocator = new IpAllocator(parseCidr('10.96.0.0/16')!);
     allocator.take(allocator.propose()!);
     allocator.release('10.96.1.1');
@@ -32,13 +32,13 @@ describe('IpAllocator', () => {
     expect(allocator.refuse('10.96.1.1')).toBeUndefined();
   });
 
-  it('passes over addresses that were asked for', () => {
+  it('skips addresses that were requested', () => {
     const allocator = new IpAllocator(parseCidr('10.96.0.0/16')!);
     allocator.take('10.96.1.1');
     expect(allocator.propose()).toBe('10.96.1.2');
   });
 
-  it('refuses addresses outside the range, its ends and what is taken', () => {
+  it('refuses addresses outside the range, its ends and allocated ones', () => {
     const allocator = new IpAllocator(parseCidr('10.0.0.0/28')!);
     allocator.take('10.0.0.3');
     expect(allocator.refuse('10.0.0.3')).toBe('provided IP is already allocated');

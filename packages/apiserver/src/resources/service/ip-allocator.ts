@@ -1,18 +1,18 @@
 import { formatIp, isInRange, parseIp, type IpRange } from '../ip.js';
 
-/** Gives addresses of one range, each to one owner at a time. */
+/** Allocates the addresses of one range, each to one service at a time. */
 export class IpAllocator {
   readonly range: IpRange;
   readonly #usable: bigint;
   readonly #used = new Set<bigint>();
-  /** Offset of the first address that is given to services which ask for none. */
+  /** Offset of the first address for services that request none. */
   readonly #dynamicStart: bigint;
   #next: bigint;
   #proposed: bigint | undefined;
 
   constructor(range: IpRange) {
     this.range = range;
-    // The network address is never given, nor the broadcast address of an IPv4 range.
+    // The network address is never allocated, nor the broadcast address of an IPv4 range.
     this.#usable = range.size - (range.family === 'IPv4' ? 2n : 1n);
     this.#dynamicStart = dynamicStart(range.size);
     this.#next = this.#dynamicStart;
@@ -23,7 +23,7 @@ export class IpAllocator {
     return formatIp({ family: this.range.family, value: this.range.base + 1n });
   }
 
-  /** Why an address cannot be given to a new owner, or undefined when it can. */
+  /** Why an address cannot be allocated, or undefined when it can. */
   refuse(address: string): string | undefined {
     const ip = parseIp(address);
     const isUsable =
@@ -35,8 +35,8 @@ export class IpAllocator {
   }
 
   /**
-   * A free address, or undefined when none is left. It is taken only by `take`. Addresses are
-   * given in order and not again until the range has been gone through once.
+   * A free address, or undefined when none is left; `take` allocates it. Addresses are proposed in
+   * order, and released ones not before the end of the range is reached.
    */
   propose(): string | undefined {
     for (let tried = 0n; tried <= BigInt(this.#used.size); tried++) {
@@ -50,14 +50,14 @@ export class IpAllocator {
     return undefined;
   }
 
-  /** Marks an address as used. */
+  /** Allocates an address. */
   take(address: string): void {
     const value = parseIp(address)!.value;
     this.#used.add(value);
     if (value === this.#proposed) this.#next = value - this.range.base + 1n;
   }
 
-  /** Gives an address back. */
+  /** Releases an address. */
   release(address: string): void {
     this.#used.delete(parseIp(address)!.value);
   }
@@ -72,7 +72,7 @@ export class IpAllocator {
 }
 
 /**
- * The lower part of a range is left to addresses that are asked for by value.
+ * The lower part of a range is reserved for addresses that services request.
  * Source: KEP-3070, min(max(16, size/16), 256).
  */
 function dynamicStart(size: bigint): bigint {

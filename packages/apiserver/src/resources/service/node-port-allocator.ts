@@ -2,11 +2,11 @@
 const FIRST = 30_000;
 const LAST = 32_767;
 
-/** Gives node ports, each to one service at a time. */
+/** Allocates node ports, each to one service at a time. */
 export class NodePortAllocator {
   readonly #used = new Set<number>();
 
-  /** Why a port cannot be given to a new owner, or undefined when it can. */
+  /** Why a port cannot be allocated, or undefined when it can. */
   refuse(port: number): string | undefined {
     if (port < FIRST || port > LAST) {
       return `provided port is not in the valid range. The range of valid ports is ${FIRST}-${LAST}`;
@@ -22,12 +22,12 @@ export class NodePortAllocator {
     return undefined;
   }
 
-  /** Marks a port as used. */
+  /** Allocates a port. */
   take(port: number): void {
     this.#used.add(port);
   }
 
-  /** Gives a port back. */
+  /** Releases a port. */
   release(port: number): void {
     this.#used.delete(port);
   }

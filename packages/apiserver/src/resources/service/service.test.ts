@@ -8,7 +8,7 @@ function createSpec(objects: ObjectAccess, spec: object): ServiceSpec {
 }
 
 describe('services', () => {
-  it('get what the client left out', () => {
+  it('get defaults for missing fields', () => {
     expect(createObjects().create(webService())).toEqual({
       apiVersion: 'v1',
       kind: 'Service',
@@ -78,7 +78,7 @@ describe('services', () => {
     });
   });
 
-  it('get node ports where their type asks for them, and lose them with it', () => {
+  it('get node ports when their type needs them, and lose them with the type', () => {
     const objects = createObjects();
     expect(createSpec(objects, { type: 'NodePort' }).ports?.[0]?.nodePort).toBe(30_000);
     const plain = objects.put(
@@ -87,14 +87,14 @@ describe('services', () => {
     expect((plain as Service).spec.ports?.[0]).not.toHaveProperty('nodePort');
   });
 
-  it('keep address and node port when an update leaves them out', () => {
+  it('preserve address and node port when an update omits them', () => {
     const objects = createObjects();
     const before = createSpec(objects, { type: 'NodePort', ipFamilyPolicy: 'PreferDualStack' });
     const after = objects.put(webService({ type: 'NodePort', selector: { a: 'b' } })) as Service;
     expect(after.spec).toEqual({ ...before, selector: { a: 'b' } });
   });
 
-  it('get a second address with a second family and give it back', () => {
+  it('get a second address with a second family and release it', () => {
     const objects = createObjects();
     objects.create(webService());
     const both = objects.put(webService({ ipFamilyPolicy: 'PreferDualStack' })) as Service;
@@ -118,7 +118,7 @@ describe('services', () => {
     expect(again.spec.clusterIP).toBe('10.96.1.1');
   });
 
-  it('free their address when they are deleted', () => {
+  it('release their address when they are deleted', () => {
     const objects = createObjects();
     objects.create(webService({ clusterIP: '10.96.0.9' }));
     objects.delete('Service', 'default', 'web');
@@ -199,7 +199,7 @@ describe('services', () => {
     expect(() => objects.create(webService(spec))).toThrow(message);
   });
 
-  it('keep the address that they have', () => {
+  it('preserve the address that they have', () => {
     const objects = createObjects();
     objects.create(webService());
     const message = 'spec.clusterIPs[0]: Invalid value: "10.96.0.9": may not change once set';
@@ -207,11 +207,11 @@ describe('services', () => {
     expect(() => objects.put(webService({ ipFamilies: ['IPv6'] }))).toThrow(/spec.ipFamilies\[0\]/);
   });
 
-  it.each(['web', '1web', 'a'.repeat(63)])('may be called %s', (name) => {
+  it.each(['web', '1web', 'a'.repeat(63)])('may be named %s', (name) => {
     expect(createObjects().create(webService({}, { name })).metadata.name).toBe(name);
   });
 
-  it.each(['', 'Web', 'a.b', '-a', 'a-', 'a'.repeat(64)])('may not be called "%s"', (name) => {
+  it.each(['', 'Web', 'a.b', '-a', 'a-', 'a'.repeat(64)])('may not be named "%s"', (name) => {
     expect(() => createObjects().create(webService({}, { name }))).toThrow(/metadata.name: /);
   });
 });

@@ -41,7 +41,7 @@ export interface Service extends KubeObject {
   status: { loadBalancer: { ingress?: JsonObject[] }; conditions?: JsonObject[] };
 }
 
-/** What `clusterIP` holds for a service without one. */
+/** The `clusterIP` of a headless service. */
 export const HEADLESS = 'None';
 
 /** The values that `spec.type` may have. */
@@ -52,7 +52,7 @@ export const SERVICE_TYPES: readonly string[] = [
   'ExternalName',
 ];
 
-/** Whether a service has cluster addresses or is headless, which an ExternalName is neither. */
+/** Whether a service has cluster addresses or is headless: not for an ExternalName. */
 export function hasClusterIps({ type }: ServiceSpec): boolean {
   return type !== 'ExternalName';
 }

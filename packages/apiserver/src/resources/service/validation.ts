@@ -182,7 +182,7 @@ export function validateService({ spec }: Service): FieldError[] {
   return [...errors, ...validateFamilies(spec), ...validateClusterIps(spec)];
 }
 
-/** Source: pkg/apis/core/validation ValidateServiceUpdate: addresses and families stay. */
+/** Source: pkg/apis/core/validation ValidateServiceUpdate: addresses and families cannot change. */
 export function validateServiceUpdate({ spec }: Service, previous: Service): FieldError[] {
   const before = previous.spec;
   if (!hasClusterIps(spec) || !hasClusterIps(before)) return [];
