@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import { endpointsObject, HEADLESS, serviceObject, sliceObject } from './support/objects.js';
-import { until } from './support/until.js';
 import { WatchBed } from './support/watch-bed.js';
 
 let bed: WatchBed;

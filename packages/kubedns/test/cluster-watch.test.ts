@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import {
   endpointsObject,
   HEADLESS,
@@ -6,7 +7,6 @@ import {
   serviceObject,
   sliceObject,
 } from './support/objects.js';
-import { until } from './support/until.js';
 import { WatchBed } from './support/watch-bed.js';
 
 let bed: WatchBed;

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { ConfigError } from '@kube-dns/daemon';
+import { until } from '@kube-dns/testkit';
 import { ApiClient } from '../src/cluster/api-client.js';
 import { loadKubeConfig } from '../src/cluster/kube-config.js';
 import { ConfigMapSource, type ConfigMapSourceOptions } from '../src/config/config-map.js';
 import { type KeptLog, keptLog } from './support/kept-log.js';
-import { until } from './support/until.js';
 
 let api: ApiServer;
 let log: KeptLog;

@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { freePort } from './support/bound-port.js';
-import { endAll, startKubedns } from './support/kubedns-process.js';
+import { endPrograms, freePort, until } from '@kube-dns/testkit';
+import { startKubedns } from './support/kubedns-process.js';
 import { NameServer } from './support/name-server.js';
 import { namespaceObject, serviceObject } from './support/objects.js';
-import { until } from './support/until.js';
 
 const ALIAS = serviceObject({ name: 'ext', externalName: 'db.acme.local' });
 
@@ -18,15 +17,15 @@ let folder: string;
 beforeEach(async () => {
   api = await createApiServer();
   await api.apply(ALIAS);
-  upstream = await new NameServer().start();
-  stub = await new NameServer().start();
-  stub.says('db.acme.local A', {
+  upstream = await NameServer.start();
+  stub = await NameServer.start();
+  stub.respond('db.acme.local A', {
     answers: [{ type: 'A', name: 'db.acme.local', ttl: 60, data: '192.0.2.7' }],
   });
   folder = await mkdtemp(join(tmpdir(), 'kubedns-'));
 });
 afterEach(async () => {
-  await endAll();
+  await endPrograms();
   await upstream.close();
   await stub.close();
   await api.close();
@@ -79,7 +78,7 @@ describe('the directory of the ConfigMap', () => {
   it('may name servers of stub domains by name', async () => {
     // A server by name has no port, so it answers on 53, where a test has none: that it is asked for
     // and known is what there is to see.
-    upstream.says('ns.example.com A', {
+    upstream.respond('ns.example.com A', {
       answers: [{ type: 'A', name: 'ns.example.com', ttl: 60, data: '127.0.0.1' }],
     });
     await put('upstreamNameservers', [upstream.address]);
@@ -137,8 +136,8 @@ describe('the ConfigMap by the API', () => {
   it('does not keep the program from ending while the API server hangs', async () => {
     api.hang();
     const kubedns = start(...args, '--initial-sync-timeout=300ms');
-    expect(await kubedns.exit).toBe(255);
-    expect(kubedns.lastWords).toEqual([
+    expect(await kubedns.program.ended).toBe(255);
+    expect(kubedns.fatalErrors).toEqual([
       'kubedns: no complete list of services, endpointslices, namespaces within 300 ms',
     ]);
   });
@@ -148,7 +147,7 @@ describe('SIGHUP', () => {
   it('applies the configuration again and ends nothing', async () => {
     const kubedns = await start().ready();
     await kubedns.says(/name servers: 127/);
-    kubedns.child.kill('SIGHUP');
+    kubedns.program.signal('SIGHUP');
     await kubedns.says(/name servers: 127[^]*name servers: 127/);
     expect((await kubedns.ask('example.com', 'A')).rcode).toBe('NXDOMAIN');
   });

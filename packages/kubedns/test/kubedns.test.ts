@@ -1,14 +1,12 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { areInstalled, endPrograms, until } from '@kube-dns/testkit';
 import { EXTENDED_ERROR } from '@kube-dns/wire';
-import { endAll, startKubedns } from './support/kubedns-process.js';
+import { startKubedns } from './support/kubedns-process.js';
 import { NameServer } from './support/name-server.js';
 import { HEADLESS, namespaceObject, serviceObject, sliceObject } from './support/objects.js';
-import { until } from './support/until.js';
 
 const ZONE = 'shop.svc.cluster.local';
 const OBJECTS = [
@@ -29,19 +27,17 @@ const OBJECTS = [
   serviceObject({ namespace: 'shop', name: 'ext', externalName: 'db.example.com' }),
 ];
 
-const isInPath = (tool: string) =>
-  (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, tool)));
-const itWithDig = isInPath('dig') ? it : it.skip;
+const itWithDig = areInstalled('dig') ? it : it.skip;
 
 let api: ApiServer;
 let upstream: NameServer;
 beforeEach(async () => {
   api = await createApiServer();
   await api.apply(OBJECTS);
-  upstream = await new NameServer().start();
+  upstream = await NameServer.start();
 });
 afterEach(async () => {
-  await endAll();
+  await endPrograms();
   await upstream.close();
   await api.close();
 });
@@ -143,7 +139,7 @@ describe('the program', () => {
 
 describe('a name outside the cluster', () => {
   it('is answered by the name server that --nameservers names', async () => {
-    upstream.says('example.com A', {
+    upstream.respond('example.com A', {
       answers: [{ type: 'A', name: 'example.com', ttl: 77, data: '192.0.2.1' }],
     });
     const kubedns = await start().ready();

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ApiServer } from '@kube-dns/apiserver';
+import { until } from '@kube-dns/testkit';
 import {
   closeAll,
   fakeServer,
@@ -10,7 +11,6 @@ import {
   rawServer,
   server,
 } from './support/follower.js';
-import { until } from './support/until.js';
 
 afterEach(closeAll);
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { freePort } from './support/bound-port.js';
-import { endAll, type KubednsProcess, startKubedns } from './support/kubedns-process.js';
+import { endPrograms, freePort } from '@kube-dns/testkit';
+import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
 import { NameServer } from './support/name-server.js';
 
 const KUBERNETES = 'kubernetes.default.svc.cluster.local';
@@ -61,11 +61,11 @@ let upstream: NameServer;
 let port: number;
 beforeEach(async () => {
   api = await createApiServer();
-  upstream = await new NameServer().start();
+  upstream = await NameServer.start();
   port = await freePort();
 });
 afterEach(async () => {
-  await endAll();
+  await endPrograms();
   await upstream.close();
   await api.close();
 });
@@ -199,7 +199,7 @@ describe('--coredns-metrics', () => {
     const timed =
       /^coredns_dns_request_duration_seconds_count\{server=.*,zone="cluster.local."\} 1$/m;
     expect(text).toMatch(timed);
-    await endAll();
+    await endPrograms();
     await start();
     expect(families(await scrape(), 'coredns_')).toEqual([]);
   });

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { until } from '@kube-dns/testkit';
 import { encodeKey } from '@kube-dns/wire';
 import { ApiClient } from '../src/cluster/api-client.js';
 import { loadKubeConfig } from '../src/cluster/kube-config.js';
 import { Federations } from '../src/federation/federations.js';
 import { type KeptLog, keptLog } from './support/kept-log.js';
-import { until } from './support/until.js';
 
 const ZONE = 'topology.kubernetes.io/zone';
 const REGION = 'topology.kubernetes.io/region';

@@ -2,13 +2,11 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { exchange } from '@kube-dns/transport';
-import { boundTcp, freePort } from './support/bound-port.js';
+import { endPrograms, freePort, until } from '@kube-dns/testkit';
+import { boundTcp } from './support/bound-port.js';
 import { itOverIPv6 } from './support/ipv6.js';
-import { endAll, type KubednsProcess, startKubedns } from './support/kubedns-process.js';
-import { queryBytes, readAnswer, type Answer } from './support/messages.js';
+import { startKubedns } from './support/kubedns-process.js';
 import { NameServer } from './support/name-server.js';
-import { until } from './support/until.js';
 
 const KUBERNETES = 'kubernetes.default.svc.cluster.local';
 
@@ -16,10 +14,10 @@ let api: ApiServer;
 let upstream: NameServer;
 beforeEach(async () => {
   api = await createApiServer();
-  upstream = await new NameServer().start();
+  upstream = await NameServer.start();
 });
 afterEach(async () => {
-  await endAll();
+  await endPrograms();
   await upstream.close();
   await api.close();
 });
@@ -43,8 +41,8 @@ describe('the metrics port', () => {
   it('is not opened without PROMETHEUS_PORT, nor for what is no port, which is said', async () => {
     const quiet = await start().ready();
     const loud = await start([], { PROMETHEUS_PORT: 'tcp://10.0.0.1:9090' }).ready();
-    expect(quiet.stderr).not.toMatch(/metrics/);
-    expect(loud.stderr).toMatch(/PROMETHEUS_PORT=tcp:\/\/10\.0\.0\.1:9090 is not a port/);
+    expect(quiet.program.stderr).not.toMatch(/metrics/);
+    expect(loud.program.stderr).toMatch(/PROMETHEUS_PORT=tcp:\/\/10\.0\.0\.1:9090 is not a port/);
   });
 
   it('does not keep DNS from being served when it is taken', async () => {
@@ -62,46 +60,31 @@ describe('the metrics port', () => {
 describe('--profiling', () => {
   it('opens a port of its own, or says that it cannot', async () => {
     const kubedns = await start(['--profiling']).ready();
-    expect(kubedns.stderr).toMatch(/profiling on http:\/\/127\.0\.0\.1:6060\/|W.* profiling: /);
+    expect(kubedns.program.stderr).toMatch(
+      /profiling on http:\/\/127\.0\.0\.1:6060\/|W.* profiling: /,
+    );
     const quiet = await start().ready();
-    expect(quiet.stderr).not.toMatch(/profiling/);
+    expect(quiet.program.stderr).not.toMatch(/profiling/);
   });
 });
 
 describe('arguments that are no flags', () => {
   it('are named in the log and change nothing', async () => {
     const kubedns = await start(['serve', 'now']).ready();
-    expect(kubedns.stderr).toMatch(/^W.* not used: serve now$/m);
+    expect(kubedns.program.stderr).toMatch(/^W.* not used: serve now$/m);
   });
 });
-
-function askAt(address: string, kubedns: KubednsProcess): Promise<Answer> {
-  return kubedns.port().then(
-    (port) =>
-      new Promise((resolve, reject) => {
-        exchange(
-          {
-            query: queryBytes(KUBERNETES, 'A'),
-            server: { address, port },
-            protocol: 'udp',
-            timeoutMs: 10_000,
-          },
-          (error, reply) => (reply === null ? reject(error!) : resolve(readAnswer(reply))),
-        );
-      }),
-  );
-}
 
 describe('--dns-bind-address (skipped where the machine has no ::1)', () => {
   itOverIPv6().each(['::1', '[::1]'])('takes %s', async (address) => {
     const kubedns = await start([`--dns-bind-address=${address}`]).ready();
-    expect((await askAt('::1', kubedns)).answers).toHaveLength(1);
+    expect((await kubedns.ask(KUBERNETES, 'A', {}, '::1')).answers).toHaveLength(1);
   });
 
   itOverIPv6().each(['::', '[::]'])('takes %s for all addresses of both families', async (any) => {
     const kubedns = await start([`--dns-bind-address=${any}`]).ready();
     for (const address of ['::1', '127.0.0.1']) {
-      expect((await askAt(address, kubedns)).answers).toHaveLength(1);
+      expect((await kubedns.ask(KUBERNETES, 'A', {}, address)).answers).toHaveLength(1);
     }
   });
 });
@@ -129,7 +112,7 @@ describe('an API server that takes connections and says nothing', () => {
       return response?.text();
     });
     expect(text).toMatch(/^kubedns_ready 0$/m);
-    await endAll();
+    await endPrograms();
     silent.close();
   });
 });

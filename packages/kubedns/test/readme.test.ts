@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createApiServer } from '@kube-dns/apiserver';
 import type { MetricDescription } from '@kube-dns/daemon';
+import { endPrograms } from '@kube-dns/testkit';
 import { KUBEDNS_FLAGS } from '../src/config/flags.js';
 import {
   LISTENER_METRICS,
@@ -9,11 +10,11 @@ import {
   SKYDNS_METRICS,
   UPSTREAM_METRICS,
 } from '../src/metrics/metric-table.js';
-import { endAll, KubednsProcess } from './support/kubedns-process.js';
+import { KubednsProcess } from './support/kubedns-process.js';
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
-afterEach(endAll);
+afterEach(endPrograms);
 
 describe('the README', () => {
   it('has every flag with its default', () => {
@@ -58,7 +59,7 @@ describe('the README', () => {
       const kubedns = await new KubednsProcess([...args, ...free, url]).ready();
       expect((await kubedns.ask(name!, 'A')).answers).toEqual([`${name} A ${answer}`]);
     } finally {
-      await endAll();
+      await endPrograms();
       await api.close();
     }
   });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { freePort } from './support/bound-port.js';
-import { endAll, type KubednsProcess, startKubedns } from './support/kubedns-process.js';
+import { endPrograms, freePort } from '@kube-dns/testkit';
+import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
 import { NameServer } from './support/name-server.js';
 import { serviceObject } from './support/objects.js';
 
@@ -14,13 +14,13 @@ let upstream: NameServer;
 let port: number;
 beforeEach(async () => {
   api = await createApiServer();
-  upstream = await new NameServer().start();
+  upstream = await NameServer.start();
   port = await freePort();
   const ports = [{ name: 'http', port: 80 }];
   await api.apply([serviceObject({ clusterIPs: ['10.96.0.20'], ports })]);
 });
 afterEach(async () => {
-  await endAll();
+  await endPrograms();
   await upstream.close();
   await api.close();
 });
@@ -58,9 +58,9 @@ describe.each(['auto', 'dgram'])('two processes with --reuse-port and the engine
     expect(Math.min(...counts)).toBeGreaterThan(0);
     expect(counts[0]! + counts[1]!).toBe(MANY);
     const asking = askMany(second.kubedns);
-    first.kubedns.child.kill('SIGTERM');
+    first.kubedns.program.signal('SIGTERM');
     await asking;
-    expect(await first.kubedns.exit).toBe(0);
+    expect(await first.kubedns.program.ended).toBe(0);
     await askMany(second.kubedns);
     expect((await second.kubedns.ask(WEB, 'A', { isOverTcp: true })).answers).toHaveLength(1);
   });
@@ -70,7 +70,7 @@ describe('a process without --reuse-port', () => {
   it('shares its port with no other', async () => {
     await start();
     const other = startKubedns(api, upstream, [`--dns-port=${port}`, '--reuse-port']);
-    expect(await other.exit).toBe(1);
-    expect(other.lastWords.join()).toMatch(/over UDP: address already in use/);
+    expect(await other.program.ended).toBe(1);
+    expect(other.fatalErrors.join()).toMatch(/over UDP: address already in use/);
   });
 });

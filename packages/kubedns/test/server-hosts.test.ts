@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import { ServerHosts, type ServerHostsOptions, UpstreamSockets } from '@kube-dns/transport';
 import { type KeptLog, keptLog } from './support/kept-log.js';
 import { NameServer } from './support/name-server.js';
-import { until } from './support/until.js';
 
 const NS = 'ns.example.com';
 const PACE = { minMs: 20, maxMs: 20, retryMs: 20, deadlineMs: 5_000 };
@@ -13,7 +13,7 @@ let sockets: UpstreamSockets;
 let hosts: ServerHosts;
 let changes: number;
 beforeEach(async () => {
-  server = await new NameServer().start();
+  server = await NameServer.start();
   log = keptLog();
   changes = 0;
   sockets = new UpstreamSockets();
@@ -38,7 +38,7 @@ function create(options: Partial<ServerHostsOptions> = {}): ServerHosts {
 }
 
 const says = (type: 'A' | 'AAAA', ...addresses: string[]) =>
-  server.says(`${NS} ${type}`, {
+  server.respond(`${NS} ${type}`, {
     answers: addresses.map((data) => ({ type, name: NS, ttl: 0, data })),
   });
 const known = (...addresses: string[]) =>
@@ -47,7 +47,7 @@ const known = (...addresses: string[]) =>
 describe('ServerHosts', () => {
   it('has the addresses of both families, IPv4 first, and those behind an alias', async () => {
     says('AAAA', 'fd00::1');
-    server.says(`${NS} A`, {
+    server.respond(`${NS} A`, {
       answers: [
         { type: 'CNAME', name: NS, ttl: 60, data: 'ns.example.net' },
         { type: 'A', name: 'ns.example.net', ttl: 60, data: '192.0.2.1' },
@@ -69,7 +69,7 @@ describe('ServerHosts', () => {
   });
 
   it('asks again after a failure, which it says once', async () => {
-    server.says(`${NS} A`, { rcode: 'SERVFAIL' });
+    server.respond(`${NS} A`, { rcode: 'SERVFAIL' });
     hosts.follow(new Set([NS]));
     await until('three tries', () => server.asked.length > 8);
     says('A', '192.0.2.1');
@@ -83,14 +83,14 @@ describe('ServerHosts', () => {
     says('A', '192.0.2.1');
     hosts.follow(new Set([NS]));
     await known('192.0.2.1');
-    for (const type of ['A', 'AAAA']) server.says(`${NS} ${type}`, { rcode: 'SERVFAIL' });
+    for (const type of ['A', 'AAAA']) server.respond(`${NS} ${type}`, { rcode: 'SERVFAIL' });
     await until('a failure', () => log.lines.some((line) => line.startsWith('W')));
     expect(hosts.addressesOf(NS)).toEqual(['192.0.2.1']);
   });
 
   it('takes a name without addresses for a failure', async () => {
-    server.says(`${NS} A`, {});
-    server.says(`${NS} AAAA`, {});
+    server.respond(`${NS} A`, {});
+    server.respond(`${NS} AAAA`, {});
     hosts.follow(new Set([NS]));
     const line = `W stubDomains: cannot resolve the server ${NS}: it has no address`;
     await until('said', () => log.lines.includes(line));

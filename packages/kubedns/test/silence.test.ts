@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import {
   closeAll,
   eventText,
@@ -9,7 +10,6 @@ import {
   server,
   service,
 } from './support/follower.js';
-import { until } from './support/until.js';
 
 afterEach(closeAll);
 

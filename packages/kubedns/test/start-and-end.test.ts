@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { boundTcp, boundUdp, freePort } from './support/bound-port.js';
-import { endAll, KubednsProcess, startKubedns } from './support/kubedns-process.js';
+import { endPrograms, freePort, until } from '@kube-dns/testkit';
+import { boundTcp, boundUdp } from './support/bound-port.js';
+import { KubednsProcess, startKubedns } from './support/kubedns-process.js';
 import { NameServer } from './support/name-server.js';
-import { until } from './support/until.js';
 
 let api: ApiServer;
 let upstream: NameServer;
 beforeEach(async () => {
   api = await createApiServer();
-  upstream = await new NameServer().start();
+  upstream = await NameServer.start();
 });
 afterEach(async () => {
-  await endAll();
+  await endPrograms();
   await upstream.close();
   await api.close();
 });
@@ -23,20 +23,20 @@ describe('the end', () => {
   it('comes after the drain time of SIGTERM, answering all the while but not ready', async () => {
     const kubedns = await start(['--drain-time=1s']).ready();
     const startedMs = performance.now();
-    kubedns.child.kill('SIGTERM');
+    kubedns.program.signal('SIGTERM');
     await until('not ready', async () => (await kubedns.get('/readiness'))[0] === 503);
     expect((await kubedns.ask('kubernetes.default.svc.cluster.local', 'A')).answers).toHaveLength(
       1,
     );
-    expect(await kubedns.exit).toBe(0);
+    expect(await kubedns.program.ended).toBe(0);
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(995);
   });
 
   it('comes at once with SIGINT', async () => {
     const kubedns = await start(['--drain-time=1h']).ready();
     const startedMs = performance.now();
-    kubedns.child.kill('SIGINT');
-    expect(await kubedns.exit).toBe(0);
+    kubedns.program.signal('SIGINT');
+    expect(await kubedns.program.ended).toBe(0);
     expect(performance.now() - startedMs).toBeLessThan(900);
   });
 
@@ -44,15 +44,15 @@ describe('the end', () => {
     api.hang();
     const kubedns = start(['--drain-time=700ms', '--initial-sync-timeout=500ms']);
     await kubedns.get('/readiness');
-    kubedns.child.kill('SIGTERM');
-    expect(await kubedns.exit).toBe(0);
+    kubedns.program.signal('SIGTERM');
+    expect(await kubedns.program.ended).toBe(0);
   });
 
   it('is exit code 255 without a cluster after --initial-sync-timeout', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const kubedns = start([`--kube-master-url=${url}`, '--initial-sync-timeout=300ms']);
-    expect(await kubedns.exit).toBe(255);
-    expect(kubedns.lastWords).toEqual([
+    expect(await kubedns.program.ended).toBe(255);
+    expect(kubedns.fatalErrors).toEqual([
       'kubedns: no complete list of services, endpointslices, namespaces within 300 ms',
     ]);
   });
@@ -74,8 +74,8 @@ describe('a start that fails', () => {
     const { port, close } = await bind();
     try {
       const kubedns = start([`--dns-port=${port}`]);
-      expect(await kubedns.exit).toBe(1);
-      expect(kubedns.lastWords).toEqual([
+      expect(await kubedns.program.ended).toBe(1);
+      expect(kubedns.fatalErrors).toEqual([
         `kubedns: cannot listen on 127.0.0.1:${port} over ${protocol}: address already in use`,
       ]);
     } finally {
@@ -87,8 +87,8 @@ describe('a start that fails', () => {
     const { port, close } = await boundTcp('::');
     try {
       const kubedns = start([`--healthz-port=${port}`]);
-      expect(await kubedns.exit).toBe(255);
-      expect(kubedns.lastWords).toEqual([
+      expect(await kubedns.program.ended).toBe(255);
+      expect(kubedns.fatalErrors).toEqual([
         `kubedns: readiness: cannot listen on :${port}: address already in use`,
       ]);
     } finally {
@@ -101,38 +101,38 @@ describe('a start that fails', () => {
     const kubedns = startKubedns(api, upstream, [`--healthz-port=${port}`], {
       PROMETHEUS_PORT: String(port),
     });
-    expect(await kubedns.exit).toBe(255);
-    expect(kubedns.lastWords).toEqual([
+    expect(await kubedns.program.ended).toBe(255);
+    expect(kubedns.fatalErrors).toEqual([
       `kubedns: --healthz-port and PROMETHEUS_PORT are both ${port}`,
     ]);
   });
 
   it('because two sources of configuration are named ends with 255 and one line', async () => {
     const kubedns = start(['--config-map=kube-dns', '--config-dir=/config']);
-    expect(await kubedns.exit).toBe(255);
-    expect(kubedns.lastWords).toEqual([
+    expect(await kubedns.program.ended).toBe(255);
+    expect(kubedns.fatalErrors).toEqual([
       'kubedns: --config-map and --config-dir cannot both be used',
     ]);
   });
 
   it('because there is no kubeconfig ends with 255 and one line', async () => {
     const kubedns = start(['--kubecfg-file=/no/such/file']);
-    expect(await kubedns.exit).toBe(255);
-    expect(kubedns.lastWords).toEqual([
+    expect(await kubedns.program.ended).toBe(255);
+    expect(kubedns.fatalErrors).toEqual([
       "kubedns: kubeconfig /no/such/file: ENOENT: no such file or directory, open '/no/such/file'",
     ]);
   });
 
   it('because of a flag that is not there ends with 2 and the usage', async () => {
     const kubedns = start(['--no-such']);
-    expect(await kubedns.exit).toBe(2);
-    expect(kubedns.stderr).toMatch(/^kubedns: unknown flag: --no-such\n\n.*\n\nUsage:\n/);
+    expect(await kubedns.program.ended).toBe(2);
+    expect(kubedns.program.stderr).toMatch(/^kubedns: unknown flag: --no-such\n\n.*\n\nUsage:\n/);
   });
 
   it('because of a bad name server ends with 2 and names it', async () => {
     const kubedns = start(['--nameservers=192.0.2.1,example.com']);
-    expect(await kubedns.exit).toBe(2);
-    expect(kubedns.lastWords).toEqual([
+    expect(await kubedns.program.ended).toBe(2);
+    expect(kubedns.fatalErrors).toEqual([
       'kubedns: invalid argument "192.0.2.1,example.com" for "--nameservers" flag: ' +
         'nameservers: "example.com": not an IP address',
     ]);
@@ -142,11 +142,11 @@ describe('a start that fails', () => {
 describe('--help and --version', () => {
   it.each(['--help', '-h'])('%s prints to stderr and ends with 0', async (flag) => {
     const kubedns = new KubednsProcess([flag]);
-    expect(await kubedns.exit).toBe(0);
-    expect(kubedns.stderr).toMatch(
+    expect(await kubedns.program.ended).toBe(0);
+    expect(kubedns.program.stderr).toMatch(
       /^Serves the records of a Kubernetes cluster over DNS\.\n\nUsage:\n/,
     );
-    expect(kubedns.stdout).toBe('');
+    expect(kubedns.program.stdout).toBe('');
   });
 
   it.each([
@@ -154,8 +154,8 @@ describe('--help and --version', () => {
     ['--version=raw', /^"\d+\.\d+\.\d+"\n$/],
   ])('%s prints to stdout and ends with 0', async (flag, text) => {
     const kubedns = new KubednsProcess([flag]);
-    expect(await kubedns.exit).toBe(0);
-    expect(kubedns.stdout).toMatch(text);
-    expect(kubedns.stderr).toBe('');
+    expect(await kubedns.program.ended).toBe(0);
+    expect(kubedns.program.stdout).toMatch(text);
+    expect(kubedns.program.stderr).toBe('');
   });
 });

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createApiServer } from '@kube-dns/apiserver';
+import { until } from '@kube-dns/testkit';
 import {
   closeAll,
   eventText,
@@ -11,7 +12,6 @@ import {
   server,
   service,
 } from './support/follower.js';
-import { until } from './support/until.js';
 
 afterEach(closeAll);
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ReplyRecord } from '@kube-dns/testkit';
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import { Answers } from '../../test/support/answers.js';
-import { NameServer, type RdataFields } from '../../test/support/name-server.js';
+import { NameServer } from '../../test/support/name-server.js';
 import { namespaceObject, serviceObject } from '../../test/support/objects.js';
 
 const ZONE = 'default.svc.cluster.local';
@@ -11,7 +12,7 @@ const SOA = 'cluster.local SOA ns.dns.cluster.local hostmaster.cluster.local 5';
 let upstream: NameServer;
 let answers: Answers;
 beforeEach(async () => {
-  upstream = await new NameServer().start();
+  upstream = await NameServer.start();
   answers = new Answers({ deadlineMs: 300, maxInFlight: 1 });
   answers.forwardTo(upstream.address);
 });
@@ -28,7 +29,7 @@ describe('an alias that leads out of the cluster', () => {
   beforeEach(() => alias('ext', 'db.example.com'));
 
   it('is followed by what the name server says, aliases included', async () => {
-    upstream.says('db.example.com A', {
+    upstream.respond('db.example.com A', {
       answers: [
         { type: 'CNAME', name: 'db.example.com', ttl: 7, data: 'db.example.net' },
         { type: 'A', name: 'db.example.net', ttl: 9, data: '192.0.2.1' },
@@ -52,7 +53,7 @@ describe('an alias that leads out of the cluster', () => {
   });
 
   it('has OPT in an answer that comes later, for a client that sent one', async () => {
-    upstream.says('db.example.com A', {});
+    upstream.respond('db.example.com A', {});
     expect((await answers.ask(EXT, 'A', { hasEdns: true })).hasOpt).toBe(true);
     expect((await answers.ask(EXT, 'A')).hasOpt).toBe(false);
   });
@@ -64,8 +65,8 @@ describe('an alias that leads out of the cluster', () => {
     ['TXT', ['a', 'b'], 'a|b'],
     ['AAAA', '2001:db8::1', '2001:db8::1'],
   ] as const)('is followed for %s as well', async (type, data, text) => {
-    const record = { type, name: 'db.example.com', ttl: 1, data } as RdataFields;
-    upstream.says(`db.example.com ${type}`, { answers: [record] });
+    const record = { type, name: 'db.example.com', ttl: 1, data } as ReplyRecord;
+    upstream.respond(`db.example.com ${type}`, { answers: [record] });
     expect((await answers.ask(EXT, type)).answers).toEqual([
       `${EXT} CNAME db.example.com`,
       `db.example.com ${type} ${text}`,
@@ -79,7 +80,7 @@ describe('an alias that leads out of the cluster', () => {
       ttl: 60,
       data: { mname: 'ns.example.com', rname: 'admin.example.com', minimum: 77 },
     } as const;
-    upstream.says('db.example.com AAAA', { authorities: [soa] });
+    upstream.respond('db.example.com AAAA', { authorities: [soa] });
     expect(await answers.ask(EXT, 'AAAA')).toMatchObject({
       rcode: 'NOERROR',
       answers: [`${EXT} CNAME db.example.com`],
@@ -97,7 +98,7 @@ describe('an alias that leads out of the cluster', () => {
   });
 
   it('is SERVFAIL with the CNAME when the name server fails', async () => {
-    upstream.says('db.example.com A', { rcode: 'SERVFAIL' });
+    upstream.respond('db.example.com A', { rcode: 'SERVFAIL' });
     expect(await answers.ask(EXT, 'A')).toMatchObject({
       rcode: 'SERVFAIL',
       answers: [`${EXT} CNAME db.example.com`],

@@ -8,8 +8,8 @@ let first: NameServer;
 let second: NameServer;
 let answers: Answers;
 beforeEach(async () => {
-  first = await new NameServer().start();
-  second = await new NameServer().start();
+  first = await NameServer.start();
+  second = await NameServer.start();
   answers = new Answers({ deadlineMs: 300, maxInFlight: 1 });
   answers.forwardTo(first.address, second.address);
 });
@@ -19,13 +19,13 @@ afterEach(async () => {
 });
 
 const address = (server: NameServer, name: string, data: string) =>
-  server.says(`${name} A`, { answers: [{ type: 'A', name, ttl: 9, data }] });
+  server.respond(`${name} A`, { answers: [{ type: 'A', name, ttl: 9, data }] });
 
 describe('a question for a name outside the zone', () => {
   it.each(['SERVFAIL', 'REFUSED'] as const)(
     'is asked of the next server when the first says %s',
     async (rcode) => {
-      first.says('a.example A', { rcode });
+      first.respond('a.example A', { rcode });
       address(second, 'a.example', '192.0.2.2');
       expect((await answers.ask('a.example', 'A')).answers).toEqual(['a.example A 192.0.2.2']);
     },

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import { type KeptLog, keptLog } from '../../test/support/kept-log.js';
-import { until } from '../../test/support/until.js';
 import { WatchLog } from './watch-log.js';
 
 let log: KeptLog;

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { EMPTY_DNS_CONFIG, type DnsConfig } from '@kube-dns/daemon';
+import { until } from '@kube-dns/testkit';
 import { serverText, UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
 import { encodeKey } from '@kube-dns/wire';
 import { type KeptLog, keptLog } from '../../test/support/kept-log.js';
 import { NameServer } from '../../test/support/name-server.js';
-import { until } from '../../test/support/until.js';
 import { UpstreamStatistics } from '../metrics/upstream-statistics.js';
 import { Upstreams, type UpstreamsOptions } from './upstreams.js';
 
@@ -144,9 +144,9 @@ describe('a server that is this one itself', () => {
 
 describe('a server that is given by name', () => {
   it('is resolved by the default servers, and the domain has no servers until then', async () => {
-    const upstream = await new NameServer().start();
+    const upstream = await NameServer.start();
     opened.push(upstream);
-    upstream.says('ns.example.com A', {
+    upstream.respond('ns.example.com A', {
       answers: [{ type: 'A', name: 'ns.example.com', ttl: 60, data: '192.0.2.5' }],
     });
     const upstreams = create();
@@ -158,10 +158,10 @@ describe('a server that is given by name', () => {
   });
 
   it('is asked of this server itself when it is in the cluster', async () => {
-    const own = await new NameServer().start();
+    const own = await NameServer.start();
     opened.push(own);
     const name = 'ns.infra.svc.cluster.local';
-    own.says(`${name} AAAA`, {
+    own.respond(`${name} AAAA`, {
       answers: [{ type: 'AAAA', name, ttl: 60, data: 'fd00::5' }],
     });
     const upstreams = create({ own: () => ({ address: '127.0.0.1', port: own.port }) });
@@ -173,9 +173,9 @@ describe('a server that is given by name', () => {
 
 describe('onChange', () => {
   it('is called when other servers are asked: by a configuration, and by the addresses of a name', async () => {
-    const upstream = await new NameServer().start();
+    const upstream = await NameServer.start();
     opened.push(upstream);
-    upstream.says('ns.example.com A', {
+    upstream.respond('ns.example.com A', {
       answers: [{ type: 'A', name: 'ns.example.com', ttl: 60, data: '192.0.2.5' }],
     });
     const seen: string[][] = [];

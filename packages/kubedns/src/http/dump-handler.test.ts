@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type HttpServer, startHttpServer } from '@kube-dns/daemon';
+import { until } from '@kube-dns/testkit';
 import { keptLog } from '../../test/support/kept-log.js';
-import { until } from '../../test/support/until.js';
 import { dumpHandler } from './dump-handler.js';
 
 const PIECE = 'x'.repeat(1_024);

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { HttpServer } from '@kube-dns/daemon';
+import { until } from '@kube-dns/testkit';
 import { boundTcp } from '../../test/support/bound-port.js';
 import { type KeptLog, keptLog } from '../../test/support/kept-log.js';
-import { until } from '../../test/support/until.js';
 import { startProfilingServer } from './profiling-server.js';
 
 let log: KeptLog;

@@ -21,10 +21,3 @@ export async function boundTcp(host = '127.0.0.1'): Promise<BoundPort> {
   const { port } = server.address() as AddressInfo;
   return { port, close: () => once(server.close(), 'close') };
 }
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const { port, close } = await boundTcp();
-  await close();
-  return port;
-}

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { until } from '@kube-dns/testkit';
 import { ApiClient } from '../../src/cluster/api-client.js';
 import { loadKubeConfig } from '../../src/cluster/kube-config.js';
 import {
@@ -11,7 +12,6 @@ import {
 } from '../../src/cluster/list-watch.js';
 import { keptLog } from './kept-log.js';
 import { serviceObject } from './objects.js';
-import { until } from './until.js';
 
 /** Patience for tests: the first pause is half of it, without chance. */
 const FIRST_PAUSE_MS = 100;

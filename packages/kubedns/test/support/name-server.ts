@@ -1,85 +1,43 @@
-import { listen, type Listener, NO_ANSWER_YET } from '@kube-dns/transport';
-import {
-  AnswerWriter,
-  decodeName,
-  encodeName,
-  encodeRdata,
-  type Query,
-  RCODE,
-  SECTION,
-  TYPE,
-} from '@kube-dns/wire';
+import { type Response, ScriptedNameServer } from '@kube-dns/testkit';
 
-/** A record as dns-packet takes it. */
-export type RdataFields = Parameters<typeof encodeRdata>[0];
-
-/** What a name server of a test says to one question. */
-export interface Saying {
-  readonly rcode?: keyof typeof RCODE;
-  readonly answers?: readonly RdataFields[];
-  readonly authorities?: readonly RdataFields[];
-}
-
-/** A name server on loopback that knows what it is told, is silent at will, and counts. */
+/** A name server on loopback that answers by a table of questions. */
 export class NameServer {
-  /** Questions as they came, `name TYPE` with the name's case kept. */
-  readonly asked: string[] = [];
   isSilent = false;
-  readonly #sayings = new Map<string, Saying>();
-  readonly #writer = new AnswerWriter();
-  #listener: Listener | undefined;
+  readonly #responses = new Map<string, Response>();
+  readonly #server: ScriptedNameServer;
 
-  /** What to say to a question, by `name TYPE` in lower and upper case; NXDOMAIN otherwise. */
-  says(question: string, saying: Saying): void {
-    this.#sayings.set(question, saying);
+  private constructor(server: ScriptedNameServer) {
+    this.#server = server;
+    server.script = ({ question: { name, type } }) => {
+      if (this.isSilent) return null;
+      return this.#responses.get(`${name.toLowerCase()} ${type}`) ?? { rcode: 'NXDOMAIN' };
+    };
+  }
+
+  static async start(): Promise<NameServer> {
+    return new NameServer(await ScriptedNameServer.start(() => null));
+  }
+
+  /** Sets the response to a question, `name TYPE` with the name in lower case; NXDOMAIN otherwise. */
+  respond(question: string, response: Response): void {
+    this.#responses.set(question, response);
+  }
+
+  /** The questions in the order of their arrival, `name TYPE` with the name's case. */
+  get asked(): string[] {
+    return this.#server.requests.map(({ question: { name, type } }) => `${name} ${type}`);
   }
 
   get port(): number {
-    return this.#listener!.port;
+    return this.#server.port;
   }
 
   /** As the flag `nameservers` has it. */
   get address(): string {
-    return `127.0.0.1:${this.port}`;
+    return `${this.#server.address}:${this.port}`;
   }
 
-  async start(): Promise<this> {
-    this.#listener = await listen({
-      answerer: { answer: (query, out) => this.#answer(query, out) },
-      address: '127.0.0.1',
-      port: 0,
-      onFailure: (error) => {
-        throw error;
-      },
-    });
-    return this;
-  }
-
-  async close(): Promise<void> {
-    await this.#listener?.close();
-  }
-
-  #answer(query: Query, out: Uint8Array): number {
-    const type = Object.entries(TYPE).find(([, number]) => number === query.type)?.[0] ?? '';
-    const nameEnd = query.questionEnd - 4;
-    this.asked.push(`${decodeName(query.bytes.subarray(0, nameEnd), 12)} ${type}`);
-    if (this.isSilent) return NO_ANSWER_YET;
-    const key = `${decodeName(query.name.subarray(0, query.nameLength))} ${type}`;
-    const {
-      rcode,
-      answers = [],
-      authorities = [],
-    } = this.#sayings.get(key) ?? { rcode: 'NXDOMAIN' };
-    this.#writer.begin(query, out);
-    this.#writer.setRcode(RCODE[rcode ?? 'NOERROR']);
-    for (const record of answers) this.#add(SECTION.ANSWER, record);
-    for (const record of authorities) this.#add(SECTION.AUTHORITY, record);
-    return this.#writer.finish();
-  }
-
-  #add(section: (typeof SECTION)[keyof typeof SECTION], record: RdataFields): void {
-    const ttl = 'ttl' in record ? (record.ttl ?? 0) : 0;
-    const type = TYPE[record.type as keyof typeof TYPE];
-    this.#writer.add(section, encodeName(record.name), type, ttl, encodeRdata(record));
+  close(): Promise<void> {
+    return this.#server.close();
   }
 }
