@@ -19,11 +19,11 @@ export interface Client {
   readonly address: string;
   readonly port: number;
   /** Keeps the way back to this client, for an answer that comes later. */
-  defer(): Reply;
+  defer(): ReplyPath;
 }
 
 /** The way back to one client. Sending more than once, or to a client that is gone, does nothing. */
-export interface Reply {
+export interface ReplyPath {
   /** The client's address as text, and its port. */
   readonly address: string;
   readonly port: number;

@@ -37,7 +37,7 @@ export interface DatagramSocket {
   /** Sends `length` bytes, which may change afterwards. What cannot be sent is dropped and counted. */
   send(bytes: Uint8Array, length: number, peer: Peer): void;
   /** A peer that stays valid until it is given back, for an answer that comes later. */
-  keep(peer: Peer): Peer;
-  giveBack(peer: Peer): void;
+  retain(peer: Peer): Peer;
+  release(peer: Peer): void;
   close(): Promise<void>;
 }

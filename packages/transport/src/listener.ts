@@ -4,7 +4,7 @@ import type { Answerer } from './answerer.js';
 import { ListenerCounters } from './counters.js';
 import { DgramEngine } from './dgram/dgram-engine.js';
 import { ListenError } from './errors.js';
-import { Intake } from './intake.js';
+import { MessageHandler } from './message-handler.js';
 import { TcpListener, type TcpLimits } from './tcp-listener.js';
 import type { UdpEngine } from './udp-engine.js';
 import { UdpListener } from './udp-listener.js';
@@ -64,9 +64,9 @@ async function listenOnce(options: ListenOptions): Promise<Listener> {
   const { address, maxUdpBytes = SAFE_UDP_BYTES, answerer, onFailure } = options;
   const { engine = new DgramEngine(), reusesPort = false } = options;
   const counters = new ListenerCounters();
-  const intake = new Intake({ answerer, counters, maxUdpBytes, onFailure });
-  const udp = new UdpListener(engine.createSocket(counters), intake);
-  const tcp = new TcpListener(intake, { ...DEFAULT_TCP_LIMITS, ...options.tcp }, counters);
+  const handler = new MessageHandler({ answerer, counters, maxUdpBytes, onFailure });
+  const udp = new UdpListener(engine.createSocket(counters), handler);
+  const tcp = new TcpListener(handler, { ...DEFAULT_TCP_LIMITS, ...options.tcp }, counters);
   await bind('UDP', address, options.port, () => udp.open(address, options.port, reusesPort));
   try {
     await bind('TCP', address, udp.boundPort, () => tcp.open(address, udp.boundPort, reusesPort));

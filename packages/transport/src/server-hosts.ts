@@ -84,7 +84,7 @@ export class ServerHosts {
     this.#pace = { ...DEFAULT_PACE, ...options.pace };
     this.#servers = new UpstreamServers(options.sockets, {
       of: () => UNCOUNTED,
-      keep: () => undefined,
+      retain: () => undefined,
     });
     this.#forwarder = new QueryForwarder({
       maxInFlight: MAX_HOSTS * FAMILIES.length,
@@ -105,7 +105,7 @@ export class ServerHosts {
       if (!names.has(host.name)) this.#forget(host);
     }
     // Every name is asked for anew, of the servers that there are now.
-    this.#servers.keep([]);
+    this.#servers.retain([]);
     this.#forwarder.forgetQuestions();
     const followed = [...names].slice(0, MAX_HOSTS);
     if (followed.length < names.size) {

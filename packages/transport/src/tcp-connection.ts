@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { MAX_MESSAGE_BYTES } from '@kube-dns/wire';
-import type { Client, Reply } from './answerer.js';
+import type { Client, ReplyPath } from './answerer.js';
 import { frameMessage, FrameReader } from './frame-reader.js';
-import type { Intake } from './intake.js';
+import type { MessageHandler } from './message-handler.js';
 import type { Reading, TcpShares } from './tcp-shares.js';
 
 /** As many queries of one connection may wait for an answer; the next is read when one is done. */
@@ -25,7 +25,7 @@ export class TcpConnection implements Client, Reading {
   readonly address: string;
   readonly port: number;
   readonly #socket: Socket;
-  readonly #intake: Intake;
+  readonly #handler: MessageHandler;
   readonly #shares: TcpShares;
   readonly #onCut: () => void;
   readonly #frames = new FrameReader();
@@ -38,9 +38,9 @@ export class TcpConnection implements Client, Reading {
   readonly #readOn = (): void => this.readOn();
 
   /** `onCut` is told when it is cut off because all connections together hold too much. */
-  constructor(socket: Socket, intake: Intake, shares: TcpShares, onCut: () => void) {
+  constructor(socket: Socket, handler: MessageHandler, shares: TcpShares, onCut: () => void) {
     this.#socket = socket;
-    this.#intake = intake;
+    this.#handler = handler;
     this.#shares = shares;
     this.#onCut = onCut;
     shares.connections++;
@@ -67,15 +67,15 @@ export class TcpConnection implements Client, Reading {
     return this.#deferred > 0;
   }
 
-  defer(): Reply {
+  defer(): ReplyPath {
     this.#deferred++;
-    return new TcpReply(this);
+    return new TcpReplyPath(this);
   }
 
   /** Sends a deferred answer (nothing when `length` is 0) and goes on reading. */
   finish(message: Uint8Array, length: number): void {
     this.#deferred--;
-    if (length > 0) this.#send(message, this.#intake.fit(message, length, MAX_MESSAGE_BYTES));
+    if (length > 0) this.#send(message, this.#handler.fit(message, length, MAX_MESSAGE_BYTES));
     // Not at once: the answerer may be in the middle of handing out replies, or inside `answer`.
     process.nextTick(this.#readOn);
   }
@@ -107,7 +107,7 @@ export class TcpConnection implements Client, Reading {
         break;
       }
       left--;
-      const length = this.#intake.take(message, message.length, true, this, out);
+      const length = this.#handler.handle(message, message.length, true, this, out);
       if (length > 0) this.#send(out, length);
     }
     this.#isReading = false;
@@ -145,7 +145,7 @@ export class TcpConnection implements Client, Reading {
   }
 }
 
-class TcpReply implements Reply {
+class TcpReplyPath implements ReplyPath {
   readonly address: string;
   readonly port: number;
   #connection: TcpConnection | undefined;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { ListenerCounters } from './counters.js';
 import { descriptorShare } from './descriptor-limit.js';
-import type { Intake } from './intake.js';
+import type { MessageHandler } from './message-handler.js';
 import { TcpConnection } from './tcp-connection.js';
 import { TcpShares } from './tcp-shares.js';
 
@@ -19,9 +19,9 @@ export interface TcpLimits {
 /** Of the descriptors of the process: upstreams, files and metrics need some as well. */
 const SHARE_OF_DESCRIPTORS = 1 / 2;
 
-/** Accepts DNS over TCP and feeds the queries to an intake. */
+/** Accepts DNS over TCP and feeds the queries to a handler. */
 export class TcpListener {
-  readonly #intake: Intake;
+  readonly #handler: MessageHandler;
   readonly #limits: TcpLimits;
   readonly #maxConnections: number;
   readonly #counters: ListenerCounters;
@@ -32,8 +32,8 @@ export class TcpListener {
   /** In order of last use, the longest unused first. */
   readonly #connections = new Map<Socket, TcpConnection>();
 
-  constructor(intake: Intake, limits: TcpLimits, counters: ListenerCounters) {
-    this.#intake = intake;
+  constructor(handler: MessageHandler, limits: TcpLimits, counters: ListenerCounters) {
+    this.#handler = handler;
     this.#limits = limits;
     this.#maxConnections = descriptorShare(limits.maxConnections, SHARE_OF_DESCRIPTORS);
     this.#counters = counters;
@@ -78,7 +78,7 @@ export class TcpListener {
     this.#counters.tcpConnections++;
     this.#counters.tcpOpen++;
     socket.on('close', () => this.#counters.tcpOpen--);
-    const connection = new TcpConnection(socket, this.#intake, this.#shares, () => {
+    const connection = new TcpConnection(socket, this.#handler, this.#shares, () => {
       this.#counters.tcpRefused++;
     });
     this.#connections.set(socket, connection);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client, Reply } from './answerer.js';
+import type { Client, ReplyPath } from './answerer.js';
 import type { DatagramSocket, Peer } from './datagram-socket.js';
-import type { Intake } from './intake.js';
+import type { MessageHandler } from './message-handler.js';
 import { requireReusePort } from './reuse-port.js';
 
 const NOBODY: Peer = { address: '', port: 0 };
@@ -9,18 +9,18 @@ const NOBODY: Peer = { address: '', port: 0 };
 const IDLE_ROUNDS = 2;
 const ROUND_MS = 10;
 
-/** Feeds the datagrams of one socket to an intake and sends the answers back. */
+/** Feeds the datagrams of one socket to a handler and sends the answers back. */
 export class UdpListener implements Client {
   readonly #socket: DatagramSocket;
-  readonly #intake: Intake;
+  readonly #handler: MessageHandler;
   #peer = NOBODY;
   /** Datagrams that have come, and queries among them that wait for their answers. */
   #received = 0;
   #waiting = 0;
 
-  constructor(socket: DatagramSocket, intake: Intake) {
+  constructor(socket: DatagramSocket, handler: MessageHandler) {
     this.#socket = socket;
-    this.#intake = intake;
+    this.#handler = handler;
   }
 
   get boundPort(): number {
@@ -44,26 +44,30 @@ export class UdpListener implements Client {
       if (peer.port === 0) return;
       this.#peer = peer;
       const { out } = socket;
-      const answerLength = this.#intake.take(bytes, length, false, this, out);
+      const answerLength = this.#handler.handle(bytes, length, false, this, out);
       if (answerLength > 0) socket.send(out, answerLength, peer);
     };
     await socket.open(address, port, onDatagram, reusesPort);
   }
 
-  defer(): Reply {
+  defer(): ReplyPath {
     this.#waiting++;
-    return new UdpReply(this, this.#socket.keep(this.#peer), this.#intake.query.maxAnswerBytes);
+    return new UdpReplyPath(
+      this,
+      this.#socket.retain(this.#peer),
+      this.#handler.query.maxAnswerBytes,
+    );
   }
 
   /** For a reply: sends the answer, cut to what its client takes. */
   send(message: Uint8Array, length: number, maxBytes: number, peer: Peer): void {
-    this.#socket.send(message, this.#intake.fit(message, length, maxBytes), peer);
+    this.#socket.send(message, this.#handler.fit(message, length, maxBytes), peer);
   }
 
   /** For a reply: it is sent or given up. */
-  giveBack(peer: Peer): void {
+  release(peer: Peer): void {
     this.#waiting--;
-    this.#socket.giveBack(peer);
+    this.#socket.release(peer);
   }
 
   /**
@@ -84,7 +88,7 @@ export class UdpListener implements Client {
   }
 }
 
-class UdpReply implements Reply {
+class UdpReplyPath implements ReplyPath {
   readonly #listener: UdpListener;
   readonly #maxBytes: number;
   /** Undefined once the answer is sent or given up. */
@@ -112,7 +116,7 @@ class UdpReply implements Reply {
   }
 
   abandon(): void {
-    if (this.#peer !== undefined) this.#listener.giveBack(this.#peer);
+    if (this.#peer !== undefined) this.#listener.release(this.#peer);
     this.#peer = undefined;
   }
 }

@@ -3,7 +3,7 @@ import { decodeMessage, encodeQuery } from '@kube-dns/wire';
 import { BatchEngine } from '../src/batch/batch-engine.js';
 import { EAGAIN, ECONNREFUSED } from '../src/batch/constants.js';
 import { type Libc, loadLibc } from '../src/batch/libc.js';
-import { type Answerer, NO_ANSWER_YET, type Reply } from '../src/answerer.js';
+import { type Answerer, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
 import { listen } from '../src/listener.js';
 import { UpstreamSockets } from '../src/upstream/upstream-sockets.js';
 import { UdpClient } from './clients.js';
@@ -93,7 +93,7 @@ class FailingSends {
   });
 
   it('answers later from the address that was asked', async () => {
-    const waiting: { reply: Reply; message: Buffer }[] = [];
+    const waiting: { reply: ReplyPath; message: Buffer }[] = [];
     const deferring: Answerer = {
       answer: (query, _out, client) => {
         const message = replyTo(query.bytes.subarray(0, query.length));
@@ -189,7 +189,7 @@ class FailingSends {
     const replies = new Inbox<Buffer>();
     const engine = new BatchEngine(await loadLibc());
     const sockets = opened(new UpstreamSockets({ engine }));
-    sockets.towards({ server: server.at }).send(Buffer.from(question(0)), {
+    sockets.socketsFor({ server: server.at }).send(Buffer.from(question(0)), {
       onReply: (_sent, reply) => replies.push(reply),
       onUnreachable: () => undefined,
     });
@@ -212,7 +212,7 @@ class FailingSends {
     const server = opened(await NameServer.open(({ query, send }) => send(replyTo(query))));
     const events = new Inbox<string>();
     const sockets = opened(new UpstreamSockets({ engine: new BatchEngine(stale) }));
-    sockets.towards({ server: server.at }).send(Buffer.from(question(0)), {
+    sockets.socketsFor({ server: server.at }).send(Buffer.from(question(0)), {
       onReply: () => events.push('reply'),
       onUnreachable: () => events.push('unreachable'),
     });
@@ -224,11 +224,11 @@ class FailingSends {
     const events = new Inbox<string>();
     const engine = new BatchEngine(await loadLibc());
     const sockets = opened(new UpstreamSockets({ engine }));
-    const asker = {
+    const handler = {
       onReply: () => events.push('reply'),
       onUnreachable: () => events.push('unreachable'),
     };
-    const sent = sockets.towards({ server: gone }).send(Buffer.from(question(0)), asker)!;
+    const sent = sockets.socketsFor({ server: gone }).send(Buffer.from(question(0)), handler)!;
     expect(await events.next()).toBe('unreachable');
     sent.socket.resend(sent);
     expect(await events.next()).toBe('unreachable');

@@ -1,7 +1,7 @@
 import { type DecodedMessage, decodeMessage, type Query } from '@kube-dns/wire';
-import type { Client, Reply } from '../src/answerer.js';
+import type { Client, ReplyPath } from '../src/answerer.js';
 import type { ExchangeErrorCode } from '../src/errors.js';
-import type { ReplySight } from '../src/upstream/flight.js';
+import type { ReplyInspector } from '../src/upstream/flight.js';
 import { QueryForwarder, type QueryForwarderOptions } from '../src/upstream/query-forwarder.js';
 import type { ReplyFlaw } from '../src/upstream/reply-flaw.js';
 import { retryPlan } from '../src/upstream/retry-plan.js';
@@ -51,7 +51,7 @@ export class WaitingClient implements Client {
     this.answer = readAnswer(Buffer.from(message));
   }
 
-  defer(): Reply {
+  defer(): ReplyPath {
     this.waiting++;
     return {
       address: this.address,
@@ -109,7 +109,7 @@ export class ForwarderFixture {
   readonly #counters = new Map<string, RecordedCounter>();
   readonly #servers = new UpstreamServers(this.sockets, {
     of: (text) => this.#counterOf(text),
-    keep: () => undefined,
+    retain: () => undefined,
   });
   readonly #out = new Uint8Array(65_535);
   now = 1_000_000;
@@ -145,15 +145,15 @@ export class ForwarderFixture {
     group: ServerGroup,
     question: Question | string,
     client = new WaitingClient(),
-    sight?: ReplySight,
+    inspector?: ReplyInspector,
   ): WaitingClient {
     const query = queryFor(typeof question === 'string' ? { name: question } : question);
-    return this.pass(query, group, client, sight);
+    return this.pass(query, group, client, inspector);
   }
 
   /** Sends a query for a client. */
-  pass(query: Query, group: ServerGroup, client = new WaitingClient(), sight?: ReplySight) {
-    const length = this.forwarder.forward(query, this.#out, client, group, sight);
+  pass(query: Query, group: ServerGroup, client = new WaitingClient(), inspector?: ReplyInspector) {
+    const length = this.forwarder.forward(query, this.#out, client, group, inspector);
     if (length > 0) client.take(this.#out.subarray(0, length));
     return client;
   }

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { decodeMessage, encodeQuery, type Query } from '@kube-dns/wire';
-import { type Client, NO_ANSWER_YET, type Reply } from '../src/answerer.js';
+import { type Client, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
 import { UdpClient } from './clients.js';
 import { ENGINES } from './engines.js';
 import { lifetime, until } from './inbox.js';
@@ -14,7 +14,7 @@ describe.each(ENGINES)('a listener with the engine %s', (_name, engine) => {
 
   describe('and an answerer that answers later', () => {
     interface Deferred {
-      readonly reply: Reply;
+      readonly reply: ReplyPath;
       readonly query: Buffer;
     }
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { type Answerer, NO_ANSWER_YET, type Reply } from '../src/answerer.js';
+import { type Answerer, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
 import { TcpClient, UdpClient } from './clients.js';
 import { lifetime, until } from './inbox.js';
 import { answerWith, manyAddresses, replyTo } from './messages.js';
@@ -165,7 +165,7 @@ describe('a client over TCP that does not read', () => {
   });
 
   it('is cut off when deferred answers heap up', async () => {
-    const waiting: { reply: Reply; query: Buffer }[] = [];
+    const waiting: { reply: ReplyPath; query: Buffer }[] = [];
     const { deaf } = await stall(
       (query, out, from) => {
         if (query.name[0] !== 8) return largeOrSmall(query, out, from);

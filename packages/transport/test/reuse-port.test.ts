@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { decodeMessage, type Query } from '@kube-dns/wire';
-import { type Answerer, type Client, NO_ANSWER_YET, type Reply } from '../src/answerer.js';
+import { type Answerer, type Client, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
 import { listen, type Listener } from '../src/listener.js';
 import { TcpClient, UdpClient } from './clients.js';
 import { ENGINES } from './engines.js';
@@ -81,7 +81,7 @@ describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine
           out.set(message);
           return message.length;
         }
-        const reply: Reply = from.defer();
+        const reply: ReplyPath = from.defer();
         replies.push(() => reply.send(message, message.length));
         return NO_ANSWER_YET;
       });
@@ -111,7 +111,7 @@ describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine
   );
 
   it('end connections that have their answers, and accept no more', async () => {
-    let reply: Reply | undefined;
+    let reply: ReplyPath | undefined;
     const answerer = answers((_query, _out, from) => {
       reply = from.defer();
       return NO_ANSWER_YET;

@@ -1,5 +1,5 @@
 import { decodeMessage, encodeQuery, type Query } from '@kube-dns/wire';
-import { type Answerer, type Client, NO_ANSWER_YET, type Reply } from '../src/answerer.js';
+import { type Answerer, type Client, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
 import { listen } from '../src/listener.js';
 import type { TcpLimits } from '../src/tcp-listener.js';
 import { TcpClient } from './clients.js';
@@ -36,7 +36,7 @@ export async function start(
 
 /** A listener that defers every query for an A record; queries for AAAA are answered at once. */
 export async function startDeferring(opened: Lifetime, tcp: Partial<TcpLimits> = {}) {
-  const deferred: { readonly reply: Reply; readonly query: Buffer }[] = [];
+  const deferred: { readonly reply: ReplyPath; readonly query: Buffer }[] = [];
   const answer = (query: Query, out: Uint8Array, from: Client): number => {
     if (query.type === 28) return answerWith(query, out, []);
     const copy = Buffer.from(query.bytes.subarray(0, query.length));

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { encodeQuery, writeUint16 } from '@kube-dns/wire';
-import type { Asker, SentQuery } from '../src/upstream/upstream-socket.js';
+import type { ReplyHandler, SentQuery } from '../src/upstream/upstream-socket.js';
 import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/upstream/upstream-sockets.js';
 import { ENGINES } from './engines.js';
 import { Inbox, lifetime, until } from './inbox.js';
@@ -14,7 +14,7 @@ const question = (name = 'web.x') => encodeQuery({ id: 0, name, type: 'A' });
 let now: number;
 let replies: Inbox<Buffer>;
 let unreachable: Inbox<SentQuery>;
-const asker: Asker = {
+const handler: ReplyHandler = {
   onReply: (sent, reply) => {
     sent.socket.forget(sent);
     replies.push(reply);
@@ -46,9 +46,9 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
 
   it('at a low rate gives each question an ID and a port of its own', async () => {
     const { server, ports } = await serve();
-    const way = create().towards({ server: server.at });
+    const way = create().socketsFor({ server: server.at });
     for (let i = 0; i < 40; i++) {
-      expect(way.send(question(), asker)).toBeDefined();
+      expect(way.send(question(), handler)).toBeDefined();
       await replies.next();
     }
     const ids = server.requests.map(({ query }) => query.readUInt16BE(0));
@@ -62,15 +62,15 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
   it('at a high rate shares a few sockets, which change with time', async () => {
     const { server, ports } = await serve();
     const sockets = create();
-    const way = sockets.towards({ server: server.at });
-    for (let i = 0; i < 150; i++) way.send(question(), asker);
+    const way = sockets.socketsFor({ server: server.at });
+    for (let i = 0; i < 150; i++) way.send(question(), handler);
     await replies.take(150);
     const first = new Set(ports);
     expect(first.size).toBeGreaterThan(3);
     expect(first.size).toBeLessThanOrEqual(66);
     expect(sockets.size).toBeLessThanOrEqual(4);
     now += 1_000;
-    for (let i = 0; i < 60; i++) way.send(question(), asker);
+    for (let i = 0; i < 60; i++) way.send(question(), handler);
     await replies.take(60);
     const later = ports.slice(150).filter((port) => !first.has(port));
     expect(later.length).toBeGreaterThan(50);
@@ -79,9 +79,9 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
   it('keeps many questions in flight on one socket apart, whatever the order of the replies', async () => {
     const held: Request[] = [];
     const { server } = await serve((request) => held.push(request));
-    const way = create({ ports: { fixed: 0 } }).towards({ server: server.at });
+    const way = create({ ports: { fixed: 0 } }).socketsFor({ server: server.at });
     const names = Array.from({ length: 200 }, (_none, i) => `n${i}.x`);
-    for (const name of names) way.send(question(name), asker);
+    for (const name of names) way.send(question(name), handler);
     await until(() => held.length === 200);
     for (const request of held.reverse()) good(request);
     const got = await replies.take(200);
@@ -91,13 +91,13 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
   it('closes what is not used any more', async () => {
     const { server } = await serve();
     const sockets = create();
-    const way = sockets.towards({ server: server.at });
-    way.send(question(), asker);
+    const way = sockets.socketsFor({ server: server.at });
+    way.send(question(), handler);
     await replies.next();
     now += 2_001;
     sockets.sweep();
     expect(sockets.size).toBe(0);
-    way.send(question(), asker);
+    way.send(question(), handler);
     await replies.next();
   });
 
@@ -105,8 +105,8 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
     const held: Request[] = [];
     const { server } = await serve((request) => held.push(request));
     const sockets = create();
-    const way = sockets.towards({ server: server.at });
-    way.send(question(), asker);
+    const way = sockets.socketsFor({ server: server.at });
+    way.send(question(), handler);
     await until(() => held.length === 1);
     now += 10_001;
     sockets.sweep();
@@ -119,10 +119,10 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
   it('stays bounded when nobody answers', async () => {
     const { server } = await serve(() => undefined);
     const sockets = create();
-    const way = sockets.towards({ server: server.at });
+    const way = sockets.socketsFor({ server: server.at });
     for (let i = 0; i < 2_000; i++) {
       now += 20;
-      way.send(question(), asker);
+      way.send(question(), handler);
     }
     expect(sockets.size).toBeLessThanOrEqual(512);
   });
@@ -147,7 +147,7 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
       // Time for the forger's, which comes another way.
       setTimeout(() => send(replyTo(query, { addresses: ['10.0.0.1'] })), 20);
     });
-    create(options).towards({ server: server.at }).send(question(), asker);
+    create(options).socketsFor({ server: server.at }).send(question(), handler);
     const reply = await replies.next();
     expect([...reply.subarray(-4)]).toEqual([10, 0, 0, 1]);
     expect(replies.length).toBe(0);
@@ -155,13 +155,13 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
 
   it('tells at once when nobody listens there', async () => {
     const server = await deadServer();
-    const sent = create().towards({ server }).send(question(), asker);
+    const sent = create().socketsFor({ server }).send(question(), handler);
     expect(await unreachable.next()).toBe(sent);
   });
 
   it('sends again with the same ID from the same port, until it is forgotten', async () => {
     const { server, ports } = await serve(() => undefined);
-    const sent = create().towards({ server: server.at }).send(question(), asker)!;
+    const sent = create().socketsFor({ server: server.at }).send(question(), handler)!;
     sent.socket.resend(sent);
     await until(() => ports.length === 2);
     expect(new Set(ports).size).toBe(1);
@@ -175,8 +175,8 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
     const { server, ports } = await serve();
     const { server: other, ports: otherPorts } = await serve();
     const sockets = create({ ports: { fixed: 0 } });
-    const ways = [server, other].map(({ at }) => sockets.towards({ server: at }));
-    for (let i = 0; i < 10; i++) for (const way of ways) way.send(question(), asker);
+    const ways = [server, other].map(({ at }) => sockets.socketsFor({ server: at }));
+    for (let i = 0; i < 10; i++) for (const way of ways) way.send(question(), handler);
     await replies.take(20);
     expect(new Set([...ports, ...otherPorts]).size).toBe(1);
     expect(sockets.size).toBe(1);
@@ -186,8 +186,8 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
     const free = await deadServer();
     const range = { min: free.port, max: free.port };
     const { server, ports } = await serve();
-    const way = create({ ports: range }).towards({ server: server.at });
-    for (let i = 0; i < 10; i++) way.send(question(), asker);
+    const way = create({ ports: range }).socketsFor({ server: server.at });
+    for (let i = 0; i < 10; i++) way.send(question(), handler);
     await replies.take(10);
     expect(new Set(ports)).toEqual(new Set([free.port]));
   });
@@ -196,21 +196,21 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
     const { server } = await serve();
     const { port } = await deadServer();
     const end = { server: server.at, sourceAddress: '127.0.0.7', sourcePort: port };
-    create().towards(end).send(question(), asker);
+    create().socketsFor(end).send(question(), handler);
     await replies.next();
     expect(server.lastPeer).toMatchObject({ address: '127.0.0.7', port });
   });
 
   it('sends nothing from an address that this machine does not have', async () => {
     const { server } = await serve();
-    const way = create().towards({ server: server.at, sourceAddress: '192.0.2.1' });
-    expect(way.send(question(), asker)).toBeUndefined();
+    const way = create().socketsFor({ server: server.at, sourceAddress: '192.0.2.1' });
+    expect(way.send(question(), handler)).toBeUndefined();
   });
 
   it('forgets all when it is closed, also twice', async () => {
     const { server } = await serve(() => undefined);
     const sockets = create();
-    const sent = sockets.towards({ server: server.at }).send(question(), asker)!;
+    const sent = sockets.socketsFor({ server: server.at }).send(question(), handler)!;
     sockets.close();
     sockets.close();
     expect([sockets.size, sent.socket.inFlight]).toEqual([0, 0]);

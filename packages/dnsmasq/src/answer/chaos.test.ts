@@ -38,14 +38,14 @@ describe('the names of class CHAOS', () => {
   });
 
   it('servers.bind has a text per server', () => {
-    statistics.keep(['127.0.0.1#10053', '::1#53']);
+    statistics.retain(['127.0.0.1#10053', '::1#53']);
     statistics.of('::1#53').countReply(RCODE.SERVFAIL, 1);
     statistics.of('::1#53').queries = 1;
     expect(answer({ name: 'servers.bind' }).texts).toEqual(['TXT 127.0.0.1#10053 0 0|::1#53 1 1']);
   });
 
   it('servers.bind is one empty text without servers', () => {
-    statistics.keep([]);
+    statistics.retain([]);
     const { answers, bytes } = answer({ name: 'servers.bind' });
     expect(answers).toHaveLength(1);
     // The length of the data, and in it the length of the one string.
@@ -53,10 +53,10 @@ describe('the names of class CHAOS', () => {
   });
 
   it('servers.bind has as many as fit a message', () => {
-    statistics.keep(Array.from({ length: 5_000 }, (_, i) => `2001:db8::${i.toString(16)}#53`));
+    statistics.retain(Array.from({ length: 5_000 }, (_, i) => `2001:db8::${i.toString(16)}#53`));
     const { answers } = answer({ name: 'servers.bind', ednsBytes: 1232 });
     expect(answers).toMatchObject([{ data: { length: 250 } }]);
-    statistics.keep([]);
+    statistics.retain([]);
   });
 
   it('are the same in any case, which the answer echoes', () => {

@@ -3,7 +3,7 @@ import type {
   Answerer,
   Client,
   QueryForwarder,
-  ReplySight,
+  ReplyInspector,
   ServerGroup,
   UpstreamServer,
 } from '@kube-dns/transport';
@@ -49,8 +49,8 @@ export class DnsmasqAnswerer implements Answerer {
   readonly #intake: ReplyIntake;
   readonly #filtered: FilteredTypes;
   /** One for all questions whose replies may be kept, and one for the others. */
-  readonly #keep: ReplySight = (reply, mayKeep) => this.#intake.take(reply, mayKeep, undefined);
-  readonly #pass: ReplySight = (reply) => this.#intake.take(reply, false, undefined);
+  readonly #keep: ReplyInspector = (reply, mayKeep) => this.#intake.take(reply, mayKeep, undefined);
+  readonly #pass: ReplyInspector = (reply) => this.#intake.take(reply, false, undefined);
 
   constructor(options: DnsmasqAnswererOptions) {
     this.#options = options;
@@ -135,13 +135,13 @@ export class DnsmasqAnswerer implements Answerer {
     const { router, forwarder, ednsOptions } = this.#options;
     const { group } = router.routes.find(query);
     if (group === undefined) return;
-    const sight = this.#sightFor(query);
+    const inspector = this.#inspectorFor(query);
     if (ednsOptions === undefined) {
-      forwarder.refresh(query, group, sight);
+      forwarder.refresh(query, group, inspector);
       return;
     }
     const changed = ednsOptions.apply(query, client.address);
-    forwarder.refresh(changed.query, group, sightOfChanged(ednsOptions, changed, sight));
+    forwarder.refresh(changed.query, group, inspectorOfChanged(ednsOptions, changed, inspector));
   }
 
   #answerFromRoute(query: Query, out: Uint8Array, client: Client): number {
@@ -169,14 +169,14 @@ export class DnsmasqAnswerer implements Answerer {
 
   #forward(query: Query, out: Uint8Array, client: Client, group: ServerGroup): number {
     const { forwarder, ednsOptions } = this.#options;
-    const sight = this.#sightFor(query);
-    if (ednsOptions === undefined) return forwarder.forward(query, out, client, group, sight);
+    const inspector = this.#inspectorFor(query);
+    if (ednsOptions === undefined) return forwarder.forward(query, out, client, group, inspector);
     const changed = ednsOptions.apply(query, client.address);
-    const changedSight = sightOfChanged(ednsOptions, changed, sight);
-    return forwarder.forward(changed.query, out, client, group, changedSight);
+    const changedInspector = inspectorOfChanged(ednsOptions, changed, inspector);
+    return forwarder.forward(changed.query, out, client, group, changedInspector);
   }
 
-  #sightFor(query: Query): ReplySight {
+  #inspectorFor(query: Query): ReplyInspector {
     const mayKeep = mayFillCache(query);
     const { queryLog } = this.#options;
     if (queryLog === undefined) return mayKeep ? this.#keep : this.#pass;
@@ -195,13 +195,13 @@ export class DnsmasqAnswerer implements Answerer {
 }
 
 /** What a query said of its client decides whether a reply is one, and whether others may have it. */
-function sightOfChanged(
+function inspectorOfChanged(
   ednsOptions: EdnsOptions,
   { isForAll, subnet }: ChangedQuery,
-  sight: ReplySight,
-): ReplySight {
+  inspector: ReplyInspector,
+): ReplyInspector {
   return (reply, mayKeep) => {
     if (subnet !== undefined && ednsOptions.isForeign(reply, subnet)) return null;
-    return sight(reply, mayKeep && isForAll);
+    return inspector(reply, mayKeep && isForAll);
   };
 }

@@ -14,7 +14,7 @@ function createDump({ showsCache = false, usesStale = false } = {}) {
   const log = recordedLog();
   const cache = new AnswerCache({ maxRecords: 10_000, nowSeconds: () => 0 });
   const statistics = new ServerStatistics();
-  statistics.keep([SERVER]);
+  statistics.retain([SERVER]);
   const dump = new StatisticsDump({
     cache,
     answerer: { hits: 5, misses: 3, staleAnswers: 2 },

@@ -149,7 +149,7 @@ export class Router {
       groupOf: (domain, servers) => this.#groupOf(domain, servers, groups),
     });
     this.#groups = groups;
-    this.#options.upstreams.keep(this.#serversOf(this.#routes));
+    this.#options.upstreams.retain(this.#serversOf(this.#routes));
     this.#options.onRoutesChanged?.();
   }
 

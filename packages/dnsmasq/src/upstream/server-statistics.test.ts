@@ -18,13 +18,13 @@ describe('the statistics of servers', () => {
 
   it('stay for a server that stays, and go with one that goes', () => {
     const statistics = new ServerStatistics();
-    statistics.keep([A, B]);
+    statistics.retain([A, B]);
     const counts = statistics.of(A);
     counts.countReply(RCODE.SERVFAIL, 1);
     statistics.of(B).countReply(RCODE.SERVFAIL, 1);
-    statistics.keep([A]);
+    statistics.retain([A]);
     expect([...statistics.entries()].map(([server]) => server)).toEqual([A]);
-    statistics.keep([B, A]);
+    statistics.retain([B, A]);
     expect([...statistics.entries()].map(([server, { failed }]) => [server, failed])).toEqual([
       [B, 0],
       [A, 1],
@@ -34,7 +34,7 @@ describe('the statistics of servers', () => {
 
   it('have a server once, however often it is configured', () => {
     const statistics = new ServerStatistics();
-    statistics.keep([A, A]);
+    statistics.retain([A, A]);
     expect([...statistics.entries()]).toHaveLength(1);
   });
 });

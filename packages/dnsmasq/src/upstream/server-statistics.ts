@@ -51,7 +51,7 @@ export class ServerStatistics implements ServerCounters {
   #counts = new Map<string, ServerCounts>();
 
   /** Shows these servers (`ADDRESS#PORT`) from now on and no other; what is known of them stays. */
-  keep(servers: Iterable<string>): void {
+  retain(servers: Iterable<string>): void {
     const known = this.#counts;
     this.#counts = new Map();
     for (const server of servers) {

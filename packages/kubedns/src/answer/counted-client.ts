@@ -1,4 +1,4 @@
-import type { Client, Reply } from '@kube-dns/transport';
+import type { Client, ReplyPath } from '@kube-dns/transport';
 import { FLAG, RCODE_MASK, readUint16 } from '@kube-dns/wire';
 import type { QueryStatistics, System } from './query-statistics.js';
 
@@ -28,7 +28,7 @@ export class CountedClient implements Client {
     return this.#client.port;
   }
 
-  defer(): Reply {
+  defer(): ReplyPath {
     const reply = this.#client.defer();
     const system = this.#system;
     const startedMs = this.#startedMs;

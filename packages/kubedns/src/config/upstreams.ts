@@ -131,7 +131,7 @@ export class Upstreams {
     }
     const stubs = [...this.#stubs.entries()];
     const groups = [this.#default, ...stubs.map(([, { group }]) => group)];
-    this.#options.servers.keep(groups.flatMap(({ servers }) => servers));
+    this.#options.servers.retain(groups.flatMap(({ servers }) => servers));
     this.#options.onChange?.();
   }
 

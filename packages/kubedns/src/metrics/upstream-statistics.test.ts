@@ -43,7 +43,7 @@ describe('the statistics of upstream servers', () => {
     for (let last = 0; last < 100; last++) statistics.of(`10.0.0.${last}#53`);
     statistics.of('10.0.0.1#53').countQuery();
     expect([...statistics.entries()].map(([text]) => text)).toEqual(['10.0.0.1#53']);
-    statistics.keep(new Set());
+    statistics.retain(new Set());
     statistics.of('10.0.1.1#53').countQuery();
     expect([...statistics.entries()].map(([text]) => text)).toEqual(['10.0.0.1#53', '10.0.1.1#53']);
   });

@@ -43,7 +43,7 @@ export class UpstreamStatistics implements ServerCounters {
   }
 
   /** What was counted stays, also of servers that are not configured any more. */
-  keep(servers: ReadonlySet<string>): void {
+  retain(servers: ReadonlySet<string>): void {
     for (const [text, { queries }] of this.#byText) {
       if (queries === 0 && text !== OTHERS && !servers.has(text)) this.#byText.delete(text);
     }

@@ -1,4 +1,4 @@
-import type { Client, Reply } from '@kube-dns/transport';
+import type { Client, ReplyPath } from '@kube-dns/transport';
 import {
   decodeMessage,
   type DecodedMessage,
@@ -142,7 +142,7 @@ export class FakeClient implements Client {
     this.later = new Promise((resolve) => (this.#tell = resolve));
   }
 
-  defer(): Reply {
+  defer(): ReplyPath {
     return {
       address: this.address,
       port: this.port,

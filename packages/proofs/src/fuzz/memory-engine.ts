@@ -33,8 +33,8 @@ export class MemoryEngine implements UdpEngine {
       },
       leavePort: () => undefined,
       send: (bytes, length) => void this.answers.push(Buffer.from(bytes.subarray(0, length))),
-      keep: (peer) => peer,
-      giveBack: () => undefined,
+      retain: (peer) => peer,
+      release: () => undefined,
       close: () => Promise.resolve(),
     };
   }

@@ -69,7 +69,7 @@ export class UdpFlows {
     const endpointPort = this.#choose();
     if (endpointPort === undefined) return undefined;
     const endpoint = { address: HOST, port: endpointPort };
-    const client = this.#front.keep(peer);
+    const client = this.#front.retain(peer);
     const port = this.#engine.openUpstreamPort(
       { port: 0, sourceAddress: undefined, server: endpoint, isIpv6: false },
       {
@@ -94,6 +94,6 @@ export class UdpFlows {
   #forget(client: number, flow: Flow): void {
     this.#flows.delete(client);
     flow.port.close();
-    this.#front.giveBack(flow.client);
+    this.#front.release(flow.client);
   }
 }

@@ -26,14 +26,14 @@ export class BatchHub {
   /** Answers written in place while a batch is taken. */
   readonly answers: Outbox;
   /** Copies: queries to servers, and answers that come later. */
-  readonly letters: Outbox;
+  readonly outgoing: Outbox;
   #isDraining = false;
 
   constructor(libc: Libc) {
     this.libc = libc;
     this.inbox = new MessageArena(libc, SLOT_BYTES, 0);
     this.answers = new Outbox(libc);
-    this.letters = new Outbox(libc);
+    this.outgoing = new Outbox(libc);
   }
 
   /** Takes what has come to a socket, up to some batches, and sends what that gave rise to. */
@@ -71,7 +71,7 @@ export class BatchHub {
   /** Sends what waits. */
   flush(): void {
     this.answers.flush();
-    this.letters.flush();
+    this.outgoing.flush();
   }
 
   #receive(socket: HubSocket): number {

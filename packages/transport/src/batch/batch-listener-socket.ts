@@ -3,7 +3,7 @@ import type { ListenerCounters } from '../counters.js';
 import type { DatagramHandler, DatagramSocket, Peer } from '../datagram-socket.js';
 import type { BatchHub } from './batch-hub.js';
 import { BatchSocket, type SocketOwner } from './batch-socket.js';
-import { WayBack } from './way-back.js';
+import { BatchPeer } from './batch-peer.js';
 
 const RECEIVE_BUFFER_BYTES = 1 << 22;
 const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
@@ -15,15 +15,15 @@ export class BatchListenerSocket implements DatagramSocket, SocketOwner {
   readonly #hub: BatchHub;
   readonly #counters: ListenerCounters;
   /** The sender of the datagram in hand. */
-  readonly #sender: WayBack;
-  readonly #spareWays: WayBack[] = [];
+  readonly #sender: BatchPeer;
+  readonly #spareWays: BatchPeer[] = [];
   #socket: BatchSocket | undefined;
   #onDatagram: DatagramHandler = () => undefined;
 
   constructor(hub: BatchHub, counters: ListenerCounters) {
     this.#hub = hub;
     this.#counters = counters;
-    this.#sender = WayBack.inArena(hub.inbox);
+    this.#sender = BatchPeer.inArena(hub.inbox);
   }
 
   get port(): number {
@@ -63,19 +63,19 @@ export class BatchListenerSocket implements DatagramSocket, SocketOwner {
       this.#counters.sendErrors++;
       return;
     }
-    const { answers, letters } = this.#hub;
+    const { answers, outgoing } = this.#hub;
     if (bytes === answers.room) answers.commit(socket, length, wayTo(peer));
-    else letters.push(socket, bytes, length, wayTo(peer));
+    else outgoing.push(socket, bytes, length, wayTo(peer));
     this.#hub.flushSoon();
   }
 
-  keep(peer: Peer): Peer {
-    const way = this.#spareWays.pop() ?? WayBack.kept();
+  retain(peer: Peer): Peer {
+    const way = this.#spareWays.pop() ?? BatchPeer.kept();
     way.copyFrom(wayTo(peer));
     return way;
   }
 
-  giveBack(peer: Peer): void {
+  release(peer: Peer): void {
     if (this.#spareWays.length < MAX_SPARE_WAYS) this.#spareWays.push(wayTo(peer));
   }
 
@@ -100,7 +100,7 @@ export class BatchListenerSocket implements DatagramSocket, SocketOwner {
   }
 }
 
-function wayTo(peer: Peer): WayBack {
-  if (peer instanceof WayBack) return peer;
+function wayTo(peer: Peer): BatchPeer {
+  if (peer instanceof BatchPeer) return peer;
   throw new TypeError('the peer is of another engine');
 }

@@ -6,7 +6,7 @@ import type { ReadyEvents, Watch } from './libc.js';
 import type { MessageArena } from './message-arena.js';
 import type { OutboxSocket } from './outbox.js';
 import { encodeSocketName, MAX_NAME_BYTES, portOf } from './socket-name.js';
-import { WayBack } from './way-back.js';
+import { BatchPeer } from './batch-peer.js';
 
 export interface BatchSocketOptions {
   readonly isIpv6: boolean;
@@ -34,7 +34,7 @@ export interface SocketOwner {
 
 interface HeldMessage {
   readonly bytes: Uint8Array;
-  readonly way: WayBack;
+  readonly way: BatchPeer;
 }
 
 /** As many messages wait for a system that takes no more; further ones are dropped. */
@@ -115,9 +115,9 @@ export class BatchSocket implements HubSocket, OutboxSocket {
       this.#owner.onUnsent();
       return;
     }
-    const sender = WayBack.inArena(arena);
+    const sender = BatchPeer.inArena(arena);
     sender.pointTo(arena, slot);
-    const way = WayBack.kept();
+    const way = BatchPeer.kept();
     way.copyFrom(sender);
     this.#held.push({ bytes: arena.payloads[slot]!.slice(0, arena.payloadLengthOf(slot)), way });
     if (this.#held.length === 1)
@@ -167,7 +167,7 @@ export class BatchSocket implements HubSocket, OutboxSocket {
 
   #sendHeld(): void {
     const held = this.#held.splice(0);
-    for (const { bytes, way } of held) this.#hub.letters.push(this, bytes, bytes.length, way);
+    for (const { bytes, way } of held) this.#hub.outgoing.push(this, bytes, bytes.length, way);
     this.#hub.flush();
     if (this.#held.length === 0) this.#watchOn();
   }

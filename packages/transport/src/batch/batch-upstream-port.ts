@@ -4,7 +4,7 @@ import type { BatchHub } from './batch-hub.js';
 import { BatchSocket, type SocketOwner } from './batch-socket.js';
 import { MSG_TRUNC } from './constants.js';
 import { encodeSocketName } from './socket-name.js';
-import { WayBack } from './way-back.js';
+import { BatchPeer } from './batch-peer.js';
 
 const RECEIVE_BUFFER_BYTES = 1 << 20;
 /** The TC bit in the third byte of a message. */
@@ -17,9 +17,9 @@ export class BatchUpstreamPort implements UpstreamPort, SocketOwner {
   readonly #isIpv6: boolean;
   readonly #isConnected: boolean;
   readonly #socket: BatchSocket;
-  readonly #sender: WayBack;
+  readonly #sender: BatchPeer;
   #server: ServerAddress | undefined;
-  readonly #toServer = WayBack.kept();
+  readonly #toServer = BatchPeer.kept();
 
   /** Throws the system's error. */
   constructor(hub: BatchHub, options: UpstreamPortOptions, owner: PortOwner) {
@@ -28,7 +28,7 @@ export class BatchUpstreamPort implements UpstreamPort, SocketOwner {
     this.#owner = owner;
     this.#isIpv6 = isIpv6;
     this.#isConnected = server !== undefined;
-    this.#sender = WayBack.inArena(hub.inbox);
+    this.#sender = BatchPeer.inArena(hub.inbox);
     this.#socket = new BatchSocket(
       hub,
       {
@@ -45,7 +45,7 @@ export class BatchUpstreamPort implements UpstreamPort, SocketOwner {
   send(query: Uint8Array, server: ServerAddress): void {
     if (this.#socket.isClosed) return;
     const way = this.#isConnected ? undefined : this.#wayTo(server);
-    this.#hub.letters.push(this.#socket, query, query.length, way);
+    this.#hub.outgoing.push(this.#socket, query, query.length, way);
     this.#hub.flushSoon();
   }
 
@@ -70,7 +70,7 @@ export class BatchUpstreamPort implements UpstreamPort, SocketOwner {
     this.#socket.close();
   }
 
-  #wayTo(server: ServerAddress): WayBack {
+  #wayTo(server: ServerAddress): BatchPeer {
     if (this.#server !== server) {
       this.#toServer.setName(encodeSocketName(server.address, server.port, this.#isIpv6));
       this.#server = server;

@@ -1,7 +1,7 @@
 import { EINTR, MSG_DONTWAIT } from './constants.js';
 import type { Libc } from './libc.js';
 import { MessageArena, SLOTS } from './message-arena.js';
-import type { WayBack } from './way-back.js';
+import type { BatchPeer } from './batch-peer.js';
 
 const MAX_MESSAGE_BYTES = 65_536;
 /** The usual answer fits; a larger one takes the slots behind it, and the batch is sent at once. */
@@ -46,7 +46,7 @@ export class Outbox {
   }
 
   /** Queues the message that was written into `room`; without a way it goes to the connected end. */
-  commit(socket: OutboxSocket, length: number, way: WayBack | undefined): void {
+  commit(socket: OutboxSocket, length: number, way: BatchPeer | undefined): void {
     if (this.#socket !== socket) {
       this.#send();
       this.#socket = socket;
@@ -61,7 +61,7 @@ export class Outbox {
   }
 
   /** Queues a copy of a message. */
-  push(socket: OutboxSocket, bytes: Uint8Array, length: number, way: WayBack | undefined): void {
+  push(socket: OutboxSocket, bytes: Uint8Array, length: number, way: BatchPeer | undefined): void {
     const { room } = this;
     if (length > SHORT_BYTES) room.set(bytes.subarray(0, length));
     else for (let i = 0; i < length; i++) room[i] = bytes[i]!;

@@ -92,11 +92,11 @@ export class DgramSocket implements DatagramSocket {
   }
 
   /** Node makes a new object for each datagram. */
-  keep(peer: Peer): Peer {
+  retain(peer: Peer): Peer {
     return peer;
   }
 
-  giveBack(): void {
+  release(): void {
     // The garbage collector has it.
   }
 

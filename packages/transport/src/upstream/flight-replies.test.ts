@@ -9,7 +9,7 @@ import {
 import { queryMessage, readQuery, responseWith } from '../../test/questions.js';
 import { fails, held, says, type Script, silent } from '../../test/scripted-server.js';
 import { until } from '../../test/inbox.js';
-import type { ReplySight } from './flight.js';
+import type { ReplyInspector } from './flight.js';
 import type { ServerOrder } from './server-group.js';
 
 let fixture: ForwarderFixture;
@@ -25,7 +25,7 @@ function broken(query: Query): Buffer {
   return responseWith(query, { addresses: ['10.0.0.9'] }).subarray(0, -1);
 }
 
-/** What a sight makes of a reply that it cannot read. */
+/** What an inspector makes of a reply that it cannot read. */
 function servfail(reply: Buffer): Buffer {
   const failure = Buffer.from(reply);
   failure[3] = RCODE.SERVFAIL;
@@ -149,8 +149,8 @@ describe('a server whose replies are none', () => {
     const { group, own } = await fixture.groupOf([says('10.0.0.1'), silent]);
     await answered(fixture.ask(group, 'first'));
     own[1]!.script = says('10.0.0.2');
-    const sight: ReplySight = (reply) => (reply.at(-1) === 1 ? servfail(reply) : reply);
-    const client = fixture.ask(group, 'second', undefined, sight);
+    const inspector: ReplyInspector = (reply) => (reply.at(-1) === 1 ? servfail(reply) : reply);
+    const client = fixture.ask(group, 'second', undefined, inspector);
     await answered(client);
     expect(client.result).toBe('A 10.0.0.2');
   });
@@ -183,8 +183,8 @@ describe('what sees a reply', () => {
     const { script, release } = held('10.0.0.1');
     const { group } = await fixture.groupOf([script]);
     const seen: boolean[] = [];
-    const client = fixture.ask(group, 'a', new WaitingClient(), (reply, mayKeep) => {
-      seen.push(mayKeep);
+    const client = fixture.ask(group, 'a', new WaitingClient(), (reply, isCacheable) => {
+      seen.push(isCacheable);
       return reply;
     });
     await fixture.asked(1);

@@ -4,17 +4,17 @@ import { isTruncated, withoutRecords } from './cut-reply.js';
 import { flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
 import type { RetryPlan } from './retry-plan.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
-import { type TcpAsker, TcpRound } from './tcp-round.js';
+import { type TcpRoundOwner, TcpRound } from './tcp-round.js';
 import type { UpstreamServer } from './upstream-servers.js';
-import type { Asker, SentQuery } from './upstream-socket.js';
+import type { ReplyHandler, SentQuery } from './upstream-socket.js';
 import type { Waiter } from './waiter.js';
 
 /**
  * Sees a reply before it becomes the clients' and returns what they get: the reply, changed or not;
- * null where it is to count as if it had not come. `mayKeep` is false for a reply from servers that
+ * null where it is to count as if it had not come. `isCacheable` is false for a reply from servers that
  * are no longer those of the question: it must not go to a cache.
  */
-export type ReplySight = (reply: Buffer, mayKeep: boolean) => Buffer | null | undefined;
+export type ReplyInspector = (reply: Buffer, isCacheable: boolean) => Buffer | null | undefined;
 
 /** What a flight needs of the table that it is in. */
 export interface FlightOwner {
@@ -24,7 +24,7 @@ export interface FlightOwner {
   readonly cursor: RecordCursor;
   now(): number;
   /** The flight is over: it has a reply, or `null` for SERVFAIL. */
-  land(flight: Flight, reply: Buffer | null): void;
+  finish(flight: Flight, reply: Buffer | null): void;
 }
 
 /** How long a refusal is held back for a better reply of the others that were asked. */
@@ -34,18 +34,18 @@ const PATIENCE_MS = 1_000;
  * One question on its way to the servers of a group, over UDP until a reply is cut, or over TCP. It
  * ends with the first usable reply; SERVFAIL and REFUSED are answers only when nothing better comes.
  */
-export class Flight implements Asker, TcpAsker {
+export class Flight implements ReplyHandler, TcpRoundOwner {
   readonly group: ServerGroup;
   readonly query: Buffer;
   /** Undefined for a question that is not merged with others. */
   readonly key: Uint8Array | undefined;
   readonly isOverTcp: boolean;
-  sight: ReplySight | undefined;
+  inspector: ReplyInspector | undefined;
   readonly waiters: Waiter[] = [];
   /** Set by the owner: place in its list, and whether the group counts it. */
   place = -1;
   isCounted = false;
-  mayKeep = true;
+  isCacheable = true;
   startedAtMs = 0;
   /** Until then the question is asked again; afterwards it only waits for late replies. */
   deadlineMs = 0;
@@ -58,7 +58,7 @@ export class Flight implements Asker, TcpAsker {
   #tcp: TcpRound | undefined;
   #fallback: Buffer | undefined;
   #relayAtMs = Number.POSITIVE_INFINITY;
-  #hasLanded = false;
+  #isFinished = false;
 
   constructor(
     owner: FlightOwner,
@@ -110,7 +110,7 @@ export class Flight implements Asker, TcpAsker {
   /** What is due at this time; called every few ten milliseconds. */
   tick(nowMs: number): void {
     if (this.#tcp !== undefined) return;
-    if (nowMs >= this.#relayAtMs) this.#land(this.#fallback ?? null);
+    if (nowMs >= this.#relayAtMs) this.#finish(this.#fallback ?? null);
     else if (nowMs >= this.#dueAtMs && nowMs < this.deadlineMs) this.#retransmit(nowMs);
   }
 
@@ -121,7 +121,7 @@ export class Flight implements Asker, TcpAsker {
 
   /** Ends it without a word. */
   cancel(): void {
-    this.#hasLanded = true;
+    this.#isFinished = true;
     this.#attempts.forget();
     this.#endTcp();
   }
@@ -132,7 +132,7 @@ export class Flight implements Asker, TcpAsker {
 
   onReply(sent: SentQuery, reply: Buffer): void {
     const attempt = this.#attempts.of(sent);
-    if (attempt === undefined || this.#hasLanded || this.#tcp !== undefined) return;
+    if (attempt === undefined || this.#isFinished || this.#tcp !== undefined) return;
     const { at, server } = attempt;
     server.counts.countReply(rcodeOf(reply), this.#owner.now() - attempt.sentAtMs);
     if (isTruncated(reply)) {
@@ -142,9 +142,9 @@ export class Flight implements Asker, TcpAsker {
       attempt.hasFailed = true;
       return;
     }
-    const flaw = flawOf(reply, this.#owner.cursor) ?? this.#finish(at, reply);
+    const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(at, reply);
     // One that is to be ignored is waited for no less than silence; a flawed one can come per sending.
-    if (flaw === 'landed' || flaw === 'ignored' || attempt.hasFailed) return;
+    if (flaw === 'finished' || flaw === 'ignored' || attempt.hasFailed) return;
     attempt.hasFailed = true;
     if (flaw === 'refusal') this.#holdBack(reply);
     server.counts.countFlaw(flaw);
@@ -154,7 +154,7 @@ export class Flight implements Asker, TcpAsker {
 
   onUnreachable(sent: SentQuery): void {
     const attempt = this.#attempts.of(sent);
-    if (attempt === undefined || this.#hasLanded || attempt.hasFailed) return;
+    if (attempt === undefined || this.#isFinished || attempt.hasFailed) return;
     attempt.hasFailed = true;
     attempt.server.counts.countError('unreachable');
     this.group.avoid(attempt.at);
@@ -167,7 +167,7 @@ export class Flight implements Asker, TcpAsker {
   onTcpReply(server: UpstreamServer, reply: Buffer): void {
     const at = this.group.servers.indexOf(server);
     if (isRefusal(reply)) this.#holdBack(reply);
-    else if ((flawOf(reply, this.#owner.cursor) ?? this.#finish(at, reply)) === 'landed') return;
+    else if ((flawOf(reply, this.#owner.cursor) ?? this.#accept(at, reply)) === 'finished') return;
     this.#tcp?.askNext();
   }
 
@@ -176,14 +176,14 @@ export class Flight implements Asker, TcpAsker {
     this.#endTcp();
     const nowMs = this.#owner.now();
     const isOver = this.isOverTcp || nowMs >= this.deadlineMs;
-    if (isOver || !this.#sendToOthers()) this.#land(this.#fallback ?? null);
+    if (isOver || !this.#sendToOthers()) this.#finish(this.#fallback ?? null);
     else this.#dueAtMs = nowMs + this.#pauseMs(this.#owner.plan);
   }
 
   /** A server had nothing to offer: those that were not asked yet are, or the others are waited for. */
   #advance(): void {
     if (this.#sendToOthers()) return;
-    if (this.#attempts.haveAllFailed) this.#land(this.#fallback ?? null);
+    if (this.#attempts.haveAllFailed) this.#finish(this.#fallback ?? null);
     else if (this.#fallback !== undefined) {
       this.#relayAtMs = Math.min(this.#relayAtMs, this.#owner.now() + PATIENCE_MS);
     }
@@ -282,18 +282,18 @@ export class Flight implements Asker, TcpAsker {
   }
 
   /** `ignored`: the reply is to count as if it had not come. */
-  #finish(at: number, reply: Buffer): 'landed' | 'ignored' | 'malformed' {
-    const seen = this.sight?.(reply, this.mayKeep);
+  #accept(at: number, reply: Buffer): 'finished' | 'ignored' | 'malformed' {
+    const seen = this.inspector?.(reply, this.isCacheable);
     if (seen === null) return 'ignored';
     // It was no refusal before: something in it could not be read.
     if (seen !== undefined && isRefusal(seen)) return 'malformed';
     this.group.prefer(at);
-    this.#land(seen ?? reply);
-    return 'landed';
+    this.#finish(seen ?? reply);
+    return 'finished';
   }
 
-  #land(reply: Buffer | null): void {
+  #finish(reply: Buffer | null): void {
     this.cancel();
-    this.#owner.land(this, reply);
+    this.#owner.finish(this, reply);
   }
 }

@@ -8,7 +8,7 @@ import {
 } from '../../test/forwarder-fixture.js';
 import { held, says, silent } from '../../test/scripted-server.js';
 import { until } from '../../test/inbox.js';
-import type { ReplySight } from './flight.js';
+import type { ReplyInspector } from './flight.js';
 
 let fixture: ForwarderFixture;
 
@@ -194,15 +194,15 @@ describe('a late reply', () => {
     const { script, release } = held('10.0.0.1');
     const { group } = await fixture.groupOf([script]);
     const seen: boolean[] = [];
-    const sight: ReplySight = (reply, mayKeep) => {
-      seen.push(mayKeep);
+    const inspector: ReplyInspector = (reply, isCacheable) => {
+      seen.push(isCacheable);
       return reply;
     };
-    const client = fixture.ask(group, 'a', new WaitingClient(), sight);
+    const client = fixture.ask(group, 'a', new WaitingClient(), inspector);
     await fixture.asked(1);
     fixture.wait(TIMEOUT_MS);
     expect(client.result).toBe('SERVFAIL');
-    const again = fixture.ask(group, 'a', new WaitingClient(), sight);
+    const again = fixture.ask(group, 'a', new WaitingClient(), inspector);
     await fixture.asked(2);
     release();
     await answered(again);

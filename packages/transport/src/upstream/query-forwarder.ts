@@ -9,13 +9,13 @@ import {
   relayTargetOf,
 } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET } from '../answerer.js';
-import { Flight, type FlightOwner, type ReplySight } from './flight.js';
+import { Flight, type FlightOwner, type ReplyInspector } from './flight.js';
 import { FlightTable } from './flight-table.js';
 import { copyForUpstream } from './query-copy.js';
 import { QuestionKey } from './question-key.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
-import { type AskDone, CallbackWaiter, ClientWaiter, type Waiter } from './waiter.js';
+import { type AskCallback, CallbackWaiter, ClientWaiter, type Waiter } from './waiter.js';
 
 export interface QueryForwarderOptions {
   /** Questions in flight per group of servers, and clients that joined them; beyond, REFUSED. */
@@ -93,14 +93,14 @@ export class QueryForwarder implements FlightOwner {
 
   /**
    * Passes a query on and answers its client later, or writes a refusal into `out` at once. Returns
-   * what an Answerer returns. `sight` sees the reply before the clients do.
+   * what an Answerer returns. `inspector` sees the reply before the clients do.
    */
   forward(
     query: Query,
     out: Uint8Array,
     client: Client,
     group: ServerGroup,
-    sight?: ReplySight,
+    inspector?: ReplyInspector,
   ): number {
     const known = this.#find(query);
     if (known?.waiters.some((waiter) => waiter.isAskingAgain(query, client)) === true) {
@@ -109,7 +109,7 @@ export class QueryForwarder implements FlightOwner {
       return NO_ANSWER_YET;
     }
     if (this.#isFull(known, group)) return this.#refuseOverflow(query, out, group);
-    const flight = this.#joinOrLaunch(query, known, group, sight);
+    const flight = this.#joinOrLaunch(query, known, group, inspector);
     if (flight === undefined) return this.#refuseUnsent(query, out);
     this.forwarded++;
     flight.waiters.push(new ClientWaiter(query, client, flight.deadlineMs, this.#passesAd));
@@ -121,7 +121,7 @@ export class QueryForwarder implements FlightOwner {
    * time-out; an equal one in flight is joined. False, and no call, when too many are in flight or no
    * server can be reached.
    */
-  ask(message: Uint8Array, group: ServerGroup, done: AskDone): boolean {
+  ask(message: Uint8Array, group: ServerGroup, done: AskCallback): boolean {
     const query = this.#own;
     if (query.read(message, message.length, false, MAX_MESSAGE_BYTES) !== 'answer') return false;
     const known = this.#find(query);
@@ -134,16 +134,16 @@ export class QueryForwarder implements FlightOwner {
   }
 
   /** Asks a question for which no client waits, unless it is in flight or there is no room for it. */
-  refresh(query: Query, group: ServerGroup, sight: ReplySight): void {
+  refresh(query: Query, group: ServerGroup, inspector: ReplyInspector): void {
     const known = this.#find(query);
     if (known?.isCounted === true || this.#isFull(known, group)) return;
-    this.#joinOrLaunch(query, known, group, sight);
+    this.#joinOrLaunch(query, known, group, inspector);
   }
 
   /** The servers have changed: replies to questions in flight are for those who asked, and no cache. */
   forgetQuestions(): void {
     this.#flights.forgetKeys();
-    for (const flight of this.#flights.all) flight.mayKeep = false;
+    for (const flight of this.#flights.all) flight.isCacheable = false;
   }
 
   /** Resolves when every question that is in flight now is answered; bounded by the time-out. */
@@ -166,7 +166,7 @@ export class QueryForwarder implements FlightOwner {
   }
 
   /** For a flight: it has its reply. */
-  land(flight: Flight, reply: Buffer | null): void {
+  finish(flight: Flight, reply: Buffer | null): void {
     const waiters = flight.waiters.splice(0);
     this.#flights.drop(flight);
     const last = waiters.length - 1;
@@ -194,18 +194,18 @@ export class QueryForwarder implements FlightOwner {
     query: Query,
     known: Flight | undefined,
     group: ServerGroup,
-    sight?: ReplySight,
+    inspector?: ReplyInspector,
   ): Flight | undefined {
     const nowMs = this.now();
     const deadlineMs = nowMs + this.plan.timeoutMs;
     if (known?.isCounted === true) {
       this.#join(known, query, nowMs);
       known.deadlineMs = deadlineMs;
-      known.sight ??= sight;
+      known.inspector ??= inspector;
       return known;
     }
     const flight = known ?? this.#createFlight(query, group);
-    flight.sight = sight;
+    flight.inspector = inspector;
     if (!flight.start(nowMs, deadlineMs)) {
       this.#flights.drop(flight);
       return undefined;

@@ -19,5 +19,5 @@ export interface ServerCounter {
 export interface ServerCounters {
   of(server: string): ServerCounter;
   /** Only these servers are in use from now on, in this order. */
-  keep(servers: ReadonlySet<string>): void;
+  retain(servers: ReadonlySet<string>): void;
 }

@@ -5,7 +5,7 @@ import { rcodeOf } from './reply-flaw.js';
 import type { UpstreamServer } from './upstream-servers.js';
 
 /** What asks over TCP. */
-export interface TcpAsker {
+export interface TcpRoundOwner {
   now(): number;
   /** A server replied; what it said is counted. Without another word nothing more happens. */
   onTcpReply(server: UpstreamServer, reply: Buffer): void;
@@ -13,9 +13,9 @@ export interface TcpAsker {
   onTcpEnd(): void;
 }
 
-/** One question over TCP to servers in turn, a fresh connection each; the asker says when to go on. */
+/** One question over TCP to servers in turn, a fresh connection each; the owner says when to go on. */
 export class TcpRound {
-  readonly #asker: TcpAsker;
+  readonly #owner: TcpRoundOwner;
   readonly #query: Buffer;
   /** Those that were not asked yet. */
   readonly #servers: UpstreamServer[];
@@ -28,13 +28,13 @@ export class TcpRound {
    * parts more are left for servers that are asked afterwards.
    */
   constructor(
-    asker: TcpAsker,
+    owner: TcpRoundOwner,
     query: Buffer,
     servers: readonly UpstreamServer[],
     deadlineMs: number,
     reserved: number,
   ) {
-    this.#asker = asker;
+    this.#owner = owner;
     this.#query = query;
     this.#servers = [...servers];
     this.#deadlineMs = deadlineMs;
@@ -45,10 +45,10 @@ export class TcpRound {
   askNext(): void {
     const parts = this.#servers.length + this.#reserved;
     const server = this.#servers.shift();
-    const startedAtMs = this.#asker.now();
+    const startedAtMs = this.#owner.now();
     const leftMs = this.#deadlineMs - startedAtMs;
     if (server === undefined || leftMs <= 0) {
-      this.#asker.onTcpEnd();
+      this.#owner.onTcpEnd();
       return;
     }
     writeUint16(this.#query, 0, randomId());
@@ -62,8 +62,8 @@ export class TcpRound {
         this.askNext();
         return;
       }
-      counts.countReply(rcodeOf(reply), this.#asker.now() - startedAtMs);
-      this.#asker.onTcpReply(server, reply);
+      counts.countReply(rcodeOf(reply), this.#owner.now() - startedAtMs);
+      this.#owner.onTcpReply(server, reply);
     });
   }
 

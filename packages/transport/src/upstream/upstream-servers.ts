@@ -1,6 +1,6 @@
 import { type ServerAddress, serverText } from '../server-address.js';
 import type { ServerCounter, ServerCounters } from './server-counter.js';
-import type { ServerSockets, UpstreamEnd, UpstreamSockets } from './upstream-sockets.js';
+import type { ServerSockets, UpstreamTarget, UpstreamSockets } from './upstream-sockets.js';
 
 /** From where a server is asked when that is not the system's choice. */
 export interface ServerSource {
@@ -34,7 +34,7 @@ export class UpstreamServers {
     const key = `${text} ${source.address} ${source.port}`;
     const known = this.#servers.get(key);
     if (known !== undefined) return known;
-    const end: UpstreamEnd = {
+    const end: UpstreamTarget = {
       server: address,
       ...(source.address !== undefined && { sourceAddress: source.address }),
       ...(source.port !== undefined && { sourcePort: source.port }),
@@ -44,7 +44,7 @@ export class UpstreamServers {
       address: host,
       port,
       text,
-      sockets: this.sockets.towards(end),
+      sockets: this.sockets.socketsFor(end),
       counts: this.#counters.of(text),
     };
     this.#servers.set(key, server);
@@ -52,9 +52,9 @@ export class UpstreamServers {
   }
 
   /** Forgets every server but these, in the order in which they are to be shown. */
-  keep(servers: Iterable<UpstreamServer>): void {
+  retain(servers: Iterable<UpstreamServer>): void {
     const kept = new Set(servers);
-    this.#counters.keep(new Set([...kept].map(({ text }) => text)));
+    this.#counters.retain(new Set([...kept].map(({ text }) => text)));
     for (const [key, server] of this.#servers) {
       if (kept.has(server)) continue;
       server.sockets.close();

@@ -8,8 +8,8 @@ import { portsToTry, type SourcePorts } from '../source-ports.js';
 import type { OpenUpstreamPort, PortOwner, UpstreamPort } from '../upstream-port.js';
 
 /** Told what became of the queries that it sent. */
-export interface Asker {
-  /** A reply from the server that was asked, with the query's ID and question; it is the asker's. */
+export interface ReplyHandler {
+  /** A reply from the server that was asked, with the query's ID and question; it is the handler's. */
   onReply(sent: SentQuery, reply: Buffer): void;
   /** The server's machine says that nobody listens there. */
   onUnreachable(sent: SentQuery): void;
@@ -22,7 +22,7 @@ export interface SentQuery {
   /** The message; the ID in it is that of its last sending. */
   readonly query: Buffer;
   readonly server: ServerAddress;
-  readonly asker: Asker;
+  readonly handler: ReplyHandler;
 }
 
 export interface UpstreamSocketOptions {
@@ -77,11 +77,11 @@ export class UpstreamSocket implements PortOwner {
   }
 
   /** Undefined when too many queries are in flight here. What the system does not send is lost. */
-  send(query: Buffer, server: ServerAddress, asker: Asker): SentQuery | undefined {
+  send(query: Buffer, server: ServerAddress, handler: ReplyHandler): SentQuery | undefined {
     if (this.#inFlight.size >= MAX_IN_FLIGHT) return undefined;
     let id = randomId();
     while (this.#inFlight.has(id)) id = randomId();
-    const sent: SentQuery = { socket: this, id, query, server, asker };
+    const sent: SentQuery = { socket: this, id, query, server, handler };
     this.#inFlight.set(id, sent);
     this.#write(sent);
     return sent;
@@ -105,11 +105,11 @@ export class UpstreamSocket implements PortOwner {
     if (sent === undefined || !isResponseTo(sent.query, reply)) return;
     // From a connected socket's other end comes all that it gets.
     if (!this.#isConnected && !isFrom(sent.server, from)) return;
-    sent.asker.onReply(sent, reply);
+    sent.handler.onReply(sent, reply);
   }
 
   onUnreachable(): void {
-    for (const sent of [...this.#inFlight.values()]) sent.asker.onUnreachable(sent);
+    for (const sent of [...this.#inFlight.values()]) sent.handler.onUnreachable(sent);
   }
 
   close(): void {

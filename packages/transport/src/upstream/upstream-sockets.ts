@@ -6,7 +6,7 @@ import type { SourcePorts } from '../source-ports.js';
 import { DgramEngine } from '../dgram/dgram-engine.js';
 import type { UdpEngine } from '../udp-engine.js';
 import type { OpenUpstreamPort } from '../upstream-port.js';
-import { type Asker, type SentQuery, UpstreamSocket } from './upstream-socket.js';
+import { type ReplyHandler, type SentQuery, UpstreamSocket } from './upstream-socket.js';
 
 export interface UpstreamSocketsOptions {
   /** How datagrams move; node:dgram unless said otherwise. */
@@ -17,7 +17,7 @@ export interface UpstreamSocketsOptions {
 }
 
 /** A server to ask, and where to ask it from when that is not the system's choice. */
-export interface UpstreamEnd {
+export interface UpstreamTarget {
   readonly server: ServerAddress;
   readonly sourceAddress?: string;
   readonly sourcePort?: number;
@@ -70,7 +70,7 @@ export class UpstreamSockets {
   }
 
   /** The way to one server; several to the same server know nothing of each other. */
-  towards(end: UpstreamEnd): ServerSockets {
+  socketsFor(end: UpstreamTarget): ServerSockets {
     return new ServerSockets(this, end);
   }
 
@@ -92,7 +92,7 @@ export class UpstreamSockets {
   }
 
   /** For ServerSockets: the one socket of an end whose port is given. */
-  fixedSocket({ server, sourceAddress, sourcePort }: UpstreamEnd): UpstreamSocket | undefined {
+  fixedSocket({ server, sourceAddress, sourcePort }: UpstreamTarget): UpstreamSocket | undefined {
     const port = sourcePort ?? this.#options.ports!.fixed!;
     const isIpv6 = isIPv6(server.address);
     const key = `${isIpv6} ${sourceAddress} ${port}`;
@@ -112,13 +112,13 @@ export class UpstreamSockets {
   }
 
   /** For ServerSockets: tells whether every query of this end leaves from the same port. */
-  isFixed(end: UpstreamEnd): boolean {
+  isFixed(end: UpstreamTarget): boolean {
     return (end.sourcePort ?? 0) > 0 || this.#options.ports?.fixed !== undefined;
   }
 
   /** For ServerSockets: one more socket, unless there are enough; undefined also when none can be had. */
   freshSocket(
-    { server, sourceAddress }: UpstreamEnd,
+    { server, sourceAddress }: UpstreamTarget,
     isNeeded: boolean,
   ): UpstreamSocket | undefined {
     const now = this.#now();
@@ -157,7 +157,7 @@ export class UpstreamSockets {
 /** The sockets towards one server. */
 export class ServerSockets {
   readonly #all: UpstreamSockets;
-  readonly #end: UpstreamEnd;
+  readonly #end: UpstreamTarget;
   readonly #isFixed: boolean;
   /** Those that queries may leave from, a ring; retired ones in it are passed over. */
   readonly #shared: UpstreamSocket[] = [];
@@ -165,7 +165,7 @@ export class ServerSockets {
   #drawn: UpstreamSocket | undefined;
   #drawnFor = 0;
 
-  constructor(all: UpstreamSockets, end: UpstreamEnd) {
+  constructor(all: UpstreamSockets, end: UpstreamTarget) {
     this.#all = all;
     this.#end = end;
     this.#isFixed = all.isFixed(end);
@@ -175,8 +175,8 @@ export class ServerSockets {
    * Sends a query with an ID of its own, which is written into it; the caller keeps the message as it
    * is until it forgets the query. Undefined when it cannot be sent.
    */
-  send(query: Buffer, asker: Asker): SentQuery | undefined {
-    return this.#socket()?.send(query, this.#end.server, asker);
+  send(query: Buffer, handler: ReplyHandler): SentQuery | undefined {
+    return this.#socket()?.send(query, this.#end.server, handler);
   }
 
   /** Gives the sockets up; queries in flight can still be answered. */

@@ -7,7 +7,7 @@ import {
   type RelayTarget,
   relayTargetOf,
 } from '@kube-dns/wire';
-import type { Client, Reply } from '../answerer.js';
+import type { Client, ReplyPath } from '../answerer.js';
 
 /** Waits for the answer to a question until its deadline; it is answered or abandoned, once. */
 export interface Waiter {
@@ -26,7 +26,7 @@ export interface Waiter {
 export class ClientWaiter implements Waiter {
   readonly deadlineMs: number;
   readonly #target: RelayTarget;
-  readonly #reply: Reply;
+  readonly #reply: ReplyPath;
   readonly #isOverTcp: boolean;
 
   /** `passesAd`: AD is as the server set it (`--proxy-dnssec`). */
@@ -60,14 +60,14 @@ export class ClientWaiter implements Waiter {
 }
 
 /** Called once with the reply to a question, whatever its rcode, or null when no server has one. */
-export type AskDone = (reply: Buffer | null) => void;
+export type AskCallback = (reply: Buffer | null) => void;
 
 /** A question of the program's own: its answer goes to a callback. */
 export class CallbackWaiter implements Waiter {
   readonly deadlineMs: number;
-  readonly #done: AskDone;
+  readonly #done: AskCallback;
 
-  constructor(deadlineMs: number, done: AskDone) {
+  constructor(deadlineMs: number, done: AskCallback) {
     this.deadlineMs = deadlineMs;
     this.#done = done;
   }

@@ -21,7 +21,7 @@ const REFUSALS = {
   badvers: RCODE.BADVERS,
 } as const satisfies Record<Exclude<Verdict, 'answer' | 'drop'>, number>;
 
-export interface IntakeOptions {
+export interface MessageHandlerOptions {
   readonly answerer: Answerer;
   readonly counters: ListenerCounters;
   /** The largest UDP answer, whatever a client's EDNS asks for, in bytes. */
@@ -32,20 +32,20 @@ export interface IntakeOptions {
 
 /**
  * What listeners do with every message, whichever way it came: the header checks and their refusals,
- * the call of the answerer, truncation. One intake serves one listener, one message at a time.
+ * the call of the answerer, truncation. One handler serves one listener, one message at a time.
  */
-export class Intake {
+export class MessageHandler {
   readonly query = new Query();
-  readonly #options: IntakeOptions;
+  readonly #options: MessageHandlerOptions;
   readonly #writer = new AnswerWriter();
   readonly #cursor = new RecordCursor();
 
-  constructor(options: IntakeOptions) {
+  constructor(options: MessageHandlerOptions) {
     this.#options = options;
   }
 
-  /** Takes one message; returns how many bytes of `out` (64 KiB) to send, 0 for none (yet). */
-  take(
+  /** Handles one message; returns how many bytes of `out` (64 KiB) to send, 0 for none (yet). */
+  handle(
     bytes: Uint8Array,
     length: number,
     isOverTcp: boolean,

@@ -15,7 +15,7 @@ const LINK_LOCAL = 0x80fe;
  * Where an answer goes: the client's address, and as a control message the address that its query came
  * to, which is the source of the answer. Either in the arena of received messages, or kept apart.
  */
-export class WayBack implements Peer {
+export class BatchPeer implements Peer {
   #words: Int32Array;
   #nameLengthAt = 0;
   #nameAt = 0;
@@ -27,13 +27,13 @@ export class WayBack implements Peer {
   }
 
   /** One that stands for the sender in a slot of an arena, see `pointTo`. */
-  static inArena(arena: MessageArena): WayBack {
-    return new WayBack(arena.words);
+  static inArena(arena: MessageArena): BatchPeer {
+    return new BatchPeer(arena.words);
   }
 
   /** One with memory of its own, see `copyFrom`. */
-  static kept(): WayBack {
-    const way = new WayBack(new Int32Array(2 + NAME_WORDS + CONTROL_WORDS));
+  static kept(): BatchPeer {
+    const way = new BatchPeer(new Int32Array(2 + NAME_WORDS + CONTROL_WORDS));
     way.#controlLengthAt = 1;
     way.#nameAt = 2;
     way.#controlAt = way.#nameAt + NAME_WORDS;
@@ -62,7 +62,7 @@ export class WayBack implements Peer {
     this.#name().set(name);
   }
 
-  copyFrom(other: WayBack): void {
+  copyFrom(other: BatchPeer): void {
     const words = this.#words;
     const from = other.#words;
     words[this.#nameLengthAt] = from[other.#nameLengthAt]!;
