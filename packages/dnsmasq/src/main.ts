@@ -2,7 +2,7 @@ import { createStderrWriter, failStartup, MetricsServer, runProgram } from '@kub
 import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
 import { isNannyFlag, PROGRAM } from './config/flags.js';
 import { corednsFamilies } from './metrics/coredns-families.js';
-import { LogFile } from './log-file.js';
+import { LogFile } from './log/log-file.js';
 import { splitArguments } from './options/argument-line.js';
 import { optionsText } from './options/options-text.js';
 import { DEFAULT_CONFIG_FILE, parseOptions } from './options/parse-options.js';

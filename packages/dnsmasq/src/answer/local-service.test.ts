@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Client } from '@kube-dns/transport';
 import { queryFor } from '../../test/messages.js';
 import { recordedLog } from '../../test/recorded-log.js';
-import type { Interfaces } from '../listen-addresses.js';
+import type { Interfaces } from '../listen/listen-addresses.js';
 import { parseOptions } from '../options/parse-options.js';
 import { isLocalServiceOn, LocalNetworks, LocalService } from './local-service.js';
 

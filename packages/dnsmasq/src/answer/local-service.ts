@@ -2,7 +2,7 @@ import { BlockList, isIPv4 } from 'node:net';
 import type { Log } from '@kube-dns/daemon';
 import { type Answerer, type Client, NO_ANSWER_YET } from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
-import type { Interfaces } from '../listen-addresses.js';
+import type { Interfaces } from '../listen/listen-addresses.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
 
 /** Tells whether `--local-service` counts: it does not beside options that say where to listen. */

@@ -8,7 +8,7 @@ import { parseOptionLine } from '../options/option-line.js';
 import { defaultOptions } from '../options/option-values.js';
 import type { ServerRule } from '../options/server-value.js';
 import { UNSUPPORTED_OPTIONS } from '../options/unsupported-options.js';
-import { systemText } from '../system-text.js';
+import { systemText } from '../log/system-text.js';
 
 /** What a file of `--servers-file` says. */
 export interface ServersFileContent {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '@kube-dns/daemon';
 import { parseAddress } from '@kube-dns/wire';
-import { systemText } from '../system-text.js';
+import { systemText } from '../log/system-text.js';
 import { HostsFileName } from './hosts-file-name.js';
 import type { HostsTable } from './hosts-table.js';
 

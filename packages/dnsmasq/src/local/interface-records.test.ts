@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeName, TYPE } from '@kube-dns/wire';
-import type { Interfaces } from '../listen-addresses.js';
+import type { Interfaces } from '../listen/listen-addresses.js';
 import { parseOptions } from '../options/parse-options.js';
 import { interfaceRecords } from './interface-records.js';
 import { NearAddresses } from './near-addresses.js';

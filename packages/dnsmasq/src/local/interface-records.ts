@@ -1,5 +1,5 @@
 import { encodeKey, parseAddress, reverseName, TYPE } from '@kube-dns/wire';
-import type { Interfaces } from '../listen-addresses.js';
+import type { Interfaces } from '../listen/listen-addresses.js';
 import type { InterfaceName } from '../options/option-values.js';
 import type { LocalRecord } from '../options/record-values.js';
 

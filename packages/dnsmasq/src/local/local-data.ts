@@ -10,7 +10,7 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
-import { clientAddress } from '../client-address.js';
+import { clientAddress } from '../listen/client-address.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
 import type { ServerRule } from '../options/server-value.js';
 import { isUnqualified } from '../routing/domain-index.js';

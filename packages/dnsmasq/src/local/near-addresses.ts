@@ -1,5 +1,5 @@
 import { parseAddress } from '@kube-dns/wire';
-import type { Interfaces } from '../listen-addresses.js';
+import type { Interfaces } from '../listen/listen-addresses.js';
 
 /** A network of this machine, IPv4. */
 interface Network {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { StartupError } from '@kube-dns/daemon';
 import { OptionError } from '../errors.js';
-import { systemText } from '../system-text.js';
+import { systemText } from '../log/system-text.js';
 import { findByName } from './find-option.js';
 import { fieldsOf } from './option-definition.js';
 import { parseOptionLine } from './option-line.js';

@@ -1,6 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import { MAX_MESSAGE_BYTES, Query } from '@kube-dns/wire';
-import { clientAddress } from '../client-address.js';
+import { clientAddress } from '../listen/client-address.js';
 import type { EdnsChanges } from '../options/edns-changes.js';
 import { subnetData, umbrellaData } from './client-options.js';
 import type { Neighbours } from './neighbours.js';

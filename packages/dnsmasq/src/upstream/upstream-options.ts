@@ -1,10 +1,10 @@
 // What the command line says about upstream servers, as the parts that ask them take it.
 import type { Log } from '@kube-dns/daemon';
 import type { ServerOrder, SourcePorts } from '@kube-dns/transport';
-import { ResolvFiles } from './config/resolv-files.js';
-import type { DnsmasqOptions } from './options/option-values.js';
-import { changesOptions, EdnsOptions } from './upstream/edns-options.js';
-import { Neighbours } from './upstream/neighbours.js';
+import { ResolvFiles } from '../config/resolv-files.js';
+import type { DnsmasqOptions } from '../options/option-values.js';
+import { changesOptions, EdnsOptions } from './edns-options.js';
+import { Neighbours } from './neighbours.js';
 
 /** What is added to or taken out of queries; undefined where nothing is. */
 export function ednsOptions({ ednsChanges }: DnsmasqOptions, log: Log): EdnsOptions | undefined {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { StartupError } from '@kube-dns/daemon';
-import { recordedLog } from '../test/recorded-log.js';
+import { recordedLog } from '../../test/recorded-log.js';
 import { type Interfaces, listenAddresses } from './listen-addresses.js';
-import { parseOptions } from './options/parse-options.js';
+import { parseOptions } from '../options/parse-options.js';
 
 const address = (text: string, internal = false) =>
   ({ address: text, family: text.includes(':') ? 'IPv6' : 'IPv4', internal }) as const;

@@ -4,7 +4,7 @@ import { type Answerer, listen, type ListenOptions, type UdpEngine } from '@kube
 import { DynamicListeners } from './dynamic-listeners.js';
 import { listenAddresses } from './listen-addresses.js';
 import { openListeners, type ServedPort } from './listeners.js';
-import type { DnsmasqOptions } from './options/option-values.js';
+import type { DnsmasqOptions } from '../options/option-values.js';
 
 export interface ServePortOptions {
   readonly options: DnsmasqOptions;

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parseFlags } from '@kube-dns/daemon';
-import { isNannyFlag, NANNY_FLAGS, PROGRAM } from './config/flags.js';
-import { metricFamilies, type MetricSources } from './metrics/metric-families.js';
-import { splitArguments } from './options/argument-line.js';
-import { KNOWN_OPTIONS } from './options/find-option.js';
-import { UNSUPPORTED_OPTIONS } from './options/unsupported-options.js';
-import { parseOptions } from './options/parse-options.js';
+import { isNannyFlag, NANNY_FLAGS, PROGRAM } from '../src/config/flags.js';
+import { metricFamilies, type MetricSources } from '../src/metrics/metric-families.js';
+import { splitArguments } from '../src/options/argument-line.js';
+import { KNOWN_OPTIONS } from '../src/options/find-option.js';
+import { UNSUPPORTED_OPTIONS } from '../src/options/unsupported-options.js';
+import { parseOptions } from '../src/options/parse-options.js';
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
