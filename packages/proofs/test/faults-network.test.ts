@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readlinkSync } from 'node:fs';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { comesTrue } from '@kube-dns/testkit';
+import { becomesTrue } from '@kube-dns/testkit';
 import { NETWORK_ROWS } from '../src/faults/network-rows.js';
-import { networkHindrance } from '../src/stand/network-namespace.js';
+import { networkSkipReason } from '../src/fixtures/network-namespace.js';
 import { descendants, type NetworkedProcess, processes } from './process-networks.js';
 import { PROGRAM, prove } from './prove-process.js';
 
@@ -14,9 +14,9 @@ const TIMEOUT_MS = 300_000;
 const STEP_MS = 50;
 const END_LIMIT_MS = 10_000;
 
-const hindrance = networkHindrance();
-const onHosts = hindrance === undefined ? describe : describe.skip;
-const skipped = hindrance === undefined ? '' : ` (skipped: ${hindrance})`;
+const skipReason = networkSkipReason();
+const onHosts = skipReason === undefined ? describe : describe.skip;
+const skipped = skipReason === undefined ? '' : ` (skipped: ${skipReason})`;
 
 interface Told {
   readonly id: string;
@@ -38,26 +38,26 @@ onHosts(`a fault between hosts${skipped}`, () => {
 });
 
 onHosts(`hosts that are not needed any more${skipped}`, () => {
-  const own = hindrance === undefined ? readlinkSync('/proc/self/ns/net') : '';
+  const own = skipReason === undefined ? readlinkSync('/proc/self/ns/net') : '';
   let command: ChildProcess | undefined;
 
   afterEach(() => {
     command?.kill('SIGKILL');
   });
 
-  /** Starts rows and returns what runs in networks of theirs, once `isUnderWay` says so. */
+  /** Starts rows and returns what runs in networks of theirs, once `isInProgress` says so. */
   async function startRows(
     args: readonly string[],
-    isUnderWay: (inside: readonly NetworkedProcess[]) => boolean,
+    isInProgress: (inside: readonly NetworkedProcess[]) => boolean,
   ): Promise<readonly NetworkedProcess[]> {
     const child = spawn(process.execPath, [PROGRAM, 'faults', ...args], { stdio: 'ignore' });
     command = child;
     let inside: readonly NetworkedProcess[] = [];
     const isThere = () => {
       inside = descendants(child.pid ?? 0).filter(({ network }) => network !== own);
-      return isUnderWay(inside);
+      return isInProgress(inside);
     };
-    if (!(await comesTrue(isThere, { limitMs: TIMEOUT_MS / 2, stepMs: STEP_MS })))
+    if (!(await becomesTrue(isThere, { limitMs: TIMEOUT_MS / 2, stepMs: STEP_MS })))
       throw new Error('no hosts came to be');
     return inside;
   }
@@ -70,7 +70,7 @@ onHosts(`hosts that are not needed any more${skipped}`, () => {
       rest = processes().filter(({ network }) => networks.has(network));
       return rest.length === 0;
     };
-    await comesTrue(isEmpty, { limitMs: END_LIMIT_MS, stepMs: STEP_MS });
+    await becomesTrue(isEmpty, { limitMs: END_LIMIT_MS, stepMs: STEP_MS });
     return rest.map((each) => each.command);
   }
 

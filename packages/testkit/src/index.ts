@@ -2,7 +2,7 @@ export {
   type Command,
   PROGRAM_OPTIONS,
   type ProgramValues,
-  type Surroundings,
+  type CommandContext,
 } from './command/command.js';
 export { commandEntry, type CommandEntry, runCommandLine } from './command/command-line.js';
 export {
@@ -56,11 +56,11 @@ export {
 export {
   deadServer,
   NameServerRequest,
-  type NameServerPlace,
+  type NameServerOptions,
   type Script,
   type ScriptedReply,
   ScriptedNameServer,
-  type ServerPlace,
+  type ServerEndpoint,
 } from './dns/scripted-name-server.js';
 export { LoopbackUpstream } from './dns/loopback-upstream.js';
 export { connectUdp, sendQuietly } from './dns/udp-socket.js';
@@ -101,4 +101,4 @@ export type { Machine } from './report/machine.js';
 export { type Bar, formatValue, Report, type Section } from './report/report.js';
 export { type Range, rangeOf, type Spread, spreadOf } from './statistics.js';
 export { TemporaryFolder } from './temporary-folder.js';
-export { comesTrue, type Patience, until, untilEqual } from './until.js';
+export { becomesTrue, type Patience, until, untilEqual } from './until.js';

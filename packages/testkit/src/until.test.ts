@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { comesTrue, until } from './until.js';
+import { becomesTrue, until } from './until.js';
 
 describe('until', () => {
   it('returns what is found, also later', async () => {
@@ -31,10 +31,10 @@ describe('until', () => {
   });
 });
 
-describe('comesTrue', () => {
+describe('becomesTrue', () => {
   it('tells whether the condition came to hold', async () => {
     let looks = 0;
-    expect(await comesTrue(() => ++looks === 3)).toBe(true);
-    expect(await comesTrue(() => false, { limitMs: 20, stepMs: 5 })).toBe(false);
+    expect(await becomesTrue(() => ++looks === 3)).toBe(true);
+    expect(await becomesTrue(() => false, { limitMs: 20, stepMs: 5 })).toBe(false);
   });
 });

@@ -54,7 +54,7 @@ export async function until<T>(
 }
 
 /** Whether the condition comes to hold in time, for a caller that goes on in either case. */
-export async function comesTrue(
+export async function becomesTrue(
   condition: () => boolean | Promise<boolean>,
   patience: Patience = {},
 ): Promise<boolean> {

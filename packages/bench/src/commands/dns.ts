@@ -4,13 +4,13 @@ import {
   type Option,
   type OptionValues,
   Owned,
-  type Surroundings,
+  type CommandContext,
 } from '@kube-dns/testkit';
 import type { Contest } from '../load/contest.js';
 import { type LoadPlan, runContest } from '../load/run-contest.js';
-import { ScoreBook } from '../load/score-book.js';
+import { ScoreLog } from '../load/score-log.js';
 import { scoreSection } from '../load/score-table.js';
-import { DNSMASQ, type Programs, Stand } from '../load/stand.js';
+import { DNSMASQ, type Programs, ServerTestbed } from '../load/server-testbed.js';
 import { WORKLOADS } from '../workloads/workload-table.js';
 import type { Workload } from '../workloads/workload.js';
 import { describeTools, LOAD_OPTIONS, programOption, programsOf } from './load-options.js';
@@ -53,15 +53,15 @@ type Values = OptionValues<typeof OPTIONS>;
 function addToReport(
   { name, judge }: Workload,
   { trials }: Contest,
-  book: ScoreBook,
-  { report }: Surroundings,
+  log: ScoreLog,
+  { report }: CommandContext,
 ): void {
   for (const trial of trials) {
     const title = trials.length === 1 ? name : `${name}, ${trial.name}`;
-    const own = book.scores.filter((score) => score.trial === trial.name);
-    report.addSection(scoreSection(title, trial.name, book, DNSMASQ), own);
+    const own = log.scores.filter((score) => score.trial === trial.name);
+    report.addSection(scoreSection(title, trial.name, log, DNSMASQ), own);
   }
-  for (const { name: figure, value, unit, bar } of judge(book)) {
+  for (const { name: figure, value, unit, bar } of judge(log)) {
     report.add(`${name}: ${figure}`, value, unit, bar);
   }
 }
@@ -86,8 +86,8 @@ function peersOf(values: Values): Programs['peers'] {
   };
 }
 
-async function run(values: Values, surroundings: Surroundings): Promise<void> {
-  const { report, owned, progress } = surroundings;
+async function run(values: Values, context: CommandContext): Promise<void> {
+  const { report, owned, progress } = context;
   const programs = programsOf(values, peersOf(values));
   const cores = await describeTools(programs, report);
   const plan = planOf(values, cores);
@@ -95,11 +95,11 @@ async function run(values: Values, surroundings: Surroundings): Promise<void> {
   for (const workload of chosen) {
     progress(`${workload.name}: ${workload.summary}`);
     const own = owned.add(new Owned());
-    const contest = await workload.prepare(new Stand(programs, own, cores), values);
+    const contest = await workload.prepare(new ServerTestbed(programs, own, cores), values);
     const tell = (text: string) => progress(`${workload.name}, ${text}`);
     const scores = await runContest(contest, plan, { owned: own, progress: tell });
     await own.close();
-    addToReport(workload, contest, new ScoreBook(scores), surroundings);
+    addToReport(workload, contest, new ScoreLog(scores), context);
   }
   report.note(`Each figure is the median (minimum…maximum) of ${plan.runs} runs.`);
 }

@@ -2,7 +2,7 @@ import {
   type Command,
   numberOption,
   type OptionValues,
-  type Surroundings,
+  type CommandContext,
 } from '@kube-dns/testkit';
 import { measureCacheMemory } from '../dnsmasq-load/cache-memory.js';
 import { measureIdleClients } from '../dnsmasq-load/idle-clients.js';
@@ -30,7 +30,7 @@ const PARTS = [
 
 async function run(
   { runs, seconds, names: manyNames, ...values }: Values,
-  { report, owned, progress }: Surroundings,
+  { report, owned, progress }: CommandContext,
 ): Promise<void> {
   const programs = programsOf(values);
   const cores = await describeTools(programs, report);

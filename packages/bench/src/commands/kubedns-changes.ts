@@ -8,12 +8,12 @@ import {
   peakRssBytes,
   rssBytes,
   spreadOf,
-  type Surroundings,
+  type CommandContext,
   usageSince,
 } from '@kube-dns/testkit';
 import type { ChangeKind } from '../cluster/changes.js';
 import { COMMON_OPTIONS, rssBarMib, SIZE_OPTIONS } from './command.js';
-import { TestBed } from './test-bed.js';
+import { ClusterTestbed } from './cluster-testbed.js';
 
 const OPTIONS = {
   ...SIZE_OPTIONS,
@@ -36,14 +36,18 @@ const PATIENCE_MS = 10_000;
 const WINDOW_MS = 10_000;
 
 type Values = OptionValues<typeof OPTIONS>;
-type Watcher = Awaited<ReturnType<TestBed['startWatcher']>>;
+type Watcher = Awaited<ReturnType<ClusterTestbed['startWatcher']>>;
 
 /** Writes one change and waits for it: ms from the write to the first answer that shows it. */
-async function timeChange(bed: TestBed, watcher: Watcher, kind: ChangeKind): Promise<number> {
-  const expectation = await bed.cluster.call('prepare', kind);
+async function timeChange(
+  testbed: ClusterTestbed,
+  watcher: Watcher,
+  kind: ChangeKind,
+): Promise<number> {
+  const expectation = await testbed.cluster.call('prepare', kind);
   // The questions begin before the write, so that they find it as soon as it is served.
   const seen = watcher.call('waitFor', expectation, PATIENCE_MS);
-  const writtenMs = await bed.cluster.call('write');
+  const writtenMs = await testbed.cluster.call('write');
   return (await seen) - writtenMs;
 }
 
@@ -57,16 +61,16 @@ function known(lags: readonly number[]): number[] {
 }
 
 async function timeSingles(
-  bed: TestBed,
+  testbed: ClusterTestbed,
   watcher: Watcher,
   values: Values,
-  { report }: Surroundings,
+  { report }: CommandContext,
 ): Promise<void> {
-  const kinds = await bed.cluster.call('kinds');
+  const kinds = await testbed.cluster.call('kinds');
   const lags = new Map<ChangeKind, number[]>(kinds.map((kind) => [kind, []]));
   for (let i = 0; i < values.changes; i++) {
     const kind = kinds[i % kinds.length]!;
-    lags.get(kind)!.push(await timeChange(bed, watcher, kind));
+    lags.get(kind)!.push(await timeChange(testbed, watcher, kind));
     await delay(values.pause);
   }
   for (const [kind, some] of lags) {
@@ -81,18 +85,18 @@ async function timeSingles(
 }
 
 async function timeStream(
-  bed: TestBed,
+  testbed: ClusterTestbed,
   watcher: Watcher,
   pid: number,
-  { values, surroundings }: { readonly values: Values; readonly surroundings: Surroundings },
+  { values, context }: { readonly values: Values; readonly context: CommandContext },
 ): Promise<void> {
-  const { report, progress } = surroundings;
-  const kinds = await bed.cluster.call('kinds');
-  const before = await bed.cluster.call('status');
+  const { report, progress } = context;
+  const kinds = await testbed.cluster.call('kinds');
+  const before = await testbed.cluster.call('status');
   const medians: number[] = [];
   let lost = 0;
   let taken = 0;
-  await bed.cluster.call('startNoise', values.events);
+  await testbed.cluster.call('startNoise', values.events);
   const startMs = monotonicMs();
   const endMs = startMs + values.seconds * 1_000;
   for (let fromMs = startMs; fromMs < endMs; fromMs += WINDOW_MS) {
@@ -102,7 +106,7 @@ async function timeStream(
     const lags: number[] = [];
     while (monotonicMs() < toMs) {
       const nextMs = monotonicMs() + values['sample-every'];
-      lags.push(await timeChange(bed, watcher, kinds[taken++ % kinds.length]!));
+      lags.push(await timeChange(testbed, watcher, kinds[taken++ % kinds.length]!));
       await delay(Math.max(0, nextMs - monotonicMs()));
     }
     const { userMs, systemMs } = usageSince(cpu, cpuUsage(pid));
@@ -118,8 +122,8 @@ async function timeStream(
     lost += countLost(lags);
   }
   const elapsedSeconds = (monotonicMs() - startMs) / 1_000;
-  const written = await bed.cluster.call('stopNoise');
-  const after = await bed.cluster.call('status');
+  const written = await testbed.cluster.call('stopNoise');
+  const after = await testbed.cluster.call('status');
   report.add('events written', written / elapsedSeconds, 'a second');
   const growthMs = Math.max(...medians) - medians[0]!;
   report.add('growth of the median since the first', growthMs, 'ms', BARS.growthMs);
@@ -128,26 +132,26 @@ async function timeStream(
   report.add('API server itself late, longest', after.ownDelayMs.max, 'ms');
 }
 
-async function run(values: Values, surroundings: Surroundings): Promise<void> {
-  const { report, progress } = surroundings;
-  const bed = await TestBed.prepare(values, surroundings);
-  const kubedns = await bed.startKubedns();
+async function run(values: Values, context: CommandContext): Promise<void> {
+  const { report, progress } = context;
+  const testbed = await ClusterTestbed.prepare(values, context);
+  const kubedns = await testbed.startKubedns();
   const { pid } = kubedns.server;
-  await bed.ready(kubedns);
-  const watcher = await bed.startWatcher();
+  await testbed.ready(kubedns);
+  const watcher = await testbed.startWatcher();
   progress(`ready; timing ${values.changes} changes`);
-  await timeSingles(bed, watcher, values, surroundings);
+  await timeSingles(testbed, watcher, values, context);
   kubedns.server.check();
 
   progress(`${values.events} events a second for ${values.seconds} s`);
-  const probe = await bed.startProbe();
-  await timeStream(bed, watcher, pid, { values, surroundings });
+  const probe = await testbed.startProbe();
+  await timeStream(testbed, watcher, pid, { values, context });
   const { answerMs, lost, ownDelayMs } = await probe.call('look');
   report.add('stall meanwhile, longest', answerMs.max, 'ms');
   report.add('stall meanwhile, p99 of probes', answerMs.p99, 'ms');
   report.add('probes without an answer meanwhile', lost, '', 0);
   report.add('probe itself late meanwhile, longest', ownDelayMs.max, 'ms');
-  report.add('peak RSS', peakRssBytes(pid) / MIB, 'MiB', rssBarMib(bed.plan.size));
+  report.add('peak RSS', peakRssBytes(pid) / MIB, 'MiB', rssBarMib(testbed.plan.size));
   report.add('RSS in the end', rssBytes(pid) / MIB, 'MiB');
 }
 

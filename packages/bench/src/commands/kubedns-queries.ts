@@ -10,13 +10,13 @@ import {
   RealDnsmasq,
   rssBytes,
   spreadOf,
-  type Surroundings,
+  type CommandContext,
 } from '@kube-dns/testkit';
 import { runContest, type Contestant, type Score } from '../queries/contest.js';
 import { askedServices, MIX_NAMES, mixesOf, type MixName } from '../queries/mixes.js';
 import { dnsmasqWithServices } from '../queries/dnsmasq-with-services.js';
 import { COMMON_OPTIONS, SIZE_OPTIONS } from './command.js';
-import { TestBed } from './test-bed.js';
+import { ClusterTestbed } from './cluster-testbed.js';
 
 const MIB = 2 ** 20;
 const SERVICES = 2_000;
@@ -67,7 +67,7 @@ const OPTIONS = {
 type Values = OptionValues<typeof OPTIONS>;
 
 function addScores(
-  { report }: Surroundings,
+  { report }: CommandContext,
   mix: string,
   contestant: string,
   scores: readonly Score[],
@@ -99,20 +99,22 @@ function addScores(
   report.add(`${mix}, kubedns/${contestant}, highest`, Math.max(...ratios), '');
 }
 
-async function run(values: Values, surroundings: Surroundings): Promise<void> {
-  const { report, progress, owned } = surroundings;
+async function run(values: Values, context: CommandContext): Promise<void> {
+  const { report, progress, owned } = context;
   const version = await dnsperfVersion();
   if (version === undefined) {
     report.note('Nothing was measured: there is no dnsperf on this machine.');
     return;
   }
-  const bed = await TestBed.prepare(values, surroundings);
-  const services = askedServices(bed.plan, values.names);
-  const mixes = mixesOf(bed.plan, services).filter(({ name }) => values.mixes.includes(name));
-  const kubedns = await bed.startKubedns();
-  await bed.ready(kubedns);
+  const testbed = await ClusterTestbed.prepare(values, context);
+  const services = askedServices(testbed.plan, values.names);
+  const mixes = mixesOf(testbed.plan, services).filter(({ name }) => values.mixes.includes(name));
+  const kubedns = await testbed.startKubedns();
+  await testbed.ready(kubedns);
   const { pid } = kubedns.server;
-  const contestants: Contestant[] = [{ name: KUBEDNS, host: '127.0.0.1', port: bed.dnsPort, pid }];
+  const contestants: Contestant[] = [
+    { name: KUBEDNS, host: '127.0.0.1', port: testbed.dnsPort, pid },
+  ];
   const path = findRealDnsmasq();
   if (path === undefined) report.note('There is no dnsmasq on this machine to compare with.');
   else {
@@ -120,7 +122,7 @@ async function run(values: Values, surroundings: Surroundings): Promise<void> {
       const own = mixes.map(({ name }) => name).filter((name) => (name === 'SRV') === hasPorts);
       if (own.length === 0) continue;
       const peer = owned.add(
-        await RealDnsmasq.start(path, dnsmasqWithServices(bed.plan, services, { hasPorts })),
+        await RealDnsmasq.start(path, dnsmasqWithServices(testbed.plan, services, { hasPorts })),
       );
       await peer.ready();
       const { port, pid: peerPid } = peer;
@@ -135,7 +137,7 @@ async function run(values: Values, surroundings: Surroundings): Promise<void> {
   report.add('names', services.length, '');
   for (const { name } of mixes) {
     const names = new Set(contestants.map((contestant) => contestant.name));
-    for (const contestant of names) addScores(surroundings, name, contestant, scores);
+    for (const contestant of names) addScores(context, name, contestant, scores);
   }
   report.add('kubedns, peak RSS', peakRssBytes(pid) / MIB, 'MiB');
   report.add('kubedns, RSS', rssBytes(pid) / MIB, 'MiB');

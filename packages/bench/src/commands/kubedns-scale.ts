@@ -8,13 +8,13 @@ import {
   peakRssBytes,
   resetPeak,
   rssBytes,
-  type Surroundings,
+  type CommandContext,
   usageSince,
 } from '@kube-dns/testkit';
 import { expectationsOf } from '../cluster/expectations.js';
 import type { ProbeWindow } from '../dns/stall-probe.js';
 import { COMMON_OPTIONS, rssBarMib, SIZE_OPTIONS } from './command.js';
-import { TestBed } from './test-bed.js';
+import { ClusterTestbed } from './cluster-testbed.js';
 
 const OPTIONS = {
   ...SIZE_OPTIONS,
@@ -32,7 +32,7 @@ const BARS = { readySeconds: 15, stallMs: 50 };
 const MARGIN_MS = 1_000;
 const RELIST_LIMIT_MS = 120_000;
 
-function addStall({ report }: Surroundings, when: string, window: ProbeWindow): void {
+function addStall({ report }: CommandContext, when: string, window: ProbeWindow): void {
   report.add(`stall ${when}, longest`, window.answerMs.max, 'ms', BARS.stallMs);
   report.add(`stall ${when}, p99 of probes`, window.answerMs.p99, 'ms');
   report.add(`probes without an answer ${when}`, window.lost, '', 0);
@@ -40,23 +40,23 @@ function addStall({ report }: Surroundings, when: string, window: ProbeWindow): 
 }
 
 type Values = OptionValues<typeof OPTIONS>;
-type Probe = Awaited<ReturnType<TestBed['startProbe']>>;
+type Probe = Awaited<ReturnType<ClusterTestbed['startProbe']>>;
 
-async function run(values: Values, surroundings: Surroundings): Promise<void> {
-  const { report, progress } = surroundings;
-  const bed = await TestBed.prepare(values, surroundings);
-  const rssBar = rssBarMib(bed.plan.size);
-  const probe = await bed.startProbe();
-  await bed.cluster.call('status');
-  const clusterBefore = cpuUsage(bed.cluster.pid);
+async function run(values: Values, context: CommandContext): Promise<void> {
+  const { report, progress } = context;
+  const testbed = await ClusterTestbed.prepare(values, context);
+  const rssBar = rssBarMib(testbed.plan.size);
+  const probe = await testbed.startProbe();
+  await testbed.cluster.call('status');
+  const clusterBefore = cpuUsage(testbed.cluster.pid);
 
-  const kubedns = await bed.startKubedns();
+  const kubedns = await testbed.startKubedns();
   const { pid, startedMs } = kubedns.server;
-  const readyMs = await bed.ready(kubedns);
+  const readyMs = await testbed.ready(kubedns);
   const loading = await probe.call('look');
-  const { ownDelayMs, lists, rssBytes: clusterRss } = await bed.cluster.call('status');
+  const { ownDelayMs, lists, rssBytes: clusterRss } = await testbed.cluster.call('status');
   const { userMs, systemMs } = cpuUsage(pid);
-  const clusterCpu = usageSince(clusterBefore, cpuUsage(bed.cluster.pid));
+  const clusterCpu = usageSince(clusterBefore, cpuUsage(testbed.cluster.pid));
   report.add('API server, memory', clusterRss / MIB, 'MiB');
   report.add('API server, lists and pages', lists, '');
   report.add('API server, CPU until ready', (clusterCpu.userMs + clusterCpu.systemMs) / 1_000, 's');
@@ -64,19 +64,19 @@ async function run(values: Values, surroundings: Surroundings): Promise<void> {
   report.add('ready after', (readyMs - startedMs) / 1_000, 's', BARS.readySeconds);
   report.add('first answer after', ((loading.firstAnswerMs ?? NaN) - startedMs) / 1_000, 's');
   report.add('CPU until ready', (userMs + systemMs) / 1_000, 's');
-  addStall(surroundings, 'while loading', loading);
+  addStall(context, 'while loading', loading);
   report.add('peak RSS when ready', peakRssBytes(pid) / MIB, 'MiB', rssBar);
   report.add('RSS when ready', rssBytes(pid) / MIB, 'MiB');
 
   progress(`ready; waiting ${values.settle} s`);
   await delay(values.settle * 1_000);
-  addStall(surroundings, 'at rest', await probe.call('look'));
+  addStall(context, 'at rest', await probe.call('look'));
   report.add('peak RSS so far', peakRssBytes(pid) / MIB, 'MiB', rssBar);
   report.add('RSS at rest', rssBytes(pid) / MIB, 'MiB');
 
   for (let i = 1; i <= values.relists; i++) {
     progress(`forcing list ${i} of ${values.relists} under ${values.rate} queries a second`);
-    await relist(bed, probe, pid, { values, surroundings, rssBar, number: i });
+    await relist(testbed, probe, pid, { values, context, rssBar, number: i });
     kubedns.server.check();
   }
   report.add('RSS in the end', rssBytes(pid) / MIB, 'MiB');
@@ -84,28 +84,28 @@ async function run(values: Values, surroundings: Surroundings): Promise<void> {
 
 interface RelistRun {
   readonly values: Values;
-  readonly surroundings: Surroundings;
+  readonly context: CommandContext;
   readonly rssBar: number;
   readonly number: number;
 }
 
 async function relist(
-  bed: TestBed,
+  testbed: ClusterTestbed,
   probe: Probe,
   pid: number,
-  { values, surroundings, rssBar, number }: RelistRun,
+  { values, context, rssBar, number }: RelistRun,
 ): Promise<void> {
-  const { report } = surroundings;
-  const load = bed.startLoad();
-  const watcher = await bed.startWatcher();
-  await load.call('start', bed.dnsPort, values.rate, expectationsOf(bed.plan));
+  const { report } = context;
+  const load = testbed.startLoad();
+  const watcher = await testbed.startWatcher();
+  await load.call('start', testbed.dnsPort, values.rate, expectationsOf(testbed.plan));
   await delay(MARGIN_MS);
-  addStall(surroundings, `under queries ${number}`, await probe.call('look'));
-  const before = await bed.cluster.call('status');
+  addStall(context, `under queries ${number}`, await probe.call('look'));
+  const before = await testbed.cluster.call('status');
   const isPeakOwn = resetPeak(pid);
   const cpu = cpuUsage(pid);
 
-  const { atMs, expectations } = await bed.cluster.call('forceRelist');
+  const { atMs, expectations } = await testbed.cluster.call('forceRelist');
   let doneMs = atMs;
   for (const expectation of expectations) {
     const seenMs = await watcher.call('waitFor', expectation, RELIST_LIMIT_MS);
@@ -117,7 +117,7 @@ async function relist(
   const { userMs, systemMs } = usageSince(cpu, cpuUsage(pid));
   await delay(MARGIN_MS);
   const window = await probe.call('look');
-  const after = await bed.cluster.call('status');
+  const after = await testbed.cluster.call('status');
   const result = await load.call('finish');
   await Promise.all([load.close(), watcher.close()]);
 
@@ -126,7 +126,7 @@ async function relist(
   report.add(`relist ${number}, CPU with queries`, (userMs + systemMs) / 1_000, 's');
   report.add(`relist ${number}, lists and pages`, after.lists - before.lists, '');
   report.add(`relist ${number}, watches`, after.watches - before.watches, '');
-  addStall(surroundings, when, window);
+  addStall(context, when, window);
   report.add(`peak RSS ${when}`, peakRssBytes(pid) / MIB, 'MiB', rssBar);
   if (!isPeakOwn) report.note('The peak could not be reset: it is that of the whole run.');
   report.add(`queries ${when}`, result.sent, '');

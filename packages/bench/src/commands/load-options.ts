@@ -15,7 +15,7 @@ import {
   textOption,
   wordsOption,
 } from '@kube-dns/testkit';
-import type { Programs } from '../load/stand.js';
+import type { Programs } from '../load/server-testbed.js';
 import { COMMON_OPTIONS } from './command.js';
 
 /** A program that is there and may be run; undefined where none is named. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { comesTrue } from '@kube-dns/testkit';
+import { becomesTrue } from '@kube-dns/testkit';
 import { TcpCrowd } from './tcp-crowd.js';
 
 const COUNT = 60;
@@ -39,7 +39,7 @@ describe('a crowd of TCP clients', () => {
     sockets[0]!.end();
     sockets[1]!.destroy();
     expect(
-      await comesTrue(() => crowd.connected() === COUNT - 2, { limitMs: 10_000, stepMs: 2 }),
+      await becomesTrue(() => crowd.connected() === COUNT - 2, { limitMs: 10_000, stepMs: 2 }),
     ).toBe(true);
   });
 

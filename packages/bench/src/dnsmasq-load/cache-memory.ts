@@ -1,5 +1,5 @@
 import { rssBytes } from '@kube-dns/testkit';
-import { LoadBed, type LoadContext, namesBelow } from './load-bed.js';
+import { LoadTestbed, type LoadContext, namesBelow } from './load-testbed.js';
 
 const MIB = 2 ** 20;
 const NAMES = 10_000;
@@ -19,21 +19,21 @@ export async function measureCacheMemory(context: LoadContext): Promise<void> {
 
 async function measureFull(context: LoadContext): Promise<void> {
   const { series, seconds } = context;
-  const bed = new LoadBed(context);
-  const { remote, port } = await bed.stand.nameServer();
-  const subject = await bed.stand.ourDnsmasq([
+  const testbed = new LoadTestbed(context);
+  const { remote, port } = await testbed.servers.nameServer();
+  const subject = await testbed.servers.ourDnsmasq([
     `--cache-size=${NAMES}`,
     `--server=127.0.0.1#${port}`,
   ]);
-  const file = bed.questionFile(namesBelow('example', NAMES));
+  const file = testbed.questionFile(namesBelow('example', NAMES));
   const rssMib = () => rssBytes(subject.pid) / MIB;
   const mib = { unit: 'MiB', digits: 1 };
   series.add('RSS without cached names', rssMib(), mib);
   const once = { file, seconds: FILL_SECONDS, passes: 1, outstanding: OUTSTANDING };
-  await bed.dnsperf(subject, once);
+  await testbed.dnsperf(subject, once);
   series.add(`RSS with ${NAMES} cached names`, rssMib(), { ...mib, bar: { atMost: RSS_BAR_MIB } });
   const received = await remote.call('received');
-  await bed.dnsperf(subject, { file, seconds });
+  await testbed.dnsperf(subject, { file, seconds });
   series.add('the same, after a load of hits', rssMib(), { ...mib, bar: { atMost: RSS_BAR_MIB } });
   series.add('names that had to be asked for again', (await remote.call('received')) - received, {
     unit: '',
@@ -41,20 +41,20 @@ async function measureFull(context: LoadContext): Promise<void> {
     bar: { atMost: 0 },
   });
   subject.check();
-  await bed.close();
+  await testbed.close();
 }
 
 async function measureEach(context: LoadContext): Promise<void> {
   const { manyNames } = context;
-  const bed = new LoadBed(context);
-  const { port } = await bed.stand.nameServer();
-  const subject = await bed.stand.ourDnsmasq([
+  const testbed = new LoadTestbed(context);
+  const { port } = await testbed.servers.nameServer();
+  const subject = await testbed.servers.ourDnsmasq([
     `--cache-size=${NAMES + manyNames}`,
     `--server=127.0.0.1#${port}`,
   ]);
   const fill = (domain: string, count: number) =>
-    bed.dnsperf(subject, {
-      file: bed.questionFile(namesBelow(domain, count)),
+    testbed.dnsperf(subject, {
+      file: testbed.questionFile(namesBelow(domain, count)),
       seconds: FILL_SECONDS,
       passes: 1,
       outstanding: OUTSTANDING,
@@ -65,5 +65,5 @@ async function measureEach(context: LoadContext): Promise<void> {
   const bytes = (rssBytes(subject.pid) - before) / completed;
   context.series.add('memory of a cached name', bytes, { unit: 'bytes' });
   subject.check();
-  await bed.close();
+  await testbed.close();
 }

@@ -4,7 +4,7 @@ import type { TcpCrowdMethods } from '../dns/tcp-crowd.js';
 import type { Subject } from '../load/contest.js';
 import type { Series } from '../load/series.js';
 import { measureHeld } from './in-flight.js';
-import { LoadBed, type LoadContext, namesBelow } from './load-bed.js';
+import { LoadTestbed, type LoadContext, namesBelow } from './load-testbed.js';
 
 const IDLE_CLIENTS = 500;
 const MIB = 2 ** 20;
@@ -29,18 +29,18 @@ export async function measureIdleClients(context: LoadContext): Promise<void> {
 }
 
 async function measureOnce(context: LoadContext, run: number): Promise<void> {
-  const bed = new LoadBed(context);
-  const upstream = await bed.stand.nameServer();
-  const subject = await bed.stand.ourDnsmasq([
+  const testbed = new LoadTestbed(context);
+  const upstream = await testbed.servers.nameServer();
+  const subject = await testbed.servers.ourDnsmasq([
     '--cache-size=10000',
     '--dns-forward-max=1500',
     `--server=127.0.0.1#${upstream.port}`,
   ]);
-  const file = bed.questionFile(namesBelow('example', NAMES));
+  const file = testbed.questionFile(namesBelow('example', NAMES));
   const seconds = Math.min(context.seconds, MAX_SECONDS);
-  const pace = () => paceOf(bed, subject, file, seconds);
-  const crowd = await bed.client<TcpCrowdMethods>('the TCP clients', 'tcp-crowd.js#TcpCrowd');
-  const burst = await bed.client<QueryBurstMethods>('the burst', 'query-burst.js#QueryBurst');
+  const pace = () => paceOf(testbed, subject, file, seconds);
+  const crowd = await testbed.client<TcpCrowdMethods>('the TCP clients', 'tcp-crowd.js#TcpCrowd');
+  const burst = await testbed.client<QueryBurstMethods>('the burst', 'query-burst.js#QueryBurst');
   await pace();
   const before = await pace();
   const rssBefore = rssBytes(subject.pid);
@@ -54,7 +54,7 @@ async function measureOnce(context: LoadContext, run: number): Promise<void> {
   await measureHeld(context, { subject, burst, upstream, domain }, ' after TCP clients');
   const after = await pace();
   addFigures(context.series, { rssMib, connected, beside, without: meanOf(before, after) });
-  await bed.close();
+  await testbed.close();
 }
 
 /** Around the run beside the clients, so that what drifts meanwhile cancels out. */
@@ -96,13 +96,13 @@ function addFigures(series: Series, { rssMib, connected, beside, without }: Idle
 }
 
 async function paceOf(
-  bed: LoadBed,
+  testbed: LoadTestbed,
   subject: Subject,
   file: string,
   seconds: number,
 ): Promise<Pace> {
   const before = cpuUsage(subject.pid);
-  const { queriesPerSecond, completed } = await bed.dnsperf(subject, { file, seconds });
+  const { queriesPerSecond, completed } = await testbed.dnsperf(subject, { file, seconds });
   const { userMs, systemMs } = usageSince(before, cpuUsage(subject.pid));
   subject.check();
   return { queriesPerSecond, cpuUs: (1_000 * (userMs + systemMs)) / completed };

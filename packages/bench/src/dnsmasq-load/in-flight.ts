@@ -2,8 +2,8 @@ import { type HeldNameServerMethods, NAME_ENDS, type Remote } from '@kube-dns/te
 import type { QueryBurstMethods } from '../dns/query-burst.js';
 import { droppedAt } from '../dns/socket-drops.js';
 import type { Subject } from '../load/contest.js';
-import { OUR_DNSMASQ } from '../load/stand.js';
-import { LoadBed, type LoadContext, namesBelow } from './load-bed.js';
+import { OUR_DNSMASQ } from '../load/server-testbed.js';
+import { LoadTestbed, type LoadContext, namesBelow } from './load-testbed.js';
 
 /** As many as the containers of the original are told to take. */
 const MAX_IN_FLIGHT = 1_500;
@@ -18,20 +18,23 @@ const ARGS = ['--cache-size=0', `--dns-forward-max=${MAX_IN_FLIGHT}`] as const;
  * and answered together, and once as a steady load. Nobody may be left without an answer.
  */
 export async function measureInFlight(context: LoadContext): Promise<void> {
-  const bed = new LoadBed(context);
-  const upstream = await bed.stand.nameServer();
+  const testbed = new LoadTestbed(context);
+  const upstream = await testbed.servers.nameServer();
   const args = [...ARGS, `--server=127.0.0.1#${upstream.port}`];
-  const subjects = [await bed.stand.ourDnsmasq(args), ...(await bed.stand.realDnsmasq({ args }))];
-  const burst = await bed.client<QueryBurstMethods>('the burst', 'query-burst.js#QueryBurst');
+  const subjects = [
+    await testbed.servers.ourDnsmasq(args),
+    ...(await testbed.servers.realDnsmasq({ args })),
+  ];
+  const burst = await testbed.client<QueryBurstMethods>('the burst', 'query-burst.js#QueryBurst');
   for (let run = 1; run <= context.runs; run++) {
     for (const subject of subjects) {
       context.progress(`run ${run} of ${context.runs}: in flight, ${subject.name}`);
       await measureHeld(context, { subject, burst, upstream, domain: `run-${run}.example` });
-      await measureSteady(context, bed, subject);
+      await measureSteady(context, testbed, subject);
       subject.check();
     }
   }
-  await bed.close();
+  await testbed.close();
 }
 
 interface Held {
@@ -69,12 +72,12 @@ export async function measureHeld(
 
 async function measureSteady(
   { series, seconds }: LoadContext,
-  bed: LoadBed,
+  testbed: LoadTestbed,
   subject: Subject,
 ): Promise<void> {
-  const file = bed.questionFile(namesBelow(NAME_ENDS.unkept, 2 * MAX_IN_FLIGHT));
+  const file = testbed.questionFile(namesBelow(NAME_ENDS.uncached, 2 * MAX_IN_FLIGHT));
   const before = droppedAt(subject.port);
-  const result = await bed.dnsperf(subject, { file, seconds, outstanding: MAX_IN_FLIGHT });
+  const result = await testbed.dnsperf(subject, { file, seconds, outstanding: MAX_IN_FLIGHT });
   const bar = subject.name === OUR_DNSMASQ ? { bar: NONE } : {};
   const add = (what: string, value: number, kind = {}) => {
     series.add(`${subject.name}, ${MAX_IN_FLIGHT} at a time: ${what}`, value, {

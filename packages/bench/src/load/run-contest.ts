@@ -32,7 +32,7 @@ export interface LoadPlan {
 }
 
 /** What a contest runs in. */
-export interface LoadSurroundings {
+export interface ContestContext {
   readonly owned: Owned;
   readonly progress: (text: string) => void;
 }
@@ -46,7 +46,7 @@ const MIB = 2 ** 20;
 export async function runContest(
   { subjects, trials }: Contest,
   plan: LoadPlan,
-  { owned, progress }: LoadSurroundings,
+  { owned, progress }: ContestContext,
 ): Promise<readonly Score[]> {
   const folder = owned.add(new TemporaryFolder());
   const loads = trials.map((trial, i) => {
@@ -127,7 +127,9 @@ class Load {
   }
 
   async #times(subject: Subject, options: Omit<DnsperfOptions, 'file' | 'owned'>) {
-    return spreadOf(parseLatencies(await this.#ask(subject, { ...options, tellsLatencies: true })));
+    return spreadOf(
+      parseLatencies(await this.#ask(subject, { ...options, printsLatencies: true })),
+    );
   }
 
   #ask(subject: Subject, options: Omit<DnsperfOptions, 'file' | 'owned'>): Promise<string> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Metrics, Score } from './contest.js';
-import { ScoreBook } from './score-book.js';
+import { ScoreLog } from './score-log.js';
 import { formatRange, scoreSection } from './score-table.js';
 
 const METRICS: Metrics = {
@@ -33,12 +33,8 @@ describe('the table of a contest', () => {
   const ours = [score('ours', 1, 300_000), score('ours', 2, 100_000)];
 
   it('has a row for each server, with its ratio to dnsmasq', () => {
-    const book = new ScoreBook([
-      ...ours,
-      score('dnsmasq', 1, 200_000),
-      score('dnsmasq', 2, 50_000),
-    ]);
-    const { title, header, rows } = scoreSection('hits', 'A', book, 'dnsmasq');
+    const log = new ScoreLog([...ours, score('dnsmasq', 1, 200_000), score('dnsmasq', 2, 50_000)]);
+    const { title, header, rows } = scoreSection('hits', 'A', log, 'dnsmasq');
     expect(title).toBe('hits');
     expect(header.slice(0, 4)).toEqual(['server', 'queries/s', '/ dnsmasq', 'user µs']);
     expect(rows.map((row) => row.slice(0, 4))).toEqual([
@@ -50,7 +46,7 @@ describe('the table of a contest', () => {
   });
 
   it('has no ratios without dnsmasq', () => {
-    const { header, rows } = scoreSection('hits', 'A', new ScoreBook(ours), 'dnsmasq');
+    const { header, rows } = scoreSection('hits', 'A', new ScoreLog(ours), 'dnsmasq');
     expect(header).not.toContain('/ dnsmasq');
     expect(rows[0]).toHaveLength(header.length);
   });

@@ -1,6 +1,6 @@
 import { formatValue, type Range, type Section } from '@kube-dns/testkit';
 import type { MetricName } from './contest.js';
-import type { ScoreBook } from './score-book.js';
+import type { ScoreLog } from './score-log.js';
 
 /** The columns between the server and the end, each with its digits behind the point. */
 const COLUMNS: readonly {
@@ -29,20 +29,15 @@ export function formatRange({ min, median, max }: Range, digits: number): string
 }
 
 /** What all subjects did with one trial, each beside the one of that name where there is one. */
-export function scoreSection(
-  title: string,
-  trial: string,
-  book: ScoreBook,
-  beside: string,
-): Section {
-  const own = book.scores.filter((score) => score.trial === trial);
+export function scoreSection(title: string, trial: string, log: ScoreLog, beside: string): Section {
+  const own = log.scores.filter((score) => score.trial === trial);
   const subjects = [...new Set(own.map(({ subject }) => subject))];
   const hasPeer = subjects.includes(beside);
   const rows = subjects.map((subject) => {
     const [rate = '', ...others] = COLUMNS.map(({ metric, digits }) =>
-      formatRange(book.range(metric, subject, trial), digits),
+      formatRange(log.range(metric, subject, trial), digits),
     );
-    const ratio = book.ratio('queriesPerSecond', subject, beside, trial);
+    const ratio = log.ratio('queriesPerSecond', subject, beside, trial);
     return [subject, rate, ...(hasPeer ? [formatRange(ratio, RATIO_DIGITS)] : []), ...others];
   });
   const [first = '', ...rest] = COLUMNS.map((column) => column.title);

@@ -1,5 +1,5 @@
 import { NAME_ENDS } from '@kube-dns/testkit';
-import { OUR_DNSMASQ, type Stand } from '../load/stand.js';
+import { OUR_DNSMASQ, type ServerTestbed } from '../load/server-testbed.js';
 import type { Subject } from '../load/contest.js';
 import type { LoadQuestion } from '../queries/question-file.js';
 import { asPromised, ONLY_TRIAL, type Workload } from './workload.js';
@@ -8,7 +8,7 @@ const HITS_RATIO = 1.3;
 const MISS_PART = 0.2;
 
 /** Our dnsmasq and the real one with a large cache, in front of a server that knows every name. */
-async function bothDnsmasqs(stand: Stand): Promise<readonly Subject[]> {
+async function bothDnsmasqs(stand: ServerTestbed): Promise<readonly Subject[]> {
   const { port } = await stand.nameServer();
   const args = ['--cache-size=10000', '--dns-forward-max=1500', `--server=127.0.0.1#${port}`];
   return [await stand.ourDnsmasq(args), ...(await stand.realDnsmasq({ args }))];
@@ -28,7 +28,7 @@ export const DNSMASQ_HITS: Workload = {
       { name: ONLY_TRIAL, questions: questionsAbout(names, 'example'), rcodes: ['NOERROR'] },
     ],
   }),
-  judge: (book) => asPromised(book, OUR_DNSMASQ, HITS_RATIO),
+  judge: (log) => asPromised(log, OUR_DNSMASQ, HITS_RATIO),
 };
 
 /** One question in five has an answer that nobody may keep. */
@@ -39,7 +39,7 @@ export const EIGHTY_TWENTY: Workload = {
     const misses = Math.round(names * MISS_PART);
     const questions = [
       ...questionsAbout(names - misses, 'example'),
-      ...questionsAbout(misses, NAME_ENDS.unkept),
+      ...questionsAbout(misses, NAME_ENDS.uncached),
     ];
     return {
       subjects: await bothDnsmasqs(stand),

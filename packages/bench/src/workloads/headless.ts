@@ -1,5 +1,5 @@
 import { podAddress, ZONE } from '../cluster/cluster-plan.js';
-import { OUR_KUBEDNS } from '../load/stand.js';
+import { OUR_KUBEDNS } from '../load/server-testbed.js';
 import { fasterThanDnsmasq, type Workload } from './workload.js';
 
 const ENDPOINTS = 50;
@@ -33,6 +33,6 @@ export const HEADLESS: Workload = {
       ],
     };
   },
-  judge: (book) =>
-    Object.values(TRIALS).flatMap((trial) => fasterThanDnsmasq(book, OUR_KUBEDNS, RATIO, trial)),
+  judge: (log) =>
+    Object.values(TRIALS).flatMap((trial) => fasterThanDnsmasq(log, OUR_KUBEDNS, RATIO, trial)),
 };

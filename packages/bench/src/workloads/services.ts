@@ -1,5 +1,10 @@
 import { type ClusterPlan, ZONE } from '../cluster/cluster-plan.js';
-import { OUR_DNSMASQ, OUR_KUBEDNS, type Stand, type StandCluster } from '../load/stand.js';
+import {
+  OUR_DNSMASQ,
+  OUR_KUBEDNS,
+  type ServerTestbed,
+  type TestbedCluster,
+} from '../load/server-testbed.js';
 import type { Subject, Trial } from '../load/contest.js';
 import { askedServices } from '../queries/mixes.js';
 import { asClientsAsk, type LoadQuestion } from '../queries/question-file.js';
@@ -18,7 +23,10 @@ const LONG_TTL = '--record-ttl=86400';
 const CACHE_SIZE = 10_000;
 
 /** A cluster of as many services as names are asked for, all with an address. */
-export function serviceCluster(stand: Stand, { names }: WorkloadSize): Promise<StandCluster> {
+export function serviceCluster(
+  stand: ServerTestbed,
+  { names }: WorkloadSize,
+): Promise<TestbedCluster> {
   return stand.cluster({ services: names, slices: names, endpointsPerSlice: 1, headless: 0 });
 }
 
@@ -33,15 +41,15 @@ function servicesTrial(plan: ClusterPlan): Trial {
 }
 
 /** The real dnsmasq that has the services in its hosts file. */
-function dnsmasqWith(stand: Stand, { plan }: StandCluster): Promise<readonly Subject[]> {
+function dnsmasqWith(stand: ServerTestbed, { plan }: TestbedCluster): Promise<readonly Subject[]> {
   const services = askedServices(plan, plan.size.services);
   return stand.realDnsmasq(dnsmasqWithServices(plan, services));
 }
 
 /** Our dnsmasq in front of a kubedns, with room for all that it says. */
 async function cachingDnsmasq(
-  stand: Stand,
-  cluster: StandCluster,
+  stand: ServerTestbed,
+  cluster: TestbedCluster,
   flags: readonly string[] = [],
 ): Promise<Subject> {
   const { port } = await stand.kubedns(cluster, { isUpstream: true, flags: [LONG_TTL] });
@@ -63,7 +71,7 @@ export const KUBEDNS_SERVICES: Workload = {
     const peers = await stand.peers(cluster, trial.questions.at(-1)!.name);
     return { subjects: [kubedns, ...dnsmasq, ...peers], trials: [trial] };
   },
-  judge: (book) => asPromised(book, OUR_KUBEDNS, KUBEDNS_RATIO),
+  judge: (log) => asPromised(log, OUR_KUBEDNS, KUBEDNS_RATIO),
 };
 
 const MIXED = 'mixed';
@@ -83,9 +91,9 @@ export const MIXED_CLIENTS: Workload = {
     const peers = await stand.peers(cluster, plain.questions.at(-1)!.name);
     return { subjects: [kubedns, ours, ...dnsmasq, ...peers], trials: [plain, mixed] };
   },
-  judge: (book) =>
+  judge: (log) =>
     [OUR_KUBEDNS, OUR_DNSMASQ].map((subject): Judged => {
-      const { median } = book.ratioOfTrials('queriesPerSecond', subject, MIXED, ONLY_TRIAL);
+      const { median } = log.ratioOfTrials('queriesPerSecond', subject, MIXED, ONLY_TRIAL);
       const name = `queries/s, ${subject}, mixed / plain`;
       return { name, value: median, unit: '×', bar: { atLeast: MIXED_PART } };
     }),
@@ -105,8 +113,8 @@ export const DGRAM_ENGINE: Workload = {
     const dnsmasq = await dnsmasqWith(stand, cluster);
     return { subjects: [kubedns, ours, ...dnsmasq], trials: [servicesTrial(cluster.plan)] };
   },
-  judge: (book) =>
-    [OUR_KUBEDNS, OUR_DNSMASQ].flatMap((subject) => fasterThanDnsmasq(book, subject, DGRAM_RATIO)),
+  judge: (log) =>
+    [OUR_KUBEDNS, OUR_DNSMASQ].flatMap((subject) => fasterThanDnsmasq(log, subject, DGRAM_RATIO)),
 };
 
 /** What a server that does nothing could do. */
@@ -138,5 +146,5 @@ export const MISSES: Workload = {
     const dnsmasq = await stand.realDnsmasq({ args });
     return { subjects: [ours, ...dnsmasq], trials: [servicesTrial(cluster.plan)] };
   },
-  judge: (book) => fasterThanDnsmasq(book, OUR_DNSMASQ, MISS_RATIO),
+  judge: (log) => fasterThanDnsmasq(log, OUR_DNSMASQ, MISS_RATIO),
 };

@@ -1,7 +1,7 @@
 import type { Bar } from '@kube-dns/testkit';
 import type { Contest } from '../load/contest.js';
-import type { ScoreBook } from '../load/score-book.js';
-import { DNSMASQ, type Stand } from '../load/stand.js';
+import type { ScoreLog } from '../load/score-log.js';
+import { DNSMASQ, type ServerTestbed } from '../load/server-testbed.js';
 
 /** How much a workload asks. */
 export interface WorkloadSize {
@@ -22,9 +22,9 @@ export interface Workload {
   readonly name: string;
   readonly summary: string;
   /** Starts the servers. */
-  readonly prepare: (stand: Stand, size: WorkloadSize) => Promise<Contest>;
+  readonly prepare: (stand: ServerTestbed, size: WorkloadSize) => Promise<Contest>;
   /** The promises about what was measured; those that need a server that is not here are left out. */
-  readonly judge: (book: ScoreBook) => readonly Judged[];
+  readonly judge: (log: ScoreLog) => readonly Judged[];
 }
 
 /** The trial of a workload that has only one. */
@@ -32,25 +32,25 @@ export const ONLY_TRIAL = 'A';
 
 /** At least so many times the queries per second of dnsmasq. */
 export function fasterThanDnsmasq(
-  book: ScoreBook,
+  log: ScoreLog,
   subject: string,
   atLeast: number,
   trial = ONLY_TRIAL,
 ): readonly Judged[] {
-  if (!book.has(DNSMASQ)) return [];
-  const value = book.ratio('queriesPerSecond', subject, DNSMASQ, trial).median;
+  if (!log.has(DNSMASQ)) return [];
+  const value = log.ratio('queriesPerSecond', subject, DNSMASQ, trial).median;
   const name = `queries/s, ${subject} / dnsmasq${trial === ONLY_TRIAL ? '' : `, ${trial}`}`;
   return [{ name, value, unit: '×', bar: { atLeast } }];
 }
 
 /** At most so many times the CPU time per query of dnsmasq. */
 export function cheaperThanDnsmasq(
-  book: ScoreBook,
+  log: ScoreLog,
   subject: string,
   atMost: number,
 ): readonly Judged[] {
-  if (!book.has(DNSMASQ)) return [];
-  const value = book.ratio('cpuUs', subject, DNSMASQ, ONLY_TRIAL).median;
+  if (!log.has(DNSMASQ)) return [];
+  const value = log.ratio('cpuUs', subject, DNSMASQ, ONLY_TRIAL).median;
   return [{ name: `CPU/query, ${subject} / dnsmasq`, value, unit: '×', bar: { atMost } }];
 }
 
@@ -61,11 +61,11 @@ const P99_MS = 0.5;
 const SINGLE_RATIO = 1.2;
 
 /** The promises about the time to an answer; none where it was not measured. */
-export function soonAsDnsmasq(book: ScoreBook, subject: string): readonly Judged[] {
-  if (!book.has(DNSMASQ)) return [];
-  const p99Ms = book.median('p99Ms', subject, ONLY_TRIAL);
-  const dnsmasqMs = book.median('p99Ms', DNSMASQ, ONLY_TRIAL);
-  const single = book.ratio('singleUs', subject, DNSMASQ, ONLY_TRIAL).median;
+export function soonAsDnsmasq(log: ScoreLog, subject: string): readonly Judged[] {
+  if (!log.has(DNSMASQ)) return [];
+  const p99Ms = log.median('p99Ms', subject, ONLY_TRIAL);
+  const dnsmasqMs = log.median('p99Ms', DNSMASQ, ONLY_TRIAL);
+  const single = log.ratio('singleUs', subject, DNSMASQ, ONLY_TRIAL).median;
   if (Number.isNaN(p99Ms) || Number.isNaN(single)) return [];
   const atMost = Math.max(P99_MS, P99_RATIO * dnsmasqMs);
   return [
@@ -80,10 +80,10 @@ export function soonAsDnsmasq(book: ScoreBook, subject: string): readonly Judged
 }
 
 /** All that is promised of a container that answers from memory. */
-export function asPromised(book: ScoreBook, subject: string, atLeast: number): readonly Judged[] {
+export function asPromised(log: ScoreLog, subject: string, atLeast: number): readonly Judged[] {
   return [
-    ...fasterThanDnsmasq(book, subject, atLeast),
-    ...cheaperThanDnsmasq(book, subject, CPU_RATIO),
-    ...soonAsDnsmasq(book, subject),
+    ...fasterThanDnsmasq(log, subject, atLeast),
+    ...cheaperThanDnsmasq(log, subject, CPU_RATIO),
+    ...soonAsDnsmasq(log, subject),
   ];
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Metrics, Score } from '../load/contest.js';
-import { ScoreBook } from '../load/score-book.js';
-import { DNSMASQ, OUR_DNSMASQ, OUR_KUBEDNS } from '../load/stand.js';
+import { ScoreLog } from '../load/score-log.js';
+import { DNSMASQ, OUR_DNSMASQ, OUR_KUBEDNS } from '../load/server-testbed.js';
 import { DNSMASQ_HITS, searchPathQuestions } from './caching.js';
 import { KUBEDNS_SERVICES, MIXED_CLIENTS } from './services.js';
 import { soonAsDnsmasq } from './workload.js';
@@ -47,7 +47,7 @@ describe('the workloads', () => {
 describe('the bars', () => {
   it('are ratios to dnsmasq', () => {
     const ours = score(OUR_DNSMASQ, { queriesPerSecond: 140, cpuUs: 1.5 });
-    const judged = DNSMASQ_HITS.judge(new ScoreBook([ours, score(DNSMASQ)]));
+    const judged = DNSMASQ_HITS.judge(new ScoreLog([ours, score(DNSMASQ)]));
     expect(judged.slice(0, 2)).toMatchObject([
       { value: 1.4, unit: '×', bar: { atLeast: 1.3 } },
       { value: 0.5, unit: '×', bar: { atMost: 0.75 } },
@@ -55,33 +55,33 @@ describe('the bars', () => {
   });
 
   it('are left out where there is no dnsmasq', () => {
-    expect(KUBEDNS_SERVICES.judge(new ScoreBook([score(OUR_KUBEDNS)]))).toEqual([]);
+    expect(KUBEDNS_SERVICES.judge(new ScoreLog([score(OUR_KUBEDNS)]))).toEqual([]);
   });
 
   it.each([
     ['half a millisecond where dnsmasq is soon', 0.2, 0.5],
     ['one and a half times dnsmasq’s where it is late', 4, 6],
   ])('of the 99th percentile are %s', (_, p99Ms, atMost) => {
-    const book = new ScoreBook([score(OUR_DNSMASQ), score(DNSMASQ, { p99Ms })]);
-    const [p99, single] = soonAsDnsmasq(book, OUR_DNSMASQ);
+    const log = new ScoreLog([score(OUR_DNSMASQ), score(DNSMASQ, { p99Ms })]);
+    const [p99, single] = soonAsDnsmasq(log, OUR_DNSMASQ);
     expect(p99).toMatchObject({ value: 0.2, unit: 'ms', bar: { atMost } });
     expect(single).toMatchObject({ value: 1, bar: { atMost: 1.2 } });
   });
 
   it('of latency are left out where it was not measured', () => {
     const nothing = { p99Ms: NaN, singleUs: NaN };
-    const book = new ScoreBook([score(OUR_DNSMASQ, nothing), score(DNSMASQ, nothing)]);
-    expect(soonAsDnsmasq(book, OUR_DNSMASQ)).toEqual([]);
+    const log = new ScoreLog([score(OUR_DNSMASQ, nothing), score(DNSMASQ, nothing)]);
+    expect(soonAsDnsmasq(log, OUR_DNSMASQ)).toEqual([]);
   });
 
   it('compare mixed questions with plain ones of the same container', () => {
-    const book = new ScoreBook([
+    const log = new ScoreLog([
       score(OUR_KUBEDNS),
       score(OUR_KUBEDNS, { queriesPerSecond: 95 }, 'mixed'),
       score(OUR_DNSMASQ),
       score(OUR_DNSMASQ, { queriesPerSecond: 80 }, 'mixed'),
     ]);
-    expect(MIXED_CLIENTS.judge(book)).toMatchObject([
+    expect(MIXED_CLIENTS.judge(log)).toMatchObject([
       { value: 0.95, bar: { atLeast: 0.9 } },
       { value: 0.8, bar: { atLeast: 0.9 } },
     ]);

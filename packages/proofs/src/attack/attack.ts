@@ -1,5 +1,5 @@
 import type { Remote } from '@kube-dns/testkit';
-import type { Pod } from '../stand/pod.js';
+import type { Pod } from '../fixtures/pod.js';
 import type { FloodMethods } from './flood.js';
 import type { SpooferMethods } from './spoofer.js';
 import type { TcpAttackerMethods } from './tcp-attacker.js';

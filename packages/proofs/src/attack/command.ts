@@ -6,12 +6,12 @@ import {
   type OptionValues,
   type Owned,
   Remote,
-  type Surroundings,
+  type CommandContext,
   textOption,
   UsageError,
 } from '@kube-dns/testkit';
 import { PROGRAM_OPTIONS } from '../program-options.js';
-import { Pod } from '../stand/pod.js';
+import { Pod } from '../fixtures/pod.js';
 import { ATTACKS } from './attack-table.js';
 import type { Attack, Attackers } from './attack.js';
 import type { HostileServerMethods } from './hostile-server.js';
@@ -81,7 +81,7 @@ async function startPod(values: Values, owned: Owned, silentPort: number): Promi
   });
 }
 
-async function run(values: Values, { report, owned, progress }: Surroundings): Promise<void> {
+async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
   const attacks = attacksNamed(values.only);
   const { seconds, calm: calmSeconds, settle: settleSeconds, strength, rate } = values;
   if ((await dnsperfVersion()) === undefined) {

@@ -1,5 +1,5 @@
 import type { MetricPage } from '@kube-dns/testkit';
-import type { Container } from '../stand/pod.js';
+import type { Container } from '../fixtures/pod.js';
 
 interface Counter {
   readonly text: string;

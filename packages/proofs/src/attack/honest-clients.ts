@@ -61,7 +61,7 @@ export class HonestClients {
         file: this.#file,
         seconds,
         perSecond: udpPerSecond,
-        tellsLatencies: true,
+        printsLatencies: true,
         owned: this.#owned,
       },
     );

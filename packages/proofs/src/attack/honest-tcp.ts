@@ -24,7 +24,7 @@ export class HonestTcp implements HonestTcpMethods {
   #timer: NodeJS.Timeout | undefined;
   #asked = 0;
   #answered = 0;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #inFlight = new Set<Promise<void>>();
 
   start(port: number, perSecond: number, names: readonly string[]): void {
     this.#asked = this.#answered = 0;
@@ -32,15 +32,15 @@ export class HonestTcp implements HonestTcpMethods {
       const name = names[this.#asked++ % names.length]!;
       const asking = this.#ask(port, name).then((isAnswered) => {
         if (isAnswered) this.#answered++;
-        this.#underWay.delete(asking);
+        this.#inFlight.delete(asking);
       });
-      this.#underWay.add(asking);
+      this.#inFlight.add(asking);
     }, 1_000 / perSecond);
   }
 
   async finish(): Promise<HonestTcpResult> {
     clearInterval(this.#timer);
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#inFlight);
     return { asked: this.#asked, answered: this.#answered };
   }
 

@@ -1,4 +1,4 @@
-import { HEADLESS_SERVICE, serviceName } from '../stand/api-server.js';
+import { HEADLESS_SERVICE, serviceName } from '../fixtures/api-server.js';
 
 /** The cluster's services, all asked for by honest clients: fewer than dnsmasq keeps. */
 export const SERVICES = 200;

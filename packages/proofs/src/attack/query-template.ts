@@ -3,7 +3,7 @@ import { encodeName, encodeQuery, HEADER_BYTES, TYPE, writeUint16 } from '@kube-
 /** A query to be sent many times, each time with another ID. */
 export interface QueryTemplate {
   readonly message: Uint8Array;
-  /** Where a label of `RANDOM_LABEL_BYTES` stands that is another one each time. */
+  /** Offset of a label of `RANDOM_LABEL_BYTES` that is random each time. */
   readonly labelAt?: number;
 }
 

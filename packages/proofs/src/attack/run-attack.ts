@@ -1,6 +1,6 @@
-import { comesTrue, type Owned, resetPeak, rssBytes } from '@kube-dns/testkit';
-import type { Container } from '../stand/pod.js';
-import { openDescriptors, ProcessWatch } from '../stand/process-watch.js';
+import { becomesTrue, type Owned, resetPeak, rssBytes } from '@kube-dns/testkit';
+import type { Container } from '../fixtures/pod.js';
+import { openDescriptors, ProcessWatch } from '../fixtures/process-watch.js';
 import type { Attack, AttackResult, Field } from './attack.js';
 import { CounterChange } from './counters.js';
 import type { HonestClients, HonestResult } from './honest-clients.js';
@@ -78,7 +78,7 @@ async function begin(container: Container, owned: Owned) {
     await watch.close();
     resetPeak(pid);
     const isSettled = () => openDescriptors(pid) <= descriptors + SPARE_DESCRIPTORS;
-    await comesTrue(isSettled, { limitMs: settleSeconds * 1_000, stepMs: SETTLE_STEP_MS });
+    await becomesTrue(isSettled, { limitMs: settleSeconds * 1_000, stepMs: SETTLE_STEP_MS });
     return {
       name,
       peakRssBytes: peak.rss,

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TemporaryFolder } from '@kube-dns/testkit';
-import { startKubedns } from '../stand/pod-containers.js';
+import { startKubedns } from '../fixtures/pod-containers.js';
 import { awaitRestart, claimBack, claimServing } from './api-outage.js';
 import {
   awaitChanges,
@@ -12,8 +12,8 @@ import {
   NEW_ADDRESS,
   startClient,
   startCluster,
-} from './api-stand.js';
-import type { FaultBed } from './fault.js';
+} from './api-testbed.js';
+import type { FaultContext } from './fault.js';
 import { authorityCertificate, SecureApi } from './secure-api.js';
 import { deleteService, moveService } from './small-cluster.js';
 
@@ -33,7 +33,7 @@ const AS_POD = [
 const OUTAGE_MS = 1_500;
 
 /** Why no program can be given the files of a pod here; undefined where it can. */
-export function accessHindrance(): string | undefined {
+export function accessSkipReason(): string | undefined {
   const { status } = spawnSync('unshare', ['--mount', 'true'], { stdio: 'ignore' });
   return status === 0 ? undefined : 'needs root, for a mount of its own';
 }
@@ -42,8 +42,8 @@ export function accessHindrance(): string | undefined {
 class ServiceAccount {
   readonly #folder: string;
 
-  constructor(bed: FaultBed) {
-    this.#folder = bed.owned.add(new TemporaryFolder()).path;
+  constructor(context: FaultContext) {
+    this.#folder = context.owned.add(new TemporaryFolder()).path;
     this.write('ca.crt', authorityCertificate('one'));
     this.write('token', 'first');
     this.write('namespace', 'kube-system');
@@ -68,33 +68,33 @@ interface Rotation {
  * The server begins to want something else, and the files of the service account follow later. Resolves
  * to the ms for which clients saw the old state after the files were right.
  */
-function runRotation({ begin, renew }: Rotation): (bed: FaultBed) => Promise<number> {
-  return async (bed) => {
-    const api = await startCluster(bed);
-    const secure = bed.owned.add(await SecureApi.start(api.port, 'first'));
-    const account = new ServiceAccount(bed);
+function runRotation({ begin, renew }: Rotation): (context: FaultContext) => Promise<number> {
+  return async (context) => {
+    const api = await startCluster(context);
+    const secure = context.owned.add(await SecureApi.start(api.port, 'first'));
+    const account = new ServiceAccount(context);
     const env = {
       KUBERNETES_SERVICE_HOST: '127.0.0.1',
       KUBERNETES_SERVICE_PORT: String(secure.port),
     };
     const through = [...AS_POD, account.path];
-    const kubedns = bed.owned.add(await startKubedns({ ...bed, flags: [], through, env }));
+    const kubedns = context.owned.add(await startKubedns({ ...context, flags: [], through, env }));
     await kubedns.ready();
-    const client = await startClient(bed, kubedns);
+    const client = await startClient(context, kubedns);
     begin(secure);
     await moveService(api, 1, NEW_ADDRESS);
     deleteService(api, 2);
     await delay(OUTAGE_MS);
     await awaitRestart({ kubedns }, ['error']);
-    const page = await claimServing(bed, { kubedns }, OUTAGE_MS * 0.9);
+    const page = await claimServing(context, { kubedns }, OUTAGE_MS * 0.9);
     const labels = { resource: 'services', reason: 'error' };
     const errors = page.sum('kubedns_watch_restarts_total', labels);
-    bed.claim(errors > 0, `kubedns_watch_restarts_total of error is ${errors} meanwhile`);
+    context.claim(errors > 0, `kubedns_watch_restarts_total of error is ${errors} meanwhile`);
     const renewedMs = performance.now();
     renew(account);
     const shownMs = await awaitChanges(client);
-    await claimBack(bed, { kubedns, api }, { endMs: renewedMs, isRelisted: false });
-    await claimRight(bed, client, { after: CHANGED });
+    await claimBack(context, { kubedns, api }, { endMs: renewedMs, isRelisted: false });
+    await claimRight(context, client, { after: CHANGED });
     return shownMs - renewedMs;
   };
 }

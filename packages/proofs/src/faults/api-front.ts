@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /** What becomes of a connection to the API server. */
-type Manner = 'pass' | 'hang' | 'reset';
+type Mode = 'pass' | 'hang' | 'reset';
 
 /**
  * Any address of loopback will do; one that nobody else has keeps its port free while the front is
@@ -19,7 +19,7 @@ export class ApiFront {
   readonly #pairs = new Map<Socket, Socket | undefined>();
   #server: Server | undefined;
   #port = 0;
-  #manner: Manner = 'pass';
+  #mode: Mode = 'pass';
   /** Port of 127.0.0.1 that connections are passed on to. */
   target = 0;
 
@@ -54,7 +54,7 @@ export class ApiFront {
 
   /** Everything that was held back goes on. */
   pass(): void {
-    this.#manner = 'pass';
+    this.#mode = 'pass';
     for (const [client, upstream] of this.#pairs) {
       if (upstream) for (const socket of [client, upstream]) socket.resume();
       else this.#join(client);
@@ -63,7 +63,7 @@ export class ApiFront {
 
   /** Connections are taken and kept, and nothing is answered on any of them. */
   hang(): void {
-    this.#manner = 'hang';
+    this.#mode = 'hang';
     for (const [client, upstream] of this.#pairs) {
       client.pause();
       upstream?.pause();
@@ -72,13 +72,13 @@ export class ApiFront {
 
   /** Every connection is reset, now and as soon as it is made. */
   reset(): void {
-    this.#manner = 'reset';
+    this.#mode = 'reset';
     this.#breakAll();
   }
 
   #take(client: Socket): void {
     client.on('error', () => undefined);
-    if (this.#manner === 'reset') {
+    if (this.#mode === 'reset') {
       client.resetAndDestroy();
       return;
     }
@@ -87,7 +87,7 @@ export class ApiFront {
       this.#pairs.get(client)?.destroy();
       this.#pairs.delete(client);
     });
-    if (this.#manner === 'pass') this.#join(client);
+    if (this.#mode === 'pass') this.#join(client);
   }
 
   #join(client: Socket): void {

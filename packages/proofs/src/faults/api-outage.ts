@@ -1,23 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { comesTrue, type Kubedns, type MetricPage } from '@kube-dns/testkit';
+import { becomesTrue, type Kubedns, type MetricPage } from '@kube-dns/testkit';
 import {
-  type ApiStand,
+  type ApiTestbed,
   awaitChanges,
   CHANGED,
   claimRight,
   NEW_ADDRESS,
   PATIENCE_MS,
-  startApiStand,
-} from './api-stand.js';
-import type { FaultBed } from './fault.js';
+  startApiTestbed,
+} from './api-testbed.js';
+import type { FaultContext } from './fault.js';
 import { deleteService, moveService } from './small-cluster.js';
 
 /** An API server that is of no use for a while. */
 export interface Outage {
   /** Resolves when it has lasted long enough, after 1.5 s unless given. */
-  readonly lasts?: (stand: ApiStand) => Promise<void>;
-  readonly begin: (stand: ApiStand) => void | Promise<void>;
-  readonly end: (stand: ApiStand) => void | Promise<void>;
+  readonly lasts?: (testbed: ApiTestbed) => Promise<void>;
+  readonly begin: (testbed: ApiTestbed) => void | Promise<void>;
+  readonly end: (testbed: ApiTestbed) => void | Promise<void>;
   /** Why watches had to begin anew, as `kubedns_watch_restarts_total` tells; none when they go on. */
   readonly reasons: readonly string[];
   /** Whether everything is listed again afterwards. */
@@ -25,7 +25,7 @@ export interface Outage {
   /** What else is right to be seen of names, besides the changes. */
   readonly also?: Readonly<Record<string, readonly string[]>>;
   /** Further claims, at the end of the outage. */
-  readonly meanwhile?: (bed: FaultBed, stand: ApiStand) => void;
+  readonly meanwhile?: (context: FaultContext, testbed: ApiTestbed) => void;
 }
 
 const LASTS_MS = 1_500;
@@ -40,27 +40,27 @@ function restarts(page: MetricPage, reasons: readonly string[]): number {
 
 /** Waits until a watch had to begin anew for one of these reasons, which a loaded machine sees late. */
 export async function awaitRestart(
-  { kubedns }: Pick<ApiStand, 'kubedns'>,
+  { kubedns }: Pick<ApiTestbed, 'kubedns'>,
   reasons: readonly string[],
 ): Promise<void> {
   if (reasons.length === 0) return;
   const hasRestarted = async () => restarts(await kubedns.metrics(), reasons) > 0;
-  await comesTrue(hasRestarted, { limitMs: PATIENCE_MS, stepMs: STEP_MS });
+  await becomesTrue(hasRestarted, { limitMs: PATIENCE_MS, stepMs: STEP_MS });
 }
 
 /** Claims what holds whatever becomes of the API server: all that was known is served. */
 export async function claimServing(
-  bed: FaultBed,
+  context: FaultContext,
   { kubedns }: { readonly kubedns: Pick<Kubedns, 'metrics' | 'readiness'> },
   silentMs: number,
 ): Promise<MetricPage> {
   const page = await kubedns.metrics();
-  bed.claim((await kubedns.readiness()) === 200, 'readiness is not 200 meanwhile');
-  bed.claim(page.sum('kubedns_ready') === 1, 'kubedns_ready is not 1 meanwhile');
+  context.claim((await kubedns.readiness()) === 200, 'readiness is not 200 meanwhile');
+  context.claim(page.sum('kubedns_ready') === 1, 'kubedns_ready is not 1 meanwhile');
   const age = page.sum('kubedns_last_event_age_seconds', SERVICES);
-  bed.claim(age * 1_000 >= silentMs, `kubedns_last_event_age_seconds is ${age} meanwhile`);
+  context.claim(age * 1_000 >= silentMs, `kubedns_last_event_age_seconds is ${age} meanwhile`);
   const errors = page.sum('kubedns_unexpected_errors_total');
-  bed.claim(errors === 0, `kubedns_unexpected_errors_total is ${errors}`);
+  context.claim(errors === 0, `kubedns_unexpected_errors_total is ${errors}`);
   return page;
 }
 
@@ -68,43 +68,43 @@ export async function claimServing(
  * Changes the cluster while the server is of no use. Resolves to the ms for which clients saw the old
  * state after it was of use again; until then that is all that anybody can know.
  */
-export function runOutage(outage: Outage): (bed: FaultBed) => Promise<number> {
+export function runOutage(outage: Outage): (context: FaultContext) => Promise<number> {
   const { lasts = () => delay(LASTS_MS), reasons } = outage;
-  return async (bed) => {
-    const stand = await startApiStand(bed);
-    await outage.begin(stand);
-    await moveService(stand.api, 1, NEW_ADDRESS);
-    deleteService(stand.api, 2);
+  return async (context) => {
+    const testbed = await startApiTestbed(context);
+    await outage.begin(testbed);
+    await moveService(testbed.api, 1, NEW_ADDRESS);
+    deleteService(testbed.api, 2);
     const beginMs = performance.now();
-    await lasts(stand);
-    await awaitRestart(stand, reasons);
-    const during = await claimServing(bed, stand, (performance.now() - beginMs) * 0.9);
+    await lasts(testbed);
+    await awaitRestart(testbed, reasons);
+    const during = await claimServing(context, testbed, (performance.now() - beginMs) * 0.9);
     const counted = restarts(during, reasons);
     const name = `kubedns_watch_restarts_total of ${reasons.join(', ')}`;
-    bed.claim(counted > 0 || reasons.length === 0, `${name} is ${counted} meanwhile`);
-    outage.meanwhile?.(bed, stand);
+    context.claim(counted > 0 || reasons.length === 0, `${name} is ${counted} meanwhile`);
+    outage.meanwhile?.(context, testbed);
     const endMs = performance.now();
-    await outage.end(stand);
-    const shownMs = await awaitChanges(stand.client);
-    await claimBack(bed, stand, { endMs, isRelisted: outage.isRelisted === true });
-    await claimRight(bed, stand.client, { after: { ...CHANGED, ...outage.also } });
+    await outage.end(testbed);
+    const shownMs = await awaitChanges(testbed.client);
+    await claimBack(context, testbed, { endMs, isRelisted: outage.isRelisted === true });
+    await claimRight(context, testbed.client, { after: { ...CHANGED, ...outage.also } });
     return shownMs - endMs;
   };
 }
 
 /** Claims that the metrics tell of a server that is back since `endMs`. */
 export async function claimBack(
-  bed: FaultBed,
-  { kubedns, api }: Pick<ApiStand, 'kubedns' | 'api'>,
+  context: FaultContext,
+  { kubedns, api }: Pick<ApiTestbed, 'kubedns' | 'api'>,
   { endMs, isRelisted }: { readonly endMs: number; readonly isRelisted: boolean },
 ): Promise<void> {
   const page = await kubedns.metrics();
   const relists = page.sum('kubedns_relists_total', SERVICES);
-  bed.claim(relists === Number(isRelisted), `kubedns_relists_total is ${relists}`);
+  context.claim(relists === Number(isRelisted), `kubedns_relists_total is ${relists}`);
   const age = page.sum('kubedns_last_event_age_seconds', SERVICES);
   const sinceMs = performance.now() - endMs;
-  bed.claim(age * 1_000 <= sinceMs, `kubedns_last_event_age_seconds is ${age} afterwards`);
+  context.claim(age * 1_000 <= sinceMs, `kubedns_last_event_age_seconds is ${age} afterwards`);
   const objects = page.sum('kubedns_objects', SERVICES);
   const services = api.list('Service').length;
-  bed.claim(objects === services, `kubedns_objects is ${objects}, not ${services}`);
+  context.claim(objects === services, `kubedns_objects is ${objects}, not ${services}`);
 }

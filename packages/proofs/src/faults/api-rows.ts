@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MeasureError } from '@kube-dns/testkit';
-import { accessHindrance, changeAuthority, expireToken } from './api-access.js';
+import { accessSkipReason, changeAuthority, expireToken } from './api-access.js';
 import { type Outage, runOutage } from './api-outage.js';
 import {
   flappingServer,
@@ -8,7 +8,7 @@ import {
   replaceServer,
   slowServer,
   startWithoutServer,
-} from './api-scenes.js';
+} from './api-scenarios.js';
 import type { Fault } from './fault.js';
 import { EMPTY_NAMESPACE_NAME } from './small-cluster.js';
 
@@ -30,7 +30,7 @@ function restartsOf(reason: string): string {
 function refusing(
   status: 403 | 410 | 429 | 500,
   more: Pick<Outage, 'reasons'> & Partial<Outage> & { readonly retryAfterSeconds?: number },
-): (bed: Parameters<Fault['run']>[0]) => Promise<number> {
+): (context: Parameters<Fault['run']>[0]) => Promise<number> {
   const { retryAfterSeconds, ...outage } = more;
   return runOutage({
     begin: ({ api }) => {
@@ -139,10 +139,10 @@ export const API_ROWS: readonly Fault[] = [
     run: refusing(429, {
       reasons: ['error'],
       retryAfterSeconds: RETRY_AFTER_SECONDS,
-      meanwhile: (bed, { api }) => {
+      meanwhile: (context, { api }) => {
         const watches = api.requests.count('watch', 'services');
         // The one that was open, and one that was refused.
-        bed.claim(watches === 2, `${watches} watches of services were asked for, not 2`);
+        context.claim(watches === 2, `${watches} watches of services were asked for, not 2`);
       },
     }),
   },
@@ -190,7 +190,7 @@ export const API_ROWS: readonly Fault[] = [
     duration: 'Changes meanwhile show up to 30 s after the file is renewed',
     limitMs: SHORT_LIMIT_MS,
     metrics: restartsOf('error'),
-    hindrance: accessHindrance,
+    skipReason: accessSkipReason,
     run: expireToken,
   },
   {
@@ -200,7 +200,7 @@ export const API_ROWS: readonly Fault[] = [
     duration: 'Changes meanwhile show up to 30 s after the file is renewed',
     limitMs: SHORT_LIMIT_MS,
     metrics: restartsOf('error'),
-    hindrance: accessHindrance,
+    skipReason: accessSkipReason,
     run: changeAuthority,
   },
   {

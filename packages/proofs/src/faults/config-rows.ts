@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ConfigBed, type Follower, whose, type Whose } from './config-bed.js';
-import type { Fault, FaultBed } from './fault.js';
+import { ConfigTestbed, type Follower, whose, type Whose } from './config-testbed.js';
+import type { Fault, FaultContext } from './fault.js';
 
 /** The defaults are 10 s; the file system says sooner what changed, but not of a folder that was away. */
 const PERIOD_MS = 1_000;
@@ -21,7 +21,7 @@ const GARBAGE: readonly Readonly<Record<string, unknown>>[] = [
 
 /** Ends a client, and claims that each of its answers is that of one of these servers. */
 async function claimServers(
-  bed: FaultBed,
+  context: FaultContext,
   { what, client }: Follower,
   servers: readonly Whose[],
 ): Promise<void> {
@@ -32,85 +32,93 @@ async function claimServers(
   });
   const [first] = strange;
   const example = first && `${first.name}: ${first.text}`;
-  bed.claim(strange.length === 0, `${what}: ${strange.length} strange answers, ${example}`);
+  context.claim(strange.length === 0, `${what}: ${strange.length} strange answers, ${example}`);
 }
 
 /** Claims what a metric of both containers says. */
 async function claimMetric(
-  bed: FaultBed,
-  { followers }: ConfigBed,
+  context: FaultContext,
+  { followers }: ConfigTestbed,
   metric: string,
   isRight: (value: number) => boolean,
 ): Promise<void> {
   for (const { what, metrics } of followers) {
     const value = (await metrics()).sum(`${what}_${metric}`);
-    bed.claim(isRight(value), `${what}_${metric} is ${value}`);
+    context.claim(isRight(value), `${what}_${metric} is ${value}`);
   }
 }
 
-async function garbage(bed: FaultBed): Promise<number> {
-  const stand = await ConfigBed.start(bed, PERIOD_MS);
+async function garbage(context: FaultContext): Promise<number> {
+  const testbed = await ConfigTestbed.start(context, PERIOD_MS);
   for (const [i, keys] of GARBAGE.entries()) {
     // With the same keys always: what goes with a key, kubelet does a moment later than the rest.
-    await stand.volume.put({ ...stand.keys('first'), ...keys });
-    await stand.counted('config_rejected_total', i + 1);
+    await testbed.volume.put({ ...testbed.keys('first'), ...keys });
+    await testbed.counted('config_rejected_total', i + 1);
   }
   await delay(CALM_MS);
-  await claimMetric(bed, stand, 'config_rejected_total', (value) => value === GARBAGE.length);
-  await claimMetric(bed, stand, 'config_generation', (value) => value === 1);
+  await claimMetric(context, testbed, 'config_rejected_total', (value) => value === GARBAGE.length);
+  await claimMetric(context, testbed, 'config_generation', (value) => value === 1);
   // What was refused is forgotten when something better comes.
   const betterMs = performance.now();
-  await stand.volume.put(stand.keys('second'));
-  await stand.followedSince('second', betterMs);
-  await claimMetric(bed, stand, 'config_generation', (value) => value === 2);
-  for (const follower of stand.followers) await claimServers(bed, follower, ['first', 'second']);
+  await testbed.volume.put(testbed.keys('second'));
+  await testbed.followedSince('second', betterMs);
+  await claimMetric(context, testbed, 'config_generation', (value) => value === 2);
+  for (const follower of testbed.followers)
+    await claimServers(context, follower, ['first', 'second']);
   return 0;
 }
 
-async function deleted(bed: FaultBed): Promise<number> {
-  const stand = await ConfigBed.start(bed, PERIOD_MS);
+async function deleted(context: FaultContext): Promise<number> {
+  const testbed = await ConfigTestbed.start(context, PERIOD_MS);
   // The folder is away: nothing is known, so all stays as it is.
-  await stand.volume.remove();
-  await stand.counted('config_rejected_total', 1);
+  await testbed.volume.remove();
+  await testbed.counted('config_rejected_total', 1);
   await delay(CALM_MS);
-  await claimMetric(bed, stand, 'config_rejected_total', (value) => value === 1);
-  for (const { what, client } of stand.followers) {
+  await claimMetric(context, testbed, 'config_rejected_total', (value) => value === 1);
+  for (const { what, client } of testbed.followers) {
     const moved = client.seen.filter((seen) => whose(seen) !== 'first').length;
-    bed.claim(moved === 0, `${what}: ${moved} questions went elsewhere`);
+    context.claim(moved === 0, `${what}: ${moved} questions went elsewhere`);
   }
   // The folder is there, without the stub domain: it is one like all others.
   const emptyMs = performance.now();
-  await stand.volume.put(stand.keys('default'));
-  await stand.followedSince('default', emptyMs);
+  await testbed.volume.put(testbed.keys('default'));
+  await testbed.followedSince('default', emptyMs);
   const backMs = performance.now();
-  await stand.volume.put(stand.keys('first'));
-  await stand.followedSince('first', backMs);
-  const tookMs = lastMs(stand, backMs, 'first');
-  for (const follower of stand.followers) await claimServers(bed, follower, ['first', 'default']);
-  await claimMetric(bed, stand, 'config_generation', (value) => value === 3);
+  await testbed.volume.put(testbed.keys('first'));
+  await testbed.followedSince('first', backMs);
+  const tookMs = lastMs(testbed, backMs, 'first');
+  for (const follower of testbed.followers)
+    await claimServers(context, follower, ['first', 'default']);
+  await claimMetric(context, testbed, 'config_generation', (value) => value === 3);
   return tookMs;
 }
 
-async function swapped(bed: FaultBed): Promise<number> {
-  const stand = await ConfigBed.start(bed, PERIOD_MS);
+async function swapped(context: FaultContext): Promise<number> {
+  const testbed = await ConfigTestbed.start(context, PERIOD_MS);
   const startMs = performance.now();
   for (let i = 1; i <= SWAPS; i++) {
-    await stand.volume.put(stand.keys(i % 2 === 0 ? 'second' : 'first'));
+    await testbed.volume.put(testbed.keys(i % 2 === 0 ? 'second' : 'first'));
     const leftMs = startMs + (i * SWAPPING_MS) / SWAPS - performance.now();
     if (leftMs > 0) await delay(leftMs);
   }
   const doneMs = performance.now();
-  await stand.followedSince('second', doneMs);
+  await testbed.followedSince('second', doneMs);
   await delay(CALM_MS);
-  const tookMs = lastMs(stand, doneMs, 'second');
-  await claimMetric(bed, stand, 'config_rejected_total', (value) => value === 0);
-  await claimMetric(bed, stand, 'config_generation', (value) => value > 1 && value <= SWAPS + 1);
-  for (const follower of stand.followers) await claimServers(bed, follower, ['first', 'second']);
+  const tookMs = lastMs(testbed, doneMs, 'second');
+  await claimMetric(context, testbed, 'config_rejected_total', (value) => value === 0);
+  await claimMetric(
+    context,
+    testbed,
+    'config_generation',
+    (value) => value > 1 && value <= SWAPS + 1,
+  );
+  for (const follower of testbed.followers)
+    await claimServers(context, follower, ['first', 'second']);
   return tookMs;
 }
 
 /** How long after a moment somebody else than this server was asked last. */
-function lastMs({ followers }: ConfigBed, sinceMs: number, server: Whose): number {
+function lastMs({ followers }: ConfigTestbed, sinceMs: number, server: Whose): number {
   const others = followers.flatMap(({ client }) =>
     client.seen.filter((seen) => seen.sentMs >= sinceMs && whose(seen) !== server),
   );

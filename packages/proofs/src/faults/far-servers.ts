@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import { FakeUpstream } from '../stand/fake-upstream.js';
-import { HOST_ADDRESS } from '../stand/host-network.js';
-import type { RelayFigures, RelayManner } from '../stand/relay-manner.js';
-import { TcpRelay } from '../stand/tcp-relay.js';
-import { UdpRelay } from '../stand/udp-relay.js';
+import { FakeUpstream } from '../fixtures/fake-upstream.js';
+import { HOST_ADDRESS } from '../fixtures/host-network.js';
+import type { RelayFigures, RelayMode } from '../fixtures/relay-mode.js';
+import { TcpRelay } from '../fixtures/tcp-relay.js';
+import { UdpRelay } from '../fixtures/udp-relay.js';
 import {
   deleteService,
   fillCluster,
@@ -35,7 +35,7 @@ export interface FarServersMethods {
   /** Deletes one service, and one endpoint of the headless one. */
   changeCluster(): Promise<void>;
   /** What becomes of all that comes for the servers and goes out from them, from now on. */
-  setManner(manner: RelayManner): void;
+  setMode(mode: RelayMode): void;
   /** What became of the datagrams, of all name servers together. */
   relayed(): RelayFigures;
 }
@@ -75,9 +75,9 @@ export class FarServers implements FarServersMethods {
     deleteService(this.#running, DELETED_SERVICE);
   }
 
-  setManner(manner: RelayManner): void {
-    for (const relay of this.#udpRelays) relay.manner = manner;
-    for (const relay of this.#tcpRelays) relay.delayMs = manner.delayMs;
+  setMode(mode: RelayMode): void {
+    for (const relay of this.#udpRelays) relay.mode = mode;
+    for (const relay of this.#tcpRelays) relay.delayMs = mode.delayMs;
   }
 
   relayed(): RelayFigures {

@@ -1,7 +1,7 @@
 import type { Owned } from '@kube-dns/testkit';
 
 /** What a row of the fault table works with. */
-export interface FaultBed {
+export interface FaultContext {
   /** The Node that runs the containers, and its flags behind those that each container has. */
   readonly node: string;
   readonly nodeFlags: readonly string[];
@@ -22,15 +22,15 @@ export interface Fault {
   readonly duration: string;
   /** The most that `run` may measure of it, with the flags that it sets, on a busy machine. */
   readonly limitMs: number;
-  /** Names of metrics stand in backquotes. */
+  /** Names of metrics are in backquotes. */
   readonly metrics: string;
   /** Only the command runs it: it is long, or much like a row that is part of the tests. */
   readonly isLong?: boolean;
   /** Why it cannot be shown on this machine; undefined where it can. */
-  readonly hindrance?: () => string | undefined;
+  readonly skipReason?: () => string | undefined;
   /**
    * Makes it happen to real processes, holds every claim against what they do, and resolves to the ms
    * for which clients saw it: 0 when they saw nothing. Rejects when it could not be made to happen.
    */
-  readonly run: (bed: FaultBed) => Promise<number>;
+  readonly run: (context: FaultContext) => Promise<number>;
 }

@@ -4,16 +4,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Closable } from '@kube-dns/testkit';
 import { decodeMessage, encodeQuery } from '@kube-dns/wire';
 import { askOnce } from '../roll/ask-once.js';
-import type { ContainerSpec } from '../stand/container.js';
-import type { ContainerName, PodPorts } from '../stand/manifest-pod.js';
-import { openDescriptors } from '../stand/process-watch.js';
-import { SteadyClient } from '../stand/steady-client.js';
-import { troubleMs } from '../stand/tally.js';
-import type { Fault, FaultBed } from './fault.js';
-import { isRight, type Kind, LATE_MS, ProcessBed, RESTARTED, throughShell } from './process-bed.js';
+import type { ContainerSpec } from '../fixtures/container.js';
+import type { ContainerName, PodPorts } from '../fixtures/manifest-pod.js';
+import { openDescriptors } from '../fixtures/process-watch.js';
+import { SteadyClient } from '../fixtures/steady-client.js';
+import { troubleMs } from '../fixtures/tally.js';
+import type { Fault, FaultContext } from './fault.js';
+import {
+  isRight,
+  type Kind,
+  LATE_MS,
+  ProcessTestbed,
+  RESTARTED,
+  throughShell,
+} from './process-testbed.js';
 import { serviceName } from './small-cluster.js';
 
-const ALL: readonly Kind[] = ['kept', 'cluster', 'outside'];
+const ALL: readonly Kind[] = ['cached', 'cluster', 'outside'];
 /** So long all is watched while something is used up. */
 const WATCH_MS = 3_000;
 /** `ulimit -n`: a process of these has 25 to 40 descriptors open by itself. */
@@ -29,15 +36,15 @@ const FAILURES = 'dnsmasq_upstream_server_failures_total';
 
 /** Everything goes on, with this done to the containers' streams or arguments. */
 function unharmed(change: (spec: ContainerSpec) => ContainerSpec) {
-  return async (bed: FaultBed): Promise<number> => {
-    const stand = await ProcessBed.start(bed, change);
-    await stand.settled();
+  return async (context: FaultContext): Promise<number> => {
+    const testbed = await ProcessTestbed.start(context, change);
+    await testbed.settled();
     const startMs = performance.now();
     await delay(WATCH_MS);
-    await stand.well();
-    await stand.claimEnds({});
-    const seen = await stand.finish(startMs);
-    stand.claimAsEver(seen, ALL);
+    await testbed.well();
+    await testbed.claimEnds({});
+    const seen = await testbed.finish(startMs);
+    testbed.claimAsEver(seen, ALL);
     return troubleMs(seen, isRight, LATE_MS);
   };
 }
@@ -71,41 +78,43 @@ class IdleClients implements Closable {
 }
 
 /** More TCP clients than a container has descriptors. */
-async function useUpDescriptors(bed: FaultBed): Promise<number> {
-  const stand = await ProcessBed.start(bed, (spec) =>
+async function useUpDescriptors(context: FaultContext): Promise<number> {
+  const testbed = await ProcessTestbed.start(context, (spec) =>
     throughShell(spec, `ulimit -n ${DESCRIPTORS}`),
   );
-  await stand.settled();
+  await testbed.settled();
   const startMs = performance.now();
-  const { dns, kubedns } = stand.ports;
-  const clients = [dns, kubedns].map((port) => bed.owned.add(new IdleClients(port, TCP_CLIENTS)));
+  const { dns, kubedns } = testbed.ports;
+  const clients = [dns, kubedns].map((port) =>
+    context.owned.add(new IdleClients(port, TCP_CLIENTS)),
+  );
   await delay(WATCH_MS);
   for (const name of ['dnsmasq', 'kubedns'] as const) {
     const metric = `${name}_tcp_connections_total`;
-    const refused = (await stand.metrics(name)).sum(metric, { event: 'refused' });
-    bed.claim(refused > 0, `${metric}{event="refused"} is ${refused}`);
+    const refused = (await testbed.metrics(name)).sum(metric, { event: 'refused' });
+    context.claim(refused > 0, `${metric}{event="refused"} is ${refused}`);
   }
-  bed.claim(await stand.isReady(), '/readiness is not 200');
-  bed.claim(await stand.isHealthy('dnsmasq'), '/healthcheck/dnsmasq is not 200');
+  context.claim(await testbed.isReady(), '/readiness is not 200');
+  context.claim(await testbed.isHealthy('dnsmasq'), '/healthcheck/dnsmasq is not 200');
   for (const client of clients) await client.close();
-  await stand.well();
-  await stand.claimEnds({});
-  const seen = await stand.finish(startMs);
-  stand.claimAsEver(seen, ALL);
+  await testbed.well();
+  await testbed.claimEnds({});
+  const seen = await testbed.finish(startMs);
+  testbed.claimAsEver(seen, ALL);
   return troubleMs(seen, isRight, LATE_MS);
 }
 
 /** More questions that wait for an upstream than a container has descriptors. */
-async function floodUpstreams(bed: FaultBed): Promise<number> {
-  const stand = await ProcessBed.start(bed, (spec) =>
+async function floodUpstreams(context: FaultContext): Promise<number> {
+  const testbed = await ProcessTestbed.start(context, (spec) =>
     throughShell(spec, `ulimit -n ${DESCRIPTORS}`),
   );
-  await stand.settled();
+  await testbed.settled();
   const startMs = performance.now();
-  stand.upstream.conduct = 'silent';
-  const flood = bed.owned.add(
+  testbed.upstream.behavior = 'silent';
+  const flood = context.owned.add(
     await SteadyClient.start({
-      port: stand.ports.dns,
+      port: testbed.ports.dns,
       names: Array.from({ length: FLOOD_NAMES }, (_, i) => `flood-${i}.example`),
       ratePerSecond: FLOOD_PER_SECOND,
     }),
@@ -113,18 +122,18 @@ async function floodUpstreams(bed: FaultBed): Promise<number> {
   await delay(FLOOD_MS);
   await flood.close();
   const labels = { reason: 'timeout' };
-  const failures = (await stand.metrics('dnsmasq')).sum(FAILURES, labels);
-  bed.claim(failures > 0, `${FAILURES}{reason="timeout"} is ${failures}`);
-  const open = openDescriptors(stand.containers.dnsmasq.pid);
-  bed.claim(open < DESCRIPTORS, `dnsmasq has all of its ${open} descriptors open`);
-  stand.upstream.conduct = 'right';
+  const failures = (await testbed.metrics('dnsmasq')).sum(FAILURES, labels);
+  context.claim(failures > 0, `${FAILURES}{reason="timeout"} is ${failures}`);
+  const open = openDescriptors(testbed.containers.dnsmasq.pid);
+  context.claim(open < DESCRIPTORS, `dnsmasq has all of its ${open} descriptors open`);
+  testbed.upstream.behavior = 'right';
   const backMs = performance.now();
-  await stand.rightSince('outside', backMs);
-  await stand.well();
-  await stand.claimEnds({});
-  const seen = await stand.finish(startMs);
-  stand.claimAsEver(seen, ['kept', 'cluster']);
-  stand.claimFailures(seen, ['outside'], ['SERVFAIL']);
+  await testbed.rightSince('outside', backMs);
+  await testbed.well();
+  await testbed.claimEnds({});
+  const seen = await testbed.finish(startMs);
+  testbed.claimAsEver(seen, ['cached', 'cluster']);
+  testbed.claimFailures(seen, ['outside'], ['SERVFAIL']);
   return troubleMs(
     seen.filter(({ sentMs }) => sentMs >= backMs),
     isRight,
@@ -138,7 +147,7 @@ function firstPort(name: ContainerName, { dns, kubedns, sidecar }: PodPorts): nu
 }
 
 /** What dnsmasq says to a question about the cluster: an rcode, or `silence`. */
-async function heard({ ports }: ProcessBed): Promise<string> {
+async function heard({ ports }: ProcessTestbed): Promise<string> {
   const reply = await askOnce(
     ports.dns,
     encodeQuery({ id: 1, name: serviceName(1), type: 'A' }),
@@ -156,26 +165,26 @@ interface TakenPort {
 
 /** A port is taken when its container starts; some time later it is free. */
 function takenPort({ name, end, hears }: TakenPort) {
-  return async (bed: FaultBed): Promise<number> => {
+  return async (context: FaultContext): Promise<number> => {
     const holder: { server?: Server } = {};
-    const stand = await ProcessBed.start(
-      bed,
+    const testbed = await ProcessTestbed.start(
+      context,
       (spec) => spec,
       async (ports) => {
         holder.server = createServer().listen(firstPort(name, ports), '127.0.0.1');
         await once(holder.server, 'listening');
       },
     );
-    const container = stand.containers[name];
-    await stand.waitFor('end of a container', () => container.ends.length > 0);
-    bed.claim(end.test(container.ends[0]!), `${name} ended with ${container.ends[0]}`);
-    await stand.waitFor(`question with ${hears}`, async () => (await heard(stand)) === hears);
+    const container = testbed.containers[name];
+    await testbed.waitFor('end of a container', () => container.ends.length > 0);
+    context.claim(end.test(container.ends[0]!), `${name} ended with ${container.ends[0]}`);
+    await testbed.waitFor(`question with ${hears}`, async () => (await heard(testbed)) === hears);
     holder.server?.close();
     const freeMs = performance.now();
-    await stand.settled();
+    await testbed.settled();
     const wellMs = performance.now() - freeMs;
-    await stand.claimEnds({ [name]: container.ends.length });
-    stand.claimAsEver(await stand.finish(freeMs), ALL);
+    await testbed.claimEnds({ [name]: container.ends.length });
+    testbed.claimAsEver(await testbed.finish(freeMs), ALL);
     return wellMs;
   };
 }

@@ -1,6 +1,6 @@
-import { networkHindrance } from '../stand/network-namespace.js';
+import { networkSkipReason } from '../fixtures/network-namespace.js';
 import type { Fault } from './fault.js';
-import { cutApi, delayApi, loseApiPackets } from './network-api-scenes.js';
+import { cutApi, delayApi, loseApiPackets } from './network-api-scenarios.js';
 import {
   cutUpstreams,
   delayUpstreams,
@@ -8,7 +8,7 @@ import {
   loseClientsDatagrams,
   loseUpstreamsDatagrams,
   reorderUpstreams,
-} from './network-upstream-scenes.js';
+} from './network-upstream-scenarios.js';
 
 const AS_KNOWN = 'Right answers, as of the last contact';
 const FAILURES = 'dnsmasq_upstream_server_failures_total';
@@ -128,5 +128,5 @@ const ROWS: readonly Fault[] = [
 
 /** Faults between hosts. */
 export const NETWORK_ROWS: readonly Fault[] = ROWS.map((row) => {
-  return { ...row, hindrance: networkHindrance };
+  return { ...row, skipReason: networkSkipReason };
 });

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { decodeMessage, encodeQuery } from '@kube-dns/wire';
 import { askOnce } from '../roll/ask-once.js';
-import type { Seen } from '../stand/steady-client.js';
-import { troubleMs } from '../stand/tally.js';
-import type { Fault, FaultBed } from './fault.js';
+import type { Seen } from '../fixtures/steady-client.js';
+import { troubleMs } from '../fixtures/tally.js';
+import type { Fault, FaultContext } from './fault.js';
 import { PodClock } from './pod-clock.js';
 import {
   isRight,
@@ -11,12 +11,12 @@ import {
   kindOf,
   LATE_MS,
   LIMIT_MS,
-  ProcessBed,
+  ProcessTestbed,
   RESTART_MS,
   RESTARTED,
-} from './process-bed.js';
+} from './process-testbed.js';
 
-const ALL: readonly Kind[] = ['kept', 'cluster', 'outside'];
+const ALL: readonly Kind[] = ['cached', 'cluster', 'outside'];
 /** Longer than `--query-timeout` (4.5 s), so that both are seen: who waits, and who is told. */
 const STOPPED_MS = 6_000;
 /** For who is not waited for: longer than three intervals of the sidecar's probes. */
@@ -30,7 +30,7 @@ const KILLED_LIMIT_MS = RESTART_MS + 20_000;
 const FAILURES = 'dnsmasq_upstream_server_failures_total';
 const AGE = 'kubedns_last_event_age_seconds';
 const ERRORS = (probe: string) => `kubedns_probe_${probe}_errors`;
-const KEPT_OUTSIDE = 'kept.example';
+const CACHED_OUTSIDE = 'cached.example';
 
 function troubleOf(seen: readonly Seen[], kinds: readonly Kind[]): number {
   const own = seen.filter((each) => kinds.includes(kindOf(each)));
@@ -38,173 +38,183 @@ function troubleOf(seen: readonly Seen[], kinds: readonly Kind[]): number {
 }
 
 /** Claims that a probe of the sidecar has failed. */
-async function claimErrors(bed: FaultBed, stand: ProcessBed, probe: string): Promise<void> {
-  const errors = (await stand.metrics('sidecar')).sum(ERRORS(probe));
-  bed.claim(errors > 0, `${ERRORS(probe)} is ${errors}`);
+async function claimErrors(
+  context: FaultContext,
+  testbed: ProcessTestbed,
+  probe: string,
+): Promise<void> {
+  const errors = (await testbed.metrics('sidecar')).sum(ERRORS(probe));
+  context.claim(errors > 0, `${ERRORS(probe)} is ${errors}`);
 }
 
-async function killKubedns(bed: FaultBed): Promise<number> {
-  const stand = await ProcessBed.start(bed);
-  await stand.settled();
+async function killKubedns(context: FaultContext): Promise<number> {
+  const testbed = await ProcessTestbed.start(context);
+  await testbed.settled();
   const killedMs = performance.now();
-  stand.containers.kubedns.signal('SIGKILL');
-  await stand.waitFor('sidecar that tells', async () => !(await stand.isHealthy('kubedns')));
-  bed.claim(!(await stand.isReady()), '/readiness is 200 without a kubedns');
-  const server = `127.0.0.1#${stand.ports.kubedns}`;
-  const failures = (await stand.metrics('dnsmasq')).sum(FAILURES, {
+  testbed.containers.kubedns.signal('SIGKILL');
+  await testbed.waitFor('sidecar that tells', async () => !(await testbed.isHealthy('kubedns')));
+  context.claim(!(await testbed.isReady()), '/readiness is 200 without a kubedns');
+  const server = `127.0.0.1#${testbed.ports.kubedns}`;
+  const failures = (await testbed.metrics('dnsmasq')).sum(FAILURES, {
     server,
     reason: 'unreachable',
   });
-  bed.claim(failures > 0, `${FAILURES}{reason="unreachable"} is ${failures}`);
-  await stand.well();
-  await stand.rightSince('cluster', performance.now());
-  await claimErrors(bed, stand, 'kubedns');
-  await stand.claimEnds({ kubedns: 1 });
-  const seen = await stand.finish(killedMs);
-  stand.claimAsEver(seen, ['kept', 'outside']);
-  stand.claimFailures(seen, ['cluster'], ['SERVFAIL']);
+  context.claim(failures > 0, `${FAILURES}{reason="unreachable"} is ${failures}`);
+  await testbed.well();
+  await testbed.rightSince('cluster', performance.now());
+  await claimErrors(context, testbed, 'kubedns');
+  await testbed.claimEnds({ kubedns: 1 });
+  const seen = await testbed.finish(killedMs);
+  testbed.claimAsEver(seen, ['cached', 'outside']);
+  testbed.claimFailures(seen, ['cluster'], ['SERVFAIL']);
   return troubleOf(seen, ['cluster']);
 }
 
-async function killDnsmasq(bed: FaultBed): Promise<number> {
-  const stand = await ProcessBed.start(bed);
-  await stand.settled();
+async function killDnsmasq(context: FaultContext): Promise<number> {
+  const testbed = await ProcessTestbed.start(context);
+  await testbed.settled();
   const killedMs = performance.now();
-  stand.containers.dnsmasq.signal('SIGKILL');
-  await stand.waitFor('sidecar that tells', async () => !(await stand.isHealthy('dnsmasq')));
-  bed.claim(await stand.isReady(), '/readiness is not 200');
-  bed.claim(await stand.isHealthy('kubedns'), '/healthcheck/kubedns is not 200');
-  await stand.well();
-  await Promise.all(ALL.map((kind) => stand.rightSince(kind, performance.now())));
-  await claimErrors(bed, stand, 'dnsmasq');
-  await stand.claimEnds({ dnsmasq: 1 });
-  const seen = await stand.finish(killedMs);
-  stand.claimFailures(seen, ALL, ['silence']);
+  testbed.containers.dnsmasq.signal('SIGKILL');
+  await testbed.waitFor('sidecar that tells', async () => !(await testbed.isHealthy('dnsmasq')));
+  context.claim(await testbed.isReady(), '/readiness is not 200');
+  context.claim(await testbed.isHealthy('kubedns'), '/healthcheck/kubedns is not 200');
+  await testbed.well();
+  await Promise.all(ALL.map((kind) => testbed.rightSince(kind, performance.now())));
+  await claimErrors(context, testbed, 'dnsmasq');
+  await testbed.claimEnds({ dnsmasq: 1 });
+  const seen = await testbed.finish(killedMs);
+  testbed.claimFailures(seen, ALL, ['silence']);
   return troubleOf(seen, ALL);
 }
 
-async function killSidecar(bed: FaultBed): Promise<number> {
-  const stand = await ProcessBed.start(bed);
-  await stand.settled();
+async function killSidecar(context: FaultContext): Promise<number> {
+  const testbed = await ProcessTestbed.start(context);
+  await testbed.settled();
   const killedMs = performance.now();
-  stand.containers.sidecar.signal('SIGKILL');
-  await stand.waitFor('sidecar that is away', async () => !(await stand.isHealthy('dnsmasq')));
-  bed.claim(await stand.isReady(), '/readiness is not 200');
-  await stand.well();
-  await stand.claimEnds({ sidecar: 1 });
-  const seen = await stand.finish(killedMs);
-  stand.claimAsEver(seen, ALL);
+  testbed.containers.sidecar.signal('SIGKILL');
+  await testbed.waitFor('sidecar that is away', async () => !(await testbed.isHealthy('dnsmasq')));
+  context.claim(await testbed.isReady(), '/readiness is not 200');
+  await testbed.well();
+  await testbed.claimEnds({ sidecar: 1 });
+  const seen = await testbed.finish(killedMs);
+  testbed.claimAsEver(seen, ALL);
   return troubleOf(seen, ALL);
 }
 
-async function stopKubedns(bed: FaultBed): Promise<number> {
-  const stand = await ProcessBed.start(bed);
-  await stand.settled();
+async function stopKubedns(context: FaultContext): Promise<number> {
+  const testbed = await ProcessTestbed.start(context);
+  await testbed.settled();
   const stoppedMs = performance.now();
-  stand.containers.kubedns.signal('SIGSTOP');
-  await stand.waitFor('sidecar that tells', async () => !(await stand.isHealthy('kubedns')));
-  bed.claim(!(await stand.isReady(LATE_MS)), '/readiness is 200 of a kubedns that is stopped');
+  testbed.containers.kubedns.signal('SIGSTOP');
+  await testbed.waitFor('sidecar that tells', async () => !(await testbed.isHealthy('kubedns')));
+  context.claim(
+    !(await testbed.isReady(LATE_MS)),
+    '/readiness is 200 of a kubedns that is stopped',
+  );
   await delay(Math.max(0, stoppedMs + STOPPED_MS - performance.now()));
   const reason = 'timeout';
-  const failures = (await stand.metrics('dnsmasq')).sum(FAILURES, { reason });
-  bed.claim(failures > 0, `${FAILURES}{reason="timeout"} is ${failures}`);
-  stand.containers.kubedns.signal('SIGCONT');
+  const failures = (await testbed.metrics('dnsmasq')).sum(FAILURES, { reason });
+  context.claim(failures > 0, `${FAILURES}{reason="timeout"} is ${failures}`);
+  testbed.containers.kubedns.signal('SIGCONT');
   const continuedMs = performance.now();
-  await stand.well();
-  await stand.rightSince('cluster', continuedMs);
-  await claimErrors(bed, stand, 'kubedns');
-  await stand.claimEnds({});
-  const seen = await stand.finish(stoppedMs);
-  stand.claimAsEver(seen, ['kept', 'outside']);
-  stand.claimFailures(seen, ['cluster'], ['SERVFAIL']);
+  await testbed.well();
+  await testbed.rightSince('cluster', continuedMs);
+  await claimErrors(context, testbed, 'kubedns');
+  await testbed.claimEnds({});
+  const seen = await testbed.finish(stoppedMs);
+  testbed.claimAsEver(seen, ['cached', 'outside']);
+  testbed.claimFailures(seen, ['cluster'], ['SERVFAIL']);
   return troubleOf(
     seen.filter(({ sentMs }) => sentMs >= continuedMs),
     ['cluster'],
   );
 }
 
-async function stopDnsmasq(bed: FaultBed): Promise<number> {
-  const stand = await ProcessBed.start(bed);
-  await stand.settled();
+async function stopDnsmasq(context: FaultContext): Promise<number> {
+  const testbed = await ProcessTestbed.start(context);
+  await testbed.settled();
   const stoppedMs = performance.now();
-  stand.containers.dnsmasq.signal('SIGSTOP');
-  await stand.waitFor('sidecar that tells', async () => !(await stand.isHealthy('dnsmasq')));
-  bed.claim(await stand.isReady(), '/readiness is not 200');
-  bed.claim(await stand.isHealthy('kubedns'), '/healthcheck/kubedns is not 200');
+  testbed.containers.dnsmasq.signal('SIGSTOP');
+  await testbed.waitFor('sidecar that tells', async () => !(await testbed.isHealthy('dnsmasq')));
+  context.claim(await testbed.isReady(), '/readiness is not 200');
+  context.claim(await testbed.isHealthy('kubedns'), '/healthcheck/kubedns is not 200');
   await delay(Math.max(0, stoppedMs + SHORT_STOP_MS - performance.now()));
-  stand.containers.dnsmasq.signal('SIGCONT');
+  testbed.containers.dnsmasq.signal('SIGCONT');
   const continuedMs = performance.now();
-  await stand.well();
-  await Promise.all(ALL.map((kind) => stand.rightSince(kind, continuedMs)));
-  await claimErrors(bed, stand, 'dnsmasq');
-  await stand.claimEnds({});
-  const seen = await stand.finish(stoppedMs);
+  await testbed.well();
+  await Promise.all(ALL.map((kind) => testbed.rightSince(kind, continuedMs)));
+  await claimErrors(context, testbed, 'dnsmasq');
+  await testbed.claimEnds({});
+  const seen = await testbed.finish(stoppedMs);
   // What waited in the socket is answered as well: who still waits gets it.
-  stand.claimFailures(seen, ALL, []);
+  testbed.claimFailures(seen, ALL, []);
   return troubleOf(
     seen.filter(({ sentMs }) => sentMs >= continuedMs),
     ALL,
   );
 }
 
-async function stopSidecar(bed: FaultBed): Promise<number> {
-  const stand = await ProcessBed.start(bed);
-  await stand.settled();
+async function stopSidecar(context: FaultContext): Promise<number> {
+  const testbed = await ProcessTestbed.start(context);
+  await testbed.settled();
   const stoppedMs = performance.now();
-  stand.containers.sidecar.signal('SIGSTOP');
-  bed.claim(!(await stand.isHealthy('dnsmasq', LATE_MS)), 'a sidecar that is stopped answers');
+  testbed.containers.sidecar.signal('SIGSTOP');
+  context.claim(
+    !(await testbed.isHealthy('dnsmasq', LATE_MS)),
+    'a sidecar that is stopped answers',
+  );
   await delay(Math.max(0, stoppedMs + SHORT_STOP_MS - performance.now()));
-  bed.claim(await stand.isReady(), '/readiness is not 200');
-  stand.containers.sidecar.signal('SIGCONT');
-  await stand.well();
-  await stand.claimEnds({});
-  const seen = await stand.finish(stoppedMs);
-  stand.claimAsEver(seen, ALL);
+  context.claim(await testbed.isReady(), '/readiness is not 200');
+  testbed.containers.sidecar.signal('SIGCONT');
+  await testbed.well();
+  await testbed.claimEnds({});
+  const seen = await testbed.finish(stoppedMs);
+  testbed.claimAsEver(seen, ALL);
   return troubleOf(seen, ALL);
 }
 
 /** The TTL of a name that an upstream has told dnsmasq some time ago; NaN when that is no answer. */
-async function ttlOf(stand: ProcessBed, name: string): Promise<number> {
-  const reply = await askOnce(stand.ports.dns, encodeQuery({ id: 1, name, type: 'A' }), LIMIT_MS);
+async function ttlOf(testbed: ProcessTestbed, name: string): Promise<number> {
+  const reply = await askOnce(testbed.ports.dns, encodeQuery({ id: 1, name, type: 'A' }), LIMIT_MS);
   const [record] = reply === undefined ? [] : decodeMessage(reply).answers;
   return (record?.type === 'A' ? record.ttl : undefined) ?? Number.NaN;
 }
 
 /** The time of day of all containers changes by so much, and back. */
-function clockJump(shiftMs: number): (bed: FaultBed) => Promise<number> {
-  return async (bed) => {
-    const clock = new PodClock(bed);
-    const stand = await ProcessBed.start(bed, clock.given);
-    await stand.settled();
-    const firstTtl = await ttlOf(stand, KEPT_OUTSIDE);
+function clockJump(shiftMs: number): (context: FaultContext) => Promise<number> {
+  return async (context) => {
+    const clock = new PodClock(context);
+    const testbed = await ProcessTestbed.start(context, clock.given);
+    await testbed.settled();
+    const firstTtl = await ttlOf(testbed, CACHED_OUTSIDE);
     const startMs = performance.now();
     const probes = async () =>
-      (await stand.metrics('sidecar')).sum('kubedns_probe_dnsmasq_latency_ms_count');
+      (await testbed.metrics('sidecar')).sum('kubedns_probe_dnsmasq_latency_ms_count');
     for (const toMs of [shiftMs, 0]) {
-      await clock.set(stand, toMs);
+      await clock.set(testbed, toMs);
       const before = await probes();
       await delay(CLOCK_MS);
-      await stand.waitFor('probe with another time', async () => (await probes()) > before);
+      await testbed.waitFor('probe with another time', async () => (await probes()) > before);
       const elapsedSeconds = (performance.now() - startMs) / 1_000;
-      const lost = firstTtl - (await ttlOf(stand, KEPT_OUTSIDE));
+      const lost = firstTtl - (await ttlOf(testbed, CACHED_OUTSIDE));
       const told = `the TTL of a name fell by ${lost} in ${Math.round(elapsedSeconds)} s`;
-      bed.claim(
+      context.claim(
         lost >= Math.floor(elapsedSeconds) - 1 && lost <= elapsedSeconds + SLACK_SECONDS,
         told,
       );
-      const age = (await stand.metrics('kubedns')).sum(AGE, { resource: 'services' });
-      bed.claim(age >= 0 && age < 600, `${AGE} is ${age}`);
-      bed.claim(await stand.isReady(), '/readiness is not 200');
+      const age = (await testbed.metrics('kubedns')).sum(AGE, { resource: 'services' });
+      context.claim(age >= 0 && age < 600, `${AGE} is ${age}`);
+      context.claim(await testbed.isReady(), '/readiness is not 200');
       for (const name of ['kubedns', 'dnsmasq'] as const) {
-        bed.claim(await stand.isHealthy(name), `/healthcheck/${name} is not 200`);
+        context.claim(await testbed.isHealthy(name), `/healthcheck/${name} is not 200`);
         const latency = `kubedns_probe_${name}_latency_ms_sum`;
-        const sum = (await stand.metrics('sidecar')).sum(latency);
-        bed.claim(sum >= 0 && sum < 60_000, `${latency} is ${sum}`);
+        const sum = (await testbed.metrics('sidecar')).sum(latency);
+        context.claim(sum >= 0 && sum < 60_000, `${latency} is ${sum}`);
       }
     }
-    await stand.claimEnds({});
-    const seen = await stand.finish(startMs);
-    stand.claimAsEver(seen, ALL);
+    await testbed.claimEnds({});
+    const seen = await testbed.finish(startMs);
+    testbed.claimAsEver(seen, ALL);
     return troubleOf(seen, ALL);
   };
 }

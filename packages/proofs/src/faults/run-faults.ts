@@ -1,5 +1,5 @@
 import { messageOf, Owned } from '@kube-dns/testkit';
-import type { Fault, FaultBed } from './fault.js';
+import type { Fault, FaultContext } from './fault.js';
 
 /** What was seen of one row. */
 export interface FaultResult {
@@ -13,14 +13,14 @@ export interface FaultResult {
 }
 
 /** How the rows are run. */
-export interface FaultPrograms extends Pick<FaultBed, 'node' | 'nodeFlags' | 'progress'> {
+export interface FaultPrograms extends Pick<FaultContext, 'node' | 'nodeFlags' | 'progress'> {
   /** Ends what the rows have started, when they are not to go on. */
   readonly owned?: Owned;
 }
 
 /** Runs one row; never rejects. What it started has ended when this resolves. */
 export async function runFault(fault: Fault, programs: FaultPrograms): Promise<FaultResult> {
-  const skipped = fault.hindrance?.();
+  const skipped = fault.skipReason?.();
   if (skipped !== undefined) return { fault, measuredMs: Number.NaN, broken: [], skipped };
   const owned = new Owned();
   programs.owned?.add(owned);

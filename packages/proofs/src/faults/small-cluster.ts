@@ -74,10 +74,10 @@ export async function moveService(
   await writer.apply([service(`web-${number}`, address)]);
 }
 
-/** Deletes the pods of the headless service but for the first `kept`. */
-export async function scaleHeadless(writer: ObjectWriter, kept: number): Promise<void> {
-  await writer.apply([endpoints(POD_ADDRESSES.slice(0, kept))]);
-  for (let i = kept; i < POD_ADDRESSES.length; i++) {
+/** Deletes all pods of the headless service except the first `count`. */
+export async function scaleHeadless(writer: ObjectWriter, count: number): Promise<void> {
+  await writer.apply([endpoints(POD_ADDRESSES.slice(0, count))]);
+  for (let i = count; i < POD_ADDRESSES.length; i++) {
     writer.delete('EndpointSlice', NAMESPACE, `${HEADLESS}-${i}`);
   }
 }

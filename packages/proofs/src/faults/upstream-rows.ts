@@ -8,7 +8,7 @@ import {
   oneFails,
   SHORT_FAULT_MS,
   UNANSWERED,
-} from './upstream-scenes.js';
+} from './upstream-scenarios.js';
 
 /** `--query-timeout`, and how late the answer may be on such a machine. */
 const QUERY_TIMEOUT_MS = 4_500;
@@ -27,7 +27,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="unreachable"}\` and \`${UNANSWERED}\` grow`,
     run: allFail({
-      conduct: 'gone',
+      behavior: 'gone',
       faultMs: SHORT_FAULT_MS,
       rcode: 'SERVFAIL',
       afterMs: [0, 1_000 + LATE_MS],
@@ -43,7 +43,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
     run: allFail({
-      conduct: 'silent',
+      behavior: 'silent',
       faultMs: FAULT_MS,
       rcode: 'SERVFAIL',
       afterMs: AT_TIMEOUT,
@@ -70,7 +70,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
     isLong: true,
     run: allFail({
-      conduct: 'lying',
+      behavior: 'lying',
       faultMs: FAULT_MS,
       rcode: 'SERVFAIL',
       afterMs: AT_TIMEOUT,
@@ -87,7 +87,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     metrics: `\`${FAILURES}{reason="refused"}\` grows`,
     isLong: true,
     run: allFail({
-      conduct: 'refused',
+      behavior: 'refused',
       faultMs: SHORT_FAULT_MS,
       rcode: 'REFUSED',
       afterMs: AT_ONCE,
@@ -104,7 +104,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     metrics: `\`${FAILURES}{reason="servfail"}\` grows`,
     isLong: true,
     run: allFail({
-      conduct: 'servfail',
+      behavior: 'servfail',
       faultMs: SHORT_FAULT_MS,
       rcode: 'SERVFAIL',
       afterMs: AT_ONCE,
@@ -121,7 +121,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     metrics: `\`${FAILURES}{reason="refused"}\` and \`${UNANSWERED}\` grow`,
     isLong: true,
     run: allFail({
-      conduct: 'lame',
+      behavior: 'lame',
       faultMs: SHORT_FAULT_MS,
       rcode: 'SERVFAIL',
       afterMs: AT_ONCE,
@@ -137,7 +137,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="malformed"}\` and \`${UNANSWERED}\` grow`,
     run: allFail({
-      conduct: 'broken',
+      behavior: 'broken',
       faultMs: SHORT_FAULT_MS,
       rcode: 'SERVFAIL',
       afterMs: AT_ONCE,
@@ -152,7 +152,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: `\`${FAILURES}{reason="unreachable"}\` of that server grows`,
-    run: oneFails({ conduct: 'gone', reason: 'unreachable' }),
+    run: oneFails({ behavior: 'gone', reason: 'unreachable' }),
   },
   {
     id: 'one-upstream-silent',
@@ -161,7 +161,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     duration: 'A second, then another upstream is asked',
     limitMs: 6_000,
     metrics: `\`${FAILURES}{reason="timeout"}\` of that server grows`,
-    run: oneFails({ conduct: 'silent', reason: 'timeout', isSlow: true }),
+    run: oneFails({ behavior: 'silent', reason: 'timeout', isSlow: true }),
   },
   {
     id: 'one-upstream-slow',
@@ -171,7 +171,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     limitMs: 6_000,
     metrics: `\`${FAILURES}{reason="timeout"}\` of that server grows`,
     isLong: true,
-    run: oneFails({ conduct: 'slow', reason: 'timeout', isSlow: true }),
+    run: oneFails({ behavior: 'slow', reason: 'timeout', isSlow: true }),
   },
   {
     id: 'one-upstream-lying',
@@ -181,7 +181,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     limitMs: 6_000,
     metrics: `\`${FAILURES}{reason="timeout"}\` of that server grows`,
     isLong: true,
-    run: oneFails({ conduct: 'lying', reason: 'timeout', isSlow: true }),
+    run: oneFails({ behavior: 'lying', reason: 'timeout', isSlow: true }),
   },
   {
     id: 'one-upstream-refusing',
@@ -191,7 +191,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     limitMs: 0,
     metrics: `\`${FAILURES}{reason="refused"}\` of that server grows`,
     isLong: true,
-    run: oneFails({ conduct: 'refused', reason: 'refused' }),
+    run: oneFails({ behavior: 'refused', reason: 'refused' }),
   },
   {
     id: 'one-upstream-failing',
@@ -200,7 +200,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics: `\`${FAILURES}{reason="servfail"}\` of that server grows`,
-    run: oneFails({ conduct: 'servfail', reason: 'servfail' }),
+    run: oneFails({ behavior: 'servfail', reason: 'servfail' }),
   },
   {
     id: 'one-upstream-lame',
@@ -210,7 +210,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     limitMs: 0,
     metrics: `\`${FAILURES}{reason="refused"}\` of that server grows`,
     isLong: true,
-    run: oneFails({ conduct: 'lame', reason: 'refused' }),
+    run: oneFails({ behavior: 'lame', reason: 'refused' }),
   },
   {
     id: 'one-upstream-broken',
@@ -221,6 +221,6 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     limitMs: 0,
     metrics: `\`${FAILURES}{reason="malformed"}\` of that server grows`,
     isLong: true,
-    run: oneFails({ conduct: 'broken', reason: 'malformed' }),
+    run: oneFails({ behavior: 'broken', reason: 'malformed' }),
   },
 ];

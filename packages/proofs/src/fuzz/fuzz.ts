@@ -6,7 +6,7 @@ import {
   type OptionValues,
   PROGRAM_OPTIONS,
   Remote,
-  type Surroundings,
+  type CommandContext,
   textOption,
   UsageError,
 } from '@kube-dns/testkit';
@@ -56,7 +56,7 @@ function parsersNamed(only: string): readonly FuzzParser[] {
 }
 
 /** One parser after another in processes of their own, some at the same time. */
-async function run(values: Values, { report, owned, progress }: Surroundings): Promise<void> {
+async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
   const parsers = parsersNamed(values.only);
   const maxUs = values['max-us'];
   const waiting = [...parsers];

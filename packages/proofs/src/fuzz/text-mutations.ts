@@ -18,7 +18,7 @@ const PIECES = [
   ...WORDS,
 ].map((text) => Buffer.from(text));
 
-/** Changes of a text: words, lines, numbers, what stands between them; and of its bytes. */
+/** Changes of a text: of its words, lines, numbers and separators, and of its bytes. */
 export const TEXT_MUTATIONS: readonly Mutation[] = [
   ...BYTE_MUTATIONS,
   // A piece that texts are made of, or that means something elsewhere.

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Closable, MeasureError } from '@kube-dns/testkit';
 import { encodeQuery, RCODE_MASK } from '@kube-dns/wire';
-import { AnswerBook, type AnswerFigures } from '../soak/answer-book.js';
+import { AnswerLog, type AnswerFigures } from '../soak/answer-log.js';
 import { askOnce } from './ask-once.js';
 import { DnsperfLines } from './dnsperf-lines.js';
 import { rightRcode } from './roll-questions.js';
@@ -38,7 +38,7 @@ export class DnsperfClient implements Closable {
   readonly #child: ChildProcess;
   readonly #retries = new Set<Promise<void>>();
   readonly #lines = new DnsperfLines();
-  readonly #book = new AnswerBook();
+  readonly #log = new AnswerLog();
   #errors = '';
   #isEnding = false;
 
@@ -78,7 +78,7 @@ export class DnsperfClient implements Closable {
 
   /** What became of the queries since the last look. */
   take(): AnswerFigures {
-    return this.#book.take();
+    return this.#log.take();
   }
 
   /** Ends it, and waits for the second tries that are under way. What it has under way then is nobody's. */
@@ -100,7 +100,7 @@ export class DnsperfClient implements Closable {
     for (const { name, rcode, ms } of this.#lines.push(text)) {
       // What is under way at the end is told as given up.
       if (rcode === undefined && this.#isEnding) continue;
-      this.#book.asked();
+      this.#log.asked();
       if (rcode !== undefined) this.#judge(name, rcode, ms);
       else this.#retry(name);
     }
@@ -109,18 +109,18 @@ export class DnsperfClient implements Closable {
   #retry(name: string): void {
     const { port, timeoutSeconds } = this.#options;
     const query = encodeQuery({ id: 1, name, type: 'A' });
-    this.#book.firstTryLost();
+    this.#log.firstTryLost();
     const retry = askOnce(port, query, timeoutSeconds * MS).then((answer) => {
       this.#retries.delete(retry);
       const firstMs = timeoutSeconds * MS;
-      if (answer === undefined) this.#book.lost(`${name}, twice`);
+      if (answer === undefined) this.#log.lost(`${name}, twice`);
       else this.#judge(name, RCODES[answer[3]! & RCODE_MASK] ?? '?', firstMs);
     });
     this.#retries.add(retry);
   }
 
   #judge(name: string, rcode: string, ms: number): void {
-    if (rcode === rightRcode(name)) this.#book.answered(ms, false);
-    else this.#book.wrong(`${name}: ${rcode}`);
+    if (rcode === rightRcode(name)) this.#log.answered(ms, false);
+    else this.#log.wrong(`${name}: ${rcode}`);
   }
 }

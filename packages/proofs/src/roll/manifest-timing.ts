@@ -1,5 +1,5 @@
 import { MeasureError } from '@kube-dns/testkit';
-import { manifestContainer, manifestPod } from '../stand/manifest.js';
+import { manifestContainer, manifestPod } from '../fixtures/manifest.js';
 
 /** The flag's default, which the manifest leaves alone. */
 const DRAIN_SECONDS = 5;

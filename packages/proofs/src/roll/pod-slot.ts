@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Closable, comesTrue, MeasureError, type RunningProgram } from '@kube-dns/testkit';
-import { freePodPorts, ManifestPod, type PodOptions } from '../stand/manifest-pod.js';
+import { type Closable, becomesTrue, MeasureError, type RunningProgram } from '@kube-dns/testkit';
+import { freePodPorts, ManifestPod, type PodOptions } from '../fixtures/manifest-pod.js';
 import type { PodTiming } from './manifest-timing.js';
 
 /** What a slot is told about, and by. */
@@ -43,7 +43,7 @@ export class PodSlot implements Closable {
       for (const container of this.#pod?.containers ?? []) container.check();
       return this.#isReady;
     };
-    if (await comesTrue(isReady, { limitMs, stepMs: STEP_MS })) return;
+    if (await becomesTrue(isReady, { limitMs, stepMs: STEP_MS })) return;
     throw new MeasureError(`a pod was not ready within ${limitMs / 1_000} s`);
   }
 
@@ -106,7 +106,7 @@ async function endContainer(
   await delay(preStopMs);
   container.signal('SIGTERM');
   const leftMs = graceMs - (performance.now() - startMs);
-  if (await comesTrue(() => !container.isRunning, { limitMs: leftMs, stepMs: STEP_MS })) {
+  if (await becomesTrue(() => !container.isRunning, { limitMs: leftMs, stepMs: STEP_MS })) {
     return [container.name, String(await container.ended)];
   }
   await container.close();

@@ -1,5 +1,5 @@
 import type { Report } from '@kube-dns/testkit';
-import type { Phase } from './phase-book.js';
+import type { Phase } from './phase-log.js';
 
 /** What else a run has to be held against. */
 export interface RollFacts {

@@ -3,7 +3,7 @@ import { kindOf, serviceState } from '../soak/service-state.js';
 
 const WORLD_NAMES = 200;
 /** Names of the world that nobody may keep: each question goes to a name server. */
-const UNKEPT_NAMES = 40;
+const UNCACHED_NAMES = 40;
 const MISSING_NAMES = 60;
 const MISSING = 'missing-';
 
@@ -14,7 +14,7 @@ export function rollQuestions(services: number): readonly string[] {
       .filter((i) => kindOf(i) === 'address')
       .map((i) => dnsName(serviceState(i, 0))),
     ...Array.from({ length: WORLD_NAMES }, (_, i) => `w${i}.t300.world.test`),
-    ...Array.from({ length: UNKEPT_NAMES }, (_, i) => `u${i}.t0.world.test`),
+    ...Array.from({ length: UNCACHED_NAMES }, (_, i) => `u${i}.t0.world.test`),
     // With --no-negcache each of these goes through to kubedns.
     ...Array.from({ length: MISSING_NAMES }, (_, i) => `${MISSING}${i}.default.svc.cluster.local`),
   ];

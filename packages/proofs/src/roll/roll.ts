@@ -9,15 +9,15 @@ import {
   numberOption,
   type OptionValues,
   Remote,
-  type Surroundings,
+  type CommandContext,
   TemporaryFolder,
 } from '@kube-dns/testkit';
 import { PROGRAM_OPTIONS } from '../program-options.js';
-import { startAsker, startOutside } from '../soak/outside.js';
+import { startCheckingClient, startEnvironment } from '../soak/pod-environment.js';
 import type { BalancerMethods } from './balancer.js';
 import { DnsperfClient } from './dnsperf-client.js';
 import { manifestTiming } from './manifest-timing.js';
-import { type Phase, PhaseBook } from './phase-book.js';
+import { type Phase, PhaseLog } from './phase-log.js';
 import { PodSlot } from './pod-slot.js';
 import { rollConfig } from './roll-config.js';
 import { addRollFindings } from './roll-findings.js';
@@ -65,13 +65,13 @@ interface Replica {
   readonly volume: ConfigVolume;
 }
 
-async function run(values: Values, { report, owned, progress }: Surroundings): Promise<void> {
+async function run(values: Values, { report, owned, progress }: CommandContext): Promise<void> {
   if ((await dnsperfVersion()) === undefined) throw new MeasureError('there is no dnsperf');
   const { services, scale, timeout: timeoutSeconds } = values;
   const timing = manifestTiming(scale);
   const folder = owned.add(new TemporaryFolder()).path;
   const plan = { changesPerSecond: 0, churned: 0, settled: services, configMs: 0 };
-  const { apiUrl, worldPorts } = await startOutside(owned, plan);
+  const { apiUrl, worldPorts } = await startEnvironment(owned, plan);
   const entry = new URL('./balancer.js#Balancer', import.meta.url);
   const balancer = owned.add(new Remote<BalancerMethods>('the balancer', entry));
   const port = await balancer.call('start');
@@ -102,7 +102,7 @@ async function run(values: Values, { report, owned, progress }: Surroundings): P
   await Promise.all(replicas.map(({ slot }) => slot.ready(READY_LIMIT_MS)));
   await delay(timing.propagationMs + LATE_MS);
 
-  const checked = startAsker(owned);
+  const checked = startCheckingClient(owned);
   const dnsperf = owned.add(
     new DnsperfClient({
       port,
@@ -123,13 +123,13 @@ async function run(values: Values, { report, owned, progress }: Surroundings): P
     sockets: CHECKED_SOCKETS,
   });
 
-  const book = new PhaseBook({ dnsperf, checked, balancer });
+  const log = new PhaseLog({ dnsperf, checked, balancer });
   const ends: string[] = [];
   const phase = async (name: string, act: () => unknown) => {
     progress(name);
     await act();
     await delay(values.pause * MS + timeoutSeconds * MS + LATE_MS);
-    const done = await book.end(name);
+    const done = await log.end(name);
     progress(textOf(done));
   };
   await phase('both serve', () => undefined);
@@ -147,7 +147,7 @@ async function run(values: Values, { report, owned, progress }: Surroundings): P
     });
   }
   await Promise.all([dnsperf.finish(), checked.call('finish')]);
-  addRollFindings(report, book.phases, { ends, queriesPerSecond: values.qps });
+  addRollFindings(report, log.phases, { ends, queriesPerSecond: values.qps });
 }
 
 function textOf({ name, dnsperf, checked, queriesPerSecond }: Phase): string {

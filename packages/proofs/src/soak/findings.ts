@@ -1,5 +1,5 @@
 import type { Bar, Report } from '@kube-dns/testkit';
-import { CONTAINER_NAMES } from '../stand/manifest-pod.js';
+import { CONTAINER_NAMES } from '../fixtures/manifest-pod.js';
 import type { ContainerSample, Sample } from './sample.js';
 import { growth, increase, lastThird, median, type Point } from './trend.js';
 

@@ -29,8 +29,8 @@ export class Judge {
     const { settleMs, cacheMs } = this.#patience;
     const { subject } = question;
     // A change of the configuration takes what it concerns out of the cache.
-    const isKept = isCached && subject.kind === 'service';
-    const oldest = this.#version(question, sentMs - settleMs - (isKept ? cacheMs : 0));
+    const mayBeStale = isCached && subject.kind === 'service';
+    const oldest = this.#version(question, sentMs - settleMs - (mayBeStale ? cacheMs : 0));
     const newest = this.#version(question, answeredMs);
     const answers: string[] = [];
     for (let version = newest; version >= oldest; version--) {

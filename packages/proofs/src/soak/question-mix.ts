@@ -14,7 +14,7 @@ export interface Asking {
 
 type Ask = (source: QuestionMix) => Omit<Asking, 'hasEdns' | 'isOverTcp'>;
 
-const KEPT_NAMES = 300;
+const CACHED_NAMES = 300;
 const STUB_HOSTS = 20;
 const TCP_PART = 0.02;
 const EDNS_PART = 0.3;
@@ -27,7 +27,7 @@ function cached(question: Question) {
 /** Parts of a hundred questions; the sum is 100. */
 const MIX: readonly (readonly [number, Ask])[] = [
   // What dnsmasq has: names of the world, and services.
-  [28, (mix) => cached(mix.keptName())],
+  [28, (mix) => cached(mix.cachedName())],
   [14, (mix) => cached(askAddress(mix.settled()))],
   // Names of the cluster, of dnsmasq and of kubedns itself.
   [10, (mix) => cached(askAddress(mix.churned()))],
@@ -40,7 +40,7 @@ const MIX: readonly (readonly [number, Ask])[] = [
   [3, (mix) => cached(askWorld(mix.newName(60)))],
   [10, (mix) => cached(mix.searchPath())],
   [4, (mix) => ({ question: mix.stub(), isStraight: mix.flip() })],
-  [1, (mix) => cached(askWorld(mix.keptName().name, 'AAAA'))],
+  [1, (mix) => cached(askWorld(mix.cachedName().name, 'AAAA'))],
 ];
 
 /** The questions of a cluster in use, in an order that looks random and is the same in each run. */
@@ -96,8 +96,8 @@ export class QuestionMix {
     return askStub(host, this.flip() ? 'corp.test' : 'lab.test');
   }
 
-  keptName(): Question {
-    return askWorld(`w${this.#below(KEPT_NAMES)}.t300.world.test`);
+  cachedName(): Question {
+    return askWorld(`w${this.#below(CACHED_NAMES)}.t300.world.test`);
   }
 
   newName(ttlSeconds: number): string {
@@ -107,7 +107,7 @@ export class QuestionMix {
   /** A name of the world with one of the search domains of a pod behind it. */
   searchPath(): Question {
     const domain = SEARCH[this.#below(SEARCH.length)]!;
-    return askNothing(`${this.keptName().name}.${domain}`);
+    return askNothing(`${this.cachedName().name}.${domain}`);
   }
 
   #below(limit: number): number {

@@ -1,5 +1,5 @@
-import type { ContainerName } from '../stand/manifest-pod.js';
-import type { AnswerFigures } from './answer-book.js';
+import type { ContainerName } from '../fixtures/manifest-pod.js';
+import type { AnswerFigures } from './answer-log.js';
 
 /** What a container uses at one moment. */
 export interface ContainerSample {

@@ -13,9 +13,9 @@ import {
   type ContainerName,
   type ManifestPod,
   resourcePath,
-} from '../stand/manifest-pod.js';
-import { openDescriptors } from '../stand/process-watch.js';
-import type { AskerMethods } from './asker.js';
+} from '../fixtures/manifest-pod.js';
+import { openDescriptors } from '../fixtures/process-watch.js';
+import type { CheckingClientMethods } from './checking-client.js';
 import type { ContainerSample, Sample } from './sample.js';
 import type { SoakClusterMethods } from './soak-cluster.js';
 
@@ -23,7 +23,7 @@ import type { SoakClusterMethods } from './soak-cluster.js';
 export interface Sampled {
   readonly pod: ManifestPod;
   readonly resourceFolder: string;
-  readonly asker: Remote<AskerMethods>;
+  readonly asker: Remote<CheckingClientMethods>;
   readonly cluster: Remote<SoakClusterMethods>;
 }
 

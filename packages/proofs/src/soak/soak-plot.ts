@@ -1,4 +1,4 @@
-import { CONTAINER_NAMES } from '../stand/manifest-pod.js';
+import { CONTAINER_NAMES } from '../fixtures/manifest-pod.js';
 import type { Sample } from './sample.js';
 import { plotSvg, type Panel } from './svg-plot.js';
 

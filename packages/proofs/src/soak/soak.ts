@@ -8,15 +8,15 @@ import {
   numberOption,
   type OptionValues,
   type Remote,
-  type Surroundings,
+  type CommandContext,
   TemporaryFolder,
   textOption,
 } from '@kube-dns/testkit';
 import { PROGRAM_OPTIONS } from '../program-options.js';
-import { freePodPorts, ManifestPod } from '../stand/manifest-pod.js';
-import type { AskerMethods } from './asker.js';
+import { freePodPorts, ManifestPod } from '../fixtures/manifest-pod.js';
+import type { CheckingClientMethods } from './checking-client.js';
 import { addFindings } from './findings.js';
-import { type Outside, startAsker, startOutside } from './outside.js';
+import { type PodEnvironment, startCheckingClient, startEnvironment } from './pod-environment.js';
 import { podConfig } from './pod-config.js';
 import type { Sample } from './sample.js';
 import { Sampler } from './sampler.js';
@@ -69,9 +69,9 @@ const LOST_PERCENT = 0.01;
 const MS = 1_000;
 
 /** What a run goes on with. */
-interface Stand extends Pick<Outside, 'cluster' | 'worldPorts'> {
+interface SoakTestbed extends Pick<PodEnvironment, 'cluster' | 'worldPorts'> {
   readonly pod: ManifestPod;
-  readonly asker: Remote<AskerMethods>;
+  readonly asker: Remote<CheckingClientMethods>;
   readonly volume: ConfigVolume;
   readonly resourceFolder: string;
 }
@@ -81,11 +81,11 @@ function planOf(values: Values): Omit<SchedulePlan, 'startMs'> {
   return { changesPerSecond, churned, settled, configMs: values['config-seconds'] * MS };
 }
 
-async function start(values: Values, { owned }: Surroundings): Promise<Stand> {
+async function start(values: Values, { owned }: CommandContext): Promise<SoakTestbed> {
   const folder = owned.add(new TemporaryFolder()).path;
   const resourceFolder = join(folder, 'resources');
   mkdirSync(resourceFolder);
-  const { cluster, apiUrl, worldPorts } = await startOutside(owned, planOf(values));
+  const { cluster, apiUrl, worldPorts } = await startEnvironment(owned, planOf(values));
   const volume = new ConfigVolume(join(folder, 'config'));
   await volume.put(podConfig(0, worldPorts));
   const pod = owned.add(
@@ -102,17 +102,17 @@ async function start(values: Values, { owned }: Surroundings): Promise<Stand> {
     ),
   );
   await pod.ready(READY_LIMIT_MS);
-  const asker = startAsker(owned);
+  const asker = startCheckingClient(owned);
   return { pod, cluster, asker, volume, worldPorts, resourceFolder };
 }
 
 /** Runs everything at its time until the end, and looks on. */
 async function soak(
   values: Values,
-  stand: Stand,
-  progress: Surroundings['progress'],
+  testbed: SoakTestbed,
+  progress: CommandContext['progress'],
 ): Promise<readonly Sample[]> {
-  const { pod, cluster, asker, volume, worldPorts } = stand;
+  const { pod, cluster, asker, volume, worldPorts } = testbed;
   const startMs = monotonicMs();
   const plan = { ...planOf(values), startMs };
   const schedule = new Schedule(plan);
@@ -126,7 +126,7 @@ async function soak(
     retries: 0,
     sockets: SOCKETS,
   });
-  const sampler = new Sampler(stand);
+  const sampler = new Sampler(testbed);
   const samples: Sample[] = [];
   const endMs = startMs + values.minutes * 60 * MS;
   let [nextSampleMs, nextLossMs] = [startMs, startMs];
@@ -157,7 +157,7 @@ async function soak(
   return samples;
 }
 
-function tell(sample: Sample | undefined, progress: Surroundings['progress']): void {
+function tell(sample: Sample | undefined, progress: CommandContext['progress']): void {
   if (sample === undefined) return;
   const { atSeconds, containers, answers, seconds } = sample;
   const mib = Object.entries(containers).map(([name, { rssBytes }]) => {
@@ -171,11 +171,11 @@ function tell(sample: Sample | undefined, progress: Surroundings['progress']): v
   for (const example of answers.examples) progress(example);
 }
 
-async function run(values: Values, surroundings: Surroundings): Promise<void> {
-  const { report, progress } = surroundings;
-  const stand = await start(values, surroundings);
+async function run(values: Values, context: CommandContext): Promise<void> {
+  const { report, progress } = context;
+  const testbed = await start(values, context);
   progress(`the pod is ready; ${values.minutes} min of load`);
-  const samples = await soak(values, stand, progress);
+  const samples = await soak(values, testbed, progress);
   const warmUp =
     values['warm-up'] || Math.min(DEFAULT_WARM_UP_MINUTES, values.minutes * WARM_UP_PART);
   addFindings(report, samples, warmUp * 60, {

@@ -3,7 +3,7 @@ import type { Report } from '../report/report.js';
 import { type Options, type OptionValues, textOption, wordsOption } from './command-options.js';
 
 /** What a command works with besides its options. */
-export interface Surroundings {
+export interface CommandContext {
   readonly report: Report;
   /** Whatever is started goes in here. */
   readonly owned: Owned;
@@ -21,7 +21,7 @@ export interface Command<T extends Options> {
   /** Whether a missed bar ends it with 1; unless said otherwise its option `--strict` says so. */
   readonly isStrict?: boolean;
   /** Measures and fills the report. Throws a MeasureError when that cannot be done. */
-  readonly run: (values: OptionValues<T>, surroundings: Surroundings) => Promise<void>;
+  readonly run: (values: OptionValues<T>, context: CommandContext) => Promise<void>;
 }
 
 /** The options of every program that starts the containers and reports on them. */

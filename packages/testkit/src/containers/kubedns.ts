@@ -4,7 +4,7 @@ import type { Closable } from '../owned.js';
 import { builtProgram } from '../process/built-program.js';
 import { freePort } from '../process/free-port.js';
 import { RunningProgram } from '../process/running-program.js';
-import { comesTrue } from '../until.js';
+import { becomesTrue } from '../until.js';
 import { httpStatus } from './http-status.js';
 import { MetricPage } from './metric-page.js';
 
@@ -88,7 +88,7 @@ export class Kubedns implements Closable {
       this.server.check();
       return (await this.readiness()) === status;
     };
-    if (await comesTrue(isReady, { limitMs, stepMs: STEP_MS })) return monotonicMs();
+    if (await becomesTrue(isReady, { limitMs, stepMs: STEP_MS })) return monotonicMs();
     throw new MeasureError(`/readiness of kubedns was not ${status} within ${limitMs / 1_000} s`);
   }
 

@@ -1,6 +1,6 @@
 import { MeasureError } from '../errors.js';
 import type { RunningProgram } from '../process/running-program.js';
-import { comesTrue } from '../until.js';
+import { becomesTrue } from '../until.js';
 import { connectUdp, sendQuietly } from './udp-socket.js';
 
 const STEP_MS = 20;
@@ -26,7 +26,7 @@ export async function awaitRecord(
     return false;
   };
   try {
-    if (await comesTrue(isAnswered, { limitMs, stepMs: STEP_MS })) return;
+    if (await becomesTrue(isAnswered, { limitMs, stepMs: STEP_MS })) return;
     throw new MeasureError(`${server.name} does not answer within ${limitMs / 1_000} s`);
   } finally {
     socket.close();

@@ -86,7 +86,7 @@ export interface DnsperfOptions {
   /** Queries each second at the most. */
   readonly perSecond?: number;
   /** Prints the time to each answer, for `parseLatencies`. */
-  readonly tellsLatencies?: boolean;
+  readonly printsLatencies?: boolean;
   /** The core that it runs on. */
   readonly core?: number | undefined;
   readonly owned: Owned;
@@ -112,7 +112,7 @@ function argumentsOf(
     ...Object.entries(numbers).flatMap(([flag, value]) => [flag, String(value)]),
     ...(options.isBinary === true ? ['-B'] : []),
     ...(options.isOverTcp === true ? ['-m', 'tcp'] : []),
-    ...(options.tellsLatencies === true ? ['-v'] : []),
+    ...(options.printsLatencies === true ? ['-v'] : []),
   ];
 }
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:dgram';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { comesTrue } from '../until.js';
+import { becomesTrue } from '../until.js';
 import { answerTo, HeldNameServer } from './held-name-server.js';
 import { decodeMessage, encodeQuery } from './messages.js';
 import { connectUdp } from './udp-socket.js';
@@ -23,7 +23,7 @@ describe('the answer of the name server', () => {
   });
 
   it('is an address that nobody may keep, of some names', () => {
-    expect(answer('host-1.unkept').answers).toMatchObject([{ type: 'A', ttl: 0 }]);
+    expect(answer('host-1.uncached').answers).toMatchObject([{ type: 'A', ttl: 0 }]);
   });
 
   it.each([
@@ -60,8 +60,8 @@ describe('the name server', () => {
   });
 
   const ask = (id: number) => client.send(encodeQuery({ id, name: `h${id}.example` }));
-  const received = (count: number) => comesTrue(() => server.received() === count, SOON);
-  const answered = (count: number) => comesTrue(() => answers === count, SOON);
+  const received = (count: number) => becomesTrue(() => server.received() === count, SOON);
+  const answered = (count: number) => becomesTrue(() => answers === count, SOON);
 
   it('answers at once', async () => {
     ask(1);

@@ -16,7 +16,7 @@ export interface HeldNameServerMethods {
 /** Last labels of names, and what becomes of them. All others have an address for a long time. */
 export const NAME_ENDS = {
   /** An address that nobody keeps: its TTL is 0. */
-  unkept: 'unkept',
+  uncached: 'uncached',
   /** These do not exist, as the search domains of a cluster and of its provider. */
   missing: ['local', 'internal'],
 } as const;
@@ -77,7 +77,7 @@ export function answerTo(query: Buffer): Buffer | undefined {
   }
   head.writeUInt16BE(FLAGS, 2);
   head.writeUInt16BE(1, 6);
-  const ttl = lastLabel === NAME_ENDS.unkept ? 0 : LONG_TTL_SECONDS;
+  const ttl = lastLabel === NAME_ENDS.uncached ? 0 : LONG_TTL_SECONDS;
   return Buffer.concat([head, record(HEADER_BYTES, TYPE.A, ttl, Buffer.from(ADDRESS))]);
 }
 

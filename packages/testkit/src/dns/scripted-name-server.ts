@@ -7,7 +7,7 @@ import { frameMessage, Frames } from './frames.js';
 import { type AskedQuestion, encodeReply, questionOf, type Response } from './messages.js';
 
 /** An address and a port. */
-export interface ServerPlace {
+export interface ServerEndpoint {
   readonly address: string;
   readonly port: number;
 }
@@ -18,7 +18,7 @@ export class NameServerRequest {
   readonly protocol: 'udp' | 'tcp';
   /** How often this server was asked before. */
   readonly count: number;
-  readonly peer: ServerPlace;
+  readonly peer: ServerEndpoint;
   /** The connection, over TCP. */
   readonly socket: Socket | undefined;
   /** Sends a message to the client, any time; nothing once the server or the connection is closed. */
@@ -50,7 +50,7 @@ export type ScriptedReply = Response | readonly Uint8Array[] | null | undefined;
 export type Script = (request: NameServerRequest) => ScriptedReply | Promise<ScriptedReply>;
 
 /** Where a scripted name server listens. */
-export interface NameServerPlace {
+export interface NameServerOptions {
   /** 127.0.0.1 unless given. */
   readonly address?: string;
   /** A free one unless given. */
@@ -82,7 +82,7 @@ export class ScriptedNameServer implements Closable {
   /** Serves from then on; rejects with the system's error when a given port is taken. */
   static async start(
     script: Script,
-    { address = '127.0.0.1', port = 0 }: NameServerPlace = {},
+    { address = '127.0.0.1', port = 0 }: NameServerOptions = {},
   ): Promise<ScriptedNameServer> {
     for (;;) {
       const server = new ScriptedNameServer(script, address);
@@ -102,7 +102,7 @@ export class ScriptedNameServer implements Closable {
   }
 
   /** The address and port of the server. */
-  get at(): ServerPlace {
+  get at(): ServerEndpoint {
     return { address: this.address, port: this.port };
   }
 
@@ -117,7 +117,7 @@ export class ScriptedNameServer implements Closable {
   }
 
   /** Sends a datagram that was not asked for. */
-  sendTo(peer: ServerPlace, message: Uint8Array): void {
+  sendTo(peer: ServerEndpoint, message: Uint8Array): void {
     if (!this.#isClosed) this.#udp.send(message, peer.port, peer.address, () => undefined);
   }
 
@@ -180,7 +180,7 @@ export class ScriptedNameServer implements Closable {
 }
 
 /** A port of 127.0.0.1 on which no server listens. */
-export async function deadServer(): Promise<ServerPlace> {
+export async function deadServer(): Promise<ServerEndpoint> {
   return { address: '127.0.0.1', port: await freePort() };
 }
 

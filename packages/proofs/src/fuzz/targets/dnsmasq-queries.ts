@@ -3,7 +3,7 @@ import { queriesFor } from '../dns-seeds.js';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { MESSAGE_MUTATIONS } from '../message-mutations.js';
 import { checkAnswer } from './checked-answer.js';
-import { startDnsmasq } from './dnsmasq-stand.js';
+import { startDnsmasq } from './dnsmasq-testbed.js';
 import { plainReply } from './upstream-reply.js';
 
 const NAMES = [
@@ -14,7 +14,7 @@ const TYPES = ['A', 'AAAA', 'TXT', 'SRV', 'MX', 'PTR', 'ANY', 'CNAME'];
 
 /** Queries over UDP to a whole dnsmasq, with and without its log; upstream says that there is nothing. */
 export async function createDnsmasqQueries(): Promise<FuzzTarget> {
-  const stands = [await startDnsmasq(false), await startDnsmasq(true)];
+  const testbeds = [await startDnsmasq(false), await startDnsmasq(true)];
   return {
     seeds: [
       ...NAMES.flatMap((name, i) => queriesFor(name, TYPES[i % TYPES.length]!)),
@@ -32,7 +32,7 @@ export async function createDnsmasqQueries(): Promise<FuzzTarget> {
     mutations: MESSAGE_MUTATIONS,
     maxBytes: 2_048,
     run: (input) => {
-      const { engine, log } = stands[input.length & 1]!;
+      const { engine, log } = testbeds[input.length & 1]!;
       engine.deliver(input);
       for (let sent = engine.sent.pop(); sent; sent = engine.sent.pop()) {
         sent.owner.onDatagram(plainReply(sent), sent.from);
@@ -42,7 +42,7 @@ export async function createDnsmasqQueries(): Promise<FuzzTarget> {
       return engine.answers.some((answer) => (answer[3]! & RCODE_MASK) === 0);
     },
     close: async () => {
-      for (const stand of stands) await stand.close();
+      for (const testbed of testbeds) await testbed.close();
     },
   };
 }

@@ -3,7 +3,7 @@ import { queriesFor, replySeeds } from '../dns-seeds.js';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { MESSAGE_MUTATIONS } from '../message-mutations.js';
 import { checkAnswer } from './checked-answer.js';
-import { startDnsmasq } from './dnsmasq-stand.js';
+import { startDnsmasq } from './dnsmasq-testbed.js';
 import { plainReply, replyWith } from './upstream-reply.js';
 
 const DOMAIN = 'ok';
@@ -15,7 +15,7 @@ const NAMES = 5_000;
  * its ID and question, which only the server that was asked knows.
  */
 export async function createDnsmasqReplies(): Promise<FuzzTarget> {
-  const stands = [await startDnsmasq(false), await startDnsmasq(true)];
+  const testbeds = [await startDnsmasq(false), await startDnsmasq(true)];
   const [plain, withEdns] = queriesFor(`n00000.${DOMAIN}`, 'A');
   let count = 0;
   return {
@@ -24,7 +24,7 @@ export async function createDnsmasqReplies(): Promise<FuzzTarget> {
     mutations: MESSAGE_MUTATIONS,
     maxBytes: 4_096,
     run: (input) => {
-      const { engine, log } = stands[input.length & 1]!;
+      const { engine, log } = testbeds[input.length & 1]!;
       const query = (input.length & 2) === 0 ? plain! : withEdns!;
       count = (count + 1) % NAMES;
       query.write(String(count).padStart(5, '0'), QUESTION_OFFSET + 2, 'latin1');
@@ -47,7 +47,7 @@ export async function createDnsmasqReplies(): Promise<FuzzTarget> {
       return isAccepted;
     },
     close: async () => {
-      for (const stand of stands) await stand.close();
+      for (const testbed of testbeds) await testbed.close();
     },
   };
 }

@@ -3,7 +3,7 @@ import { queriesFor } from '../dns-seeds.js';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { MESSAGE_MUTATIONS } from '../message-mutations.js';
 import { checkAnswer } from './checked-answer.js';
-import { startKubedns } from './kubedns-stand.js';
+import { startKubedns } from './kubedns-testbed.js';
 import { plainReply } from './upstream-reply.js';
 
 const QUESTIONS = [
@@ -28,7 +28,7 @@ const QUESTIONS = [
 
 /** Queries over UDP to a whole kubedns with a small cluster; upstream has nothing to say. */
 export async function createKubednsQueries(): Promise<FuzzTarget> {
-  const stand = await startKubedns();
+  const testbed = await startKubedns();
   return {
     seeds: [
       ...QUESTIONS.flatMap(([name, type]) => queriesFor(name, type)),
@@ -50,12 +50,12 @@ export async function createKubednsQueries(): Promise<FuzzTarget> {
     mutations: MESSAGE_MUTATIONS,
     maxBytes: 2_048,
     run: (input) => {
-      stand.deliver(input);
-      const { answers, sent } = stand.engine;
+      testbed.deliver(input);
+      const { answers, sent } = testbed.engine;
       for (const asked of sent.splice(0)) asked.owner.onDatagram(plainReply(asked), asked.from);
       for (const answer of answers) checkAnswer(answer, readUint16(input, 0));
       return answers.some((answer) => (answer[3]! & RCODE_MASK) === 0);
     },
-    close: () => stand.close(),
+    close: () => testbed.close(),
   };
 }

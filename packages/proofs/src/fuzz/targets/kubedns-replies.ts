@@ -3,17 +3,17 @@ import { queriesFor, replySeeds } from '../dns-seeds.js';
 import type { FuzzTarget } from '../fuzz-target.js';
 import { MESSAGE_MUTATIONS } from '../message-mutations.js';
 import { checkAnswer } from './checked-answer.js';
-import { startKubedns } from './kubedns-stand.js';
+import { startKubedns } from './kubedns-testbed.js';
 import { replyWith } from './upstream-reply.js';
 
-/** What is asked: a name that is passed on, and one that stands for a name outside of the cluster. */
+/** The questions: a name that is forwarded, and one that is a CNAME of a name outside the cluster. */
 const QUERIES = ['n0.ok', 'out.default.svc.cluster.local'].flatMap((name) =>
   ['A', 'SRV', 'MX', 'ANY', 'CNAME', 'TXT'].flatMap((type) => queriesFor(name, type).slice(0, 2)),
 );
 
-/** Replies of an upstream server to a whole kubedns, to what it passes on and to the end of an alias. */
+/** Replies of an upstream server to a whole kubedns, to a forwarded question and to the end of a CNAME chain. */
 export async function createKubednsReplies(): Promise<FuzzTarget> {
-  const stand = await startKubedns();
+  const testbed = await startKubedns();
   return {
     seeds: replySeeds('ok'),
     tokens: ['\x02ok\0', '\xc0\x0c', '\xc0\x00'].map((text) => Buffer.from(text, 'latin1')),
@@ -21,8 +21,8 @@ export async function createKubednsReplies(): Promise<FuzzTarget> {
     maxBytes: 4_096,
     run: (input) => {
       const query = QUERIES[input.length % QUERIES.length]!;
-      stand.deliver(query);
-      const { answers, sent } = stand.engine;
+      testbed.deliver(query);
+      const { answers, sent } = testbed.engine;
       for (const { query: asked, owner, from } of sent.splice(0)) {
         // As it came first, which no question has; then with what only the server knows.
         owner.onDatagram(Buffer.from(input), from);
@@ -32,6 +32,6 @@ export async function createKubednsReplies(): Promise<FuzzTarget> {
       for (const answer of answers) checkAnswer(answer, readUint16(query, 0));
       return (answers[0]![3]! & RCODE_MASK) === 0;
     },
-    close: () => stand.close(),
+    close: () => testbed.close(),
   };
 }

@@ -63,7 +63,7 @@ export function namesFiles(text: string): boolean {
   return /conf|-[^-\n]*[C7]/.test(text);
 }
 
-/** What the up to 128 reverse zones take that one `--rev-server` stands for. */
+/** Memory of the up to 128 reverse zones that one `--rev-server` adds. */
 const RANGE_BYTES = 384 * 1024;
 
 /** A domain of two letters becomes a rule of more than a KiB, in code that is not compiled yet. */

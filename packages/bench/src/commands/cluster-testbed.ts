@@ -1,0 +1,101 @@
+import {
+  builtProgram,
+  freePort,
+  Kubedns,
+  type Methods,
+  Remote,
+  type CommandContext,
+} from '@kube-dns/testkit';
+import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
+import { ClusterPlan } from '../cluster/cluster-plan.js';
+import type { ChangeWatcherMethods } from '../dns/change-watcher.js';
+import type { StallProbeMethods } from '../dns/stall-probe.js';
+import type { SteadyLoadMethods } from '../dns/steady-load.js';
+import { followingKubedns } from '../servers/following-kubedns.js';
+import { type CommonValues, sizeOf, type SizeValues } from './command.js';
+
+const MIB = 2 ** 20;
+/** The generator is no part of what is measured; it may take the memory that it needs. */
+const CLUSTER_NODE_FLAGS = ['--expose-gc', '--max-old-space-size=8192'];
+
+/** A cluster of the given size and the kubedns that follows it, each in its own process. */
+export class ClusterTestbed {
+  readonly plan: ClusterPlan;
+  readonly dnsPort: number;
+  readonly cluster: Remote<BenchClusterMethods>;
+  readonly #values: CommonValues;
+  readonly #context: CommandContext;
+  readonly #url: string;
+
+  private constructor(
+    values: CommonValues,
+    context: CommandContext,
+    cluster: Remote<BenchClusterMethods>,
+    found: { readonly plan: ClusterPlan; readonly dnsPort: number; readonly url: string },
+  ) {
+    this.#values = values;
+    this.#context = context;
+    this.cluster = cluster;
+    this.plan = found.plan;
+    this.dnsPort = found.dnsPort;
+    this.#url = found.url;
+  }
+
+  /** Fills an API server. */
+  static async prepare(
+    values: CommonValues & SizeValues,
+    context: CommandContext,
+  ): Promise<ClusterTestbed> {
+    const { owned, progress, report } = context;
+    const size = sizeOf(values);
+    progress(`filling an API server: ${size.services} services, ${size.slices} slices`);
+    const entry = new URL('../cluster/bench-cluster.js#BenchCluster', import.meta.url);
+    const cluster = owned.add(
+      new Remote<BenchClusterMethods>('the API server', entry, { nodeFlags: CLUSTER_NODE_FLAGS }),
+    );
+    const { url, listBytes } = await cluster.call('start', size);
+    report.add('services', size.services, '');
+    report.add('endpoint slices', size.slices, '');
+    report.add('lists of services', (listBytes.services ?? 0) / MIB, 'MiB');
+    report.add('lists of endpoint slices', (listBytes.endpointslices ?? 0) / MIB, 'MiB');
+    const plan = new ClusterPlan(size);
+    return new ClusterTestbed(values, context, cluster, { plan, dnsPort: await freePort(), url });
+  }
+
+  async startKubedns(): Promise<Kubedns> {
+    const { owned, progress } = this.#context;
+    const { node, 'node-flags': nodeFlags, kubedns, 'kubedns-flags': flags } = this.#values;
+    const program = kubedns === '' ? builtProgram('kubedns') : kubedns;
+    progress(`starting kubedns: node ${[...nodeFlags, program, ...flags].join(' ')}`);
+    const start = { ...followingKubedns(this.#url, flags), node, nodeFlags, program };
+    return owned.add(await Kubedns.start({ ...start, ports: { dns: this.dnsPort } }));
+  }
+
+  async ready(kubedns: Kubedns): Promise<number> {
+    return kubedns.ready(this.#values['ready-limit'] * 1_000);
+  }
+
+  async startProbe(): Promise<Remote<StallProbeMethods>> {
+    const probe = this.#remote<StallProbeMethods>('the probe', 'stall-probe.js#StallProbe');
+    await probe.call('start', this.dnsPort);
+    return probe;
+  }
+
+  startLoad(): Remote<SteadyLoadMethods> {
+    return this.#remote<SteadyLoadMethods>('the load', 'steady-load.js#SteadyLoad');
+  }
+
+  async startWatcher(): Promise<Remote<ChangeWatcherMethods>> {
+    const watcher = this.#remote<ChangeWatcherMethods>(
+      'the watcher',
+      'change-watcher.js#ChangeWatcher',
+    );
+    await watcher.call('open', this.dnsPort);
+    return watcher;
+  }
+
+  #remote<T extends Methods<T>>(what: string, module: string): Remote<T> {
+    const entry = new URL(`../dns/${module}`, import.meta.url);
+    return this.#context.owned.add(new Remote<T>(what, entry));
+  }
+}

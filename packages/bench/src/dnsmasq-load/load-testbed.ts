@@ -1,0 +1,79 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type CorePlan,
+  type DnsperfOptions,
+  type DnsperfResult,
+  type Methods,
+  Owned,
+  pinProcess,
+  Remote,
+  runDnsperf,
+  TemporaryFolder,
+} from '@kube-dns/testkit';
+import type { Subject } from '../load/contest.js';
+import type { Series } from '../load/series.js';
+import { type Programs, ServerTestbed } from '../load/server-testbed.js';
+import { encodeQuestionFile, inRandomOrder, type LoadQuestion } from '../queries/question-file.js';
+
+/** What the parts of the measurement share. */
+export interface LoadContext {
+  readonly programs: Programs;
+  readonly cores: CorePlan | undefined;
+  readonly owned: Owned;
+  readonly progress: (text: string) => void;
+  readonly series: Series;
+  readonly runs: number;
+  readonly seconds: number;
+  /** So many that what one takes in a cache stands out from what the process takes anyway. */
+  readonly manyNames: number;
+}
+
+/** What one part starts; `close` ends it. */
+export class LoadTestbed {
+  readonly servers: ServerTestbed;
+  readonly #owned: Owned;
+  readonly #cores: CorePlan | undefined;
+  readonly #folder: TemporaryFolder;
+  #files = 0;
+
+  constructor({ programs, cores, owned }: LoadContext) {
+    this.#owned = owned.add(new Owned());
+    this.#cores = cores;
+    this.#folder = this.#owned.add(new TemporaryFolder());
+    this.servers = new ServerTestbed(programs, this.#owned, cores);
+  }
+
+  /** A client of `src/dns` in a process of its own; `module` is its file and, behind `#`, its class. */
+  async client<T extends Methods<T>>(what: string, module: string): Promise<Remote<T>> {
+    const entry = new URL(`../dns/${module}`, import.meta.url);
+    const client = this.#owned.add(new Remote<T>(what, entry));
+    await pinProcess(client.pid, this.#cores?.load);
+    return client;
+  }
+
+  /** A file of questions in random order. */
+  questionFile(questions: readonly LoadQuestion[]): string {
+    const path = join(this.#folder.path, String(this.#files++));
+    writeFileSync(path, encodeQuestionFile(inRandomOrder(questions)));
+    return path;
+  }
+
+  async dnsperf(
+    { port }: Subject,
+    options: Omit<DnsperfOptions, 'owned' | 'core' | 'isBinary'>,
+  ): Promise<DnsperfResult> {
+    const owned = this.#owned;
+    const whole = { ...options, isBinary: true, core: this.#cores?.load, owned };
+    return runDnsperf({ host: '127.0.0.1', port }, whole);
+  }
+
+  close(): Promise<void> {
+    return this.#owned.close();
+  }
+}
+
+/** Names below a domain, all different. */
+export function namesBelow(domain: string, count: number): readonly LoadQuestion[] {
+  return Array.from({ length: count }, (_, i) => ({ name: `host-${i}.${domain}`, type: 'A' }));
+}

@@ -1,0 +1,156 @@
+import {
+  type CorePlan,
+  Dnsmasq,
+  HeldNameServer,
+  type HeldNameServerMethods,
+  Kubedns,
+  type Owned,
+  pinProcess,
+  RealDnsmasq,
+  type RealDnsmasqOptions,
+  Remote,
+  type RunningProgram,
+} from '@kube-dns/testkit';
+import { ClusterPlan, type ClusterSize } from '../cluster/cluster-plan.js';
+import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
+import { followingKubedns } from '../servers/following-kubedns.js';
+import type { EchoMethods } from '../servers/echo.js';
+import { type PeerName, PeerProgram } from '../servers/peer-programs.js';
+import type { Subject } from './contest.js';
+
+/** The programs that are measured. */
+export interface Programs {
+  readonly node: string;
+  readonly nodeFlags: readonly string[];
+  /** Bundles, and flags for each measured start of them. */
+  readonly dnsmasq: string;
+  readonly dnsmasqFlags: readonly string[];
+  readonly kubedns: string;
+  readonly kubednsFlags: readonly string[];
+  /** Paths of peers; undefined where there is none. */
+  readonly realDnsmasq: string | undefined;
+  readonly peers: Readonly<Partial<Record<PeerName, string>>>;
+}
+
+/** A cluster that can be followed. */
+export interface TestbedCluster {
+  readonly plan: ClusterPlan;
+  readonly apiUrl: string;
+}
+
+/** Whether a server is measured, or is what a measured one asks; and flags of its own. */
+export interface Part {
+  readonly isUpstream?: boolean;
+  readonly flags?: readonly string[];
+}
+
+export const OUR_DNSMASQ = 'our dnsmasq';
+export const OUR_KUBEDNS = 'our kubedns';
+export const DNSMASQ = 'dnsmasq';
+
+const READY_LIMIT_MS = 120_000;
+const CLUSTER_NODE_FLAGS = ['--expose-gc'];
+
+/** Starts whatever a workload needs, on the core that is its own; closing `owned` ends it all. */
+export class ServerTestbed {
+  readonly programs: Programs;
+  readonly owned: Owned;
+  readonly #cores: CorePlan | undefined;
+
+  constructor(programs: Programs, owned: Owned, cores: CorePlan | undefined) {
+    this.programs = programs;
+    this.owned = owned;
+    this.#cores = cores;
+  }
+
+  async cluster(size: ClusterSize): Promise<TestbedCluster> {
+    const entry = new URL('../cluster/bench-cluster.js#BenchCluster', import.meta.url);
+    const nodeFlags = CLUSTER_NODE_FLAGS;
+    const cluster = this.owned.add(
+      new Remote<BenchClusterMethods>('the API server', entry, { nodeFlags }),
+    );
+    const { url: apiUrl } = await cluster.call('start', size);
+    await pinProcess(cluster.pid, this.#cores?.upstream);
+    return { plan: new ClusterPlan(size), apiUrl };
+  }
+
+  async kubedns({ apiUrl }: TestbedCluster, part: Part = {}): Promise<Subject> {
+    const { node, nodeFlags, kubedns: program, kubednsFlags } = this.programs;
+    const flags = [...kubednsFlags, ...(part.flags ?? [])];
+    const start = { ...followingKubedns(apiUrl, flags), node, nodeFlags, program };
+    const started = this.owned.add(await Kubedns.start(start));
+    await started.ready(READY_LIMIT_MS);
+    return this.#subject(OUR_KUBEDNS, started.server, started.ports.dns, part);
+  }
+
+  async ourDnsmasq(args: readonly string[], part: Part = {}): Promise<Subject> {
+    const { node, nodeFlags, dnsmasq: program, dnsmasqFlags } = this.programs;
+    const started = this.owned.add(
+      await Dnsmasq.start({
+        node,
+        nodeFlags,
+        program,
+        nannyFlags: dnsmasqFlags,
+        args: [...args, ...(part.flags ?? [])],
+        hasNoMetrics: true,
+      }),
+    );
+    await started.ready();
+    return this.#subject(OUR_DNSMASQ, started.server, started.ports.dns, part);
+  }
+
+  /** None where there is no such program. */
+  async realDnsmasq(options: RealDnsmasqOptions): Promise<readonly Subject[]> {
+    const { realDnsmasq: path } = this.programs;
+    if (path === undefined) return [];
+    const started = this.owned.add(await RealDnsmasq.start(path, options));
+    await started.ready();
+    // It has a process for each TCP connection.
+    const subject = await this.#subject(DNSMASQ, started.server, started.port);
+    return [{ ...subject, isOneProcess: false }];
+  }
+
+  /** The peers of kubedns that a path was given for. */
+  async peers({ apiUrl }: TestbedCluster, knownName: string): Promise<readonly Subject[]> {
+    const subjects: Subject[] = [];
+    for (const name of ['kube-dns', 'coredns'] as const) {
+      const path = this.programs.peers[name];
+      if (path === undefined) continue;
+      const peer = this.owned.add(await PeerProgram.start(name, path, { apiUrl, knownName }));
+      subjects.push(await this.#subject(name, peer.server, peer.port));
+    }
+    return subjects;
+  }
+
+  /** A name server that knows every name, for a dnsmasq to ask. */
+  async nameServer(): Promise<{
+    readonly remote: Remote<HeldNameServerMethods>;
+    readonly port: number;
+  }> {
+    const remote = this.owned.add(HeldNameServer.remote());
+    const port = await remote.call('start');
+    await pinProcess(remote.pid, this.#cores?.upstream);
+    return { remote, port };
+  }
+
+  async echo(): Promise<Subject> {
+    const entry = new URL('../servers/echo.js#Echo', import.meta.url);
+    const { nodeFlags } = this.programs;
+    const remote = this.owned.add(new Remote<EchoMethods>('the echo', entry, { nodeFlags }));
+    const { port, engine } = await remote.call('start');
+    await pinProcess(remote.pid, this.#cores?.server);
+    const { pid } = remote;
+    return { name: `${engine} echo`, port, pid, isOneProcess: true, check: () => undefined };
+  }
+
+  async #subject(
+    name: string,
+    server: RunningProgram,
+    port: number,
+    { isUpstream = false }: Part = {},
+  ): Promise<Subject> {
+    const { pid } = server;
+    await pinProcess(pid, isUpstream ? this.#cores?.upstream : this.#cores?.server);
+    return { name, port, pid, isOneProcess: true, check: () => server.check() };
+  }
+}

@@ -1,0 +1,188 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { becomesTrue, messageOf } from '@kube-dns/testkit';
+import { ApiFront } from './api-front.js';
+import { awaitRestart, claimBack, claimServing } from './api-outage.js';
+import {
+  awaitChanges,
+  CHANGED,
+  claimRight,
+  NEW_ADDRESS,
+  PATIENCE_MS,
+  SERVICES,
+  startApiTestbed,
+  startClient,
+  startCluster,
+  startFollower,
+} from './api-testbed.js';
+import type { FaultContext } from './fault.js';
+import {
+  deleteService,
+  EMPTY_NAMESPACE_NAME,
+  HEADLESS_NAME,
+  moveService,
+  POD_ADDRESSES,
+  rightTexts,
+  scaleHeadless,
+  serviceName,
+} from './small-cluster.js';
+
+const OUTAGE_MS = 1_500;
+const STEP_MS = 20;
+
+/** Nobody is there when kubedns starts. */
+export async function startWithoutServer(context: FaultContext): Promise<number> {
+  const api = await startCluster(context);
+  const front = context.owned.add(await ApiFront.start(api.port));
+  await front.close();
+  const kubedns = await startFollower(context, front);
+  const hasty = await startFollower(context, front, '--initial-sync-timeout=1s');
+  await kubedns.ready(PATIENCE_MS, 503);
+  const client = await startClient(context, kubedns);
+  await delay(OUTAGE_MS);
+  const page = await kubedns.metrics();
+  context.claim(page.sum('kubedns_ready') === 0, 'kubedns_ready is not 0 before');
+  const failed = page.sum('skydns_skydns_dns_error_count_total', { cause: 'servfail' });
+  context.claim(failed > 0, `skydns_skydns_dns_error_count_total of servfail is ${failed}`);
+  context.claim((await kubedns.readiness()) === 503, 'readiness is not 503 before');
+  const ended = () => {
+    try {
+      hasty.server.check();
+      return false;
+    } catch (error) {
+      return messageOf(error).includes('ended with 255');
+    }
+  };
+  const hasEnded = await becomesTrue(ended, { limitMs: PATIENCE_MS, stepMs: STEP_MS });
+  context.claim(hasEnded, 'with --initial-sync-timeout it did not end with 255');
+
+  const backMs = performance.now();
+  await front.open();
+  const texts = [...rightTexts(SERVICES)];
+  const shown = texts.map(([name, text]) => client.awaitText(name, text, PATIENCE_MS));
+  const shownMs = Math.max(...(await Promise.all(shown)));
+  await kubedns.ready();
+  context.claim(
+    (await kubedns.metrics()).sum('kubedns_ready') === 1,
+    'kubedns_ready is not 1 after',
+  );
+  await claimRight(context, client, {
+    // Readiness does not wait for the namespaces, where these failed three times.
+    before: (name) => ['SERVFAIL', ...(name === EMPTY_NAMESPACE_NAME ? ['NXDOMAIN'] : [])],
+  });
+  return shownMs - backMs;
+}
+
+/** The server ends; another one, with versions of its own, takes its place. */
+export async function replaceServer(context: FaultContext): Promise<number> {
+  const testbed = await startApiTestbed(context);
+  const { api, front, client } = testbed;
+  await front.close();
+  await api.close();
+  await delay(OUTAGE_MS);
+  await awaitRestart(testbed, ['error', 'closed']);
+  const page = await claimServing(context, testbed, OUTAGE_MS * 0.9);
+  const restarts = page.sum('kubedns_watch_restarts_total', { resource: 'services' });
+  context.claim(restarts > 0, `kubedns_watch_restarts_total is ${restarts}`);
+  const next = await startCluster(context);
+  await moveService(next, 1, NEW_ADDRESS);
+  deleteService(next, 2);
+  front.target = next.port;
+  const backMs = performance.now();
+  await front.open();
+  const shownMs = await awaitChanges(client);
+  await claimBack(context, { ...testbed, api: next }, { endMs: backMs, isRelisted: true });
+  await claimRight(context, client, { after: CHANGED });
+  return shownMs - backMs;
+}
+
+/** Each request takes two seconds. */
+export async function slowServer(context: FaultContext): Promise<number> {
+  const slowMs = 2_000;
+  const testbed = await startApiTestbed(context);
+  const { api, client } = testbed;
+  api.delayRequests(slowMs);
+  // A watch that is open is as fast as ever.
+  await scaleHeadless(api, 3);
+  const openMs = performance.now();
+  const three = POD_ADDRESSES.slice(0, 3).join(',');
+  const tookMs = (await client.awaitText(HEADLESS_NAME, three, PATIENCE_MS)) - openMs;
+  context.claim(tookMs < slowMs, `a change took ${tookMs} ms on a watch that was open`);
+  api.dropWatches();
+  await moveService(api, 1, NEW_ADDRESS);
+  deleteService(api, 2);
+  const changedMs = performance.now();
+  const shownMs = await awaitChanges(client);
+  await claimBack(context, testbed, { endMs: changedMs, isRelisted: false });
+  await claimRight(context, client, { after: { ...CHANGED, [HEADLESS_NAME]: [three] } });
+  return shownMs - changedMs;
+}
+
+/** The server is there every other second. */
+export async function flappingServer(context: FaultContext): Promise<number> {
+  const testbed = await startApiTestbed(context);
+  const { api, front, client } = testbed;
+  const flapping = new AbortController();
+  context.owned.add({
+    close: () => {
+      flapping.abort();
+      return Promise.resolve();
+    },
+  });
+  const flaps = (async () => {
+    while (!flapping.signal.aborted) {
+      await front.close();
+      await delay(1_000);
+      await front.open();
+      await delay(1_000);
+    }
+  })();
+  await moveService(api, 1, NEW_ADDRESS);
+  deleteService(api, 2);
+  const changedMs = performance.now();
+  const shownMs = await awaitChanges(client);
+  await claimServing(context, testbed, 0);
+  flapping.abort();
+  await flaps;
+  await claimRight(context, client, { after: CHANGED });
+  return shownMs - changedMs;
+}
+
+/** Half of everything goes while there is no connection, and the server no longer knows of it. */
+export async function relistHalf(context: FaultContext): Promise<number> {
+  const services = 40;
+  const testbed = await startApiTestbed(context, services);
+  const { api, front, client } = testbed;
+  const recordsBefore = (await testbed.kubedns.metrics()).sum('kubedns_records', { type: 'A' });
+  await front.close();
+  const gone: Record<string, readonly string[]> = {};
+  for (let number = 2; number <= services; number += 2) {
+    deleteService(api, number);
+    gone[serviceName(number)] = ['NXDOMAIN'];
+  }
+  await scaleHeadless(api, 2);
+  await moveService(api, 1, NEW_ADDRESS);
+  api.compact();
+  await delay(OUTAGE_MS);
+  await claimServing(context, testbed, OUTAGE_MS * 0.9);
+  const backMs = performance.now();
+  await front.open();
+  const rest = POD_ADDRESSES.slice(0, 2).join(',');
+  const shown = [
+    client.awaitText(serviceName(1), NEW_ADDRESS, PATIENCE_MS),
+    client.awaitText(HEADLESS_NAME, rest, PATIENCE_MS),
+    ...Object.keys(gone).map((name) => client.awaitText(name, 'NXDOMAIN', PATIENCE_MS)),
+  ];
+  const shownMs = Math.max(...(await Promise.all(shown)));
+  await claimBack(context, testbed, { endMs: backMs, isRelisted: true });
+  const recordsAfter = (await testbed.kubedns.metrics()).sum('kubedns_records', { type: 'A' });
+  const fewer = recordsBefore - recordsAfter;
+  context.claim(fewer === services / 2 + 2, `kubedns_records of A fell by ${fewer}`);
+  // The slices of a service go one after the other.
+  const three = [
+    [0, 1, 2],
+    [0, 1, 3],
+  ].map((left) => left.map((i) => POD_ADDRESSES[i]).join(','));
+  const after = { ...gone, [serviceName(1)]: [NEW_ADDRESS], [HEADLESS_NAME]: [...three, rest] };
+  await claimRight(context, client, { after, services });
+  return shownMs - backMs;
+}

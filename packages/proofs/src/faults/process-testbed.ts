@@ -1,0 +1,261 @@
+import { join } from 'node:path';
+import { createApiServer } from '@kube-dns/apiserver';
+import {
+  becomesTrue,
+  ConfigVolume,
+  isOk,
+  MeasureError,
+  MetricPage,
+  TemporaryFolder,
+} from '@kube-dns/testkit';
+import type { ContainerSpec } from '../fixtures/container.js';
+import { FakeUpstream } from '../fixtures/fake-upstream.js';
+import { expectedAddress } from '../fixtures/expected-address.js';
+import {
+  CONTAINER_NAMES,
+  type ContainerName,
+  containerSpecs,
+  freePodPorts,
+  type PodPorts,
+} from '../fixtures/manifest-pod.js';
+import { type Seen, SteadyClient } from '../fixtures/steady-client.js';
+import { SupervisedContainer } from '../fixtures/supervised-container.js';
+import { tally, type Tally } from '../fixtures/tally.js';
+import type { FaultContext } from './fault.js';
+import { fillCluster, NAMESPACE, serviceAddress, serviceName } from './small-cluster.js';
+
+const SERVICES = 5;
+const NETWORK = 10;
+const RATE_PER_SECOND = 60;
+/** More than any row asks for. */
+const FRESH_COUNT = 5_000;
+/** More than `--query-timeout`, and what a loaded machine adds to it. */
+const PATIENCE_MS = 8_000;
+const PROBE_SECONDS = 1;
+/** What kubelet needs to see that a container ended, and to start it. */
+export const RESTART_MS = 2_000;
+/** For how long that is, as the table says it. */
+export const RESTARTED =
+  'Until kubelet has started it again: a second, ten at the second time in ten minutes, twice as long each time, 5 min at most';
+/** Everything that a loaded machine takes its time for. */
+export const LIMIT_MS = 30_000;
+/** More than an answer out of memory takes on such a machine, less than who waits for nothing. */
+export const LATE_MS = 2_500;
+const PAGE_LIMIT_MS = 15_000;
+const STEP_MS = 20;
+const SETTLED_AFTER = 30;
+
+/** `cached`: in dnsmasq's cache; `cluster`: only kubedns knows it; `outside`: only an upstream does. */
+export type Kind = 'cached' | 'cluster' | 'outside';
+
+/** What the sidecar asks for. */
+const PROBED = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'kubernetes', namespace: 'default' },
+  spec: { clusterIP: '10.96.0.1', ports: [{ name: 'https', port: 443, protocol: 'TCP' }] },
+};
+
+const NAMES = Array.from({ length: FRESH_COUNT }, (_, i) => [
+  serviceName(1 + (i % SERVICES)),
+  `10-7-${i >> 8}-${i & 0xff}.${NAMESPACE}.pod.cluster.local`,
+  `fresh-${i}.example`,
+]).flat();
+
+export function kindOf({ name }: Pick<Seen, 'name'>): Kind {
+  if (name.startsWith('web-')) return 'cached';
+  return name.endsWith('.example') ? 'outside' : 'cluster';
+}
+
+/** Whether an answer is the one that the name has. */
+export function isRight({ name, text }: Seen): boolean {
+  const [label = ''] = name.split('.');
+  switch (kindOf({ name })) {
+    case 'cached':
+      return text === serviceAddress(Number(label.slice('web-'.length)));
+    case 'cluster':
+      return text === label.replaceAll('-', '.');
+    case 'outside':
+      return text === expectedAddress(name, NETWORK);
+  }
+}
+
+/** The pod of the manifest with kubelet's care, and a client that asks all the time. */
+export class ProcessTestbed {
+  readonly ports: PodPorts;
+  readonly containers: Readonly<Record<ContainerName, SupervisedContainer>>;
+  readonly upstream: FakeUpstream;
+  readonly #context: FaultContext;
+  #client: SteadyClient | undefined;
+
+  private constructor(
+    context: FaultContext,
+    ports: PodPorts,
+    containers: Readonly<Record<ContainerName, SupervisedContainer>>,
+    upstream: FakeUpstream,
+  ) {
+    this.#context = context;
+    this.ports = ports;
+    this.containers = containers;
+    this.upstream = upstream;
+  }
+
+  /** Starts it; each container as `change` makes it of what the manifest says, after `before`. */
+  static async start(
+    context: FaultContext,
+    change: (spec: ContainerSpec) => ContainerSpec = (spec) => spec,
+    before: (ports: PodPorts) => Promise<void> = () => Promise.resolve(),
+  ): Promise<ProcessTestbed> {
+    const { node, nodeFlags, owned } = context;
+    const api = owned.add(await createApiServer());
+    await fillCluster(api, SERVICES);
+    await api.apply([PROBED]);
+    const upstream = owned.add(await FakeUpstream.start({ network: NETWORK }));
+    const volume = new ConfigVolume(join(owned.add(new TemporaryFolder()).path, 'config'));
+    await volume.put({ upstreamNameservers: [`127.0.0.1:${upstream.port}`] });
+    const ports = await freePodPorts();
+    await before(ports);
+    const specs = containerSpecs(
+      { node, nodeFlags, apiUrl: api.url, configPath: volume.path, probeSeconds: PROBE_SECONDS },
+      ports,
+    );
+    const start = (name: ContainerName) =>
+      owned.add(new SupervisedContainer(change(specs[name]), RESTART_MS));
+    const containers = {
+      kubedns: start('kubedns'),
+      dnsmasq: start('dnsmasq'),
+      sidecar: start('sidecar'),
+    };
+    return new ProcessTestbed(context, ports, containers, upstream);
+  }
+
+  /** Waits until all is well, with a client that goes on asking. */
+  async settled(): Promise<void> {
+    await this.well();
+    const questions = {
+      port: this.ports.dns,
+      names: NAMES,
+      ratePerSecond: RATE_PER_SECOND,
+      patienceMs: PATIENCE_MS,
+    };
+    const client = (this.#client = this.#context.owned.add(await SteadyClient.start(questions)));
+    await this.waitFor('right answers at first', () => {
+      const last = client.seen.slice(-SETTLED_AFTER);
+      return last.length === SETTLED_AFTER && last.every(isRight);
+    });
+  }
+
+  /** Waits until every probe of the manifest says yes. */
+  well(): Promise<void> {
+    return this.waitFor('probes that all say yes', async () => {
+      const all = await Promise.all([
+        isOk(this.ports.readiness, '/readiness', PAGE_LIMIT_MS),
+        this.isHealthy('kubedns'),
+        this.isHealthy('dnsmasq'),
+      ]);
+      return all.every(Boolean);
+    });
+  }
+
+  /** Whether kubedns says that it is ready. */
+  isReady(limitMs = PAGE_LIMIT_MS): Promise<boolean> {
+    return isOk(this.ports.readiness, '/readiness', limitMs);
+  }
+
+  /** Whether the sidecar says that another container is healthy. */
+  isHealthy(name: 'kubedns' | 'dnsmasq', limitMs = PAGE_LIMIT_MS): Promise<boolean> {
+    return isOk(this.ports.sidecar, `/healthcheck/${name}`, limitMs);
+  }
+
+  metrics(name: ContainerName): Promise<MetricPage> {
+    const { kubednsMetrics, dnsmasqMetrics, sidecar } = this.ports;
+    const port = { kubedns: kubednsMetrics, dnsmasq: dnsmasqMetrics, sidecar }[name];
+    return MetricPage.read(`http://127.0.0.1:${port}/metrics`);
+  }
+
+  /** Everything that was decided so far. */
+  get seen(): readonly Seen[] {
+    return this.#client?.seen ?? [];
+  }
+
+  /** Waits for something; throws a MeasureError when it does not come. */
+  async waitFor(what: string, isThere: () => boolean | Promise<boolean>): Promise<void> {
+    if (await becomesTrue(isThere, { limitMs: LIMIT_MS, stepMs: STEP_MS })) return;
+    const ends = CONTAINER_NAMES.flatMap((name) => this.containers[name].ends);
+    throw new MeasureError([`no ${what} within ${LIMIT_MS / 1_000} s`, ...ends].join('; '));
+  }
+
+  /** Waits until a question of that kind that was sent since then was answered right. */
+  rightSince(kind: Kind, sinceMs: number): Promise<void> {
+    return this.waitFor(`right answer of kind ${kind}`, () =>
+      this.seen.some((each) => each.sentMs >= sinceMs && kindOf(each) === kind && isRight(each)),
+    );
+  }
+
+  /** Sends no more; what became of the questions since then, none of which had a wrong answer. */
+  async finish(sinceMs: number): Promise<readonly Seen[]> {
+    const all = (await this.#client?.finish()) ?? [];
+    const seen = all.filter(({ sentMs }) => sentMs >= sinceMs);
+    for (const { name, text } of tally(seen, isRight).wrong.slice(0, 3)) {
+      this.#context.claim(false, `${name} was answered with ${text}`);
+    }
+    return seen;
+  }
+
+  /** Claims that each question of these kinds was answered right, and soon. */
+  claimAsEver(seen: readonly Seen[], kinds: readonly Kind[]): void {
+    for (const kind of kinds) {
+      const told = this.#tally(seen, kind);
+      this.#context.claim(told.asked > 0 && told.right === told.asked, text(kind, told));
+      const slow = `${kind}: an answer took ${Math.round(told.slowestMs)} ms`;
+      this.#context.claim(told.slowestMs <= LATE_MS, slow);
+    }
+  }
+
+  /** Claims that clients heard of these kinds nothing else than right answers and these failures. */
+  claimFailures(seen: readonly Seen[], kinds: readonly Kind[], failures: readonly string[]): void {
+    for (const kind of kinds) {
+      const told = this.#tally(seen, kind);
+      const names = Object.keys(told.failed);
+      const isAsSaid =
+        failures.every((name) => names.includes(name)) && names.length === failures.length;
+      this.#context.claim(isAsSaid, text(kind, told));
+    }
+  }
+
+  /** Claims that each container ended so often, and that no error was unexpected. */
+  async claimEnds(ends: Partial<Record<ContainerName, number>>): Promise<void> {
+    for (const name of CONTAINER_NAMES) {
+      const own = this.containers[name].ends;
+      const told = `${name} ended ${own.length} times: ${own.join('; ')}`;
+      this.#context.claim(own.length === (ends[name] ?? 0), told);
+    }
+    for (const name of ['kubedns', 'dnsmasq'] as const) {
+      const metric = `${name}_unexpected_errors_total`;
+      const errors = (await this.metrics(name)).sum(metric);
+      this.#context.claim(errors === 0, `${metric} is ${errors}`);
+    }
+  }
+
+  #tally(seen: readonly Seen[], kind: Kind): Tally {
+    return tally(
+      seen.filter((each) => kindOf(each) === kind),
+      isRight,
+    );
+  }
+}
+
+function text(kind: Kind, { asked, right, failed }: Tally): string {
+  const failures = Object.entries(failed).map(([name, count]) => `, ${count} ${name}`);
+  return `${kind}: ${right} of ${asked} right${failures.join('')}`;
+}
+
+/** A container whose program a shell starts, after `shell`, its streams where `redirection` leads. */
+export function throughShell(spec: ContainerSpec, shell: string, redirection = ''): ContainerSpec {
+  const script = `${shell}; exec "$@" ${redirection}`;
+  return {
+    ...spec,
+    node: '/bin/sh',
+    nodeFlags: ['-c', script, 'sh', spec.node, ...spec.nodeFlags],
+  };
+}

@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Behavior } from '../fixtures/fake-upstream.js';
+import { tally, troubleMs } from '../fixtures/tally.js';
+import type { FaultContext } from './fault.js';
+import { isCached, isRight, text, UpstreamTestbed } from './upstream-testbed.js';
+
+/** So long the fault lasts: longer than a client waits. */
+export const FAULT_MS = 5_500;
+/** For upstreams of which one is left, or that say at once what is wrong. */
+export const SHORT_FAULT_MS = 2_500;
+/** More than an answer out of memory takes on a machine whose cores are busy. */
+export const LATE_MS = 2_500;
+/** Where the others take two seconds. */
+const SOON_MS = 1_500;
+/** What clients notice. */
+const NOTICED_MS = 500;
+/** What is asked so shortly before the upstreams are back may be answered. */
+const EDGE_MS = 450;
+const BACK_LIMIT_MS = 20_000;
+/** The metrics that tell of them: by server and reason, and by client. */
+export const FAILURES = 'dnsmasq_upstream_server_failures_total';
+export const UNANSWERED = 'dnsmasq_upstream_failures_total';
+
+interface AllFail {
+  readonly behavior: Behavior | 'gone';
+  readonly faultMs: number;
+  /** What clients hear. */
+  readonly rcode: 'SERVFAIL' | 'REFUSED';
+  /** When they do, at the earliest and at the latest. */
+  readonly afterMs: readonly [number, number];
+  /** The reason that the servers' failures are counted for, and whether the clients' are. */
+  readonly reason: string;
+  readonly isCounted: boolean;
+}
+
+/** All of three upstreams fail, and come back. */
+export function allFail({ behavior, faultMs, rcode, afterMs, reason, isCounted }: AllFail) {
+  return async (context: FaultContext): Promise<number> => {
+    const testbed = await UpstreamTestbed.start(context, 3);
+    const faultAtMs = performance.now();
+    if (behavior === 'gone') for (const upstream of testbed.upstreams) await upstream.close();
+    else testbed.setBehavior(behavior);
+    await delay(faultMs);
+    const page = await testbed.dnsmasq.metrics();
+    const failures = page.sum(FAILURES, { reason });
+    context.claim(failures > 0, `${FAILURES}{reason="${reason}"} is ${failures}`);
+    const unanswered = page.sum(UNANSWERED);
+    context.claim(unanswered > 0 === isCounted, `${UNANSWERED} is ${unanswered}`);
+
+    if (behavior === 'gone') for (const upstream of testbed.upstreams) await upstream.open();
+    else testbed.setBehavior('right');
+    const backMs = performance.now();
+    await testbed.rightAgain(backMs, BACK_LIMIT_MS);
+    const seen = await testbed.seenSince(faultAtMs);
+    const { fresh } = testbed.claimHonesty(seen, LATE_MS);
+    const names = Object.keys(fresh.failed).join(' and ');
+    context.claim(names === rcode, `clients heard ${names}`);
+    const failed = seen.filter((each) => each.text === rcode && each.sentMs < backMs - EDGE_MS);
+    context.claim(failed.length > 0, `nobody heard ${rcode} before the upstreams were back`);
+    const took = failed.map(({ tookMs }) => tookMs);
+    context.claim(Math.min(...took) >= afterMs[0], `${rcode} came after ${Math.min(...took)} ms`);
+    context.claim(Math.max(...took) <= afterMs[1], `${rcode} came after ${Math.max(...took)} ms`);
+    return troubleMs(
+      seen.filter(({ sentMs }) => sentMs >= backMs),
+      isRight,
+      NOTICED_MS,
+    );
+  };
+}
+
+/** All of three upstreams take two seconds for an answer. */
+export async function allSlow(context: FaultContext): Promise<number> {
+  const testbed = await UpstreamTestbed.start(context, 3);
+  const faultAtMs = performance.now();
+  testbed.setBehavior('slow');
+  await delay(FAULT_MS);
+  const backMs = performance.now();
+  const page = await testbed.dnsmasq.metrics();
+  const latency = 'dnsmasq_upstream_server_latency_seconds_sum';
+  context.claim(page.sum(latency) > 2, `${latency} is ${page.sum(latency)}`);
+  const unanswered = page.sum(UNANSWERED);
+  context.claim(unanswered === 0, `${UNANSWERED} is ${unanswered}`);
+  testbed.setBehavior('right');
+  await testbed.rightAgain(backMs, BACK_LIMIT_MS);
+  const seen = await testbed.seenSince(faultAtMs);
+  const { fresh } = testbed.claimHonesty(seen, SOON_MS);
+  context.claim(fresh.right === fresh.asked, `names not in the cache: ${text(fresh)}`);
+  context.claim(fresh.slowestMs >= 1_500, `the slowest answer took ${fresh.slowestMs} ms`);
+  return fresh.slowestMs;
+}
+
+interface OneFails {
+  readonly behavior: Behavior | 'gone';
+  /** The reason that its failures are counted for. */
+  readonly reason: string;
+  /** A second passes before another one is asked. */
+  readonly isSlow?: boolean;
+}
+
+/** The one of three upstreams that is asked fails, and comes back. */
+export function oneFails({ behavior, reason, isSlow = false }: OneFails) {
+  return async (context: FaultContext): Promise<number> => {
+    const testbed = await UpstreamTestbed.start(context, 3);
+    const upstream = await testbed.preferred();
+    const faultAtMs = performance.now();
+    if (behavior === 'gone') await upstream.close();
+    else upstream.behavior = behavior;
+    await delay(SHORT_FAULT_MS);
+    const failures = await testbed.counted(FAILURES, { server: upstream.text, reason });
+    context.claim(failures > 0, `${FAILURES}{reason="${reason}"} is ${failures}`);
+    const page = await testbed.dnsmasq.metrics();
+    const unanswered = page.sum(UNANSWERED);
+    context.claim(unanswered === 0, `${UNANSWERED} is ${unanswered}`);
+    if (behavior === 'gone') await upstream.open();
+    else upstream.behavior = 'right';
+    const seen = await testbed.seenSince(faultAtMs);
+    const { fresh } = testbed.claimHonesty(seen, LATE_MS);
+    context.claim(fresh.right === fresh.asked, `names not in the cache: ${text(fresh)}`);
+    const others = seen.filter((each) => !isCached(each));
+    const { slowestMs } = tally(others, isRight);
+    context.claim(slowestMs <= 1_000 + LATE_MS, `the slowest answer took ${slowestMs} ms`);
+    return troubleMs(others, isRight, isSlow ? NOTICED_MS : LATE_MS);
+  };
+}

@@ -1,0 +1,81 @@
+/** What became of the questions of some seconds. */
+export interface AnswerFigures {
+  readonly asked: number;
+  readonly right: number;
+  readonly wrong: number;
+  /** Without an answer at the first try, whatever came later. */
+  readonly firstTryLost: number;
+  /** Without an answer after all tries. */
+  readonly lost: number;
+  /** Of right answers over UDP, from the first try, in ms; NaN when there were none. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  /** How late the clients themselves were, for want of a core: no server can be faster. */
+  readonly ownLateP99Ms: number;
+  /** A few of those that were wrong, then of those that were lost, as text. */
+  readonly examples: readonly string[];
+}
+
+const MAX_EXAMPLES = 5;
+
+/** The value that a part of the sorted values do not exceed (nearest rank); NaN where there are none. */
+export function percentile(sorted: ArrayLike<number>, part: number): number {
+  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
+}
+
+/** Counts answers between two looks. */
+export class AnswerLog {
+  #counts = { asked: 0, right: 0, wrong: 0, firstTryLost: 0, lost: 0 };
+  #latenciesMs: number[] = [];
+  #latesMs: number[] = [];
+  #wrong: string[] = [];
+  #lost: string[] = [];
+
+  /** The clients ran so much later than they wanted. */
+  ranLate(byMs: number): void {
+    this.#latesMs.push(byMs);
+  }
+
+  asked(): void {
+    this.#counts.asked++;
+  }
+
+  answered(afterMs: number, isOverTcp: boolean): void {
+    this.#counts.right++;
+    // A connection has to be made first: another figure.
+    if (!isOverTcp) this.#latenciesMs.push(afterMs);
+  }
+
+  wrong(example: string): void {
+    this.#counts.wrong++;
+    if (this.#wrong.length < MAX_EXAMPLES) this.#wrong.push(example);
+  }
+
+  firstTryLost(): void {
+    this.#counts.firstTryLost++;
+  }
+
+  lost(example: string): void {
+    this.#counts.lost++;
+    if (this.#lost.length < MAX_EXAMPLES) this.#lost.push(`no answer: ${example}`);
+  }
+
+  take(): AnswerFigures {
+    const sorted = Float64Array.from(this.#latenciesMs).sort();
+    const figures = {
+      ...this.#counts,
+      p50Ms: percentile(sorted, 0.5),
+      p99Ms: percentile(sorted, 0.99),
+      maxMs: percentile(sorted, 1),
+      ownLateP99Ms: percentile(Float64Array.from(this.#latesMs).sort(), 0.99),
+      examples: [...this.#wrong, ...this.#lost],
+    };
+    this.#counts = { asked: 0, right: 0, wrong: 0, firstTryLost: 0, lost: 0 };
+    this.#latenciesMs = [];
+    this.#latesMs = [];
+    this.#wrong = [];
+    this.#lost = [];
+    return figures;
+  }
+}
