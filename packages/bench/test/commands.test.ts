@@ -2,13 +2,13 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { dnsperfVersion, findRealDnsmasq } from '@kube-dns/testkit';
-import { BenchProcess, endAll, isRunning, until } from './bench-process.js';
+import { dnsperfVersion, endPrograms, findRealDnsmasq, until } from '@kube-dns/testkit';
+import { childrenOf, isRunning, startBench } from './bench-process.js';
 
 const hasDnsperf = (await dnsperfVersion()) !== undefined;
 const TINY = ['--services=20', '--slices=40', '--endpoints=2'];
 
-interface Told {
+interface BenchOutput {
   readonly machine: Readonly<Record<string, unknown>>;
   readonly figures: readonly { readonly name: string; readonly value: number | null }[];
 }
@@ -19,26 +19,32 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'bench-test-'));
 });
 afterEach(async () => {
-  await endAll();
+  await endPrograms('SIGINT');
+
   await rm(folder, { recursive: true });
 });
 
 /** Runs a command to its end; returns its figures by name. */
-async function measure(...args: string[]): Promise<{ told: Told; figures: Map<string, number> }> {
+async function measure(
+  ...args: string[]
+): Promise<{ output: BenchOutput; figures: Map<string, number> }> {
   const file = join(folder, 'figures.json');
-  const bench = new BenchProcess([...args, `--json=${file}`]);
-  const status = await bench.exit;
+  const bench = startBench([...args, `--json=${file}`]);
+  const status = await bench.ended;
   if (status !== 0) throw new Error(`status ${status}: ${bench.stderr}`);
-  const told = JSON.parse(await readFile(file, 'utf8')) as Told;
-  const figures = new Map(told.figures.map(({ name, value }) => [name, value ?? NaN]));
+  const output = JSON.parse(await readFile(file, 'utf8')) as BenchOutput;
+  const figures = new Map(output.figures.map(({ name, value }) => [name, value ?? NaN]));
   for (const name of figures.keys()) expect(bench.stdout).toContain(name);
-  return { told, figures };
+  return { output, figures };
 }
 
 describe('the bench', () => {
   it('measures memory, start, stalls and a relist', async () => {
-    const { told, figures } = await measure('kubedns-scale', ...TINY, '--settle=0', '--rate=200');
-    expect(told.machine).toMatchObject({ cores: expect.any(Number), serverNode: process.version });
+    const { output, figures } = await measure('kubedns-scale', ...TINY, '--settle=0', '--rate=200');
+    expect(output.machine).toMatchObject({
+      cores: expect.any(Number),
+      serverNode: process.version,
+    });
     expect(figures.get('ready after')).toBeGreaterThan(0);
     expect(figures.get('peak RSS when ready')).toBeGreaterThan(10);
     expect(figures.get('stall while loading, longest')).toBeGreaterThan(0);
@@ -76,12 +82,12 @@ describe('the bench', () => {
   });
 
   it('ends everything that it has started when it is interrupted', async () => {
-    const bench = new BenchProcess(['kubedns-scale', ...TINY, '--settle=600']);
+    const bench = startBench(['kubedns-scale', ...TINY, '--settle=600']);
     await bench.says(/ready; waiting/);
-    const { children } = bench;
+    const children = childrenOf(bench);
     expect(children.length).toBeGreaterThanOrEqual(3);
-    bench.child.kill('SIGINT');
-    expect(await bench.exit).toBe(130);
+    bench.signal('SIGINT');
+    expect(await bench.ended).toBe(130);
     await until('the end of its children', () => !children.some(isRunning));
   });
 
@@ -98,8 +104,8 @@ describe('the bench', () => {
       /kubedns ended with 1: .*Cannot find module '.nowhere/,
     ],
   ])('answers %j with status %d', async (args, status, text) => {
-    const bench = new BenchProcess(args);
-    expect(await bench.exit).toBe(status);
+    const bench = startBench(args);
+    expect(await bench.ended).toBe(status);
     expect(status === 0 ? bench.stdout : bench.stderr).toMatch(text);
   });
 });

@@ -1,11 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { findRealDnsmasq } from '@kube-dns/testkit';
+import { endPrograms, findProgram, findRealDnsmasq, until } from '@kube-dns/testkit';
 import { WORKLOADS } from '../src/workloads/workload-table.js';
-import { BenchProcess, endAll, isRunning, until } from './bench-process.js';
+import { childrenOf, isRunning, startBench } from './bench-process.js';
 
 const SHORT = [
   '--runs=1',
@@ -23,21 +22,13 @@ interface Score {
   readonly metrics: Readonly<Record<string, number | null>>;
 }
 
-interface Told {
+interface BenchOutput {
   readonly results: Readonly<Record<string, readonly Score[]>>;
   readonly figures: readonly { readonly name: string; readonly value: number | null }[];
   readonly notes: readonly string[];
 }
 
-function pathOf(program: string): string | undefined {
-  try {
-    return execFileSync('which', [program], { encoding: 'utf8' }).trim();
-  } catch {
-    return undefined;
-  }
-}
-
-const DNSPERF = pathOf('dnsperf');
+const DNSPERF = findProgram('dnsperf');
 const loads = DNSPERF === undefined ? it.skip : it;
 const peer = findRealDnsmasq() === undefined ? [] : ['dnsmasq'];
 
@@ -60,19 +51,20 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'bench-test-'));
 });
 afterEach(async () => {
-  await endAll();
+  await endPrograms('SIGINT');
+
   await rm(folder, { recursive: true });
 });
 
-async function measure(args: readonly string[], path?: string): Promise<Told> {
+async function measure(args: readonly string[], path?: string): Promise<BenchOutput> {
   const file = join(folder, 'figures.json');
-  const bench = new BenchProcess([...args, `--json=${file}`], path);
-  const status = await bench.exit;
+  const bench = startBench([...args, `--json=${file}`], path);
+  const status = await bench.ended;
   if (status !== 0) throw new Error(`status ${status}: ${bench.stderr}`);
-  const told = JSON.parse(await readFile(file, 'utf8')) as Told;
-  for (const { name } of told.figures) expect(bench.stdout).toContain(name);
-  for (const title of Object.keys(told.results)) expect(bench.stdout).toContain(`## ${title}\n`);
-  return told;
+  const output = JSON.parse(await readFile(file, 'utf8')) as BenchOutput;
+  for (const { name } of output.figures) expect(bench.stdout).toContain(name);
+  for (const title of Object.keys(output.results)) expect(bench.stdout).toContain(`## ${title}\n`);
+  return output;
 }
 
 describe('the load on both containers (skipped without dnsperf)', () => {
@@ -103,11 +95,11 @@ describe('the load on both containers (skipped without dnsperf)', () => {
       const bin = join(folder, 'bin');
       await mkdir(bin);
       await symlink(DNSPERF!, join(bin, 'dnsperf'));
-      const told = await measure(['dns', '--only=dnsmasq-hits', '--alone', ...SHORT], bin);
-      expect(told.results['dnsmasq-hits']).toMatchObject([{ subject: 'our dnsmasq' }]);
-      expect(told.figures).toEqual([]);
-      expect(told.notes).toContainEqual(expect.stringMatching(/^There is no taskset/));
-      expect(told.notes).toContainEqual(expect.stringMatching(/^Without the real dnsmasq/));
+      const output = await measure(['dns', '--only=dnsmasq-hits', '--alone', ...SHORT], bin);
+      expect(output.results['dnsmasq-hits']).toMatchObject([{ subject: 'our dnsmasq' }]);
+      expect(output.figures).toEqual([]);
+      expect(output.notes).toContainEqual(expect.stringMatching(/^There is no taskset/));
+      expect(output.notes).toContainEqual(expect.stringMatching(/^Without the real dnsmasq/));
     },
     TIMEOUT_MS,
   );
@@ -132,12 +124,12 @@ describe('the load on both containers (skipped without dnsperf)', () => {
   loads(
     'ends everything that it has started when it is interrupted',
     async () => {
-      const bench = new BenchProcess(['dns', '--only=misses', ...SHORT, '--seconds=600']);
+      const bench = startBench(['dns', '--only=misses', ...SHORT, '--seconds=600']);
       await bench.says(/run 1 of 1/);
-      await until('dnsperf', () => bench.children.length >= 4);
-      const { children } = bench;
-      bench.child.kill('SIGINT');
-      expect(await bench.exit).toBe(130);
+      await until('dnsperf', () => childrenOf(bench).length >= 4);
+      const children = childrenOf(bench);
+      bench.signal('SIGINT');
+      expect(await bench.ended).toBe(130);
       await until('the end of its children', () => !children.some(isRunning));
     },
     TIMEOUT_MS,
@@ -188,14 +180,14 @@ describe('a load command', () => {
     [['dns', '--coredns=/nowhere'], 2, /--coredns=\/nowhere: is no program that can be run/],
     [['dnsmasq-load', '--only=x'], 2, /unknown option '--only'/],
   ])('answers %j with status %d', async (args, status, text) => {
-    const bench = new BenchProcess(args);
-    expect(await bench.exit).toBe(status);
+    const bench = startBench(args);
+    expect(await bench.ended).toBe(status);
     expect(status === 0 ? bench.stdout : bench.stderr).toMatch(text);
   });
 
   it('says that there is no dnsperf', async () => {
-    const bench = new BenchProcess(['dns'], folder);
-    expect(await bench.exit).toBe(1);
+    const bench = startBench(['dns'], folder);
+    expect(await bench.ended).toBe(1);
     expect(bench.stderr).toContain('bench: there is no dnsperf on this machine');
   });
 });

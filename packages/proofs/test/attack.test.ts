@@ -40,7 +40,7 @@ const MIN_GUESSES = 1_000;
 /** So many connections each container takes, and so many sockets it asks its servers from. */
 const MAX_DESCRIPTORS = 1_000 + 512 + 100;
 
-interface Told {
+interface AttackResult {
   readonly name: string;
   readonly did: string;
   readonly accepted?: number;
@@ -57,15 +57,15 @@ interface Told {
 
 describe('the command', () => {
   it('refuses an attack that there is none of', async () => {
-    const { code, stderr } = await run(['attack', '--only=nothing'], TIMEOUT_MS);
-    expect(code).toBe(2);
+    const { end, stderr } = await run(['attack', '--only=nothing'], TIMEOUT_MS);
+    expect(end).toBe(2);
     expect(stderr).toContain('--only=nothing: no attack "nothing"');
   });
 });
 
 /** Makes these attacks, and says how the pod stood each. */
-async function attack(names: readonly string[], seconds: number): Promise<readonly Told[]> {
-  const { results } = await prove<{ Attacks: readonly Told[] }>(
+async function attack(names: readonly string[], seconds: number): Promise<readonly AttackResult[]> {
+  const { results } = await prove<{ Attacks: readonly AttackResult[] }>(
     [
       'attack',
       `--only=${names.join(',')}`,
@@ -81,7 +81,13 @@ async function attack(names: readonly string[], seconds: number): Promise<readon
 }
 
 /** What a busy machine may be the reason of. */
-function weaknesses({ name, under, after, containers, guesses = MIN_GUESSES }: Told): string[] {
+function weaknesses({
+  name,
+  under,
+  after,
+  containers,
+  guesses = MIN_GUESSES,
+}: AttackResult): string[] {
   const { counters = '' } = containers[0] ?? {};
   const counted = COUNTED.get(name) ?? /^/;
   return [
@@ -94,15 +100,15 @@ function weaknesses({ name, under, after, containers, guesses = MIN_GUESSES }: T
 }
 
 (hasDnsperf ? describe : describe.skip)('attacks (skipped without dnsperf)', () => {
-  const tries: Told[] = [];
-  const of = (name: string) => tries.filter((told) => told.name === name);
+  const tries: AttackResult[] = [];
+  const of = (name: string) => tries.filter((result) => result.name === name);
 
   beforeAll(async () => {
     let names: readonly string[] = ATTACKS;
     for (const seconds of TRY_SECONDS) {
       const made = await attack(names, seconds);
       tries.push(...made);
-      names = made.filter((told) => weaknesses(told).length > 0).map(({ name }) => name);
+      names = made.filter((result) => weaknesses(result).length > 0).map(({ name }) => name);
       if (names.length === 0) return;
     }
   }, TIMEOUT_MS);

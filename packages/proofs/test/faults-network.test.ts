@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readlinkSync } from 'node:fs';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { becomesTrue } from '@kube-dns/testkit';
+import { becomesTrue, endPrograms, type RunningProgram, until } from '@kube-dns/testkit';
 import { NETWORK_ROWS } from '../src/faults/network-rows.js';
 import { networkSkipReason } from '../src/fixtures/network-namespace.js';
 import { descendants, type NetworkedProcess, processes } from './process-networks.js';
-import { PROGRAM, prove } from './prove-process.js';
+import { prove, startProof } from './prove-process.js';
 
 const ROWS = NETWORK_ROWS.filter(({ isLong }) => isLong !== true).map(({ id }) => id);
 const TOGETHER = 5;
@@ -18,7 +16,7 @@ const skipReason = networkSkipReason();
 const onHosts = skipReason === undefined ? describe : describe.skip;
 const skipped = skipReason === undefined ? '' : ` (skipped: ${skipReason})`;
 
-interface Told {
+interface RowResult {
   readonly id: string;
   readonly broken: readonly string[];
 }
@@ -28,8 +26,8 @@ onHosts(`a fault between hosts${skipped}`, () => {
 
   beforeAll(async () => {
     const args = ['faults', `--only=${ROWS.join(',')}`, `--together=${TOGETHER}`];
-    const { results: told } = await prove<{ faults: readonly Told[] }>(args, TIMEOUT_MS);
-    results = new Map(told.faults.map(({ id, broken }) => [id, broken]));
+    const { results: report } = await prove<{ faults: readonly RowResult[] }>(args, TIMEOUT_MS);
+    results = new Map(report.faults.map(({ id, broken }) => [id, broken]));
   }, TIMEOUT_MS);
 
   it.each(ROWS)('%s is as the table says', (id) => {
@@ -39,27 +37,19 @@ onHosts(`a fault between hosts${skipped}`, () => {
 
 onHosts(`hosts that are not needed any more${skipped}`, () => {
   const own = skipReason === undefined ? readlinkSync('/proc/self/ns/net') : '';
-  let command: ChildProcess | undefined;
 
-  afterEach(() => {
-    command?.kill('SIGKILL');
-  });
+  afterEach(() => endPrograms());
 
-  /** Starts rows and returns what runs in networks of theirs, once `isInProgress` says so. */
-  async function startRows(
-    args: readonly string[],
-    isInProgress: (inside: readonly NetworkedProcess[]) => boolean,
+  /** Waits for the processes of a proof in other networks until `isEnough` accepts them. */
+  function processesInside(
+    proof: RunningProgram,
+    isEnough: (inside: readonly NetworkedProcess[]) => boolean,
   ): Promise<readonly NetworkedProcess[]> {
-    const child = spawn(process.execPath, [PROGRAM, 'faults', ...args], { stdio: 'ignore' });
-    command = child;
-    let inside: readonly NetworkedProcess[] = [];
-    const isThere = () => {
-      inside = descendants(child.pid ?? 0).filter(({ network }) => network !== own);
-      return isInProgress(inside);
+    const find = () => {
+      const inside = descendants(proof.pid).filter(({ network }) => network !== own);
+      return isEnough(inside) && inside;
     };
-    if (!(await becomesTrue(isThere, { limitMs: TIMEOUT_MS / 2, stepMs: STEP_MS })))
-      throw new Error('no hosts came to be');
-    return inside;
+    return until('the hosts', find, { limitMs: TIMEOUT_MS / 2, stepMs: STEP_MS });
   }
 
   /** What is left of what ran in those networks. */
@@ -80,10 +70,10 @@ onHosts(`hosts that are not needed any more${skipped}`, () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'are gone, with all that ran on them, after %s',
     async (signal) => {
-      const inside = await startRows(['--only=network-cuts-api'], runsKubedns);
-      const ended = once(command!, 'exit');
-      command?.kill(signal);
-      await ended;
+      const proof = startProof(['faults', '--only=network-cuts-api']);
+      const inside = await processesInside(proof, runsKubedns);
+      proof.signal(signal);
+      await proof.ended;
       expect(await left(inside)).toEqual([]);
       // Four networks: those of three hosts, and that of the switch.
       expect(new Set(inside.map(({ network }) => network)).size).toBe(4);
@@ -94,9 +84,10 @@ onHosts(`hosts that are not needed any more${skipped}`, () => {
   it(
     'are gone after a row that fails',
     async () => {
-      const args = ['--only=network-cuts-api', '--node-flags=--no-such-flag'];
-      const inside = await startRows(args, ({ length }) => length > 0);
-      await once(command!, 'exit');
+      const args = ['faults', '--only=network-cuts-api', '--node-flags=--no-such-flag'];
+      const proof = startProof(args);
+      const inside = await processesInside(proof, ({ length }) => length > 0);
+      await proof.ended;
       expect(await left(inside)).toEqual([]);
     },
     TIMEOUT_MS,

@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { runProgram } from '@kube-dns/testkit';
 import { prove, run } from './prove-process.js';
 
 const CORPUS = fileURLToPath(new URL('../corpus', import.meta.url));
@@ -30,8 +30,8 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 async function fuzz(...args: string[]) {
-  const told = await prove<{ Parsers: readonly ParserResult[] }>(['fuzz', ...args], LIMIT_MS);
-  return { stderr: told.stderr, parsers: told.results.Parsers };
+  const output = await prove<{ Parsers: readonly ParserResult[] }>(['fuzz', ...args], LIMIT_MS);
+  return { stderr: output.stderr, parsers: output.results.Parsers };
 }
 
 describe('hostile input', () => {
@@ -73,12 +73,8 @@ describe('hostile input', () => {
       dog.note(Buffer.from('endless'));
       for (;;);`,
     );
-    const signal = await new Promise((resolve) => {
-      execFile(process.execPath, [script], { timeout: HANG_LIMIT_MS }, (error) => {
-        resolve(error?.signal);
-      });
-    });
-    expect(signal).toBe('SIGKILL');
+    const { end } = await runProgram(process.execPath, [script], { limitMs: HANG_LIMIT_MS });
+    expect(end).toBe('SIGKILL');
     const [name = ''] = await readdir(join(folder, 'hanging'));
     expect(name).toMatch(/^hangs-.*\.bin$/);
     expect(await readFile(join(folder, 'hanging', name), 'latin1')).toBe('endless');

@@ -1,44 +1,36 @@
-import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type ProgramResult, RunningProgram, runProgram, TemporaryFolder } from '@kube-dns/testkit';
 
-/** The command of all proofs, as it is built. */
-export const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
-/** How a run of the command ended. */
-export interface Ended {
-  readonly code: number;
-  readonly stderr: string;
-}
-
-/** What a proof said, with the figures and the tables of its report by name. */
-export interface Proven<T> extends Ended {
+/** What a proof printed, with the figures and the tables of its report by name. */
+export interface ProofResult<T> extends ProgramResult {
   readonly figures: ReadonlyMap<string, number | null>;
   readonly results: T;
-  /** What its option `--plot` drew. */
+  /** The file of its option `--plot`. */
   readonly plot: string;
 }
 
-/** Runs the command as a user would. It is ended, with all that it started, after `limitMs`. */
-export function run(args: readonly string[], limitMs: number): Promise<Ended> {
-  const options = { timeout: limitMs, killSignal: 'SIGINT' } as const;
-  return new Promise((resolve) => {
-    execFile(process.execPath, [PROGRAM, ...args], options, (error, _, stderr) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stderr });
-    });
-  });
+/** Starts the built command as a user does. */
+export function startProof(args: readonly string[]): RunningProgram {
+  return new RunningProgram('prove', process.execPath, [PROGRAM, ...args], { inheritsEnv: true });
 }
 
-/** Runs a proof and reads its report, whose tables are what the caller takes them for. */
+/** Runs the built command to its end. After `limitMs` it is ended, with all that it started. */
+export function run(args: readonly string[], limitMs: number): Promise<ProgramResult> {
+  return runProgram(process.execPath, [PROGRAM, ...args], { limitMs, inheritsEnv: true });
+}
+
+/** Runs a proof and reads its report; the caller names the type of the report's tables. */
 export async function prove<T>(
   args: readonly string[],
   limitMs: number,
   plots = false,
-): Promise<Proven<T>> {
-  const folder = mkdtempSync(join(tmpdir(), 'prove-'));
-  const [json, plot] = [join(folder, 'report.json'), join(folder, 'plot.svg')];
+): Promise<ProofResult<T>> {
+  const folder = new TemporaryFolder();
+  const [json, plot] = [join(folder.path, 'report.json'), join(folder.path, 'plot.svg')];
   try {
     const files = [`--json=${json}`, ...(plots ? [`--plot=${plot}`] : [])];
     const ended = await run([...args, ...files], limitMs);
@@ -50,7 +42,7 @@ export async function prove<T>(
       plot: plots ? readFileSync(plot, 'utf8') : '',
     };
   } finally {
-    rmSync(folder, { recursive: true });
+    await folder.close();
   }
 }
 
@@ -59,11 +51,11 @@ interface Report<T> {
   readonly results: T;
 }
 
-function readReport<T>(path: string, { stderr }: Ended): Report<T> {
+function readReport<T>(path: string, { stderr }: ProgramResult): Report<T> {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as Report<T>;
   } catch {
-    // Without a report what it said is the failure.
+    // Without a report the output is the failure.
     throw new Error(`the proof made no report: ${stderr}`);
   }
 }

@@ -99,6 +99,6 @@ export {
 } from './process/running-program.js';
 export type { Machine } from './report/machine.js';
 export { type Bar, formatValue, Report, type Section } from './report/report.js';
-export { type Range, rangeOf, type Spread, spreadOf } from './statistics.js';
+export { median, type Range, rangeOf, type Spread, spreadOf } from './statistics.js';
 export { TemporaryFolder } from './temporary-folder.js';
 export { becomesTrue, type Patience, until, untilEqual } from './until.js';

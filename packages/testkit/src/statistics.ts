@@ -33,15 +33,21 @@ export function spreadOf(values: Iterable<number>): Spread {
   };
 }
 
-/** Minimum, median and maximum of the runs that have the figure; NaN stands for one that has not. */
-export function rangeOf(values: Iterable<number>): Range {
+/** The middle of the values, the mean of two; NaN where there are none. NaN among the values is left out. */
+export function median(values: Iterable<number>): number {
   const sorted = ascending([...values].filter((value) => !Number.isNaN(value)));
   const middle = (sorted.length - 1) / 2;
   const lower = sorted[Math.floor(middle)] ?? Number.NaN;
   const upper = sorted[Math.ceil(middle)] ?? Number.NaN;
+  return (lower + upper) / 2;
+}
+
+/** Minimum, median and maximum of the runs that have the figure; NaN is a run without it. */
+export function rangeOf(values: Iterable<number>): Range {
+  const sorted = ascending([...values].filter((value) => !Number.isNaN(value)));
   return {
     min: sorted[0] ?? Number.NaN,
-    median: (lower + upper) / 2,
+    median: median(sorted),
     max: sorted.at(-1) ?? Number.NaN,
   };
 }

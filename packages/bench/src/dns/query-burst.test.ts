@@ -1,41 +1,30 @@
-import { createSocket, type Socket } from 'node:dgram';
-import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { encodeReply, type Rcode, ScriptedNameServer } from '@kube-dns/testkit';
 import { QueryBurst } from './query-burst.js';
 
-const QR = 0x80;
-const REFUSED = 5;
 const COUNT = 200;
 
-let server: Socket;
-/** What the server says to the n-th query; undefined is nothing. */
-let rcodeOf: (index: number) => number | undefined;
+let server: ScriptedNameServer;
+/** The rcode of the answer to the n-th query; undefined: no answer. */
+let rcodeOf: (index: number) => Rcode | undefined;
 
 beforeEach(async () => {
-  let index = 0;
-  server = createSocket({ type: 'udp4', recvBufferSize: 1 << 20 }).bind(0, '127.0.0.1');
-  server.on('message', (query, { port, address }) => {
-    const rcode = rcodeOf(index++);
-    if (rcode === undefined) return;
-    const reply = Buffer.from(query);
-    reply[2]! |= QR;
-    reply[3] = rcode;
-    // Twice: what comes once more counts once.
-    server.send(reply, port, address);
-    server.send(reply, port, address);
+  server = await ScriptedNameServer.start(({ query, count }) => {
+    const rcode = rcodeOf(count);
+    if (rcode === undefined) return null;
+    const reply = encodeReply(query, { rcode });
+    // Sent twice: a repeated answer counts once.
+    return [reply, reply];
   });
-  await once(server, 'listening');
 });
-afterEach(() => {
-  server.close();
-});
+afterEach(() => server.close());
 
 const run = (patienceMs: number) =>
-  new QueryBurst().run(server.address().port, COUNT, 'x.example', patienceMs);
+  new QueryBurst().run(server.port, COUNT, 'x.example', patienceMs);
 
 describe('a burst of queries', () => {
   it('ends when all are answered', async () => {
-    rcodeOf = () => 0;
+    rcodeOf = () => 'NOERROR';
     expect(await run(15_000)).toEqual({
       sent: COUNT,
       right: COUNT,
@@ -46,7 +35,7 @@ describe('a burst of queries', () => {
   });
 
   it('tells refusals and silence apart', async () => {
-    rcodeOf = (index) => [0, REFUSED, undefined, 0][index % 4];
+    rcodeOf = (index) => (['NOERROR', 'REFUSED', undefined, 'NOERROR'] as const)[index % 4];
     expect(await run(500)).toMatchObject({ right: 100, wrong: 50, unanswered: 50 });
   });
 });

@@ -1,17 +1,13 @@
-import { createSocket, type Socket } from 'node:dgram';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { becomesTrue, encodeReply, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { StallProbe, type ProbeWindow } from './stall-probe.js';
 
-const RCODE_SERVFAIL = 2;
-const QR = 0x80;
-const DEADLINE_MS = 10_000;
-const STEP_MS = 5;
+const WAIT = { limitMs: 10_000, stepMs: 5 };
 /** Long beside what a busy machine does to a timer. */
 const STALL_MS = 400;
 
-let server: Socket;
+let server: ScriptedNameServer;
 let probe: StallProbe;
 /** What the server was asked and has not answered. */
 let unanswered: (() => void)[];
@@ -20,50 +16,45 @@ let isStalled: boolean;
 beforeEach(async () => {
   unanswered = [];
   isStalled = false;
-  server = createSocket('udp4').bind(0, '127.0.0.1');
-  server.on('message', (query, { port, address }) => {
-    const reply = Buffer.from(query.subarray(0, query.length));
-    reply[2] = QR;
-    reply[3] = RCODE_SERVFAIL;
-    const answer = () => server.send(reply, port, address);
+  server = await ScriptedNameServer.start(({ query, send }) => {
+    const answer = () => send(encodeReply(query, { rcode: 'SERVFAIL' }));
     if (isStalled) unanswered.push(answer);
     else answer();
+    return null;
   });
-  await once(server, 'listening');
   probe = new StallProbe();
 });
 
-afterEach(() => {
+afterEach(async () => {
   probe.close();
-  server.close();
+  await server.close();
 });
 
 /** The longest answer time that `answers` has seen. */
 let longestMs = 0;
 
-/** Looks until there are so many further answers; returns the last look. */
-async function answers(count: number): Promise<ProbeWindow> {
-  const endMs = performance.now() + DEADLINE_MS;
+/** Waits for this many further answers; returns the last look. */
+function answers(count: number): Promise<ProbeWindow> {
+  let seen = 0;
   longestMs = 0;
-  for (let seen = 0; ;) {
+  const find = () => {
     const window = probe.look();
     seen += window.answerMs.count;
     longestMs = Math.max(longestMs, window.answerMs.max || 0);
-    if (seen >= count) return window;
-    if (performance.now() > endMs) throw new Error('too late: answers');
-    await delay(STEP_MS);
-  }
+    return seen >= count && window;
+  };
+  return until('answers', find, WAIT);
 }
 
 describe('the probe', () => {
   it('takes any rcode for an answer', async () => {
-    await probe.start(server.address().port);
+    await probe.start(server.port);
     const { firstAnswerMs } = await answers(5);
     expect(firstAnswerMs).toBeGreaterThan(0);
   });
 
   it('sees how long a server did not answer', async () => {
-    await probe.start(server.address().port);
+    await probe.start(server.port);
     await answers(3);
     isStalled = true;
     await delay(STALL_MS);
@@ -75,23 +66,19 @@ describe('the probe', () => {
   });
 
   it('counts what is never answered, once later queries are', async () => {
-    await probe.start(server.address().port);
+    await probe.start(server.port);
     await answers(3);
     isStalled = true;
     await delay(50);
     isStalled = false;
     expect(unanswered.length).toBeGreaterThan(0);
-    const endMs = performance.now() + DEADLINE_MS;
     let lost = 0;
-    while (lost < unanswered.length && performance.now() < endMs) {
-      await delay(STEP_MS);
-      lost += probe.look().lost;
-    }
+    await becomesTrue(() => (lost += probe.look().lost) >= unanswered.length, WAIT);
     expect(lost).toBe(unanswered.length);
   });
 
   it('counts a stall that has not ended', async () => {
-    await probe.start(server.address().port);
+    await probe.start(server.port);
     await answers(3);
     isStalled = true;
     await delay(STALL_MS);
@@ -100,7 +87,7 @@ describe('the probe', () => {
 
   it('does not count what was asked before the first answer', async () => {
     isStalled = true;
-    await probe.start(server.address().port);
+    await probe.start(server.port);
     await delay(STALL_MS);
     expect(probe.look()).toMatchObject({ answerMs: { count: 0 }, firstAnswerMs: undefined });
     unanswered = [];

@@ -1,8 +1,8 @@
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { frameMessage } from '@kube-dns/transport';
-import { HEADER_BYTES, RCODE, skipName, TYPE, writeUint16, writeUint32 } from '@kube-dns/wire';
+import { frameMessage, Frames, questionEnd as questionEndOf } from '@kube-dns/testkit';
+import { HEADER_BYTES, RCODE, TYPE, writeUint16, writeUint32 } from '@kube-dns/wire';
 import { BOMB_REPLIES, bombReply, truncatedReply } from './bombs.js';
 
 /** The other side of a name server that runs in its own process. */
@@ -13,7 +13,6 @@ export interface HostileServerMethods {
   startSilent(): Promise<number>;
 }
 
-const QUESTION_FIXED_BYTES = 4;
 const REPLY_FLAGS = 0x8180;
 const SLOW_MS = 2_000;
 const TTL_SECONDS = 3_600;
@@ -21,13 +20,6 @@ const MAX_UDP_BYTES = 4_096;
 const MAX_TCP_BYTES = 0xffff;
 const RECEIVE_BYTES = 4 * 1024 * 1024;
 const ADDRESS = Buffer.from([198, 51, 100, 8]);
-
-/** Where the name of a question ends, -1 where there is none; names come uncompressed. */
-function questionEndOf(query: Buffer): number {
-  const nameEnd = skipName(query, HEADER_BYTES, query.length);
-  const end = nameEnd + QUESTION_FIXED_BYTES;
-  return nameEnd < 0 || end > query.length ? -1 : end;
-}
 
 /** The last label but one, `missing` of `x.missing.example`. */
 function domainOf(query: Buffer): string {
@@ -106,18 +98,16 @@ export class HostileServer implements HostileServerMethods {
     else send(message);
   }
 
-  /** One question, one answer: only cut answers are asked for again over TCP, and those are bombs. */
+  /** Every answer over TCP is a bomb: only the query for a bomb is repeated there, after a truncated one. */
   #serve(socket: Socket): void {
+    const frames = new Frames();
     socket.on('error', () => socket.destroy());
-    let pending = Buffer.alloc(0);
     socket.on('data', (chunk) => {
-      pending = Buffer.concat([pending, chunk]);
-      if (pending.length < 2 || pending.length < 2 + pending.readUInt16BE(0)) return;
-      const query = pending.subarray(2);
-      pending = Buffer.alloc(0);
-      const end = questionEndOf(query);
-      if (end < 0) return;
-      socket.write(frameMessage(bombReply(query, end, this.#bombs++, MAX_TCP_BYTES)));
+      for (const query of frames.push(chunk)) {
+        const end = questionEndOf(query);
+        if (end >= 0)
+          socket.write(frameMessage(bombReply(query, end, this.#bombs++, MAX_TCP_BYTES)));
+      }
     });
   }
 }

@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Closable } from '@kube-dns/testkit';
-import { decodeMessage, encodeQuery } from '@kube-dns/wire';
-import { askOnce } from '../roll/ask-once.js';
+import { ask, type Closable } from '@kube-dns/testkit';
 import type { ContainerSpec } from '../fixtures/container.js';
 import type { ContainerName, PodPorts } from '../fixtures/manifest-pod.js';
 import { openDescriptors } from '../fixtures/process-watch.js';
@@ -147,13 +145,12 @@ function firstPort(name: ContainerName, { dns, kubedns, sidecar }: PodPorts): nu
 }
 
 /** What dnsmasq says to a question about the cluster: an rcode, or `silence`. */
-async function heard({ ports }: ProcessTestbed): Promise<string> {
-  const reply = await askOnce(
-    ports.dns,
-    encodeQuery({ id: 1, name: serviceName(1), type: 'A' }),
-    ASK_MS,
+function answerText({ ports }: ProcessTestbed): Promise<string> {
+  const answer = ask(ports.dns, serviceName(1), { limitMs: ASK_MS });
+  return answer.then(
+    ({ rcode }) => rcode,
+    () => 'silence',
   );
-  return reply === undefined ? 'silence' : decodeMessage(reply).rcode;
 }
 
 interface TakenPort {
@@ -178,7 +175,10 @@ function takenPort({ name, end, hears }: TakenPort) {
     const container = testbed.containers[name];
     await testbed.waitFor('end of a container', () => container.ends.length > 0);
     context.claim(end.test(container.ends[0]!), `${name} ended with ${container.ends[0]}`);
-    await testbed.waitFor(`question with ${hears}`, async () => (await heard(testbed)) === hears);
+    await testbed.waitFor(
+      `question with ${hears}`,
+      async () => (await answerText(testbed)) === hears,
+    );
     holder.server?.close();
     const freeMs = performance.now();
     await testbed.settled();

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { decodeMessage, encodeQuery } from '@kube-dns/wire';
-import { askOnce } from '../roll/ask-once.js';
+import { ask } from '@kube-dns/testkit';
 import type { Seen } from '../fixtures/steady-client.js';
 import { troubleMs } from '../fixtures/tally.js';
 import type { Fault, FaultContext } from './fault.js';
@@ -173,10 +172,13 @@ async function stopSidecar(context: FaultContext): Promise<number> {
   return troubleOf(seen, ALL);
 }
 
-/** The TTL of a name that an upstream has told dnsmasq some time ago; NaN when that is no answer. */
+/** The TTL of a name of an upstream that is in dnsmasq's cache; NaN when no answer has it. */
 async function ttlOf(testbed: ProcessTestbed, name: string): Promise<number> {
-  const reply = await askOnce(testbed.ports.dns, encodeQuery({ id: 1, name, type: 'A' }), LIMIT_MS);
-  const [record] = reply === undefined ? [] : decodeMessage(reply).answers;
+  const answer = ask(testbed.ports.dns, name, { limitMs: LIMIT_MS });
+  const [record] = await answer.then(
+    ({ answers }) => answers,
+    () => [],
+  );
   return (record?.type === 'A' ? record.ttl : undefined) ?? Number.NaN;
 }
 

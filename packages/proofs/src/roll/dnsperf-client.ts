@@ -2,10 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Closable, MeasureError } from '@kube-dns/testkit';
-import { encodeQuery, RCODE_MASK } from '@kube-dns/wire';
+import { type Closable, encodeQuery, exchange, MeasureError, rcodeOf } from '@kube-dns/testkit';
 import { AnswerLog, type AnswerFigures } from '../soak/answer-log.js';
-import { askOnce } from './ask-once.js';
 import { DnsperfLines } from './dnsperf-lines.js';
 import { rightRcode } from './roll-questions.js';
 
@@ -26,7 +24,6 @@ const HARD_LIMIT_SECONDS = 3_600;
 /** More than what is lost while a pod is away for the whole time-out, so that its rate never falls. */
 const OUTSTANDING_SECONDS = 1.5;
 const MAX_ERROR_CHARACTERS = 1_000;
-const RCODES = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'] as const;
 const MS = 1_000;
 
 /**
@@ -108,14 +105,13 @@ export class DnsperfClient implements Closable {
 
   #retry(name: string): void {
     const { port, timeoutSeconds } = this.#options;
-    const query = encodeQuery({ id: 1, name, type: 'A' });
+    const limitMs = timeoutSeconds * MS;
     this.#log.firstTryLost();
-    const retry = askOnce(port, query, timeoutSeconds * MS).then((answer) => {
-      this.#retries.delete(retry);
-      const firstMs = timeoutSeconds * MS;
-      if (answer === undefined) this.#log.lost(`${name}, twice`);
-      else this.#judge(name, RCODES[answer[3]! & RCODE_MASK] ?? '?', firstMs);
-    });
+    const retry = exchange(port, encodeQuery({ name }), { limitMs }).then(
+      (answer) => this.#judge(name, rcodeOf(answer), limitMs),
+      () => this.#log.lost(`${name}, twice`),
+    );
+    void retry.finally(() => this.#retries.delete(retry));
     this.#retries.add(retry);
   }
 

@@ -1,3 +1,5 @@
+import { spreadOf } from '@kube-dns/testkit';
+
 /** What became of the questions of some seconds. */
 export interface AnswerFigures {
   readonly asked: number;
@@ -18,11 +20,6 @@ export interface AnswerFigures {
 }
 
 const MAX_EXAMPLES = 5;
-
-/** The value that a part of the sorted values do not exceed (nearest rank); NaN where there are none. */
-export function percentile(sorted: ArrayLike<number>, part: number): number {
-  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
-}
 
 /** Counts answers between two looks. */
 export class AnswerLog {
@@ -62,13 +59,13 @@ export class AnswerLog {
   }
 
   take(): AnswerFigures {
-    const sorted = Float64Array.from(this.#latenciesMs).sort();
+    const { p50, p99, max } = spreadOf(this.#latenciesMs);
     const figures = {
       ...this.#counts,
-      p50Ms: percentile(sorted, 0.5),
-      p99Ms: percentile(sorted, 0.99),
-      maxMs: percentile(sorted, 1),
-      ownLateP99Ms: percentile(Float64Array.from(this.#latesMs).sort(), 0.99),
+      p50Ms: p50,
+      p99Ms: p99,
+      maxMs: max,
+      ownLateP99Ms: spreadOf(this.#latesMs).p99,
       examples: [...this.#wrong, ...this.#lost],
     };
     this.#counts = { asked: 0, right: 0, wrong: 0, firstTryLost: 0, lost: 0 };

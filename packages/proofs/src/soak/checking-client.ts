@@ -1,11 +1,11 @@
-import { encodeQuery, monotonicMs } from '@kube-dns/testkit';
+import { setTimeout as delay } from 'node:timers/promises';
+import { encodeQuery, exchange, monotonicMs } from '@kube-dns/testkit';
 import { decodeMessage } from '@kube-dns/wire';
 import { textOf } from './answer-text.js';
 import { type AnswerFigures, AnswerLog } from './answer-log.js';
 import { Judge, type Patience } from './judge.js';
 import { type Asking, QuestionMix } from './question-mix.js';
 import { Schedule, type SchedulePlan } from './schedule.js';
-import { askOverTcp } from './tcp-query.js';
 import { ClientSockets, type Waiting } from './client-sockets.js';
 
 /** What resolvers offer since the flag day of 2020. */
@@ -53,7 +53,7 @@ export class CheckingClient implements CheckingClientMethods {
     this.#options = options;
     this.#judge = new Judge(schedule, options.patience);
     const open = (port: number) => {
-      const onAnswer = (waiting: Waiting, message: Buffer) => this.#hear(waiting, message);
+      const onAnswer = (waiting: Waiting, message: Buffer) => this.#receive(waiting, message);
       const onTimeout = (waiting: Waiting) => this.#giveUp(waiting);
       const { sockets: count, timeoutMs } = options;
       return ClientSockets.open({ port, count, timeoutMs, onAnswer, onTimeout });
@@ -105,13 +105,13 @@ export class CheckingClient implements CheckingClientMethods {
       return;
     }
     const port = this.#options.ports[asking.isStraight ? 'kubedns' : 'dnsmasq'];
-    askOverTcp(port, query, this.#options.timeoutMs, (message) => {
+    void askOverTcp(port, query, this.#options.timeoutMs).then((message) => {
       if (message === undefined) this.#giveUp(waiting);
-      else this.#hear(waiting, message);
+      else this.#receive(waiting, message);
     });
   }
 
-  #hear({ asking, sentMs, firstSentMs }: Waiting, message: Buffer): void {
+  #receive({ asking, sentMs, firstSentMs }: Waiting, message: Buffer): void {
     this.#inFlight--;
     const nowMs = monotonicMs();
     const text = readAnswer(message);
@@ -135,6 +135,16 @@ export class CheckingClient implements CheckingClientMethods {
     this.#inFlight--;
     this.#log.lost(`${asking.question.name} ${asking.question.type}`);
   }
+}
+
+/**
+ * Asks on a new connection. Resolves to undefined after `limitMs`, not earlier: a client whose connection
+ * is refused or reset asks again as late as one whose datagram is lost.
+ */
+function askOverTcp(port: number, query: Buffer, limitMs: number): Promise<Buffer | undefined> {
+  const timeout = delay(limitMs, undefined, { ref: false });
+  const answer = exchange(port, query, { isOverTcp: true, limitMs }).catch(() => timeout);
+  return Promise.race([answer, timeout]);
 }
 
 function readAnswer(message: Buffer): string {

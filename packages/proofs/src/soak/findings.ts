@@ -1,7 +1,7 @@
-import type { Bar, Report } from '@kube-dns/testkit';
+import { type Bar, median, type Report } from '@kube-dns/testkit';
 import { CONTAINER_NAMES } from '../fixtures/manifest-pod.js';
 import type { ContainerSample, Sample } from './sample.js';
-import { growth, increase, lastThird, median, type Point } from './trend.js';
+import { growth, increase, lastThird, type Point } from './trend.js';
 
 /** What a run may do at the most. */
 export interface SoakBars {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { growth, increase, lastThird, median, medianOf } from './trend.js';
+import { median } from '@kube-dns/testkit';
+import { growth, increase, lastThird, medianOf } from './trend.js';
 
 function points(values: readonly number[]) {
   return values.map((value, atSeconds) => ({ atSeconds, value }));

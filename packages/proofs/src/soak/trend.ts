@@ -1,16 +1,9 @@
+import { median } from '@kube-dns/testkit';
+
 /** A figure at a moment. */
 export interface Point {
   readonly atSeconds: number;
   readonly value: number;
-}
-
-/** The middle of values; NaN where there are none. What is NaN does not count. */
-export function median(values: readonly number[]): number {
-  const sorted = values.filter((value) => !Number.isNaN(value)).sort((a, b) => a - b);
-  const middle = (sorted.length - 1) / 2;
-  const lower = sorted[Math.floor(middle)] ?? Number.NaN;
-  const upper = sorted[Math.ceil(middle)] ?? Number.NaN;
-  return (lower + upper) / 2;
 }
 
 /** The points of a part of the time that they cover, 0 its beginning and 1 its end. */
