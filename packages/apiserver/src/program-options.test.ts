@@ -31,7 +31,7 @@ describe('parseProgramOptions', () => {
     ['--help', 'help'],
     ['-h', 'help'],
     ['--version', 'version'],
-  ])('knows %s', (flag, action) => {
+  ])('accepts %s', (flag, action) => {
     expect(parseProgramOptions([flag])).toEqual({ action });
   });
 

@@ -53,7 +53,7 @@ function web(ports: string, extra = ''): string {
     expect(row).toMatch(/^default +kubernetes +ClusterIP +10\.96\.0\.1 +<none> +443\/TCP +\d+s$/);
   });
 
-  it('knows every kind by its short name', async () => {
+  it('finds every kind by its short name', async () => {
     const out = await kubectl('get', 'ns,svc,ep,endpointslices,po,no,cm', '-A', '-o', 'name');
     expect(out.split('\n')).toEqual(
       expect.arrayContaining([

@@ -152,7 +152,7 @@ describe('the program', () => {
     expect(after.metadata.uid).toBe(before.metadata.uid);
   });
 
-  it('follows editors that write beside a file and rename', async () => {
+  it('follows editors that write a new file and rename it', async () => {
     const path = join(folder, 'a.yaml');
     await write('a.yaml', service('a'));
     const { url } = await serve(path);

@@ -17,7 +17,7 @@ function readme(): Promise<string> {
 afterEach(closeAll);
 
 describe('the README', () => {
-  it('has an example that prints what its comments say', async () => {
+  it('has an example that prints the values in its comments', async () => {
     const [, example = ''] = /```js\n(.*?)```/s.exec(await readme()) ?? [];
     const built = pathToFileURL(join(process.cwd(), 'dist/index.js')).href;
     const folder = await mkdtemp(join(tmpdir(), 'apiserver-readme-'));

@@ -22,7 +22,7 @@ export function useApiServer(config: ClusterChoice, url: string | undefined): vo
   if (!/^https?:$/.test(protocol)) {
     throw new Error(`server ${JSON.stringify(server)} is not an http or https URL`);
   }
-  // client-node refuses plain HTTP unless the cluster says that TLS is not to be verified.
+  // client-node refuses plain HTTP unless the cluster skips the verification of TLS.
   const skipTLSVerify = cluster.skipTLSVerify || protocol === 'http:';
   config.clusters = config.clusters.map((each) =>
     each.name === cluster.name ? { ...each, server, skipTLSVerify } : each,

@@ -41,14 +41,14 @@ describe('readConfigDirectory', () => {
 
   it('reads a ConfigMap whose new key has no link yet, and whose old key still has one', async () => {
     const volume = new ConfigVolume(folder);
-    await volume.put({ kept: '1', old: '1' });
-    await volume.swap({ kept: '2', new: '2' });
+    await volume.put({ common: '1', old: '1' });
+    await volume.swap({ common: '2', new: '2' });
     const between = await readConfigDirectory(folder);
     expect([...between.files]).toEqual([
-      ['kept', '2'],
+      ['common', '2'],
       ['new', '2'],
     ]);
-    await volume.link({ kept: '2', new: '2' });
+    await volume.link({ common: '2', new: '2' });
     expect(await readConfigDirectory(folder)).toEqual(between);
   });
 

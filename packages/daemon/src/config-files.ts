@@ -19,7 +19,7 @@ export interface ConfigFiles {
 const MAX_FILES = 256;
 const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_TOTAL_BYTES = 4 * MAX_FILE_BYTES;
-/** The link that kubelet swaps to replace all files of a ConfigMap volume at once. */
+/** The link that kubelet swaps to replace all files of a ConfigMap volume atomically. */
 const DATA_LINK = '..data';
 const MAX_TRIES = 3;
 

@@ -12,7 +12,7 @@ export interface FlagDefinition<T> {
   readonly help: string;
   /** Represents the value in the usage text: `string`, `int`, `duration`. */
   readonly valueName: string;
-  /** `--flag` alone means `--flag=true`, and the next argument is never taken as its value. */
+  /** `--flag` alone means `--flag=true`, and the next argument is never its value. */
   readonly isBoolean?: boolean;
   readonly isHidden?: boolean;
   /** The default as the usage text shows it; '' shows none. */

@@ -10,7 +10,7 @@ import { usageText } from './usage.js';
 /** Facts about the program itself, for its metrics. */
 export interface ProgramFacts {
   readonly version: string;
-  /** Uncaught errors since the start; they are logged, and the program goes on. */
+  /** Uncaught errors since the start; they are logged, and the program continues. */
   readonly unexpectedErrors: () => number;
 }
 

@@ -42,7 +42,7 @@ Accepted and ignored: --add_dir_header, --alsologtostderr, --log-flush-frequency
 `);
   });
 
-  it('keeps every line within 100 columns and every word of a long text', () => {
+  it('wraps every line within 100 columns and loses no word of a long text', () => {
     const help = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ');
     const flags = { [`a-${'very-'.repeat(10)}long-name`]: stringFlag('x', help) };
     const text = usageText({ name: 'sample', version: '1', summary: 's', flags });

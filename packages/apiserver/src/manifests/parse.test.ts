@@ -43,7 +43,7 @@ describe('parseManifests', () => {
     ['apiVersion: v1\nkind: List\nitems: 3', 'items is not a list'],
     ['a: *nowhere', /^f: document 1, line 1: /],
     ['a: 1\na: 2', /^f: document 1, line 2: /],
-  ])('tells what is wrong with %j', (text, message) => {
+  ])('reports what is wrong with %j', (text, message) => {
     expect(() => parseManifests(text, 'f')).toThrow(message);
   });
 

@@ -30,7 +30,7 @@ describe('renamed metrics', () => {
     expect(family?.collect()).toEqual([{ labels: { proto: 'udp', rcode: 'NOERROR' }, value: 1 }]);
   });
 
-  it('keep the buckets of a histogram', () => {
+  it('have the buckets of a histogram unchanged', () => {
     const histogram = new BucketHistogram([1]);
     const own: MetricFamily = {
       ...plain,

@@ -3,20 +3,20 @@ import { parseCidr } from '../ip.js';
 import { IpAllocator } from './ip-allocator.js';
 
 function takeAll(allocator: IpAllocator): string[] {
-  const taken: string[] = [];
+  const allocated: string[] = [];
   for (let next = allocator.propose(); next; next = allocator.propose()) {
     allocator.take(next);
-    taken.push(next);
+    allocated.push(next);
   }
-  return taken;
+  return allocated;
 }
 
 describe('IpAllocator', () => {
   it('allocates each usable address of a range once and then none', () => {
-    const taken = takeAll(new IpAllocator(parseCidr('10.0.0.0/28')!));
-    expect(new Set(taken).size).toBe(14);
-    expect(taken).not.toContain('10.0.0.0');
-    expect(taken).not.toContain('10.0.0.15');
+    const allocated = takeAll(new IpAllocator(parseCidr('10.0.0.0/28')!));
+    expect(new Set(allocated).size).toBe(14);
+    expect(allocated).not.toContain('10.0.0.0');
+    expect(allocated).not.toContain('10.0.0.15');
   });
 
   it('begins above the part that is reserved for requested addresses', () => {

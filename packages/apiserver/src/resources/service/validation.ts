@@ -140,7 +140,7 @@ function validateClusterIps(spec: ServiceSpec): FieldError[] {
     const family = parseIp(address)?.family;
     if (!family) errors.push(invalidValue(path, address, 'must be a valid IP address'));
     else if (i >= ipFamilies.length || family !== ipFamilies[i]) {
-      const why = `expected ${ipFamilies[i] ?? 'no'} address as ipFamilies says`;
+      const why = `expected ${ipFamilies[i] ?? 'no'} address as in ipFamilies`;
       errors.push(invalidValue(path, address, why));
     }
   }
