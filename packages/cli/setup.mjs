@@ -1,6 +1,6 @@
 // Makes the checkout ready to run: installs what the lock file names, builds what changed.
 // Both steps are skipped when nothing changed since the last time. Runs on any Node, because it runs
-// before the Node that the project brings is there.
+// before the Node of the project is installed.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

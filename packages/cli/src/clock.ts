@@ -1,4 +1,4 @@
-/** Time as supervisor and pace need it; tests inject one that they move by hand. */
+/** The clock of the supervisor and of the pace; tests inject one that they advance by hand. */
 export interface Clock {
   /** Milliseconds from a fixed point; never goes back. */
   now(): number;

@@ -19,7 +19,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
 
 /** The bundle is packages/cli/dist/kube-dns.cjs of the repository. */
 const REPOSITORY = join(__dirname, '..', '..', '..');
-/** How long a reader that does not read may keep the last lines of our output. */
+/** How long the process waits at most for a reader to take the last lines of output. */
 const FLUSH_MS = 1_000;
 
 function usage(): string {
@@ -65,7 +65,7 @@ function reportError(error: unknown): number {
   return error.exitCode;
 }
 
-// A reader that goes away (`kube-dns … | head`) is no reason to end with a stack trace.
+// A reader that closes the pipe (`kube-dns … | head`) is no reason for a stack trace.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 void main(process.argv.slice(2))

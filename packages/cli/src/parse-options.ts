@@ -2,7 +2,7 @@ import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { codeOf, reasonOf, UsageError } from './errors.js';
 import { lowerFirst } from './lower-first.js';
 
-/** `parseArgs` in strict mode whose complaints are UsageErrors of one line. */
+/** `parseArgs` in strict mode; its errors become UsageErrors of one line. */
 export function parseOptions<T extends ParseArgsConfig>(
   config: T,
   command?: string,

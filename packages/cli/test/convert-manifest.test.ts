@@ -15,15 +15,15 @@ import {
 import { readKubeObjects } from '../src/convert/kube-objects.js';
 import { REFUSED_OPTIONS } from '../src/convert/manifest/carry-arguments.js';
 import { convertManifest } from '../src/convert/manifest/convert-manifest.js';
-import { Remarks } from '../src/convert/remarks.js';
+import { Notes } from '../src/convert/notes.js';
 
 const REPOSITORY = join(MANIFESTS, '..');
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 
 function convertText(text: string) {
-  const remarks = new Remarks();
-  const made = convertManifest(readKubeObjects(text, 'old.yaml'), REPOSITORY, remarks);
-  return { objects: made as unknown as KubeManifest[], lines: remarks.lines(), remarks };
+  const notes = new Notes();
+  const made = convertManifest(readKubeObjects(text, 'old.yaml'), REPOSITORY, notes);
+  return { objects: made as unknown as KubeManifest[], lines: notes.lines(), notes };
 }
 
 const convertFile = (file: string) => convertText(readFileSync(file, 'utf8'));
@@ -36,22 +36,22 @@ function argsOf(objects: readonly KubeManifest[], container: string): readonly s
 describe('the manifest of the newest kube-dns', () => {
   (areInstalled('kubectl') ? it : it.skip)('becomes what manifests/kube-dns is', () => {
     const base = render(join(MANIFESTS, 'kube-dns'));
-    const { objects, remarks } = convertFile(STOCK_FILE);
-    expect(remarks.hasLosses).toBe(false);
+    const { objects, notes } = convertFile(STOCK_FILE);
+    expect(notes.hasLosses).toBe(false);
     expect(objects).toHaveLength(base.length);
     for (const each of base) {
       expect(objects.find(({ kind }) => kind === each.kind)).toEqual(each);
     }
   });
 
-  it('keeps its domain, address, keys and arguments', () => {
+  it('retains its domain, address, keys and arguments', () => {
     const text = stock
       .replaceAll('cluster.local', 'k8s.test')
       .replace('10.96.0.10', '10.3.0.10')
       .replace('--cache-size=1000', '--cache-size=5000\n            - --max-ttl=30')
       .replace('EnsureExists\n', 'EnsureExists\ndata:\n  stubDomains: \'{"a.b":["10.0.0.1"]}\'\n');
-    const { objects, remarks } = convertText(text);
-    expect(remarks.hasLosses).toBe(false);
+    const { objects, notes } = convertText(text);
+    expect(notes.hasLosses).toBe(false);
     expect(JSON.stringify(objects)).not.toContain('cluster.local');
     expect(argsOf(objects, 'dnsmasq')).toEqual(
       expect.arrayContaining(['--cache-size=5000', '--max-ttl=30']),
@@ -107,16 +107,16 @@ describe('the manifest of the newest kube-dns', () => {
 });
 
 describe('the manifest of Kubernetes 1.6', () => {
-  const { objects, lines, remarks } = convertFile(fixture('kube-dns-1.6.yaml'));
+  const { objects, lines, notes } = convertFile(fixture('kube-dns-1.6.yaml'));
   const deployment = findObject(objects, 'Deployment', 'kube-dns');
 
   it('loses nothing', () => {
-    expect(remarks.hasLosses).toBe(false);
+    expect(notes.hasLosses).toBe(false);
     expect(objects.flatMap(fieldFaults)).toEqual([]);
     expect(deployment.apiVersion).toBe('apps/v1');
   });
 
-  it('keeps its API server, environment, volumes, node selector and tolerations', () => {
+  it('retains its API server, environment, volumes, node selector and tolerations', () => {
     expect(argsOf(objects, 'kubedns')).toContain('--kube-master-url=https://10.1.1.1:6443');
     expect(containerOf(deployment, 'kubedns').env).toContainEqual({
       name: 'HTTPS_PROXY',
@@ -132,7 +132,7 @@ describe('the manifest of Kubernetes 1.6', () => {
     expect(spec.tolerations).toContainEqual({ key: 'dedicated', value: 'dns' });
   });
 
-  it('keeps the ConfigMap that it mounts, under its own name', () => {
+  it('retains the ConfigMap that it mounts, under its name', () => {
     const { data } = findObject(objects, 'ConfigMap', 'dns-settings');
     expect(data?.stubDomains).toContain('acme.local');
     const volumes = JSON.stringify(deployment.spec.template.spec.volumes);
@@ -165,7 +165,7 @@ describe('the ReplicationController of Kubernetes 1.5', () => {
     });
   });
 
-  it('has the arguments of its dnsmasq behind those of the nanny, with the port that ours asks', () => {
+  it('has the arguments of its dnsmasq after those of the nanny, with the port that ours asks', () => {
     const args = argsOf(objects, 'dnsmasq');
     expect(args.slice(args.indexOf('--') + 1)).toEqual([
       '--cache-size=2000',

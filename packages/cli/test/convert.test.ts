@@ -80,7 +80,7 @@ describe('kube-dns convert', () => {
     const line = '-k --cache-size=10 --bogus-priv';
     const { status, stdout, stderr } = await run('--to=corefile', 'map.json', '--args', line);
     const message =
-      'not carried over: --bogus-priv: a Corefile of the standard plugins cannot say it\n';
+      'not carried over: --bogus-priv: the standard plugins of CoreDNS have no counterpart\n';
     expect({ status, stderr }).toEqual({ status: 1, stderr: message });
     expect(stdout.startsWith(`# ${message}\n.:53 {\n`)).toBe(true);
   });
@@ -99,7 +99,7 @@ describe('kube-dns convert', () => {
     );
   });
 
-  it('comes back to the ConfigMap that it began with', async () => {
+  it('converts back to the original ConfigMap', async () => {
     const there = await run('--to=corefile', 'map.json');
     writeFileSync(at('Corefile'), there.stdout);
     const back = await run('--to=configmap', 'Corefile');
@@ -190,7 +190,7 @@ if (COREDNS === '') process.stderr.write('skipped: COREDNS does not name a cored
     const port = await freePort();
     const args = `--port=${port} --server=/corp/127.0.0.1#5397 --address=/x/1.2.3.4 --local=/y.corp/ --host-record=h.x,1.2.3.5 --max-ttl=30 --max-cache-ttl=30 --filter-AAAA --use-stale-cache`;
     const { stdout } = await run('--to=corefile', 'map.json', '--args', args);
-    // What needs a cluster or a port of its own cannot be had here.
+    // Without the directives that need a cluster or another port.
     const alone = stdout
       .replaceAll(/^ {4}kubernetes [^]*?^ {4}\}\n/gm, '')
       .replaceAll(/^ {4}(?:health [^]*?^ {4}\}|ready|prometheus .*)\n/gm, '');

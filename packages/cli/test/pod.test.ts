@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => pod.close());
 
-/** Asks dnsmasq unless told another port; the words are dig's. */
+/** Queries dnsmasq, or another port, with these arguments of dig. */
 function dig(words: string, port = pod.ports.dns): Promise<string> {
   return outputOf('dig', ['@127.0.0.1', '-p', String(port), '+time=2', ...words.split(' ')]);
 }
@@ -47,7 +47,7 @@ withDig('the pod of manifests/local', () => {
     ['an IPv6 address', '+short catalog.shop.svc.cluster.local AAAA', 'fd00:10:96::20'],
     ['an IPv6 reverse name', '+short -x fd00:10:96::20', 'catalog.shop.svc.cluster.local.'],
     ['the name of a pod', '+short db-1.db.data.svc.cluster.local', '10.244.2.32'],
-    ['an alias', '+short payments.shop.svc.cluster.local CNAME', 'payments.example.com.'],
+    ['an ExternalName', '+short payments.shop.svc.cluster.local CNAME', 'payments.example.com.'],
     ['a name outside the cluster', '+short www.example.com', '192.0.2.1'],
   ])('answers %s', async (_what, words, answer) => {
     expect(await dig(words)).toBe(answer);
@@ -73,7 +73,7 @@ withDig('the pod of manifests/local', () => {
     ['a headless service without ready endpoints', 'search.shop.svc.cluster.local', 'NXDOMAIN'],
     ['a type that the service does not have', 'web.shop.svc.cluster.local AAAA', 'NOERROR'],
     ['a namespace', 'shop.svc.cluster.local', 'NOERROR'],
-  ])('denies %s with the SOA', async (_what, words, expected) => {
+  ])('has a negative answer with the SOA for %s', async (_what, words, expected) => {
     const { rcode, flags, text } = await statusOf(words);
     expect({ rcode, flags }).toEqual({ rcode: expected, flags: 'qr aa rd ra' });
     expect(text).toMatch(/AUTHORITY SECTION:\ncluster\.local\.\s+5\s+IN\s+SOA/);
@@ -170,12 +170,12 @@ withDig('a container that is killed', () => {
     return [...new Set(matches.map((match) => Number(match[1])))];
   };
 
-  it('is started again while the others go on', async () => {
+  it('is restarted while the others run', async () => {
     const [first = 0] = pidsOf('dnsmasq');
     process.kill(first, 'SIGKILL');
     expect(await dig('+short web.shop.svc.cluster.local', pod.ports.kubedns)).toBe('10.96.20.10');
     await until('a second dnsmasq', () => pidsOf('dnsmasq').length === 2);
-    const viaCache = () => dig('+short web.shop.svc.cluster.local').catch(() => 'nobody answers');
+    const viaCache = () => dig('+short web.shop.svc.cluster.local').catch(() => 'no answer');
     await untilEqual('10.96.20.10', viaCache);
     expect(pidsOf('kubedns')).toHaveLength(1);
     expect(pidsOf('sidecar')).toHaveLength(1);

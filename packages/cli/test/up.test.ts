@@ -65,7 +65,7 @@ async function expectFailure(args: readonly string[], status: number, message: s
 }
 
 describe('kube-dns up', () => {
-  it('runs a pod from any folder until it is told to stop', async () => {
+  it('runs a pod from any folder until SIGTERM', async () => {
     mkdirSync(join(folder, 'objects'));
     writeFileSync(join(folder, 'objects', 'note'), 'hello\n');
     const volumes = `volumes: [{ name: objects, hostPath: { path: ./objects } },
@@ -89,19 +89,19 @@ describe('kube-dns up', () => {
     expect(command.stderr).toBe('');
   });
 
-  it('starts a container again that is killed, and leaves the others alone', async () => {
+  it('restarts a container that is killed, and no others', async () => {
     const command = up(['--manifest', manifest([web(), container('mule', 'stubborn.mjs')])]);
     await command.says(/Stop it with Ctrl-C/);
     const [first, other] = [await pidOf(command, 'web'), await pidOf(command, 'mule')];
     process.kill(first, 'SIGKILL');
-    await command.says(/web was ended by SIGKILL, is started again at once/);
+    await command.says(/web was ended by SIGKILL, is restarted immediately/);
     await command.says(/the pod is ready again/);
     expect(await pidOf(command, 'web')).not.toBe(first);
     expect(isAlive(other)).toBe(true);
     command.signal('SIGINT');
     await command.says(/got SIGTERM/);
-    // Pressed until it is heard: for a moment a second one counts as an echo of the first. Not in
-    // haste, because a press that meets the process on its very way out is its death by signal.
+    // Repeated, because for a moment a second signal counts as an echo of the first. Not too often,
+    // because a signal while the process exits would end it by signal.
     let pressedAt = 0;
     await until('the end', () => {
       if (performance.now() - pressedAt > 500) {
@@ -123,7 +123,7 @@ describe('kube-dns up', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('stops when nobody reads its log any more', async () => {
+  it('stops when the reader of its log has gone', async () => {
     const command = up(['--manifest', manifest([web()])]);
     const pid = await pidOf(command, 'web');
     await command.says(/Stop it with Ctrl-C/);
@@ -132,7 +132,7 @@ describe('kube-dns up', () => {
     expect(await command.ended).toBe(0);
   });
 
-  it('leaves nothing running when it comes to grief itself', async () => {
+  it('leaves nothing running after an uncaught error of its own', async () => {
     const file = manifest([container('mule', 'stubborn.mjs')]);
     const command = up(['--manifest', file], {
       NODE_OPTIONS: `--require=${fixture('throw-on-sigusr2.cjs')}`,

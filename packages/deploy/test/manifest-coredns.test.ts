@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { fromCorefile, parseCorefile, Remarks } from '@kube-dns/cli';
+import { fromCorefile, parseCorefile, Notes } from '@kube-dns/cli';
 import { areInstalled } from '@kube-dns/testkit';
 import {
   containersOf,
@@ -77,7 +77,7 @@ const hasKubectl = areInstalled('kubectl');
     expect(binding?.subjects[0]?.namespace).toBe('kube-system');
   });
 
-  it('tags its image, and gives it no more than port 53', () => {
+  it('tags its image, and has no ports but 53', () => {
     const [container] = containersOf(deployment());
     expect(container?.image).toMatch(/:(?!latest$)[\w.-]+$/);
     expect(container?.securityContext).toEqual({
@@ -91,9 +91,9 @@ const hasKubectl = areInstalled('kubectl');
     const { env = [] } = containersOf(deployment())[0] ?? {};
     const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
     const text = findObject(objects, 'ConfigMap', NAME).data?.Corefile ?? '';
-    const remarks = new Remarks();
-    const setup = fromCorefile(parseCorefile(text, 'Corefile'), variables, remarks);
-    expect(remarks.lines()).toEqual([]);
+    const notes = new Notes();
+    const setup = fromCorefile(parseCorefile(text, 'Corefile'), variables, notes);
+    expect(notes.lines()).toEqual([]);
     expect(setup.domain).toBe('cluster.local');
     const standard = new URL('../../cli/test/fixtures/standard.Corefile', import.meta.url);
     const plain = (corefile: string) => corefile.replace(/\s+/g, ' ').trim();

@@ -24,7 +24,7 @@ const ours = hasKubectl ? render(BASE) : STOCK_OBJECTS;
 const stockDeployment = findObject(STOCK_OBJECTS, 'Deployment', 'kube-dns');
 const ourDeployment = findObject(ours, 'Deployment', 'kube-dns');
 
-withKubectl('the base beside the manifest of the original', () => {
+withKubectl('the base compared with the manifest of the original', () => {
   it('has every object of it under the same name, with the same labels', () => {
     for (const { kind, metadata } of STOCK_OBJECTS) {
       const own = ours.find((each) => each.kind === kind && each.metadata.name === metadata.name);

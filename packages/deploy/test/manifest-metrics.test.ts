@@ -78,7 +78,7 @@ const isRun = areInstalled('dig') && areInstalled('kubectl');
     for (const path of ['/healthcheck/kubedns', '/healthcheck/dnsmasq']) {
       await untilEqual(200, () => pod.status(10054, path), { limitMs: READY_MS });
     }
-    // Series with labels come into being with what they count.
+    // Series with labels appear with their first count.
     const shows = async (port: number, pattern: RegExp) =>
       pattern.test(await pod.text(port, '/metrics'));
     const dig = (port: number, name: string) =>
@@ -105,7 +105,7 @@ const isRun = areInstalled('dig') && areInstalled('kubectl');
     await server.close();
   });
 
-  /** The metrics and labels of a query that nobody exposes. */
+  /** The metrics and labels of a query that no container exposes. */
   function missingFrom(expr: string): string[] {
     return metricsOf(expr).flatMap(({ name, labels }) => {
       const own = known.get(name) ?? (OF_PROMETHEUS.includes(name) ? new Set<string>() : undefined);

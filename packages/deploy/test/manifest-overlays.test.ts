@@ -61,7 +61,7 @@ withKubectl('the overlay gke-like', () => {
 withKubectl('the overlay monitoring', () => {
   const objects = areInstalled('kubectl') ? overlay('monitoring') : [];
 
-  it('adds the port of metrics to dnsmasq, in front of its own half, and changes no other', () => {
+  it('adds the port of metrics to dnsmasq, before `--`, and changes no other', () => {
     const [base, own] = [render(join(MANIFESTS, 'kube-dns')), objects].map((each) =>
       containersOf(kubeDns(each)),
     );

@@ -25,7 +25,7 @@ const ENDPOINTS: Manifest = {
   subsets: [{ addresses: [{ ip: '10.244.1.9' }], ports: [{ name: 'sql', port: 5432 }] }],
 };
 
-/** Probes come every 5 s, the first after up to as much. */
+/** Probes run every 5 s, the first one after up to 5 s. */
 const READY_MS = 45_000;
 
 const CLUSTER: readonly Manifest[] = [
@@ -155,7 +155,7 @@ describe('kubedns under the rules of the ClusterRole', () => {
         String(pod.portFor(10053)),
         ...words,
       ]);
-      // Where there is a list, the watch comes after it.
+      // A watch starts after its list.
       const { asked, denied } = authorizer;
       const hasWatches = () =>
         ['services', 'namespaces'].every((name) => asked.has(`watch /${name}`)) &&

@@ -32,7 +32,7 @@ const withKubectl = hasKubectl ? describe : describe.skip;
 
 const CLUSTER_FILE = join(MANIFESTS, 'kube-dns', 'cluster.yaml');
 const MIB = 2 ** 20;
-/** What a program of Node takes beside its heap: code, stacks, buffers, the young generation. */
+/** The memory of a Node program in addition to its heap: code, stacks, buffers, the young generation. */
 const BESIDE_HEAP_MIB = 90;
 
 function settings(): { clusterIP: string; domain: string } {
@@ -82,7 +82,7 @@ describe('manifests/README.md', () => {
 });
 
 describe('the address of the service and the domain', () => {
-  it('stand in one line each of all that is applied', () => {
+  it('are in one line each of all that is applied', () => {
     const folders = ['kube-dns', 'overlays', 'components'].map((name) => join(MANIFESTS, name));
     const files = folders.flatMap((folder) =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -175,7 +175,7 @@ withKubectl.each([...KUSTOMIZATIONS])('manifests/%s', (folder) => {
     }
   });
 
-  it('runs nobody as root, with no capability and a root file system that is read-only', () => {
+  it('runs no container as root, with no capability and a root file system that is read-only', () => {
     for (const { name, securityContext } of containers) {
       expect({ name, ...securityContext }).toEqual({
         name,
@@ -194,7 +194,7 @@ withKubectl.each([...KUSTOMIZATIONS])('manifests/%s', (folder) => {
     }
   });
 
-  it('lets the user take every port below 1024 that a container has', () => {
+  it('allows the user every port below 1024 that a container has', () => {
     const sysctls = dns().spec.template.spec.securityContext?.sysctls ?? [];
     const start = sysctls.find(({ name }) => name === 'net.ipv4.ip_unprivileged_port_start');
     const ports = containersOf(dns()).flatMap(({ ports = [] }) =>
@@ -203,7 +203,7 @@ withKubectl.each([...KUSTOMIZATIONS])('manifests/%s', (folder) => {
     expect(Math.min(...ports)).toBeGreaterThanOrEqual(Number(start?.value));
   });
 
-  it('gives the token to kubedns alone', () => {
+  it('mounts the token in kubedns alone', () => {
     const spec = dns().spec.template.spec;
     expect(spec.automountServiceAccountToken).toBe(false);
     const withToken = (spec.volumes ?? [])
@@ -213,8 +213,8 @@ withKubectl.each([...KUSTOMIZATIONS])('manifests/%s', (folder) => {
       volumeMounts.some(({ name }) => withToken.includes(name)),
     );
     expect(holders.map(({ name }) => name)).toEqual(['kubedns']);
-    const kept = holders[0]?.volumeMounts?.find(({ name }) => withToken.includes(name));
-    expect(kept?.mountPath).toBe('/var/run/secrets/kubernetes.io/serviceaccount');
+    const mount = holders[0]?.volumeMounts?.find(({ name }) => withToken.includes(name));
+    expect(mount?.mountPath).toBe('/var/run/secrets/kubernetes.io/serviceaccount');
   });
 
   it('binds every account to a role that is there', () => {

@@ -26,7 +26,7 @@ const TRIED = [
     '/..%2f..%2fetc/passwd',
   ],
 ];
-const TOKEN = 'a-token-that-nobody-may-see';
+const TOKEN = 'a-token-that-must-not-leak';
 
 const programs: RunningProgram[] = [];
 const ports = { readiness: 0, kubednsMetrics: 0, dnsmasqMetrics: 0, sidecar: 0 };
@@ -40,7 +40,7 @@ function start(name: string, args: readonly string[], env: NodeJS.ProcessEnv = {
   return program;
 }
 
-/** As a pod has it: a token of its own for the API server. */
+/** As in a pod: with a token for the API server. */
 function kubeconfig(): string {
   const path = join(folder, 'kubeconfig');
   const config = {

@@ -12,11 +12,11 @@ const READY_MS = 45_000;
 const TEST_MS = 150_000;
 const ROWS = parseFaultTable(readFileSync(join(MANIFESTS, 'TROUBLESHOOTING.md'), 'utf8'));
 
-/** What is done to a pod so that it shows a row of the table. */
+/** How a pod is made to show a row of the table. */
 interface Fault extends StartOptions {
-  /** Done once the pod works; without it the fault is there from the start. */
+  /** Done once the pod works; without it the fault exists from the start. */
   readonly strike?: (pod: DeployedPod, server: ApiServer) => Promise<void> | void;
-  /** Where kubedns finds the API, in place of the server. */
+  /** The API server of kubedns, in place of the normal one. */
   readonly api?: 'missing' | 'denying';
 }
 
@@ -66,7 +66,7 @@ const IMPOSSIBLE: ReadonlySet<string> = new Set(
   guardsPort53() ? [] : ['dnsmasq may not have port 53'],
 );
 
-/** Whether the system keeps port 53 from users. */
+/** Whether the system reserves port 53 for root. */
 function guardsPort53(): boolean {
   const file = '/proc/sys/net/ipv4/ip_unprivileged_port_start';
   const guards = existsSync(file) && Number(readFileSync(file, 'utf8')) > 53;
@@ -81,7 +81,7 @@ it('every row of manifests/TROUBLESHOOTING.md can be made to happen', () => {
   expect(ROWS.map(({ title }) => title)).toEqual(Object.keys(FAULTS));
 });
 
-(canRun ? describe : describe.skip)('manifests/TROUBLESHOOTING.md tells what shows when', () => {
+(canRun ? describe : describe.skip)('manifests/TROUBLESHOOTING.md describes each fault', () => {
   let server: ApiServer;
   let authorizer: Authorizer;
   let pods: DeployedPod[];
@@ -119,7 +119,7 @@ it('every row of manifests/TROUBLESHOOTING.md can be made to happen', () => {
     await untilEqual(200, () => pod.status(8081, '/readiness'), { limitMs: READY_MS });
   }
 
-  /** What the row says and the pod does not show; empty when all is as it says. */
+  /** What the row expects and the pod does not show; empty when all is as expected. */
   async function missing(row: FaultRow, pod: DeployedPod): Promise<string> {
     const exposed = await Promise.all(
       [10054, 10055, 10056].map((port) => pod.text(port, '/metrics').catch(() => '')),
@@ -135,7 +135,7 @@ it('every row of manifests/TROUBLESHOOTING.md can be made to happen', () => {
     return [...probes.flat(), ...metrics.map(({ name }) => name)].join(', ');
   }
 
-  /** The rcode that a client gets on port 53; undefined when nobody answers. */
+  /** The rcode that a client gets on port 53; undefined without an answer. */
   async function rcodeOf(pod: DeployedPod, name: string): Promise<string | undefined> {
     const words = ['@127.0.0.1', '-p', String(pod.portFor(53)), '+tries=1', '+time=10', name];
     try {
@@ -159,7 +159,7 @@ it('every row of manifests/TROUBLESHOOTING.md can be made to happen', () => {
           expect(newLog()).not.toMatch(/^[WE]\d{4} /m);
         }
       }
-      // A kubedns without its cluster ends after a minute: here another one, after a second.
+      // A kubedns without its cluster ends after a minute; another one here after a second.
       const isLate = row.exits.some(({ code }) => code === 255);
       const hasty = append('kubedns', '--initial-sync-timeout=1s');
       const ending = isLate ? await start({ ...fault, ...hasty, only: ['kubedns'] }) : pod;

@@ -23,7 +23,7 @@ export async function compare(args: readonly string[]): Promise<number> {
     process.stdout.write(compareUsage());
     return 0;
   }
-  // Found out now, not after an hour of asking.
+  // An error must show now, not after an hour of queries.
   if (options.html !== undefined) writePage(options.html, '', 'a');
   const gathered = await gatherQuestions(options);
   if (gathered.questions.size === 0) {
@@ -75,7 +75,7 @@ function writePage(file: string, text: string, flag = 'w'): void {
   }
 }
 
-/** Resolves when the reader has taken it all, or is gone. */
+/** Resolves when the reader has read everything or has closed the pipe. */
 async function print(text: string): Promise<void> {
   await new Promise((resolve) => process.stdout.write(text, resolve));
 }

@@ -8,7 +8,7 @@ import { readQuestion } from './questions/question.js';
 
 const DNS_PORT = 53;
 
-/** What `kube-dns compare` was asked to do. */
+/** The options of `kube-dns compare`. */
 export interface CompareOptions {
   readonly servers: Readonly<Record<Side, ServerAddress>>;
   readonly kubeconfig: string | undefined;
@@ -38,30 +38,30 @@ export const COMPARE_FLAGS = {
   kubeconfig: {
     type: 'string',
     value: 'FILE',
-    text: 'ask what the objects of this cluster have names for',
+    text: 'ask for the names of the objects of this cluster',
   },
   api: {
     type: 'string',
     value: 'URL',
-    text: "the same from this API server; wins over the kubeconfig's",
+    text: 'the same from this API server; overrides that of the kubeconfig',
   },
   external: {
     type: 'string',
     multiple: true,
     value: 'NAME',
-    text: 'ask as a pod asks for this outside name: with each suffix; may be repeated',
+    text: 'ask for this external name as a pod does: with each search suffix; may be repeated',
   },
   questions: {
     type: 'string',
     multiple: true,
     value: 'FILE',
-    text: 'ask what this file says: NAME TYPE a line; - is stdin; may be repeated',
+    text: 'ask the questions of this file, NAME TYPE per line; - is stdin; may be repeated',
   },
   'from-log': {
     type: 'string',
     multiple: true,
     value: 'FILE',
-    text: 'ask what this log of CoreDNS or dnsmasq has; - is stdin; may be repeated',
+    text: 'ask the questions of this log of CoreDNS or dnsmasq; - is stdin; may be repeated',
   },
   domain: {
     type: 'string',
@@ -79,26 +79,26 @@ export const COMPARE_FLAGS = {
     type: 'string',
     value: 'N',
     initial: '500',
-    text: 'at most so many questions a second to each side',
+    text: 'at most this many questions per second to each side',
   },
   concurrency: {
     type: 'string',
     value: 'N',
     initial: '20',
-    text: 'at most so many questions to each side without a reply yet',
+    text: 'at most this many unanswered questions to each side',
   },
   timeout: { type: 'string', value: 'SECONDS', initial: '2', text: 'how long to wait for a reply' },
   'ttl-tolerance': {
     type: 'string',
     value: 'SECONDS',
     initial: '2',
-    text: 'TTLs that differ by no more are the same',
+    text: 'TTLs that differ by at most this much are equal',
   },
-  json: { type: 'boolean', text: 'print the whole result as JSON in place of tables' },
+  json: { type: 'boolean', text: 'print the whole result as JSON instead of tables' },
   html: {
     type: 'string',
     value: 'FILE',
-    text: 'write a page as well, with a list that can be filtered',
+    text: 'also write a page with a list that can be filtered',
   },
   help: { type: 'boolean', short: 'h', text: 'show this text' },
 } as const;
@@ -125,8 +125,8 @@ export function compareUsage(): string {
   return `Usage: kube-dns compare --left ADDR[:PORT] --right ADDR[:PORT] SOURCE... [flags]
 
 Asks two name servers the same questions and shows where they differ: rcode, flags, records, TTLs.
-Differences that are known and harmless are counted; the rest is listed, worst first. Nothing is
-changed anywhere. A SOURCE is one of --kubeconfig, --api, --external, --questions and --from-log.
+Known harmless differences are counted; all others are listed, worst first. Nothing is changed
+anywhere. A SOURCE is one of --kubeconfig, --api, --external, --questions and --from-log.
 
 Flags:
 ${rows.join('\n')}
@@ -136,7 +136,7 @@ cannot be read or reached.
 `;
 }
 
-/** Parses the arguments behind `compare`; throws a UsageError. 'help' when only that is wanted. */
+/** Parses the arguments after `compare`; throws a UsageError. 'help' for `--help`. */
 export function parseCompareOptions(args: readonly string[]): CompareOptions | 'help' {
   const { values } = parseOptions({ args: [...args], options: COMPARE_FLAGS }, 'compare');
   if (values.help === true) return 'help';

@@ -3,19 +3,19 @@ const EVERY_MS = 200;
 const BAR_CELLS = 30;
 const ERASE_LINE = '\r\u001b[K';
 
-/** What a bar is drawn on: stderr. */
+/** The stream of the bar: stderr. */
 export interface ProgressStream {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-/** What is done so far. */
+/** The state of a run. */
 export interface ProgressState {
   readonly done: number;
   readonly different: number;
 }
 
-/** A bar for a run that takes a while, on a terminal only; it is gone when it is closed. */
+/** A progress bar, on a terminal only; close() removes it. */
 export class Progress {
   readonly #stream: ProgressStream;
   readonly #total: number;

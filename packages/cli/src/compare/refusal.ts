@@ -1,6 +1,6 @@
 import { CliError } from '../errors.js';
 
-/** Why a comparison cannot be made, or not be ended: one line and status 2, which no comparison has. */
+/** The error of a comparison that cannot be made or completed: one line and status 2. */
 export function refusal(message: string, options?: ErrorOptions): CliError {
   return new CliError('compare', message, 2, options);
 }

@@ -2,9 +2,9 @@ import type { Side, Way } from './asking/way.js';
 import type { LogLines } from './questions/query-log.js';
 import type { Tally } from './verdict/tally.js';
 
-/** A run that came to its end: what every report shows. */
+/** A complete run: what every report shows. */
 export interface Result {
-  /** As the flags have them. */
+  /** As in the flags. */
   readonly servers: Readonly<Record<Side, string>>;
   readonly ways: readonly Way[];
   readonly rate: number;

@@ -1,6 +1,6 @@
 import { InputError } from './input-error.js';
 
-/** Divides a line into words as a shell does: blanks, both quotes and the backslash. Throws an InputError. */
+/** Splits a line into words as a shell does: blanks, both quotes and the backslash. Throws an InputError. */
 export function splitLine(line: string): string[] {
   const words: string[] = [];
   let word: string | undefined;

@@ -11,15 +11,15 @@ import { findWorkload, podWords } from './manifest/workload.js';
 import { CONVERT_USAGE, parseConvertOptions, type ConvertOptions } from './options.js';
 import { readPodSource } from './pod/pod-words.js';
 import { podObjects } from './pod-objects.js';
-import { Remarks } from './remarks.js';
+import { Notes } from './notes.js';
 
 const SOMETHING_LOST = 1;
 /** Larger than any manifest that a cluster takes. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
- * `kube-dns convert`: reads, writes the result on stdout and what it has to say about it on stderr, too.
- * Resolves with the process's status; throws a CliError, with nothing on stdout, for input that is none.
+ * `kube-dns convert`: writes the result to stdout and its notes also to stderr. Resolves with the process's
+ * status; throws a CliError, with nothing on stdout, for invalid input.
  */
 export async function convert(args: readonly string[], repository: string): Promise<number> {
   const options = parseConvertOptions(args);
@@ -27,19 +27,19 @@ export async function convert(args: readonly string[], repository: string): Prom
     process.stdout.write(CONVERT_USAGE);
     return 0;
   }
-  const remarks = new Remarks();
-  const text = await converted(options, repository, remarks);
-  const lines = remarks.lines();
+  const notes = new Notes();
+  const text = await converted(options, repository, notes);
+  const lines = notes.lines();
   const comments = lines.map((line) => `# ${line}\n`).join('');
   process.stdout.write(comments + (comments === '' ? '' : '\n') + text);
   for (const line of lines) process.stderr.write(`${line}\n`);
-  return remarks.hasLosses ? SOMETHING_LOST : 0;
+  return notes.hasLosses ? SOMETHING_LOST : 0;
 }
 
 async function converted(
   options: ConvertOptions,
   repository: string,
-  remarks: Remarks,
+  notes: Notes,
 ): Promise<string> {
   const { to, files, line } = options;
   const inputs: { file: string; text: string }[] = [];
@@ -47,18 +47,18 @@ async function converted(
   if (to === 'configmap') {
     const [{ file, text } = { file: '', text: '' }] = inputs;
     const corefile = parseCorefile(corefileIn(text, file), file);
-    return toYaml(podObjects(fromCorefile(corefile, process.env, remarks)));
+    return toYaml(podObjects(fromCorefile(corefile, process.env, notes)));
   }
   const objects = inputs.flatMap(({ file, text }) => readKubeObjects(text, file));
-  if (to === 'manifest') return toYaml(convertManifest(objects, repository, remarks));
+  if (to === 'manifest') return toYaml(convertManifest(objects, repository, notes));
   const words = line === undefined ? undefined : splitLine(line);
-  return writeCorefile(toCorefile(setupOf(objects, words, remarks), remarks));
+  return writeCorefile(toCorefile(setupOf(objects, words, notes), notes));
 }
 
 function setupOf(
   objects: readonly KubeObject[],
   words: readonly string[] | undefined,
-  remarks: Remarks,
+  notes: Notes,
 ) {
   const workload = findWorkload(objects);
   const maps = objects.filter(({ kind }) => kind === 'ConfigMap');
@@ -73,7 +73,7 @@ function setupOf(
       each !== configMap &&
       !['Service', 'ServiceAccount'].includes(each.kind)
     ) {
-      remarks.change(`${each.kind} ${each.name}`, 'a Corefile has nothing of it');
+      notes.change(`${each.kind} ${each.name}`, 'a Corefile has no counterpart');
     }
   }
   const pod =
@@ -83,10 +83,10 @@ function setupOf(
     configMap: configMap === undefined ? new Map<string, string>() : dataOf(configMap),
     where: `${configMap?.file ?? ''}: ConfigMap ${configMap?.name ?? ''}`,
   };
-  return readPodSource(source, remarks);
+  return readPodSource(source, notes);
 }
 
-/** The Corefile itself, also when it stands in a ConfigMap. */
+/** The Corefile itself, also from a ConfigMap. */
 function corefileIn(text: string, file: string): string {
   if (!/^\s*\{\s*"|^\s*(?:apiVersion|kind|items|metadata):/m.test(text)) return text;
   const found = readKubeObjects(text, file)

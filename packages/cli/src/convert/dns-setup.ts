@@ -5,37 +5,37 @@ export interface HostsEntry {
 }
 
 /**
- * What a kube-dns pod with its ConfigMap, and a Corefile, both can say: the middle of every conversion.
+ * The settings that both a kube-dns pod with its ConfigMap and a Corefile have: every conversion uses them.
  * Domains are in lower case without a final dot, `.` is all of them. Servers are `IP`, `IPv4:port`,
  * `[IPv6]:port` or a name; one without a port has port 53.
  */
 export interface DnsSetup {
   readonly port: number;
   readonly domain: string;
-  /** Of `in-addr.arpa` and `ip6.arpa`, those whose names are looked for in the cluster first. */
+  /** Of `in-addr.arpa` and `ip6.arpa`, those whose names are looked up in the cluster first. */
   readonly reverseZones: readonly string[];
   readonly federations: ReadonlyMap<string, string>;
   readonly stubDomains: ReadonlyMap<string, readonly string[]>;
   /** Domains that go to the upstream servers although a longer part of them is in {@link stubDomains}. */
   readonly upstreamDomains: readonly string[];
   readonly upstreams: readonly string[];
-  /** Whose name servers are upstreams, too; empty for none. */
+  /** A file whose name servers are also upstreams; empty for none. */
   readonly resolvFile: string;
   readonly asksInOrder: boolean;
-  /** Questions under way at most; undefined for what is usual. */
+  /** The maximum of queries in flight; undefined for the default. */
   readonly forwardMax: number | undefined;
   /** Records, 0 for no cache. */
   readonly cacheSize: number;
-  readonly keepsDenials: boolean;
+  readonly cachesNegativeAnswers: boolean;
   /** Ceiling and floor of TTLs in seconds; 0 for none. */
   readonly maxTtl: number;
   readonly minTtl: number;
-  /** How long after its time a record may be used, in seconds; 0 for not at all. */
+  /** For how many seconds a stale record may be used; 0 for not at all. */
   readonly staleSeconds: number;
   readonly detectsLoops: boolean;
   readonly turnsRecords: boolean;
   readonly logsQueries: boolean;
-  /** Largest UDP answer in bytes; undefined for what is usual. */
+  /** The largest UDP answer in bytes; undefined for the default. */
   readonly maxUdpBytes: number | undefined;
   readonly filteredTypes: readonly ('A' | 'AAAA')[];
   /** Domains without names. */
@@ -53,14 +53,14 @@ export interface DnsSetup {
   /** Empty for the pod's service account. */
   readonly masterUrl: string;
   readonly kubeconfig: string;
-  /** How long the server goes on answering when it is told to end, in seconds. */
+  /** For how many seconds the server still answers after SIGTERM. */
   readonly drainSeconds: number;
   readonly isProfiled: boolean;
 }
 
 export const REVERSE_ZONES: readonly string[] = ['in-addr.arpa', 'ip6.arpa'];
 
-/** Where the node's name servers are, and what both sides use when nothing else is said. */
+/** The file with the node's name servers, the default of both sides. */
 export const RESOLV_CONF = '/etc/resolv.conf';
 
 /** The pod of manifests/kube-dns with an empty ConfigMap. */
@@ -76,7 +76,7 @@ export const STOCK_SETUP: DnsSetup = {
   asksInOrder: false,
   forwardMax: undefined,
   cacheSize: 1000,
-  keepsDenials: false,
+  cachesNegativeAnswers: false,
   maxTtl: 0,
   minTtl: 0,
   staleSeconds: 0,
@@ -99,15 +99,15 @@ export const STOCK_SETUP: DnsSetup = {
   isProfiled: false,
 };
 
-/** A setup that is being put together. */
+/** A setup under construction. */
 export type SetupDraft = { -readonly [K in keyof DnsSetup]: DnsSetup[K] };
 
-/** Whether a domain is another or below it; `.` has everything below it. */
+/** Whether a domain equals another or is below it; everything is below `.`. */
 export function isWithin(domain: string, other: string): boolean {
   return other === '.' || domain === other || domain.endsWith(`.${other}`);
 }
 
-/** A domain as {@link DnsSetup} has it. */
+/** A domain in the form of {@link DnsSetup}. */
 export function plainDomain(text: string): string {
   const domain = text.toLowerCase().replace(/^\.+|\.+$/g, '');
   return domain === '' || domain === '#' ? '.' : domain;

@@ -3,7 +3,7 @@ import { parseDocuments } from '../manifests/documents.js';
 import { asMapping, type Mapping } from '../manifests/mapping.js';
 import { InputError } from './input-error.js';
 
-/** An object of the Kubernetes API with the file that it stands in. */
+/** An object of the Kubernetes API with its file. */
 export interface KubeObject {
   readonly kind: string;
   readonly name: string;

@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.js';
 import { parseOptions } from '../parse-options.js';
 
-/** What `kube-dns convert` was asked to do. */
+/** The options of `kube-dns convert`. */
 export interface ConvertOptions {
   readonly help: boolean;
   readonly to: 'corefile' | 'configmap' | 'manifest';
@@ -16,23 +16,23 @@ export const CONVERT_USAGE = `Usage: kube-dns convert --to corefile FILE... [--a
        kube-dns convert --to configmap FILE
        kube-dns convert --manifest FILE
 
-Writes the configuration of kube-dns as one of CoreDNS, and back; and the manifest of an older
-kube-dns as ours. The result is on stdout, what could not be carried over on stderr and in comments.
+Converts the configuration of kube-dns to CoreDNS and back, and the manifest of an older kube-dns
+to ours. The result is on stdout; what could not be carried over is on stderr and in comments.
 
 Flags:
   --to corefile      a Corefile from the ConfigMap kube-dns and, where FILE has it, the Deployment
   --to configmap     the ConfigMap kube-dns and the containers' arguments from a Corefile, or from
                      the ConfigMap that it is in
-  --args LINE        the arguments of the container dnsmasq, in place of those of a Deployment
+  --args LINE        the arguments of the container dnsmasq, instead of those of a Deployment
   --manifest FILE    our manifests with domain, address, arguments and configuration of FILE, a
                      Deployment or ReplicationController of kube-dns with its other objects
   -h, --help         show this text
 
 FILE is YAML or JSON, also as kubectl get -o yaml writes it; - is stdin.
-Status: 0 all was carried over, 1 something was not, 2 wrong usage or input.
+Status: 0 everything was carried over, 1 something was not, 2 wrong usage or input.
 `;
 
-/** Parses the arguments behind `convert`; throws a UsageError. */
+/** Parses the arguments after `convert`; throws a UsageError. */
 export function parseConvertOptions(args: readonly string[]): ConvertOptions {
   const { values, positionals } = parseOptions(
     {
@@ -69,7 +69,7 @@ export function parseConvertOptions(args: readonly string[]): ConvertOptions {
   return { help: false, to, files: positionals, line };
 }
 
-/** What is behind `--args` begins with a dash and would be taken for a flag. */
+/** The value of `--args` begins with a dash and would be read as a flag. */
 function withJoinedLine(args: readonly string[]): string[] {
   const at = args.indexOf('--args');
   if (at < 0 || at + 1 >= args.length) return [...args];

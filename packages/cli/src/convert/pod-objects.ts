@@ -8,7 +8,7 @@ import {
 
 /**
  * A setup as two objects: the ConfigMap kube-dns, and a patch of the Deployment kube-dns with the arguments
- * of its containers, as `kubectl patch` and kustomize take it.
+ * of its containers, for `kubectl patch` and kustomize.
  */
 export function podObjects(setup: DnsSetup): object[] {
   const metadata = { name: 'kube-dns', namespace: 'kube-system' };

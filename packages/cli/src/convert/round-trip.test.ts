@@ -6,7 +6,7 @@ import { toCorefile } from './corefile/to-corefile.js';
 import { STOCK_SETUP, type DnsSetup } from './dns-setup.js';
 import { configMapData, dnsmasqArguments, kubednsArguments } from './pod/pod-writer.js';
 import { readPodSource } from './pod/pod-words.js';
-import { Remarks } from './remarks.js';
+import { Notes } from './notes.js';
 
 const label = fc.stringMatching(/^[a-z]{3,6}$/);
 const ipv4 = fc.ipV4();
@@ -32,7 +32,7 @@ const setups: fc.Arbitrary<DnsSetup> = fc
     upstreams: fc.uniqueArray(server, { maxLength: 5 }),
     readsFile: fc.boolean(),
     cacheSize: fc.integer({ min: 0, max: 20_000 }),
-    keepsDenials: fc.boolean(),
+    cachesNegativeAnswers: fc.boolean(),
     maxTtl: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 600 })),
     minTtl: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 600 })),
     staleSeconds: fc.constantFrom(0, 60, 86_400),
@@ -70,7 +70,7 @@ const setups: fc.Arbitrary<DnsSetup> = fc
       localTtl: hasLocal ? localTtl : 0,
       // Without a cache nothing is said about what is in it.
       ...(rest.cacheSize === 0
-        ? { keepsDenials: true, maxTtl: 0, minTtl: 0, staleSeconds: 0 }
+        ? { cachesNegativeAnswers: true, maxTtl: 0, minTtl: 0, staleSeconds: 0 }
         : {}),
       detectsLoops: bits[0]!,
       turnsRecords: bits[1]!,
@@ -84,29 +84,30 @@ const setups: fc.Arbitrary<DnsSetup> = fc
   });
 
 describe('a setup', () => {
-  it('comes out of its Corefile as it went in, with nothing to remark', () => {
+  it('comes out of its Corefile as it went in, without notes', () => {
     fc.assert(
       fc.property(setups, (setup) => {
-        const remarks = new Remarks();
-        const text = writeCorefile(toCorefile(setup, remarks));
-        const back = fromCorefile(parseCorefile(text, 'Corefile'), {}, remarks);
-        const keepsDenials = setup.cacheSize === 0 ? back.keepsDenials : setup.keepsDenials;
-        expect(back).toEqual({ ...setup, keepsDenials });
+        const notes = new Notes();
+        const text = writeCorefile(toCorefile(setup, notes));
+        const back = fromCorefile(parseCorefile(text, 'Corefile'), {}, notes);
+        const cachesNegativeAnswers =
+          setup.cacheSize === 0 ? back.cachesNegativeAnswers : setup.cachesNegativeAnswers;
+        expect(back).toEqual({ ...setup, cachesNegativeAnswers });
         // Filters of stub domains are checked against those of all names, caches likewise.
-        expect(remarks.lines()).toEqual([]);
+        expect(notes.lines()).toEqual([]);
       }),
     );
   });
 
-  it('comes out of its ConfigMap and arguments as it went in, with nothing to remark', () => {
+  it('comes out of its ConfigMap and arguments as it went in, without notes', () => {
     fc.assert(
       fc.property(setups, (setup) => {
-        const remarks = new Remarks();
+        const notes = new Notes();
         const words = { kubedns: kubednsArguments(setup), dnsmasq: dnsmasqArguments(setup) };
         const configMap = new Map(Object.entries(configMapData(setup)));
-        const back = readPodSource({ words, configMap, where: 'ConfigMap' }, remarks);
+        const back = readPodSource({ words, configMap, where: 'ConfigMap' }, notes);
         expect(back).toEqual(setup);
-        expect(remarks.lines()).toEqual([]);
+        expect(notes.lines()).toEqual([]);
       }),
     );
   });

@@ -4,7 +4,7 @@ import { isDnsSubdomain, parseNameServer } from '@kube-dns/daemon';
 const DNS_PORT = 53;
 
 /**
- * A name server as DnsSetup has it, from any of `IP`, `IP#port`, `IPv4:port`, `[IPv6]:port`, `dns://…` and
+ * A name server in the form of DnsSetup, from any of `IP`, `IP#port`, `IPv4:port`, `[IPv6]:port`, `dns://…` and
  * a name; undefined for what is none of these.
  */
 export function plainServer(text: string): string | undefined {
@@ -19,7 +19,7 @@ export function plainServer(text: string): string | undefined {
     const { host, port } = parseNameServer(address);
     return withPort(host, String(port ?? DNS_PORT));
   } catch {
-    return undefined; // the caller names what cannot be used
+    return undefined; // the caller reports it
   }
 }
 
@@ -29,7 +29,7 @@ export function dnsmasqServer(server: string): string {
   return port === null ? host : `${host}#${port}`;
 }
 
-/** Whether a server is given by its name, which somebody must look up. */
+/** Whether a server is given by its name, which must be looked up. */
 export function isNamedServer(server: string): boolean {
   return isIP(parseNameServer(server).host) === 0;
 }
@@ -38,6 +38,6 @@ function withPort(host: string, port: string): string | undefined {
   const number = /^\d{1,5}$/.test(port) ? Number(port) : 0;
   if (number < 1 || number > 65_535) return undefined;
   if (number === DNS_PORT) return host;
-  if (isIP(host) === 0) return undefined; // no configuration of kube-dns can say that
+  if (isIP(host) === 0) return undefined; // kube-dns has no counterpart
   return isIP(host) === 6 ? `[${host}]:${number}` : `${host}:${number}`;
 }

@@ -12,19 +12,19 @@ import {
   type Mapping,
 } from './mapping.js';
 
-/** What a kustomization makes. */
+/** The result of a kustomization. */
 export interface Rendered {
   readonly objects: readonly Draft[];
-  /** Objects that are only there for its replacements: `config.kubernetes.io/local-config`. */
+  /** Objects that exist only for its replacements: `config.kubernetes.io/local-config`. */
   readonly local: readonly Mapping[];
 }
 
 const CLUSTER_KINDS = ['ClusterRole', 'ClusterRoleBinding'];
 
 /**
- * The objects of a kustomization as `kubectl kustomize` makes them, which need not be installed: as much of it as
- * manifests/kube-dns uses (resources, images, replacements, the namespace of namespaced objects). `read` gives
- * the objects of a file of its folder. Throws a StartError for a replacement that leads nowhere.
+ * Renders a kustomization as `kubectl kustomize` does, without kubectl: only the features that
+ * manifests/kube-dns uses (resources, images, replacements, the namespace of namespaced objects). `read` returns
+ * the objects of a file of its folder. Throws a StartError for a replacement without a source or target.
  */
 export function renderKustomization(read: (file: string) => readonly Mapping[]): Rendered {
   const [kustomization = {}] = read('kustomization.yaml');

@@ -1,7 +1,7 @@
-/** A mapping of a manifest, of which nothing is known but that it is one. */
+/** A mapping of a manifest with unknown fields. */
 export type Mapping = Readonly<Record<string, unknown>>;
 
-/** A mapping that is being put together. */
+/** A mapping under construction. */
 export type Draft = Record<string, unknown>;
 
 /** The value as a mapping; undefined for any other. */
@@ -10,7 +10,7 @@ export function asMapping(value: unknown): Mapping | undefined {
   return isMapping ? (value as Mapping) : undefined;
 }
 
-/** What is found by going down the keys; undefined where one is missing. */
+/** The value below these keys; undefined where one is missing. */
 export function valueAt(value: unknown, ...keys: readonly string[]): unknown {
   return keys.reduce<unknown>((inner, key) => asMapping(inner)?.[key], value);
 }
@@ -30,7 +30,7 @@ export function textsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-/** The mapping below the keys, made where there is none. */
+/** The mapping below the keys; created if missing. */
 export function draftAt(draft: Draft, ...keys: readonly string[]): Draft {
   return keys.reduce<Draft>((inner, key) => {
     inner[key] = asMapping(inner[key]) ?? {};
@@ -38,7 +38,7 @@ export function draftAt(draft: Draft, ...keys: readonly string[]): Draft {
   }, draft);
 }
 
-/** The list below a key, made where there is none. */
+/** The list below a key; created if missing. */
 export function listAt(draft: Draft, key: string): unknown[] {
   const list = Array.isArray(draft[key]) ? (draft[key] as unknown[]) : [];
   draft[key] = list;

@@ -9,7 +9,7 @@ const RESET_AFTER_MS = 600_000;
 export class BackOff {
   #nextMs = 0;
 
-  /** How long to wait before the restart of a container that ran for `ranForMs`. */
+  /** How long to wait, in milliseconds, before the restart of a container that ran for `ranForMs`. */
   next(ranForMs: number): number {
     if (ranForMs >= RESET_AFTER_MS) this.#nextMs = 0;
     const delayMs = this.#nextMs;

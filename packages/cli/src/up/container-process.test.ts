@@ -20,7 +20,7 @@ function nodePlan(code: string): ContainerPlan {
 }
 
 describe("the end of a container's process", () => {
-  it('is told after its whole output, the unfinished last line too', async () => {
+  it('is reported after its whole output, including the unfinished last line', async () => {
     const out = new LogText();
     const { exit } = run(nodePlan(`process.stdout.write('x\\ny'); process.exitCode = 4`), out);
     expect(await exit()).toEqual({
@@ -32,7 +32,7 @@ describe("the end of a container's process", () => {
     expect(out.text).toBe('a        | x\na        | y\n');
   });
 
-  it('is told though nobody reads the log', async () => {
+  it('is reported although the log is not read', async () => {
     const out = new PassThrough({ highWaterMark: 1 });
     const { child, exit, exits } = run(planOf('a', ['endless-line.mjs']), out);
     await until('a full log', () => out.writableNeedDrain);
@@ -43,7 +43,7 @@ describe("the end of a container's process", () => {
     expect(exits).toHaveLength(1);
   });
 
-  it('is told though a grandchild keeps the output open', async () => {
+  it('is reported although a grandchild holds the output open', async () => {
     const grandchild = `const { spawn } = require('node:child_process');
       const child = spawn(process.execPath, ['-e', 'setTimeout(() => 0, 3000)'],
         { stdio: ['ignore', 'inherit', 'inherit'] });

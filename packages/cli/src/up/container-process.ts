@@ -6,20 +6,20 @@ import { LogTail } from './log-lines.js';
 import type { LogOutput } from './log-output.js';
 import type { ContainerPlan } from './plan.js';
 
-/** How a container's process came to its end. */
+/** How a container's process ended. */
 export interface Exit {
   readonly isClean: boolean;
-  /** False when there never was a process. */
+  /** False when no process was created. */
   readonly wasStarted: boolean;
   /** Completes "container x …": "ended with status 1", "cannot be started: …". */
   readonly description: string;
-  /** The last telling line of its output; empty when it wrote nothing. */
+  /** The line of its output that most likely holds the reason; empty without output. */
   readonly lastLine: string;
 }
 
 /**
- * How long the pipes of an ended process are read on: a grandchild may hold them open for ever, and
- * the reader of our log may not read.
+ * How long the pipes of an ended process are still read: a grandchild may hold them open for ever, and the
+ * reader of our log may have stopped.
  */
 const DRAIN_MS = 500;
 
@@ -56,12 +56,12 @@ export class ContainerProcess {
       });
       child.on('exit', (code, signal) => this.#drain(outputs, code, signal));
     } catch (error) {
-      // An argument that no process can be given, such as one with a NUL in it.
+      // An argument that no process can receive, such as one with a NUL.
       process.nextTick(() => this.#failToStart(error));
     }
   }
 
-  /** Sends SIGTERM, and SIGKILL when the process is still there after `graceMs`. */
+  /** Sends SIGTERM, and SIGKILL if the process still runs after `graceMs`. */
   terminate(graceMs: number): void {
     if (this.#hasEnded) return;
     this.#cancelKill();

@@ -17,22 +17,22 @@ export interface ContainerProbes {
   readonly liveness: ProbeSpec | undefined;
 }
 
-/** One container of the pod, checked, with `$(VAR)` of its own environment expanded. */
+/** One container of the pod, checked, with `$(VAR)` of its environment expanded. */
 export interface ContainerSpec {
   readonly name: string;
   readonly image: string;
-  /** Empty when the image decides what is run. */
+  /** Empty: the image decides what runs. */
   readonly command: readonly string[];
   readonly args: readonly string[];
   readonly env: ReadonlyMap<string, string>;
-  /** Empty when the manifest gives none. */
+  /** Empty when the manifest has none. */
   readonly workingDir: string;
   readonly ports: readonly PortSpec[];
   readonly mounts: readonly MountSpec[];
   readonly probes: ContainerProbes;
 }
 
-/** What the pod's own fields are, for `valueFrom.fieldRef`. */
+/** The fields of the pod that `valueFrom.fieldRef` can name. */
 export interface PodIdentity {
   readonly name: string;
   readonly namespace: string;

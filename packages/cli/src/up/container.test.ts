@@ -58,17 +58,15 @@ describe('a container without probes', () => {
     expect(readiness).toEqual([true]);
   });
 
-  it('is started again at once, then after 10 s, then after 20 s', async () => {
+  it('is restarted immediately, then after 10 s, then after 20 s', async () => {
     const clock = new ManualClock();
     start(server(), clock);
     await pid(1);
     clock.advance(1_000);
     for (const [run, delayMs] of [[1, 0] as const, [2, 10_000] as const, [3, 20_000] as const]) {
-      const when = delayMs === 0 ? 'at once' : `in ${delayMs / 1000} s`;
+      const when = delayMs === 0 ? 'immediately' : `in ${delayMs / 1000} s`;
       process.kill(await pid(run), 'SIGKILL');
-      await until(when, () =>
-        out.text.includes(`web was ended by SIGKILL, is started again ${when}`),
-      );
+      await until(when, () => out.text.includes(`web was ended by SIGKILL, is restarted ${when}`));
       clock.advance(delayMs - 1);
       expect(container?.isRunning).toBe(false);
       clock.advance(1);
@@ -78,10 +76,10 @@ describe('a container without probes', () => {
     expect(failures).toEqual([]);
   });
 
-  it('is started again when it ends with status 0 before it was ready', async () => {
+  it('is restarted when it ends with status 0 before it was ready', async () => {
     const clock = new ManualClock();
     start(planOf('job', ['crash.mjs', '0']), clock);
-    await until('the end', () => out.text.includes('job ended with status 0, is started again'));
+    await until('the end', () => out.text.includes('job ended with status 0, is restarted'));
     expect(failures).toEqual([]);
   });
 });
@@ -100,13 +98,13 @@ describe('a container that fails at its first start', () => {
     expect(out.text).toContain('api      | about to read the objects');
   });
 
-  it('tells why the program cannot be executed', async () => {
+  it('reports why the program cannot be executed', async () => {
     start({ ...planOf('api', ['']), file: '/nowhere/api' }, systemClock);
     await until('a failure', () => failures.length > 0);
     expect(failures).toEqual(['container api cannot be started: no such file or directory']);
   });
 
-  it('tells of an argument that cannot be passed', async () => {
+  it('reports an argument that cannot be passed', async () => {
     start(planOf('api', ['crash.mjs', 'a\0b']), systemClock);
     await until('a failure', () => failures.length > 0);
     expect(failures[0]).toContain('container api cannot be started: ');
@@ -129,7 +127,7 @@ describe('a container with probes', () => {
   });
 
   it('is restarted when its liveness probe fails, though it was never ready', async () => {
-    // Patient enough for a slow machine to start the fixture before it is given up.
+    // Long enough for a slow machine to start the fixture before the probe fails.
     const liveness = probeOf(getAction(port, '/ready'), { initialDelayMs: 2_000 });
     const never = probeOf(getAction(port, '/ready'));
     start(server({ liveness, readiness: never }, { NEVER_READY: '1' }), systemClock);
@@ -170,7 +168,7 @@ describe('stopping a container', () => {
     expect(readiness).toEqual([]);
   });
 
-  it('kills a process that does not care, after the grace period', async () => {
+  it('kills a process that ignores SIGTERM, after the grace period', async () => {
     const clock = new ManualClock();
     start(planOf('mule', ['stubborn.mjs']), clock);
     const first = await pid(1);
@@ -186,7 +184,7 @@ describe('stopping a container', () => {
   it('ends the wait for a restart', async () => {
     const clock = new ManualClock();
     start(planOf('job', ['crash.mjs', '0']), clock);
-    await until('the end', () => out.text.includes('is started again'));
+    await until('the end', () => out.text.includes('is restarted'));
     await container?.stop();
     clock.advance(600_000);
     expect(container?.isRunning).toBe(false);
@@ -196,7 +194,7 @@ describe('stopping a container', () => {
 describe('the output of a container', () => {
   it('may be an endless line', async () => {
     start(planOf('noise', ['endless-line.mjs']), new ManualClock());
-    await until('the end', () => out.text.includes('is started again'));
+    await until('the end', () => out.text.includes('is restarted'));
     const lines = out.text.split('\n').filter((line) => line.startsWith('noise    | x'));
     expect(lines).toHaveLength((128 * 65_536) / 16_384);
   });

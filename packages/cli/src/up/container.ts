@@ -7,22 +7,22 @@ import { runProbe } from './probe.js';
 import type { ProbeSpec } from './probe-spec.js';
 import { Prober } from './prober.js';
 
-/** What a container tells the pod. */
+/** The events of a container. */
 export interface ContainerEvents {
-  /** It became ready or is no longer. */
+  /** It became ready or is no longer ready. */
   readonly onReadyChange: (container: Container) => void;
-  /** It ended with a failure before it was ever ready, and is not started again. */
+  /** It failed before it was ready for the first time, and is not restarted. */
   readonly onFailedStart: (message: string) => void;
 }
 
-/** A container without a readiness probe that ran for so long has not refused its arguments. */
+/** A container without a readiness probe that ran for this long has accepted its arguments. */
 const SETTLE_MS = 1_000;
-/** How often a container that was never ready yet is asked whether it is. */
+/** How often the readiness of a container is probed until its first success. */
 const EAGER_PERIOD_MS = 200;
 
 /**
- * Keeps one container running as the kubelet does under restartPolicy Always:
- * process ends → back-off → started again, probes beginning anew with each run.
+ * Runs one container as the kubelet does under restartPolicy Always:
+ * process ends → back-off → restart, with new probes for each run.
  */
 export class Container {
   readonly plan: ContainerPlan;
@@ -58,7 +58,7 @@ export class Container {
 
   /** Why the container is not ready, in a few words. */
   get condition(): string {
-    // Readiness decides where there is such a probe; an old failure of liveness would mislead.
+    // With a readiness probe its failure counts; an old failure of the liveness probe would mislead.
     const kinds = ['startup', 'readiness', 'liveness'] as const;
     const kind = kinds.find((each) => this.#probers.has(each));
     const failure = kind === undefined ? '' : (this.#probers.get(kind)?.lastFailure ?? '');
@@ -82,7 +82,7 @@ export class Container {
     }
   }
 
-  /** Ends the container for good; resolves when its process is gone. May be called again. */
+  /** Ends the container without a restart; resolves when its process has ended. May be called again. */
   stop(graceMs = this.plan.terminationGraceMs): Promise<void> {
     this.#stopped ??= new Promise((resolve) => (this.#onStopped = resolve));
     this.#cancelTimer();
@@ -92,7 +92,7 @@ export class Container {
     return this.#stopped;
   }
 
-  /** Sends SIGKILL to what runs; does not prevent a restart by itself. */
+  /** Sends SIGKILL to the process; does not prevent a restart. */
   kill(): void {
     this.#process?.kill();
   }
@@ -155,8 +155,8 @@ export class Container {
 
   #startAgain(exit: Exit): void {
     const delayMs = this.#backOff.next(this.#clock.now() - this.#startedAt);
-    const when = delayMs === 0 ? 'at once' : `in ${delayMs / 1000} s`;
-    this.#condition = `${exit.description}, is started again ${when}`;
+    const when = delayMs === 0 ? 'immediately' : `in ${delayMs / 1000} s`;
+    this.#condition = `${exit.description}, is restarted ${when}`;
     this.#log.say(`${this.plan.name} ${this.#condition}`);
     this.#setReady(false);
     this.#cancelTimer = this.#clock.after(delayMs, () => this.start());

@@ -1,7 +1,7 @@
 import { StartError } from '../errors.js';
 import { asMapping, type Mapping } from '../manifests/mapping.js';
 
-/** Where a number of the manifest must lie, and what stands for it when it is absent. */
+/** The range of a number of the manifest, and its default. */
 export interface IntegerRule {
   readonly min: number;
   readonly max?: number;
@@ -10,7 +10,7 @@ export interface IntegerRule {
 
 /**
  * One value of a manifest together with its file and path, so that an error can name it.
- * Every reader throws a StartError when the value has another type than asked for.
+ * Every reader throws a StartError for a value of another type.
  */
 export class Field {
   readonly file: string;
@@ -23,7 +23,7 @@ export class Field {
     this.value = value;
   }
 
-  /** A key that is written with nothing behind it counts as absent, as the API server has it. */
+  /** A key without a value counts as absent, as in the API server. */
   get isPresent(): boolean {
     return this.value !== undefined && this.value !== null;
   }

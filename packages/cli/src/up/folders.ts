@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
 
-/** Whether `path` is there and is a folder. */
+/** Whether `path` is an existing folder. */
 export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

@@ -10,7 +10,7 @@ function linesOf(chunks: readonly Buffer[]): string[] {
 }
 
 describe('cutting output into lines', () => {
-  it('gives the same lines wherever the chunks end', () => {
+  it('returns the same lines wherever the chunks end', () => {
     const bytes = Buffer.from('one\r\n\nzwölf €\nlast');
     for (let size = 1; size <= bytes.length; size += 1) {
       const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
@@ -20,7 +20,7 @@ describe('cutting output into lines', () => {
     }
   });
 
-  it('cuts a line without an end into pieces as it comes', () => {
+  it('splits a line without an end into pieces as it arrives', () => {
     const lengths: number[] = [];
     const splitter = new LineSplitter((line) => lengths.push(line.length));
     for (let count = 0; count < 5; count += 1) splitter.push(Buffer.alloc(MAX_LINE_LENGTH, 'x'));

@@ -4,8 +4,8 @@ import { StringDecoder } from 'node:string_decoder';
 export const MAX_LINE_LENGTH = 16_384;
 
 /**
- * Cuts a byte stream into lines without their ends. A line longer than {@link MAX_LINE_LENGTH}
- * comes out in pieces of that length, so never more than one piece is held in memory.
+ * Splits a byte stream into lines without their ends. A line longer than {@link MAX_LINE_LENGTH}
+ * becomes pieces of that length, so that memory holds no more than one piece.
  */
 export class LineSplitter {
   readonly #decoder = new StringDecoder('utf8');
@@ -27,7 +27,7 @@ export class LineSplitter {
     this.#append(rest);
   }
 
-  /** Gives out what came after the last line end. */
+  /** Emits what arrived after the last line end. */
   end(): void {
     this.#append(this.#decoder.end());
     if (this.#pending !== '') this.#onLine(this.#pending);
@@ -56,8 +56,8 @@ export class LogTail {
   }
 
   /**
-   * The line that most likely holds the reason: the last one with words in it that is not a part
-   * of a stack trace or the runtime's version below it; empty when nothing was written.
+   * The line that most likely holds the reason: the last one with words that is not part of a stack trace
+   * or the runtime's version below it; empty when nothing was written.
    */
   reason(): string {
     const written = this.#lines.filter((line) => line.trim() !== '');

@@ -20,7 +20,7 @@ describe('the common log', () => {
     expect(seen).toEqual(['one', 'two']);
   });
 
-  it('gives each container a colour of its own', () => {
+  it('colours each container differently', () => {
     const out = new LogText();
     const log = new LogOutput(out, ['a', 'b'], true);
     log.sink('a', () => undefined).end('x\n');
@@ -29,7 +29,7 @@ describe('the common log', () => {
     expect(out.text).toBe('\u001b[36ma        |\u001b[0m x\n\u001b[33mb        |\u001b[0m x\n');
   });
 
-  it('stops reading a container while nobody reads the log', async () => {
+  it('stops reading a container while the log is not read', async () => {
     const out = new PassThrough({ highWaterMark: 1_024 });
     const log = new LogOutput(out, ['a'], false);
     let produced = 0;
@@ -52,7 +52,7 @@ describe('the common log', () => {
     log.close();
   });
 
-  it('lets a container go on when the reader of the log has gone', async () => {
+  it('does not block a container when the reader of the log has gone', async () => {
     const out = new PassThrough({ highWaterMark: 1 });
     const log = new LogOutput(out, ['a'], false);
     const sink = log.sink('a', () => undefined);

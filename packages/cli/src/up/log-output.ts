@@ -1,10 +1,10 @@
 import { Writable } from 'node:stream';
 import { LineSplitter } from './log-lines.js';
 
-/** ANSI colours for the prefixes, by turns; red is left to what is wrong. */
+/** ANSI colours for the prefixes, in rotation; red is reserved for errors. */
 const COLOURS = [36, 33, 32, 35, 34, 96, 93, 92, 95, 94] as const;
 
-/** Our own lines carry this name. */
+/** The name before our own lines. */
 export const OWN_NAME = 'kube-dns';
 
 /** Whether prefixes are coloured: FORCE_COLOR decides, then NO_COLOR, then whether it is a TTY. */
@@ -18,8 +18,8 @@ export function wantsColours(
 }
 
 /**
- * The common log of the pod: lines of all containers on one stream, each behind its container's
- * name. When the stream is full, the containers' pipes are not read until it has drained.
+ * The common log of the pod: lines of all containers on one stream, each after its container's name. When
+ * the stream is full, the containers' pipes are not read until it has drained.
  */
 export class LogOutput {
   readonly #out: Writable;
@@ -45,12 +45,12 @@ export class LogOutput {
     this.#write(OWN_NAME, text);
   }
 
-  /** Writes lines as they are, without a prefix, for what the user copies. */
+  /** Writes lines without a prefix, for the user to copy. */
   block(lines: readonly string[]): void {
     if (!this.#out.destroyed) this.#out.write(`\n${lines.join('\n')}\n\n`);
   }
 
-  /** The place to pipe one output of a container into; `onLine` sees each line as well. */
+  /** A stream for one output of a container; `onLine` also receives each line. */
   sink(name: string, onLine: (line: string) => void): Writable {
     const splitter = new LineSplitter((line) => {
       onLine(line);
@@ -68,7 +68,7 @@ export class LogOutput {
     });
   }
 
-  /** Lets go of the stream, which stays open. */
+  /** Removes the listeners; the stream stays open. */
   close(): void {
     this.#out.off('drain', this.#drained);
     this.#out.off('close', this.#drained);
@@ -76,7 +76,7 @@ export class LogOutput {
   }
 
   #write(name: string, text: string): void {
-    if (this.#out.destroyed) return; // the reader of our log has gone; the pod is told elsewhere
+    if (this.#out.destroyed) return; // the reader of our log has gone; up() stops the pod
     this.#out.write(`${this.#prefixes.get(name) ?? name} ${text}\n`);
   }
 

@@ -10,7 +10,7 @@ import { parseVolume, type VolumeSpec } from './volume-spec.js';
 export interface PodSpec {
   /** The manifest as the user named it. */
   readonly file: string;
-  /** The manifest's folder, absolute: relative host paths start there. */
+  /** The absolute folder of the manifest, for relative host paths. */
   readonly folder: string;
   readonly name: string;
   readonly containers: readonly ContainerSpec[];

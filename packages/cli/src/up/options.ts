@@ -1,10 +1,10 @@
 import { UsageError } from '../errors.js';
 import { parseOptions } from '../parse-options.js';
 
-/** What `kube-dns up` was asked to do. */
+/** The options of `kube-dns up`. */
 export interface UpOptions {
   readonly help: boolean;
-  /** Undefined: the repository's own local pod. */
+  /** Undefined: the local pod of the repository. */
   readonly manifest: string | undefined;
   /** Undefined: the embedded API server. */
   readonly kubeconfig: string | undefined;
@@ -15,21 +15,21 @@ export interface UpOptions {
 /** The text of `kube-dns up --help`. */
 export const UP_USAGE = `Usage: kube-dns up [flags]
 
-Runs a pod manifest on this machine, the way a kubelet would: the containers' commands as
+Runs the pod of a manifest on this machine as a kubelet would: the containers' commands as
 processes, with their probes, restarts and one common log. Needs no root and no container engine.
 
 Flags:
   --manifest FILE     a Pod or Deployment in YAML (default: manifests/local/pod.yaml of this
                       repository)
-  --kubeconfig FILE   use the cluster of this kubeconfig in place of the embedded API server
+  --kubeconfig FILE   use the cluster of this kubeconfig instead of the embedded API server
   --only CONTAINER    run only this container of the pod; may be repeated
   -h, --help          show this text
 
-Ctrl-C stops the pod in good order, a second Ctrl-C at once.
+Ctrl-C stops the pod gracefully, a second Ctrl-C immediately.
 Status: 0 stopped, 1 could not be started, 2 wrong usage, 130 stopped by a second Ctrl-C.
 `;
 
-/** Parses the arguments behind `up`; throws a UsageError. */
+/** Parses the arguments after `up`; throws a UsageError. */
 export function parseUpOptions(args: readonly string[]): UpOptions {
   const { values } = parseOptions(
     {

@@ -4,7 +4,7 @@ import type { ProbeSpec } from './probe-spec.js';
 import { programNameOf } from './programs.js';
 import { withApiServer } from './real-cluster.js';
 
-/** What of a pod is different on a machine where other pods run beside it and nothing is root. */
+/** What differs when a pod runs on a machine together with other pods and without root. */
 export interface Placement {
   /** The ports of this machine by those of the manifest; a port that is not here stays. */
   readonly ports: ReadonlyMap<number, number>;
@@ -12,11 +12,11 @@ export interface Placement {
   readonly volumes: Readonly<Record<string, string>>;
   /** Where kubedns finds the API server, in place of the service account. */
   readonly apiUrl: string;
-  /** The last word on the arguments of a container. */
+  /** Changes the arguments of a container, after everything else. */
   readonly edit?: (container: string, args: readonly string[]) => readonly string[];
 }
 
-/** Ports that the programs have by default: a manifest that leaves them alone does not name them. */
+/** The programs' default ports, which a manifest need not name. */
 const DEFAULT_PORTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   kubedns: { '--healthz-port': 8081 },
   dnsmasq: { '--port': 53 },
@@ -25,8 +25,8 @@ const DEFAULT_PORTS: Readonly<Record<string, Readonly<Record<string, number>>>> 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * The same pod at other ports: in arguments (behind `=`, `:` or `#`), variables, declared ports and probes, and
- * as flags for the ports that the programs have by default.
+ * The same pod with other ports: in arguments (after `=`, `:` or `#`), variables, declared ports and probes,
+ * and as flags for the programs' default ports.
  */
 export function placePod(pod: PodSpec, placement: Placement): PodSpec {
   return {
@@ -70,7 +70,7 @@ function placePorts(arg: string, ports: Placement['ports']): string {
   });
 }
 
-/** A text that is nothing but a port as the port of this machine; any other as it is. */
+/** A text that is only a port becomes the port of this machine; any other stays. */
 function placeValue(text: string, ports: Placement['ports']): string {
   return String(ports.get(Number(text)) ?? text);
 }

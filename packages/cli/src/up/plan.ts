@@ -13,7 +13,7 @@ import {
 import { isFolder } from './folders.js';
 import type { PathTranslator, Volumes } from './volumes.js';
 
-/** Everything that starting and probing one container takes, in terms of this machine. */
+/** All that is needed to start and probe one container on this machine. */
 export interface ContainerPlan {
   readonly name: string;
   readonly program: string;
@@ -26,13 +26,13 @@ export interface ContainerPlan {
   readonly terminationGraceMs: number;
 }
 
-/** What the machine gives to every container. */
+/** What every container gets from the machine. */
 export interface Machine {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly packagesFolder: string;
 }
 
-/** Turns the containers of a pod into what is run here; throws a StartError when one cannot be. */
+/** Plans how the containers of a pod run here; throws a StartError when one cannot. */
 export function planPod(pod: PodSpec, volumes: Volumes, machine: Machine): ContainerPlan[] {
   return pod.containers.map((container) => planContainer(container, pod, volumes, machine));
 }

@@ -92,7 +92,7 @@ describe('a pod', () => {
     expect(out.text).toContain('waiting for the end of mule');
   });
 
-  it('ends at once when it is killed while it stops', async () => {
+  it('ends immediately when it is killed while it stops', async () => {
     run([planOf('mule', ['stubborn.mjs'])], systemClock);
     const pid = Number(await until('a pid', () => out.all(/\| pid (\d+)/g)[0]));
     pod.stop();

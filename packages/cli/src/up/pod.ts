@@ -12,10 +12,10 @@ export interface PodOptions {
 }
 
 const PROGRESS_EVERY_MS = 5_000;
-/** Nobody is served yet when a start fails, so nothing is worth a long goodbye. */
+/** No client is served yet when a start fails: a long grace period has no use. */
 const FAILED_START_GRACE_MS = 2_000;
 
-/** Runs the containers of a pod together: all are started, watched and stopped as one. */
+/** Starts, watches and stops the containers of a pod together. */
 export class Pod {
   readonly #options: PodOptions;
   readonly #containers: readonly Container[];
@@ -40,8 +40,8 @@ export class Pod {
   }
 
   /**
-   * Starts everything. Resolves when nothing runs any more: with undefined after stop(), with the
-   * reason when a container could not be started. Never rejects.
+   * Starts all containers. Resolves when all have ended: with undefined after stop(), with the reason when
+   * a container could not be started. Never rejects.
    */
   run(): Promise<string | undefined> {
     for (const container of this.#containers) container.start();
@@ -49,7 +49,7 @@ export class Pod {
     return this.#ended;
   }
 
-  /** SIGTERM to all, SIGKILL after the grace period. May be called again. */
+  /** Sends SIGTERM to all, and SIGKILL after the grace period. May be called again. */
   stop(graceMs?: number): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
@@ -61,7 +61,7 @@ export class Pod {
     });
   }
 
-  /** SIGKILL to all, now: for a second Ctrl-C and for the end of this process. */
+  /** Sends SIGKILL to all: for a second Ctrl-C and for the end of this process. */
   kill(): void {
     this.stop(0);
     for (const container of this.#containers) container.kill();

@@ -4,13 +4,13 @@ import { codeOf, reasonOf, StartError } from '../errors.js';
 import type { ContainerSpec } from './container-spec.js';
 import type { PortSpec } from './port-spec.js';
 
-/** The wildcard addresses: a program that binds either would collide with any user of the port. */
+/** The wildcard addresses: binding them fails when any address of the machine has the port in use. */
 const WILDCARDS = ['0.0.0.0', '::'] as const;
 type Wildcard = (typeof WILDCARDS)[number];
 
 /**
- * Tries to bind every declared port of the containers and lets go of it again. Throws a StartError
- * that names the container and the first port that is taken or not allowed.
+ * Binds every declared port of the containers for a moment. Throws a StartError that names the container
+ * and the first port that is in use or not allowed.
  */
 export async function checkPorts(containers: readonly ContainerSpec[]): Promise<void> {
   for (const { name, ports } of containers) {

@@ -1,7 +1,7 @@
 import type { Field } from './field.js';
 import type { PortSpec } from './port-spec.js';
 
-/** What a probe does once; host and port are already those to connect to. */
+/** What a probe does once; host and port are resolved. */
 export type ProbeAction =
   | {
       readonly kind: 'http';
@@ -26,7 +26,7 @@ export interface ProbeSpec {
 
 const POD_ADDRESS = '127.0.0.1';
 
-/** Reads a probe; an absent field gives undefined. Named ports are looked up in `ports`. */
+/** Reads a probe; undefined for an absent field. Named ports are looked up in `ports`. */
 export function parseProbe(
   field: Field,
   ports: readonly PortSpec[],

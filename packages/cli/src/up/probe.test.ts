@@ -47,7 +47,7 @@ describe('an HTTP probe', () => {
     expect(await run(getAction(port, `/${status}`))).toBeUndefined();
   });
 
-  it('gives the status and the first line of the answer on failure', async () => {
+  it('reports the status and the first line of the body on failure', async () => {
     const action = { ...getAction(port, '/503'), headers: { 'x-why': 'rain' } };
     expect(await run(action)).toBe(`GET http://127.0.0.1:${port}/503: status 503 because of rain`);
   });
@@ -58,7 +58,7 @@ describe('an HTTP probe', () => {
     expect(failure?.length).toBeLessThan(300);
   });
 
-  it('says that nobody listens', async () => {
+  it('reports a refused connection', async () => {
     const closed = await freePort();
     expect(await run(getAction(closed, '/'))).toBe(
       `GET http://127.0.0.1:${closed}/: connection refused`,

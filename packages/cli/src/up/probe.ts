@@ -6,7 +6,7 @@ import { reasonOf } from '../errors.js';
 import type { ProbeAction } from './probe-spec.js';
 
 /** Where an exec probe runs. */
-export interface ProbeSurroundings {
+export interface ProbeEnvironment {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }
@@ -19,7 +19,7 @@ const MAX_BODY_LENGTH = 200;
  */
 export function runProbe(
   action: ProbeAction,
-  surroundings: ProbeSurroundings,
+  environment: ProbeEnvironment,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   switch (action.kind) {
@@ -28,7 +28,7 @@ export function runProbe(
     case 'tcp':
       return probeTcp(action, signal);
     case 'exec':
-      return probeExec(action, surroundings, signal);
+      return probeExec(action, environment, signal);
   }
 }
 
@@ -45,7 +45,7 @@ function probeHttp(
       path,
       headers: { 'user-agent': 'kube-probe', accept: '*/*', ...headers },
       agent: false,
-      // The kubelet does not verify a probe's certificate either: it asks a pod by its address.
+      // The kubelet does not verify a probe's certificate either: it probes a pod by its address.
       rejectUnauthorized: false,
     });
     const finish = (failure: string | undefined) => {
@@ -99,7 +99,7 @@ function probeTcp(
 
 function probeExec(
   { command }: ProbeAction & { kind: 'exec' },
-  { cwd, env }: ProbeSurroundings,
+  { cwd, env }: ProbeEnvironment,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const [file = '', ...args] = command;

@@ -4,7 +4,7 @@ import { probeOf } from '../../test/support/plans.js';
 import type { ProbeSpec } from './probe-spec.js';
 import { Prober } from './prober.js';
 
-/** A prober whose probes give the listed results by turns, the last one for ever. */
+/** A prober whose probes return the listed results in order, the last one for ever. */
 function prober(spec: Partial<ProbeSpec>, results: string, eagerPeriodMs?: number) {
   const clock = new ManualClock();
   const verdicts: boolean[] = [];
@@ -35,7 +35,7 @@ function prober(spec: Partial<ProbeSpec>, results: string, eagerPeriodMs?: numbe
 }
 
 describe('repeating a probe', () => {
-  it('waits for the initial delay and then keeps its period', async () => {
+  it('waits for the initial delay and then for its period', async () => {
     const { advance, startedAt } = prober({ initialDelayMs: 3_000 }, '+');
     await advance(2_999);
     expect(startedAt).toEqual([]);
@@ -43,7 +43,7 @@ describe('repeating a probe', () => {
     expect(startedAt.length).toBe(3);
   });
 
-  it('gives a verdict when a threshold is reached, and no second time', async () => {
+  it('reports a verdict when a threshold is reached, and only once', async () => {
     const spec = { successThreshold: 2, failureThreshold: 3 };
     const { advance, verdicts } = prober(spec, '+-++--+---+++');
     const after: boolean[][] = [];
@@ -76,7 +76,7 @@ describe('repeating a probe', () => {
     expect(startedAt).toEqual([0, 200, 400, 1_400]);
   });
 
-  it('is silent once closed, with a probe under way', async () => {
+  it('is silent once closed, with a probe in progress', async () => {
     const { probe, advance, verdicts, startedAt } = prober({ failureThreshold: 1 }, '.');
     await advance(0);
     probe.close();

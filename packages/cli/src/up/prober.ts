@@ -1,24 +1,24 @@
 import type { Clock } from '../clock.js';
 import type { ProbeSpec } from './probe-spec.js';
 
-/** Runs the probe once: undefined is success, a text the reason of the failure. */
+/** Runs the probe once: undefined on success, else the reason of the failure. */
 export type ProbeRun = (signal: AbortSignal) => Promise<string | undefined>;
 
-/** How a prober reports and how often it asks. */
+/** How a prober reports, and how often it probes. */
 export interface ProberOptions {
   readonly clock: Clock;
   /** Called when a threshold is reached and the verdict differs from the last one. */
   readonly onVerdict: (isHealthy: boolean) => void;
   /**
-   * A shorter period until the first success. For readiness only: there an early failure decides
-   * nothing, and a pod that is ready sooner is noticed sooner.
+   * A shorter period until the first success. For readiness only: an early failure there has no effect,
+   * and a ready pod is noticed sooner.
    */
   readonly eagerPeriodMs?: number;
 }
 
 /**
- * Repeats one probe with the kubelet's thresholds. The verdict is open until the first threshold is
- * reached. Owns its timers and the probe under way until close().
+ * Repeats one probe with the kubelet's thresholds. There is no verdict until the first threshold is
+ * reached. Owns its timers and the probe in progress until close().
  */
 export class Prober {
   readonly #spec: ProbeSpec;

@@ -4,7 +4,7 @@ import { StartError } from '../errors.js';
 import { imageName } from '../manifests/image-name.js';
 import type { ContainerSpec } from './container-spec.js';
 
-/** What is executed: `file` with `leadingArgs` before the container's own arguments. */
+/** What is executed: `file`, with `leadingArgs` before the container's arguments. */
 export interface Program {
   readonly file: string;
   readonly leadingArgs: readonly string[];
@@ -31,14 +31,14 @@ const PROGRAM_OF_IMAGE: Readonly<Record<string, string>> = {
   apiserver: 'apiserver',
 };
 
-/** The name of the program that a container runs, without looking whether it is there. */
+/** The name of the program that a container runs; it need not exist. */
 export function programNameOf(container: ContainerSpec): string | undefined {
   const command = container.command[0];
   if (command !== undefined) return basename(command);
   return PROGRAM_OF_IMAGE[imageName(container.image)];
 }
 
-/** Finds what a container runs; throws a StartError that names the container when there is nothing. */
+/** Finds the program of a container; throws a StartError that names the container if there is none. */
 export function resolveContainerProgram(container: ContainerSpec, search: ProgramSearch): Program {
   const fail = (reason: string): never => {
     throw new StartError(`container ${container.name}: ${reason}`);
@@ -46,7 +46,7 @@ export function resolveContainerProgram(container: ContainerSpec, search: Progra
   const command = container.command[0];
   if (command !== undefined) {
     return (
-      findProgram(command, search) ?? fail(`unknown program ${command}: ${whereSought(command)}`)
+      findProgram(command, search) ?? fail(`unknown program ${command}: ${searchedPlaces(command)}`)
     );
   }
   const name = programNameOf(container);
@@ -60,7 +60,7 @@ export function resolveContainerProgram(container: ContainerSpec, search: Progra
   return program ?? fail(`the program ${name} is not built: run npm run build`);
 }
 
-/** Finds a command by name (own programs first, then PATH) or by path; undefined when not there. */
+/** Finds a command by name (our programs first, then PATH) or by path; undefined if it does not exist. */
 export function findProgram(command: string, search: ProgramSearch): Program | undefined {
   if (command.includes('/')) {
     const file = resolve(search.folder, command);
@@ -78,11 +78,11 @@ export function findProgram(command: string, search: ProgramSearch): Program | u
 function findOwnProgram(name: string, packagesFolder: string): Program | undefined {
   const bundle = join(packagesFolder, name, 'dist', `${name}.cjs`);
   if (!/^[a-z0-9-]+$/.test(name) || !existsSync(bundle)) return undefined;
-  // The Node that runs this command is known to be new enough; the one on PATH may not be.
+  // The Node that runs this command is new enough; the one on PATH may not be.
   return { file: process.execPath, leadingArgs: [bundle] };
 }
 
-function whereSought(command: string): string {
+function searchedPlaces(command: string): string {
   if (command.includes('/')) return 'there is no such executable file';
   return 'it is neither one of ours nor on PATH';
 }
@@ -92,6 +92,6 @@ function isExecutable(file: string): boolean {
     accessSync(file, constants.X_OK);
     return statSync(file).isFile();
   } catch {
-    return false; // not there, or not ours to execute: either way not what is looked for
+    return false; // does not exist, or we may not execute it
   }
 }

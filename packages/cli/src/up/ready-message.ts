@@ -1,7 +1,7 @@
 import type { ContainerSpec } from './container-spec.js';
 import type { ContainerPlan } from './plan.js';
 
-/** What the message is made of. */
+/** The facts in the message. */
 export interface ReadyFacts {
   readonly podName: string;
   readonly seconds: number;
@@ -10,7 +10,7 @@ export interface ReadyFacts {
   readonly kubeconfig: string | undefined;
 }
 
-/** The lines that tell a user what to do with a pod that has just become ready. */
+/** The lines that show a user what to do with a pod that has just become ready. */
 export function readyMessage(facts: ReadyFacts): string[] {
   const ready = `The pod ${facts.podName} is ready after ${facts.seconds.toFixed(1)} s.`;
   const commands = [...digLines(facts), ...applyLines(facts)].map((line) => `  ${line}`);
@@ -24,7 +24,7 @@ function digLines({ containers, kubeconfig }: ReadyFacts): string[] {
   if (dns === undefined) return [];
   const dig = `dig @127.0.0.1${dns === 53 ? '' : ` -p ${dns}`} +short`;
   const name = `kubernetes.default.svc.${zoneOf(containers)}`;
-  // A real cluster has its service network wherever its owner has put it.
+  // The service network of a real cluster is not known.
   const address = kubeconfig === undefined ? '10.96.0.1' : `"$(${dig} ${name})"`;
   return [`${dig} ${name}`, `${dig} _https._tcp.${name} SRV`, `${dig} -x ${address}`];
 }

@@ -31,14 +31,14 @@ export function useRealCluster(pod: PodSpec, kubeconfig: string): PodSpec {
   return { ...pod, containers };
 }
 
-/** A kubedns that finds its API server by this flag, in place of all that say where it is. */
+/** The same kubedns with this flag in place of all others that name the API server. */
 export function withApiServer(container: ContainerSpec, flag: string): ContainerSpec {
   const command = container.command.slice(0, 1);
   const given = [...container.command.slice(1), ...container.args];
   return { ...container, command, args: [...withoutServer(given), flag] };
 }
 
-/** Drops both flags that say where the API is, as `--flag=value` and as `--flag value`. */
+/** Drops both flags that name the API server, as `--flag=value` and as `--flag value`. */
 function withoutServer(args: readonly string[]): string[] {
   const isServerFlag = (arg: string) =>
     /^--?(kube[-_]master[-_]url|kubecfg[-_]file)$/.test(arg.split('=', 1)[0] ?? '');

@@ -2,13 +2,13 @@ import type { Clock } from '../clock.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Where signals come from: the process, or an event emitter. */
+/** The source of signals: the process, or an event emitter. */
 export interface SignalSource {
   on(signal: (typeof SIGNALS)[number], listener: () => void): unknown;
 }
 
 /**
- * One Ctrl-C can arrive twice: from the terminal and, passed on, from npm. What follows this soon
+ * One Ctrl-C can arrive twice: from the terminal, and forwarded by npm. A signal this soon after another
  * is the same key press.
  */
 const SAME_PRESS_MS = 250;
@@ -20,8 +20,8 @@ export interface StopActions {
 }
 
 /**
- * Listens for the signals that stop the pod, to the very end of the process: one more Ctrl-C must
- * not turn its status into a death by signal.
+ * Listens for the signals that stop the pod until the process ends: without a listener one more Ctrl-C
+ * would end it by signal and lose its status.
  */
 export function onStopSignals(
   source: SignalSource,

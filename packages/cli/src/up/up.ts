@@ -29,7 +29,7 @@ export async function up(args: readonly string[], repository: string): Promise<n
   const pod = choose(readPod(displayPath(manifest)), options);
   await checkPorts(pod.containers);
   const volumes = new Volumes(pod.volumes, pod);
-  // Also an uncaught error ends in 'exit': whatever happens, the folders go.
+  // An uncaught error also emits 'exit': the folders are removed in any case.
   const removeVolumes = () => volumes.close();
   process.once('exit', removeVolumes);
   try {
@@ -72,7 +72,7 @@ async function runPod(
   let status = 0;
   onStopSignals(process, systemClock, {
     onFirst: () => {
-      log.say('stopping; press Ctrl-C again to end it at once');
+      log.say('stopping; press Ctrl-C again to end it immediately');
       pod.stop();
     },
     onAgain: () => {
@@ -81,7 +81,7 @@ async function runPod(
     },
   });
   const killAll = () => pod.kill();
-  const stop = () => pod.stop(); // nobody reads the log any more: `kube-dns up | head`
+  const stop = () => pod.stop(); // the reader of the log has gone: `kube-dns up | head`
   process.once('exit', killAll);
   process.stdout.on('error', stop);
   try {

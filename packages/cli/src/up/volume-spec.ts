@@ -1,6 +1,6 @@
 import type { Field } from './field.js';
 
-/** A volume of the pod. What cannot be had on this machine is refused only when it is mounted. */
+/** A volume of the pod. One that this machine cannot provide is refused only when it is mounted. */
 export type VolumeSpec =
   | {
       readonly kind: 'host';
@@ -25,7 +25,7 @@ export function parseVolume(field: Field): VolumeSpec {
       return { kind: 'empty', name };
     case 'configMap':
     case 'secret': {
-      // Without a cluster an optional ConfigMap is simply not there: the mount is an empty folder.
+      // Without a cluster an optional ConfigMap does not exist: the mount is an empty folder.
       if (source.get('optional').boolean(false)) return { kind: 'empty', name };
       const reason = `its ${kind} is not optional, and there is no cluster to take it from`;
       return { kind: 'unsupported', name, reason };

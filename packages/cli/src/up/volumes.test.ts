@@ -85,7 +85,7 @@ describe('volumes without mounts', () => {
     expect(() => translator(source, '{ name: o, mountPath: /o }')).toThrow(message);
   });
 
-  it('does not care about a volume that nobody mounts', () => {
+  it('ignores a volume that no container mounts', () => {
     expect(translator('{ name: o, nfs: { server: s } }', '')('/o')).toBe('/o');
   });
 });

@@ -5,13 +5,13 @@ import { reasonOf, StartError } from '../errors.js';
 import type { ContainerSpec, MountSpec } from './container-spec.js';
 import type { VolumeSpec } from './volume-spec.js';
 
-/** Rewrites the mount paths in a text to the folders of this machine that stand for them. */
+/** Replaces the mount paths in a text by folders of this machine. */
 export type PathTranslator = (text: string) => string;
 
 /**
- * Folders of this machine that stand for the pod's volumes. Mounting needs root; instead every
- * mention of a mount path is replaced by the real folder (see {@link Volumes.translator}).
- * Owns the temporary folders it makes until close().
+ * The folders of this machine for the pod's volumes. Mounting needs root; instead every mount path in a
+ * text is replaced by the real folder (see {@link Volumes.translator}). Owns its temporary folders until
+ * close().
  */
 export class Volumes {
   readonly #specs: ReadonlyMap<string, VolumeSpec>;
@@ -27,8 +27,8 @@ export class Volumes {
   }
 
   /**
-   * The translator for one container: a mount path is replaced where it stands as a whole path or
-   * as the beginning of one. Throws a StartError for a volume that cannot be had here.
+   * The translator for one container: a mount path is replaced where it is a whole path or the beginning
+   * of one. Throws a StartError for a volume that this machine cannot provide.
    */
   translator(container: ContainerSpec): PathTranslator {
     const targets = new Map(

@@ -43,7 +43,7 @@ async function expectRefusal(args: readonly string[], message: string | RegExp):
 }
 
 describe('kube-dns compare ends with 2 and one line for', () => {
-  it('a side where nobody listens', async () => {
+  it('a side that does not listen', async () => {
     const address = `127.0.0.1:${await freePort()}`;
     await expectRefusal(
       ['--left', server.address, '--right', address, '--questions', folder.file('q', 'a.test A')],
@@ -80,7 +80,7 @@ describe('kube-dns compare ends with 2 and one line for', () => {
     TIMEOUT_MS,
   );
 
-  it('an API server where nobody listens', async () => {
+  it('an API server that does not listen', async () => {
     const api = `http://127.0.0.1:${await freePort()}`;
     await expectRefusal(
       [...both(), '--api', api],
@@ -97,7 +97,7 @@ describe('kube-dns compare ends with 2 and one line for', () => {
     await expectRefusal([...both(), '--kubeconfig', file], /^kube-dns: kubeconfig \S+: .+\n$/);
   });
 
-  it('a question file that is not there, or says something else', async () => {
+  it('a question file that is missing or malformed', async () => {
     await expectRefusal(
       [...both(), '--questions', '/nowhere/names'],
       'kube-dns: cannot read the question file /nowhere/names: no such file or directory\n',
@@ -114,7 +114,7 @@ describe('kube-dns compare ends with 2 and one line for', () => {
     await expectRefusal(
       [...both(), '--from-log', log],
       `kube-dns: there is no question to ask; ${log}: 2 lines: 0 with a question, ` +
-        '0 without one, 2 are no lines of a query log\n',
+        '0 without one, 2 are not of a query log\n',
     );
   });
 
@@ -193,7 +193,7 @@ describe('kube-dns compare goes on with', () => {
   });
 
   it(
-    'a side that answers over UDP only: it is given up over TCP, and that is a difference',
+    'a side that answers over UDP only: it is given up over TCP, which is a difference',
     async () => {
       const half = await serve(({ isOverTcp }) => (isOverTcp ? undefined : ANSWER));
       const names = Array.from({ length: 400 }, (_, i) => `n${i}.test A\n`);

@@ -18,7 +18,7 @@ const folder = new TemporaryFolder();
 const page = join(folder.path, 'page.html');
 const servers: ScriptedServer[] = [];
 
-/** A record whose text would end the script that it stands in, were it written as it is. */
+/** A record whose text would end the script of the page without escaping. */
 const EVIL = '</script><b id="evil">';
 const NAMES = Array.from({ length: 250 }, (_, i) => `n${i}.test`);
 

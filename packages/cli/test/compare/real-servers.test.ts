@@ -37,7 +37,7 @@ afterEach(async () => {
 
 /** The rate of a test, and time for a machine that is busy. */
 const PATIENT = ['--rate', '2000', '--timeout', '10'];
-/** Records of the sample cluster; what is not among them is denied. */
+/** Records of the sample cluster; all other names have negative answers. */
 const RECORDS = [
   `--local=/${ZONE}/`,
   `--local=/in-addr.arpa/`,

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 
-/** A stream that keeps what is written to it. */
+/** A stream that collects what is written to it. */
 export class LogText extends Writable {
   text = '';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/clock.js';
 
-/** A clock that stands still until advance() moves it. */
+/** A clock that only advance() moves. */
 export class ManualClock implements Clock {
   #now = 0;
   #timers: { readonly at: number; readonly action: () => void }[] = [];
@@ -17,7 +17,7 @@ export class ManualClock implements Clock {
     };
   }
 
-  /** Moves on, firing what falls due in order; 0 fires what is due now. */
+  /** Moves the time on and fires due timers in order; 0 fires those due now. */
   advance(byMs: number): void {
     const target = this.#now + byMs;
     for (;;) {

@@ -17,7 +17,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** A program that stands for an engine: writes down how it is called, then runs `body`. */
+/** A program in place of an engine: records its arguments, then runs `body`. */
 function engine(name: string, body = ''): void {
   const path = join(folder, 'bin', name);
   const note = `require('fs').appendFileSync('${folder}/calls', '${name} ' + process.argv.slice(2).join(' ') + '\\n');`;
@@ -63,7 +63,7 @@ describe('npm run images', () => {
     );
   });
 
-  it('takes base, build image, prefix and tag, and hands on what stands behind --', () => {
+  it('takes base, build image, prefix and tag, and passes on what follows --', () => {
     engine('docker');
     const options = ['--base=b', '--build-image=i', '--prefix=registry.test/dns/', '--tag=t'];
     expect(build(...options, 'sidecar', '--', '--no-cache').status).toBe(0);

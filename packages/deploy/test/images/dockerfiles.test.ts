@@ -10,7 +10,7 @@ const { version, license } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf
 describe.each(IMAGES)('images/%s/Dockerfile', (name) => {
   const file = new Dockerfile(name);
 
-  it('lets the user choose the image that the program runs on', () => {
+  it('has an argument for the base image', () => {
     expect(file.build).toContainEqual({
       keyword: 'ARG',
       value: 'BASE_IMAGE=node:24-bookworm-slim',
@@ -29,7 +29,7 @@ describe.each(IMAGES)('images/%s/Dockerfile', (name) => {
     expect(file.all('CMD')).toEqual(['[]']);
   });
 
-  it('starts the program of its folder, with the flags that keep it small', () => {
+  it('starts the program of its folder, with the flags for a small heap', () => {
     const flags =
       name === 'sidecar'
         ? ['--max-semi-space-size=2', '--no-maglev', '--no-opt', '--gc-global']

@@ -40,7 +40,7 @@ const DNSMASQ = [`dnsmasq:${VERSION}`, '--', '--no-resolv', '--address=/a.test/1
       podman.run('rm', '--all', '--force', '--time', '0');
     });
 
-    /** Starts a container without network of its own, or with the machine's loopback. */
+    /** Starts a container without network, or with the machine's network. */
     function start(network: 'none' | 'host', options: readonly string[], image: readonly string[]) {
       const place = ['--detach', '--name=it', `--network=${network}`];
       podman.run('run', ...place, ...HARDENED, ...options, ...image);
@@ -74,14 +74,14 @@ const DNSMASQ = [`dnsmasq:${VERSION}`, '--', '--no-resolv', '--address=/a.test/1
       expect(config.Cmd ?? []).toEqual([]);
     });
 
-    it('dnsmasq serves port 53 with no right but NET_BIND_SERVICE', async () => {
+    it('dnsmasq serves port 53 with no capability but NET_BIND_SERVICE', async () => {
       start('none', ['--cap-add=NET_BIND_SERVICE'], DNSMASQ);
       await untilEqual('192.0.2.1', askPort53);
       expect(status()).toMatch(/^Uid:\t1001\t/m);
       expect(status()).toMatch(/^CapEff:\t0*400$/m);
     });
 
-    it('dnsmasq serves port 53 with no right at all where the kernel lets users have it', async () => {
+    it('dnsmasq serves port 53 without capabilities where the kernel allows users this port', async () => {
       start('none', ['--sysctl=net.ipv4.ip_unprivileged_port_start=53'], DNSMASQ);
       await untilEqual('192.0.2.1', askPort53);
       expect(status()).toMatch(/^CapEff:\t0+$/m);

@@ -17,7 +17,7 @@ function withoutSysctls(deployment: Deployment): Deployment {
   return { ...deployment, spec: { ...deployment.spec, template: { ...template, spec } } };
 }
 
-/** What podman hides: it gives capabilities that containerd does not, and passes over sysctls of a pod. */
+/** What podman hides: it adds capabilities that containerd does not, and ignores the sysctls of a pod. */
 export function describePodUnderContainerd(podmanOf: () => Podman): void {
   describe('the pod of manifests/kube-dns under containerd', () => {
     const deployment = BASE_DEPLOYMENT;
@@ -40,7 +40,7 @@ export function describePodUnderContainerd(podmanOf: () => Podman): void {
     const status = (name: string, field: string) =>
       new RegExp(`^${field}:\\s*(.*)$`, 'm').exec(pod.proc(name, 'status'))?.[1];
 
-    it('serves port 53 over UDP and TCP, with the whole cluster behind it', async () => {
+    it('serves port 53 over UDP and TCP, with the names of the cluster', async () => {
       await untilEqual('10.96.20.10', () => pod.network.dig(WEB), { limitMs: READY_MS });
       expect(await pod.network.dig('+tcp', WEB)).toBe('10.96.20.10');
     });
@@ -55,7 +55,7 @@ export function describePodUnderContainerd(podmanOf: () => Podman): void {
       2 * READY_MS,
     );
 
-    it.each(IMAGES)('runs %s as a user without any right', (name) => {
+    it.each(IMAGES)('runs %s as a user without capabilities', (name) => {
       expect(status(name, 'Uid')).toBe('1001\t1001\t1001\t1001');
       expect(status(name, 'Gid')).toBe('1001\t1001\t1001\t1001');
       expect(status(name, 'Groups')?.split(' ')).toContain('65534');
@@ -66,7 +66,7 @@ export function describePodUnderContainerd(podmanOf: () => Podman): void {
       expect(status(name, 'Seccomp')).toBe('2');
     });
 
-    it.each(IMAGES)('gives %s nothing to write to', (name) => {
+    it.each(IMAGES)('mounts nothing writable in %s', (name) => {
       const mounts = pod
         .proc(name, 'mounts')
         .trim()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { untilEqual } from '@kube-dns/testkit';
 import { containersOf, type HttpProbe } from '@kube-dns/testkit/manifests';
 import { DnsLoad } from '../support/dns-load.js';
-import { NAME_SERVERS } from '../support/pod-surroundings.js';
+import { NAME_SERVERS } from '../support/cluster-fixture.js';
 import type { Podman } from '../support/podman.js';
 import { PodmanPod } from '../support/podman-pod.js';
 import { BASE_DEPLOYMENT } from '../support/base-deployment.js';
@@ -53,7 +53,7 @@ export function describePodUnderPodman(podmanOf: () => Podman): void {
     });
 
     it('reaches the API with the token and the certificate of its volume', () => {
-      // The gate in front of the API lets nobody else in; what was answered above came through it.
+      // The proxy in front of the API accepts no other token; the answers above needed its data.
       expect(pod.log('kubedns')).not.toMatch(/^[EF]\d{4}/m);
     });
 
@@ -77,7 +77,7 @@ export function describePodUnderPodman(podmanOf: () => Podman): void {
     it('moves a stub domain when the ConfigMap is swapped, without losing a query', async () => {
       const load = new DnsLoad(pod.network, 53, NAMES, 6);
       await load.hasBegun();
-      await pod.surroundings.configure({ 'acme.test': [NAME_SERVERS.newAcme.server] });
+      await pod.cluster.configure({ 'acme.test': [NAME_SERVERS.newAcme.server] });
       const { address } = NAME_SERVERS.newAcme;
       await untilEqual(address, () => dig('www.acme.test'), { limitMs: READY_MS });
       await untilEqual(address, () => dig('-p', '10053', 'www.acme.test'), { limitMs: READY_MS });

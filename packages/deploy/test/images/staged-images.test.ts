@@ -108,7 +108,7 @@ const SUBJECTS: Readonly<Record<ImageName, Subject>> = {
   },
 };
 
-/** Starts a program on free ports and waits for its first answer; gives how long that took. */
+/** Starts a program on free ports and waits for its first answer; returns how long that took. */
 async function startAndAsk(name: ImageName): Promise<{ port: number; firstAnswerMs: number }> {
   const { args, ask } = SUBJECTS[name];
   const port = await freePort();
@@ -140,7 +140,7 @@ describe.each(IMAGES)('what the image %s runs', (name) => {
     expect(statSync(join(images.app(name), `${name}.cjs`)).size).toBeLessThan(1.5e6);
   });
 
-  it('has a bill of materials: each package of the licences, and what lies beside the bundle', () => {
+  it('has a bill of materials: each package of the licences, and the packages next to the bundle', () => {
     const text = readFileSync(join(images.app(name), 'sbom.cdx.json'), 'utf8');
     const bill = JSON.parse(text) as Bill;
     expect(bill).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.5' });

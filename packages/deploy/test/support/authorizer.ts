@@ -15,7 +15,7 @@ export function accessesOf(rules: readonly PolicyRule[]): Access[] {
   );
 }
 
-/** The access that a request needs; undefined for paths that every account may read. */
+/** The access that a request needs; undefined for paths that every account can read. */
 function accessOf(url: URL): Access | undefined {
   const parts = url.pathname.split('/').filter((part) => part !== '');
   const group = parts.shift() === 'apis' ? (parts.shift() ?? '') : '';
@@ -27,7 +27,7 @@ function accessOf(url: URL): Access | undefined {
   return `${isWatch ? 'watch' : name === undefined ? 'list' : 'get'} ${group}/${resource}`;
 }
 
-/** In front of an API server: lets through what the rules grant, and notes what was asked. */
+/** A proxy before an API server: forwards what the rules grant, and records each access. */
 export class Authorizer {
   readonly url: string;
   readonly asked = new Set<Access>();
@@ -50,7 +50,7 @@ export class Authorizer {
       const access = incoming.method === 'GET' ? accessOf(url) : incoming.method;
       if (access !== undefined) authorizer.asked.add(access);
       if (access === undefined || granted.has(access)) {
-        passOn(url, incoming, outgoing);
+        forward(url, incoming, outgoing);
         return;
       }
       authorizer.denied.add(access);
@@ -67,7 +67,7 @@ export class Authorizer {
   }
 }
 
-function passOn(url: URL, incoming: IncomingMessage, outgoing: ServerResponse): void {
+function forward(url: URL, incoming: IncomingMessage, outgoing: ServerResponse): void {
   const onward = request(url, { method: incoming.method, headers: incoming.headers }, (answer) => {
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
     answer.pipe(outgoing);

@@ -8,10 +8,10 @@ import { PodNetwork } from './pod-network.js';
 import type { Podman } from './podman.js';
 
 const PAUSE = 'localhost/kube-dns/pause:test';
-/** Of containerd's, for images that kubelet may use. */
+/** The namespace of containerd for images of kubelet. */
 const NAMESPACE = 'k8s.io';
 
-/** A containerd of its own, in a network of its own: no image, container or rule of this machine is touched. */
+/** A separate containerd in its own network: it touches no image, container or rule of this machine. */
 export class Containerd {
   readonly folder = mkdtempSync(join(tmpdir(), 'kube-dns-containerd-'));
   readonly #network = PodNetwork.create();
@@ -19,7 +19,7 @@ export class Containerd {
   #daemon: RunningProgram | undefined;
   #client: CriClient | undefined;
 
-  /** Starts it with images of podman's store. */
+  /** Starts it with images of the store of podman. */
   async start(podman: Podman, images: readonly string[]): Promise<void> {
     const config = join(this.folder, 'config.toml');
     writeFileSync(config, this.#configuration());
@@ -46,7 +46,7 @@ export class Containerd {
     this.#client?.close();
     await this.#daemon?.close('SIGTERM');
     await this.#network.close();
-    // What a test that failed may have left mounted.
+    // A failed test may have left mounts.
     const mounts = readFileSync('/proc/self/mounts', 'utf8').matchAll(/^\S+ (\S+)/gm);
     const own = [...mounts].flatMap(([, path = '']) =>
       path.startsWith(this.folder) ? [path] : [],
@@ -89,7 +89,7 @@ state = "${this.folder}/state"
 `;
   }
 
-  /** Each pod has a cable to the network of containerd, and nothing goes on from there. */
+  /** Each pod has a link to the network of containerd, which has no other route. */
   #networks(): object {
     const ipam = { type: 'host-local', subnet: '198.18.53.0/24', dataDir: `${this.folder}/ipam` };
     const plugins = [{ type: 'ptp', ipMasq: false, ipam }];

@@ -6,13 +6,13 @@ import { containerOf, type Deployment } from '@kube-dns/testkit/manifests';
 import type { Containerd } from './containerd.js';
 import type { CriMessage } from './cri-messages.js';
 import { PodNetwork } from './pod-network.js';
-import { PodSurroundings } from './pod-surroundings.js';
+import { ClusterFixture } from './cluster-fixture.js';
 
 const RUNTIME_DEFAULT = { profile_type: 0 };
 
-/** The pod of a Deployment under containerd, each field as kubelet hands it to the runtime. */
+/** The pod of a Deployment under containerd, each field as kubelet passes it to the runtime. */
 export class CriPod {
-  readonly surroundings = new PodSurroundings();
+  readonly cluster = new ClusterFixture();
   readonly #containerd: Containerd;
   readonly #deployment: Deployment;
   readonly #logs: string;
@@ -39,7 +39,7 @@ export class CriPod {
     const { pod_sandbox_id = '' } = await client.call('RunPodSandbox', { config });
     this.#sandbox = pod_sandbox_id;
     this.#network = PodNetwork.of(await client.pidOf('PodSandbox', this.#sandbox));
-    await this.surroundings.start(this.#network);
+    await this.cluster.start(this.#network);
     const { containers } = parsePod(JSON.stringify(this.#deployment), 'deployment.yaml');
     for (const spec of containers) {
       if (only !== undefined && !only.includes(spec.name)) continue;
@@ -71,7 +71,7 @@ export class CriPod {
       await this.#containerd.client.call('StopPodSandbox', request);
       await this.#containerd.client.call('RemovePodSandbox', request);
     }
-    await this.surroundings.close();
+    await this.cluster.close();
   }
 
   #sandboxConfig(): CriMessage {
@@ -96,7 +96,7 @@ export class CriPod {
       securityContext: security = {},
     } = containerOf(this.#deployment, name);
     const own = [...env].map(([key, value]) => ({ key, value }));
-    const given = this.surroundings.environment.map((each) => ({
+    const given = this.cluster.environment.map((each) => ({
       key: each.name,
       value: each.value,
     }));
@@ -107,7 +107,7 @@ export class CriPod {
       envs: [...own, ...given],
       mounts: mounts.map(({ volume, mountPath }) => ({
         container_path: mountPath,
-        host_path: this.surroundings.folderOf(volume),
+        host_path: this.cluster.folderOf(volume),
         readonly: true,
       })),
       log_path: `${name}.log`,

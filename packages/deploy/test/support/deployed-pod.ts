@@ -18,25 +18,25 @@ import {
 } from '@kube-dns/testkit';
 import { ROOT } from './dockerfile.js';
 
-/** The ports of the pod; each test gives them free ones of this machine. */
+/** The ports of the pod; each test maps them to free ports of this machine. */
 const PORTS = [53, 8081, 10053, 10054, 10055, 10056];
 /** `timeoutSeconds` of the manifest's probes. */
 const PROBE_TIMEOUT_MS = 5_000;
 
-/** What a test changes about the containers that it starts. */
+/** How a test changes the containers that it starts. */
 export interface StartOptions {
   /** Those to start; all unless given. */
   readonly only?: readonly string[];
-  /** The last word on the arguments of a container. */
+  /** Changes the arguments of a container, after everything else. */
   readonly edit?: (container: string, args: readonly string[]) => readonly string[];
-  /** A command in front of each program, such as `setpriv`, that becomes it. */
+  /** A command before each program, such as `setpriv`, which executes it. */
   readonly wrapper?: readonly string[];
 }
 
 /**
  * The containers of a Deployment as processes of this machine, with the arguments and the environment of the
- * manifest. What is not as in the manifest is what `placePod` changes, `--drain-time=0s`, so that tests end soon,
- * and the mount of `kube-dns-config`: a folder with a name server on loopback in it.
+ * manifest. Only these differ: what `placePod` changes; `--drain-time=0s`, so that tests end soon; and
+ * `kube-dns-config`, a folder that names an upstream server on loopback.
  */
 export class DeployedPod {
   readonly folder = mkdtempSync(join(tmpdir(), 'kube-dns-deployed-'));
@@ -50,7 +50,7 @@ export class DeployedPod {
     this.#spec = parsePod(JSON.stringify(deployment), join(this.folder, 'deployment.yaml'));
   }
 
-  /** Starts the containers and returns at once. */
+  /** Starts the containers without waiting for them. */
   async start(apiUrl: string, options: StartOptions = {}): Promise<void> {
     const { only, edit, wrapper = [] } = options;
     await Promise.all(PORTS.map(async (port) => this.#ports.set(port, await freePort())));
@@ -72,7 +72,7 @@ export class DeployedPod {
     }
   }
 
-  /** Gives a key of the ConfigMap this value, in one step, as kubelet does. */
+  /** Sets a key of the ConfigMap in one step, as kubelet does. */
   configure(key: string, value: string): void {
     const written = join(this.folder, key);
     writeFileSync(written, value);
@@ -103,7 +103,7 @@ export class DeployedPod {
     return (await fetch(url, { signal })).text();
   }
 
-  /** The name server for names outside the cluster answers no more. */
+  /** From now on the upstream server answers nothing. */
   muteUpstream(): void {
     this.#upstream?.mute();
   }
@@ -117,7 +117,7 @@ export class DeployedPod {
     return this.#programs.get(container)?.ended;
   }
 
-  /** What the programs wrote. */
+  /** The output of the programs. */
   get log(): string {
     return [...this.#programs.values()].map(({ output }) => output).join('');
   }

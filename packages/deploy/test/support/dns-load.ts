@@ -28,7 +28,7 @@ export class DnsLoad {
     this.#program = network.start('dnsperf', ...place, ...pace);
   }
 
-  /** Waits until answers have come. */
+  /** Waits until answers have arrived. */
   async hasBegun(): Promise<void> {
     await this.#program.says(/\d+\.\d+: [1-9]/);
   }

@@ -13,7 +13,7 @@ export interface Instruction {
   readonly value: string;
 }
 
-/** What a Dockerfile says, and how its image is started. */
+/** A parsed Dockerfile, and how its image is started. */
 export class Dockerfile {
   readonly instructions: readonly Instruction[];
 
@@ -30,7 +30,7 @@ export class Dockerfile {
       });
   }
 
-  /** The build stage, with what stands in front of it. */
+  /** The build stage, with the lines before it. */
   get build(): readonly Instruction[] {
     return this.instructions.slice(0, this.#runStart);
   }

@@ -1,19 +1,19 @@
 /** One row of manifests/TROUBLESHOOTING.md. */
 export interface FaultRow {
   readonly title: string;
-  /** What a container says, with `…` for what may be anything; none where the row says `nothing`. */
+  /** Log lines of containers, with `…` for any text; none where the row has `nothing`. */
   readonly lines: readonly { readonly container: string; readonly text: string }[];
   readonly exits: readonly { readonly container: string; readonly code: number }[];
-  /** Status of a GET; 0 where the port is closed or nobody answers. */
+  /** Status of a GET; 0 where the port is closed or without an answer. */
   readonly probes: readonly { readonly path: string; readonly status: number }[];
-  /** The rcode that a client hears; undefined where it hears nothing. */
+  /** The rcode that a client receives; undefined without an answer. */
   readonly answers: readonly { readonly name: string; readonly rcode: string | undefined }[];
   readonly metrics: readonly FaultMetric[];
 }
 
 export interface FaultMetric {
   readonly name: string;
-  /** `reason="timeout"` and the like, that a sample must have, among others. */
+  /** Labels that a sample must have, such as `reason="timeout"`. */
   readonly labels: readonly string[];
   readonly comparison: '=' | '>';
   readonly value: number;
@@ -21,7 +21,7 @@ export interface FaultMetric {
 
 const COLUMNS = 5;
 
-/** The rows of the table; throws for a cell that does not say what it should in the words it should. */
+/** The rows of the table; throws for a cell that does not follow the format. */
 export function parseFaultTable(markdown: string): FaultRow[] {
   const lines = markdown.split('\n').filter((line) => line.startsWith('|'));
   return lines.slice(2).map((line) => {
@@ -55,7 +55,7 @@ export function parseFaultTable(markdown: string): FaultRow[] {
         }),
       ),
     };
-    // What is not understood would not be tested.
+    // Text that does not parse would not be tested.
     const understood = [row.lines, row.probes, row.answers, row.metrics].map(
       ({ length }) => length,
     );
@@ -74,7 +74,7 @@ export function hasLine(log: string, container: string, text: string): boolean {
   return new RegExp(`^(?:[IWE]\\d{4} .* ${container}\\] |${container}: )${pattern}`, 'm').test(log);
 }
 
-/** Whether a text exposition has a sample as the row says. */
+/** Whether a text exposition has a sample that the row expects. */
 export function hasSample(exposition: string, wanted: FaultMetric): boolean {
   return exposition.split('\n').some((line) => {
     const [, name, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];

@@ -1,15 +1,15 @@
 import { parsePod } from '@kube-dns/cli';
 import { containersOf, type Deployment } from '@kube-dns/testkit/manifests';
-import type { PodSurroundings } from './pod-surroundings.js';
+import type { ClusterFixture } from './cluster-fixture.js';
 
 const NOT_FOR_PODMAN = new Set(['ports', 'livenessProbe', 'readinessProbe', 'lifecycle']);
 
 /**
- * The pod of a Deployment for `podman kube play`, as JSON. What podman 4.3 does not do is left out, and has to be
- * done otherwise: `$(VAR)`, probes and preStop (kubelet's work), ports (all is in one network), volumes and
- * variables of a node, which come from the surroundings.
+ * The pod of a Deployment for `podman kube play`, as JSON. What podman 4.3 does not support is left out or done
+ * here: `$(VAR)`, probes and preStop (tasks of kubelet), ports (all share one network), and the volumes and
+ * variables of a node, which are those of the fixture.
  */
-export function podForPodman(deployment: Deployment, surroundings: PodSurroundings): string {
+export function podForPodman(deployment: Deployment, cluster: ClusterFixture): string {
   const { metadata, spec } = deployment.spec.template;
   const expanded = parsePod(JSON.stringify(deployment), 'deployment.yaml').containers;
   const containers = containersOf(deployment).map((container) => {
@@ -18,12 +18,12 @@ export function podForPodman(deployment: Deployment, surroundings: PodSurroundin
     return {
       ...Object.fromEntries(rest),
       args,
-      env: [...(container.env ?? []), ...surroundings.environment],
+      env: [...(container.env ?? []), ...cluster.environment],
     };
   });
   const volumes = spec.volumes?.map(({ name }) => ({
     name,
-    hostPath: { path: surroundings.folderOf(name), type: 'Directory' },
+    hostPath: { path: cluster.folderOf(name), type: 'Directory' },
   }));
   return JSON.stringify({
     apiVersion: 'v1',

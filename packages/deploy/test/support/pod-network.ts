@@ -12,7 +12,7 @@ export class PodNetwork {
     this.#name = name;
   }
 
-  /** A new one that has nothing but loopback. */
+  /** Creates one with nothing but loopback. */
   static create(): PodNetwork {
     const name = `kube-dns-${process.pid}-${Date.now().toString(36)}`;
     execFileSync('ip', ['netns', 'add', name]);
@@ -21,45 +21,45 @@ export class PodNetwork {
     return network;
   }
 
-  /** That of a process. */
+  /** The network of a process. */
   static of(pid: number): PodNetwork {
     return new PodNetwork(`/proc/${pid}/ns/net`);
   }
 
-  /** The words in front of a command that is to run in here. Not `ip netns exec`, which hides the cgroups. */
+  /** The words before a command that runs in this network. Not `ip netns exec`, which hides the cgroups. */
   get entrance(): readonly string[] {
     return ['nsenter', `--net=${this.path}`];
   }
 
-  /** Runs a program to its end and gives its stdout, trimmed; throws when it fails. */
+  /** Runs a program to its end and returns its stdout, trimmed; throws when it fails. */
   output(...words: string[]): Promise<string> {
     const [nsenter = '', ...args] = [...this.entrance, ...words];
     return outputOf(nsenter, args);
   }
 
-  /** As {@link output}, and for a failure what it says. */
+  /** As {@link output}; for a failure the error as text. */
   outputOrError(...words: string[]): Promise<string> {
     return this.output(...words).catch(String);
   }
 
-  /** Addresses that a name server in here gives for a name, one a line. */
+  /** The answer of a name server in this network, one record per line. */
   dig(...words: string[]): Promise<string> {
     return this.outputOrError('dig', '@127.0.0.1', '+short', '+time=2', '+tries=1', ...words);
   }
 
-  /** The HTTP status of a path on loopback, `000` where nobody answers. */
+  /** The HTTP status of a path on loopback, `000` without an answer. */
   status(port: number, path: string): Promise<string> {
     const quiet = ['--silent', '--max-time', '5', '--output', '/dev/null'];
     const url = `http://127.0.0.1:${port}${path}`;
     return this.output('curl', ...quiet, '--write-out', '%{http_code}', url).catch(() => '000');
   }
 
-  /** What a path on loopback gives. */
+  /** The body of a path on loopback. */
   get(port: number, path: string): Promise<string> {
     return this.output('curl', '--silent', '--max-time', '5', `http://127.0.0.1:${port}${path}`);
   }
 
-  /** Starts a program in here; it is ended with this network. */
+  /** Starts a program in this network; close() ends it. */
   start(...words: string[]): RunningProgram {
     const [nsenter = '', ...args] = [...this.entrance, ...words];
     const program = new RunningProgram(words[0] ?? '', nsenter, args, { inheritsEnv: true });

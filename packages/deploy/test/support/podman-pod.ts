@@ -4,13 +4,13 @@ import { outputOf } from '@kube-dns/testkit';
 import type { Deployment } from '@kube-dns/testkit/manifests';
 import { podForPodman } from './pod-for-podman.js';
 import { PodNetwork } from './pod-network.js';
-import { PodSurroundings } from './pod-surroundings.js';
+import { ClusterFixture } from './cluster-fixture.js';
 import type { Podman } from './podman.js';
 
-/** The pod of a Deployment under podman, in a network of its own. */
+/** The pod of a Deployment under podman, in its own network. */
 export class PodmanPod {
   readonly network = PodNetwork.create();
-  readonly surroundings = new PodSurroundings();
+  readonly cluster = new ClusterFixture();
   readonly #podman: Podman;
   readonly #deployment: Deployment;
   readonly #file: string;
@@ -22,18 +22,18 @@ export class PodmanPod {
   }
 
   async start(): Promise<void> {
-    await this.surroundings.start(this.network);
-    // Podman has no eye for the sysctls of a pod; here the network is the pod's alone.
+    await this.cluster.start(this.network);
+    // Podman ignores the sysctls of a pod; the network belongs to this pod alone.
     const { sysctls = [] } = this.#deployment.spec.template.spec.securityContext ?? {};
     for (const { name, value } of sysctls) {
       const file = `/proc/sys/${name.replaceAll('.', '/')}`;
       await this.network.output('sh', '-c', 'echo "$0" >"$1"', value, file);
     }
-    writeFileSync(this.#file, podForPodman(this.#deployment, this.surroundings));
+    writeFileSync(this.#file, podForPodman(this.#deployment, this.cluster));
     this.#podman.runIn(this.network, 'kube', 'play', '--network=host', this.#file);
   }
 
-  /** The name that podman gives a container. */
+  /** The name of a container in podman. */
   nameOf(container: string): string {
     return `${this.#deployment.metadata.name}-${container}`;
   }
@@ -53,7 +53,7 @@ export class PodmanPod {
     return this.#podman.outputOf('logs', this.nameOf(container));
   }
 
-  /** Sends SIGTERM to all containers and waits until they are gone, as long as the manifest gives them. */
+  /** Sends SIGTERM to all containers and waits for their end, at most the grace period of the manifest. */
   async stop(): Promise<void> {
     const { terminationGracePeriodSeconds = 30 } = this.#deployment.spec.template.spec;
     const words = ['pod', 'stop', '--time', String(terminationGracePeriodSeconds)];
@@ -64,7 +64,7 @@ export class PodmanPod {
   async close(): Promise<void> {
     this.#podman.run('pod', 'rm', '--all', '--force', '--time', '0');
     await this.network.close();
-    await this.surroundings.close();
+    await this.cluster.close();
     rmSync(this.#file, { force: true });
   }
 }

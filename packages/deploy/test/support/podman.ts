@@ -6,15 +6,15 @@ import { areInstalled } from '@kube-dns/testkit';
 import { ROOT } from './dockerfile.js';
 import type { PodNetwork } from './pod-network.js';
 
-/** What builds and runs images, and what asks the programs in them. */
+/** The programs that build and run images; those that query the containers are below. */
 const COMMANDS = ['apt-get', 'dpkg-deb', 'podman', 'runc', 'catatonit', 'containerd', 'ctr', 'ip'];
 const CLIENTS = ['nsenter', 'dig', 'curl', 'dnsperf'];
 /** Debian's containernetworking-plugins. */
 const CNI_PLUGIN = '/usr/lib/cni/ptp';
 
 /**
- * Whether images are built and run here: in CI only, as that takes two minutes and asks the registries of
- * npm and Debian; as root, and where there is all that it needs.
+ * Whether images are built and run here: only in CI, because it takes two minutes and uses the registries of
+ * npm and Debian; only as root, and with all programs installed.
  */
 export function canRunImages(): boolean {
   if (!process.env.CI) {
@@ -32,7 +32,7 @@ export function canRunImages(): boolean {
   return areInstalled(...COMMANDS, ...CLIENTS);
 }
 
-/** A podman with a store of its own, which touches neither images nor network of this machine. */
+/** A podman with a separate store: it touches neither images nor network of this machine. */
 export class Podman {
   readonly folder = mkdtempSync(join(tmpdir(), 'kube-dns-podman-'));
   /** What the programs that call podman need in their environment. */
@@ -61,7 +61,7 @@ export class Podman {
     };
   }
 
-  /** Runs a program in the checkout with this podman in its environment; gives its stdout, throws with its stderr. */
+  /** Runs a program in the checkout with this podman in its environment; returns its stdout, throws with its stderr. */
   command(program: string, ...args: string[]): string {
     const options = { cwd: ROOT, env: this.environment, encoding: 'utf8', stdio: 'pipe' } as const;
     return execFileSync(program, args, options).trim();
@@ -71,14 +71,14 @@ export class Podman {
     return this.command('podman', ...args);
   }
 
-  /** As {@link run}, with what it wrote on stderr behind it, and no word of failures. */
+  /** As {@link run}, with stderr appended; failures are ignored. */
   outputOf(...args: string[]): string {
     const options = { cwd: ROOT, env: this.environment, encoding: 'utf8' } as const;
     const { stdout, stderr } = spawnSync('podman', args, options);
     return stdout + stderr;
   }
 
-  /** Runs podman itself in a network: containers without network of their own (`host`) are in that one. */
+  /** Runs podman itself in a network: containers with `--network=host` are in that one. */
   runIn(network: PodNetwork, ...args: string[]): string {
     const [nsenter = '', ...words] = [...network.entrance, 'podman', ...args];
     return this.command(nsenter, ...words);

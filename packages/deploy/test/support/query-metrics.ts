@@ -1,4 +1,4 @@
-/** A metric in a PromQL expression, with the labels that are asked of it. */
+/** A metric in a PromQL expression, with the labels that the expression uses. */
 export interface QueriedMetric {
   readonly name: string;
   readonly labels: readonly string[];
@@ -9,8 +9,8 @@ const WORD = /([a-zA-Z_:][\w:]*)(\s*\()?(?:\{((?:"(?:[^"\\]|\\.)*"|[^}"])*)\})?/
 const OPERATORS = new Set(['and', 'or', 'unless', 'bool', 'offset']);
 
 /**
- * The metrics of a PromQL expression: every word that is no function, operator or label. Labels that
- * the expression groups by are counted to each of its metrics.
+ * The metrics of a PromQL expression: every word that is not a function, operator or label. Labels that
+ * the expression groups by belong to each of its metrics.
  */
 export function metricsOf(expression: string): QueriedMetric[] {
   const grouped = [...expression.matchAll(GROUPING)].flatMap(([, names = '']) => words(names));
@@ -28,7 +28,7 @@ function words(list: string): string[] {
   return list.split(',').map((word) => word.trim());
 }
 
-/** The samples of a text exposition: the names, and the labels that each has been seen with. */
+/** The samples of a text exposition: each name with all its labels. */
 export function exposedMetrics(text: string): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   for (const line of text.split('\n')) {

@@ -20,10 +20,10 @@ export function commandWith(commands: readonly string[], word: string): string {
   return found;
 }
 
-/** What stands in a command, and what a test has in its place: ports, files, addresses. */
+/** Parts of a command (ports, files, addresses) and their replacements in a test. */
 export type Replacements = ReadonlyMap<string, string>;
 
-/** A command with these in place of what stands there, where it is not part of a longer word. */
+/** A command with these replacements, except within longer words. */
 export function replaceAll(command: string, replacements: Replacements): string {
   const keys = [...replacements.keys()].map((key) => key.replace(/[$.]/g, '\\$&'));
   const pattern = new RegExp(`(?<![\\w.])(?:${keys.join('|')})(?![\\w])`, 'g');

@@ -7,14 +7,14 @@ import { Dockerfile, IMAGES, ROOT, type ImageName } from './dockerfile.js';
 
 const MIB_IN_KIB = 1024;
 
-/** What the images hold, laid out by the script that the Dockerfiles run, beside a copy of this Node. */
+/** The content of the images, made by the script that the Dockerfiles run, and a copy of this Node. */
 export class StagedImages {
   readonly folder = mkdtempSync(join(tmpdir(), 'kube-dns-images-'));
   readonly #node = join(this.folder, 'node');
 
   constructor() {
     execFileSync(process.execPath, [`${ROOT}images/stage.mjs`, this.folder], { stdio: 'pipe' });
-    // The user of the image may come to neither the checkout nor a new temporary folder.
+    // The user of the image may not read the checkout or a new temporary folder.
     chmodSync(this.folder, 0o755);
     cpSync(process.execPath, this.#node, { dereference: true });
   }

@@ -4,7 +4,7 @@ import { codeOf } from '../../errors.js';
 import { encodeQuestion } from '../questions/question.js';
 import type { Way } from './way.js';
 
-/** What came of asking: the reply and how long it took, or why there is none. */
+/** The result of a query: the reply and how long it took, or why there is none. */
 export type Asked =
   | { readonly reply: Buffer; readonly ms: number }
   | { readonly reply: undefined; readonly failure: string };
@@ -17,9 +17,9 @@ export interface Asking {
   readonly timeoutMs: number;
 }
 
-/** A datagram may be lost on its way: a server that is silent is asked once more. */
+/** A datagram may be lost: a silent server is asked once more. */
 const UDP_TRIES = 2;
-/** This machine is out of ports, files or buffers for the moment: that says nothing about a server. */
+/** This machine is out of ports, files or buffers for the moment: not a failure of the server. */
 const SHORTAGES = new Set(['EADDRNOTAVAIL', 'EAGAIN', 'EMFILE', 'ENFILE', 'ENOBUFS']);
 const SHORTAGE_PAUSE_MS = 200;
 const SHORTAGE_PAUSES = 25;

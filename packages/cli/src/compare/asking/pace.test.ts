@@ -17,7 +17,7 @@ function clock(late: number): Clock {
 
 describe('the pace', () => {
   it.each([0, 1.5])(
-    'lets no more turns through than asked, with timers late by %d ms',
+    'grants no more turns than configured, with timers late by %d ms',
     async (late) => {
       const time = clock(late);
       const pace = new Pace(500, time);

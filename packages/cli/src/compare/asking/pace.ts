@@ -1,9 +1,9 @@
 import { systemClock, type Clock } from '../../clock.js';
 
-/** Timers come late by a millisecond or more; what was missed within this time is made up for. */
+/** Timers are late by a millisecond or more; turns missed within this time are made up for. */
 const CATCH_UP_MS = 20;
 
-/** Lets a bounded number of turns through in a second, evenly. */
+/** Grants a bounded number of turns per second, evenly spaced. */
 export class Pace {
   readonly #stepMs: number;
   readonly #clock: Clock;
@@ -15,7 +15,7 @@ export class Pace {
     this.#nextAt = clock.now();
   }
 
-  /** Resolves when it is this turn's time; turns come one after the other. */
+  /** Resolves when this turn is due; turns are granted in order. */
   async turn(): Promise<void> {
     const now = this.#clock.now();
     const at = Math.max(this.#nextAt, now - CATCH_UP_MS);

@@ -4,10 +4,10 @@ import { refusal } from '../refusal.js';
 import { ask } from './ask.js';
 import { type Side, SIDES, type Way } from './way.js';
 
-/** A side may know nothing about one question, or pass it on to a server that is silent. */
+/** More than one: a side may forward a question to a silent server. */
 const QUESTIONS = 3;
 
-/** Throws a refusal that names the side which replies to none of the first questions, and why. */
+/** Throws a refusal that names a side without a reply to the first questions, and the reason. */
 export async function checkReach(
   servers: Readonly<Record<Side, ServerAddress>>,
   questions: Iterable<Question>,
@@ -34,7 +34,7 @@ export async function checkReach(
   });
 }
 
-/** An address and its port as the flags have them. */
+/** An address and its port, as in the flags. */
 export function addressText({ address, port }: ServerAddress): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }

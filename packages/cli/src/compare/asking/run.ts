@@ -12,15 +12,15 @@ import { WayGuard } from './way-guard.js';
 export interface RunOptions {
   readonly servers: Readonly<Record<Side, ServerAddress>>;
   readonly ways: readonly Way[];
-  /** Questions to each side in a second. */
+  /** Questions per second to each side. */
   readonly rate: number;
-  /** Questions to each side that have no reply yet. */
+  /** Questions in flight to each side. */
   readonly concurrency: number;
   readonly timeoutMs: number;
   readonly ttlToleranceSeconds: number;
 }
 
-/** Asks both sides all questions in all ways, and takes what they say into the tally. */
+/** Asks both sides all questions in all ways and adds the results to the tally. */
 export class Run {
   readonly #options: RunOptions;
   readonly #tally: Tally;
@@ -36,11 +36,11 @@ export class Run {
     this.#guard = new WayGuard((side, way, reason) => tally.givenUp.push({ side, way, reason }));
   }
 
-  /** Resolves when everything is asked, or when there is no way left in which both sides reply. */
+  /** Resolves when everything was asked, or when no way is left in which both sides reply. */
   async askAll(questions: Iterable<Question>): Promise<void> {
-    const under = new Set<Promise<void>>();
+    const inFlight = new Set<Promise<void>>();
     for (const question of questions) {
-      // Of a question everything is begun before the next, so that few are half done at any time.
+      // All ways of one question start before the next question, so that few are incomplete at any time.
       const pairs: Promise<Pair>[] = [];
       for (const way of this.#options.ways) {
         if (!this.#guard.isOpen(way)) {
@@ -53,11 +53,11 @@ export class Run {
       }
       const done = Promise.all(pairs).then((all) => {
         this.#tally.add(question, all);
-        under.delete(done);
+        inFlight.delete(done);
       });
-      under.add(done);
+      inFlight.add(done);
     }
-    await Promise.all(under);
+    await Promise.all(inFlight);
   }
 
   /** Whether a side was given up over all ways. */
@@ -72,7 +72,7 @@ export class Run {
 
   async #askBoth(question: Question, way: Way): Promise<Pair> {
     const { name, alternate } = question;
-    // Whoever is asked first waits a little longer for this process: they take turns.
+    // The side that is asked first waits a little longer for this process: the order alternates.
     const order = this.#tally.pairs % 2 === 0 ? SIDES : ([...SIDES].reverse() as readonly Side[]);
     const replies = Object.fromEntries(
       await Promise.all(
@@ -82,14 +82,14 @@ export class Run {
     if (alternate !== undefined) await this.#askAlternate(replies, question, alternate, way);
     const { left, right } = replies;
     const verdict = compareReplies(left, right, this.#options.ttlToleranceSeconds);
-    // What is the same is not shown, and most is.
+    // Equal replies, which most are, are not shown.
     if (verdict.findings.length === 0) return { way, verdict, left: [], right: [] };
     return { way, verdict, left: linesOf(left), right: linesOf(right) };
   }
 
   /**
-   * An endpoint has a hash for a label on one side and its address on the other: the side that does not
-   * know the one is asked for the other, so that the difference is folded only where both know the endpoint.
+   * The label of an endpoint is a hash on one side and its address on the other: the side without an answer
+   * is asked for the other label, so that the difference counts as known only if both have the endpoint.
    */
   async #askAlternate(
     replies: Record<Side, Replied>,
@@ -97,12 +97,12 @@ export class Run {
     alternate: string,
     way: Way,
   ): Promise<void> {
-    const deniers = SIDES.filter((side) => !hasAnswer(replies[side]));
-    const [denier] = deniers;
-    if (denier === undefined || deniers.length !== 1) return;
+    const withoutAnswer = SIDES.filter((side) => !hasAnswer(replies[side]));
+    const [side] = withoutAnswer;
+    if (side === undefined || withoutAnswer.length !== 1) return;
     await this.#pace.turn();
-    const other = await this.#ask(denier, alternate, type, way);
-    if (hasAnswer(other)) replies[denier] = other;
+    const other = await this.#ask(side, alternate, type, way);
+    if (hasAnswer(other)) replies[side] = other;
   }
 
   async #ask(side: Side, name: string, type: string, way: Way): Promise<Replied> {

@@ -1,4 +1,4 @@
-/** A bounded number of things under way. */
+/** Bounds the number of tasks in progress. */
 export class Slots {
   readonly #max: number;
   readonly #waiting: (() => void)[] = [];
@@ -8,7 +8,7 @@ export class Slots {
     this.#max = max;
   }
 
-  /** Resolves when there is room; whoever takes it must give it back. */
+  /** Resolves when a slot is free; the caller must give it back. */
   async take(): Promise<void> {
     if (this.#used < this.#max) this.#used++;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));

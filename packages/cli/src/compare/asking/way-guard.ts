@@ -1,9 +1,9 @@
 import { SIDES, type Side, type Way } from './way.js';
 
-/** So many questions in a row without a reply: this side will not answer the rest in this way either. */
+/** After this many unanswered questions in a row a side is not asked in this way any more. */
 const MAX_SILENT = 50;
 
-/** Knows in which ways the two sides still reply, so that a dead one does not hold up the run for hours. */
+/** Records in which ways the two sides still reply, so that a dead one does not delay the run for hours. */
 export class WayGuard {
   readonly #silent = new Map<string, number>();
   readonly #onGivenUp: (side: Side, way: Way, reason: string) => void;
@@ -17,11 +17,11 @@ export class WayGuard {
     return SIDES.every((side) => (this.#silent.get(`${side} ${way}`) ?? 0) < MAX_SILENT);
   }
 
-  /** Takes note of a reply, or of the reason why there is none. */
+  /** Records a reply, or the reason why there is none. */
   note(side: Side, way: Way, failure: string | undefined): void {
     const key = `${side} ${way}`;
     const before = this.#silent.get(key) ?? 0;
-    if (before >= MAX_SILENT) return; // what was still under way
+    if (before >= MAX_SILENT) return; // it was still in flight
     this.#silent.set(key, failure === undefined ? 0 : before + 1);
     if (failure !== undefined && before + 1 === MAX_SILENT) this.#onGivenUp(side, way, failure);
   }

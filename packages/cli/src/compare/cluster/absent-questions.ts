@@ -3,10 +3,10 @@ import { addressBytes, reverseName } from '@kube-dns/wire';
 import type { Question } from '../questions/question.js';
 import type { ClusterObjects } from './cluster-objects.js';
 
-/** A label that nobody will have given to anything. */
+/** A label that no object has. */
 export const ABSENT = 'kube-dns-compare-absent';
 
-/** Names of each kind that no object has, and those around them: denials are answers too. */
+/** Names of each kind that do not exist: negative answers are compared, too. */
 export function* absentQuestions(objects: ClusterObjects, zone: string): Generator<Question> {
   const absent = (name: string, type = 'A'): Question => ({ name, type, kind: 'absent' });
   yield absent(`${ABSENT}.${zone}`);
@@ -21,9 +21,9 @@ export function* absentQuestions(objects: ClusterObjects, zone: string): Generat
   }
   const seen = new Set<string>();
   for (const service of objects.services) {
-    const isAlias = service.addresses.length === 0 && !service.isHeadless;
-    const kind = isAlias ? 'alias' : service.isHeadless ? 'headless' : 'cluster';
-    // One of each kind in a namespace: each service would double the questions for little.
+    const isExternalName = service.addresses.length === 0 && !service.isHeadless;
+    const kind = isExternalName ? 'external' : service.isHeadless ? 'headless' : 'cluster';
+    // One of each kind in a namespace: doing this for each service would double the questions.
     const key = `${service.namespace} ${kind}`;
     if (seen.has(key)) continue;
     seen.add(key);
@@ -36,7 +36,7 @@ export function* absentQuestions(objects: ClusterObjects, zone: string): Generat
   if (free !== undefined) yield absent(reverseName(addressBytes(free)), 'PTR');
 }
 
-/** An address beside that of a service which no service has: most likely of the service network. */
+/** An address near that of a service, used by no service: most likely of the service network. */
 function unusedAddress({ services }: ClusterObjects): string | undefined {
   const used = new Set(services.flatMap((service) => service.addresses));
   const first = [...used].find(isIPv4);

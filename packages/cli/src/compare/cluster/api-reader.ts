@@ -6,7 +6,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { reasonOf } from '../../errors.js';
 import { refusal } from '../refusal.js';
 
-/** Where the API server is: a kubeconfig, a URL, or both (then the URL wins over the file's server). */
+/** The API server: a kubeconfig, a URL, or both (the URL overrides the server of the file). */
 export interface ApiSource {
   readonly kubeconfig: string | undefined;
   readonly api: string | undefined;
@@ -14,7 +14,7 @@ export interface ApiSource {
 
 const PAGE_ITEMS = 500;
 const TIMEOUT_MS = 30_000;
-/** A page of the largest objects that an API server keeps (1.5 MiB) is never near this. */
+/** A page of the largest objects that an API server stores (1.5 MiB) is far below this. */
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
 const DENIED = new Set([401, 403, 404]);
 
@@ -36,7 +36,7 @@ export class ApiReader {
     this.#server = (this.#config.getCurrentCluster()?.server ?? '').replace(/\/+$/, '');
   }
 
-  /** Gives each item of a list to `onItem`; throws a refusal when it cannot be read. */
+  /** Passes each item of a list to `onItem`; throws a refusal when it cannot be read. */
   async list(path: string, onItem: (item: unknown) => void): Promise<void> {
     try {
       await this.#pages(path, onItem);
@@ -45,7 +45,7 @@ export class ApiReader {
     }
   }
 
-  /** The same, but false where this server has no such resource, or not for us. */
+  /** As {@link list}, but false when the server does not have the resource or does not allow us to read it. */
   async listIfAllowed(path: string, onItem: (item: unknown) => void): Promise<boolean> {
     try {
       await this.#pages(path, onItem);
@@ -76,7 +76,7 @@ export class ApiReader {
     const url = new URL(this.#server + path);
     const options: https.RequestOptions = { headers: {} };
     await this.#config.applyToHTTPSOptions(options);
-    // client-node makes an agent for TLS only; a plain one would be refused by it.
+    // client-node makes an agent for TLS only, which refuses plain HTTP.
     if (url.protocol === 'http:') delete options.agent;
     options.headers = {
       ...(options.headers as http.OutgoingHttpHeaders),
@@ -102,7 +102,7 @@ function load({ kubeconfig, api }: ApiSource): KubeConfig {
     useApiServer(config, api);
   } catch (cause) {
     const what = kubeconfig === undefined ? '--api' : `kubeconfig ${kubeconfig}`;
-    // client-node takes for granted that the YAML is a map of the right lists.
+    // client-node does not check the shape of the YAML.
     const reason = cause instanceof TypeError ? 'is not a kubeconfig' : reasonOf(cause);
     throw refusal(`${what}: ${reason}`, { cause });
   }

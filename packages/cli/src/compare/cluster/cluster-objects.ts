@@ -7,11 +7,11 @@ export interface NamedPort {
   readonly protocol: string;
 }
 
-/** A Service, cut down to what its names depend on. */
+/** A Service, reduced to what its names depend on. */
 export interface ClusterService {
   readonly namespace: string;
   readonly name: string;
-  /** Empty for a headless service and for an alias. */
+  /** Empty for a headless service and for an ExternalName. */
   readonly addresses: readonly string[];
   readonly isHeadless: boolean;
   readonly ports: readonly NamedPort[];
@@ -36,7 +36,7 @@ export interface ClusterPod {
   readonly addresses: readonly string[];
 }
 
-/** All that the questions are made from. */
+/** The objects for the questions. */
 export interface ClusterObjects {
   readonly namespaces: readonly string[];
   readonly services: readonly ClusterService[];
@@ -46,12 +46,12 @@ export interface ClusterObjects {
 
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 
-/** The name of a Namespace; undefined for what is none. */
+/** The name of a Namespace; undefined for any other value. */
 export function readNamespace(item: unknown): string | undefined {
   return nameOf(item);
 }
 
-/** A Service of the API; undefined for what cannot be one. */
+/** A Service of the API; undefined for any other value. */
 export function readService(item: unknown): ClusterService | undefined {
   const name = nameOf(item);
   const spec = fieldsOf(fieldsOf(item).spec);
@@ -93,7 +93,7 @@ export function readEndpoints(item: unknown): EndpointGroup[] {
   }));
 }
 
-/** A Pod of the API that has an address of its own; undefined for any other. */
+/** A Pod of the API with its own address; undefined for any other. */
 export function readPod(item: unknown): ClusterPod | undefined {
   const { spec, status } = fieldsOf(item);
   const { podIP, podIPs } = fieldsOf(status);

@@ -13,9 +13,8 @@ function typeOf(address: string): string {
 }
 
 /**
- * Every question that the objects of a cluster have an answer to, and some that they have none to: services,
- * ports, endpoints, pods, reverse names, the names above them, and absent names of each kind. Repetitions
- * are left to the reader.
+ * The questions for all names of a cluster and for some that do not exist: services, ports, endpoints, pods,
+ * reverse names, the names above them, and absent names of each kind. May repeat questions.
  */
 export function* clusterQuestions(objects: ClusterObjects, zone: string): Generator<Question> {
   yield* zoneQuestions(objects.namespaces, zone);
@@ -48,8 +47,8 @@ function* zoneQuestions(namespaces: readonly string[], zone: string): Generator<
 function* serviceQuestions(service: ClusterService, zone: string): Generator<Question> {
   const name = `${service.name}.${service.namespace}.svc.${zone}`;
   for (const type of ADDRESS_TYPES) yield { name, type, kind: 'service' };
-  const isAlias = service.addresses.length === 0 && !service.isHeadless;
-  yield { name, type: isAlias ? 'CNAME' : 'SRV', kind: 'service' };
+  const isExternalName = service.addresses.length === 0 && !service.isHeadless;
+  yield { name, type: isExternalName ? 'CNAME' : 'SRV', kind: 'service' };
   for (const port of service.ports) {
     if (port.name === '') continue;
     yield { name: `_${port.name}._${port.protocol}.${name}`, type: 'SRV', kind: 'port' };

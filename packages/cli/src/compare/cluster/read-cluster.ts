@@ -12,8 +12,8 @@ import {
 } from './cluster-objects.js';
 
 /**
- * Reads all that the questions are made from. Services must be readable; slices give way to Endpoints,
- * namespaces to those that have a service, and pods to the addresses of the endpoints.
+ * Reads the objects for the questions. Services must be readable; without slices Endpoints are used, without
+ * namespaces those of the services, and without pods the addresses of the endpoints.
  */
 export async function readCluster(reader: ApiReader): Promise<ClusterObjects> {
   const services: ClusterService[] = [];

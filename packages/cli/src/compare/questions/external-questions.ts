@@ -3,8 +3,8 @@ import type { Question } from './question.js';
 const TYPES = ['A', 'AAAA'] as const;
 
 /**
- * What a pod asks for a name outside the cluster: with `ndots:5` the suffixes that the kubelet writes into
- * its resolv.conf come first, then the name itself.
+ * The questions of a pod for an external name: with `ndots:5` first those with the search suffixes that the
+ * kubelet writes into its resolv.conf, then the name itself.
  */
 export function* externalQuestions(
   names: readonly string[],

@@ -7,7 +7,7 @@ import { type LogLines, readQueryLog } from './query-log.js';
 import { readQuestionFile } from './question-file.js';
 import { QuestionSet } from './question-set.js';
 
-/** All questions of a run, and what is to be said about where they come from. */
+/** All questions of a run, and notes about their sources. */
 export interface Gathered {
   readonly questions: QuestionSet;
   readonly logs: readonly LogLines[];
@@ -16,7 +16,7 @@ export interface Gathered {
 
 const POD_NAMESPACE = 'default';
 
-/** Reads every source that the options name; throws a refusal for one that cannot be read. */
+/** Reads every source of the options; throws a refusal for one that cannot be read. */
 export async function gatherQuestions(options: CompareOptions): Promise<Gathered> {
   const { kubeconfig, api, domain, external } = options;
   const questions = new QuestionSet();
@@ -36,13 +36,14 @@ export async function gatherQuestions(options: CompareOptions): Promise<Gathered
     logs.push(await readQueryLog(file, (question) => questions.add(question)));
   }
   for (const log of logs) notes.push(logNote(log));
-  if (questions.leftOut > 0) notes.push(`${questions.leftOut} questions are too many and left out`);
+  if (questions.leftOut > 0)
+    notes.push(`${questions.leftOut} questions exceed the limit and are left out`);
   return { questions, logs, notes };
 }
 
 function logNote({ file, lines, questions, others, strangers }: LogLines): string {
   return (
     `${file}: ${lines} lines: ${questions} with a question, ` +
-    `${others} without one, ${strangers} are no lines of a query log`
+    `${others} without one, ${strangers} are not of a query log`
   );
 }

@@ -6,7 +6,7 @@ const OCTETS = /^(?:[0-9]{1,3}-){3}[0-9]{1,3}$/;
 const ENDPOINT_NAME = /^([0-9a-f-]+)(\.[^.]+\.[^.]+\.svc\..+)$/;
 
 /**
- * The label that kube-dns gives an address without hostname (kubernetes/dns pkg/dns/util/util.go,
+ * The label in kube-dns for an address without hostname (kubernetes/dns pkg/dns/util/util.go,
  * HashServiceRecord): FNV-1a of the record as Go prints it, in hex, and that text in hex once more.
  */
 export function hashLabel(address: string): string {
@@ -15,13 +15,13 @@ export function hashLabel(address: string): string {
   return Buffer.from((hash >>> 0).toString(16)).toString('hex');
 }
 
-/** The label that CoreDNS gives it (plugin/kubernetes endpointHostname): the address with dashes. */
+/** The label in CoreDNS (plugin/kubernetes endpointHostname): the address with dashes. */
 export function dashedLabel(address: string): string {
   const dashed = address.toLowerCase().replace(/[.:]/g, '-');
   return dashed.replace(/^-/, '0-').replace(/-$/, '-0');
 }
 
-/** The address that a label with dashes stands for, as RFC 5952 writes it. */
+/** The address of a label with dashes, as RFC 5952 writes it. */
 export function addressOfLabel(label: string): string | undefined {
   if (OCTETS.test(label)) {
     const address = label.replaceAll('-', '.');
@@ -33,8 +33,8 @@ export function addressOfLabel(label: string): string | undefined {
 }
 
 /**
- * A name of an endpoint with the hash in place of the address in its first label, so that what both servers
- * call the same thing is one name; any other name as it is.
+ * The name of an endpoint with the hash in place of the address in its first label, so that the names of both
+ * servers are equal; any other name is unchanged.
  */
 export function withHashLabel(name: string): string {
   const [, label = '', rest = ''] = ENDPOINT_NAME.exec(name) ?? [];

@@ -1,29 +1,29 @@
 import { type Question, readQuestion } from './question.js';
 import { textLines } from './text-lines.js';
 
-/** What the lines of a log were. */
+/** Counts of the lines of a log. */
 export interface LogLines {
   readonly file: string;
   lines: number;
   /** Lines with a question, repeated ones included. */
   questions: number;
-  /** Lines of such a log that hold no question to ask: replies, errors, other classes, odd names. */
+  /** Lines of a query log without a question to ask: replies, errors, other classes, invalid names. */
   others: number;
-  /** Lines of no such log. */
+  /** Lines that are not of a query log. */
   strangers: number;
 }
 
 /** The log plugin of CoreDNS, "common" and "combined": `… "A IN abc. udp 21 false 512" NOERROR …`. */
 const COREDNS_QUERY = /"(\S+) (\S+) (\S+) (?:udp|tcp|tls|https?|https3|quic|grpc) \d+ \S+ \d+"/;
-/** What else CoreDNS says begins with its level. */
+/** Any other line of CoreDNS begins with its level. */
 const COREDNS_OTHER = /(?:^|\s)\[(?:INFO|WARNING|ERROR|DEBUG|FATAL)\] /;
 /** dnsmasq with `--log-queries`: `query[A] abc from 10.0.0.1`. */
 const DNSMASQ_QUERY = /(?:^|\s)query\[(\S+?)\] (\S+) from \S+/;
-/** What else dnsmasq says about a query. */
+/** Any other line of dnsmasq about a query. */
 const DNSMASQ_OTHER =
   /(?:^|\s)(?:query\[|(?:forwarded|reply|cached|cached-stale|config|special|validation|rate-limited|\S*\/hosts\S*) \S.* (?:to|is) \S|dnsmasq(?:\[\d+\])?: )/;
 
-/** The question of one line, or whether it is a line of such a log at all. */
+/** The question of one line, or whether it is a line of a query log. */
 export function readLogLine(line: string): Question | 'other' | 'stranger' {
   const coredns = COREDNS_QUERY.exec(line);
   if (coredns !== null) {
@@ -39,7 +39,7 @@ export function readLogLine(line: string): Question | 'other' | 'stranger' {
   return COREDNS_OTHER.test(line) || DNSMASQ_OTHER.test(line) ? 'other' : 'stranger';
 }
 
-/** Gives each question of a log to `onQuestion`; each line may be of CoreDNS or of dnsmasq. */
+/** Passes each question of a log to `onQuestion`; each line may be of CoreDNS or of dnsmasq. */
 export async function readQueryLog(
   file: string,
   onQuestion: (question: Question) => void,

@@ -3,8 +3,8 @@ import { type Question, readQuestion } from './question.js';
 import { textLines } from './text-lines.js';
 
 /**
- * The questions of a file in the format of dnsperf: a name and a type a line, names absolute, comments
- * behind `;` or `#`. Throws a refusal that names the line which is neither.
+ * The questions of a file in the format of dnsperf: a name and a type per line, names absolute, comments
+ * after `;` or `#`. Throws a refusal that names a malformed line.
  */
 export async function* readQuestionFile(file: string): AsyncGenerator<Question> {
   let number = 0;

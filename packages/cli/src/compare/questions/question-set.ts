@@ -1,9 +1,9 @@
 import type { Question } from './question.js';
 
-/** At the default rate and over three ways this takes almost an hour. */
+/** At the default rate and over three ways these take almost an hour. */
 export const MAX_QUESTIONS = 500_000;
 
-/** Questions without repetition, in the order in which they came, and no more than a bound. */
+/** Questions without repetition, in order of arrival, at most `max`. */
 export class QuestionSet implements Iterable<Question> {
   readonly #byKey = new Map<string, Question>();
   readonly #max: number;
@@ -18,12 +18,12 @@ export class QuestionSet implements Iterable<Question> {
     return this.#byKey.size;
   }
 
-  /** How many were there already. */
+  /** How many were repetitions. */
   get repeats(): number {
     return this.#repeats;
   }
 
-  /** How many had no room. */
+  /** How many exceeded the limit. */
   get leftOut(): number {
     return this.#leftOut;
   }

@@ -1,7 +1,7 @@
 import { randomId } from '@kube-dns/transport';
 import { buildQuery, encodeName, encodeQuery, readUint16, writeUint16 } from '@kube-dns/wire';
 
-/** What a question is about, in the order in which a report names them. */
+/** The kinds of questions, in the order of a report. */
 export const QUESTION_KINDS = [
   'service',
   'port',
@@ -21,34 +21,34 @@ export interface Question {
   /** Upper case: `SRV`, or `TYPE65` where the type has no name here. */
   readonly type: string;
   readonly kind: QuestionKind;
-  /** What a server that names endpoints in the other way calls the same thing. */
+  /** The name of the same endpoint on a server that names endpoints in the other way. */
   readonly alternate?: string;
 }
 
 const TYPE_OFFSET = 13;
 const ADDITIONAL_COUNT_OFFSET = 10;
-/** OPT with room for 1232 bytes, version 0, no options (RFC 6891 section 6.1.2). */
+/** OPT with a payload size of 1232 bytes, version 0, no options (RFC 6891 section 6.1.2). */
 const OPT = Uint8Array.of(0, 0, 41, 0x04, 0xd0, 0, 0, 0, 0, 0, 0);
-/** Types of today that dns-packet has no name for (RFC 9460 section 14.1). */
+/** Current types without a name in dns-packet (RFC 9460 section 14.1). */
 const NEWER_TYPES: ReadonlyMap<string, number> = new Map([
   ['SVCB', 64],
   ['HTTPS', 65],
 ]);
-/** Whole zones are not asked for: that is neither one answer nor gentle. */
+/** Zone transfers are not asked: they are not one answer, and a heavy load. */
 const TRANSFERS = new Set([251, 252]);
 const MAX_TYPE = 65_535;
 const typeNumbers = new Map<string, number | undefined>();
 
 /**
- * The number of a record type given as `SRV`, `TYPE33` (RFC 3597) or `type=33` (dnsmasq); undefined for
- * what is none, and for zone transfers.
+ * The number of a record type given as `SRV`, `TYPE33` (RFC 3597) or `type=33` (dnsmasq); undefined for any
+ * other text, and for zone transfers.
  */
 export function typeNumberOf(text: string): number | undefined {
   const upper = text.toUpperCase();
   if (typeNumbers.has(upper)) return typeNumbers.get(upper);
   const found = findNumber(upper);
   const number = found === undefined || TRANSFERS.has(found) ? undefined : found;
-  // Files and logs may hold any text: only what is a type is kept.
+  // Files and logs may hold any text: only types are stored.
   if (number !== undefined) typeNumbers.set(upper, number);
   return number;
 }
@@ -68,7 +68,7 @@ function findNumber(upper: string): number | undefined {
   }
 }
 
-/** A question as everyone writes it; undefined when the name cannot be asked or the type is unknown. */
+/** A question in its normal form; undefined when the name is invalid or the type is unknown. */
 export function readQuestion(name: string, type: string, kind: QuestionKind): Question | undefined {
   if (typeNumberOf(type) === undefined) return undefined;
   try {

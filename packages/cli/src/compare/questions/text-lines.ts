@@ -3,7 +3,7 @@ import { reasonOf } from '../../errors.js';
 import { LineSplitter } from '../../up/log-lines.js';
 import { refusal } from '../refusal.js';
 
-/** The lines of a file (`-` is stdin), of which only a piece is held; throws a refusal naming it. */
+/** The lines of a file (`-` is stdin), read piece by piece; throws a refusal that names it. */
 export async function* textLines(what: string, file: string): AsyncGenerator<string> {
   const lines: string[] = [];
   const splitter = new LineSplitter((line) => lines.push(line));

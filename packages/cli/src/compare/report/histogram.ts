@@ -24,7 +24,7 @@ export function histogramLines(
   ];
 }
 
-/** A part of the full width in eighths of a cell; what is there at all is seen. */
+/** A part of the full width in eighths of a cell; anything above 0 is visible. */
 function bar(part: number): string {
   const eighths = part === 0 ? 0 : Math.max(1, Math.round(part * BAR_CELLS * 8));
   const text = '█'.repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8]!;

@@ -6,8 +6,8 @@ import { PAGE_SCRIPT } from './page-script.js';
 import { PAGE_STYLE } from './page-style.js';
 
 /**
- * The result as one page that needs nothing else, not even a network: the summary and the histograms are
- * drawn, the list of differences is drawn by a script that filters it as the fragment of the URL says.
+ * The result as one self-contained page: the summary and the histograms are HTML, a script draws the list
+ * of differences and filters it by the fragment of the URL.
  */
 export function pageText(data: ResultData): string {
   return `<!doctype html>
@@ -106,7 +106,7 @@ function escape(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&${names[character]!};`);
 }
 
-/** JSON that cannot end the element it stands in, whatever a name server put into a record. */
+/** JSON that cannot end its script element, whatever a name server put into a record. */
 function scriptData(value: unknown): string {
   return JSON.stringify(value).replaceAll('<', '\\u003c');
 }

@@ -18,7 +18,7 @@ function latencyOf(latency: Latency, noReply: number) {
   };
 }
 
-/** The whole result as plain data: what `--json` prints and what the page is drawn from. */
+/** The whole result as plain data: what `--json` prints and the page shows. */
 export function resultData({ servers, ways, rate, seconds, notes, logs, tally }: Result) {
   return {
     servers,

@@ -1,6 +1,6 @@
 /**
- * The script of the page, for any browser of the last years: no modules, nothing from elsewhere. The filter
- * lives in the fragment (`#text=web&aspect=ttl&kind=pod&over=tcp`), so that a filtered list is a link.
+ * The script of the page, for any browser of the last years: no modules, no other files. The filter is in the
+ * fragment (`#text=web&aspect=ttl&kind=pod&over=tcp`), so that a filtered list is a link.
  */
 export const PAGE_SCRIPT = `
 'use strict';

@@ -1,4 +1,4 @@
-/** The style of the page; light or dark as the reader has it. */
+/** The style of the page; light or dark as the browser prefers. */
 export const PAGE_STYLE = `
 :root { color-scheme: light dark; --line: #8884; --left: #2a78d6; --right: #c2571a; }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }

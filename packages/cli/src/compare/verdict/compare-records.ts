@@ -1,7 +1,7 @@
 import { areDefaultTtls, classesBetween, type KnownClass } from './known-classes.js';
 import type { ReplyRecord } from './reply.js';
 
-/** What is between two sections. */
+/** The differences between two sections. */
 export interface RecordsDifference {
   readonly onlyLeft: readonly ReplyRecord[];
   readonly onlyRight: readonly ReplyRecord[];
@@ -10,7 +10,7 @@ export interface RecordsDifference {
   readonly classes: readonly KnownClass[];
 }
 
-/** Compares two sections as sets: order and repetitions mean nothing. */
+/** Compares two sections as sets: order and repetitions do not count. */
 export function compareRecords(
   left: readonly ReplyRecord[],
   right: readonly ReplyRecord[],
@@ -26,11 +26,11 @@ export function compareRecords(
     } else if (one.type === 'SOA') classes.add('soa-numbers');
     else otherTtl.push([one, other]);
   };
-  // Equal records first, so that a likeness is looked for only among those that have no equal.
+  // Equal records first: only those without an equal are matched by their `matchKey`.
   const same = pair(distinct(left), distinct(right), ({ owner, type, data }) =>
     [owner, type, data].join(' '),
   );
-  const alike = pair(same.onlyLeft, same.onlyRight, ({ likeness }) => likeness);
+  const alike = pair(same.onlyLeft, same.onlyRight, ({ matchKey }) => matchKey);
   for (const [one, other] of [...same.pairs, ...alike.pairs]) match(one, other);
   return {
     onlyLeft: alike.onlyLeft,
@@ -53,7 +53,7 @@ interface Pairs {
   readonly onlyRight: ReplyRecord[];
 }
 
-/** Puts records together that have the same key, one to one. */
+/** Pairs records with equal keys, one to one. */
 function pair(
   left: readonly ReplyRecord[],
   right: readonly ReplyRecord[],

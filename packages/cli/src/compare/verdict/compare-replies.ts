@@ -2,7 +2,7 @@ import { compareRecords } from './compare-records.js';
 import type { KnownClass } from './known-classes.js';
 import { recordText, type Reply, type ReplyRecord } from './reply.js';
 
-/** What two replies can differ in, worst first. */
+/** The aspects in which two replies can differ, worst first. */
 export const ASPECTS = {
   'no-reply': 'one side does not reply',
   'missing-answer': 'one side has no answer at all',
@@ -19,20 +19,20 @@ export type Aspect = keyof typeof ASPECTS;
 /** The aspects in their order. */
 export const ASPECT_ORDER = Object.keys(ASPECTS) as readonly Aspect[];
 
-/** One thing in which two replies differ, with what each side has. */
+/** One difference between two replies, with what each side has. */
 export interface Finding {
   readonly aspect: Aspect;
   readonly left: readonly string[];
   readonly right: readonly string[];
 }
 
-/** Nothing in either: the same. Only classes: known differences. Any finding: a difference. */
+/** Both empty: equal. Only classes: known differences. Any finding: a difference. */
 export interface Verdict {
   readonly findings: readonly Finding[];
   readonly classes: readonly KnownClass[];
 }
 
-/** A reply, or why there is none. */
+/** A reply, or the reason why there is none. */
 export type Replied = Reply | { readonly failure: string };
 
 const SECTIONS = [
@@ -41,7 +41,7 @@ const SECTIONS = [
   ['additional', 'additionals'],
 ] as const;
 
-/** Compares what two servers said to one question. */
+/** Compares the replies of two servers to one question. */
 export function compareReplies(
   left: Replied,
   right: Replied,
@@ -54,13 +54,13 @@ export function compareReplies(
   if (left.rcode !== right.rcode) add('rcode', [left.rcode], [right.rcode]);
   if (flagsOf(left) !== flagsOf(right)) add('flags', [flagsOf(left)], [flagsOf(right)]);
   if (left.hasOpt !== right.hasOpt) add('edns', [optOf(left)], [optOf(right)]);
-  // A part of a set says nothing about the rest of it; over TCP both are whole.
+  // A truncated set cannot be compared; over TCP both are complete.
   if (left.isTruncated || right.isTruncated) return { findings: inOrder(findings), classes: [] };
   if (isEmpty(left) !== isEmpty(right)) {
     add('missing-answer', textOf(left.answers, left), textOf(right.answers, right));
   }
   const classes = new Set<KnownClass>();
-  // Where one side denies and the other does not, what goes with it differs as a matter of course.
+  // Where only one side has a negative answer, the other sections differ in any case.
   const isDetailed = left.rcode === right.rcode && isEmpty(left) === isEmpty(right);
   for (const [aspect, section] of isDetailed ? SECTIONS : []) {
     const found = compareRecords(left[section], right[section], ttlToleranceSeconds);
@@ -83,7 +83,7 @@ function compareFailures(left: Replied, right: Replied): Verdict {
   const [one, other] = [left, right].map((side) =>
     'failure' in side ? side.failure : side.rcode,
   ) as [string, string];
-  // Neither can say: there is nothing to tell apart.
+  // Neither side replied: there is nothing to compare.
   const isSame = 'failure' in left && 'failure' in right;
   const finding = { aspect: 'no-reply', left: [one], right: [other] } as const;
   return { findings: isSame ? [] : [finding], classes: [] };

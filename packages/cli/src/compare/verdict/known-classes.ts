@@ -1,6 +1,6 @@
 import type { ReplyRecord } from './reply.js';
 
-/** The differences that are known and harm nobody: counted, not listed. */
+/** The differences that are known and harmless: counted, not listed. */
 export const KNOWN_CLASSES = {
   'endpoint-label': 'an endpoint without hostname: hash label against dashed address',
   'ttl-default': 'TTL 30 s against 5 s, the defaults of the two',
@@ -9,10 +9,10 @@ export const KNOWN_CLASSES = {
 } as const;
 export type KnownClass = keyof typeof KNOWN_CLASSES;
 
-/** kube-dns and the addon's Corefile have the first, the plugin of CoreDNS the second. */
+/** The first of kube-dns and the addon's Corefile, the second of the plugin of CoreDNS. */
 const DEFAULT_TTLS = [30, 5] as const;
 
-/** Which known classes make the difference between two records of one likeness. */
+/** The known classes of differences between two records with equal `matchKey`. */
 export function classesBetween(left: ReplyRecord, right: ReplyRecord): KnownClass[] {
   const classes: KnownClass[] = [];
   if (left.names !== right.names) classes.push('endpoint-label');
@@ -21,7 +21,7 @@ export function classesBetween(left: ReplyRecord, right: ReplyRecord): KnownClas
   return classes;
 }
 
-/** Whether two TTLs are the two defaults, or what a cache has left of them within the tolerance. */
+/** Whether two TTLs are the two defaults, or what remains of them in a cache, within the tolerance. */
 export function areDefaultTtls(left: number, right: number, toleranceSeconds: number): boolean {
   const isDefault = (ttl: number, limit: number) => ttl <= limit && ttl >= limit - toleranceSeconds;
   const [long, short] = left > right ? [left, right] : [right, left];

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Latency } from './latency.js';
 
 describe('latency', () => {
-  it('gives percentiles to within a twentieth', () => {
+  it('returns percentiles to within a twentieth', () => {
     const latency = new Latency();
     for (let ms = 1; ms <= 1_000; ms++) latency.add(ms);
     for (const [part, ms] of [

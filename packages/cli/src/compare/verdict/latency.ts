@@ -3,13 +3,13 @@ const STEPS = 16;
 const FIRST_MICROSECONDS = 16;
 const BUCKETS = 25 * STEPS;
 
-/** One bar of a histogram: how many replies came within `toMs`, and not within that of the bar before. */
+/** One bar of a histogram: how many replies took at most `toMs`, and more than the bar before. */
 export interface LatencyBar {
   readonly toMs: number;
   readonly count: number;
 }
 
-/** Reply times of one server, in buckets that grow with the time: its size does not depend on their number. */
+/** Reply times of one server, in exponential buckets: its size does not depend on their number. */
 export class Latency {
   readonly #counts = new Uint32Array(BUCKETS);
   #count = 0;
@@ -25,7 +25,7 @@ export class Latency {
     this.#count++;
   }
 
-  /** The time within which this part of the replies came, in milliseconds; 0 without any. */
+  /** The time in milliseconds within which this part of the replies arrived; 0 without replies. */
   percentileMs(part: number): number {
     let left = Math.max(1, Math.ceil(this.#count * part));
     if (this.#count === 0) return 0;
@@ -39,7 +39,7 @@ export class Latency {
   bars(): LatencyBar[] {
     const bars: LatencyBar[] = [];
     for (let from = 0; from < BUCKETS; from += STEPS) {
-      // The first bucket of all holds what is faster still.
+      // The very first bucket also holds all faster replies.
       const group = this.#counts.subarray(from === 0 ? 0 : from + 1, from + STEPS + 1);
       bars.push({
         toMs: limitMs(from + STEPS),

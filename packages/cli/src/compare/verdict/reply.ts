@@ -1,19 +1,19 @@
 import { type DecodedRecord, decodeMessage, FLAG, RCODE_MASK, readUint16 } from '@kube-dns/wire';
 import { withHashLabel } from '../questions/generated-label.js';
 
-/** A record as two of them are compared. */
+/** A record, prepared for comparison. */
 export interface ReplyRecord {
   readonly owner: string;
   readonly type: string;
   readonly ttlSeconds: number;
   readonly data: string;
-  /** What is left of owner, type and data without all that known classes of differences are about. */
-  readonly likeness: string;
-  /** The names of owner and data, to tell which of those classes a difference is of. */
+  /** Owner, type and data without the parts that known classes of differences concern. */
+  readonly matchKey: string;
+  /** The names of owner and data, to find the class of a difference. */
   readonly names: string;
 }
 
-/** A reply, taken apart for comparison; names in lower case, OPT left out. */
+/** A decoded reply for comparison; names in lower case, OPT left out. */
 export interface Reply {
   readonly rcode: string;
   readonly isAuthoritative: boolean;
@@ -25,7 +25,7 @@ export interface Reply {
   readonly additionals: readonly ReplyRecord[];
 }
 
-/** Takes a reply apart; undefined when it is malformed. */
+/** Decodes a reply; undefined when it is malformed. */
 export function readReply(bytes: Uint8Array): Reply | undefined {
   try {
     const message = decodeMessage(bytes);
@@ -42,16 +42,16 @@ export function readReply(bytes: Uint8Array): Reply | undefined {
       additionals: message.additionals.filter(({ type }) => type !== 'OPT').map(readRecord),
     };
   } catch {
-    return undefined; // malformed, as the caller is told
+    return undefined; // malformed
   }
 }
 
-/** A record in one line, as `dig` has it. */
+/** A record in one line, as `dig` prints it. */
 export function recordText({ owner, ttlSeconds, type, data }: ReplyRecord): string {
   return `${owner} ${ttlSeconds} ${type} ${data}`;
 }
 
-/** A whole reply in lines. */
+/** A whole reply as lines. */
 export function replyText(reply: Reply): string[] {
   const flags = [
     reply.isAuthoritative && 'aa',
@@ -69,7 +69,7 @@ export function replyText(reply: Reply): string[] {
 
 interface Data {
   readonly text: string;
-  /** The text without what is expected to differ. */
+  /** The text without the parts that are expected to differ. */
   readonly core: string;
   readonly name: string;
 }
@@ -83,7 +83,7 @@ function readRecord(record: DecodedRecord): ReplyRecord {
     type: record.type,
     ttlSeconds: typeof ttl === 'number' ? ttl : 0,
     data: text,
-    likeness: `${withHashLabel(owner)} ${record.type} ${core}`,
+    matchKey: `${withHashLabel(owner)} ${record.type} ${core}`,
     names: `${owner} ${name}`,
   };
 }
@@ -119,7 +119,7 @@ function readData(record: DecodedRecord): Data {
   }
 }
 
-/** Any other data: strings as `dig` quotes them, unknown bytes in hex, the rest as JSON. */
+/** Any other data: strings as `dig` quotes them, unknown bytes in hex, all else as JSON. */
 function dataText(data: unknown): string {
   if (typeof data === 'string') return JSON.stringify(data);
   if (data instanceof Uint8Array) return `\\# ${data.length} ${Buffer.from(data).toString('hex')}`;

@@ -4,7 +4,7 @@ import { type Aspect, ASPECT_ORDER, type Finding, type Verdict } from './compare
 import { KNOWN_CLASSES, type KnownClass } from './known-classes.js';
 import { Latency } from './latency.js';
 
-/** A question to which the two sides say different things, alike over each of `over`. */
+/** A question to which the two sides answer differently, in the same way over each of `over`. */
 export interface Difference {
   readonly name: string;
   readonly type: string;
@@ -12,12 +12,12 @@ export interface Difference {
   readonly over: readonly Way[];
   /** Worst first, at least one. */
   readonly findings: readonly Finding[];
-  /** The whole replies over the first of these ways, in lines. */
+  /** The whole replies over the first of these ways, as lines. */
   readonly left: readonly string[];
   readonly right: readonly string[];
 }
 
-/** What came of one question asked in one way. */
+/** The result of one question asked in one way. */
 export interface Pair {
   readonly way: Way;
   readonly verdict: Verdict;
@@ -36,9 +36,9 @@ function zeros<Key extends string>(keys: readonly Key[]): Record<Key, number> {
   return Object.fromEntries(keys.map((key) => [key, 0])) as Record<Key, number>;
 }
 
-/** All that a run found, as it is found. */
+/** Collects all that a run finds. */
 export class Tally {
-  /** Questions, by what they are about. */
+  /** Questions, by their kind. */
   readonly kinds = zeros(QUESTION_KINDS);
   /** Questions that have a known difference over any way, by its class. */
   readonly classes = zeros(Object.keys(KNOWN_CLASSES) as KnownClass[]);
@@ -61,7 +61,7 @@ export class Tally {
     return this.#differences.length > 0 || this.givenUp.length > 0;
   }
 
-  /** Takes in all that was found about one question. */
+  /** Adds all that was found about one question. */
   add(question: Question, pairs: readonly Pair[]): void {
     this.questions++;
     this.kinds[question.kind]++;
@@ -97,12 +97,12 @@ export class Tally {
   }
 }
 
-/** Code units: the same order on every machine. */
+/** By code units: the same order on every machine. */
 function compareText(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** The pairs that differ, those together that differ in the same. */
+/** The pairs that differ, grouped by equal findings. */
 function groups(pairs: readonly Pair[]): (readonly [Pair, ...Pair[]])[] {
   const byFindings = new Map<string, [Pair, ...Pair[]]>();
   for (const pair of pairs) {

@@ -1,7 +1,7 @@
 import type { DnsSetup, SetupDraft } from '../dns-setup.js';
 import { directive, type Directive } from './corefile.js';
 
-/** coredns plugin/cache: what it keeps, and for how long at most, where nothing is said. */
+/** The defaults of coredns plugin/cache: its size and longest TTLs. */
 const DEFAULT_SIZE = 9984;
 const DEFAULT_TTL = { success: 3600, denial: 1800 };
 
@@ -9,7 +9,7 @@ type Lose = (directive: Directive, reason: string) => void;
 
 /** The directive `cache` of a setup; none when there is no cache. */
 export function cacheDirective(setup: DnsSetup): Directive[] {
-  const { cacheSize, keepsDenials, staleSeconds } = setup;
+  const { cacheSize, cachesNegativeAnswers, staleSeconds } = setup;
   if (cacheSize === 0) return [];
   return [
     directive(
@@ -17,7 +17,7 @@ export function cacheDirective(setup: DnsSetup): Directive[] {
       [],
       [
         directive('success', sizes('success', setup)),
-        keepsDenials
+        cachesNegativeAnswers
           ? directive('denial', sizes('denial', setup))
           : directive('disable', ['denial']),
         ...(staleSeconds === 0 ? [] : [directive('serve_stale', [`${staleSeconds}s`])]),
@@ -26,17 +26,17 @@ export function cacheDirective(setup: DnsSetup): Directive[] {
   ];
 }
 
-/** Size, ceiling and floor; what is usual stays away from the end. */
+/** Size, ceiling and floor; defaults at the end are left out. */
 function sizes(kind: 'success' | 'denial', { cacheSize, maxTtl, minTtl }: DnsSetup): string[] {
   const ceiling = `${maxTtl === 0 ? DEFAULT_TTL[kind] : maxTtl}`;
   if (minTtl > 0) return [`${cacheSize}`, ceiling, `${minTtl}`];
   return maxTtl > 0 ? [`${cacheSize}`, ceiling] : [`${cacheSize}`];
 }
 
-/** Reads a directive `cache` into a draft; `lose` hears of each part that dnsmasq cannot do. */
+/** Reads a directive `cache` into a draft; `lose` receives each part without a counterpart in dnsmasq. */
 export function readCache(cache: Directive, draft: SetupDraft, lose: Lose): void {
   draft.cacheSize = DEFAULT_SIZE;
-  draft.keepsDenials = true;
+  draft.cachesNegativeAnswers = true;
   draft.maxTtl = 0;
   const [first = '', ...zones] = cache.args;
   const hasTtl = isNumber(first);
@@ -55,12 +55,12 @@ function readOption(option: Directive, draft: SetupDraft, lose: Lose): void {
       readDenial(option, draft, lose);
       return;
     case 'disable':
-      if (args.length === 1 && args[0] === 'denial') draft.keepsDenials = false;
-      else lose(option, 'dnsmasq keeps answers of all domains, or denials of none');
+      if (args.length === 1 && args[0] === 'denial') draft.cachesNegativeAnswers = false;
+      else lose(option, 'dnsmasq caches answers of all domains, or no negative answers');
       return;
     case 'serve_stale': {
       const seconds = secondsOf(args[0] ?? '1h');
-      if (seconds === undefined || args.length > 1) lose(option, 'dnsmasq knows a duration only');
+      if (seconds === undefined || args.length > 1) lose(option, 'dnsmasq has a duration only');
       if (seconds !== undefined) draft.staleSeconds = seconds;
       return;
     }
@@ -80,7 +80,7 @@ function readSuccess(option: Directive, draft: SetupDraft, lose: Lose): void {
   if (ceiling !== undefined) draft.maxTtl = ceiling === DEFAULT_TTL.success ? 0 : ceiling;
 }
 
-/** dnsmasq has one size, one ceiling and one floor for answers and denials. */
+/** dnsmasq has one size, one ceiling and one floor for answers and negative answers. */
 function readDenial(option: Directive, draft: SetupDraft, lose: Lose): void {
   const [size, ceiling, floor] = option.args.map(Number);
   const usual = draft.maxTtl === 0 ? DEFAULT_TTL.denial : draft.maxTtl;
@@ -88,7 +88,8 @@ function readDenial(option: Directive, draft: SetupDraft, lose: Lose): void {
     (size === undefined || size === draft.cacheSize) &&
     (ceiling === undefined || ceiling === usual) &&
     (floor ?? 0) === draft.minTtl;
-  if (!isSame) lose(option, 'dnsmasq has one size, ceiling and floor for answers and denials');
+  if (!isSame)
+    lose(option, 'dnsmasq has one size, ceiling and floor for answers and negative answers');
 }
 
 function isNumber(text: string): boolean {

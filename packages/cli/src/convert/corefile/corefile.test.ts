@@ -11,7 +11,7 @@ const withoutLines = (each: Directive): Directive => ({
 });
 
 describe('reading a Corefile', () => {
-  it('gives zones, plugins, their words and options', () => {
+  it('returns zones, plugins, their words and options', () => {
     const { blocks } = parse('a.b:53, c.d {\n  errors\n  cache 30 {\n    success 1 2\n  }\n}\n');
     expect(blocks).toEqual([
       {
@@ -47,7 +47,7 @@ describe('reading a Corefile', () => {
     expect(block?.directives.map(({ name }) => name)).toEqual(['errors', 'forward']);
   });
 
-  it('keeps imports outside of blocks', () => {
+  it('retains imports outside of blocks', () => {
     expect(parse('import a\n. {\n}\n').imports).toEqual([
       { name: 'import', args: ['a'], block: undefined, line: 1 },
     ]);

@@ -1,13 +1,13 @@
 import { InputError } from '../input-error.js';
 import { quoteToken, readTokens, type Token } from './tokens.js';
 
-/** A plugin or one of its options: words on a line, and the lines between the braces behind them. */
+/** A plugin or one of its options: words on a line, and the lines between the braces after them. */
 export interface Directive {
   readonly name: string;
   readonly args: readonly string[];
   /** Undefined without braces. */
   readonly block: readonly Directive[] | undefined;
-  /** Where it stands, from 1; 0 for one that was never read. */
+  /** Its line, from 1; 0 for one that was not read from a file. */
   readonly line: number;
 }
 
@@ -18,17 +18,17 @@ export interface ServerBlock {
   readonly line: number;
 }
 
-/** A Corefile, with what `import` would bring in left as it is. */
+/** A Corefile; `import` is not followed. */
 export interface Corefile {
   readonly blocks: readonly ServerBlock[];
-  /** Those outside every block. */
+  /** The imports outside of every block. */
   readonly imports: readonly Directive[];
 }
 
-/** More nesting than any plugin has. */
+/** Deeper than any plugin. */
 const MAX_DEPTH = 16;
 
-/** A directive that is written by this program. */
+/** A directive made by this program. */
 export function directive(
   name: string,
   args: readonly string[] = [],
@@ -52,7 +52,7 @@ export function writeCorefile(blocks: readonly ServerBlock[]): string {
     .join('\n');
 }
 
-/** A directive on one line, without what is in its braces: how messages name it. */
+/** A directive on one line, without its block, for messages. */
 export function directiveText({ name, args }: Directive): string {
   return [name, ...args].map(quoteToken).join(' ');
 }
@@ -93,13 +93,13 @@ class Parser {
       this.#at++;
       return { keys, directives: this.#directives(line, 0), line };
     }
-    // Without braces there is one block, and it is the whole file.
+    // Without braces the whole file is one block.
     const directives: Directive[] = [];
     while (this.#peek() !== undefined) directives.push(this.#directive(0));
     return { keys, directives, line };
   }
 
-  /** Words of one line; a comma at the end of a line goes on on the next. */
+  /** The words of one line; after a comma at its end also those of the next. */
   #keys(): string[] {
     const keys: string[] = [];
     let { line } = this.#tokens[this.#at]!;
@@ -112,7 +112,7 @@ class Parser {
     return keys;
   }
 
-  /** Up to the brace that closes what was opened on `line`. */
+  /** Up to the brace that closes the one of `line`. */
   #directives(line: number, depth: number): Directive[] {
     if (depth > MAX_DEPTH) this.#fail(line, `braces within more than ${MAX_DEPTH} others`);
     const directives: Directive[] = [];

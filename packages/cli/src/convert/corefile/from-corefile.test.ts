@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { configMapData, dnsmasqArguments, kubednsArguments } from '../pod/pod-writer.js';
-import { Remarks } from '../remarks.js';
+import { Notes } from '../notes.js';
 import { parseCorefile } from './corefile.js';
 import { fromCorefile } from './from-corefile.js';
 
 const STANDARD = new URL('../../../test/fixtures/standard.Corefile', import.meta.url);
 
 function converted(text: string, env: NodeJS.ProcessEnv = {}) {
-  const remarks = new Remarks();
-  const setup = fromCorefile(parseCorefile(text, 'Corefile'), env, remarks);
+  const notes = new Notes();
+  const setup = fromCorefile(parseCorefile(text, 'Corefile'), env, notes);
   return {
     setup,
     data: configMapData(setup),
     words: [...kubednsArguments(setup), ...dnsmasqArguments(setup)],
-    lines: remarks.lines(),
+    lines: notes.lines(),
   };
 }
 

@@ -4,7 +4,7 @@ import { change, lose, type PluginContext } from './plugin-context.js';
 import { readKey } from './zone-key.js';
 
 const NOTHING_LIKE_IT = 'kubedns has nothing like it';
-/** What CoreDNS uses when no `ttl` is given. */
+/** The default `ttl` of CoreDNS. */
 const DEFAULT_TTL = 5;
 
 /** Reads `kubernetes [ZONES…] { … }`: the domain, its reverse zones and what kubedns has flags for. */
@@ -45,7 +45,7 @@ export function readKubernetes(plugin: Directive, zone: string, context: PluginC
   for (const option of options) readOption(option, zone, reverse, context);
 }
 
-/** Where a name goes on to is a matter of its zone. */
+/** `fallthrough` depends on the zone of a name. */
 function isOfKubedns({ name }: Directive): boolean {
   return name !== 'fallthrough';
 }
@@ -79,7 +79,7 @@ function readOption(
       draft.namesEndpointsByPod = true;
       return;
     case 'fallthrough': {
-      // Reverse names that are not of the cluster go on to the servers, here as there.
+      // Both sides forward reverse names outside the cluster.
       const others = args.map(plainDomain).filter((each) => !reverse.includes(each));
       if (args.length === 0 || others.length > 0) {
         lose(context, option, zone, 'names of the domain end in kubedns');

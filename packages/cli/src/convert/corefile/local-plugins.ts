@@ -3,7 +3,7 @@ import { plainDomain } from '../dns-setup.js';
 import type { Directive } from './corefile.js';
 import { change, lose, wholeNumber, type PluginContext } from './plugin-context.js';
 
-/** What the plugin hosts uses when no `ttl` is given. */
+/** The default `ttl` of the plugin hosts. */
 const DEFAULT_TTL = 3600;
 const ANSWER = /^\{\{ ?\.Name ?\}\}\s+(\d{1,9})\s+IN\s+(A|AAAA)\s+(\S+)$/;
 
@@ -34,7 +34,7 @@ export function readHosts(plugin: Directive, zone: string, context: PluginContex
   }
 }
 
-/** Reads those `template`s that say what `--address`, `--local` and `--filter-AAAA` say. */
+/** Reads the `template`s that correspond to `--address`, `--local` and `--filter-AAAA`. */
 export function readTemplate(plugin: Directive, zone: string, context: PluginContext): void {
   const { draft } = context;
   const [dnsClass = '', type = '', ...zones] = plugin.args;

@@ -1,8 +1,8 @@
 import type { SetupDraft } from '../dns-setup.js';
-import type { Remarks } from '../remarks.js';
+import type { Notes } from '../notes.js';
 import { directiveText, type Directive } from './corefile.js';
 
-/** What one zone's `forward` says. */
+/** The `forward` of one zone. */
 export interface ForwardPlan {
   readonly servers: readonly string[];
   /** A file in the form of resolv.conf; empty for none. */
@@ -11,11 +11,11 @@ export interface ForwardPlan {
   readonly isSequential: boolean;
 }
 
-/** What the blocks of a Corefile have said so far. */
+/** What was read from the blocks of a Corefile so far. */
 export interface PluginContext {
   readonly draft: SetupDraft;
-  readonly remarks: Remarks;
-  /** By the zone that is forwarded. */
+  readonly notes: Notes;
+  /** By the forwarded zone. */
   readonly forwards: Map<string, ForwardPlan>;
   /** Templates without an answer, by their zone. */
   readonly filters: { readonly zone: string; readonly type: 'A' | 'AAAA' }[];
@@ -28,25 +28,20 @@ export interface PluginContext {
 }
 
 /** Notes that a directive, or an option of one, has no counterpart. */
-export function lose({ remarks }: PluginContext, each: Directive, zone: string, why: string): void {
-  remarks.lose(named(each, zone), why);
+export function lose({ notes }: PluginContext, each: Directive, zone: string, why: string): void {
+  notes.lose(named(each, zone), why);
 }
 
 /** Notes that a directive, or an option of one, has another meaning in the pod. */
-export function change(
-  { remarks }: PluginContext,
-  each: Directive,
-  zone: string,
-  why: string,
-): void {
-  remarks.change(named(each, zone), why);
+export function change({ notes }: PluginContext, each: Directive, zone: string, why: string): void {
+  notes.change(named(each, zone), why);
 }
 
 function named(each: Directive, zone: string): string {
   return `line ${each.line}: ${directiveText(each)} (in ${zone})`;
 }
 
-/** A number of a directive; undefined for a word that is none. */
+/** A number of a directive; undefined for any other word. */
 export function wholeNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }

@@ -5,7 +5,7 @@ import { readKubernetes } from './kubernetes-plugin.js';
 import { readHosts, readTemplate } from './local-plugins.js';
 import { change, lose, wholeNumber, type PluginContext } from './plugin-context.js';
 
-/** Reads one directive of a zone's server block; none is passed over without a remark. */
+/** Reads one directive of a zone's server block; none is ignored without a note. */
 export function readPlugin(plugin: Directive, zone: string, context: PluginContext): void {
   const { draft } = context;
   const { name, args, block = [] } = plugin;
@@ -47,7 +47,7 @@ export function readPlugin(plugin: Directive, zone: string, context: PluginConte
     case 'loadbalance':
       draft.turnsRecords = true;
       if ((args[0] ?? 'round_robin') !== 'round_robin' || block.length > 0) {
-        lose(context, plugin, zone, 'dnsmasq turns records and knows no weights');
+        lose(context, plugin, zone, 'dnsmasq rotates records and has no weights');
       }
       return;
     case 'log':

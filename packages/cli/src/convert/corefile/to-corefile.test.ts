@@ -2,18 +2,18 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { splitLine } from '../argument-line.js';
 import { readPodSource } from '../pod/pod-words.js';
-import { Remarks } from '../remarks.js';
+import { Notes } from '../notes.js';
 import { writeCorefile } from './corefile.js';
 import { toCorefile } from './to-corefile.js';
 
 const STANDARD = new URL('../../../test/fixtures/standard.Corefile', import.meta.url);
 
 function converted(line: string | undefined, data: Record<string, string> = {}) {
-  const remarks = new Remarks();
+  const notes = new Notes();
   const words = { kubedns: undefined, dnsmasq: line === undefined ? undefined : splitLine(line) };
   const configMap = new Map(Object.entries(data));
-  const setup = readPodSource({ words, configMap, where: 'ConfigMap kube-dns' }, remarks);
-  return { text: writeCorefile(toCorefile(setup, remarks)), lines: remarks.lines() };
+  const setup = readPodSource({ words, configMap, where: 'ConfigMap kube-dns' }, notes);
+  return { text: writeCorefile(toCorefile(setup, notes)), lines: notes.lines() };
 }
 
 const oneSpaced = (text: string) => text.replace(/\s+/g, ' ');
@@ -69,7 +69,7 @@ describe('the Corefile of a kube-dns pod', () => {
     expect(corp).toContain('template IN ANY no.corp {\n        rcode NXDOMAIN\n');
   });
 
-  it('keeps host records, and names each where it is asked for', () => {
+  it('has host records in the zone of each name', () => {
     const { text } = converted('--host-record=a.b,c.d,1.2.3.4,::1');
     expect(text).toContain('hosts {\n        1.2.3.4 a.b c.d\n        ::1 a.b c.d\n');
   });
@@ -79,7 +79,7 @@ describe('the Corefile of a kube-dns pod', () => {
     ['--server=//1.2.3.4', /names without a dot are no zone/],
     ['--server=1.2.3.4@eth0', /queries cannot leave from eth0/],
     ['--server=ns.acme.com#54', /ns\.acme\.com#54 is no server that both sides know/],
-    ['--bogus-priv', /--bogus-priv: a Corefile of the standard plugins cannot say it/],
+    ['--bogus-priv', /--bogus-priv: the standard plugins of CoreDNS have no counterpart/],
     ['-D', /-D: a Corefile/],
     ['--neg-ttl 5', /--neg-ttl 5: /],
     ['--local=/local/', /--local=\/local\/: a template would hide the names of the cluster/],

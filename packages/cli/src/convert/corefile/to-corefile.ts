@@ -1,46 +1,46 @@
 import { isIP } from 'node:net';
 import { isWithin, REVERSE_ZONES, type DnsSetup, type HostsEntry } from '../dns-setup.js';
-import type { Remarks } from '../remarks.js';
+import type { Notes } from '../notes.js';
 import { isNamedServer } from '../server-text.js';
 import { cacheDirective } from './cache-directive.js';
 import { directive, type Directive, type ServerBlock } from './corefile.js';
 
-/** What `forward` of CoreDNS takes. */
+/** The limit of `forward` of CoreDNS. */
 const MAX_SERVERS = 15;
 const USUAL_CONCURRENT = 1000;
-/** What the plugin hosts takes (coredns plugin/hosts/setup.go). */
+/** The limits of the plugin hosts (coredns plugin/hosts/setup.go). */
 const MIN_HOSTS_TTL = 1;
 const MAX_HOSTS_TTL = 65_535;
 
 /**
- * The server blocks that answer as a kube-dns pod with this setup: the one for all names, and one for each
- * domain with servers of its own. What has no place in them is named in the remarks.
+ * The server blocks that answer as a kube-dns pod with this setup: one for all names, and one for each
+ * stub domain. Settings without a counterpart are named in the notes.
  */
-export function toCorefile(setup: DnsSetup, remarks: Remarks): ServerBlock[] {
+export function toCorefile(setup: DnsSetup, notes: Notes): ServerBlock[] {
   for (const [name, domain] of setup.federations) {
-    remarks.lose(`federations: ${name}=${domain}`, 'CoreDNS has no federations any more');
+    notes.lose(`federations: ${name}=${domain}`, 'CoreDNS has no federations any more');
   }
-  const stubs = usableStubs(setup, remarks);
-  const upstreams = forwardTargets(setup, setup.upstreams, '.', remarks);
+  const stubs = usableStubs(setup, notes);
+  const upstreams = forwardTargets(setup, setup.upstreams, '.', notes);
   if (setup.resolvFile !== '') upstreams.push(setup.resolvFile);
   const zones = ['.', ...stubs.keys(), ...setup.upstreamDomains.filter((zone) => zone !== '.')];
   return [...new Set(zones)].map((zone) => {
     const targets = stubs.get(zone) ?? upstreams;
-    const directives = zoneDirectives({ zone, zones, targets }, setup, remarks);
+    const directives = zoneDirectives({ zone, zones, targets }, setup, notes);
     const key = setup.port === 53 && zone !== '.' ? `${zone}:53` : `${zone}:${setup.port}`;
     return { keys: [key], directives, line: 0 };
   });
 }
 
-/** One server block to be. */
+/** A future server block. */
 interface Zone {
   readonly zone: string;
-  /** All there are, this one included. */
+  /** All zones, this one included. */
   readonly zones: readonly string[];
   readonly targets: readonly string[];
 }
 
-function zoneDirectives(here: Zone, setup: DnsSetup, remarks: Remarks): Directive[] {
+function zoneDirectives(here: Zone, setup: DnsSetup, notes: Notes): Directive[] {
   const isRoot = here.zone === '.';
   const forMain = (directives: readonly Directive[]) => (isRoot ? directives : []);
   const lameduck = directive('lameduck', [`${setup.drainSeconds}s`]);
@@ -49,8 +49,8 @@ function zoneDirectives(here: Zone, setup: DnsSetup, remarks: Remarks): Directiv
     ...forMain([directive('health', [], [lameduck]), directive('ready')]),
     ...(setup.logsQueries ? [directive('log')] : []),
     ...(setup.maxUdpBytes === undefined ? [] : [directive('bufsize', [`${setup.maxUdpBytes}`])]),
-    ...templateDirectives(here, setup, remarks),
-    ...hostsDirectives(here, setup, remarks),
+    ...templateDirectives(here, setup, notes),
+    ...hostsDirectives(here, setup, notes),
     ...kubernetesDirectives(here, setup),
     ...forMain([directive('prometheus', [':9153'])]),
     ...(here.targets.length === 0 ? [] : [forwardDirective(here.targets, setup)]),
@@ -61,7 +61,7 @@ function zoneDirectives(here: Zone, setup: DnsSetup, remarks: Remarks): Directiv
   ];
 }
 
-/** The block that CoreDNS gives a name to: that of the longest zone. */
+/** The zone that CoreDNS chooses for a name: the longest. */
 function isHere(name: string, { zone, zones }: Zone): boolean {
   const longest = zones
     .filter((each) => isWithin(name, each))
@@ -69,16 +69,16 @@ function isHere(name: string, { zone, zones }: Zone): boolean {
   return longest === zone;
 }
 
-/** Without domains that the cluster's own names have. */
-function usableStubs(setup: DnsSetup, remarks: Remarks): Map<string, readonly string[]> {
+/** Without domains of the cluster's names. */
+function usableStubs(setup: DnsSetup, notes: Notes): Map<string, readonly string[]> {
   const stubs = new Map<string, readonly string[]>();
   for (const [domain, servers] of setup.stubDomains) {
     if ([setup.domain, ...REVERSE_ZONES].includes(domain)) {
       const what = `servers of ${domain}: ${servers.join(' ')}`;
-      remarks.lose(what, 'CoreDNS answers these names from the cluster');
+      notes.lose(what, 'CoreDNS answers these names from the cluster');
       continue;
     }
-    const targets = forwardTargets(setup, servers, domain, remarks);
+    const targets = forwardTargets(setup, servers, domain, notes);
     if (targets.length > 0) stubs.set(domain, targets);
   }
   return stubs;
@@ -88,17 +88,17 @@ function forwardTargets(
   setup: DnsSetup,
   servers: readonly string[],
   domain: string,
-  remarks: Remarks,
+  notes: Notes,
 ): string[] {
   const targets: string[] = [];
   for (const server of new Set(servers)) {
     const what = `server ${server} of ${domain === '.' ? 'all names' : domain}`;
     if (isNamedServer(server) && isWithin(server, setup.domain)) {
-      remarks.lose(what, 'CoreDNS cannot look up a server in the cluster that it serves itself');
+      notes.lose(what, 'CoreDNS cannot look up a server in the cluster that it serves itself');
     } else if (targets.length >= MAX_SERVERS) {
-      remarks.lose(what, `forward takes ${MAX_SERVERS} servers at most`);
+      notes.lose(what, `forward takes ${MAX_SERVERS} servers at most`);
     } else {
-      if (isNamedServer(server)) remarks.change(what, 'its address is looked up at the start only');
+      if (isNamedServer(server)) notes.change(what, 'its address is looked up at the start only');
       targets.push(server);
     }
   }
@@ -116,7 +116,7 @@ function forwardDirective(targets: readonly string[], setup: DnsSetup): Directiv
   );
 }
 
-/** In every block whose zone has names of the cluster in it. */
+/** In every block whose zone contains names of the cluster. */
 function kubernetesDirectives({ zone }: Zone, setup: DnsSetup): Directive[] {
   const reverseZones = setup.reverseZones.filter((each) => isWithin(each, zone));
   const domains = isWithin(setup.domain, zone) ? [setup.domain] : [];
@@ -138,14 +138,14 @@ function kubernetesDirectives({ zone }: Zone, setup: DnsSetup): Directive[] {
   ];
 }
 
-function templateDirectives(here: Zone, setup: DnsSetup, remarks: Remarks): Directive[] {
+function templateDirectives(here: Zone, setup: DnsSetup, notes: Notes): Directive[] {
   const filters = setup.filteredTypes.map((type) =>
     directive('template', ['IN', type], [directive('rcode', ['NOERROR'])]),
   );
   const empty = setup.emptyDomains.filter((domain) => isHere(domain, here));
   const denials = empty.flatMap((domain) => {
     if (isWithin(setup.domain, domain)) {
-      remarks.lose(`--local=/${domain}/`, 'a template would hide the names of the cluster, too');
+      notes.lose(`--local=/${domain}/`, 'a template would hide the names of the cluster, too');
       return [];
     }
     return directive('template', ['IN', 'ANY', domain], [directive('rcode', ['NXDOMAIN'])]);
@@ -171,7 +171,7 @@ function addressTemplates(
   });
 }
 
-function hostsDirectives(here: Zone, setup: DnsSetup, remarks: Remarks): Directive[] {
+function hostsDirectives(here: Zone, setup: DnsSetup, notes: Notes): Directive[] {
   const entries: HostsEntry[] = setup.hosts.flatMap(({ address, names }) => {
     const own = names.filter((name) => isHere(name, here));
     return own.length === 0 ? [] : { address, names: own };
@@ -179,7 +179,7 @@ function hostsDirectives(here: Zone, setup: DnsSetup, remarks: Remarks): Directi
   if (entries.length === 0 && setup.hostsFile === '') return [];
   const ttl = Math.max(MIN_HOSTS_TTL, Math.min(setup.localTtl, MAX_HOSTS_TTL));
   if (ttl !== setup.localTtl) {
-    remarks.change(
+    notes.change(
       `--local-ttl=${setup.localTtl}`,
       `hosts takes ${MIN_HOSTS_TTL} to ${MAX_HOSTS_TTL}`,
     );

@@ -4,13 +4,13 @@ import { InputError } from '../input-error.js';
 export interface Token {
   readonly text: string;
   readonly line: number;
-  /** Quoted braces open and close nothing. */
+  /** Quoted braces are plain text. */
   readonly isQuoted: boolean;
 }
 
 /**
- * Divides a Corefile into words by Caddy's rules (coredns/caddy caddyfile/lexer.go): blanks divide, `#` at
- * the start of a word begins a comment, quotes keep words and lines together and `\"` is a quote in them.
+ * Splits a Corefile into words by Caddy's rules (coredns/caddy caddyfile/lexer.go): blanks separate, `#` at
+ * the start of a word begins a comment, quotes join words and lines, and `\"` is a quote in them.
  * Throws an InputError for a quote that does not end.
  */
 export function readTokens(text: string, file: string): Token[] {
@@ -52,7 +52,7 @@ function endOf(text: string, pattern: RegExp, start: number): number {
   return pattern.exec(text)?.index ?? text.length;
 }
 
-/** What is between the quotes, and where the text goes on behind them. */
+/** The text between the quotes, and the position after them. */
 function readQuoted(text: string, start: number): { text: string; end: number } | undefined {
   for (let at = start; at < text.length; at++) {
     if (text[at] === '\\' && text[at + 1] === '"') at++;

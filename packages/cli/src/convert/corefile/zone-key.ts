@@ -9,8 +9,8 @@ export interface ZoneKey {
 }
 
 /**
- * Reads the key of a server block: `[dns://]zone[:port]`, where the zone may be a network whose reverse
- * names are meant. The reason as text where kube-dns cannot serve it.
+ * Reads the key of a server block: `[dns://]zone[:port]`; the zone may be a network, for its reverse names.
+ * Returns the reason as text when kube-dns cannot serve it.
  */
 export function readKey(key: string): ZoneKey | string {
   const [, scheme = 'dns', rest = ''] = /^(?:(\w+):\/\/)?(.*)$/s.exec(key) ?? [];

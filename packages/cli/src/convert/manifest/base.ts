@@ -4,7 +4,7 @@ import { renderKustomization } from '../../manifests/kustomization.js';
 import { valueAt, type Draft } from '../../manifests/mapping.js';
 import { readKubeObjects, unreadable } from '../kube-objects.js';
 
-/** What manifests/kube-dns makes. */
+/** The rendered manifests/kube-dns. */
 export interface BaseManifest {
   readonly objects: readonly Draft[];
   /** The domain of its cluster.yaml. */

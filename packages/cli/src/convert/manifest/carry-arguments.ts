@@ -1,12 +1,12 @@
 import { dnsmasqHalf } from '../pod/pod-words.js';
 import { readDnsmasqLine } from '../pod/dnsmasq-line.js';
 import { readGoFlags, type GoFlag } from '../pod/go-flags.js';
-import type { Remarks } from '../remarks.js';
+import type { Notes } from '../notes.js';
 
 /** What our dnsmasq refuses to start with (packages/dnsmasq README, the rows that say "no"). */
 export const REFUSED_OPTIONS =
   /^(?:auth-.*|bootp-.*|bridge-interface|connmark-.*|conntrack|dhcp-.*|dnssec.*|dumpfile|dumpmask|enable-.*|ipset|leasefile-ro|log-debug|log-dhcp|nftset|no-(?:dhcp.*|ping)|pxe-.*|quiet-.*|ra-param|read-ethers|script-.*|shared-network|tag-if|tftp-.*|trust-anchor)$/;
-/** Flags of kubedns, of the original and of ours, that are carried as they are. */
+/** Flags of kubedns, of the original and of ours, that are copied unchanged. */
 const KUBEDNS_FLAGS =
   /^(?:config-period|coredns-metrics|dns-bind-address|drain-time|endpoint-names|endpoints-source|initial-sync-timeout|kube-master-url|kubecfg-file|negative-ttl|pods|profiling|ptr|record-ttl|udp-engine|v|vmodule)$/;
 const NANNY_FLAGS =
@@ -16,7 +16,7 @@ const LOG_FLAGS = /^(?:log.*|alsologtostderr|stderrthreshold|skip-.*|one-output|
 const LOG = 'the log is on stderr';
 const KUBEDNS_PORT = '10053';
 
-/** Where flags of kubedns go that are no arguments of ours. */
+/** The targets of flags of kubedns that are not arguments of ours. */
 export interface KubednsPlaces {
   /** Keys of the ConfigMap. */
   readonly data: Map<string, string>;
@@ -24,12 +24,12 @@ export interface KubednsPlaces {
   configMap: string;
 }
 
-/** The arguments of kubedns: ours, with those of an older one in their place or behind them. */
+/** The arguments of kubedns: ours, replaced or followed by those of the older one. */
 export function carryKubedns(
   base: readonly string[],
   words: readonly string[],
   places: KubednsPlaces,
-  remarks: Remarks,
+  notes: Notes,
 ): string[] {
   const flags = readGoFlags(words);
   const isConfigured = flags.some(({ name }) => name === 'config-dir' || name === 'config-map');
@@ -45,27 +45,27 @@ export function carryKubedns(
         JSON.stringify(value.split(',').map((server) => server.trim())),
       );
     } else if (name === 'federations' || name === 'nameservers') {
-      remarks.change(text, 'the ConfigMap holds, as it did');
-    } else if (LOG_FLAGS.test(name)) remarks.change(text, LOG);
+      notes.change(text, 'the ConfigMap holds, as it did');
+    } else if (LOG_FLAGS.test(name)) notes.change(text, LOG);
     else if (name === 'dns-port' && value !== KUBEDNS_PORT) {
-      remarks.change(text, `it is ${KUBEDNS_PORT}, and dnsmasq asks there`);
+      notes.change(text, `it is ${KUBEDNS_PORT}, and dnsmasq asks there`);
     } else if (name === 'healthz-port' && value !== '8081') {
-      remarks.change(text, 'it is 8081, and the probe asks there');
+      notes.change(text, 'it is 8081, and the probe asks there');
     } else if (name === 'config-map-namespace' && value !== 'kube-system') {
-      remarks.lose(text, 'a pod can mount a ConfigMap of its own namespace only');
+      notes.lose(text, 'a pod can mount a ConfigMap of its own namespace only');
     } else if (!/^(?:domain|dns-port|healthz-port|config-(?:dir|map-namespace))$/.test(name)) {
-      remarks.lose(`kubedns: ${text}`, 'ours has no such argument');
+      notes.lose(`kubedns: ${text}`, 'ours has no such argument');
     }
   }
   return args;
 }
 
-/** The arguments of the container dnsmasq; behind `--` they are the older one's. */
+/** The arguments of the container dnsmasq; those after `--` are from the older one. */
 export function carryDnsmasq(
   base: readonly string[],
   words: readonly string[],
   kubednsPort: string,
-  remarks: Remarks,
+  notes: Notes,
 ): string[] {
   const half = dnsmasqHalf(words);
   const nanny = base.slice(0, base.indexOf('--'));
@@ -73,15 +73,15 @@ export function carryDnsmasq(
     words.slice(0, words.length - half.length).filter(isNoSeparator),
   )) {
     if (NANNY_FLAGS.test(flag.name)) setFlag(nanny, flag, '-');
-    else if (LOG_FLAGS.test(flag.name)) remarks.change(flag.text, LOG);
-    else if (flag.name === 'dnsmasqExec') remarks.change(flag.text, 'there is no other program');
+    else if (LOG_FLAGS.test(flag.name)) notes.change(flag.text, LOG);
+    else if (flag.name === 'dnsmasqExec') notes.change(flag.text, 'there is no other program');
     else if (flag.name !== 'configDir')
-      remarks.lose(`dnsmasq: ${flag.text}`, 'ours has no such argument');
+      notes.lose(`dnsmasq: ${flag.text}`, 'ours has no such argument');
   }
   const old = `127.0.0.1#${kubednsPort}`;
   const options = readDnsmasqLine(half).flatMap(({ name, text, words: own }) => {
     if (name === '' || REFUSED_OPTIONS.test(name)) {
-      remarks.lose(`dnsmasq: ${text}`, name === '' ? 'not an option' : 'ours refuses it');
+      notes.lose(`dnsmasq: ${text}`, name === '' ? 'not an option' : 'ours refuses it');
       return [];
     }
     return own.map((word) =>
@@ -95,11 +95,11 @@ function isNoSeparator(word: string): boolean {
   return word !== '--';
 }
 
-/** The arguments of the sidecar: those of an older one, without those about its log. */
+/** The arguments of the sidecar: those of the older one, without the flags of its log. */
 export function carrySidecar(
   base: readonly string[],
   words: readonly string[],
-  remarks: Remarks,
+  notes: Notes,
 ): string[] {
   const flags = readGoFlags(words);
   const hasProbes = flags.some(({ name }) => name === 'probe');
@@ -107,13 +107,13 @@ export function carrySidecar(
   for (const flag of flags) {
     if (flag.name === 'probe') args.push(`--probe=${flag.value}`);
     else if (SIDECAR_FLAGS.test(flag.name)) setFlag(args, flag, '--');
-    else if (LOG_FLAGS.test(flag.name)) remarks.change(flag.text, LOG);
-    else remarks.lose(`sidecar: ${flag.text}`, 'ours has no such argument');
+    else if (LOG_FLAGS.test(flag.name)) notes.change(flag.text, LOG);
+    else notes.lose(`sidecar: ${flag.text}`, 'ours has no such argument');
   }
   return args;
 }
 
-/** Puts a flag in the place of the one with its name, or behind all. */
+/** Replaces the flag with the same name, or appends it. */
 function setFlag(args: string[], { name, value, text }: GoFlag, dashes: string): void {
   const word =
     text.includes('=') || value !== '' ? `${dashes}${name}=${value}` : `${dashes}${name}`;

@@ -12,24 +12,24 @@ import { dataOf, type KubeObject } from '../kube-objects.js';
 import { InputError } from '../input-error.js';
 import { plainDomain } from '../dns-setup.js';
 import { readGoFlags } from '../pod/go-flags.js';
-import type { Remarks } from '../remarks.js';
+import type { Notes } from '../notes.js';
 import { readBase, type BaseManifest } from './base.js';
 import { carryDnsmasq, carryKubedns, carrySidecar, type KubednsPlaces } from './carry-arguments.js';
 import { nameRemainder } from './remainder.js';
 import { containersOf, findWorkload, podSpecOf, type OldContainer } from './workload.js';
 
-/** Volumes that ours has under its own name or does not need. */
+/** Volumes that ours has under another name or does not need. */
 const OWN_VOLUME = 'kube-dns-config';
 
 /**
  * Our manifests/kube-dns for a cluster whose DNS pods are an older kube-dns: its domain, address,
- * arguments, configuration, replicas, labels, environment and volumes. All else of it is named in the
- * remarks. Throws an InputError when there is no kube-dns among the objects.
+ * arguments, configuration, replicas, labels, environment and volumes. Everything else is named in the
+ * notes. Throws an InputError when there is no kube-dns among the objects.
  */
 export function convertManifest(
   objects: readonly KubeObject[],
   repository: string,
-  remarks: Remarks,
+  notes: Notes,
 ): Draft[] {
   const workload = findWorkload(objects);
   if (workload === undefined) {
@@ -40,23 +40,22 @@ export function convertManifest(
   const deployment = ofKind(base, 'Deployment');
   const containers = containersOf(workload);
   const places: KubednsPlaces = { data: new Map(), configMap: configMapOf(workload) };
-  carryContainers(containers, deployment, base.domain, places, remarks);
-  carryPod(workload, deployment, places, remarks);
+  carryContainers(containers, deployment, base.domain, places, notes);
+  carryPod(workload, deployment, places, notes);
   const name = places.configMap;
   const configMap = objects.find((each) => each.kind === 'ConfigMap' && each.name === name);
-  carryConfigMap(configMap, ofKind(base, 'ConfigMap'), places, remarks);
+  carryConfigMap(configMap, ofKind(base, 'ConfigMap'), places, notes);
   const service = objects.find((each) => each.kind === 'Service' && each.name === 'kube-dns');
-  carryService(service, ofKind(base, 'Service'), remarks);
+  carryService(service, ofKind(base, 'Service'), notes);
   const pairs = [configMap, service].filter((each) => each !== undefined);
   for (const each of pairs) {
-    nameRemainder(`${each.kind} ${each.name}`, each.value, ofKind(base, each.kind), remarks);
+    nameRemainder(`${each.kind} ${each.name}`, each.value, ofKind(base, each.kind), notes);
   }
   const known = [workload, ...pairs];
   for (const each of objects.filter((other) => !known.includes(other))) {
     if (each.kind === 'ServiceAccount' && each.name === 'kube-dns') {
-      nameRemainder('ServiceAccount kube-dns', each.value, ofKind(base, each.kind), remarks);
-    } else
-      remarks.change(`${each.kind} ${each.name}`, 'it is not written again: leave it as it is');
+      nameRemainder('ServiceAccount kube-dns', each.value, ofKind(base, each.kind), notes);
+    } else notes.change(`${each.kind} ${each.name}`, 'it is not written again: leave it as it is');
   }
   return [...base.objects];
 }
@@ -84,16 +83,13 @@ function carryContainers(
   deployment: Draft,
   defaultDomain: string,
   places: KubednsPlaces,
-  remarks: Remarks,
+  notes: Notes,
 ): void {
   const flags = containers.flatMap(({ words }) => readGoFlags(words));
   const domain = flags.find(({ name, value }) => name === 'domain' && value !== '')?.value;
   const port = flags.findLast(({ name }) => name === 'dns-port')?.value ?? '10053';
   if (domain === undefined) {
-    remarks.change(
-      'the domain',
-      `no argument says it: ${defaultDomain} of manifests/kube-dns holds`,
-    );
+    notes.change('the domain', `no argument says it: ${defaultDomain} of manifests/kube-dns holds`);
   }
   const plain = plainDomain(domain ?? defaultDomain);
   for (const ours of mappingsOf(podOf(deployment).containers) as Draft[]) {
@@ -103,26 +99,26 @@ function carryContainers(
     const old = containers.find(({ role }) => role === ours.name);
     if (old === undefined) continue;
     if (/^(?:.*\/)?(?:ba)?sh$/.test(String((old.value.command as unknown[] | undefined)?.[0]))) {
-      remarks.lose(`container ${old.name}: ${old.words.join(' ')}`, 'a shell has no place in ours');
+      notes.lose(`container ${old.name}: ${old.words.join(' ')}`, 'ours runs no shell');
       continue;
     }
     const base = ours.args as string[];
     const args =
       ours.name === 'kubedns'
-        ? carryKubedns(base, old.words, places, remarks)
+        ? carryKubedns(base, old.words, places, notes)
         : ours.name === 'dnsmasq'
-          ? carryDnsmasq(base, old.words, port, remarks)
-          : carrySidecar(base, old.words, remarks);
+          ? carryDnsmasq(base, old.words, port, notes)
+          : carrySidecar(base, old.words, notes);
     ours.args = args.map((word) => withVariable(word, plain));
     carryEnvironment(old, ours);
   }
   for (const { role, name } of containers) {
-    if (role === 'replaced') remarks.change(`container ${name}`, 'ours has no need of it');
-    if (role === 'other') remarks.lose(`container ${name}`, 'ours does not have it');
+    if (role === 'replaced') notes.change(`container ${name}`, 'ours has no need of it');
+    if (role === 'other') notes.lose(`container ${name}`, 'ours does not have it');
   }
 }
 
-/** The domain stands in one variable; where it is the end of a longer name, too. */
+/** The domain is in one variable, and at the end of longer names. */
 function withVariable(word: string, domain: string): string {
   const text = domain.replaceAll(/[^\w-]/g, '\\$&');
   return word.replace(
@@ -147,7 +143,7 @@ function carryPod(
   workload: KubeObject,
   deployment: Draft,
   places: KubednsPlaces,
-  remarks: Remarks,
+  notes: Notes,
 ): void {
   const old = podSpecOf(workload);
   const pod = podOf(deployment);
@@ -180,7 +176,7 @@ function carryPod(
     /^(?:scheduler\.alpha|seccomp)/,
   );
   carryMetadata(workload.value, deployment, /^version$/);
-  nameRemainder(`${workload.kind} ${workload.name}`, comparable(workload), deployment, remarks);
+  nameRemainder(`${workload.kind} ${workload.name}`, comparable(workload), deployment, notes);
 }
 
 /** Up to Kubernetes 1.7 tolerations were JSON in an annotation. */
@@ -190,11 +186,11 @@ function annotatedTolerations({ value }: KubeObject): Mapping[] {
   try {
     return mappingsOf(JSON.parse(typeof text === 'string' ? text : '[]'));
   } catch {
-    return []; // the API server took no notice of it either
+    return []; // the API server ignored it, too
   }
 }
 
-/** Of a workload, what is compared with ours field by field: without what was carried word by word. */
+/** The part of a workload that is compared field by field: without what was converted word by word. */
 function comparable(workload: KubeObject): Mapping {
   const copy = structuredClone(workload.value) as Draft;
   const spec = workload.kind === 'Pod' ? draftAt(copy, 'spec') : podOf(copy);
@@ -210,7 +206,7 @@ function comparable(workload: KubeObject): Mapping {
   const mounted = (mappingsOf(spec.containers) as Draft[]).flatMap(({ volumeMounts }) =>
     mappingsOf(volumeMounts).map(({ name }) => name),
   );
-  // A volume of containers that are gone goes with them.
+  // Volumes of removed containers are removed, too.
   spec.volumes = mappingsOf(spec.volumes).filter(({ name }) => mounted.includes(name));
   return copy;
 }
@@ -231,18 +227,18 @@ function carryConfigMap(
   old: KubeObject | undefined,
   ours: Draft,
   places: KubednsPlaces,
-  remarks: Remarks,
+  notes: Notes,
 ): void {
   draftAt(ours, 'metadata').name = places.configMap;
   const data = new Map([...places.data, ...(old === undefined ? [] : dataOf(old))]);
   for (const mistake of mistakesIn(data)) {
-    remarks.lose(`ConfigMap ${places.configMap}: ${mistake}`, 'kube-dns uses nothing of it');
+    notes.lose(`ConfigMap ${places.configMap}: ${mistake}`, 'kube-dns uses nothing of it');
   }
   if (data.size > 0) ours.data = Object.fromEntries(data);
   if (old !== undefined) carryMetadata(old.value, ours);
 }
 
-/** A ConfigMap with a mistake is dropped whole by the pod. */
+/** The pod ignores a whole ConfigMap for one mistake. */
 function mistakesIn(data: ReadonlyMap<string, string>): readonly string[] {
   try {
     parseDnsConfig(data);
@@ -253,14 +249,14 @@ function mistakesIn(data: ReadonlyMap<string, string>): readonly string[] {
   }
 }
 
-function carryService(old: KubeObject | undefined, ours: Draft, remarks: Remarks): void {
+function carryService(old: KubeObject | undefined, ours: Draft, notes: Notes): void {
   const spec = draftAt(ours, 'spec');
   const clusterIP = valueAt(old?.value, 'spec', 'clusterIP');
   if (typeof clusterIP === 'string') spec.clusterIP = clusterIP;
   else {
-    // A service that is there keeps its address when none is named.
+    // An existing service retains its address when none is named.
     delete spec.clusterIP;
-    remarks.change('Service kube-dns', 'its address is not known here and is left to the cluster');
+    notes.change('Service kube-dns', 'its address is not known here and is left to the cluster');
   }
   if (old !== undefined) carryMetadata(old.value, ours);
 }

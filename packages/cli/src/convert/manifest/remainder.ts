@@ -1,7 +1,7 @@
 import { asMapping, type Mapping } from '../../manifests/mapping.js';
-import type { Remarks } from '../remarks.js';
+import type { Notes } from '../notes.js';
 
-/** What the API server fills in or keeps for itself: it says nothing about the pod. */
+/** Fields that the API server fills in or uses itself: not a property of the pod. */
 const OF_THE_SERVER =
   /^status\b|metadata\.(?:uid|resourceVersion|creationTimestamp|generation|selfLink|managedFields)\b|annotations\.(?:kubectl\.kubernetes\.io\/last-applied-configuration|deployment\.kubernetes\.io\/revision)$/;
 const DEFAULTS: readonly (readonly [RegExp, readonly unknown[]])[] = [
@@ -24,7 +24,7 @@ const DEFAULTS: readonly (readonly [RegExp, readonly unknown[]])[] = [
   [/^spec\.ports\[.*\]\.targetPort$/, [53]],
 ];
 
-/** What ours says in another way, on purpose. */
+/** Fields that differ in ours on purpose. */
 const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/^(?:apiVersion|kind|metadata\.name)$/, 'it is a Deployment of apps/v1 with the name kube-dns'],
   [/labels\.version$|^spec\.selector\b/, 'the pods are selected by k8s-app: kube-dns alone'],
@@ -42,14 +42,14 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Names everything of an older object that ours does not have or says otherwise. */
-export function nameRemainder(what: string, old: Mapping, ours: Mapping, remarks: Remarks): void {
+/** Notes every field of an older object that ours does not have or sets differently. */
+export function nameRemainder(what: string, old: Mapping, ours: Mapping, notes: Notes): void {
   for (const { path, value } of missing(old, ours, '')) {
     if (OF_THE_SERVER.test(path) || isDefault(path, value)) continue;
     const reason = REPLACED.find(([pattern]) => pattern.test(path))?.[1];
     const text = `${what}: ${path}${shown(value)}`;
-    if (reason === undefined) remarks.lose(text, 'ours has no such field');
-    else remarks.change(text, reason);
+    if (reason === undefined) notes.lose(text, 'ours has no such field');
+    else notes.change(text, reason);
   }
 }
 
@@ -78,7 +78,7 @@ function missing(old: unknown, ours: unknown, path: string): Leaf[] {
   );
 }
 
-/** What tells an item of a list from the others; kubectl's merge keys. */
+/** The fields that identify an item of a list: kubectl's merge keys. */
 function idOf(item: unknown): string {
   const { mountPath, containerPort, protocol, name, key } = asMapping(item) ?? {};
   if (typeof mountPath === 'string') return mountPath;
@@ -88,7 +88,7 @@ function idOf(item: unknown): string {
   return typeof item === 'string' ? item : JSON.stringify(item);
 }
 
-/** A value behind a colon; nothing for one that is longer. */
+/** A value after a colon; empty for a long one. */
 function shown(value: unknown): string {
   return typeof value === 'object' ? '' : `: ${JSON.stringify(value).replace(/^"|"$/g, '')}`;
 }

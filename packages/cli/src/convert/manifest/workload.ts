@@ -4,10 +4,10 @@ import { asMapping, mappingsOf, textsOf, valueAt, type Mapping } from '../../man
 import type { KubeObject } from '../kube-objects.js';
 import type { PodWords } from '../pod/pod-words.js';
 
-/** What a container of a DNS pod is there for; `replaced` was done by others later. */
+/** The role of a container of a DNS pod; later releases have no container for `replaced`. */
 export type ContainerRole = 'kubedns' | 'dnsmasq' | 'sidecar' | 'replaced' | 'other';
 
-/** Names of images and of containers, from the first skydns pods to those of today. */
+/** Names of images and of containers, from the first skydns pods to the current ones. */
 const ROLES: readonly (readonly [RegExp, ContainerRole])[] = [
   [/^(?:k8s-dns-kube-dns|kubedns|kube-dns)$/, 'kubedns'],
   [/^(?:k8s-dns-dnsmasq(?:-nanny)?|kube-dnsmasq|dnsmasq)$/, 'dnsmasq'],
@@ -34,13 +34,13 @@ export function findWorkload(objects: readonly KubeObject[]): KubeObject | undef
   );
 }
 
-/** The pod of a workload as its template has it. */
+/** The pod spec of a workload's template. */
 export function podSpecOf({ kind, value }: KubeObject): Mapping {
   const spec = kind === 'Pod' ? value.spec : valueAt(value, 'spec', 'template', 'spec');
   return asMapping(spec) ?? {};
 }
 
-/** The containers of a workload with what they are there for. */
+/** The containers of a workload with their roles. */
 export function containersOf(workload: KubeObject): OldContainer[] {
   return mappingsOf(podSpecOf(workload).containers).map((value) => {
     const name = String(value.name);
@@ -56,7 +56,7 @@ export function containersOf(workload: KubeObject): OldContainer[] {
   });
 }
 
-/** The command lines of the programs that there are still. */
+/** The command lines of the programs that still exist. */
 export function podWords(workload: KubeObject): PodWords {
   const containers = containersOf(workload);
   const wordsOf = (wanted: ContainerRole) =>
@@ -69,7 +69,7 @@ function roleOf(name: string, image: string): ContainerRole {
   return of(imageName(image)) ?? of(name) ?? 'other';
 }
 
-/** The texts of a container's own environment, for `$(NAME)`. */
+/** The environment of a container, for `$(NAME)`. */
 function environmentOf(container: Mapping): ReadonlyMap<string, string> {
   return new Map(
     mappingsOf(container.env).flatMap(({ name, value }) =>

@@ -1,32 +1,31 @@
 import { ConfigError, parseDnsConfig } from '@kube-dns/daemon';
 import type { SetupDraft } from '../dns-setup.js';
 import { InputError } from '../input-error.js';
-import type { Remarks } from '../remarks.js';
+import type { Notes } from '../notes.js';
 import { plainServer } from '../server-text.js';
 
 const KEYS = ['stubDomains', 'upstreamNameservers', 'federations'];
 
 /**
- * Adds the keys of the ConfigMap `kube-dns` to what the arguments say, as the nanny adds arguments of its
- * own behind them (kubernetes/dns pkg/dnsmasq/nanny.go). Throws an InputError that names every mistake:
- * a pod that is given such a ConfigMap uses nothing of it.
+ * Adds the keys of the ConfigMap `kube-dns` to the arguments, as the nanny appends arguments for them
+ * (kubernetes/dns pkg/dnsmasq/nanny.go). Throws an InputError that names every mistake: a pod ignores such
+ * a ConfigMap.
  */
 export function readConfigMap(
   data: ReadonlyMap<string, string>,
   where: string,
   draft: SetupDraft,
-  remarks: Remarks,
+  notes: Notes,
 ): void {
   const config = parsed(data, where);
   const stubDomains = new Map(draft.stubDomains);
   for (const [domain, servers] of config.stubDomains) {
     const usable = servers.flatMap((server) => {
       const plain = plainServer(server);
-      if (plain === undefined) remarks.lose(`stubDomains: ${domain}: ${server}`, 'cannot be asked');
+      if (plain === undefined) notes.lose(`stubDomains: ${domain}: ${server}`, 'cannot be asked');
       return plain ?? [];
     });
-    if (servers.length === 0)
-      remarks.change(`stubDomains: ${domain}`, 'without servers it is void');
+    if (servers.length === 0) notes.change(`stubDomains: ${domain}`, 'without servers it is void');
     if (usable.length === 0) continue;
     stubDomains.set(domain, [...(stubDomains.get(domain) ?? []), ...usable]);
   }
@@ -38,7 +37,7 @@ export function readConfigMap(
   }
   draft.federations = new Map([...draft.federations, ...config.federations]);
   for (const key of data.keys()) {
-    if (!KEYS.includes(key)) remarks.lose(key, 'kube-dns has no such key');
+    if (!KEYS.includes(key)) notes.lose(key, 'kube-dns has no such key');
   }
 }
 

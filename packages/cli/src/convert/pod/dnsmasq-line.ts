@@ -1,6 +1,6 @@
 /** One option of dnsmasq's command line by its long name, as it was written. */
 export interface DnsmasqOption {
-  /** Empty for a word that is no option. */
+  /** Empty for a word that is not an option. */
   readonly name: string;
   /** Empty without one. */
   readonly value: string;
@@ -10,7 +10,7 @@ export interface DnsmasqOption {
   readonly text: string;
 }
 
-/** The letters that stand for a long name (dnsmasq src/option.c, the DNS part). */
+/** The short options and their long names (dnsmasq src/option.c, the DNS part). */
 const LETTERS: Readonly<Record<string, string>> = {
   ...{ A: 'address', B: 'bogus-nxdomain', C: 'conf-file', D: 'domain-needed', E: 'expand-hosts' },
   ...{
@@ -29,7 +29,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   ...{ '7': 'conf-dir', '8': 'log-facility' },
 };
 
-/** Options without a value, and those whose value can be given with `=` only; all others need one. */
+/** Options without a value, and those that take a value only with `=`; all others need one. */
 const WITHOUT_VALUE = new Set(
   (
     'all-servers bind-dynamic bind-interfaces bogus-priv clear-on-reload conntrack dns-loop-detect ' +
@@ -46,7 +46,7 @@ const WITH_EQUALS_ONLY = new Set(
   ).split(' '),
 );
 
-/** Takes dnsmasq's half of a command line apart; abbreviated names stay as they are. Never throws. */
+/** Parses dnsmasq's half of a command line; abbreviated names are unchanged. Never throws. */
 export function readDnsmasqLine(words: readonly string[]): DnsmasqOption[] {
   const options: DnsmasqOption[] = [];
   for (let at = 0; at < words.length; at++) {
@@ -79,12 +79,12 @@ function option(name: string, value: string, ...words: readonly string[]): Dnsma
   return { name, value, words, text: words.join(' ') };
 }
 
-/** Without the letters that are options of their own. */
+/** Without the short options. */
 function lastWords(word: string, letters: number): string[] {
   return [`-${word.slice(1 + letters)}`];
 }
 
-/** Joined letters: those without a value, then one more with the rest as its value. */
+/** Joined short options: those without a value, then one with the rest as its value. */
 function readLetters(letters: string): { flags: string[]; last: string; value: string } {
   const names: string[] = [];
   for (let at = 0; at < letters.length; at++) {

@@ -1,6 +1,6 @@
 /** A flag of one of the Go programs. */
 export interface GoFlag {
-  /** With dashes for underscores; empty for a word that is no flag. */
+  /** With dashes for underscores; empty for a word that is not a flag. */
   readonly name: string;
   readonly value: string;
   /** The words of the command line. */
@@ -11,7 +11,7 @@ export interface GoFlag {
 const WITHOUT_VALUE =
   /^(?:logtostderr|alsologtostderr|profiling|version|help|h|one-output|skip-headers|skip-log-headers|add-dir-header|restartDnsmasq|verbose|verify-only|quiet)$/;
 
-/** Takes `--flag=value`, `-flag value` and switches apart, as Go's flag packages do. Never throws. */
+/** Parses `--flag=value`, `-flag value` and switches, as Go's flag packages do. Never throws. */
 export function readGoFlags(words: readonly string[]): GoFlag[] {
   const flags: GoFlag[] = [];
   for (let at = 0; at < words.length; at++) {

@@ -1,5 +1,5 @@
 import { STOCK_SETUP, type DnsSetup, type SetupDraft } from '../dns-setup.js';
-import type { Remarks } from '../remarks.js';
+import type { Notes } from '../notes.js';
 import { DNSMASQ_DEFAULTS, readDnsmasqArguments } from './dnsmasq-reader.js';
 import { readConfigMap } from './config-map-reader.js';
 import { readDnsmasqLine } from './dnsmasq-line.js';
@@ -7,48 +7,48 @@ import { readKubednsFlags } from './kubedns-reader.js';
 
 /** The command lines of a kube-dns pod, without the programs' names. */
 export interface PodWords {
-  /** Undefined where the pod is not known to have it. */
+  /** Undefined when unknown. */
   readonly kubedns: readonly string[] | undefined;
   /** Both halves, the nanny's and dnsmasq's. */
   readonly dnsmasq: readonly string[] | undefined;
 }
 
-/** What is known of a kube-dns pod. */
+/** The input about a kube-dns pod. */
 export interface PodSource {
   readonly words: PodWords;
   readonly configMap: ReadonlyMap<string, string>;
-  /** What messages call the ConfigMap. */
+  /** The name of the ConfigMap in messages. */
   readonly where: string;
 }
 
 const KUBEDNS_PORT = 10053;
 
-/** The words that are dnsmasq's: those behind `--`, or all where dnsmasq itself is run. */
+/** The arguments of dnsmasq: those after `--`, or all where the command is dnsmasq itself. */
 export function dnsmasqHalf(words: readonly string[]): readonly string[] {
   const separator = words.indexOf('--');
   return separator < 0 ? words : words.slice(separator + 1);
 }
 
-/** Reads a pod and its ConfigMap; what is not known of the pod is as in manifests/kube-dns. */
-export function readPodSource(source: PodSource, remarks: Remarks): DnsSetup {
+/** Reads a pod and its ConfigMap; what is unknown is as in manifests/kube-dns. */
+export function readPodSource(source: PodSource, notes: Notes): DnsSetup {
   const draft: SetupDraft = { ...STOCK_SETUP };
   const { kubedns, dnsmasq } = source.words;
   const half = dnsmasq === undefined ? undefined : dnsmasqHalf(dnsmasq);
   let port = KUBEDNS_PORT;
-  if (kubedns !== undefined) port = readKubednsFlags(kubedns, draft, remarks);
+  if (kubedns !== undefined) port = readKubednsFlags(kubedns, draft, notes);
   else draft.domain = domainOf(half ?? []) ?? draft.domain;
   if (half !== undefined) {
     const { upstreams, resolvFile } = draft;
     Object.assign(draft, DNSMASQ_DEFAULTS);
-    readDnsmasqArguments(half, port, draft, remarks);
-    // Servers that only kubedns was given are asked by kubedns, and so only for what it is asked.
+    readDnsmasqArguments(half, port, draft, notes);
+    // Servers that only kubedns has get only the queries that kubedns gets.
     if (upstreams.length > 0) draft.resolvFile = resolvFile;
   }
-  readConfigMap(source.configMap, source.where, draft, remarks);
+  readConfigMap(source.configMap, source.where, draft, notes);
   return draft;
 }
 
-/** The domain that is sent to kubedns; undefined when no argument says. */
+/** The domain that is sent to kubedns; undefined without such an argument. */
 function domainOf(words: readonly string[]): string | undefined {
   for (const { name, value } of readDnsmasqLine(words)) {
     const [, domain] =

@@ -2,12 +2,12 @@ import { isDnsSubdomain } from '@kube-dns/daemon';
 import { RESOLV_CONF, STOCK_SETUP, type DnsSetup } from '../dns-setup.js';
 import { dnsmasqServer, isNamedServer } from '../server-text.js';
 
-/** kubernetes/dns pkg/dns/config/config.go: more is refused. */
+/** kubernetes/dns pkg/dns/config/config.go refuses more. */
 const MAX_CONFIGURED = 3;
 const KUBEDNS = '127.0.0.1#10053';
 const NANNY = ['-v=2', '-configDir=/etc/k8s/dns/dnsmasq-nanny', '-restartDnsmasq=true'];
 
-/** The `data` of the ConfigMap `kube-dns` for a setup; what it has no key for is an argument. */
+/** The `data` of the ConfigMap `kube-dns` for a setup; settings without a key become arguments. */
 export function configMapData(setup: DnsSetup): Record<string, string> {
   const data: Record<string, string> = {};
   const stubDomains = [...setup.stubDomains].filter(([domain]) => isDnsSubdomain(domain));
@@ -47,7 +47,7 @@ export function dnsmasqArguments(setup: DnsSetup): string[] {
     '--',
     '-k',
     `--cache-size=${setup.cacheSize}`,
-    ...(setup.keepsDenials ? [] : ['--no-negcache']),
+    ...(setup.cachesNegativeAnswers ? [] : ['--no-negcache']),
     ...(maxTtl === 0 ? [] : [`--max-ttl=${maxTtl}`, `--max-cache-ttl=${maxTtl}`]),
     ...(minTtl === 0 ? [] : [`--min-cache-ttl=${minTtl}`]),
     ...(staleSeconds === 0 ? [] : [`--use-stale-cache=${staleSeconds}`]),
@@ -66,7 +66,7 @@ export function dnsmasqArguments(setup: DnsSetup): string[] {
   ];
 }
 
-/** Whether the upstream servers have room in the ConfigMap, which puts them in the place of resolv.conf. */
+/** Whether the upstream servers fit into the ConfigMap, which then replaces resolv.conf. */
 function hasConfiguredUpstreams({ upstreams, resolvFile }: DnsSetup): boolean {
   const isRoom = upstreams.length > 0 && upstreams.length <= MAX_CONFIGURED && resolvFile === '';
   return isRoom && !upstreams.some(isNamedServer);

@@ -4,14 +4,14 @@ import { ConfigVolume, untilEqual } from '@kube-dns/testkit';
 import { ROOT } from './dockerfile.js';
 import type { PodNetwork } from './pod-network.js';
 
-const GATE = fileURLToPath(new URL('../fixtures/api-gate.mjs', import.meta.url));
-/** A CA, and a server certificate of it for 127.0.0.1. */
+const PROXY = fileURLToPath(new URL('../fixtures/api-proxy.mjs', import.meta.url));
+/** A CA, and its server certificate for 127.0.0.1. */
 const TLS = `${ROOT}packages/kubedns/test/fixtures/tls`;
 const API_PORT = 18080;
-const GATE_PORT = 18443;
+const PROXY_PORT = 18443;
 const TOKEN = 'token-of-kube-dns';
 
-/** Name servers in the pod's network, each of which knows one address for all names. */
+/** Name servers in the pod's network; each answers all names with one address. */
 export const NAME_SERVERS = {
   upstream: { server: '127.0.0.1:5301', address: '192.0.2.1' },
   acme: { server: '127.0.0.1:5302', address: '192.0.2.2' },
@@ -20,7 +20,7 @@ export const NAME_SERVERS = {
 
 type StubDomains = Readonly<Record<string, readonly string[]>>;
 
-/** The ConfigMap kube-dns that sends all names but those of stub domains to `upstream`. */
+/** The ConfigMap kube-dns: `upstream` gets all names but those of stub domains. */
 function configuration(stubDomains: StubDomains): Readonly<Record<string, string>> {
   return {
     upstreamNameservers: JSON.stringify([NAME_SERVERS.upstream.server]),
@@ -29,14 +29,14 @@ function configuration(stubDomains: StubDomains): Readonly<Record<string, string
 }
 
 /**
- * What a node and a cluster give a pod: the volumes of manifests/kube-dns as folders, the variables that say
- * where the API server is, and in the pod's network that API server and the {@link NAME_SERVERS}.
+ * What a node and a cluster provide to a pod: the volumes of manifests/kube-dns as folders, the variables with
+ * the address of the API server, and in the pod's network that API server and the {@link NAME_SERVERS}.
  */
-export class PodSurroundings {
+export class ClusterFixture {
   readonly #volumes = new Map<string, ConfigVolume>();
   readonly environment = [
     { name: 'KUBERNETES_SERVICE_HOST', value: '127.0.0.1' },
-    { name: 'KUBERNETES_SERVICE_PORT', value: String(GATE_PORT) },
+    { name: 'KUBERNETES_SERVICE_PORT', value: String(PROXY_PORT) },
   ];
 
   /** The folder of a volume; throws for an unknown name, and before the start. */
@@ -63,8 +63,8 @@ export class PodSurroundings {
     const objects = `--manifests=${ROOT}manifests/local/objects`;
     const apiServer = `${ROOT}packages/apiserver/dist/apiserver.cjs`;
     const api = network.start(node, apiServer, `--port=${API_PORT}`, objects);
-    const gate = network.start(
-      ...[node, GATE, `http://127.0.0.1:${API_PORT}`, String(GATE_PORT), TOKEN, TLS],
+    const proxy = network.start(
+      ...[node, PROXY, `http://127.0.0.1:${API_PORT}`, String(PROXY_PORT), TOKEN, TLS],
     );
     const nameServers = Object.values(NAME_SERVERS).map(({ server, address }) => {
       const [listenAddress, port] = server.split(':');
@@ -75,7 +75,7 @@ export class PodSurroundings {
       const is = () => network.dig('-p', String(port), 'a.test');
       return { address, is };
     });
-    await Promise.all([api.says(/serving .* on http:/), gate.says(/^serving$/m)]);
+    await Promise.all([api.says(/serving .* on http:/), proxy.says(/^serving$/m)]);
     for (const { address, is } of nameServers) await untilEqual(address, is);
   }
 
