@@ -14,10 +14,11 @@ const ERRNO: Readonly<Record<string, number>> = constants.errno;
  * arguments, which the caller names; the message of any other error.
  */
 export function systemReason(error: unknown): string {
-  const { code = '' } = Object(error) as Partial<NodeJS.ErrnoException>;
+  // By its fields, not instanceof: an error may be of another realm, as in some test runners.
+  const { code = '', message } = Object(error) as Partial<NodeJS.ErrnoException>;
   const better = BETTER_REASONS[code];
   if (better !== undefined) return better;
   const errno = ERRNO[code];
   if (errno !== undefined) return getSystemErrorMessage(-errno);
-  return error instanceof Error ? error.message : String(error);
+  return message ?? String(error);
 }

@@ -49,19 +49,19 @@ export const COMPARE_FLAGS = {
     type: 'string',
     multiple: true,
     value: 'NAME',
-    text: 'ask for this external name as a pod does: with each search suffix; may be repeated',
+    text: 'ask for this external name with each search suffix of a pod; may be repeated',
   },
   questions: {
     type: 'string',
     multiple: true,
     value: 'FILE',
-    text: 'ask the questions of this file, NAME TYPE per line; - is stdin; may be repeated',
+    text: 'ask the lines of this file, NAME TYPE each; - is stdin; may be repeated',
   },
   'from-log': {
     type: 'string',
     multiple: true,
     value: 'FILE',
-    text: 'ask the questions of this log of CoreDNS or dnsmasq; - is stdin; may be repeated',
+    text: 'ask the queries of this CoreDNS or dnsmasq log; - is stdin; may be repeated',
   },
   domain: {
     type: 'string',

@@ -80,7 +80,7 @@ describe('the Corefile of a kube-dns pod', () => {
     ['--server=1.2.3.4@eth0', /queries cannot leave from eth0/],
     ['--server=ns.acme.com#54', /ns\.acme\.com#54 is no server that both sides know/],
     ['--bogus-priv', /--bogus-priv: the standard plugins of CoreDNS have no counterpart/],
-    ['-D', /-D: a Corefile/],
+    ['-D', /-D: the standard plugins/],
     ['--neg-ttl 5', /--neg-ttl 5: /],
     ['--local=/local/', /--local=\/local\/: a template would hide the names of the cluster/],
     ['--server=/cluster.local/1.2.3.4', /servers of cluster\.local: 1\.2\.3\.4: /],
