@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { endPrograms, until } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
 import { ask, exchangeUdp, statistic } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords, queryMessage } from './messages.js';
-import { endProcesses, serve, type Serving } from './processes.js';
-import { until } from './until.js';
+import { messagesOf, serve, type Serving } from './processes.js';
 
 let upstream: FakeUpstream;
 let dnsmasq: Serving;
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await endProcesses();
+  await endPrograms();
   await upstream.close();
 });
 
@@ -64,7 +64,7 @@ describe('signals', () => {
     const { port, process } = dnsmasq;
     await ask(port, 'a');
     await ask(port, 'a');
-    process.kill('SIGHUP');
+    process.signal('SIGHUP');
     await process.says('cleared cache');
     expect(await numbers('insertions', 'misses')).toEqual([0, 1]);
     await ask(port, 'a');
@@ -74,9 +74,11 @@ describe('signals', () => {
   it('SIGUSR1 writes the statistics to the log', async () => {
     const { port, process } = dnsmasq;
     for (const name of ['a', 'a', 'x']) await ask(port, name);
-    process.kill('SIGUSR1');
+    process.signal('SIGUSR1');
     await process.says(`server ${upstream.text}: queries`);
-    const dump = process.messages.slice(-6).map((line) => line.replace(/\d+(?=ms$|$)/, 'N'));
+    const dump = messagesOf(process)
+      .slice(-6)
+      .map((line) => line.replace(/\d+(?=ms$|$)/, 'N'));
     expect(dump).toEqual([
       'time N',
       'cache size 100, 0/2 cache insertions re-used unexpired cache entries.',
@@ -88,8 +90,8 @@ describe('signals', () => {
   });
 
   it('SIGTERM ends it with 0', async () => {
-    dnsmasq.process.kill('SIGTERM');
-    expect(await dnsmasq.process.exit).toBe(0);
+    dnsmasq.process.signal('SIGTERM');
+    expect(await dnsmasq.process.ended).toBe(0);
   });
 
   it('SIGTERM ends it with 0 while questions are under way', async () => {
@@ -97,8 +99,8 @@ describe('signals', () => {
     const query = queryMessage({ name: 'a' });
     const waiting = exchangeUdp(dnsmasq.port, query, { timeoutMs: 500 }).catch(String);
     await until(() => upstream.asked.length > 0);
-    dnsmasq.process.kill('SIGTERM');
-    expect(await dnsmasq.process.exit).toBe(0);
+    dnsmasq.process.signal('SIGTERM');
+    expect(await dnsmasq.process.ended).toBe(0);
     expect(await waiting).toBe('Error: no answer');
   });
 });

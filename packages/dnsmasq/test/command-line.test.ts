@@ -5,18 +5,18 @@ import { createServer } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { endPrograms, until } from '@kube-dns/testkit';
 import { ask, exchangeUdp, readAnswer } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords, queryMessage } from './messages.js';
-import { endProcesses, runDnsmasq, serve } from './processes.js';
-import { until } from './until.js';
+import { messagesOf, runDnsmasq, serve } from './processes.js';
 
 const hasIpv6 = Object.values(networkInterfaces())
   .flat()
   .some((address) => address?.address === '::1');
 const itWithIpv6 = hasIpv6 ? it : it.skip;
 
-afterEach(endProcesses);
+afterEach(() => endPrograms());
 
 describe('the stock manifest’s command line', () => {
   let upstream: FakeUpstream;
@@ -43,8 +43,8 @@ describe('the stock manifest’s command line', () => {
     expect((await ask(port, name)).texts).toEqual(['A 10.0.0.1']);
     expect((await ask(port, 'example.com')).rcode).toBe('REFUSED');
     expect(upstream.names).toEqual([name]);
-    expect(run.messages).toContain(`using nameserver ${upstream.text} for domain cluster.local`);
-    expect(run.messages).toContain('started, cachesize 1000');
+    expect(messagesOf(run)).toContain(`using nameserver ${upstream.text} for domain cluster.local`);
+    expect(messagesOf(run)).toContain('started, cachesize 1000');
   });
 
   itWithIpv6(
@@ -67,7 +67,7 @@ describe('a command line without --', () => {
   it('may be dnsmasq’s own, as before the nanny', async () => {
     const run = runDnsmasq('--no-resolv', '--port=0', '--listen-address=127.0.0.1', '-k');
     await run.says('serving on port');
-    expect(run.messages).toContain('no upstream servers configured');
+    expect(messagesOf(run)).toContain('no upstream servers configured');
   });
 });
 
@@ -80,25 +80,25 @@ describe('a command line that cannot be obeyed', () => {
     [['-k', '--frobnicate'], 'try --help (unknown option --frobnicate)'],
   ])('ends with 1 and one line for dnsmasq’s half: %j', async (argv, reason) => {
     const run = runDnsmasq(...argv);
-    expect(await run.exit).toBe(1);
+    expect(await run.ended).toBe(1);
     expect(run.stderr).toBe(`dnsmasq: bad command line options: ${reason}\n`);
   });
 
   it('ends with 1 for a word too many', async () => {
     const run = runDnsmasq('--', 'junk');
-    expect(await run.exit).toBe(1);
+    expect(await run.ended).toBe(1);
     expect(run.stderr).toBe('dnsmasq: junk found in command line: "junk"\n');
   });
 
   it('ends with 3 for a configuration file that is not there', async () => {
     const run = runDnsmasq('--', '-C', '/nonexistent');
-    expect(await run.exit).toBe(3);
+    expect(await run.ended).toBe(3);
     expect(run.stderr).toBe('dnsmasq: cannot read /nonexistent: No such file or directory\n');
   });
 
   it('ends with 2 and the usage for the nanny’s half', async () => {
     const run = runDnsmasq('--no-such-flag', '--', '-k');
-    expect(await run.exit).toBe(2);
+    expect(await run.ended).toBe(2);
     expect(run.stderr).toMatch(/^dnsmasq: unknown flag: --no-such-flag\n/);
   });
 });
@@ -117,17 +117,17 @@ describe('--log-facility with a file', () => {
     const run = runDnsmasq('--', '-R', '-p0', '-a', '127.0.0.1', `--log-facility=${path}`);
     await until(() => existsSync(path) && readFileSync(path, 'utf8').includes('serving on port'));
     renameSync(path, `${path}.1`);
-    run.kill('SIGUSR2');
+    run.signal('SIGUSR2');
     await until(() => existsSync(path));
-    run.kill('SIGTERM');
-    expect(await run.exit).toBe(0);
+    run.signal('SIGTERM');
+    expect(await run.ended).toBe(0);
     expect(readFileSync(path, 'utf8')).toContain('SIGTERM, closing');
     expect(run.stderr).toBe('');
   });
 
   it('ends with 3 when it cannot be opened', async () => {
     const run = runDnsmasq('--', '-R', '-p0', '--log-facility=/nonexistent/log');
-    expect(await run.exit).toBe(3);
+    expect(await run.ended).toBe(3);
     expect(run.stderr).toBe(
       'dnsmasq: cannot open log /nonexistent/log: No such file or directory\n',
     );
@@ -135,8 +135,8 @@ describe('--log-facility with a file', () => {
 
   it('is not needed for SIGUSR2 to do no harm', async () => {
     const { process, port } = await serve(['-R']);
-    process.kill('SIGUSR2');
-    process.kill('SIGHUP');
+    process.signal('SIGUSR2');
+    process.signal('SIGHUP');
     await process.says('cleared cache');
     expect((await ask(port, 'x.example')).rcode).toBe('REFUSED');
   });
@@ -147,8 +147,8 @@ describe('--bind-dynamic', () => {
     const { process, port } = await serve(['-R', '--bind-dynamic', '--listen-address=192.0.2.250']);
     expect((await ask(port, 'x.example')).rcode).toBe('REFUSED');
     expect(process.stderr).toContain('cannot listen on 192.0.2.250');
-    process.kill('SIGTERM');
-    expect(await process.exit).toBe(0);
+    process.signal('SIGTERM');
+    expect(await process.ended).toBe(0);
   });
 
   it('serves the addresses of an interface', async () => {
@@ -168,7 +168,7 @@ describe('a port that is in use', () => {
     await once(taken, 'listening');
     const { port } = taken.address();
     const run = runDnsmasq(...argv(port));
-    expect(await run.exit).toBe(2);
+    expect(await run.ended).toBe(2);
     expect(run.stderr.trimEnd().split('\n').at(-1)).toBe(
       `dnsmasq: cannot listen on 127.0.0.1:${port} over UDP: address already in use`,
     );
@@ -181,7 +181,7 @@ describe('a port that is in use', () => {
     await once(taken, 'listening');
     const { port } = taken.address() as { port: number };
     const run = runDnsmasq(...argv(port));
-    expect(await run.exit).toBe(2);
+    expect(await run.ended).toBe(2);
     expect(run.stderr.trimEnd().split('\n').at(-1)).toBe(
       `dnsmasq: cannot listen on 127.0.0.1:${port} over TCP: address already in use`,
     );
@@ -191,41 +191,41 @@ describe('a port that is in use', () => {
   it('ends it although another address could be served', async () => {
     const { process, port } = await serve(['--no-resolv']);
     const second = runDnsmasq('--', '-R', `--port=${port}`, '--listen-address=127.0.0.2,127.0.0.1');
-    expect(await second.exit).toBe(2);
-    process.kill('SIGTERM');
-    expect(await process.exit).toBe(0);
+    expect(await second.ended).toBe(2);
+    process.signal('SIGTERM');
+    expect(await process.ended).toBe(0);
   });
 });
 
 describe('asking without serving', () => {
   it('--test checks the options and ends with 0', async () => {
     const run = runDnsmasq('--', '--test', '--cache-size=5');
-    expect(await run.exit).toBe(0);
+    expect(await run.ended).toBe(0);
     expect(run.stderr).toBe('dnsmasq: syntax check OK.\n');
   });
 
   it('--test ends with 1 for options that are wrong', async () => {
     const run = runDnsmasq('--', '--test', '--cache-size=x');
-    expect(await run.exit).toBe(1);
+    expect(await run.ended).toBe(1);
   });
 
   it('--help lists the flags of both halves', async () => {
     const run = runDnsmasq('--help');
-    expect(await run.exit).toBe(0);
+    expect(await run.ended).toBe(0);
     expect(run.stdout).toContain('--configDir');
     expect(run.stdout).toMatch(/-c, --cache-size/);
   });
 
   it('--help and --version of dnsmasq’s half do the same', async () => {
     const [help, version] = [runDnsmasq('--', '--help'), runDnsmasq('--', '-v', '--nonsense')];
-    expect(await Promise.all([help.exit, version.exit])).toEqual([0, 0]);
+    expect(await Promise.all([help.ended, version.ended])).toEqual([0, 0]);
     expect(help.stdout).toMatch(/-S, --server=<value>/);
     expect(version.stdout).toMatch(/^Kube-DNS /);
   });
 
   it('--version says which', async () => {
     const run = runDnsmasq('--version');
-    expect(await run.exit).toBe(0);
+    expect(await run.ended).toBe(0);
     expect(run.stdout).toMatch(/^Kube-DNS \d+\.\d+\.\d+\n$/);
   });
 });

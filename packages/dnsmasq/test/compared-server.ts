@@ -1,10 +1,10 @@
+import { until } from '@kube-dns/testkit';
 import { readUint16 } from '@kube-dns/wire';
 import { withoutTtl } from './answer-view.js';
 import { type Answer, ask, askTcp, statistic } from './client.js';
 import type { FakeUpstream } from './fake-upstream.js';
 import type { AskedQuestion } from './oracle-cache-steps.js';
 import type { Serving } from './processes.js';
-import { until } from './until.js';
 
 const COUNTERS = ['hits', 'misses', 'insertions', 'evictions'];
 
@@ -58,7 +58,7 @@ export class ComparedServer {
     const { process } = this.#serving;
     const count = () => process.stderr.split('cleared cache').length;
     const before = count();
-    process.kill('SIGHUP');
-    await until(() => count() > before, 'cleared cache');
+    process.signal('SIGHUP');
+    await until('cleared cache', () => count() > before);
   }
 }

@@ -2,12 +2,12 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { endPrograms, until } from '@kube-dns/testkit';
 import { TYPE } from '@kube-dns/wire';
 import { ask } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords } from './messages.js';
-import { endProcesses, serve } from './processes.js';
-import { until } from './until.js';
+import { serve } from './processes.js';
 
 let folder: string;
 let upstreams: FakeUpstream[];
@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await endProcesses();
+  await endPrograms();
   await Promise.all(upstreams.map((upstream) => upstream.close()));
   await rm(folder, { recursive: true });
 });

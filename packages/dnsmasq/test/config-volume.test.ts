@@ -4,14 +4,13 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ConfigVolume, endPrograms, until } from '@kube-dns/testkit';
 import { frameMessage } from '@kube-dns/transport';
 import { ask, readAnswer, statistic } from './client.js';
-import { ConfigVolume } from './config-volume.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords, queryMessage } from './messages.js';
-import { endProcesses, serve } from './processes.js';
+import { messagesOf, serve } from './processes.js';
 import { QueryLoad } from './query-load.js';
-import { until } from './until.js';
 
 let volume: ConfigVolume;
 let upstreams: FakeUpstream[];
@@ -28,7 +27,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await endProcesses();
+  await endPrograms();
   await Promise.all(upstreams.map((upstream) => upstream.close()));
   await Promise.all([volume.remove(), rm(elsewhere, { recursive: true })]);
 });
@@ -70,7 +69,7 @@ describe('a ConfigMap volume', () => {
     await volume.put(corpAt(2));
     await process.says(inForce(2));
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.3']);
-    expect(process.messages.filter((line) => /not JSON|cannot/.test(line))).toEqual([]);
+    expect(messagesOf(process).filter((line) => /not JSON|cannot/.test(line))).toEqual([]);
   });
 
   it('is read at each interval where the file system tells of no change', async () => {
@@ -111,11 +110,11 @@ describe('a change of the ConfigMap', () => {
     try {
       for (const at of [1, 0, 1, 0, 1]) {
         const { asked } = load;
-        const told = process.messages.filter((line) => line === inForce(at)).length;
+        const told = messagesOf(process).filter((line) => line === inForce(at)).length;
         await volume.put(withLab(at));
         await until(
-          () => process.messages.filter((line) => line === inForce(at)).length > told,
           inForce(at),
+          () => messagesOf(process).filter((line) => line === inForce(at)).length > told,
         );
         await until(() => load.asked > asked + 100);
       }
@@ -213,7 +212,7 @@ describe('a ConfigMap with a mistake', () => {
     const right = key === 'stubDomains' ? { upstreamNameservers: [server(1)] } : corpAt(1);
     await volume.put({ ...right, [key]: value });
     await process.says('keeping the previous configuration');
-    expect(process.messages.at(-1)).toContain(`config: ${reason}`);
+    expect(messagesOf(process).at(-1)).toContain(`config: ${reason}`);
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.1']);
     expect((await ask(port, 'a.example')).rcode).toBe('REFUSED');
     await volume.put(corpAt(1));

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { endPrograms, until } from '@kube-dns/testkit';
 import { writeUint16 } from '@kube-dns/wire';
 import { exchangeTcp, exchangeUdp, readAnswer } from './client.js';
 import { echoingResponse, optText, queryWithOptions } from './edns-messages.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords, queryMessage } from './messages.js';
-import { endProcesses, serve } from './processes.js';
-import { until } from './until.js';
+import { serve } from './processes.js';
 
 describe('queries that say who asks', () => {
   let upstream: FakeUpstream;
@@ -20,7 +20,7 @@ describe('queries that say who asks', () => {
   });
 
   afterEach(async () => {
-    await endProcesses();
+    await endPrograms();
     await upstream.close();
   });
 

@@ -1,8 +1,5 @@
-import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
-import { once } from 'node:events';
-import { createServer, type Server, type Socket as TcpSocket } from 'node:net';
-import { frameMessage } from '@kube-dns/transport';
-import { decodeName, type Query, readUint16 } from '@kube-dns/wire';
+import { ScriptedNameServer } from '@kube-dns/testkit';
+import { decodeName, type Query } from '@kube-dns/wire';
 import { addressRecords, readQuery, type Response, responseTo } from './messages.js';
 
 /** A query that reached the upstream. */
@@ -33,45 +30,29 @@ export function held(address: string): { script: Script; release: () => void } {
   };
 }
 
-/** A name server on a free port of 127.0.0.1 that answers by a script and notes what it was asked. */
+/** A name server on a free port of 127.0.0.1 that answers by a script and records the queries it received. */
 export class FakeUpstream {
   readonly asked: Asked[] = [];
   script: Script;
-  readonly #udp: Socket;
-  readonly #tcp: Server;
-  readonly #connections = new Set<TcpSocket>();
+  readonly #server: ScriptedNameServer;
 
-  private constructor(script: Script, udp: Socket, tcp: Server) {
+  private constructor(script: Script, server: ScriptedNameServer) {
     this.script = script;
-    this.#udp = udp;
-    this.#tcp = tcp;
-    udp.on('message', (message, peer) => this.#onDatagram(message, peer));
-    tcp.on('connection', (socket) => this.#onConnection(socket));
+    this.#server = server;
+    server.script = ({ query, protocol, peer }) => this.#reply(query, protocol, peer.port);
   }
 
   static async start(script: Script): Promise<FakeUpstream> {
-    for (;;) {
-      const udp = createSocket('udp4');
-      udp.bind(0, '127.0.0.1');
-      await once(udp, 'listening');
-      const tcp = createServer();
-      tcp.listen(udp.address().port, '127.0.0.1');
-      try {
-        await once(tcp, 'listening');
-        return new FakeUpstream(script, udp, tcp);
-      } catch {
-        udp.close(); // the port is taken for TCP: try another
-      }
-    }
+    return new FakeUpstream(script, await ScriptedNameServer.start(() => null));
   }
 
   get port(): number {
-    return this.#udp.address().port;
+    return this.#server.port;
   }
 
   /** As `--server` has it. */
   get text(): string {
-    return `127.0.0.1#${this.port}`;
+    return this.#server.text;
   }
 
   /** The names that were asked for, in order. */
@@ -79,41 +60,13 @@ export class FakeUpstream {
     return this.asked.map(({ name }) => name);
   }
 
-  async close(): Promise<void> {
-    for (const socket of this.#connections) socket.destroy();
-    const closed = [once(this.#udp, 'close'), once(this.#tcp, 'close')];
-    this.#udp.close();
-    this.#tcp.close();
-    await Promise.all(closed);
+  close(): Promise<void> {
+    return this.#server.close();
   }
 
-  #onDatagram(message: Buffer, peer: RemoteInfo): void {
-    void this.#replies(message, 'udp', peer.port).then((replies) => {
-      for (const reply of replies) this.#udp.send(reply, peer.port, peer.address);
-    });
-  }
-
-  #onConnection(socket: TcpSocket): void {
-    this.#connections.add(socket);
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#connections.delete(socket));
-    let pending = Buffer.alloc(0);
-    socket.on('data', (chunk) => {
-      pending = Buffer.concat([pending, chunk]);
-      while (pending.length >= 2 && pending.length >= 2 + readUint16(pending, 0)) {
-        const end = 2 + readUint16(pending, 0);
-        const message = pending.subarray(2, end);
-        pending = pending.subarray(end);
-        void this.#replies(message, 'tcp', socket.remotePort ?? 0).then((replies) => {
-          for (const reply of replies) socket.write(frameMessage(reply));
-        });
-      }
-    });
-  }
-
-  async #replies(
+  async #reply(
     message: Buffer,
-    protocol: 'udp' | 'tcp',
+    protocol: Asked['protocol'],
     sourcePort: number,
   ): Promise<readonly Buffer[]> {
     const query = readQuery(message, protocol === 'tcp');

@@ -1,13 +1,12 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { endPrograms, freePort, until } from '@kube-dns/testkit';
 import { RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
 import { ask, askTcp } from './client.js';
 import { FakeUpstream, type Script } from './fake-upstream.js';
-import { freePort } from './free-port.js';
 import { addressRecords, responseTo } from './messages.js';
-import { endProcesses, serve } from './processes.js';
-import { until } from './until.js';
+import { serve } from './processes.js';
 
 let upstreams: FakeUpstream[];
 
@@ -16,7 +15,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  await endProcesses();
+  await endPrograms();
   await Promise.all(upstreams.map((upstream) => upstream.close()));
 });
 
@@ -189,11 +188,11 @@ describe('SIGTERM', () => {
     const { port, process } = await serveFor(`--server=${slow.text}`);
     const waiting = ask(port, 'a');
     await until(() => slow.asked.length === 1);
-    process.kill('SIGTERM');
+    process.signal('SIGTERM');
     await process.says('SIGTERM, closing');
     release();
     expect((await waiting).texts).toEqual(['A 10.0.0.1']);
-    expect(await process.exit).toBe(0);
+    expect(await process.ended).toBe(0);
   });
 
   it('does not wait for answers that never come longer than clients do', async () => {
@@ -201,9 +200,9 @@ describe('SIGTERM', () => {
     const { port, process } = await serveFor(`--server=${silent.text}`, '--query-timeout=300');
     const waiting = ask(port, 'a');
     await until(() => silent.asked.length > 0);
-    process.kill('SIGTERM');
+    process.signal('SIGTERM');
     expect((await waiting).rcode).toBe('SERVFAIL');
-    expect(await process.exit).toBe(0);
+    expect(await process.ended).toBe(0);
   });
 });
 

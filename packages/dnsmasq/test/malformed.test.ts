@@ -1,12 +1,12 @@
 import { createSocket } from 'node:dgram';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { endPrograms, until } from '@kube-dns/testkit';
 import { RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
 import fc from 'fast-check';
 import { ask, exchangeTcp, exchangeUdp, readAnswer } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords, queryMessage, responseTo } from './messages.js';
-import { endProcesses, serve, type Serving } from './processes.js';
-import { until } from './until.js';
+import { serve, type Serving } from './processes.js';
 
 const NOTHING = 'nothing';
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await endProcesses();
+  await endPrograms();
   await upstream.close();
 });
 

@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { endPrograms, freePort, RunningProgram, until } from '@kube-dns/testkit';
 import { ask } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
-import { freePort } from './free-port.js';
 import { addressRecords } from './messages.js';
-import { endProcesses, runDnsmasq, RunningProcess, type Serving, serve } from './processes.js';
-import { until } from './until.js';
+import { runDnsmasq, type Serving, serve } from './processes.js';
 
 let folder: string;
 let upstream: FakeUpstream;
@@ -17,7 +16,7 @@ beforeEach(async () => {
   upstream = await FakeUpstream.start(() => ({ answers: addressRecords(30, '10.0.0.1') }));
 });
 afterEach(async () => {
-  await endProcesses();
+  await endPrograms();
   await upstream.close();
   rmSync(folder, { recursive: true });
 });
@@ -120,7 +119,7 @@ describe('--metrics-addr', () => {
   it('keeps its counters over SIGHUP, which empties the cache', async () => {
     const serving = await withMetrics([`--server=${upstream.text}`]);
     await ask(serving.port, 'a.example');
-    serving.process.kill('SIGHUP');
+    serving.process.signal('SIGHUP');
     await serving.process.says('cleared cache');
     const text = await scrape(serving);
     expect(text).toContain('\ndnsmasq_cache_records 0\n');
@@ -158,16 +157,21 @@ describe('--metrics-addr', () => {
     );
     const bundle = fileURLToPath(new URL('../dist/dnsmasq.cjs', import.meta.url));
     const argv = [`--metrics-addr=${address}`, '--', '-R', '-p', '0', '-a', '127.0.0.1'];
-    const run = new RunningProcess(process.execPath, ['--require', preload, bundle, ...argv]);
+    const run = new RunningProgram('dnsmasq', process.execPath, [
+      '--require',
+      preload,
+      bundle,
+      ...argv,
+    ]);
     await run.says(isLoaded ? 'serving /metrics on port' : 'serving on port');
-    run.kill('SIGTERM');
-    expect(await run.exit).toBe(0);
+    run.signal('SIGTERM');
+    expect(await run.ended).toBe(0);
     expect(run.stderr.includes('loaded\n')).toBe(isLoaded);
   });
 
   it('ends it with 2 and the reason when it is no address', async () => {
     const run = runDnsmasq('--metrics-addr=9153', '--');
-    expect(await run.exit).toBe(2);
+    expect(await run.ended).toBe(2);
     expect(run.stderr).toContain('"--metrics-addr" flag: the port is missing');
   });
 });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { endPrograms } from '@kube-dns/testkit';
 import { ComparedServer, type Seen } from './compared-server.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { DIFFERENT } from './oracle-cache-differences.js';
@@ -7,7 +8,7 @@ import { CACHE_SCENES } from './oracle-cache-scenes.js';
 import type { Scene, Step } from './oracle-cache-steps.js';
 import { respond } from './oracle-cache-zone.js';
 import { REPLY_SCENES } from './oracle-reply-scenes.js';
-import { endProcesses, serve } from './processes.js';
+import { serve } from './processes.js';
 import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
 
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
@@ -15,7 +16,7 @@ const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe
 const WITHOUT = REAL_DNSMASQ === undefined ? ' (skipped: no dnsmasq 2.90 on this machine)' : '';
 
 describeBesideReal(`the cache beside the real dnsmasq's${WITHOUT}`, () => {
-  afterAll(endProcesses);
+  afterAll(() => endPrograms());
 
   async function beside(
     options: readonly string[],
@@ -35,7 +36,7 @@ describeBesideReal(`the cache beside the real dnsmasq's${WITHOUT}`, () => {
       const [ours, real] = await Promise.all([serve(own!), serveReal(other!)]);
       await run(new ComparedServer(ours, upstreams[0]), new ComparedServer(real, upstreams[1]));
     } finally {
-      await endProcesses();
+      await endPrograms();
       await Promise.all(upstreams.map((upstream) => upstream.close()));
     }
   }

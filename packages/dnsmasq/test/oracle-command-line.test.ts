@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { endProcesses, runDnsmasq } from './processes.js';
+import { endPrograms } from '@kube-dns/testkit';
+import { runDnsmasq } from './processes.js';
 import { REAL_DNSMASQ } from './real-dnsmasq.js';
 
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
@@ -148,10 +149,10 @@ describeBesideReal(`the command line beside the real dnsmasq${WITHOUT}`, () => {
 
   async function askOurs(line: string): Promise<{ code: number | string; text: string }> {
     const run = runDnsmasq('--', ...words(line));
-    return { code: await run.exit, text: run.stderr.trim() };
+    return { code: await run.ended, text: run.stderr.trim() };
   }
 
-  afterAll(endProcesses);
+  afterAll(() => endPrograms());
 
   it.each(REFUSED)('is refused with the same words and exit code: %s', async (line) => {
     const [ours, real] = [await askOurs(line), askReal(line)];

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { endPrograms } from '@kube-dns/testkit';
 import { exchangeUdp } from './client.js';
 import { echoingResponse, optText, queryWithOptions } from './edns-messages.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords, queryMessage } from './messages.js';
-import { endProcesses, serve, type Serving } from './processes.js';
+import { serve, type Serving } from './processes.js';
 import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
 
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
@@ -52,7 +53,7 @@ describeBesideReal(`EDNS options beside the real dnsmasq${WITHOUT}`, () => {
     });
   });
 
-  afterEach(endProcesses);
+  afterEach(() => endPrograms());
   afterAll(() => upstream.close());
 
   async function serveBoth(line: string): Promise<Serving[]> {

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { endPrograms, until } from '@kube-dns/testkit';
 import { expectSameTtls, viewOf } from './answer-view.js';
 import { ask } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
@@ -11,9 +12,8 @@ import { RECORD_CASES } from './oracle-local-records.js';
 import { RULE_CASES } from './oracle-local-rules.js';
 import { HOSTS, MORE_HOSTS, questions, respond, SERVERS_FILE } from './oracle-local-zone.js';
 import { MADE_DIFFERENT, MADE_SAME } from './oracle-made-cases.js';
-import { endProcesses, serve, type Serving } from './processes.js';
+import { serve, type Serving } from './processes.js';
 import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
-import { until } from './until.js';
 
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
 const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe;
@@ -36,7 +36,7 @@ describeBesideReal(`local data beside the real dnsmasq${WITHOUT}`, () => {
     }
   });
 
-  afterEach(endProcesses);
+  afterEach(() => endPrograms());
 
   afterAll(async () => {
     await upstream.close();
@@ -106,7 +106,7 @@ describeBesideReal(`local data beside the real dnsmasq${WITHOUT}`, () => {
     expect(await differencesOf(servings, asked)).toEqual([]);
     writeFileSync(path, '10.0.0.2 both.x\n10.0.0.1 after.x\n');
     expect(await differencesOf(servings, asked)).toEqual([]);
-    for (const { process } of servings) process.kill('SIGHUP');
+    for (const { process } of servings) process.signal('SIGHUP');
     for (const { port } of servings) {
       await until(async () => (await ask(port, 'after.x')).texts[0] === 'A 10.0.0.1');
     }

@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { endPrograms, until } from '@kube-dns/testkit';
 import { ask } from './client.js';
 import { FakeUpstream, held, type Script } from './fake-upstream.js';
 import { type Question, queryMessage } from './messages.js';
 import { respond } from './oracle-zone.js';
-import { endProcesses, serve, type Serving } from './processes.js';
+import { serve, type Serving } from './processes.js';
 import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
-import { until } from './until.js';
 
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
 const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe;
@@ -155,7 +155,7 @@ describeBesideReal(`the log of queries, beside the real dnsmasq${WITHOUT}`, () =
   });
 
   afterAll(async () => {
-    await endProcesses();
+    await endPrograms();
     await Promise.all(upstreams.map((upstream) => upstream.close()));
     rmSync(folder, { recursive: true });
   });
@@ -216,7 +216,7 @@ describeBesideReal(`what is said of a servers file${WITHOUT}`, () => {
       expect(real).toHaveLength(17);
       expect(ours).toEqual(real);
     } finally {
-      await endProcesses();
+      await endPrograms();
       rmSync(join(path, '..'), { recursive: true });
     }
   });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { endPrograms, freePort } from '@kube-dns/testkit';
 import { writeUint16 } from '@kube-dns/wire';
 import { exchangeUdp, statistic } from './client.js';
-import { freePort } from './free-port.js';
 import { queryMessage } from './messages.js';
-import { endProcesses, serve, type Serving } from './processes.js';
+import { serve, type Serving } from './processes.js';
 import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
 
 const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe;
@@ -69,7 +69,7 @@ describeBesideReal(`malformed queries beside the real dnsmasq${WITHOUT}`, () => 
     [ours, real] = await Promise.all([serve(options), serveReal(options)]);
   });
 
-  afterAll(endProcesses);
+  afterAll(() => endPrograms());
 
   async function see({ port }: Serving, message: Buffer): Promise<string> {
     const answer = await exchangeUdp(port, message, { behind: PROBE });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { endPrograms } from '@kube-dns/testkit';
 import { exchangeTcp, exchangeUdp, readAnswer } from './client.js';
 import { queryMessage } from './messages.js';
-import { endProcesses, serve } from './processes.js';
+import { serve } from './processes.js';
 import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
 import { type Conduct, ScriptedServers } from './scripted-servers.js';
 
@@ -190,7 +191,7 @@ describeBesideReal(`what servers are asked, beside the real dnsmasq${WITHOUT}`, 
   });
 
   afterAll(async () => {
-    await endProcesses();
+    await endPrograms();
     await Promise.all(opened.map((servers) => servers.close()));
   });
 
@@ -268,7 +269,7 @@ describeBesideReal(`which server a name goes to, beside the real dnsmasq${WITHOU
   });
 
   afterAll(async () => {
-    await endProcesses();
+    await endPrograms();
     await Promise.all([ours.servers.close(), real.servers.close()]);
   });
 

@@ -3,13 +3,12 @@ import { createSocket } from 'node:dgram';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { endPrograms, freePort, RunningProgram, until } from '@kube-dns/testkit';
 import { ask } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
-import { freePort } from './free-port.js';
 import { addressRecords, queryMessage } from './messages.js';
-import { endProcesses, runDnsmasq, RunningProcess, serve, type Serving } from './processes.js';
+import { runDnsmasq, serve, type Serving } from './processes.js';
 import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
-import { until } from './until.js';
 
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
 const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe;
@@ -31,7 +30,7 @@ describeBesideReal(`what goes on while it runs, beside the real dnsmasq${WITHOUT
   });
 
   afterEach(async () => {
-    await endProcesses();
+    await endPrograms();
     await upstream.close();
     rmSync(folder, { recursive: true });
   });
@@ -97,12 +96,12 @@ describeBesideReal(`what goes on while it runs, beside the real dnsmasq${WITHOUT
       const process = await start(path);
       expect(readFileSync(path, 'utf8')).toMatch(/^before\n.*started, /s);
       renameSync(path, `${path}.1`);
-      process.kill('SIGUSR2');
+      process.signal('SIGUSR2');
       await until(() => existsSync(path));
-      process.kill('SIGHUP');
+      process.signal('SIGHUP');
       await until(() => readFileSync(path, 'utf8').includes('cleared cache'));
-      process.kill('SIGTERM');
-      expect(await process.exit).toBe(0);
+      process.signal('SIGTERM');
+      expect(await process.ended).toBe(0);
       expect(readFileSync(path, 'utf8')).toMatch(/SIGTERM/);
       expect(process.stderr).toBe('');
     }
@@ -110,15 +109,15 @@ describeBesideReal(`what goes on while it runs, beside the real dnsmasq${WITHOUT
 
   const LINE = ['--no-hosts', '-k', '-R', '--listen-address=127.0.0.1'];
 
-  async function serveOurs(path: string): Promise<RunningProcess> {
+  async function serveOurs(path: string): Promise<RunningProgram> {
     const process = runDnsmasq('--', ...LINE, '--port=0', `--log-facility=${path}`);
     await until(() => readFileSync(path, 'utf8').includes('serving on port'));
     return process;
   }
 
-  async function serveRealWithLog(path: string): Promise<RunningProcess> {
+  async function serveRealWithLog(path: string): Promise<RunningProgram> {
     const alone = ['-C', '/dev/null', '-u', 'root', '-x', '', '--bind-interfaces'];
-    const process = new RunningProcess(REAL_DNSMASQ!, [
+    const process = new RunningProgram('the real dnsmasq', REAL_DNSMASQ!, [
       ...LINE,
       ...alone,
       `--port=${await freePort()}`,
@@ -133,8 +132,14 @@ describeBesideReal(`what goes on while it runs, beside the real dnsmasq${WITHOUT
     async (path) => {
       const line = [...LINE, '--port=0', `--log-facility=${path}`];
       const ours = runDnsmasq('--', ...line);
-      const real = new RunningProcess(REAL_DNSMASQ!, ['-C', '/dev/null', '-x', '', ...line]);
-      expect(await Promise.all([ours.exit, real.exit])).toEqual([3, 3]);
+      const real = new RunningProgram('the real dnsmasq', REAL_DNSMASQ!, [
+        '-C',
+        '/dev/null',
+        '-x',
+        '',
+        ...line,
+      ]);
+      expect(await Promise.all([ours.ended, real.ended])).toEqual([3, 3]);
       expect(ours.stderr.trim()).toBe(real.stderr.trim());
     },
   );

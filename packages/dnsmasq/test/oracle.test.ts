@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { endPrograms, freePort, until } from '@kube-dns/testkit';
 import { expectSameTtls, viewOf } from './answer-view.js';
 import { type Answer, ask, askTcp, statistic } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
-import { freePort } from './free-port.js';
 import type { Question } from './messages.js';
 import { respond, ZONE } from './oracle-zone.js';
-import { endProcesses, serve, type Serving } from './processes.js';
+import { serve, type Serving } from './processes.js';
 import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
-import { until } from './until.js';
 
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
 const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe;
@@ -145,7 +144,7 @@ describeBesideReal(`beside the real dnsmasq${WITHOUT}`, () => {
   });
 
   afterAll(async () => {
-    await endProcesses();
+    await endPrograms();
     await Promise.all([clusterUpstream.close(), otherUpstream.close()]);
   });
 

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { endPrograms, freePort, type RunningProgram, until } from '@kube-dns/testkit';
 import { askTcp, statistic } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
-import { freePort } from './free-port.js';
 import { addressRecords } from './messages.js';
-import { endProcesses, runDnsmasq, type RunningProcess } from './processes.js';
+import { runDnsmasq } from './processes.js';
 import { QueryLoad } from './query-load.js';
-import { until } from './until.js';
 
 /** Each client has a port of its own: of so many, no process of two is left out. */
 const CLIENTS = 24;
@@ -17,25 +16,25 @@ beforeEach(async () => {
   port = await freePort();
 });
 afterEach(async () => {
-  await endProcesses();
+  await endPrograms();
   await upstream.close();
 });
 
 /** Runs a server on the port, with others or not. */
-function start(...options: readonly string[]): RunningProcess {
+function start(...options: readonly string[]): RunningProgram {
   const own = ['--listen-address=127.0.0.1', `--port=${port}`, `--server=${upstream.text}`];
   return runDnsmasq('--', ...own, '--no-resolv', '--cache-size=1000', ...options);
 }
 
-async function startSharing(engine: string): Promise<RunningProcess> {
+async function startSharing(engine: string): Promise<RunningProgram> {
   const process = start('--reuse-port', `--udp-engine=${engine}`);
   await process.says('serving on port');
   return process;
 }
 
 /** How many queries a process has answered, as it says itself. */
-async function answeredBy(process: RunningProcess): Promise<number> {
-  process.kill('SIGUSR1');
+async function answeredBy(process: RunningProgram): Promise<number> {
+  process.signal('SIGUSR1');
   await process.says('queries answered locally');
   const counts = /queries forwarded (\d+), queries answered locally (\d+)/.exec(process.stderr)!;
   return Number(counts[1]) + Number(counts[2]);
@@ -53,8 +52,8 @@ describe.each(['auto', 'dgram'])('two processes on one port with the engine %s',
       await until(() => asked() > 5_000);
       const shares = [await answeredBy(first), await answeredBy(second)];
       expect(Math.min(...shares)).toBeGreaterThan(500);
-      first.kill('SIGTERM');
-      expect(await first.exit).toBe(0);
+      first.signal('SIGTERM');
+      expect(await first.ended).toBe(0);
       const third = await startSharing(engine);
       const before = asked();
       await until(() => asked() > before + 5_000);
@@ -78,8 +77,8 @@ describe.each(['auto', 'dgram'])('two processes on one port with the engine %s',
     await askMany();
     // Each has asked for itself.
     expect(upstream.asked).toHaveLength(2);
-    first.kill('SIGTERM');
-    expect(await first.exit).toBe(0);
+    first.signal('SIGTERM');
+    expect(await first.ended).toBe(0);
     await askMany();
     expect(upstream.asked).toHaveLength(2);
     expect(second.stderr).not.toMatch(/unexpected error/);
@@ -90,7 +89,7 @@ describe('a process without --reuse-port', () => {
   it('shares its port with no other', async () => {
     await start().says('serving on port');
     const other = start('--reuse-port');
-    expect(await other.exit).toBe(2);
+    expect(await other.ended).toBe(2);
     expect(other.stderr).toContain(
       `cannot listen on 127.0.0.1:${port} over UDP: address already in use`,
     );

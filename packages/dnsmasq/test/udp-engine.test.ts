@@ -2,25 +2,26 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { endPrograms, RunningProgram } from '@kube-dns/testkit';
 import { ask } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords } from './messages.js';
-import { endProcesses, PROGRAM, RunningProcess } from './processes.js';
+import { messagesOf, PROGRAM } from './processes.js';
 
 const WITHOUT_KOFFI = 'the batch UDP engine needs koffi, which is not installed';
 let folder: string;
 
 /** Runs a copy of the program from where there is no node_modules. */
-async function runAlone(...args: readonly string[]): Promise<RunningProcess> {
+async function runAlone(...args: readonly string[]): Promise<RunningProgram> {
   folder = await mkdtemp(join(tmpdir(), 'udp-engine-'));
   const program = join(folder, 'dnsmasq.cjs');
   await copyFile(PROGRAM, program);
   const common = ['--conf-file=/dev/null', '--no-resolv', '--listen-address=127.0.0.1', '--port=0'];
-  return new RunningProcess(process.execPath, [program, ...common, ...args]);
+  return new RunningProgram('dnsmasq', process.execPath, [program, ...common, ...args]);
 }
 
 afterEach(async () => {
-  await endProcesses();
+  await endPrograms();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -30,7 +31,7 @@ describe('a program without koffi', () => {
     try {
       const run = await runAlone(`--server=${upstream.text}`);
       await run.says('serving on port');
-      expect(run.messages).toContain(`UDP engine: dgram (${WITHOUT_KOFFI})`);
+      expect(messagesOf(run)).toContain(`UDP engine: dgram (${WITHOUT_KOFFI})`);
       const port = Number(/serving on port (\d+)/.exec(run.stderr)![1]);
       expect((await ask(port, 'a.example')).texts).toEqual(['A 10.0.0.1']);
     } finally {
@@ -40,13 +41,13 @@ describe('a program without koffi', () => {
 
   it('ends with one line when it shall be the batch engine', async () => {
     const run = await runAlone('--udp-engine=batch');
-    expect(await run.exit).toBe(5);
+    expect(await run.ended).toBe(5);
     expect(run.stderr).toContain(WITHOUT_KOFFI);
   });
 
   it('refuses an engine that there is not', async () => {
     const run = await runAlone('--udp-engine=raw');
-    expect(await run.exit).toBe(1);
+    expect(await run.ended).toBe(1);
     expect(run.stderr).toContain('--udp-engine: "raw" is none of auto, batch, dgram');
   });
 });

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import { decodeName, FLAG, RCODE } from '@kube-dns/wire';
 import { AnswererBed } from '../../test/answerer-bed.js';
 import { storeReply } from '../../test/cached-answers.js';
 import { ask, askTcp, flagsOf } from '../../test/client.js';
 import { addressRecords, type Response, soaRecord } from '../../test/messages.js';
 import { recordedLog } from '../../test/recorded-log.js';
-import { until } from '../../test/until.js';
 import { LocalData } from '../local/local-data.js';
 import { parseOptions } from '../options/parse-options.js';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
 import { storeReply } from '../../test/cached-answers.js';
 import { addressRecords } from '../../test/messages.js';
 import { recordedLog } from '../../test/recorded-log.js';
-import { until } from '../../test/until.js';
 import { AnswerCache } from '../cache/answer-cache.js';
 import { ServerStatistics } from '../upstream/server-statistics.js';
 import { StatisticsDump } from './statistics-dump.js';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import { alias, CacheBed } from '../../test/cache-bed.js';
 import { storeReply } from '../../test/cached-answers.js';
 import { addressRecords, keyOf } from '../../test/messages.js';
-import { until } from '../../test/until.js';
 
 let bed: CacheBed;
 

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { StartupError } from '@kube-dns/daemon';
+import { until } from '@kube-dns/testkit';
 import { type Answerer, listen } from '@kube-dns/transport';
 import { AnswerWriter } from '@kube-dns/wire';
 import { exchangeUdp } from '../../test/client.js';
 import { queryMessage } from '../../test/messages.js';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
-import { until } from '../../test/until.js';
 import { DynamicListeners } from './dynamic-listeners.js';
 
 const writer = new AnswerWriter();

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '../../test/until.js';
+import { until } from '@kube-dns/testkit';
 import { answerOf, LocalBed } from '../../test/local-bed.js';
 
 let bed: LocalBed;

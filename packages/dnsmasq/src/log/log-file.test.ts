@@ -12,7 +12,7 @@ import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '../../test/until.js';
+import { until } from '@kube-dns/testkit';
 import { LogFile } from './log-file.js';
 
 let folder: string;

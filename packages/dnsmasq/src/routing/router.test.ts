@@ -1,10 +1,10 @@
 import { unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import { decodeName } from '@kube-dns/wire';
 import { FakeUpstream } from '../../test/fake-upstream.js';
 import { queryFor } from '../../test/messages.js';
-import { until } from '../../test/until.js';
 import { ResolvFiles } from '../config/resolv-files.js';
 import { ServersFile } from '../config/servers-file.js';
 import { RouterBed } from '../../test/router-bed.js';

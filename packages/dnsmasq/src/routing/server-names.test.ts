@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseDnsConfig } from '@kube-dns/daemon';
+import { until } from '@kube-dns/testkit';
 import { serverText, UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
 import { RCODE, TYPE } from '@kube-dns/wire';
 import { FakeUpstream, type Script } from '../../test/fake-upstream.js';
 import { addressRecords, queryFor } from '../../test/messages.js';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
-import { until } from '../../test/until.js';
 import { parseServerRule } from '../options/server-value.js';
 import { ServerStatistics } from '../upstream/server-statistics.js';
 import { Router } from './router.js';

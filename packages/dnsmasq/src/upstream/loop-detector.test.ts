@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import { TYPE } from '@kube-dns/wire';
 import { FakeUpstream } from '../../test/fake-upstream.js';
 import { queryFor } from '../../test/messages.js';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
-import { until } from '../../test/until.js';
 import { LoopDetector } from './loop-detector.js';
 
 let upstreams: FakeUpstream[];
