@@ -18,24 +18,21 @@ export const NANNY_FLAGS = {
     '/etc/k8s/dns/dnsmasq-nanny',
     'directory with the kube-dns ConfigMap as files',
   ),
-  'coredns-metrics': boolFlag(
-    false,
-    'serve what there is at metrics-addr under CoreDNS’s names, too',
-  ),
+  'coredns-metrics': boolFlag(false, 'serve the metrics also under CoreDNS’s names'),
   dnsmasqExec: stringFlag('/usr/sbin/dnsmasq', 'accepted and ignored: there is no other program'),
   kubednsServer: stringFlag(
     '127.0.0.1:10053',
-    'who knows the servers of stub domains that have names of the cluster',
+    'server that resolves stub domain servers given by a name of the cluster',
   ),
   logInterval: durationFlag(0, 'how often statistics are logged; 0 is never'),
-  'metrics-addr': metricsAddressFlag('where to serve /metrics over HTTP; nowhere unless given'),
+  'metrics-addr': metricsAddressFlag('address that serves /metrics over HTTP; off unless given'),
   restartDnsmasq: boolFlag(false, 'apply a changed configuration (nothing is restarted)'),
   syncInterval: durationFlag(10 * SECOND, 'how often configDir is read again'),
 } satisfies FlagSpec;
 
 export type NannyFlags = FlagValues<typeof NANNY_FLAGS>;
 
-/** Frame of the nanny's half; dnsmasq's half is read by itself, but `--help` lists both. */
+/** The nanny's half of the command line; dnsmasq's half is parsed separately, but `--help` lists both. */
 export const PROGRAM: Program<typeof NANNY_FLAGS> = {
   name: 'dnsmasq',
   version: VERSION,
@@ -43,11 +40,11 @@ export const PROGRAM: Program<typeof NANNY_FLAGS> = {
   flags: NANNY_FLAGS,
 };
 
-/** What every Go program of kube-dns takes beside its own flags: help, version and klog's. */
+/** Flags of every Go program of kube-dns: help, version and klog's. */
 const SHARED_NAMES =
   /^(?:h|help|v\d*|version|vmodule|logtostderr|alsologtostderr|stderrthreshold|one_output|add_dir_header|log_(?:dir|file|file_max_size|flush_frequency|backtrace_at)|logging_format|skip_(?:headers|log_headers))$/;
 
-/** Tells whether a flag's name, without dashes, is one of the nanny's. */
+/** Whether a flag's name, without dashes, is one of the nanny's. */
 export function isNannyFlag(name: string): boolean {
   return Object.hasOwn(NANNY_FLAGS, name) || SHARED_NAMES.test(name.replaceAll('-', '_'));
 }

@@ -5,7 +5,7 @@ import { PROGRAM } from './flags.js';
 const read = (...argv: string[]) => parseFlags(PROGRAM, argv).values['metrics-addr'];
 
 describe('--metrics-addr', () => {
-  it('is nowhere unless it is given', () => {
+  it('is off unless it is given', () => {
     expect(read()).toBeNull();
     expect(read('--metrics-addr=:9153', '--metrics-addr=')).toBeNull();
   });

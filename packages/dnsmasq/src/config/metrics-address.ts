@@ -5,12 +5,12 @@ import {
   parseHostPort,
 } from '@kube-dns/daemon';
 
-/** Where metrics are served; without a host on every address. */
+/** The address that metrics are served on; without a host every address. */
 export interface MetricsAddress extends HostPort {
   readonly port: number;
 }
 
-/** A flag of `[HOST]:PORT`; empty is nowhere. Throws for anything else, with the reason. */
+/** A flag of `[HOST]:PORT`; empty serves no metrics. Throws for anything else, with the reason. */
 export function metricsAddressFlag(help: string): FlagDefinition<MetricsAddress | null> {
   return {
     parse: (text) => (text === '' ? null : parseMetricsAddress(text)),

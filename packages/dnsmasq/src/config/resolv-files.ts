@@ -4,14 +4,14 @@ import { errorText, type Log, StartupError } from '@kube-dns/daemon';
 import { parseResolvConf, type ServerAddress } from '@kube-dns/transport';
 
 export interface ResolvFilesOptions {
-  /** At least one; the one that changed last holds. */
+  /** At least one; the one that changed last is used. */
   readonly paths: readonly string[];
   readonly log: Log;
-  /** How often the files are looked at; dnsmasq's own second unless said otherwise. */
+  /** How often the files are checked; one second as in dnsmasq unless given. */
   readonly periodMs?: number;
 }
 
-/** dnsmasq's exit code for a directory that is not there (src/dnsmasq.h, EC_MISC). */
+/** dnsmasq's exit code for a missing directory (src/dnsmasq.h, EC_MISC). */
 const EXIT_MISSING_DIRECTORY = 5;
 const PERIOD_MS = 1_000;
 
@@ -19,7 +19,7 @@ const PERIOD_MS = 1_000;
 export class ResolvFiles {
   readonly #options: ResolvFilesOptions;
   #servers: readonly ServerAddress[] = [];
-  /** What was there when a file was last looked at, by path. */
+  /** The version of each file when it was last read, by path. */
   #seen = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
   #isFailing = false;
@@ -28,7 +28,7 @@ export class ResolvFiles {
     this.#options = options;
   }
 
-  /** Throws a StartupError when a file could never appear, because its directory is missing. */
+  /** Throws a StartupError when the directory of a file is missing. */
   check(): void {
     for (const path of this.#options.paths) {
       if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() === true) continue;
@@ -37,7 +37,7 @@ export class ResolvFiles {
     }
   }
 
-  /** The servers in the newest file now; those of the last time when none can be read. */
+  /** The servers in the newest file now; those of the last read when none can be read. */
   read(): readonly ServerAddress[] {
     const { paths, log } = this.#options;
     const stats = paths.map((path) => ({ path, ...statOf(path) }));
@@ -50,7 +50,7 @@ export class ResolvFiles {
       if (servers.length > 0) log.info(`reading ${newest.path}`);
       else log.warn(`no servers found in ${newest.path}, will retry`);
     } catch (error) {
-      // The file is looked at again and again; what is wrong with it is said once.
+      // The file is read repeatedly; its error is logged once.
       if (!this.#isFailing) log.warn(`failed to access ${newest.path}: ${errorText(error)}`);
       this.#isFailing = true;
     }
@@ -69,7 +69,7 @@ export class ResolvFiles {
     clearInterval(this.#timer);
   }
 
-  /** A file that is gone is no change: its servers stay. */
+  /** A deleted file is no change: its servers stay. */
   #hasChanged(): boolean {
     return this.#options.paths.some((path) => {
       const { version } = statOf(path);
@@ -78,7 +78,7 @@ export class ResolvFiles {
   }
 }
 
-/** What tells one state of a file from another; an empty version when it is not there. */
+/** A text that differs for each state of a file; an empty version when the file is missing. */
 function statOf(path: string): { version: string; changedMs: number } {
   try {
     const { mtimeMs, size, ino, ctimeMs } = statSync(path);

@@ -47,7 +47,7 @@ describe('what the ConfigMap adds to the command line', () => {
     });
   });
 
-  it('is a default server per upstream server, in place of the resolv file', () => {
+  it('is a default server per upstream server, instead of the resolv file', () => {
     const upstreamNameservers = ['2.2.2.2:10053', '2001:db8:1::1', '[2001:db8:3::3]:53'];
     expect(rulesOf({ upstreamNameservers })).toEqual({
       lines: ['. 2.2.2.2#10053', '. 2001:db8:1::1#53', '. 2001:db8:3::3#53'],

@@ -6,7 +6,7 @@ import { DEFAULT_PORT, type ServerRule } from '../options/server-value.js';
 /** What the ConfigMap adds to the command line (kubernetes/dns pkg/dnsmasq/nanny.go, Configure). */
 export interface ConfiguredRules {
   readonly rules: readonly ServerRule[];
-  /** Upstream servers of the ConfigMap take the place of the resolv file. */
+  /** Upstream servers of the ConfigMap replace those of the resolv file. */
   readonly usesResolvFile: boolean;
 }
 
@@ -24,14 +24,14 @@ export function configuredRules(config: DnsConfig): ConfiguredRules {
   return { rules: [...stubs, ...upstreams], usesResolvFile: upstreams.length === 0 };
 }
 
-/** The domains whose servers are not the same in both, as names in wire form. */
+/** The domains whose servers differ between the two, as names in wire form. */
 export function changedDomains(before: DnsConfig, after: DnsConfig): readonly Uint8Array[] {
   const [old, now] = [serversByDomain(before), serversByDomain(after)];
   const names = new Set([...old.keys(), ...now.keys()]);
   return [...names].filter((name) => old.get(name) !== now.get(name)).map(encodeKey);
 }
 
-/** A domain without servers is as good as not named. */
+/** A domain without servers counts as absent. */
 function serversByDomain({ stubDomains, upstreamNameservers }: DnsConfig): Map<string, string> {
   const servers = [...stubDomains, ['.', upstreamNameservers] as const];
   const named = servers.filter(([, texts]) => texts.length > 0);

@@ -26,7 +26,7 @@ describe('a servers file', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('has lines that cannot be obeyed, each of which is complained of while the others hold', () => {
+  it('has bad lines, each of which is reported while the others apply', () => {
     const lines = [
       'port=5',
       'frob=1',
@@ -62,7 +62,7 @@ describe('a servers file', () => {
 });
 
 describe('a servers file that is read again', () => {
-  it('has the rules that are in it now', async () => {
+  it('has its current rules', async () => {
     const file = new ServersFile(path, log);
     await writeFile(path, 'server=/a/1.0.0.1\n');
     expect(file.read()).toHaveLength(1);
@@ -71,7 +71,7 @@ describe('a servers file that is read again', () => {
     expect(log.messages).toEqual([]);
   });
 
-  it('keeps the rules of the last time when it is gone', async () => {
+  it('retains the rules of the last read when it is deleted', async () => {
     const file = new ServersFile(path, log);
     await writeFile(path, 'server=/a/1.0.0.1\n');
     const rules = file.read();
@@ -80,7 +80,7 @@ describe('a servers file that is read again', () => {
     expect(log.messages).toEqual([`cannot read ${path}: No such file or directory`]);
   });
 
-  it('logs twenty mistakes and counts the others', async () => {
+  it('logs twenty bad lines and counts the others', async () => {
     await writeFile(path, 'frob\n'.repeat(1_000));
     expect(new ServersFile(path, log).read()).toEqual([]);
     expect(log.messages).toHaveLength(21);

@@ -10,15 +10,15 @@ import type { ServerRule } from '../options/server-value.js';
 import { UNSUPPORTED_OPTIONS } from '../options/unsupported-options.js';
 import { systemText } from '../log/system-text.js';
 
-/** What a file of `--servers-file` says. */
+/** The content of a file of `--servers-file`. */
 export interface ServersFileContent {
   readonly rules: readonly ServerRule[];
-  /** One line for each line that could not be obeyed; the others hold. */
+  /** One text for each bad line; the other lines apply. */
   readonly complaints: readonly string[];
 }
 
 const UNSUPPORTED: ReadonlySet<string> = new Set(UNSUPPORTED_OPTIONS.map(({ name }) => name));
-/** At most so many bad lines of a file are logged: it is read again at each SIGHUP. */
+/** At most this many bad lines of a file are logged: it is read again at each SIGHUP. */
 const MAX_COMPLAINTS = 20;
 
 /** Servers that are read again at each load of the routes (`--servers-file`). */
@@ -33,8 +33,8 @@ export class ServersFile {
   }
 
   /**
-   * The rules in the file now; those of the last time when it cannot be read. Lines that cannot be
-   * obeyed are logged in dnsmasq's words and passed over.
+   * The rules in the file now; those of the last read when it cannot be read. Bad lines are logged in
+   * dnsmasq's words and skipped.
    */
   read(): readonly ServerRule[] {
     try {
@@ -50,7 +50,7 @@ export class ServersFile {
   }
 }
 
-/** Reads the text of a servers file: `server` and `rev-server` lines, others are complained of and skipped. */
+/** Reads the text of a servers file: `server` and `rev-server` lines; others are reported and skipped. */
 export function parseServersFile(text: string, path: string): ServersFileContent {
   const draft = defaultOptions();
   const complaints: string[] = [];
@@ -73,7 +73,7 @@ export function parseServersFile(text: string, path: string): ServersFileContent
   return { rules: draft.serverRules, complaints };
 }
 
-/** dnsmasq looks at the value before it looks at what the file may have (src/option.c, read_file). */
+/** dnsmasq checks the value before it checks whether the file may contain the option (src/option.c, read_file). */
 function checkValue({ value: wanted }: OptionDefinition, value: string | undefined): void {
   if (wanted === 'none' && value !== undefined) throw new OptionError('', 'extraneous parameter');
   if (wanted === 'required' && value === undefined) throw new OptionError('', 'missing parameter');

@@ -1,13 +1,13 @@
-/** Which version of the ConfigMap is in force, and since when. */
+/** Which version of the ConfigMap is active, and since when. */
 export class AppliedConfig {
   /** A hash of its content, '' before the first. */
   version = '';
-  /** How many were put in force. */
+  /** How many were activated. */
   generation = 0;
   /** When, in ms since the epoch; 0 before the first. */
   appliedMs = 0;
 
-  /** A version is in force from now on. */
+  /** A version is active from now on. */
   note(version: string, nowMs = Date.now()): void {
     this.version = version;
     this.generation++;

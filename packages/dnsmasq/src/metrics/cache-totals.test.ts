@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { CacheTotals } from './cache-totals.js';
 
 describe('CacheTotals', () => {
-  it('go on from where they were when the cache is emptied', () => {
+  it('continue when the cache is emptied', () => {
     const cache = { insertions: 5, evictions: 2 };
     const totals = new CacheTotals(cache);
     totals.keep();

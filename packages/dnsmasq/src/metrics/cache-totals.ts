@@ -1,8 +1,8 @@
 import type { AnswerCache } from '../cache/answer-cache.js';
 
 /**
- * Insertions and evictions since the start of the process: those of the cache begin again when it is
- * emptied, as dnsmasq's do, and a counter must not fall.
+ * Insertions and evictions since the start of the process: the cache resets its counts when it is
+ * emptied, as dnsmasq does, and a counter must not decrease.
  */
 export class CacheTotals {
   readonly #cache: Pick<AnswerCache, 'insertions' | 'evictions'>;

@@ -1,8 +1,8 @@
 import { type MetricFamily, type MetricRename, renamedFamilies } from '@kube-dns/daemon';
 
 /**
- * The figures that CoreDNS has, too, under its names and labels (coredns plugin/metrics, cache, forward and
- * reload), so that one dashboard shows both. A label that we do not count by is left out, not made up.
+ * The metrics that CoreDNS also has, under its names and labels (coredns plugin/metrics, cache, forward and
+ * reload), so that one dashboard shows both. A label that we do not count by is left out.
  */
 export function corednsFamilies(families: readonly MetricFamily[], port: number): MetricFamily[] {
   const server = `dns://:${port}`;

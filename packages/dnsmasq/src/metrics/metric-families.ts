@@ -17,7 +17,7 @@ import type { AppliedConfig } from './applied-config.js';
 import type { CacheTotals } from './cache-totals.js';
 import { LISTENER_METRICS, OWN_METRICS, UPSTREAM_METRICS } from './metric-table.js';
 
-/** Where the figures come from; each is read at a scrape and counts by itself. */
+/** The sources of the values; they are read at each scrape. */
 export interface MetricSources extends ProgramFacts {
   readonly answerer: Pick<DnsmasqAnswerer, 'hits' | 'misses' | 'staleAnswers'>;
   readonly listeners: () => readonly CountedListener[];

@@ -1,6 +1,6 @@
 import type { ListenerMetrics, MetricDescription, NameServerMetrics } from '@kube-dns/daemon';
 
-/** Of the program, its cache, its forwarding and its configuration. dnsmasq itself has no metrics. */
+/** The program, its cache, its forwarding and its configuration. dnsmasq itself has no metrics. */
 export const OWN_METRICS = {
   buildInfo: {
     name: 'dnsmasq_build_info',
@@ -17,31 +17,31 @@ export const OWN_METRICS = {
   },
   staleAnswers: {
     name: 'dnsmasq_stale_answers_total',
-    help: 'Queries that were answered with records past their time (--use-stale-cache).',
+    help: 'Queries that were answered with expired records (--use-stale-cache).',
   },
   cacheSize: {
     name: 'dnsmasq_cache_max_records',
-    help: 'Records that the cache holds at most (--cache-size).',
+    help: 'Maximum of records in the cache (--cache-size).',
   },
   cacheRecords: {
     name: 'dnsmasq_cache_records',
-    help: 'Records in the cache, expired ones that nobody asked for included.',
+    help: 'Records in the cache, including expired ones that no client has asked for since.',
   },
   cacheBytes: {
     name: 'dnsmasq_cache_bytes',
-    help: 'Memory that the names and records in the cache take.',
+    help: 'Memory of the names and records in the cache.',
   },
   insertions: {
     name: 'dnsmasq_cache_insertions_total',
-    help: 'Records that went into the cache.',
+    help: 'Records that were stored in the cache.',
   },
   evictions: {
     name: 'dnsmasq_cache_evictions_total',
-    help: 'Answers that left the cache for room before their time: it is too small.',
+    help: 'Unexpired answers that were removed from the cache for lack of space: it is too small.',
   },
   upstreamJoined: {
     name: 'dnsmasq_upstream_joined_total',
-    help: 'Queries that waited for an answer that somebody else had asked for already.',
+    help: 'Queries that joined a question already in flight.',
   },
   upstreamInFlight: {
     name: 'dnsmasq_upstream_in_flight',
@@ -49,7 +49,7 @@ export const OWN_METRICS = {
   },
   upstreamOverflows: {
     name: 'dnsmasq_upstream_overflows_total',
-    help: 'Queries that were refused because too many were under way (--dns-forward-max).',
+    help: 'Queries that were refused because too many were in flight (--dns-forward-max).',
   },
   upstreamFailures: {
     name: 'dnsmasq_upstream_failures_total',
@@ -57,16 +57,16 @@ export const OWN_METRICS = {
   },
   configInfo: {
     name: 'dnsmasq_config_info',
-    help: 'Version of the ConfigMap in force, empty without one; always 1.',
+    help: 'Version of the active ConfigMap, empty without one; always 1.',
     labelNames: ['version'],
   },
   configGeneration: {
     name: 'dnsmasq_config_generation',
-    help: 'ConfigMaps that were put in force since the start, the first included.',
+    help: 'ConfigMaps that were activated since the start, including the first.',
   },
   configApplied: {
     name: 'dnsmasq_config_applied_timestamp_seconds',
-    help: 'When the ConfigMap in force was applied, since the epoch; 0 without one.',
+    help: 'When the active ConfigMap was applied, in seconds since the epoch; 0 without one.',
   },
   configRejected: {
     name: 'dnsmasq_config_rejected_total',
@@ -74,15 +74,15 @@ export const OWN_METRICS = {
   },
   unexpectedErrors: {
     name: 'dnsmasq_unexpected_errors_total',
-    help: 'Errors that nobody caught; the program went on.',
+    help: 'Uncaught errors; the program continued.',
   },
 } as const satisfies Record<string, MetricDescription>;
 
-/** Of the servers that are configured now, `ADDRESS#PORT`. */
+/** By server that is configured now, `ADDRESS#PORT`. */
 export const UPSTREAM_METRICS = {
   queries: {
     name: 'dnsmasq_upstream_server_queries_total',
-    help: 'Questions that were sent to a name server, each time they were.',
+    help: 'Questions that were sent to a name server, including retransmissions.',
     labelNames: ['server'],
   },
   latency: {
@@ -92,21 +92,21 @@ export const UPSTREAM_METRICS = {
   },
   failures: {
     name: 'dnsmasq_upstream_server_failures_total',
-    help: 'Questions to which a name server had no answer, by reason.',
+    help: 'Questions that a name server did not answer, by reason.',
     labelNames: ['server', 'reason'],
   },
 } as const satisfies NameServerMetrics;
 
-/** Of all addresses of the DNS port together. */
+/** All addresses of the DNS port together. */
 export const LISTENER_METRICS = {
   messages: {
     name: 'dnsmasq_messages_total',
-    help: 'Messages that came, good or bad, by protocol.',
+    help: 'Messages received, good or bad, by protocol.',
     labelNames: ['protocol'],
   },
   answers: {
     name: 'dnsmasq_answers_total',
-    help: 'Answers that went out, by rcode.',
+    help: 'Answers sent, by rcode.',
     labelNames: ['rcode'],
   },
   refusedMessages: {
@@ -116,19 +116,19 @@ export const LISTENER_METRICS = {
   },
   truncated: {
     name: 'dnsmasq_truncated_answers_total',
-    help: 'Answers that were cut to what the client takes.',
+    help: 'Answers that were truncated to the size that the client accepts.',
   },
   answerFailures: {
     name: 'dnsmasq_answer_failures_total',
-    help: 'Questions that could not be answered for a defect; the client got SERVFAIL.',
+    help: 'Questions that could not be answered because of a defect; the client got SERVFAIL.',
   },
   sendErrors: {
     name: 'dnsmasq_send_errors_total',
-    help: 'Answers that the system did not take.',
+    help: 'Answers that the system did not accept for sending.',
   },
   tcpConnections: {
     name: 'dnsmasq_tcp_connections_total',
-    help: 'TCP connections, by what became of them.',
+    help: 'TCP connections, by how they were handled.',
     labelNames: ['event'],
   },
   openTcpConnections: {

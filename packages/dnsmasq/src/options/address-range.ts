@@ -3,14 +3,14 @@ import { hasPrefix, parseAddress } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
 import { wholeNumber } from './number-value.js';
 
-/** Addresses that start with the same bits, as `10.0.0.0/8`. */
+/** Addresses that start with the same bits, such as `10.0.0.0/8`. */
 export interface AddressRange {
   /** In wire form: 4 or 16 bytes. */
   readonly address: Uint8Array;
   readonly prefixBits: number;
 }
 
-/** `--alias`: addresses from `first` to `last` become those from `to` on, where the mask has bits. */
+/** `--alias`: maps addresses from `first` to `last` to those from `to` on, in the bits of the mask. */
 export interface AddressAlias {
   /** 32-bit numbers. */
   readonly first: number;

@@ -5,9 +5,9 @@ export interface ArgumentHalves {
 }
 
 /**
- * Splits argv at the first `--`: nanny flags before, dnsmasq options behind, a second `--` included
+ * Splits argv at the first `--`: nanny flags before, dnsmasq options after it, including a second `--`
  * (kubernetes/dns cmd/dnsmasq-nanny/main.go). Without `--` a line that starts with one of the nanny's
- * flags is all the nanny's, and any other is dnsmasq's, because the oldest manifests run dnsmasq itself.
+ * flags is all the nanny's, and any other line is dnsmasq's, because the oldest manifests run dnsmasq itself.
  */
 export function splitArguments(
   argv: readonly string[],

@@ -7,12 +7,12 @@ const MAX_CACHE_SIZE = 5_000_000;
 const MAX_MIN_CACHE_TTL_SECONDS = 3_600;
 const STALE_SECONDS = 86_400;
 
-/** What is kept and for how long. */
+/** What is cached and for how long. */
 export const CACHE_OPTIONS: readonly OptionDefinition[] = [
   fields(
     'cache-rr',
     '',
-    'types to keep beside A, AAAA, PTR and SRV; ANY is all',
+    'types to cache in addition to A, AAAA, PTR and SRV; ANY is all',
     (draft, values) => {
       const types = values.map((field) => parseType(field, 'bad RR type'));
       draft.cachedTypes.push(...types);
@@ -30,7 +30,7 @@ export const CACHE_OPTIONS: readonly OptionDefinition[] = [
   setting(
     'local-ttl',
     'T',
-    'TTL of hosts and static records, seconds (default 0)',
+    'TTL of records from hosts files and of static records, seconds (default 0)',
     (draft, value) => {
       draft.localTtlSeconds = wholeNumber(value);
     },
@@ -52,21 +52,21 @@ export const CACHE_OPTIONS: readonly OptionDefinition[] = [
   setting(
     'neg-ttl',
     '',
-    'TTL of denials that bring no SOA, seconds (default 0)',
+    'TTL of negative answers without an SOA, seconds (default 0)',
     (draft, value) => {
       draft.negTtlSeconds = wholeNumber(value);
     },
   ),
-  flag('no-negcache', 'N', 'do not keep denials', (draft) => {
+  flag('no-negcache', 'N', 'do not cache negative answers', (draft) => {
     draft.keepsNegatives = false;
   }),
-  flag('no-round-robin', '', 'do not turn the records of a set', (draft) => {
+  flag('no-round-robin', '', 'do not rotate the records of an RRset', (draft) => {
     draft.turnsRecords = false;
   }),
   setting(
     'use-stale-cache',
     '',
-    'answer from what is behind its time, by so many seconds (default 86400; 0 is any)',
+    'serve expired answers for up to this many seconds while refreshing them (default 86400; 0: no limit)',
     (draft, value) => {
       const seconds = value === '' ? STALE_SECONDS : wholeNumber(value);
       draft.maxStaleSeconds = seconds === 0 ? Number.POSITIVE_INFINITY : seconds;

@@ -4,7 +4,7 @@ import type { OptionsDraft } from './option-values.js';
 import { type LocalRecord, mxRecord, nameOf, targetName } from './record-values.js';
 
 /**
- * Adds what the options of other lines say: `--mx-target`, or this machine, for `--mx-host` with a name
+ * Completes records from the options of other lines: `--mx-target`, or this machine, for `--mx-host` with a name
  * only and for `--localmx`, and the domain for an SRV record of two labels, `_service._proto`.
  */
 export function completeRecords(draft: OptionsDraft): void {

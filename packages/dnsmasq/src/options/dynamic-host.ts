@@ -4,8 +4,8 @@ import type { InterfaceName } from './option-values.js';
 import { nameOf } from './record-values.js';
 
 /**
- * Reads `name,[IPv4],[IPv6],interface`: of the addresses counts what is no part of the interface's
- * networks. Throws an OptionError.
+ * Reads `name,[IPv4],[IPv6],interface`: only the host part of each address is used, the network part is
+ * the interface's. Throws an OptionError.
  */
 export function parseDynamicHost([name = '', ...rest]: readonly string[]): InterfaceName {
   const addresses: Uint8Array[] = [];
@@ -21,7 +21,7 @@ export function parseDynamicHost([name = '', ...rest]: readonly string[]): Inter
   }
   const words = 'bad dynamic host';
   if (/^$|\/[46]$/.test(device)) throw new OptionError(`bad interface "${device}"`, words);
-  // Of each family the last one holds.
+  // The last address of each family is used.
   const latest = new Map(addresses.map((address) => [address.length, address]));
   const hosts = [...latest.values()];
   return { name: nameOf(name, words).key, interface: device, families: 'both', hosts };

@@ -7,15 +7,15 @@ function change(draft: OptionsDraft, changes: Partial<EdnsChanges>): void {
   draft.ednsChanges = { ...draft.ednsChanges, ...changes };
 }
 
-/** What queries tell upstream servers of the clients. */
+/** What queries to upstream servers contain about the clients. */
 export const EDNS_CHANGE_OPTIONS: readonly OptionDefinition[] = [
-  setting('add-cpe-id', '', 'send this text with queries', (draft, value) => {
+  setting('add-cpe-id', '', 'add this text to queries', (draft, value) => {
     change(draft, { cpeId: value });
   }),
   list(
     'add-mac',
     '',
-    'send the client’s MAC with queries, as bytes, base64 or text',
+    'add the client’s MAC to queries, as bytes, base64 or text',
     (draft, value) => {
       if (value === '') change(draft, { addsMac: true });
       else if (value === 'base64' || value === 'text') change(draft, { addsMacText: value });
@@ -26,20 +26,20 @@ export const EDNS_CHANGE_OPTIONS: readonly OptionDefinition[] = [
   setting(
     'add-subnet',
     '',
-    '[IP/]bits[,[IP/]bits]: send so much of the client’s address with queries',
+    '[IP/]bits[,[IP/]bits]: add this many bits of the client’s address to queries',
     (draft, value) => change(draft, { addsSubnet: parseSubnets(value) }),
     'optional',
   ),
-  flag('strip-mac', '', 'take the client’s MAC out of queries', (draft) => {
+  flag('strip-mac', '', 'remove the client’s MAC from queries', (draft) => {
     change(draft, { stripsMac: true });
   }),
-  flag('strip-subnet', '', 'take the client’s subnet out of queries', (draft) => {
+  flag('strip-subnet', '', 'remove the client’s subnet from queries', (draft) => {
     change(draft, { stripsSubnet: true });
   }),
   fields(
     'umbrella',
     '',
-    'deviceid:…,orgid:…,assetid:…: tell Cisco Umbrella these and the client’s address',
+    'deviceid:…,orgid:…,assetid:…: add these and the client’s address for Cisco Umbrella',
     (draft, values) => {
       change(draft, { umbrella: parseUmbrella(values.filter(Boolean)) });
     },

@@ -2,7 +2,7 @@ import { parseAddress } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
 import { wholeNumber } from './number-value.js';
 
-/** What `--add-…`, `--strip-…` and `--umbrella` do to the EDNS options of forwarded queries. */
+/** How `--add-…`, `--strip-…` and `--umbrella` change the EDNS options of forwarded queries. */
 export interface EdnsChanges {
   /** The client's MAC as bytes, and as text; either may be sent without the other. */
   readonly addsMac: boolean;
@@ -15,20 +15,20 @@ export interface EdnsChanges {
   readonly stripsSubnet: boolean;
 }
 
-/** What is sent of the addresses of clients of each family; undefined sends that nothing is said. */
+/** How much of a client's address is sent, by family; undefined sends a prefix of 0 bits. */
 export interface SubnetRules {
   readonly ipv4: SubnetRule | undefined;
   readonly ipv6: SubnetRule | undefined;
 }
 
-/** So many bits of the client's address, or of this one in its place. */
+/** This many bits of the client's address, or of `address` instead. */
 export interface SubnetRule {
   readonly bits: number;
   /** In wire form: 4 or 16 bytes. */
   readonly address?: Uint8Array;
 }
 
-/** The numbers that Cisco Umbrella knows its customers by; 0 and undefined are not sent. */
+/** The numbers that identify a customer of Cisco Umbrella; 0 and undefined are not sent. */
 export interface UmbrellaIds {
   readonly orgId: number;
   readonly assetId: number;

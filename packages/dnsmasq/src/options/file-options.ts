@@ -1,9 +1,9 @@
 import { list, flag, type OptionDefinition } from './option-definition.js';
 
-/** Whoever reads the line obeys it. */
+/** The reader of the line handles it. */
 const nothing = () => undefined;
 
-/** The options that say where more options are, or ask for a text. */
+/** The options that name files with more options, or print a text. */
 export const FILE_OPTIONS: readonly OptionDefinition[] = [
   list('conf-dir', '7', 'directory[,.ext…|,*.ext…] of configuration files', nothing),
   list(

@@ -4,7 +4,7 @@ import { fields, flag, list, type OptionDefinition } from './option-definition.j
 import { parseType } from './rr-type.js';
 import { parsePlainDomains } from './server-value.js';
 
-/** What is not forwarded, and what is done to answers. */
+/** Which queries are not forwarded, and how answers are changed. */
 export const FILTER_OPTIONS: readonly OptionDefinition[] = [
   fields('alias', 'V', 'old,new[,mask]: change addresses in answers', (draft, values) => {
     draft.aliases.push(parseAlias(values));
@@ -18,13 +18,13 @@ export const FILTER_OPTIONS: readonly OptionDefinition[] = [
   flag('domain-needed', 'D', 'do not forward names without a dot', (draft) => {
     draft.needsDomain = true;
   }),
-  flag('filter-A', '', 'leave A records out of answers', (draft) => {
+  flag('filter-A', '', 'remove A records from answers', (draft) => {
     draft.filteredTypes.push(TYPE.A);
   }),
-  flag('filter-AAAA', '', 'leave AAAA records out of answers', (draft) => {
+  flag('filter-AAAA', '', 'remove AAAA records from answers', (draft) => {
     draft.filteredTypes.push(TYPE.AAAA);
   }),
-  fields('filter-rr', '', 'leave records of these types out of answers', (draft, values) => {
+  fields('filter-rr', '', 'remove records of these types from answers', (draft, values) => {
     const types = values.map((field) => parseType(field, 'bad RR type'));
     draft.filteredTypes.push(...types);
   }),
@@ -42,10 +42,15 @@ export const FILTER_OPTIONS: readonly OptionDefinition[] = [
       isUnqualified: isUnqualified || more.isUnqualified === true,
     };
   }),
-  flag('rebind-localhost-ok', '', 'loopback addresses in answers are no rebinding', (draft) => {
-    draft.allowsLocalhostRebind = true;
-  }),
-  flag('stop-dns-rebind', '', 'empty answers that have private addresses', (draft) => {
+  flag(
+    'rebind-localhost-ok',
+    '',
+    'allow loopback addresses in answers with --stop-dns-rebind',
+    (draft) => {
+      draft.allowsLocalhostRebind = true;
+    },
+  ),
+  flag('stop-dns-rebind', '', 'remove the records of answers with private addresses', (draft) => {
     draft.stopsRebind = true;
   }),
 ];

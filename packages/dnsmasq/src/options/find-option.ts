@@ -4,7 +4,7 @@ import { FILE_OPTIONS } from './file-options.js';
 import { OPTIONS } from './option-table.js';
 import { UNSUPPORTED_OPTIONS } from './unsupported-options.js';
 
-/** Every option that is obeyed, those that name files and those that ask for a text included. */
+/** Every supported option, including those that name files and those that print a text. */
 export const KNOWN_OPTIONS: readonly OptionDefinition[] = [...OPTIONS, ...FILE_OPTIONS];
 
 const BY_NAME = new Map(KNOWN_OPTIONS.map((option) => [option.name, option]));
@@ -12,7 +12,7 @@ const BY_LETTER = new Map(KNOWN_OPTIONS.map((option) => [option.short, option]))
 const UNSUPPORTED_BY_LETTER = new Map(UNSUPPORTED_OPTIONS.map(({ short, name }) => [short, name]));
 const NAMES = [...BY_NAME.keys(), ...UNSUPPORTED_OPTIONS.map(({ name }) => name)];
 
-/** Finds an option by its name, which may be abbreviated while it stays unambiguous. Throws an OptionError. */
+/** Finds an option by its name or an unambiguous abbreviation. Throws an OptionError. */
 export function findByAbbreviation(name: string): OptionDefinition {
   const matches = NAMES.includes(name) ? [name] : NAMES.filter((full) => full.startsWith(name));
   if (matches.length === 1) return findByName(matches[0]!);

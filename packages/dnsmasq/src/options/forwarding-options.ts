@@ -14,24 +14,29 @@ const FAST_RETRY_LIMIT_MS = 10_000;
 const serverRule = (draft: OptionsDraft, value: string) =>
   void draft.serverRules.push(parseServerRule(value));
 
-/** Whom queries go to, and how. */
+/** Which servers queries are forwarded to, and how. */
 export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
-  flag('all-servers', '', 'ask every server at once', (draft) => {
+  flag('all-servers', '', 'ask all servers at the same time', (draft) => {
     draft.asksAllServers = true;
   }),
   flag('clear-on-reload', '', 'empty the cache when the resolv file changes', (draft) => {
     draft.clearsOnReload = true;
   }),
-  setting('dns-forward-max', '0', 'questions under way at most (default 1500)', (draft, value) => {
-    draft.maxInFlight = wholeNumber(value);
-  }),
+  setting(
+    'dns-forward-max',
+    '0',
+    'maximum of questions in flight (default 1500)',
+    (draft, value) => {
+      draft.maxInFlight = wholeNumber(value);
+    },
+  ),
   flag('dns-loop-detect', '', 'find and drop servers that send queries back', (draft) => {
     draft.detectsLoops = true;
   }),
   setting(
     'fast-dns-retry',
     '',
-    'ask again by itself after so many ms, until so many ms (default 1000,10000)',
+    'ms before the first retransmission[,ms until the last] (default 1000,10000)',
     (draft, value) => {
       const [first = FAST_RETRY_MS, limit = FAST_RETRY_LIMIT_MS] =
         value === '' ? [] : value.split(',').map((number) => wholeNumber(number));
@@ -41,10 +46,10 @@ export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
     'optional',
   ),
   list('local', '', 'same as server', serverRule),
-  setting('max-port', '', 'highest port that queries leave from', (draft, value) => {
+  setting('max-port', '', 'highest source port of queries', (draft, value) => {
     draft.maxPort = shortNumber(value);
   }),
-  setting('min-port', '', 'lowest port that queries leave from', (draft, value) => {
+  setting('min-port', '', 'lowest source port of queries', (draft, value) => {
     draft.minPort = shortNumber(value);
   }),
   flag('no-poll', 'n', 'read the resolv file on SIGHUP only', (draft) => {
@@ -53,18 +58,23 @@ export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
   flag('no-resolv', 'R', 'do not read the resolv file', (draft) => {
     draft.usesResolvFile = false;
   }),
-  setting('port-limit', '', 'as many ports as one question may be sent from', (draft, value) => {
-    const number = wholeNumber(value);
-    if (number === 0) throw new OptionError('it cannot be 0');
-    draft.portLimit = number;
-  }),
-  flag('proxy-dnssec', '', 'pass on what upstream says about DNSSEC validation', (draft) => {
+  setting(
+    'port-limit',
+    '',
+    'from how many source ports one question may be sent',
+    (draft, value) => {
+      const number = wholeNumber(value);
+      if (number === 0) throw new OptionError('it cannot be 0');
+      draft.portLimit = number;
+    },
+  ),
+  flag('proxy-dnssec', '', 'copy the AD bit (DNSSEC validated) of upstream replies', (draft) => {
     draft.passesAd = true;
   }),
   setting(
     'query-port',
     'Q',
-    'the one port that queries leave from; 0 is any one',
+    'source port of all queries; 0 lets the system choose it once',
     (draft, value) => {
       draft.queryPort = shortNumber(value);
     },
@@ -72,7 +82,7 @@ export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
   setting(
     'query-timeout',
     '',
-    'not of dnsmasq: ms until a client without an answer hears SERVFAIL (default 4500)',
+    'extension: milliseconds before an unanswered query gets SERVFAIL (default 4500)',
     (draft, value) => {
       draft.queryTimeoutMs = Math.max(wholeNumber(value), 1);
     },
@@ -80,7 +90,7 @@ export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
   setting(
     'udp-engine',
     '',
-    `not of dnsmasq: how datagrams move: ${UDP_ENGINES.join(', ')} (default auto)`,
+    `extension: how datagrams move: ${UDP_ENGINES.join(', ')} (default auto)`,
     (draft, value) => {
       const choice = UDP_ENGINES.find((engine) => engine === value);
       if (choice === undefined) {
@@ -99,10 +109,20 @@ export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
     },
     'optional',
   ),
-  list('rev-server', '', 'IP[/bits],server: where reverse names go', (draft, value) => {
-    draft.serverRules.push(parseReverseServer(value));
-  }),
-  list('server', 'S', '[/domain/…/]IP[#port][@source]: where questions go', serverRule),
+  list(
+    'rev-server',
+    '',
+    'IP[/bits],server: forward reverse names of these addresses to this server',
+    (draft, value) => {
+      draft.serverRules.push(parseReverseServer(value));
+    },
+  ),
+  list(
+    'server',
+    'S',
+    '[/domain/…/]IP[#port][@source]: forward questions to this server',
+    serverRule,
+  ),
   setting('servers-file', '', 'file of server lines, read again on SIGHUP', (draft, value) => {
     draft.serversFile = value;
   }),

@@ -1,7 +1,7 @@
 import { OptionError } from '../errors.js';
 import { fields, flag, list, type OptionDefinition, setting } from './option-definition.js';
 import {
-  aliasRecords,
+  cnameRecords,
   anyRecord,
   caaRecord,
   hostRecords,
@@ -18,11 +18,16 @@ import { parseSynthDomain } from './synth-domain.js';
 
 const FAMILIES = { '': 'both', '4': 'ipv4', '6': 'ipv6' } as const;
 
-/** What is answered without asking anybody. */
+/** Which questions are answered without asking a server. */
 export const LOCAL_OPTIONS: readonly OptionDefinition[] = [
-  list('addn-hosts', 'H', 'hosts file, or directory of them, beside /etc/hosts', (draft, value) => {
-    draft.hostsPaths.push(value);
-  }),
+  list(
+    'addn-hosts',
+    'H',
+    'hosts file, or directory of them, in addition to /etc/hosts',
+    (draft, value) => {
+      draft.hostsPaths.push(value);
+    },
+  ),
   list('address', 'A', '/domain/…/[IP]: the answer for these domains', (draft, value) => {
     const rule = parseAddressRule(value);
     if ('target' in rule) draft.serverRules.push(rule);
@@ -31,8 +36,8 @@ export const LOCAL_OPTIONS: readonly OptionDefinition[] = [
   fields('caa-record', '', 'name,flags,tag,value', (draft, values) => {
     draft.records.push(caaRecord(values));
   }),
-  fields('cname', '', 'alias,target[,ttl]', (draft, values) => {
-    draft.records.push(...aliasRecords(draft.records, values));
+  fields('cname', '', 'name,target[,ttl]', (draft, values) => {
+    draft.records.push(...cnameRecords(draft.records, values));
   }),
   fields('dns-rr', '', 'name,type number[,hex data]', (draft, values) => {
     draft.records.push(anyRecord(values));
@@ -67,7 +72,7 @@ export const LOCAL_OPTIONS: readonly OptionDefinition[] = [
       draft.records.push(...hostRecords(values));
     },
   ),
-  list('hostsdir', '', 'directory of hosts files that is watched', (draft, value) => {
+  list('hostsdir', '', 'directory of hosts files, watched for changes', (draft, value) => {
     draft.hostsDirs.push(value);
   }),
   fields(
@@ -88,16 +93,16 @@ export const LOCAL_OPTIONS: readonly OptionDefinition[] = [
   flag(
     'localise-queries',
     'y',
-    'of a name’s addresses, give a client those in its own network',
+    'answer with the addresses of a name that are in the client’s network',
     (draft) => {
       draft.localisesQueries = true;
     },
   ),
-  flag('localmx', 'L', 'MX records that lead from hosts to --mx-target', (draft) => {
+  flag('localmx', 'L', 'an MX record with the target --mx-target for each host', (draft) => {
     draft.sendsHostMxToTarget = true;
   }),
   fields('mx-host', 'm', 'name[,target[,preference]]', (draft, values) => {
-    // Its target may come later; the name is judged here, where its line is known.
+    // The target may be on a later line; the name is checked here, where its line is known.
     const record = mxRecord(values);
     if (values.length === 1) draft.mxNames.push(values[0]!);
     else draft.records.push(record);
@@ -122,7 +127,7 @@ export const LOCAL_OPTIONS: readonly OptionDefinition[] = [
   fields('ptr-record', '', 'name,target', (draft, values) => {
     draft.records.push(ptrRecord(values));
   }),
-  flag('selfmx', 'e', 'MX records that lead from hosts to themselves', (draft) => {
+  flag('selfmx', 'e', 'an MX record with itself as the target for each host', (draft) => {
     draft.hostMx = 'self';
   }),
   fields('srv-host', 'W', 'name[,target[,port[,priority[,weight]]]]', (draft, values) => {

@@ -1,10 +1,10 @@
 import { OptionError } from '../errors.js';
 
-/** What dnsmasq counts with. */
+/** The largest number of dnsmasq's options, a signed 32-bit integer. */
 const MAX_NUMBER = 2 ** 31 - 1;
 const MAX_PORT = 65_535;
 
-/** A decimal number without sign; throws an OptionError, with these words of dnsmasq's if it has any. */
+/** A decimal number without sign; throws an OptionError, with dnsmasq's `words` where given. */
 export function wholeNumber(value: string, max = MAX_NUMBER, words?: string): number {
   const number = /^[0-9]+$/.test(value) ? Number(value) : Number.POSITIVE_INFINITY;
   if (number > max) throw new OptionError(`bad number ${JSON.stringify(value)}`, words);

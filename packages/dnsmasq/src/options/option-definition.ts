@@ -1,17 +1,17 @@
 import type { OptionsDraft } from './option-values.js';
 import { showHidden } from './hidden-text.js';
 
-/** One option of dnsmasq: its spellings, whether it takes a value, and what it does. */
+/** One option of dnsmasq: its spellings, whether it takes a value, and its effect. */
 export interface OptionDefinition {
   readonly name: string;
-  /** The letter behind a single dash; empty where there is none. */
+  /** The letter after a single dash; empty where there is none. */
   readonly short: string;
-  /** A value that may be left out can be given with `=` only. */
+  /** An optional value can only be given with `=`. */
   readonly value: 'none' | 'required' | 'optional';
   readonly help: string;
-  /** A file may have it once only (src/option.c, ARG_ONE); on the command line the last one holds. */
+  /** A file may contain it only once (src/option.c, ARG_ONE); on the command line the last one is used. */
   readonly isOnce: boolean;
-  /** Throws an OptionError. Of a value that was left out it gets the empty text. */
+  /** Throws an OptionError. A value that was left out is the empty text. */
   readonly apply: (draft: OptionsDraft, value: string) => void;
 }
 
@@ -27,7 +27,7 @@ export function flag(
   return { name, short, value: 'none', help, isOnce: false, apply };
 }
 
-/** An option with one value, the last of which holds. */
+/** An option with one value; the last one is used. */
 export function setting(
   name: string,
   short: string,
@@ -62,7 +62,7 @@ export function fields(
   return { name, short, value, help, isOnce: false, apply: applyFields };
 }
 
-/** The fields of a value between its commas; those of quoted text divide nothing. */
+/** The fields of a value between its commas; commas in quoted text do not divide it. */
 export function fieldsOf(value: string): string[] {
   return value.split(',').map((field) => showHidden(field.trim()));
 }

@@ -20,7 +20,7 @@ function write(name: string, ...lines: string[]): string {
 }
 
 describe('a script', () => {
-  it('says what is obeyed, each line as one of a file', () => {
+  it('prints lines that are applied as those of a file', () => {
     const options = parseOptions([
       '--conf-script=echo port=99; echo "# comment"; echo no-negcache',
     ]);
@@ -62,14 +62,14 @@ describe('a configuration file', () => {
     });
   });
 
-  it('wins over the command line, and adds to its lists', () => {
+  it('takes precedence over the command line, and adds to its lists', () => {
     const path = write('a', 'port=2', 'listen-address=127.0.0.2');
     expect(
       parseOptions([`--conf-file=${path}`, '--port=1', '--listen-address=127.0.0.1']),
     ).toMatchObject({ port: 2, listenAddresses: ['127.0.0.1', '127.0.0.2'] });
   });
 
-  it('keeps what is quoted together', () => {
+  it('does not divide quoted text', () => {
     const path = write('a', String.raw`txt-record=a.example,"one, \"two\"\t#3",four`);
     const { records } = parseOptions(['-C', path]);
     expect(Buffer.from(records[0]!.rdata).toString('latin1')).toBe('\x0done, "two"\t#3\x04four');
@@ -82,7 +82,7 @@ describe('a configuration file', () => {
     expect(serverRules[0]!.target).toMatchObject({ server: { address: '127.0.0.1', port: 5353 } });
   });
 
-  it('may name another, and each is read once', () => {
+  it('may include another, and each is read once', () => {
     const [one, other] = [join(folder, 'one'), join(folder, 'other')];
     write('one', `conf-file=${other}`, 'listen-address=127.0.0.1');
     write('other', `conf-file=${one}`, 'listen-address=127.0.0.2');
@@ -112,7 +112,7 @@ describe('a configuration file', () => {
     [['cache-s=5'], 'bad option at line 1 of FILE (cache-s: unknown option "cache-s")'],
     [
       ['port=5', '', 'port=6'],
-      'illegal repeated keyword at line 3 of FILE (port: it stands in a file already)',
+      'illegal repeated keyword at line 3 of FILE (port: a file contains it already)',
     ],
     [['port=abc'], 'error at line 1 of FILE (port: bad number "abc")'],
     [['no-resolv=1'], 'extraneous parameter at line 1 of FILE (no-resolv: it takes no value)'],
@@ -142,7 +142,7 @@ describe('a directory of configuration files', () => {
     expect(parseOptions([`--conf-dir=${folder}${extensions}`])).toMatchObject({ listenAddresses });
   });
 
-  it('must be there', () => {
+  it('must exist', () => {
     const error = refusal([`--conf-dir=${join(folder, 'missing')}`]);
     expect(error).toMatchObject({
       exitCode: 3,

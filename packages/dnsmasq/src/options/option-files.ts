@@ -11,10 +11,10 @@ import type { OptionsDraft } from './option-values.js';
 import { EXIT_BAD_CONFIGURATION, EXIT_BAD_FILE, EXIT_BAD_SCRIPT } from './exit-codes.js';
 
 const STANDARD_INPUT = '-';
-/** What a script may take and give; dnsmasq itself would wait for ever. */
+/** Limits of a script's time and output; dnsmasq itself would wait without limit. */
 const SCRIPT_LIMITS = { timeout: 60_000, maxBuffer: 16 * 1024 * 1024 } as const;
 
-/** Reads configuration files into a draft; each file once, so that files may name each other. */
+/** Reads configuration files into a draft; each file only once, so that files may include each other. */
 export class OptionFiles {
   readonly #draft: OptionsDraft;
   readonly #filesRead = new Set<string>();
@@ -25,14 +25,14 @@ export class OptionFiles {
   }
 
   /**
-   * Obeys each line of a file. Throws a StartupError that names file and line. Nothing happens for the
-   * empty path, and for a missing file that need not be there.
+   * Applies each line of a file. Throws a StartupError that names file and line. Does nothing for the
+   * empty path and for a missing optional file.
    */
   readFile(path: string, isOptional = false): void {
     if (path === '') return;
     try {
       const lines = this.#readLines(path);
-      lines.forEach((line, i) => this.#obeyLine(line, `at line ${i + 1} of ${path}`));
+      lines.forEach((line, i) => this.#applyLine(line, `at line ${i + 1} of ${path}`));
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === undefined || error instanceof StartupError) throw error;
@@ -43,7 +43,7 @@ export class OptionFiles {
 
   /**
    * Reads the files of a directory in the order of their names: `directory[,*.ext…][,.ext…]`, those
-   * with an extension behind `*` or all, without those of the other extensions, backups and hidden ones
+   * with an extension after `*` or all, without those of the other extensions, backups and hidden ones
    * (src/option.c, LOPT_CONF_DIR). Throws a StartupError.
    */
   readDirectory(value: string): void {
@@ -58,7 +58,7 @@ export class OptionFiles {
     }
   }
 
-  /** Obeys each line that a shell command says. Throws a StartupError, also for a command that fails. */
+  /** Applies each line that a shell command prints. Throws a StartupError, also for a command that fails. */
   readScript(command: string): void {
     const { status, stdout } = spawnSync('/bin/sh', ['-c', command], {
       ...SCRIPT_LIMITS,
@@ -68,7 +68,7 @@ export class OptionFiles {
     if (status !== 0) {
       throw new StartupError(`${command} returns non-zero error code`, EXIT_BAD_SCRIPT);
     }
-    for (const line of stdout.split('\n')) this.#obeyLine(line, `in output from ${command}`);
+    for (const line of stdout.split('\n')) this.#applyLine(line, `in output from ${command}`);
   }
 
   #list(directory: string): string[] {
@@ -89,13 +89,13 @@ export class OptionFiles {
     return lines;
   }
 
-  #obeyLine(text: string, where: string): void {
+  #applyLine(text: string, where: string): void {
     let option = '';
     try {
       const line = parseOptionLine(text);
       if (line === undefined) return;
       option = `${line.keyword}: `;
-      this.#obey(line.keyword, line.value);
+      this.#apply(line.keyword, line.value);
     } catch (error) {
       if (!(error instanceof OptionError)) throw error;
       const detail = error.message === '' ? '' : ` (${option}${error.message})`;
@@ -104,7 +104,7 @@ export class OptionFiles {
     }
   }
 
-  #obey(keyword: string, value: string | undefined): void {
+  #apply(keyword: string, value: string | undefined): void {
     const definition = findByName(keyword);
     if (definition.value === 'none' && value !== undefined) {
       throw new OptionError('it takes no value', 'extraneous parameter');
@@ -113,7 +113,7 @@ export class OptionFiles {
       throw new OptionError('it needs a value', 'missing parameter');
     }
     if (definition.isOnce && this.#onceSeen.has(keyword)) {
-      throw new OptionError('it stands in a file already', 'illegal repeated keyword');
+      throw new OptionError('a file contains it already', 'illegal repeated keyword');
     }
     this.#onceSeen.add(keyword);
     if (keyword === 'conf-file') this.readFile(value ?? '');

@@ -4,7 +4,7 @@ import { hideDividers } from './hidden-text.js';
 /** One line of a configuration file, without dashes and comment. */
 export interface OptionLine {
   readonly keyword: string;
-  /** Undefined without `=`. Quoted text in it is hidden from being divided. */
+  /** Undefined without `=`. Dividers in quoted text are hidden, see {@link hideDividers}. */
   readonly value: string | undefined;
 }
 
@@ -15,8 +15,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /**
  * Reads a line with dnsmasq's rules (src/option.c, read_file): `#` at the start of a word begins a
- * comment, quotes keep blanks and commas together, and backslashes mean something inside them only.
- * Undefined for a line that says nothing. Throws an OptionError for a quote that does not end.
+ * comment, blanks and commas in quotes do not divide, and backslashes escape only inside quotes.
+ * Undefined for a line without an option. Throws an OptionError for a quote that does not end.
  */
 export function parseOptionLine(line: string): OptionLine | undefined {
   const text = readQuotes(line).trim();

@@ -6,7 +6,7 @@ import { LOCAL_OPTIONS } from './local-options.js';
 import type { OptionDefinition } from './option-definition.js';
 import { PROCESS_OPTIONS } from './process-options.js';
 
-/** Every option that is obeyed, in the order of its name, but for those that name files of options. */
+/** Every supported option, sorted by name, without those that name files of options. */
 export const OPTIONS: readonly OptionDefinition[] = [
   ...PROCESS_OPTIONS,
   ...CACHE_OPTIONS,

@@ -11,23 +11,23 @@ export interface FastRetry {
   readonly limitMs: number;
 }
 
-/** What dnsmasq's half of the command line says; defaults are dnsmasq's unless a field says so. */
+/** The options in dnsmasq's half of the command line; the defaults are dnsmasq's unless a field says otherwise. */
 export interface DnsmasqOptions {
   /** What to do: serve, check the options, or print a text. */
   readonly request: 'serve' | 'test' | 'help' | 'version';
 
   /** 0 takes a free port; dnsmasq itself would serve no DNS then. */
   readonly port: number;
-  /** Other processes that say so, too, may serve the same port. */
+  /** Other processes with this option may serve the same port. */
   readonly reusesPort: boolean;
   /** None means every address, unless there are interfaces. */
   readonly listenAddresses: readonly string[];
-  /** Names of interfaces, with `*` at the end for any that starts so. */
+  /** Names of interfaces; a `*` at the end matches every name with this prefix. */
   readonly interfaces: readonly string[];
   readonly exceptInterfaces: readonly string[];
-  /** One socket per address; `dynamic` for addresses that come later, too. */
+  /** One socket per address; `dynamic` also for addresses that are added later. */
   readonly binding: 'wildcard' | 'interfaces' | 'dynamic';
-  /** `--local-service`: whose queries are answered at all. */
+  /** `--local-service`: which clients get answers. */
   readonly localService: 'off' | 'net' | 'host';
   /** Undefined unless given; dnsmasq has 20. */
   readonly maxTcpConnections: number | undefined;
@@ -36,21 +36,21 @@ export interface DnsmasqOptions {
   /** Records that the cache holds; 0 turns it off. */
   readonly cacheSize: number;
   readonly keepsNegatives: boolean;
-  /** TTL of denials without SOA, in seconds; 0 keeps none of them. */
+  /** TTL of negative answers without SOA, in seconds; 0 does not cache them. */
   readonly negTtlSeconds: number;
   /** Ceiling on TTLs sent to clients, in seconds; 0 is none. */
   readonly maxTtlSeconds: number;
   /** Ceiling and floor on TTLs in the cache, in seconds; 0 is none. */
   readonly maxCacheTtlSeconds: number;
   readonly minCacheTtlSeconds: number;
-  /** Types kept beside dnsmasq's own (`--cache-rr`); 255 is every type. */
+  /** Types that are cached in addition to dnsmasq's own (`--cache-rr`); 255 is every type. */
   readonly cachedTypes: readonly number[];
-  /** For how long answers are used behind their time, in seconds; 0 is not, Infinity is for ever. */
+  /** For how long expired answers are served, in seconds; 0 is not at all, Infinity is without limit. */
   readonly maxStaleSeconds: number;
   readonly turnsRecords: boolean;
   readonly hasIdent: boolean;
 
-  /** Questions under way; ten times dnsmasq's own default, which a cluster outgrows. */
+  /** Questions in flight; ten times dnsmasq's default, which is too small for a cluster. */
   readonly maxInFlight: number;
   readonly serverRules: readonly ServerRule[];
   /** A file of `server` and `rev-server` lines that SIGHUP reads again; empty is none. */
@@ -58,23 +58,23 @@ export interface DnsmasqOptions {
   readonly usesResolvFile: boolean;
   /** The last resolv file that was given; empty means none. */
   readonly resolvFile: string;
-  /** All of them: the one that changed last holds. */
+  /** All of them: the one that changed last is used. */
   readonly resolvFiles: readonly string[];
   readonly followsResolvFile: boolean;
   readonly clearsOnReload: boolean;
   readonly isStrictOrder: boolean;
   readonly asksAllServers: boolean;
   readonly fastRetry: FastRetry | undefined;
-  /** After so long without an answer a client hears SERVFAIL. */
+  /** After this time an unanswered query gets SERVFAIL. */
   readonly queryTimeoutMs: number;
   readonly udpEngine: UdpEngineChoice;
   readonly detectsLoops: boolean;
-  /** The one port that queries leave from, 0 for one of the system's choice; undefined is a new one each. */
+  /** The source port of all queries, 0 for one that the system chooses; undefined is a new one per query. */
   readonly queryPort: number | undefined;
-  /** Bounds of the ports that queries leave from; 0 leaves them to the system. */
+  /** Lowest and highest source port of queries; 0 leaves the choice to the system. */
   readonly minPort: number;
   readonly maxPort: number;
-  /** As many ports as one question may be sent from. */
+  /** From how many source ports one question may be sent. */
   readonly portLimit: number;
   readonly passesAd: boolean;
   readonly ednsChanges: EdnsChanges;
@@ -87,7 +87,7 @@ export interface DnsmasqOptions {
   /** Answers with one of these are dropped. */
   readonly ignoredAddresses: readonly AddressRange[];
   readonly aliases: readonly AddressAlias[];
-  /** Types that no answer may have (`--filter-A`, `--filter-AAAA`, `--filter-rr`); 255 is ANY questions. */
+  /** Types that are removed from answers (`--filter-A`, `--filter-AAAA`, `--filter-rr`); 255 is ANY questions. */
   readonly filteredTypes: readonly number[];
 
   /** Names without a dot are not forwarded. */
@@ -96,7 +96,7 @@ export interface DnsmasqOptions {
   readonly isBogusPriv: boolean;
   /** SOA and SRV questions of old Windows are not forwarded. */
   readonly filtersWindows: boolean;
-  /** TTL of hosts and static records without one of their own, in seconds. */
+  /** TTL of records from hosts files and of static records without a TTL, in seconds. */
   readonly localTtlSeconds: number;
   readonly usesEtcHosts: boolean;
   /** Files and directories of `--addn-hosts`, and the directories of `--hostsdir`. */
@@ -105,14 +105,14 @@ export interface DnsmasqOptions {
   readonly expandsHosts: boolean;
   /** `--domain`, as text; empty is none. */
   readonly domain: string;
-  /** Static records; a PTR of `--host-record` is marked, since a name has but one of them. */
+  /** Static records; a PTR of `--host-record` is marked, because a name has only one of them. */
   readonly records: readonly LocalRecord[];
   readonly addressRules: readonly AddressRule[];
   readonly interfaceNames: readonly InterfaceName[];
   readonly synthDomains: readonly SynthDomain[];
   /** Of several addresses of a name, clients get those in their own network. */
   readonly localisesQueries: boolean;
-  /** What hosts without MX records have for one: the name of a target, or each itself. */
+  /** The MX target of hosts without MX records: a name, or each host itself. */
   readonly hostMx: Uint8Array | 'self' | undefined;
 
   /** The file that the log is appended to; empty is stderr. */
@@ -126,11 +126,11 @@ export interface InterfaceName {
   readonly name: Uint8Array;
   readonly interface: string;
   readonly families: 'both' | 'ipv4' | 'ipv6';
-  /** Addresses whose host parts take the place of the interface's own. */
+  /** Addresses whose host parts replace that of the interface's address. */
   readonly hosts?: readonly Uint8Array[];
 }
 
-/** The options while they are read. */
+/** The options while the command line and files are read. */
 export type OptionsDraft = {
   -readonly [K in keyof DnsmasqOptions]: DnsmasqOptions[K] extends readonly (infer T)[]
     ? T[]

@@ -10,7 +10,7 @@ import { UNSUPPORTED_OPTIONS } from './unsupported-options.js';
 
 const parse = (line: string) => parseOptions(line.split(' ').filter(Boolean));
 
-/** The rules as one writes them: `domain,domain→target`. */
+/** The rules as text: `domain,domain→target`. */
 function ruleTexts({ serverRules }: DnsmasqOptions): string[] {
   return serverRules.map(({ domains, target }) => {
     const left = domains.map((domain) => decodeName(domain)).join(',');
@@ -69,7 +69,7 @@ describe('the command lines of real deployments', () => {
       ['in6.arpa→127.0.0.1#10053'],
     ],
     [
-      'trailing dots, servers of one’s own, a larger cache',
+      'trailing dots, custom servers, a larger cache',
       '-k -R --cache-size=10000 --server=/cluster.local./127.0.0.1#10053 --server=8.8.8.8 ' +
         '--server=/corp.example/10.1.2.3',
       { cacheSize: 10_000, usesResolvFile: false },
@@ -81,7 +81,7 @@ describe('the command lines of real deployments', () => {
     expect(ruleTexts(options)).toEqual(rules);
   });
 
-  it('has dnsmasq’s defaults, but for the questions under way', () => {
+  it('has dnsmasq’s defaults, except for the questions in flight', () => {
     expect(parse('')).toEqual(defaultOptions());
     expect(defaultOptions()).toMatchObject({ port: 53, cacheSize: 150, maxInFlight: 1500 });
   });
@@ -131,7 +131,7 @@ describe('the ways to write an option', () => {
     expect(parse(line)).toEqual({ ...defaultOptions(), ...values });
   });
 
-  it('adds up repeated servers, whatever they are called', () => {
+  it('adds up repeated servers, under each name of the option', () => {
     const options = parse(
       '-S 1.1.1.1 --server 2.2.2.2 --server=3.3.3.3 --local=/corp/ --local=4.4.4.4',
     );
@@ -149,12 +149,12 @@ describe('the ways to write an option', () => {
     ['--min-cache-ttl=3601', { minCacheTtlSeconds: 3_600 }],
     ['--edns-packet-max=100', { maxUdpBytes: 512 }],
     ['-P 4096', { maxUdpBytes: 4096 }],
-  ])('keeps a number inside dnsmasq’s limits: %s', (line, values) => {
+  ])('limits a number as dnsmasq does: %s', (line, values) => {
     expect(parse(line)).toMatchObject(values);
   });
 });
 
-describe('a command line that cannot be obeyed', () => {
+describe('an invalid command line', () => {
   it.each([
     ['junk', 'junk found in command line: "junk"'],
     ['-k junk', 'junk found in command line: "junk"'],
@@ -209,7 +209,7 @@ describe('a command line that cannot be obeyed', () => {
     ['--dnssec', 'dnssec'],
     ['--ipset=/x/y', 'ipset'],
     ['-k1', 'enable-dbus'],
-  ])('has an option that is known and not supported: %s', (line, name) => {
+  ])('has an option that is recognized and not supported: %s', (line, name) => {
     const whole = `bad command line options: unsupported option: --${name}`;
     expect(() => parse(line)).toThrow(new StartupError(whole, 1));
   });
@@ -237,7 +237,7 @@ describe('the table of options', () => {
     expect(new Set(letters).size).toBe(letters.length);
   });
 
-  it('is listed whole in the help text', () => {
+  it('is complete in the help text', () => {
     const lines = optionsText().split('\n');
     for (const { name, help } of KNOWN_OPTIONS) {
       expect(lines).toContainEqual(expect.stringMatching(`--${name}\\b`));

@@ -1,6 +1,6 @@
 import { StartupError } from '@kube-dns/daemon';
 import { OptionError } from '../errors.js';
-import { findAliasLoop } from './alias-loops.js';
+import { findCnameLoop } from './cname-loops.js';
 import { completeRecords } from './complete-records.js';
 import { EXIT_BAD_CONFIGURATION } from './exit-codes.js';
 import { findByAbbreviation, findByLetter } from './find-option.js';
@@ -14,8 +14,9 @@ export const DEFAULT_CONFIG_FILE = '/etc/dnsmasq.conf';
 /**
  * Reads dnsmasq's half of the command line with its rules: names may be abbreviated while they stay
  * unambiguous, an optional value needs `=`, later scalars win, lists accumulate, and the configuration
- * files come last and win over it. Throws a StartupError in dnsmasq's words, with the option and the
- * reason behind them. Behind `--help` and `--version` nothing is read any more.
+ * files are read last and take precedence. Throws a StartupError in dnsmasq's words, followed by the
+ * option and the reason. Nothing after `--help` or `--version` is read.
+--
  */
 export function parseOptions(argv: readonly string[], defaultFile = ''): DnsmasqOptions {
   return new ArgumentReader(argv).read(defaultFile);
@@ -96,7 +97,7 @@ class ArgumentReader {
   #check(): DnsmasqOptions {
     const draft = this.#draft;
     orFail(() => completeRecords(draft));
-    const loop = findAliasLoop(draft.records);
+    const loop = findCnameLoop(draft.records);
     if (loop !== undefined) {
       throw new StartupError(`CNAME loop involving ${loop}`, EXIT_BAD_CONFIGURATION);
     }

@@ -11,22 +11,27 @@ const FACILITIES =
 
 const accepted = () => undefined;
 
-/** Where it listens, and what it does as a process. */
+/** Listening addresses, logging and the process itself. */
 export const PROCESS_OPTIONS: readonly OptionDefinition[] = [
-  flag('bind-dynamic', '', 'one socket per address, also of addresses that come later', (draft) => {
-    draft.binding = 'dynamic';
-  }),
+  flag(
+    'bind-dynamic',
+    '',
+    'one socket per address, also for addresses that are added later',
+    (draft) => {
+      draft.binding = 'dynamic';
+    },
+  ),
   flag('bind-interfaces', 'z', 'one socket per address', (draft) => {
     draft.binding = 'interfaces';
   }),
   setting('edns-packet-max', 'P', 'largest UDP answer in bytes (default 1232)', (draft, value) => {
     draft.maxUdpBytes = Math.min(Math.max(wholeNumber(value), MIN_UDP_BYTES), MAX_UDP_BYTES);
   }),
-  fields('except-interface', 'I', 'interface not to serve on', (draft, values) => {
+  fields('except-interface', 'I', 'interface that is not served', (draft, values) => {
     draft.exceptInterfaces.push(...values.filter(Boolean));
   }),
-  setting('group', 'g', 'accepted: it runs as who started it', accepted, 'optional'),
-  fields('interface', 'i', 'interface to serve on, beside loopback', (draft, values) => {
+  setting('group', 'g', 'accepted: the user of the process does not change', accepted, 'optional'),
+  fields('interface', 'i', 'interface to serve on, in addition to loopback', (draft, values) => {
     draft.interfaces.push(...values.filter(Boolean));
   }),
   flag('keep-in-foreground', 'k', 'accepted: it always stays in the foreground', accepted),
@@ -51,7 +56,7 @@ export const PROCESS_OPTIONS: readonly OptionDefinition[] = [
   setting(
     'log-async',
     '',
-    'accepted: the log never holds up answers',
+    'accepted: the log never delays answers',
     (_, value) => {
       if (value !== '') wholeNumber(value);
     },
@@ -60,7 +65,7 @@ export const PROCESS_OPTIONS: readonly OptionDefinition[] = [
   setting(
     'log-facility',
     '8',
-    'file that the log is appended to; - and facilities of syslog mean stderr',
+    'file that the log is appended to; - and syslog facilities mean stderr',
     (draft, value) => {
       if (value.includes('/')) draft.logFile = value;
       else if (FACILITIES.test(value)) draft.logFile = '';
@@ -70,13 +75,13 @@ export const PROCESS_OPTIONS: readonly OptionDefinition[] = [
   list(
     'log-queries',
     'q',
-    'log queries and answers; extra adds who asked',
+    'log queries and answers; extra adds the client and a serial number',
     (draft, value) => {
       draft.logsQueries = value === 'extra' ? 'extra' : 'yes';
     },
     'optional',
   ),
-  setting('max-tcp-connections', '', 'TCP connections at a time', (draft, value) => {
+  setting('max-tcp-connections', '', 'maximum of open TCP connections', (draft, value) => {
     const number = wholeNumber(value);
     if (number === 0) throw new OptionError('it cannot be 0');
     draft.maxTcpConnections = number;
@@ -94,7 +99,7 @@ export const PROCESS_OPTIONS: readonly OptionDefinition[] = [
   flag(
     'reuse-port',
     '',
-    'not of dnsmasq: let several processes that have this option serve one port',
+    'extension: let several processes with this option serve one port',
     (draft) => {
       draft.reusesPort = true;
     },
@@ -102,5 +107,5 @@ export const PROCESS_OPTIONS: readonly OptionDefinition[] = [
   flag('test', '', 'check the options and exit', (draft) => {
     draft.request = 'test';
   }),
-  setting('user', 'u', 'accepted: it runs as who started it', accepted, 'optional'),
+  setting('user', 'u', 'accepted: the user of the process does not change', accepted, 'optional'),
 ];

@@ -63,14 +63,14 @@ describe('a static record', () => {
     expect([...record!.rdata]).toEqual(strings);
   });
 
-  it('of MX has the target of --mx-target where it has none, and so has this machine', () => {
+  it('of MX without a target gets that of --mx-target, as does this machine', () => {
     expect(read('--mx-target=t', '--mx-host=m')).toEqual([
       'm MX "\\u0000\\u0001\\u0001t\\u0000"',
       `${hostname().toLowerCase()} MX "\\u0000\\u0000\\u0001t\\u0000"`,
     ]);
   });
 
-  it('of SRV gets the domain where it has none', () => {
+  it('of SRV without a domain gets that of --domain', () => {
     expect(read('--domain=x', '--srv-host=_a._b,t,1')[0]).toMatch(/^_a\._b\.x SRV/);
   });
 

@@ -20,9 +20,9 @@ export interface LocalRecord {
   /** Undefined is `--local-ttl`. */
   readonly ttlSeconds: number | undefined;
   readonly rdata: Uint8Array;
-  /** A PTR that stands back behind one that is there already, as those of hosts files do. */
+  /** A PTR that is used only when the name has no other one, as those of hosts files. */
   readonly isReverseOfHost?: boolean;
-  /** An address of `--host-record`, which makes its name a host as those of hosts files are. */
+  /** An address of `--host-record`, which makes its name a host, as a hosts file does. */
   readonly isOfHost?: boolean;
 }
 
@@ -70,8 +70,8 @@ function typeOf(address: Uint8Array): number {
   return address.length === 4 ? TYPE.A : TYPE.AAAA;
 }
 
-/** `alias,alias,…,target[,ttl]`. An alias that the records have already is refused. */
-export function aliasRecords(
+/** `name,name,…,target[,ttl]`. A name that has a CNAME already is refused. */
+export function cnameRecords(
   records: readonly LocalRecord[],
   fields: readonly string[],
 ): LocalRecord[] {
@@ -79,16 +79,16 @@ export function aliasRecords(
   const hasTtl = fields.length > 2 && /^[0-9]+$/.test(last);
   const names = hasTtl ? fields.slice(0, -1) : fields;
   if (names.length < 2 || names.includes('')) {
-    throw new OptionError('it takes an alias and a target', 'bad CNAME');
+    throw new OptionError('it takes a name and a target', 'bad CNAME');
   }
   const target = nameOf(names.at(-1)!, 'bad CNAME');
   const known = new Set(
     records.filter(({ type }) => type === TYPE.CNAME).map(({ owner }) => keyText(owner)),
   );
-  return names.slice(0, -1).map((alias) => {
-    const { key } = nameOf(alias, 'bad CNAME');
+  return names.slice(0, -1).map((name) => {
+    const { key } = nameOf(name, 'bad CNAME');
     if (known.has(keyText(key))) {
-      throw new OptionError(`${JSON.stringify(alias)} has a target already`, 'duplicate CNAME');
+      throw new OptionError(`${JSON.stringify(name)} has a target already`, 'duplicate CNAME');
     }
     known.add(keyText(key));
     const ttlSeconds = hasTtl ? Number(last) : undefined;
@@ -96,7 +96,7 @@ export function aliasRecords(
   });
 }
 
-/** A name in wire form, in any case, as the key of a map; lengths of labels are no letters. */
+/** A name in wire form, in any case, as the key of a map; lower-casing does not change label lengths (at most 63). */
 export function keyText(name: Uint8Array): string {
   const text = Buffer.from(name).toString('latin1');
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
@@ -114,7 +114,7 @@ function characterStrings(texts: readonly string[]): Buffer {
   let at = 0;
   texts.forEach((text, i) => {
     let left = sizes[i]!;
-    // It stands behind room for all of its lengths first, and then each piece behind its own.
+    // The text is first written after space for all length bytes, then each piece moves after its own.
     let from = at + stringCount(left);
     bytes.write(text, from);
     do {
@@ -145,7 +145,7 @@ export function mxRecord(fields: readonly string[]): LocalRecord {
   return record(name, TYPE.MX, Buffer.concat([uint16(number), targetName(target)]));
 }
 
-/** `name[,target[,port[,priority[,weight]]]]`; no target says that the service is not there. */
+/** `name[,target[,port[,priority[,weight]]]]`; no target means that there is no such service. */
 export function srvRecord(fields: readonly string[]): LocalRecord {
   const [service = '', target = '', port = '1', priority = '0', weight = '0'] = fields;
   const numbers = [
@@ -206,7 +206,7 @@ export function anyRecord([name = '', type = '', data = '']: readonly string[]):
   return record(name, number, rdata);
 }
 
-/** Where the name starts that ends the rdata of these types; whoever writes an answer relies on it. */
+/** Where the name at the end of the rdata starts, by type; the writer of answers relies on it. */
 const NAME_AT: ReadonlyMap<number, number> = new Map<number, number>([
   [TYPE.NS, 0],
   [TYPE.CNAME, 0],
@@ -223,7 +223,7 @@ function isRdataOf(type: number, rdata: Uint8Array): boolean {
   const nameAt = NAME_AT.get(type);
   if (nameAt === undefined) return rdata.length === (ADDRESS_BYTES.get(type) ?? rdata.length);
   let at = nameAt;
-  // No pointer: there is no message that it could point into.
+  // No compression pointer: there is no message that it could point into.
   for (let label = rdata[at]; label !== 0; label = rdata[at]) {
     if (label === undefined || label > MAX_LABEL_BYTES) return false;
     at += label + 1;

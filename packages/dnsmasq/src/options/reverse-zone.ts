@@ -4,8 +4,8 @@ import { wholeNumber } from './number-value.js';
 import { parseServerRule, type ServerRule } from './server-value.js';
 
 /**
- * Reads `IP[/bits],server`: the reverse zones of the addresses go to the server, as many zones as it
- * takes where the prefix ends inside a label. Throws an OptionError.
+ * Reads `IP[/bits],server`: the server answers for the reverse zones of the addresses, several zones
+ * where the prefix ends inside a label. Throws an OptionError.
  */
 export function parseReverseServer(value: string): ServerRule {
   const comma = value.indexOf(',');
@@ -30,7 +30,7 @@ function reverseZones(text: string): string[] {
   );
 }
 
-/** The address whose bits from `from` to `to` say `value`; the two lie in one byte. */
+/** The address with `value` in its bits from `from` to `to`; both are in one byte. */
 function withLastBits(address: Uint8Array, from: number, to: number, value: number): Uint8Array {
   const changed = address.slice();
   if (to === from) return changed;

@@ -4,14 +4,14 @@ import type { ServerAddress } from '@kube-dns/transport';
 import { encodeKey, parseAddress, ROOT_NAME, WireError } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
 
-/** Where queries to a server leave from; what is undefined is the system's choice. */
+/** The source of queries to a server; the system chooses what is undefined. */
 export interface ServerSource {
   readonly address?: string;
   readonly interface?: string;
   readonly port?: number;
 }
 
-/** A server given by name, which somebody has to look up. */
+/** A server given by name, which must be resolved. */
 export interface NamedServer {
   readonly host: string;
   readonly port: number;
@@ -40,7 +40,7 @@ export interface PlainDomains {
   readonly isUnqualified?: boolean;
 }
 
-/** The names that a rule is about. */
+/** The names that a rule applies to. */
 export interface RuleDomains extends PlainDomains {
   readonly wildcards?: readonly WildcardDomain[];
 }
@@ -58,7 +58,7 @@ export interface AddressRule extends RuleDomains {
 
 /** The port of a server that is given without one. */
 export const DEFAULT_PORT = 53;
-/** What the resolver of dnsmasq's C library says about a name that is none. */
+/** The message of dnsmasq's C library for text that is not a name. */
 const NO_SUCH_NAME = 'Name or service not known';
 
 /**
@@ -83,7 +83,7 @@ export function parseAddressRule(value: string): AddressRule | ServerRule {
 }
 
 /**
- * Reads `/domain/…/` or one bare domain, in which `*` is a letter as any other; an empty one is the names
+ * Reads `/domain/…/` or one bare domain, in which `*` is an ordinary character; an empty one is the names
  * of one label. Throws an OptionError.
  */
 export function parsePlainDomains(value: string): PlainDomains {
@@ -118,7 +118,7 @@ function isWildcard(text: string): boolean {
   return text.startsWith('*');
 }
 
-/** A leading dot and a trailing one make no difference; `#` is every name. */
+/** Leading and trailing dots are ignored; `#` is every name. */
 function parseDomain(text: string): Uint8Array {
   const name = text.replace(/^\.+/, '');
   if (text === '#' || name === '') return ROOT_NAME;
@@ -193,7 +193,7 @@ function checkFamilies(server: string, source: string | undefined): void {
   );
 }
 
-/** `name[#port]`. What has only digits and dots is an address with a mistake. */
+/** `name[#port]`. Text of only digits and dots is a malformed address. */
 function parseNamedServer(text: string): NamedServer {
   const [host, port = DEFAULT_PORT] = splitPort(text);
   if (isIP(host) !== 0) throw new OptionError(`port 0 of ${host} cannot be asked`, 'bad port');
@@ -217,6 +217,6 @@ export function parseServer(text: string): ServerAddress | undefined {
     const isAddress = isIP(address) !== 0 && isOnePort && port >= 1 && port <= MAX_PORT;
     return isAddress ? { address, port } : undefined;
   } catch {
-    return undefined; // the caller has more to say about what it may be instead
+    return undefined; // the caller tries other forms and reports the error
   }
 }

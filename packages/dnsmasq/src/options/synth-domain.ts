@@ -3,7 +3,7 @@ import { OptionError } from '../errors.js';
 import { wholeNumber } from './number-value.js';
 import { nameOf } from './record-values.js';
 
-/** `--synth-domain`: names made of the addresses of a range, and back. */
+/** `--synth-domain`: names made from the addresses of a range, and their reverse. */
 export interface SynthDomain {
   /** In wire form, as it was written and lower-cased. */
   readonly name: Uint8Array;
@@ -11,15 +11,15 @@ export interface SynthDomain {
   /** The range, both ends in it: 4 or 16 bytes. */
   readonly first: Uint8Array;
   readonly last: Uint8Array;
-  /** What stands in front of the address. */
+  /** The text before the address. */
   readonly prefix: string;
-  /** Names have the place in the range instead of the address. */
+  /** Names contain the index in the range instead of the address. */
   readonly isIndexed: boolean;
 }
 
-/** Places in a range of IPv6 are counted in the lower half of an address. */
+/** Indexes in a range of IPv6 use the lower half of an address. */
 const MIN_INDEXED_IPV6_BITS = 64;
-/** What a label leaves to a prefix beside an address (src/option.c, MAXLABEL - INET_ADDRSTRLEN). */
+/** The space in a label for a prefix next to an address (src/option.c, MAXLABEL - INET_ADDRSTRLEN). */
 const MAX_PREFIX = { ipv4: 47, ipv6: 17 } as const;
 
 /** Reads `domain,IP/bits[,prefix[*]]` or `domain,IP[,IP[,prefix[*]]]`. Throws an OptionError. */

@@ -1,9 +1,9 @@
-/** An option of dnsmasq that is known and refused. */
+/** An option of dnsmasq that is recognized and refused. */
 export interface UnsupportedOption {
   readonly name: string;
   /** Empty where there is none. */
   readonly short: string;
-  /** Why it is not here. */
+  /** Why it is not supported. */
   readonly reason: UnsupportedReason;
 }
 
@@ -13,7 +13,7 @@ export type UnsupportedReason =
   | 'packet filters'
   | 'authoritative zones'
   | 'DNSSEC validation'
-  | 'DNS, not here';
+  | 'not supported here';
 
 function options(reason: UnsupportedReason, words: string): UnsupportedOption[] {
   return words
@@ -56,5 +56,5 @@ export const UNSUPPORTED_OPTIONS: readonly UnsupportedOption[] = [
     `dnssec dnssec-check-unsigned dnssec-debug dnssec-limits dnssec-no-timecheck dnssec-timestamp
      trust-anchor`,
   ),
-  ...options('DNS, not here', 'dumpfile dumpmask'),
+  ...options('not supported here', 'dumpfile dumpmask'),
 ];

@@ -7,29 +7,29 @@ interface WildcardValue<T> {
 }
 
 /**
- * What rules say by the ends of names, found by the longest that a name has (dnsmasq src/domain-match.c).
- * A name is walked once from its first label: at each stands the domain itself, and then, one label
- * further, what wildcards say about its end. The root is nobody's end here.
+ * Values by domain; a name finds that of its longest suffix (dnsmasq src/domain-match.c). A name is
+ * walked once from its first label: at each label first the exact domain is tried, then the wildcards
+ * below its parent. The root is never matched.
  */
 export class DomainIndex<T> {
   readonly #exact = new NameTable<T>();
   /** By parent; the longest label end first. */
   readonly #wildcards = new NameTable<WildcardValue<T>[]>();
 
-  /** What there is at a domain; made where there was nothing. */
+  /** The value of a domain; created where there is none. */
   domain(domain: Uint8Array, create: () => T): T {
-    const known = this.#exact.get(domain, 0, domain.length);
-    if (known !== undefined) return known;
+    const existing = this.#exact.get(domain, 0, domain.length);
+    if (existing !== undefined) return existing;
     const value = create();
     this.#exact.set(domain, value);
     return value;
   }
 
-  /** What there is at a wildcard; made where there was nothing. */
+  /** The value of a wildcard; created where there is none. */
   wildcard({ labelEnd, parent }: WildcardDomain, create: () => T): T {
     const list = this.#wildcards.get(parent, 0, parent.length) ?? [];
-    const known = list.find((one) => Buffer.compare(one.labelEnd, labelEnd) === 0);
-    if (known !== undefined) return known.value;
+    const existing = list.find((one) => Buffer.compare(one.labelEnd, labelEnd) === 0);
+    if (existing !== undefined) return existing.value;
     const value = create();
     list.push({ labelEnd, value });
     list.sort((left, right) => right.labelEnd.length - left.labelEnd.length);
@@ -38,8 +38,8 @@ export class DomainIndex<T> {
   }
 
   /**
-   * The value of the longest end of a lower-cased name that is wanted for a type; undefined when there is
-   * none. Allocates nothing.
+   * The value of the longest matching suffix of a lower-cased name that is wanted for a type; undefined
+   * when there is none. Allocates nothing.
    */
   find(
     name: Uint8Array,
@@ -64,7 +64,7 @@ export class DomainIndex<T> {
   }
 }
 
-/** Tells whether a name has one label; the root has none. */
+/** Whether a name has one label; the root has none. */
 export function isUnqualified(name: Uint8Array, length: number): boolean {
   return length > 1 && name[0]! + 2 === length;
 }

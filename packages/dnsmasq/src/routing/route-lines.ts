@@ -1,11 +1,11 @@
 import { serverText } from '@kube-dns/transport';
 import type { Routes } from './routes.js';
 
-/** As many servers and local domains are listed (dnsmasq src/config.h, SERVERS_LOGGED, LOCALS_LOGGED). */
+/** How many servers and local domains are listed (dnsmasq src/config.h, SERVERS_LOGGED, LOCALS_LOGGED). */
 const MAX_SERVERS = 30;
 const MAX_LOCALS = 8;
 
-/** What dnsmasq's log says about servers and domains (src/network.c, check_servers). */
+/** dnsmasq's log lines about servers and domains (src/network.c, check_servers). */
 export function routeLines({ routes, defaultDomains }: Routes): string[] {
   const servers: string[] = [];
   const locals = defaultDomains.map((domain) => `using standard nameservers for ${about(domain)}`);

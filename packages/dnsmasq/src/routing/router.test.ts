@@ -33,16 +33,16 @@ describe('the sources of routes', () => {
     ]);
   });
 
-  it('are told whenever they are read, because local data must know which domains have servers', async () => {
+  it('are reported at each read, because local data depends on which domains have servers', async () => {
     const path = join(bed.folder, 'servers');
     await writeFile(path, 'server=/file/1.0.0.3\nserver=/closed/\n');
     await writeFile(bed.resolvPath, 'nameserver 9.0.0.1\n');
-    const told: string[][] = [];
+    const reported: string[][] = [];
     bed.createWith(
       {
         serversFile: new ServersFile(path, bed.log),
         onRulesRead: (rules) =>
-          told.push(
+          reported.push(
             rules.map(({ domains, target }) => `${decodeName(domains[0]!)} ${target.kind}`),
           ),
       },
@@ -50,12 +50,12 @@ describe('the sources of routes', () => {
     );
     bed.router.load();
     const fromFiles = ['corp server', 'file server', 'closed local'];
-    expect(told).toEqual([[...fromFiles, '. server']]);
+    expect(reported).toEqual([[...fromFiles, '. server']]);
     bed.configure({
       stubDomains: { stub: ['2.0.0.1'] },
       upstreamNameservers: ['2.0.0.2', '2.0.0.3'],
     });
-    expect(told[1]).toEqual([...fromFiles, 'stub server', '. server', '. server']);
+    expect(reported[1]).toEqual([...fromFiles, 'stub server', '. server', '. server']);
   });
 
   it('are the ConfigMap as well, whose upstream servers replace the resolv file', async () => {
@@ -93,7 +93,7 @@ describe('the sources of routes', () => {
     expect(bed.serversOf('x')).toEqual(['9.0.0.2#53']);
   });
 
-  it('keep the servers of a resolv file that is gone, and drop those of an empty one', async () => {
+  it('retain the servers of a deleted resolv file, and drop those of an empty one', async () => {
     await writeFile(bed.resolvPath, 'nameserver 9.0.0.1\n');
     bed.create();
     bed.router.load();
@@ -109,7 +109,7 @@ describe('the sources of routes', () => {
     expect(bed.log.messages).toContain(`no servers found in ${bed.resolvPath}, will retry`);
   });
 
-  it('follow the resolv file by themselves, and the newest of several', async () => {
+  it('follow changes of the resolv file, and the newest of several', async () => {
     const other = join(bed.folder, 'other.conf');
     await writeFile(bed.resolvPath, 'nameserver 9.0.0.1\n');
     const paths = [bed.resolvPath, other];
@@ -129,7 +129,7 @@ describe('the sources of routes', () => {
     await until(() => bed.serversOf('x').join() === '9.0.0.4#53');
   });
 
-  it('leave out what is this server itself, which is said', () => {
+  it('leave out this server itself, which is logged', () => {
     const own = () => [{ address: '127.0.0.1', port: 5353 }];
     bed.createWith(
       { own },
@@ -144,7 +144,7 @@ describe('the sources of routes', () => {
     expect(bed.log.messages).toContain('ignoring nameserver 127.0.0.1#5353 - local interface');
   });
 
-  it('keep the state of a group whose servers stay', () => {
+  it('retain the state of a group whose servers stay', () => {
     bed.create('/a/1.0.0.1', '1.0.0.2');
     bed.router.load();
     const groupOf = (name: string) => bed.router.routes.find(queryFor({ name })).group;
@@ -154,7 +154,7 @@ describe('the sources of routes', () => {
     expect(groupOf('x')).not.toBe(before[1]);
   });
 
-  it('tell which domains have other servers than before', () => {
+  it('report which domains have other servers than before', () => {
     const changed: string[] = [];
     const onDomainsChanged = (domains: readonly Uint8Array[]) =>
       void changed.push(domains.map((domain) => decodeName(domain)).join());
@@ -170,7 +170,7 @@ describe('the sources of routes', () => {
     expect(changed).toEqual(['b,c,d', 'd,.']);
   });
 
-  it('are the lines of the servers file as well, whose mistakes are said and passed over', async () => {
+  it('are the lines of the servers file as well, whose bad lines are logged and skipped', async () => {
     const path = join(bed.folder, 'servers');
     const lines = ['# one', 'server=/a/1.0.0.1', 'rev-server=10.0.0.0/8,1.0.0.4 # ten', ''];
     await writeFile(path, [...lines, 'server=1.2.3.4#x', 'address=/x/1.2.3.4'].join('\n'));
@@ -186,7 +186,7 @@ describe('the sources of routes', () => {
     expect(bed.serversOf('x.a')).toEqual(['1.0.0.3#53']);
   });
 
-  it('are handed on as rules at each load: those of the command line, the file and the ConfigMap', async () => {
+  it('are reported as rules at each load: those of the command line, the file and the ConfigMap', async () => {
     const path = join(bed.folder, 'servers');
     await writeFile(path, 'server=/b/1.0.0.2\n');
     const read: string[] = [];
@@ -204,7 +204,7 @@ describe('the sources of routes', () => {
     expect(read).toEqual(['a,b,c', 'a,b']);
   });
 
-  it('may have no server at all, which is said', () => {
+  it('may have no server at all, which is logged', () => {
     bed.create();
     bed.router.load();
     expect(bed.serversOf('x')).toEqual([]);
@@ -234,7 +234,7 @@ describe('the sources of routes', () => {
 });
 
 describe('the statistics', () => {
-  it('count for the servers of every source, each once', async () => {
+  it('list the servers of every source, each once', async () => {
     await writeFile(bed.resolvPath, 'nameserver 9.0.0.1\n');
     bed.create('/a/1.0.0.1', '/b/1.0.0.1');
     bed.configure({ stubDomains: { corp: ['2.0.0.1'] } });
@@ -247,7 +247,7 @@ describe('the statistics', () => {
   });
 });
 
-describe('default servers that lead back here', () => {
+describe('default servers that forward queries back here', () => {
   let fakes: FakeUpstream[];
 
   beforeEach(async () => {
@@ -258,7 +258,7 @@ describe('default servers that lead back here', () => {
 
   afterEach(() => Promise.all(fakes.map((upstream) => upstream.close())));
 
-  /** Waits for the next probe that reaches the first server, and lets it come back. */
+  /** Waits for the next probe that reaches the first server, and reports it as received here. */
   async function loopBack(act: () => void): Promise<void> {
     const { asked } = fakes[0]!;
     const before = asked.length;
@@ -267,14 +267,14 @@ describe('default servers that lead back here', () => {
     bed.router.loops.isOwnProbe(queryFor({ name: asked.at(-1)!.name, type: 'TXT' }));
   }
 
-  it('are asked no more, but for the domains that are theirs', async () => {
+  it('are no longer asked, except for their own domains', async () => {
     await loopBack(() => bed.router.startProbing());
     expect(bed.serversOf('x')).toEqual([fakes[1]!.text]);
     expect(bed.serversOf('x.corp')).toEqual([fakes[0]!.text]);
     expect([...bed.statistics.entries()]).toHaveLength(2);
   });
 
-  it('get another chance, and another probe, at each load', async () => {
+  it('are tried again, with another probe, at each load', async () => {
     await loopBack(() => bed.router.startProbing());
     for (let load = 0; load < 2; load++) {
       await loopBack(() => {
@@ -285,7 +285,7 @@ describe('default servers that lead back here', () => {
     }
   });
 
-  it('are not looked for before probes can arrive', async () => {
+  it('are not probed before probes can arrive', async () => {
     bed.router.load();
     bed.router.startProbing();
     await until(() => fakes.every(({ asked }) => asked.length > 0));

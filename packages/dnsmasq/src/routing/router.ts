@@ -25,32 +25,32 @@ import { sourceOf } from './source-address.js';
 export interface RouterOptions {
   /** The rules of the command line. */
   readonly rules: readonly ServerRule[];
-  /** Undefined when there is none to be read. */
+  /** Undefined when no resolv file is read. */
   readonly resolvFiles?: ResolvFiles | undefined;
   readonly serversFile?: ServersFile | undefined;
   readonly upstreams: UpstreamServers;
   /** How groups choose among their servers; dnsmasq's preferred server unless said otherwise. */
   readonly order?: ServerOrder;
   readonly log: Log;
-  /** Where this server itself listens: it must not be asked what it forwards. */
+  /** The addresses that this server listens on: it must not forward to itself. */
   readonly own?: () => readonly ServerAddress[];
-  /** Who knows the addresses of servers with names of the cluster (`-kubednsServer`), see {@link KubednsNames}. */
+  /** The server that resolves server names of the cluster (`-kubednsServer`), see {@link KubednsNames}. */
   readonly kubednsServer?: ServerAddress | undefined;
   readonly hostPace?: Partial<HostPace>;
-  /** Called with every rule in force when they are read: the servers of the resolv file are some of every name. */
+  /** Called with every active rule when they are read: servers of the resolv file are rules for every name. */
   readonly onRulesRead?: (rules: readonly ServerRule[]) => void;
   /** Called when a resolv file with servers has been read because it changed. */
   readonly onResolvFileChanged?: () => void;
-  /** Called when routes are others than before; what is under way had the old ones. */
+  /** Called when the routes changed; queries in flight used the old ones. */
   readonly onRoutesChanged?: () => void;
-  /** Called with the domains (in wire form) whose configured servers are others than before. */
+  /** Called with the domains (in wire form) whose configured servers changed. */
   readonly onDomainsChanged?: (domains: readonly Uint8Array[]) => void;
 }
 
 /**
- * Keeps the routes in step with where they come from: the command line, the ConfigMap, files, the
- * addresses of servers that have names, and what the loop detector found. Queries under way keep the
- * servers that they were given; servers and groups that stay keep what is known of them.
+ * Builds the routes from their sources and rebuilds them on each change: the command line, the ConfigMap,
+ * files, the addresses of servers given by name, and the loop detector. Queries in flight stay with their
+ * servers; servers and groups that remain configured retain their state.
  */
 export class Router {
   readonly loops: LoopDetector;
@@ -85,8 +85,8 @@ export class Router {
   }
 
   /**
-   * Takes the ConfigMap's part, at once when the routes are loaded. Throws for one that cannot be used
-   * and keeps the last.
+   * Applies the ConfigMap, immediately when the routes are loaded. Throws for an invalid one; the last
+   * good one stays active.
    */
   configure(config: DnsConfig): void {
     const configured = configuredRules(config);
@@ -98,7 +98,7 @@ export class Router {
     if (changed.length > 0) this.#options.onDomainsChanged?.(changed);
   }
 
-  /** Reads every source again and puts the new routes in force. */
+  /** Reads every source again and activates the new routes. */
   load(): void {
     const { resolvFiles, serversFile } = this.#options;
     const { rules, usesResolvFile } = this.#configured;
@@ -114,7 +114,7 @@ export class Router {
     if (this.#isProbing) this.#probe();
   }
 
-  /** Follows changes of the resolv files; what is kept of their servers' answers stays. */
+  /** Follows changes of the resolv files; cached answers stay. */
   followResolvFiles(): void {
     this.#options.resolvFiles?.follow(() => {
       if (!this.#configured.usesResolvFile) return;
@@ -123,7 +123,7 @@ export class Router {
     });
   }
 
-  /** Looks for loops among the default servers, now and after each load; once probes can arrive. */
+  /** Probes the default servers for loops, now and after each load. To be called once probes can arrive. */
   startProbing(): void {
     this.#isProbing = true;
     this.#probe();
@@ -153,19 +153,19 @@ export class Router {
     this.#options.onRoutesChanged?.();
   }
 
-  /** The group that it was before when its servers are the same: it knows which one is good. */
+  /** The existing group when its servers are the same: it has measured which one is good. */
   #groupOf(
     domain: string,
     routed: readonly RoutedServer[],
     groups: Map<string, ServerGroup>,
   ): ServerGroup {
     const servers = routed.map(({ server, source }) => this.#upstreamAt(server, source));
-    const known = this.#groups.get(domain);
+    const existing = this.#groups.get(domain);
     const isSame =
-      known?.servers.length === servers.length &&
-      known.servers.every((server, at) => server === servers[at]);
+      existing?.servers.length === servers.length &&
+      existing.servers.every((server, at) => server === servers[at]);
     const order = this.#options.order ?? 'preferred';
-    const group = isSame ? known : new ServerGroup(domain, servers, order);
+    const group = isSame ? existing : new ServerGroup(domain, servers, order);
     groups.set(domain, group);
     return group;
   }
@@ -175,8 +175,8 @@ export class Router {
   }
 
   /**
-   * Every server in use, also one that is not asked because it leads back here; in the order in which
-   * dnsmasq shows them.
+   * Every server in use, including those that are not asked because of a loop; in the order in which
+   * dnsmasq lists them.
    */
   *#serversOf({ routes, defaultServers }: Routes): Generator<UpstreamServer> {
     for (const rule of this.#rules) {
@@ -193,12 +193,12 @@ export class Router {
   }
 
   #isOwn(server: ServerAddress): boolean {
-    // As in dnsmasq, where it stands for nothing (src/network.c, check_servers).
+    // dnsmasq drops it, too (src/network.c, check_servers).
     if (server.address === '0.0.0.0') return true;
     return (this.#options.own?.() ?? []).some((own) => isOwnAddress(server, own));
   }
 
-  /** Asked for the addresses of a server: kubedns about its own names, the default servers about others. */
+  /** The servers that resolve a server's name: kubedns for its own names, the default servers for others. */
   #serversForHost(host: string): readonly ServerAddress[] {
     const { kubednsServer } = this.#options;
     if (kubednsServer !== undefined && this.#kubednsNames?.has(host) === true) {

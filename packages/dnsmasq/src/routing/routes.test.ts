@@ -11,7 +11,7 @@ function routesOf(rules: readonly string[], resolv: readonly string[] = []): Rou
   return new Routes({ rules: rules.map(parseServerRule), resolvServers: addresses(...resolv) });
 }
 
-/** Where a name goes: its servers, or `local`, or `nowhere`. */
+/** The route of a name: its servers, or `local`, or `nowhere`. */
 function target(routes: Routes, name: string): string {
   const { servers, isLocal } = routes.find(queryFor({ name }));
   if (isLocal) return 'local';
@@ -94,11 +94,11 @@ describe('the route of a name', () => {
     expect(target(routesOf(['/#/1.0.0.1']), 'x.example')).toBe('1.0.0.1');
   });
 
-  it('is to the servers of a domain that is local as well', () => {
+  it('leads to the servers of a domain that is local as well', () => {
     expect(target(routesOf(['/a/', '/a/1.0.0.1']), 'x.a')).toBe('1.0.0.1');
   });
 
-  it('is to the default servers of a domain that has # and servers', () => {
+  it('leads to the default servers for a domain that has # and servers', () => {
     expect(target(routesOf(['/a/1.0.0.1', '/a/#', '9.0.0.1']), 'x.a')).toBe('9.0.0.1');
   });
 
@@ -114,7 +114,7 @@ describe('default servers that must not be asked', () => {
     isUsable: ({ address }) => address !== '1.0.0.1',
   });
 
-  it('are left out of the default and of what uses it', () => {
+  it('are left out of the default route and of routes that use it', () => {
     expect(target(routes, 'x')).toBe('9.0.0.1');
     expect(target(routes, 'x.b')).toBe('9.0.0.1');
   });
@@ -140,7 +140,7 @@ describe('default servers that must not be asked', () => {
   });
 });
 
-describe('routes, beside a plain search through the rules', () => {
+describe('routes, compared with a plain search through the rules', () => {
   const label = fc.constantFrom('a', 'b', 'ab', 'A');
   const name = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
   const server = fc.integer({ min: 1, max: 5 }).map((n) => `1.0.0.${n}`);
@@ -154,7 +154,7 @@ describe('routes, beside a plain search through the rules', () => {
     readonly target: string;
   }
 
-  /** The same by text: every domain that the name ends in, the longest of them, all its targets. */
+  /** The same by text: of every domain that the name ends with, the longest, with all its targets. */
   function search(rules: readonly Rule[], resolv: readonly string[], text: string): string {
     const wanted = text.toLowerCase();
     const pairs = rules.flatMap(({ domains, target: to }) =>

@@ -8,15 +8,15 @@ export interface RouteSources {
   readonly rules: readonly ServerRule[];
   /** Servers of no domain, asked after those of the rules. */
   readonly resolvServers: readonly ServerAddress[];
-  /** Sorts out default servers that must not be asked: those that lead back here. */
+  /** Excludes default servers that must not be asked: those that forward queries back to this server. */
   readonly isUsable?: (server: ServerAddress) => boolean;
-  /** The addresses known of a server that is given by name. */
+  /** The resolved addresses of a server that is given by name. */
   readonly addressesOf?: (host: string) => readonly string[];
   /** The group of a domain's servers, at least one. */
   readonly groupOf?: (domain: string, servers: readonly RoutedServer[]) => ServerGroup;
 }
 
-/** What of a query decides where it goes; the name is in wire form and lower-cased. */
+/** The part of a query that decides its route; the name is in wire form and lower-cased. */
 export interface RoutedQuestion {
   readonly name: Uint8Array;
   readonly nameLength: number;
@@ -24,11 +24,11 @@ export interface RoutedQuestion {
 }
 
 /**
- * Finds the route of a question: that of the longest domain or wildcard that its name ends in, else the
- * default servers. Built whole from its sources and never changed; a reload makes a new one.
+ * Finds the route of a question: that of the longest domain or wildcard that its name ends with, else the
+ * default servers. Immutable; a reload makes a new one.
  */
 export class Routes {
-  /** Every default server, also one that must not be asked. */
+  /** Every default server, including those that must not be asked. */
   readonly defaultServers: readonly RoutedServer[];
   /** The default first, then in the order of the rules. */
   readonly routes: readonly Route[];
@@ -65,7 +65,7 @@ export class Routes {
       .map(({ text }) => text);
   }
 
-  /** Without any rule it is the default route, which may have no servers. */
+  /** Without a matching rule it is the default route, which may have no servers. */
   find({ name, nameLength, type }: RoutedQuestion): Route {
     const found = this.#index.find(name, nameLength, isWanted, type);
     if (found !== undefined) return found;
@@ -73,12 +73,12 @@ export class Routes {
     return isPlain ? this.#unqualified : this.#default;
   }
 
-  /** `#` beats the servers that a domain has of its own. */
+  /** `#` takes precedence over the domain's own servers. */
   #routeOf(draft: RuleDraft): Route {
     return draft.usesDefault ? this.#default : this.#route(draft, [...draft.servers.values()]);
   }
 
-  /** Servers beat "local only" in one domain, as in dnsmasq (src/domain-match.c). */
+  /** Servers take precedence over "local only" in one domain, as in dnsmasq (src/domain-match.c). */
   #route(draft: RuleDraft, servers: readonly RoutedServer[]): Route {
     return {
       domain: draft.text,

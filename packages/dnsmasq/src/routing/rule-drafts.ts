@@ -7,7 +7,7 @@ import type {
   WildcardDomain,
 } from '../options/server-value.js';
 
-/** A server of a domain, and where it is asked from. */
+/** A server of a domain, and the source of queries to it. */
 export interface RoutedServer {
   readonly server: ServerAddress;
   readonly source: ServerSource | undefined;
@@ -19,23 +19,23 @@ export type DraftNames =
   | { readonly kind: 'wildcard'; readonly wildcard: WildcardDomain }
   | { readonly kind: 'unqualified' };
 
-/** All that the rules say about the same names. */
+/** The merged rules for the same names. */
 export interface RuleDraft {
   readonly names: DraftNames;
   /** As dnsmasq writes it; `.` is every name, empty those of one label. */
   readonly text: string;
-  /** By their text and source: one that is given twice is asked once. */
+  /** By text and source: a server that is given twice is asked once. */
   readonly servers: Map<string, RoutedServer>;
   isLocal: boolean;
   usesDefault: boolean;
 }
 
-/** Puts the rules together by the names that they are about, in order of appearance. */
+/** Merges the rules by the names that they apply to, in order of appearance. */
 export class RuleDrafts {
   readonly #drafts = new Map<string, RuleDraft>();
   readonly #addressesOf: (host: string) => readonly string[];
 
-  /** `addressesOf` has the addresses known of a server that is given by name. */
+  /** `addressesOf` returns the resolved addresses of a server that is given by name. */
   constructor(addressesOf: (host: string) => readonly string[]) {
     this.#addressesOf = addressesOf;
   }
@@ -48,7 +48,7 @@ export class RuleDrafts {
       else if (target.kind === 'server') addServer(draft, target.server, target.source);
       else {
         const { host, port } = target.server;
-        // Names that are not known (yet) keep the domain: its questions must not go elsewhere.
+        // A name without addresses (yet) still claims the domain: its questions must not go to other servers.
         for (const address of this.#addressesOf(host)) {
           addServer(draft, { address, port }, target.source);
         }
@@ -92,7 +92,7 @@ export class RuleDrafts {
   }
 }
 
-/** Adds a server to a draft, behind those that it has. */
+/** Appends a server to a draft. */
 export function addServer(
   draft: RuleDraft,
   server: ServerAddress,

@@ -3,7 +3,7 @@ import { encodeKey, TYPE } from '@kube-dns/wire';
 import type { ServerRule } from '../options/server-value.js';
 import { Routes } from './routes.js';
 
-/** kubernetes/dns pkg/dnsmasq/nanny.go tests for this text, whatever the cluster's domain is. */
+/** kubernetes/dns pkg/dnsmasq/nanny.go compares with this text, whatever the cluster's domain is. */
 const CLUSTER_SUFFIX = 'cluster.local';
 
 /** The names of servers that rules have in place of an address. */
@@ -15,8 +15,8 @@ export function hostsOf(rules: readonly ServerRule[]): ReadonlySet<string> {
 }
 
 /**
- * Tells which names kubedns knows: those of `cluster.local`, and those of the domains that the command
- * line sends to the server of `-kubednsServer`, so that a cluster may have any domain.
+ * The names that kubedns resolves: those of `cluster.local`, and those of the domains that the command
+ * line routes to the server of `-kubednsServer`, so that a cluster may have any domain.
  */
 export class KubednsNames {
   readonly #routes: Routes;
@@ -35,7 +35,7 @@ export class KubednsNames {
       nameLength: name.length,
       type: TYPE.A,
     });
-    // Being a default server makes kubedns one of several to ask, and says nothing about a domain.
+    // As a default server kubedns is one of several; that assigns no domain to it.
     return domain !== '.' && servers.some((server) => serverText(server) === this.#kubedns);
   }
 }

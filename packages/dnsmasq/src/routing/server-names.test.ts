@@ -12,7 +12,7 @@ import { Router } from './router.js';
 
 const PACE = { minMs: 20, maxMs: 50, retryMs: 20, deadlineMs: 2_000 };
 
-/** A server that gives its names one IPv4 address. */
+/** A script that answers every name with one IPv4 address. */
 const at =
   (address: string): Script =>
   ({ type }) =>
@@ -85,12 +85,12 @@ describe('the name of a stub domain’s server', () => {
     expect(idle.names).toEqual([]);
   });
 
-  it('leaves its domain without servers until it is known, and is tried again', async () => {
+  it('leaves its domain without servers until it is resolved, and is tried again', async () => {
     kubedns.script = () => ({ rcode: RCODE.NXDOMAIN });
     routeTo('ns.cluster.local');
     await until(() => kubedns.asked.length >= 6);
     expect(servers()).toEqual([]);
-    // Nobody else gets the questions of the domain meanwhile.
+    // No other server gets the questions of the domain meanwhile.
     expect(router.routes.find(queryFor({ name: 'x.corp' })).domain).toBe('corp');
     kubedns.script = at('10.0.0.3');
     await until(() => servers()[0] === '10.0.0.3#53');
@@ -98,7 +98,7 @@ describe('the name of a stub domain’s server', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it('is looked up again when its TTL is over; a failure then keeps what was known', async () => {
+  it('is resolved again when its TTL ends; after a failure the old addresses stay', async () => {
     routeTo('ns.cluster.local');
     await until(() => servers()[0] === '10.0.0.1#53');
     kubedns.script = at('10.0.0.4');

@@ -4,8 +4,8 @@ import type { ServerSource as ConfiguredSource } from '../options/server-value.j
 import type { ServerSource } from '@kube-dns/transport';
 
 /**
- * From where a server is asked. A source that is an interface is taken as its first address of the
- * server's family: binding to a device is beyond Node, and beyond a container without NET_RAW.
+ * The source of queries to a server. For an interface it is the first address of the server's family:
+ * Node cannot bind to a device, nor can a container without NET_RAW.
  */
 export function sourceOf(server: string, source: ConfiguredSource | undefined): ServerSource {
   if (source === undefined) return {};

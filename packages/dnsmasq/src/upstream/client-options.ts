@@ -8,7 +8,7 @@ const FAMILY = { IPV4: 1, IPV6: 2 } as const;
 const UMBRELLA_HEAD = Buffer.from('ODNS\u0001\0', 'latin1');
 const UMBRELLA_FIELD = { ASSET: 0x04, ORG: 0x08, IPV4: 0x10, IPV6: 0x20, DEVICE: 0x40 } as const;
 
-/** What goes upstream of a client's network, and whether clients of other networks are told apart. */
+/** The client subnet that is sent upstream; `isOfClient` when it depends on the client's address. */
 export interface SentSubnet {
   readonly data: Uint8Array;
   readonly isOfClient: boolean;
@@ -29,7 +29,7 @@ export function subnetData({ ipv4, ipv6 }: SubnetRules, client: Uint8Array): Sen
   return { data, isOfClient: bits > 0 && rule?.address === undefined };
 }
 
-/** The data of the option by which Cisco Umbrella knows who asks. */
+/** The data of the option that identifies the client to Cisco Umbrella. */
 export function umbrellaData(ids: UmbrellaIds, client: Uint8Array): Uint8Array {
   const { orgId, assetId, deviceId } = ids;
   const family = client.length === IPV4_BYTES ? UMBRELLA_FIELD.IPV4 : UMBRELLA_FIELD.IPV6;

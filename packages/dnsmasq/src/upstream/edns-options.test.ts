@@ -59,7 +59,7 @@ describe('the EDNS options of a forwarded query', () => {
     },
   );
 
-  it('leave the MAC that a client sends, unless it is to be taken out', () => {
+  it('leave the MAC that a client sends, unless it is to be removed', () => {
     const message = queryWithOptions({ name: 'web.example' }, '65001 01');
     expect(sent('--add-mac', '10.0.0.1', message).opt).toBe('1232 | 65001 01');
     expect(sent('--add-mac --strip-mac', '10.0.0.1', message).opt).toBe(
@@ -81,14 +81,14 @@ describe('the EDNS options of a forwarded query', () => {
     expect(sent(line, address)).toEqual({ opt: `512 | ${option}`, isForAll });
   });
 
-  it('name an IPv6 client to Umbrella', () => {
+  it('send the address of an IPv6 client to Umbrella', () => {
     expect(sent('--umbrella=orgid:1', 'fd00::9')).toEqual({
       opt: `512 | 20292 4f444e530100000800000001` + `0020fd00${'00'.repeat(13)}09`,
       isForAll: false,
     });
   });
 
-  it('are dropped whole where they are malformed, and the OPT record goes behind the others', () => {
+  it('are all dropped when malformed, and the OPT record goes after the others', () => {
     const broken = Buffer.concat([queryMessage({ name: 'x', ednsBytes: 900 }), Buffer.alloc(3)]);
     writeUint16(broken, broken.length - 5, 3);
     expect(sent('--add-cpe-id=x', '10.0.0.9', broken).opt).toBe('900 | 65074 78');
@@ -102,7 +102,7 @@ describe('the EDNS options of a forwarded query', () => {
     expect(optText(message)).toBe('900 | 65074 78');
   });
 
-  it('stay as they are where the query is signed', () => {
+  it('stay unchanged in a signed query', () => {
     const signature = Buffer.from('0000fa00ff000000000000', 'hex');
     const signed = Buffer.concat([queryMessage({ name: 'x' }), signature]);
     writeUint16(signed, 10, 1);
@@ -110,7 +110,7 @@ describe('the EDNS options of a forwarded query', () => {
     expect(optionsFor('--add-cpe-id=x').apply(query, '10.0.0.9').query).toBe(query);
   });
 
-  it('change nothing of what the client is and wants', () => {
+  it('do not change what concerns the client', () => {
     const query = queryFor({ name: 'Web.example', id: 77 });
     const { query: changed } = optionsFor('--add-subnet=24').apply(query, '10.0.0.9');
     expect(changed).toMatchObject({ id: 77, hasEdns: false, maxAnswerBytes: 512 });
@@ -118,7 +118,7 @@ describe('the EDNS options of a forwarded query', () => {
   });
 });
 
-describe('a reply to a query with a network', () => {
+describe('a reply to a query with a subnet', () => {
   const reply = (...options: string[]) => queryWithOptions({ name: 'web.example' }, ...options);
 
   it.each([
@@ -134,15 +134,15 @@ describe('a reply to a query with a network', () => {
     expect(ednsOptions.isForeign(reply(...options), subnet!)).toBe(isForeign);
   });
 
-  it('is told of when it is foreign, once a second at most', () => {
+  it('is logged when it is foreign, once a second at most', () => {
     const ednsOptions = optionsFor('--add-subnet=24');
     for (let i = 0; i < 3; i++) ednsOptions.isForeign(reply('8 00'), new Uint8Array(7));
     expect(log.messages).toEqual(['discarding DNS reply: subnet option mismatch']);
   });
 });
 
-describe('the table of neighbours', () => {
-  it('is read again when it is a second old, and may go away', () => {
+describe('the neighbour table', () => {
+  it('is read again when it is a second old, and may disappear', () => {
     let now = 0;
     const path = join(folder, 'arp');
     const neighbours = new Neighbours({ path, now: () => now });

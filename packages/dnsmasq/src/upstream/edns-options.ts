@@ -8,17 +8,17 @@ import { findOption, type OptionChange, writeChanged } from './option-changes.js
 
 /** EDNS options: RFC 7871, Cisco's, and those of dnsmasq and Nominum (dnsmasq src/dns-protocol.h). */
 const OPTION = { SUBNET: 8, UMBRELLA: 20292, MAC: 65001, MAC_TEXT: 65073, CPE_ID: 65074 } as const;
-/** Where the option says how wide the answer holds, which only a reply knows. */
+/** The offset of SCOPE PREFIX-LENGTH, which only a reply sets. */
 const SCOPE_AT = 3;
 const LOG_EVERY_MS = 1_000;
 
-/** A query as it goes upstream. */
+/** A query as it is sent upstream. */
 export interface ChangedQuery {
-  /** Valid until the next is made; for the client it is the query that it was. */
+  /** Valid until the next call. What concerns the client is as in the original query. */
   readonly query: Query;
-  /** The answer may be given to other clients. */
+  /** The answer may be sent to other clients. */
   readonly isForAll: boolean;
-  /** The network that the query names: a reply about another one is none. */
+  /** The subnet in the query: a reply about another one is discarded. */
   readonly subnet: Uint8Array | undefined;
 }
 
@@ -37,7 +37,7 @@ export class EdnsOptions {
     this.#log = log;
   }
 
-  /** The query of a client at this address, with other options where they are to be others. */
+  /** The query of a client at this address, with its options changed. */
   apply(query: Query, address: string): ChangedQuery {
     const client = clientAddress(address);
     const mac = this.#macOf(client);
@@ -55,7 +55,7 @@ export class EdnsOptions {
     };
   }
 
-  /** Tells whether a reply names another network than the query did (RFC 7871 section 7.3). */
+  /** Whether a reply names another subnet than the query (RFC 7871 section 7.3). */
   isForeign(reply: Uint8Array, subnet: Uint8Array): boolean {
     const named = findOption(reply, reply.length, OPTION.SUBNET);
     if (named === undefined || isSameSubnet(named, subnet)) return false;
@@ -92,7 +92,7 @@ export class EdnsOptions {
     return addsMac || addsMacText !== 'no' ? this.#neighbours.macOf(client) : undefined;
   }
 
-  /** The changed query; the client's side of it, above all whether it has EDNS, is as it was. */
+  /** The changed query; what concerns the client, such as whether it uses EDNS, stays. */
   #read(query: Query, length: number): Query {
     const changed = this.#changed;
     const { isOverTcp, maxUdpBytes, hasEdns, maxAnswerBytes } = query;
@@ -103,7 +103,7 @@ export class EdnsOptions {
   }
 }
 
-/** Tells whether there is anything to change. */
+/** Whether any option is to be changed. */
 export function changesOptions(changes: EdnsChanges): boolean {
   const { addsMac, addsMacText, stripsMac, cpeId, umbrella, addsSubnet, stripsSubnet } = changes;
   const isAdding = addsMac || addsMacText !== 'no' || cpeId !== '' || umbrella !== undefined;

@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const servers = () => upstreams.map(({ port }) => ({ address: '127.0.0.1', port }));
 
-/** Sends probes and gives the name that each server was asked for. */
+/** Sends probes and returns the name that each server was asked for. */
 async function probe(): Promise<string[]> {
   const before = upstreams.map(({ asked }) => asked.length);
   detector.probe(servers());
@@ -35,15 +35,15 @@ async function probe(): Promise<string[]> {
 
 const comesBack = (name: string, type = 'TXT') => detector.isOwnProbe(queryFor({ name, type }));
 
-describe('looking for loops', () => {
-  it('asks each server for a name of its own that nobody can guess', async () => {
+describe('the loop detector', () => {
+  it('asks each server for a different, unpredictable name', async () => {
     const names = await probe();
     expect(new Set([...names, ...(await probe())]).size).toBe(4);
     for (const name of names) expect(name).toMatch(/^[0-9a-f]{8}\.test$/);
     expect(upstreams[0]!.asked[0]).toMatchObject({ type: TYPE.TXT, protocol: 'udp' });
   });
 
-  it('finds the server whose question comes back, and says so once', async () => {
+  it('finds the server whose question arrives here, and logs it once', async () => {
     const names = await probe();
     expect(comesBack(names[1]!)).toBe(true);
     expect(comesBack(names[1]!.toUpperCase())).toBe(true);
@@ -54,7 +54,7 @@ describe('looking for loops', () => {
     ]);
   });
 
-  it('leaves every other question alone', async () => {
+  it('ignores every other question', async () => {
     const [name] = await probe();
     expect(comesBack(name!, 'A')).toBe(false);
     expect(comesBack(`x.${name}`)).toBe(false);
@@ -63,7 +63,7 @@ describe('looking for loops', () => {
     expect(loops).toBe(0);
   });
 
-  it('forgets what it found and what it asked', async () => {
+  it('forgets loops and probes', async () => {
     const [name] = await probe();
     comesBack(name!);
     detector.reset();
@@ -71,7 +71,7 @@ describe('looking for loops', () => {
     expect(comesBack(name!)).toBe(false);
   });
 
-  it('does not take an answer for a loop', async () => {
+  it('does not treat an answer as a loop', async () => {
     for (const upstream of upstreams) upstream.script = () => ({});
     await probe();
     expect(servers().some((server) => detector.isLooping(server))).toBe(false);

@@ -11,17 +11,17 @@ import { buildQuery, decodeName, encodeKey, type Query, TYPE, writeUint16 } from
 
 /** The probe's name is `XXXXXXXX.test` with hexadecimal digits, as dnsmasq's is. */
 const LABEL_BYTES = 8;
-/** How long the socket of a probe stays open; a loop that takes longer is not found. */
+/** How long the socket of a probe stays open; a slower loop is not found. */
 const PROBE_MS = 5_000;
 
 /**
- * Finds servers that send our own queries back to us: each gets a question for a name that nobody else
- * knows, and a server whose question arrives here is not used any more (dnsmasq src/loop.c).
+ * Finds servers that forward our queries back to us: each gets a question for a random name, and a server
+ * whose question arrives here is no longer used (dnsmasq src/loop.c).
  */
 export class LoopDetector {
   readonly #log: Log;
   readonly #onLoop: () => void;
-  /** The server behind each probe's name. */
+  /** The server that each probe was sent to, by the probe's name. */
   readonly #probes = new Map<string, ServerAddress>();
   readonly #looping = new Set<string>();
   readonly #exchanges = new Set<Exchange>();
@@ -36,7 +36,7 @@ export class LoopDetector {
     return this.#looping.has(serverText(server));
   }
 
-  /** Forgets what was found, and the probes that are out. */
+  /** Forgets the loops found, and cancels the probes in flight. */
   reset(): void {
     for (const probe of this.#exchanges) probe.cancel();
     this.#exchanges.clear();
@@ -52,13 +52,13 @@ export class LoopDetector {
       const query = buildQuery(encodeKey(name), TYPE.TXT);
       writeUint16(query, 0, randomId());
       const request = { query, server, protocol: 'udp', timeoutMs: PROBE_MS } as const;
-      // Any answer, or none, means that the question did not come back.
+      // A reply, or none, does not matter: a loop shows when the question itself arrives here.
       const probe = exchange(request, () => this.#exchanges.delete(probe));
       this.#exchanges.add(probe);
     }
   }
 
-  /** Tells whether a query is one of the probes, come back; it must not be answered. */
+  /** Whether a query is one of the probes, which must not be answered. */
   isOwnProbe(query: Query): boolean {
     if (this.#probes.size === 0 || query.type !== TYPE.TXT) return false;
     if (query.name[0] !== LABEL_BYTES) return false;
@@ -72,7 +72,7 @@ export class LoopDetector {
     return true;
   }
 
-  /** Ends the probes that are out. */
+  /** Cancels the probes in flight. */
   close(): void {
     this.reset();
   }

@@ -1,21 +1,21 @@
 import { readFileSync } from 'node:fs';
 
 export interface NeighboursOptions {
-  /** The system's table; Linux's own unless a test says otherwise. */
+  /** The file of the neighbour table; Linux's unless given. */
   readonly path?: string;
-  /** Milliseconds that never fall; the process's own clock unless said otherwise. */
+  /** A monotonic clock in milliseconds; the process's unless given. */
   readonly now?: () => number;
 }
 
 const ARP_TABLE = '/proc/net/arp';
-/** So long a table that was read is good for; who is new has no MAC until then. */
+/** How long one read of the neighbour table is trusted; a new client has no MAC until then. */
 const FRESH_MS = 1_000;
 const ETHERNET = '0x1';
-const IS_COMPLETE = 0x2;
+const COMPLETE_FLAG = 0x2;
 
 /**
- * The MACs of the machines beside this one, by their IPv4 addresses. The system's table is read when it
- * is asked for and a second old; where there is none nobody has a MAC.
+ * The MACs of the machines in the same network, by IPv4 address. The system's table is read on demand, at
+ * most once a second; without a table no client has a MAC.
  */
 export class Neighbours {
   readonly #path: string;
@@ -28,7 +28,7 @@ export class Neighbours {
     this.#now = now;
   }
 
-  /** The six bytes of the MAC behind an address in wire form; IPv6 addresses have none here. */
+  /** The six bytes of the MAC of an address in wire form; undefined for every IPv6 address. */
   macOf(address: Uint8Array): Uint8Array | undefined {
     if (address.length !== 4) return undefined;
     const nowMs = this.#now();
@@ -40,7 +40,7 @@ export class Neighbours {
   }
 }
 
-/** Lines of `address type flags MAC mask device` behind a heading (proc_net(5)). */
+/** Lines of `address type flags MAC mask device` after a heading (proc_net(5)). */
 function readTable(path: string): ReadonlyMap<string, Uint8Array> {
   const macs = new Map<string, Uint8Array>();
   let text: string;
@@ -51,8 +51,8 @@ function readTable(path: string): ReadonlyMap<string, Uint8Array> {
   }
   for (const line of text.split('\n')) {
     const [address = '', type, flags, mac = ''] = line.split(/\s+/);
-    const isKnown = type === ETHERNET && (Number(flags) & IS_COMPLETE) !== 0;
-    if (!isKnown || !/^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/i.test(mac)) continue;
+    const isComplete = type === ETHERNET && (Number(flags) & COMPLETE_FLAG) !== 0;
+    if (!isComplete || !/^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/i.test(mac)) continue;
     macs.set(
       address,
       Uint8Array.from(mac.split(':'), (byte) => parseInt(byte, 16)),

@@ -8,23 +8,23 @@ import {
   writeUint16,
 } from '@kube-dns/wire';
 
-/** What becomes of one EDNS option of a query. */
+/** A change of one EDNS option of a query. */
 export interface OptionChange {
   readonly code: number;
-  /** Undefined takes the option out. */
+  /** Undefined removes the option. */
   readonly data: Uint8Array | undefined;
-  /** One that the client sent gives way; otherwise it stays and nothing is added. */
+  /** Replaces an option of the client; otherwise the client's stays and nothing is added. */
   readonly replaces: boolean;
 }
 
 const OPT_FIXED_BYTES = 11;
 const OPTION_HEAD_BYTES = 4;
-/** What a client without EDNS takes over UDP (RFC 1035 section 4.2.1). */
+/** The largest UDP message for a client without EDNS (RFC 1035 section 4.2.1). */
 const CLASSIC_BYTES = 512;
-/** Transaction signatures (RFC 2931, RFC 8945): what they sign cannot be changed. */
+/** Transaction signatures (RFC 2931, RFC 8945): a signed message cannot be changed. */
 const SIGNATURE_TYPES: ReadonlySet<number> = new Set([24, 250]);
 
-/** Where the OPT record of a message is; -1 where there is none. */
+/** The offsets of a message's OPT record; -1 without one. */
 interface OptPlace {
   readonly start: number;
   readonly rdataStart: number;
@@ -34,9 +34,9 @@ interface OptPlace {
 }
 
 /**
- * Writes a query with other EDNS options to `out` and returns its length. The OPT record goes to the end,
- * and is made where there is none and an option is added. Returns 0, and the query is to stay as it is,
- * when nothing changes, when it is signed, or when there is no room.
+ * Writes a query with changed EDNS options to `out` and returns its length. The OPT record is moved to
+ * the end, or added when there is none and an option is added. Returns 0, and the query is to be sent
+ * unchanged, when nothing changes, when it is signed, or when it does not fit.
  */
 export function writeChanged(
   query: Query,
@@ -95,7 +95,7 @@ function findOpt(message: Uint8Array, length: number): OptPlace | undefined {
   return cursor.isMalformed() ? undefined : { ...place, messageEnd: cursor.end };
 }
 
-/** The options behind these changes; undefined when they are what they were. */
+/** The options after these changes; undefined when they are the same. */
 function changed(options: Uint8Array, changes: readonly OptionChange[]): Buffer | undefined {
   const before = [...optionsOf(options)];
   const isThere = (code: number) => before.some((option) => codeOf(option) === code);

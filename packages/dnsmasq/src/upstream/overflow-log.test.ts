@@ -3,7 +3,7 @@ import { ServerGroup } from '@kube-dns/transport';
 import { recordedLog } from '../../test/recorded-log.js';
 import { overflowLog } from './overflow-log.js';
 
-it('too many questions are said in the log every five seconds at most, with the domain', () => {
+it('too many questions are logged every five seconds at most, with the domain', () => {
   const log = recordedLog();
   let now = 1_000_000;
   const onOverflow = overflowLog(3, log, () => now);

@@ -4,7 +4,7 @@ import type { ServerGroup } from '@kube-dns/transport';
 /** dnsmasq src/forward.c, query_full. */
 const LOG_EVERY_MS = 5_000;
 
-/** Says now and then, in dnsmasq's words, that the queries of a group are refused for want of room. */
+/** Logs, rate-limited and in dnsmasq's words, that the queries of a group are refused because too many are in flight. */
 export function overflowLog(
   maxInFlight: number,
   log: Pick<Log, 'warn'>,

@@ -6,7 +6,7 @@ const A = '127.0.0.1#10053';
 const B = '::1#53';
 
 describe('the statistics of servers', () => {
-  it('count replies, and as failed SERVFAIL and REFUSED', () => {
+  it('count replies, and SERVFAIL and REFUSED as failed', () => {
     const counts = new ServerStatistics().of(A);
     for (const rcode of [0, 1, 2, 3, 3, 4, 5]) counts.countReply(rcode, 10);
     expect(counts).toMatchObject({ replies: 7, failed: 2, nxdomains: 2, meanLatencyMs: 10 });
@@ -16,7 +16,7 @@ describe('the statistics of servers', () => {
     expect(new ServerStatistics().of(A).meanLatencyMs).toBe(0);
   });
 
-  it('stay for a server that stays, and go with one that goes', () => {
+  it('stay for a server that stays, and are removed with a removed one', () => {
     const statistics = new ServerStatistics();
     statistics.retain([A, B]);
     const counts = statistics.of(A);
@@ -32,7 +32,7 @@ describe('the statistics of servers', () => {
     expect(statistics.of(A)).toBe(counts);
   });
 
-  it('have a server once, however often it is configured', () => {
+  it('list a server once, however often it is configured', () => {
     const statistics = new ServerStatistics();
     statistics.retain([A, A]);
     expect([...statistics.entries()]).toHaveLength(1);

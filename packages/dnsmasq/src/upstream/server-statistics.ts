@@ -2,18 +2,18 @@ import { type CountedNameServer, NameServerHealth } from '@kube-dns/daemon';
 import type { ReplyFlaw, ServerCounter, ServerCounters } from '@kube-dns/transport';
 import { RCODE } from '@kube-dns/wire';
 
-/** What is known of one server; each number only grows. */
+/** The counters of one server; each number only grows. */
 export class ServerCounts implements CountedNameServer, ServerCounter {
-  /** Queries sent to it, and those of them that were sent again after silence. */
+  /** Queries sent to it, and the retransmissions among them. */
   queries = 0;
   retried = 0;
   /** Its SERVFAILs and REFUSEDs. */
   failed = 0;
   nxdomains = 0;
   replies = 0;
-  /** Of all its replies together; `replies` of them. */
+  /** The sum over all `replies`. */
   latencyMs = 0;
-  /** How its replies spread over time, and why there were none. */
+  /** The distribution of its latency, and its failures by reason. */
   readonly health = new NameServerHealth();
 
   countQuery(isRetry: boolean): void {
@@ -30,7 +30,7 @@ export class ServerCounts implements CountedNameServer, ServerCounter {
     else if (rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED) this.failed++;
   }
 
-  /** Counts a reply that is no answer; one that says so itself is counted by its rcode. */
+  /** Counts an unusable reply; one with an error rcode is already counted by its rcode. */
   countFlaw(flaw: ReplyFlaw): void {
     if (flaw === 'malformed') this.health.countError(flaw);
     else if (flaw === 'lame') this.health.failures.refused++;
@@ -40,7 +40,7 @@ export class ServerCounts implements CountedNameServer, ServerCounter {
     this.health.countError(code);
   }
 
-  /** Of one reply, on average. */
+  /** The mean over all replies; 0 without any. */
   get meanLatencyMs(): number {
     return this.replies === 0 ? 0 : this.latencyMs / this.replies;
   }
@@ -50,16 +50,16 @@ export class ServerCounts implements CountedNameServer, ServerCounter {
 export class ServerStatistics implements ServerCounters {
   #counts = new Map<string, ServerCounts>();
 
-  /** Shows these servers (`ADDRESS#PORT`) from now on and no other; what is known of them stays. */
+  /** Lists only these servers (`ADDRESS#PORT`) from now on; their counts stay. */
   retain(servers: Iterable<string>): void {
-    const known = this.#counts;
+    const before = this.#counts;
     this.#counts = new Map();
     for (const server of servers) {
-      this.#counts.set(server, known.get(server) ?? new ServerCounts());
+      this.#counts.set(server, before.get(server) ?? new ServerCounts());
     }
   }
 
-  /** The counts of one server, to be counted in; known ones are those that are shown. */
+  /** The counts of one server, created where there are none. */
   of(server: string): ServerCounts {
     let counts = this.#counts.get(server);
     if (counts === undefined) this.#counts.set(server, (counts = new ServerCounts()));
