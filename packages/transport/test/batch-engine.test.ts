@@ -1,4 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  deadServer,
+  Inbox,
+  ownedBy,
+  ScriptedNameServer,
+  UdpClient,
+  until,
+} from '@kube-dns/testkit';
 import { decodeMessage, encodeQuery } from '@kube-dns/wire';
 import { BatchEngine } from '../src/batch/batch-engine.js';
 import { EAGAIN, ECONNREFUSED } from '../src/batch/constants.js';
@@ -6,15 +14,12 @@ import { type Libc, loadLibc } from '../src/batch/libc.js';
 import { type Answerer, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
 import { listen } from '../src/listener.js';
 import { UpstreamSockets } from '../src/upstream/upstream-sockets.js';
-import { UdpClient } from './clients.js';
 import { HAS_BATCH } from './engines.js';
-import { Inbox, lifetime, until } from './inbox.js';
 import { itOverIPv6 } from './ipv6.js';
 import { answerWith, manyAddresses, replyTo, withOpt } from './messages.js';
-import { deadServer, NameServer } from './name-server.js';
 
 const EPERM = 1;
-const opened = lifetime(afterEach);
+const opened = ownedBy(afterEach);
 const question = (id: number, name = 'web.x') => encodeQuery({ id, name, type: 'A' });
 const byId: Answerer = {
   answer: (query, out) => answerWith(query, out, [`10.0.${query.id >> 8}.${query.id & 0xff}`]),
@@ -184,7 +189,7 @@ class FailingSends {
   it('fetches a reply that is larger than its memory over TCP: it looks cut', async () => {
     const large = manyAddresses(300);
     const server = opened(
-      await NameServer.open(({ query, send }) => send(replyTo(query, { addresses: large }))),
+      await ScriptedNameServer.start(({ query }) => [replyTo(query, { addresses: large })]),
     );
     const replies = new Inbox<Buffer>();
     const engine = new BatchEngine(await loadLibc());
@@ -209,7 +214,7 @@ class FailingSends {
       },
       errno: () => (isRefused ? ECONNREFUSED : libc.errno()),
     });
-    const server = opened(await NameServer.open(({ query, send }) => send(replyTo(query))));
+    const server = opened(await ScriptedNameServer.start(({ query }) => [replyTo(query)]));
     const events = new Inbox<string>();
     const sockets = opened(new UpstreamSockets({ engine: new BatchEngine(stale) }));
     sockets.socketsFor({ server: server.at }).send(Buffer.from(question(0)), {

@@ -1,14 +1,20 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  deadServer,
+  type NameServerRequest,
+  ownedBy,
+  type Script,
+  ScriptedNameServer,
+  until,
+} from '@kube-dns/testkit';
 import { decodeMessage, encodeQuery } from '@kube-dns/wire';
 import type { ExchangeError } from '../src/errors.js';
 import { exchange, type ExchangeRequest } from '../src/exchange.js';
 import { frameMessage } from '../src/frame-reader.js';
-import { lifetime, until } from './inbox.js';
 import { itOverIPv6 } from './ipv6.js';
 import { replyTo } from './messages.js';
-import { deadServer, NameServer, type Request } from './name-server.js';
 
-const opened = lifetime(afterEach);
+const opened = ownedBy(afterEach);
 const query = encodeQuery({ id: 0x1234, name: 'wEb.x', type: 'A' });
 
 interface Outcome {
@@ -30,16 +36,14 @@ function run(
   });
 }
 
-const serve = async (onRequest: (request: Request) => void, address?: string) =>
-  opened(await NameServer.open(onRequest, address));
+const serve = async (script: Script, address = '127.0.0.1') =>
+  opened(await ScriptedNameServer.start(script, { address }));
 
 const PROTOCOLS = ['udp', 'tcp'] as const;
 
 describe.each(PROTOCOLS)('an exchange over %s', (protocol) => {
   it('sends the query as it is and gives the reply back', async () => {
-    const server = await serve(({ query: asked, send }) =>
-      send(replyTo(asked, { addresses: ['10.0.0.1'] })),
-    );
+    const server = await serve(({ query: asked }) => [replyTo(asked, { addresses: ['10.0.0.1'] })]);
     const { error, reply } = await run({ server: server.at, protocol });
     expect(error).toBeNull();
     expect(decodeMessage(reply!).answers).toMatchObject([{ data: '10.0.0.1' }]);
@@ -47,7 +51,7 @@ describe.each(PROTOCOLS)('an exchange over %s', (protocol) => {
   });
 
   itOverIPv6('works over IPv6', async () => {
-    const server = await serve(({ query: asked, send }) => send(replyTo(asked)), '::1');
+    const server = await serve(({ query: asked }) => [replyTo(asked)], '::1');
     expect(await run({ server: server.at, protocol })).toMatchObject({ error: null });
   });
 
@@ -73,7 +77,7 @@ describe.each(PROTOCOLS)('an exchange over %s', (protocol) => {
   });
 
   it('ends without a word when it is canceled at once', async () => {
-    const server = await serve(({ query: asked, send }) => send(replyTo(asked)));
+    const server = await serve(({ query: asked }) => [replyTo(asked)]);
     let calls = 0;
     const started = exchange({ query, server: server.at, protocol, timeoutMs: 50 }, () => calls++);
     started.cancel();
@@ -84,7 +88,7 @@ describe.each(PROTOCOLS)('an exchange over %s', (protocol) => {
   });
 
   it('ends without a word when it is canceled while it waits', async () => {
-    const held: Request[] = [];
+    const held: NameServerRequest[] = [];
     const server = await serve((request) => void held.push(request));
     let calls = 0;
     const started = exchange(
@@ -94,13 +98,13 @@ describe.each(PROTOCOLS)('an exchange over %s', (protocol) => {
     await until(() => held.length === 1);
     started.cancel();
     held[0]!.send(replyTo(query));
-    const other = await serve(({ query: asked, send }) => send(replyTo(asked)));
+    const other = await serve(({ query: asked }) => [replyTo(asked)]);
     await run({ server: other.at, protocol });
     expect(calls).toBe(0);
   });
 
   it('can be canceled between any two steps of its start', async () => {
-    const server = await serve(({ query: asked, send }) => send(replyTo(asked)));
+    const server = await serve(({ query: asked }) => [replyTo(asked)]);
     for (let steps = 0; steps < 12; steps++) {
       let calls = 0;
       const request = { query, server: server.at, protocol, timeoutMs: 2000 } as const;
@@ -152,10 +156,10 @@ describe('an exchange over UDP', () => {
     ['five bytes', Buffer.alloc(5)],
     ['no bytes', Buffer.alloc(0)],
   ])('ignores a datagram with %s and waits on', async (_, forged) => {
-    const server = await serve(({ query: asked, send }) => {
-      send(forged);
-      send(replyTo(asked, { addresses: ['10.0.0.1'] }));
-    });
+    const server = await serve(({ query: asked }) => [
+      forged,
+      replyTo(asked, { addresses: ['10.0.0.1'] }),
+    ]);
     const { reply } = await run({ server: server.at });
     expect(decodeMessage(reply!).answers).toMatchObject([{ data: '10.0.0.1' }]);
   });
@@ -165,15 +169,15 @@ describe('an exchange over UDP', () => {
     const server = await serve(() => undefined);
     const outcome = run({ server: server.at, timeoutMs: 150 });
     await until(() => server.requests.length === 1);
-    stranger.sendTo(server.lastPeer!, replyTo(query));
+    stranger.sendTo(server.requests[0]!.peer, replyTo(query));
     expect((await outcome).error).toMatchObject({ code: 'timeout' });
   });
 
   it('uses another port each time', async () => {
     const ports = new Set<number>();
-    const server = await serve(({ query: asked, send }) => {
-      ports.add(server.lastPeer!.port);
-      send(replyTo(asked));
+    const server = await serve(({ query: asked, peer }) => {
+      ports.add(peer.port);
+      return [replyTo(asked)];
     });
     for (let i = 0; i < 8; i++) await run({ server: server.at });
     expect(ports.size).toBeGreaterThan(4);
@@ -208,12 +212,12 @@ describe('an exchange over TCP', () => {
     expect(await run({ server: server.at, protocol: 'tcp' })).toMatchObject({ error: null });
   });
 
-  it.each<[string, (request: Request) => void]>([
-    ['closes', ({ socket }) => socket!.end()],
-    ['closes inside its reply', ({ socket }) => socket!.end(Buffer.from([0, 50, 1, 2, 3]))],
-    ['resets the connection', ({ socket }) => socket!.resetAndDestroy()],
-  ])('fails at once when the server %s', async (_, onRequest) => {
-    const server = await serve(onRequest);
+  it.each<[string, Script]>([
+    ['closes', ({ socket }) => void socket!.end()],
+    ['closes inside its reply', ({ socket }) => void socket!.end(Buffer.from([0, 50, 1, 2, 3]))],
+    ['resets the connection', ({ socket }) => void socket!.resetAndDestroy()],
+  ])('fails at once when the server %s', async (_, script) => {
+    const server = await serve(script);
     const { error, ms } = await run({ server: server.at, protocol: 'tcp' });
     expect(error).toMatchObject({ code: 'closed' });
     expect(ms).toBeLessThan(1000);
@@ -223,7 +227,7 @@ describe('an exchange over TCP', () => {
     ['to something else', replyTo(encodeQuery({ id: 1, name: 'x', type: 'A' }))],
     ['that is empty', Buffer.alloc(0)],
   ])('fails at once for a reply %s', async (_, reply) => {
-    const server = await serve(({ send }) => send(reply));
+    const server = await serve(() => [reply]);
     const { error } = await run({ server: server.at, protocol: 'tcp' });
     expect(error).toMatchObject({ code: 'malformed' });
   });

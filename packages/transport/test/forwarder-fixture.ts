@@ -1,3 +1,4 @@
+import { type Script, ScriptedNameServer, until } from '@kube-dns/testkit';
 import { type DecodedMessage, decodeMessage, type Query } from '@kube-dns/wire';
 import type { Client, ReplyPath } from '../src/answerer.js';
 import type { ExchangeErrorCode } from '../src/errors.js';
@@ -9,9 +10,7 @@ import type { ServerCounter } from '../src/upstream/server-counter.js';
 import { type GroupLoad, ServerGroup, type ServerOrder } from '../src/upstream/server-group.js';
 import { UpstreamServers } from '../src/upstream/upstream-servers.js';
 import { UpstreamSockets } from '../src/upstream/upstream-sockets.js';
-import { until } from './inbox.js';
 import { queryFor, type Question } from './questions.js';
-import { type Script, ScriptedServer } from './scripted-server.js';
 
 export const TIMEOUT_MS = 4_500;
 
@@ -101,7 +100,7 @@ export interface GroupSetup {
 
 /** A forwarder with a clock that stands still, and scripted servers. */
 export class ForwarderFixture {
-  readonly fakes: ScriptedServer[] = [];
+  readonly fakes: ScriptedNameServer[] = [];
   readonly forwarder: QueryForwarder;
   readonly sockets = new UpstreamSockets();
   /** The domains of the groups whose queries were refused for want of room. */
@@ -132,8 +131,8 @@ export class ForwarderFixture {
       domain = '.',
       load,
     } = typeof setup === 'string' ? { order: setup } : setup;
-    const own: ScriptedServer[] = [];
-    for (const script of scripts) own.push(await ScriptedServer.start(script));
+    const own: ScriptedNameServer[] = [];
+    for (const script of scripts) own.push(await ScriptedNameServer.start(script));
     this.fakes.push(...own);
     const all = own.map(({ port }) => this.#servers.at({ address: '127.0.0.1', port }));
     const counts = all.map(({ text }) => this.#counterOf(text));
@@ -166,7 +165,7 @@ export class ForwarderFixture {
 
   /** How many questions each server has got; waits until they are as many in all. */
   async asked(total: number): Promise<number[]> {
-    const counts = () => this.fakes.map((fake) => fake.asked.length);
+    const counts = () => this.fakes.map((fake) => fake.requests.length);
     await until(() => counts().reduce((sum, count) => sum + count, 0) >= total);
     return counts();
   }

@@ -2,12 +2,12 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { ownedBy } from '@kube-dns/testkit';
 import { ListenError } from '../src/errors.js';
 import { listen } from '../src/listener.js';
 import { ENGINES } from './engines.js';
-import { lifetime } from './inbox.js';
 
-const opened = lifetime(afterEach);
+const opened = ownedBy(afterEach);
 
 describe.each(ENGINES)('a port that a listener with the engine %s has', (_, engine) => {
   const start = async (port = 0, address = '127.0.0.1') => {

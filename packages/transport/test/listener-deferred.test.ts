@@ -1,13 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { ownedBy, UdpClient, until } from '@kube-dns/testkit';
 import { decodeMessage, encodeQuery, type Query } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
-import { UdpClient } from './clients.js';
 import { ENGINES } from './engines.js';
-import { lifetime, until } from './inbox.js';
 import { answerWith, manyAddresses, replyTo, withOpt } from './messages.js';
 import { answers, question, starter } from './udp-listener.js';
 
-const opened = lifetime(afterEach);
+const opened = ownedBy(afterEach);
 
 describe.each(ENGINES)('a listener with the engine %s', (_name, engine) => {
   const start = starter(opened, engine);

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { ownedBy, TcpClient, UdpClient, until } from '@kube-dns/testkit';
+import { writeUint16 } from '@kube-dns/wire';
 import { type Answerer, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
-import { TcpClient, UdpClient } from './clients.js';
-import { lifetime, until } from './inbox.js';
 import { answerWith, manyAddresses, replyTo } from './messages.js';
 import { idOf, oneAddress, question, start, startDeferring } from './tcp-listening.js';
 
-const opened = lifetime(afterEach);
+const opened = ownedBy(afterEach);
 
 describe('limits over TCP', () => {
   it('close a connection on which nothing happens', async () => {
@@ -152,8 +152,13 @@ describe('a client over TCP that does not read', () => {
     return { counters, deaf };
   }
 
-  const largeOrSmall: Answerer['answer'] = (query, out) =>
-    answerWith(query, out, query.name[0] === 5 && query.isOverTcp ? large : []);
+  const largeAnswer = replyTo(question(0, 'large'), { addresses: large });
+  const largeOrSmall: Answerer['answer'] = (query, out) => {
+    if (query.name[0] !== 5 || !query.isOverTcp) return answerWith(query, out, []);
+    out.set(largeAnswer);
+    writeUint16(out, 0, query.id);
+    return largeAnswer.length;
+  };
 
   it('is read from no further until it reads', async () => {
     const { counters, deaf } = await stall(largeOrSmall);

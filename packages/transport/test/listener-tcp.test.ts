@@ -1,12 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { ownedBy, TcpClient, UdpClient, until } from '@kube-dns/testkit';
 import { decodeMessage } from '@kube-dns/wire';
 import { frameMessage } from '../src/frame-reader.js';
-import { TcpClient, UdpClient } from './clients.js';
-import { lifetime, until } from './inbox.js';
 import { answerWith, manyAddresses, replyTo, withOpt } from './messages.js';
 import { askNow, idOf, oneAddress, question, start, startDeferring } from './tcp-listening.js';
 
-const opened = lifetime(afterEach);
+const opened = ownedBy(afterEach);
 
 describe('a listener over TCP', () => {
   it('answers a query', async () => {

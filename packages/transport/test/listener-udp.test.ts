@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { ownedBy } from '@kube-dns/testkit';
 import { decodeMessage } from '@kube-dns/wire';
 import { NO_ANSWER_YET } from '../src/answerer.js';
 import { ENGINES } from './engines.js';
-import { lifetime } from './inbox.js';
 import { itOverIPv6 } from './ipv6.js';
 import { answerWith, manyAddresses, replyTo, withOpt } from './messages.js';
 import { answers, oneAddress, question, starter } from './udp-listener.js';
 
-const opened = lifetime(afterEach);
+const opened = ownedBy(afterEach);
 
 describe.each(ENGINES)('a listener with the engine %s', (name, engine) => {
   const start = starter(opened, engine);

@@ -1,15 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { ownedBy, TcpClient, UdpClient, until } from '@kube-dns/testkit';
 import { decodeMessage, type Query } from '@kube-dns/wire';
 import { type Answerer, type Client, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
 import { listen, type Listener } from '../src/listener.js';
-import { TcpClient, UdpClient } from './clients.js';
 import { ENGINES } from './engines.js';
-import { lifetime, until } from './inbox.js';
 import { HAS_IPV6 } from './ipv6.js';
 import { replyTo } from './messages.js';
 import { answers, oneAddress, question } from './udp-listener.js';
 
-const opened = lifetime(afterEach);
+const opened = ownedBy(afterEach);
 
 describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine) => {
   /** What the listener is bound to, and where its clients send to: `dgram` answers from one address. */

@@ -1,9 +1,8 @@
+import { type Lifetime, TcpClient } from '@kube-dns/testkit';
 import { decodeMessage, encodeQuery, type Query } from '@kube-dns/wire';
 import { type Answerer, type Client, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
 import { listen } from '../src/listener.js';
 import type { TcpLimits } from '../src/tcp-listener.js';
-import { TcpClient } from './clients.js';
-import type { Lifetime } from './inbox.js';
 import { answerWith, replyTo } from './messages.js';
 
 export const question = (id = 7, name = 'web.x') => encodeQuery({ id, name, type: 'A' });

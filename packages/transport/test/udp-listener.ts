@@ -1,8 +1,7 @@
+import { type Lifetime, UdpClient } from '@kube-dns/testkit';
 import { encodeQuery } from '@kube-dns/wire';
 import type { Answerer } from '../src/answerer.js';
 import { listen, type ListenOptions } from '../src/listener.js';
-import { UdpClient } from './clients.js';
-import type { lifetime } from './inbox.js';
 import { answerWith } from './messages.js';
 
 export const question = (name = 'web.x', id = 7) => encodeQuery({ id, name, type: 'A' });
@@ -16,7 +15,7 @@ export const oneAddress = answers((query, out) => answerWith(query, out, ['10.0.
 
 /** Starts listeners with an engine, each with a client; `opened` ends them. */
 export const starter =
-  (opened: ReturnType<typeof lifetime>, engine: NonNullable<ListenOptions['engine']>) =>
+  (opened: Lifetime, engine: NonNullable<ListenOptions['engine']>) =>
   async (answerer: Answerer, options: Partial<ListenOptions> = {}) => {
     const failures: unknown[] = [];
     const onFailure = (error: unknown) => void failures.push(error);

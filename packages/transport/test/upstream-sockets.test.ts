@@ -1,14 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  deadServer,
+  Inbox,
+  type NameServerRequest,
+  ownedBy,
+  ScriptedNameServer,
+  until,
+} from '@kube-dns/testkit';
 import { encodeQuery, writeUint16 } from '@kube-dns/wire';
 import type { ReplyHandler, SentQuery } from '../src/upstream/upstream-socket.js';
 import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/upstream/upstream-sockets.js';
 import { ENGINES } from './engines.js';
-import { Inbox, lifetime, until } from './inbox.js';
 import { replyTo } from './messages.js';
-import { deadServer, NameServer, type Request } from './name-server.js';
 
-const opened = lifetime(afterEach);
-const good = ({ query, send }: Request) => send(replyTo(query, { addresses: ['10.0.0.1'] }));
+const opened = ownedBy(afterEach);
+const good = ({ query, send }: NameServerRequest) =>
+  send(replyTo(query, { addresses: ['10.0.0.1'] }));
 const question = (name = 'web.x') => encodeQuery({ id: 0, name, type: 'A' });
 
 let now: number;
@@ -29,11 +36,11 @@ beforeEach(() => {
 });
 
 /** A server that notes the port of each question. */
-async function serve(script = good) {
+async function serve(script: (request: NameServerRequest) => void = good) {
   const ports: number[] = [];
-  const server: NameServer = opened(
-    await NameServer.open((request) => {
-      ports.push(server.lastPeer!.port);
+  const server = opened(
+    await ScriptedNameServer.start((request) => {
+      ports.push(request.peer.port);
       script(request);
     }),
   );
@@ -77,8 +84,8 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
   });
 
   it('keeps many questions in flight on one socket apart, whatever the order of the replies', async () => {
-    const held: Request[] = [];
-    const { server } = await serve((request) => held.push(request));
+    const held: NameServerRequest[] = [];
+    const { server } = await serve((request) => void held.push(request));
     const way = create({ ports: { fixed: 0 } }).socketsFor({ server: server.at });
     const names = Array.from({ length: 200 }, (_none, i) => `n${i}.x`);
     for (const name of names) way.send(question(name), handler);
@@ -102,8 +109,8 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
   });
 
   it('retires an old socket, which still gets its reply', async () => {
-    const held: Request[] = [];
-    const { server } = await serve((request) => held.push(request));
+    const held: NameServerRequest[] = [];
+    const { server } = await serve((request) => void held.push(request));
     const sockets = create();
     const way = sockets.socketsFor({ server: server.at });
     way.send(question(), handler);
@@ -131,10 +138,10 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
     ['connected', {}],
     ['on a fixed port', { ports: { fixed: 0 } }],
   ])('believes no forged reply on a socket that is %s', async (_what, options) => {
-    const forger = opened(await NameServer.open(() => undefined, '127.0.0.1'));
-    const { server } = await serve(({ query, send }) => {
+    const forger = opened(await ScriptedNameServer.start(() => null));
+    const { server } = await serve(({ query, peer, send }) => {
       const forged = replyTo(query, { addresses: ['6.6.6.6'] });
-      forger.sendTo(server.lastPeer!, forged);
+      forger.sendTo(peer, forged);
       const wrongId = Buffer.from(forged);
       writeUint16(wrongId, 0, query.readUInt16BE(0) ^ 1);
       send(wrongId);
@@ -198,7 +205,7 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
     const end = { server: server.at, sourceAddress: '127.0.0.7', sourcePort: port };
     create().socketsFor(end).send(question(), handler);
     await replies.next();
-    expect(server.lastPeer).toMatchObject({ address: '127.0.0.7', port });
+    expect(server.requests.at(-1)!.peer).toMatchObject({ address: '127.0.0.7', port });
   });
 
   it('sends nothing from an address that this machine does not have', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Script, until } from '@kube-dns/testkit';
 import { FLAG, type Query, RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
 import {
   answered,
@@ -7,8 +8,7 @@ import {
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
 import { queryMessage, readQuery, responseWith } from '../../test/questions.js';
-import { fails, held, says, type Script, silent } from '../../test/scripted-server.js';
-import { until } from '../../test/inbox.js';
+import { fails, held, says, silent } from '../../test/scripts.js';
 import type { ReplyInspector } from './flight.js';
 import type { ServerOrder } from './server-group.js';
 
@@ -59,7 +59,7 @@ describe('a server that says SERVFAIL or REFUSED', () => {
     const { script, release } = held('10.0.0.2');
     const { group, own, counts } = await fixture.groupOf([fails(RCODE.SERVFAIL), script]);
     const client = fixture.ask(group, 'a');
-    await until(() => own.every((fake) => fake.asked.length === 1));
+    await until(() => own.every((fake) => fake.requests.length === 1));
     await until(() => counts[0]!.rcodes.length === 1);
     expect(client.result).toBe('');
     release();
@@ -108,8 +108,8 @@ describe('a server that says SERVFAIL or REFUSED', () => {
 
 describe('a server whose replies are none', () => {
   const flawed: readonly [string, Script, string][] = [
-    ['refers to others', (query) => [lame(query)], 'lame'],
-    ['ends in the middle of a record', (query) => [broken(query)], 'malformed'],
+    ['refers to others', ({ query }) => [lame(readQuery(query))], 'lame'],
+    ['ends in the middle of a record', ({ query }) => [broken(readQuery(query))], 'malformed'],
   ];
 
   it.each(flawed)('as it %s hands the question on, and is not preferred', async (_what, script) => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ScriptedNameServer, until } from '@kube-dns/testkit';
 import { FLAG, RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
 import {
   answered,
@@ -7,8 +8,7 @@ import {
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
 import { queryMessage, readQuery } from '../../test/questions.js';
-import { fails, hangingUp, says, silent, truncating } from '../../test/scripted-server.js';
-import { until } from '../../test/inbox.js';
+import { fails, hangingUp, says, silent, truncated, truncating } from '../../test/scripts.js';
 
 let fixture: ForwarderFixture;
 
@@ -18,8 +18,7 @@ beforeEach(() => {
 
 afterEach(() => fixture.close());
 
-const protocolsOf = ({ asked }: { readonly asked: readonly { readonly protocol: string }[] }) =>
-  asked.map(({ protocol }) => protocol);
+const protocolsOf = ({ requests }: ScriptedNameServer) => requests.map(({ protocol }) => protocol);
 
 /** A query that came over TCP. */
 const overTcp = (name: string) => readQuery(queryMessage({ name }), true);
@@ -69,7 +68,7 @@ describe('a truncated reply', () => {
   it('lets nothing be sent over UDP while it is fetched', async () => {
     const { group, own, counts } = await fixture.groupOf([truncating(silent), silent], 'strict');
     const client = fixture.ask(group, 'a');
-    await until(() => own[0]!.asked.length === 2);
+    await until(() => own[0]!.requests.length === 2);
     fixture.wait(TIMEOUT_MS - 1);
     expect(client.result).toBe('');
     expect(counts.map(({ queries, errors }) => [queries, errors])).toEqual([
@@ -78,15 +77,15 @@ describe('a truncated reply', () => {
     ]);
     fixture.wait(1);
     expect(client.answer?.isTruncated).toBe(true);
-    expect(own[1]!.asked).toEqual([]);
+    expect(own[1]!.requests).toEqual([]);
   });
 
   it('that comes twice is fetched once', async () => {
     const { group, own } = await fixture.groupOf(
       [
-        (query, { protocol, query: bytes }) => {
-          if (protocol === 'tcp') return hangingUp(query, own[0]!.asked[1]!);
-          const reply = Buffer.from(bytes);
+        (request) => {
+          if (request.protocol === 'tcp') return hangingUp(request);
+          const reply = Buffer.from(request.query);
           writeUint16(reply, 2, readUint16(reply, 2) | FLAG.QR | FLAG.TC);
           return [reply, reply];
         },
@@ -95,7 +94,7 @@ describe('a truncated reply', () => {
       'strict',
     );
     fixture.ask(group, 'a');
-    await until(() => own[1]!.asked.length === 1);
+    await until(() => own[1]!.requests.length === 1);
     expect(protocolsOf(own[0]!)).toEqual(['udp', 'tcp']);
   });
 });
@@ -134,10 +133,10 @@ describe('a question over TCP', () => {
   });
 
   it('takes TC as it is', async () => {
-    const { client, own } = await ask([() => ({ flags: FLAG.TC })]);
+    const { client, own } = await ask([truncated]);
     await answered(client);
     expect(client.answer!.isTruncated).toBe(true);
-    expect(own[0]!.asked).toHaveLength(1);
+    expect(own[0]!.requests).toHaveLength(1);
   });
 
   it('is SERVFAIL when no server has an answer', async () => {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import { decodeMessage, RCODE } from '@kube-dns/wire';
 import { answered, ForwarderFixture, TIMEOUT_MS } from '../../test/forwarder-fixture.js';
 import { queryMessage } from '../../test/questions.js';
-import { fails, held, says, silent } from '../../test/scripted-server.js';
-import { until } from '../../test/inbox.js';
+import { fails, held, says, silent } from '../../test/scripts.js';
 import type { ServerGroup } from './server-group.js';
 
 let fixture: ForwarderFixture;
@@ -29,7 +29,7 @@ describe('a question of the program’s own', () => {
       questions: [{ name: 'wEb.x' }],
       answers: [{ data: '10.0.0.1' }],
     });
-    expect(own[0]!.names).toEqual(['web.x']);
+    expect(own[0]!.names).toEqual(['wEb.x']);
     expect(fixture.forwarder).toMatchObject({ forwarded: 1, failures: 0, inFlight: 0 });
   });
 
@@ -68,7 +68,7 @@ describe('a question of the program’s own', () => {
     await answered(again);
     await replied(2);
     expect(decodeMessage(replies[1]!).answers).toMatchObject([{ data: '10.0.0.1' }]);
-    expect(own[0]!.asked).toHaveLength(2);
+    expect(own[0]!.requests).toHaveLength(2);
     expect(fixture.forwarder).toMatchObject({ forwarded: 4, joined: 2 });
   });
 

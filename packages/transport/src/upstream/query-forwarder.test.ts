@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import { readUint16 } from '@kube-dns/wire';
 import {
   answered,
@@ -6,8 +7,9 @@ import {
   TIMEOUT_MS,
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
-import { held, says, silent } from '../../test/scripted-server.js';
-import { until } from '../../test/inbox.js';
+import { replyTo } from '../../test/messages.js';
+import { readQuery } from '../../test/questions.js';
+import { held, says, silent } from '../../test/scripts.js';
 import type { ReplyInspector } from './flight.js';
 
 let fixture: ForwarderFixture;
@@ -57,9 +59,9 @@ describe('a question to a group', () => {
   it('asks for no larger an answer than we can pass on, and for 512 bytes at least', async () => {
     const sizes: number[] = [];
     const { group } = await fixture.groupOf([
-      ({ maxAnswerBytes }) => {
-        sizes.push(maxAnswerBytes);
-        return {};
+      ({ query }) => {
+        sizes.push(readQuery(query).maxAnswerBytes);
+        return [replyTo(query)];
       },
     ]);
     for (const ednsBytes of [4096, 1000, 100]) {
@@ -130,9 +132,8 @@ describe('silence', () => {
     fixture.wait(1_000);
     await fixture.asked(2);
     expect(
-      new Set(
-        own[0]!.asked.map(({ query }, i) => `${readUint16(query, 0)} ${own[0]!.sourcePorts[i]}`),
-      ).size,
+      new Set(own[0]!.requests.map(({ query, peer }) => `${readUint16(query, 0)} ${peer.port}`))
+        .size,
     ).toBe(1);
     expect(counts[0]).toMatchObject({ queries: 2, retried: 1 });
   });
@@ -157,7 +158,7 @@ describe('silence', () => {
         three.ask(group, 'a.example');
         await three.asked(times);
       }
-      expect(new Set(own[0]!.sourcePorts).size).toBe(3);
+      expect(new Set(own[0]!.requests.map(({ peer }) => peer.port)).size).toBe(3);
     } finally {
       await three.close();
     }

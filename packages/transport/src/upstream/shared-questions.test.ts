@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import { RCODE, writeUint16 } from '@kube-dns/wire';
 import {
   answered,
@@ -6,9 +7,8 @@ import {
   TIMEOUT_MS,
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
-import { queryFor, type Question, responseWith } from '../../test/questions.js';
-import { held, says, silent } from '../../test/scripted-server.js';
-import { until } from '../../test/inbox.js';
+import { queryFor, type Question, readQuery, responseWith } from '../../test/questions.js';
+import { held, says, silent } from '../../test/scripts.js';
 import { GroupLoad } from './server-group.js';
 
 let fixture: ForwarderFixture;
@@ -204,7 +204,8 @@ describe('what outsiders can send', () => {
 
   it('leaves nothing behind: ten thousand forged replies, none of which is believed', async () => {
     const { group } = await fixture.groupOf([
-      (query) => {
+      (request) => {
+        const query = readQuery(request.query);
         const forged = responseWith(query, { addresses: ['6.6.6.6'] });
         const forgeries = Array.from({ length: 10_000 }, (_none, i) => {
           const copy = Buffer.from(forged);
