@@ -6,13 +6,13 @@ import type { UdpEngine, UdpEngineChoice } from './udp-engine.js';
 
 export interface ChosenEngine {
   readonly engine: UdpEngine;
-  /** The engine's name and, when a better one cannot be had, why; for the log. */
+  /** The engine's name and, when a better one is not available, the reason; for the log. */
   readonly description: string;
 }
 
 /**
- * The engine that is asked for; `auto` is the batch engine where it works. Rejects with an EngineError
- * when `batch` cannot be had.
+ * The chosen engine; `auto` is the batch engine where it works. Rejects with an EngineError when `batch`
+ * is not available.
  */
 export async function chooseUdpEngine(choice: UdpEngineChoice): Promise<ChosenEngine> {
   if (choice === 'dgram') return { engine: new DgramEngine(), description: 'dgram' };

@@ -1,10 +1,10 @@
-/** Where a datagram came from, and where its answer goes. Only the socket that made it looks inside. */
+/** The source of a datagram, and the destination of its answer. Only the socket that created it reads more of it. */
 export interface Peer {
   readonly address: string;
   readonly port: number;
 }
 
-/** Nothing comes from there: what a socket is connected to that leaves its port (RFC 863). */
+/** Sends nothing (RFC 863): a socket that leaves its port is connected to it. */
 export const DISCARD_PORT = 9;
 
 /** Called for each datagram; `bytes` and `peer` are valid during the call. */
@@ -15,13 +15,13 @@ export interface DatagramSocket {
   /** The port that is bound; valid once `open` has resolved. */
   readonly port: number;
   /**
-   * 64 KiB to write the answer to the datagram in hand: what is sent from there is not copied. Not the
+   * 64 KiB for the answer to the current datagram: an answer written there is sent without a copy. Not the
    * same memory each time.
    */
   readonly out: Uint8Array;
   /**
-   * Binds and starts to receive; rejects with the system's error. With `reusesPort` other sockets that say
-   * so too may have the same address and port (SO_REUSEPORT), and each gets the datagrams of some clients.
+   * Binds and starts to receive; rejects with the system's error. With `reusesPort`, other sockets with the
+   * same option may bind the same address and port (SO_REUSEPORT); each gets the datagrams of some clients.
    */
   open(
     address: string,
@@ -30,13 +30,13 @@ export interface DatagramSocket {
     reusesPort?: boolean,
   ): Promise<void>;
   /**
-   * The system gives it no further datagrams, but the other sockets of its port; those that wait in it are
-   * still received, and answers still go out.
+   * The system passes further datagrams to the other sockets of the port only. Datagrams already in this
+   * socket are still received, and answers are still sent.
    */
   leavePort(): void;
-  /** Sends `length` bytes, which may change afterwards. What cannot be sent is dropped and counted. */
+  /** Sends `length` bytes, which may change afterwards. A datagram that cannot be sent is dropped and counted. */
   send(bytes: Uint8Array, length: number, peer: Peer): void;
-  /** A peer that stays valid until it is given back, for an answer that comes later. */
+  /** A peer that stays valid until it is released, for an answer that is sent later. */
   retain(peer: Peer): Peer;
   release(peer: Peer): void;
   close(): Promise<void>;

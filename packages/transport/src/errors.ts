@@ -16,14 +16,14 @@ export class ListenError extends CodedError {
   }
 }
 
-/** A UDP engine that cannot be used here; the message goes on from its name. */
+/** A UDP engine that cannot be used here; `reason` continues the sentence after its name. */
 export class EngineError extends CodedError {
   constructor(reason: string, options?: ErrorOptions) {
     super('engine-unavailable', `the batch UDP engine ${reason}`, options);
   }
 }
 
-/** Why an exchange with an upstream server brought no usable reply. */
+/** Why an exchange with an upstream server had no usable reply. */
 export type ExchangeErrorCode =
   'timeout' | 'refused' | 'unreachable' | 'malformed' | 'closed' | 'canceled';
 

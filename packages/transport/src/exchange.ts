@@ -16,9 +16,9 @@ export interface ExchangeRequest {
 /** Called exactly once, never before `exchange` has returned. */
 export type ExchangeDone = (error: ExchangeError | null, reply: Buffer | null) => void;
 
-/** An exchange under way. */
+/** An exchange in progress. */
 export interface Exchange {
-  /** Ends it without calling back. */
+  /** Ends it without a call back. */
   cancel(): void;
 }
 
@@ -30,8 +30,8 @@ const CODES: Readonly<Record<string, ExchangeErrorCode>> = {
 
 /**
  * Sends one query to one server and waits for its reply, on a fresh connected socket: the port is
- * random, and the system drops what comes from elsewhere. A UDP datagram that is not the reply (other
- * ID or question) is ignored and waiting goes on; over TCP it is an error.
+ * random, and the system drops datagrams from other sources. A UDP datagram that is not the reply (other
+ * ID or question) is ignored; over TCP it is an error.
  */
 export function exchange(request: ExchangeRequest, done: ExchangeDone): Exchange {
   return request.protocol === 'udp' ? exchangeUdp(request, done) : exchangeTcp(request, done);
@@ -75,7 +75,7 @@ class Outcome {
     this.fail(code, reason, error);
   }
 
-  /** Closes everything; false when that was done before. */
+  /** Closes everything; false when it was already settled. */
   settle(): boolean {
     if (this.#isSettled) return false;
     this.#isSettled = true;
@@ -93,7 +93,7 @@ function exchangeUdp(request: ExchangeRequest, done: ExchangeDone): Exchange {
   socket.on('message', (reply) => {
     if (isReplyTo(query, reply)) outcome.succeed(reply);
   });
-  // Not as a callback of connect(): that would be called, unconnected, when the address has no route.
+  // Not as a callback of connect(): Node calls that, unconnected, when the address has no route.
   socket.on('connect', () => {
     if (outcome.isSettled) return;
     socket.send(query, (error) => {

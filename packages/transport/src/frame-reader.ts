@@ -4,19 +4,19 @@ const PREFIX_BYTES = 2;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Cuts a TCP byte stream into DNS messages by their length prefix (RFC 1035 section 4.2.2). Whoever
- * takes all messages before the next push makes it hold less than one message, 65,537 bytes. However
- * small the chunks are, each byte is copied a few times at the most.
+ * Cuts a TCP byte stream into DNS messages by their length prefix (RFC 1035 section 4.2.2). When
+ * all messages are read before the next push, it holds less than one message, 65,537 bytes. However
+ * small the chunks are, each byte is copied a few times at most.
  */
 export class FrameReader {
-  /** What has come and was not taken is from `#begin` to `#end`; behind it there may be room. */
+  /** Received and not yet read: from `#begin` to `#end`; after it there may be free space. */
   #bytes: Buffer = NOTHING;
   #begin = 0;
   #end = 0;
-  /** A chunk is its sender's: nothing may be written behind it. */
+  /** A chunk belongs to its sender: nothing may be written after it. */
   #isOwn = false;
 
-  /** The memory that it takes. */
+  /** The memory that it uses. */
   get heldBytes(): number {
     return this.#bytes.length;
   }
@@ -43,12 +43,12 @@ export class FrameReader {
     if (end > this.#end) return undefined;
     const message = this.#bytes.subarray(begin, end);
     this.#begin = end;
-    // An idle connection must not keep a whole chunk alive.
+    // An idle connection must not hold a whole chunk in memory.
     if (end === this.#end) this.#bytes = NOTHING;
     return message;
   }
 
-  /** Makes room for a message that comes in pieces: twice what there is, but not beyond its end. */
+  /** Grows for a message that arrives in pieces: twice the size, but no more than the message needs. */
   #grow(bytes: number): void {
     const held = this.#end - this.#begin;
     const least = held + bytes;

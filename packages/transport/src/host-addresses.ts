@@ -13,16 +13,16 @@ import {
 import type { QueryForwarder } from './upstream/query-forwarder.js';
 import type { ServerGroup } from './upstream/server-group.js';
 
-/** The address types, IPv4 first: every machine has it. */
+/** The address types, IPv4 first: every machine has IPv4. */
 export const FAMILIES = ['A', 'AAAA'] as const;
 export type AddressFamily = (typeof FAMILIES)[number];
 
-/** What name servers say about the addresses of a host, in one family. */
+/** The addresses of a host in one family, as name servers answer. */
 export interface HostAddresses {
   readonly addresses: readonly string[];
-  /** The least of the records; 0 without any. */
+  /** The lowest TTL of the records; 0 without any. */
   readonly ttlSeconds: number;
-  /** Why there are none; empty for an answer without addresses. */
+  /** Why the lookup failed; empty for an answer, also one without addresses. */
   readonly failure: string;
 }
 
@@ -31,8 +31,8 @@ const MAX_ADDRESSES = 8;
 const ADDRESS_BYTES = { A: 4, AAAA: 16 } as const;
 
 /**
- * Asks servers for the addresses of a host; a chain of CNAMEs is for them to follow. Calls back once,
- * at once when no server can be asked.
+ * Asks servers for the addresses of a host; they follow CNAME chains. Calls back once, immediately when
+ * no server can be asked.
  */
 export function askHostAddresses(
   forwarder: QueryForwarder,
@@ -53,8 +53,8 @@ function failed(failure: string): HostAddresses {
 }
 
 /**
- * The addresses in a reply, whoever they belong to. Nothing else of it is decoded: a reply of 64 KiB has
- * room for thousands of long names, and decoding them all would stop the process for a third of a second.
+ * The addresses in a reply, whatever their owner names. Nothing else of it is decoded: a reply of 64 KiB
+ * can have thousands of long names, and decoding all of them would block the event loop for 0.3 s.
  */
 export function readAddresses(reply: Uint8Array, family: AddressFamily): HostAddresses {
   const cursor = new RecordCursor().reset(reply, reply.length);

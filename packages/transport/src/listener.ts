@@ -15,17 +15,17 @@ export interface ListenOptions {
   readonly address: string;
   /** The port for UDP and TCP; 0 takes a free one. */
   readonly port: number;
-  /** The largest UDP answer whatever a client asks for, in bytes; 1,232 unless said otherwise. */
+  /** The largest UDP answer whatever a client asks for, in bytes; 1,232 by default. */
   readonly maxUdpBytes?: number;
   readonly tcp?: Partial<TcpLimits>;
-  /** How datagrams move; node:dgram unless said otherwise. */
+  /** How datagrams move; node:dgram by default. */
   readonly engine?: UdpEngine;
   /**
-   * Lets other processes that say so, too, serve the same port (SO_REUSEPORT): the system gives each of them
-   * some clients. False unless said otherwise.
+   * Lets other processes with the same option serve the same port (SO_REUSEPORT): the system gives each of
+   * them some clients. False by default.
    */
   readonly reusesPort?: boolean;
-  /** Told of an error that the answerer threw; the client has got SERVFAIL. */
+  /** Called with an error that the answerer threw; the client has received SERVFAIL. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -36,8 +36,9 @@ export interface Listener {
   readonly engine: string;
   readonly counters: ListenerCounters;
   /**
-   * With `reusesPort`: leaves the port to the others that have it, and resolves when all that has come is
-   * answered, after 5 s at most. `close` alone loses what waits in the socket. Else it does nothing.
+   * With `reusesPort`: leaves the port to the other processes and resolves when all received queries are
+   * answered, after 5 s at most. `close` alone loses queries that wait in the socket. Without the option it
+   * does nothing.
    */
   leave(): Promise<void>;
   close(): Promise<void>;
@@ -45,16 +46,16 @@ export interface Listener {
 
 const DEFAULT_TCP_LIMITS: TcpLimits = { maxConnections: 500, idleTimeoutMs: 10_000 };
 const PORT_ATTEMPTS = 10;
-/** Within that upstream servers have answered, or clients do not wait any more. */
+/** By then upstream servers have answered, or clients wait no longer. */
 const LEAVE_LIMIT_MS = 5_000;
 
-/** Starts to serve; rejects with a ListenError that names the address, the protocol and the reason. */
+/** Starts serving; rejects with a ListenError that names the address, the protocol and the reason. */
 export async function listen(options: ListenOptions): Promise<Listener> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await listenOnce(options);
     } catch (error) {
-      // A free UDP port may be taken for TCP; another one is as good.
+      // A free UDP port may be in use for TCP; try another one.
       if (options.port !== 0 || attempt === PORT_ATTEMPTS) throw error;
     }
   }

@@ -26,13 +26,13 @@ export interface MessageHandlerOptions {
   readonly counters: ListenerCounters;
   /** The largest UDP answer, whatever a client's EDNS asks for, in bytes. */
   readonly maxUdpBytes: number;
-  /** Told of an error that the answerer threw: a defect, which must not end the process. */
+  /** Called with an error that the answerer threw: a defect, which must not end the process. */
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
- * What listeners do with every message, whichever way it came: the header checks and their refusals,
- * the call of the answerer, truncation. One handler serves one listener, one message at a time.
+ * Handles every message of a listener, over UDP and TCP: the header checks and their refusals, the call
+ * of the answerer, truncation. One handler serves one listener, one message at a time.
  */
 export class MessageHandler {
   readonly query = new Query();
@@ -68,7 +68,7 @@ export class MessageHandler {
     return this.#refuse(REFUSALS[verdict], verdict !== 'badvers', out);
   }
 
-  /** Cuts an answer to what the client takes; counts it. */
+  /** Truncates an answer to the client's size; counts it. */
   fit(message: Uint8Array, length: number, maxBytes: number): number {
     const { counters } = this.#options;
     counters.answers++;
@@ -93,7 +93,7 @@ export class MessageHandler {
     return length === NO_ANSWER_YET ? 0 : this.fit(out, length, query.maxAnswerBytes);
   }
 
-  /** A refusal of what could not be read echoes the header alone, its opcode included. */
+  /** The refusal of an unreadable message echoes the header alone, its opcode included. */
   #refuse(rcode: number, isHeaderOnly: boolean, out: Uint8Array): number {
     const { query } = this;
     if (!isHeaderOnly) {

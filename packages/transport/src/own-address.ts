@@ -6,8 +6,8 @@ import type { ServerAddress } from './server-address.js';
 const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /**
- * Tells whether a server is the one that listens at `own`: the same port, and its address or, where it
- * listens on all, any of this machine. A wildcard as a server's address is this machine.
+ * Whether a server is the one that listens at `own`: the same port, and the same address or, when `own` is
+ * a wildcard, any address of this machine. A wildcard as a server's address is this machine.
  */
 export function isOwnAddress(server: ServerAddress, own: ServerAddress): boolean {
   if (server.port !== own.port) return false;

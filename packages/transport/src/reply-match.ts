@@ -8,15 +8,14 @@ import {
   skipName,
 } from '@kube-dns/wire';
 
-/** Tells whether `reply` answers `query`: the same ID, and what `isResponseTo` asks for. */
+/** Whether `reply` answers `query`: the same ID, and what `isResponseTo` requires. */
 export function isReplyTo(query: Uint8Array, reply: Uint8Array): boolean {
   if (reply.length < HEADER_BYTES || readUint16(reply, 0) !== readUint16(query, 0)) return false;
   return isResponseTo(query, reply);
 }
 
 /**
- * Tells whether `reply`, whatever its ID, is a response with the question of `query` (letters of any
- * case). A server that could not read the question may send its refusal without one.
+ * Whether `reply`, whatever its ID, is a response with the question of `query` (in any case). A server that could not read the question may send its refusal without one.
  */
 export function isResponseTo(query: Uint8Array, reply: Uint8Array): boolean {
   if (reply.length < HEADER_BYTES) return false;

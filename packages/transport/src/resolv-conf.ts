@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import type { ServerAddress } from './server-address.js';
 
 /**
- * Reads the `nameserver` lines of a resolv.conf(5) in order; everything else, and a value that is no
- * IP address, is left aside. The port is always 53. A scoped address (`fe80::1%eth0`) is kept.
+ * Reads the `nameserver` lines of a resolv.conf(5) in order; everything else is ignored, also a
+ * value that is not an IP address. The port is always 53. A scope (`fe80::1%eth0`) stays.
  */
 export function parseResolvConf(text: string): ServerAddress[] {
   const servers: ServerAddress[] = [];

@@ -1,4 +1,4 @@
-/** The first versions of Node that share a port between processes, over UDP and TCP: others pay no heed to it. */
+/** The first versions of Node that share a port between processes, over UDP and TCP: earlier ones ignore the option. */
 const FIRST_MINOR: Readonly<Record<number, number>> = { 22: 12, 23: 1 };
 const FIRST_MAJOR = 24;
 

@@ -13,15 +13,15 @@ import { GroupLoad, ServerGroup } from './upstream/server-group.js';
 import { UpstreamServers } from './upstream/upstream-servers.js';
 import type { UpstreamSockets } from './upstream/upstream-sockets.js';
 
-/** Where it is said what names have come to. */
+/** Receives what became of the names. */
 export interface HostLog {
   info(message: string): void;
   warn(message: string): void;
 }
 
-/** How often the names of servers are asked for. */
+/** How often the names of servers are resolved. */
 export interface HostPace {
-  /** A TTL outside these bounds counts as the nearer one. */
+  /** A TTL outside these bounds is moved to the nearer bound. */
   readonly minMs: number;
   readonly maxMs: number;
   /** The pause after a failure; further ones double it, up to `maxMs`. */
@@ -31,9 +31,9 @@ export interface HostPace {
 
 export interface ServerHostsOptions {
   readonly log: HostLog;
-  /** What the questions leave from. */
+  /** The sockets that the questions are sent from. */
   readonly sockets: UpstreamSockets;
-  /** Whom to ask for a host name; without anybody the name is tried again later. */
+  /** The servers to ask for a host name; without any, the name is tried again later. */
   readonly serversFor: (host: string) => readonly ServerAddress[];
   /** Called when a host has other addresses than before. */
   readonly onChange: () => void;
@@ -45,7 +45,7 @@ interface Host {
   readonly addresses: Record<AddressFamily, readonly string[]>;
   failures: number;
   timer: NodeJS.Timeout | undefined;
-  /** Counts the rounds of questions: only answers of the last one are for it. */
+  /** Counts the rounds of questions: only answers of the latest round count. */
   round: number;
 }
 
@@ -55,10 +55,10 @@ const DEFAULT_PACE: HostPace = {
   retryMs: 2_000,
   deadlineMs: 4_000,
 };
-/** Each is two questions now and then, and a ConfigMap has room for ten thousands. */
+/** A limit, because a ConfigMap has space for tens of thousands; each costs two questions per refresh. */
 const MAX_HOSTS = 64;
 const MAX_DOUBLINGS = 10;
-/** These questions are not among those that are counted for the servers of clients' questions. */
+/** These questions do not count in the metrics of the servers. */
 const UNCOUNTED: ServerCounter = {
   queries: 0,
   countQuery: () => undefined,
@@ -68,8 +68,8 @@ const UNCOUNTED: ServerCounter = {
 };
 
 /**
- * The addresses of name servers that are given by name. They are asked for in the background, again
- * when their TTL is over and after a failure; what was known last stays until something else is.
+ * The addresses of name servers that are given by name. They are resolved in the background, again
+ * when their TTL ends and after a failure; the last addresses stay in use until others arrive.
  */
 export class ServerHosts {
   readonly #options: ServerHostsOptions;
@@ -93,18 +93,18 @@ export class ServerHosts {
     });
   }
 
-  /** The addresses known so far, IPv4 first; none for a name that is not followed. */
+  /** The addresses resolved so far, IPv4 first; none for a name that is not followed. */
   addressesOf(name: string): readonly string[] {
     const addresses = this.#hosts.get(name)?.addresses;
     return addresses === undefined ? [] : FAMILIES.flatMap((family) => addresses[family]);
   }
 
-  /** Follows these names and no others, and asks for each of them anew. */
+  /** Follows exactly these names, and resolves each of them again. */
   follow(names: ReadonlySet<string>): void {
     for (const host of this.#hosts.values()) {
       if (!names.has(host.name)) this.#forget(host);
     }
-    // Every name is asked for anew, of the servers that there are now.
+    // Every name is resolved again, with the current servers.
     this.#servers.retain([]);
     this.#forwarder.forgetQuestions();
     const followed = [...names].slice(0, MAX_HOSTS);
@@ -120,7 +120,7 @@ export class ServerHosts {
     }
   }
 
-  /** Ends what is under way; may be called twice. */
+  /** Ends all lookups; may be called twice. */
   close(): void {
     for (const host of this.#hosts.values()) this.#forget(host);
     this.#forwarder.close();
@@ -173,7 +173,7 @@ export class ServerHosts {
   }
 
   #fail(host: Host, reason: string): void {
-    // The same trouble comes back with each try; it is said once.
+    // The same failure repeats with each try; it is logged once.
     if (host.failures === 0) {
       this.#options.log.warn(`stubDomains: cannot resolve the server ${host.name}: ${reason}`);
     }

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
 
-/** From which ports queries leave. */
+/** The source ports of queries. */
 export interface SourcePorts {
-  /** One port for all queries (0: one that the system chooses), instead of ever new ones. */
+  /** One port for all queries (0: the system chooses it), instead of changing ports. */
   readonly fixed?: number;
-  /** Ports are drawn between these; without them the system draws. */
+  /** Ports are drawn at random from this range; without one the system chooses. */
   readonly min?: number;
   readonly max?: number;
 }
@@ -12,12 +12,12 @@ export interface SourcePorts {
 /** dnsmasq's own bounds where only one is given (src/option.c). */
 const LOWEST_PORT = 1024;
 const HIGHEST_PORT = 65_535;
-/** As many ports of a range are tried before a query goes unsent. */
+/** This many ports of a range are tried before a query is not sent. */
 const MAX_TRIES = 64;
 
 /**
- * The ports to try for one more socket, in order. From a range they start at a random place and go
- * round, so that in a small one whatever is free is found.
+ * The ports to try for one more socket, in order. From a range they start at a random place and wrap
+ * around, so that every free port of a small range is found.
  */
 export function* portsToTry({ fixed, min, max }: SourcePorts): Generator<number> {
   if (fixed !== undefined || (min === undefined && max === undefined)) {

@@ -5,21 +5,21 @@ import { frameMessage, FrameReader } from './frame-reader.js';
 import type { MessageHandler } from './message-handler.js';
 import type { Reading, TcpShares } from './tcp-shares.js';
 
-/** As many queries of one connection may wait for an answer; the next is read when one is done. */
+/** This many queries of one connection may wait for an answer; the next is read when one is answered. */
 const MAX_DEFERRED = 100;
-/** As many queries of one connection are answered before others have their turn. */
+/** This many queries of one connection are answered before the others' turn. */
 const MAX_PER_TURN = 8;
-/** Where answers are written; what is sent is copied. */
+/** The buffer that answers are written to; sending copies them. */
 const out = new Uint8Array(MAX_MESSAGE_BYTES);
 /**
- * Deferred answers come whether the client reads or not; beyond so many times the bytes at which it is
- * read from no further it is cut off.
+ * Deferred answers arrive whether the client reads or not. Reading from it stops at `unsentBytes`; beyond
+ * this many times that number the connection is cut off.
  */
 const CUT_OFF_FACTOR = 4;
 
 /**
- * One client over TCP: several queries on a connection, each answered as soon as its answer is there
- * (RFC 7766 section 6.2.1.1). Reading stops while the client owes us reading or we owe it answers.
+ * One client over TCP: several queries on a connection, each answered as soon as its answer is ready
+ * (RFC 7766 section 6.2.1.1). Reading stops while too many answers are due or unread.
  */
 export class TcpConnection implements Client, Reading {
   readonly address: string;
@@ -29,7 +29,7 @@ export class TcpConnection implements Client, Reading {
   readonly #shares: TcpShares;
   readonly #onCut: () => void;
   readonly #frames = new FrameReader();
-  /** As the shares know it. */
+  /** The bytes counted for it in the shares. */
   #heldBytes = 0;
   #deferred = 0;
   #hasEnded = false;
@@ -37,7 +37,7 @@ export class TcpConnection implements Client, Reading {
   #isReading = false;
   readonly #readOn = (): void => this.readOn();
 
-  /** `onCut` is told when it is cut off because all connections together hold too much. */
+  /** `onCut` is called when it is cut off because all connections together use too much memory. */
   constructor(socket: Socket, handler: MessageHandler, shares: TcpShares, onCut: () => void) {
     this.#socket = socket;
     this.#handler = handler;
@@ -62,7 +62,7 @@ export class TcpConnection implements Client, Reading {
     });
   }
 
-  /** Tells whether a query of this connection still waits for its answer. */
+  /** Whether a query of this connection still waits for its answer. */
   isBusy(): boolean {
     return this.#deferred > 0;
   }
@@ -72,15 +72,15 @@ export class TcpConnection implements Client, Reading {
     return new TcpReplyPath(this);
   }
 
-  /** Sends a deferred answer (nothing when `length` is 0) and goes on reading. */
+  /** Sends a deferred answer (nothing when `length` is 0) and continues to read. */
   finish(message: Uint8Array, length: number): void {
     this.#deferred--;
     if (length > 0) this.#send(message, this.#handler.fit(message, length, MAX_MESSAGE_BYTES));
-    // Not at once: the answerer may be in the middle of handing out replies, or inside `answer`.
+    // Not immediately: the answerer may be in the middle of sending replies, or inside `answer`.
     process.nextTick(this.#readOn);
   }
 
-  /** Reads no further; resolves when what was read is answered and the answers are with the system. */
+  /** Stops reading; resolves when all read queries are answered and the system has the answers. */
   async end(): Promise<void> {
     const ended = new Promise((resolve) => {
       this.#socket.on('finish', resolve).on('close', resolve);
@@ -90,7 +90,7 @@ export class TcpConnection implements Client, Reading {
     await ended;
   }
 
-  /** Answers what has come, as far as it is this connection's turn. */
+  /** Answers the received queries, as far as this connection's turn allows. */
   readOn(): void {
     if (this.#isReading || this.#socket.destroyed) return;
     this.#isReading = true;

@@ -8,25 +8,25 @@ import { TcpShares } from './tcp-shares.js';
 
 export interface TcpLimits {
   /**
-   * Open connections at the same time; beyond, the one that is idle longest is closed. Fewer where that
-   * is more than half of the descriptors that the process may have.
+   * Open connections at the same time; beyond, the longest idle one is closed. At most half
+   * of the descriptors that the process may have.
    */
   readonly maxConnections: number;
-  /** A connection on which nothing comes or goes for so long is closed. */
+  /** A connection without traffic for this long is closed. */
   readonly idleTimeoutMs: number;
 }
 
-/** Of the descriptors of the process: upstreams, files and metrics need some as well. */
+/** Of the descriptors of the process: upstream servers, files and metrics need some too. */
 const SHARE_OF_DESCRIPTORS = 1 / 2;
 
-/** Accepts DNS over TCP and feeds the queries to a handler. */
+/** Accepts DNS over TCP and passes the queries to a handler. */
 export class TcpListener {
   readonly #handler: MessageHandler;
   readonly #limits: TcpLimits;
   readonly #maxConnections: number;
   readonly #counters: ListenerCounters;
   readonly #server: Server;
-  /** Once it accepts no further connections. */
+  /** Set once it accepts no further connections. */
   #closed: Promise<unknown> | undefined;
   readonly #shares = new TcpShares();
   /** In order of last use, the longest unused first. */
@@ -49,14 +49,14 @@ export class TcpListener {
     this.#server.on('error', () => this.#counters.tcpRefused++);
   }
 
-  /** Accepts no further connections; those that are open are served. */
+  /** Accepts no further connections; open ones are still served. */
   stopAccepting(): void {
     if (!this.#server.listening) return;
     this.#closed = once(this.#server, 'close');
     this.#server.close();
   }
 
-  /** Resolves when every connection has got the answers to what was read of it, and is ended. */
+  /** Resolves when the received queries of every connection are answered and it is ended. */
   async endConnections(): Promise<void> {
     await Promise.all(Array.from(this.#connections.values(), (connection) => connection.end()));
   }
@@ -92,7 +92,7 @@ export class TcpListener {
     });
   }
 
-  /** Makes room for a new connection; false when every one waits for an answer. */
+  /** Closes the longest idle connection; false when every one waits for an answer. */
   #closeIdlest(): boolean {
     for (const [socket, connection] of this.#connections) {
       if (connection.isBusy()) continue;

@@ -8,9 +8,9 @@ export type UdpEngineChoice = (typeof UDP_ENGINES)[number];
 /** A way to move datagrams: one per system call (`dgram`) or many (`batch`). */
 export interface UdpEngine {
   readonly name: 'batch' | 'dgram';
-  /** A socket for a listener; it counts there what it could not send. */
+  /** A socket for a listener; it counts there what it cannot send. */
   createSocket(counters: ListenerCounters): DatagramSocket;
   openUpstreamPort: OpenUpstreamPort;
-  /** Runs what sends many answers to earlier queries; they leave together where that is possible. */
+  /** Runs `work`, which sends many deferred answers; they leave in one system call where possible. */
   sendTogether(work: () => void): void;
 }

@@ -4,17 +4,17 @@ import type { DatagramSocket, Peer } from './datagram-socket.js';
 import type { MessageHandler } from './message-handler.js';
 import { requireReusePort } from './reuse-port.js';
 
-const NOBODY: Peer = { address: '', port: 0 };
-/** A socket is read to its end when nothing came out of it in so many rounds: each is several turns of the loop. */
+const NO_PEER: Peer = { address: '', port: 0 };
+/** A socket is empty when nothing arrived in this many rounds; each round is several turns of the loop. */
 const IDLE_ROUNDS = 2;
 const ROUND_MS = 10;
 
-/** Feeds the datagrams of one socket to a handler and sends the answers back. */
+/** Passes the datagrams of one socket to a handler and sends the answers. */
 export class UdpListener implements Client {
   readonly #socket: DatagramSocket;
   readonly #handler: MessageHandler;
-  #peer = NOBODY;
-  /** Datagrams that have come, and queries among them that wait for their answers. */
+  #peer = NO_PEER;
+  /** Datagrams received, and queries among them that wait for their answers. */
   #received = 0;
   #waiting = 0;
 
@@ -59,20 +59,20 @@ export class UdpListener implements Client {
     );
   }
 
-  /** For a reply: sends the answer, cut to what its client takes. */
+  /** For a reply path: sends the answer, truncated to its client's size. */
   send(message: Uint8Array, length: number, maxBytes: number, peer: Peer): void {
     this.#socket.send(message, this.#handler.fit(message, length, maxBytes), peer);
   }
 
-  /** For a reply: it is sent or given up. */
+  /** For a reply path: its answer is sent or abandoned. */
   release(peer: Peer): void {
     this.#waiting--;
     this.#socket.release(peer);
   }
 
   /**
-   * Leaves the port to the other sockets that have it, and resolves when what has come is received and
-   * answered, or the time is over.
+   * Leaves the port to its other sockets, and resolves when all datagrams in the socket are received and
+   * answered, or at the deadline.
    */
   async leave(deadlineMs: number): Promise<void> {
     this.#socket.leavePort();
@@ -91,7 +91,7 @@ export class UdpListener implements Client {
 class UdpReplyPath implements ReplyPath {
   readonly #listener: UdpListener;
   readonly #maxBytes: number;
-  /** Undefined once the answer is sent or given up. */
+  /** Undefined once the answer is sent or abandoned. */
   #peer: Peer | undefined;
 
   constructor(listener: UdpListener, peer: Peer, maxBytes: number) {

@@ -2,28 +2,28 @@ import type { Peer } from './datagram-socket.js';
 import type { ServerAddress } from './server-address.js';
 
 export interface UpstreamPortOptions {
-  /** 0 takes one that the system chooses at random. */
+  /** 0: the system chooses one at random. */
   readonly port: number;
-  /** The address to send from; the system's choice without one. */
+  /** The address to send from; without one the system chooses. */
   readonly sourceAddress: string | undefined;
-  /** The only server that is asked from here; without one the port is for all of the family. */
+  /** The only server that is asked from this port; without one it is for all servers of the family. */
   readonly server: ServerAddress | undefined;
   readonly isIpv6: boolean;
 }
 
-/** Told what comes to a port. */
+/** Receives what arrives at a port. */
 export interface PortOwner {
-  /** A datagram; the bytes are the owner's. From a port with a server it can only be that server's. */
+  /** A datagram; the bytes belong to the owner. A port with a server receives only from that server. */
   onDatagram(bytes: Buffer, from: Peer): void;
   /** The system says that the port's server cannot be reached, or has no such port. */
   onUnreachable(): void;
 }
 
-/** A UDP port that queries leave from. */
+/** A UDP port that queries are sent from. */
 export interface UpstreamPort {
-  /** Sends a copy, now or within the turn of the event loop. What cannot be sent is lost. */
+  /** Sends a copy, now or within the turn of the event loop. A query that cannot be sent is lost. */
   send(query: Uint8Array, server: ServerAddress): void;
-  /** Nothing is told to the owner afterwards. May be called twice. */
+  /** The owner is not called afterwards. May be called twice. */
   close(): void;
 }
 

@@ -2,9 +2,9 @@ import type { Libc } from './libc.js';
 import { MessageArena, SLOTS } from './message-arena.js';
 import { Outbox } from './outbox.js';
 
-/** The largest query or reply that is received whole; of a larger one the rest is lost. */
+/** The largest query or reply that is received whole; the rest of a larger one is lost. */
 const SLOT_BYTES = 4_096;
-/** As many batches are taken from one socket in a row before others have their turn. */
+/** This many batches are received from one socket in a row before the others' turn. */
 const MAX_BATCHES = 8;
 
 /** A socket as the hub receives from it. */
@@ -17,15 +17,15 @@ export interface HubSocket {
 }
 
 /**
- * What the sockets of a batch engine share: the memory for a batch that is received, and for those that
- * are sent. One batch at a time is received, answered and sent.
+ * What the sockets of a batch engine share: the memory for received and for sent batches. One batch at a
+ * time is received, answered and sent.
  */
 export class BatchHub {
   readonly libc: Libc;
   readonly inbox: MessageArena;
-  /** Answers written in place while a batch is taken. */
+  /** Answers written in place while a batch is handled. */
   readonly answers: Outbox;
-  /** Copies: queries to servers, and answers that come later. */
+  /** Copies: queries to servers, and deferred answers. */
   readonly outgoing: Outbox;
   #isDraining = false;
 
@@ -36,7 +36,7 @@ export class BatchHub {
     this.outgoing = new Outbox(libc);
   }
 
-  /** Takes what has come to a socket, up to some batches, and sends what that gave rise to. */
+  /** Receives what waits in a socket, up to MAX_BATCHES, and sends the answers and queries that result. */
   drain(socket: HubSocket): void {
     this.#isDraining = true;
     try {
@@ -51,7 +51,7 @@ export class BatchHub {
     }
   }
 
-  /** Runs what sends answers to earlier queries, and sends these together. */
+  /** Runs `work`, which sends deferred answers, and sends these together. */
   together(work: () => void): void {
     const wasDraining = this.#isDraining;
     this.#isDraining = true;
@@ -63,7 +63,7 @@ export class BatchHub {
     }
   }
 
-  /** Sends what waits, unless that is done anyway when the batch at hand is through. */
+  /** Sends what waits, unless the end of the current batch does so anyway. */
   flushSoon(): void {
     if (!this.#isDraining) this.flush();
   }

@@ -7,16 +7,16 @@ import { BatchPeer } from './batch-peer.js';
 
 const RECEIVE_BUFFER_BYTES = 1 << 22;
 const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
-/** Ways back that are free are kept for the next ones, up to so many. */
-const MAX_SPARE_WAYS = 2_048;
+/** This many released peers are retained for reuse. */
+const MAX_SPARE_PEERS = 2_048;
 
 /** The UDP socket of a listener: receives, answers and sends in batches. */
 export class BatchListenerSocket implements DatagramSocket, SocketOwner {
   readonly #hub: BatchHub;
   readonly #counters: ListenerCounters;
-  /** The sender of the datagram in hand. */
+  /** The sender of the current datagram. */
   readonly #sender: BatchPeer;
-  readonly #spareWays: BatchPeer[] = [];
+  readonly #sparePeers: BatchPeer[] = [];
   #socket: BatchSocket | undefined;
   #onDatagram: DatagramHandler = () => undefined;
 
@@ -31,7 +31,7 @@ export class BatchListenerSocket implements DatagramSocket, SocketOwner {
   }
 
   get out(): Uint8Array {
-    return this.#hub.answers.room;
+    return this.#hub.answers.next;
   }
 
   // eslint-disable-next-line @typescript-eslint/require-await -- a failure to bind is a rejection
@@ -64,19 +64,19 @@ export class BatchListenerSocket implements DatagramSocket, SocketOwner {
       return;
     }
     const { answers, outgoing } = this.#hub;
-    if (bytes === answers.room) answers.commit(socket, length, wayTo(peer));
-    else outgoing.push(socket, bytes, length, wayTo(peer));
+    if (bytes === answers.next) answers.commit(socket, length, batchPeerOf(peer));
+    else outgoing.push(socket, bytes, length, batchPeerOf(peer));
     this.#hub.flushSoon();
   }
 
   retain(peer: Peer): Peer {
-    const way = this.#spareWays.pop() ?? BatchPeer.kept();
-    way.copyFrom(wayTo(peer));
-    return way;
+    const retained = this.#sparePeers.pop() ?? BatchPeer.copy();
+    retained.copyFrom(batchPeerOf(peer));
+    return retained;
   }
 
   release(peer: Peer): void {
-    if (this.#spareWays.length < MAX_SPARE_WAYS) this.#spareWays.push(wayTo(peer));
+    if (this.#sparePeers.length < MAX_SPARE_PEERS) this.#sparePeers.push(batchPeerOf(peer));
   }
 
   onDatagram(slot: number): void {
@@ -100,7 +100,7 @@ export class BatchListenerSocket implements DatagramSocket, SocketOwner {
   }
 }
 
-function wayTo(peer: Peer): BatchPeer {
+function batchPeerOf(peer: Peer): BatchPeer {
   if (peer instanceof BatchPeer) return peer;
   throw new TypeError('the peer is of another engine');
 }

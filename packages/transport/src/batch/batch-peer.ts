@@ -3,7 +3,7 @@ import { CONTROL_WORDS, type MessageArena, NAME_WORDS } from './message-arena.js
 import { addressOf, MAX_NAME_BYTES, portOf } from './socket-name.js';
 
 const IPV4_CONTROL_BYTES = 32;
-/** Words of a struct in_pktinfo and in6_pktinfo, behind their header of four. */
+/** Words of a struct in_pktinfo and in6_pktinfo, after their header of four. */
 const IPV4_INTERFACE = 4;
 const IPV6_ADDRESS = 4;
 const IPV6_INTERFACE = 8;
@@ -12,8 +12,8 @@ const LINK_LOCAL_MASK = 0xc0ff;
 const LINK_LOCAL = 0x80fe;
 
 /**
- * Where an answer goes: the client's address, and as a control message the address that its query came
- * to, which is the source of the answer. Either in the arena of received messages, or kept apart.
+ * The other end of a datagram: its address and, as a control message, the address that a query was sent
+ * to, which becomes the source of the answer. Either in the arena of received messages, or a copy.
  */
 export class BatchPeer implements Peer {
   #words: Int32Array;
@@ -26,18 +26,18 @@ export class BatchPeer implements Peer {
     this.#words = words;
   }
 
-  /** One that stands for the sender in a slot of an arena, see `pointTo`. */
+  /** Represents the sender in a slot of an arena, see `pointTo`. */
   static inArena(arena: MessageArena): BatchPeer {
     return new BatchPeer(arena.words);
   }
 
-  /** One with memory of its own, see `copyFrom`. */
-  static kept(): BatchPeer {
-    const way = new BatchPeer(new Int32Array(2 + NAME_WORDS + CONTROL_WORDS));
-    way.#controlLengthAt = 1;
-    way.#nameAt = 2;
-    way.#controlAt = way.#nameAt + NAME_WORDS;
-    return way;
+  /** One with its own memory, see `copyFrom`. */
+  static copy(): BatchPeer {
+    const peer = new BatchPeer(new Int32Array(2 + NAME_WORDS + CONTROL_WORDS));
+    peer.#controlLengthAt = 1;
+    peer.#nameAt = 2;
+    peer.#controlAt = peer.#nameAt + NAME_WORDS;
+    return peer;
   }
 
   get address(): string {
@@ -55,7 +55,7 @@ export class BatchPeer implements Peer {
     this.#controlAt = arena.controlAt(slot);
   }
 
-  /** Sets where it goes; the system chooses the source. */
+  /** Sets the destination; the system chooses the source. */
   setName(name: Uint8Array): void {
     this.#words[this.#nameLengthAt] = name.length;
     this.#words[this.#controlLengthAt] = 0;
@@ -73,7 +73,7 @@ export class BatchPeer implements Peer {
       words[this.#controlAt + i] = from[other.#controlAt + i]!;
   }
 
-  /** Addresses the message in a slot, which leaves from the address that the query came to. */
+  /** Addresses the message in a slot; its source is the address that the query was sent to. */
   addressMessage(arena: MessageArena, slot: number): void {
     const { words } = arena;
     const from = this.#words;
@@ -93,7 +93,7 @@ export class BatchPeer implements Peer {
   }
 }
 
-/** The route decides on the interface, unless the address has a meaning on one only. */
+/** The route decides on the interface, except for a link-local address. */
 function leaveRouteOpen(words: Int32Array, controlAt: number, controlBytes: number): void {
   if (controlBytes === IPV4_CONTROL_BYTES) words[controlAt + IPV4_INTERFACE] = 0;
   else if ((words[controlAt + IPV6_ADDRESS]! & LINK_LOCAL_MASK) !== LINK_LOCAL) {

@@ -10,36 +10,36 @@ import { BatchPeer } from './batch-peer.js';
 
 export interface BatchSocketOptions {
   readonly isIpv6: boolean;
-  /** Empty is any address. */
+  /** Empty: any address. */
   readonly address: string;
   readonly port: number;
   /** Other sockets may have the same address and port, and each gets the datagrams of some senders. */
   readonly reusesPort?: boolean;
-  /** The only other end. */
+  /** The only peer. */
   readonly remote?: { readonly address: string; readonly port: number };
-  /** Answers leave from the address that their query came to; for a socket on all addresses. */
+  /** Answers leave from the address that their query was sent to; for a socket on all addresses. */
   readonly answersFromSameAddress?: boolean;
   readonly receiveBufferBytes: number;
 }
 
-/** What a socket tells its owner. */
+/** Is notified by a socket. */
 export interface SocketOwner {
-  /** A datagram stands in this slot of the hub's inbox, for the duration of the call. */
+  /** A datagram is in this slot of the hub's inbox, during the call. */
   onDatagram(slot: number): void;
-  /** An error that an earlier datagram met on its way, such as a port where nobody listens. */
+  /** The error of an earlier datagram, such as a port without a listener. */
   onError(): void;
-  /** A datagram was dropped, because the system did not take it. */
+  /** A datagram was dropped, because the system did not accept it. */
   onUnsent(): void;
 }
 
 interface HeldMessage {
   readonly bytes: Uint8Array;
-  readonly way: BatchPeer;
+  readonly peer: BatchPeer;
 }
 
-/** As many messages wait for a system that takes no more; further ones are dropped. */
+/** This many messages wait while the system accepts no more; further ones are dropped. */
 const MAX_HELD = 256;
-/** Errors of the way of an earlier datagram, which say nothing about the one at hand. */
+/** Errors of an earlier datagram, which say nothing about the current one. */
 const STALE_ERRORS: ReadonlySet<number> = new Set([
   linux.ECONNREFUSED,
   linux.EHOSTUNREACH,
@@ -103,7 +103,7 @@ export class BatchSocket implements HubSocket, OutboxSocket {
   mayRepeat(errno: number): boolean {
     if (!STALE_ERRORS.has(errno) || this.#hasRepeated) return false;
     this.#hasRepeated = true;
-    // Not at once: the owner is in the middle of sending.
+    // Not immediately: the owner is in the middle of sending.
     setImmediate(() => {
       if (!this.isClosed) this.#owner.onError();
     });
@@ -117,9 +117,9 @@ export class BatchSocket implements HubSocket, OutboxSocket {
     }
     const sender = BatchPeer.inArena(arena);
     sender.pointTo(arena, slot);
-    const way = BatchPeer.kept();
-    way.copyFrom(sender);
-    this.#held.push({ bytes: arena.payloads[slot]!.slice(0, arena.payloadLengthOf(slot)), way });
+    const peer = BatchPeer.copy();
+    peer.copyFrom(sender);
+    this.#held.push({ bytes: arena.payloads[slot]!.slice(0, arena.payloadLengthOf(slot)), peer });
     if (this.#held.length === 1)
       this.#watch.start({ readable: true, writable: true }, this.#onReady);
   }
@@ -135,7 +135,7 @@ export class BatchSocket implements HubSocket, OutboxSocket {
 
   /** See `DatagramSocket.leavePort`. */
   leavePort(): void {
-    // A connected socket is passed over when the system chooses one of a port (SO_REUSEPORT).
+    // The system skips a connected socket when it chooses one of a port (SO_REUSEPORT).
     const { address, isIpv6 } = this.#options;
     this.#connect(address, DISCARD_PORT, isIpv6);
   }
@@ -156,7 +156,7 @@ export class BatchSocket implements HubSocket, OutboxSocket {
     try {
       if (writable) this.#sendHeld();
       if (readable || status < 0) this.#hub.drain(this);
-      // The event loop stops to watch a descriptor that has an error, which `drain` has taken.
+      // The event loop stops watching a descriptor that has an error; `drain` has read that error.
       if (status < 0) this.#watchOn();
     } catch (error) {
       setImmediate(() => {
@@ -167,7 +167,7 @@ export class BatchSocket implements HubSocket, OutboxSocket {
 
   #sendHeld(): void {
     const held = this.#held.splice(0);
-    for (const { bytes, way } of held) this.#hub.outgoing.push(this, bytes, bytes.length, way);
+    for (const { bytes, peer } of held) this.#hub.outgoing.push(this, bytes, bytes.length, peer);
     this.#hub.flush();
     if (this.#held.length === 0) this.#watchOn();
   }
@@ -179,7 +179,7 @@ export class BatchSocket implements HubSocket, OutboxSocket {
 
   #setUp({ isIpv6, address, port, remote, ...options }: BatchSocketOptions): void {
     this.#growReceiveBuffer(options.receiveBufferBytes);
-    // Whatever the system's default is: `::` is every address of both families.
+    // Independent of the system's default: `::` is every address of both families.
     if (isIpv6) this.#setOption(linux.IPPROTO_IPV6, linux.IPV6_V6ONLY, 0);
     if (options.answersFromSameAddress === true) {
       if (isIpv6) this.#setOption(linux.IPPROTO_IPV6, linux.IPV6_RECVPKTINFO, 1);
@@ -201,9 +201,9 @@ export class BatchSocket implements HubSocket, OutboxSocket {
     return this.#hub.libc.connect(this.fd, name, name.length) === 0;
   }
 
-  /** Room for a burst while the loop is busy elsewhere; the system may give less. */
+  /** Buffers a burst while the event loop is busy; the system may grant less. */
   #growReceiveBuffer(bytes: number): void {
-    // Beyond the system's limit, for who may.
+    // Beyond the system's limit; needs NET_ADMIN.
     if (this.#setOption(linux.SOL_SOCKET, linux.SO_RCVBUFFORCE, bytes)) return;
     this.#setOption(linux.SOL_SOCKET, linux.SO_RCVBUF, bytes);
   }

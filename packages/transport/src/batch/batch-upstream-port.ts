@@ -10,7 +10,7 @@ const RECEIVE_BUFFER_BYTES = 1 << 20;
 /** The TC bit in the third byte of a message. */
 const TC = 0x02;
 
-/** A UDP port that queries leave from in batches, and replies come to. */
+/** A UDP port that sends queries and receives replies in batches. */
 export class BatchUpstreamPort implements UpstreamPort, SocketOwner {
   readonly #hub: BatchHub;
   readonly #owner: PortOwner;
@@ -19,7 +19,7 @@ export class BatchUpstreamPort implements UpstreamPort, SocketOwner {
   readonly #socket: BatchSocket;
   readonly #sender: BatchPeer;
   #server: ServerAddress | undefined;
-  readonly #toServer = BatchPeer.kept();
+  readonly #toServer = BatchPeer.copy();
 
   /** Throws the system's error. */
   constructor(hub: BatchHub, options: UpstreamPortOptions, owner: PortOwner) {
@@ -44,8 +44,8 @@ export class BatchUpstreamPort implements UpstreamPort, SocketOwner {
 
   send(query: Uint8Array, server: ServerAddress): void {
     if (this.#socket.isClosed) return;
-    const way = this.#isConnected ? undefined : this.#wayTo(server);
-    this.#hub.outgoing.push(this.#socket, query, query.length, way);
+    const peer = this.#isConnected ? undefined : this.#peerOf(server);
+    this.#hub.outgoing.push(this.#socket, query, query.length, peer);
     this.#hub.flushSoon();
   }
 
@@ -53,7 +53,7 @@ export class BatchUpstreamPort implements UpstreamPort, SocketOwner {
     const { inbox } = this.#hub;
     this.#sender.pointTo(inbox, slot);
     const reply = Buffer.from(inbox.payloads[slot]!.subarray(0, inbox.lengthOf(slot)));
-    // What did not fit is as good as cut by the server: it is fetched over TCP.
+    // A reply that did not fit counts as truncated: it is fetched over TCP.
     if ((inbox.flagsOf(slot) & MSG_TRUNC) !== 0) reply[2]! |= TC;
     this.#owner.onDatagram(reply, this.#sender);
   }
@@ -63,14 +63,14 @@ export class BatchUpstreamPort implements UpstreamPort, SocketOwner {
   }
 
   onUnsent(): void {
-    // Time-outs notice what is lost.
+    // The time-out covers lost queries.
   }
 
   close(): void {
     this.#socket.close();
   }
 
-  #wayTo(server: ServerAddress): BatchPeer {
+  #peerOf(server: ServerAddress): BatchPeer {
     if (this.#server !== server) {
       this.#toServer.setName(encodeSocketName(server.address, server.port, this.#isIpv6));
       this.#server = server;

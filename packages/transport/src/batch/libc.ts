@@ -1,7 +1,7 @@
 import { endianness } from 'node:os';
 import { EngineError } from '../errors.js';
 
-/** Told when a descriptor can be read or written; `status` is negative when it has an error. */
+/** Called when a descriptor can be read or written; `status` is negative when it has an error. */
 export type OnReady = (status: number, events: ReadyEvents) => void;
 
 export interface ReadyEvents {
@@ -27,13 +27,13 @@ export interface Libc {
   sendmmsg(fd: number, headers: Uint8Array, count: number, flags: number): number;
   /** The error of the last call. */
   errno(): number;
-  /** Where the first byte stands; valid as long as the bytes are referenced. */
+  /** The address of the first byte; valid as long as the bytes are referenced. */
   addressOf(bytes: Uint8Array): bigint;
   /** `onReady` must not throw. */
   watch(fd: number, events: Partial<ReadyEvents>, onReady: OnReady): Watch;
 }
 
-/** What is used of koffi, which is typed by `any`. */
+/** The part of koffi in use; its own types are `any`. */
 interface Koffi {
   load(path: null): { func(prototype: string): unknown };
   errno(): number;
@@ -52,9 +52,9 @@ const PROTOTYPES = {
   sendmmsg: 'int sendmmsg(int, void *, unsigned int, int)',
 } as const satisfies Partial<Record<keyof Libc, string>>;
 
-/** Where the structures are laid out as MessageArena has them, and the constants have these values. */
+/** Architectures with the structures of MessageArena and the numbers of constants.ts. */
 const ARCHITECTURES: ReadonlySet<string> = new Set(['x64', 'arm64']);
-/** Not a literal, so that neither the compiler nor the bundler looks for a module that may be absent. */
+/** Not a literal: the compiler and the bundler must not look for a module that may be absent. */
 const KOFFI = 'koffi' as string;
 
 let loaded: Promise<Libc> | undefined;

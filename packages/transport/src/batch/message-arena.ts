@@ -19,23 +19,23 @@ const IOV_WORDS = 4;
 const IOV_LENGTH = 2;
 /** A struct sockaddr_in6 and padding. */
 export const NAME_WORDS = 8;
-/** One control message with the address that a datagram came to: 40 bytes for IPv6, 32 for IPv4. */
+/** One control message with the address that a datagram was sent to: 40 bytes for IPv6, 32 for IPv4. */
 export const CONTROL_WORDS = 12;
 
 /**
- * Memory that recvmmsg and sendmmsg work on, made once: for each slot a message header that points to
+ * Memory for recvmmsg and sendmmsg, allocated once: for each slot a message header that points to
  * the slot's address, control message and payload.
  *
  *     headers × 64 │ iovecs × 64 │ names × 64 │ controls × 64 │ payloads × 64 │ overhang
  *
- * A payload view reaches over the slots behind it into the overhang, so that a rare large message can
- * be written where an ordinary one would be; the slots behind it are not used then.
+ * A payload view extends over the following slots into the overhang, so that a rare large message can
+ * be written in place; the following slots are not used then.
  */
 export class MessageArena {
-  /** The first byte of the headers; what the C library is given. */
+  /** All memory from the first header on; passed to the C library. */
   readonly bytes: Uint8Array;
   readonly words: Int32Array;
-  /** The payload of each slot, with what it may reach over. */
+  /** The payload of each slot, with the bytes that it may extend over. */
   readonly payloads: readonly Uint8Array[];
   readonly slotBytes: number;
   readonly #namesAt: number;
@@ -51,20 +51,20 @@ export class MessageArena {
     const memory = new ArrayBuffer(payloadsAt + SLOTS * slotBytes + overhangBytes);
     this.bytes = new Uint8Array(memory);
     this.words = new Int32Array(memory);
-    const roomBytes = Math.max(slotBytes, overhangBytes);
+    const viewBytes = Math.max(slotBytes, overhangBytes);
     this.payloads = Array.from(
       { length: SLOTS },
-      (_, slot) => new Uint8Array(memory, payloadsAt + slot * slotBytes, roomBytes),
+      (_, slot) => new Uint8Array(memory, payloadsAt + slot * slotBytes, viewBytes),
     );
     this.#pointHeaders(libc.addressOf(this.bytes), payloadsAt);
   }
 
-  /** Where the address of a slot's other end stands, in words. */
+  /** The offset of the address of a slot's peer, in words. */
   nameAt(slot: number): number {
     return this.#namesAt + slot * NAME_WORDS;
   }
 
-  /** Where the length of that address stands, in bytes. */
+  /** The offset of the length of that address, in words. */
   nameLengthAt(slot: number): number {
     return slot * HEADER_WORDS + NAME_LENGTH;
   }
@@ -90,12 +90,12 @@ export class MessageArena {
     return this.words[this.#iovsAt + slot * IOV_WORDS + IOV_LENGTH]!;
   }
 
-  /** The length of a message to send, or of the room to receive one. */
+  /** The length of a message to send, or the space to receive one. */
   setPayloadLength(slot: number, bytes: number): void {
     this.words[this.#iovsAt + slot * IOV_WORDS + IOV_LENGTH] = bytes;
   }
 
-  /** Makes a slot ready to receive: the system has put the lengths of the last message there. */
+  /** Resets a slot to receive: the system has written the lengths of the last message there. */
   allowReceive(slot: number): void {
     this.words[slot * HEADER_WORDS + NAME_LENGTH] = NAME_WORDS * 4;
     this.words[slot * HEADER_WORDS + CONTROL_LENGTH] = CONTROL_WORDS * 4;

@@ -4,23 +4,23 @@ import { MessageArena, SLOTS } from './message-arena.js';
 import type { BatchPeer } from './batch-peer.js';
 
 const MAX_MESSAGE_BYTES = 65_536;
-/** The usual answer fits; a larger one takes the slots behind it, and the batch is sent at once. */
+/** The usual answer fits; a larger one uses the following slots, and the batch is sent immediately. */
 const SLOT_BYTES = 2_048;
-/** Up to here a copy byte by byte costs less than a view. */
+/** Up to this length a copy byte by byte costs less than a view. */
 const SHORT_BYTES = 256;
 
 /** A socket as the outbox needs it. */
 export interface OutboxSocket {
   readonly fd: number;
-  /** The system takes nothing now; `hold` what is to be sent later. */
+  /** The system accepts nothing now; the messages are passed to `hold`. */
   mustWait(errno: number): boolean;
-  /** The error was an earlier datagram's, so that another try can work. */
+  /** The error was an earlier datagram's: another try can work. */
   mayRepeat(errno: number): boolean;
-  /** Stores a message until the system takes more. */
+  /** Stores a message until the system accepts more. */
   hold(arena: MessageArena, slot: number): void;
-  /** The system took a message. */
+  /** The system accepted a message. */
   noteSent(): void;
-  /** A message was given up. */
+  /** A message was dropped. */
   countUnsent(): void;
 }
 
@@ -41,34 +41,34 @@ export class Outbox {
   }
 
   /** 64 KiB to write the next message in place, see `commit`. */
-  get room(): Uint8Array {
+  get next(): Uint8Array {
     return this.#arena.payloads[this.#end]!;
   }
 
-  /** Queues the message that was written into `room`; without a way it goes to the connected end. */
-  commit(socket: OutboxSocket, length: number, way: BatchPeer | undefined): void {
+  /** Queues the message that was written into `next`; without a peer it goes to the connected one. */
+  commit(socket: OutboxSocket, length: number, peer: BatchPeer | undefined): void {
     if (this.#socket !== socket) {
       this.#send();
       this.#socket = socket;
     }
     const slot = this.#end++;
     this.#arena.setPayloadLength(slot, length);
-    if (way === undefined) {
+    if (peer === undefined) {
       this.#arena.words[this.#arena.nameLengthAt(slot)] = 0;
       this.#arena.words[this.#arena.controlLengthAt(slot)] = 0;
-    } else way.addressMessage(this.#arena, slot);
+    } else peer.addressMessage(this.#arena, slot);
     if (this.#end === SLOTS || length > SLOT_BYTES) this.flush();
   }
 
   /** Queues a copy of a message. */
-  push(socket: OutboxSocket, bytes: Uint8Array, length: number, way: BatchPeer | undefined): void {
-    const { room } = this;
-    if (length > SHORT_BYTES) room.set(bytes.subarray(0, length));
-    else for (let i = 0; i < length; i++) room[i] = bytes[i]!;
-    this.commit(socket, length, way);
+  push(socket: OutboxSocket, bytes: Uint8Array, length: number, peer: BatchPeer | undefined): void {
+    const { next } = this;
+    if (length > SHORT_BYTES) next.set(bytes.subarray(0, length));
+    else for (let i = 0; i < length; i++) next[i] = bytes[i]!;
+    this.commit(socket, length, peer);
   }
 
-  /** Sends all that waits; what the system does not take is the socket's business. */
+  /** Sends all that waits; the socket handles what the system does not accept. */
   flush(): void {
     if (this.#end === 0) return;
     this.#send();

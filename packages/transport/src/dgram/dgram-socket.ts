@@ -12,7 +12,7 @@ import {
 } from '../datagram-socket.js';
 import { growReceiveBuffer } from './receive-buffer.js';
 
-/** As many answers may wait in Node for the system to take them; more are dropped. */
+/** This many answers may wait in Node for the system; further ones are dropped. */
 const MAX_SENDS_IN_FLIGHT = 256;
 const RECEIVE_BUFFER_BYTES = 1 << 22;
 
@@ -48,7 +48,7 @@ export class DgramSocket implements DatagramSocket {
     const type = isIPv6(address) ? 'udp6' : 'udp4';
     const socket = createSocket({ type, lookup: noLookup, reusePort: reusesPort });
     this.#socket = socket;
-    // Without a look-up it listens, or fails, before bind() returns.
+    // With `noLookup` it listens, or fails, before bind() returns.
     const listening = once(socket, 'listening');
     socket.bind({ address, port, exclusive: true });
     try {
@@ -71,22 +71,22 @@ export class DgramSocket implements DatagramSocket {
       return;
     }
     this.#sendsInFlight++;
-    // Node keeps the bytes until the system took them, and the caller writes its next answer there.
+    // Node needs the bytes until they are sent, and the caller writes its next answer there.
     const copy = Buffer.from(bytes.subarray(0, length));
-    // Node sends to nobody else from a connected socket. What comes in this moment is received, too.
+    // A connected socket sends to its peer only. Datagrams that arrive in this moment are received too.
     if (this.#hasLeftPort) this.#socket.disconnect();
     this.#socket.send(copy, peer.port, peer.address, this.#onSent);
     if (this.#hasLeftPort) this.#connect();
   }
 
   leavePort(): void {
-    // A port that the system chose is lost when a socket is not connected any more.
+    // A port that the system chose is lost when the socket is disconnected.
     if (this.#hasLeftPort || !this.#isPortGiven) return;
     this.#hasLeftPort = true;
     this.#connect();
   }
 
-  /** A connected socket is passed over when the system chooses one of a port (SO_REUSEPORT). */
+  /** The system skips a connected socket when it chooses one of a port (SO_REUSEPORT). */
   #connect(): void {
     this.#socket?.connect(DISCARD_PORT, this.#address);
   }
@@ -97,7 +97,7 @@ export class DgramSocket implements DatagramSocket {
   }
 
   release(): void {
-    // The garbage collector has it.
+    // The garbage collector frees it.
   }
 
   async close(): Promise<void> {

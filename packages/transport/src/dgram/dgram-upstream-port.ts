@@ -6,7 +6,7 @@ import { growReceiveBuffer } from './receive-buffer.js';
 
 const RECEIVE_BUFFER_BYTES = 1 << 20;
 
-/** A UDP port on node:dgram that queries leave from. */
+/** A UDP port on node:dgram that queries are sent from. */
 export class DgramUpstreamPort implements UpstreamPort {
   readonly #socket: Socket;
   readonly #isConnected: boolean;
@@ -21,7 +21,7 @@ export class DgramUpstreamPort implements UpstreamPort {
     });
   }
 
-  /** Bound and, where there is but one server, connected; undefined when the system refuses either. */
+  /** Binds and, for a single server, connects; undefined when the system refuses either. */
   static open(options: UpstreamPortOptions, owner: PortOwner): DgramUpstreamPort | undefined {
     const { server, sourceAddress, isIpv6, port } = options;
     const socket = createSocket({ type: isIpv6 ? 'udp6' : 'udp4', lookup: noLookup });
@@ -35,7 +35,7 @@ export class DgramUpstreamPort implements UpstreamPort {
         ...(sourceAddress !== undefined && { address: sourceAddress }),
       });
       if (server !== undefined) socket.connect(server.port, server.address);
-      // Both took effect at once, or these throw.
+      // Both have taken effect, or these throw.
       socket.address();
       if (server !== undefined) socket.remoteAddress();
       growReceiveBuffer(socket, RECEIVE_BUFFER_BYTES);
@@ -50,7 +50,7 @@ export class DgramUpstreamPort implements UpstreamPort {
     return new DgramUpstreamPort(socket, server !== undefined, owner);
   }
 
-  /** Without a callback: time-outs notice what is lost, and a callback costs a tick per query. */
+  /** Without a callback: the time-out covers lost queries, and a callback costs a tick per query. */
   send(query: Uint8Array, server: ServerAddress): void {
     if (this.#isClosed) return;
     if (this.#isConnected) this.#socket.send(query);
@@ -68,6 +68,6 @@ function closeQuietly(socket: Socket): void {
   try {
     socket.close();
   } catch {
-    /* it never was open */
+    /* it was never open */
   }
 }

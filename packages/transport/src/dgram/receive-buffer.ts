@@ -1,6 +1,6 @@
 import type { Socket } from 'node:dgram';
 
-/** Room for a burst while the loop is busy elsewhere; the system may give less. */
+/** Buffers a burst while the event loop is busy; the system may grant less. */
 export function growReceiveBuffer(socket: Socket, bytes: number): void {
   try {
     socket.setRecvBufferSize(bytes);
