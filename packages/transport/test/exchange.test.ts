@@ -66,7 +66,7 @@ describe.each(PROTOCOLS)('an exchange over %s', (protocol) => {
     expect(ms).toBeGreaterThanOrEqual(75);
   });
 
-  it('learns at once that nobody listens there', async () => {
+  it('fails immediately when no server listens on the port', async () => {
     const server = await deadServer();
     const { error, ms } = await run({ server, protocol });
     expect(error).toMatchObject({
@@ -164,7 +164,7 @@ describe('an exchange over UDP', () => {
     expect(decodeMessage(reply!).answers).toMatchObject([{ data: '10.0.0.1' }]);
   });
 
-  it('hears nobody but the server that it asked', async () => {
+  it('ignores every sender but the server that it asked', async () => {
     const stranger = await serve(() => undefined);
     const server = await serve(() => undefined);
     const outcome = run({ server: server.at, timeoutMs: 150 });

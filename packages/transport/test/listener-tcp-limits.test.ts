@@ -112,7 +112,7 @@ describe('a client over TCP that asks much at once', () => {
   };
   const asked = Array.from({ length: QUERIES }, (_, id) => question(id));
 
-  it('does not keep those waiting who ask over UDP', async () => {
+  it('does not delay clients over UDP', async () => {
     const { listener, client } = await start(opened, slowly);
     const other = opened(await UdpClient.connect(listener.port));
     client.send(...asked);
@@ -122,7 +122,7 @@ describe('a client over TCP that asks much at once', () => {
     expect((await client.inbox.take(QUERIES)).map(idOf)).toEqual(asked.map((_, id) => id));
   });
 
-  it('does not keep those waiting who ask over TCP', async () => {
+  it('does not delay other clients over TCP', async () => {
     const { listener, client, connect } = await start(opened, slowly);
     const other = await connect();
     client.send(...asked);

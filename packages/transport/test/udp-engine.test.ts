@@ -3,7 +3,7 @@ import { chooseUdpEngine } from '../src/choose-udp-engine.js';
 import { HAS_BATCH } from './engines.js';
 
 describe('the choice of a UDP engine', () => {
-  it('takes dgram when told so', async () => {
+  it('takes dgram when that is chosen', async () => {
     expect(await chooseUdpEngine('dgram')).toMatchObject({
       engine: { name: 'dgram' },
       description: 'dgram',

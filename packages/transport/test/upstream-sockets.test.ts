@@ -123,7 +123,7 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
     expect(sockets.size).toBe(0);
   });
 
-  it('stays bounded when nobody answers', async () => {
+  it('stays bounded when no server answers', async () => {
     const { server } = await serve(() => undefined);
     const sockets = create();
     const way = sockets.socketsFor({ server: server.at });
@@ -160,7 +160,7 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
     expect(replies.length).toBe(0);
   });
 
-  it('tells at once when nobody listens there', async () => {
+  it('reports immediately that no server listens on the port', async () => {
     const server = await deadServer();
     const sent = create().socketsFor({ server }).send(question(), handler);
     expect(await unreachable.next()).toBe(sent);

@@ -19,17 +19,17 @@ const MAX_REMEMBERED_NAMES = 128;
 /**
  * Writes one answer at a time into a buffer of the caller's: the header and the question echoed from
  * the query, then records with compressed names, then OPT when the query had one. The first record
- * that does not fit is left out with all behind it; TC is set unless it was an additional
- * one (RFC 2181 section 9). It is reused, and writing allocates nothing.
+ * that does not fit is omitted with all after it; TC is set unless it was an additional
+ * one (RFC 2181 section 9). A writer is reused, and writing allocates nothing.
  */
 export class AnswerWriter {
   #query!: Query;
   #out: Uint8Array = new Uint8Array(0);
-  /** How much of it may be used. */
-  #room = 0;
+  /** How much of `#out` may be used. */
+  #maxBytes = 0;
   #at = 0;
   #flags = 0;
-  /** Of the records: the question's, or IN where that is none of a record. */
+  /** The class of the records: the question's where it is CH, else IN. */
   #class: number = CLASS.IN;
   #isFull = false;
   #rcode: number = RCODE.NOERROR;
@@ -40,13 +40,13 @@ export class AnswerWriter {
   #nameCount = 0;
 
   /**
-   * Starts the answer: RA set, RD and CD as asked, no error, no record. It takes at most `maxBytes` of
-   * `out`. Throws a RangeError when that is no room for the question and OPT, which 512 bytes always are.
+   * Starts the answer: RA set, RD and CD as asked, no error, no record. It uses at most `maxBytes` of
+   * `out`. Throws a RangeError when the question and OPT do not fit; 512 bytes are always enough.
    */
   begin(query: Query, out: Uint8Array, maxBytes = out.length): void {
-    this.#room = Math.min(maxBytes, out.length);
-    if (query.questionEnd + optBytesFor(query) > this.#room) {
-      throw new RangeError(`${this.#room} bytes are too few for an answer`);
+    this.#maxBytes = Math.min(maxBytes, out.length);
+    if (query.questionEnd + optBytesFor(query) > this.#maxBytes) {
+      throw new RangeError(`${this.#maxBytes} bytes are too few for an answer`);
     }
     this.#query = query;
     this.#class = query.class === CLASS.CH ? CLASS.CH : CLASS.IN;
@@ -72,7 +72,7 @@ export class AnswerWriter {
     this.#extendedError = extendedError;
   }
 
-  /** Whether a record did not fit, so that no other will be added. */
+  /** Whether a record did not fit: no other is added then. */
   get isFull(): boolean {
     return this.#isFull;
   }
@@ -84,7 +84,7 @@ export class AnswerWriter {
   /**
    * Adds a record; sections are written in their order. False when it did not fit.
    * The owner is `undefined` where it is the question's name. Both `owner` and `rdata` may be longer than
-   * what they hold: a name ends at its root label, and rdata after `rdataBytes`.
+   * their content: a name ends at its root label, and rdata after `rdataBytes`.
    */
   add(
     section: Section,
@@ -96,7 +96,7 @@ export class AnswerWriter {
   ): boolean {
     const start = this.#at;
     const nameCount = this.#nameCount;
-    // Uncompressed is the most that it can take; OPT has its place in any case.
+    // The uncompressed size is the upper bound; space for OPT is reserved.
     const ownerBytes = owner === undefined ? 2 : nameBytes(owner);
     const optBytes = this.#query.hasEdns ? OPT_BYTES : 0;
     const most = ownerBytes + 10 + rdataBytes + optBytes;
@@ -111,7 +111,7 @@ export class AnswerWriter {
     const rdataStart = this.#at;
     this.#putRdata(type, rdata, rdataBytes);
     writeUint16(out, rdataStart - 2, this.#at - rdataStart);
-    if (this.#at + optBytes > this.#room) {
+    if (this.#at + optBytes > this.#maxBytes) {
       this.#at = start;
       this.#nameCount = nameCount;
       return this.#leaveOut(section);
@@ -129,9 +129,9 @@ export class AnswerWriter {
     writeUint16(out, 6, this.#counts[SECTION.ANSWER]!);
     writeUint16(out, 8, this.#counts[SECTION.AUTHORITY]!);
     writeUint16(out, 10, this.#counts[SECTION.ADDITIONAL]!);
-    // The reason of an error is worth less than the records.
-    const hasRoom = this.#at + optBytesFor(this.#query) <= this.#room;
-    const extendedError = hasRoom ? this.#extendedError : -1;
+    // Records take precedence over the extended error.
+    const fits = this.#at + optBytesFor(this.#query) <= this.#maxBytes;
+    const extendedError = fits ? this.#extendedError : -1;
     this.#at = appendOpt(this.#query, out, this.#at, this.#rcode, extendedError);
     return this.#at;
   }
@@ -152,7 +152,7 @@ export class AnswerWriter {
     const at = this.#at;
     for (let i = 0; i < length; i++) out[at + i] = rdata[i]!;
     this.#at += length;
-    // An SRV target stays whole (RFC 2782) but the address records behind it may point to it.
+    // An SRV target stays whole (RFC 2782) but later address records may point to it.
     if (type === TYPE.SRV) this.#rememberLabels(at + 6);
   }
 
@@ -165,9 +165,9 @@ export class AnswerWriter {
     const start = this.#at;
     let from = 0;
     while (name[from] !== 0) {
-      const known = this.#findName(name, from);
-      if (known >= 0) {
-        this.#putPointer(known);
+      const offset = this.#findName(name, from);
+      if (offset >= 0) {
+        this.#putPointer(offset);
         this.#rememberLabels(start);
         return;
       }

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 
-/** Where FNV-1a with 32 bits starts when it has no secret to hide. */
+/** The standard start of 32-bit FNV-1a, for a hash without a secret. */
 export const FNV_OFFSET = 0x811c_9dc5;
 const FNV_PRIME = 0x0100_0193;
 
-/** A secret start for a hash, so that a client that chooses the names cannot choose collisions. */
+/** A secret start for a hash: a client that chooses the names cannot choose collisions. */
 export function randomSeed(): number {
   return randomBytes(4).readInt32LE();
 }
 
-/** Takes one byte (or any other 32-bit number) into a hash: one step of FNV-1a. */
+/** Adds one byte (or any other 32-bit number) to a hash: one step of FNV-1a. */
 export function hashByte(hash: number, byte: number): number {
   return Math.imul(hash ^ byte, FNV_PRIME);
 }
 
-/** Takes the bytes from `start` up to `end` into a hash (FNV-1a). */
+/** Adds the bytes from `start` up to `end` to a hash (FNV-1a). */
 export function hashBytes(hash: number, bytes: Uint8Array, start: number, end: number): number {
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, FNV_PRIME);
   return hash;

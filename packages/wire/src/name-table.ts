@@ -10,8 +10,8 @@ interface Entry<V> {
 const FIRST_BUCKETS = 64;
 
 /**
- * A map from lower-cased names in wire form to values that is asked with bytes inside a larger buffer,
- * so that a look-up makes no string and no view. The hash is seeded per table, against chosen collisions.
+ * A map from lower-cased names in wire form to values with keys inside a larger buffer:
+ * a lookup creates no string and no view. The hash is seeded per table, against chosen collisions.
  */
 export class NameTable<V> {
   readonly #seed = randomSeed();
@@ -27,7 +27,7 @@ export class NameTable<V> {
     return this.#find(bytes, start, end)?.value;
   }
 
-  /** Keeps a reference to `name`; the caller does not change it afterwards. */
+  /** Retains a reference to `name`; the caller must not change it afterwards. */
   set(name: Uint8Array, value: V): void {
     const found = this.#find(name, 0, name.length);
     if (found !== undefined) {
@@ -41,7 +41,7 @@ export class NameTable<V> {
     this.#size++;
   }
 
-  /** Removes a name; false when it was not there. */
+  /** Removes a name; false when it was absent. */
   delete(name: Uint8Array): boolean {
     const bucket = this.#hash(name, 0, name.length) & (this.#buckets.length - 1);
     let previous: Entry<V> | undefined;

@@ -9,7 +9,7 @@ const LOWER_CASE = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 const DOT = 0x2e;
 const BACKSLASH = 0x5c;
-/** A name has at most 127 labels, so more pointers than that lead through nothing but pointers. */
+/** A name has at most 127 labels, so a longer chain has pointers to pointers. */
 const MAX_POINTERS = 127;
 
 /** Folds one byte of a name as RFC 4343 section 3 does: A–Z only. */
@@ -18,7 +18,7 @@ export function lowerCaseByte(byte: number): number {
 }
 
 /**
- * Turns presentation text into an absolute name in wire form, case kept; a trailing dot is optional.
+ * Turns presentation text into an absolute name in wire form, with its case; a trailing dot is optional.
  * `\.`, `\\` and `\DDD` escapes as in RFC 1035 section 5.1. Throws a WireError that names the text.
  */
 export function encodeName(text: string): Uint8Array {
@@ -61,7 +61,7 @@ export function encodeKey(text: string): Uint8Array {
 /**
  * Turns an uncompressed name in wire form into presentation text without the trailing dot; the root
  * is `.`. Bytes that are not printable ASCII become `\DDD`, so the text is safe in a log line. Throws
- * a WireError for bytes that are no such name.
+ * a WireError for other bytes.
  */
 export function decodeName(name: Uint8Array, start = 0): string {
   let text = '';
@@ -83,14 +83,14 @@ function presentByte(byte: number): string {
   return `\\${String(byte).padStart(3, '0')}`;
 }
 
-/** How many bytes an uncompressed name in wire form takes, whatever stands behind it. */
+/** How many bytes an uncompressed name in wire form takes, whatever follows it. */
 export function nameBytes(name: Uint8Array): number {
   let at = 0;
   while (name[at] !== 0) at += name[at]! + 1;
   return at + 1;
 }
 
-/** Tells whether two uncompressed names in wire form are equal but for ASCII case (RFC 4343). */
+/** Whether two uncompressed names in wire form are equal but for ASCII case (RFC 4343). */
 export function equalNames(left: Uint8Array, right: Uint8Array): boolean {
   if (left.length !== right.length) return false;
   for (let i = 0; i < left.length; i++) {
@@ -115,7 +115,7 @@ export function suffixOffset(name: Uint8Array, length: number, suffix: Uint8Arra
   return start;
 }
 
-/** Joins labels (UTF-8 text, no escapes) in front of a name in wire form; throws a WireError when too long. */
+/** Puts labels (UTF-8 text, no escapes) before a name in wire form; throws a WireError when too long. */
 export function prependLabels(labels: readonly string[], name: Uint8Array): Uint8Array {
   const parts: Uint8Array[] = [];
   for (const label of labels) {
@@ -140,7 +140,7 @@ export function prependLabels(labels: readonly string[], name: Uint8Array): Uint
 
 /**
  * Steps over a possibly compressed name at `at` without following its pointer; returns the offset
- * behind it, or -1 when it does not end before `end`.
+ * after it, or -1 when it does not end before `end`.
  */
 export function skipName(bytes: Uint8Array, at: number, end: number): number {
   while (at < end) {
@@ -154,7 +154,7 @@ export function skipName(bytes: Uint8Array, at: number, end: number): number {
 }
 
 /**
- * Copies a possibly compressed name, case kept, into `out` (255 bytes or more) and returns its length
+ * Copies a possibly compressed name, with its case, into `out` (255 bytes or more) and returns its length
  * there; -1 when it is malformed. Pointers must go backwards (RFC 1035 section 4.1.4), so no loop; and
  * a long chain of pointers to pointers counts as malformed.
  */

@@ -1,7 +1,7 @@
 import { readUint16, writeUint16 } from './bytes.js';
 import { TYPE } from './protocol.js';
 
-/** What an OPT record in an answer takes from the query: see Query. */
+/** What an OPT record in an answer needs from the query: see Query. */
 export interface EdnsTarget {
   readonly hasEdns: boolean;
   readonly isDnssecOk: boolean;
@@ -23,7 +23,7 @@ export function optBytesFor(query: EdnsTarget): number {
  * Appends the OPT record that a client with EDNS gets (RFC 6891 section 6.1.1) to a whole message of
  * `length` bytes, counts it in the header, and returns the new length: the upper bits of `rcode`, DO as
  * asked, and an Extended DNS Error unless that is negative. Nothing is added for a client without EDNS,
- * or where `out` has no room.
+ * or when it does not fit `out`.
  */
 export function appendOpt(
   query: EdnsTarget,

@@ -11,7 +11,7 @@ import { RecordCursor } from './record-cursor.js';
 /** A record as dns-packet shows it: names without trailing dot, TXT data as Buffers. */
 export type DecodedRecord = Answer;
 
-/** A message taken apart, for the places where a message is looked at and not passed on. */
+/** A decoded message, for code that looks at messages and does not forward them. */
 export interface DecodedMessage {
   readonly id: number;
   readonly rcode: string;
@@ -30,7 +30,7 @@ export interface QueryFields {
   /** A type's name, as `SRV`. */
   readonly type: string;
   readonly class?: 'IN' | 'CH';
-  /** RD; set unless said otherwise. */
+  /** RD; set by default. */
   readonly recursionDesired?: boolean;
 }
 
@@ -38,12 +38,12 @@ export interface QueryFields {
 const MAX_STRING_BYTES = 255;
 /** Where pointers can point to: their offset has 14 bits (RFC 1035 section 4.1.4). */
 const MAX_POINTER_TARGETS = 0x4000;
-/** As many pointers in a row, with no label between them, as a message may have; servers write one. */
+/** This many pointers in a row, without a label between them, may be in a message; servers write one. */
 const MAX_POINTER_CHAIN = 16;
 
-/** Builds a query of one question without EDNS; throws a WireError for what cannot be asked. */
+/** Builds a query of one question without EDNS; throws a WireError for a bad name or type. */
 export function encodeQuery(fields: QueryFields): Buffer {
-  // dns-packet checks no name: it gets the root and the real one takes its place.
+  // dns-packet checks no name: it gets the root, which the checked name then replaces.
   const name = encodeName(fields.name);
   const type = fields.type as RecordType;
   const message = pack('bad-message', `a question of type ${JSON.stringify(fields.type)}`, {
@@ -60,8 +60,8 @@ export function encodeQuery(fields: QueryFields): Buffer {
 }
 
 /**
- * Takes a message apart with dns-packet, after a walk over its records: dns-packet believes the counts
- * in the header and follows any chain of pointers, so that a small message could keep it busy. Throws a
+ * Decodes a message with dns-packet, after a check of its records: dns-packet trusts the counts in the
+ * header and follows any chain of pointers, so a small message could block the event loop. Throws a
  * WireError when malformed.
  */
 export function decodeMessage(bytes: Uint8Array): DecodedMessage {
@@ -69,7 +69,7 @@ export function decodeMessage(bytes: Uint8Array): DecodedMessage {
   return decodeChecked(bytes);
 }
 
-/** As decodeMessage, but takes apart no more answers than that, and nothing behind them. */
+/** As decodeMessage, but decodes at most `maxAnswers` answers, and nothing after them. */
 export function decodeFirstAnswers(bytes: Uint8Array, maxAnswers: number): DecodedMessage {
   checkRecords(bytes);
   return decodeChecked(firstAnswers(bytes, maxAnswers));
@@ -101,7 +101,7 @@ export function encodeRdata(record: Answer): Uint8Array {
     }
     case 'TXT':
       return packRdata({ ...record, data: textStrings(record.data) });
-    // dns-packet makes some bytes of any text, and wrong ones of a few spellings of IPv6.
+    // dns-packet accepts any text, and encodes a few spellings of IPv6 wrongly.
     case 'A':
       if (!isIPv4(record.data)) throw badRdata(record.type, record.data);
       return packRdata(record);
@@ -166,7 +166,7 @@ function checkRecords(bytes: Uint8Array): void {
   if (hasPointerChain(bytes)) throw new WireError('bad-message', 'message has a chain of pointers');
 }
 
-/** A copy whose header counts no more answers than that, and no records behind them. */
+/** A copy whose header counts at most `maxAnswers` answers and no further records. */
 function firstAnswers(bytes: Uint8Array, maxAnswers: number): Uint8Array {
   const copy = Uint8Array.from(bytes);
   writeUint16(copy, 6, Math.min(readUint16(copy, 6), maxAnswers));
@@ -174,7 +174,7 @@ function firstAnswers(bytes: Uint8Array, maxAnswers: number): Uint8Array {
   return copy;
 }
 
-/** Takes every byte for the start of a name, because where rdata has names depends on its type. */
+/** Treats every byte as the start of a name, because where rdata has names depends on its type. */
 function hasPointerChain(bytes: Uint8Array): boolean {
   const chain = new Uint8Array(Math.min(bytes.length, MAX_POINTER_TARGETS));
   for (let at = HEADER_BYTES; at + 1 < chain.length; at++) {

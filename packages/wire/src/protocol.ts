@@ -1,4 +1,4 @@
-/** Resource record types that this project writes or treats specially (IANA registry of RR types). */
+/** Resource record types that this project writes or handles specially (IANA registry of RR types). */
 export const TYPE = {
   A: 1,
   NS: 2,
@@ -61,7 +61,7 @@ export const EXTENDED_ERROR = {
 
 /** Bytes of a message header (RFC 1035 section 4.1.1). */
 export const HEADER_BYTES = 12;
-/** Where the first question's name starts, and so what most owner names point to. */
+/** Where the first question's name starts, which most owner names point to. */
 export const QUESTION_OFFSET = HEADER_BYTES;
 /** Most bytes of a name in wire form, the root label included (RFC 1035 section 2.3.4). */
 export const MAX_NAME_BYTES = 255;

@@ -14,20 +14,20 @@ import {
 } from './protocol.js';
 
 /**
- * What becomes of a message that arrived at a listener. `answer`: the query can be answered.
+ * How a listener handles a message. `answer`: the query can be answered.
  * `drop`: nothing may be sent (too short, or itself a response, which could start a loop).
  */
 export type Verdict = 'answer' | 'drop' | 'formerr' | 'notimp' | 'badvers';
 
-/** As many records as a query may bring outside its question: an IXFR's SOA, an OPT and a TSIG. */
+/** The most records that a query may have outside its question: an IXFR's SOA, an OPT and a TSIG. */
 const MAX_ANSWERS = 1;
 const MAX_AUTHORITIES = 1;
 const MAX_ADDITIONALS = 2;
 const RECORD_FIXED_BYTES = 10;
 
 /**
- * One query, read in place. A listener has one of these and reads every message into it, so a reader
- * that needs the query after it returned (forwarding) copies what it needs.
+ * One query, read in place. A listener has one of these and reads every message into it, so code
+ * that needs the query later (forwarding) copies what it needs.
  */
 export class Query {
   /** The message; valid up to `length` until the listener reads the next one. */
@@ -39,7 +39,7 @@ export class Query {
   /** The question's name, lower-cased, in wire form; valid up to `nameLength`. */
   readonly name = new Uint8Array(MAX_NAME_BYTES);
   nameLength = 0;
-  /** The offset behind the question: what an answer echoes is `bytes` from 12 up to here. */
+  /** The offset after the question: an answer echoes `bytes` from 12 up to here. */
   questionEnd = HEADER_BYTES;
   type = 0;
   class = 0;
@@ -47,9 +47,9 @@ export class Query {
   /** The DNSSEC OK bit (RFC 3225). */
   isDnssecOk = false;
   isOverTcp = false;
-  /** The largest answer that this client takes, in bytes. */
+  /** The largest answer that this client accepts, in bytes. */
   maxAnswerBytes = CLASSIC_UDP_BYTES;
-  /** The largest UDP message that this server takes and gives, which its OPT records announce. */
+  /** The largest UDP message that this server receives and sends; its OPT records announce it. */
   maxUdpBytes = SAFE_UDP_BYTES;
 
   get isRecursionDesired(): boolean {
@@ -57,7 +57,7 @@ export class Query {
   }
 
   /**
-   * Reads and judges a message before anything is decoded from it. Bytes behind the last record are
+   * Reads and judges a message before anything is decoded from it. Bytes after the last record are
    * ignored, as the originals do. `maxUdpBytes` caps what a client may ask for with EDNS.
    */
   read(bytes: Uint8Array, length: number, isOverTcp: boolean, maxUdpBytes: number): Verdict {
@@ -102,7 +102,7 @@ export class Query {
     return true;
   }
 
-  /** Walks the records behind the question for the OPT record, an additional one (RFC 6891 section 6.1). */
+  /** Walks the records after the question to find the OPT record, an additional one (RFC 6891 section 6.1). */
   #readRecords(maxUdpBytes: number): Verdict {
     const { bytes, length } = this;
     const firstAdditional = readUint16(bytes, 6) + readUint16(bytes, 8);
@@ -130,7 +130,7 @@ export class Query {
   }
 }
 
-/** One question, and no more records than a query has a use for (as miekg/dns DefaultMsgAcceptFunc). */
+/** One question, and no more records than a query needs (as miekg/dns DefaultMsgAcceptFunc). */
 function hasPlausibleCounts(bytes: Uint8Array): boolean {
   return (
     readUint16(bytes, 4) === 1 &&
@@ -140,7 +140,7 @@ function hasPlausibleCounts(bytes: Uint8Array): boolean {
   );
 }
 
-/** A query that stays valid after the listener has gone on to the next message. */
+/** A query that stays valid when the listener reads the next message. */
 export function copyQuery(query: Query): Query {
   const copy = new Query();
   // Not slice(): of a Buffer that is a view.

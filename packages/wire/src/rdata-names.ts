@@ -1,7 +1,7 @@
 import { expandName, skipName } from './name.js';
 import { MAX_NAME_BYTES, TYPE } from './protocol.js';
 
-/** Where a type's data has names: so many bytes (or strings) in front, then so many names, then the rest. */
+/** Where a type's data has names: after this many bytes and strings, this many names, then the rest. */
 interface NamePlaces {
   readonly fixedBytes: number;
   readonly strings: number;
@@ -41,7 +41,7 @@ const name = new Uint8Array(MAX_NAME_BYTES);
 
 /**
  * Copies the data of a record (`start` up to `end` of a message) to `out` at `at` with its names written
- * out, and returns how many bytes that made; -1 for data that the type cannot have, or without room.
+ * out, and returns how many bytes that made; -1 for data that the type cannot have, or when it does not fit `out`.
  */
 export function expandRdata(
   message: Uint8Array,
@@ -61,11 +61,11 @@ export function expandRdata(
     if (headEnd > end || to + headEnd - start > out.length) return -1;
     while (start < headEnd) out[to++] = message[start++]!;
     for (let i = 0; i < place.names; i++) {
-      const behind = skipName(message, start, end);
-      const length = behind < 0 ? -1 : expandName(message, start, end, name);
+      const nameEnd = skipName(message, start, end);
+      const length = nameEnd < 0 ? -1 : expandName(message, start, end, name);
       if (length < 0 || to + length > out.length) return -1;
       for (let j = 0; j < length; j++) out[to++] = name[j]!;
-      start = behind;
+      start = nameEnd;
     }
     if (end - start !== (type === TYPE.SOA ? SOA_NUMBERS_BYTES : 0)) return -1;
   }

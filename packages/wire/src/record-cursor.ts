@@ -12,8 +12,8 @@ const NO_MESSAGE = new Uint8Array(0);
 
 /**
  * Steps through the records of a message without decoding them. Every offset that it shows lies inside
- * the message; names are stepped over, not followed. A class that reads many messages reuses one cursor
- * of its own; a function that is given one leaves it anywhere.
+ * the message; names are stepped over, not followed. A class that reads many messages reuses one
+ * cursor; a function with a cursor parameter leaves it at any record.
  */
 export class RecordCursor {
   #bytes: Uint8Array = NO_MESSAGE;
@@ -22,14 +22,14 @@ export class RecordCursor {
   section: Section = SECTION.ANSWER;
   /** Where the record begins, with its owner name. */
   start = 0;
-  /** Where the record's type is: behind the owner name. */
+  /** Where the record's type is: after the owner name. */
   typeAt = 0;
   rdataStart = 0;
-  /** The offset behind the record (and behind the question before the first `next`). */
+  /** The offset after the record (before the first `next`: after the question). */
   end = 0;
   #isMalformed = false;
 
-  /** Stands before the first record. A message that ends inside its header or questions is malformed. */
+  /** Moves before the first record. A message that ends inside its header or questions is malformed. */
   reset(bytes: Uint8Array, length: number): this {
     this.#bytes = bytes;
     this.#length = length;
@@ -41,7 +41,7 @@ export class RecordCursor {
     return this;
   }
 
-  /** True once something did not fit the message; `next` then returns false. */
+  /** True when a record does not fit the message; `next` then returns false. */
   isMalformed(): boolean {
     return this.#isMalformed;
   }

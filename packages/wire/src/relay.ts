@@ -8,13 +8,13 @@ import { type RecordCursor, SECTION } from './record-cursor.js';
 /** Type and class. */
 const QUESTION_FIXED_BYTES = 4;
 
-/** What a relayed reply takes from the client's query; a copy, because the query is gone by then. */
+/** What an adapted reply needs from the client's query; a copy, because the query is overwritten by then. */
 export interface RelayTarget extends EdnsTarget {
   readonly id: number;
   readonly flags: number;
   /** The question as the client wrote it, from the name to the class. */
   readonly question: Uint8Array;
-  /** AD is passed on as the server set it. */
+  /** AD stays as the server set it. */
   readonly passesAd: boolean;
 }
 
@@ -46,7 +46,7 @@ export function encodeRefusal(target: RelayTarget, rcode: number): Uint8Array {
 /**
  * Turns an upstream's reply into the client's, in place, and returns its length: the client's ID and
  * spelling of the name, RA set, AD cleared because nothing was validated here, no larger size in OPT
- * than this server's own, no OPT for a client that sent none (RFC 6891 section 7), and nothing behind the
+ * than this server's own, no OPT for a client that sent none (RFC 6891 section 7), and nothing after the
  * last record (dnsmasq src/rfc1035.c, resize_packet). Returns -1 when the reply is malformed or is not
  * about that question. The cursor is the caller's.
  */
@@ -67,14 +67,14 @@ export function adaptReply(reply: Uint8Array, target: RelayTarget, cursor: Recor
   }
   if (cursor.isMalformed()) return -1;
   if (!isBare) reply.set(target.question, QUESTION_OFFSET);
-  const kept = FLAG.RD | FLAG.CD;
-  const cleared = target.passesAd ? kept : kept | FLAG.AD;
+  const fromClient = FLAG.RD | FLAG.CD;
+  const cleared = target.passesAd ? fromClient : fromClient | FLAG.AD;
   const flags = readUint16(reply, 2) & ~cleared;
   writeUint16(reply, 0, target.id);
-  writeUint16(reply, 2, flags | (target.flags & kept) | FLAG.RA);
+  writeUint16(reply, 2, flags | (target.flags & fromClient) | FLAG.RA);
   if (opt < 0) return cursor.end;
   if (target.hasEdns) {
-    // What we can take, whatever the server behind us can.
+    // The size that we accept, not that of the upstream server.
     if (readUint16(reply, sizeAt) > target.maxUdpBytes)
       writeUint16(reply, sizeAt, target.maxUdpBytes);
     return cursor.end;
@@ -83,7 +83,7 @@ export function adaptReply(reply: Uint8Array, target: RelayTarget, cursor: Recor
   return opt;
 }
 
-/** Tells whether the reply's only question, which ends at `end`, is this one but for the name's case. */
+/** Whether the reply's only question, which ends at `end`, is this one but for the name's case. */
 function isQuestion(reply: Uint8Array, end: number, question: Uint8Array): boolean {
   if (readUint16(reply, 4) !== 1 || end - QUESTION_OFFSET !== question.length) return false;
   const nameBytes = question.length - QUESTION_FIXED_BYTES;

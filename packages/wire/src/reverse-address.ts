@@ -11,15 +11,15 @@ const DIGIT_0 = 0x30;
 
 /**
  * The address that a reverse name is about (RFC 1035 section 3.5, RFC 3596 section 2.5), read in place. A
- * name with fewer labels than an address has is about the addresses that start so; the rest of it is 0
+ * name with fewer labels than an address has is about the addresses with that prefix; the other bytes are 0
  * (dnsmasq src/util.c, in_arpa_name_2_addr).
  */
 export class ReverseAddress {
   /** 4 for IPv4, 16 for IPv6, 0 where the name is no reverse name. */
   size: 0 | 4 | 16 = 0;
-  /** Whether every label of an address is there. */
+  /** Whether the name has every label of an address. */
   isWhole = false;
-  /** Whether the name is whole and spelled as {@link reverseName} does: no number has a zero in front. */
+  /** Whether the name is whole and spelled as {@link reverseName} does: no number has a leading zero. */
   isCanonical = false;
   /** The address; valid up to `size`. */
   readonly bytes = new Uint8Array(IPV6_BYTES);
@@ -37,19 +37,19 @@ export class ReverseAddress {
   #readIpv4(name: Uint8Array, end: number): void {
     let address = 0;
     let count = 0;
-    let hasZeroInFront = false;
+    let hasLeadingZero = false;
     let at = 0;
     for (; at < end; at += name[at]! + 1) {
       const byte = decimalLabel(name, at);
       if (byte < 0 || ++count > IPV4_BYTES) return;
-      if (name[at]! > 1 && name[at + 1] === DIGIT_0) hasZeroInFront = true;
+      if (name[at]! > 1 && name[at + 1] === DIGIT_0) hasLeadingZero = true;
       address = (byte << 24) | (address >>> 8);
     }
     if (at !== end || count === 0) return;
     writeUint32(this.bytes, 0, address);
     this.size = IPV4_BYTES;
     this.isWhole = count === IPV4_BYTES;
-    this.isCanonical = this.isWhole && !hasZeroInFront;
+    this.isCanonical = this.isWhole && !hasLeadingZero;
   }
 
   /** The labels before `end` are hex digits, the last of the address first. */
@@ -73,7 +73,7 @@ export function hexValue(byte: number): number {
   return byte >= 0x61 && byte <= 0x66 ? byte - 0x61 + 10 : -1;
 }
 
-/** Whether the bytes end so; whether a label begins there is for the reader of the labels to see. */
+/** Whether the bytes end with `suffix`; the caller checks that a label begins there. */
 function endsWith(name: Uint8Array, length: number, suffix: Uint8Array): boolean {
   const start = length - suffix.length;
   for (let i = 0; i < suffix.length; i++) {
@@ -82,7 +82,7 @@ function endsWith(name: Uint8Array, length: number, suffix: Uint8Array): boolean
   return start >= 0;
 }
 
-/** The number that the label at `at` is, up to 255; -1 when it is none. */
+/** The number in the label at `at`, up to 255; -1 for any other label. */
 function decimalLabel(name: Uint8Array, at: number): number {
   const length = name[at]!;
   if (length > 3) return -1;

@@ -1,4 +1,4 @@
-/** As many bits as one label of a reverse name stands for. */
+/** How many address bits one label of a reverse name represents. */
 export const BITS_PER_REVERSE_LABEL = { ipv4: 8, ipv6: 4 } as const;
 
 /**

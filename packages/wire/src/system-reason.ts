@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { getSystemErrorMessage } from 'node:util';
 
-/** Where Node words it differently from the C library and Go, or not at all. */
+/** Errors whose text in Node differs from the C library and Go, or is missing. */
 const BETTER_REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'is a directory',
   ELOOP: 'too many levels of symbolic links',

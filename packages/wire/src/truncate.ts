@@ -4,11 +4,11 @@ import { FLAG, HEADER_BYTES, TYPE } from './protocol.js';
 import { type RecordCursor, SECTION } from './record-cursor.js';
 
 /**
- * Cuts a message in place to at most `maxBytes` (12 or more) and returns its new length. Whole records
- * go, from the end; OPT stays, without its options where these do not fit. TC is set when a record of
- * the answer or authority section had to go, not when only additional ones did (RFC 2181 section 9).
- * A malformed message keeps the records that can be read, or else its header, and gets TC. The cursor is
- * the caller's, so that cutting creates none.
+ * Truncates a message in place to at most `maxBytes` (12 or more) and returns its new length. Whole records
+ * are removed, from the end; OPT stays, without its options where these do not fit. TC is set when a
+ * record of the answer or authority section is removed, not for additional ones (RFC 2181 section 9).
+ * Of a malformed message the readable records stay, or else the header, and TC is set. The cursor is
+ * the caller's, so that truncation creates none.
  */
 export function fitMessage(
   bytes: Uint8Array,
@@ -26,7 +26,7 @@ export function fitMessage(
   if (cursor.isMalformed() || end + optBytes > maxBytes) return cutToHeader(bytes);
   const counts = new Uint16Array(3);
   let isCut = false;
-  // Records behind OPT (a TSIG, which a cut makes worthless) are given up with OPT's old place.
+  // Records after OPT (a TSIG, which truncation invalidates) are removed.
   while (cursor.next() && cursor.start !== optStart) {
     if (cursor.end + optBytes > maxBytes) {
       isCut = cursor.section !== SECTION.ADDITIONAL;

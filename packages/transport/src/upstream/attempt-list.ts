@@ -1,19 +1,19 @@
 import type { SentQuery } from './upstream-socket.js';
 import type { UpstreamServer } from './upstream-servers.js';
 
-/** One server that was asked, and what came of it. */
+/** One sending of a question to one server, and its outcome. */
 export interface Attempt {
-  /** Its place in the group. */
+  /** The server's index in the group. */
   readonly at: number;
   readonly server: UpstreamServer;
   readonly sent: SentQuery;
   readonly sentAtMs: number;
   hasFailed: boolean;
-  /** Its last sending got no reply in time, which is counted. */
+  /** It had no reply in time, which is counted. */
   isSilent: boolean;
 }
 
-/** Whom one question was sent to, in order; a server may be there more than once, each time from another port. */
+/** The attempts of one question, in order; a server may occur more than once, each time with another port. */
 export class AttemptList {
   readonly #attempts: Attempt[] = [];
 
@@ -21,13 +21,13 @@ export class AttemptList {
     this.#attempts.push(attempt);
   }
 
-  /** The one that a query belongs to. */
+  /** The attempt that a sent query belongs to. */
   of(sent: SentQuery): Attempt | undefined {
     for (const attempt of this.#attempts) if (attempt.sent === sent) return attempt;
     return undefined;
   }
 
-  /** Whether the server at a place was asked. */
+  /** Whether the server at an index was asked. */
   includes(at: number): boolean {
     return this.lastTo(at) !== undefined;
   }
@@ -45,7 +45,7 @@ export class AttemptList {
     return new Set(this.#attempts.map(({ at }) => at)).size;
   }
 
-  /** Those that may still be answered. */
+  /** The attempts that may still get a reply. */
   open(): readonly Attempt[] {
     return this.#attempts.filter(({ hasFailed }) => !hasFailed);
   }
@@ -54,12 +54,12 @@ export class AttemptList {
     return this.#attempts.every(({ hasFailed }) => hasFailed);
   }
 
-  /** All of them count again as if they had not failed. */
+  /** Clears the failures of all attempts. */
   forgive(): void {
     for (const attempt of this.#attempts) attempt.hasFailed = false;
   }
 
-  /** No reply to any of them is waited for. */
+  /** Waits for no reply to any of them. */
   forget(): void {
     for (const { sent } of this.#attempts) sent.socket.forget(sent);
   }

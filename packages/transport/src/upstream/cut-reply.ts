@@ -3,7 +3,7 @@ import { fitMessage, FLAG, readUint16, type RecordCursor } from '@kube-dns/wire'
 /** An OPT record without options (RFC 6891 section 6.1.2). */
 const OPT_BYTES = 11;
 
-/** Whether a reply says that it was cut. */
+/** Whether a reply has TC. */
 export function isTruncated(reply: Uint8Array): boolean {
   return (readUint16(reply, 2) & FLAG.TC) !== 0;
 }

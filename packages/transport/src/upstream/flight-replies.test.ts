@@ -14,7 +14,7 @@ import type { ServerOrder } from './server-group.js';
 
 let fixture: ForwarderFixture;
 
-/** A referral by a server that asks nobody. */
+/** A referral by a server without recursion. */
 function lame(query: Query): Buffer {
   const reply = responseWith(query, {}, [{ owner: '.', type: 'NS', data: 'ns.example' }]);
   writeUint16(reply, 2, readUint16(reply, 2) & ~FLAG.RA);
@@ -179,7 +179,7 @@ describe('what sees a reply', () => {
     expect(client.result).toBe('SERVFAIL');
   });
 
-  it('is told when the servers have changed meanwhile', async () => {
+  it('is notified when the servers have changed meanwhile', async () => {
     const { script, release } = held('10.0.0.1');
     const { group } = await fixture.groupOf([script]);
     const seen: boolean[] = [];

@@ -2,10 +2,10 @@ import { NameTable } from '@kube-dns/wire';
 import type { Flight } from './flight.js';
 import type { QuestionKey } from './question-key.js';
 
-/** The questions that are remembered: those in flight, and those that only wait for a late reply. */
+/** The flights: questions in flight, and questions that only wait for a late reply. */
 export class FlightTable {
   readonly #byKey = new NameTable<Flight>();
-  /** Each knows its place here; one that goes leaves it to the last one. */
+  /** Each has its index here in `place`; the last one moves to the index of a removed one. */
   readonly #flights: Flight[] = [];
   #inFlight = 0;
 
@@ -14,17 +14,17 @@ export class FlightTable {
     return this.#inFlight;
   }
 
-  /** All of them; from the end to the beginning they may be dropped on the way. */
+  /** All flights; a loop from the end to the beginning may drop them. */
   get all(): readonly Flight[] {
     return this.#flights;
   }
 
-  /** The one with this key. */
+  /** The flight with this key. */
   find({ bytes, length }: QuestionKey): Flight | undefined {
     return this.#byKey.get(bytes, 0, length);
   }
 
-  /** Counts one as in flight, and remembers it if it is new. */
+  /** Counts a flight as in flight, and adds it if it is new. */
   count(flight: Flight): void {
     if (flight.place < 0) {
       flight.place = this.#flights.push(flight) - 1;
@@ -35,7 +35,7 @@ export class FlightTable {
     this.#inFlight++;
   }
 
-  /** One only waits for a late reply from now on. */
+  /** The flight only waits for a late reply from now on. */
   uncount(flight: Flight): void {
     if (!flight.isCounted) return;
     flight.isCounted = false;
@@ -43,7 +43,7 @@ export class FlightTable {
     this.#inFlight--;
   }
 
-  /** Ends one and forgets it. */
+  /** Ends and removes a flight. */
   drop(flight: Flight): void {
     flight.cancel();
     if (flight.place < 0) return;
@@ -60,7 +60,7 @@ export class FlightTable {
     }
   }
 
-  /** None of them is found by its key any more. */
+  /** From now on no flight is found by its key. */
   forgetKeys(): void {
     this.#byKey.clear();
   }

@@ -10,16 +10,16 @@ import type { ReplyHandler, SentQuery } from './upstream-socket.js';
 import type { Waiter } from './waiter.js';
 
 /**
- * Sees a reply before it becomes the clients' and returns what they get: the reply, changed or not;
- * null where it is to count as if it had not come. `isCacheable` is false for a reply from servers that
- * are no longer those of the question: it must not go to a cache.
+ * Inspects a reply before the clients get it and returns what they get: the reply, changed or not;
+ * null to ignore it as if it had not arrived. `isCacheable` is false for a reply from servers
+ * that no longer serve the question: it must not be cached.
  */
 export type ReplyInspector = (reply: Buffer, isCacheable: boolean) => Buffer | null | undefined;
 
-/** What a flight needs of the table that it is in. */
+/** What a flight needs of its forwarder. */
 export interface FlightOwner {
   readonly plan: RetryPlan;
-  /** As many ports as one question leaves from to each server. */
+  /** How many source ports one question uses per server. */
   readonly portLimit: number;
   readonly cursor: RecordCursor;
   now(): number;
@@ -27,11 +27,11 @@ export interface FlightOwner {
   finish(flight: Flight, reply: Buffer | null): void;
 }
 
-/** How long a refusal is held back for a better reply of the others that were asked. */
+/** How long a refusal waits for a better reply of the other servers that were asked. */
 const PATIENCE_MS = 1_000;
 
 /**
- * One question on its way to the servers of a group, over UDP until a reply is cut, or over TCP. It
+ * One question on its way to the servers of a group, over UDP until a reply is truncated, or over TCP. It
  * ends with the first usable reply; SERVFAIL and REFUSED are answers only when nothing better comes.
  */
 export class Flight implements ReplyHandler, TcpRoundOwner {
@@ -47,7 +47,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   isCounted = false;
   isCacheable = true;
   startedAtMs = 0;
-  /** Until then the question is asked again; afterwards it only waits for late replies. */
+  /** Until then the question is retransmitted; afterwards it only waits for late replies. */
   deadlineMs = 0;
   readonly #owner: FlightOwner;
   readonly #attempts = new AttemptList();
@@ -74,7 +74,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.isOverTcp = isOverTcp;
   }
 
-  /** Sends the question, also one that was given up before; false when no server can be reached. */
+  /** Sends the question, also again after its deadline; false when no server can be reached. */
   start(nowMs: number, deadlineMs: number): boolean {
     this.startedAtMs = nowMs;
     this.deadlineMs = deadlineMs;
@@ -91,11 +91,11 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     const first = this.group.choose(nowMs);
     if (first === ALL_SERVERS) return this.#sendToAll();
     this.#current = first;
-    // One whose socket cannot be had must not keep the others from being asked.
+    // When no socket for one server is available, the others are asked.
     return this.#send(first) || this.#sendToAll();
   }
 
-  /** A client has asked again: so do we, of the others as well (dnsmasq src/forward.c). */
+  /** A client has retransmitted: the other servers are asked too (dnsmasq src/forward.c). */
   sendAgain(): void {
     if (this.#tcp !== undefined) return;
     if (this.group.order === 'strict') this.#sendToNext();
@@ -107,7 +107,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (this.#tcp === undefined) this.#send(this.#current);
   }
 
-  /** What is due at this time; called every few ten milliseconds. */
+  /** Does what is due at this time; called every 50 ms. */
   tick(nowMs: number): void {
     if (this.#tcp !== undefined) return;
     if (nowMs >= this.#relayAtMs) this.#finish(this.#fallback ?? null);
@@ -119,7 +119,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     return this.#fallback === undefined ? null : Buffer.from(this.#fallback);
   }
 
-  /** Ends it without a word. */
+  /** Ends it without a reply. */
   cancel(): void {
     this.#isFinished = true;
     this.#attempts.forget();
@@ -137,13 +137,13 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     server.counts.countReply(rcodeOf(reply), this.#owner.now() - attempt.sentAtMs);
     if (isTruncated(reply)) {
       this.#fallback = withoutRecords(reply, this.#owner.cursor);
-      // One that comes twice is fetched over TCP once.
+      // A reply that arrives twice is fetched over TCP once.
       if (!attempt.hasFailed) this.#askOverTcp([server], this.#unaskedCount);
       attempt.hasFailed = true;
       return;
     }
     const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(at, reply);
-    // One that is to be ignored is waited for no less than silence; a flawed one can come per sending.
+    // After an ignored reply the wait goes on; a flawed reply counts once per attempt.
     if (flaw === 'finished' || flaw === 'ignored' || attempt.hasFailed) return;
     attempt.hasFailed = true;
     if (flaw === 'refusal') this.#holdBack(reply);
@@ -159,7 +159,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     attempt.server.counts.countError('unreachable');
     this.group.avoid(attempt.at);
     if (this.#tcp !== undefined) return;
-    // A server that is started again is away for a moment: one more try before the client hears of it.
+    // A server that restarts is unreachable for a moment: one more try before the client gets an error.
     const isLast = this.#retries === 0 && this.#unaskedCount === 0;
     if (!isLast || this.#fallback !== undefined) this.#advance();
   }
@@ -171,7 +171,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#tcp?.askNext();
   }
 
-  /** Those that were not asked over UDP before may still have an answer. */
+  /** The servers that were not asked over UDP may still have an answer. */
   onTcpEnd(): void {
     this.#endTcp();
     const nowMs = this.#owner.now();
@@ -180,7 +180,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     else this.#dueAtMs = nowMs + this.#pauseMs(this.#owner.plan);
   }
 
-  /** A server had nothing to offer: those that were not asked yet are, or the others are waited for. */
+  /** A server had no answer: asks those that were not asked yet, or waits for the others. */
   #advance(): void {
     if (this.#sendToOthers()) return;
     if (this.#attempts.haveAllFailed) this.#finish(this.#fallback ?? null);
@@ -206,7 +206,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     } else this.#sendToAll();
   }
 
-  /** In strict order nobody but the next server takes over, so each has its turn in time. */
+  /** In strict order only the next server takes over, so the time is divided among them. */
   #pauseMs(plan: RetryPlan): number {
     const { order, servers } = this.group;
     if (order !== 'strict' || servers.length === 1) return plan.delayMs(this.#retries);
@@ -251,10 +251,10 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   /** Sends the question to a server; beyond the limit of ports once more from the last one, with the same ID. */
   #send(at: number): boolean {
     const server = this.group.servers[at]!;
-    const known = this.#attempts.lastTo(at);
-    if (known !== undefined && this.#attempts.countTo(at) >= this.#owner.portLimit) {
-      known.hasFailed = known.isSilent = false;
-      known.sent.socket.resend(known.sent);
+    const last = this.#attempts.lastTo(at);
+    if (last !== undefined && this.#attempts.countTo(at) >= this.#owner.portLimit) {
+      last.hasFailed = last.isSilent = false;
+      last.sent.socket.resend(last.sent);
       server.counts.countQuery(true);
       return true;
     }
@@ -281,11 +281,11 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (this.#fallback === undefined || !isTruncated(this.#fallback)) this.#fallback = refusal;
   }
 
-  /** `ignored`: the reply is to count as if it had not come. */
+  /** `ignored`: the reply counts as if it had not arrived. */
   #accept(at: number, reply: Buffer): 'finished' | 'ignored' | 'malformed' {
     const seen = this.inspector?.(reply, this.isCacheable);
     if (seen === null) return 'ignored';
-    // It was no refusal before: something in it could not be read.
+    // It was no refusal before: the inspector could not read it.
     if (seen !== undefined && isRefusal(seen)) return 'malformed';
     this.group.prefer(at);
     this.#finish(seen ?? reply);

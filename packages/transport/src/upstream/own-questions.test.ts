@@ -97,7 +97,7 @@ describe('a question of the program’s own', () => {
     await until(() => count === 3);
   });
 
-  it('hears nothing when the forwarder is closed', async () => {
+  it('is not called back when the forwarder is closed', async () => {
     const { group } = await fixture.groupOf([silent]);
     ask(group, 'a');
     fixture.forwarder.close();

@@ -1,10 +1,10 @@
 import { type Query, type RecordCursor, SECTION, TYPE, writeUint16 } from '@kube-dns/wire';
 
-/** RFC 6891 section 6.2.5: less counts as this much. */
+/** RFC 6891 section 6.2.5: a smaller size counts as this. */
 const MIN_EDNS_BYTES = 512;
 
 /**
- * A query as it is passed on: as the client wrote it, but it asks for UDP answers of at most
+ * A copy of a query for upstream servers: unchanged, except that it asks for UDP answers of at most
  * `maxUdpBytes`, which is what the client can get from us. Its options stay. The cursor is the caller's.
  */
 export function copyForUpstream(query: Query, maxUdpBytes: number, cursor: RecordCursor): Buffer {

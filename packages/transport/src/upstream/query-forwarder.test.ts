@@ -165,7 +165,7 @@ describe('silence', () => {
   });
 });
 
-describe('a port where nobody listens', () => {
+describe('a port where no server listens', () => {
   it('is as good as a refusal: the next server is asked at once', async () => {
     const { group, own } = await fixture.groupOf([says('10.0.0.1'), says('10.0.0.2')], 'strict');
     await own[0]!.close();

@@ -21,35 +21,35 @@ export interface QueryForwarderOptions {
   /** Questions in flight per group of servers, and clients that joined them; beyond, REFUSED. */
   readonly maxInFlight: number;
   readonly plan: RetryPlan;
-  /** As many ports as one question leaves from to each server; 1 unless said otherwise. */
+  /** How many source ports one question uses per server; 1 by default. */
   readonly portLimit?: number;
   /** The largest UDP answer that servers are asked for, in bytes. */
   readonly maxUdpBytes: number;
-  /** AD is passed on as the server set it; it is cleared unless said otherwise. */
+  /** AD stays as the server set it; it is cleared by default. */
   readonly passesAd?: boolean;
-  /** What a client gets when its question cannot be sent to any server; REFUSED unless said otherwise. */
+  /** What a client gets when its question cannot be sent to any server; REFUSED by default. */
   readonly unsentRcode?: number;
   /** Called for each query that is refused because too many are in flight. */
   readonly onOverflow?: (group: ServerGroup) => void;
-  /** Milliseconds that never fall; the process's own clock unless said otherwise. */
+  /** Milliseconds that never fall; the clock of the process by default. */
   readonly now?: () => number;
 }
 
 /** The one timer of all questions. */
 const TICK_MS = 50;
-/** dnsmasq src/forward.c: a duplicate that comes later than this makes us ask again. */
+/** dnsmasq src/forward.c: a duplicate after this time makes us ask again. */
 const REPEAT_AFTER_MS = 2_000;
-/** A late reply is still good for the cache, and for a client that asks again. */
+/** A late reply can still be cached, and answers a client that asks again. */
 const LINGER_MS = 10_000;
 
 /**
- * Passes questions on to groups of servers and their answers back to all who asked the same. Every
+ * Forwards questions to groups of servers and their replies to all clients with the same question. Every
  * client gets an answer within the time-out; what is in flight is bounded per group.
  */
 export class QueryForwarder implements FlightOwner {
-  /** Questions that were passed on, alone or with an equal one that was in flight. */
+  /** Questions forwarded, alone or joined to an equal one in flight. */
   forwarded = 0;
-  /** Queries over UDP that made us send something upstream (dnsmasq's `misses`). */
+  /** Queries over UDP that made us send a query upstream (dnsmasq's `misses`). */
   sentForUdp = 0;
   /** Queries that joined a question in flight; some of them made us send it again. */
   joined = 0;
@@ -65,7 +65,7 @@ export class QueryForwarder implements FlightOwner {
   readonly #key = new QuestionKey();
   readonly #flights = new FlightTable();
   readonly #writer = new AnswerWriter();
-  /** A question of the program's own, while it is taken. */
+  /** A question of the program itself, while it is read. */
   readonly #own = new Query();
   #timer: NodeJS.Timeout | undefined;
   readonly #onIdle = new Set<() => void>();
@@ -82,7 +82,7 @@ export class QueryForwarder implements FlightOwner {
     return this.#flights.inFlight;
   }
 
-  /** Questions that are remembered: those in flight, and those that only wait for a late reply. */
+  /** Flights: questions in flight, and questions that only wait for a late reply. */
   get remembered(): number {
     return this.#flights.all.length;
   }
@@ -92,8 +92,8 @@ export class QueryForwarder implements FlightOwner {
   }
 
   /**
-   * Passes a query on and answers its client later, or writes a refusal into `out` at once. Returns
-   * what an Answerer returns. `inspector` sees the reply before the clients do.
+   * Forwards a query and answers its client later, or writes a refusal into `out` immediately. Returns
+   * what an Answerer returns. `inspector` gets the reply before the clients do.
    */
   forward(
     query: Query,
@@ -117,8 +117,8 @@ export class QueryForwarder implements FlightOwner {
   }
 
   /**
-   * Asks servers a question of the program's own, a whole query, and calls back later, within the
-   * time-out; an equal one in flight is joined. False, and no call, when too many are in flight or no
+   * Asks servers a question of the program itself, a whole query, and calls back later, within the
+   * time-out; it joins an equal one in flight. False, and no call, when too many are in flight or no
    * server can be reached.
    */
   ask(message: Uint8Array, group: ServerGroup, done: AskCallback): boolean {
@@ -133,14 +133,14 @@ export class QueryForwarder implements FlightOwner {
     return true;
   }
 
-  /** Asks a question for which no client waits, unless it is in flight or there is no room for it. */
+  /** Asks a question for which no client waits, unless it is in flight or the limit is reached. */
   refresh(query: Query, group: ServerGroup, inspector: ReplyInspector): void {
     const known = this.#find(query);
     if (known?.isCounted === true || this.#isFull(known, group)) return;
     this.#joinOrLaunch(query, known, group, inspector);
   }
 
-  /** The servers have changed: replies to questions in flight are for those who asked, and no cache. */
+  /** The servers have changed: replies to questions in flight go to their clients, but not to a cache. */
   forgetQuestions(): void {
     this.#flights.forgetKeys();
     for (const flight of this.#flights.all) flight.isCacheable = false;
@@ -154,7 +154,7 @@ export class QueryForwarder implements FlightOwner {
     while (!isSettled()) await new Promise<void>((resolve) => this.#onIdle.add(resolve));
   }
 
-  /** Ends every question; those who still wait get no answer. May be called twice. */
+  /** Ends every question; waiting clients get no answer. May be called twice. */
   close(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -162,7 +162,7 @@ export class QueryForwarder implements FlightOwner {
       for (const waiter of flight.waiters.splice(0)) waiter.abandon();
       this.#flights.drop(flight);
     }
-    this.#tellIdle();
+    this.#notifyIdle();
   }
 
   /** For a flight: it has its reply. */
@@ -172,17 +172,17 @@ export class QueryForwarder implements FlightOwner {
     const last = waiters.length - 1;
     flight.group.load.joiners -= Math.max(0, last);
     waiters.forEach((waiter, i) => {
-      // Each changes the message that it passes on.
+      // Each waiter changes its message in place.
       this.#answer(waiter, reply !== null && i < last ? Buffer.from(reply) : reply);
     });
   }
 
-  /** The same question, where it is remembered. */
+  /** The flight of the same question, if there is one. */
   #find(query: Query): Flight | undefined {
     return this.#key.fill(query) ? this.#flights.find(this.#key) : undefined;
   }
 
-  /** Whether there is room: among those that joined, for the same question as one in flight. */
+  /** Whether a limit is reached: that of joined clients for a question in flight, else that of questions. */
   #isFull(known: Flight | undefined, group: ServerGroup): boolean {
     const { maxInFlight } = this.#options;
     if (known?.isCounted === true) return known.group.load.joiners >= maxInFlight;
@@ -229,7 +229,7 @@ export class QueryForwarder implements FlightOwner {
     if (!query.isOverTcp) this.sentForUdp++;
   }
 
-  /** Does what is due; called by the timer, or by a test with a clock of its own. */
+  /** Does what is due; called by the timer, or by a test with its own clock. */
   tick(): void {
     const nowMs = this.now();
     const { all } = this.#flights;
@@ -242,13 +242,13 @@ export class QueryForwarder implements FlightOwner {
       } else if (nowMs >= flight.deadlineMs) this.#linger(flight);
       else flight.tick(nowMs);
     }
-    this.#tellIdle();
+    this.#notifyIdle();
     if (all.length > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  /** The first waiter came first, so it is the first to give up. */
+  /** Waiters are in order of their deadlines. */
   #expireWaiters(flight: Flight, nowMs: number): void {
     const { waiters } = flight;
     let expired = 0;
@@ -292,8 +292,8 @@ export class QueryForwarder implements FlightOwner {
     return this.#writer.finish();
   }
 
-  #tellIdle(): void {
-    for (const tell of this.#onIdle) tell();
+  #notifyIdle(): void {
+    for (const onIdle of this.#onIdle) onIdle();
     this.#onIdle.clear();
   }
 }

@@ -8,9 +8,9 @@ import {
   writeUint16,
 } from '@kube-dns/wire';
 
-/** Type, class, header bits and the byte of our own. */
+/** Type, class, header bits and the byte of our flags. */
 const FIXED_BYTES = 7;
-/** An OPT record without options, whose size and flags are looked at apart. */
+/** An OPT record without options, whose size and flags are handled separately. */
 const PLAIN_OPT_BYTES = 11;
 /** The header bits that change an answer. */
 const RELEVANT_FLAGS = FLAG.RD | FLAG.CD | FLAG.AD;
@@ -18,19 +18,19 @@ const HAS_EDNS = 1;
 const IS_DNSSEC_OK = 2;
 const IS_OVER_TCP = 4;
 
-/** A query that brings more than its question and this much besides is not merged with others. */
+/** A query with more than this after its question is not merged with others. */
 const MAX_EXTRA_BYTES = SAFE_UDP_BYTES;
 
 /**
- * What makes two queries the same question: name in any letters, type, class, all that changes an
- * answer, and every byte of OPT options or other records that came along.
+ * What makes two queries the same question: name in any case, type, class, all that changes an
+ * answer, and every byte of OPT options or other records in it.
  */
 export class QuestionKey {
   readonly bytes = new Uint8Array(MAX_NAME_BYTES + FIXED_BYTES + MAX_EXTRA_BYTES);
-  /** 0 for a query that is not to be merged. */
+  /** 0 for a query that must not be merged. */
   length = 0;
 
-  /** Takes the key of a query; false when the query is not to be merged. */
+  /** Builds the key of a query; false when the query must not be merged. */
   fill(query: Query): boolean {
     const { bytes } = this;
     const { name, nameLength } = query;
@@ -53,13 +53,13 @@ export class QuestionKey {
     return true;
   }
 
-  /** The key of the last query, to be held; undefined for one that is not to be merged. */
+  /** A copy of the key of the last query; undefined for one that must not be merged. */
   copy(): Uint8Array | undefined {
     return this.length === 0 ? undefined : this.bytes.slice(0, this.length);
   }
 }
 
-/** Nothing behind the question, or an OPT record without options. */
+/** Nothing after the question, or an OPT record without options. */
 function isPlain({ bytes, length, questionEnd, hasEdns }: Query): boolean {
   const extra = length - questionEnd;
   if (extra === 0) return true;

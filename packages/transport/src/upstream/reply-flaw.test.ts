@@ -30,9 +30,9 @@ function reply(response: Response, asksOthers = true): Buffer {
 describe('what is wrong with a reply', () => {
   it.each<[string, Buffer]>([
     ['an address', reply({ addresses: ['10.0.0.1'] })],
-    ['an address from a server that asks nobody', reply({ addresses: ['10.0.0.1'] }, false)],
+    ['an address from a server without recursion', reply({ addresses: ['10.0.0.1'] }, false)],
     ['nothing at all', reply({})],
-    ['nothing at all from a server that asks nobody', reply({}, false)],
+    ['nothing at all from a server without recursion', reply({}, false)],
     ['a denial', reply({ rcode: RCODE.NXDOMAIN, authorities: [SOA] })],
     ['a denial with the servers of the zone', reply({ authorities: [NS, SOA] }, false)],
     ['servers without records, from a server that asks others', reply({ authorities: [NS] })],
@@ -48,7 +48,7 @@ describe('what is wrong with a reply', () => {
     expect(flawOf(reply({ rcode: RCODE[name] }), cursor)).toBe('refusal');
   });
 
-  it('is that it refers to others, from a server that asks nobody', () => {
+  it('is that it refers to others, from a server without recursion', () => {
     expect(flawOf(reply({ authorities: [NS] }, false), cursor)).toBe('lame');
   });
 

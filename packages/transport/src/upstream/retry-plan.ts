@@ -1,6 +1,6 @@
 /** When a question that got no reply is sent again (`--query-timeout`, `--fast-dns-retry`). */
 export interface RetryPlan {
-  /** After so long a client hears SERVFAIL. */
+  /** After this time a client gets SERVFAIL. */
   readonly timeoutMs: number;
   /** How long to wait after the first sending (0) and after each further one. */
   delayMs(retries: number): number;
@@ -13,7 +13,7 @@ export interface FastRetry {
 }
 
 const FIRST_MS = 1_000;
-/** Of a short time-out this part is left to the first server. */
+/** The first server's part of a short time-out. */
 const FIRST_SHARE = 0.25;
 
 /** Each pause is twice the one before: a lost datagram costs little, a dead server no flood. */

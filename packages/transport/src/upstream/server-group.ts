@@ -3,7 +3,7 @@ import type { UpstreamServer } from './upstream-servers.js';
 /** How a group chooses among its servers (`--strict-order`, `--all-servers`). */
 export type ServerOrder = 'preferred' | 'strict' | 'all';
 
-/** All servers of the group are to be asked. */
+/** All servers of the group must be asked. */
 export const ALL_SERVERS = -1;
 
 /** dnsmasq src/config.h, FORWARD_TEST and FORWARD_TIME. */
@@ -11,17 +11,17 @@ const QUERIES_BETWEEN_PROBES = 50;
 const MS_BETWEEN_PROBES = 20_000;
 const NONE = -1;
 
-/** What waits for the servers of a group, or of several that share one bound. */
+/** What waits for the servers of a group, or of several groups with one limit. */
 export class GroupLoad {
   /** Questions in flight, counted by the forwarder. */
   questions = 0;
-  /** Clients that wait beside the first of their question, counted by the forwarder. */
+  /** Clients that joined a question in flight, counted by the forwarder. */
   joiners = 0;
 }
 
 /**
- * The servers of one domain. One of them is preferred; now and then a query goes to all, so that one
- * that is faster or works again becomes it (dnsmasq src/forward.c, forward_query).
+ * The servers of one domain. One of them is preferred; now and then a query goes to all, to
+ * find one that is faster or works again (dnsmasq src/forward.c, forward_query).
  */
 export class ServerGroup {
   /** Presentation text; `.` for the default servers. */
@@ -33,7 +33,7 @@ export class ServerGroup {
   #queriesSinceProbe = 0;
   #probedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `load` is the group's own unless it is bounded together with others. */
+  /** `load` is given for groups that share one limit. */
   constructor(
     domain: string,
     servers: readonly UpstreamServer[],
@@ -58,7 +58,7 @@ export class ServerGroup {
     return ALL_SERVERS;
   }
 
-  /** All servers, the one to be asked first in front. */
+  /** All servers, the preferred one first. */
   inOrder(): readonly UpstreamServer[] {
     const { servers } = this;
     if (this.#preferred <= 0 || this.order === 'strict') return servers;

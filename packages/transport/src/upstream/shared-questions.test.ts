@@ -73,7 +73,7 @@ describe('the same question of several clients', () => {
     expect(fixture.forwarder.sentForUdp).toBe(2);
   });
 
-  it('is asked again for who joins after two seconds', async () => {
+  it('is asked again for a client that joins after two seconds', async () => {
     const { group } = await fixture.groupOf([silent]);
     fixture.ask(group, 'a', from(1));
     fixture.wait(900);
@@ -165,7 +165,7 @@ describe('too many questions', () => {
     expect([group.load.joiners, other.load.joiners]).toEqual([0, 0]);
   });
 
-  it('are told with the domain of their group', async () => {
+  it('are reported with the domain of their group', async () => {
     const { group } = await fixture.groupOf([silent]);
     const { group: corp } = await fixture.groupOf([silent], { domain: 'corp' });
     for (let i = 0; i < 4; i++) fixture.ask(group, `n${i}`);
@@ -264,7 +264,7 @@ describe('a forwarder that ends', () => {
     expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0, sentForUdp: 0 });
   });
 
-  it('answers SERVFAIL in its place when it was told to', async () => {
+  it('answers SERVFAIL in its place when that is configured', async () => {
     await fixture.close();
     fixture = new ForwarderFixture({ unsentRcode: RCODE.SERVFAIL });
     const { group } = await fixture.groupOf([silent]);

@@ -4,20 +4,20 @@ import { randomId } from '../random-id.js';
 import { rcodeOf } from './reply-flaw.js';
 import type { UpstreamServer } from './upstream-servers.js';
 
-/** What asks over TCP. */
+/** Is notified by a TcpRound. */
 export interface TcpRoundOwner {
   now(): number;
-  /** A server replied; what it said is counted. Without another word nothing more happens. */
+  /** A server replied, which is counted. The round continues only with `askNext`. */
   onTcpReply(server: UpstreamServer, reply: Buffer): void;
-  /** None of the servers is left to be asked. */
+  /** No server is left to ask. */
   onTcpEnd(): void;
 }
 
-/** One question over TCP to servers in turn, a fresh connection each; the owner says when to go on. */
+/** One question over TCP to servers in turn, a new connection each; the owner calls for the next. */
 export class TcpRound {
   readonly #owner: TcpRoundOwner;
   readonly #query: Buffer;
-  /** Those that were not asked yet. */
+  /** The servers that were not asked yet. */
   readonly #servers: UpstreamServer[];
   readonly #deadlineMs: number;
   readonly #reserved: number;
@@ -25,7 +25,7 @@ export class TcpRound {
 
   /**
    * The question gets random IDs. Each server has an equal part of the time until the deadline; `reserved`
-   * parts more are left for servers that are asked afterwards.
+   * more parts are left for servers that are asked afterwards.
    */
   constructor(
     owner: TcpRoundOwner,
@@ -67,7 +67,7 @@ export class TcpRound {
     });
   }
 
-  /** Ends it without a word. */
+  /** Ends it without a call. */
   cancel(): void {
     this.#exchange?.cancel();
   }

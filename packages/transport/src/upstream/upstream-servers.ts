@@ -2,7 +2,7 @@ import { type ServerAddress, serverText } from '../server-address.js';
 import type { ServerCounter, ServerCounters } from './server-counter.js';
 import type { ServerSockets, UpstreamTarget, UpstreamSockets } from './upstream-sockets.js';
 
-/** From where a server is asked when that is not the system's choice. */
+/** The source of queries to a server, where the system does not choose it. */
 export interface ServerSource {
   readonly address?: string;
   readonly port?: number;
@@ -18,7 +18,7 @@ export interface UpstreamServer extends ServerAddress {
 
 /** The servers of all domains, with their sockets and counts; both outlive a change of configuration. */
 export class UpstreamServers {
-  /** The sockets that all of them are asked from. */
+  /** The sockets that all of them share. */
   readonly sockets: UpstreamSockets;
   readonly #counters: ServerCounters;
   #servers = new Map<string, UpstreamServer>();
@@ -32,9 +32,9 @@ export class UpstreamServers {
   at(address: ServerAddress, source: ServerSource = {}): UpstreamServer {
     const text = serverText(address);
     const key = `${text} ${source.address} ${source.port}`;
-    const known = this.#servers.get(key);
-    if (known !== undefined) return known;
-    const end: UpstreamTarget = {
+    const existing = this.#servers.get(key);
+    if (existing !== undefined) return existing;
+    const target: UpstreamTarget = {
       server: address,
       ...(source.address !== undefined && { sourceAddress: source.address }),
       ...(source.port !== undefined && { sourcePort: source.port }),
@@ -44,19 +44,19 @@ export class UpstreamServers {
       address: host,
       port,
       text,
-      sockets: this.sockets.socketsFor(end),
+      sockets: this.sockets.socketsFor(target),
       counts: this.#counters.of(text),
     };
     this.#servers.set(key, server);
     return server;
   }
 
-  /** Forgets every server but these, in the order in which they are to be shown. */
+  /** Forgets every server but these, in the order of their metrics. */
   retain(servers: Iterable<UpstreamServer>): void {
-    const kept = new Set(servers);
-    this.#counters.retain(new Set([...kept].map(({ text }) => text)));
+    const retained = new Set(servers);
+    this.#counters.retain(new Set([...retained].map(({ text }) => text)));
     for (const [key, server] of this.#servers) {
-      if (kept.has(server)) continue;
+      if (retained.has(server)) continue;
       server.sockets.close();
       this.#servers.delete(key);
     }

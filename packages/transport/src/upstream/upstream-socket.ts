@@ -7,11 +7,11 @@ import type { ServerAddress } from '../server-address.js';
 import { portsToTry, type SourcePorts } from '../source-ports.js';
 import type { OpenUpstreamPort, PortOwner, UpstreamPort } from '../upstream-port.js';
 
-/** Told what became of the queries that it sent. */
+/** Receives the outcome of the queries that it sent. */
 export interface ReplyHandler {
-  /** A reply from the server that was asked, with the query's ID and question; it is the handler's. */
+  /** A reply from the server that was asked, with the query's ID and question; it belongs to the handler. */
   onReply(sent: SentQuery, reply: Buffer): void;
-  /** The server's machine says that nobody listens there. */
+  /** The server's machine reports that the port is closed. */
   onUnreachable(sent: SentQuery): void;
 }
 
@@ -29,12 +29,12 @@ export interface UpstreamSocketOptions {
   readonly openPort: OpenUpstreamPort;
   readonly ports: SourcePorts;
   readonly sourceAddress: string | undefined;
-  /** The only server that is asked from here; without one the socket is for all of the family. */
+  /** The only server that is asked from here; without one the socket is for all servers of the family. */
   readonly server: ServerAddress | undefined;
   readonly isIpv6: boolean;
   /** Milliseconds on the owner's clock. */
   readonly now: number;
-  /** Called when the last query in flight is gone. */
+  /** Called when no query is in flight any more. */
   readonly onEmpty: (socket: UpstreamSocket) => void;
 }
 
@@ -42,11 +42,11 @@ export interface UpstreamSocketOptions {
 const MAX_IN_FLIGHT = 1 << 15;
 
 /**
- * A UDP socket with many queries in flight. A reply counts only for a query that left from here, to the
- * server that it comes from, with its ID and its question (RFC 5452 section 9.1).
+ * A UDP socket with many queries in flight. A reply counts only for a query of this socket, to the
+ * server that replied, with its ID and its question (RFC 5452 section 9.1).
  */
 export class UpstreamSocket implements PortOwner {
-  /** No query leaves from a retired one; it waits for the replies that may still come. */
+  /** A retired one sends no query; it waits for the replies that may still arrive. */
   isRetired = false;
   usedAtMs: number;
   readonly openedAtMs: number;
@@ -61,7 +61,7 @@ export class UpstreamSocket implements PortOwner {
     this.#isConnected = options.server !== undefined;
   }
 
-  /** Undefined when no port is free, or the source address is not of this machine. */
+  /** Undefined when no port is free, or this machine does not have the source address. */
   static open(options: UpstreamSocketOptions): UpstreamSocket | undefined {
     const { openPort, ports, sourceAddress, server, isIpv6 } = options;
     const socket = new UpstreamSocket(options);
@@ -76,7 +76,7 @@ export class UpstreamSocket implements PortOwner {
     return this.#inFlight.size;
   }
 
-  /** Undefined when too many queries are in flight here. What the system does not send is lost. */
+  /** Undefined when too many queries are in flight here. A query that the system does not send is lost. */
   send(query: Buffer, server: ServerAddress, handler: ReplyHandler): SentQuery | undefined {
     if (this.#inFlight.size >= MAX_IN_FLIGHT) return undefined;
     let id = randomId();
@@ -92,7 +92,7 @@ export class UpstreamSocket implements PortOwner {
     if (this.#inFlight.get(sent.id) === sent) this.#write(sent);
   }
 
-  /** No reply to this one is waited for any more. */
+  /** Waits for no reply to this query any more. */
   forget(sent: SentQuery): void {
     if (this.#inFlight.get(sent.id) !== sent) return;
     this.#inFlight.delete(sent.id);
@@ -103,7 +103,7 @@ export class UpstreamSocket implements PortOwner {
     if (reply.length < 2) return;
     const sent = this.#inFlight.get(readUint16(reply, 0));
     if (sent === undefined || !isResponseTo(sent.query, reply)) return;
-    // From a connected socket's other end comes all that it gets.
+    // A connected socket receives from its server only.
     if (!this.#isConnected && !isFrom(sent.server, from)) return;
     sent.handler.onReply(sent, reply);
   }
@@ -128,7 +128,7 @@ function isFrom(server: ServerAddress, from: Peer): boolean {
   return from.address === server.address || canonical(from.address) === canonical(server.address);
 }
 
-/** One spelling of each address; a scope stands for itself. */
+/** One spelling of each address; a scope stays as it is. */
 function canonical(text: string): string {
   const [address = '', scope = ''] = text.split('%');
   if (!isIPv6(address)) return text;

@@ -9,39 +9,39 @@ import type { OpenUpstreamPort } from '../upstream-port.js';
 import { type ReplyHandler, type SentQuery, UpstreamSocket } from './upstream-socket.js';
 
 export interface UpstreamSocketsOptions {
-  /** How datagrams move; node:dgram unless said otherwise. */
+  /** How datagrams move; node:dgram by default. */
   readonly engine?: UdpEngine;
   readonly ports?: SourcePorts;
-  /** Milliseconds that never fall; the process's own clock unless said otherwise. */
+  /** Milliseconds that never fall; the clock of the process by default. */
   readonly now?: () => number;
 }
 
-/** A server to ask, and where to ask it from when that is not the system's choice. */
+/** A server to ask, and the source of the queries where the system does not choose it. */
 export interface UpstreamTarget {
   readonly server: ServerAddress;
   readonly sourceAddress?: string;
   readonly sourcePort?: number;
 }
 
-/** While so few sockets are opened per second, each query gets one of its own, as in dnsmasq. */
+/** Up to this many sockets per second each query gets a new one, as in dnsmasq. */
 const FRESH_PER_SECOND = 100;
 const FRESH_BURST = 64;
-/** Beyond, queries share the newest sockets of their server, one of them drawn at random. */
+/** Beyond that, queries share the newest sockets of their server, one of them drawn at random. */
 const MAX_SHARED = 4;
-/** So many queries leave from one that was drawn: an engine can send them together. */
+/** This many queries use a drawn socket: an engine can send them together. */
 const QUERIES_PER_DRAW = 64;
-/** Sockets of all servers together; beyond, only a server without any gets one. */
+/** Sockets of all servers together; beyond that, only a server without any gets one. */
 const MAX_OPEN = 512;
 /** Of the descriptors of the process, where that is less. */
 const SHARE_OF_DESCRIPTORS = 1 / 4;
 const SWEEP_MS = 1_000;
-/** A socket that is not used for so long is closed, and one so old takes no more queries. */
+/** An unused socket is closed after MAX_IDLE_MS; one older than MAX_AGE_MS sends no more queries. */
 const MAX_IDLE_MS = 2_000;
 const MAX_AGE_MS = 10_000;
 
 /**
- * The UDP sockets towards all upstream servers. Ports stay unpredictable and system calls few: at a low
- * rate each query leaves from a fresh port, at a high one from one of several that change all the time.
+ * The UDP sockets for all upstream servers. Ports stay unpredictable and system calls few: at a low rate
+ * each query uses a new port, at a high rate one of several ports that change all the time.
  */
 export class UpstreamSockets {
   readonly #options: UpstreamSocketsOptions;
@@ -49,7 +49,7 @@ export class UpstreamSockets {
   readonly #maxOpen = descriptorShare(MAX_OPEN, SHARE_OF_DESCRIPTORS);
   readonly #openPort: OpenUpstreamPort;
   readonly #open = new Set<UpstreamSocket>();
-  /** Sockets on a port that was asked for, by family, address and port: there can be but one each. */
+  /** Sockets on a configured port, by family, address and port: there can be only one each. */
   readonly #fixed = new Map<string, UpstreamSocket>();
   readonly #timer: NodeJS.Timeout;
   #fresh = FRESH_BURST;
@@ -69,12 +69,12 @@ export class UpstreamSockets {
     return this.#open.size + this.#fixed.size;
   }
 
-  /** The way to one server; several to the same server know nothing of each other. */
+  /** The sockets for one server; several objects for one server are independent. */
   socketsFor(end: UpstreamTarget): ServerSockets {
     return new ServerSockets(this, end);
   }
 
-  /** Closes what is not needed any more; called now and then by itself. */
+  /** Closes unused sockets; called by a timer. */
   sweep(): void {
     const now = this.#now();
     for (const socket of this.#open) {
@@ -91,13 +91,13 @@ export class UpstreamSockets {
     this.#fixed.clear();
   }
 
-  /** For ServerSockets: the one socket of an end whose port is given. */
+  /** For ServerSockets: the one socket of a target with a fixed port. */
   fixedSocket({ server, sourceAddress, sourcePort }: UpstreamTarget): UpstreamSocket | undefined {
     const port = sourcePort ?? this.#options.ports!.fixed!;
     const isIpv6 = isIPv6(server.address);
     const key = `${isIpv6} ${sourceAddress} ${port}`;
-    const known = this.#fixed.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#fixed.get(key);
+    if (existing !== undefined) return existing;
     const socket = UpstreamSocket.open({
       openPort: this.#openPort,
       ports: { fixed: port },
@@ -111,12 +111,12 @@ export class UpstreamSockets {
     return socket;
   }
 
-  /** For ServerSockets: tells whether every query of this end leaves from the same port. */
+  /** For ServerSockets: whether every query to this target uses the same port. */
   isFixed(end: UpstreamTarget): boolean {
     return (end.sourcePort ?? 0) > 0 || this.#options.ports?.fixed !== undefined;
   }
 
-  /** For ServerSockets: one more socket, unless there are enough; undefined also when none can be had. */
+  /** For ServerSockets: one more socket, unless there are enough; undefined also when none can be opened. */
   freshSocket(
     { server, sourceAddress }: UpstreamTarget,
     isNeeded: boolean,
@@ -143,7 +143,7 @@ export class UpstreamSockets {
     return socket;
   }
 
-  /** For ServerSockets: no query leaves from it any more; it is closed once none waits. */
+  /** For ServerSockets: it sends no more queries; it is closed when none is in flight. */
   retire(socket: UpstreamSocket): void {
     socket.isRetired = true;
     if (socket.inFlight === 0) this.#discard(socket);
@@ -154,12 +154,12 @@ export class UpstreamSockets {
   }
 }
 
-/** The sockets towards one server. */
+/** The sockets for one server. */
 export class ServerSockets {
   readonly #all: UpstreamSockets;
   readonly #end: UpstreamTarget;
   readonly #isFixed: boolean;
-  /** Those that queries may leave from, a ring; retired ones in it are passed over. */
+  /** The sockets in use, a ring; retired ones in it are skipped. */
   readonly #shared: UpstreamSocket[] = [];
   #oldest = 0;
   #drawn: UpstreamSocket | undefined;
@@ -172,14 +172,14 @@ export class ServerSockets {
   }
 
   /**
-   * Sends a query with an ID of its own, which is written into it; the caller keeps the message as it
-   * is until it forgets the query. Undefined when it cannot be sent.
+   * Sends a query with a new ID, which is written into it; the caller does not change the message until
+   * it forgets the query. Undefined when it cannot be sent.
    */
   send(query: Buffer, handler: ReplyHandler): SentQuery | undefined {
     return this.#socket()?.send(query, this.#end.server, handler);
   }
 
-  /** Gives the sockets up; queries in flight can still be answered. */
+  /** Retires the sockets; queries in flight can still get replies. */
   close(): void {
     if (!this.#isFixed) for (const socket of this.#shared) this.#all.retire(socket);
     this.#shared.length = 0;
@@ -201,7 +201,7 @@ export class ServerSockets {
     return fresh;
   }
 
-  /** One of those in use, drawn at random; which one a query takes is not for others to foresee. */
+  /** One of the sockets in use, drawn at random, so that its port cannot be predicted. */
   #sharedSocket(): UpstreamSocket | undefined {
     if (this.#drawnFor > 0 && this.#drawn?.isRetired === false) {
       this.#drawnFor--;

@@ -12,7 +12,7 @@ import type { Client, ReplyPath } from '../answerer.js';
 /** Waits for the answer to a question until its deadline; it is answered or abandoned, once. */
 export interface Waiter {
   readonly deadlineMs: number;
-  /** Tells whether a query over UDP is this waiter's own, sent again. */
+  /** Whether a query over UDP is a retransmission of this waiter's. */
   isAskingAgain(query: Query, client: Client): boolean;
   /** Gives it a reply, which is the waiter's from now on; the cursor is the caller's. */
   answer(message: Buffer, cursor: RecordCursor): void;
@@ -22,14 +22,14 @@ export interface Waiter {
   abandon(): void;
 }
 
-/** A client that waits, with its own ID, spelling and size. */
+/** A client that waits, with the ID, spelling and size of its query. */
 export class ClientWaiter implements Waiter {
   readonly deadlineMs: number;
   readonly #target: RelayTarget;
   readonly #reply: ReplyPath;
   readonly #isOverTcp: boolean;
 
-  /** `passesAd`: AD is as the server set it (`--proxy-dnssec`). */
+  /** `passesAd`: AD stays as the server set it (`--proxy-dnssec`). */
   constructor(query: Query, client: Client, deadlineMs: number, passesAd: boolean) {
     this.deadlineMs = deadlineMs;
     this.#target = relayTargetOf(query, passesAd);
@@ -62,7 +62,7 @@ export class ClientWaiter implements Waiter {
 /** Called once with the reply to a question, whatever its rcode, or null when no server has one. */
 export type AskCallback = (reply: Buffer | null) => void;
 
-/** A question of the program's own: its answer goes to a callback. */
+/** A question of the program itself: its reply goes to a callback. */
 export class CallbackWaiter implements Waiter {
   readonly deadlineMs: number;
   readonly #done: AskCallback;
