@@ -93,5 +93,5 @@ export function encodeRequest(method: string, request: CriMessage): Uint8Array {
 /** Decodes the response of a method; fields that are not in the API above are skipped. */
 export function decodeResponse(method: string, bytes: Uint8Array): CriResponse {
   const type = root.lookupType(`runtime.v1.${method}Response`);
-  return type.toObject(type.decode(bytes)) as CriResponse;
+  return type.toObject(type.decode(bytes));
 }
