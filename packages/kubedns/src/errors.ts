@@ -1,9 +1,9 @@
 import { CodedError } from '@kube-dns/wire';
 
-/** An answer of the API server with another status than 200, or none at all (`status` 0). */
+/** The API server answered with a status other than 200, or not at all (`status` 0). */
 export class ApiError extends CodedError {
   readonly status: number;
-  /** What the server asked to wait before the next try; 0 when it said nothing. */
+  /** The pause that the server requests before the next try; 0 when it requests none. */
   readonly retryAfterMs: number;
 
   constructor(status: number, message: string, retryAfterMs = 0, options?: ErrorOptions) {
@@ -14,8 +14,8 @@ export class ApiError extends CodedError {
 }
 
 /**
- * What ends the body of an answer before its time: the connection broke (`closed`), the server is not
- * heard any more (`idle`), or what it says makes no sense (`garbled`).
+ * The body of an answer ended early: the connection broke (`closed`), the server sent too little for too
+ * long (`idle`), or the content is not valid (`garbled`).
  */
 export class StreamError extends CodedError {
   readonly reason: 'closed' | 'idle' | 'garbled';

@@ -1,4 +1,4 @@
-// The parsers and the answerer of this container, which packages/proofs gives hostile bytes.
+// The parsers and the answerer of this container, which packages/proofs tests with hostile bytes.
 export { composeAnswerer } from './answer/composition.js';
 export { QueryStatistics } from './answer/query-statistics.js';
 export { ClusterState } from './cluster/cluster-state.js';

@@ -21,7 +21,7 @@ runProgram(
   async ({ values, positional, log, signals, argv, facts }) => {
     log.info(`version ${facts.version}`);
     log.verbose(1, `arguments: ${argv.join(' ')}`);
-    if (positional.length > 0) log.warn(`not used: ${positional.join(' ')}`);
+    if (positional.length > 0) log.warn(`ignored arguments: ${positional.join(' ')}`);
     const environment = readMetricsEnvironment(process.env, log);
     if (environment?.port === values['healthz-port']) {
       const message = `--healthz-port and PROMETHEUS_PORT are both ${environment.port}`;
@@ -57,7 +57,7 @@ runProgram(
     signals.onReload(() => server.reload());
     signals.onTerminate(async (signal) => {
       closing.abort();
-      // Whoever still has this pod among its name servers must not meet silence.
+      // A client that still has this pod as a name server must get an answer.
       if (signal === 'SIGTERM') await delay(values['drain-time']);
       await Promise.all([server.close(), health.close(), metrics?.close(), profiling?.close()]);
     });
@@ -73,6 +73,6 @@ runProgram(
     }
     await configured;
   },
-  // How long a drain may take is for its flag to say, and for kubelet to end.
+  // The drain has no limit here: its flag sets the time, and kubelet ends a drain that is too long.
   { terminateLimitMs: MAX_TIMER_MS },
 );

@@ -34,7 +34,7 @@ import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
 import { countRecords } from './zone/record-count.js';
 
-/** Questions that may wait for an upstream at the same time. */
+/** Limit of questions in flight to upstream servers. */
 const MAX_IN_FLIGHT = 1_500;
 const EXIT_CANNOT_BIND = 1;
 
@@ -58,7 +58,7 @@ export class KubednsServer {
   #listener: Listener | undefined;
   #isConfigured = false;
 
-  /** Throws a StartupError when there is no API server to be found, or two configurations are. */
+  /** Throws a StartupError when no API server is configured, or when two configuration sources are. */
   constructor(flags: KubednsFlags, engine: UdpEngine, log: Log, version: string) {
     this.#flags = flags;
     this.#engine = engine;
@@ -82,7 +82,8 @@ export class KubednsServer {
       servers: new UpstreamServers(this.#sockets, this.#upstreamStatistics),
       onChange: () => this.#forwarder.forgetQuestions(),
       domain: flags.domain,
-      own: () => this.#listener && { address: bindAddress(flags), port: this.#listener.port },
+      ownAddress: () =>
+        this.#listener && { address: bindAddress(flags), port: this.#listener.port },
     });
     this.#federations = new Federations({ client, log });
     this.#configuration = new Configuration({
@@ -101,12 +102,12 @@ export class KubednsServer {
     this.#zone = zone;
     this.watch = new ClusterWatch({
       client,
-      keeper: zone,
+      records: zone,
       log,
       endpointsSource: flags['endpoints-source'],
       endpointNames: flags['endpoint-names'],
-      onNamespacesKnown: () => (zone.knowsNamespaces = true),
-      onNamespacesLost: () => (zone.knowsNamespaces = false),
+      onNamespacesListed: () => (zone.hasAllNamespaces = true),
+      onNamespacesLost: () => (zone.hasAllNamespaces = false),
       onEvent: (latencyMs) => this.#eventToServed.observe(latencyMs / 1000),
     });
     this.#answerer = composeAnswerer({
@@ -121,21 +122,21 @@ export class KubednsServer {
     });
   }
 
-  /** Whether the whole cluster was seen and a configuration is in force. */
+  /** Whether the whole cluster was listed and a configuration is active. */
   get isReady(): boolean {
     return this.#isConfigured && this.watch.isSynced;
   }
 
-  /** Binds the DNS port; zone questions get SERVFAIL until `follow` has come through. */
+  /** Binds the DNS port; questions about the zone get SERVFAIL until `follow` has resolved. */
   async listen(): Promise<void> {
     this.#listener = await this.#listen();
     this.#log.info(`serving ${this.#flags.domain} on port ${this.#listener.port}`);
   }
 
-  /** Starts to follow the cluster and puts the first configuration into force. */
+  /** Starts to follow the cluster and applies the first configuration. */
   async follow(): Promise<void> {
     const configured = this.#configuration.start();
-    // Files are there at once. The API server may hang, and is waited for in one place only.
+    // Files can be read immediately. The API server may hang, and only one place waits for it.
     if (this.#configuration.source !== 'configmap') await configured;
     this.watch.start();
     this.#log.info(`following ${this.#client.server}`);
@@ -143,7 +144,7 @@ export class KubednsServer {
     this.#isConfigured = true;
   }
 
-  /** SIGHUP: reads resolv.conf again, where it is used, and resolves servers that have names. */
+  /** SIGHUP: reads resolv.conf again, where it is used, and resolves the names of servers again. */
   reload(): void {
     this.#upstreams.refresh();
   }
@@ -153,7 +154,7 @@ export class KubednsServer {
     return cacheJson(this.#zone);
   }
 
-  /** Everything there is to measure; `prefix` comes before the names of skydns. */
+  /** All metrics; `prefix` precedes the names of skydns. */
   metricFamilies(
     prefix: string,
     about: Pick<MetricSources, 'version' | 'isReady' | 'unexpectedErrors'>,
@@ -176,7 +177,7 @@ export class KubednsServer {
     return [...own, ...corednsFamilies(own, { statistics, domain, port })];
   }
 
-  /** Ends what is under way without answers, but with `--reuse-port`; may be called twice. */
+  /** Ends questions in flight without answers, except with `--reuse-port`; may be called twice. */
   async close(): Promise<void> {
     await this.#listener?.leave();
     await this.#listener?.close();

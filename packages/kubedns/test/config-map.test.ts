@@ -5,17 +5,17 @@ import { until } from '@kube-dns/testkit';
 import { ApiClient } from '../src/cluster/api-client.js';
 import { loadKubeConfig } from '../src/cluster/kube-config.js';
 import { ConfigMapSource, type ConfigMapSourceOptions } from '../src/config/config-map.js';
-import { type KeptLog, keptLog } from './support/kept-log.js';
+import { type RecordedLog, recordedLog } from './support/recorded-log.js';
 
 let api: ApiServer;
-let log: KeptLog;
+let log: RecordedLog;
 let client: ApiClient;
 let sources: ConfigMapSource[];
 /** What was delivered: the keys with their texts. */
 let delivered: Record<string, string>[];
 beforeEach(async () => {
   api = await createApiServer();
-  log = keptLog();
+  log = recordedLog();
   client = new ApiClient(loadKubeConfig({ kubecfgFile: '', masterUrl: api.url }), 'test');
   sources = [];
   delivered = [];
@@ -51,13 +51,13 @@ const watching = () => until('the watch', () => api.watchCount('configmaps') > 0
 const deliveries = (count: number) => until(`${count} deliveries`, () => delivered.length >= count);
 
 describe('ConfigMapSource', () => {
-  it('delivers what is there before its start is through', async () => {
+  it('delivers an existing ConfigMap before start resolves', async () => {
     await api.apply(configMap({ b: '2', a: '1' }));
     await follow();
     expect(delivered).toEqual([{ a: '1', b: '2' }]);
   });
 
-  it('delivers nothing at all for a ConfigMap that is not there, and its content when it comes', async () => {
+  it('delivers no content for a missing ConfigMap, and its content when it is created', async () => {
     await follow();
     expect(delivered).toEqual([{}]);
     expect(log.lines).toContain('I config: there is no ConfigMap kube-system/kube-dns');
@@ -67,7 +67,7 @@ describe('ConfigMapSource', () => {
     expect(delivered[1]).toEqual({ a: '1' });
   });
 
-  it('takes the deletion for a ConfigMap without keys', async () => {
+  it('treats the deletion as a ConfigMap without keys', async () => {
     await api.apply(configMap({ a: '1' }));
     await follow();
     await watching();
@@ -101,7 +101,7 @@ describe('ConfigMapSource', () => {
     expect(delivered).toEqual([{ a: '1' }, { a: '2' }]);
   });
 
-  it('says once what is wrong with a version, and counts it', async () => {
+  it('logs once why a version is refused, and counts it', async () => {
     await api.apply(configMap({ a: 'bad' }));
     const offered: string[] = [];
     const source = await follow({
@@ -122,7 +122,7 @@ describe('ConfigMapSource', () => {
     ]);
   });
 
-  it('goes on without when it is denied, which it says once, and takes it when it is allowed', async () => {
+  it('uses the defaults while it is denied, which it logs once, and applies it when it is allowed', async () => {
     await api.apply(configMap({ a: '1' }));
     api.failRequests({ status: 403, resource: 'configmaps' });
     await follow();
@@ -133,7 +133,7 @@ describe('ConfigMapSource', () => {
     const warnings = log.lines.filter((line) => line.startsWith('W'));
     expect(warnings.filter((line) => line.includes('403'))).toHaveLength(1);
     expect(warnings.at(-1)).toMatch(
-      /kube-system\/kube-dns could not be read yet; going on without$/,
+      /kube-system\/kube-dns could not be read yet; using the defaults$/,
     );
     api.clearFailures();
     await deliveries(1);
@@ -150,7 +150,7 @@ describe('ConfigMapSource', () => {
     expect(delivered).toEqual([{ a: '1' }]);
   });
 
-  it('keeps what it had while the API server is away', async () => {
+  it('retains the last content while the API server is away', async () => {
     await api.apply(configMap({ a: '1' }));
     await follow();
     await watching();

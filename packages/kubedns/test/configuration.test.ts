@@ -124,16 +124,16 @@ describe('the ConfigMap by the API', () => {
     expect((await kubedns.ask('example.com', 'A')).rcode).toBe('NXDOMAIN');
   });
 
-  it('is done without when it is denied', async () => {
+  it('is replaced by the defaults while it is denied', async () => {
     api.failRequests({ status: 403, resource: 'configmaps' });
     const kubedns = await start(...args).ready();
-    await kubedns.says(/W.* ConfigMap infra\/dns could not be read yet; going on without/);
+    await kubedns.says(/W.* ConfigMap infra\/dns could not be read yet; using the defaults/);
     await until('ready', async () => (await kubedns.get('/readiness'))[0] === 200);
     const { answers } = await kubedns.ask('ext.default.svc.cluster.local', 'CNAME');
     expect(answers).toHaveLength(1);
   });
 
-  it('does not keep the program from ending while the API server hangs', async () => {
+  it('does not prevent the end of the program while the API server hangs', async () => {
     api.hang();
     const kubedns = start(...args, '--initial-sync-timeout=300ms');
     expect(await kubedns.program.ended).toBe(255);

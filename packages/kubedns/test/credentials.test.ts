@@ -104,7 +104,7 @@ describe('the token of a service account', () => {
 });
 
 describe('the CA of the server', () => {
-  it('is asked of every new connection, and used as soon as it is replaced', async () => {
+  it('is checked for every new connection, and used as soon as it is replaced', async () => {
     await inCluster('new');
     await ask();
     // The server gets a certificate of another authority; the old connection is not to be used again.
@@ -119,7 +119,7 @@ describe('the CA of the server', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('keeps a connection for the next request while it is the same', async () => {
+  it('reuses a connection while the CA is the same', async () => {
     await inCluster('new');
     for (let i = 0; i < 3; i++) await ask();
     expect(connections).toBe(1);

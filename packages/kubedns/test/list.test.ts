@@ -19,7 +19,7 @@ const tries = (api: ApiServer) =>
   api.requests.count('list', 'services') + api.requests.count('watch', 'services');
 
 describe('the first list', () => {
-  it('comes in pages and brings every object once', async () => {
+  it('is read in pages, every object once', async () => {
     const names = Array.from({ length: 450 }, (_, i) => `s${i}`);
     const api = await server(...names);
     const follower = await following(api, { pace: { pageSize: 200 } });
@@ -78,7 +78,7 @@ describe('the first list', () => {
     expect(pauses).toEqual(['50', '100', '200']);
   });
 
-  it('leaves an object out that makes no sense, and goes on', async () => {
+  it('leaves out an invalid object, and continues', async () => {
     const api = await server('a', 'bad', 'c');
     const follower = new Follower(api.url);
     follower.onProject = (key) => {
@@ -92,7 +92,7 @@ describe('the first list', () => {
     expect(follower.watch.rejected).toBe(1);
   });
 
-  it('comes whole from a server that knows no pages', async () => {
+  it('is complete from a server without pages', async () => {
     const api = await server(...Array.from({ length: 700 }, (_, i) => `s${i}`));
     api.supportLimit(false);
     const follower = await following(api);
@@ -124,10 +124,10 @@ describe('the first list', () => {
 
 describe('a new list that fails', () => {
   it.each([
-    ['is cut', [listText(['a', 'b'], '2').slice(0, -30)], /the list is no JSON/],
-    ['is no list', ['<html>'], /the list is no JSON/],
+    ['is cut', [listText(['a', 'b'], '2').slice(0, -30)], /the list is not JSON/],
+    ['is no list', ['<html>'], /the list is not JSON/],
     ['is something else', ['{"items":[]}'], /it has no resourceVersion/],
-    ['has an item that is none', ['{"items":[nonsense]}'], /an item is no JSON/],
+    ['has an item that is none', ['{"items":[nonsense]}'], /an item is not JSON/],
     ['never ends', [listText([], '2', 'next')], /names itself as the next/],
   ])('because it %s removes nothing, and is tried again', async (_what, garbage, problem) => {
     let lists = 0;
@@ -161,7 +161,7 @@ describe('a list from a server that', () => {
       else listener(request, response);
     };
 
-  it('accepts and says nothing is given up', async () => {
+  it('accepts and is silent is aborted', async () => {
     const follower = (await give(() => undefined)).start();
     await until('the end of patience', () => follower.said(/W.*: no answer within 1000 ms/)[0]);
     expect(follower.watch.restarts.idle).toBeGreaterThanOrEqual(1);
@@ -181,7 +181,7 @@ describe('a list from a server that', () => {
     await until('the end of patience', () => follower.said(/W.*: only [1-9]\d* bytes within/)[0]);
   });
 
-  it('takes its time but goes on is read to the end', async () => {
+  it('is slow but continues is read to the end', async () => {
     const pieces = Array.from({ length: 8 }, () => ' '.repeat(2_000));
     pieces.push(listText(['web']));
     const slow = refusing((request, response) => {

@@ -124,7 +124,7 @@ describe('the metrics of skydns', () => {
     expect(value('cachemiss_count_total{cache="response"}')).toBe(2);
   });
 
-  it('have the names and the path that the environment says', async () => {
+  it('have the names and the path of the environment', async () => {
     await start({
       PROMETHEUS_PATH: '/m',
       PROMETHEUS_NAMESPACE: 'kube',
@@ -144,7 +144,7 @@ describe('the metrics of the program', () => {
     expect(text.match(/^# HELP kubedns_\S+ .+\.$/gm)).toHaveLength(OWN.length);
   });
 
-  it('tell of readiness, version, configuration, upstreams and messages', async () => {
+  it('cover readiness, version, configuration, upstreams and messages', async () => {
     const kubedns = await start();
     await kubedns.ask('example.com', 'A');
     await kubedns.ask(KUBERNETES, 'A', { isOverTcp: true });
@@ -171,7 +171,7 @@ describe('the metrics of the program', () => {
     }
   });
 
-  it('come with those of the process', async () => {
+  it('include those of the process', async () => {
     await start();
     const text = await scrape();
     for (const name of ['cpu_seconds_total', 'resident_memory_bytes', 'start_time_seconds']) {

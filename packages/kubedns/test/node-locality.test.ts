@@ -5,7 +5,7 @@ import { encodeKey } from '@kube-dns/wire';
 import { ApiClient } from '../src/cluster/api-client.js';
 import { loadKubeConfig } from '../src/cluster/kube-config.js';
 import { Federations } from '../src/federation/federations.js';
-import { type KeptLog, keptLog } from './support/kept-log.js';
+import { type RecordedLog, recordedLog } from './support/recorded-log.js';
 
 const ZONE = 'topology.kubernetes.io/zone';
 const REGION = 'topology.kubernetes.io/region';
@@ -14,12 +14,12 @@ const OLD_REGION = 'failure-domain.beta.kubernetes.io/region';
 const ONE = new Map([['one', 'example.com']]);
 
 let api: ApiServer;
-let log: KeptLog;
+let log: RecordedLog;
 let client: ApiClient;
 let federations: Federations;
 beforeEach(async () => {
   api = await createApiServer();
-  log = keptLog();
+  log = recordedLog();
   client = new ApiClient(loadKubeConfig({ kubecfgFile: '', masterUrl: api.url }), 'test');
   federations = new Federations({ client, log, retryMs: 20 });
 });
@@ -72,13 +72,13 @@ describe('the locality of the nodes', () => {
     expect(log.lines).toEqual(['I federation: the nodes are in zone z2, region r2']);
   });
 
-  it('comes from the new labels before the old ones', async () => {
+  it('prefers the new labels to the old ones', async () => {
     await api.apply([node('a', { [OLD_ZONE]: 'old', [ZONE]: 'new', [OLD_REGION]: 'r' })]);
     federations.apply(ONE);
     expect(await located()).toEqual({ zone: 'new', region: 'r' });
   });
 
-  it('is not asked for without federations, and no more once it is known', async () => {
+  it('is not searched without federations, nor once it was found', async () => {
     await api.apply([node('a', { [ZONE]: 'z', [REGION]: 'r' })]);
     federations.apply(new Map());
     expect(federations.locality).toBeUndefined();
@@ -97,7 +97,7 @@ describe('the locality of the nodes', () => {
     expect(lists()).toBe(3);
   });
 
-  it('is looked for again while no node says it, which is logged once', async () => {
+  it('is searched again while no node has the labels, which is logged once', async () => {
     await api.apply([node('a')]);
     federations.apply(ONE);
     await until('three tries', () => lists() >= 3);
@@ -119,7 +119,7 @@ describe('the locality of the nodes', () => {
     expect(log.lines).toHaveLength(2);
   });
 
-  it('takes a label that cannot be part of a name for missing, and says so once', async () => {
+  it('treats a label that is not a DNS label as missing, and logs it once', async () => {
     await api.apply([
       node('a', { [ZONE]: 'Zone_1', [REGION]: 'r1' }),
       node('b', { [ZONE]: 'z.2', [REGION]: 'r2' }),
@@ -127,8 +127,8 @@ describe('the locality of the nodes', () => {
     federations.apply(ONE);
     await until('three tries', () => lists() >= 3);
     expect(log.lines).toEqual([
-      'W federation: "Zone_1" of a node cannot be part of a name',
-      'W federation: "z.2" of a node cannot be part of a name',
+      'W federation: "Zone_1" of a node is not a DNS label',
+      'W federation: "z.2" of a node is not a DNS label',
       'W federation: no node is labelled with a zone and a region',
     ]);
   });

@@ -38,14 +38,14 @@ describe('the readiness port', () => {
 });
 
 describe('the metrics port', () => {
-  it('is not opened without PROMETHEUS_PORT, nor for what is no port, which is said', async () => {
+  it('is not opened without PROMETHEUS_PORT, nor for an invalid port, which is logged', async () => {
     const quiet = await start().ready();
     const loud = await start([], { PROMETHEUS_PORT: 'tcp://10.0.0.1:9090' }).ready();
     expect(quiet.program.stderr).not.toMatch(/metrics/);
     expect(loud.program.stderr).toMatch(/PROMETHEUS_PORT=tcp:\/\/10\.0\.0\.1:9090 is not a port/);
   });
 
-  it('does not keep DNS from being served when it is taken', async () => {
+  it('does not stop DNS when it is taken', async () => {
     const { port, close } = await boundTcp('::');
     try {
       const kubedns = await start([], { PROMETHEUS_PORT: String(port) }).ready();
@@ -58,7 +58,7 @@ describe('the metrics port', () => {
 });
 
 describe('--profiling', () => {
-  it('opens a port of its own, or says that it cannot', async () => {
+  it('opens its port, or logs that it cannot', async () => {
     const kubedns = await start(['--profiling']).ready();
     expect(kubedns.program.stderr).toMatch(
       /profiling on http:\/\/127\.0\.0\.1:6060\/|W.* profiling: /,
@@ -71,7 +71,7 @@ describe('--profiling', () => {
 describe('arguments that are no flags', () => {
   it('are named in the log and change nothing', async () => {
     const kubedns = await start(['serve', 'now']).ready();
-    expect(kubedns.program.stderr).toMatch(/^W.* not used: serve now$/m);
+    expect(kubedns.program.stderr).toMatch(/^W.* ignored arguments: serve now$/m);
   });
 });
 
@@ -89,8 +89,8 @@ describe('--dns-bind-address (skipped where the machine has no ::1)', () => {
   });
 });
 
-describe('an API server that takes connections and says nothing', () => {
-  it('leaves everything else at work', async () => {
+describe('an API server that accepts connections and is silent', () => {
+  it('does not affect anything else', async () => {
     const silent = createServer((socket) => socket.on('error', () => undefined).resume()).listen(
       0,
       '127.0.0.1',

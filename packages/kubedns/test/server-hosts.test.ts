@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { ServerHosts, type ServerHostsOptions, UpstreamSockets } from '@kube-dns/transport';
-import { type KeptLog, keptLog } from './support/kept-log.js';
+import { type RecordedLog, recordedLog } from './support/recorded-log.js';
 import { NameServer } from './support/name-server.js';
 
 const NS = 'ns.example.com';
 const PACE = { minMs: 20, maxMs: 20, retryMs: 20, deadlineMs: 5_000 };
 
 let server: NameServer;
-let log: KeptLog;
+let log: RecordedLog;
 let sockets: UpstreamSockets;
 let hosts: ServerHosts;
 let changes: number;
 beforeEach(async () => {
   server = await NameServer.start();
-  log = keptLog();
+  log = recordedLog();
   changes = 0;
   sockets = new UpstreamSockets();
   hosts = create();
@@ -41,11 +41,11 @@ const says = (type: 'A' | 'AAAA', ...addresses: string[]) =>
   server.respond(`${NS} ${type}`, {
     answers: addresses.map((data) => ({ type, name: NS, ttl: 0, data })),
   });
-const known = (...addresses: string[]) =>
+const resolved = (...addresses: string[]) =>
   until(addresses.join(), () => hosts.addressesOf(NS).join() === addresses.join());
 
 describe('ServerHosts', () => {
-  it('has the addresses of both families, IPv4 first, and those behind an alias', async () => {
+  it('has the addresses of both families, IPv4 first, and those after a CNAME', async () => {
     says('AAAA', 'fd00::1');
     server.respond(`${NS} A`, {
       answers: [
@@ -55,7 +55,7 @@ describe('ServerHosts', () => {
     });
     hosts.follow(new Set([NS]));
     expect(hosts.addressesOf(NS)).toEqual([]);
-    await known('192.0.2.1', 'fd00::1');
+    await resolved('192.0.2.1', 'fd00::1');
     expect(changes).toBe(1);
     expect(log.lines).toEqual([`I stubDomains: the server ${NS} is at 192.0.2.1, fd00::1`]);
   });
@@ -63,40 +63,40 @@ describe('ServerHosts', () => {
   it('asks again when the TTL is over', async () => {
     says('A', '192.0.2.1');
     hosts.follow(new Set([NS]));
-    await known('192.0.2.1');
+    await resolved('192.0.2.1');
     says('A', '192.0.2.2', '192.0.2.3');
-    await known('192.0.2.2', '192.0.2.3');
+    await resolved('192.0.2.2', '192.0.2.3');
   });
 
-  it('asks again after a failure, which it says once', async () => {
+  it('asks again after a failure, which it logs once', async () => {
     server.respond(`${NS} A`, { rcode: 'SERVFAIL' });
     hosts.follow(new Set([NS]));
     await until('three tries', () => server.asked.length > 8);
     says('A', '192.0.2.1');
-    await known('192.0.2.1');
+    await resolved('192.0.2.1');
     const failures = log.lines.filter((line) => line.startsWith('W'));
     expect(failures).toHaveLength(1);
     expect(failures[0]).toMatch(/cannot resolve the server ns\.example\.com: the answer is /);
   });
 
-  it('keeps what it knows while nobody answers', async () => {
+  it('retains the addresses while no server answers', async () => {
     says('A', '192.0.2.1');
     hosts.follow(new Set([NS]));
-    await known('192.0.2.1');
+    await resolved('192.0.2.1');
     for (const type of ['A', 'AAAA']) server.respond(`${NS} ${type}`, { rcode: 'SERVFAIL' });
     await until('a failure', () => log.lines.some((line) => line.startsWith('W')));
     expect(hosts.addressesOf(NS)).toEqual(['192.0.2.1']);
   });
 
-  it('takes a name without addresses for a failure', async () => {
+  it('treats a name without addresses as a failure', async () => {
     server.respond(`${NS} A`, {});
     server.respond(`${NS} AAAA`, {});
     hosts.follow(new Set([NS]));
     const line = `W stubDomains: cannot resolve the server ${NS}: it has no address`;
-    await until('said', () => log.lines.includes(line));
+    await until('the log line', () => log.lines.includes(line));
   });
 
-  it('tries again when there is nobody to ask yet', async () => {
+  it('tries again when there is no name server yet', async () => {
     let isThere = false;
     says('A', '192.0.2.1');
     hosts = create({
@@ -105,13 +105,13 @@ describe('ServerHosts', () => {
     hosts.follow(new Set([NS]));
     expect(log.lines[0]).toMatch(/there is no name server to ask$/);
     isThere = true;
-    await known('192.0.2.1');
+    await resolved('192.0.2.1');
   });
 
-  it('forgets names that are not followed any more, and keeps the addresses of the others', async () => {
+  it('drops names that are not followed any more, and retains the addresses of the others', async () => {
     says('A', '192.0.2.1');
     hosts.follow(new Set([NS]));
-    await known('192.0.2.1');
+    await resolved('192.0.2.1');
     hosts.follow(new Set([NS, 'other.example.com']));
     expect(hosts.addressesOf(NS)).toEqual(['192.0.2.1']);
     hosts.follow(new Set());
@@ -124,10 +124,10 @@ describe('ServerHosts', () => {
     expect(log.lines[0]).toBe('W stubDomains: 70 servers by name; only the first 64 are used');
   });
 
-  it('asks nobody once it is closed', async () => {
+  it('asks no server once it is closed', async () => {
     says('A', '192.0.2.1');
     hosts.follow(new Set([NS]));
-    await known('192.0.2.1');
+    await resolved('192.0.2.1');
     hosts.close();
     const { length } = server.asked;
     const other = create();

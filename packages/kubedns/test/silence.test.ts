@@ -23,7 +23,7 @@ describe('a silent watch', () => {
     api.create(service('new'));
     await until(
       'the end of patience',
-      () => follower.said(/W.*: silent for 0 s, and when asked: no answer within 500 ms/)[0],
+      () => follower.said(/W.*: silent for 0 s, and the probe failed: no answer within 500 ms/)[0],
     );
     expect(follower.watch.restarts.idle).toBe(1);
     expect(follower.watch.isConnected).toBe(false);

@@ -32,7 +32,7 @@ describe('the end', () => {
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(995);
   });
 
-  it('comes at once with SIGINT', async () => {
+  it('comes immediately with SIGINT', async () => {
     const kubedns = await start(['--drain-time=1h']).ready();
     const startedMs = performance.now();
     kubedns.program.signal('SIGINT');

@@ -76,7 +76,7 @@ describe('a list as the beginning of a watch', () => {
     expect(follower.said(/^W.*422/)).toEqual([]);
   });
 
-  it('goes on as a watch behind its end', async () => {
+  it('continues as a watch after its end', async () => {
     const { url, asked } = await serverWith([
       eventText('ADDED', 'web', '3'),
       END,
@@ -103,7 +103,7 @@ describe('a list as the beginning of a watch', () => {
     expect(follower.said(/^W/)).toEqual([]);
   });
 
-  it('is not waited for where changes keep coming and no end', async () => {
+  it('is aborted when changes arrive without an end', async () => {
     const large = `${eventText('MODIFIED', 'web', '3').trimEnd()}${' '.repeat(100_000)}\n`;
     const url = await rawServer((request, response) => {
       if (!request.url?.includes('watch')) return void response.end(listText(['web'], '9'));

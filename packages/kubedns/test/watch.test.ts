@@ -16,7 +16,7 @@ import {
 afterEach(closeAll);
 
 describe('a watch', () => {
-  it('brings what is added, changed and deleted', async () => {
+  it('delivers additions, changes and deletions', async () => {
     const api = await server('web');
     const follower = await following(api);
     api.create(service('new'));
@@ -29,7 +29,7 @@ describe('a watch', () => {
     expect(api.requests.count('list', 'services')).toBe(1);
   });
 
-  it('goes on where it stopped when its connection breaks', async () => {
+  it('continues from its last version when its connection breaks', async () => {
     const api = await server('a', 'b');
     const follower = await following(api);
     for (let round = 0; round < 2; round++) {
@@ -52,7 +52,7 @@ describe('a watch', () => {
     expect(follower.said(/^W/)).toEqual([]);
   });
 
-  it('is not opened again and again when it ends at once', async () => {
+  it('is not opened again and again when it ends immediately', async () => {
     const watches: number[] = [];
     const list = { metadata: { resourceVersion: '1' }, items: [] };
     const { url } = await fakeServer((isWatch) => {
@@ -86,7 +86,7 @@ describe('a watch', () => {
     expect(follower.synced).toBe(1);
   });
 
-  it('is followed by a diff when another server has taken the place of the first', async () => {
+  it('is followed by a diff when another server replaces the first', async () => {
     const api = await server('old', 'kept');
     const follower = await following(api);
     await api.close();
@@ -97,7 +97,7 @@ describe('a watch', () => {
     expect(follower.has('kept')).toBe(true);
   });
 
-  it('is given up when the server hangs, and taken up when it is back', async () => {
+  it('is closed when the server hangs, and opened again when it is back', async () => {
     const api = await server('web');
     const follower = await following(api, { pace: { watchSeconds: 1, overdueMs: 100 } });
     api.hang();
@@ -139,7 +139,7 @@ describe('a watch', () => {
     expect(asked.slice(0, 3)).toEqual(['list', 'watch 1', 'watch 2']);
   });
 
-  it('lists again past an event that is no JSON, and goes on behind it', async () => {
+  it('lists again after an event that is not JSON, and continues after it', async () => {
     const item = (name: string) => ({
       metadata: { namespace: 'default', name, resourceVersion: '1' },
     });
@@ -153,10 +153,10 @@ describe('a watch', () => {
     const follower = new Follower(url).start();
     await until('what the second list has', () => follower.has('b'));
     expect(asked.slice(0, 3)).toEqual(['list', 'watch 1', 'list']);
-    expect(follower.said(/a line is no JSON/)).toHaveLength(1);
+    expect(follower.said(/a line is not JSON/)).toHaveLength(1);
   });
 
-  it('that brings no JSON again and again is not asked in a tight loop', async () => {
+  it('that sends invalid JSON again and again is not retried in a tight loop', async () => {
     const lists: number[] = [];
     const { url } = await fakeServer((isWatch) => {
       if (!isWatch) lists.push(performance.now());
@@ -173,7 +173,7 @@ describe('a watch', () => {
     expect(follower.watch.rejected).toBe(follower.watch.restarts.garbled);
   });
 
-  it('leaves out what is no event or no object, counts it, and takes everything else', async () => {
+  it('leaves out and counts what is not an event or an object, and applies everything else', async () => {
     const odd = ['3', 'null', '{}', '{"type":"ADDED"}', '{"type":"ADDED","object":{}}'];
     odd.push(
       '{"type":"DELETED","object":null}',
@@ -190,7 +190,7 @@ describe('a watch', () => {
     await until('the good one', () => follower.has('web'));
     await until('the cut one', () => follower.watch.rejected === odd.length);
     expect(follower.said(/^E/)).toEqual([
-      'E /api/v1/services: a line of the watch: it is no event; left out',
+      'E /api/v1/services: a line of the watch: it is not an event; left out',
     ]);
     await follower.close();
     expect(follower.said(/^E/)[1]).toBe('E /api/v1/services: 7 more left out');

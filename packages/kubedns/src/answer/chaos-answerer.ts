@@ -12,11 +12,11 @@ import {
 export interface ChaosFacts {
   /** As `kube-dns 1.2.3`. */
   readonly version: string;
-  /** The name of the machine, which in a cluster is the pod's. */
+  /** The host name, in a cluster the pod's name. */
   readonly hostname: string;
 }
 
-/** Answers about this server are not to be kept. */
+/** Answers about this server must not be cached. */
 const TTL_SECONDS = 0;
 
 /** Answers the questions of class CHAOS that servers are asked about themselves (RFC 4892). */
@@ -28,7 +28,7 @@ export class ChaosAnswerer {
     for (const name of ['hostname.bind', 'id.server']) this.#add(name, hostname);
   }
 
-  /** Answers; the writer has begun. Other names than these are refused: there is no such zone here. */
+  /** Answers; the writer has begun. Other names are refused: this server has no such zone. */
   answer(query: Query, writer: AnswerWriter): void {
     const text = this.#texts.get(query.name, 0, query.nameLength);
     if (text === undefined) {

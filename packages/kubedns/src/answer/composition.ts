@@ -14,11 +14,11 @@ import type { QueryStatistics } from './query-statistics.js';
 import { ReverseAnswerer } from './reverse-answerer.js';
 import { ZoneAnswerer } from './zone-answerer.js';
 
-/** Clients give up after 5 s; they hear SERVFAIL before. */
+/** Clients time out after 5 s; they get SERVFAIL before. */
 export const UPSTREAM_DEADLINE_MS = 4_000;
 const ANY_ADDRESS = '0.0.0.0';
 
-/** What answers are made of. */
+/** The parts that answers are made from. */
 export interface CompositionOptions {
   readonly flags: KubednsFlags;
   readonly version: string;
@@ -30,7 +30,7 @@ export interface CompositionOptions {
   readonly isSynced: () => boolean;
 }
 
-/** The answerer that the flags ask for. */
+/** Composes the answerer from the flags. */
 export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
   const { flags, version, zone, forwarder, upstreams, federations, statistics, isSynced } = options;
   const ttls = { ttlSeconds: flags['record-ttl'], negativeTtlSeconds: flags['negative-ttl'] };
@@ -53,12 +53,12 @@ export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
   });
 }
 
-/** `--dns-bind-address` without the brackets that IPv6 addresses may have; empty is every address. */
+/** `--dns-bind-address` without the brackets that IPv6 addresses may have; empty means every address. */
 export function bindAddress(flags: KubednsFlags): string {
   return flags['dns-bind-address'].replace(/^\[(.*)\]$/, '$1') || ANY_ADDRESS;
 }
 
-/** Where clients reach this server, as far as that can be told from here. */
+/** The addresses that clients use for this server, as far as they can be found out. */
 function ownAddresses(given: string): Uint8Array[] {
   if (given !== '0.0.0.0' && given !== '::') return [given].filter(isIpAddress).map(addressBytes);
   return Object.values(networkInterfaces())

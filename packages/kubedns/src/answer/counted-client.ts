@@ -2,7 +2,7 @@ import type { Client, ReplyPath } from '@kube-dns/transport';
 import { FLAG, RCODE_MASK, readUint16 } from '@kube-dns/wire';
 import type { QueryStatistics, System } from './query-statistics.js';
 
-/** The client of the question at hand; an answer that he gets later is counted when it is sent. */
+/** The client of the current question; a deferred answer is counted when it is sent. */
 export class CountedClient implements Client {
   readonly #statistics: QueryStatistics;
   #client!: Client;
@@ -13,7 +13,7 @@ export class CountedClient implements Client {
     this.#statistics = statistics;
   }
 
-  /** Stands for a client from now on. */
+  /** Sets the client of the next question. */
   start(client: Client, system: System, startedMs: number): void {
     this.#client = client;
     this.#system = system;

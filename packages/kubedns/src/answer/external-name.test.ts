@@ -25,10 +25,10 @@ function alias(name: string, externalName: string): void {
   answers.cluster.services.put(serviceObject({ name, externalName }));
 }
 
-describe('an alias that leads out of the cluster', () => {
+describe('an ExternalName outside of the cluster', () => {
   beforeEach(() => alias('ext', 'db.example.com'));
 
-  it('is followed by what the name server says, aliases included', async () => {
+  it('is followed by the records of the name server, CNAMEs included', async () => {
     upstream.respond('db.example.com A', {
       answers: [
         { type: 'CNAME', name: 'db.example.com', ttl: 7, data: 'db.example.net' },
@@ -52,7 +52,7 @@ describe('an alias that leads out of the cluster', () => {
     });
   });
 
-  it('has OPT in an answer that comes later, for a client that sent one', async () => {
+  it('has OPT in a deferred answer, for a client that sent one', async () => {
     upstream.respond('db.example.com A', {});
     expect((await answers.ask(EXT, 'A', { hasEdns: true })).hasOpt).toBe(true);
     expect((await answers.ask(EXT, 'A')).hasOpt).toBe(false);
@@ -73,7 +73,7 @@ describe('an alias that leads out of the cluster', () => {
     ]);
   });
 
-  it('has the SOA of the denial when the target has nothing of the type', async () => {
+  it('has the SOA of the negative answer when the target has no record of the type', async () => {
     const soa = {
       type: 'SOA',
       name: 'example.com',
@@ -114,7 +114,7 @@ describe('an alias that leads out of the cluster', () => {
     });
   });
 
-  it('is SERVFAIL with the CNAME at once when there is no name server', async () => {
+  it('is SERVFAIL with the CNAME immediately when there is no name server', async () => {
     answers.servers = [];
     expect(await answers.ask(EXT, 'A')).toMatchObject({
       rcode: 'SERVFAIL',
@@ -122,7 +122,7 @@ describe('an alias that leads out of the cluster', () => {
     });
   });
 
-  it('is SERVFAIL with the CNAME at once when too many questions wait', async () => {
+  it('is SERVFAIL with the CNAME immediately when too many questions are in flight', async () => {
     upstream.isSilent = true;
     const first = answers.ask(EXT, 'A');
     expect(await answers.ask(EXT, 'AAAA')).toMatchObject({
@@ -156,11 +156,11 @@ describe('an alias that leads out of the cluster', () => {
   });
 });
 
-describe('an alias that stays in the cluster', () => {
+describe('an ExternalName inside of the cluster', () => {
   beforeEach(() => {
     answers.cluster.services.put(serviceObject());
     answers.cluster.namespaces.put(namespaceObject('default'));
-    answers.cluster.zone.knowsNamespaces = true;
+    answers.cluster.zone.hasAllNamespaces = true;
   });
   afterEach(() => expect(upstream.asked).toEqual([]));
 

@@ -25,12 +25,12 @@ export interface ExternalNamesOptions {
   readonly ttlSeconds: number;
 }
 
-/** Links of a chain that are followed before it is taken for a loop (skydns: 8). */
+/** Maximum CNAMEs of a chain; a longer one counts as a loop (skydns: 8). */
 const MAX_LINKS = 8;
 
 /**
- * Answers questions about names that stand for others: the CNAME, and behind it what its target has, from
- * the zone or from upstream. The CNAME is always there; the target's rcode is the answer's (RFC 6604).
+ * Answers questions about ExternalName services: the CNAME, then the records of its target, from the zone
+ * or from upstream. The CNAME is always in the answer; the rcode is the target's (RFC 6604).
  */
 export class ExternalNames {
   readonly #options: ExternalNamesOptions;
@@ -41,10 +41,10 @@ export class ExternalNames {
     this.#options = options;
   }
 
-  /** Answers for an alias by its target, in wire form; returns what an Answerer returns. */
+  /** Answers by the target of the first CNAME, in wire form; returns what an Answerer returns. */
   answer(first: Uint8Array, query: Query, out: Uint8Array, client: Client): number {
     const { zone } = this.#options;
-    /** The targets of the chain; the owner of each link is the target of the one before. */
+    /** The targets of the chain; the owner of each CNAME is the target before it. */
     const chain = [first];
     for (let target = first; ;) {
       const key = target.map(lowerCaseByte);
@@ -56,14 +56,14 @@ export class ExternalNames {
         zone.answerTarget(target, query, this.#writer);
         return this.#writer.finish();
       }
-      const isLoop = chain.some((known) => equalNames(known, next));
+      const isLoop = chain.some((each) => equalNames(each, next));
       if (isLoop || chain.length === MAX_LINKS) return this.#fail(query, out, chain);
       chain.push(next);
       target = next;
     }
   }
 
-  /** Asks for the end of a chain that leads out of the zone. */
+  /** Asks an upstream server for the end of a chain that is outside of the zone. */
   #askUpstream(
     query: Query,
     out: Uint8Array,
@@ -109,7 +109,7 @@ export class ExternalNames {
     this.#writer.setAuthoritative();
     const { ttlSeconds } = this.#options;
     chain.forEach((target, i) => {
-      // The first owner is the name that was asked for, in the client's spelling.
+      // The first owner is the question's name, in the case that the client sent.
       const owner = i === 0 ? undefined : chain[i - 1];
       this.#writer.add(SECTION.ANSWER, owner, TYPE.CNAME, ttlSeconds, target);
     });

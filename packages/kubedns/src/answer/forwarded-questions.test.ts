@@ -31,7 +31,7 @@ describe('a question for a name outside the zone', () => {
     },
   );
 
-  it('is asked of the next server when the first is silent, in order', async () => {
+  it('goes to the next server in order when the first is silent', async () => {
     first.isSilent = true;
     address(second, 'a.example', '192.0.2.2');
     expect((await answers.ask('a.example', 'A')).answers).toEqual(['a.example A 192.0.2.2']);
@@ -53,7 +53,7 @@ describe('a question for a name outside the zone', () => {
     expect(answers.statistics.requests.recursive).toBe(2);
   });
 
-  it('is REFUSED at once, and counted, when too many are in flight', async () => {
+  it('is REFUSED immediately, and counted, when too many are in flight', async () => {
     first.isSilent = second.isSilent = true;
     const waiting = answers.ask('a.example', 'A');
     expect((await answers.ask('b.example', 'A')).rcode).toBe('REFUSED');

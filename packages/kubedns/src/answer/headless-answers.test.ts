@@ -16,12 +16,12 @@ describe('a headless service', () => {
     expect(await web.at('1.0.1.10.in-addr.arpa')).toEqual([]);
   });
 
-  it('is what a service counts as that waits for its address', async () => {
+  it('includes a service that waits for its address', async () => {
     web.given({ clusterIPs: [''] }, hosts('10.1.0.1'));
     expect(await web.at(WEB)).toContain('A 10.1.0.1');
   });
 
-  it('takes an endpoint that is silent about being ready for ready', async () => {
+  it('treats an endpoint without a ready condition as ready', async () => {
     web.given(HEADLESS, hosts({ addresses: ['10.1.0.1'], isReady: undefined }));
     expect(await web.at(WEB)).toContain('A 10.1.0.1');
   });
@@ -46,7 +46,7 @@ describe('a headless service', () => {
     expect(await web.rcodeOf(`${hashLabel('10.1.0.1')}.${WEB}`)).toBe('NXDOMAIN');
   });
 
-  it('gives a hostname that several endpoints share all their addresses and one SRV record', async () => {
+  it('has all addresses and one SRV record for a hostname that several endpoints share', async () => {
     web.given(
       HEADLESS,
       {
@@ -67,7 +67,7 @@ describe('a headless service', () => {
     expect([...additionals].sort()).toEqual(addresses.map((text) => `db.${WEB} ${text}`));
   });
 
-  it('has an endpoint once that stands in two slices', async () => {
+  it('has an endpoint once that is in two slices', async () => {
     const slice = { ...hosts('10.1.0.1'), ports: [TCP] };
     web.given(HEADLESS, slice, slice);
     const target = `${hashLabel('10.1.0.1')}.${WEB}`;
@@ -76,7 +76,7 @@ describe('a headless service', () => {
     expect(await web.at('1.0.1.10.in-addr.arpa')).toEqual([`PTR ${target}`]);
   });
 
-  it('has the ports of each endpoint from the slice that it stands in', async () => {
+  it('has the ports of each endpoint from its slice', async () => {
     web.given(
       HEADLESS,
       { ...hosts({ addresses: ['10.1.0.1'], hostname: 'a' }), ports: [{ name: 'http', port: 80 }] },
@@ -90,7 +90,7 @@ describe('a headless service', () => {
     expect(await web.at(`_dns._tcp.${WEB}`)).toEqual([`SRV 10 100 53 c.${WEB}`]);
   });
 
-  it('has one SRV record per port where one address stands in slices with different ports', async () => {
+  it('has one SRV record per port where one address is in slices with different ports', async () => {
     web.given(
       HEADLESS,
       { ...hosts('10.1.0.1'), ports: [{ name: 'http', port: 80 }] },
@@ -103,7 +103,7 @@ describe('a headless service', () => {
     ]);
   });
 
-  it('keeps the ports of endpoints apart where their slices have some in common', async () => {
+  it('separates the ports of endpoints whose slices have some in common', async () => {
     const [A, B, C] = [80, 81, 82].map((port) => ({ ...TCP, name: `p${port}`, port }));
     web.given(
       HEADLESS,
@@ -132,7 +132,7 @@ describe('a headless service', () => {
     expect(await web.at(`_http._tcp.${WEB}`)).toHaveLength(2);
   });
 
-  it('tells protocols apart where one endpoint stands in two slices', async () => {
+  it('separates protocols where one endpoint is in two slices', async () => {
     const udp = { name: 'http', port: 80, protocol: 'UDP' };
     web.given(
       HEADLESS,
@@ -191,7 +191,7 @@ describe('a headless service', () => {
     expect(web.answers.cluster.rejected).toHaveLength(2);
   });
 
-  it('leaves addresses and hostnames out that are none, and says so', async () => {
+  it('leaves out invalid addresses and hostnames, and logs them', async () => {
     web.given(
       HEADLESS,
       hosts(
@@ -208,7 +208,7 @@ describe('a headless service', () => {
     ]);
   });
 
-  it('has a hundred thousand endpoints in the end, and answers what there is room for', async () => {
+  it('has a hundred thousand endpoints, and answers with what fits', async () => {
     const slice = (first: number) =>
       Array.from({ length: 1_000 }, (_, i) => {
         const number = first * 1_000 + i;

@@ -4,10 +4,10 @@ import type { EndpointView } from '../zone/endpoint-view.js';
 import type { ZoneService } from '../zone/zone-service.js';
 import { WHOLE_SERVICE } from './service-question.js';
 
-/** The room that a label takes before a name, its length byte included. */
-export const MAX_LABEL_ROOM = 64;
+/** Maximum bytes of a label, its length byte included. */
+export const MAX_LABEL_BYTES = 64;
 
-/** Writes the name of a host, or of its service; returns its length, 0 when it would be too long. */
+/** Writes the name of a host, or of its service; returns its length, 0 when it is too long. */
 export function writeHostName(
   service: ZoneService,
   host: number,
@@ -26,7 +26,7 @@ function writeLabel(view: EndpointView, host: number, out: Uint8Array, at: numbe
   return text === '' ? writeHashLabel(view.hashOf(host), out, at) : writeTextLabel(text, out, at);
 }
 
-/** Writes a label, its length byte first; returns how many bytes. */
+/** Writes a label, its length byte first; returns the bytes written. */
 export function writeTextLabel(text: string, out: Uint8Array, at: number): number {
   out[at] = text.length;
   for (let i = 0; i < text.length; i++) out[at + 1 + i] = text.charCodeAt(i);

@@ -46,14 +46,14 @@ describe('a positive answer', () => {
     ['2.0.1.10.in-addr.arpa', 'PTR', [`2.0.1.10.in-addr.arpa PTR db-1.${DB}`]],
     ['dns-version.cluster.local', 'TXT', ['dns-version.cluster.local TXT 1.1.0']],
     ['cluster.local', 'SOA', [SOA]],
-  ])('to %s %s has what is there', async (name, type, expected) => {
+  ])('to %s %s has the existing records', async (name, type, expected) => {
     const answer = await answers.ask(name, type);
     expect(answer).toMatchObject({ rcode: 'NOERROR', flags: 'aa ra rd', answers: expected });
     expect(answer.ttls).toEqual(expected.map(() => 30));
     expect(answer.authorities).toEqual([]);
   });
 
-  it('to SRV has the addresses of the targets besides', async () => {
+  it('to SRV also has the addresses of the targets', async () => {
     const answer = await answers.ask(`_http._tcp.${DB}`, 'SRV');
     expect([...answer.answers].sort()).toEqual([
       `_http._tcp.${DB} SRV 10 50 80 db-0.${DB}`,
@@ -112,7 +112,7 @@ describe('a positive answer', () => {
   });
 });
 
-describe('a denial', () => {
+describe('a negative answer', () => {
   const NODATA = 'NOERROR';
   it.each([
     ['a service that is not there', `no.default.${ZONE}`, 'A', 'NXDOMAIN'],
@@ -155,7 +155,7 @@ describe('a denial', () => {
     });
   });
 
-  it('keeps to names that end where a label does', async () => {
+  it('contains only names that end at a label boundary', async () => {
     expect((await answers.ask('xcluster.local', 'A')).flags).toBe('ra rd');
   });
 });
@@ -214,7 +214,7 @@ describe('a pod name', () => {
   });
 
   it('needs no namespace where namespaces cannot be seen, and all of them may have pods', async () => {
-    answers.cluster.zone.knowsNamespaces = false;
+    answers.cluster.zone.hasAllNamespaces = false;
     expect((await answers.ask(pod('1-2-3-4', 'no'), 'A')).answers).toHaveLength(1);
     expect((await answers.ask('no.pod.cluster.local', 'A')).rcode).toBe('NOERROR');
     expect((await answers.ask(`no.${ZONE}`, 'A')).rcode).toBe('NXDOMAIN');
@@ -222,7 +222,7 @@ describe('a pod name', () => {
   });
 });
 
-describe('before the cluster is known', () => {
+describe('before the cluster is listed', () => {
   beforeEach(() => {
     answers.isSynced = false;
   });
@@ -254,7 +254,7 @@ describe('a question that is not the zone’s', () => {
     ['9.9.9.9.in-addr.arpa', 'PTR'],
     ['1.0.0.10.in-addr.arpa', 'A'],
     ['xcluster.local', 'A'],
-  ])('is SERVFAIL when there is nobody to ask: %s %s', async (name, type) => {
+  ])('is SERVFAIL without an upstream server: %s %s', async (name, type) => {
     expect(await answers.ask(name, type)).toMatchObject({ rcode: 'SERVFAIL', flags: 'ra rd' });
   });
 

@@ -26,10 +26,10 @@ export interface KubednsAnswererOptions {
   readonly externalNames: ExternalNames;
   readonly chaos: ChaosAnswerer;
   readonly forwarder: QueryForwarder;
-  /** Where names outside the cluster are asked for. */
+  /** The upstream servers for names outside the cluster. */
   readonly upstreams: Pick<Upstreams, 'groupFor'>;
   readonly statistics: QueryStatistics;
-  /** Whether every object of the cluster has been seen once. */
+  /** Whether every object of the cluster was listed once. */
   readonly isSynced: () => boolean;
 }
 
@@ -50,7 +50,7 @@ export class KubednsAnswerer implements Answerer {
   answer(query: Query, out: Uint8Array, client: Client): number {
     const startedMs = performance.now();
     const system = this.#systemOf(query);
-    // An answer that comes later is counted by the client.
+    // A deferred answer is counted by the client.
     this.#client.start(client, system, startedMs);
     const length = this.#answerAs(system, query, out, this.#client);
     if (length > 0) {
@@ -62,7 +62,7 @@ export class KubednsAnswerer implements Answerer {
     return length;
   }
 
-  /** What a question is about: the zone (and all that is refused), an address, or any other name. */
+  /** The kind of a question: the zone (and every refusal), an address, or any other name. */
   #systemOf(query: Query): System {
     if (query.class !== CLASS.IN && query.class !== CLASS.ANY) return 'auth';
     if (this.#options.zone.contains(query.name, query.nameLength)) return 'auth';
@@ -90,12 +90,12 @@ export class KubednsAnswerer implements Answerer {
     return this.#writer.finish();
   }
 
-  /** Reverse names that the cluster does not own are somebody else's to deny. */
+  /** Reverse names outside the cluster are forwarded: another server may have records for them. */
   #answerReverse(query: Query, out: Uint8Array, client: Client): number {
     const { reverse, isSynced } = this.#options;
     if (query.type !== TYPE.PTR && query.type !== TYPE.ANY)
       return this.#forward(query, out, client);
-    // Until then any address may turn out to be the cluster's own.
+    // Until then any address may be one of the cluster.
     if (!isSynced()) return this.#answerUnready(query, out);
     if (!reverse.find(query)) return this.#forward(query, out, client);
     this.#begin(query, out);
@@ -112,19 +112,19 @@ export class KubednsAnswerer implements Answerer {
   #forward(query: Query, out: Uint8Array, client: Client): number {
     const { forwarder, upstreams } = this.#options;
     const group = upstreams.groupFor(query.name, query.nameLength);
-    // Without a server it is a failure of ours, not a policy: SERVFAIL, as the original has it.
+    // A missing server is a failure, not a policy: SERVFAIL, as the original.
     if (group.servers.length === 0) {
       return this.#refuse(query, out, RCODE.SERVFAIL, EXTENDED_ERROR.NETWORK_ERROR);
     }
     return forwarder.forward(query, out, client, group);
   }
 
-  /** Answers while the zone is not complete yet: a denial would be believed and kept. */
+  /** Answers while the zone is incomplete: a client would cache a negative answer. */
   #answerUnready(query: Query, out: Uint8Array): number {
     return this.#refuse(query, out, RCODE.SERVFAIL, EXTENDED_ERROR.NOT_READY);
   }
 
-  /** What the client does not take is not written: an answer cut later would be counted as whole. */
+  /** The size limit of the client holds from the start: an answer cut later would be counted as whole. */
   #begin(query: Query, out: Uint8Array): void {
     this.#writer.begin(query, out, query.maxAnswerBytes);
   }
@@ -136,7 +136,7 @@ export class KubednsAnswerer implements Answerer {
   }
 }
 
-/** PTR (or ANY) below in-addr.arpa, and all below ip6.arpa: what the original counts as reverse. */
+/** PTR (or ANY) below in-addr.arpa, and everything below ip6.arpa: what the original counts as reverse. */
 function isReverse(query: Query): boolean {
   const { name, nameLength, type } = query;
   if (suffixOffset(name, nameLength, IPV6_REVERSE) >= 0) return true;

@@ -1,15 +1,15 @@
 import { NO_PORTS, type PortList } from '../cluster/ports.js';
 import { type ServiceQuestion, WHOLE_SERVICE } from './service-question.js';
 
-const FIRST_ROOM = 64;
-/** SRV of a service without ports, as kubernetes/dns has it. */
+const FIRST_CAPACITY = 64;
+/** The port in the SRV record of a service without ports, as in kubernetes/dns. */
 const NO_PORT = 0;
 
-/** What an SRV set points to: hosts of a service with their ports. Used again and again. */
+/** The targets of an SRV RRset: hosts of a service with their ports. Reused for every question. */
 export class Locations {
   count = 0;
-  #hosts = new Int32Array(FIRST_ROOM);
-  #ports = new Uint16Array(FIRST_ROOM);
+  #hosts = new Int32Array(FIRST_CAPACITY);
+  #ports = new Uint16Array(FIRST_CAPACITY);
 
   hostAt(i: number): number {
     return this.#hosts[i]!;
@@ -19,7 +19,7 @@ export class Locations {
     return this.#ports[i]!;
   }
 
-  /** Collects the locations that a question is about. */
+  /** Collects the locations for a question. */
   collect(question: ServiceQuestion): void {
     const { service, part, host } = question;
     this.count = 0;
@@ -38,7 +38,7 @@ export class Locations {
 
   #collectHost(question: ServiceQuestion, host: number, list: PortList, isOfPort: boolean): void {
     if (!isOfPort) {
-      // Asked without a port: every number once, port 0 only where there are no ports.
+      // A question without a port: every number once, port 0 only when there are no ports.
       if (list.numbers.length === 0) this.#add(host, NO_PORT);
       for (const port of list.numbers) this.#add(host, port);
       return;
@@ -49,7 +49,7 @@ export class Locations {
     }
   }
 
-  /** Whether the host whose locations begin at `first` has the port already. */
+  /** Whether the locations from `first` on, those of one host, have the port already. */
   #has(first: number, port: number): boolean {
     for (let i = first; i < this.count; i++) {
       if (this.#ports[i] === port) return true;

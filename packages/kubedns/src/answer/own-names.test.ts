@@ -49,7 +49,7 @@ describe('a question of class CHAOS', () => {
 describe('the name server of the zone', () => {
   const NS = 'ns.dns.cluster.local';
 
-  it('is the service in front of it, with its addresses besides', async () => {
+  it('is the DNS service, with its addresses in the additional section', async () => {
     const [name, namespace] = ['kube-dns', 'kube-system'];
     const clusterIPs = ['10.0.0.10', 'fd00::10'];
     answers.cluster.services.put(serviceObject({ name, namespace, clusterIPs }));
@@ -81,7 +81,7 @@ describe('the name server of the zone', () => {
 });
 
 describe('the counts of questions', () => {
-  it('tell the zone, reverse names and the rest apart', async () => {
+  it('separate the zone, reverse names and other names', async () => {
     await answers.ask(WEB, 'A');
     await answers.ask(WEB, 'A', { class: CLASS.CH });
     await answers.ask('1.0.0.10.in-addr.arpa', 'PTR');
@@ -91,7 +91,7 @@ describe('the counts of questions', () => {
     expect(answers.statistics.requests).toEqual({ auth: 2, reverse: 3, recursive: 1 });
   });
 
-  it('have the size that the client takes, and say that it was too small', async () => {
+  it('have at most the size that the client takes, and are counted as truncated', async () => {
     const endpoints = Array.from({ length: 100 }, (_, i) => `10.1.0.${i + 1}`);
     answers.cluster.services.put(serviceObject({ name: 'many', ...HEADLESS }));
     answers.cluster.endpointSlices.put(sliceObject({ service: 'many', endpoints }));

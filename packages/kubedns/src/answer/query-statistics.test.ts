@@ -37,7 +37,7 @@ describe('QueryStatistics', () => {
     ['auth', RCODE.REFUSED, 0],
     ['recursive', RCODE.NOERROR, 0],
     ['reverse', RCODE.NOERROR, 0],
-  ])('takes %s with rcode %i for %i misses of the cache', (system, rcode, misses) => {
+  ])('counts %s with rcode %i as %i cache misses', (system, rcode, misses) => {
     const statistics = new QueryStatistics();
     statistics.count(system, 0, 100, rcode, false);
     expect(statistics.cacheMisses).toBe(misses);

@@ -2,7 +2,7 @@ import { BucketHistogram } from '@kube-dns/daemon';
 import { MAX_MESSAGE_BYTES, RCODE } from '@kube-dns/wire';
 import { DURATION_BOUNDS, SIZE_BOUNDS } from '../metrics/metric-table.js';
 
-/** What answered a query: the zone (and every refusal), an upstream, or either for a reverse name. */
+/** The source of an answer: the zone (and every refusal), an upstream, or either for a reverse name. */
 export const SYSTEMS = ['auth', 'recursive', 'reverse'] as const;
 export type System = (typeof SYSTEMS)[number];
 
@@ -12,7 +12,7 @@ export type Cause = (typeof CAUSES)[number];
 
 const CAUSE_OF_RCODE: readonly (Cause | undefined)[] = rcodeTable();
 
-/** Counts queries as skydns does (its server/metrics.go), but each error once. */
+/** Counts queries as skydns does (server/metrics.go), but each error only once. */
 export class QueryStatistics {
   readonly requests: Record<System, number> = { auth: 0, recursive: 0, reverse: 0 };
   /** Seconds from the query to its answer. */
@@ -27,7 +27,7 @@ export class QueryStatistics {
   /** Queries to the zone that were not refused: there is no cache of answers, so each is a miss. */
   cacheMisses = 0;
 
-  /** Counts one query when its answer is known. */
+  /** Counts one query when it is answered. */
   count(system: System, seconds: number, bytes: number, rcode: number, isTruncated: boolean): void {
     this.requests[system]++;
     this.durations[system].observe(seconds);

@@ -27,14 +27,14 @@ describe('the names of one address', () => {
     expect((await answers.ask(PTR, 'PTR')).answers).toEqual([`${PTR} PTR own.default.${ZONE}`]);
   });
 
-  it('are no more than an answer has room for', async () => {
+  it('are no more than fit into an answer', async () => {
     shared(...Array.from({ length: 300 }, (_, i) => `s${i}`));
     const whole = await answers.ask(PTR, 'PTR', { isOverTcp: true });
     expect(new Set(whole.answers).size).toBe(256);
     expect((await answers.ask(PTR, 'PTR')).flags).toBe('aa ra rd tc');
   });
 
-  it('are those of services first, then hostnames, whatever their letters', async () => {
+  it('are those of services first, then hostnames, in any alphabetic order', async () => {
     shared('aaa');
     answers.cluster.services.put(serviceObject({ name: 'zzzzz', clusterIPs: ['10.1.0.1'] }));
     const endpoints = [{ addresses: ['10.1.0.1'], hostname: 'h'.repeat(30) }];
@@ -48,7 +48,7 @@ describe('the names of one address', () => {
     ]);
   });
 
-  it('are every hostname that one slice gives it, up to the same limit', async () => {
+  it('are every hostname in one slice, up to the same limit', async () => {
     const slice = (count: number) =>
       sliceObject({
         service: 'many',
@@ -94,7 +94,7 @@ describe('the names of one address', () => {
     ]);
   });
 
-  it('are told apart from those of an IPv4 address in IPv6', async () => {
+  it('are separate from those of an IPv4 address in IPv6', async () => {
     const mapped = '1.0.0.0.0.0.a.0.f.f.f.f.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.ip6.arpa';
     expect(await answers.ask(mapped, 'PTR')).toMatchObject({ rcode: 'SERVFAIL', answers: [] });
   });

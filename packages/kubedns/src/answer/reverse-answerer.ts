@@ -12,7 +12,7 @@ import type { PtrMode } from '../config/naming.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { addressHash, writeHashLabel } from '../zone/endpoint-name.js';
 import type { ZoneService } from '../zone/zone-service.js';
-import { MAX_LABEL_ROOM, writeTextLabel } from './host-name.js';
+import { MAX_LABEL_BYTES, writeTextLabel } from './host-name.js';
 
 export interface ReverseAnswererOptions {
   readonly zone: ClusterZone;
@@ -22,15 +22,15 @@ export interface ReverseAnswererOptions {
 
 /** PTR order where an address has several names: the service itself, hostnames, generated names. */
 const RANK = { SERVICE: 0, HOSTNAME: 1, GENERATED: 2 } as const;
-/** More names than an answer has room for; only an address of the host network has so many. */
+/** More names than fit into an answer; only an address of the host network has this many. */
 const MAX_NAMES = 256;
-const NAME_ROOM = MAX_NAME_BYTES + MAX_LABEL_ROOM;
+const NAME_BUFFER_BYTES = MAX_NAME_BYTES + MAX_LABEL_BYTES;
 
-/** Answers PTR for the addresses that the cluster has: every name of one, always in the same order. */
+/** Answers PTR for the addresses of the cluster: every name of an address, always in the same order. */
 export class ReverseAnswerer {
   readonly #options: ReverseAnswererOptions;
   readonly #asked = new ReverseAddress();
-  /** The names found, each in a room of the same size, and their ranks. */
+  /** The names found, each in a buffer of the same size, and their ranks. */
   readonly #names: Uint8Array[] = [];
   readonly #ranks = new Uint8Array(MAX_NAMES);
   #count = 0;
@@ -39,23 +39,23 @@ export class ReverseAnswerer {
     this.#options = options;
   }
 
-  /** Looks for names of the address that a question is about; false when the cluster has none. */
+  /** Finds the names of the address in a question; false when the cluster has none. */
   find(query: Query): boolean {
     const { zone } = this.#options;
     this.#count = 0;
     const { isCanonical, bytes, size } = this.#asked.read(query.name, query.nameLength);
     if (!isCanonical) return false;
     for (
-      let place = zone.firstOwner(bytes, size);
-      place >= 0 && this.#count < MAX_NAMES;
-      place = zone.nextOwner(place)
+      let entry = zone.firstOwner(bytes, size);
+      entry >= 0 && this.#count < MAX_NAMES;
+      entry = zone.nextOwner(entry)
     ) {
-      this.#findIn(zone.ownerAt(place));
+      this.#findIn(zone.ownerAt(entry));
     }
     return this.#count > 0;
   }
 
-  /** Writes what was found last; the writer has begun. */
+  /** Writes the names of the last `find`; the writer has begun. */
   answer(writer: AnswerWriter): void {
     const { ttlSeconds, mode } = this.#options;
     writer.setAuthoritative();
@@ -90,7 +90,7 @@ export class ReverseAnswerer {
     }
   }
 
-  /** Where the address stands among others from an offset on; -1 when it does not. */
+  /** The offset of the asked address among others, from an offset on; -1 when it is not among them. */
   #find({ size, bytes }: PackedAddresses, from: number): number {
     const asked = this.#asked.bytes;
     for (let at = from; at < bytes.length; at += size) {
@@ -101,22 +101,22 @@ export class ReverseAnswerer {
     return -1;
   }
 
-  /** Adds a host's name, or with the hash -1 and no label that of the service, unless it is there. */
-  #addName({ name }: ZoneService, label: string, hash: number, rank: number): void {
+  /** Adds the name of a host, or of the service (no label, hash -1), unless it exists. */
+  #addName({ name: serviceName }: ZoneService, label: string, hash: number, rank: number): void {
     if (this.#count === MAX_NAMES) return;
-    const room = (this.#names[this.#count] ??= new Uint8Array(NAME_ROOM));
+    const name = (this.#names[this.#count] ??= new Uint8Array(NAME_BUFFER_BYTES));
     let at = 0;
-    if (label !== '') at = writeTextLabel(label, room, 0);
-    else if (hash >= 0) at = writeHashLabel(hash, room, 0);
-    if (at + name.length > MAX_NAME_BYTES) return;
-    room.set(name, at);
+    if (label !== '') at = writeTextLabel(label, name, 0);
+    else if (hash >= 0) at = writeHashLabel(hash, name, 0);
+    if (at + serviceName.length > MAX_NAME_BYTES) return;
+    name.set(serviceName, at);
     for (let i = 0; i < this.#count; i++) {
-      if (compareNames(this.#names[i]!, room) === 0) return;
+      if (compareNames(this.#names[i]!, name) === 0) return;
     }
     this.#ranks[this.#count++] = rank;
   }
 
-  /** By rank, and then by name: an order must not depend on the order of events. */
+  /** Sorts by rank, then by name: the order must not depend on the order of events. */
   #sort(): void {
     const names = this.#names;
     const ranks = this.#ranks;
@@ -136,7 +136,7 @@ export class ReverseAnswerer {
   }
 }
 
-/** Compares two names in wire form, whatever stands behind them: the bytes decide. */
+/** Compares two names in wire form by their bytes, ignoring what follows them. */
 function compareNames(left: Uint8Array, right: Uint8Array): number {
   const length = Math.min(nameBytes(left), nameBytes(right));
   for (let i = 0; i < length; i++) {

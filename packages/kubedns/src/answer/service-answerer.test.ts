@@ -48,7 +48,7 @@ describe('a service with a cluster address', () => {
     );
   });
 
-  it('tells protocols apart, and gives one number over two of them one full weight', async () => {
+  it('separates protocols, and one port over two of them has the full weight', async () => {
     web.given({
       ports: [
         { name: 'dns', port: 53, protocol: 'UDP' },
@@ -82,7 +82,7 @@ describe('a service with a cluster address', () => {
     expect(await web.at(WEB)).toContain(`SRV 10 50 2 ${WEB}`);
   });
 
-  it('takes nothing from its slices', async () => {
+  it('has no records from its slices', async () => {
     web.given({}, { ...hosts({ addresses: ['10.1.0.1'], hostname: 'a' }), ports: [TCP] });
     expect(await web.at(WEB)).toEqual(['A 10.0.0.1', `SRV 10 100 0 ${WEB}`]);
     expect(await web.rcodeOf(`a.${WEB}`)).toBe('NXDOMAIN');

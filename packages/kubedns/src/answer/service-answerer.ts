@@ -15,7 +15,7 @@ import {
 import { addressType } from '../zone/address.js';
 import type { EndpointView } from '../zone/endpoint-view.js';
 import type { ZoneService } from '../zone/zone-service.js';
-import { MAX_LABEL_ROOM, writeHostName } from './host-name.js';
+import { MAX_LABEL_BYTES, writeHostName } from './host-name.js';
 import { Locations } from './locations.js';
 import { type ServiceQuestion, WHOLE_SERVICE } from './service-question.js';
 import type { Shuffle } from './shuffle.js';
@@ -27,24 +27,24 @@ export interface ServiceAnswererOptions {
   readonly shuffle: Shuffle;
 }
 
-/** Priority of every SRV record, and the weight that a set shares (skydns server/server.go). */
+/** Priority of every SRV record, and the total weight of an RRset (skydns server/server.go). */
 const SRV_PRIORITY = 10;
 const SRV_TOTAL_WEIGHT = 100;
 const SRV_TARGET_OFFSET = 6;
 const MAX_ADDRESS_BYTES = 16;
 
-/** Writes the records of one service out of what is known of it; nothing is allocated for an answer. */
+/** Writes the records of services. Answers about one service allocate nothing. */
 export class ServiceAnswerer {
   readonly #ttlSeconds: number;
   readonly #shuffle: Shuffle;
   readonly #locations = new Locations();
   readonly #address = new Uint8Array(MAX_ADDRESS_BYTES);
-  readonly #srv = new Uint8Array(SRV_TARGET_OFFSET + MAX_LABEL_ROOM + MAX_NAME_BYTES);
-  readonly #host = new Uint8Array(MAX_LABEL_ROOM + MAX_NAME_BYTES);
+  readonly #srv = new Uint8Array(SRV_TARGET_OFFSET + MAX_LABEL_BYTES + MAX_NAME_BYTES);
+  readonly #host = new Uint8Array(MAX_LABEL_BYTES + MAX_NAME_BYTES);
   readonly #written = new WrittenTargets();
-  /** The addresses that an answer about several services has, and how many locations share its weight. */
+  /** For an answer about several services: its addresses so far, and its number of SRV locations. */
   #seen: Set<string> | undefined;
-  #sharers = 0;
+  #locationCount = 0;
 
   constructor({ ttlSeconds, shuffle }: ServiceAnswererOptions) {
     this.#ttlSeconds = ttlSeconds;
@@ -52,8 +52,8 @@ export class ServiceAnswerer {
   }
 
   /**
-   * Writes what all services of a wildcard have of a type, as if they were one. This may allocate.
-   * False when there is nothing.
+   * Writes the records of a type of all services of a wildcard, as if they were one service. May allocate.
+   * False when there are none.
    */
   answerAll(
     { matches, name, service: question }: ZoneQuestion,
@@ -63,20 +63,20 @@ export class ServiceAnswerer {
   ): boolean {
     const before = writer.answerCount();
     this.#seen = new Set();
-    this.#sharers = 0;
+    this.#locationCount = 0;
     const order = Array.from(this.#shuffle.order(matches.length).subarray(0, matches.length));
     const services = order.map((i) => matches[i]!);
     for (const service of type === TYPE.SRV || type === TYPE.ANY ? services : []) {
       question.read(service, name);
       this.#locations.collect(question);
-      this.#sharers += this.#locations.count;
-      // Of more there is nothing to share.
-      if (this.#sharers > SRV_TOTAL_WEIGHT) break;
+      this.#locationCount += this.#locations.count;
+      // More locations than the total weight: each has weight 0.
+      if (this.#locationCount > SRV_TOTAL_WEIGHT) break;
     }
     for (const service of services) {
       question.read(service, name);
       this.answer(question, type, owner, writer);
-      // One set is answer enough to ANY.
+      // One RRset is enough for ANY.
       if (writer.isFull || (type === TYPE.ANY && writer.answerCount() > before)) break;
     }
     this.#seen = undefined;
@@ -105,7 +105,7 @@ export class ServiceAnswerer {
       case TYPE.SRV:
         return this.#answerLocations(question, owner, writer);
       case TYPE.ANY:
-        // One set is answer enough (RFC 8482 section 4.1).
+        // One RRset is enough (RFC 8482 section 4.1).
         return (
           this.#answerAddresses(question, TYPE.A, owner, writer) ||
           this.#answerAddresses(question, TYPE.AAAA, owner, writer) ||
@@ -152,7 +152,7 @@ export class ServiceAnswerer {
     const { count } = locations;
     const order = this.#shuffle.order(count);
     const isOfSeveral = this.#seen !== undefined;
-    const weight = Math.floor(SRV_TOTAL_WEIGHT / (isOfSeveral ? this.#sharers : count));
+    const weight = Math.floor(SRV_TOTAL_WEIGHT / (isOfSeveral ? this.#locationCount : count));
     let written = 0;
     for (; written < count; written++) {
       const i = order[written]!;
@@ -168,7 +168,7 @@ export class ServiceAnswerer {
     return true;
   }
 
-  /** The addresses of the first targets of an order; false when there is no room for more. */
+  /** Adds the addresses of the first targets of an order; false when the message is full. */
   #addTargets(
     service: ZoneService,
     count: number,
@@ -183,7 +183,7 @@ export class ServiceAnswerer {
     return true;
   }
 
-  /** The rdata of one SRV record; returns its length, 0 when the target's name would be too long. */
+  /** Writes the rdata of one SRV record; returns its length, 0 when the target's name is too long. */
   #writeSrv(service: ZoneService, host: number, port: number, weight: number): number {
     const srv = this.#srv;
     writeUint16(srv, 0, SRV_PRIORITY);
@@ -193,7 +193,7 @@ export class ServiceAnswerer {
     return length === 0 ? 0 : SRV_TARGET_OFFSET + length;
   }
 
-  /** The addresses of an SRV target, once in an answer; false when there is no room for more. */
+  /** Adds the addresses of an SRV target once per answer; false when the message is full. */
   #addTarget(service: ZoneService, host: number, writer: AnswerWriter): boolean {
     if (this.#written.add(host)) return true;
     if (writeHostName(service, host, this.#host, 0) === 0) return true;
@@ -206,7 +206,7 @@ export class ServiceAnswerer {
     );
   }
 
-  /** The addresses of a family in random order. */
+  /** Adds the addresses of a family in random order. */
   #addAddresses(
     { size, bytes }: PackedAddresses,
     owner: Uint8Array | undefined,
@@ -219,7 +219,7 @@ export class ServiceAnswerer {
     }
   }
 
-  /** The addresses of a family of one of several services, for which no view is worth making. */
+  /** Adds the addresses of one of several services without the cost of a view. */
   #addGroups(
     { slices }: ZoneService,
     size: AddressSize,
@@ -241,7 +241,7 @@ export class ServiceAnswerer {
     return true;
   }
 
-  /** The addresses of a host and a family in random order. */
+  /** Adds the addresses of a host and a family in random order. */
   #addHost(
     view: EndpointView,
     host: number,

@@ -3,29 +3,29 @@ import { readHashLabel } from '../zone/endpoint-name.js';
 import { isServiceLabel, type ZoneName } from '../zone/zone-name.js';
 import type { ZoneService } from '../zone/zone-service.js';
 
-/** What below a service a name asks for; `absent` when there is no such name. */
+/** The part of a service that a name asks for; `absent` when the name does not exist. */
 export type Part = 'service' | 'host' | 'protocol' | 'port' | 'host-port' | 'absent';
 
-/** In place of a host: the service itself. */
+/** The service itself in place of a host number. */
 export const WHOLE_SERVICE = -1;
 /** Labels of a service's name before the apex: itself, its namespace, `svc`. */
 export const SERVICE_LABELS = 3;
 const ANY_PORT = -1;
 
-/** What is asked of one service: itself, one of its hosts, one of its ports. Used again and again. */
+/** The part of one service in a question: itself, a host, or a port. Reused for every question. */
 export class ServiceQuestion {
   service!: ZoneService;
   part: Part = 'absent';
   /** The host of `host` and `host-port`. */
   host = WHOLE_SERVICE;
-  /** The hash that the host's label spells, which others of the service may share; else -1. */
+  /** The hash in the host's label, which other hosts of the service may share; else -1. */
   hash = -1;
   #name!: Uint8Array;
-  /** Where the labels of port and protocol begin. */
+  /** Offsets of the labels of port and protocol. */
   #portAt = ANY_PORT;
   #protocolAt = 0;
 
-  /** Reads what the labels before those of an existing service ask for. */
+  /** Reads the labels before those of an existing service. */
   read(service: ZoneService, name: ZoneName): void {
     this.service = service;
     this.#name = name.bytes;
@@ -33,7 +33,7 @@ export class ServiceQuestion {
     this.part = this.#partOf(name);
   }
 
-  /** Tells whether a port is the one that is asked for; unnamed ones never are. */
+  /** Whether a port matches the question; an unnamed port never does. */
   isPort(name: string, protocol: string): boolean {
     if (name === '' || !isServiceLabel(protocol, this.#name, this.#protocolAt)) return false;
     return this.#portAt === ANY_PORT || isServiceLabel(name, this.#name, this.#portAt);
@@ -73,7 +73,7 @@ export class ServiceQuestion {
     return name.isService(SERVICE_LABELS) && name.isService(SERVICE_LABELS + 1);
   }
 
-  /** Finds the host by its own label or by a generated one. */
+  /** Finds the host by its configured or its generated label. */
   #readHost(name: ZoneName, fromApex: number): boolean {
     const at = name.startOf(fromApex);
     if (!this.service.mayHaveHost(this.#name, at)) return false;
@@ -85,7 +85,7 @@ export class ServiceQuestion {
     return this.host >= 0;
   }
 
-  /** Tells whether the service, or any endpoint of a headless one, has the port. */
+  /** Whether the service, or any endpoint of a headless one, has the port. */
   #someServe(): boolean {
     const { service } = this;
     if (!service.isHeadless) return this.#isServed(service.service!.ports);

@@ -1,9 +1,9 @@
-const FIRST_ROOM = 64;
+const FIRST_CAPACITY = 64;
 
-/** Orders of records, each permutation as likely as any other, without an allocation per query. */
+/** Random orders of records, all permutations equally likely, without an allocation per query. */
 export class Shuffle {
   readonly #random: () => number;
-  #order = new Uint32Array(FIRST_ROOM);
+  #order = new Uint32Array(FIRST_CAPACITY);
 
   constructor(random: () => number = Math.random) {
     this.#random = random;

@@ -40,7 +40,7 @@ describe('a headless service', () => {
     expect(srv.every((record) => record.startsWith(`SRV 10 ${weight} 80 `))).toBe(true);
   });
 
-  it('has addresses of the targets that the answer has, as far as there is room', async () => {
+  it('has addresses of the targets that the answer has, as far as they fit', async () => {
     const endpoints = Array.from({ length: 60 }, (_, i) => `10.1.0.${i}`);
     web.given(HEADLESS, { endpoints, ports: [TCP] });
     const name = `_http._tcp.${WEB}`;

@@ -26,7 +26,7 @@ function reply(): Uint8Array {
 }
 
 describe('chainRecords', () => {
-  it('takes aliases and records of the type, with whole names', () => {
+  it('returns CNAMEs and records of the type, with whole names', () => {
     const records = chainRecords(reply(), TYPE.A);
     expect(records.map(({ owner, type }) => `${decodeName(owner)} ${type}`)).toEqual([
       'a.example.com 5',
@@ -35,11 +35,11 @@ describe('chainRecords', () => {
     expect(decodeName(records[0]!.rdata)).toBe('b.example.com');
   });
 
-  it('takes nothing of another type', () => {
+  it('returns nothing of another type', () => {
     expect(chainRecords(reply(), TYPE.AAAA).map(({ type }) => type)).toEqual([TYPE.CNAME]);
   });
 
-  it('takes nothing of another class', () => {
+  it('returns nothing of another class', () => {
     const bytes = reply();
     const cursor = new RecordCursor().reset(bytes, bytes.length);
     cursor.next();

@@ -10,12 +10,12 @@ import {
   TYPE,
 } from '@kube-dns/wire';
 
-/** A record of a reply that goes into an answer of ours, and the section it goes into. */
+/** A record of a reply for our answer, and its section there. */
 export interface ChainRecord extends ResourceRecord {
   readonly section: Section;
 }
 
-/** Types whose data can be moved to another message, with the names in it written out. */
+/** Types whose rdata can be copied to another message after its names were expanded. */
 const MOVABLE: ReadonlySet<number> = new Set([
   TYPE.A,
   TYPE.NS,
@@ -27,15 +27,15 @@ const MOVABLE: ReadonlySet<number> = new Set([
   TYPE.AAAA,
   TYPE.SRV,
 ]);
-/** Types from here on came after RFC 3597, whose section 4 forbids to compress names in them. */
+/** Types from this number on are newer than RFC 3597; its section 4 forbids compressed names in them. */
 const FIRST_UNCOMPRESSED = 48;
-/** More names than these are in no record's data. */
+/** Maximum number of names in the rdata of these types. */
 const MAX_NAMES_IN_RDATA = 2;
 
 /**
- * What a reply says about the end of an alias chain: from its answer section the CNAMEs and the records
- * of the type that was asked, and the SOA of a denial. What is malformed, or cannot be moved to another
- * message, is left out.
+ * The records of a reply about the end of a CNAME chain: the CNAMEs and the records of the asked type from
+ * its answer section, and the SOA of a negative answer. Records that are malformed, or cannot be copied to
+ * another message, are left out.
  */
 export function chainRecords(reply: Uint8Array, type: number): ChainRecord[] {
   const records: ChainRecord[] = [];
@@ -56,15 +56,15 @@ function isWanted(section: Section, found: number, asked: number): boolean {
   return found === TYPE.CNAME || found === asked;
 }
 
-/** The rdata of a cursor's record, without pointers; undefined when that cannot be had. */
+/** The rdata of a cursor's record without compression; undefined when it cannot be expanded. */
 function movableRdata(
   reply: Uint8Array,
   { type, rdataStart, end }: RecordCursor,
 ): Uint8Array | undefined {
   if (!MOVABLE.has(type) && type < FIRST_UNCOMPRESSED) return undefined;
-  const room = new Uint8Array(end - rdataStart + MAX_NAMES_IN_RDATA * MAX_NAME_BYTES);
-  const length = expandRdata(reply, type, rdataStart, end, room, 0);
-  return length < 0 ? undefined : room.slice(0, length);
+  const expanded = new Uint8Array(end - rdataStart + MAX_NAMES_IN_RDATA * MAX_NAME_BYTES);
+  const length = expandRdata(reply, type, rdataStart, end, expanded, 0);
+  return length < 0 ? undefined : expanded.slice(0, length);
 }
 
 function expand(reply: Uint8Array, at: number): Uint8Array | undefined {

@@ -2,18 +2,18 @@ import { WHOLE_SERVICE } from './service-question.js';
 
 /** The targets of SRV records whose addresses are in the additional section already. */
 export class WrittenTargets {
-  /** By host, behind the whole service: the last answer that has its addresses. */
+  /** By host, after the whole service: the number of the last answer that has its addresses. */
   #answers = new Float64Array(64);
   #answer = 0;
 
-  /** Begins with none of the targets of a service that has so many hosts. */
+  /** Begins an answer about a service with this number of hosts. */
   start(hosts: number): void {
     this.#answer++;
     const length = hosts - WHOLE_SERVICE;
     if (length > this.#answers.length) this.#answers = new Float64Array(length * 2);
   }
 
-  /** Adds a host, or WHOLE_SERVICE; tells whether it was there before. */
+  /** Adds a host, or WHOLE_SERVICE; returns whether it was added before. */
   add(host: number): boolean {
     const at = host - WHOLE_SERVICE;
     const isThere = this.#answers[at] === this.#answer;

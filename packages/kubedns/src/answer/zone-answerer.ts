@@ -23,7 +23,7 @@ export interface ZoneAnswererOptions {
   readonly negativeTtlSeconds: number;
   /** `insecure` unless said otherwise. */
   readonly pods?: PodMode;
-  /** The addresses of this server, 4 or 16 bytes each, where the cluster has no service for it. */
+  /** The addresses of this server, 4 or 16 bytes each, used when the cluster has no service for it. */
   readonly ownAddresses?: readonly Uint8Array[];
   /** See ZoneQuestionOptions; no name is federated unless said otherwise. */
   readonly federate?: ZoneQuestionOptions['federate'];
@@ -32,14 +32,14 @@ export interface ZoneAnswererOptions {
 
 /** The version of the schema "Kubernetes DNS-Based Service Discovery" that the zone follows. */
 const SCHEMA_VERSION = '1.1.0';
-/** The service that clusters have in front of their DNS, whatever runs behind it. */
+/** The conventional service of the cluster's DNS. */
 const DNS_SERVICE = { namespace: 'kube-system', name: 'kube-dns' };
-/** Types that are answered at the owner of an alias itself, or not at all. */
+/** Types for which a CNAME is not followed. */
 const NOT_FOLLOWED: ReadonlySet<number> = new Set([TYPE.CNAME, TYPE.ANY, TYPE.AXFR, TYPE.IXFR]);
 
 /**
- * Writes the answers to questions about one zone. Where an owner is asked for, `undefined` is the
- * question's name.
+ * Writes the answers to questions about one zone. An `owner` that is undefined means the question's
+ * name.
  */
 export class ZoneAnswerer {
   readonly #options: ZoneAnswererOptions;
@@ -58,20 +58,20 @@ export class ZoneAnswerer {
     this.#nameServer = prependLabels(['ns', 'dns'], zone.apex);
   }
 
-  /** Tells whether a lower-cased name is the zone or lies below it. */
+  /** Whether a lower-cased name is the zone or is below it. */
   contains(name: Uint8Array, length: number): boolean {
     return suffixOffset(name, length, this.#options.zone.apex) >= 0;
   }
 
-  /** Understands a name of the zone, which the following calls are about. */
+  /** Reads a name of the zone; the following calls are about it. */
   read(name: Uint8Array, length: number): void {
     this.#question.read(name, length);
   }
 
-  /** The target of the alias that was read, in wire form; undefined when a type is not followed there. */
+  /** The CNAME target of the name that was read, in wire form; undefined when there is none for this type. */
   targetOf(type: number): Uint8Array | undefined {
-    const { kind, alias } = this.#question;
-    return kind !== 'alias' || NOT_FOLLOWED.has(type) ? undefined : alias;
+    const { kind, cname } = this.#question;
+    return kind !== 'cname' || NOT_FOLLOWED.has(type) ? undefined : cname;
   }
 
   /** Answers a question about the name that was read; the writer has begun. */
@@ -84,7 +84,7 @@ export class ZoneAnswerer {
     this.#answer(undefined, query.type, writer);
   }
 
-  /** Writes what the end of an alias chain inside the zone has; `owner` is its name, which was read. */
+  /** Writes the records of the end of a CNAME chain in the zone; `owner` is its name, which was read. */
   answerTarget(owner: Uint8Array, query: Query, writer: AnswerWriter): void {
     this.#answer(owner, query.type, writer);
   }
@@ -93,10 +93,11 @@ export class ZoneAnswerer {
     const question = this.#question;
     switch (question.kind) {
       case 'service':
-        if (!this.#services.answer(question.service, type, owner, writer)) this.#denyType(writer);
+        if (!this.#services.answer(question.service, type, owner, writer))
+          this.#answerNoData(writer);
         break;
-      case 'alias':
-        this.#answerOne(TYPE.CNAME, question.alias, owner, type, writer);
+      case 'cname':
+        this.#answerOne(TYPE.CNAME, question.cname, owner, type, writer);
         break;
       case 'pod':
         this.#answerOne(
@@ -114,23 +115,23 @@ export class ZoneAnswerer {
         this.#answerOne(TYPE.TXT, this.#schemaVersion, owner, type, writer);
         break;
       case 'name-server':
-        if (!this.#addOwnAddresses(SECTION.ANSWER, owner, type, writer)) this.#denyType(writer);
+        if (!this.#addOwnAddresses(SECTION.ANSWER, owner, type, writer)) this.#answerNoData(writer);
         break;
       case 'wildcard':
-        if (!this.#services.answerAll(question, type, owner, writer)) this.#denyType(writer);
+        if (!this.#services.answerAll(question, type, owner, writer)) this.#answerNoData(writer);
         break;
       case 'interior':
-        this.#denyType(writer);
+        this.#answerNoData(writer);
         break;
       case 'unavailable':
         writer.setRcode(RCODE.SERVFAIL, EXTENDED_ERROR.NOT_READY);
         break;
       case 'absent':
-        this.#deny(writer, RCODE.NXDOMAIN);
+        this.#answerNegative(writer, RCODE.NXDOMAIN);
     }
   }
 
-  /** Answers for a name that has one record. */
+  /** Answers for a name with one record. */
   #answerOne(
     type: number,
     rdata: Uint8Array,
@@ -138,7 +139,7 @@ export class ZoneAnswerer {
     asked: number,
     writer: AnswerWriter,
   ): void {
-    if (asked !== type && asked !== TYPE.ANY) this.#denyType(writer);
+    if (asked !== type && asked !== TYPE.ANY) this.#answerNoData(writer);
     else writer.add(SECTION.ANSWER, owner, type, this.#options.ttlSeconds, rdata);
   }
 
@@ -150,12 +151,12 @@ export class ZoneAnswerer {
       writer.add(SECTION.ANSWER, owner, TYPE.NS, ttlSeconds, this.#nameServer);
       this.#addOwnAddresses(SECTION.ADDITIONAL, this.#nameServer, TYPE.ANY, writer);
     } else {
-      this.#denyType(writer);
+      this.#answerNoData(writer);
     }
   }
 
   /**
-   * The addresses that this server is asked at: those of the cluster's service for DNS, else its own.
+   * Adds the addresses of this server: those of the cluster's DNS service, else those of this machine.
    * False when there are none of the type.
    */
   #addOwnAddresses(
@@ -177,13 +178,13 @@ export class ZoneAnswerer {
     return wanted.length > 0;
   }
 
-  /** The name exists, and has nothing of the type. */
-  #denyType(writer: AnswerWriter): void {
-    this.#deny(writer, RCODE.NOERROR);
+  /** The name exists and has no record of the type. */
+  #answerNoData(writer: AnswerWriter): void {
+    this.#answerNegative(writer, RCODE.NOERROR);
   }
 
-  /** NXDOMAIN or NODATA, with the SOA that says how long to believe it (RFC 2308 section 3). */
-  #deny(writer: AnswerWriter, rcode: number): void {
+  /** NXDOMAIN or NODATA, with the SOA that limits how long it is cached (RFC 2308 section 3). */
+  #answerNegative(writer: AnswerWriter, rcode: number): void {
     const { zone, negativeTtlSeconds } = this.#options;
     writer.setRcode(rcode);
     writer.add(SECTION.AUTHORITY, zone.apex, TYPE.SOA, negativeTtlSeconds, zone.soaRdata);

@@ -12,15 +12,15 @@ export interface ZoneQuestionOptions {
   readonly pods: PodMode;
   readonly random: () => number;
   /**
-   * Where a name leads that belongs to a federation, in wire form; `undefined` for any other name, and
-   * `null` when that is not known now.
+   * The CNAME target of a federated name, in wire form; `undefined` for any other name, `null` while the
+   * target is unknown.
    */
   readonly federate?: ((name: ZoneName) => Uint8Array | null | undefined) | undefined;
 }
 
 /**
- * What a name of the zone is. `interior` names exist without records of their own (RFC 4592 section
- * 2.2.2); `absent` ones do not exist; what `unavailable` ones are cannot be told now.
+ * The kind of a name in the zone. `interior` names exist without records (empty non-terminals, RFC 4592
+ * section 2.2.2); `absent` ones do not exist; `unavailable` ones cannot be answered now.
  */
 export type NameKind =
   | 'apex'
@@ -28,23 +28,23 @@ export type NameKind =
   | 'name-server'
   | 'interior'
   | 'service'
-  | 'alias'
+  | 'cname'
   | 'pod'
   | 'wildcard'
   | 'unavailable'
   | 'absent';
 
-/** The name of a question, or of an alias's target, understood. Used again and again. */
+/** The name of a question, or of a CNAME target, and its kind. Reused for every question. */
 export class ZoneQuestion {
   kind: NameKind = 'absent';
   readonly name = new ZoneName();
-  /** What is asked of a service, where the kind is `service`. */
+  /** The part of the service, for the kind `service`. */
   readonly service = new ServiceQuestion();
-  /** The services of `wildcard`, which all have what the name asks for. */
+  /** The matching services, for the kind `wildcard`. */
   matches: readonly ZoneService[] = [];
-  /** The name that `alias` stands for, in wire form. */
-  alias: Uint8Array = new Uint8Array(0);
-  /** The address of `pod`. */
+  /** The target in wire form, for the kind `cname`. */
+  cname: Uint8Array = new Uint8Array(0);
+  /** The address, for the kind `pod`. */
   address: Uint8Array = new Uint8Array(0);
   readonly #options: ZoneQuestionOptions;
   readonly #zone: ClusterZone;
@@ -73,19 +73,19 @@ export class ZoneQuestion {
     return name.count === 1 && name.is(0, 'dns-version') ? 'version' : 'absent';
   }
 
-  /** Addresses come before aliases: an answer can have one alias, and that alone. */
+  /** Addresses win over CNAMEs: an answer can have only one CNAME, and nothing beside it. */
   #wildcardKind(): NameKind {
     const all = matchWildcard(this.#zone, this.name, (service) => {
-      if (service.service!.alias !== undefined) return true;
+      if (service.service!.cname !== undefined) return true;
       this.service.read(service, this.name);
       return this.service.part !== 'absent';
     });
-    this.matches = all.filter(({ service }) => service!.alias === undefined);
+    this.matches = all.filter(({ service }) => service!.cname === undefined);
     if (this.matches.length > 0) return 'wildcard';
-    const aliases = all.filter(({ service }) => service!.alias !== undefined);
-    if (aliases.length === 0) return 'absent';
-    this.alias = aliases[Math.floor(this.#options.random() * aliases.length)]!.service!.alias!;
-    return 'alias';
+    const cnames = all.filter(({ service }) => service!.cname !== undefined);
+    if (cnames.length === 0) return 'absent';
+    this.cname = cnames[Math.floor(this.#options.random() * cnames.length)]!.service!.cname!;
+    return 'cname';
   }
 
   #serviceKind(): NameKind {
@@ -98,15 +98,15 @@ export class ZoneQuestion {
     const target = this.#options.federate?.(name);
     if (target === null) return 'unavailable';
     if (target !== undefined) {
-      this.alias = target;
-      return 'alias';
+      this.cname = target;
+      return 'cname';
     }
     const service = this.#zone.findService(bytes, name.startOf(SERVICE_LABELS - 1), length);
     if (service === undefined) return 'absent';
-    const { alias } = service.service!;
-    if (alias !== undefined) {
-      this.alias = alias;
-      return count === SERVICE_LABELS ? 'alias' : 'absent';
+    const { cname } = service.service!;
+    if (cname !== undefined) {
+      this.cname = cname;
+      return count === SERVICE_LABELS ? 'cname' : 'absent';
     }
     // A headless service without a ready endpoint has no name (schema 1.1.0 section 2.4.1).
     if (service.isHeadless && !service.hasEndpoints()) return 'absent';
@@ -114,15 +114,15 @@ export class ZoneQuestion {
     return this.service.part === 'absent' ? 'absent' : 'service';
   }
 
-  /** `<address>.<namespace>.pod.<zone>` is made up from the question. */
+  /** `<address>.<namespace>.pod.<zone>` is answered from the question alone. */
   #podKind(): NameKind {
     const { name } = this;
-    const { knowsNamespaces } = this.#zone;
+    const { hasAllNamespaces } = this.#zone;
     if (name.count === 1) return 'interior';
     if (name.count > 3) return 'absent';
-    const isThere = !knowsNamespaces || this.#zone.hasNamespace(name.bytes, name.startOf(1));
+    const isThere = !hasAllNamespaces || this.#zone.hasNamespace(name.bytes, name.startOf(1));
     if (!isThere) return 'absent';
-    // Any namespace may exist where they are unknown; NXDOMAIN would deny its pods too (RFC 8020).
+    // Without a list any namespace may exist; NXDOMAIN would cover its pods, too (RFC 8020).
     if (name.count === 2) return 'interior';
     const address = podAddress(name.text(2));
     if (address === undefined) return 'absent';

@@ -9,20 +9,20 @@ export interface BodyChunk {
 }
 
 /**
- * So much may wait to be read; then the server has to wait. It is less than one read of the socket: what
- * waits outlives the young generation, and of 190 MB most would become garbage that is collected late.
+ * Bytes that may be buffered before the server has to wait. Less than one read of the socket: buffered data
+ * outlives the young generation, and most of 190 MB would become garbage that is collected late.
  */
-const MAX_WAITING_BYTES = 16 * 1024;
+const MAX_BUFFERED_BYTES = 16 * 1024;
 
 /**
- * The body of an answer, as it arrives. To be iterated once; leaving the loop early breaks the
- * connection. A body that breaks off throws what its signal was aborted with, or a StreamError.
+ * The body of an answer as a stream. Iterate it once; leaving the loop early closes the connection. An
+ * incomplete body throws the abort reason of its signal, or a StreamError.
  */
 export class ApiBody implements AsyncIterable<BodyChunk> {
   readonly #response: IncomingMessage;
   readonly #signal: AbortSignal;
-  readonly #waiting: BodyChunk[] = [];
-  #waitingBytes = 0;
+  readonly #buffered: BodyChunk[] = [];
+  #bufferedBytes = 0;
   #isEnded = false;
   #error: Error | undefined;
   #wake: () => void = () => undefined;
@@ -53,10 +53,10 @@ export class ApiBody implements AsyncIterable<BodyChunk> {
   async *[Symbol.asyncIterator](): AsyncGenerator<BodyChunk, void> {
     try {
       for (;;) {
-        const chunk = this.#waiting.shift();
+        const chunk = this.#buffered.shift();
         if (chunk !== undefined) {
-          this.#waitingBytes -= chunk.bytes.length;
-          if (this.#response.isPaused() && this.#waitingBytes === 0) this.#response.resume();
+          this.#bufferedBytes -= chunk.bytes.length;
+          if (this.#response.isPaused() && this.#bufferedBytes === 0) this.#response.resume();
           yield chunk;
           if (this.#signal.aborted) throw this.#signal.reason as Error;
         } else if (this.#isEnded) {
@@ -76,9 +76,9 @@ export class ApiBody implements AsyncIterable<BodyChunk> {
     const arrivedMs = performance.now();
     this.#lastByteMs = arrivedMs;
     this.#receivedBytes += bytes.length;
-    this.#waiting.push({ bytes, arrivedMs });
-    this.#waitingBytes += bytes.length;
-    if (this.#waitingBytes >= MAX_WAITING_BYTES) this.#response.pause();
+    this.#buffered.push({ bytes, arrivedMs });
+    this.#bufferedBytes += bytes.length;
+    if (this.#bufferedBytes >= MAX_BUFFERED_BYTES) this.#response.pause();
     this.#wake();
   }
 

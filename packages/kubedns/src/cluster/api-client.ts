@@ -7,23 +7,23 @@ import { ApiBody } from './api-body.js';
 import { Credentials } from './credentials.js';
 import { parseRetryAfter } from './retry-after.js';
 
-/** How a request is made, besides its path. */
+/** One GET request. */
 export interface ApiRequest {
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Ends the request; what it was aborted with is what the request fails with. */
+  /** Ends the request, which then rejects with the abort reason. */
   readonly signal: AbortSignal;
-  /** A watch has a connection of its own; everything else shares a few. */
+  /** A watch gets its own connection; all other requests share a few. */
   readonly isWatch?: boolean;
 }
 
 const MAX_ERROR_BYTES = 16 * 1024;
-/** A server that has not begun to answer after so long is taken for dead. */
+/** A server that sends no head within this time counts as dead. */
 const HEAD_LIMIT_MS = 30_000;
-/** Lists and probes of all resources share these; more would only wait for each other in the server. */
+/** For lists and probes of all resources; more would only wait for each other in the server. */
 const MAX_SHARED_SOCKETS = 4;
 const IDLE_SOCKET_MS = 60_000;
-/** A peer that is gone is noticed some ten seconds later: the kernel asks ten times, once a second. */
+/** A lost peer is noticed some ten seconds later: the kernel sends ten probes, one per second. */
 const KEEP_ALIVE_MS = 15_000;
 
 const SHARED = {
@@ -33,12 +33,12 @@ const SHARED = {
   timeout: IDLE_SOCKET_MS,
 } as const;
 
-/** Who sends requests: an ApiClient, or something in front of one. */
+/** Sends requests: an ApiClient, or a wrapper of one. */
 export type ApiReader = Pick<ApiClient, 'get'>;
 
 /**
- * Requests to one API server. Credentials are asked for at each request, so a token or CA that was
- * replaced is used from the next one on. The pool knows connections by their CA.
+ * Requests to one API server. Credentials are read at each request, so a replaced token or CA is used from
+ * the next one on. The pool reuses a connection only for the same CA.
  */
 export class ApiClient {
   readonly #credentials: Credentials;
@@ -60,8 +60,8 @@ export class ApiClient {
   }
 
   /**
-   * Sends a GET and resolves at the answer's head. Rejects with an ApiError unless it is 200, and with a
-   * StreamError (`idle`) when it does not come in time.
+   * Sends a GET and resolves when the head of the answer has arrived. Rejects with an ApiError unless the
+   * status is 200, and with a StreamError (`idle`) when no head arrives in time.
    */
   async get(request: ApiRequest): Promise<ApiBody> {
     const limit = new AbortController();
@@ -97,7 +97,7 @@ export class ApiClient {
     try {
       return await sendOnce(url, options);
     } catch (error) {
-      // The server closed a connection at the moment when it was used again: nobody's fault.
+      // The server closed an idle connection at the moment of its reuse: a normal race, so retry.
       if (error instanceof StaleConnectionError) return sendOnce(url, options);
       throw error;
     }
@@ -105,7 +105,7 @@ export class ApiClient {
 
   async #optionsFor({ isWatch = false, signal }: ApiRequest): Promise<https.RequestOptions> {
     const options = await this.#credentials.requestOptions();
-    // A proxy needs the agent that client-node made for it; otherwise ours keeps connections.
+    // A proxy needs the agent of client-node; otherwise our agents reuse connections.
     if (!this.#credentials.usesProxy) options.agent = this.#agentFor(isWatch);
     options.headers = {
       ...(options.headers as http.OutgoingHttpHeaders),
@@ -121,7 +121,7 @@ export class ApiClient {
   }
 }
 
-/** The connection was an old one, and broke before anything was answered. */
+/** A reused connection broke before the answer. */
 class StaleConnectionError extends ApiError {}
 
 function sendOnce(url: URL, options: https.RequestOptions): Promise<http.IncomingMessage> {
@@ -151,7 +151,7 @@ async function readReason(response: http.IncomingMessage, signal: AbortSignal): 
     const { message } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { message?: unknown };
     if (typeof message === 'string') return `${status}: ${message}`;
   } catch {
-    /* cut, or not a Status object: the status alone has to do */
+    /* cut, or not a Status object: only the status is reported */
   }
   return status;
 }

@@ -10,7 +10,7 @@ describe('Backoff', () => {
     expect(take(longest, 9)).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
   });
 
-  it('gives up to half of a pause to chance', () => {
+  it('randomizes up to half of a pause', () => {
     const shortest = new Backoff(() => 0);
     expect(take(shortest, 7)).toEqual([250, 500, 1000, 2000, 4000, 8000, 15_000]);
   });

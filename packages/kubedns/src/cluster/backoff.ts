@@ -1,9 +1,9 @@
 const FIRST_MS = 500;
 const MAX_MS = 30_000;
-/** What a server asks for is obeyed up to here: a slip of its clock must not stop us for days. */
+/** Limit of the pause that a server requests: a wrong clock there must not stop us for days. */
 const MAX_ASKED_MS = 60_000;
 
-/** Growing pauses between tries: doubled each time from 0.5 s to 30 s, then half of it at random. */
+/** Pauses between tries: a base doubled from 0.5 s to 30 s, of which half is random. */
 export class Backoff {
   readonly #random: () => number;
   readonly #firstMs: number;
@@ -14,7 +14,7 @@ export class Backoff {
     this.#nextMs = this.#firstMs = firstMs;
   }
 
-  /** The pause before the next try in ms, no shorter than asked for (up to a minute). */
+  /** The pause before the next try in ms, at least as long as the server requested (up to a minute). */
   next(askedMs = 0): number {
     const base = this.#nextMs;
     this.#nextMs = Math.min(base * 2, MAX_MS);

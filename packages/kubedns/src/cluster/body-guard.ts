@@ -1,13 +1,13 @@
 import { StreamError } from '../errors.js';
 
-/** What is looked at: the body of an answer. */
+/** The guarded part of an ApiBody. */
 interface Received {
   readonly receivedBytes: number;
 }
 
 /**
- * Gives a body up that brings fewer than `minBytes` in any `windowMs`: a server that is silent, or sends
- * one byte now and then. A body that goes on may take as long as it likes, or `totalMs`.
+ * Calls `giveUp` when fewer than `minBytes` of a body arrive within any `windowMs`: the server is silent or
+ * almost so. A body that keeps arriving has no limit but `totalMs`.
  */
 export function guardBody(
   body: Received,

@@ -152,7 +152,7 @@ const histories = fc.array(fc.oneof(services, { arbitrary: slices, weight: 2 }, 
 });
 
 describe('ClusterState', () => {
-  it('comes to the records of the last objects, whatever happened before and in which order', async () => {
+  it('ends with the records of the last objects, for any history and order', async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (events) => {
         const answers = new Answers();
@@ -176,7 +176,7 @@ describe('ClusterState', () => {
     );
   });
 
-  it('leaves nothing behind when every object is gone', () => {
+  it('is empty when every object was deleted', () => {
     fc.assert(
       fc.property(histories, (events) => {
         const answers = new Answers();
@@ -189,7 +189,7 @@ describe('ClusterState', () => {
     );
   });
 
-  it('gives the endpoints of a slice to the service that its label names now', async () => {
+  it('assigns the endpoints of a slice to the service that its label names now', async () => {
     const answers = new Answers();
     const { services: objects, endpointSlices } = answers.cluster;
     for (const name of SERVICES) objects.put(serviceObject({ name, ...HEADLESS }));
@@ -210,7 +210,7 @@ describe('ClusterState', () => {
     expect(await hostNames()).toEqual([]);
   });
 
-  it('takes slices and services of one name in two namespaces apart', async () => {
+  it('separates slices and services of one name in two namespaces', async () => {
     const answers = new Answers();
     for (const namespace of ['one', 'two']) {
       answers.cluster.services.put(serviceObject({ namespace, ...HEADLESS }));
@@ -224,7 +224,7 @@ describe('ClusterState', () => {
 
   it('lets a namespace exist below svc and below pod', async () => {
     const answers = new Answers();
-    answers.cluster.zone.knowsNamespaces = true;
+    answers.cluster.zone.hasAllNamespaces = true;
     const rcodes = () =>
       Promise.all(
         ['svc', 'pod'].map(

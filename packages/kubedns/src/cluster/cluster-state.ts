@@ -2,23 +2,23 @@ import type { V1Endpoints, V1EndpointSlice, V1Namespace, V1Service } from '@kube
 import type { EndpointNames } from '../config/naming.js';
 import { type EndpointSlice, projectEndpointSlice } from './endpoint-slice.js';
 import { projectEndpoints } from './endpoints.js';
-import type { Kept, ObjectSink } from './object-store.js';
+import type { Projection, ObjectSink } from './object-store.js';
 import { checkLabels, projectService, type Service } from './service.js';
 
-/** Where the cluster's objects become records. What has too long a name for the zone is refused: they throw. */
-export interface RecordKeeper {
-  /** A service came or changed, or is gone; `key` is `namespace/name`. */
+/** Stores projected objects for records. Its methods throw for a name that is too long for the zone. */
+export interface RecordStore {
+  /** A service was added, changed or deleted (undefined); `key` is `namespace/name`. */
   putService(key: string, service: Service | undefined): void;
-  /** Endpoints of a service came, changed or went. */
+  /** A slice was added (no `before`), changed, or deleted (no `after`). */
   replaceSlice(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void;
   putNamespace(name: string, exists: boolean): void;
 }
 
 export interface ClusterStateOptions {
-  readonly keeper: RecordKeeper;
-  /** `hash` unless said otherwise. */
+  readonly records: RecordStore;
+  /** `hash` unless given. */
   readonly endpointNames?: EndpointNames;
-  /** Hears of each part of an object that was left out. */
+  /** Called for each part of an object that was left out. */
   readonly onRejected?: (
     resource: 'endpointSlices' | 'endpoints',
     key: string,
@@ -26,25 +26,25 @@ export interface ClusterStateOptions {
   ) => void;
 }
 
-/** What becomes of the objects of each resource: cut down on arrival, and handed on when they change. */
+/** Projects the objects of each resource on arrival, and passes changes to the record store. */
 export class ClusterState {
   readonly services: ObjectSink<V1Service, Service>;
   readonly endpointSlices: ObjectSink<V1EndpointSlice, EndpointSlice>;
-  /** Endpoints objects become slices; together with real ones the duplicates fall out in the zone. */
+  /** Endpoints objects become slices; duplicates of real slices are merged in the zone. */
   readonly endpoints: ObjectSink<V1Endpoints, EndpointSlice>;
-  readonly namespaces: ObjectSink<V1Namespace, Kept>;
+  readonly namespaces: ObjectSink<V1Namespace, Projection>;
 
   constructor(options: ClusterStateOptions) {
-    const { keeper, endpointNames: names = 'hash', onRejected } = options;
+    const { records, endpointNames: names = 'hash', onRejected } = options;
     const readingOf = (resource: 'endpointSlices' | 'endpoints', key: string) => ({
       names,
       onRejected: (reason: string) => onRejected?.(resource, key, reason),
     });
     const replaceSlice = (_key: string, before?: EndpointSlice, after?: EndpointSlice) =>
-      keeper.replaceSlice(before, after);
+      records.replaceSlice(before, after);
     this.services = {
       project: (_key, object) => projectService(object, names),
-      change: (key, _before, after) => keeper.putService(key, after),
+      change: (key, _before, after) => records.putService(key, after),
     };
     this.endpointSlices = {
       project: (key, object) => projectEndpointSlice(object, readingOf('endpointSlices', key)),
@@ -59,7 +59,7 @@ export class ClusterState {
         checkLabels(name);
         return { version: '', listNumber: 0 };
       },
-      change: (key, _before, after) => keeper.putNamespace(key, after !== undefined),
+      change: (key, _before, after) => records.putNamespace(key, after !== undefined),
     };
   }
 }

@@ -2,68 +2,68 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '@kube-dns/daemon';
 import type { EndpointNames } from '../config/naming.js';
 import type { ApiClient } from './api-client.js';
-import { ClusterState, type RecordKeeper } from './cluster-state.js';
+import { ClusterState, type RecordStore } from './cluster-state.js';
 import { ContactLog } from './contact-log.js';
 import { ListWatch } from './list-watch.js';
 import type { WatchPace } from './watch-pace.js';
 import type { ResourceStatistics } from './watch-statistics.js';
 
 /**
- * Where the addresses of headless services come from. `auto` prefers slices and takes Endpoints while
- * slices are denied, as they are to the built-in ClusterRole `system:kube-dns`.
+ * The source of the endpoints of headless services. `auto` uses slices, and Endpoints while access to slices
+ * is denied, as it is for the built-in ClusterRole `system:kube-dns`.
  */
 export const ENDPOINTS_SOURCES = ['auto', 'slices', 'endpoints'] as const;
 export type EndpointsSource = (typeof ENDPOINTS_SOURCES)[number];
 
 export interface ClusterWatchOptions {
   readonly client: ApiClient;
-  readonly keeper: RecordKeeper;
+  readonly records: RecordStore;
   readonly log: Log;
-  /** Called when all namespaces are known; they may come late, and again after they were lost. */
-  readonly onNamespacesKnown: () => void;
-  /** Called when namespaces that were known are denied from now on; they are forgotten. */
+  /** Called when all namespaces are listed: possibly after the sync, and again after they were lost. */
+  readonly onNamespacesListed: () => void;
+  /** Called when access to listed namespaces is denied from now on; they are dropped. */
   readonly onNamespacesLost?: () => void;
   /** Called after a change of a watch was applied, with the ms since its bytes arrived. */
   readonly onEvent?: (latencyMs: number) => void;
-  /** `auto` unless said otherwise. */
+  /** `auto` unless given. */
   readonly endpointsSource?: EndpointsSource;
-  /** `hash` unless said otherwise. */
+  /** `hash` unless given. */
   readonly endpointNames?: EndpointNames;
   readonly random?: () => number;
   readonly pace?: Partial<WatchPace>;
-  /** How long readiness waits for namespaces, which are not needed; 10 s unless said otherwise. */
+  /** How long readiness waits for namespaces, which are optional; 10 s unless given. */
   readonly namespacesLimitMs?: number;
 }
 
-/** What is common to the watches of all resources. */
+/** The common interface of the watches of all resources. */
 type AnyWatch = Pick<ListWatch<never, never>, 'start' | 'close' | 'noContactMs'> &
   ResourceStatistics;
 
 const NAMESPACES_LIMIT_MS = 10_000;
 const NAMESPACES_FAILURES = 3;
 
-/** Follows everything of the cluster that DNS is made of, and knows when it has seen all of it once. */
+/** Watches all resources that DNS needs, and reports when all of them were listed once. */
 export class ClusterWatch {
   readonly #log: Log;
   readonly #all: readonly AnyWatch[];
-  /** Those that run from the start. */
+  /** The watches that run from the start. */
   readonly #started: readonly AnyWatch[];
-  /** Resources whose first list has not come yet; empty for ever once it was. */
+  /** Resources without a first complete list; once empty, it stays empty. */
   readonly #pending = new Set<string>();
-  /** Ends waiting for the first sync: it is there, or nobody waits any more. */
+  /** Ends the wait for the first sync: it is complete, or the watch is closed. */
   readonly #waitEnd = new AbortController();
   readonly #namespacesLimitMs: number;
   #isSynced = false;
-  #knowsNamespaces = false;
+  #hasAllNamespaces = false;
   #namespacesTimer: NodeJS.Timeout | undefined;
   #contactLog: ContactLog | undefined;
 
   constructor(options: ClusterWatchOptions) {
-    const { client, log, keeper, random, pace, onEvent, endpointsSource = 'auto' } = options;
+    const { client, log, records, random, pace, onEvent, endpointsSource = 'auto' } = options;
     this.#log = log;
     this.#namespacesLimitMs = options.namespacesLimitMs ?? NAMESPACES_LIMIT_MS;
     const state = new ClusterState({
-      keeper,
+      records,
       endpointNames: options.endpointNames ?? 'hash',
       onRejected: (resource, key, reason) => {
         (resource === 'endpoints' ? endpoints : slices).reject(key, reason);
@@ -87,7 +87,7 @@ export class ClusterWatch {
       path: '/api/v1/endpoints',
       sink: state.endpoints,
       onSynced: () => {
-        // Not before: until now they were all that is known. A watch of them may be back, or on its way.
+        // Not before: the old slices were the only data. Their watch may be back, or be connecting.
         if (slices.isDenied) void slices.startAnew();
         this.#settle('endpoints');
       },
@@ -117,14 +117,14 @@ export class ClusterWatch {
       path: '/api/v1/namespaces',
       sink: state.namespaces,
       onSynced: () => {
-        this.#knowsNamespaces = true;
-        options.onNamespacesKnown();
+        this.#hasAllNamespaces = true;
+        options.onNamespacesListed();
         this.#settle('namespaces');
       },
-      // Without them the namespaces are those that have a service.
+      // Without them a namespace exists when it has a service.
       onDenied: () => {
-        if (this.#knowsNamespaces) options.onNamespacesLost?.();
-        this.#knowsNamespaces = false;
+        if (this.#hasAllNamespaces) options.onNamespacesLost?.();
+        this.#hasAllNamespaces = false;
         void namespaces.forget();
         this.#settle('namespaces');
       },
@@ -138,17 +138,17 @@ export class ClusterWatch {
     for (const { resource } of this.#started) this.#pending.add(resource);
   }
 
-  /** Whether everything was seen once; it stays so. */
+  /** Whether everything was listed once; stays true. */
   get isSynced(): boolean {
     return this.#isSynced;
   }
 
-  /** The resources that are still waited for. */
+  /** The resources whose first list is pending. */
   get pending(): readonly string[] {
     return [...this.#pending];
   }
 
-  /** Numbers of each resource, also of those that are not asked for; as they are when they are read. */
+  /** Live counts of each resource, also of those that are not watched. */
   get statistics(): Iterable<ResourceStatistics> {
     return this.#all;
   }
@@ -163,10 +163,10 @@ export class ClusterWatch {
     this.#contactLog ??= new ContactLog({ log: this.#log, followed: this.#all, pending });
   }
 
-  /** Resolves when everything was seen once, after `timeoutMs`, or at `close`; tells whether it was. */
+  /** Resolves when everything was listed once, after `timeoutMs`, or at `close`: to whether it was. */
   async waitForSync(timeoutMs: number): Promise<boolean> {
     await delay(timeoutMs, undefined, { signal: this.#waitEnd.signal }).catch(() => {
-      /* no more to wait for */
+      /* synced or closed */
     });
     return this.isSynced;
   }
@@ -180,7 +180,7 @@ export class ClusterWatch {
 
   #doWithoutNamespaces(): void {
     if (!this.#pending.has('namespaces') || this.#waitEnd.signal.aborted) return;
-    this.#log.warn('namespaces are not to be had so far; those with a service exist');
+    this.#log.warn('namespaces cannot be listed yet; a namespace with a service exists');
     this.#settle('namespaces');
   }
 

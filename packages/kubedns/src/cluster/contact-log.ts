@@ -1,47 +1,47 @@
 import type { Log } from '@kube-dns/daemon';
 
-/** What is told of: one resource that is followed. */
+/** One watched resource. */
 export interface Followed {
   readonly resource: string;
   readonly objects: number;
-  /** For how long nothing was heard of the server; 0 while all is well. */
+  /** Milliseconds since the last contact with the server; 0 while a watch is open. */
   readonly noContactMs: number;
 }
 
 export interface ContactLogOptions {
   readonly log: Log;
   readonly followed: readonly Followed[];
-  /** The resources whose first list is waited for. */
+  /** The resources whose first list is pending. */
   readonly pending: () => readonly string[];
 }
 
 const INTERVAL_MS = 5_000;
-/** A server that is replaced is away for some seconds: that is no news. */
+/** Replacing a server takes some seconds, which is not worth a line. */
 const FIRST_MS = 30_000;
 const LONGEST_MS = 3_600_000;
 
 /**
- * Says what a long start waits for, and how old the data is while the server is away: after 30 s, then at
+ * Logs what a long start waits for, and how old the data is while the server is away: after 30 s, then at
  * doubled intervals up to an hour, and when it is back.
  */
 export class ContactLog {
   readonly #options: ContactLogOptions;
-  /** How long without contact the next line is due, and how long it has been, where there is none. */
+  /** For resources without contact: after how many ms the next line is due, and the longest time so far. */
   readonly #nextMs = new Map<Followed, number>();
   readonly #longestMs = new Map<Followed, number>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: ContactLogOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.look(), INTERVAL_MS).unref();
+    this.#timer = setInterval(() => this.report(), INTERVAL_MS).unref();
   }
 
   close(): void {
     clearInterval(this.#timer);
   }
 
-  /** Says what is due; called by itself every five seconds. */
-  look(): void {
+  /** Logs what is due; runs every five seconds. */
+  report(): void {
     const { log, followed, pending } = this.#options;
     const waiting = pending();
     if (waiting.length > 0) {
@@ -51,10 +51,10 @@ export class ContactLog {
       });
       log.info(`waiting for ${names.join(', ')}`);
     }
-    for (const one of followed) this.#lookAt(one, waiting.includes(one.resource));
+    for (const one of followed) this.#checkContact(one, waiting.includes(one.resource));
   }
 
-  #lookAt(one: Followed, isWaiting: boolean): void {
+  #checkContact(one: Followed, isWaiting: boolean): void {
     const { log } = this.#options;
     const { resource, noContactMs } = one;
     if (noContactMs < FIRST_MS) {
@@ -70,7 +70,7 @@ export class ContactLog {
     if (noContactMs < nextMs) return;
     this.#nextMs.set(one, noContactMs + Math.min(noContactMs, LONGEST_MS));
     const since = `${resource}: no contact with the API server for ${seconds(noContactMs)} s`;
-    log.warn(isWaiting ? since : `${since}; serving what was known then`);
+    log.warn(isWaiting ? since : `${since}; serving the last known records`);
   }
 }
 

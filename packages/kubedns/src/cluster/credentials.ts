@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type * as https from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
 
-/** What requests are made with: the one place that knows how client-node hands credentials out. */
+/** Credentials of requests: the only adapter to the credentials of client-node. */
 export class Credentials {
   readonly #config: KubeConfig;
 
@@ -15,20 +15,20 @@ export class Credentials {
     return this.#config.getCurrentCluster()?.server ?? '';
   }
 
-  /** Whether requests go through a proxy; then the agent of the options is to be used. */
+  /** Whether requests go through a proxy; then the request must use the agent of the options. */
   get usesProxy(): boolean {
     return Boolean(this.#config.getCurrentCluster()?.proxyUrl);
   }
 
   /**
    * Headers and TLS options for one request. Files are read each time (there are few requests), so a
-   * token or CA that was replaced is used from the next request on.
+   * replaced token or CA is used from the next request on.
    */
   async requestOptions(): Promise<https.RequestOptions> {
     const options: https.RequestOptions = { headers: {} };
     await this.#config.applyToHTTPSOptions(options);
     const token = await this.#readToken();
-    // client-node keeps a token for a minute, even when it is refused, and its line feed for ever.
+    // client-node caches a token for a minute, even a refused one, and never removes its line feed.
     if (token !== undefined) {
       options.headers = {
         ...(options.headers as OutgoingHttpHeaders),

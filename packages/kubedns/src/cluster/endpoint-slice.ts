@@ -2,7 +2,7 @@ import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
 import type { V1EndpointSlice } from '@kubernetes/client-node';
 import type { EndpointNames } from '../config/naming.js';
 import { dashedLabel } from '../zone/endpoint-name.js';
-import type { Kept } from './object-store.js';
+import type { Projection } from './object-store.js';
 import {
   type AddressSize,
   IPV4_BYTES,
@@ -21,19 +21,19 @@ export interface EndpointGroup extends PackedAddresses {
 }
 
 /** The fields of an EndpointSlice, or of an Endpoints object, that DNS needs. */
-export interface EndpointSlice extends Kept {
+export interface EndpointSlice extends Projection {
   /** `namespace/name` of the service it belongs to; empty when it belongs to none. */
   service: string;
   readonly groups: readonly EndpointGroup[];
 }
 
-/** How endpoints are read: how they are named, and who hears of one that is left out. */
+/** Options of reading endpoints; `onRejected` is called for an endpoint that is left out. */
 export interface EndpointReading {
   readonly names: EndpointNames;
   readonly onRejected: (reason: string) => void;
 }
 
-/** An endpoint as both kinds of objects have it. */
+/** The common fields of an endpoint in EndpointSlice and Endpoints objects. */
 export interface EndpointFields {
   readonly address: string;
   readonly hostname: string | null | undefined;
@@ -43,8 +43,8 @@ export interface EndpointFields {
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 
 /**
- * Cuts an EndpointSlice of the API down; an endpoint without a `ready` condition is ready. Throws when
- * the object has another shape; an endpoint that makes no sense is left out alone.
+ * Projects an EndpointSlice of the API; an endpoint without a `ready` condition is ready. Throws when the
+ * object has another shape; only the invalid endpoint itself is left out.
  */
 export function projectEndpointSlice(
   object: V1EndpointSlice,
@@ -53,7 +53,7 @@ export function projectEndpointSlice(
   const namespace = object.metadata?.namespace ?? '';
   const service = object.metadata?.labels?.[SERVICE_LABEL] ?? '';
   if (service !== '') checkLabels(namespace, service);
-  // Slices of names have no place in the schema, even where such a name looks like an address.
+  // The schema has no records for slices of names, even where a name looks like an address.
   const isOfNames = object.addressType === 'FQDN';
   return {
     version: '',
@@ -73,7 +73,7 @@ function readyEndpoints(object: V1EndpointSlice): EndpointFields[] {
   });
 }
 
-/** Sorts endpoints with the same ports by family, those with a label of their own apart. */
+/** Groups endpoints with the same ports by family. */
 export function groupEndpoints(
   endpoints: readonly EndpointFields[],
   ports: PortList,
@@ -101,7 +101,7 @@ function groupOf(
   ];
 }
 
-/** The hostname that the pod asked for, else what the naming takes in its place; empty: generated. */
+/** The hostname of the endpoint, else the label of the configured naming; empty: generated. */
 function labelOf({ address, hostname, pod }: EndpointFields, names: EndpointNames): string {
   if (hostname) return hostname.toLowerCase();
   if (names === 'ip') return dashedLabel(address);
@@ -110,7 +110,7 @@ function labelOf({ address, hostname, pod }: EndpointFields, names: EndpointName
 }
 
 function isSound({ address, hostname }: EndpointFields, { onRejected }: EndpointReading): boolean {
-  // The API promises text, but what arrives decides: anything is turned into text by a regular expression.
+  // The API promises text; check it, because a regular expression converts anything to text.
   if (typeof address !== 'string' || !isIpAddress(address)) {
     onRejected(`endpoint ${JSON.stringify(address)} is not an IP address`);
     return false;

@@ -42,7 +42,7 @@ describe('projectEndpoints', () => {
     });
   });
 
-  it('leaves out addresses that are not ready or are none, and says the latter', () => {
+  it('leaves out addresses that are not ready or not valid, and logs the latter', () => {
     const object = endpointsObject({
       subsets: [{ addresses: [{ ip: 'here' }], notReadyAddresses: [{ ip: '10.1.0.9' }] }],
     });
@@ -65,7 +65,7 @@ describe('projectEndpoints', () => {
     expect(() => project(endpointsObject({ name: 'a.b' }))).toThrow('"a.b" is not a DNS label');
   });
 
-  it('takes an object without subsets for one without endpoints', () => {
+  it('treats an object without subsets as one without endpoints', () => {
     const object = endpointsObject();
     delete object.subsets;
     expect(project(object).groups).toEqual([]);

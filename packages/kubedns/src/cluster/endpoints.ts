@@ -4,8 +4,8 @@ import { readPorts } from './ports.js';
 import { checkLabels } from './service.js';
 
 /**
- * Cuts an Endpoints object of the API down to what a slice is cut down to: the addresses of a subset
- * share its ports. It belongs to the service of its own name. Addresses that are not ready are left out.
+ * Projects an Endpoints object of the API to the same fields as a slice: the addresses of a subset share
+ * its ports. It belongs to the service of the same name. Addresses that are not ready are left out.
  */
 export function projectEndpoints(object: V1Endpoints, reading: EndpointReading): EndpointSlice {
   const namespace = object.metadata?.namespace ?? '';

@@ -1,39 +1,39 @@
 import { ApiError } from '../errors.js';
 
-/** How servers refuse a parameter that they know, and that they do not know (422, 400). */
+/** Statuses for a known parameter that is refused (422), and for an unknown one (400). */
 const REFUSED: ReadonlySet<number> = new Set([400, 422]);
 const MAX_FAILURES = 3;
 
 /**
- * Whether a list is asked for as the beginning of a watch (`sendInitialEvents`), or as pages. A server
- * may refuse that, or know nothing of it and begin an ordinary watch, which never says that all was
- * told. So after any failure pages come next, and after a refusal or three failures always.
+ * Whether to list as the beginning of a watch (`sendInitialEvents`), or in pages. A server may refuse that,
+ * or ignore the parameter and begin an ordinary watch, which never sends the final bookmark. So pages
+ * follow after any failure, and are used for ever after a refusal or three failures.
  */
 export class InitialEvents {
   #isRefused = false;
   #failures = 0;
-  #isPagesTurn = false;
+  #arePagesNext = false;
 
   get isWorthTrying(): boolean {
-    return !this.#isRefused && !this.#isPagesTurn;
+    return !this.#isRefused && !this.#arePagesNext;
   }
 
-  /** The end of the initial events came. */
+  /** The initial events were complete. */
   noteEnd(): void {
     this.#failures = 0;
   }
 
   /** A list in pages was complete. */
   notePages(): void {
-    this.#isPagesTurn = false;
+    this.#arePagesNext = false;
   }
 
-  /** Tells whether it was the initial events that failed, and not the server as a whole. */
+  /** Returns whether the initial events failed, and not the server as a whole. */
   noteFailure(error: unknown): boolean {
-    this.#isPagesTurn = true;
+    this.#arePagesNext = true;
     if (error instanceof ApiError) {
       this.#isRefused = REFUSED.has(error.status);
-      // Other answers (429, 500), and no connection, are to be met with a pause as ever.
+      // Other statuses (429, 500) and connection errors need the ordinary pause.
       return this.#isRefused;
     }
     this.#isRefused = ++this.#failures >= MAX_FAILURES;

@@ -28,7 +28,7 @@ const values = fc.oneof(
 );
 
 describe('ItemReader', () => {
-  it('finds the items of any list, wherever the stream is cut and the metadata stands', () => {
+  it('finds the items of any list, for any chunks and any place of the metadata', () => {
     fc.assert(
       fc.property(
         fc.array(values),
@@ -48,7 +48,7 @@ describe('ItemReader', () => {
     );
   });
 
-  it('takes null and nothing for no items', () => {
+  it('accepts null and absent items as none', () => {
     const meta = { resourceVersion: '7', continue: '' };
     for (const items of ['"items":null,', '"items":[],', '"items" : [ ] ,', '']) {
       expect(readText(`{${items}"metadata":{"resourceVersion":"7"}}`)).toEqual([[], meta]);
@@ -61,20 +61,20 @@ describe('ItemReader', () => {
   });
 
   it.each([
-    ['', /the list is no JSON/],
-    ['<html>no</html>', /the list is no JSON/],
+    ['', /the list is not JSON/],
+    ['<html>no</html>', /the list is not JSON/],
     ['null', /no resourceVersion/],
     ['[]', /no resourceVersion/],
     ['{}', /no resourceVersion/],
     ['{"status":"ok","items":[]}', /no resourceVersion/],
     ['{"metadata":{"resourceVersion":7},"items":[]}', /no resourceVersion/],
-    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1},{"b":', /the list is no JSON/],
-    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1}', /the list is no JSON/],
-    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1}]', /the list is no JSON/],
-    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1}}}', /the list is no JSON/],
-    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":nonsense}]}', /an item is no JSON/],
-    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1} {"b":2}]}', /an item is no JSON/],
-    ['{"metadata":{"resourceVersion":"7"},"items":[]} and more', /the list is no JSON/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1},{"b":', /the list is not JSON/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1}', /the list is not JSON/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1}]', /the list is not JSON/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1}}}', /the list is not JSON/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":nonsense}]}', /an item is not JSON/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1} {"b":2}]}', /an item is not JSON/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[]} and more', /the list is not JSON/],
   ])('throws for %s', (text, problem) => {
     expect(() => readText(text)).toThrow(problem);
   });
@@ -82,7 +82,7 @@ describe('ItemReader', () => {
   it('throws for whatever is cut off from a list', () => {
     const text = JSON.stringify({ items: [{ a: '[' }, { b: '"' }], metadata: META });
     for (let length = 0; length < text.length; length++) {
-      expect(() => readText(text.slice(0, length))).toThrow(/is no JSON/);
+      expect(() => readText(text.slice(0, length))).toThrow(/is not JSON/);
     }
   });
 
@@ -96,7 +96,7 @@ describe('ItemReader', () => {
     expect((user + system) / 1_000).toBeLessThan(1_000);
   });
 
-  it('refuses an item without end, and a list that has too much besides', () => {
+  it('refuses an endless item, and a list with too much around the items', () => {
     const spaces = Buffer.alloc(60, 0x20);
     const reader = new ItemReader(100);
     expect([...reader.push(Buffer.from('{"items":[{"a":1},{'))]).toEqual([{ a: 1 }]);

@@ -1,10 +1,10 @@
 import { errorText } from '@kube-dns/daemon';
 import { StreamError } from '../errors.js';
 
-/** What the `metadata` of a list says. */
+/** The `metadata` of a list. */
 export interface ListMeta {
   readonly resourceVersion: string;
-  /** Asks for the next page; empty on the last. */
+  /** The token of the next page; empty on the last one. */
   readonly continue: string;
 }
 
@@ -18,23 +18,23 @@ const CLOSE_BRACKET = 0x5d;
 
 /** More than any object of the API may have (etcd stops at 1.5 MiB). */
 const MAX_ITEM_BYTES = 8 * 1024 * 1024;
-/** What is not items: kind, version and a token of some hundred bytes. */
+/** Everything but the items: kind, version and a token of some hundred bytes. */
 const MAX_FRAME_BYTES = 256 * 1024;
-/** What stands before the items, with blanks before its last two characters. */
+/** The text before the items; blanks may precede its last two characters. */
 const ITEMS_KEY = Buffer.from('"items":[');
 const FIRST_AFTER_BLANKS = ITEMS_KEY.length - 3;
 const BLANKS: ReadonlySet<number> = new Set(Buffer.from(' \t\r\n'));
 
 /**
- * Finds the items of a list in its bytes as they come, and parses each alone: a list of any length
- * costs the memory of its largest item. The bytes around the items, the frame, are a list without
- * items, which is parsed in the end; so a body that was cut or is something else is noticed.
+ * Finds the items of a list in a stream of bytes and parses each alone: a list of any length costs the
+ * memory of its largest item. The bytes around the items, the frame, are a list without items, which is
+ * parsed at the end; so a cut body, or one that is no list, is noticed.
  */
 export class ItemReader {
   readonly #item: Pieces;
   readonly #frame = new Pieces('what is around the items', MAX_FRAME_BYTES);
   #isInItems = false;
-  /** Braces and brackets that are open: in all, or of the item under way. */
+  /** Braces and brackets that are open: in all, or in the current item. */
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
@@ -43,7 +43,7 @@ export class ItemReader {
     this.#item = new Pieces('an item', maxItemBytes);
   }
 
-  /** The items that end in this piece. Throws a StreamError (`garbled`) at one that is no JSON. */
+  /** Yields the items that end in this chunk. Throws a StreamError (`garbled`) for one that is not JSON. */
   *push(chunk: Buffer): Generator {
     let start = 0;
     while (start < chunk.length) {
@@ -58,21 +58,21 @@ export class ItemReader {
       start = end;
       if (end === chunk.length) break;
       const text = this.#item.take();
-      if (text.trim() !== '') yield parse(text, 'an item is no JSON');
+      if (text.trim() !== '') yield parse(text, 'an item is not JSON');
       if (chunk[end] === COMMA) start++;
       else this.#closeItems();
     }
   }
 
-  /** Called at the end of the body. Throws a StreamError (`garbled`) when that was no whole list. */
+  /** Called at the end of the body. Throws a StreamError (`garbled`) when it was no complete list. */
   finish(): ListMeta {
-    const list = parse(this.#frame.take(), 'the list is no JSON') as {
+    const list = parse(this.#frame.take(), 'the list is not JSON') as {
       metadata?: { resourceVersion?: unknown; continue?: unknown };
     } | null;
     const { resourceVersion, continue: next } = list?.metadata ?? {};
-    // Without it this may be anything, and would be taken for the end of every object.
+    // Without a version it may be anything, and would look like a list that deletes every object.
     if (typeof resourceVersion !== 'string' || resourceVersion === '') {
-      throw new StreamError('garbled', 'the answer is no list: it has no resourceVersion');
+      throw new StreamError('garbled', 'the answer is not a list: it has no resourceVersion');
     }
     return { resourceVersion, continue: typeof next === 'string' ? next : '' };
   }
@@ -89,8 +89,8 @@ export class ItemReader {
   }
 
   /**
-   * The place of the next byte that matters: outside of the items the bracket that opens an array of the
-   * list, inside of them what ends an item. The chunk's length where there is none.
+   * The offset of the next relevant byte: outside of the items the bracket that opens an array of the list,
+   * inside of them the byte that ends an item. The chunk's length when there is none.
    */
   #scan(chunk: Buffer, start: number): number {
     const isInItems = this.#isInItems;
@@ -123,7 +123,7 @@ export class ItemReader {
   }
 }
 
-/** Bytes that belong together, up to a limit. */
+/** Collects the pieces of one text, up to a limit. */
 class Pieces {
   readonly #what: string;
   readonly #maxBytes: number;
@@ -150,8 +150,8 @@ class Pieces {
   }
 
   /**
-   * Whether the key of the items stands before the bracket that was added last. Read from the end: a list
-   * may have as many other arrays as fit.
+   * Whether the key of the items precedes the bracket that was added last. Reads from the end: a list may
+   * have any number of other arrays.
    */
   endsWithItemsKey(): boolean {
     let wanted = ITEMS_KEY.length - 1;
@@ -168,7 +168,7 @@ class Pieces {
   }
 }
 
-/** Whether blanks may stand behind this character of the key. */
+/** Whether blanks may follow this character of the key. */
 function mayFollowBlanks(at: number): boolean {
   return at >= FIRST_AFTER_BLANKS && at < ITEMS_KEY.length - 1;
 }

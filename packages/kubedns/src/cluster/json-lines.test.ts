@@ -26,7 +26,7 @@ describe('LineReader', () => {
     );
   });
 
-  it('leaves empty lines out, and keeps what stands behind the last newline for later', () => {
+  it('leaves out empty lines, and buffers the bytes after the last newline', () => {
     const reader = new LineReader();
     expect(linesOf([Buffer.from('\n1\n\n2\n{"cut":')], reader)).toEqual([1, 2]);
     expect(reader.pendingBytes).toBe(7);
@@ -34,10 +34,10 @@ describe('LineReader', () => {
     expect(reader.pendingBytes).toBe(0);
   });
 
-  it('throws at a line that is no JSON, after the lines before it', () => {
+  it('throws at a line that is not JSON, after the lines before it', () => {
     const lines = new LineReader().push(Buffer.from('1\nx\n2\n'));
     expect(lines.next().value).toBe(1);
-    expect(() => lines.next()).toThrow('a line is no JSON');
+    expect(() => lines.next()).toThrow('a line is not JSON');
   });
 
   it('throws when a line does not end', () => {

@@ -63,7 +63,7 @@ describe('a kubeconfig', () => {
     await expect(config.applyToHTTPSOptions({})).resolves.toBeUndefined();
   });
 
-  it('gives way to --kube-master-url for the server alone', async () => {
+  it('is overridden by --kube-master-url only for the server', async () => {
     const kubecfgFile = await file(kubeconfig('https://192.0.2.1:6443', '{ token: secret }'));
     const config = loadKubeConfig({ kubecfgFile, masterUrl: 'http://127.0.0.1:8001' });
     expect(config.getCurrentCluster()?.server).toBe('http://127.0.0.1:8001');

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { errorText, StartupError, useApiServer } from '@kube-dns/daemon';
 import { KubeConfig } from '@kubernetes/client-node';
 
-/** Where the API server is, as the flags say it. */
+/** The API server as given by the flags. */
 export interface ClusterFlags {
   /** `--kubecfg-file`, or empty. */
   readonly kubecfgFile: string;
-  /** `--kube-master-url`, or empty; it wins over the file's server. */
+  /** `--kube-master-url`, or empty; it overrides the file's server. */
   readonly masterUrl: string;
 }
 
@@ -14,14 +14,14 @@ const EXIT_FATAL = 255;
 
 /**
  * Finds the API server and the credentials for it: a kubeconfig file, a URL, or the service account
- * of the pod when both are empty. Throws a StartupError (exit 255, as the original) that names the
- * source and what is wrong with it.
+ * of the pod when both are empty. Throws a StartupError (exit 255, as the original) that names
+ * the source and its fault.
  */
 export function loadKubeConfig(flags: ClusterFlags): KubeConfig {
   const config = new KubeConfig();
   try {
     if (flags.kubecfgFile !== '') loadFile(config, flags.kubecfgFile);
-    else if (flags.masterUrl !== '') loadNobody(config, flags.masterUrl);
+    else if (flags.masterUrl !== '') loadAnonymous(config, flags.masterUrl);
     else loadServiceAccount(config);
     useApiServer(config, flags.masterUrl === '' ? undefined : flags.masterUrl);
   } catch (cause) {
@@ -39,14 +39,14 @@ function loadFile(config: KubeConfig, path: string): void {
   try {
     config.loadFromFile(path);
   } catch (cause) {
-    // client-node takes for granted that the YAML is a map of the right lists.
+    // client-node does not check that the YAML is a map of the right lists.
     if (cause instanceof TypeError) throw new Error('is not a kubeconfig', { cause });
-    // js-yaml draws the place below its first line.
+    // js-yaml adds an excerpt of the file below its first line.
     throw new Error(errorText(cause).replace(/\n[^]*$/, ''), { cause });
   }
 }
 
-function loadNobody(config: KubeConfig, server: string): void {
+function loadAnonymous(config: KubeConfig, server: string): void {
   const cluster = { name: 'master', server, skipTLSVerify: false };
   config.loadFromClusterAndUser(cluster, { name: 'nobody' });
 }
@@ -59,7 +59,7 @@ function loadServiceAccount(config: KubeConfig): void {
   config.loadFromCluster();
   const authProvider = config.getCurrentUser()?.authProvider as
     { config?: { tokenFile?: string } } | undefined;
-  // They are read again with each request; without them not one can succeed.
+  // They are read at each request; without them no request can succeed.
   for (const file of [config.getCurrentCluster()?.caFile, authProvider?.config?.tokenFile]) {
     if (file !== undefined) readFileSync(file);
   }

@@ -6,16 +6,16 @@ import { Backoff } from './backoff.js';
 import { InitialEvents } from './initial-events.js';
 import { readList } from './list.js';
 import { LoopTurn } from './loop-turn.js';
-import { type ApiObject, type Kept, type ObjectSink, ObjectStore } from './object-store.js';
+import { type ApiObject, type Projection, type ObjectSink, ObjectStore } from './object-store.js';
 import { restartReason } from './restart-reason.js';
 import { watchOnce, type WatchEvent } from './watch.js';
 import { WatchLog } from './watch-log.js';
 import { DEFAULT_PACE, type WatchPace } from './watch-pace.js';
 import { noRestarts, type ResourceStatistics } from './watch-statistics.js';
 
-export type { ApiObject, Kept, ObjectSink } from './object-store.js';
+export type { ApiObject, Projection, ObjectSink } from './object-store.js';
 
-export interface ListWatchOptions<T extends ApiObject, K extends Kept> {
+export interface ListWatchOptions<T extends ApiObject, K extends Projection> {
   readonly client: ApiReader;
   /** As `/api/v1/services`. */
   readonly path: string;
@@ -23,25 +23,25 @@ export interface ListWatchOptions<T extends ApiObject, K extends Kept> {
   readonly log: Log;
   readonly random?: () => number;
   readonly pace?: Partial<WatchPace>;
-  /** Called after the first complete list, and after the first that follows a denial or `forget`. */
+  /** Called after the first complete list, and after the first one that follows `onDenied` or `forget`. */
   readonly onSynced: () => void;
   /**
-   * Called when the server does not allow or does not know the resource: at once, or at the second time
-   * in a row where there has been a list. Called again only after `onSynced`.
+   * Called when the server forbids or does not have the resource: at the first time, or at the second in a
+   * row after a complete list. Called again only after `onSynced`.
    */
   readonly onDenied?: () => void;
-  /** Called after each failure, with how many there were since the last complete list. */
+  /** Called after each failure with the number of failures since the last complete list. */
   readonly onFailure?: (inARow: number) => void;
   /** Called after a change of a watch was applied, with the ms since its bytes arrived. */
   readonly onEvent?: (latencyMs: number) => void;
 }
 
 /**
- * Follows one resource of the API for ever: a list, then watches from its version, and a new list when
- * the server no longer has that version. It keeps the objects, cut down; what a new list has in common
- * with them reaches the sink as nothing. What is known stays while the server is away.
+ * Follows one resource of the API for ever: a list, then watches from its version, and a new list when the
+ * server no longer has that version. It stores projections of the objects; of a new list only changes reach
+ * the sink. The objects stay while the server is away.
  */
-export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceStatistics {
+export class ListWatch<T extends ApiObject, K extends Projection> implements ResourceStatistics {
   readonly resource: string;
   isConnected = false;
   lastEventMs = 0;
@@ -59,13 +59,13 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
   #abort: AbortController | undefined;
   #running: Promise<void> = Promise.resolve();
   #isClosed = false;
-  /** Empty: a list is needed. */
+  /** The version to continue from; empty: a list is needed. */
   #version = '';
   #isSynced = false;
   #isDenied = false;
   #failures = 0;
-  #denials = 0;
-  /** Since when the watch is open and behind its initial events; Infinity until it is. */
+  #denialsInARow = 0;
+  /** When the watch had opened and passed its initial events; Infinity before. */
   #stableSinceMs = Infinity;
   #lastContactMs = performance.now();
 
@@ -83,18 +83,18 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
     return this.#store.size;
   }
 
-  /** Whether the server does not allow or does not know the resource, as far as is known. */
+  /** Whether the server forbade or did not have the resource at the last try. */
   get isDenied(): boolean {
     return this.#isDenied;
   }
 
-  /** For how long nothing was heard of the server; 0 while a watch is open, and where it is not asked. */
+  /** Milliseconds since the last contact with the server; 0 while a watch is open, denied or stopped. */
   get noContactMs(): number {
     if (this.isConnected || this.#isDenied || this.#abort === undefined) return 0;
     return performance.now() - this.#lastContactMs;
   }
 
-  /** Starts, or goes on after `stop`. */
+  /** Starts, or continues after `stop`. */
   start(): void {
     if (this.#isClosed || this.#abort !== undefined) return;
     this.#abort = new AbortController();
@@ -103,7 +103,7 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
     this.#running = this.#running.then(() => this.#run(signal));
   }
 
-  /** Ends the request under way; nothing reaches the sink afterwards. What is kept stays. */
+  /** Ends the request in flight; nothing reaches the sink afterwards. Stored objects stay. */
   async stop(): Promise<void> {
     this.#abort?.abort(new Error('stopped'));
     this.#abort = undefined;
@@ -117,21 +117,21 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
     this.#log.close();
   }
 
-  /** Drops everything that is kept, telling the sink. A list under way begins again; a watch must not be. */
+  /** Drops all stored objects and notifies the sink. A list in progress begins again; no watch may be open. */
   async forget(): Promise<void> {
     this.#version = '';
     this.#isSynced = false;
     await this.#store.forget(new LoopTurn());
   }
 
-  /** Drops everything that is kept, and lists again. */
+  /** Drops all stored objects, and lists again. */
   async startAnew(): Promise<void> {
     await this.stop();
     await this.forget();
     this.start();
   }
 
-  /** Counts and logs a thing that was left out. */
+  /** Counts and logs an object or a line that was left out. */
   reject(what: string, reason: string): void {
     this.rejected++;
     this.#log.rejected(what, reason);
@@ -167,11 +167,11 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
 
   async #endList(number: number, version: string): Promise<void> {
     if (!(await this.#store.endList(number, this.#turn))) {
-      throw new StreamError('closed', 'what the list had was forgotten meanwhile');
+      throw new StreamError('closed', 'the objects were dropped during the list');
     }
     this.#version = version;
     this.lastEventMs = performance.now();
-    this.#failures = this.#denials = 0;
+    this.#failures = this.#denialsInARow = 0;
     if (this.#isSynced) this.relists++;
     if (this.#isSynced && !this.#isDenied) return;
     this.#isSynced = true;
@@ -201,13 +201,13 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
         onAnswer: () => (this.#lastContactMs = performance.now()),
       });
     } finally {
-      // Not any event is a success: a server may tell one and break down, again and again.
+      // One event is not a success: a server may send one and fail, again and again.
       if (this.#isStable) this.#backoff.reset();
     }
     this.#disconnect(true);
-    if (this.#version === '') throw new StreamError('closed', 'the initial events had no end');
+    if (this.#version === '') throw new StreamError('closed', 'the initial events were incomplete');
     this.restarts[ended]++;
-    // A server that ends every watch at once must not be asked in a tight loop.
+    // A server that ends every watch immediately must not be asked in a tight loop.
     if (!this.#isStable) await this.#pause(this.#backoff.next(), signal);
   }
 
@@ -221,9 +221,9 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
     if (this.#version !== '') this.#stableSinceMs = this.#lastContactMs;
   }
 
-  /** Whoever ends a watch is there; who is given up was last heard of before. */
-  #disconnect(isHeard: boolean): void {
-    if (this.isConnected && isHeard) this.#lastContactMs = performance.now();
+  /** `hasContact`: the server ended the watch itself, so it is alive now. */
+  #disconnect(hasContact: boolean): void {
+    if (this.isConnected && hasContact) this.#lastContactMs = performance.now();
     this.isConnected = false;
   }
 
@@ -234,7 +234,7 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
     else if (type !== 'BOOKMARK') this.#store.put(object);
     const version: unknown = (object as ApiObject | null | undefined)?.metadata?.resourceVersion;
     if (this.#version === '') {
-      // Initial events come in no order of versions: only their end has one to go on from.
+      // Initial events are not ordered by version: only the final bookmark has a version to continue from.
       if (!isInitialEnd || typeof version !== 'string' || version === '') return;
       this.#stableSinceMs = performance.now();
       this.#initialEvents.noteEnd();
@@ -250,21 +250,21 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
     if (signal.aborted) return;
     const reason = restartReason(error);
     if (reason === 'garbled') this.rejected++;
-    // Where the initial events are not to be had there are pages, at once.
+    // When only the initial events fail, pages follow immediately.
     const failure = errorText(error);
     if (this.#version === '' && this.#initialEvents.isWorthTrying && reason !== 'denied') {
       if (this.#initialEvents.noteFailure(error)) {
-        this.#log.detail(`no initial events (${failure}), so pages are asked for`);
+        this.#log.detail(`no initial events (${failure}); listing in pages`);
         return;
       }
     }
     this.restarts[reason]++;
-    // What cannot be read would come again from the same version, and keep all behind it away.
+    // A watch from the same version would send the same unreadable event again, and nothing after it.
     if (reason === 'gone' || reason === 'garbled') this.#version = '';
     this.#options.onFailure?.(++this.#failures);
     const wasDenied = this.#isDenied;
     if (reason === 'denied') this.#deny();
-    else this.#denials = 0;
+    else this.#denialsInARow = 0;
     const isPermanent = this.#isDenied && reason === 'denied';
     const pauseMs = Math.max(
       this.#backoff.next(error instanceof ApiError ? error.retryAfterMs : 0),
@@ -273,14 +273,15 @@ export class ListWatch<T extends ApiObject, K extends Kept> implements ResourceS
     const next = `next try in ${Math.round(pauseMs)} ms`;
     if (reason === 'gone') this.#log.detail(`the version is gone, listing again; ${next}`);
     else if (isPermanent && wasDenied) this.#log.detail(`still denied; ${next}`);
-    else this.#log.trouble(failure, next);
+    else this.#log.failed(failure, next);
     await this.#pause(pauseMs, signal);
   }
 
   #deny(): void {
     const { onDenied } = this.#options;
-    // A server may refuse once by mistake, when its own roles are not loaded yet.
-    if (onDenied === undefined || this.#isDenied || (++this.#denials < 2 && this.#isSynced)) return;
+    // A server may refuse once by mistake, while its roles are not loaded yet.
+    if (onDenied === undefined || this.#isDenied || (++this.#denialsInARow < 2 && this.#isSynced))
+      return;
     this.#isDenied = true;
     onDenied();
   }

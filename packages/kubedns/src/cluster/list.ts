@@ -5,7 +5,7 @@ import { ItemReader } from './item-reader.js';
 import type { LoopTurn } from './loop-turn.js';
 import type { WatchPace } from './watch-pace.js';
 
-/** Less than this within `listStallMs` is no progress. */
+/** Fewer bytes than this within `listStallMs` are no progress. */
 const MIN_PROGRESS_BYTES = 1_024;
 
 export interface ListOptions {
@@ -16,14 +16,14 @@ export interface ListOptions {
   readonly turn: LoopTurn;
   /** Takes one item, as it was parsed; must not throw. */
   readonly onItem: (item: unknown) => void;
-  /** Called for each piece that arrives. */
+  /** Called for each chunk that arrives. */
   readonly onProgress: () => void;
 }
 
 /**
- * Reads a list item by item, in pages where the server makes pages, and resolves to its version. It asks
- * for the state of now (no `resourceVersion`): with `resourceVersion=0` a server may answer from a cache
- * that lags behind, so that a new list could bring deleted objects back, and it ignores `limit`.
+ * Reads a list item by item, in pages where the server supports them, and resolves to its version. It asks
+ * for the current state (no `resourceVersion`): with `resourceVersion=0` a server ignores `limit` and may
+ * answer from a stale cache, so that a new list could bring deleted objects back.
  */
 export async function readList(options: ListOptions): Promise<string> {
   let token = '';

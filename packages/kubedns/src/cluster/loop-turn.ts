@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Work goes on for so long before everything else that waits gets its turn. */
+/** Maximum time of work before other events get their turn. */
 const TURN_MS = 10;
 
 /** Cuts long work into turns of the event loop, by time: `if (turn.isOver) await turn.next()`. */
@@ -11,7 +11,7 @@ export class LoopTurn {
     return performance.now() >= this.#endMs;
   }
 
-  /** Resolves in another turn of the event loop, after timers and sockets had theirs. */
+  /** Resolves in another turn of the event loop, after timers and sockets were served. */
   async next(): Promise<void> {
     await setImmediate();
     this.#endMs = performance.now() + TURN_MS;

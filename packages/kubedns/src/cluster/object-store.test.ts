@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { LoopTurn } from './loop-turn.js';
-import { type ApiObject, type Kept, ObjectStore } from './object-store.js';
+import { type ApiObject, type Projection, ObjectStore } from './object-store.js';
 
-interface KeptText extends Kept {
+interface StoredText extends Projection {
   readonly text: string;
 }
 
 let events: string[];
 let rejected: string[];
-let store: ObjectStore<ApiObject, KeptText>;
+let store: ObjectStore<ApiObject, StoredText>;
 const turn = new LoopTurn();
 beforeEach(() => {
   events = [];
@@ -20,7 +20,7 @@ beforeEach(() => {
       const text = object.metadata?.resourceVersion ?? 'none';
       return { version: 'not set yet', listNumber: -1, text };
     },
-    change: (key: string, before?: KeptText, after?: KeptText) => {
+    change: (key: string, before?: StoredText, after?: StoredText) => {
       events.push(`${key}: ${before?.text ?? '-'} to ${after?.text ?? '-'}`);
       if (key.endsWith('worse')) throw new Error('it is worse');
     },
@@ -46,7 +46,7 @@ async function list(...objects: readonly ApiObject[]): Promise<boolean> {
 }
 
 describe('ObjectStore', () => {
-  it('tells what was there before and what is now', () => {
+  it('passes the old and the new projection to the sink', () => {
     store.put(object('web', '1'));
     store.put(object('web', '2'));
     store.delete(object('web', '3'));
@@ -54,7 +54,7 @@ describe('ObjectStore', () => {
     expect(store.size).toBe(0);
   });
 
-  it('says nothing of the version that it has, nor of the end of what it has not', () => {
+  it('ignores a stored version, and the deletion of an unknown object', () => {
     store.put(object('web', '1'));
     news();
     store.put(object('web', '1'));
@@ -62,13 +62,13 @@ describe('ObjectStore', () => {
     expect(news()).toEqual([]);
   });
 
-  it('takes an object without a version for changed', () => {
+  it('treats an object without a version as changed', () => {
     store.put(object('web'));
     store.put(object('web'));
     expect(news()).toHaveLength(2);
   });
 
-  it('knows objects without a namespace by their name', () => {
+  it('uses the name alone as key of objects without a namespace', () => {
     store.put({ metadata: { name: 'shop', resourceVersion: '1' } });
     expect(news()).toEqual(['shop: - to 1']);
   });
@@ -87,7 +87,7 @@ describe('ObjectStore', () => {
     ]);
   });
 
-  it('comes to what the last list had, whatever was before', async () => {
+  it('ends with the objects of the last list, for any history', async () => {
     const objects = fc.uniqueArray(fc.tuple(fc.nat(9), fc.nat(3)), { selector: ([name]) => name });
     await fc.assert(
       fc.asyncProperty(fc.array(objects, { minLength: 1 }), async (lists) => {
@@ -103,14 +103,14 @@ describe('ObjectStore', () => {
     );
   });
 
-  it('removes nothing when the list does not come to its end', () => {
+  it('removes nothing when the list is incomplete', () => {
     store.put(object('web', '1'));
     store.beginList();
     store.put(object('other', '1'));
     expect(store.size).toBe(2);
   });
 
-  it('leaves out what has no name or makes no sense, and takes it for removed', () => {
+  it('leaves out objects without a name and invalid ones, and treats them as deleted', () => {
     const odd = [null, 3, 'text', [], {}, { metadata: null }, { metadata: { name: 5 } }];
     for (const one of odd) store.put(one as ApiObject);
     store.delete({});
@@ -121,14 +121,14 @@ describe('ObjectStore', () => {
     expect(news()).toEqual([]);
   });
 
-  it('goes on when the sink throws', () => {
+  it('continues when the sink throws', () => {
     store.put(object('worse', '1'));
     store.put(object('web', '1'));
     expect(store.size).toBe(2);
     expect(rejected).toEqual(['shop/worse: it is worse']);
   });
 
-  it('forgets everything, and spoils the list that is under way', async () => {
+  it('drops everything, and makes a list in progress fail', async () => {
     await list(object('a', '1'), object('b', '1'));
     news();
     const number = store.beginList();

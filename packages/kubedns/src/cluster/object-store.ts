@@ -1,7 +1,7 @@
 import { errorText } from '@kube-dns/daemon';
 import type { LoopTurn } from './loop-turn.js';
 
-/** What every object of the API has. */
+/** The common fields of all API objects. */
 export interface ApiObject {
   readonly metadata?: {
     readonly namespace?: string;
@@ -10,34 +10,34 @@ export interface ApiObject {
   };
 }
 
-/** What is kept of an object; the ObjectStore fills in both fields. */
-export interface Kept {
+/** The stored fields of an object; the ObjectStore sets these two. */
+export interface Projection {
   version: string;
-  /** The last list that had the object, or that was the last when the object came. */
+  /** The last list with the object, or the last one when it arrived. */
   listNumber: number;
 }
 
 /** Receives the objects of one resource; `key` is `namespace/name`, or the name alone. */
-export interface ObjectSink<T extends ApiObject, K extends Kept> {
-  /** Cuts an object down to what is kept, or throws when it makes no sense of it. */
+export interface ObjectSink<T extends ApiObject, K extends Projection> {
+  /** Returns the fields to store; throws for an invalid object. */
   project(key: string, object: T): K;
-  /** One object came (`before` undefined), changed, or went (`after` undefined). Must not throw. */
+  /** One object was added (`before` undefined), changed, or deleted (`after` undefined). Must not throw. */
   change(key: string, before: K | undefined, after: K | undefined): void;
 }
 
-/** Hears of what was left out, and why. */
+/** Called for what was left out, with the reason. */
 export type Rejected = (what: string, reason: string) => void;
 
-const CHANGES_BETWEEN_LOOKS = 500;
+const OBJECTS_PER_CLOCK_READ = 500;
 
 /**
- * The objects of one resource, cut down: the only place that knows their keys and versions. A list is
- * applied as a diff: what it has in common with what is kept reaches the sink as nothing.
+ * The projections of the objects of one resource, with their keys and versions. A list is applied as a
+ * diff: only changes reach the sink.
  */
-export class ObjectStore<T extends ApiObject, K extends Kept> {
+export class ObjectStore<T extends ApiObject, K extends Projection> {
   readonly #sink: ObjectSink<T, K>;
   readonly #onRejected: Rejected;
-  readonly #kept = new Map<string, K>();
+  readonly #stored = new Map<string, K>();
   #listNumber = 0;
 
   constructor(sink: ObjectSink<T, K>, onRejected: Rejected) {
@@ -46,17 +46,17 @@ export class ObjectStore<T extends ApiObject, K extends Kept> {
   }
 
   get size(): number {
-    return this.#kept.size;
+    return this.#stored.size;
   }
 
-  /** Takes an object as it is now. One that makes no sense is taken for removed. */
+  /** Stores the current state of an object. An invalid object counts as deleted. */
   put(object: T): void {
     const key = keyOf(object);
     if (key === undefined) {
       this.#onRejected('an object', 'it has no name');
       return;
     }
-    const before = this.#kept.get(key);
+    const before = this.#stored.get(key);
     const version = versionOf(object);
     if (before !== undefined && version !== '' && before.version === version) {
       before.listNumber = this.#listNumber;
@@ -69,51 +69,51 @@ export class ObjectStore<T extends ApiObject, K extends Kept> {
     }
     after.version = version;
     after.listNumber = this.#listNumber;
-    this.#kept.set(key, after);
-    this.#tell(key, before, after);
+    this.#stored.set(key, after);
+    this.#notify(key, before, after);
   }
 
-  /** Takes an object for removed. */
+  /** Removes an object. */
   delete(object: T): void {
     const key = keyOf(object);
     if (key === undefined) this.#onRejected('a deletion', 'it has no name');
-    else this.#remove(key, this.#kept.get(key));
+    else this.#remove(key, this.#stored.get(key));
   }
 
-  /** Begins a list; the number is for its end. */
+  /** Begins a list; pass the number to `endList`. */
   beginList(): number {
     return ++this.#listNumber;
   }
 
   /**
-   * Removes what the list did not have. Resolves to false, having removed nothing more, when `forget` or
-   * another list came in between: then objects may be missing, and the list has to be read again.
+   * Removes the objects that the list did not have. Resolves to false, without further removals, when
+   * `forget` or another list began meanwhile: then objects may be missing, and the list must be read again.
    */
   async endList(number: number, turn: LoopTurn): Promise<boolean> {
-    let looks = 0;
-    for (const [key, kept] of this.#kept) {
+    let count = 0;
+    for (const [key, stored] of this.#stored) {
       if (number !== this.#listNumber) return false;
-      if (kept.listNumber !== number) this.#remove(key, kept);
-      if (++looks % CHANGES_BETWEEN_LOOKS === 0 && turn.isOver) await turn.next();
+      if (stored.listNumber !== number) this.#remove(key, stored);
+      if (++count % OBJECTS_PER_CLOCK_READ === 0 && turn.isOver) await turn.next();
     }
     return number === this.#listNumber;
   }
 
-  /** Drops everything; a list under way is spoiled by it. */
+  /** Drops all objects; `endList` of a list in progress then resolves to false. */
   async forget(turn: LoopTurn): Promise<void> {
     const number = ++this.#listNumber;
-    let looks = 0;
-    for (const [key, kept] of this.#kept) {
-      // What came while this waited for its turn is no longer what was to be forgotten.
-      if (kept.listNumber < number) this.#remove(key, kept);
-      if (++looks % CHANGES_BETWEEN_LOOKS === 0 && turn.isOver) await turn.next();
+    let count = 0;
+    for (const [key, stored] of this.#stored) {
+      // An object that arrived while this waited for its turn stays.
+      if (stored.listNumber < number) this.#remove(key, stored);
+      if (++count % OBJECTS_PER_CLOCK_READ === 0 && turn.isOver) await turn.next();
     }
   }
 
   #remove(key: string, before: K | undefined): void {
     if (before === undefined) return;
-    this.#kept.delete(key);
-    this.#tell(key, before, undefined);
+    this.#stored.delete(key);
+    this.#notify(key, before, undefined);
   }
 
   #project(key: string, object: T): K | undefined {
@@ -125,21 +125,21 @@ export class ObjectStore<T extends ApiObject, K extends Kept> {
     }
   }
 
-  #tell(key: string, before: K | undefined, after: K | undefined): void {
+  #notify(key: string, before: K | undefined, after: K | undefined): void {
     try {
       this.#sink.change(key, before, after);
     } catch (error) {
-      // It must not, but a slip there must not end the watch here.
+      // It must not throw, but an error there must not end the watch.
       this.#onRejected(key, errorText(error));
     }
   }
 }
 
-/** The key of an object; undefined for what is none or has no name. */
+/** The key of an object; undefined when it has no name, or is no object. */
 function keyOf(object: ApiObject | null | undefined): string | undefined {
   const { namespace, name } = object?.metadata ?? {};
   if (typeof name !== 'string' || name === '') return undefined;
-  // Unlike a template, join() makes a flat string that does not keep its parts alive.
+  // Unlike a template, join() makes a flat string that does not retain its parts.
   return typeof namespace === 'string' && namespace !== '' ? [namespace, name].join('/') : name;
 }
 

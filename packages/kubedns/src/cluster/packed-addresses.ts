@@ -6,8 +6,8 @@ export const IPV6_BYTES = 16;
 export type AddressSize = typeof IPV4_BYTES | typeof IPV6_BYTES;
 
 /**
- * Addresses of one family, one after another. Each character is a byte: a short string takes less than
- * half the memory of any other array of bytes in V8, and there are tens of thousands of these.
+ * Concatenated addresses of one family, one byte per character: a short string takes less than half the
+ * memory of any other array of bytes in V8, and there are tens of thousands of these.
  */
 export interface PackedAddresses {
   readonly size: AddressSize;
@@ -22,7 +22,7 @@ export function countOf({ size, bytes }: PackedAddresses): number {
   return bytes.length / size;
 }
 
-/** Packs the addresses of one family; what is of the other family is left out. */
+/** Packs the addresses of one family; those of the other family are left out. */
 export function packAddresses(texts: readonly string[], size: AddressSize): PackedAddresses {
   const all = texts.map(addressBytes).filter(({ length }) => length === size);
   if (all.length === 0) return size === IPV4_BYTES ? NO_IPV4 : NO_IPV6;

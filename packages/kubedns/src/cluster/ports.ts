@@ -15,23 +15,23 @@ export interface PortList {
   readonly numbers: readonly number[];
 }
 
-/** A port as the API has it. */
+/** A port in an API object. */
 interface PortFields {
   readonly name?: string | null;
   readonly protocol?: string | null;
   readonly port?: number | null;
 }
 
-/** Of endpoints without a port. */
+/** The ports of endpoints without a port. */
 export const NO_PORTS: PortList = { ports: [], numbers: [] };
 
-/** Reads the ports of an API object. One without a number stands for all ports, which SRV cannot say. */
+/** Reads the ports of an API object. One without a number means all ports, which SRV cannot express. */
 export function readPorts(fields: readonly PortFields[] | null | undefined): PortList {
   const ports: Port[] = [];
   for (const { name, protocol, port } of fields ?? []) {
     if (port === undefined || port === null) continue;
     if (!Number.isInteger(port) || port < 0 || port > MAX_PORT) {
-      throw new Error(`port ${JSON.stringify(port)} is no port number`);
+      throw new Error(`port ${JSON.stringify(port)} is not a port number`);
     }
     ports.push({
       name: (name ?? '').toLowerCase(),
@@ -48,7 +48,7 @@ export function joinPorts(left: PortList, right: PortList): PortList {
   return more.length === 0 ? left : portList([...left.ports, ...more]);
 }
 
-/** Tells whether two lists are the same, order included. */
+/** Whether two lists are the same, order included. */
 export function equalPorts(left: PortList, right: PortList): boolean {
   return (
     left.ports.length === right.ports.length &&

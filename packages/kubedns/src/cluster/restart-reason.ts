@@ -4,7 +4,7 @@ import type { RestartReason } from './watch-statistics.js';
 const GONE = 410;
 const DENIED: ReadonlySet<number> = new Set([403, 404]);
 
-/** What became of a list or watch that ended with this error. */
+/** The reason for a restart after this error. */
 export function restartReason(error: unknown): RestartReason {
   if (error instanceof StreamError) return error.reason;
   if (!(error instanceof ApiError)) return 'error';

@@ -6,7 +6,7 @@ const project = (fields: Parameters<typeof serviceObject>[0]) =>
   projectService(serviceObject(fields), 'hash');
 
 describe('projectService', () => {
-  it('keeps what DNS needs', () => {
+  it('stores the fields that DNS needs', () => {
     const ports = [
       { name: 'HTTP', port: 80, protocol: 'TCP' },
       { port: 53, protocol: 'UDP' },
@@ -32,7 +32,7 @@ describe('projectService', () => {
     });
   });
 
-  it('takes the one address of a server that knows no second family', () => {
+  it('uses the one address of a server without dual stack', () => {
     const object = serviceObject({ clusterIPs: ['10.0.0.9'] });
     delete object.spec!.clusterIPs;
     expect(projectService(object, 'hash').ipv4.bytes).toBe('\x0a\x00\x00\x09');
@@ -42,7 +42,7 @@ describe('projectService', () => {
     ['headless', HEADLESS],
     ['headless', { clusterIPs: [''] }],
     ['external-name', { externalName: 'example.com' }],
-  ])('tells that a service is %s', (kind, fields) => {
+  ])('detects that a service is %s', (kind, fields) => {
     expect(project(fields)).toMatchObject({ kind, ipv4: { bytes: '' }, ipv6: { bytes: '' } });
   });
 
@@ -51,9 +51,9 @@ describe('projectService', () => {
     [{ name: 'Web' }, '"Web" is not a DNS label'],
     [{ namespace: 'x'.repeat(64) }, /^"x+" is not a DNS label$/],
     [{ clusterIPs: ['10.0.0.256'] }, 'clusterIP "10.0.0.256" is not an IP address'],
-    [{ ports: [{ port: 65_536 }] }, 'port 65536 is no port number'],
-    [{ ports: [{ port: 1.5 }] }, 'port 1.5 is no port number'],
-    [{ ports: [{ port: -1 }] }, 'port -1 is no port number'],
+    [{ ports: [{ port: 65_536 }] }, 'port 65536 is not a port number'],
+    [{ ports: [{ port: 1.5 }] }, 'port 1.5 is not a port number'],
+    [{ ports: [{ port: -1 }] }, 'port -1 is not a port number'],
     [{ externalName: '' }, 'the service has no externalName'],
     [{ externalName: 'a..b' }, 'name "a..b": empty label'],
   ])('refuses %j', (fields, message) => {

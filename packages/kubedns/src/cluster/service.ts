@@ -3,7 +3,7 @@ import { encodeName } from '@kube-dns/wire';
 import type { V1Service } from '@kubernetes/client-node';
 import type { EndpointNames } from '../config/naming.js';
 import { dashedLabel } from '../zone/endpoint-name.js';
-import type { Kept } from './object-store.js';
+import type { Projection } from './object-store.js';
 import {
   type AddressSize,
   IPV4_BYTES,
@@ -14,22 +14,22 @@ import {
 import { type PortList, readPorts } from './ports.js';
 
 /** The fields of a Service that DNS needs. */
-export interface Service extends Kept {
+export interface Service extends Projection {
   readonly namespace: string;
   readonly name: string;
   readonly kind: 'cluster-ip' | 'headless' | 'external-name';
-  /** Every cluster address; those of an ExternalName that is an address; else empty. */
+  /** All cluster addresses; the address of an ExternalName that is one; else empty. */
   readonly ipv4: PackedAddresses;
   readonly ipv6: PackedAddresses;
   /** The labels of these addresses; undefined where they are generated. */
   readonly ipv4Labels: readonly string[] | undefined;
   readonly ipv6Labels: readonly string[] | undefined;
   readonly ports: PortList;
-  /** The name that an ExternalName stands for, in wire form; undefined where it is an address. */
-  readonly alias: Uint8Array | undefined;
+  /** The CNAME target of an ExternalName in wire form; undefined when it is an address. */
+  readonly cname: Uint8Array | undefined;
 }
 
-/** Cuts a Service of the API down; throws when there is a field that makes no sense. */
+/** Projects a Service of the API; throws when a field is invalid. */
 export function projectService(object: V1Service, names: EndpointNames): Service {
   const namespace = object.metadata?.namespace ?? '';
   const name = object.metadata?.name ?? '';
@@ -50,11 +50,11 @@ export function projectService(object: V1Service, names: EndpointNames): Service
     ipv4Labels: labelsOf(addresses, IPV4_BYTES, names),
     ipv6Labels: labelsOf(addresses, IPV6_BYTES, names),
     ports: readPorts(spec?.ports),
-    alias: isExternal && addresses.length === 0 ? encodeName(target) : undefined,
+    cname: isExternal && addresses.length === 0 ? encodeName(target) : undefined,
   };
 }
 
-/** Throws when one of the texts cannot be a label of a name. */
+/** Throws when one of the texts is not a DNS label. */
 export function checkLabels(...labels: readonly string[]): void {
   for (const label of labels) {
     if (!isDnsLabel(label)) throw new Error(`${JSON.stringify(label)} is not a DNS label`);

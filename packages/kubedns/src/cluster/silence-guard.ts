@@ -4,21 +4,21 @@ import type { WatchPace } from './watch-pace.js';
 
 export interface SilenceGuardOptions {
   readonly pace: Pick<WatchPace, 'silentMs' | 'probeLimitMs' | 'bookmarkLimitMs'>;
-  /** When the watch brought something last, by `performance.now()`. */
+  /** When the last byte of the watch arrived, by `performance.now()`. */
   readonly lastByteMs: () => number;
-  /** Asks the server for something small; rejects when there is no answer. */
+  /** Sends a small request to the server; rejects when there is no answer. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
   /** The server answered a probe. */
   readonly onAnswer: () => void;
-  /** The connection is to be given up. Called once at most. */
+  /** The watch is dead and must be closed. Called at most once. */
   readonly onDead: (error: StreamError) => void;
 }
 
 /**
- * Finds out whether a silent watch is a quiet one or a dead one. After `silentMs` the server is asked
- * for something small, again and again: no answer, and the watch is dead. A server that answers while
- * this one connection is dead (behind a balancer, say) is noticed only by its bookmarks: where two came
- * in this watch, `bookmarkLimitMs` without anything is the end. Peers that are gone the kernel notices.
+ * Detects a dead watch among silent ones. After each `silentMs` without a byte the server is probed; without
+ * an answer the watch is dead. When only this connection is dead (after a load balancer, for example), the
+ * server still answers; then missing bookmarks show it: after two bookmarks in this watch, it is dead when
+ * nothing arrives for `bookmarkLimitMs`. The kernel detects lost peers.
  */
 export class SilenceGuard {
   readonly #options: SilenceGuardOptions;
@@ -33,7 +33,7 @@ export class SilenceGuard {
     this.#wait(options.pace.silentMs);
   }
 
-  /** Called for each bookmark that comes. */
+  /** Called for each bookmark. */
   noteBookmark(): void {
     const nowMs = performance.now();
     if (this.#bookmarks++ > 0) {
@@ -48,10 +48,10 @@ export class SilenceGuard {
   }
 
   #wait(ms: number): void {
-    this.#timer = setTimeout(() => void this.#look(), Math.max(ms, 1));
+    this.#timer = setTimeout(() => void this.#check(), Math.max(ms, 1));
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { pace, lastByteMs, onDead } = this.#options;
     const silentForMs = performance.now() - lastByteMs();
     if (silentForMs < pace.silentMs) {
@@ -63,19 +63,19 @@ export class SilenceGuard {
       onDead(new StreamError('idle', `${silence}, without the bookmarks that came before`));
       return;
     }
-    const failure = await this.#ask();
+    const failure = await this.#probe();
     if (this.#abort.signal.aborted) return;
     if (failure === undefined) this.#wait(pace.silentMs);
-    else onDead(new StreamError('idle', `${silence}, and when asked: ${failure}`));
+    else onDead(new StreamError('idle', `${silence}, and the probe failed: ${failure}`));
   }
 
-  /** A server with a rhythm of its own is given three of its beats. */
+  /** Three of the longest intervals between bookmarks of this server, at least the configured limit. */
   get #bookmarkLimitMs(): number {
     return Math.max(this.#options.pace.bookmarkLimitMs, 3 * this.#bookmarkGapMs);
   }
 
-  /** Resolves to what is wrong; undefined where there is an answer, even one that refuses. */
-  async #ask(): Promise<string | undefined> {
+  /** Resolves to the failure; undefined when the server answers, even with a refusal. */
+  async #probe(): Promise<string | undefined> {
     const { pace, probe, onAnswer } = this.#options;
     const limit = new AbortController();
     const timer = setTimeout(() => {
@@ -86,7 +86,7 @@ export class SilenceGuard {
       onAnswer();
       return undefined;
     } catch (error) {
-      // Whoever refuses is there; and one that has too much to do must not get new watches besides.
+      // A refusal proves that the server is alive; a new watch would only add load.
       if (error instanceof ApiError && error.status > 0) return undefined;
       return errorText(error);
     } finally {

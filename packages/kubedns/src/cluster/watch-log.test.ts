@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
-import { type KeptLog, keptLog } from '../../test/support/kept-log.js';
+import { type RecordedLog, recordedLog } from '../../test/support/recorded-log.js';
 import { WatchLog } from './watch-log.js';
 
-let log: KeptLog;
+let log: RecordedLog;
 beforeEach(() => {
-  log = keptLog();
+  log = recordedLog();
 });
 
 describe('WatchLog', () => {
-  it('says the same trouble once, and another one at once', () => {
+  it('logs the same failure once, and another one immediately', () => {
     const watch = new WatchLog(log, '/api/v1/services');
-    for (const failure of ['no', 'no', 'no', 'never', 'no']) watch.trouble(failure, 'next try');
+    for (const failure of ['no', 'no', 'no', 'never', 'no']) watch.failed(failure, 'next try');
     expect(log.lines).toEqual([
       'W /api/v1/services: no; next try',
       'W /api/v1/services: never; next try',
@@ -32,7 +32,7 @@ describe('WatchLog', () => {
     watch.close();
   });
 
-  it('says what was not said yet when it is closed', () => {
+  it('logs the pending count when it is closed', () => {
     const watch = new WatchLog(log, '/api/v1/services');
     for (const name of ['a', 'b', 'c']) watch.rejected(name, 'it is bad');
     watch.close();

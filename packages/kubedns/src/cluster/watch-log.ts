@@ -1,16 +1,16 @@
 import type { Log } from '@kube-dns/daemon';
 
-/** The same trouble again is not worth a line before. */
+/** The same failure is logged again only after this time. */
 const REPEAT_MS = 60_000;
 const REJECTED_MS = 10_000;
 
-/** What is said about one resource: not the same again and again, and not a line for each object. */
+/** The log of one resource, without repeated failures and without a line for each object. */
 export class WatchLog {
   readonly #log: Log;
   readonly #name: string;
   readonly #rejectedMs: number;
-  #lastTrouble = '';
-  #lastTroubleMs = 0;
+  #lastFailure = '';
+  #lastFailureMs = 0;
   #rejectedTimer: NodeJS.Timeout | undefined;
   #leftOut = 0;
 
@@ -28,20 +28,20 @@ export class WatchLog {
     this.#log.verbose(2, `${this.#name}: ${message}`);
   }
 
-  /** A failure and what comes next; the same failure at most once a minute, unless `--v` is 2. */
-  trouble(failure: string, next: string): void {
+  /** Logs a failure and the next step; the same failure at most once a minute, unless `--v` is 2. */
+  failed(failure: string, next: string): void {
     const nowMs = performance.now();
     const line = `${this.#name}: ${failure}; ${next}`;
-    if (failure === this.#lastTrouble && nowMs < this.#lastTroubleMs + REPEAT_MS) {
+    if (failure === this.#lastFailure && nowMs < this.#lastFailureMs + REPEAT_MS) {
       this.#log.verbose(2, line);
       return;
     }
-    this.#lastTrouble = failure;
-    this.#lastTroubleMs = nowMs;
+    this.#lastFailure = failure;
+    this.#lastFailureMs = nowMs;
     this.#log.warn(line);
   }
 
-  /** One thing that was left out; of many only the first, and how many more there were. */
+  /** Logs what was left out: the first one, and later how many more there were. */
   rejected(what: string, reason: string): void {
     if (this.#rejectedTimer !== undefined) {
       this.#leftOut++;
@@ -51,7 +51,7 @@ export class WatchLog {
     this.#rejectedTimer = setTimeout(() => this.close(), this.#rejectedMs).unref();
   }
 
-  /** Says what was not said yet. */
+  /** Logs the pending count. */
   close(): void {
     clearTimeout(this.#rejectedTimer);
     this.#rejectedTimer = undefined;

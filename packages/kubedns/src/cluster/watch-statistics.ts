@@ -1,40 +1,40 @@
-/** Why a watch, or the list before it, had to be begun anew. */
+/** Why a watch, or the list before it, was restarted. */
 export const RESTART_REASONS = [
-  /** Its time was over. */
+  /** Its duration was over. */
   'timeout',
-  /** The server or the network ended it before its time. */
+  /** The server or the network ended it early. */
   'closed',
-  /** The version to go on from is no longer known (410). */
+  /** The server no longer has the version to continue from (410). */
   'gone',
-  /** The server refused, or could not be reached. */
+  /** The server refused, or was unreachable. */
   'error',
-  /** Nothing was heard of the server. */
+  /** The server was silent. */
   'idle',
-  /** The resource is not allowed or not known (403, 404). */
+  /** The resource is forbidden or does not exist (403, 404). */
   'denied',
-  /** What came could not be read. */
+  /** The data was not valid. */
   'garbled',
 ] as const;
 export type RestartReason = (typeof RESTART_REASONS)[number];
 
-/** Plain numbers of one resource, as they are now. */
+/** Live counts of one resource. */
 export interface ResourceStatistics {
   /** As `services`. */
   readonly resource: string;
-  /** Objects that are kept. */
+  /** Stored objects. */
   readonly objects: number;
-  /** When the last event, bookmark or complete list came, by `performance.now()`; 0 before the first. */
+  /** When the last event, bookmark or complete list arrived, by `performance.now()`; 0 before the first. */
   readonly lastEventMs: number;
   /** Complete lists after the first. */
   readonly relists: number;
   readonly restarts: Readonly<Record<RestartReason, number>>;
-  /** Objects and lines that made no sense, each time they came. */
+  /** Invalid objects and lines, each time they arrived. */
   readonly rejected: number;
-  /** Whether a watch is open, as far as known. */
+  /** Whether a watch is open. */
   readonly isConnected: boolean;
 }
 
-/** Counters that begin at zero. */
+/** Counts of zero. */
 export function noRestarts(): Record<RestartReason, number> {
   return { timeout: 0, closed: 0, gone: 0, error: 0, idle: 0, denied: 0, garbled: 0 };
 }

@@ -12,7 +12,7 @@ import type { WatchPace } from './watch-pace.js';
 export interface WatchEvent<T extends ApiObject> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   readonly object: T;
-  /** The bookmark behind the initial events. */
+  /** Whether it is the bookmark after the initial events. */
   readonly isInitialEnd: boolean;
 }
 
@@ -23,36 +23,36 @@ export interface WatchOptions<T extends ApiObject> {
   readonly random: () => number;
   readonly signal: AbortSignal;
   readonly turn: LoopTurn;
-  /** The version to go on from. Empty: every object comes first, then a bookmark that says so. */
+  /** The version to continue from. Empty: all objects are sent first, then a bookmark that marks their end. */
   readonly version: string;
   /** The server accepted the watch. */
   readonly onOpen: () => void;
   /** Takes one event; the next waits for it. `arrivedMs` is by `performance.now()`. */
   readonly onEvent: (event: WatchEvent<T>, arrivedMs: number) => Promise<void>;
-  /** A line was no event. */
+  /** A line was not an event. */
   readonly onRejected: (reason: string) => void;
-  /** The server is there, though it has nothing to tell. */
+  /** The server answered a probe. */
   readonly onAnswer: () => void;
 }
 
-/** Annotation of the bookmark behind the initial events. Source: metav1 InitialEventsAnnotationKey. */
+/** Annotation of the bookmark after the initial events. Source: metav1 InitialEventsAnnotationKey. */
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
-/** Initial events come as fast as a list; a server that does not know them tells of changes, slowly. */
+/** Initial events arrive as fast as a list; a server without them sends only changes, slowly. */
 const MIN_INITIAL_BYTES = 64 * 1024;
-/** Pages must have a chance before `--initial-sync-timeout`, a minute, is over. */
+/** Leaves time for pages before `--initial-sync-timeout`, a minute, is over. */
 const INITIAL_WINDOWS = 6;
-/** A probe needs no more than the head and a little; a server that ignores `limit` would send it all. */
+/** A probe needs only the head and a little; a server that ignores `limit` would send everything. */
 const MAX_PROBE_BYTES = 256 * 1024;
 
 /**
- * Follows a resource until the server ends the watch, in time (`timeout`) or not (`closed`). Rejects with
- * an ApiError when the server refuses, at once or later, and with a StreamError when the stream breaks.
+ * Watches a resource until the server ends the watch, at its timeout (`timeout`) or earlier (`closed`).
+ * Rejects with an ApiError when the server refuses, also later, and with a StreamError when the stream breaks.
  */
 export async function watchOnce<T extends ApiObject>(
   options: WatchOptions<T>,
 ): Promise<'timeout' | 'closed'> {
   const { client, path, pace, signal, version } = options;
-  // Spread out, so that the clients of a restarted server do not come back all at once.
+  // Spread out, so that the clients of a restarted server do not reconnect all at the same time.
   const seconds = Math.round(pace.watchSeconds * (1 + options.random()));
   const startedMs = performance.now();
   const dead = new AbortController();
@@ -117,7 +117,7 @@ async function readEvents<T extends ApiObject>(
       for (const line of lines.push(bytes)) {
         const event = readEvent<T>(line);
         if (event === undefined) {
-          onRejected('it is no event');
+          onRejected('it is not an event');
           continue;
         }
         if (event.isInitialEnd && silence === undefined) {
@@ -137,7 +137,7 @@ async function readEvents<T extends ApiObject>(
   }
 }
 
-/** Undefined for what is no event. Throws an ApiError for the event that says what went wrong. */
+/** Undefined for what is not an event. Throws an ApiError for an ERROR event. */
 export function readEvent<T extends ApiObject>(line: unknown): WatchEvent<T> | undefined {
   const { type, object } = (line ?? {}) as { type?: unknown; object?: unknown };
   switch (type) {

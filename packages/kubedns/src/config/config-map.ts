@@ -2,10 +2,10 @@ import type { V1ConfigMap } from '@kubernetes/client-node';
 import { configVersion, type Log, logRefusedConfig } from '@kube-dns/daemon';
 import type { ApiReader } from '../cluster/api-client.js';
 import { ListWatch } from '../cluster/list-watch.js';
-import type { Kept } from '../cluster/object-store.js';
+import type { Projection } from '../cluster/object-store.js';
 import type { WatchPace } from '../cluster/watch-pace.js';
 
-/** The keys of a configuration and their texts, and what tells one version from another. */
+/** The keys of a configuration with their texts, and the version of this content. */
 export interface ConfigMapContent {
   readonly version: string;
   readonly files: ReadonlyMap<string, string>;
@@ -16,7 +16,7 @@ export interface ConfigMapSourceOptions {
   readonly namespace: string;
   readonly name: string;
   readonly log: Log;
-  /** Applies a new version; throws to refuse it. No keys and version '' where there is no such object. */
+  /** Applies a new version; throws to refuse it. Gets no keys and version '' when the object does not exist. */
   readonly onChange: (content: ConfigMapContent) => void;
   /** How long the start waits for the API server. */
   readonly startLimitMs?: number;
@@ -28,13 +28,13 @@ const START_LIMIT_MS = 5_000;
 const NO_CONTENT: ConfigMapContent = { version: '', files: new Map() };
 
 /**
- * Follows the one ConfigMap that is named (the original applied every one of its namespace): each new
- * content is delivered once, and its deletion as no content. What `onChange` refuses is logged and
- * leaves the previous content in force.
+ * Follows the named ConfigMap (the original applied every ConfigMap of its namespace). Each new content is
+ * delivered once; the deletion is delivered as no content. Content that `onChange` refuses is logged, and
+ * the last good content stays active.
  */
 export class ConfigMapSource {
   readonly #options: ConfigMapSourceOptions;
-  readonly #watch: Pick<ListWatch<V1ConfigMap, Kept>, 'start' | 'close'>;
+  readonly #watch: Pick<ListWatch<V1ConfigMap, Projection>, 'start' | 'close'>;
   /** The version last delivered, refused or not. */
   #version: string | undefined;
   #rejected = 0;
@@ -53,8 +53,8 @@ export class ConfigMapSource {
   }
 
   /**
-   * Resolves when it is known what the ConfigMap says, or that it may not be read, or after a few
-   * seconds without an API server; it is followed in any case. Never rejects.
+   * Resolves when the ConfigMap was read, when reading it is forbidden, or after `startLimitMs` without an
+   * answer of the API server; the ConfigMap is followed in any case. Never rejects.
    */
   async start(): Promise<void> {
     const { name, namespace, log, startLimitMs = START_LIMIT_MS } = this.#options;
@@ -65,7 +65,9 @@ export class ConfigMapSource {
     });
     clearTimeout(this.#startTimer);
     if (this.#version !== undefined) return;
-    log.warn(`config: the ConfigMap ${namespace}/${name} could not be read yet; going on without`);
+    log.warn(
+      `config: the ConfigMap ${namespace}/${name} could not be read yet; using the defaults`,
+    );
   }
 
   /** How many versions were refused. */
@@ -107,25 +109,25 @@ interface ConfigMapEvents {
   readonly onDenied: () => void;
 }
 
-/** What is kept of the object: its content has been delivered. */
-const KEPT = { version: '', listNumber: 0 };
+/** No field of the object needs storing: its content has been delivered. */
+const DELIVERED = { version: '', listNumber: 0 };
 
 /** The list/watch loop over the one object; none of the events throws. */
 function watchConfigMap(
   options: ConfigMapSourceOptions,
   events: ConfigMapEvents,
-): Pick<ListWatch<V1ConfigMap, Kept>, 'start' | 'close'> {
+): Pick<ListWatch<V1ConfigMap, Projection>, 'start' | 'close'> {
   const { client, namespace, name, log, random, pace } = options;
   const ownKey = `${namespace}/${name}`;
-  return new ListWatch<V1ConfigMap, Kept>({
+  return new ListWatch<V1ConfigMap, Projection>({
     client: selecting(client, `metadata.name=${name}`),
     path: `/api/v1/namespaces/${namespace}/configmaps`,
     log,
     sink: {
-      // A server that takes no notice of the selector must not configure us with other objects.
+      // A server that ignores the selector must not configure us with other objects.
       project: (key, object) => {
         if (key === ownKey) events.take(object);
-        return { ...KEPT };
+        return { ...DELIVERED };
       },
       change: (key, _before, after) => {
         if (key === ownKey && after === undefined) events.drop();
@@ -138,7 +140,7 @@ function watchConfigMap(
   });
 }
 
-/** Asks for no more than what a field selector lets through. */
+/** Adds a field selector to every request. */
 function selecting(client: ApiReader, fieldSelector: string): ApiReader {
   return {
     get: (request) => {
@@ -148,7 +150,7 @@ function selecting(client: ApiReader, fieldSelector: string): ApiReader {
   };
 }
 
-/** The keys in the order of their names, as a directory has them. */
+/** The keys, sorted by name as in a directory. */
 function contentOf({ data }: V1ConfigMap): ConfigMapContent {
   const entries: [string, unknown][] = Object.entries(data ?? {});
   const files = new Map<string, string>();

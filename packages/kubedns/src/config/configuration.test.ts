@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type DnsConfig, EMPTY_DNS_CONFIG, parseFlags, StartupError } from '@kube-dns/daemon';
 import { until } from '@kube-dns/testkit';
-import { type KeptLog, keptLog } from '../../test/support/kept-log.js';
+import { type RecordedLog, recordedLog } from '../../test/support/recorded-log.js';
 import { ApiClient } from '../cluster/api-client.js';
 import { loadKubeConfig } from '../cluster/kube-config.js';
 import { Configuration } from './configuration.js';
@@ -14,13 +14,13 @@ import { PROGRAM } from './flags.js';
 const NOWHERE = 'http://127.0.0.1:1';
 
 let folder: string;
-let log: KeptLog;
+let log: RecordedLog;
 let client: ApiClient;
 let applied: DnsConfig[];
 let opened: Configuration[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kubedns-'));
-  log = keptLog();
+  log = recordedLog();
   client = new ApiClient(loadKubeConfig({ kubecfgFile: '', masterUrl: NOWHERE }), 'test');
   applied = [];
   opened = [];
@@ -42,7 +42,7 @@ function create(...argv: string[]): Configuration {
 const put = (key: string, text: string) => writeFile(join(folder, key), text);
 
 describe('the configuration of the flags', () => {
-  it('is what --nameservers and --federations say, the second one with a warning', async () => {
+  it('comes from --nameservers and --federations, the second one with a warning', async () => {
     const configuration = create('--nameservers=192.0.2.1', '--federations=one=a.b');
     await configuration.start();
     expect(applied).toEqual([
@@ -58,7 +58,7 @@ describe('the configuration of the flags', () => {
 });
 
 describe('the configuration of a directory', () => {
-  it('wins over the flags, which is said', async () => {
+  it('overrides the flags, which is logged', async () => {
     await put('upstreamNameservers', '["192.0.2.2"]');
     const startedMs = Date.now();
     const configuration = create(
@@ -95,7 +95,7 @@ describe('the configuration of a directory', () => {
     await until('all of them', () => applied.at(-1)?.federations.size === 0);
   });
 
-  it('is the defaults when it is wrong at the start, each mistake said and the version counted', async () => {
+  it('is the defaults when it is invalid at the start; each mistake is logged and the version counted', async () => {
     await put('upstreamNameservers', '["a.b", "192.0.2.1:0"]');
     await put('stubDomains', '{"UPPER": []}');
     const configuration = create(`--config-dir=${folder}`);

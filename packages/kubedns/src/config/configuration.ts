@@ -14,14 +14,14 @@ export interface ConfigurationOptions {
   readonly flags: KubednsFlags;
   readonly client: ApiClient;
   readonly log: Log;
-  /** Puts a valid configuration into force, whole. */
+  /** Applies a valid configuration as a whole. */
   readonly apply: (config: DnsConfig) => void;
 }
 
 /** Where the configuration comes from. */
 export type ConfigSource = 'flags' | 'directory' | 'configmap';
 
-/** What of a source its user needs. */
+/** The part of a source that this module uses. */
 interface Source {
   readonly rejected: number;
   start(): Promise<void>;
@@ -70,22 +70,22 @@ export class Configuration {
     return this.#source?.rejected ?? 0;
   }
 
-  /** The version in force: a hash of its content, '' when that is empty or the flags'. */
+  /** The active version: a hash of its content; '' for an empty content and for the flags. */
   get version(): string {
     return this.#version;
   }
 
-  /** How many were put in force. */
+  /** How many configurations were applied. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** When the configuration in force was applied, in ms since the epoch; 0 before the first. */
+  /** When the active configuration was applied, in ms since the epoch; 0 before the first. */
   get appliedMs(): number {
     return this.#appliedMs;
   }
 
-  /** Resolves when a configuration is in force: what the source says, or else the defaults. */
+  /** Resolves when a configuration is active: that of the source, or else the defaults. */
   async start(): Promise<void> {
     const { flags, log } = this.#options;
     const isGiven = {

@@ -9,7 +9,7 @@ import {
   stringFlag,
 } from '@kube-dns/daemon';
 
-/** So that the zone's own names, such as `hostmaster.<zone>`, still are names. */
+/** Leaves space for names below the zone, such as `hostmaster.<zone>`. */
 const MAX_DOMAIN_LENGTH = 240;
 
 /** A zone whose labels are all valid (kubernetes/dns cmd/kube-dns/app/options: clusterDomainVar). */
@@ -48,7 +48,7 @@ export function urlFlag(help: string): FlagDefinition<string> {
   };
 }
 
-/** A duration that a timer waits for; the 24 days that it can wait at most stand for any more. */
+/** The duration of a timer; a longer one is cut to 24 days, the maximum of a timer. */
 export function waitFlag(initialMs: number, help: string): FlagDefinition<number> {
   const flag = durationFlag(initialMs, help);
   return {
@@ -57,7 +57,7 @@ export function waitFlag(initialMs: number, help: string): FlagDefinition<number
   };
 }
 
-/** One of several words; `later` are those that are refused as not possible yet. */
+/** One of several words; those in `later` are refused as not possible yet. */
 export function choiceFlag<T extends string>(
   choices: readonly T[],
   initial: T,
@@ -91,7 +91,7 @@ export function objectNameFlag(initial: string, help: string): FlagDefinition<st
   };
 }
 
-/** Name servers, `ip[:port],…`; the last use of the flag counts. */
+/** Name servers, `ip[:port],…`; the last flag wins. */
 export function nameserversFlag(help: string): FlagDefinition<readonly string[]> {
   return {
     parse: (text) => parseNameservers(text),
@@ -102,7 +102,7 @@ export function nameserversFlag(help: string): FlagDefinition<readonly string[]>
   };
 }
 
-/** Federations, `name=domain,…`; repeated uses add up. Hidden from the usage, as in the original. */
+/** Federations, `name=domain,…`; repeated flags add up. Hidden from the usage, as in the original. */
 export function federationsFlag(help: string): FlagDefinition<ReadonlyMap<string, string>> {
   return {
     parse: (text, previous) => new Map([...previous, ...parseFederations(text)]),

@@ -111,7 +111,7 @@ describe('the flags', () => {
     ]);
   });
 
-  it('say which choices there are, and that pods=verified is not one yet', () => {
+  it('list the choices, and pods=verified is not one yet', () => {
     expect(() => parse('--ptr=some')).toThrow(
       'invalid argument "some" for "--ptr" flag: must be one of all, first',
     );

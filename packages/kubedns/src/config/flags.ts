@@ -31,14 +31,17 @@ export const KUBEDNS_FLAGS = {
     'directory with the keys of the kube-dns ConfigMap as files',
     'path',
   ),
-  'config-map': objectNameFlag('', 'ConfigMap to read the configuration from, by way of the API'),
+  'config-map': objectNameFlag(
+    '',
+    'name of a ConfigMap to read the configuration from, through the API',
+  ),
   'config-map-namespace': objectNameFlag('kube-system', 'namespace of config-map'),
-  'config-period': waitFlag(10 * SECOND, 'how often config-dir is read again'),
-  'coredns-metrics': boolFlag(false, 'serve metrics under CoreDNS’s names, too'),
+  'config-period': waitFlag(10 * SECOND, 'how often to read config-dir again'),
+  'coredns-metrics': boolFlag(false, 'also serve metrics under CoreDNS’s names'),
   'dns-bind-address': stringFlag('0.0.0.0', 'address that DNS is served on'),
   'dns-port': portFlag(53, 'port that DNS is served on, UDP and TCP'),
   domain: domainFlag('cluster.local.', 'zone of the cluster'),
-  'drain-time': waitFlag(5 * SECOND, 'how long to go on answering after SIGTERM'),
+  'drain-time': waitFlag(5 * SECOND, 'how long to keep answering after SIGTERM'),
   'endpoint-names': choiceFlag(
     ENDPOINT_NAMES,
     'hash',
@@ -47,30 +50,28 @@ export const KUBEDNS_FLAGS = {
   'endpoints-source': choiceFlag(
     ENDPOINTS_SOURCES,
     'auto',
-    'where the addresses of headless services come from; auto takes endpoints while slices are denied',
+    'source of the endpoints of headless services; auto uses endpoints while access to slices is denied',
   ),
-  federations: federationsFlag(
-    'deprecated: federations, where there is no config-dir or config-map',
-  ),
+  federations: federationsFlag('deprecated: federations, used without config-dir and config-map'),
   'healthz-port': portFlag(8081, 'port of /readiness and /cache'),
   'initial-sync-timeout': waitFlag(
     60 * SECOND,
-    'exit when the cluster is not known after so long; 0 waits for ever',
+    'exit with 255 when the cluster is not listed within this time; 0: no limit',
   ),
-  'kube-master-url': urlFlag('API server; wins over the server of kubecfg-file'),
+  'kube-master-url': urlFlag('URL of the API server; overrides the server of kubecfg-file'),
   'kubecfg-file': stringFlag('', 'kubeconfig to use in place of the service account', 'path'),
   nameservers: nameserversFlag(
-    'upstream name servers, where there is no config-dir or config-map; without any, those of /etc/resolv.conf',
+    'upstream name servers, used without config-dir and config-map; default: those of /etc/resolv.conf',
   ),
   'negative-ttl': intFlag(5, 'TTL of denials, in seconds', { min: 0, max: MAX_TTL_SECONDS }),
   pods: choiceFlag(
     POD_MODES,
     'insecure',
-    'answer names of pods from their label, without looking for the pod, or never',
+    'insecure: answer pod names from their label without looking for the pod; disabled: NXDOMAIN',
     ['verified'],
   ),
   profiling: boolFlag(false, 'serve a CPU profiler and memory figures on 127.0.0.1:6060'),
-  ptr: choiceFlag(PTR_MODES, 'all', 'names that the reverse name of a shared address has'),
+  ptr: choiceFlag(PTR_MODES, 'all', 'PTR records of an address that several services share'),
   'record-ttl': intFlag(30, 'TTL of records, in seconds', { min: 0, max: MAX_TTL_SECONDS }),
   'reuse-port': boolFlag(
     false,
@@ -79,7 +80,7 @@ export const KUBEDNS_FLAGS = {
   'udp-engine': choiceFlag(
     UDP_ENGINES,
     'auto',
-    'how datagrams move: many per system call, or one as everywhere; auto takes batch where it works',
+    'how datagrams move: batch = many per system call (Linux), dgram = one; auto: batch where it works',
   ),
 } satisfies FlagSpec;
 

@@ -6,20 +6,20 @@ import { EMPTY_DNS_CONFIG, type DnsConfig } from '@kube-dns/daemon';
 import { until } from '@kube-dns/testkit';
 import { serverText, UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
 import { encodeKey } from '@kube-dns/wire';
-import { type KeptLog, keptLog } from '../../test/support/kept-log.js';
+import { type RecordedLog, recordedLog } from '../../test/support/recorded-log.js';
 import { NameServer } from '../../test/support/name-server.js';
 import { UpstreamStatistics } from '../metrics/upstream-statistics.js';
 import { Upstreams, type UpstreamsOptions } from './upstreams.js';
 
 let folder: string;
 let resolvConf: string;
-let log: KeptLog;
+let log: RecordedLog;
 let opened: { close(): unknown }[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kubedns-'));
   resolvConf = join(folder, 'resolv.conf');
   await writeFile(resolvConf, 'nameserver 192.0.2.9\n');
-  log = keptLog();
+  log = recordedLog();
   opened = [];
 });
 afterEach(async () => {
@@ -119,7 +119,7 @@ describe('a stub domain', () => {
     expect(serversFor(upstreams, 'c.d')).toEqual(['192.0.2.3#53']);
   });
 
-  it('leaves out a server without a port to ask and says so', () => {
+  it('leaves out a server with port 0 and logs it', () => {
     const upstreams = create();
     upstreams.apply(config({ 'a.b': ['192.0.2.2:0', '192.0.2.3'] }));
     expect(serversFor(upstreams, 'a.b')).toEqual(['192.0.2.3#53']);
@@ -128,8 +128,8 @@ describe('a stub domain', () => {
 });
 
 describe('a server that is this one itself', () => {
-  it('is left out and said, wherever it is named', () => {
-    const upstreams = create({ own: () => ({ address: '0.0.0.0', port: 10_053 }) });
+  it('is left out and logged, in each key', () => {
+    const upstreams = create({ ownAddress: () => ({ address: '0.0.0.0', port: 10_053 }) });
     upstreams.apply(
       config({ 'a.b': ['127.0.0.1:10053', '127.0.0.1:53'] }, ['127.0.0.1:10053', '192.0.2.1']),
     );
@@ -157,14 +157,14 @@ describe('a server that is given by name', () => {
     expect(upstream.asked.sort()).toEqual(['ns.example.com A', 'ns.example.com AAAA']);
   });
 
-  it('is asked of this server itself when it is in the cluster', async () => {
+  it('is resolved by this server itself when it is in the cluster', async () => {
     const own = await NameServer.start();
     opened.push(own);
     const name = 'ns.infra.svc.cluster.local';
     own.respond(`${name} AAAA`, {
       answers: [{ type: 'AAAA', name, ttl: 60, data: 'fd00::5' }],
     });
-    const upstreams = create({ own: () => ({ address: '127.0.0.1', port: own.port }) });
+    const upstreams = create({ ownAddress: () => ({ address: '127.0.0.1', port: own.port }) });
     upstreams.apply(config({ 'a.b': [name] }, ['192.0.2.1']));
     await until('resolved', () => serversFor(upstreams, 'a.b').length === 1);
     expect(serversFor(upstreams, 'a.b')).toEqual(['fd00::5#53']);

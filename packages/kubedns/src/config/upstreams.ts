@@ -21,19 +21,19 @@ import { encodeKey, NameTable } from '@kube-dns/wire';
 
 export interface UpstreamsOptions {
   readonly log: Log;
-  /** The servers that can be asked, with their sockets and counts. */
+  /** All upstream servers, with their sockets and counts. */
   readonly servers: UpstreamServers;
-  /** Called when other servers are asked than before; questions in flight keep theirs. */
+  /** Called when the servers have changed; questions in flight stay with their servers. */
   readonly onChange?: () => void;
-  /** Zone of the cluster with its final dot: what names servers in it are resolved here. */
+  /** Zone of the cluster with its final dot: names of servers in it are resolved by this server. */
   readonly domain: string;
-  /** Where this server itself listens, once it does: it must not be asked what it forwards. */
-  readonly own?: () => ServerAddress | undefined;
+  /** The address that this server listens on: a question must not be forwarded to it. */
+  readonly ownAddress?: () => ServerAddress | undefined;
   readonly resolvConf?: string;
   readonly pace?: Partial<HostPace>;
 }
 
-/** The servers of a stub domain: as configured, and as they can be asked now. */
+/** The servers of a stub domain: as configured, and with the addresses resolved so far. */
 interface StubDomain {
   readonly domain: string;
   readonly texts: readonly string[];
@@ -42,18 +42,17 @@ interface StubDomain {
 
 const RESOLV_CONF = '/etc/resolv.conf';
 const DEFAULT_PORT = 53;
-/** Of a name below no stub domain. */
+/** The domain of the default servers. */
 const EVERY_NAME = '.';
 
 /**
- * Which name servers are asked for a name outside the cluster: those of the longest stub domain that
- * it is in, else the default ones. These are configured, or those that resolv.conf has at the moment
- * when a configuration is applied.
+ * The name servers for names outside the cluster: those of the longest matching stub domain, else the
+ * default ones. The default ones are configured, or read from resolv.conf when a configuration is applied.
  */
 export class Upstreams {
   readonly #options: UpstreamsOptions;
   readonly #hosts: ServerHosts;
-  /** Questions are bounded for all domains together. */
+  /** One limit of questions in flight for all domains together. */
   readonly #load = new GroupLoad();
   #default: ServerGroup;
   #stubs = new NameTable<StubDomain>();
@@ -71,7 +70,7 @@ export class Upstreams {
     });
   }
 
-  /** Takes a configuration in place of the last one; queries in flight keep their servers. */
+  /** Replaces the configuration; questions in flight stay with their servers. */
   apply(config: DnsConfig): void {
     this.#config = config;
     this.#stubs = this.#stubTable(config);
@@ -90,14 +89,14 @@ export class Upstreams {
     }
   }
 
-  /** Reads resolv.conf again, where it is used, and asks for the servers that have names. */
+  /** Reads resolv.conf again, where it is used, and resolves the names of servers again. */
   refresh(): void {
     if (this.#config !== undefined) this.apply(this.#config);
   }
 
   /**
    * The servers for a lower-cased name in wire form, the first `length` bytes of `name`; a group without
-   * any for a stub domain whose servers are not known (yet). Allocates nothing.
+   * servers for a stub domain of which no server is resolved yet. Allocates nothing.
    */
   groupFor(name: Uint8Array, length: number): ServerGroup {
     if (this.#stubs.size === 0) return this.#default;
@@ -108,14 +107,14 @@ export class Upstreams {
     return this.#default;
   }
 
-  /** Ends what is under way; may be called twice. */
+  /** Stops resolving names of servers; may be called twice. */
   close(): void {
     this.#hosts.close();
   }
 
-  /** A server in the cluster is known here (kubernetes/dns pkg/dnsmasq: `kubednsServer`). */
+  /** This server resolves names in the cluster (kubernetes/dns pkg/dnsmasq: `kubednsServer`). */
   #serversForHost(host: string): readonly ServerAddress[] {
-    const own = this.#options.own?.();
+    const own = this.#options.ownAddress?.();
     const isInZone = `.${host}.`.endsWith(`.${this.#options.domain}`);
     if (!isInZone || own === undefined) return this.#default.servers;
     return [{ address: reachable(own.address), port: own.port }];
@@ -135,16 +134,16 @@ export class Upstreams {
     this.#options.onChange?.();
   }
 
-  /** Servers are asked in the order in which they are configured. */
+  /** Servers are asked in the configured order. */
   #groupOf(domain: string, servers: readonly ServerAddress[]): ServerGroup {
     const all = servers.map((server) => this.#options.servers.at(server));
     return new ServerGroup(domain, all, 'strict', this.#load);
   }
 
-  /** Leaves out what cannot be asked or leads back here, and what is named twice. */
+  /** Leaves out servers without a port, this server itself, and duplicates. */
   #usable(key: string, servers: readonly ServerAddress[]): readonly ServerAddress[] {
-    const { log, own } = this.#options;
-    const self = own?.();
+    const { log, ownAddress } = this.#options;
+    const self = ownAddress?.();
     const usable = new Map<string, ServerAddress>();
     for (const server of servers) {
       const text = serverText(server);
@@ -156,7 +155,7 @@ export class Upstreams {
     return [...usable.values()];
   }
 
-  /** A domain with an empty list is as good as not named (kubernetes/dns pkg/dnsmasq/nanny.go, Configure). */
+  /** A domain with an empty list counts as absent (kubernetes/dns pkg/dnsmasq/nanny.go, Configure). */
   #stubTable({ stubDomains }: DnsConfig): NameTable<StubDomain> {
     const table = new NameTable<StubDomain>();
     for (const [domain, texts] of stubDomains) {
@@ -185,7 +184,7 @@ function hostsOf(stubs: NameTable<StubDomain>): ReadonlySet<string> {
   return new Set(servers.map(({ address }) => address).filter((address) => !isIpAddress(address)));
 }
 
-/** A server of a configuration that was found valid; a name stands in place of its address. */
+/** Parses a server of a valid configuration; `address` may be a host name. */
 function parseServer(text: string): ServerAddress {
   const { host, port } = parseNameServer(text);
   return { address: host, port: port ?? DEFAULT_PORT };

@@ -52,7 +52,7 @@ describe('a federated name', () => {
     expect(rcode).toBe('SERVFAIL');
   });
 
-  it('leads to an alias of this cluster, and on', async () => {
+  it('leads to an ExternalName of this cluster, and to its target', async () => {
     answers.cluster.services.put(serviceObject({ externalName: 'db.example.com' }));
     expect((await answers.ask(FEDERATED, 'A')).answers).toEqual([
       `${FEDERATED} CNAME web.default.svc.cluster.local`,
@@ -71,7 +71,7 @@ describe('a federated name', () => {
     expect((await answers.ask(name, 'A')).rcode).toBe('NXDOMAIN');
   });
 
-  it('is SERVFAIL while it is not known where this cluster is', async () => {
+  it('is SERVFAIL while zone and region of this cluster are unknown', async () => {
     locality = undefined;
     expect(await answers.ask(FEDERATED, 'A', { hasEdns: true })).toMatchObject({
       rcode: 'SERVFAIL',

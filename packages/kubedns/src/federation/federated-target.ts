@@ -8,9 +8,9 @@ import type { Federations } from './federations.js';
 const FEDERATED_LABELS = 4;
 
 /**
- * Where a federated name leads (kubernetes/dns pkg/dns/dns.go, federationRecords): to this cluster's
- * service when that has endpoints, else to the federation's name for it, asked from where this cluster
- * is. `undefined` when the name is not federated; `null` while it is not known where this cluster is.
+ * The CNAME target of a federated name (kubernetes/dns pkg/dns/dns.go, federationRecords): this cluster's
+ * service when it has endpoints, else the federation's name for it with the zone and region of this cluster.
+ * `undefined` when the name is not federated; `null` while zone and region are unknown.
  */
 export function federatedTarget(
   federations: Pick<Federations, 'isActive' | 'find' | 'locality'>,
@@ -30,7 +30,7 @@ export function federatedTarget(
   if (locality === undefined) return null;
   const place = ['svc', locality.zone, locality.region];
   const more = [...labels, federation.name, ...place].join('.').length + 1;
-  // There can be no such name, so nothing is known of it.
+  // A name of this length cannot exist.
   if (more + federation.domainWire.length > MAX_NAME_BYTES) return undefined;
   return prependLabels([...labels, federation.name, ...place], federation.domainWire);
 }

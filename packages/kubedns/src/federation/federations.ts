@@ -3,7 +3,7 @@ import { encodeKey, NameTable } from '@kube-dns/wire';
 import type { ApiReader } from '../cluster/api-client.js';
 import { type Locality, NodeLocality } from './node-locality.js';
 
-/** A federation: its name is a label of the names that belong to it, its domain where they lead. */
+/** A federation: its name is a label of its names, its domain is the end of their CNAME targets. */
 export interface Federation {
   readonly name: string;
   /** Lower case, without a final dot. */
@@ -15,11 +15,11 @@ export interface Federation {
 export interface FederationsOptions {
   readonly client: ApiReader;
   readonly log: Log;
-  /** How long to wait before nodes are looked at again when none said where it is. */
+  /** Pause before nodes are listed again when none had the labels. */
   readonly retryMs?: number;
 }
 
-/** The configured federations and where this cluster is; without federations it asks for nothing. */
+/** The configured federations, and the zone and region of this cluster; lists nodes only with federations. */
 export class Federations {
   readonly #nodes: NodeLocality;
   #byLabel = new NameTable<Federation>();
@@ -28,7 +28,7 @@ export class Federations {
     this.#nodes = new NodeLocality(options);
   }
 
-  /** Takes `name → domain`, both valid, in place of what was configured. */
+  /** Replaces the federations by `name → domain`, both valid. */
   apply(federations: ReadonlyMap<string, string>): void {
     this.#byLabel = new NameTable();
     for (const [name, domain] of federations) {
@@ -47,12 +47,12 @@ export class Federations {
     return this.#byLabel.get(label, start, end);
   }
 
-  /** Where the nodes are; undefined until one has said it. */
+  /** Zone and region of the nodes; undefined until a node with both labels was found. */
   get locality(): Locality | undefined {
     return this.#nodes.locality;
   }
 
-  /** Ends what is under way; may be called twice. */
+  /** Ends the search for nodes; may be called twice. */
   close(): void {
     this.#nodes.close();
   }

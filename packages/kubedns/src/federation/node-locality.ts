@@ -2,7 +2,7 @@ import type { V1Node } from '@kubernetes/client-node';
 import { errorText, isDnsLabel, type Log } from '@kube-dns/daemon';
 import type { ApiReader } from '../cluster/api-client.js';
 
-/** Where a cluster is, each a DNS label. */
+/** Zone and region of a cluster, each a DNS label. */
 export interface Locality {
   readonly zone: string;
   readonly region: string;
@@ -19,7 +19,7 @@ interface NodePage {
   readonly items?: readonly V1Node[] | null;
 }
 
-/** The labels of a node that say where it is; the first that is there counts. */
+/** The labels of a node with its zone and its region; the first existing one counts. */
 const ZONE_LABELS = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone'];
 const REGION_LABELS = ['topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/region'];
 /** Permissions and labels of nodes seldom change by themselves. */
@@ -28,20 +28,20 @@ const RETRY_MS = 60_000;
 const PAGE_SIZE = 20;
 const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 const PAGE_LIMIT_MS = 30_000;
-const MAX_SAID = 20;
+const MAX_LOGGED = 20;
 
 /**
- * Finds out where the cluster's nodes are: from the first one that says both zone and region. Once found
- * it is kept for good (kubernetes/dns pkg/dns/dns.go, getClusterZoneAndRegion); until then it is tried
- * again in the background.
+ * Finds zone and region of the cluster: those of the first node that has both labels. They are retained
+ * for ever (kubernetes/dns pkg/dns/dns.go, getClusterZoneAndRegion); until then the search is repeated in
+ * the background.
  */
 export class NodeLocality {
   readonly #options: NodeLocalityOptions;
   #locality: Locality | undefined;
   #running: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** What was logged already: the same trouble comes back with each try. */
-  readonly #said = new Set<string>();
+  /** The messages logged so far: each try may fail for the same reason. */
+  readonly #logged = new Set<string>();
 
   constructor(options: NodeLocalityOptions) {
     this.#options = options;
@@ -51,11 +51,11 @@ export class NodeLocality {
     return this.#locality;
   }
 
-  /** Looks for it in the background until it is found; does nothing when that is so, or under way. */
+  /** Starts the search in the background; does nothing when it is running or has succeeded. */
   start(): void {
     if (this.#locality !== undefined || this.#running !== undefined) return;
     this.#running = new AbortController();
-    void this.#look(this.#running.signal);
+    void this.#search(this.#running.signal);
   }
 
   /** Ends the search; may be called twice, and `start` begins it again. */
@@ -65,7 +65,7 @@ export class NodeLocality {
     clearTimeout(this.#timer);
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
+  async #search(signal: AbortSignal): Promise<void> {
     const { log, retryMs = RETRY_MS } = this.#options;
     try {
       const locality = await this.#find(signal);
@@ -76,12 +76,12 @@ export class NodeLocality {
         log.info(`federation: the nodes are in zone ${locality.zone}, region ${locality.region}`);
         return;
       }
-      this.#say('no node is labelled with a zone and a region');
+      this.#warnOnce('no node is labelled with a zone and a region');
     } catch (error) {
       if (signal.aborted) return;
-      this.#say(`cannot list nodes: ${errorText(error)}`);
+      this.#warnOnce(`cannot list nodes: ${errorText(error)}`);
     }
-    this.#timer = setTimeout(() => void this.#look(signal), retryMs).unref();
+    this.#timer = setTimeout(() => void this.#search(signal), retryMs).unref();
   }
 
   async #find(signal: AbortSignal): Promise<Locality | undefined> {
@@ -125,13 +125,13 @@ export class NodeLocality {
       .find((text) => text !== undefined && text !== '');
     if (value === undefined) return undefined;
     if (typeof value === 'string' && isDnsLabel(value)) return value;
-    this.#say(`${JSON.stringify(value)} of a node cannot be part of a name`);
+    this.#warnOnce(`${JSON.stringify(value)} of a node is not a DNS label`);
     return undefined;
   }
 
-  #say(message: string): void {
-    if (this.#said.has(message) || this.#said.size >= MAX_SAID) return;
-    this.#said.add(message);
+  #warnOnce(message: string): void {
+    if (this.#logged.has(message) || this.#logged.size >= MAX_LOGGED) return;
+    this.#logged.add(message);
     this.#options.log.warn(`federation: ${message}`);
   }
 }

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type HttpServer, startHttpServer } from '@kube-dns/daemon';
 import { until } from '@kube-dns/testkit';
-import { keptLog } from '../../test/support/kept-log.js';
+import { recordedLog } from '../../test/support/recorded-log.js';
 import { dumpHandler } from './dump-handler.js';
 
 const PIECE = 'x'.repeat(1_024);
@@ -20,7 +20,7 @@ async function serve(dump: () => Iterable<string>): Promise<string> {
     host: '127.0.0.1',
     port: 0,
     purpose: 'test',
-    log: keptLog(),
+    log: recordedLog(),
     routes: (app) => app.all('/cache', dumpHandler(dump)),
   });
   return `http://127.0.0.1:${server.port}/cache`;
@@ -53,14 +53,14 @@ class Endless {
 }
 
 describe('a dump', () => {
-  it('is the pieces one behind the other, as plain text', async () => {
+  it('is the concatenated pieces, as plain text', async () => {
     const response = await fetch(await serve(() => ['{', '"a"', ':1}']));
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
     expect(await response.text()).toBe('{"a":1}');
   });
 
-  it('comes whole however long it is', async () => {
+  it('is complete at any length', async () => {
     const pieces = Array.from({ length: 3_000 }, (_, i) => `${i}${PIECE}`);
     const text = await (await fetch(await serve(() => pieces))).text();
     expect(text === pieces.join('')).toBe(true);
@@ -103,7 +103,7 @@ describe('a dump', () => {
     const socket = await askWithoutReading();
     await until('a dump', () => endless.given > 0);
     const refused = await fetch(url);
-    expect([refused.status, await refused.text()]).toEqual([429, 'another dump is under way\n']);
+    expect([refused.status, await refused.text()]).toEqual([429, 'another dump is in progress\n']);
     isEndless = false;
     socket.destroy();
     await until('the place is free', async () => (await fetch(url)).status === 200);

@@ -4,20 +4,20 @@ import type { RequestHandler } from '@kube-dns/daemon';
 
 type Response = Parameters<RequestHandler>[1];
 
-/** Pieces are gathered up to here; then others get their turn. */
+/** Size of one write; after each, the event loop gets a turn. */
 const CHUNK_CHARACTERS = 32 * 1024;
 
 /**
- * Answers with a text that is made piece by piece: it waits for a client that reads slowly, stops when
- * the client is gone, and lets others work in between, so that its length does not matter. One at a
- * time: a second client gets 429. An error before the first byte is a 500 with its text.
+ * Answers with a text that is generated piece by piece: it waits for a slow client, stops when the client
+ * is gone, and yields to the event loop, so its length does not matter. One dump at a time: a second
+ * client gets 429. An error before the first byte is a 500 with its text.
  */
 export function dumpHandler(dump: () => Iterable<string>): RequestHandler {
   let isBusy = false;
   return async (_request, response) => {
     response.type('text/plain');
     if (isBusy) {
-      response.status(429).set('Retry-After', '1').send('another dump is under way\n');
+      response.status(429).set('Retry-After', '1').send('another dump is in progress\n');
       return;
     }
     isBusy = true;
@@ -36,7 +36,7 @@ export function dumpHandler(dump: () => Iterable<string>): RequestHandler {
   };
 }
 
-/** Rejects when the client goes away, or with what the pieces' maker throws. */
+/** Rejects when the client disconnects, or with the error of the generator. */
 async function writeAll(
   pieces: Iterable<string>,
   response: Response,
@@ -46,7 +46,7 @@ async function writeAll(
   for (const piece of pieces) {
     chunk += piece;
     if (chunk.length < CHUNK_CHARACTERS) continue;
-    // Both reject when the client goes away.
+    // Both reject when the client disconnects.
     if (!response.write(chunk)) await once(response, 'drain', { signal });
     await setImmediate(undefined, { signal });
     chunk = '';

@@ -6,13 +6,13 @@ export interface HealthServerOptions {
   readonly port: number;
   readonly log: Log;
   readonly isReady: () => boolean;
-  /** What is known, in pieces that are made as they are asked for. */
+  /** The text of `/cache`, generated piece by piece on demand. */
   readonly dump: () => Iterable<string>;
 }
 
 /**
- * Serves `/readiness` (200 once every object was seen, 503 before and while closing) and `/cache`.
- * Rejects with a StartupError when the port cannot be had.
+ * Serves `/readiness` (200 once every object was listed, 503 before and while closing) and `/cache`.
+ * Rejects with a StartupError when the port is not available.
  */
 export function startHealthServer(options: HealthServerOptions): Promise<HttpServer> {
   const { port, log, isReady, dump } = options;

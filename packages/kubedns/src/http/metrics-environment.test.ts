@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type KeptLog, keptLog } from '../../test/support/kept-log.js';
+import { type RecordedLog, recordedLog } from '../../test/support/recorded-log.js';
 import { readMetricsEnvironment } from './metrics-environment.js';
 
 const USUAL = { port: 10_055, path: '/metrics', prefix: 'skydns_skydns' };
 const PORT = '10055';
 
-let log: KeptLog;
+let log: RecordedLog;
 beforeEach(() => {
-  log = keptLog();
+  log = recordedLog();
 });
 
 const read = (variables: Record<string, string>) => {
@@ -16,13 +16,13 @@ const read = (variables: Record<string, string>) => {
 };
 
 describe('the environment of the metrics', () => {
-  it('turns them off without a port, and says nothing', () => {
+  it('turns them off without a port, and logs nothing', () => {
     expect(read({})).toBeUndefined();
     expect(read({ PORT: '', PATH: '/m' })).toBeUndefined();
     expect(log.lines).toEqual([]);
   });
 
-  it('needs no more than a port; what is empty counts as absent', () => {
+  it('needs only a port; an empty value counts as absent', () => {
     expect(read({ PORT })).toEqual(USUAL);
     expect(read({ PORT, PATH: '', NAMESPACE: '', SUBSYSTEM: '' })).toEqual(USUAL);
     expect(log.lines).toEqual([]);
@@ -49,9 +49,9 @@ describe('the environment of the metrics', () => {
     ['NAMESPACE', '1a'],
     ['NAMESPACE', 'kubedns'],
     ['SUBSYSTEM', 'a.b'],
-  ])('keeps the default in place of %s=%s, and says so', (name, value) => {
+  ])('uses the default in place of %s=%s, and logs it', (name, value) => {
     expect(read({ PORT, [name]: value })).toEqual(USUAL);
     const initial = name === 'PATH' ? '/metrics' : 'skydns';
-    expect(log.lines).toEqual([`W PROMETHEUS_${name}=${value} cannot be used; it is ${initial}`]);
+    expect(log.lines).toEqual([`W PROMETHEUS_${name}=${value} is not valid; using ${initial}`]);
   });
 });

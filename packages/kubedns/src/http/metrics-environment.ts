@@ -1,10 +1,10 @@
 import { type Log, MAX_PORT } from '@kube-dns/daemon';
 
-/** Where and under which names metrics are served. */
+/** Port, path and name prefix of the metrics. */
 export interface MetricsEnvironment {
   readonly port: number;
   readonly path: string;
-  /** Comes before the names of skydns: `<namespace>_<subsystem>`. */
+  /** Prefix of the names of skydns: `<namespace>_<subsystem>`. */
   readonly prefix: string;
 }
 
@@ -12,15 +12,15 @@ const DEFAULT_PATH = '/metrics';
 const DEFAULT_NAME = 'skydns';
 const PORT = /^[0-9]{1,5}$/;
 const NAMESPACE = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
-/** It never stands first. */
+/** It is never the beginning of a name, so a digit may come first. */
 const SUBSYSTEM = /^[a-zA-Z0-9_:]+$/;
-/** Names of our own and of the process begin so. */
+/** The first words of kubedns's own metrics and of the process metrics. */
 const RESERVED = /^(?:kubedns|process)$/;
 
 /**
- * Reads `PROMETHEUS_PORT`, `_PATH`, `_NAMESPACE` and `_SUBSYSTEM`. A port that is none (service links
- * inject `tcp://…`, kubernetes/kubernetes#25573) is logged and turns metrics off; any other value that
- * cannot be used is logged and its default holds. Undefined when metrics are off.
+ * Reads `PROMETHEUS_PORT`, `_PATH`, `_NAMESPACE` and `_SUBSYSTEM`. An invalid port (service links
+ * inject `tcp://…`, kubernetes/kubernetes#25573) is logged and turns metrics off; any other invalid value
+ * is logged and its default is used. Undefined when metrics are off.
  */
 export function readMetricsEnvironment(
   env: NodeJS.ProcessEnv,
@@ -36,7 +36,7 @@ export function readMetricsEnvironment(
   const read = (name: string, initial: string, isUsable: (value: string) => boolean) => {
     const value = env[name] ?? '';
     if (value === '' || isUsable(value)) return value || initial;
-    log.warn(`${name}=${value} cannot be used; it is ${initial}`);
+    log.warn(`${name}=${value} is not valid; using ${initial}`);
     return initial;
   };
   const path = read('PROMETHEUS_PATH', DEFAULT_PATH, (value) => /^\/[^\s?#]*$/.test(value));

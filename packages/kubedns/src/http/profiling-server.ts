@@ -14,7 +14,7 @@ const HOST = '127.0.0.1';
 const PORT = 6060;
 const DEFAULT_SECONDS = 10;
 const MAX_SECONDS = 120;
-/** Beyond the profile itself, for writing it. */
+/** Time for writing the profile. */
 const EXTRA_MS = 30_000;
 
 const INDEX = `/debug/pprof/profile?seconds=N  CPU profile (.cpuprofile) of N seconds, ${DEFAULT_SECONDS} unless given, at most ${MAX_SECONDS}
@@ -22,8 +22,8 @@ const INDEX = `/debug/pprof/profile?seconds=N  CPU profile (.cpuprofile) of N se
 `;
 
 /**
- * Serves a CPU profiler and memory figures on this machine only (`--profiling`). When the port cannot
- * be had, that is logged and undefined is returned.
+ * Serves a CPU profiler and memory figures on 127.0.0.1 only (`--profiling`). Returns undefined when the
+ * port is not available, which is logged.
  */
 export async function startProfilingServer(
   log: Log,
@@ -48,12 +48,12 @@ export async function startProfilingServer(
     log.info(`profiling on http://${HOST}:${server.port}/debug/pprof/`);
     return server;
   } catch (error) {
-    log.warn(`${errorText(error)}; going on without`);
+    log.warn(`${errorText(error)}; continuing without it`);
     return undefined;
   }
 }
 
-/** One profile at a time; a client that goes away ends its own. */
+/** One profile at a time; it ends when its client disconnects. */
 function profileHandler(): RequestHandler {
   let isBusy = false;
   return async (request, response) => {
@@ -64,7 +64,7 @@ function profileHandler(): RequestHandler {
       return;
     }
     if (isBusy) {
-      response.status(429).type('text/plain').send('another profile is under way\n');
+      response.status(429).type('text/plain').send('another profile is in progress\n');
       return;
     }
     isBusy = true;
@@ -87,7 +87,7 @@ async function takeProfile(ms: number, signal: AbortSignal): Promise<string> {
     await session.post('Profiler.enable');
     await session.post('Profiler.start');
     await delay(ms, undefined, { signal }).catch(() => {
-      /* nobody waits for it any more */
+      /* the client has disconnected */
     });
     const { profile } = await session.post('Profiler.stop');
     return JSON.stringify(profile);

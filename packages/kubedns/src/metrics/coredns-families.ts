@@ -2,7 +2,7 @@ import { histogram, type MetricFamily, type MetricRename, renamedFamilies } from
 import type { QueryStatistics } from '../answer/query-statistics.js';
 import { LISTENER_METRICS, OWN_METRICS, SKYDNS_METRICS, UPSTREAM_METRICS } from './metric-table.js';
 
-/** What the names of CoreDNS say that ours do not. */
+/** Facts for the labels of CoreDNS that our metrics do not have. */
 export interface CorednsFacts {
   readonly statistics: () => Pick<QueryStatistics, 'durations' | 'sizes'>;
   /** With a final dot. */
@@ -11,8 +11,8 @@ export interface CorednsFacts {
 }
 
 /**
- * The figures that CoreDNS has, too, under its names and labels (coredns plugin/metrics, forward and
- * reload), so that one dashboard shows both. A label that we do not count by is left out, not made up.
+ * The metrics that CoreDNS also has, under its names and labels (coredns plugin/metrics, forward and
+ * reload), so that one dashboard shows both. A label that we do not count by is left out.
  */
 export function corednsFamilies(
   families: readonly MetricFamily[],
@@ -41,7 +41,7 @@ export function corednsFamilies(
     },
     { from: OWN_METRICS.configRejected.name, to: 'coredns_reload_failed_total' },
   ];
-  // The systems of skydns are zones of CoreDNS.
+  // A system of skydns is a zone of CoreDNS.
   const zones = { auth: domain, reverse: 'in-addr.arpa.', recursive: '.' } as const;
   const byZone = (histograms: QueryStatistics['durations']) =>
     (['auth', 'reverse', 'recursive'] as const).map((system) => ({

@@ -44,7 +44,7 @@ async function scrape(sources: Partial<MetricSources> = {}): Promise<string[]> {
 }
 
 describe('the metrics of the program', () => {
-  it('show what each source says', async () => {
+  it('show the figures of each source', async () => {
     expect(await scrape()).toEqual(
       expect.arrayContaining([
         'kubedns_build_info{version="1.2.3"} 1',
@@ -70,13 +70,13 @@ describe('the metrics of the program', () => {
     );
   });
 
-  it('say nothing of the age of what never came', async () => {
+  it('show no age before the first event', async () => {
     const lines = await scrape();
     expect(lines).toContain('kubedns_objects{resource="nodes"} 0');
     expect(lines.filter((line) => line.includes('age') && line.includes('nodes'))).toEqual([]);
   });
 
-  it('count ages on a clock that nobody sets', async () => {
+  it('count ages on a monotonic clock', async () => {
     const [services] = SOURCES.watches();
     const watches = () => [{ ...services!, lastEventMs: performance.now() - 1_500 }];
     const text = await renderFamilies(metricFamilies({ ...SOURCES, watches }));

@@ -18,25 +18,25 @@ import type { Configuration } from '../config/configuration.js';
 import { LISTENER_METRICS, OWN_METRICS, SKYDNS_METRICS, UPSTREAM_METRICS } from './metric-table.js';
 import type { UpstreamStatistics } from './upstream-statistics.js';
 
-/** How following one resource of the API goes. */
+/** Counts of the watch of one resource. */
 export interface WatchStatistics {
   readonly resource: string;
   readonly objects: number;
-  /** When the API server last said something of it, on the clock of `now`; 0 before it did. */
+  /** When its last event arrived, on the clock of `now`; 0 before the first. */
   readonly lastEventMs: number;
   readonly relists: number;
-  /** How often the watch had to be started again, by reason. */
+  /** Restarts of the watch by reason. */
   readonly restarts: Readonly<Record<string, number>>;
   readonly rejected: number;
 }
 
-/** Where the figures come from; each is asked at a scrape and counts by itself. */
+/** The sources of the metrics, read at each scrape. */
 export interface MetricSources extends ProgramFacts {
-  /** Comes before the names of skydns: `<namespace>_<subsystem>`. */
+  /** Prefix of the names of skydns: `<namespace>_<subsystem>`. */
   readonly prefix: string;
   readonly isReady: () => boolean;
   readonly statistics: () => QueryStatistics;
-  /** How many records of each type the zone has. */
+  /** Number of records in the zone by type. */
   readonly zoneCounts: () => Readonly<Record<string, number>>;
   readonly watches: () => Iterable<WatchStatistics>;
   readonly eventToServed: BucketHistogram;
@@ -49,13 +49,13 @@ export interface MetricSources extends ProgramFacts {
     'forwarded' | 'failures' | 'overflows' | 'inFlight'
   >;
   readonly upstreams: Pick<UpstreamStatistics, 'entries'>;
-  /** Undefined until the listener is there. */
+  /** Undefined until the listener is open. */
   readonly listener: () => CountedListener | undefined;
-  /** Milliseconds that never fall, whatever becomes of the time of day; `performance.now()` unless given. */
+  /** A monotonic clock in milliseconds; `performance.now()` unless given. */
   readonly now?: () => number;
 }
 
-/** Every metric of kubedns: see the table of names. */
+/** Every metric of kubedns, as the metric table defines it. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {
   const { version } = sources;
   return [
@@ -74,8 +74,8 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
 }
 
 /**
- * The statistics of queries under the names of skydns. Every series is there from the start, so that the
- * first error is an increase.
+ * The query statistics under the names of skydns. Every series exists from the start, so that the first
+ * error is an increase.
  */
 function skydnsFamilies({ prefix, statistics }: MetricSources): MetricFamily[] {
   const named = ({ name, ...rest }: MetricDescription) => ({ name: `${prefix}_${name}`, ...rest });

@@ -1,12 +1,12 @@
 import type { ListenerMetrics, MetricDescription, NameServerMetrics } from '@kube-dns/daemon';
 
-/** Upper ends in seconds (skydns metrics.go). */
+/** Upper bounds in seconds (skydns metrics.go). */
 export const DURATION_BOUNDS = [
   0.001, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ] as const;
 
 const PAGE_BYTES = 4_096;
-/** Upper ends in bytes (skydns metrics.go). */
+/** Upper bounds in bytes (skydns metrics.go). */
 export const SIZE_BOUNDS: readonly number[] = [
   0,
   512,
@@ -16,12 +16,12 @@ export const SIZE_BOUNDS: readonly number[] = [
   ...Array.from({ length: 16 }, (_, i) => (i + 1) * PAGE_BYTES),
 ];
 
-/** Upper ends in seconds of the time from an object's event to its record being served. */
+/** Upper bounds in seconds of the time from an object's event until its records are served. */
 export const EVENT_TO_SERVED_BOUNDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 ] as const;
 
-/** skydns' metrics; `<namespace>_<subsystem>_` comes before the names. Names and texts are a contract. */
+/** The metrics of skydns; `<namespace>_<subsystem>_` precedes the names. Names and help texts are a contract. */
 export const SKYDNS_METRICS = {
   requests: {
     name: 'dns_request_count_total',
@@ -59,7 +59,7 @@ export const OWN_METRICS = {
   },
   ready: {
     name: 'kubedns_ready',
-    help: '1 while /readiness says 200, else 0.',
+    help: '1 while /readiness answers 200, else 0.',
   },
   records: {
     name: 'kubedns_records',
@@ -68,16 +68,16 @@ export const OWN_METRICS = {
   },
   eventToServed: {
     name: 'kubedns_event_to_served_seconds',
-    help: 'Time from the event of an object to its record being served.',
+    help: 'Time from the event of an object until its records are served.',
   },
   objects: {
     name: 'kubedns_objects',
-    help: 'Objects of the API that are known, by resource.',
+    help: 'Stored API objects, by resource.',
     labelNames: ['resource'],
   },
   lastEventAge: {
     name: 'kubedns_last_event_age_seconds',
-    help: 'Time since the API server last said something of a resource.',
+    help: 'Time since the last event of a resource from the API server.',
     labelNames: ['resource'],
   },
   relists: {
@@ -87,26 +87,26 @@ export const OWN_METRICS = {
   },
   watchRestarts: {
     name: 'kubedns_watch_restarts_total',
-    help: 'Watches that had to be started again, by resource and reason.',
+    help: 'Restarts of watches, by resource and reason.',
     labelNames: ['resource', 'reason'],
   },
   rejectedObjects: {
     name: 'kubedns_rejected_objects_total',
-    help: 'Objects that were left out because they could not be understood, by resource.',
+    help: 'Objects left out because they are not valid, by resource.',
     labelNames: ['resource'],
   },
   configInfo: {
     name: 'kubedns_config_info',
-    help: 'Source and version of the configuration in force; always 1.',
+    help: 'Source and version of the active configuration; always 1.',
     labelNames: ['source', 'version'],
   },
   configApplied: {
     name: 'kubedns_config_applied_timestamp_seconds',
-    help: 'When the configuration in force was applied, since the epoch.',
+    help: 'When the active configuration was applied, in seconds since the epoch.',
   },
   configGeneration: {
     name: 'kubedns_config_generation',
-    help: 'Configurations that were put in force since the start, the first included.',
+    help: 'Configurations applied since the start, including the first.',
   },
   configRejected: {
     name: 'kubedns_config_rejected_total',
@@ -114,7 +114,7 @@ export const OWN_METRICS = {
   },
   upstreamQueries: {
     name: 'kubedns_upstream_queries_total',
-    help: 'Questions that were passed on to name servers.',
+    help: 'Questions forwarded to name servers.',
   },
   upstreamFailures: {
     name: 'kubedns_upstream_failures_total',
@@ -122,78 +122,78 @@ export const OWN_METRICS = {
   },
   upstreamOverflows: {
     name: 'kubedns_upstream_overflows_total',
-    help: 'Questions that were refused because too many were under way.',
+    help: 'Questions refused because too many were in flight.',
   },
   upstreamInFlight: {
     name: 'kubedns_upstream_in_flight',
-    help: 'Questions that wait for a name server.',
+    help: 'Questions in flight to name servers.',
   },
   unexpectedErrors: {
     name: 'kubedns_unexpected_errors_total',
-    help: 'Errors that nobody caught; the program went on.',
+    help: 'Uncaught errors; the program continued.',
   },
 } as const satisfies Record<string, MetricDescription>;
 
-/** Of the servers of stub domains and the default ones, `ADDRESS#PORT`. */
+/** The metrics of each upstream server, `ADDRESS#PORT`. */
 export const UPSTREAM_METRICS = {
   queries: {
     name: 'kubedns_upstream_server_queries_total',
-    help: 'Questions that were sent to a name server, each time they were.',
+    help: 'Questions sent to a name server, retransmissions included.',
     labelNames: ['server'],
   },
   latency: {
     name: 'kubedns_upstream_server_latency_seconds',
-    help: 'Time until the reply of a name server.',
+    help: 'Time until the reply of a name server, in seconds.',
     labelNames: ['server'],
   },
   failures: {
     name: 'kubedns_upstream_server_failures_total',
-    help: 'Questions to which a name server had no answer, by reason.',
+    help: 'Questions without a usable reply from a name server, by reason.',
     labelNames: ['server', 'reason'],
   },
 } as const satisfies NameServerMetrics;
 
-/** Of the DNS port. */
+/** The metrics of the DNS port. */
 export const LISTENER_METRICS = {
   messages: {
     name: 'kubedns_messages_total',
-    help: 'Messages that came, good or bad, by protocol.',
+    help: 'Messages received, valid or not, by protocol.',
     labelNames: ['protocol'],
   },
   answers: {
     name: 'kubedns_answers_total',
-    help: 'Answers that went out, by rcode.',
+    help: 'Answers sent, by rcode.',
     labelNames: ['rcode'],
   },
   refusedMessages: {
     name: 'kubedns_refused_messages_total',
-    help: 'Messages that were not answered as queries, by reason.',
+    help: 'Messages not answered as queries, by reason.',
     labelNames: ['reason'],
   },
   truncated: {
     name: 'kubedns_truncated_answers_total',
-    help: 'Answers that were cut to what the client takes.',
+    help: 'Answers truncated to the size that the client accepts.',
   },
   answerFailures: {
     name: 'kubedns_answer_failures_total',
-    help: 'Questions that could not be answered for a defect; the client got SERVFAIL.',
+    help: 'Questions answered with SERVFAIL because of an internal error.',
   },
   sendErrors: {
     name: 'kubedns_send_errors_total',
-    help: 'Answers that the system did not take.',
+    help: 'Answers that could not be sent.',
   },
   tcpConnections: {
     name: 'kubedns_tcp_connections_total',
-    help: 'TCP connections, by what became of them.',
+    help: 'TCP connections, by event.',
     labelNames: ['event'],
   },
   openTcpConnections: {
     name: 'kubedns_tcp_connections_open',
-    help: 'TCP connections that are open now.',
+    help: 'Open TCP connections.',
   },
   engine: {
     name: 'kubedns_udp_engine_info',
-    help: 'How datagrams are moved; always 1.',
+    help: 'The active UDP engine; always 1.',
     labelNames: ['engine'],
   },
 } as const satisfies ListenerMetrics;

@@ -1,7 +1,7 @@
 import { type CountedNameServer, NameServerHealth } from '@kube-dns/daemon';
 import type { ReplyFlaw, ServerCounter, ServerCounters } from '@kube-dns/transport';
 
-/** What is known of one server; the number only grows. */
+/** The counts of one server. */
 class UpstreamCounts implements CountedNameServer, ServerCounter {
   queries = 0;
   readonly health = new NameServerHealth();
@@ -14,7 +14,7 @@ class UpstreamCounts implements CountedNameServer, ServerCounter {
     this.health.countReply(rcode, ms);
   }
 
-  /** One that says so itself is counted by its rcode. */
+  /** A reply with an error rcode is counted by `countReply`. */
   countFlaw(flaw: ReplyFlaw): void {
     if (flaw === 'malformed') this.health.countError(flaw);
     else if (flaw === 'lame') this.health.failures.refused++;
@@ -25,24 +25,24 @@ class UpstreamCounts implements CountedNameServer, ServerCounter {
   }
 }
 
-/** Servers may come and go with a ConfigMap and with addresses of names; beyond so many they share one. */
+/** ConfigMaps and resolved names may add servers without end; further servers share one entry. */
 const MAX_SERVERS = 100;
 const OTHERS = 'other';
 
-/** Counts per name server (`ADDRESS#PORT`) how often it was asked and how well it answered. */
+/** Counts the queries and the replies of each name server (`ADDRESS#PORT`). */
 export class UpstreamStatistics implements ServerCounters {
   readonly #byText = new Map<string, UpstreamCounts>();
 
-  /** The counts of one server, to be counted in. */
+  /** The counts of one server; the caller increments them. */
   of(server: string): UpstreamCounts {
-    const isRoom = this.#byText.size < MAX_SERVERS || this.#byText.has(server);
-    const text = isRoom ? server : OTHERS;
+    const hasSpace = this.#byText.size < MAX_SERVERS || this.#byText.has(server);
+    const text = hasSpace ? server : OTHERS;
     let counts = this.#byText.get(text);
     if (counts === undefined) this.#byText.set(text, (counts = new UpstreamCounts()));
     return counts;
   }
 
-  /** What was counted stays, also of servers that are not configured any more. */
+  /** Removes servers that are not configured and were never asked; all counts stay. */
   retain(servers: ReadonlySet<string>): void {
     for (const [text, { queries }] of this.#byText) {
       if (queries === 0 && text !== OTHERS && !servers.has(text)) this.#byText.delete(text);

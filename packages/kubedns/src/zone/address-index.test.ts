@@ -10,7 +10,7 @@ function owners(index: AddressIndex, hash: number): number[] {
 }
 
 describe('AddressIndex', () => {
-  it('tells the owners that were added and not removed as often, each once', () => {
+  it('returns each owner once until it is removed as often as it was added', () => {
     const step = fc.record({
       isAdding: fc.boolean(),
       hash: fc.integer({ min: -4, max: 4 }),
@@ -41,7 +41,7 @@ describe('AddressIndex', () => {
     );
   });
 
-  it('keeps more than it has room for at first, and takes room that became free', () => {
+  it('grows beyond its first capacity, and reuses free entries', () => {
     const index = new AddressIndex();
     const count = 5_000;
     for (let round = 0; round < 3; round++) {

@@ -1,33 +1,33 @@
 import { finishHash, hashByte, hashBytes, randomSeed } from '@kube-dns/wire';
 
-const FIRST_ROOM = 1024;
+const FIRST_CAPACITY = 1024;
 const FREE_END = -1;
 
 /**
- * Which owners (numbers) an address may belong to. It keeps no address, only a hash of it, so owners may
- * be told that have nothing to do with the address: who asks looks there. An owner is told once, until it
- * is removed as often as it was added. The hash is seeded per process.
+ * The owners (numbers) that may have an address. It stores only a hash of each address, so an owner may be
+ * returned that does not have the address: the caller checks. An owner is returned once, until it is
+ * removed as often as it was added. The hash is seeded per process.
  */
 export class AddressIndex {
   readonly #seed = randomSeed();
   /** The first entry of each bucket, plus one; 0 for none. */
-  #buckets = new Int32Array(FIRST_ROOM);
-  #hashes = new Int32Array(FIRST_ROOM);
-  #owners = new Uint32Array(FIRST_ROOM);
-  /** How often the owner was added, and not removed. */
-  #times = new Uint32Array(FIRST_ROOM);
-  /** The entry behind this one in its bucket or in the list of free ones. */
-  #next = new Int32Array(FIRST_ROOM);
+  #buckets = new Int32Array(FIRST_CAPACITY);
+  #hashes = new Int32Array(FIRST_CAPACITY);
+  #owners = new Uint32Array(FIRST_CAPACITY);
+  /** How often the owner was added, less how often it was removed. */
+  #times = new Uint32Array(FIRST_CAPACITY);
+  /** The next entry in the bucket, or in the list of free entries. */
+  #next = new Int32Array(FIRST_CAPACITY);
   #used = 0;
   #free = FREE_END;
   #size = 0;
 
-  /** How many owners there are, for all addresses together. */
+  /** Number of entries: owners, counted once per address. */
   get size(): number {
     return this.#size;
   }
 
-  /** The hash of an address whose bytes are characters from `at` on. */
+  /** The hash of an address whose bytes are the characters from `at` on. */
   hashText(bytes: string, at: number, size: number): number {
     let hash = this.#seed;
     for (let i = at; i < at + size; i++) hash = hashByte(hash, bytes.charCodeAt(i));
@@ -40,9 +40,9 @@ export class AddressIndex {
   }
 
   add(hash: number, owner: number): void {
-    for (let known = this.first(hash); known >= 0; known = this.next(known)) {
-      if (this.#owners[known] !== owner) continue;
-      this.#times[known]!++;
+    for (let found = this.first(hash); found >= 0; found = this.next(found)) {
+      if (this.#owners[found] !== owner) continue;
+      this.#times[found]!++;
       return;
     }
     const entry = this.#takeEntry();
@@ -55,7 +55,7 @@ export class AddressIndex {
     this.#size++;
   }
 
-  /** Removes what was added once; nothing happens when it was not. */
+  /** Undoes one `add`; does nothing when there was none. */
   remove(hash: number, owner: number): void {
     const bucket = hash & (this.#buckets.length - 1);
     let previous = -1;
@@ -78,7 +78,7 @@ export class AddressIndex {
     return this.#matching(this.#buckets[hash & (this.#buckets.length - 1)]! - 1, hash);
   }
 
-  /** The entry with the same hash behind one; -1 when there is none. */
+  /** The next entry with the same hash; -1 when there is none. */
   next(entry: number): number {
     return this.#matching(this.#next[entry]!, this.#hashes[entry]!);
   }
@@ -102,16 +102,16 @@ export class AddressIndex {
     return this.#used++;
   }
 
-  /** Doubles the room. Every entry is in use then. */
+  /** Doubles the capacity; every entry is in use at this moment. */
   #grow(): void {
-    const room = this.#used * 2;
-    this.#hashes = copyInto(new Int32Array(room), this.#hashes);
-    this.#owners = copyInto(new Uint32Array(room), this.#owners);
-    this.#times = copyInto(new Uint32Array(room), this.#times);
-    this.#next = new Int32Array(room);
-    this.#buckets = new Int32Array(room);
+    const capacity = this.#used * 2;
+    this.#hashes = copyInto(new Int32Array(capacity), this.#hashes);
+    this.#owners = copyInto(new Uint32Array(capacity), this.#owners);
+    this.#times = copyInto(new Uint32Array(capacity), this.#times);
+    this.#next = new Int32Array(capacity);
+    this.#buckets = new Int32Array(capacity);
     for (let entry = 0; entry < this.#used; entry++) {
-      const bucket = this.#hashes[entry]! & (room - 1);
+      const bucket = this.#hashes[entry]! & (capacity - 1);
       this.#next[entry] = this.#buckets[bucket]! - 1;
       this.#buckets[bucket] = entry + 1;
     }

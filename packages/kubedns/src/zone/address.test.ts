@@ -11,7 +11,7 @@ describe('addressType', () => {
 });
 
 describe('writeIpv6Text', () => {
-  it('writes what Node takes for the canonical text', () => {
+  it('writes the canonical text, as Node does', () => {
     fc.assert(
       fc.property(fc.ipV6(), (text) => {
         const bytes = Buffer.from(addressBytes(text)).toString('latin1');

@@ -12,17 +12,17 @@ export function addressType(size: number): number {
 /** Writes the text of an IPv6 address as RFC 5952 has it; returns its length, 39 at most. */
 export function writeIpv6Text(bytes: string, start: number, out: Uint8Array): number {
   const zerosAt = longestZeros(bytes, start);
-  let behindZeros = zerosAt;
+  let zerosEnd = zerosAt;
   let at = 0;
   for (let i = 0; i < IPV6_GROUPS; i++) {
     if (i === zerosAt) {
-      while (behindZeros < IPV6_GROUPS && groupAt(bytes, start, behindZeros) === 0) behindZeros++;
+      while (zerosEnd < IPV6_GROUPS && groupAt(bytes, start, zerosEnd) === 0) zerosEnd++;
       out[at++] = COLON;
       out[at++] = COLON;
-      i = behindZeros - 1;
+      i = zerosEnd - 1;
       continue;
     }
-    if (i > 0 && i !== behindZeros) out[at++] = COLON;
+    if (i > 0 && i !== zerosEnd) out[at++] = COLON;
     const group = groupAt(bytes, start, i);
     let shift = 12;
     while (shift > 0 && group >>> shift === 0) shift -= 4;
@@ -31,7 +31,7 @@ export function writeIpv6Text(bytes: string, start: number, out: Uint8Array): nu
   return at;
 }
 
-/** Where the first of the longest runs of zero groups begins; -1 without a run of two. */
+/** The first group of the longest run of zero groups; -1 without a run of at least two. */
 function longestZeros(bytes: string, start: number): number {
   let longest = 1;
   let longestAt = -1;

@@ -114,7 +114,7 @@ describe('cacheJson', () => {
     expect(dump()).not.toContain('10.0.0.1');
   });
 
-  it('comes in chunks of a bounded size', () => {
+  it('is yielded in chunks of a bounded size', () => {
     const cluster = new Cluster();
     cluster.services.put(serviceObject(HEADLESS));
     const endpoints = Array.from({ length: 5_000 }, (_, i) => `10.1.${i >> 8}.${i & 255}`);

@@ -22,15 +22,14 @@ interface Entry {
 const PRIORITY = 10;
 const WEIGHT = 10;
 const TTL_SECONDS = 30;
-/** Of pieces that are handed on together. */
+/** Size of one yielded chunk. */
 const CHUNK_CHARACTERS = 64 * 1024;
-/** A label or an address until it is a string. */
-const scratch = Buffer.alloc(64);
+const MAX_TEXT_BYTES = 64;
 
 /**
  * The records of the zone as the original shows them at `/cache`: JSON, indented by tabs, namespaces and
- * services sorted, in chunks of some 64 KiB that are made as they are taken. What changes meanwhile may
- * be in it or not. Addresses that share a hostname, which are one there, have `#2` and so on behind it.
+ * services sorted, in chunks of some 64 KiB that are generated on demand. A change during the iteration may
+ * be included or not. Further addresses of one hostname, which the original leaves out, end in `#2`, `#3` …
  */
 export function* cacheJson(zone: ClusterZone): Generator<string, void> {
   let chunk = '';
@@ -95,8 +94,8 @@ function namespaceNode({ services }: ZoneNamespace): Node {
   const nodes: (readonly [string, Node])[] = [];
   const entries: (readonly [string, Entry])[] = [];
   for (const [name, service] of sorted(services)) {
-    const { kind, alias } = service.service ?? {};
-    if (alias !== undefined) entries.push([name, { host: `${decodeName(alias)}.` }]);
+    const { kind, cname } = service.service ?? {};
+    if (cname !== undefined) entries.push([name, { host: `${decodeName(cname)}.` }]);
     else if (kind === 'external-name') entries.push(...hostEntries(service.makeView(), () => name));
     else if (kind === 'cluster-ip' || (service.isHeadless && service.hasEndpoints())) {
       nodes.push([name, serviceNode(service)]);
@@ -105,7 +104,7 @@ function namespaceNode({ services }: ZoneNamespace): Node {
   return { children: nodes, entries };
 }
 
-/** What is made of a service is made when its turn has come, and not kept. */
+/** Views are made when the iteration reaches the service, and not stored. */
 function serviceNode(service: ZoneService): Node {
   return {
     get children() {
@@ -169,12 +168,15 @@ function* hostEntries(
 function leafOf(view: EndpointView, host: number): string {
   const label = view.labelOf(host);
   if (label !== '') return label;
-  const length = writeHashLabel(view.hashOf(host), scratch, 0);
-  return scratch.toString('latin1', 1, length);
+  const bytes = Buffer.allocUnsafe(MAX_TEXT_BYTES);
+  return bytes.toString('latin1', 1, writeHashLabel(view.hashOf(host), bytes, 0));
 }
 
 function addressText({ size, bytes }: PackedAddresses, at: number): string {
-  if (size === IPV6_BYTES) return scratch.toString('latin1', 0, writeIpv6Text(bytes, at, scratch));
+  if (size === IPV6_BYTES) {
+    const text = Buffer.allocUnsafe(MAX_TEXT_BYTES);
+    return text.toString('latin1', 0, writeIpv6Text(bytes, at, text));
+  }
   return Array.from(bytes.slice(at, at + size), (byte) => byte.charCodeAt(0)).join('.');
 }
 

@@ -55,7 +55,7 @@ describe('ClusterZone', () => {
       cluster = new Cluster('hash', () => now, domain);
     });
 
-    it('leaves out what has too long a name, and keeps nothing of it', () => {
+    it('refuses a name that is too long, and stores nothing of it', () => {
       cluster.services.put(serviceObject(long));
       expect(cluster.rejected).toEqual([expect.stringContaining('longer than 255 bytes')]);
       expect(cluster.zone.namespaces.size).toBe(0);
@@ -64,7 +64,7 @@ describe('ClusterZone', () => {
       expect(cluster.zone.namespaces.size).toBe(0);
     });
 
-    it('takes the endpoints of such a service when they come to another', () => {
+    it('accepts the endpoints of such a service when they move to another', () => {
       const { namespace } = long;
       const slice = (service: string) =>
         sliceObject({ namespace, service, endpoints: ['10.0.0.1'] });
@@ -90,7 +90,7 @@ describe('ClusterZone', () => {
       }
     });
 
-    it('has no addresses besides of a target that has too long a name', () => {
+    it('has no additional addresses of a target whose name is too long', () => {
       const namespace = 'n'.repeat(50);
       const name = `web.${namespace}.svc.${domain.slice(0, -1)}`;
       cluster.services.put(serviceObject({ namespace, ...HEADLESS }));
@@ -119,7 +119,7 @@ describe('ClusterZone', () => {
       ]);
     });
 
-    it('tells no SRV record whose target has too long a name, and says that there is none', () => {
+    it('has no SRV record whose target name is too long, and answers NODATA without others', () => {
       const namespace = 'n'.repeat(50);
       cluster.services.put(serviceObject({ namespace, ...HEADLESS }));
       cluster.endpointSlices.put(sliceObject({ namespace, endpoints: ['10.0.0.1'] }));

@@ -6,7 +6,7 @@ import {
   readUint32,
   writeUint32,
 } from '@kube-dns/wire';
-import type { RecordKeeper } from '../cluster/cluster-state.js';
+import type { RecordStore } from '../cluster/cluster-state.js';
 import type { EndpointSlice } from '../cluster/endpoint-slice.js';
 import type { PackedAddresses } from '../cluster/packed-addresses.js';
 import type { Service } from '../cluster/service.js';
@@ -14,7 +14,7 @@ import { AddressIndex } from './address-index.js';
 import { ZoneService } from './zone-service.js';
 
 const SOA_TIMES = { refresh: 28_800, retry: 7_200, expire: 604_800 };
-/** The serial stands before four other 32-bit numbers at the end of the rdata. */
+/** The serial is the first of five 32-bit numbers at the end of the rdata. */
 const SOA_SERIAL_FROM_END = 20;
 
 export interface ClusterZoneOptions {
@@ -25,34 +25,34 @@ export interface ClusterZoneOptions {
   readonly now?: () => number;
 }
 
-/** A namespace that the API tells of, or that has a service. */
+/** A namespace that the API has listed, or that has a service. */
 export interface ZoneNamespace {
   /** `<namespace>.svc.<zone>` in wire form. */
   readonly name: Uint8Array;
   isDeclared: boolean;
-  /** Its services by name; some of them may be known by their endpoints only. */
+  /** Its services by name; some may have endpoints but no Service object yet. */
   readonly services: Map<string, ZoneService>;
 }
 
 /**
- * What is known of one cluster, found by names and by addresses. No record is kept: what a service has
- * in DNS is made of it and of its endpoints when it is asked for, so nothing can be left of an old state.
+ * The services and endpoints of one cluster, found by name and by address. No record is stored: records are
+ * made from a service and its endpoints when they are asked for, so none can be stale.
  */
-export class ClusterZone implements RecordKeeper {
+export class ClusterZone implements RecordStore {
   readonly apex: Uint8Array;
   /** `svc.<zone>`, the grandparent of the names of services. */
   readonly services: Uint8Array;
   readonly soaRdata: Uint8Array;
-  /** Whether namespaces are known by themselves, and not only by their services. */
-  knowsNamespaces = false;
-  /** By their labels before `svc`: what all have in common is neither hashed nor compared. */
+  /** Whether all namespaces are listed; else only those with a service are here. */
+  hasAllNamespaces = false;
+  /** By their labels before `svc`: the common suffix is neither hashed nor compared. */
   readonly #byLabels = new NameTable<ZoneService>();
   readonly #namespaces = new Map<string, ZoneNamespace>();
   readonly #namespacesByLabel = new NameTable<ZoneNamespace>();
   /** Services by their numbers in the index; `undefined` where a number is free. */
   readonly #byNumber: (ZoneService | undefined)[] = [];
   readonly #freeNumbers: number[] = [];
-  /** The services that have each address: their own, or those of the endpoints of headless ones. */
+  /** The services by their cluster addresses, headless ones by the addresses of their endpoints. */
   readonly #addresses = new AddressIndex();
   readonly #now: () => number;
 
@@ -77,14 +77,14 @@ export class ClusterZone implements RecordKeeper {
 
   /**
    * The service of a lower-cased name in wire form, which is below `svc.<zone>`; undefined when the API has
-   * none of that name.
+   * no such service.
    */
   findService(bytes: Uint8Array, start: number, end: number): ZoneService | undefined {
     const found = this.#byLabels.get(bytes, start, end - this.services.length);
     return found?.service === undefined ? undefined : found;
   }
 
-  /** Tells whether the namespace of the lower-cased label at `at`, its length byte first, exists. */
+  /** Whether the namespace of the lower-cased label at `at`, its length byte first, exists. */
   hasNamespace(bytes: Uint8Array, at: number): boolean {
     const found = this.#namespacesByLabel.get(bytes, at, at + 1 + bytes[at]!);
     return found !== undefined && exists(found);
@@ -103,7 +103,7 @@ export class ClusterZone implements RecordKeeper {
     return this.#namespaces;
   }
 
-  /** The first place in the index for an address; -1 when nobody has it. */
+  /** The first index entry for an address; -1 when no service has it. */
   firstOwner(address: Uint8Array, size: number): number {
     return this.#addresses.first(this.#addresses.hashBytes(address, size));
   }
@@ -112,12 +112,12 @@ export class ClusterZone implements RecordKeeper {
     return this.#addresses.next(place);
   }
 
-  /** A service that may have the address: who asks looks for it there. */
+  /** A service that may have the address: the caller checks. */
   ownerAt(place: number): ZoneService {
     return this.#byNumber[this.#addresses.ownerOf(place)]!;
   }
 
-  /** How many addresses lead to a service, once for each. */
+  /** Number of pairs of an address and a service that has it. */
   get addressCount(): number {
     return this.#addresses.size;
   }
@@ -136,7 +136,7 @@ export class ClusterZone implements RecordKeeper {
     if (before !== undefined && last !== undefined) {
       if (last.isHeadless) this.#indexSlice(last, before, false);
       last.dropSlice(before);
-      // The new state mostly belongs to the same service, which then need not go and come.
+      // The new state mostly belongs to the same service; it must not be dropped and made again.
       if (before.service !== after?.service) this.#settle(last);
     }
     if (after === undefined || after.service === '') return;
@@ -154,7 +154,7 @@ export class ClusterZone implements RecordKeeper {
     this.#countChange();
   }
 
-  /** Adds to the index, or takes out of it, every address that the service has now. */
+  /** Adds all current addresses of the service to the index, or removes them. */
   #indexAddresses(entry: ZoneService, isAdding: boolean): void {
     const { service } = entry;
     if (service === undefined || service.kind === 'external-name') return;
@@ -178,13 +178,13 @@ export class ClusterZone implements RecordKeeper {
     }
   }
 
-  /** The service of a key; undefined when nothing is known of it. */
+  /** The service of a key; undefined when there is none. */
   #find(key: string): ZoneService | undefined {
     const [namespaceName = '', name = ''] = key.split('/');
     return this.#namespaces.get(namespaceName)?.services.get(name);
   }
 
-  /** The service of a key, made if need be; throws when it has too long a name for this zone. */
+  /** Finds or creates the service of a key; throws when its name is too long for this zone. */
   #entryOf(key: string): ZoneService {
     const found = this.#find(key);
     if (found !== undefined) return found;
@@ -194,7 +194,7 @@ export class ClusterZone implements RecordKeeper {
     const number = this.#freeNumbers.pop() ?? this.#byNumber.length;
     const entry = new ZoneService(key, wireName, number);
     this.#byNumber[number] = entry;
-    // A copy lies beside the entry of the table, where a look-up comes by anyway.
+    // A copy is allocated next to the entry of the table: a look-up reads both.
     this.#byLabels.set(new Uint8Array(this.#labelsOf(entry)), entry);
     namespace.services.set(name, entry);
     return entry;
@@ -217,10 +217,10 @@ export class ClusterZone implements RecordKeeper {
     return namespace;
   }
 
-  /** Drops what is empty after a change. */
+  /** Counts a change, and drops the service and its namespace when they are empty. */
   #settle(entry: ZoneService): void {
     this.#countChange();
-    if (!entry.isForgotten) return;
+    if (!entry.isEmpty) return;
     const [namespaceName = '', name = ''] = entry.key.split('/');
     const namespace = this.#namespaceOf(namespaceName);
     namespace.services.delete(name);
@@ -236,7 +236,7 @@ export class ClusterZone implements RecordKeeper {
     this.#namespacesByLabel.delete(labelOf(namespace));
   }
 
-  /** The serial is the time of the last change; it stands still while the clock is behind it. */
+  /** The serial is the time of the last change; it never decreases when the clock does. */
   #countChange(): void {
     const at = this.soaRdata.length - SOA_SERIAL_FROM_END;
     const seconds = Math.floor(this.#now() / 1000);
@@ -249,7 +249,7 @@ function labelOf({ name }: ZoneNamespace): Uint8Array {
   return name.subarray(0, 1 + name[0]!);
 }
 
-/** Endpoints of a service that does not exist make no namespace. */
+/** Endpoints without a Service object do not make a namespace exist. */
 function exists({ isDeclared, services }: ZoneNamespace): boolean {
   if (isDeclared) return true;
   for (const { service } of services.values()) {

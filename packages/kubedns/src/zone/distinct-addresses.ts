@@ -2,7 +2,7 @@ import { FNV_OFFSET, hashByte } from '@kube-dns/wire';
 import type { AddressSize, PackedAddresses } from '../cluster/packed-addresses.js';
 import { SlotTable } from './slot-table.js';
 
-/** Collects addresses of one family, each once, in the order in which they came. */
+/** Collects the distinct addresses of one family in the order of their addition. */
 export class DistinctAddresses {
   readonly #size: AddressSize;
   readonly #bytes: Buffer;
@@ -15,7 +15,7 @@ export class DistinctAddresses {
     this.#table = new SlotTable(capacity);
   }
 
-  /** Returns the number of the address at `at`, a new one if it was not there. */
+  /** Returns the number of the address at `at`, a new number for a new address. */
   add(bytes: string, at: number): number {
     let slot = this.#table.start(this.#hash(bytes, at));
     for (; this.#table.at(slot) >= 0; slot = this.#table.next(slot)) {

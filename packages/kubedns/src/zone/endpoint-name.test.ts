@@ -38,7 +38,7 @@ describe('the generated label', () => {
     },
   );
 
-  it('is the same for an address, wherever it stands', () => {
+  it('is the same for an address at any offset', () => {
     const bytes = Buffer.from(addressBytes('10.0.0.1')).toString('latin1');
     expect(addressHash(`xx${bytes}`, 2, 4)).toBe(addressHash(bytes, 0, 4));
   });

@@ -1,7 +1,7 @@
 import { FNV_OFFSET, hashByte, hashBytes, hexValue } from '@kube-dns/wire';
 import { writeIpv6Text } from './address.js';
 
-/** What Go prints of a record before and behind its address (kubernetes/dns pkg/dns/util/util.go). */
+/** The text of a record before and after its address, as Go prints it (kubernetes/dns pkg/dns/util/util.go). */
 const PREFIX = '&{';
 const SUFFIX = ' 0 10 10  false 30 0  }';
 const AFTER_PREFIX = hashText(FNV_OFFSET, PREFIX);
@@ -9,19 +9,19 @@ const HEX = '0123456789abcdef';
 const DIGIT_0 = 0x30;
 const MAX_LABEL_CHARACTERS = 16;
 const IPV6_TEXT_BYTES = 39;
-/** The text of the address that is being hashed; nothing reads it afterwards. */
+/** Scratch of `hashIpv6`, valid within one call: hashing must not allocate. */
 const ipv6Text = new Uint8Array(IPV6_TEXT_BYTES);
 
 /**
  * The hash that names an address without a hostname, as kubernetes/dns (HashServiceRecord) makes it:
- * FNV-1a over the text of the record as Go prints it. Clients have seen and kept such names, so ours are
- * the same. `bytes` holds the address at `at`, a byte a character; makes no text, for it runs often.
+ * FNV-1a over the text of the record as Go prints it. Clients may have stored such names, so ours are
+ * equal. `bytes` holds the address at `at`, one byte per character. Allocates nothing.
  */
 export function addressHash(bytes: string, at: number, size: number): number {
   return hashText(size === 4 ? hashIpv4(bytes, at) : hashIpv6(bytes, at), SUFFIX) >>> 0;
 }
 
-/** Writes the label of a hash, its length byte first; returns how many bytes: hex, in hex once more. */
+/** Writes the label of a hash, its length byte first: the hex text, hex-encoded again. Returns the bytes written. */
 export function writeHashLabel(hash: number, out: Uint8Array, at: number): number {
   let written = at + 1;
   let shift = 28;
@@ -35,14 +35,14 @@ export function writeHashLabel(hash: number, out: Uint8Array, at: number): numbe
   return written - at;
 }
 
-/** The hash that a lower-cased label spells, its length byte at `at`; -1 when it spells none. */
+/** The hash that a lower-cased label encodes, its length byte at `at`; -1 when it encodes none. */
 export function readHashLabel(name: Uint8Array, at: number): number {
   const length = name[at]!;
   if (length === 0 || length > MAX_LABEL_CHARACTERS || length % 2 !== 0) return -1;
   let hash = 0;
   for (let i = at + 1; i <= at + length; i += 2) {
     const digit = hexValue((hexValue(name[i]!) << 4) | hexValue(name[i + 1]!));
-    // A zero in front is never printed, but for the hash zero itself.
+    // Go prints no leading zero, except for the hash zero itself.
     if (digit < 0 || (digit === 0 && hash === 0 && length > 2)) return -1;
     hash = hash * 16 + digit;
   }

@@ -14,25 +14,24 @@ import { SlotTable } from './slot-table.js';
 const NONE = -1;
 
 /**
- * The endpoints of one service as DNS sees them: every address once, and hosts, which are the
- * endpoints that share a label (schema 1.1.0 section 2.4.1). Numbers stand for hosts and endpoints, so
- * that a hundred thousand of them are a few arrays: the view of a service is made anew whenever it is
- * asked for after a change.
+ * The endpoints of one service as DNS sees them: distinct addresses, and hosts, which are the endpoints
+ * that share a label (schema 1.1.0 section 2.4.1). Hosts and endpoints are numbers, so a hundred thousand
+ * of them are a few arrays. A view is immutable: after a change the service makes another one.
  */
 export class EndpointView {
   readonly ipv4: PackedAddresses;
   readonly ipv6: PackedAddresses;
-  /** By host: its label, empty where it is generated; the hash that this is made of; its ports. */
+  /** By host: its label, empty where it is generated; the hash of the generated label; its ports. */
   readonly #labels: string[] = [];
   readonly #hashes: Uint32Array;
   readonly #ports: PortList[] = [];
   /**
-   * The numbers of addresses in `ipv4` and `ipv6`, those of one host and family together; and where these
-   * begin, the bounds.
+   * The numbers of addresses in `ipv4` and `ipv6`, grouped by host and family; `#bounds` has the begin of
+   * each group.
    */
   readonly #endpoints: Int32Array;
   readonly #bounds: Int32Array;
-  /** The hosts that have a label of their own. */
+  /** The hosts with a configured label. */
   readonly #byLabel: SlotTable;
 
   constructor(groups: readonly EndpointGroup[]) {
@@ -60,7 +59,7 @@ export class EndpointView {
     return this.#labels.length;
   }
 
-  /** The label of a host, lower case; empty when it is made of its hash. */
+  /** The label of a host, lower case; empty when it is generated from its hash. */
   labelOf(host: number): string {
     return this.#labels[host]!;
   }
@@ -78,18 +77,18 @@ export class EndpointView {
     return size === IPV4_BYTES ? this.ipv4 : this.ipv6;
   }
 
-  /** How many addresses of a family a host has. */
+  /** The number of a host's addresses of one family. */
   countOf(host: number, size: AddressSize): number {
     const bound = boundOf(host, size);
     return this.#bounds[bound + 1]! - this.#bounds[bound]!;
   }
 
-  /** Where in the addresses of a family the host's address number `i` begins. */
+  /** The offset of a host's address number `i` in the addresses of the family. */
   offsetOf(host: number, size: AddressSize, i: number): number {
     return this.#endpoints[this.#bounds[boundOf(host, size)]! + i]! * size;
   }
 
-  /** The host with a label of its own, lower-cased in wire form at `at`; -1 when there is none. */
+  /** The host with this configured label, lower-cased in wire form at `at`; -1 when there is none. */
   hostOfLabel(name: Uint8Array, at: number): number {
     const length = name[at]!;
     let hash = 0;
@@ -133,7 +132,7 @@ export class EndpointView {
     return endpoints;
   }
 
-  /** The host with this label, a new one if there was none. */
+  /** Finds or adds the host with this label. */
   #hostOf(label: string, ports: PortList): number {
     let hash = 0;
     for (let i = 0; i < label.length; i++) hash = mix(hash, label.charCodeAt(i));
@@ -156,7 +155,7 @@ export class EndpointView {
 
   #joined: { left: PortList; right: PortList; both: PortList } | undefined;
 
-  /** A host that stands in several slices serves the ports of all of them. */
+  /** A host that is in several slices serves the ports of all of them. */
   #servePorts(host: number, right: PortList): void {
     const left = this.#ports[host]!;
     if (left === right) return;
@@ -170,7 +169,7 @@ export class EndpointView {
 /** The addresses of one family while a view is made. */
 class Family {
   readonly distinct: DistinctAddresses;
-  /** The host that an address without a label is, by its number. */
+  /** The host of an address without a label, by the address number. */
   readonly hosts: Int32Array;
 
   constructor(size: AddressSize, capacity: number) {
@@ -179,19 +178,19 @@ class Family {
   }
 }
 
-/** The endpoints of a view while it is made: addresses of hosts, each once. */
+/** The endpoints of a view while it is made: distinct pairs of a host and an address. */
 class Endpoints {
   count = 0;
-  /** By endpoint: see boundOf; and the number of its address in its family. */
+  /** By endpoint: its bound, see boundOf; the number of its address in its family. */
   readonly bounds: Int32Array;
   readonly addresses: Int32Array;
-  readonly #known: SlotTable;
+  readonly #table: SlotTable;
 
-  /** `labelled` of the endpoints may come more than once. */
+  /** `labelled`: how many endpoints have a configured label, and so may be added twice. */
   constructor(capacity: number, labelled: number) {
     this.bounds = new Int32Array(capacity);
     this.addresses = new Int32Array(capacity);
-    this.#known = new SlotTable(labelled);
+    this.#table = new SlotTable(labelled);
   }
 
   add(bound: number, address: number): void {
@@ -199,24 +198,24 @@ class Endpoints {
     this.addresses[this.count++] = address;
   }
 
-  /** Adds an endpoint unless it is there: in two slices it is one. */
+  /** Adds an endpoint unless it exists: the same endpoint may be in two slices. */
   addOnce(bound: number, address: number): void {
-    let slot = this.#known.start(mix(mix(0, bound), address));
-    for (; this.#known.at(slot) >= 0; slot = this.#known.next(slot)) {
-      const endpoint = this.#known.at(slot);
+    let slot = this.#table.start(mix(mix(0, bound), address));
+    for (; this.#table.at(slot) >= 0; slot = this.#table.next(slot)) {
+      const endpoint = this.#table.at(slot);
       if (this.bounds[endpoint] === bound && this.addresses[endpoint] === address) return;
     }
-    this.#known.put(slot, this.count);
+    this.#table.put(slot, this.count);
     this.add(bound, address);
   }
 }
 
-/** The place among the bounds of a host's addresses of one family. */
+/** The index in the bounds of a host's addresses of one family. */
 function boundOf(host: number, size: AddressSize): number {
   return host * 2 + (size === IPV4_BYTES ? 0 : 1);
 }
 
-/** Where the endpoints of each bound begin once they are sorted by it, and behind them the end. */
+/** The begin of the endpoints of each bound after sorting, and the end of the last. */
 function boundsOf({ bounds, count }: Endpoints, hosts: number): Int32Array {
   const starts = new Int32Array(hosts * 2 + 1);
   for (let i = 0; i < count; i++) starts[bounds[i]! + 1]!++;
@@ -231,7 +230,7 @@ function sortByHost({ bounds, addresses, count }: Endpoints, starts: Int32Array)
   return sorted;
 }
 
-/** Tells whether an endpoint has the label at `at`, lower-cased in wire form, as its own or generated. */
+/** Whether an endpoint has the label at `at`, lower-cased in wire form, configured or generated. */
 export function hasLabel(group: EndpointGroup, name: Uint8Array, at: number): boolean {
   const { size, bytes, labels } = group;
   const hash = readHashLabel(name, at);
@@ -245,7 +244,7 @@ export function hasLabel(group: EndpointGroup, name: Uint8Array, at: number): bo
   return false;
 }
 
-/** Tells whether the label at `at`, lower-cased in wire form, is this text. */
+/** Whether the label at `at`, lower-cased in wire form, is this text. */
 export function isLabel(text: string, name: Uint8Array, at: number): boolean {
   if (name[at] !== text.length) return false;
   for (let i = 0; i < text.length; i++) {

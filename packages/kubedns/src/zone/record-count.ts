@@ -6,8 +6,8 @@ import type { ZoneService } from './zone-service.js';
 export type RecordCounts = Record<'A' | 'AAAA' | 'CNAME' | 'SRV' | 'PTR', number>;
 
 /**
- * How many records the names of services have, by type. An endpoint that stands in two slices counts
- * twice, so this takes no more than a look at each slice. Names of single hosts are not counted.
+ * The number of records of services by type. An endpoint that is in two slices counts twice, so one pass
+ * over the slices is enough. Records of single hosts are not counted.
  */
 export function countRecords(zone: ClusterZone): RecordCounts {
   const counts = { A: 0, AAAA: 0, CNAME: 0, SRV: 0, PTR: zone.addressCount };
@@ -20,7 +20,7 @@ export function countRecords(zone: ClusterZone): RecordCounts {
 function count(entry: ZoneService, counts: RecordCounts): void {
   const { service } = entry;
   if (service === undefined) return;
-  if (service.alias !== undefined) {
+  if (service.cname !== undefined) {
     counts.CNAME++;
     return;
   }

@@ -1,17 +1,17 @@
-const LEAST_SLOTS = 8;
+const MIN_SLOTS = 8;
 
 /**
- * Open addressing over numbers that stand for something kept elsewhere: whoever looks one up walks from
- * the slot of its hash until the number that he means or an empty slot. At most half of it is full.
+ * A hash table (open addressing) of numbers of entries that the caller stores. For a look-up the caller
+ * walks from the slot of a hash to the matching number or an empty slot. At most half of it is full.
  */
 export class SlotTable {
   /** The number plus one, or 0. */
   readonly #slots: Int32Array;
   readonly #mask: number;
 
-  /** Has room for `capacity` numbers. */
+  /** Holds up to `capacity` numbers. */
   constructor(capacity: number) {
-    let slots = LEAST_SLOTS;
+    let slots = MIN_SLOTS;
     while (slots < capacity * 2) slots *= 2;
     this.#slots = new Int32Array(slots);
     this.#mask = slots - 1;

@@ -39,7 +39,7 @@ describe('a wildcard', () => {
     ['db-0.*.two.svc', ['A 10.1.0.1']],
     ['db-0.db.*.svc', ['A 10.1.0.1']],
     ['*.db.*.svc', ['A 10.1.0.1', 'A 10.1.0.2']],
-  ])('%s stands for any label: %j', async (name, records) => {
+  ])('%s matches any label: %j', async (name, records) => {
     expect(await found(name)).toEqual(records);
   });
 
@@ -68,7 +68,7 @@ describe('a wildcard', () => {
     ]);
   });
 
-  it('has the addresses of the targets besides', async () => {
+  it('also has the addresses of the targets', async () => {
     const { additionals } = await answers.ask('_http._tcp.*.*.svc.cluster.local', 'SRV', {
       isOverTcp: true,
     });
@@ -114,14 +114,14 @@ describe('a wildcard', () => {
     'web.*.pod',
     '1-2-3-4.*.pod',
     'web.**.svc',
-  ])('%s stands for nothing', async (name) => {
+  ])('%s matches nothing', async (name) => {
     expect(await answers.ask(`${name}.cluster.local`, 'A')).toMatchObject({
       rcode: 'NXDOMAIN',
       answers: [],
     });
   });
 
-  it('leaves nothing behind for the next question', async () => {
+  it('does not affect the next question', async () => {
     expect(await found('web.*.svc')).toHaveLength(2);
     expect(await found('web.one.svc')).toEqual(['A 10.0.0.1']);
     answers.cluster.services.put(serviceObject({ namespace: 'one', clusterIPs: ['10.0.0.9'] }));
@@ -150,7 +150,7 @@ describe('a wildcard', () => {
     }
   });
 
-  it('does not take a host or a port of an alias for the alias', async () => {
+  it('does not match a host or a port of an ExternalName', async () => {
     const externalName = 'web.one.svc.cluster.local';
     answers.cluster.services.put(serviceObject({ namespace: 'four', name: 'ext', externalName }));
     for (const name of ['x.ext.*.svc', '_http._tcp.ext.*.svc']) {
@@ -158,7 +158,7 @@ describe('a wildcard', () => {
     }
   });
 
-  it('finds what few of very many services have, and puts the others in no order for it', async () => {
+  it('finds the hosts of few among very many services without making views of the others', async () => {
     const { services, endpointSlices } = answers.cluster;
     for (let i = 0; i < 5_000; i++) {
       services.put(serviceObject({ namespace: 'many', name: `s${i}`, ...HEADLESS }));
@@ -203,13 +203,13 @@ describe('a wildcard', () => {
     expect(await found('*.*.svc')).toEqual(['A 192.0.2.7']);
   });
 
-  it('takes addresses before aliases', async () => {
+  it('prefers addresses to CNAMEs', async () => {
     const fields = { namespace: 'three', externalName: 'web.one.svc.cluster.local' };
     answers.cluster.services.put(serviceObject(fields));
     expect(await found('web.*.svc')).toEqual(['A 10.0.0.1', 'A 10.0.0.2']);
   });
 
-  it('answers for very many services with what there is room for', async () => {
+  it('answers for very many services with what fits into the answer', async () => {
     for (let i = 0; i < 5_000; i++) {
       const clusterIPs = [`10.2.${i >> 8}.${i & 255}`];
       answers.cluster.services.put(

@@ -2,14 +2,14 @@ import type { ClusterZone, ZoneNamespace } from './cluster-zone.js';
 import type { ZoneName } from './zone-name.js';
 import type { ZoneService } from './zone-service.js';
 
-/** Services that one question may match: more have no room in any answer. */
+/** Limit of the services of one answer: more do not fit into any message. */
 const MAX_MATCHES = 4_096;
 
 /**
- * The services that a name with the label `*` is about (kubernetes/dns pkg/dns/treecache: `*` stands for
- * any label that does not begin with an underscore; as the first label it is the name behind it).
- * `name` comes back without such a first label. Directly below a namespace these are its ExternalName
- * services only. `hasPart` tells whether a service has what the labels before its own ask for.
+ * The services that match a name with the label `*` (kubernetes/dns pkg/dns/treecache: `*` matches any
+ * label that does not begin with an underscore; as the first label it is dropped). Removes such a first
+ * label from `name`. Directly below a namespace only its ExternalName services match. `hasPart` tests
+ * whether a service has the host or port in the labels before its name.
  */
 export function matchWildcard(
   zone: ClusterZone,
@@ -18,7 +18,7 @@ export function matchWildcard(
 ): ZoneService[] {
   if (name.isWildcard(name.count - 1)) {
     name.dropFirst();
-    // What stands behind it must be a node of the tree: hosts, with or without a port, are its leaves.
+    // The rest must be a node of the tree: hosts, with or without a port, are leaves.
     if (name.count === 4 || name.count === 6) return [];
   }
   if (name.count < 2 || !(name.is(0, 'svc') || name.isWildcard(0))) return [];
@@ -40,7 +40,7 @@ function isMatch(entry: ZoneService, name: ZoneName): boolean {
   const { service } = entry;
   if (service === undefined) return false;
   if (name.count === 2) return service.kind === 'external-name';
-  if (service.alias !== undefined) return name.count === 3;
+  if (service.cname !== undefined) return name.count === 3;
   return !entry.isHeadless || entry.hasEndpoints();
 }
 

@@ -4,17 +4,17 @@ const MAX_LABELS = 127;
 const STAR = 0x2a;
 const UNDERSCORE = 0x5f;
 
-/** The labels of a name between it and the apex of a zone. One of these is used for every question. */
+/** The labels of a name before the apex of a zone. One instance is reused for every question. */
 export class ZoneName {
   /** Lower-cased, in wire form, up to `length`. */
   bytes: Uint8Array = new Uint8Array(1);
   length = 1;
-  /** How many labels stand before the apex. */
+  /** Number of labels before the apex. */
   count = 0;
   hasWildcard = false;
   readonly #starts = new Uint8Array(MAX_LABELS);
 
-  /** Takes a name apart whose apex begins at `apexAt`. */
+  /** Reads a name whose apex begins at `apexAt`. */
   read(bytes: Uint8Array, length: number, apexAt: number): void {
     this.bytes = bytes;
     this.length = length;
@@ -26,18 +26,18 @@ export class ZoneName {
     }
   }
 
-  /** Goes on as if the first label were not there. */
+  /** Removes the first label. */
   dropFirst(): void {
     this.count--;
     this.#starts.copyWithin(0, 1);
   }
 
-  /** Where a label begins, its length byte first; 0 is the label next to the apex. */
+  /** The offset of a label's length byte; 0 is the label next to the apex. */
   startOf(fromApex: number): number {
     return this.#starts[this.count - 1 - fromApex]!;
   }
 
-  /** Tells whether a label is this text, in lower case; 0 is the label next to the apex. */
+  /** Whether a label is this text, in lower case; 0 is the label next to the apex. */
   is(fromApex: number, text: string): boolean {
     return isLabel(text, this.bytes, this.startOf(fromApex));
   }
@@ -47,7 +47,7 @@ export class ZoneName {
     return this.bytes[at] === 1 && this.bytes[at + 1] === STAR;
   }
 
-  /** Tells whether a label begins with an underscore, as those of ports and protocols do. */
+  /** Whether a label begins with an underscore, as those of ports and protocols do. */
   isService(fromApex: number): boolean {
     const at = this.startOf(fromApex);
     return this.bytes[at]! > 1 && this.bytes[at + 1] === UNDERSCORE;
@@ -60,7 +60,7 @@ export class ZoneName {
   }
 }
 
-/** Tells whether the label at `at` is an underscore and this text. */
+/** Whether the label at `at` is an underscore and this text. */
 export function isServiceLabel(text: string, name: Uint8Array, at: number): boolean {
   if (name[at] !== text.length + 1 || name[at + 1] !== UNDERSCORE) return false;
   for (let i = 0; i < text.length; i++) {

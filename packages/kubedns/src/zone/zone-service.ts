@@ -4,13 +4,13 @@ import { equalPorts } from '../cluster/ports.js';
 import type { Service } from '../cluster/service.js';
 import { EndpointView, hasLabel } from './endpoint-view.js';
 
-/** A service of the zone: what is known of it, and of its endpoints even before it is known itself. */
+/** A service of the zone with its endpoints; the endpoints may arrive before the Service object. */
 export class ZoneService {
   /** Its name in wire form. */
   readonly name: Uint8Array;
   /** `namespace/name`. */
   readonly key: string;
-  /** The number by which the index of addresses knows it. */
+  /** Its number in the index of addresses. */
   readonly number: number;
   service: Service | undefined;
   readonly #slices: EndpointSlice[] = [];
@@ -31,12 +31,12 @@ export class ZoneService {
     return this.service?.kind === 'headless';
   }
 
-  /** Whether nothing is known of it any more. */
-  get isForgotten(): boolean {
+  /** Whether it has neither a Service object nor slices. */
+  get isEmpty(): boolean {
     return this.service === undefined && this.#slices.length === 0;
   }
 
-  /** Its addresses of one family: those of the cluster, or those of its endpoints. */
+  /** Its addresses of one family: its cluster addresses, or those of its endpoints when it is headless. */
   get ipv4(): PackedAddresses {
     return this.isHeadless ? this.view.ipv4 : this.service!.ipv4;
   }
@@ -46,14 +46,14 @@ export class ZoneService {
   }
 
   /**
-   * Its hosts: the endpoints of a headless service, else its own addresses, which have generated labels.
-   * They are put in order when they are asked for after a change.
+   * Its hosts: the endpoints of a headless service, else its cluster addresses with generated labels.
+   * Made at the first use after a change.
    */
   get view(): EndpointView {
     return (this.#view ??= this.makeView());
   }
 
-  /** The same for one use, without keeping it. */
+  /** Makes a view for one use without storing it. */
   makeView(): EndpointView {
     return new EndpointView(this.#groups());
   }
@@ -63,7 +63,7 @@ export class ZoneService {
     return this.#view !== undefined || this.#groups().some((group) => hasLabel(group, name, at));
   }
 
-  /** Takes over a new state of the service; undefined when it is gone. */
+  /** Sets the Service object; undefined when it was deleted. */
   put(service: Service | undefined): void {
     this.service = service;
     this.#view = undefined;
@@ -99,13 +99,13 @@ export class ZoneService {
     ];
   }
 
-  /** What the slices of a service have in common is kept once: its name and, mostly, their ports. */
+  /** Stores the service's key and equal ports once for all its slices. */
   #share(slice: EndpointSlice): void {
     slice.service = this.key;
-    const known = this.#slices[0]?.groups[0]?.ports;
-    if (known === undefined) return;
+    const ports = this.#slices[0]?.groups[0]?.ports;
+    if (ports === undefined) return;
     for (const group of slice.groups) {
-      if (equalPorts(group.ports, known)) group.ports = known;
+      if (equalPorts(group.ports, ports)) group.ports = ports;
     }
   }
 }

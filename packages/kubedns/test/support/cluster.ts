@@ -29,7 +29,7 @@ export class Cluster {
       this.rejected.push(`${what}: ${reason}`);
     };
     const state = new ClusterState({
-      keeper: this.zone,
+      records: this.zone,
       endpointNames,
       onRejected: (_resource, key, reason) => onRejected(key, reason),
     });

@@ -13,7 +13,7 @@ export function filledAnswers(): Answers {
   const answers = new Answers();
   const { services, endpointSlices, namespaces } = answers.cluster;
   for (const name of ['default', 'empty']) namespaces.put(namespaceObject(name));
-  answers.cluster.zone.knowsNamespaces = true;
+  answers.cluster.zone.hasAllNamespaces = true;
   const ports = [{ name: 'http', port: 80, protocol: 'TCP' }];
   services.put(serviceObject({ ports }));
   services.put(serviceObject({ name: 'six', clusterIPs: ['fd00::6'] }));

@@ -6,45 +6,45 @@ import { ApiClient } from '../../src/cluster/api-client.js';
 import { loadKubeConfig } from '../../src/cluster/kube-config.js';
 import {
   type ApiObject,
-  type Kept,
+  type Projection,
   ListWatch,
   type ListWatchOptions,
 } from '../../src/cluster/list-watch.js';
-import { keptLog } from './kept-log.js';
+import { recordedLog } from './recorded-log.js';
 import { serviceObject } from './objects.js';
 
-/** Patience for tests: the first pause is half of it, without chance. */
+/** The first pause of tests is half of it, without randomness. */
 const FIRST_PAUSE_MS = 100;
 const HEAD_LIMIT_MS = 1_000;
 
-interface KeptObject extends Kept {
+interface StoredObject extends Projection {
   readonly object: ApiObject;
 }
 
-type FollowerOptions = Partial<ListWatchOptions<ApiObject, KeptObject>>;
+type FollowerOptions = Partial<ListWatchOptions<ApiObject, StoredObject>>;
 
 const opened: { close(): unknown }[] = [];
-/** Closes what the functions below opened. */
+/** Closes everything that the functions below opened. */
 export async function closeAll(): Promise<void> {
   for (const one of opened.splice(0).reverse()) await one.close();
 }
 
-/** Hands a thing to `closeAll`. */
+/** Adds something that `closeAll` closes. */
 export function owned<T extends { close(): unknown }>(one: T): T {
   opened.push(one);
   return one;
 }
 
-/** A sink that keeps what it is told, and the loop that tells it. */
+/** A list/watch loop with a sink that stores its objects. */
 export class Follower {
   readonly objects = new Map<string, ApiObject>();
   /** `+key` and `-key`, in their order. */
   readonly events: string[] = [];
-  readonly log = keptLog(2);
+  readonly log = recordedLog(2);
   synced = 0;
-  /** Called for each object that is new or changed, before it is kept. */
+  /** Called for each object that is new or changed, before it is stored. */
   onProject: (key: string) => void = () => undefined;
-  readonly watch: ListWatch<ApiObject, KeptObject>;
+  readonly watch: ListWatch<ApiObject, StoredObject>;
   readonly #client: ApiClient;
 
   constructor(url: string, options: FollowerOptions = {}) {
@@ -54,7 +54,7 @@ export class Follower {
       client: this.#client,
       path: '/api/v1/services',
       log: this.log,
-      // The shortest pauses that there are.
+      // The shortest pauses.
       random: () => 0,
       onSynced: () => this.synced++,
       sink: {
@@ -63,8 +63,8 @@ export class Follower {
           return { version: '', listNumber: 0, object };
         },
         change: (key, before, after) => {
-          // What was known before is what was told last.
-          if (before?.object !== this.objects.get(key)) throw new Error(`${key} was not known so`);
+          if (before?.object !== this.objects.get(key))
+            throw new Error(`${key} had another state before`);
           this.events.push(`${after === undefined ? '-' : '+'}${key}`);
           if (after === undefined) this.objects.delete(key);
           else this.objects.set(key, after.object);

@@ -10,7 +10,6 @@ import {
 } from '@kube-dns/wire';
 
 export interface Asked {
-  /** 65,535 and OPT's room are plenty unless a test is about sizes. */
   readonly hasEdns?: boolean;
   readonly isOverTcp?: boolean;
   readonly class?: number;
@@ -31,7 +30,7 @@ export function queryBytes(name: string, type: string | number, asked: Asked = {
   return Buffer.concat([bytes, OPT]);
 }
 
-/** A query as a listener hands it to an answerer. */
+/** A query as a listener passes it to an answerer. */
 export function readQuery(name: string, type: string | number, asked: Asked = {}): Query {
   const bytes = queryBytes(name, type, asked);
   const query = new Query();
@@ -40,7 +39,7 @@ export function readQuery(name: string, type: string | number, asked: Asked = {}
   return query;
 }
 
-/** An answer taken apart, as text where a test compares it. */
+/** A decoded answer, as text where tests compare it. */
 export interface Answer {
   readonly rcode: string;
   /** Names of the flags that are set, TC last: `aa ra`. */
@@ -58,7 +57,7 @@ export interface Answer {
   readonly extendedError: number;
 }
 
-/** Takes an answer apart with dns-packet. */
+/** Decodes an answer with dns-packet. */
 export function readAnswer(bytes: Uint8Array): Answer {
   const message = decodeMessage(bytes);
   const records = [message.answers, message.authorities, message.additionals].map(withoutOpt);
@@ -129,24 +128,24 @@ function extendedErrorOf(message: DecodedMessage): number {
   return -1;
 }
 
-/** The client of one question: what it is told later arrives as `later`. */
+/** The client of one question; a deferred answer resolves `later`. */
 export class FakeClient implements Client {
   static #lastPort = 10_000;
   readonly address = '192.0.2.1';
-  /** Another for each: the same client with the same ID would be asking again. */
+  /** A new one each: a query of the same client with the same ID is a retransmission. */
   readonly port = ++FakeClient.#lastPort;
   readonly later: Promise<Answer>;
-  #tell!: (answer: Answer) => void;
+  #resolve!: (answer: Answer) => void;
 
   constructor() {
-    this.later = new Promise((resolve) => (this.#tell = resolve));
+    this.later = new Promise((resolve) => (this.#resolve = resolve));
   }
 
   defer(): ReplyPath {
     return {
       address: this.address,
       port: this.port,
-      send: (message, length) => this.#tell(readAnswer(message.subarray(0, length))),
+      send: (message, length) => this.#resolve(readAnswer(message.subarray(0, length))),
       abandon: () => undefined,
     };
   }

@@ -80,7 +80,7 @@ export async function startKubedns(): Promise<KubednsTestbed> {
 type Taker = Pick<ObjectStore<ApiObject, never>, 'put'>;
 
 function fill(zone: ClusterZone): void {
-  const state = new ClusterState({ keeper: zone });
+  const state = new ClusterState({ records: zone });
   const reject = (what: string, reason: string) => {
     throw new Error(`${what}: ${reason}`);
   };

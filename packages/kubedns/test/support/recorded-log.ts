@@ -1,11 +1,11 @@
 import { createLog, type Log } from '@kube-dns/daemon';
 
 /** A log that keeps what it is told: `E message`. */
-export interface KeptLog extends Log {
+export interface RecordedLog extends Log {
   readonly lines: string[];
 }
 
-export function keptLog(verbosity = 0): KeptLog {
+export function recordedLog(verbosity = 0): RecordedLog {
   const lines: string[] = [];
   const write = (line: string) => {
     lines.push(line.replace(/^(.).*?\] (.*)\n$/s, '$1 $2'));

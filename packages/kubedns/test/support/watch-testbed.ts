@@ -7,18 +7,18 @@ import {
 } from '../../src/cluster/cluster-watch.js';
 import { loadKubeConfig } from '../../src/cluster/kube-config.js';
 import { ClusterZone } from '../../src/zone/cluster-zone.js';
-import { keptLog } from './kept-log.js';
+import { recordedLog } from './recorded-log.js';
 import { textsAt } from './record-text.js';
 
-/** An API server, and a watch of its cluster that has not begun. */
-export class WatchBed {
+/** An API server, and a watch of its cluster that was not started. */
+export class WatchTestbed {
   readonly api: ApiServer;
-  readonly log = keptLog();
+  readonly log = recordedLog();
   readonly #zone = new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 });
   readonly #client: ApiClient;
   watch: ClusterWatch;
-  /** How often namespaces became known, less how often they were lost. */
-  namespacesKnown = 0;
+  /** How often namespaces were listed, less how often they were lost. */
+  namespacesListed = 0;
 
   private constructor(api: ApiServer) {
     this.api = api;
@@ -26,22 +26,22 @@ export class WatchBed {
     this.watch = this.#newWatch();
   }
 
-  static async create(): Promise<WatchBed> {
-    return new WatchBed(await createApiServer());
+  static async create(): Promise<WatchTestbed> {
+    return new WatchTestbed(await createApiServer());
   }
 
-  /** Takes another watch, which has not begun either. */
+  /** Replaces the watch by another one, also not started. */
   renew(endpointsSource?: EndpointsSource, options?: Partial<ClusterWatchOptions>): void {
     this.watch = this.#newWatch(endpointsSource, options);
   }
 
-  /** How often a resource was asked for, in whatever way. */
+  /** The number of lists and watches of a resource. */
   tries(resource: string): number {
     const { requests } = this.api;
     return requests.count('list', resource) + requests.count('watch', resource);
   }
 
-  /** The numbers of a resource. */
+  /** The counts of a resource. */
   of(name: string) {
     return [...this.watch.statistics].find(({ resource }) => resource === name)!;
   }
@@ -57,18 +57,18 @@ export class WatchBed {
     await this.api.close();
   }
 
-  /** Patient for a tenth of a second where it is denied. */
+  /** Retries after a tenth of a second where access is denied. */
   #newWatch(
     endpointsSource: EndpointsSource = 'auto',
     options: Partial<ClusterWatchOptions> = {},
   ): ClusterWatch {
     return new ClusterWatch({
       client: this.#client,
-      keeper: this.#zone,
+      records: this.#zone,
       log: this.log,
       endpointsSource,
-      onNamespacesKnown: () => this.namespacesKnown++,
-      onNamespacesLost: () => this.namespacesKnown--,
+      onNamespacesListed: () => this.namespacesListed++,
+      onNamespacesLost: () => this.namespacesListed--,
       random: () => 0,
       pace: { deniedPauseMs: 100, firstPauseMs: 100 },
       ...options,
