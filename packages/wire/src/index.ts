@@ -19,7 +19,7 @@ export {
   suffixOffset,
 } from './name.js';
 export { NameTable } from './name-table.js';
-export { appendOpt } from './opt-record.js';
+export { appendOpt, EXTENDED_ERROR_OPTION_BYTES, writeExtendedError } from './opt-record.js';
 export { decodeFirstAnswers, decodeMessage, encodeQuery, encodeRdata } from './packet.js';
 export type { DecodedMessage, DecodedRecord, QueryFields } from './packet.js';
 export {

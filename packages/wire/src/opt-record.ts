@@ -11,7 +11,7 @@ export interface EdnsTarget {
 /** The bytes that an OPT record without options takes (RFC 6891 section 6.1.2). */
 export const OPT_BYTES = 11;
 /** The bytes of an Extended DNS Error option without text (RFC 8914 section 2). */
-const EXTENDED_ERROR_OPTION_BYTES = 6;
+export const EXTENDED_ERROR_OPTION_BYTES = 6;
 const EXTENDED_ERROR_OPTION = 15;
 
 /** The most bytes that `appendOpt` adds to an answer to this query. */
@@ -44,11 +44,14 @@ export function appendOpt(
   out[length + 7] = query.isDnssecOk ? 0x80 : 0;
   out[length + 8] = 0;
   writeUint16(out, length + 9, optionBytes);
-  if (optionBytes > 0) {
-    writeUint16(out, length + OPT_BYTES, EXTENDED_ERROR_OPTION);
-    writeUint16(out, length + OPT_BYTES + 2, 2);
-    writeUint16(out, length + OPT_BYTES + 4, extendedError);
-  }
+  if (optionBytes > 0) writeExtendedError(out, length + OPT_BYTES, extendedError);
   writeUint16(out, 10, readUint16(out, 10) + 1);
   return end;
+}
+
+/** Writes an Extended DNS Error option without text, of EXTENDED_ERROR_OPTION_BYTES, at `at`. */
+export function writeExtendedError(out: Uint8Array, at: number, code: number): void {
+  writeUint16(out, at, EXTENDED_ERROR_OPTION);
+  writeUint16(out, at + 2, 2);
+  writeUint16(out, at + 4, code);
 }

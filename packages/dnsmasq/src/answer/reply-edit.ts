@@ -2,6 +2,7 @@ import {
   expandName,
   expandRdata,
   EXTENDED_ERROR,
+  EXTENDED_ERROR_OPTION_BYTES,
   FLAG,
   MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
@@ -10,12 +11,10 @@ import {
   RecordCursor,
   SECTION,
   TYPE,
+  writeExtendedError,
   writeUint16,
   writeUint32,
 } from '@kube-dns/wire';
-
-const EXTENDED_ERROR_OPTION = 15;
-const EXTENDED_ERROR_OPTION_BYTES = 6;
 
 /** A copy while it is made, and the owner of one of its records: what is returned is copied out of it. */
 const scratch = new Uint8Array(MAX_MESSAGE_BYTES);
@@ -50,9 +49,7 @@ export function emptyReply(reply: Uint8Array, rcode: number, extendedError: numb
 function addExtendedError(message: Uint8Array, optAt: number, end: number, code: number): void {
   const lengthAt = optAt + 9;
   writeUint16(message, lengthAt, readUint16(message, lengthAt) + EXTENDED_ERROR_OPTION_BYTES);
-  writeUint16(message, end, EXTENDED_ERROR_OPTION);
-  writeUint16(message, end + 2, 2);
-  writeUint16(message, end + 4, code);
+  writeExtendedError(message, end, code);
 }
 
 /**
