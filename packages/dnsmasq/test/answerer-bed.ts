@@ -6,6 +6,7 @@ import {
   UpstreamSockets,
 } from '@kube-dns/transport';
 import { ChaosAnswerer } from '../src/answer/chaos.js';
+import { AnswerCounters } from '../src/answer/answer-counters.js';
 import { DnsmasqAnswerer, type DnsmasqAnswererOptions } from '../src/answer/dnsmasq-answerer.js';
 import { QueryLog } from '../src/answer/query-log.js';
 import type { AnswerCacheOptions } from '../src/cache/answer-cache-options.js';
@@ -20,7 +21,12 @@ import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords } from './messages.js';
 import { recordedLog } from './recorded-log.js';
 
-const NO_ORIGINS = { fileOf: () => undefined, hasPtrRecord: () => false };
+export const NO_LOCAL_DATA = {
+  answer: () => 0,
+  answerByRule: () => 0,
+  knows: () => false,
+  origins: { fileOf: () => undefined, hasPtrRecord: () => false },
+};
 
 /** What an answerer has besides what all of them have. */
 export interface AnswererSetup {
@@ -38,6 +44,7 @@ export interface AnswererSetup {
 export class AnswererBed {
   readonly upstream: FakeUpstream;
   readonly log = recordedLog();
+  readonly counters = new AnswerCounters();
   now = 1_000;
   /** There from `start` on. */
   cache!: AnswerCache;
@@ -84,9 +91,10 @@ export class AnswererBed {
     router.load();
     this.answerer = new DnsmasqAnswerer({
       cache: this.cache,
-      chaos: new ChaosAnswerer(new Map([['hits.bind', () => [String(this.answerer.hits)]]])),
+      chaos: new ChaosAnswerer(new Map([['hits.bind', () => [String(this.counters.hits)]]])),
       forwarder,
-      local: { answer: () => 0, answerByRule: () => 0, origins: NO_ORIGINS },
+      local: NO_LOCAL_DATA,
+      counters: this.counters,
       router,
       keeping: { ...PLAIN_RULES, ...setup.keeping },
       replies: { ...defaultOptions(), ...setup.replies },

@@ -6,9 +6,15 @@ import { serverText, UpstreamServers, UpstreamSockets } from '@kube-dns/transpor
 import { ResolvFiles } from '../src/config/resolv-files.js';
 import { parseServerRule } from '../src/options/server-value.js';
 import { Router, type RouterOptions } from '../src/routing/router.js';
+import { NO_ROUTER_EVENTS, type RouterEvents } from '../src/routing/router-events.js';
 import { ServerStatistics } from '../src/upstream/server-statistics.js';
 import { queryFor } from './messages.js';
 import { recordedLog } from './recorded-log.js';
+
+/** Events of which a test receives these. */
+export function eventsWith(events: Partial<RouterEvents>): RouterEvents {
+  return { ...NO_ROUTER_EVENTS, ...events };
+}
 
 /** A router with a folder for its resolv file. */
 export class RouterBed {

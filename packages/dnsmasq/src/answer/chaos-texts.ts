@@ -1,18 +1,19 @@
 import type { AnswerCache } from '../cache/answer-cache.js';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
+import type { AnswerCounters } from './answer-counters.js';
 import type { ChaosTexts } from './chaos.js';
 
 /** The version that clients and dashboards expect: the dnsmasq whose behaviour this is. */
 const DNSMASQ_VERSION = 'dnsmasq-2.90';
 
 export interface ChaosSources {
-  readonly answerer: () => { readonly hits: number; readonly misses: number };
+  readonly counters: Pick<AnswerCounters, 'hits' | 'misses'>;
   readonly cache: Pick<AnswerCache, 'maxRecords' | 'insertions' | 'evictions'>;
   readonly statistics: Pick<ServerStatistics, 'entries'>;
 }
 
 /** The names below `bind` and what they say, as dnsmasq has them; the sidecar reads the numbers. */
-export function chaosTexts({ answerer, cache, statistics }: ChaosSources): ChaosTexts {
+export function chaosTexts({ counters, cache, statistics }: ChaosSources): ChaosTexts {
   const number = (read: () => number) => () => [String(read())];
   return new Map<string, () => string[]>([
     ['version.bind', () => [DNSMASQ_VERSION]],
@@ -21,8 +22,8 @@ export function chaosTexts({ answerer, cache, statistics }: ChaosSources): Chaos
     ['cachesize.bind', number(() => cache.maxRecords)],
     ['insertions.bind', number(() => cache.insertions)],
     ['evictions.bind', number(() => cache.evictions)],
-    ['misses.bind', number(() => answerer().misses)],
-    ['hits.bind', number(() => answerer().hits)],
+    ['misses.bind', number(() => counters.misses)],
+    ['hits.bind', number(() => counters.hits)],
     ['auth.bind', number(() => 0)],
     ['servers.bind', () => serverTexts(statistics)],
   ]);

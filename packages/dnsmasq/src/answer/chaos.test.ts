@@ -9,7 +9,7 @@ import { chaosTexts } from './chaos-texts.js';
 const statistics = new ServerStatistics();
 const chaos = new ChaosAnswerer(
   chaosTexts({
-    answerer: () => ({ hits: 11, misses: 22 }),
+    counters: { hits: 11, misses: 22 },
     cache: { maxRecords: 1000, insertions: 33, evictions: 44 },
     statistics,
   }),

@@ -169,14 +169,14 @@ describe('the counters', () => {
     await ask(bed.port, 'a.example');
     await ask(bed.port, 'x.corp');
     await ask(bed.port, { name: 'foo.bind', type: 'TXT', class: 'CH' });
-    expect([bed.answerer.hits, bed.answerer.misses]).toEqual([3, 1]);
+    expect([bed.counters.hits, bed.counters.misses]).toEqual([3, 1]);
   });
 
   it('do not count TCP', async () => {
     await bed.start();
     await askTcp(bed.port, { name: 'a.example' });
     await askTcp(bed.port, { name: 'a.example' });
-    expect([bed.answerer.hits, bed.answerer.misses]).toEqual([0, 0]);
+    expect([bed.counters.hits, bed.counters.misses]).toEqual([0, 0]);
     expect(bed.cache.insertions).toBe(1);
   });
 
@@ -190,7 +190,7 @@ describe('the counters', () => {
   it('count as a hit what is refused because too much is under way', async () => {
     await bed.start({ maxInFlight: 0 });
     expect((await ask(bed.port, 'a.example')).rcode).toBe('REFUSED');
-    expect([bed.answerer.hits, bed.answerer.misses]).toEqual([1, 0]);
+    expect([bed.counters.hits, bed.counters.misses]).toEqual([1, 0]);
   });
 });
 

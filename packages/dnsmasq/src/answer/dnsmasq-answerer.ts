@@ -14,6 +14,7 @@ import type { LocalData } from '../local/local-data.js';
 import type { Router } from '../routing/router.js';
 import type { Route } from '../routing/route.js';
 import type { ChangedQuery, EdnsOptions } from '../upstream/edns-options.js';
+import type { AnswerCounters } from './answer-counters.js';
 import type { ChaosAnswerer } from './chaos.js';
 import { FilteredTypes } from './filtered-types.js';
 import type { AnswerDetails, QueryLog } from './query-log.js';
@@ -22,11 +23,12 @@ import { ReplyIntake, type ReplyIntakeOptions } from './reply-intake.js';
 export interface DnsmasqAnswererOptions extends ReplyIntakeOptions {
   readonly cache: AnswerCache;
   readonly chaos: ChaosAnswerer;
+  readonly counters: AnswerCounters;
   readonly forwarder: QueryForwarder;
   /** Undefined unless queries go upstream with other EDNS options. */
   readonly ednsOptions?: EdnsOptions | undefined;
   readonly router: Pick<Router, 'routes' | 'loops'>;
-  readonly local: Pick<LocalData, 'answer' | 'answerByRule' | 'origins'>;
+  readonly local: Pick<LocalData, 'answer' | 'answerByRule' | 'knows' | 'origins'>;
   readonly log: Log;
   /** Undefined unless queries are logged. */
   readonly queryLog?: QueryLog | undefined;
@@ -39,11 +41,6 @@ const SIBLINGS = [TYPE.A, TYPE.AAAA];
 
 /** Answers from local data and the cache, or forwards along the routes; dnsmasq's order of answering. */
 export class DnsmasqAnswerer implements Answerer {
-  /** UDP queries answered here, and those that led upstream (dnsmasq's `hits` and `misses`). */
-  hits = 0;
-  misses = 0;
-  /** Queries answered from what was past its time. */
-  staleAnswers = 0;
   readonly #options: DnsmasqAnswererOptions;
   readonly #writer = new AnswerWriter();
   readonly #intake: ReplyIntake;
@@ -78,8 +75,9 @@ export class DnsmasqAnswerer implements Answerer {
    * way is a hit; an answer past its time is one, and a miss for the question that renews it.
    */
   #count(length: number, sent: number): void {
-    this.misses += sent;
-    if (length > 0 || sent === 0) this.hits++;
+    const { counters } = this.#options;
+    counters.misses += sent;
+    if (length > 0 || sent === 0) counters.hits++;
   }
 
   #answerFromMemory(query: Query, out: Uint8Array, client: Client): number {
@@ -96,14 +94,14 @@ export class DnsmasqAnswerer implements Answerer {
   }
 
   #answerFromCache(query: Query, out: Uint8Array, client: Client): number {
-    const { cache, queryLog } = this.#options;
+    const { cache, counters, queryLog } = this.#options;
     if (!mayReadCache(query)) return 0;
     let length = cache.answer(query, out);
     if (length === 0) return this.#answerFromSibling(query, out);
     const { isStale } = cache;
     let extendedError = -1;
     if (isStale) {
-      this.staleAnswers++;
+      counters.staleAnswers++;
       this.#renew(query, client);
       extendedError = EXTENDED_ERROR.STALE_ANSWER;
     }

@@ -25,7 +25,7 @@ describe('an answer past its time of a type that is left out', () => {
     const { texts, bytes } = await ask(bed.port, { name: 'a.example', ednsBytes: 1232 });
     expect(texts).toEqual([]);
     expect(bytes.subarray(-6)).toEqual(Buffer.from([0, 15, 0, 2, 0, 17]));
-    expect(bed.answerer.staleAnswers).toBe(1);
+    expect(bed.counters.staleAnswers).toBe(1);
   });
 });
 

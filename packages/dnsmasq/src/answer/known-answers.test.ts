@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { decodeName, FLAG, RCODE } from '@kube-dns/wire';
-import { AnswererBed } from '../../test/answerer-bed.js';
+import { AnswererBed, NO_LOCAL_DATA } from '../../test/answerer-bed.js';
 import { storeReply } from '../../test/cached-answers.js';
 import { ask, askTcp, flagsOf } from '../../test/client.js';
 import { addressRecords, type Response, soaRecord } from '../../test/messages.js';
@@ -34,7 +34,7 @@ describe('a denial', () => {
     bed.upstream.script = () => DENIAL;
     const asked: string[] = [];
     const knows = (name: Uint8Array) => asked.push(decodeName(name)) > 0;
-    await bed.start({ options: { knows } });
+    await bed.start({ options: { local: { ...NO_LOCAL_DATA, knows } } });
     const first = await ask(bed.port, { name: 'A.example', type: 'AAAA' });
     expect([first.rcode, flagsOf(first) & FLAG.AA]).toEqual(['NOERROR', FLAG.AA]);
     const second = await ask(bed.port, { name: 'a.example', type: 'AAAA' });
@@ -72,7 +72,7 @@ describe('what is known without asking anybody', () => {
     const reverse = { name: '1.0.0.10.in-addr.arpa', type: 'PTR' };
     expect((await ask(bed.port, reverse)).rcode).toBe('NXDOMAIN');
     expect(bed.upstream.names).toEqual(['y.example']);
-    expect([bed.answerer.hits, bed.answerer.misses]).toEqual([5, 1]);
+    expect([bed.counters.hits, bed.counters.misses]).toEqual([5, 1]);
   });
 
   it('is an alias alone when what it leads to is not local, whatever the cache has', async () => {
@@ -120,7 +120,7 @@ describe('an answer past its time', () => {
     const stale = await ask(bed.port, { name: 'a.example', ednsBytes: 1232 });
     expect([stale.texts, stale.ttls]).toEqual([['A 10.0.0.1'], [0]]);
     expect(stale.bytes.subarray(-6)).toEqual(Buffer.from([0, 15, 0, 2, 0, 3]));
-    expect([bed.answerer.hits, bed.answerer.misses, bed.answerer.staleAnswers]).toEqual([1, 2, 1]);
+    expect([bed.counters.hits, bed.counters.misses, bed.counters.staleAnswers]).toEqual([1, 2, 1]);
     await until(() => bed.cache.insertions === 2);
     expect((await ask(bed.port, 'a.example')).texts).toEqual(['A 10.0.0.2']);
     expect(bed.upstream.asked).toHaveLength(2);

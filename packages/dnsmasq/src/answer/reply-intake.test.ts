@@ -38,7 +38,7 @@ function createIntake(cache = new AnswerCache({ maxRecords: 50 })): ReplyIntake 
     },
     filteredTypes: [TYPE.TXT, TYPE.ANY],
     maxTtlSeconds: 60,
-    knows: () => true,
+    local: { knows: () => true },
     log,
     queryLog: new QueryLog(log, false),
   });
@@ -50,6 +50,7 @@ const PLAIN = {
   replies: defaultOptions(),
   filteredTypes: [],
   maxTtlSeconds: 0,
+  local: { knows: () => false },
   log,
 };
 

@@ -15,6 +15,7 @@ import {
 } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import { type KeepingRules, ReplyReader } from '../cache/reply-reader.js';
+import type { LocalData } from '../local/local-data.js';
 import { clampTtls } from './clamp-ttls.js';
 import { FilteredTypes } from './filtered-types.js';
 import type { QueryLog, QueryTag } from './query-log.js';
@@ -29,8 +30,7 @@ export interface ReplyIntakeOptions {
   readonly filteredTypes: readonly number[];
   /** Ceiling on the TTLs that clients get, in seconds; 0 is none. */
   readonly maxTtlSeconds: number;
-  /** Tells whether a name (lower-cased, in wire form) has local data, at it or below. */
-  readonly knows?: ((name: Uint8Array) => boolean) | undefined;
+  readonly local: Pick<LocalData, 'knows'>;
   readonly log: Log;
   readonly queryLog?: QueryLog | undefined;
 }
@@ -98,12 +98,10 @@ export class ReplyIntake {
   }
 
   #isKnown(reply: Buffer): boolean {
-    const { knows } = this.#options;
-    if (knows === undefined) return false;
     const length = expandName(reply, QUESTION_OFFSET, reply.length, this.#name);
     if (length < 0) return false;
     for (let i = 0; i < length; i++) this.#name[i] = lowerCaseByte(this.#name[i]!);
-    return knows(this.#name.subarray(0, length));
+    return this.#options.local.knows(this.#name.subarray(0, length));
   }
 
   /** The name is the attacker's to choose, and so is how often it comes. */

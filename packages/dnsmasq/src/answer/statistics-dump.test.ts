@@ -6,6 +6,7 @@ import { addressRecords } from '../../test/messages.js';
 import { recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache } from '../cache/answer-cache.js';
 import { ServerStatistics } from '../upstream/server-statistics.js';
+import { AnswerCounters } from './answer-counters.js';
 import { StatisticsDump } from './statistics-dump.js';
 
 const SERVER = '10.0.0.1#53';
@@ -17,7 +18,7 @@ function createDump({ showsCache = false, usesStale = false } = {}) {
   statistics.retain([SERVER]);
   const dump = new StatisticsDump({
     cache,
-    answerer: { hits: 5, misses: 3, staleAnswers: 2 },
+    counters: Object.assign(new AnswerCounters(), { hits: 5, misses: 3, staleAnswers: 2 }),
     statistics,
     showsCache,
     usesStale,

@@ -3,12 +3,12 @@ import { QUESTION_OFFSET, RecordCursor, readUint16, SECTION, TYPE } from '@kube-
 import type { AnswerCache } from '../cache/answer-cache.js';
 import type { CachedAnswer } from '../cache/entry-writer.js';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
-import type { DnsmasqAnswerer } from './dnsmasq-answerer.js';
+import type { AnswerCounters } from './answer-counters.js';
 import { addressOfReverse, nameText, valueText } from './log-text.js';
 
 export interface StatisticsDumpOptions {
   readonly cache: AnswerCache;
-  readonly answerer: Pick<DnsmasqAnswerer, 'hits' | 'misses' | 'staleAnswers'>;
+  readonly counters: AnswerCounters;
   readonly statistics: Pick<ServerStatistics, 'entries'>;
   /** Each answer in the cache, too, as dnsmasq does under `--log-queries`. */
   readonly showsCache: boolean;
@@ -41,13 +41,13 @@ export class StatisticsDump {
 
   /** Writes the statistics now, and the cache bit by bit; one that is still being written ends there. */
   write(): void {
-    const { cache, answerer, statistics, showsCache, usesStale, log } = this.#options;
+    const { cache, counters, statistics, showsCache, usesStale, log } = this.#options;
     const { maxRecords, evictions, insertions } = cache;
     log.info(`time ${Math.floor(this.#now() / 1000)}`);
     log.info(
       `cache size ${maxRecords}, ${evictions}/${insertions} cache insertions re-used unexpired cache entries.`,
     );
-    const { hits, misses, staleAnswers } = answerer;
+    const { hits, misses, staleAnswers } = counters;
     log.info(`queries forwarded ${misses}, queries answered locally ${hits}`);
     if (usesStale) log.info(`queries answered from stale cache ${staleAnswers}`);
     log.info('queries for authoritative zones 0');

@@ -10,7 +10,7 @@ import {
   type ProgramFacts,
 } from '@kube-dns/daemon';
 import type { QueryForwarder } from '@kube-dns/transport';
-import type { DnsmasqAnswerer } from '../answer/dnsmasq-answerer.js';
+import type { AnswerCounters } from '../answer/answer-counters.js';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
 import type { AppliedConfig } from './applied-config.js';
@@ -19,8 +19,8 @@ import { LISTENER_METRICS, OWN_METRICS, UPSTREAM_METRICS } from './metric-table.
 
 /** The sources of the values; they are read at each scrape. */
 export interface MetricSources extends ProgramFacts {
-  readonly answerer: Pick<DnsmasqAnswerer, 'hits' | 'misses' | 'staleAnswers'>;
-  readonly listeners: () => readonly CountedListener[];
+  readonly counters: AnswerCounters;
+  readonly port: { readonly listeners: readonly CountedListener[] };
   readonly cache: Pick<AnswerCache, 'maxRecords' | 'recordCount' | 'usedBytes'>;
   readonly cacheTotals: Pick<CacheTotals, 'insertions' | 'evictions'>;
   readonly forwarder: Pick<QueryForwarder, 'joined' | 'inFlight' | 'overflows' | 'failures'>;
@@ -31,13 +31,13 @@ export interface MetricSources extends ProgramFacts {
 
 /** Every metric of dnsmasq: see the table of names. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {
-  const { version, answerer, cache, cacheTotals, forwarder, config, configDirectory } = sources;
-  const { unexpectedErrors, statistics, listeners } = sources;
+  const { version, counters, cache, cacheTotals, forwarder, config, configDirectory } = sources;
+  const { unexpectedErrors, statistics, port } = sources;
   return [
     info(OWN_METRICS.buildInfo, () => ({ version })),
-    counter(OWN_METRICS.hits, () => answerer.hits),
-    counter(OWN_METRICS.misses, () => answerer.misses),
-    counter(OWN_METRICS.staleAnswers, () => answerer.staleAnswers),
+    counter(OWN_METRICS.hits, () => counters.hits),
+    counter(OWN_METRICS.misses, () => counters.misses),
+    counter(OWN_METRICS.staleAnswers, () => counters.staleAnswers),
     gauge(OWN_METRICS.cacheSize, () => cache.maxRecords),
     gauge(OWN_METRICS.cacheRecords, () => cache.recordCount),
     gauge(OWN_METRICS.cacheBytes, () => cache.usedBytes),
@@ -53,6 +53,6 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     counter(OWN_METRICS.configRejected, () => configDirectory.rejected),
     counter(OWN_METRICS.unexpectedErrors, unexpectedErrors),
     ...nameServerFamilies(UPSTREAM_METRICS, () => statistics.entries()),
-    ...listenerFamilies(LISTENER_METRICS, listeners),
+    ...listenerFamilies(LISTENER_METRICS, () => port.listeners),
   ];
 }

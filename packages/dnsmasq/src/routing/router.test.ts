@@ -7,7 +7,7 @@ import { FakeUpstream } from '../../test/fake-upstream.js';
 import { queryFor } from '../../test/messages.js';
 import { ResolvFiles } from '../config/resolv-files.js';
 import { ServersFile } from '../config/servers-file.js';
-import { RouterBed } from '../../test/router-bed.js';
+import { eventsWith, RouterBed } from '../../test/router-bed.js';
 
 let bed: RouterBed;
 
@@ -41,10 +41,12 @@ describe('the sources of routes', () => {
     bed.createWith(
       {
         serversFile: new ServersFile(path, bed.log),
-        onRulesRead: (rules) =>
-          reported.push(
-            rules.map(({ domains, target }) => `${decodeName(domains[0]!)} ${target.kind}`),
-          ),
+        events: eventsWith({
+          onRulesRead: (rules) =>
+            reported.push(
+              rules.map(({ domains, target }) => `${decodeName(domains[0]!)} ${target.kind}`),
+            ),
+        }),
       },
       '/corp/1.0.0.1',
     );
@@ -114,9 +116,10 @@ describe('the sources of routes', () => {
     await writeFile(bed.resolvPath, 'nameserver 9.0.0.1\n');
     const paths = [bed.resolvPath, other];
     let changes = 0;
+    const onResolvFileChanged = () => changes++;
     bed.createWith({
       resolvFiles: new ResolvFiles({ paths, log: bed.log, periodMs: 20 }),
-      onResolvFileChanged: () => changes++,
+      events: eventsWith({ onResolvFileChanged }),
     });
     bed.router.load();
     bed.router.followResolvFiles();
@@ -130,7 +133,7 @@ describe('the sources of routes', () => {
   });
 
   it('leave out this server itself, which is logged', () => {
-    const own = () => [{ address: '127.0.0.1', port: 5353 }];
+    const own = { ownAddresses: [{ address: '127.0.0.1', port: 5353 }] };
     bed.createWith(
       { own },
       '127.0.0.1#5353',
@@ -158,7 +161,7 @@ describe('the sources of routes', () => {
     const changed: string[] = [];
     const onDomainsChanged = (domains: readonly Uint8Array[]) =>
       void changed.push(domains.map((domain) => decodeName(domain)).join());
-    bed.createWith({ onDomainsChanged });
+    bed.createWith({ events: eventsWith({ onDomainsChanged }) });
     bed.configure({ stubDomains: { a: ['1.0.0.1'], b: ['1.0.0.2'], c: ['1.0.0.3'] } });
     bed.router.load();
     bed.configure({ stubDomains: { a: ['1.0.0.1'], b: ['1.0.0.9'], d: ['1.0.0.4'] } });
@@ -193,8 +196,10 @@ describe('the sources of routes', () => {
     bed.createWith(
       {
         serversFile: new ServersFile(path, bed.log),
-        onRulesRead: (rules) =>
-          void read.push(rules.map(({ domains: [domain] }) => decodeName(domain!)).join()),
+        events: eventsWith({
+          onRulesRead: (rules) =>
+            void read.push(rules.map(({ domains: [domain] }) => decodeName(domain!)).join()),
+        }),
       },
       '/a/1.0.0.1',
     );

@@ -16,6 +16,7 @@ import { changedDomains, configuredRules, type ConfiguredRules } from '../config
 import type { ServersFile } from '../config/servers-file.js';
 import type { ServerRule } from '../options/server-value.js';
 import { LoopDetector } from '../upstream/loop-detector.js';
+import { NO_ROUTER_EVENTS, type RouterEvents } from './router-events.js';
 import { hostsOf, KubednsNames } from './server-host-names.js';
 import { routeLines } from './route-lines.js';
 import { Routes } from './routes.js';
@@ -33,18 +34,11 @@ export interface RouterOptions {
   readonly order?: ServerOrder;
   readonly log: Log;
   /** The addresses that this server listens on: it must not forward to itself. */
-  readonly own?: () => readonly ServerAddress[];
+  readonly own?: { readonly ownAddresses: readonly ServerAddress[] };
   /** The server that resolves server names of the cluster (`-kubednsServer`), see {@link KubednsNames}. */
   readonly kubednsServer?: ServerAddress | undefined;
   readonly hostPace?: Partial<HostPace>;
-  /** Called with every active rule when they are read: servers of the resolv file are rules for every name. */
-  readonly onRulesRead?: (rules: readonly ServerRule[]) => void;
-  /** Called when a resolv file with servers has been read because it changed. */
-  readonly onResolvFileChanged?: () => void;
-  /** Called when the routes changed; queries in flight used the old ones. */
-  readonly onRoutesChanged?: () => void;
-  /** Called with the domains (in wire form) whose configured servers changed. */
-  readonly onDomainsChanged?: (domains: readonly Uint8Array[]) => void;
+  readonly events?: RouterEvents;
 }
 
 /**
@@ -55,6 +49,7 @@ export interface RouterOptions {
 export class Router {
   readonly loops: LoopDetector;
   readonly #options: RouterOptions;
+  readonly #events: RouterEvents;
   readonly #hosts: ServerHosts;
   readonly #kubednsNames: KubednsNames | undefined;
   #config: DnsConfig = EMPTY_DNS_CONFIG;
@@ -68,6 +63,7 @@ export class Router {
 
   constructor(options: RouterOptions) {
     this.#options = options;
+    this.#events = options.events ?? NO_ROUTER_EVENTS;
     const { rules, kubednsServer } = options;
     this.#kubednsNames = kubednsServer && new KubednsNames(rules, kubednsServer);
     this.loops = new LoopDetector(options.log, () => this.#build());
@@ -95,7 +91,7 @@ export class Router {
     this.#configured = configured;
     if (!this.#isLoaded) return;
     this.load();
-    if (changed.length > 0) this.#options.onDomainsChanged?.(changed);
+    if (changed.length > 0) this.#events.onDomainsChanged(changed);
   }
 
   /** Reads every source again and activates the new routes. */
@@ -106,7 +102,7 @@ export class Router {
     this.#resolvServers = usesResolvFile ? (resolvFiles?.read() ?? []) : [];
     this.#isLoaded = true;
     const everyName = this.#resolvServers.map(ruleOfEveryName);
-    this.#options.onRulesRead?.([...this.#rules, ...everyName]);
+    this.#events.onRulesRead([...this.#rules, ...everyName]);
     this.loops.reset();
     this.#build();
     this.#list();
@@ -119,7 +115,7 @@ export class Router {
     this.#options.resolvFiles?.follow(() => {
       if (!this.#configured.usesResolvFile) return;
       this.load();
-      if (this.#resolvServers.length > 0) this.#options.onResolvFileChanged?.();
+      if (this.#resolvServers.length > 0) this.#events.onResolvFileChanged();
     });
   }
 
@@ -150,7 +146,7 @@ export class Router {
     });
     this.#groups = groups;
     this.#options.upstreams.retain(this.#serversOf(this.#routes));
-    this.#options.onRoutesChanged?.();
+    this.#events.onRoutesChanged();
   }
 
   /** The existing group when its servers are the same: it has measured which one is good. */
@@ -195,7 +191,7 @@ export class Router {
   #isOwn(server: ServerAddress): boolean {
     // dnsmasq drops it, too (src/network.c, check_servers).
     if (server.address === '0.0.0.0') return true;
-    return (this.#options.own?.() ?? []).some((own) => isOwnAddress(server, own));
+    return (this.#options.own?.ownAddresses ?? []).some((own) => isOwnAddress(server, own));
   }
 
   /** The servers that resolve a server's name: kubedns for its own names, the default servers for others. */

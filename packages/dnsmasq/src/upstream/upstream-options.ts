@@ -1,8 +1,11 @@
 // What the command line says about upstream servers, as the parts that ask them take it.
 import type { Log } from '@kube-dns/daemon';
-import type { ServerOrder, SourcePorts } from '@kube-dns/transport';
+import type { ServerAddress, ServerOrder, SourcePorts } from '@kube-dns/transport';
+import type { NannyFlags } from '../config/flags.js';
 import { ResolvFiles } from '../config/resolv-files.js';
+import { ServersFile } from '../config/servers-file.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
+import { parseServer } from '../options/server-value.js';
 import { changesOptions, EdnsOptions } from './edns-options.js';
 import { Neighbours } from './neighbours.js';
 
@@ -17,6 +20,26 @@ export function resolvFiles(options: DnsmasqOptions, log: Log): ResolvFiles | un
   const { usesResolvFile, resolvFile, resolvFiles: several } = options;
   const paths = several.length > 0 ? several : [resolvFile];
   return usesResolvFile && resolvFile !== '' ? new ResolvFiles({ paths, log }) : undefined;
+}
+
+/** The file of further servers; undefined where none is given. */
+export function serversFile(
+  { serversFile: path }: DnsmasqOptions,
+  log: Log,
+): ServersFile | undefined {
+  return path === '' ? undefined : new ServersFile(path, log);
+}
+
+/** The server that resolves names of the cluster; undefined, and logged, where it cannot be read. */
+export function kubednsServer(
+  { kubednsServer: text }: NannyFlags,
+  log: Log,
+): ServerAddress | undefined {
+  const server = parseServer(text);
+  if (server === undefined) {
+    log.warn(`-kubednsServer: ${JSON.stringify(text)} is no IP address with a port; not used`);
+  }
+  return server;
 }
 
 /** In which order the servers of a group are asked. */

@@ -1,0 +1,63 @@
+import { networkInterfaces } from 'node:os';
+import type { Log } from '@kube-dns/daemon';
+import type { Answerer, Listener, ServerAddress, UdpEngine } from '@kube-dns/transport';
+import type { DnsmasqOptions } from '../options/option-values.js';
+import { listenAddresses } from './listen-addresses.js';
+import type { ServedPort } from './listeners.js';
+import { servePort } from './served-port.js';
+
+/** The port that clients query; its addresses are known before it is open. */
+export class DnsPort {
+  readonly #options: DnsmasqOptions;
+  readonly #engine: UdpEngine;
+  readonly #log: Log;
+  #addresses: readonly string[] = [];
+  #served: ServedPort | undefined;
+
+  constructor(options: DnsmasqOptions, engine: UdpEngine, log: Log) {
+    this.#options = options;
+    this.#engine = engine;
+    this.#log = log;
+  }
+
+  /** Finds the addresses to serve on, before `open`; throws a StartupError for a missing interface. */
+  findAddresses(): void {
+    this.#addresses = listenAddresses(this.#options, networkInterfaces, this.#log);
+  }
+
+  /** Listens; throws a StartupError with dnsmasq's exit codes. */
+  async open(answerer: Answerer): Promise<void> {
+    this.#served = await servePort({
+      options: this.#options,
+      addresses: this.#addresses,
+      answerer,
+      engine: this.#engine,
+      log: this.#log,
+    });
+    this.#log.info(`serving on port ${this.#served.port}`);
+  }
+
+  /** Those that are open now. */
+  get listeners(): readonly Listener[] {
+    return this.#served?.listeners ?? [];
+  }
+
+  /** Where this server listens, or will listen: it must not forward to itself. */
+  get ownAddresses(): readonly ServerAddress[] {
+    const { listenAddresses } = this.#options;
+    const port = this.#served?.port ?? this.#options.port;
+    if (port === 0) return [];
+    const addresses = listenAddresses.length === 0 ? ['::'] : listenAddresses;
+    return addresses.map((address) => ({ address, port }));
+  }
+
+  /** As of a `Listener`. */
+  async leave(): Promise<void> {
+    await this.#served?.leave();
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    await this.#served?.close();
+  }
+}

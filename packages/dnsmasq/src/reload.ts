@@ -1,0 +1,51 @@
+import type { Log } from '@kube-dns/daemon';
+import type { QueryForwarder } from '@kube-dns/transport';
+import type { AnswerCache } from './cache/answer-cache.js';
+import type { LocalData } from './local/local-data.js';
+import type { CacheTotals } from './metrics/cache-totals.js';
+import type { DnsmasqOptions } from './options/option-values.js';
+import type { ServerRule } from './options/server-value.js';
+import type { RouterEvents } from './routing/router-events.js';
+
+export interface ReloadOptions {
+  readonly cache: Pick<AnswerCache, 'clear' | 'dropBelow'>;
+  readonly cacheTotals: Pick<CacheTotals, 'keep'>;
+  readonly forwarder: Pick<QueryForwarder, 'forgetQuestions'>;
+  readonly local: Pick<LocalData, 'reload' | 'useServerRules'>;
+  readonly options: Pick<DnsmasqOptions, 'clearsOnReload'>;
+  readonly log: Pick<Log, 'info'>;
+}
+
+/** What a reload, and each change of the routes, does to the cache, the local data and the queries in flight. */
+export class Reload implements RouterEvents {
+  readonly #parts: ReloadOptions;
+
+  constructor(parts: ReloadOptions) {
+    this.#parts = parts;
+  }
+
+  /** Empties the cache and reads the hosts files again (dnsmasq src/dnsmasq.c, clear_cache_and_reload). */
+  clear(): void {
+    const { cache, cacheTotals, local, log } = this.#parts;
+    cacheTotals.keep();
+    cache.clear();
+    log.info('cleared cache');
+    void local.reload();
+  }
+
+  onRulesRead(rules: readonly ServerRule[]): void {
+    this.#parts.local.useServerRules(rules);
+  }
+
+  onRoutesChanged(): void {
+    this.#parts.forwarder.forgetQuestions();
+  }
+
+  onDomainsChanged(domains: readonly Uint8Array[]): void {
+    for (const domain of domains) this.#parts.cache.dropBelow(domain);
+  }
+
+  onResolvFileChanged(): void {
+    if (this.#parts.options.clearsOnReload) this.clear();
+  }
+}
