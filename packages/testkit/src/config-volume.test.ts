@@ -26,7 +26,7 @@ describe('the volume of a ConfigMap', () => {
     expect(keys(volume.path)).toEqual({ two: '22', three: '3' });
   });
 
-  it('keeps nothing of versions that are gone', async () => {
+  it('removes the files of former versions', async () => {
     const volume = new ConfigVolume(folder);
     for (let i = 0; i < 5; i++) await volume.put({ one: String(i) });
     expect(readdirSync(folder).filter((name) => name.startsWith('..2'))).toHaveLength(1);

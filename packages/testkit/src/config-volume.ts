@@ -4,27 +4,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Closable } from './owned.js';
 
-/** The content of a ConfigMap; what is no text is written as JSON. */
+/** The content of a ConfigMap; a value that is no string is written as JSON. */
 export type ConfigKeys = Readonly<Record<string, unknown>>;
 
 const CURRENT = '..data';
 const FOLDER_MODE = 0o755;
 
 /**
- * A ConfigMap volume as kubelet makes it (kubernetes pkg/volume/util/atomic_writer.go): `KEY` points to
- * `..data/KEY`, `..data` to a folder with a date in its name, and a new version is the rename of that one
- * link. Only then are the links of keys added and removed.
+ * A ConfigMap volume as kubelet writes it (kubernetes pkg/volume/util/atomic_writer.go): `KEY` points to
+ * `..data/KEY`, `..data` to a folder with a date in its name, and a new version renames that one
+ * link. Links of keys are added and removed after that.
  */
 export class ConfigVolume implements Closable {
   readonly path: string;
   #generation = 0;
 
-  /** The folder need not be there: the first `put` makes it. */
+  /** The folder may be missing: the first `put` creates it. */
   constructor(path: string) {
     this.path = path;
   }
 
-  /** A volume in a temporary folder, that other users may read; empty unless keys are given. */
+  /** A volume in a temporary folder that other users may read; without `keys` it is empty. */
   static async create(keys?: ConfigKeys): Promise<ConfigVolume> {
     const volume = new ConfigVolume(await mkdtemp(join(tmpdir(), 'kube-dns-volume-')));
     await chmod(volume.path, FOLDER_MODE);
@@ -33,8 +33,8 @@ export class ConfigVolume implements Closable {
   }
 
   /**
-   * Puts these keys in place of all others. A folder that is not there appears with all that is in it,
-   * as it does to a container that starts.
+   * Replaces all keys. A missing folder appears together with its files, as it does for a container that
+   * starts.
    */
   async put(keys: ConfigKeys): Promise<void> {
     if (!existsSync(this.path)) {
@@ -52,7 +52,7 @@ export class ConfigVolume implements Closable {
     await rm(join(this.path, old), { recursive: true, force: true });
   }
 
-  /** The first half of a change, after which the links are still those of the former keys. */
+  /** The first step of a change; the links are still those of the former keys. */
   async swap(keys: ConfigKeys): Promise<void> {
     this.#generation++;
     const data = this.#dataName();
@@ -65,7 +65,7 @@ export class ConfigVolume implements Closable {
     await rename(join(this.path, '..data_tmp'), join(this.path, CURRENT));
   }
 
-  /** The second half: links for these keys, and for no others. */
+  /** The second step: links for exactly these keys. */
   async link(keys: ConfigKeys): Promise<void> {
     const linked = (await readdir(this.path)).filter((name) => !name.startsWith('.'));
     for (const key of Object.keys(keys).filter((each) => !linked.includes(each))) {
@@ -76,14 +76,14 @@ export class ConfigVolume implements Closable {
     }
   }
 
-  /** Removes the folder with all that is in it, at once: no reader sees it without its files. */
+  /** Removes the folder with its files in one step: no reader sees the folder without its files. */
   async remove(): Promise<void> {
     const gone = `${this.path}.gone`;
     await rename(this.path, gone);
     await rm(gone, { recursive: true, force: true });
   }
 
-  /** Removes what is there; may be called twice. */
+  /** Removes the folder; may be called twice. */
   async close(): Promise<void> {
     await rm(this.path, { recursive: true, force: true });
   }

@@ -18,16 +18,16 @@ export class UsageError extends CommandError {
   }
 }
 
-/** What a test, a measurement or a proof needs did not come about, or a program is missing: status 1. */
+/** A test, a measurement or a proof cannot continue, or a program is missing: status 1. */
 export class MeasureError extends CommandError {
   constructor(message: string, options?: ErrorOptions) {
     super('measure', message, 1, options);
   }
 }
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
-  // Not instanceof: errors of Node's own are of another realm in some test runners.
+  // Not instanceof: some test runners run Node's own errors in another realm.
   if (typeof error === 'object' && error !== null && 'message' in error) {
     return String(error.message);
   }

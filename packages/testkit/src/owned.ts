@@ -3,12 +3,12 @@ export interface Closable {
   close(): unknown;
 }
 
-/** Everything that a test or a command started, ended in reverse order however it ends. */
+/** Everything that a test or a command started; it is closed in reverse order. */
 export class Owned implements Closable {
   readonly #items: Closable[] = [];
   #isClosed = false;
 
-  /** What is added after the end, because it was just being started, is ended at once. */
+  /** An item that is added after `close` is closed immediately. */
   add<T extends Closable>(item: T): T {
     if (this.#isClosed) void item.close();
     else this.#items.push(item);
@@ -21,7 +21,7 @@ export class Owned implements Closable {
     await this.#end();
   }
 
-  /** Ends all that was added so far; more can be added after that, by the next test say. */
+  /** Closes all items so far; more can be added afterwards, for example by the next test. */
   async clear(): Promise<void> {
     await this.#end();
   }
@@ -31,10 +31,10 @@ export class Owned implements Closable {
   }
 }
 
-/** Takes what a test opened, and gives it back. */
+/** Adds an item and returns it. */
 export type Lifetime = <T extends Closable>(item: T) => T;
 
-/** Ends after each test what it added: `const own = ownedBy(afterEach)`. */
+/** Closes the items of a test after it: `const own = ownedBy(afterEach)`. */
 export function ownedBy(afterEach: (close: () => Promise<void>) => void): Lifetime {
   const owned = new Owned();
   afterEach(() => owned.clear());

@@ -2,16 +2,16 @@ import { describe, expect, it } from '@jest/globals';
 import { rangeOf, spreadOf } from './statistics.js';
 
 describe('the spread of values', () => {
-  it('names values that were there, whatever their order', () => {
+  it('has values of the input, in any order', () => {
     const values = Array.from({ length: 200 }, (_, i) => ((i * 71) % 200) + 1);
     expect(spreadOf(values)).toEqual({ count: 200, p50: 100, p99: 198, max: 200 });
   });
 
-  it('has the largest as p99 of few', () => {
+  it('has the largest value as p99 of a few', () => {
     expect(spreadOf([3, 1, 2])).toEqual({ count: 3, p50: 2, p99: 3, max: 3 });
   });
 
-  it('is unknown of nothing', () => {
+  it('is unknown without values', () => {
     expect(spreadOf([])).toEqual({ count: 0, p50: NaN, p99: NaN, max: NaN });
   });
 });
@@ -25,7 +25,7 @@ describe('the range of a figure', () => {
     expect(rangeOf([4, 1, 2, 100])).toEqual({ min: 1, median: 3, max: 100 });
   });
 
-  it('leaves out runs that do not have it', () => {
+  it('leaves out runs without the figure', () => {
     expect(rangeOf([NaN, 3, 1, NaN, 2])).toEqual({ min: 1, median: 2, max: 3 });
     expect(rangeOf([NaN])).toEqual({ min: NaN, median: NaN, max: NaN });
     expect(rangeOf([])).toEqual({ min: NaN, median: NaN, max: NaN });

@@ -1,4 +1,4 @@
-/** What is told of a set of measurements; NaN where there are none. */
+/** A summary of measurements; NaN where there are none. */
 export interface Spread {
   readonly count: number;
   readonly p50: number;
@@ -6,7 +6,7 @@ export interface Spread {
   readonly max: number;
 }
 
-/** What is told of a figure that several runs have; NaN where none has it. */
+/** A figure of several runs; NaN where no run has it. */
 export interface Range {
   readonly min: number;
   readonly median: number;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Closable } from './owned.js';
 
-/** A folder that goes with everything in it when it is closed. */
+/** A folder that is removed with its files by `close`. */
 export class TemporaryFolder implements Closable {
   readonly path = mkdtempSync(join(tmpdir(), 'kube-dns-test-'));
 

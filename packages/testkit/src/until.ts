@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MeasureError } from './errors.js';
 
-/** How long something is waited for, and how often it is looked at. */
+/** The time limit of a wait, and the time between two checks. */
 export interface Patience {
-  /** 10 s unless given. */
+  /** Default: 10 s. */
   readonly limitMs?: number;
-  /** 10 ms unless given. */
+  /** Default: 10 ms. */
   readonly stepMs?: number;
 }
 
@@ -27,23 +27,23 @@ async function seek<T>(find: Find<T>, patience: Patience): Promise<T | Missing> 
 }
 
 /**
- * Looks again and again until there is something other than undefined, null and false, and returns it.
- * Rejects with a MeasureError that says `what` is missing; a function says it at that moment. What
- * `find` throws ends the wait at once.
+ * Calls `find` until its result is not undefined, null or false, and returns the result. Rejects with a
+ * MeasureError that names `what` is missing; a function is called at that moment. An error of `find` ends
+ * the wait immediately.
  */
 export function until<T>(
   what: string | (() => string),
   find: Find<T>,
   patience?: Patience,
 ): Promise<T>;
-/** Without `what` the source of `find` says it. */
+/** Without `what` the error has the source of `find`. */
 export function until<T>(find: Find<T>, patience?: Patience): Promise<T>;
 export async function until<T>(
   first: string | (() => string) | Find<T>,
   second?: Find<T> | Patience,
   third?: Patience,
 ): Promise<T> {
-  // A function that stands alone is what is waited for, one before another says what that is.
+  // A single function is the search; the first of two functions names the result.
   const isNamed = typeof second === 'function';
   const find = isNamed ? second : (first as Find<T>);
   const patience = (isNamed ? third : second) ?? {};
@@ -53,7 +53,7 @@ export async function until<T>(
   throw new MeasureError(`not within ${(patience.limitMs ?? LIMIT_MS) / 1_000} s: ${what}`);
 }
 
-/** Whether the condition comes to hold in time, for a caller that goes on in either case. */
+/** Whether the condition becomes true in time, for a caller that continues in either case. */
 export async function becomesTrue(
   condition: () => boolean | Promise<boolean>,
   patience: Patience = {},

@@ -5,15 +5,15 @@ import * as testkit from '../src/index.js';
 const readme = await readFile('README.md', 'utf8');
 
 describe('README', () => {
-  it('has an example that prints what it says', async () => {
-    const { printed, said } = await testkit.runExample(readme);
-    expect(said.length).toBeGreaterThan(0);
-    expect(printed).toEqual(said);
+  it('has an example with the output that its comments name', async () => {
+    const { printed, expected } = await testkit.runExample(readme);
+    expect(expected.length).toBeGreaterThan(0);
+    expect(printed).toEqual(expected);
   });
 
-  it('names what there is', () => {
+  it('names all exports', () => {
     const words = new Set(readme.match(/\w+/g));
-    // Options and errors of commands go without saying.
+    // Options and errors of commands are not listed.
     const names = Object.keys(testkit).filter((name) => !/Option|Error|Text|^[A-Z_]+$/.test(name));
     expect(names.filter((name) => !words.has(name))).toEqual([]);
   });

@@ -16,33 +16,33 @@ export interface StartedCluster {
   readonly listBytes: Readonly<Record<string, number>>;
 }
 
-/** What clients did, and how the server fared. */
+/** Requests of the clients, and the load of the server. */
 export interface ClusterStatus {
   /** Lists and watches so far, all resources together. */
   readonly lists: number;
   readonly watches: number;
   readonly rssBytes: number;
-  /** How late the server's loop was since the last look. */
+  /** Delay of the server's event loop since the last call. */
   readonly ownDelayMs: Spread;
 }
 
-/** The other side of a cluster that runs in its own process. */
+/** The methods of a cluster in its own process. */
 export interface BenchClusterMethods {
   start(size: ClusterSize): Promise<StartedCluster>;
   status(): ClusterStatus;
   /**
    * Breaks every watch, changes something, and forgets the history: clients must list again.
-   * Returns what DNS says when the last of it was read.
+   * Returns the answers that DNS has once the last change was read.
    */
   forceRelist(): { readonly atMs: number; readonly expectations: readonly Expectation[] };
   kinds(): readonly ChangeKind[];
-  /** Makes the next change of a kind and returns how it will show; `write` writes it. */
+  /** Prepares the next change of a kind and returns its expected answer; `write` writes it. */
   prepare(kind: ChangeKind): Expectation;
-  /** Writes what was prepared; returns the moment of it on the monotonic clock. */
+  /** Writes the prepared change; returns its moment on the monotonic clock. */
   write(): number;
-  /** Writes so many events each second from now on. */
+  /** Writes this many events per second from now on. */
   startNoise(eventsPerSecond: number): void;
-  /** Ends that; returns how many events were written. */
+  /** Stops that; returns the number of written events. */
   stopNoise(): number;
 }
 
@@ -53,12 +53,12 @@ const RESOURCES = {
 } as const;
 const WARM_PAGE = 500;
 const TICK_MS = 5;
-/** A real API server does not share the cores of the pod: whoever is measured goes first. */
+/** A real API server does not share the cores of the pod: the measured server has priority. */
 const NICE = 5;
-/** Room for 100,000 services and more. */
+/** Large enough for 100,000 services. */
 const SERVICE_RANGE = '10.96.0.0/12';
 
-/** The objects of a plan behind a real API server, with everything that happens to them. */
+/** An API server with the objects of a plan, and the changes of these objects. */
 export class BenchCluster implements BenchClusterMethods {
   #plan: ClusterPlan | undefined;
   #server: ApiServer | undefined;
@@ -82,7 +82,7 @@ export class BenchCluster implements BenchClusterMethods {
     for (const [resource, path] of Object.entries(RESOURCES)) {
       listBytes[resource] = await readAll(server.url + path);
     }
-    // What filling left behind is collected now and not while something is measured.
+    // The garbage of filling is collected now and not during a measurement.
     globalThis.gc?.();
     this.#ticker = new Ticker(TICK_MS, (nowMs) => this.#tick(nowMs));
     return { url: server.url, objects: server.objects.count, listBytes };
@@ -105,7 +105,7 @@ export class BenchCluster implements BenchClusterMethods {
     const marker = markerObjects(this.#plan!, ++this.#markers);
     const atMs = monotonicMs();
     server.dropWatches();
-    // Each resource gets a version that nobody was told of, and that is forgotten.
+    // Each resource gets a version that no watch sent and that the history does not have.
     server.objects.load(marker.objects);
     server.compact();
     return { atMs, expectations: marker.expectations };
@@ -164,7 +164,7 @@ export class BenchCluster implements BenchClusterMethods {
   }
 }
 
-/** Reads a list page by page; returns its length in bytes. The server has its JSON at hand then. */
+/** Reads a list page by page; returns its length in bytes. The server then has its JSON cached. */
 async function readAll(url: string): Promise<number> {
   let bytes = 0;
   let next = '';

@@ -14,11 +14,11 @@ describe('the source of changes', () => {
     [{ headless: 0 }, ['port', 'new service']],
     [{ headless: 1 }, ['endpoint', 'new service']],
     [{ slices: 0 }, ['port', 'new service']],
-  ])('knows what a cluster with %j can have', (size, kinds) => {
+  ])('has the kinds of changes that a cluster with %j allows', (size, kinds) => {
     expect(sourceOf(size).kinds).toEqual(kinds);
   });
 
-  it('brings something that was not there with each change', () => {
+  it('has a new value with each change', () => {
     const source = sourceOf();
     const seen = source.kinds.flatMap((kind) =>
       Array.from({ length: 50 }, () => JSON.stringify(source.timed(kind).expectation)),
@@ -26,7 +26,7 @@ describe('the source of changes', () => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  it('keeps the noise away from the services whose changes are timed', () => {
+  it('has no noise in the services whose changes are timed', () => {
     const source = sourceOf();
     const services = Array.from({ length: 1_000 }, () => {
       const { name, labels = {} } = source.noise().metadata;
@@ -48,7 +48,7 @@ describe('the source of changes', () => {
     expect(headless.length).toBeLessThan(570);
   });
 
-  it('begins anew with services once a thousand were added', () => {
+  it('reuses services once a thousand were added', () => {
     const source = sourceOf();
     const names = Array.from({ length: 1_001 }, () => source.timed('new service').expectation);
     expect(names[0]).toMatchObject({ type: 'A', address: '10.96.2.100' });

@@ -3,23 +3,23 @@ import type { Expectation } from '../dns/expectation.js';
 import { changedPodAddress, type ClusterPlan, serviceAddress } from './cluster-plan.js';
 import { namespaceObject, serviceObject, sliceObject, withAddress } from './objects.js';
 
-/** What happens to an object. */
+/** The kinds of changes. */
 export const CHANGE_KINDS = ['endpoint', 'port', 'new service'] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
-/** A change to be written, and what DNS says once it is served. */
+/** A change to be written, and the answer of DNS once it is served. */
 export interface Change {
   readonly kind: ChangeKind;
   readonly objects: readonly KubeObject[];
   readonly expectation: Expectation;
 }
 
-/** The last tenth of the services is for changes that are timed; the noise leaves it alone. */
+/** The last tenth of the services is for changes that are timed; the noise does not change it. */
 const NOISE_PART = 0.9;
 /** Of a hundred events of the noise: slices of headless services, slices of others, services. */
 const HEADLESS_SLICES = 50;
 const OTHER_SLICES = 75;
-/** Services that come are taken back to the first after as many, so that the cluster keeps its size. */
+/** After this many new services the first one is reused, so that the size of the cluster is bounded. */
 const MAX_NEW_SERVICES = 1_000;
 
 /** A sequence of numbers below `limit` that looks random and is the same in each run. */
@@ -37,7 +37,7 @@ export class ChangeSource {
   readonly #plan: ClusterPlan;
   readonly #noiseLimit: number;
   readonly #sequence = new Sequence();
-  /** Counts everything made here, so that each change brings something that was not there. */
+  /** Counts all changes, so that each change has a new value. */
   #count = 0;
   #newServices = 0;
 
@@ -112,7 +112,7 @@ export class ChangeSource {
   }
 
   #addService(): Change {
-    // One that is there already gets a new port, which is as good.
+    // An existing service gets a new port instead.
     const service = this.#plan.size.services + (this.#newServices++ % MAX_NEW_SERVICES);
     const portName = `port-${this.#count}`;
     const made = serviceObject(this.#plan, service, { portName });

@@ -41,8 +41,8 @@ export function changedPodAddress(index: number): string {
 }
 
 /**
- * Where each object of a generated cluster has its name and its addresses from: pure functions of
- * numbers, so that every process of the bench knows them without being told.
+ * The names and addresses of the objects of a generated cluster: pure functions of numbers, so that every
+ * process of the bench can compute them.
  */
 export class ClusterPlan {
   readonly size: ClusterSize;
@@ -87,7 +87,7 @@ export class ClusterPlan {
     return slice * this.size.endpointsPerSlice;
   }
 
-  /** How often the service of a slice had one before this one. */
+  /** Number of slices of the same service before this one. */
   rankOfSlice(slice: number): number {
     return Math.floor(slice / this.size.services);
   }

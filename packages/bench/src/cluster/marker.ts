@@ -3,7 +3,7 @@ import type { Expectation } from '../dns/expectation.js';
 import { changedPodAddress, type ClusterPlan, serviceAddress, ZONE } from './cluster-plan.js';
 import { namespaceObject, serviceObject, sliceObject, withAddress } from './objects.js';
 
-/** Lists are in the order of names: what is in this namespace comes last. */
+/** Lists are in the order of names: the objects of this namespace are last. */
 const NAMESPACE = 'zz-bench';
 const CLUSTER_IP = 'zz-marker';
 const HEADLESS = 'zz-marker-pods';
@@ -11,7 +11,7 @@ const HEADLESS = 'zz-marker-pods';
 const ADDRESS = 60_000;
 const POD_ADDRESS = 900_000;
 
-/** A change of one object of each resource, which DNS shows when the change was understood. */
+/** A change of one object of each resource that shows in DNS. */
 export interface Marker {
   readonly objects: readonly KubeObject[];
   readonly expectations: readonly Expectation[];

@@ -53,13 +53,13 @@ function labelsOf(name: string): Record<string, string> {
   };
 }
 
-/** What a change wants to be different from the object as it was made. */
+/** The changed fields of a Service. */
 export interface ServiceChange {
   /** Name of the first port, `http` unless said otherwise. */
   readonly portName?: string;
 }
 
-/** A Service of about 1.5 kB of JSON, as Helm and the API server leave it behind. */
+/** A Service of about 1.5 kB of JSON, as Helm and the API server write it. */
 export function serviceObject(
   plan: ClusterPlan,
   index: number,
@@ -110,7 +110,7 @@ export function withAddress(service: Service, address: string): Service {
   return { ...service, spec: { ...service.spec, clusterIP: address, clusterIPs: [address] } };
 }
 
-/** What a change wants to be different from the slice as it was made. */
+/** The changed fields of a slice. */
 export interface SliceChange {
   /** Address of the first endpoint. */
   readonly firstAddress?: string;
@@ -195,7 +195,7 @@ function endpoint(
 
 const NODE_NAMES = Array.from({ length: NODES }, (_, i) => `node-${String(i).padStart(4, '0')}`);
 
-/** `{ 'f:a': {}, … }`, the way of fieldsV1 to say that these fields are owned. */
+/** `{ 'f:a': {}, … }`, as fieldsV1 lists owned fields. */
 function owned(...fields: string[]): Record<string, object> {
   return Object.fromEntries(fields.map((field) => [`f:${field}`, {}]));
 }

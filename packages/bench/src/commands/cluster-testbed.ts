@@ -15,7 +15,7 @@ import { followingKubedns } from '../servers/following-kubedns.js';
 import { type CommonValues, sizeOf, type SizeValues } from './command.js';
 
 const MIB = 2 ** 20;
-/** The generator is no part of what is measured; it may take the memory that it needs. */
+/** The generator is not measured; it may take the memory that it needs. */
 const CLUSTER_NODE_FLAGS = ['--expose-gc', '--max-old-space-size=8192'];
 
 /** A cluster of the given size and the kubedns that follows it, each in its own process. */

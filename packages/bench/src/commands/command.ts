@@ -14,7 +14,7 @@ export const COMMON_OPTIONS = {
   ...PROGRAM_OPTIONS,
   kubedns: textOption('', 'PATH', 'bundle to measure, that of this checkout unless given'),
   'kubedns-flags': wordsOption([], 'further flags of kubedns'),
-  'ready-limit': numberOption(120, 'seconds after which kubedns is given up', { min: 1 }),
+  'ready-limit': numberOption(120, 'seconds to wait until kubedns is ready', { min: 1 }),
   strict: switchOption('end with 1 when a bar is missed'),
 } satisfies Options;
 
@@ -27,24 +27,24 @@ export const SIZE_OPTIONS = {
     max: 1,
     isWhole: false,
   }),
-  small: switchOption('1,000 services with a slice each, whatever the options say'),
+  small: switchOption('1,000 services with a slice each, in place of the other sizes'),
 } satisfies Options;
 
 const SMALL = { services: 1_000, slices: 1_000 };
 const BAR_MIB = 170;
 const SMALL_BAR_MIB = 85;
 
-/** What every measurement was told. */
+/** The values of the common options. */
 export type CommonValues = OptionValues<typeof COMMON_OPTIONS>;
 export type SizeValues = OptionValues<typeof SIZE_OPTIONS>;
 
-/** The size that was asked for. */
+/** The size of the cluster. */
 export function sizeOf(values: SizeValues): ClusterSize {
   const { services, slices, endpoints, headless } = values;
   return { services, slices, ...(values.small && SMALL), endpointsPerSlice: endpoints, headless };
 }
 
-/** The memory that kubedns may have with a cluster of this size, in MiB ; the bars are the project's own. */
+/** The memory that kubedns may have with a cluster of this size, in MiB; the bars are the project's own. */
 export function rssBarMib({ services }: ClusterSize): number {
   return services <= SMALL.services ? SMALL_BAR_MIB : BAR_MIB;
 }

@@ -20,7 +20,7 @@ const NAMES = WORKLOADS.map(({ name }) => name);
 const onlyOption: Option<readonly string[]> = {
   initial: NAMES,
   value: 'NAME,…',
-  help: 'workloads, with commas between',
+  help: 'workloads, separated by commas',
   parse: (text) => {
     const names = text.split(',');
     const unknown = names.find((name) => !NAMES.includes(name));

@@ -42,7 +42,7 @@ async function run(
   report.note('Bars are for our dnsmasq; counts of what went wrong are those of the worst run.');
 }
 
-/** What dnsmasq promises beside speed: nobody unanswered, cheap TCP clients, a small cache. */
+/** The promises of dnsmasq in addition to speed: every query answered, cheap TCP clients, a small cache. */
 export const DNSMASQ_LOAD: Command<typeof OPTIONS> = {
   name: 'dnsmasq-load',
   summary: 'our dnsmasq with 1,500 questions in flight, 500 idle TCP clients, 10,000 cached names',

@@ -31,8 +31,8 @@ const OPTIONS = {
 const MIB = 2 ** 20;
 /** The bars of the design: a change is served within 50 ms, and a steady stream makes it no later. */
 const BARS = { changeMs: 50, growthMs: 10 };
-/** A change that is not served after so long is taken for lost. */
-const PATIENCE_MS = 10_000;
+/** A change that is not served after this time counts as lost. */
+const LIMIT_MS = 10_000;
 const WINDOW_MS = 10_000;
 
 type Values = OptionValues<typeof OPTIONS>;
@@ -46,7 +46,7 @@ async function timeChange(
 ): Promise<number> {
   const expectation = await testbed.cluster.call('prepare', kind);
   // The questions begin before the write, so that they find it as soon as it is served.
-  const seen = watcher.call('waitFor', expectation, PATIENCE_MS);
+  const seen = watcher.call('waitFor', expectation, LIMIT_MS);
   const writtenMs = await testbed.cluster.call('write');
   return (await seen) - writtenMs;
 }
@@ -55,9 +55,9 @@ function countLost(lags: readonly number[]): number {
   return lags.filter((lag) => Number.isNaN(lag)).length;
 }
 
-/** The lags that are known; a lost change counts as the patience there was with it. */
-function known(lags: readonly number[]): number[] {
-  return lags.map((lag) => (Number.isNaN(lag) ? PATIENCE_MS : lag));
+/** The lags; a lost change counts as the time limit. */
+function withLimit(lags: readonly number[]): number[] {
+  return lags.map((lag) => (Number.isNaN(lag) ? LIMIT_MS : lag));
 }
 
 async function timeSingles(
@@ -74,13 +74,13 @@ async function timeSingles(
     await delay(values.pause);
   }
   for (const [kind, some] of lags) {
-    const { p50, p99, max } = spreadOf(known(some));
+    const { p50, p99, max } = spreadOf(withLimit(some));
     report.add(`change of ${kind}, median`, p50, 'ms');
     report.add(`change of ${kind}, p99`, p99, 'ms', BARS.changeMs);
     report.add(`change of ${kind}, longest`, max, 'ms');
   }
   const all = [...lags.values()].flat();
-  report.add('any change, p99', spreadOf(known(all)).p99, 'ms', BARS.changeMs);
+  report.add('any change, p99', spreadOf(withLimit(all)).p99, 'ms', BARS.changeMs);
   report.add('changes never served', countLost(all), '', 0);
 }
 
@@ -111,7 +111,7 @@ async function timeStream(
     }
     const { userMs, systemMs } = usageSince(cpu, cpuUsage(pid));
     const percent = (100 * (userMs + systemMs)) / (monotonicMs() - cpuFromMs);
-    const { p50, p99, max } = spreadOf(known(lags));
+    const { p50, p99, max } = spreadOf(withLimit(lags));
     const when = `${Math.round((fromMs - startMs) / 1_000)}-${Math.round((toMs - startMs) / 1_000)} s`;
     report.add(`lag at ${when}, median`, p50, 'ms');
     report.add(`lag at ${when}, p99`, p99, 'ms');

@@ -45,7 +45,7 @@ const mixesOption: Option<readonly MixName[]> = {
   help: 'what is asked',
   parse: (text) =>
     text.split(',').map((word) => {
-      const name = MIX_NAMES.find((known) => known === word);
+      const name = MIX_NAMES.find((each) => each === word);
       if (name === undefined) throw new Error(`"${word}" is none of ${MIX_NAMES.join(', ')}`);
       return name;
     }),

@@ -18,7 +18,7 @@ import {
 import type { Programs } from '../load/server-testbed.js';
 import { COMMON_OPTIONS } from './command.js';
 
-/** A program that is there and may be run; undefined where none is named. */
+/** The path of an executable program; undefined unless given. */
 export function programOption(help: string): Option<string | undefined> {
   const parse = (text: string) => {
     try {
@@ -33,14 +33,14 @@ export function programOption(help: string): Option<string | undefined> {
 
 const { node, kubedns, json, strict } = COMMON_OPTIONS;
 
-/** What every measurement with dnsperf is told. */
+/** The options of every measurement with dnsperf. */
 export const LOAD_OPTIONS = {
   node: { ...node, help: 'Node that runs the containers' },
   'node-flags': COMMON_OPTIONS['node-flags'],
   kubedns,
   'kubedns-flags': wordsOption([], 'further flags of the kubedns that is measured'),
   dnsmasq: textOption('', 'PATH', 'bundle to measure, that of this checkout unless given'),
-  'dnsmasq-flags': wordsOption([], 'further flags of our dnsmasq, in front of --'),
+  'dnsmasq-flags': wordsOption([], 'further flags of our dnsmasq, before --'),
   'real-dnsmasq': programOption('the dnsmasq to compare with, that of Debian unless given'),
   alone: switchOption('without the real dnsmasq'),
   json,
@@ -49,7 +49,7 @@ export const LOAD_OPTIONS = {
 
 export type LoadValues = OptionValues<typeof LOAD_OPTIONS>;
 
-/** What is measured. */
+/** The measured programs. */
 export function programsOf(values: LoadValues, peers: Programs['peers'] = {}): Programs {
   const dnsmasq = values.dnsmasq === '' ? builtProgram('dnsmasq') : values.dnsmasq;
   const kubedns = values.kubedns === '' ? builtProgram('kubedns') : values.kubedns;
@@ -65,7 +65,7 @@ export function programsOf(values: LoadValues, peers: Programs['peers'] = {}): P
   };
 }
 
-/** Says what is measured with, and what is missing; throws a MeasureError without dnsperf. */
+/** Reports the tools, and those that are missing; throws a MeasureError without dnsperf. */
 export async function describeTools(
   programs: Programs,
   report: Report,

@@ -4,19 +4,19 @@ import { connectUdp, monotonicMs, sendQuietly } from '@kube-dns/testkit';
 import { writeUint16 } from '@kube-dns/wire';
 import { Asked, messageId, type Expectation } from './expectation.js';
 
-/** The other side of a watcher that runs in its own process. */
+/** The methods of a watcher in its own process. */
 export interface ChangeWatcherMethods {
   open(port: number): Promise<void>;
-  /** Asks until the answer is right: the moment of that, on the monotonic clock; NaN: in vain. */
-  waitFor(expectation: Expectation, patienceMs: number): Promise<number>;
+  /** Asks until the answer is right; returns that moment on the monotonic clock, NaN after the limit. */
+  waitFor(expectation: Expectation, limitMs: number): Promise<number>;
 }
 
 /** From an answer to the next question: the precision of what is measured. */
 const PAUSE_MS = 1;
-/** A question that got lost is asked again after so long. */
+/** A lost question is asked again after this time. */
 const RESEND_MS = 250;
 
-/** Waits for single changes to be seen in DNS; one question is under way at a time. */
+/** Waits for single changes to be seen in DNS; one question is in flight at a time. */
 export class ChangeWatcher implements ChangeWatcherMethods {
   #socket: Socket | undefined;
   #nextId = 0;
@@ -26,9 +26,9 @@ export class ChangeWatcher implements ChangeWatcherMethods {
     this.#socket = await connectUdp(port, (message) => this.#receive(message));
   }
 
-  async waitFor(expectation: Expectation, patienceMs: number): Promise<number> {
+  async waitFor(expectation: Expectation, limitMs: number): Promise<number> {
     const asked = new Asked(expectation);
-    const endMs = monotonicMs() + patienceMs;
+    const endMs = monotonicMs() + limitMs;
     while (monotonicMs() < endMs) {
       const answer = await this.#ask(asked);
       const nowMs = monotonicMs();

@@ -21,13 +21,13 @@ export interface Expectation {
   readonly address?: string;
 }
 
-/** OPT with room for 4,096 bytes. */
+/** OPT with a UDP payload size of 4,096 bytes. */
 const OPT = Buffer.from('0000291000000000000000', 'hex');
 const ADDITIONAL_COUNT_OFFSET = 10;
 const QUESTION_FIXED_BYTES = 4;
 const QR = 0x80;
 
-/** One question ready to be sent any number of times, and the judge of its answers. */
+/** One question ready to be sent any number of times, and the check of its answers. */
 export class Asked {
   /** The query, with EDNS; its ID is to be written by the sender. */
   readonly query: Buffer;
@@ -47,7 +47,7 @@ export class Asked {
     }
   }
 
-  /** Whether a message answers this question at all: the ID is the caller's to compare. */
+  /** Whether a message answers this question; the caller compares the ID. */
   isAnsweredBy(message: Buffer): boolean {
     const end = this.#questionEnd;
     return (

@@ -5,24 +5,24 @@ import { encodeQuery, RCODE, RCODE_MASK, writeUint16 } from '@kube-dns/wire';
 import { messageId } from './expectation.js';
 import { droppedAt } from './socket-drops.js';
 
-/** What became of many queries that were under way at the same time. */
+/** The result of many queries in flight at the same time. */
 export interface BurstResult {
   readonly sent: number;
   readonly right: number;
   /** Answers with another rcode than NOERROR. */
   readonly wrong: number;
   readonly unanswered: number;
-  /** Answers that found no room in the client's own socket. */
+  /** Answers that the client's own full socket dropped. */
   readonly droppedHere: number;
 }
 
-/** The other side of a burst that runs in its own process. */
+/** The methods of a burst in its own process. */
 export interface QueryBurstMethods {
-  /** Asks for so many names below a domain, all at once, and waits for the answers. */
+  /** Asks for `count` names below a domain in one burst, and waits for the answers. */
   run(port: number, count: number, domain: string, patienceMs: number): Promise<BurstResult>;
 }
 
-/** As many go out together, a millisecond after those before: no more than any receiver has room for. */
+/** This many are sent together, every millisecond: no more than the buffer of any receiver holds. */
 const BATCH = 20;
 const STEP_MS = 1;
 const WAIT_STEP_MS = 5;

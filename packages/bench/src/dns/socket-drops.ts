@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const LOCAL_ADDRESS = 1;
 
-/** Datagrams that came to a port and found no room in its sockets, from the text of `/proc/net/udp`. */
+/** Datagrams that the full sockets of a port dropped, from the text of `/proc/net/udp`. */
 export function parseDrops(table: string, port: number): number {
   const wanted = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   let drops = 0;
@@ -13,7 +13,7 @@ export function parseDrops(table: string, port: number): number {
   return drops;
 }
 
-/** The same of this machine, now; sockets that were closed are not in it. */
+/** The same for this machine, now; without sockets that were closed. */
 export function droppedAt(port: number): number {
   return parseDrops(readFileSync('/proc/net/udp', 'utf8'), port);
 }

@@ -4,23 +4,23 @@ import { writeUint16 } from '@kube-dns/wire';
 import { Asked, messageId } from './expectation.js';
 import { Ticker } from './ticker.js';
 
-/** What was seen since the last look. */
+/** Results since the last look. */
 export interface ProbeWindow {
-  /** Time from a query to its answer in ms, whatever the answer said. */
+  /** Time from a query to its answer in ms, with any rcode. */
   readonly answerMs: Spread;
   /** Queries without an answer, while others that were sent long after them have theirs. */
   readonly lost: number;
-  /** How late the probe itself was, in ms: what an answer may have waited here. */
+  /** How late the probe itself was, in ms: an answer may have waited this long here. */
   readonly ownDelayMs: Spread;
   /** When the first answer of all came, on the monotonic clock. */
   readonly firstAnswerMs: number | undefined;
 }
 
-/** The other side of a probe that runs in its own process. */
+/** The methods of a probe in its own process. */
 export interface StallProbeMethods {
   /** Asks the server on this port of 127.0.0.1 from now on. */
   start(port: number): Promise<void>;
-  /** What was seen since `start` or the last look. */
+  /** Results since `start` or the last look. */
   look(): ProbeWindow;
 }
 
@@ -57,7 +57,7 @@ export class StallProbe implements StallProbeMethods {
     let lost = 0;
     for (const [id, sentMs] of this.#sentMs) {
       if (this.#answeredMs - sentMs < OVERTAKEN_MS) {
-        // A server that stalls at this moment must not look better for it.
+        // A stall in progress counts, too.
         if (this.#firstAnswerMs !== undefined) this.#answersMs.push(nowMs - sentMs);
         continue;
       }
@@ -97,7 +97,7 @@ export class StallProbe implements StallProbeMethods {
     const nowMs = monotonicMs();
     if (this.#firstAnswerMs === undefined) {
       this.#firstAnswerMs = nowMs;
-      // What was asked before the server had a socket is nobody's to answer.
+      // Queries from before the server had a socket get no answer.
       for (const [older, olderMs] of this.#sentMs) {
         if (olderMs < sentMs) this.#sentMs.delete(older);
       }

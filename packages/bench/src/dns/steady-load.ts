@@ -5,7 +5,7 @@ import { RCODE_MASK, writeUint16 } from '@kube-dns/wire';
 import { Asked, messageId, type Expectation } from './expectation.js';
 import { Ticker } from './ticker.js';
 
-/** What became of the queries of a load. */
+/** The results of a load. */
 export interface LoadResult {
   readonly sent: number;
   readonly right: number;
@@ -20,11 +20,11 @@ export interface LoadResult {
   readonly examples: readonly string[];
 }
 
-/** The other side of a load that runs in its own process. */
+/** The methods of a load in its own process. */
 export interface SteadyLoadMethods {
   /** Asks these questions in turn from now on, `rate` of them each second. */
   start(port: number, rate: number, expectations: readonly Expectation[]): Promise<void>;
-  /** Ends the load, waits for what is outstanding, and tells what became of it all. */
+  /** Ends the load, waits for outstanding answers, and returns the results. */
   finish(): Promise<LoadResult>;
 }
 
@@ -39,7 +39,7 @@ const FREE = -1;
 export class SteadyLoad implements SteadyLoadMethods {
   #asked: readonly Asked[] = [];
   #names: readonly string[] = [];
-  /** Which question an ID stands for, while its answer is outstanding. */
+  /** The question of each ID whose answer is outstanding. */
   readonly #question = new Int32Array(MAX_IDS).fill(FREE);
   readonly #sentMs = new Float64Array(MAX_IDS);
   #socket: Socket | undefined;

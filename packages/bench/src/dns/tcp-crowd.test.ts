@@ -29,12 +29,12 @@ afterEach(async () => {
 const port = () => (server.address() as AddressInfo).port;
 
 describe('a crowd of TCP clients', () => {
-  it('is there once each has its answer, and stays', async () => {
+  it('is connected once each client has its answer, and stays connected', async () => {
     await crowd.open(port(), COUNT);
     expect([crowd.connected(), sockets.length]).toEqual([COUNT, COUNT]);
   });
 
-  it('knows who was sent away', async () => {
+  it('does not count clients that the server disconnected', async () => {
     await crowd.open(port(), COUNT);
     sockets[0]!.end();
     sockets[1]!.destroy();
@@ -43,7 +43,7 @@ describe('a crowd of TCP clients', () => {
     ).toBe(true);
   });
 
-  it('is gone when it leaves, and can come again', async () => {
+  it('is disconnected when it leaves, and can connect again', async () => {
     await crowd.open(port(), COUNT);
     await crowd.leave();
     expect(crowd.connected()).toBe(0);

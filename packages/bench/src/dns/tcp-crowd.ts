@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net';
 import { frameMessage } from '@kube-dns/transport';
 import { encodeQuery } from '@kube-dns/wire';
 
-/** The other side of a crowd that runs in its own process. */
+/** The methods of a crowd in its own process. */
 export interface TcpCrowdMethods {
-  /** Connects so many clients, each of which asks one question and then does nothing. */
+  /** Connects `count` clients; each asks one question and is idle afterwards. */
   open(port: number, count: number): Promise<void>;
   /** How many are still connected. */
   connected(): number;
@@ -18,7 +18,7 @@ const QUERY = encodeQuery({ id: 1, name: 'host-0.example', type: 'A' });
 const AT_ONCE = 50;
 const PATIENCE_MS = 10_000;
 
-/** Clients over TCP that asked once and keep their connection. */
+/** TCP clients that asked once and hold their connection. */
 export class TcpCrowd implements TcpCrowdMethods {
   readonly #sockets = new Set<Socket>();
 
@@ -51,7 +51,7 @@ export class TcpCrowd implements TcpCrowdMethods {
     socket.on('end', () => socket.destroy());
     socket.write(frameMessage(QUERY));
     await once(socket, 'data', { signal: AbortSignal.timeout(PATIENCE_MS) });
-    // Whatever ends it later is seen in `connected`.
+    // `connected` shows a later end.
     socket.on('error', () => undefined);
     socket.resume();
   }

@@ -1,8 +1,8 @@
 import { monotonicMs } from '@kube-dns/testkit';
 
 /**
- * Calls back at a fixed pace, and writes down how late each call is: how long this process itself
- * could not run. Calls that were missed are not made up for.
+ * Calls back at a fixed rate, and records how late each call is: how long this process could not run.
+ * Missed calls are not repeated.
  */
 export class Ticker {
   readonly #intervalMs: number;

@@ -19,7 +19,7 @@ interface Pace {
   readonly cpuUs: number;
 }
 
-/** What clients cost that hold a TCP connection and ask nothing, each run with a new server. */
+/** The cost of idle TCP clients; each run has a new server. */
 export async function measureIdleClients(context: LoadContext): Promise<void> {
   const { runs, progress } = context;
   for (let run = 1; run <= runs; run++) {
@@ -49,7 +49,7 @@ async function measureOnce(context: LoadContext, run: number): Promise<void> {
   const beside = await pace();
   const connected = await crowd.call('connected');
   await crowd.call('leave');
-  // All are gone at once, and the next load comes at once.
+  // All disconnect together, and the next load starts immediately.
   const domain = `run-${run}.after.example`;
   await measureHeld(context, { subject, burst, upstream, domain }, ' after TCP clients');
   const after = await pace();

@@ -5,7 +5,7 @@ import type { Subject } from '../load/contest.js';
 import { OUR_DNSMASQ } from '../load/server-testbed.js';
 import { LoadTestbed, type LoadContext, namesBelow } from './load-testbed.js';
 
-/** As many as the containers of the original are told to take. */
+/** The limit that the containers of the original have. */
 const MAX_IN_FLIGHT = 1_500;
 /** Below a second, after which a dnsmasq asks again by itself. */
 const HELD_MS = 800;
@@ -14,8 +14,8 @@ const NONE = { atMost: 0 };
 const ARGS = ['--cache-size=0', `--dns-forward-max=${MAX_IN_FLIGHT}`] as const;
 
 /**
- * As many questions under way as `--dns-forward-max` allows: once all of them are held back upstream
- * and answered together, and once as a steady load. Nobody may be left without an answer.
+ * As many questions in flight as `--dns-forward-max` allows: once the upstream holds all answers and sends
+ * them together, and once as a steady load. Every question must be answered.
  */
 export async function measureInFlight(context: LoadContext): Promise<void> {
   const testbed = new LoadTestbed(context);
@@ -54,7 +54,7 @@ export async function measureHeld(
   const arrived = await upstream.remote.call('received');
   await upstream.remote.call('hold', MAX_IN_FLIGHT, HELD_MS);
   const result = await burst.call('run', subject.port, MAX_IN_FLIGHT, domain, PATIENCE_MS);
-  // What is held against a bar is ours.
+  // Only our server has a bar.
   const bar = subject.name === OUR_DNSMASQ ? { bar: NONE } : {};
   const add = (what: string, value: number, kind = {}) => {
     series.add(`${subject.name}, ${MAX_IN_FLIGHT} held${when}: ${what}`, value, {

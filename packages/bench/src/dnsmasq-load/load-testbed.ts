@@ -25,7 +25,7 @@ export interface LoadContext {
   readonly series: Series;
   readonly runs: number;
   readonly seconds: number;
-  /** So many that what one takes in a cache stands out from what the process takes anyway. */
+  /** Enough names to measure the memory of one beside that of the process. */
   readonly manyNames: number;
 }
 
@@ -44,7 +44,7 @@ export class LoadTestbed {
     this.servers = new ServerTestbed(programs, this.#owned, cores);
   }
 
-  /** A client of `src/dns` in a process of its own; `module` is its file and, behind `#`, its class. */
+  /** A client of `src/dns` in its own process; `module` is its file and, after `#`, its class. */
   async client<T extends Methods<T>>(what: string, module: string): Promise<Remote<T>> {
     const entry = new URL(`../dns/${module}`, import.meta.url);
     const client = this.#owned.add(new Remote<T>(what, entry));

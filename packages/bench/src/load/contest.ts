@@ -5,7 +5,7 @@ export interface Subject {
   readonly name: string;
   readonly port: number;
   readonly pid: number;
-  /** Whether it works in this one process; else CPU time and memory of it say nothing. */
+  /** Whether it is one process; otherwise its CPU time and memory are not comparable. */
   readonly isOneProcess: boolean;
   /** Throws a MeasureError when it has ended. */
   readonly check: () => void;
@@ -26,7 +26,7 @@ export interface Contest {
   readonly trials: readonly Trial[];
 }
 
-/** What one subject did with one trial in one run; NaN is what is not known. */
+/** The figures of one subject with one trial in one run; NaN: not known. */
 export interface Metrics {
   readonly queriesPerSecond: number;
   /** CPU time for each answered query, in µs. */
@@ -36,7 +36,7 @@ export interface Metrics {
   /** Time to an answer at a fixed rate, in ms. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Median time to an answer with one query under way, in µs. */
+  /** Median time to an answer with one query in flight, in µs. */
   readonly singleUs: number;
   /** Answered queries of those sent as fast as it answers, in per cent. */
   readonly answeredPercent: number;

@@ -16,7 +16,7 @@ import {
 import { encodeQuestionFile, inRandomOrder } from '../queries/question-file.js';
 import type { Contest, Metrics, Score, Subject, Trial } from './contest.js';
 
-/** How often and how long each subject is given each trial. */
+/** How often and how long each subject runs each trial. */
 export interface LoadPlan {
   readonly runs: number;
   /** As fast as it answers. */
@@ -31,7 +31,7 @@ export interface LoadPlan {
   readonly cores: CorePlan | undefined;
 }
 
-/** What a contest runs in. */
+/** What a contest starts programs with. */
 export interface ContestContext {
   readonly owned: Owned;
   readonly progress: (text: string) => void;
@@ -41,7 +41,7 @@ const MIB = 2 ** 20;
 
 /**
  * Gives every subject each trial in turn, run after run: what drifts, drifts for all. Closing `owned`
- * ends what is under way.
+ * ends the work in progress.
  */
 export async function runContest(
   { subjects, trials }: Contest,
@@ -73,7 +73,7 @@ export async function runContest(
   return scores;
 }
 
-/** One trial, ready to be given to anybody. */
+/** One trial, ready for every subject. */
 class Load {
   readonly trial: Trial;
   readonly #file: string;

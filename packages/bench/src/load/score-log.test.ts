@@ -51,7 +51,7 @@ describe('a log of scores', () => {
     expect([min, median, max]).toEqual([0.8, 0.9, 0.95]);
   });
 
-  it('knows who took part, and nothing of others', () => {
+  it('has the subjects that took part, and no others', () => {
     expect([LOG.has('dnsmasq'), LOG.has('coredns')]).toEqual([true, false]);
     expect(LOG.ratio('queriesPerSecond', 'ours', 'coredns', 'plain').median).toBeNaN();
   });

@@ -13,7 +13,7 @@ export class ScoreLog {
     return this.scores.some((score) => score.subject === subject);
   }
 
-  /** One figure over all runs; NaN where nobody has it. */
+  /** One figure over all runs; NaN where no run has it. */
   range(metric: MetricName, subject: string, trial: string): Range {
     return rangeOf(this.#of(subject, trial).map(({ metrics }) => metrics[metric]));
   }

@@ -3,7 +3,7 @@ import { type Machine, Report } from '@kube-dns/testkit';
 import { Series } from './series.js';
 
 describe('a series of runs', () => {
-  it('tells medians, and holds the median or the worst run against a bar', () => {
+  it('has medians, and compares the median or the worst run with a bar', () => {
     const report = new Report('x', {} as Machine, {});
     const series = new Series();
     for (const value of [0, 0, 1]) {

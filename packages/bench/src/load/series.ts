@@ -6,11 +6,11 @@ export interface FigureKind {
   readonly unit: string;
   readonly digits?: number;
   readonly bar?: Bar;
-  /** What of the runs is held against the bar; the median unless said otherwise. */
+  /** Which value of the runs is compared with the bar; default: the median. */
   readonly judged?: 'max' | 'median';
 }
 
-/** Figures of several runs, in the order in which they first came. */
+/** Figures of several runs, in the order in which they were first added. */
 export class Series {
   readonly #kinds = new Map<string, FigureKind>();
   readonly #values = new Map<string, number[]>();

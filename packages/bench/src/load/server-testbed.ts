@@ -38,7 +38,7 @@ export interface TestbedCluster {
   readonly apiUrl: string;
 }
 
-/** Whether a server is measured, or is what a measured one asks; and flags of its own. */
+/** Whether a server is measured or is the upstream of a measured one, and its further flags. */
 export interface Part {
   readonly isUpstream?: boolean;
   readonly flags?: readonly string[];
@@ -51,7 +51,7 @@ export const DNSMASQ = 'dnsmasq';
 const READY_LIMIT_MS = 120_000;
 const CLUSTER_NODE_FLAGS = ['--expose-gc'];
 
-/** Starts whatever a workload needs, on the core that is its own; closing `owned` ends it all. */
+/** Starts the servers of a workload, each on its core; closing `owned` ends them. */
 export class ServerTestbed {
   readonly programs: Programs;
   readonly owned: Owned;
@@ -122,7 +122,7 @@ export class ServerTestbed {
     return subjects;
   }
 
-  /** A name server that knows every name, for a dnsmasq to ask. */
+  /** A name server that answers every name, as the upstream of a dnsmasq. */
   async nameServer(): Promise<{
     readonly remote: Remote<HeldNameServerMethods>;
     readonly port: number;

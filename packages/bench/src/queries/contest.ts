@@ -8,7 +8,7 @@ export interface Contestant {
   readonly name: string;
   readonly host: string;
   readonly port: number;
-  /** Undefined: a server elsewhere, whose CPU time nobody knows. */
+  /** Undefined: a server elsewhere, whose CPU time is unknown. */
   readonly pid: number | undefined;
   /** The mixes that it is asked; undefined: all. */
   readonly mixes?: readonly string[];

@@ -20,12 +20,12 @@ function readQuery(bytes: Uint8Array): Query {
 }
 
 describe('a query of a load', () => {
-  it('is plain unless something is asked for', () => {
+  it('is plain by default', () => {
     const query = readQuery(encodeQuestion({ name: 'a.example', type: 'AAAA' }));
     expect(query).toMatchObject({ type: 28, hasEdns: false, isRecursionDesired: true });
   });
 
-  it('offers the size that it is told, with a cookie or without', () => {
+  it('offers the given size, with a cookie or without', () => {
     const plain = { name: 'a.example', type: 'A', ednsBytes: 4_096 } as const;
     expect(readQuery(encodeQuestion(plain))).toMatchObject({
       hasEdns: true,
@@ -36,7 +36,7 @@ describe('a query of a load', () => {
     expect(withCookie.length - encodeQuestion(plain).length).toBe(12);
   });
 
-  it('stands in the file behind its length', () => {
+  it('is in the file after its length', () => {
     const file = encodeQuestionFile([
       { name: 'a.example', type: 'A' },
       { name: 'bc.example', type: 'A' },

@@ -1,6 +1,6 @@
 import { encodeQuery, frameMessage } from '@kube-dns/testkit';
 
-/** One question of a load, and what its query has besides. */
+/** One question of a load, and the options of its query. */
 export interface LoadQuestion {
   readonly name: string;
   readonly type: string;
@@ -11,7 +11,7 @@ export interface LoadQuestion {
 }
 
 const COOKIE = Buffer.from('0123456789abcdef', 'hex');
-/** Of the generator of Numerical Recipes; any would do that is the same in each run. */
+/** Of the generator of Numerical Recipes; it is the same in each run. */
 const MULTIPLIER = 1_664_525;
 const INCREMENT = 1_013_904_223;
 
@@ -20,7 +20,7 @@ export function encodeQuestion({ hasCookie, ...question }: LoadQuestion): Buffer
   return encodeQuery({ id: 0, ...question, ...(hasCookie === true && { cookie: COOKIE }) });
 }
 
-/** A data file for `dnsperf -B`: each query behind its length. */
+/** A data file for `dnsperf -B`: each query after its length. */
 export function encodeQuestionFile(questions: readonly LoadQuestion[]): Buffer {
   return Buffer.concat(questions.map((question) => frameMessage(encodeQuestion(question))));
 }

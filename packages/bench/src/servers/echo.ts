@@ -1,6 +1,6 @@
 import { chooseUdpEngine, ListenerCounters } from '@kube-dns/transport';
 
-/** The other side of an echo that runs in its own process. */
+/** The methods of a echo in its own process. */
 export interface EchoMethods {
   /** Serves on a free port of 127.0.0.1. */
   start(): Promise<{ readonly port: number; readonly engine: string }>;

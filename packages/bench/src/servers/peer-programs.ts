@@ -14,7 +14,7 @@ import { ZONE } from '../cluster/cluster-plan.js';
 /** The peers of kubedns that a path can be given for. */
 export type PeerName = 'kube-dns' | 'coredns';
 
-/** Nobody is there: no query of a bench is to leave the machine. */
+/** No server listens there, so no query of a bench leaves the machine. */
 const NO_NAMESERVER = '127.0.0.1:9';
 const START_LIMIT_MS = 60_000;
 

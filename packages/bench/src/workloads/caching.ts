@@ -7,7 +7,7 @@ import { asPromised, ONLY_TRIAL, type Workload } from './workload.js';
 const HITS_RATIO = 1.3;
 const MISS_PART = 0.2;
 
-/** Our dnsmasq and the real one with a large cache, in front of a server that knows every name. */
+/** Our dnsmasq and the real one with a large cache, in front of a server that answers every name. */
 async function bothDnsmasqs(stand: ServerTestbed): Promise<readonly Subject[]> {
   const { port } = await stand.nameServer();
   const args = ['--cache-size=10000', '--dns-forward-max=1500', `--server=127.0.0.1#${port}`];
@@ -31,7 +31,7 @@ export const DNSMASQ_HITS: Workload = {
   judge: (log) => asPromised(log, OUR_DNSMASQ, HITS_RATIO),
 };
 
-/** One question in five has an answer that nobody may keep. */
+/** One question in five has an answer that is not cacheable. */
 export const EIGHTY_TWENTY: Workload = {
   name: 'eighty-twenty',
   summary: 'both: 80 % answers from the cache, 20 % from upstream',
@@ -49,7 +49,7 @@ export const EIGHTY_TWENTY: Workload = {
   judge: () => [],
 };
 
-/** What a pod's resolver puts behind a name with less than five dots, before the name itself. */
+/** The domains that a pod's resolver appends to a name with fewer than five dots, before it tries the name. */
 const SEARCH_DOMAINS = [
   'team-000.svc.cluster.local',
   'svc.cluster.local',
@@ -66,10 +66,11 @@ export function searchPathQuestions(names: number): readonly LoadQuestion[] {
   ]);
 }
 
-/** Denials from the cache, for the most part. */
+/** Mostly negative answers from the cache. */
 export const SEARCH_PATH: Workload = {
   name: 'search-path',
-  summary: 'both: five names for each lookup, four of which do not exist; denials are kept',
+  summary:
+    'both: five names for each lookup, four of which do not exist; negative answers are cached',
   prepare: async (stand, { names }) => ({
     subjects: await bothDnsmasqs(stand),
     trials: [

@@ -46,7 +46,7 @@ function dnsmasqWith(stand: ServerTestbed, { plan }: TestbedCluster): Promise<re
   return stand.realDnsmasq(dnsmasqWithServices(plan, services));
 }
 
-/** Our dnsmasq in front of a kubedns, with room for all that it says. */
+/** Our dnsmasq in front of a kubedns, with a cache for all its answers. */
 async function cachingDnsmasq(
   stand: ServerTestbed,
   cluster: TestbedCluster,
@@ -131,10 +131,10 @@ export const LIMIT: Workload = {
 };
 
 const MISS_RATIO = 2.5;
-/** More than are ever under way; the real one would refuse at 150. */
+/** More than are ever in flight; the real one would refuse at 150. */
 const IN_FLIGHT = '--dns-forward-max=1500';
 
-/** Every question is passed on to the same kubedns, which has a core with the load generator. */
+/** Every question is forwarded to the same kubedns, which shares a core with the load generator. */
 export const MISSES: Workload = {
   name: 'misses',
   summary: 'our dnsmasq and the real one without a cache, in front of the same kubedns',

@@ -9,7 +9,7 @@ export interface WorkloadSize {
   readonly names: number;
 }
 
-/** A figure held against what the project promises. */
+/** A figure and its bar. */
 export interface Judged {
   readonly name: string;
   readonly value: number;
@@ -30,7 +30,7 @@ export interface Workload {
 /** The trial of a workload that has only one. */
 export const ONLY_TRIAL = 'A';
 
-/** At least so many times the queries per second of dnsmasq. */
+/** At least `atLeast` times the queries per second of dnsmasq. */
 export function fasterThanDnsmasq(
   log: ScoreLog,
   subject: string,
@@ -43,7 +43,7 @@ export function fasterThanDnsmasq(
   return [{ name, value, unit: '×', bar: { atLeast } }];
 }
 
-/** At most so many times the CPU time per query of dnsmasq. */
+/** At most `atMost` times the CPU time per query of dnsmasq. */
 export function cheaperThanDnsmasq(
   log: ScoreLog,
   subject: string,
@@ -56,7 +56,7 @@ export function cheaperThanDnsmasq(
 
 const CPU_RATIO = 0.75;
 const P99_RATIO = 1.5;
-/** As good as any, whatever dnsmasq needs. */
+/** Good enough in any case. */
 const P99_MS = 0.5;
 const SINGLE_RATIO = 1.2;
 

@@ -6,15 +6,15 @@ import { measure } from './measure.js';
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** One of the commands of a program, whatever its options are. */
+/** One of the commands of a program, with any options. */
 export interface CommandEntry {
   readonly name: string;
   readonly summary: string;
-  /** Returns the status to end with. */
+  /** Returns the exit status. */
   readonly run: (program: string, args: readonly string[], owned: Owned) => Promise<number>;
 }
 
-/** A command as `runCommandLine` takes it: its options parsed, its report told. */
+/** A command as `runCommandLine` takes it: parses the options, prints the report. */
 export function commandEntry<T extends Options>(command: Command<T>): CommandEntry {
   const { name, summary, options } = command;
   return {
@@ -32,7 +32,7 @@ export function commandEntry<T extends Options>(command: Command<T>): CommandEnt
   };
 }
 
-/** Runs the command that the arguments of this process name, and sets the status that it ends with. */
+/** Runs the command that the arguments of this process name, and sets the exit status. */
 export function runCommandLine(program: string, commands: readonly CommandEntry[]): void {
   const owned = new Owned();
   let isInterrupted = false;
@@ -45,7 +45,7 @@ export function runCommandLine(program: string, commands: readonly CommandEntry[
   runNamed(program, commands, process.argv.slice(2), owned).then(
     (status) => (process.exitCode = status),
     (error: unknown) => {
-      // What was interrupted fails in consequence, and the signal's status says all.
+      // An interrupted command also fails; the status of the signal is enough.
       if (!isInterrupted) process.exitCode = fail(program, commands, error);
     },
   );

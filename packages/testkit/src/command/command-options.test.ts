@@ -39,7 +39,7 @@ describe('the options of a command', () => {
     });
   });
 
-  it.each(['--help', '-h'])('say nothing when %s is among them', (flag) => {
+  it.each(['--help', '-h'])('are undefined when %s is among them', (flag) => {
     expect(parseOptions(['--size=7', flag], OPTIONS)).toBeUndefined();
   });
 

@@ -4,10 +4,10 @@ import { messageOf, UsageError } from '../errors.js';
 /** One option of a command. */
 export interface Option<T> {
   readonly initial: T;
-  /** How the help names its value; empty for a switch. */
+  /** The name of its value in the help; empty for a switch. */
   readonly value: string;
   readonly help: string;
-  /** Throws an Error that says what is wrong. */
+  /** Throws an Error with the reason. */
   readonly parse: (text: string) => T;
 }
 
@@ -37,7 +37,7 @@ export function textOption(initial: string, value: string, help: string): Option
   return { initial, value, help, parse: (text) => text };
 }
 
-/** Words between blanks. */
+/** Words separated by spaces. */
 export function wordsOption(initial: readonly string[], help: string): Option<readonly string[]> {
   const parse = (text: string) => text.split(' ').filter((word) => word !== '');
   return { initial, value: "'WORDS'", help, parse };
@@ -47,7 +47,7 @@ export function switchOption(help: string): Option<boolean> {
   return { initial: false, value: '', help, parse: () => true };
 }
 
-/** Reads the arguments of a command. Throws a UsageError; undefined when help is asked for. */
+/** Reads the arguments of a command. Throws a UsageError; undefined when `--help` is among them. */
 export function parseOptions<T extends Options>(
   args: readonly string[],
   options: T,
@@ -63,7 +63,7 @@ export function parseOptions<T extends Options>(
       throw new UsageError(`--${name}=${text ?? ''}: ${messageOf(error)}`);
     }
   }
-  // Each name of the table was given the value of its own option.
+  // Each name of the table has the value of its option.
   return values as OptionValues<T>;
 }
 
@@ -79,7 +79,7 @@ function parse(
   try {
     return parseArgs({ args: [...args], options: { ...Object.fromEntries(known), help } }).values;
   } catch (error) {
-    // What follows the first sentence is about arguments that begin with a dash.
+    // The sentences after the first are about arguments that begin with a dash.
     const [sentence = ''] = messageOf(error).split(/\. |\n/);
     throw new UsageError(sentence.charAt(0).toLowerCase() + sentence.slice(1));
   }
@@ -87,11 +87,11 @@ function parse(
 
 function initialText(initial: unknown): string {
   const text: unknown = Array.isArray(initial) ? initial.join(' ') : initial;
-  const isTold = typeof text === 'number' || (typeof text === 'string' && text !== '');
-  return isTold ? ` (default ${text})` : '';
+  const hasDefault = typeof text === 'number' || (typeof text === 'string' && text !== '');
+  return hasDefault ? ` (default ${text})` : '';
 }
 
-/** The lines of help for a command's options. */
+/** The help text of a command's options. */
 export function describeOptions(options: Options): string {
   const rows = Object.entries(options).map(([name, { value, help, initial }]) => {
     const flag = `--${name}${value === '' ? '' : `=${value}`}`;

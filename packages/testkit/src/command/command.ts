@@ -2,25 +2,25 @@ import type { Owned } from '../owned.js';
 import type { Report } from '../report/report.js';
 import { type Options, type OptionValues, textOption, wordsOption } from './command-options.js';
 
-/** What a command works with besides its options. */
+/** What a command gets in addition to its options. */
 export interface CommandContext {
   readonly report: Report;
-  /** Whatever is started goes in here. */
+  /** Everything that the command starts is added here. */
   readonly owned: Owned;
-  /** Says on stderr what is going on. */
+  /** Writes a line of progress to stderr. */
   readonly progress: (text: string) => void;
 }
 
-/** A measurement that can be asked for by name. */
+/** A measurement that is started by name. */
 export interface Command<T extends Options> {
   readonly name: string;
   readonly summary: string;
   readonly options: T;
-  /** How the report is printed; as text unless said otherwise. */
+  /** How the report is printed; default: text. */
   readonly format?: 'text' | 'markdown';
-  /** Whether a missed bar ends it with 1; unless said otherwise its option `--strict` says so. */
+  /** Whether it ends with 1 when a bar is missed; default: its option `--strict`. */
   readonly isStrict?: boolean;
-  /** Measures and fills the report. Throws a MeasureError when that cannot be done. */
+  /** Measures and fills the report. Throws a MeasureError when it cannot. */
   readonly run: (values: OptionValues<T>, context: CommandContext) => Promise<void>;
 }
 
@@ -29,10 +29,10 @@ export const PROGRAM_OPTIONS = {
   node: textOption(process.execPath, 'PATH', 'Node that runs the containers'),
   'node-flags': wordsOption(
     ['--max-semi-space-size=4', '--no-maglev'],
-    'its flags, as the images have them',
+    'flags of this Node; default: those of the images',
   ),
-  json: textOption('', 'FILE', 'write the figures to this file, too'),
+  json: textOption('', 'FILE', 'also write the figures to this file'),
 } satisfies Options;
 
-/** What every program was told. */
+/** The values of `PROGRAM_OPTIONS`. */
 export type ProgramValues = OptionValues<typeof PROGRAM_OPTIONS>;

@@ -7,13 +7,13 @@ import type { Command, ProgramValues } from './command.js';
 
 const EXIT_MISSED = 1;
 
-/** Runs a command and prints its report; returns the status to end with. Closes `owned`. */
+/** Runs a command and prints its report; returns the exit status. Closes `owned`. */
 export async function measure<T extends Options>(
   command: Command<T>,
   values: OptionValues<T>,
   { owned, progress }: { readonly owned: Owned; readonly progress: (text: string) => void },
 ): Promise<number> {
-  // Every command has these options, a measurement `strict`, too.
+  // Every command has these options; a measurement also has `strict`.
   const { node, json, strict } = values as unknown as ProgramValues & { readonly strict?: boolean };
   const isStrict = command.isStrict ?? strict === true;
   const report = new Report(command.name, await describeMachine(node), values);

@@ -8,23 +8,23 @@ import { MetricPage } from './metric-page.js';
 
 /** How a dnsmasq is started. */
 export interface DnsmasqStart {
-  /** What stands before `--`, and after it. */
+  /** The arguments before `--`, and those after it. */
   readonly nannyFlags?: readonly string[];
   readonly args: readonly string[];
-  /** The Node that runs it, that of this process unless given, and its flags. */
+  /** The Node that runs it, and its flags; default: the Node of this process. */
   readonly node?: string;
   readonly nodeFlags?: readonly string[];
-  /** The bundle, that of this checkout unless given. */
+  /** The bundle; default: that of this checkout. */
   readonly program?: string;
-  /** Free ones unless given. */
+  /** Default: free ports. */
   readonly ports?: Partial<DnsmasqPorts>;
-  /** Serves no metrics, which are a server more. */
+  /** Serves no metrics, which saves one server. */
   readonly hasNoMetrics?: boolean;
-  /** A command and its arguments that end by running what follows them. */
+  /** A command with arguments that runs the words after it. */
   readonly through?: readonly string[];
-  /** What a shell does first, `ulimit -n 64` say; the program takes the shell's place. */
+  /** What a shell runs first, for example `ulimit -n 64`; the program then replaces the shell. */
   readonly shell?: string;
-  /** What follows the program on the shell's command line: where its streams lead. */
+  /** The end of the shell's command line: redirections of the program's streams. */
   readonly redirection?: string;
 }
 
@@ -34,10 +34,10 @@ export interface DnsmasqPorts {
 }
 
 const START_LIMIT_MS = 20_000;
-/** Every dnsmasq knows it, whatever its servers. */
+/** Every dnsmasq answers it, with any servers. */
 const VERSION = encodeQuery({ name: 'version.bind', type: 'TXT', class: 'CH' });
 
-/** The dnsmasq container, as its image starts it, on 127.0.0.1. */
+/** The dnsmasq container as its image starts it, on 127.0.0.1. */
 export class Dnsmasq implements Closable {
   readonly server: RunningProgram;
   readonly ports: DnsmasqPorts;

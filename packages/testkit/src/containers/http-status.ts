@@ -1,4 +1,4 @@
-/** The status of a page of a program on this machine; 0 when nobody answers within the time. */
+/** The status of a page of a program on this machine; 0 without an answer within `limitMs`. */
 export async function httpStatus(port: number, path: string, limitMs: number): Promise<number> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
@@ -7,12 +7,12 @@ export async function httpStatus(port: number, path: string, limitMs: number): P
     await response.arrayBuffer();
     return response.status;
   } catch {
-    // nobody listens, or nobody answers in time
+    // no server listens, or none answers in time
     return 0;
   }
 }
 
-/** Whether a page says 200 within the time, as kubelet asks. */
+/** Whether the status of a page is 200 within `limitMs`, as in a probe of kubelet. */
 export async function isOk(port: number, path: string, limitMs: number): Promise<boolean> {
   return (await httpStatus(port, path, limitMs)) === 200;
 }

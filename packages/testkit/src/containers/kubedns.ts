@@ -10,20 +10,20 @@ import { MetricPage } from './metric-page.js';
 
 /** How a kubedns is started. */
 export interface KubednsStart {
-  /** Where its API server is, and further flags. */
+  /** The URL of its API server, and further flags. */
   readonly flags: readonly string[];
-  /** The Node that runs it, that of this process unless given, and its flags. */
+  /** The Node that runs it, and its flags; default: the Node of this process. */
   readonly node?: string;
   readonly nodeFlags?: readonly string[];
-  /** The bundle, that of this checkout unless given. */
+  /** The bundle; default: that of this checkout. */
   readonly program?: string;
-  /** Where it serves DNS: 127.0.0.1 unless given. */
+  /** The address where it serves DNS; default: 127.0.0.1. */
   readonly address?: string;
-  /** Free ones unless given. */
+  /** Default: free ports. */
   readonly ports?: Partial<KubednsPorts>;
-  /** Serves no metrics, which are a server more. */
+  /** Serves no metrics, which saves one server. */
   readonly hasNoMetrics?: boolean;
-  /** A command and its arguments that end by running what follows them. */
+  /** A command with arguments that runs the words after it. */
   readonly through?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -35,12 +35,12 @@ export interface KubednsPorts {
 }
 
 const STEP_MS = 20;
-/** No server listens there: no query is to leave the machine. */
+/** No server listens there, so no query leaves the machine. */
 const NO_NAMESERVER = '127.0.0.1:9';
 const HTTP_LIMIT_MS = 15_000;
 const READY_LIMIT_MS = 20_000;
 
-/** The kubedns container, as its image starts it. */
+/** The kubedns container as its image starts it. */
 export class Kubedns implements Closable {
   readonly server: RunningProgram;
   readonly ports: KubednsPorts;
@@ -50,7 +50,7 @@ export class Kubedns implements Closable {
     this.ports = ports;
   }
 
-  /** Starts it; `ready` waits until it has seen the cluster. */
+  /** Starts it; `ready` waits until it has read the cluster. */
   static async start(start: KubednsStart): Promise<Kubedns> {
     const { flags, through = [], node = process.execPath, nodeFlags = [] } = start;
     const ports = {
@@ -80,8 +80,8 @@ export class Kubedns implements Closable {
   }
 
   /**
-   * Waits for a status of `/readiness`, 200 unless given, and returns the moment when it came, on the
-   * monotonic clock. Throws a MeasureError when it does not come.
+   * Waits for a status of `/readiness` (default: 200) and returns its moment on the monotonic clock. Throws
+   * a MeasureError after `limitMs`.
    */
   async ready(limitMs = READY_LIMIT_MS, status = 200): Promise<number> {
     const isReady = async () => {

@@ -7,11 +7,11 @@ interface Sample {
   readonly value: number;
 }
 
-/** What a container's page of metrics said at one moment. */
+/** The metrics of a container at one moment. */
 export class MetricPage {
   readonly #samples: readonly Sample[];
 
-  /** `text` is in the text format of Prometheus. */
+  /** `text` has the text format of Prometheus. */
   constructor(text: string) {
     this.#samples = text.split('\n').flatMap((line) => {
       const match = SAMPLE.exec(line);
@@ -24,17 +24,17 @@ export class MetricPage {
     });
   }
 
-  /** Reads the page at a URL; rejects when it is not there within 15 s, for a loaded machine. */
+  /** Reads the page at a URL; rejects after 15 s, enough for a busy machine. */
   static async read(url: string): Promise<MetricPage> {
     const response = await fetch(url, { signal: AbortSignal.timeout(15_000) });
     return new MetricPage(await response.text());
   }
 
-  /** The sum of all samples of that name with these labels; NaN when there is none. */
+  /** The sum of all samples of this name with these labels; NaN without a sample. */
   sum(name: string, labels: Readonly<Record<string, string>> = {}): number {
-    const asked = Object.entries(labels);
+    const wanted = Object.entries(labels);
     const found = this.#samples.filter((sample) => {
-      return sample.name === name && asked.every(([key, text]) => sample.labels.get(key) === text);
+      return sample.name === name && wanted.every(([key, text]) => sample.labels.get(key) === text);
     });
     return found.length === 0 ? Number.NaN : found.reduce((sum, { value }) => sum + value, 0);
   }

@@ -6,7 +6,7 @@ import { TemporaryFolder } from '../temporary-folder.js';
 
 const START_LIMIT_MS = 10_000;
 
-/** What a real dnsmasq gets besides where it listens. */
+/** The configuration of a real dnsmasq. */
 export interface RealDnsmasqOptions {
   /** Lines of a hosts file. */
   readonly hosts?: readonly string[];
@@ -15,7 +15,7 @@ export interface RealDnsmasqOptions {
   readonly args?: readonly string[];
 }
 
-/** The real dnsmasq on a free port of 127.0.0.1, with the name servers that it is given and no others. */
+/** The real dnsmasq on a free port of 127.0.0.1, with the given name servers only. */
 export class RealDnsmasq implements Closable {
   readonly port: number;
   readonly server: RunningProgram;

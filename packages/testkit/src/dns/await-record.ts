@@ -7,7 +7,7 @@ const STEP_MS = 20;
 const RCODE_MASK = 0x0f;
 const ANSWER_COUNT_OFFSET = 6;
 
-/** Asks a program that was just started until an answer holds a record. Throws a MeasureError. */
+/** Queries a new program until an answer has a record. Throws a MeasureError after `limitMs`. */
 export async function awaitRecord(
   server: RunningProgram,
   port: number,

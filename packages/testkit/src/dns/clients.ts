@@ -16,7 +16,7 @@ export class UdpClient implements Closable {
     this.inbox = inbox;
   }
 
-  /** Sends to one port of an address from now on, 127.0.0.1 unless given. */
+  /** A client of one port; the default address is 127.0.0.1. */
   static async connect(port: number, address?: string): Promise<UdpClient> {
     const inbox = new Inbox<Buffer>();
     return new UdpClient(await connectUdp(port, (message) => inbox.push(message), address), inbox);
@@ -26,7 +26,7 @@ export class UdpClient implements Closable {
     sendQuietly(this.#socket, message);
   }
 
-  /** Sends a message and takes the next that comes. */
+  /** Sends a message and returns the next one received. */
   ask(message: Uint8Array, limitMs?: number): Promise<Buffer> {
     this.send(message);
     return this.inbox.next(limitMs);
@@ -51,19 +51,19 @@ export class TcpClient implements Closable {
   private constructor(socket: Socket) {
     this.socket = socket;
     this.closed = new Promise((resolve) => socket.on('end', resolve).on('close', resolve));
-    // A connection that is reset is seen in `closed`.
+    // A reset connection resolves `closed`.
     socket.on('error', () => undefined);
     socket.on('end', () => (this.hasEnded = true));
   }
 
-  /** Rejects when the server does not take the connection. */
+  /** Rejects when the server does not accept the connection. */
   static async connect(port: number, address = '127.0.0.1'): Promise<TcpClient> {
     const client = await TcpClient.connectDeaf(port, address);
     client.read();
     return client;
   }
 
-  /** A client that reads nothing until `read` is called. */
+  /** A client that does not read until `read` is called. */
   static async connectDeaf(port: number, address = '127.0.0.1'): Promise<TcpClient> {
     const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true });
     await once(socket, 'connect');
@@ -82,13 +82,13 @@ export class TcpClient implements Closable {
     this.socket.write(Buffer.concat(messages.map(frameMessage)));
   }
 
-  /** Sends a message and takes the next that comes. */
+  /** Sends a message and returns the next one received. */
   ask(message: Uint8Array, limitMs?: number): Promise<Buffer> {
     this.send(message);
     return this.inbox.next(limitMs);
   }
 
-  /** Ends the client's side: no more queries come. */
+  /** Ends the client's side: no more queries follow. */
   end(): void {
     this.socket.end();
   }

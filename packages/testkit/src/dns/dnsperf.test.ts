@@ -36,7 +36,7 @@ describe('the output of dnsperf', () => {
   });
 });
 
-describe('the times that dnsperf tells', () => {
+describe('the times that dnsperf prints', () => {
   it('are those of all answers, in ms', () => {
     const lines = [
       '[Status] Sending queries (to 127.0.0.1:53)',

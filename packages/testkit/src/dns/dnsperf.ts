@@ -9,31 +9,31 @@ import { pinnedCommand } from '../process/cores.js';
 import { TemporaryFolder } from '../temporary-folder.js';
 
 const run = promisify(execFile);
-/** One that got lost must not hold its place among those under way for the usual five seconds. */
-const PATIENCE_SECONDS = 1;
+/** A lost query must not count as outstanding for the usual five seconds. */
+const TIMEOUT_SECONDS = 1;
 /** As in the project's other measurements. */
 const CLIENTS = 4;
 const OUTSTANDING = 200;
 /**
- * KiB of each of dnsperf's sockets. With the system's default one of them holds some 200 answers, so
- * that beyond 800 under way a burst of answers is lost in the load generator itself.
+ * Buffer of each socket of dnsperf, in KiB. With the system's default a socket holds some 200 answers: with
+ * more than 800 queries in flight the load generator itself would lose a burst of answers.
  */
 const SOCKET_KIB = 4_096;
 const GRACE_MS = 20_000;
 
-/** What one run of dnsperf says. */
+/** The statistics of one run of dnsperf. */
 export interface DnsperfResult {
   readonly queriesPerSecond: number;
   readonly sent: number;
   readonly completed: number;
   readonly lost: number;
-  /** Bytes of an answer, on average. */
+  /** Average bytes of an answer. */
   readonly answerBytes: number;
   /** Answers by rcode. */
   readonly rcodes: Readonly<Record<string, number>>;
 }
 
-/** Reads the statistics that dnsperf prints in the end; throws a MeasureError without them. */
+/** Reads the statistics that dnsperf prints at the end; throws a MeasureError without them. */
 export function parseDnsperf(output: string): DnsperfResult {
   const number = (name: string) => Number(new RegExp(`${name}:?\\s+([\\d.]+)`).exec(output)?.[1]);
   const result = {
@@ -53,13 +53,13 @@ export function parseDnsperf(output: string): DnsperfResult {
   return { ...result, answerBytes, rcodes: Object.fromEntries(rcodes) };
 }
 
-/** The time to each answer in ms, from what dnsperf prints with `-v`; what got none is left out. */
+/** The time to each answer in ms, from the output of dnsperf with `-v`; lost queries are left out. */
 export function parseLatencies(output: string): readonly number[] {
   const lines = output.matchAll(/^> [A-Z\d]+ .* (\d+\.\d+)$/gm);
   return Array.from(lines, ([, seconds]) => Number(seconds) * 1_000);
 }
 
-/** The version of dnsperf; undefined where there is none. */
+/** The version of dnsperf; undefined where it is not installed. */
 export async function dnsperfVersion(): Promise<string | undefined> {
   try {
     const { stdout, stderr } = await run('dnsperf', ['-h']);
@@ -70,20 +70,20 @@ export async function dnsperfVersion(): Promise<string | undefined> {
   }
 }
 
-/** What is asked, for how long, and who ends it should it come to that. */
+/** The queries of a run of dnsperf, and its limits. */
 export interface DnsperfOptions {
   readonly file: string;
-  /** Whether the file holds messages, each behind its length, and not lines of text. */
+  /** Whether the file has messages, each after its length, and not lines of text. */
   readonly isBinary?: boolean;
   readonly seconds: number;
-  /** Goes through the file this often at the most. */
+  /** Reads the file at most this often. */
   readonly passes?: number;
   readonly isOverTcp?: boolean;
-  /** Sockets; 4 unless said otherwise. */
+  /** Number of sockets; default: 4. */
   readonly clients?: number;
-  /** Queries under way at a time; 200 unless said otherwise. */
+  /** Queries in flight at a time; default: 200. */
   readonly outstanding?: number;
-  /** Queries each second at the most. */
+  /** Maximum of queries per second. */
   readonly perSecond?: number;
   /** Prints the time to each answer, for `parseLatencies`. */
   readonly printsLatencies?: boolean;
@@ -101,7 +101,7 @@ function argumentsOf(
     '-p': port,
     '-c': clients,
     '-q': outstanding,
-    '-t': PATIENCE_SECONDS,
+    '-t': TIMEOUT_SECONDS,
     '-b': SOCKET_KIB,
     '-l': options.seconds,
     ...(perSecond !== undefined && { '-Q': perSecond }),
@@ -116,7 +116,7 @@ function argumentsOf(
   ];
 }
 
-/** All that dnsperf prints when it asks a server what is in a file. */
+/** The output of dnsperf when it sends the queries of a file to a server. */
 export async function dnsperfOutput(
   server: { readonly host: string; readonly port: number },
   options: DnsperfOptions,
@@ -125,7 +125,7 @@ export async function dnsperfOutput(
   const own = options.owned.add(new Owned());
   const folder = own.add(new TemporaryFolder());
   const path = join(folder.path, 'output');
-  // A file, because reading a pipe would take time of the cores that are measured.
+  // A file: reading a pipe would take CPU time from the measured cores.
   const file = openSync(path, 'w');
   try {
     const child = spawn(command, args, { stdio: ['ignore', file, 'pipe'] });
@@ -149,7 +149,7 @@ export async function dnsperfOutput(
   }
 }
 
-/** Asks a server what is in a file, over and over, as fast as it answers. */
+/** Sends the queries of a file to a server again and again, as fast as it answers. */
 export async function runDnsperf(
   server: { readonly host: string; readonly port: number },
   options: DnsperfOptions,

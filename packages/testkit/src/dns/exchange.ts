@@ -1,18 +1,18 @@
 import { TcpClient, UdpClient } from './clients.js';
 import { decodeMessage, encodeQuery, type Message, type Question } from './messages.js';
 
-/** Where a query goes, and for how long its answer is waited for. */
+/** The server of a query, and how long to wait for the answer. */
 export interface ExchangeOptions {
-  /** 127.0.0.1 unless given. */
+  /** Default: 127.0.0.1. */
   readonly address?: string;
   readonly isOverTcp?: boolean;
-  /** 5 s unless given. */
+  /** Default: 5 s. */
   readonly limitMs?: number;
 }
 
 /**
- * Sends a message from a new port, or on a connection of its own, and returns the first that comes back.
- * Rejects when none does in time.
+ * Sends a message from a new port, or on a new connection, and returns the first message received. Rejects
+ * after `limitMs`.
  */
 export async function exchange(
   port: number,

@@ -1,6 +1,6 @@
 const LENGTH_BYTES = 2;
 
-/** A message as TCP carries it: behind its length in two bytes (RFC 1035 section 4.2.2). */
+/** A message as sent over TCP: after its length in two bytes (RFC 1035 section 4.2.2). */
 export function frameMessage(message: Uint8Array): Buffer {
   const frame = Buffer.alloc(LENGTH_BYTES + message.length);
   frame.writeUInt16BE(message.length);
@@ -8,11 +8,11 @@ export function frameMessage(message: Uint8Array): Buffer {
   return frame;
 }
 
-/** Takes the messages out of a stream that arrives in any pieces. */
+/** Reads messages from a stream that arrives in pieces of any size. */
 export class Frames {
   #pending = Buffer.alloc(0);
 
-  /** The messages that are complete with this piece, in order; each has memory of its own. */
+  /** The messages that this piece completes, in order; each is a copy. */
   push(piece: Uint8Array): readonly Buffer[] {
     this.#pending = Buffer.concat([this.#pending, piece]);
     const messages: Buffer[] = [];

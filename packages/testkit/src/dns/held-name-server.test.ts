@@ -13,7 +13,7 @@ function answer(name: string) {
 }
 
 describe('the answer of the name server', () => {
-  it('is an address for a long time, whatever the name', () => {
+  it('is an address with a long TTL for any name', () => {
     expect(answer('Host-1.Example')).toMatchObject({
       id: 7,
       rcode: 'NOERROR',
@@ -22,14 +22,14 @@ describe('the answer of the name server', () => {
     });
   });
 
-  it('is an address that nobody may keep, of some names', () => {
+  it('is an address with TTL 0 for some names', () => {
     expect(answer('host-1.uncached').answers).toMatchObject([{ type: 'A', ttl: 0 }]);
   });
 
   it.each([
     ['host-1.example.svc.cluster.LOCAL', 'LOCAL'],
     ['host-1.example.compute.internal', 'internal'],
-  ])('is a denial of %s, with the SOA of its zone', (name, zone) => {
+  ])('is NXDOMAIN for %s, with the SOA of its zone', (name, zone) => {
     expect(answer(name)).toMatchObject({
       rcode: 'NXDOMAIN',
       answers: [],
@@ -37,7 +37,7 @@ describe('the answer of the name server', () => {
     });
   });
 
-  it('is none to what is no query', () => {
+  it('is undefined for bytes that are no query', () => {
     expect(answerTo(Buffer.alloc(11))).toBeUndefined();
     expect(answerTo(Buffer.concat([Buffer.alloc(12), Buffer.of(9, 97)]))).toBeUndefined();
     expect(answerTo(Buffer.alloc(14))).toBeUndefined();
@@ -63,13 +63,13 @@ describe('the name server', () => {
   const received = (count: number) => becomesTrue(() => server.received() === count, SOON);
   const answered = (count: number) => becomesTrue(() => answers === count, SOON);
 
-  it('answers at once', async () => {
+  it('answers immediately', async () => {
     ask(1);
     expect(await answered(1)).toBe(true);
     expect(server.received()).toBe(1);
   });
 
-  it('keeps answers back until enough have asked, and none after that', async () => {
+  it('holds answers until enough queries arrived, and none after that', async () => {
     server.hold(3, LIMIT_MS);
     ask(1);
     ask(2);
@@ -81,7 +81,7 @@ describe('the name server', () => {
     expect(await answered(4)).toBe(true);
   });
 
-  it('keeps answers back no longer than it is told', async () => {
+  it('holds answers no longer than its limit', async () => {
     server.hold(1_000, 20);
     ask(1);
     expect(await answered(1)).toBe(true);

@@ -3,21 +3,21 @@ import { once } from 'node:events';
 import { Remote } from '../process/remote.js';
 import { questionEnd } from './messages.js';
 
-/** The other side of a name server that runs in its own process. */
+/** The methods of a name server in its own process. */
 export interface HeldNameServerMethods {
   /** Serves on a free port of 127.0.0.1 and returns it. */
   start(): Promise<number>;
-  /** Answers nothing until so many queries have come, or so long has passed; then all of them. */
+  /** Holds all answers until `count` queries have arrived, or for `limitMs`. */
   hold(count: number, limitMs: number): void;
-  /** Queries that came since it was started. */
+  /** Number of queries since the start. */
   received(): number;
 }
 
-/** Last labels of names, and what becomes of them. All others have an address for a long time. */
+/** Last labels with a special answer. All other names have an address with a long TTL. */
 export const NAME_ENDS = {
-  /** An address that nobody keeps: its TTL is 0. */
+  /** An address that is not cached: its TTL is 0. */
   uncached: 'uncached',
-  /** These do not exist, as the search domains of a cluster and of its provider. */
+  /** Names that do not exist, as those below the search domains of a cluster and its provider. */
   missing: ['local', 'internal'],
 } as const;
 
@@ -37,7 +37,7 @@ interface Held {
   readonly peer: RemoteInfo;
 }
 
-/** A record whose owner is the name at an offset of the question. */
+/** A record whose owner name is a pointer to `ownerOffset`. */
 function record(ownerOffset: number, type: number, ttl: number, rdata: Buffer): Buffer {
   const bytes = Buffer.alloc(12 + rdata.length);
   bytes.writeUInt16BE(POINTER | ownerOffset, 0);
@@ -49,7 +49,7 @@ function record(ownerOffset: number, type: number, ttl: number, rdata: Buffer): 
   return bytes;
 }
 
-/** Both names the root, then serial, refresh, retry, expire and minimum. */
+/** Both names are the root; then serial, refresh, retry, expire and minimum. */
 function soaData(): Buffer {
   const data = Buffer.alloc(22);
   [1, 3_600, 600, 86_400, NEGATIVE_TTL_SECONDS].forEach((value, i) => {
@@ -60,7 +60,7 @@ function soaData(): Buffer {
 
 const SOA = soaData();
 
-/** The answer to a query of one question; undefined for what is none. */
+/** The answer to a query with one question; undefined for other bytes. */
 export function answerTo(query: Buffer): Buffer | undefined {
   const end = questionEnd(query);
   if (end < 0) return undefined;
@@ -81,7 +81,7 @@ export function answerTo(query: Buffer): Buffer | undefined {
   return Buffer.concat([head, record(HEADER_BYTES, TYPE.A, ttl, Buffer.from(ADDRESS))]);
 }
 
-/** What a measured dnsmasq asks: it knows an answer for every name, and can keep it back. */
+/** The upstream of a measured dnsmasq: it has an answer for every name, and can hold answers. */
 export class HeldNameServer implements HeldNameServerMethods {
   readonly #socket: Socket;
   #received = 0;
@@ -95,7 +95,7 @@ export class HeldNameServer implements HeldNameServerMethods {
     this.#socket.on('error', () => undefined);
   }
 
-  /** One in a process of its own. */
+  /** Starts one in its own process. */
   static remote(): Remote<HeldNameServerMethods> {
     const entry = new URL('./held-name-server.js#HeldNameServer', import.meta.url);
     return new Remote<HeldNameServerMethods>('the name server', entry);

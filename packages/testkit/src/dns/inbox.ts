@@ -2,12 +2,12 @@ import { MeasureError } from '../errors.js';
 
 const LIMIT_MS = 5_000;
 
-/** What has arrived and has not been taken, in order. */
+/** A queue of received items, in order. */
 export class Inbox<T> {
   readonly #items: T[] = [];
   readonly #waiters: ((item: T) => void)[] = [];
 
-  /** How many have arrived and were not taken. */
+  /** Number of items in the queue. */
   get length(): number {
     return this.#items.length;
   }
@@ -18,7 +18,7 @@ export class Inbox<T> {
     else waiter(item);
   }
 
-  /** The next item, in order of arrival; rejects with a MeasureError when none comes in time. */
+  /** The next item; rejects with a MeasureError when none arrives within `limitMs`. */
   next(limitMs = LIMIT_MS): Promise<T> {
     const item = this.#items.shift();
     if (item !== undefined) return Promise.resolve(item);

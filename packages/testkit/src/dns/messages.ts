@@ -1,32 +1,32 @@
 import packet from 'dns-packet';
 import type { Answer, Packet, RecordClass, RecordType } from 'dns-packet';
 
-/** A record as dns-packet takes and gives it: names without trailing dot, TXT data as Buffers. */
+/** A record of dns-packet: names without trailing dot, TXT data as Buffers. */
 export type DnsRecord = Answer;
 
 type Unowned<T> = T extends { readonly name: string } ? Omit<T, 'name'> : never;
 
-/** A record of a reply; its owner is the name of the question unless given. */
+/** A record of a reply; the default owner name is the name of the question. */
 export type ReplyRecord = Unowned<Exclude<DnsRecord, { type: 'OPT' }>> & { readonly name?: string };
 
-/** What a client asks; everything but the name has a plain default. */
+/** The question of a client; every field except the name has a default. */
 export interface Question {
   readonly name: string;
-  /** `A` unless given; a number for a type without a name. */
+  /** Default: `A`; a number for a type without a name. */
   readonly type?: string | number;
   readonly class?: 'IN' | 'CH' | number;
   readonly id?: number;
-  /** RD; set unless said otherwise. */
+  /** RD; default: true. */
   readonly isRecursionDesired?: boolean;
   readonly isCheckingDisabled?: boolean;
-  /** The size that an OPT record offers; without it there is no such record. */
+  /** The UDP payload size of the OPT record; undefined: no OPT record. */
   readonly ednsBytes?: number;
   readonly isDnssecOk?: boolean;
   /** A client's cookie (RFC 7873) in the OPT record. */
   readonly cookie?: Uint8Array;
 }
 
-/** What a server answers. NOERROR without records unless said otherwise, with RA and the query's RD. */
+/** The answer of a server. Default: NOERROR without records, with RA and the query's RD. */
 export interface Response {
   readonly rcode?: Rcode;
   readonly isAuthoritative?: boolean;
@@ -37,14 +37,14 @@ export interface Response {
   readonly additionals?: readonly ReplyRecord[];
 }
 
-/** A question of a message: its name in the case that it has there, without trailing dot. */
+/** A question of a message; its name is in the original case, without trailing dot. */
 export interface AskedQuestion {
   readonly name: string;
   readonly type: string;
   readonly class: string;
 }
 
-/** A message taken apart. */
+/** A decoded message. */
 export interface Message {
   readonly id: number;
   /** The second pair of bytes: QR, opcode, flags and rcode. */
@@ -78,13 +78,13 @@ const OPTION_HEAD_BYTES = 4;
 const DO = 0x80;
 const DEFAULT_ID = 0x1234;
 
-/** The rcode of a message, as text; its number where it has no name here. */
+/** The rcode of a message as text; a number for one outside `RCODES`. */
 export function rcodeOf(message: Uint8Array): string {
   const code = (message[3] ?? 0) & RCODE_MASK;
   return RCODES[code] ?? String(code);
 }
 
-/** A query of one question. */
+/** A query with one question. */
 export function encodeQuery(question: Question): Buffer {
   const { name, type = 'A', id = DEFAULT_ID, ednsBytes } = question;
   const { isRecursionDesired = true, isCheckingDisabled = false } = question;
@@ -104,10 +104,10 @@ export function encodeQuery(question: Question): Buffer {
 
 const typeNumbers = new Map<string, number>();
 
-/** The type's number of a question for it, which is the one door that dns-packet has to its table. */
+/** Reads the number from an encoded question: dns-packet does not export its table of types. */
 function typeNumber(type: string): number {
-  const known = typeNumbers.get(type);
-  if (known !== undefined) return known;
+  const cached = typeNumbers.get(type);
+  if (cached !== undefined) return cached;
   const questions = [{ name: '.', type: type as RecordType }];
   const number = packet.encode({ questions }).readUInt16BE(HEADER_BYTES + 1);
   if (number === 0) throw new Error(`unknown record type ${type}`);
@@ -160,7 +160,7 @@ export function encodeReply(query: Uint8Array, response: Response = {}): Buffer 
   return Buffer.concat([head, body.subarray(HEADER_BYTES)]);
 }
 
-/** Where the first question of a message ends; -1 where there is none. */
+/** The offset after the first question of a message; -1 without a question. */
 export function questionEnd(message: Uint8Array): number {
   let at = HEADER_BYTES;
   while (at < message.length && message[at] !== 0) at += message[at]! + 1;
@@ -168,7 +168,7 @@ export function questionEnd(message: Uint8Array): number {
   return end > message.length ? -1 : end;
 }
 
-/** The first question of a message, whatever follows it; throws for a message without one. */
+/** The first question of a message; throws for a message without a question. The rest is not read. */
 export function questionOf(message: Uint8Array): AskedQuestion {
   const end = questionEnd(message);
   if (end < 0) throw new Error('the message has no question');
@@ -178,10 +178,10 @@ export function questionOf(message: Uint8Array): AskedQuestion {
   return decodeMessage(head).questions[0]!;
 }
 
-/** What is there of a decoded packet, of which the type says less. */
+/** A decoded packet has every field; the type of dns-packet makes them optional. */
 type WholePacket = { readonly [K in keyof Packet]-?: NonNullable<Packet[K]> };
 
-/** Takes a message apart with dns-packet; throws when it cannot. */
+/** Decodes a message with dns-packet; throws for a malformed message. */
 export function decodeMessage(bytes: Uint8Array): Message {
   const message = Buffer.from(bytes);
   const decoded = packet.decode(message) as WholePacket;

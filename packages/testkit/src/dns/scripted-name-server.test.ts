@@ -30,7 +30,7 @@ describe('a scripted name server', () => {
     ]);
   });
 
-  it('is silent, or sends what it is given', async () => {
+  it('is silent, or sends the bytes of its script', async () => {
     const server = await serve(() => null);
     const query = encodeQuery({ name: 'a' });
     await expect(exchange(server.port, query, { limitMs: 50 })).rejects.toThrow('nothing arrived');
@@ -38,7 +38,7 @@ describe('a scripted name server', () => {
     expect((await exchange(server.port, query)).toString()).toBe('bytes');
   });
 
-  it('takes queries that come in one piece and in many over TCP', async () => {
+  it('reads queries that arrive over TCP in one piece and in many', async () => {
     const { port } = await serve(() => ({}));
     const client = own(await TcpClient.connect(port));
     const queries = ['a', 'b', 'c'].map((name) => encodeQuery({ name }));

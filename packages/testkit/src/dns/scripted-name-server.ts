@@ -16,12 +16,12 @@ export interface ServerEndpoint {
 export class NameServerRequest {
   readonly query: Buffer;
   readonly protocol: 'udp' | 'tcp';
-  /** How often this server was asked before. */
+  /** Number of queries before this one. */
   readonly count: number;
   readonly peer: ServerEndpoint;
   /** The connection, over TCP. */
   readonly socket: Socket | undefined;
-  /** Sends a message to the client, any time; nothing once the server or the connection is closed. */
+  /** Sends a message to the client, at any time; does nothing once the server or the connection is closed. */
   readonly send: (message: Uint8Array) => void;
 
   constructor(
@@ -36,34 +36,34 @@ export class NameServerRequest {
     this.send = send;
   }
 
-  /** What is asked; throws for a message without a question. */
+  /** Throws for a message without a question. */
   get question(): AskedQuestion {
     return questionOf(this.query);
   }
 }
 
 /**
- * What a name server does with a query: a response, messages to send as they are in order, or silence.
- * A script may also send by itself.
+ * The reaction of a name server to a query: a response, complete messages, or silence. A script may also
+ * call `send`.
  */
 export type ScriptedReply = Response | readonly Uint8Array[] | null | undefined;
 export type Script = (request: NameServerRequest) => ScriptedReply | Promise<ScriptedReply>;
 
 /** Where a scripted name server listens. */
 export interface NameServerOptions {
-  /** 127.0.0.1 unless given. */
+  /** Default: 127.0.0.1. */
   readonly address?: string;
-  /** A free one unless given. */
+  /** Default: a free port. */
   readonly port?: number;
 }
 
 const RECEIVE_BYTES = 1024 * 1024;
 
-/** A name server on one port, over UDP and TCP, that answers by a script and notes what it was asked. */
+/** A name server on one port, over UDP and TCP, that answers by a script and records its queries. */
 export class ScriptedNameServer implements Closable {
-  /** The queries that came, the oldest first. */
+  /** The received queries, the oldest first. */
   readonly requests: NameServerRequest[] = [];
-  /** What becomes of the next query. */
+  /** Answers the next query. */
   script: Script;
   readonly address: string;
   readonly #udp: UdpSocket;
@@ -79,7 +79,7 @@ export class ScriptedNameServer implements Closable {
     this.#tcp = createServer((socket) => this.#accept(socket));
   }
 
-  /** Serves from then on; rejects with the system's error when a given port is taken. */
+  /** Starts to serve; rejects with the system's error when a given port is in use. */
   static async start(
     script: Script,
     { address = '127.0.0.1', port = 0 }: NameServerOptions = {},
@@ -91,7 +91,7 @@ export class ScriptedNameServer implements Closable {
         return server;
       } catch (error) {
         await server.close();
-        // The free port of the one protocol may be taken in the other.
+        // A port that is free for UDP may be in use for TCP.
         if (port !== 0) throw error;
       }
     }
@@ -106,22 +106,22 @@ export class ScriptedNameServer implements Closable {
     return { address: this.address, port: this.port };
   }
 
-  /** As dnsmasq's `--server` has it. */
+  /** Its address and port in the form of dnsmasq's `--server`. */
   get text(): string {
     return `${this.address}#${this.port}`;
   }
 
-  /** The names that were asked for, in order. */
+  /** The names of the questions, in order. */
   get names(): string[] {
     return this.requests.map(({ question }) => question.name);
   }
 
-  /** Sends a datagram that was not asked for. */
+  /** Sends a datagram without a query. */
   sendTo(peer: ServerEndpoint, message: Uint8Array): void {
     if (!this.#isClosed) this.#udp.send(message, peer.port, peer.address, () => undefined);
   }
 
-  /** Cuts all connections; nothing is sent from then on. May be called twice. */
+  /** Closes all connections and sends nothing afterwards. May be called twice. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

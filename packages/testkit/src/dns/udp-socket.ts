@@ -2,10 +2,10 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 
-/** Room for a burst of answers, so that none is lost in the client itself. */
+/** Enough for a burst of answers, so that the client itself loses none. */
 const RECEIVE_BYTES = 4 * 1024 * 1024;
 
-/** A socket that talks to one server, on 127.0.0.1 unless given, and receives from no other. */
+/** A socket connected to one server; it receives from no other. The default address is 127.0.0.1. */
 export async function connectUdp(
   port: number,
   onMessage: (message: Buffer) => void,
@@ -16,12 +16,12 @@ export async function connectUdp(
   socket.on('message', onMessage);
   socket.connect(port, address);
   await once(socket, 'connect');
-  // "Connection refused" of a server that is not there yet: silence says the same.
+  // "Connection refused" by a server that has not started: the same as silence.
   socket.on('error', () => undefined);
   return socket;
 }
 
-/** Sends without asking what became of it. */
+/** Sends and ignores errors. */
 export function sendQuietly(socket: Socket, message: Uint8Array): void {
   socket.send(message, () => undefined);
 }

@@ -14,7 +14,7 @@ describe('the list of cores', () => {
 });
 
 describe('the plan of cores', () => {
-  it('gives the server one of its own, and what it asks a third if there is one', () => {
+  it('has one for the server alone, and a third one for its upstream where there is one', () => {
     expect(planCores([2, 4, 6, 7])).toEqual({ load: 2, server: 4, upstream: 6 });
     expect(planCores([0, 1])).toEqual({ load: 0, server: 1, upstream: 0 });
   });
@@ -26,7 +26,7 @@ describe('the plan of cores', () => {
 });
 
 describe('a command line', () => {
-  it('is held to a core, or left as it is', () => {
+  it('is pinned to a core, or unchanged', () => {
     expect(pinnedCommand(1, 'a', ['b'])).toEqual({
       command: 'taskset',
       args: ['-c', '1', 'a', 'b'],

@@ -5,17 +5,17 @@ import { MeasureError } from '../errors.js';
 
 const run = promisify(execFile);
 
-/** Who gets which core of the machine; undefined: nobody is held to any. */
+/** The core of each part of a measurement. */
 export interface CorePlan {
   /** Of the load generator. */
   readonly load: number;
-  /** Of the server that is measured, and of nothing else. */
+  /** Of the measured server only. */
   readonly server: number;
-  /** Of what that server asks; the load generator's where there is no third. */
+  /** Of the upstream of that server; the load generator's core where there is no third one. */
   readonly upstream: number;
 }
 
-/** Reads a list of CPUs as Linux writes it, `0-2,7`; empty when it is none. */
+/** Reads a list of CPUs in the form of Linux, `0-2,7`; empty for other text. */
 export function parseCpuList(text: string): readonly number[] {
   const cores: number[] = [];
   for (const part of text.trim().split(',')) {
@@ -26,14 +26,14 @@ export function parseCpuList(text: string): readonly number[] {
   return cores;
 }
 
-/** The cores of a plan among those that may be used; undefined when there are less than two. */
+/** Plans with the allowed cores; undefined with fewer than two. */
 export function planCores(allowed: readonly number[]): CorePlan | undefined {
   const [load, server, upstream = load] = allowed;
   if (load === undefined || server === undefined || upstream === undefined) return undefined;
   return { load, server, upstream };
 }
 
-/** What can be done here: a plan, or a sentence that says why there is none. */
+/** A plan for this machine, or a sentence with the reason why there is none. */
 export function findCores(): CorePlan | string {
   try {
     execFileSync('taskset', ['--version'], { stdio: 'ignore' });
@@ -46,15 +46,15 @@ export function findCores(): CorePlan | string {
 }
 
 /**
- * Holds all threads of a running process, and those that it starts later, to one core. Throws a
- * MeasureError when the process is gone or the system refuses.
+ * Pins all threads of a running process, and those that it starts later, to one core. Throws a
+ * MeasureError when the process has ended or the system refuses.
  */
 export async function pinProcess(pid: number, core: number | undefined): Promise<void> {
   if (core === undefined) return;
   try {
     await run('taskset', ['-a', '-c', '-p', String(core), String(pid)]);
   } catch (cause) {
-    throw new MeasureError(`process ${pid} cannot be held to core ${core}`, { cause });
+    throw new MeasureError(`process ${pid} cannot be pinned to core ${core}`, { cause });
   }
 }
 

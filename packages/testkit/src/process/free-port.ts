@@ -3,26 +3,25 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
-/** A server may listen on all addresses, so a port must be free on all. */
+/** A server may listen on all addresses, so the port must be free on all of them. */
 const ANY_HOST = '0.0.0.0';
 const FIRST_PORT = 10_000;
-/** Where the system takes the ports of clients from, unless it says otherwise. */
+/** The first client port where the system does not report its range. */
 const FIRST_CLIENT_PORT = 32_768;
-/** Far from each other begin processes that are started one after the other. */
+/** Processes that start one after the other begin far from each other. */
 const PORTS_PER_PROCESS = 61;
 const MAX_TRIES = 100;
 
-let given = 0;
+let tried = 0;
 
 /**
- * A port that is free for TCP and UDP. It is none of those that the system gives to clients, so that
- * none of these takes it before the server does; none that this process was given before, and hardly one
- * that another process is about to use.
+ * A port that is free for TCP and UDP. It is outside the system's range of client ports, so no client takes
+ * it before the server does. This process never gets it again, and another process rarely does.
  */
 export async function freePort(): Promise<number> {
   const ports = firstClientPort() - FIRST_PORT;
   for (let tries = 0; ; tries++) {
-    const port = FIRST_PORT + ((process.pid * PORTS_PER_PROCESS + given++) % ports);
+    const port = FIRST_PORT + ((process.pid * PORTS_PER_PROCESS + tried++) % ports);
     try {
       await bindBoth(port);
       return port;

@@ -1,6 +1,6 @@
 const MAX_CHARACTERS = 2 ** 20;
 
-/** What a program says on a stream: all of it, but of a long life only the end. */
+/** The output of a program on a stream: all of it, or the end when it is long. */
 export class OutputText {
   #text = '';
 
@@ -11,7 +11,7 @@ export class OutputText {
 
   push(part: string): void {
     this.#text += part;
-    // Not for each part: cutting copies what is left.
+    // Not for each part: cutting copies the rest.
     if (this.#text.length > 2 * MAX_CHARACTERS) this.#text = this.#text.slice(-MAX_CHARACTERS);
   }
 }

@@ -3,7 +3,7 @@ import { MeasureError } from '../errors.js';
 import { cpuUsage, peakRssBytes, rssBytes, usageSince } from './process-usage.js';
 
 describe('the usage of a process', () => {
-  it('is as large as the process itself says', () => {
+  it('is as large as the process itself reports', () => {
     const rss = process.memoryUsage.rss();
     expect(rssBytes(process.pid)).toBeGreaterThan(rss * 0.8);
     expect(rssBytes(process.pid)).toBeLessThan(rss * 1.2);
@@ -21,7 +21,7 @@ describe('the usage of a process', () => {
     expect(Math.abs(now.userMs - own.user / 1_000)).toBeLessThan(200);
   });
 
-  it('is unknown of a process that is not there', () => {
+  it('is unknown for a process that does not exist', () => {
     expect(() => rssBytes(2 ** 30)).toThrow(MeasureError);
   });
 });

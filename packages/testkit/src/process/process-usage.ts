@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { MeasureError } from '../errors.js';
 
-/** What a process used so far. */
+/** CPU time of a process since its start. */
 export interface ProcessUsage {
   readonly userMs: number;
   readonly systemMs: number;
 }
 
-/** Linux counts CPU time in hundredths of a second for everybody (USER_HZ). */
+/** Linux counts CPU time in hundredths of a second (USER_HZ). */
 const TICK_MS = 10;
 const KIB = 1024;
 
@@ -15,9 +15,12 @@ function read(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch (cause) {
-    throw new MeasureError(`cannot look at process ${pid}: it ended, or this is no Linux`, {
-      cause,
-    });
+    throw new MeasureError(
+      `cannot read the usage of process ${pid}: it has ended, or this is not Linux`,
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -26,23 +29,23 @@ function statusBytes(pid: number, field: string): number {
   return Number(match?.[1] ?? Number.NaN) * KIB;
 }
 
-/** The memory that a process has now, in bytes (VmRSS). */
+/** The current memory of a process, in bytes (VmRSS). */
 export function rssBytes(pid: number): number {
   return statusBytes(pid, 'VmRSS');
 }
 
-/** The most memory that it ever had, or since `resetPeak` (VmHWM). */
+/** The peak memory of a process since its start or `resetPeak`, in bytes (VmHWM). */
 export function peakRssBytes(pid: number): number {
   return statusBytes(pid, 'VmHWM');
 }
 
-/** Lets the peak begin anew; says whether the kernel does that. */
+/** Resets the peak; returns whether the kernel allows that. */
 export function resetPeak(pid: number): boolean {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5');
     return true;
   } catch {
-    // Not all containers may: then the peak is that of the whole life.
+    // Not allowed in some containers: then the peak is that since the start.
     return false;
   }
 }
@@ -50,12 +53,12 @@ export function resetPeak(pid: number): boolean {
 /** CPU time of all threads of a process. */
 export function cpuUsage(pid: number): ProcessUsage {
   const text = read(pid, 'stat');
-  // The program's name stands in brackets and may hold anything; utime and stime are fields 14, 15.
+  // The program's name is in brackets and may have any characters; utime and stime are fields 14 and 15.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return { userMs: Number(fields[11]) * TICK_MS, systemMs: Number(fields[12]) * TICK_MS };
 }
 
-/** The CPU time between two looks. */
+/** The CPU time between two readings. */
 export function usageSince(before: ProcessUsage, now: ProcessUsage): ProcessUsage {
   return { userMs: now.userMs - before.userMs, systemMs: now.systemMs - before.systemMs };
 }

@@ -20,16 +20,16 @@ interface Waiting {
 
 const RUNNER = new URL('./remote-main.js', import.meta.url);
 
-/** How such a process is started. */
+/** How the process of a Remote is started. */
 export interface RemoteOptions {
   readonly nodeFlags?: readonly string[];
-  /** A command and its arguments that end by becoming what follows them. */
+  /** A command with arguments that replaces itself with the words after it. */
   readonly through?: readonly string[];
 }
 
 /**
- * An object of a class that lives in a process of its own, whose methods `T` are called from this one.
- * What measures and what makes load must not share an event loop with anything else.
+ * An object of a class in a separate process; its methods `T` are called from this process. Measurements
+ * and loads must not share an event loop with other work.
  */
 export class Remote<T extends Methods<T>> {
   readonly #child: ChildProcess;
@@ -39,8 +39,8 @@ export class Remote<T extends Methods<T>> {
   #isClosed = false;
 
   /**
-   * Starts a process that makes one object of the class that `entry` names: the URL of its module, and
-   * behind `#` the export. It ends with this process at the latest. `what` is what errors call it.
+   * Starts a process that creates one object of the class that `entry` names: the URL of its module, and
+   * the export after `#`. It ends with this process at the latest. `what` names it in errors.
    */
   constructor(what: string, entry: URL, { nodeFlags = [], through = [] }: RemoteOptions = {}) {
     this.#what = what;
@@ -56,21 +56,21 @@ export class Remote<T extends Methods<T>> {
     this.#child.once('exit', (code, signal) => this.#fail(`ended with ${code ?? signal ?? '?'}`));
   }
 
-  /** The process id, to look at what the process uses. */
+  /** The process id, to read the usage of the process. */
   get pid(): number {
     return this.#child.pid ?? 0;
   }
 
-  /** Calls a method there; rejects when it throws and when the process ends. */
+  /** Calls a method; rejects when the method throws or the process ends. */
   call<K extends keyof T & string>(
     method: K,
     ...args: Parameters<T[K]>
   ): Promise<Awaited<ReturnType<T[K]>>> {
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
-      // What comes back was returned by the method of that name.
+      // The result is that of the method with this name.
       this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
-      if (this.#isClosed || !this.#child.connected) this.#fail('is gone');
+      if (this.#isClosed || !this.#child.connected) this.#fail('has ended');
       else this.#child.send({ id, method, args } satisfies Call);
     });
   }
@@ -98,12 +98,12 @@ export class Remote<T extends Methods<T>> {
   }
 }
 
-/** Offers methods to the process that started this one, once they are there, and ends when that one does. */
+/** Serves methods to the parent process once they are ready, and ends with it. */
 export function serveRemote<T extends Methods<T>>(offered: Promise<T>): void {
   const answer = async ({ id, method, args }: Call): Promise<Reply> => {
     try {
       const methods = await offered;
-      // Remote.call lets through only names and arguments of the same interface.
+      // Remote.call accepts only names and arguments of the same interface.
       const call = methods[method as keyof T] as unknown as (...all: unknown[]) => unknown;
       return { id, result: await call.apply(methods, [...args]) };
     } catch (error) {
@@ -116,6 +116,6 @@ export function serveRemote<T extends Methods<T>>(offered: Promise<T>): void {
     });
   });
   process.once('disconnect', () => process.exit(0));
-  // A Ctrl-C reaches every process of the terminal; the parent says when to end.
+  // Ctrl-C signals every process of the terminal; the parent ends this one.
   process.on('SIGINT', () => undefined);
 }

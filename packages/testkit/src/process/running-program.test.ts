@@ -8,13 +8,13 @@ function start(code: string): RunningProgram {
 }
 
 describe('a running program', () => {
-  it('is missed when it has ended, with its last words', async () => {
+  it('fails the check when it has ended, with its last lines', async () => {
     const server = start('process.stderr.write("no such thing\\n"); process.exitCode = 3;');
     expect(await server.ended).toBe(3);
     expect(() => server.check()).toThrow('thing ended with 3: no such thing');
   });
 
-  it('gets signals, and is told to have ended by one', async () => {
+  it('receives signals, and reports the one that ended it', async () => {
     const server = start('setInterval(() => {}, 1_000);');
     expect(server.isRunning).toBe(true);
     server.signal('SIGTERM');
@@ -22,13 +22,13 @@ describe('a running program', () => {
     await server.close();
   });
 
-  it('that cannot be started is missed, too', async () => {
+  it('that cannot be started fails the check', async () => {
     const server = new RunningProgram('thing', '/nonexistent');
     await server.ended;
     expect(() => server.check()).toThrow('thing spawn /nonexistent ENOENT');
   });
 
-  it('is waited for until it has said something, on either stream', async () => {
+  it('is waited for until its output matches, on either stream', async () => {
     const server = start(
       'console.error("a+b"); console.log("port 53"); setInterval(() => {}, 1e3);',
     );
@@ -37,13 +37,13 @@ describe('a running program', () => {
     expect([server.stdout, server.stderr]).toEqual(['port 53\n', 'a+b\n']);
   });
 
-  it('is not waited for when it ends without saying it', async () => {
+  it('is not waited for when it ends without that output', async () => {
     const server = start('console.log("bye")');
     await expect(server.says(/hello/)).rejects.toThrow('thing ended with 0: bye');
     await server.says(/bye/);
   });
 
-  it('knows none of the variables of this process unless it inherits them', async () => {
+  it('has no variables of this process unless it inherits them', async () => {
     process.env.OF_THE_TEST = 'yes';
     const print = ['-e', 'console.log(process.env.OF_THE_TEST, process.env.GIVEN)'];
     const env = { GIVEN: 'too' };
@@ -52,14 +52,14 @@ describe('a running program', () => {
     expect((await runProgram(process.execPath, print, options)).stdout).toBe('yes too\n');
   });
 
-  it('reads what it is given, and tells how it ended', async () => {
+  it('reads its input, and reports how it ended', async () => {
     const code =
       'process.stdin.on("data", (text) => console.error(`${text}!`)); process.exitCode = 4;';
     const result = await runProgram(process.execPath, ['-e', code], { input: 'word' });
     expect(result).toEqual({ end: 4, stdout: '', stderr: 'word!\n' });
   });
 
-  it('is told by the system that its stream is read no more', async () => {
+  it('gets EPIPE when its stream is not read any more', async () => {
     const code = 'process.stderr.on("error", ({ code }) => console.log(code)); console.log("up");';
     const program = start(
       `${code} process.on("SIGUSR2", () => console.error("x")); setInterval(() => {}, 1e3);`,

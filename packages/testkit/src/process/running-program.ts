@@ -8,12 +8,12 @@ import { OutputText } from './output-text.js';
 
 const LAST_LINES = 8;
 const STACK_LINE = /^ +at /;
-/** What a shell says of a program that cannot be started. */
+/** The status of a shell for a program that cannot be started. */
 const NOT_STARTED = 127;
 
 /**
- * What a program gets of this process' environment: nothing of the machine's own cluster, proxies, metrics
- * or Node options may reach it. The images have the setting of malloc, too.
+ * The environment of a program: without the machine's cluster, proxies, metrics and Node options. The
+ * images have the same setting of malloc.
  */
 const ENVIRONMENT = {
   PATH: process.env.PATH ?? '',
@@ -23,16 +23,16 @@ const ENVIRONMENT = {
 
 /** How a program is started. */
 export interface ProgramOptions {
-  /** Variables on top of the little that every program gets. */
+  /** Variables in addition to those of every program. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Gives it all variables of this process but `NODE_OPTIONS`, as a user's shell does. */
+  /** Passes all variables of this process except `NODE_OPTIONS`, as a user's shell does. */
   readonly inheritsEnv?: boolean;
   /** Gives it the variables of `env` and no others, as a container runtime does. */
   readonly hasOnlyEnv?: boolean;
   /** The user that it runs as; that of this process unless given. */
   readonly user?: { readonly uid: number; readonly gid: number };
   readonly cwd?: string;
-  /** What it reads on stdin; nothing unless given. */
+  /** Its stdin; default: nothing. */
   readonly input?: string | Uint8Array;
 }
 
@@ -41,11 +41,11 @@ export type ProgramEnd = number | NodeJS.Signals;
 
 const running = new Set<RunningProgram>();
 
-/** A program that goes on until it is told to end, or ends by itself, and what it said. */
+/** A started program, and its output. */
 export class RunningProgram implements Closable {
   /** When it was started, on the monotonic clock. */
   readonly startedMs = monotonicMs();
-  /** Resolves once it is not there any more and all that it said was read. */
+  /** Resolves when it has ended and all its output is read. */
   readonly ended: Promise<ProgramEnd>;
   readonly name: string;
   readonly #child: ChildProcess;
@@ -55,7 +55,7 @@ export class RunningProgram implements Closable {
   #failure: string | undefined;
   #hasEnded = false;
 
-  /** Starts it. `name` is what errors call it. */
+  /** Starts it. `name` names it in errors. */
   constructor(
     name: string,
     command: string,
@@ -73,7 +73,7 @@ export class RunningProgram implements Closable {
     this.#child = child;
     this.#read(child.stdout, this.#stdout);
     this.#read(child.stderr, this.#stderr);
-    // A program that ends without reading what it was given is judged by how it ended.
+    // A program may end without reading its input; its end reports a failure.
     child.stdin?.on('error', () => undefined).end(input);
     child.once('error', (error) => (this.#failure = error.message));
     child.once('exit', (code, signal) => (this.#failure ??= `ended with ${code ?? signal}`));
@@ -91,22 +91,22 @@ export class RunningProgram implements Closable {
     return this.#child.pid ?? 0;
   }
 
-  /** At least the last MiB that it said on stdout. */
+  /** At least the last MiB of stdout. */
   get stdout(): string {
     return this.#stdout.text;
   }
 
-  /** At least the last MiB that it said on stderr. */
+  /** At least the last MiB of stderr. */
   get stderr(): string {
     return this.#stderr.text;
   }
 
-  /** At least the last MiB that it said on both streams, as it came. */
+  /** At least the last MiB of both streams, in order of arrival. */
   get output(): string {
     return this.#output.text;
   }
 
-  /** Its last lines but those of stacks. */
+  /** Its last lines, without stack traces. */
   get lastLines(): string {
     const lines = this.output
       .split('\n')
@@ -119,15 +119,15 @@ export class RunningProgram implements Closable {
     return this.#failure === undefined;
   }
 
-  /** Throws a MeasureError when the program is not there any more, with its last lines. */
+  /** Throws a MeasureError with its last lines when the program has ended. */
   check(): void {
     if (this.isRunning) return;
     throw new MeasureError(`${this.name} ${this.#failure ?? ''}: ${this.lastLines}`);
   }
 
   /**
-   * Waits until the program has said something like this, on either stream, and returns the match. Rejects
-   * with a MeasureError when it has not in time, and at once when it ends without.
+   * Waits until the output on either stream matches, and returns the match. Rejects with a MeasureError when
+   * the wait is over, and as soon as the program has ended without a match.
    */
   says(pattern: RegExp | string, patience: Patience = {}): Promise<RegExpExecArray> {
     const wanted = typeof pattern === 'string' ? literally(pattern) : pattern;
@@ -137,7 +137,7 @@ export class RunningProgram implements Closable {
       if (match === null && isLast) this.check();
       return match;
     };
-    return until(() => `${wanted.source} said by ${this.name}: ${this.output}`, find, patience);
+    return until(() => `${wanted.source} printed by ${this.name}: ${this.output}`, find, patience);
   }
 
   /** Closes this end of a stream: the program writes to a pipe that no process reads. */
@@ -153,7 +153,7 @@ export class RunningProgram implements Closable {
     this.#child.kill(signal);
   }
 
-  /** Ends the program, at once unless another signal is given, and waits for its end; may be called twice. */
+  /** Sends SIGKILL, or the given signal, and waits for the end; may be called twice. */
   async close(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const { exitCode, signalCode, pid } = this.#child;
     if (pid === undefined || exitCode !== null || signalCode !== null) return;
@@ -175,12 +175,12 @@ function baseEnvironment({ inheritsEnv, hasOnlyEnv }: ProgramOptions): NodeJS.Pr
   return inheritsEnv === true ? { ...process.env, NODE_OPTIONS: '' } : ENVIRONMENT;
 }
 
-/** A pattern that a text alone matches. */
+/** A pattern that matches exactly this text. */
 function literally(text: string): RegExp {
   return new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
 }
 
-/** Ends every program that is still running and waits for the end of each, after a test say. */
+/** Ends every running program, for example after a test, and waits for the end of each. */
 export async function endPrograms(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   await Promise.all(
     [...running].map(async (program) => {
@@ -190,14 +190,14 @@ export async function endPrograms(signal: NodeJS.Signals = 'SIGKILL'): Promise<v
   );
 }
 
-/** How a program ended, with all that it said. */
+/** The end of a program, and its output. */
 export interface ProgramResult {
   readonly end: ProgramEnd;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs a program to its end; it is ended after `limitMs`, 60 s unless given, with SIGINT. */
+/** Runs a program to its end; after `limitMs` (default: 60 s) it gets SIGINT. */
 export async function runProgram(
   command: string,
   args: readonly string[] = [],

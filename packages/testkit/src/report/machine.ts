@@ -6,18 +6,18 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const GIB = 2 ** 30;
 
-/** Where and when figures were measured, so that they are not compared with those of elsewhere. */
+/** The machine and time of a measurement: figures of different machines must not be compared. */
 export interface Machine {
   readonly cpu: string;
   readonly cores: number;
   readonly memoryGib: number;
   readonly kernel: string;
-  /** Load average of the last minute before the start: others who use the same cores. */
+  /** Load average of the last minute before the start: other programs on the same cores. */
   readonly loadBefore: number;
   readonly benchNode: string;
   readonly serverNode: string;
   readonly date: string;
-  /** With `+` where the checkout has changes that are not in it. */
+  /** With `+` where the checkout has uncommitted changes. */
   readonly commit: string;
 }
 
@@ -26,7 +26,7 @@ async function output(command: string, args: readonly string[]): Promise<string>
     const cwd = fileURLToPath(new URL('.', import.meta.url));
     return (await run(command, [...args], { cwd })).stdout.trim();
   } catch {
-    // No git, or no such program, is told as such and is no reason not to measure.
+    // A missing git or program does not prevent the measurement.
     return 'unknown';
   }
 }
@@ -37,7 +37,7 @@ async function commit(): Promise<string> {
   return changes === '' || hash === 'unknown' ? hash : `${hash}+`;
 }
 
-/** Looks at the machine; `serverNode` is the program that runs what is measured. */
+/** Describes this machine; `serverNode` is the Node that runs the measured programs. */
 export async function describeMachine(serverNode: string): Promise<Machine> {
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',

@@ -25,7 +25,7 @@ function report(): Report {
 }
 
 describe('a report', () => {
-  it('tells the machine first, then figures beside their bars', () => {
+  it('has the machine first, then figures beside their bars', () => {
     const lines = report().toText().split('\n');
     expect(lines[0]).toBe('kubedns-scale');
     expect(lines).toContain('cpu         Some CPU');
@@ -40,7 +40,7 @@ describe('a report', () => {
     expect(report().missed.map(({ name }) => name)).toEqual(['peak RSS', 'lag']);
   });
 
-  it('holds a figure against what it is to be at least', () => {
+  it('compares a figure with a minimum', () => {
     const made = report();
     made.add('queries', 0.9, '×', { atLeast: 1.3 });
     made.add('more queries', 1.3, '×', { atLeast: 1.3 });
@@ -63,7 +63,7 @@ describe('a report', () => {
     expect(JSON.parse(JSON.stringify(made))).toMatchObject({ results: { hits: [7] } });
   });
 
-  it('says the same as JSON', () => {
+  it('has the same content as JSON', () => {
     const json = JSON.parse(JSON.stringify(report())) as object;
     expect(json).toMatchObject({
       command: 'kubedns-scale',

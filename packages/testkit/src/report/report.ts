@@ -1,17 +1,17 @@
 import { formatTable, markdownTable } from './table.js';
 import type { Machine } from './machine.js';
 
-/** What a figure is held against. */
+/** The limit that a figure must reach. */
 export type Bar = { readonly atMost: number } | { readonly atLeast: number };
 
-/** A table with a title of its own, as Markdown shows it. */
+/** A table with a title, for Markdown. */
 export interface Section {
   readonly title: string;
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** One figure of a report. `value` is NaN where nothing could be measured. */
+/** One figure of a report. `value` is NaN when it could not be measured. */
 export interface Figure {
   readonly name: string;
   readonly value: number;
@@ -19,7 +19,7 @@ export interface Figure {
   readonly bar?: Bar;
 }
 
-/** Everything that a command measured, in the order in which it is told. */
+/** Everything that a command measured, in the order of the report. */
 export class Report {
   readonly #command: string;
   readonly #machine: Machine;
@@ -35,24 +35,24 @@ export class Report {
     this.#options = options;
   }
 
-  /** A number as bar is what the figure may be at the most. */
+  /** A number as bar is a maximum. */
   add(name: string, value: number, unit: string, bar?: Bar | number): void {
-    const held = typeof bar === 'number' ? { atMost: bar } : bar;
-    this.#figures.push({ name, value, unit, ...(held !== undefined && { bar: held }) });
+    const limit = typeof bar === 'number' ? { atMost: bar } : bar;
+    this.#figures.push({ name, value, unit, ...(limit !== undefined && { bar: limit }) });
   }
 
-  /** A table that Markdown shows above the figures, and the same for JSON. */
+  /** A table above the figures in Markdown, and its content for JSON. */
   addSection(section: Section, result: unknown): void {
     this.#sections.push(section);
     this.#results[section.title] = result;
   }
 
-  /** A sentence below the table. */
+  /** Adds a sentence below the tables. */
   note(text: string): void {
     this.#notes.push(text);
   }
 
-  /** The figures that miss their bar; one that could not be measured misses it too. */
+  /** The figures that miss their bar; a figure that could not be measured misses it. */
   get missed(): readonly Figure[] {
     return this.#figures.filter((figure) => verdictOf(figure) === 'over');
   }
@@ -115,7 +115,7 @@ function barText(bar: Bar): string {
   return 'atMost' in bar ? `<= ${formatValue(bar.atMost)}` : `>= ${formatValue(bar.atLeast)}`;
 }
 
-/** A figure as tables show it; `-` is what could not be measured. */
+/** The text of a figure in tables; `-` when it could not be measured. */
 export function formatValue(value: number): string {
   if (Number.isNaN(value)) return '-';
   if (Number.isInteger(value)) return String(value);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { markdownTable } from './table.js';
 
 describe('a table of Markdown', () => {
-  it('has columns as wide as what is in them', () => {
+  it('has columns as wide as their cells', () => {
     const table = markdownTable(['server', ''], [['dnsmasq', '1'], ['x']]);
     expect(table.split('\n')).toEqual([
       '| server  |     |',
@@ -13,7 +13,7 @@ describe('a table of Markdown', () => {
     ]);
   });
 
-  it('is not broken by what is in it', () => {
+  it('is not broken by the text of its cells', () => {
     const [, , row] = markdownTable(['a'], [['x | y\nz']]).split('\n');
     expect(row).toBe('| x \\| y z |');
   });

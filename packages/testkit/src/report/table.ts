@@ -1,4 +1,4 @@
-/** Rows as text in columns; those named in `right` are set flush right. */
+/** Rows as text in columns; the columns in `right` are aligned right. */
 export function formatTable(
   rows: readonly (readonly string[])[],
   right: readonly number[],
@@ -20,7 +20,7 @@ function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 }
 
-/** A table of Markdown; the columns are as wide as what is in them, so that it can be read as text. */
+/** A table of Markdown; its columns are aligned, so that it is also readable as text. */
 export function markdownTable(
   header: readonly string[],
   rows: readonly (readonly string[])[],
