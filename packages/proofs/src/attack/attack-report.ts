@@ -6,10 +6,10 @@ import { type AttackOutcome, type ContainerResult, SPARE_DESCRIPTORS } from './r
 const MIB = 2 ** 20;
 const PERCENT = 100;
 const IN_TIME_BAR = 90;
-/** Behind an attack the median is what it was, but for what the machine itself is up to. */
+/** After an attack the median is as before, except for other load of the machine. */
 const AFTER_FACTOR = 2;
 const AFTER_SPARE_MS = 1;
-/** dnsmasq keeps a socket for late replies 4.5 s and 10 s more, and closes it within a second. */
+/** dnsmasq holds a socket for late replies for 4.5 s and 10 s more, and closes it within a second. */
 const LONGEST_SOCKET_SECONDS = 16;
 
 function ms(value: number): string {
@@ -24,7 +24,7 @@ function mib(bytes: number): string {
   return (bytes / MIB).toFixed(0);
 }
 
-/** The bars that an attack is held against. */
+/** Adds the figures of an attack with their bars. */
 export function addOutcome(
   report: Report,
   outcome: AttackOutcome,
@@ -39,7 +39,7 @@ export function addOutcome(
   const median = before.latencyMs.p50 * AFTER_FACTOR + AFTER_SPARE_MS;
   add('median latency after it', after.latencyMs.p50, 'ms', median);
   if (did.accepted !== undefined) {
-    add('forged replies that were believed', did.accepted, '', 0);
+    add('forged replies that were accepted', did.accepted, '', 0);
     add('forged replies', did.guesses ?? Number.NaN, '', { atLeast: 1 });
   }
   for (const container of containers) {
@@ -99,8 +99,8 @@ export function addOutcomes(
     ];
   });
   report.addSection({ title: 'Attacks', header, rows }, outcomes.map(resultOf));
-  report.note('Of two figures the first is that of dnsmasq, the second that of kubedns behind it.');
-  report.note('Descriptors are those before, at the most, and after the attack.');
+  report.note('Of two figures the first is that of dnsmasq, the second that of kubedns.');
+  report.note('Descriptors are the numbers before, at the peak, and after the attack.');
 }
 
 function resultOf({ attack, did, under, after, containers }: AttackOutcome): object {

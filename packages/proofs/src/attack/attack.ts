@@ -4,7 +4,7 @@ import type { FloodMethods } from './flood.js';
 import type { SpooferMethods } from './spoofer.js';
 import type { TcpAttackerMethods } from './tcp-attacker.js';
 
-/** The processes that attack, each of its own. */
+/** The attacking processes. */
 export interface Attackers {
   readonly flood: Remote<FloodMethods>;
   readonly tcp: Remote<TcpAttackerMethods>;
@@ -19,17 +19,17 @@ export interface Field {
   readonly port: number;
   /** What the rates of all attacks are multiplied by. */
   readonly strength: number;
-  /** How long a spoofer waits for what may still be believed. */
+  /** How long a spoofer waits for the last answers. */
   readonly lastWordMs: number;
 }
 
 /** What an attack did. */
 export interface AttackResult {
-  /** What it did how often, as `52,000 queries`. */
+  /** What it did and how often, for example `52,000 queries`. */
   readonly did: string;
   /** Of that, each second. */
   readonly perSecond: number;
-  /** Forged replies that somebody believed, where it forged any. */
+  /** Forged replies that were accepted; undefined where it forged none. */
   readonly accepted?: number;
   /** How many forged replies there were. */
   readonly guesses?: number;
@@ -50,7 +50,7 @@ export interface Attack {
   start(field: Field): Promise<RunningAttack>;
 }
 
-/** Tells of something with its number of digits in groups. */
+/** A count with digits in groups, and what was counted. */
 export function countText(count: number, what: string): string {
   return `${count.toLocaleString('en-US')} ${what}`;
 }

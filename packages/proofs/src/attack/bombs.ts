@@ -28,7 +28,7 @@ function pointer(offset: number): Buffer {
   return uint16(POINTER | offset);
 }
 
-/** A record whose owner is written as it is given. */
+/** A record with the bytes of its owner name. */
 function record(owner: Buffer, type: number, rdata: Buffer): Buffer {
   const fixed = Buffer.alloc(10);
   writeUint16(fixed, 0, type);
@@ -44,7 +44,7 @@ function chain(at: number, target: number, length: number): Buffer {
   return Buffer.concat(links);
 }
 
-/** Labels of 63 bytes, each in front of all those before it: a name that grows past what a name may be. */
+/** Labels of 63 bytes, each before all earlier ones: a name that grows beyond the maximum length. */
 function growing(at: number, target: number, count: number): Buffer {
   const label = Buffer.alloc(64, 'a');
   label[0] = 63;
@@ -61,7 +61,7 @@ function counted(message: Buffer, section: keyof typeof COUNTS, count: number): 
 
 const ADDRESS = Buffer.from([198, 51, 100, 9]);
 
-/** Queries that are small, and work for whoever follows their pointers or believes their counts. */
+/** Small queries that cost a parser much work if it follows their pointers or trusts their counts. */
 export function bombQueries(name: string): readonly QueryTemplate[] {
   const plain = () => encodeQuery({ id: 0, name, type: 'A' });
   const questionEnd = plain().length;
@@ -110,9 +110,9 @@ function filled(head: Buffer, one: Buffer, maxBytes: number): Buffer {
 
 type Bomb = (head: Buffer, maxBytes: number) => Buffer;
 
-/** Each answers a question with something that is small on the wire and large to whoever unpacks it. */
+/** Each answers a question with a message that is small on the wire and large once it is decoded. */
 const REPLIES: readonly Bomb[] = [
-  // An owner that points to itself, and one that points behind itself.
+  // An owner name that points to itself, and one that points to bytes after it.
   (head) =>
     counted(Buffer.concat([head, record(pointer(head.length), TYPE.A, ADDRESS)]), 'answer', 1),
   (head) =>
@@ -130,7 +130,7 @@ const REPLIES: readonly Bomb[] = [
     const owners = Array.from({ length: count }, () => one);
     return counted(Buffer.concat([head, first, ...owners]), 'answer', count + 1);
   },
-  // Aliases whose targets are the longest name that there is, two bytes each.
+  // CNAMEs whose targets are the longest possible name, two bytes each.
   (head, maxBytes) => {
     const labels = Buffer.from(
       encodeName(Array.from({ length: 3 }, () => 'b'.repeat(61)).join('.')),
@@ -139,8 +139,8 @@ const REPLIES: readonly Bomb[] = [
     const first = record(pointer(HEADER_BYTES), TYPE.CNAME, labels);
     const one = record(pointer(at), TYPE.CNAME, pointer(at));
     const count = Math.floor((maxBytes - head.length - first.length) / one.length);
-    const aliases = Array.from({ length: count }, () => one);
-    return counted(Buffer.concat([head, first, ...aliases]), 'answer', count + 1);
+    const cnames = Array.from({ length: count }, () => one);
+    return counted(Buffer.concat([head, first, ...cnames]), 'answer', count + 1);
   },
   // A name that grows with each pointer.
   (head) => {
@@ -149,7 +149,7 @@ const REPLIES: readonly Bomb[] = [
     const one = record(pointer(head.length + 11 + 66 * 11), TYPE.A, ADDRESS);
     return counted(Buffer.concat([head, first, one]), 'answer', 2);
   },
-  // Data that reaches behind the end.
+  // Data that extends beyond the end.
   (head) => {
     const one = record(pointer(HEADER_BYTES), TYPE.A, ADDRESS);
     writeUint16(one, 10, MAX_UINT16);
@@ -166,7 +166,7 @@ export function bombReply(query: Buffer, questionEnd: number, n: number, maxByte
   return REPLIES[n % REPLIES.length]!(reply(query, questionEnd), maxBytes);
 }
 
-/** The answer that sends whoever asked to TCP. */
+/** The answer that makes the client repeat its query over TCP. */
 export function truncatedReply(query: Buffer, questionEnd: number): Buffer {
   const message = reply(query, questionEnd);
   writeUint16(message, 2, REPLY_FLAGS | TRUNCATED);

@@ -28,7 +28,7 @@ const OPTIONS = {
     max: 600,
     isWhole: false,
   }),
-  settle: numberOption(20, 'seconds in which descriptors are to be given back', { max: 600 }),
+  settle: numberOption(20, 'seconds in which descriptors must be closed again', { max: 600 }),
   strength: numberOption(1, 'what the rates of all attacks are multiplied by', {
     min: 0.01,
     max: 100,
@@ -87,7 +87,7 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
   if ((await dnsperfVersion()) === undefined) {
     throw new MeasureError('there is no dnsperf on this machine');
   }
-  progress('starting a pod and those who attack it');
+  progress('starting a pod and its attackers');
   const attackers = startAttackers(owned);
   const pod = await startPod(values, owned, await attackers.spoofer.call('open'));
   const honest = new HonestClients(owned, { udpPerSecond: rate, tcpPerSecond: TCP_PER_SECOND });
@@ -110,7 +110,7 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
   addOutcomes(report, outcomes, before);
 }
 
-/** Honest clients beside attackers: who is answered, and what the attack costs the containers. */
+/** Honest clients beside attackers: which are answered, and what the attack costs the containers. */
 export const ATTACK: Command<typeof OPTIONS> = {
   name: 'attack',
   summary: 'floods, forged replies, bombs and slow TCP clients beside honest clients',

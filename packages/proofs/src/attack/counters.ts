@@ -30,10 +30,10 @@ const COUNTERS: Readonly<Record<Container['name'], readonly Counter[]>> = {
 };
 
 const TCP_EVENTS = ['refused', 'idle_closed'] as const;
-/** No attack may bring one about. */
+/** No attack may cause one. */
 const DEFECTS = ['defects', 'unexpected errors'];
 
-/** What a container counted between two looks. */
+/** What a container counted between two readings. */
 export class CounterChange {
   readonly #changes: readonly (readonly [string, number])[];
 
@@ -48,7 +48,7 @@ export class CounterChange {
     });
   }
 
-  /** Errors that nobody foresaw; NaN when the container does not tell. */
+  /** Unexpected errors; NaN when the container has no such counter. */
   get defects(): number {
     const counts = this.#changes.filter(([text]) => DEFECTS.includes(text));
     return counts.reduce((sum, [, count]) => sum + count, 0);

@@ -10,24 +10,24 @@ import { type QueryTemplate, RANDOM_LABEL_BYTES } from './query-template.js';
 export interface FloodResult {
   readonly sent: number;
   readonly perSecond: number;
-  /** Messages that came back, whatever they said. */
+  /** Received messages, with any rcode. */
   readonly answers: number;
 }
 
-/** The other side of a flood that runs in its own process. */
+/** The methods of a flood in its own process. */
 export interface FloodMethods {
-  /** Sends these queries in turn from now on, so many each second. */
+  /** Sends these queries in turn from now on, `perSecond` of them. */
   start(port: number, perSecond: number, templates: readonly QueryTemplate[]): Promise<void>;
   finish(): FloodResult;
 }
 
-/** As many clients as it looks like. */
+/** The number of clients that it imitates. */
 const SOCKETS = 16;
 const LETTERS = Buffer.from('abcdefghijklmnopqrstuvwxyz234567');
-/** Attackers are elsewhere: they must not take the cores from those whom they attack. */
+/** Real attackers are on other machines: they must not take the cores of the pod. */
 const NICE = 10;
 
-/** Queries over UDP that nobody wants an answer to. */
+/** Queries over UDP whose answers are only counted. */
 export class Flood implements FloodMethods {
   #sockets: Socket[] = [];
   #pace: Pace | undefined;

@@ -13,7 +13,7 @@ import {
 import type { HonestTcpMethods } from './honest-tcp.js';
 import { HONEST_NAMES } from './names.js';
 
-/** How honest clients fared. */
+/** The results of honest clients. */
 export interface HonestResult {
   readonly sent: number;
   /** Part of the queries over UDP that was answered in time, 0 to 1. */
@@ -24,7 +24,7 @@ export interface HonestResult {
   readonly overTcp: number;
 }
 
-/** How much they ask. */
+/** Their rates. */
 export interface HonestRates {
   /** Over UDP, by dnsperf. */
   readonly udpPerSecond: number;
@@ -32,10 +32,10 @@ export interface HonestRates {
   readonly tcpPerSecond: number;
 }
 
-/** In time is what comes within so many ms. */
+/** An answer within this time is in time. */
 export const IN_TIME_MS = 100;
 
-/** Clients that ask for names that are known, at a modest rate. */
+/** Clients that ask for existing names at a moderate rate. */
 export class HonestClients {
   readonly #owned: Owned;
   readonly #rates: HonestRates;
@@ -51,7 +51,7 @@ export class HonestClients {
     this.#tcp = owned.add(new Remote<HonestTcpMethods>('the clients over TCP', entry));
   }
 
-  /** Asks for so long; every name is asked for at least once when that is a second. */
+  /** Asks for `seconds`; in one second every name is asked for at least once. */
   async ask(port: number, seconds: number): Promise<HonestResult> {
     const { udpPerSecond, tcpPerSecond } = this.#rates;
     await this.#tcp.call('start', port, tcpPerSecond, HONEST_NAMES);

@@ -9,7 +9,7 @@ export interface HonestTcpResult {
   readonly answered: number;
 }
 
-/** The other side of honest clients over TCP, in a process of their own. */
+/** The methods of honest clients over TCP in their own process. */
 export interface HonestTcpMethods {
   /** Connects and asks for these names in turn, so often each second. */
   start(port: number, perSecond: number, names: readonly string[]): void;

@@ -5,11 +5,11 @@ import { frameMessage, Frames, questionEnd as questionEndOf } from '@kube-dns/te
 import { HEADER_BYTES, RCODE, TYPE, writeUint16, writeUint32 } from '@kube-dns/wire';
 import { BOMB_REPLIES, bombReply, truncatedReply } from './bombs.js';
 
-/** The other side of a name server that runs in its own process. */
+/** The methods of a name server in its own process. */
 export interface HostileServerMethods {
   /** Serves over UDP and TCP on a port of 127.0.0.1 and returns it. */
   start(): Promise<number>;
-  /** Opens a port of 127.0.0.1 where queries are heard and never answered, and returns it. */
+  /** Opens a port of 127.0.0.1 where queries are received and never answered, and returns it. */
   startSilent(): Promise<number>;
 }
 
@@ -53,7 +53,7 @@ function answer(query: Buffer, questionEnd: number, exists: boolean): Buffer {
   return message;
 }
 
-/** What the attacked dnsmasq asks: it answers as the name of the question says, see `DOMAINS`. */
+/** The upstream of the attacked dnsmasq: the domain of the question selects the answer, see `DOMAINS`. */
 export class HostileServer implements HostileServerMethods {
   #bombs = 0;
 

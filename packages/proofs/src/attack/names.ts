@@ -1,6 +1,6 @@
 import { HEADLESS_SERVICE, serviceName } from '../fixtures/api-server.js';
 
-/** The cluster's services, all asked for by honest clients: fewer than dnsmasq keeps. */
+/** The cluster's services, all asked for by honest clients: fewer than dnsmasq caches. */
 export const SERVICES = 200;
 /** Of the headless service: its addresses make an answer of 6 KiB. */
 export const PODS = 400;
@@ -15,18 +15,18 @@ export const HONEST_NAMES: readonly string[] = Array.from(
 
 export const LARGE_NAME = `${HEADLESS_SERVICE}.default.${SERVICE_ZONE}`;
 
-/** Below which attackers ask; the server behind each does what its name says. */
+/** The domains of the attackers' questions; the server of each behaves as its name says. */
 export const DOMAINS = {
   cluster: `default.${SERVICE_ZONE}`,
   /** No name of it exists. */
   missing: 'missing.example',
-  /** Every name of it has an address that may be kept. */
+  /** Every name of it has a cacheable address. */
   wide: 'wide.example',
   /** Its answers take two seconds. */
   slow: 'slow.example',
   /** Its answers are malformed, or as large and as nested as an answer can be. */
   bomb: 'bomb.example',
-  /** A stub domain whose server hears and never answers. */
+  /** A stub domain whose server never answers. */
   dead: 'dead.example',
   /** A stub domain whose server never answers, and in whose name others do. */
   silent: 'silent.example',

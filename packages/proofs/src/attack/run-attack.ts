@@ -5,7 +5,7 @@ import type { Attack, AttackResult, Field } from './attack.js';
 import { CounterChange } from './counters.js';
 import type { HonestClients, HonestResult } from './honest-clients.js';
 
-/** How one container stood an attack. */
+/** The figures of one container during an attack. */
 export interface ContainerResult {
   readonly name: Container['name'];
   readonly peakRssBytes: number;
@@ -19,7 +19,7 @@ export interface ContainerResult {
   readonly counters: CounterChange;
 }
 
-/** One attack, and how the pod stood it. */
+/** One attack, and its effects on the pod. */
 export interface AttackOutcome {
   readonly attack: Attack;
   readonly did: AttackResult;
@@ -32,15 +32,15 @@ export interface AttackOutcome {
 /** How long an attack and what comes after it may take. */
 export interface AttackTimes {
   readonly seconds: number;
-  /** Of the honest clients behind an attack. */
+  /** Of the honest clients after an attack. */
   readonly calmSeconds: number;
-  /** How long containers have to give back what an attack made them open. */
+  /** How long containers have to close the descriptors that an attack opened. */
   readonly settleSeconds: number;
 }
 
 const LEAD_MS = 100;
 const SETTLE_STEP_MS = 100;
-/** More than before, when kept connections of probes and scrapes come and go. */
+/** Allowed increase: connections of probes and scrapes stay open for a while. */
 export const SPARE_DESCRIPTORS = 8;
 
 /** Attacks one container while honest clients ask it, and looks at both containers. */

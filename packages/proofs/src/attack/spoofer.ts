@@ -14,12 +14,12 @@ import {
 import { FORGED_ADDRESS } from './names.js';
 import { Pace } from './pace.js';
 
-/** What came of forged replies. */
+/** The results of forged replies. */
 export interface SpoofResult {
   /** Forged replies by what is wrong with them. */
   readonly guesses: Readonly<Record<GuessKind, number>>;
   readonly perSecond: number;
-  /** Questions whose ports were known and that were under way when they were guessed at. */
+  /** Questions whose ports were known and that were in flight when they were guessed at. */
   readonly questions: number;
   /** Answers that a client got with what was forged. */
   readonly accepted: number;
@@ -27,17 +27,17 @@ export interface SpoofResult {
   readonly answered: number;
 }
 
-/** The other side of a spoofer that runs in its own process. */
+/** The methods of a spoofer in its own process. */
 export interface SpooferMethods {
   /** Opens the name server that never answers, and returns its port. */
   open(): Promise<number>;
   /** Asks for names below a domain at this port, and guesses at the replies so often each second. */
   start(port: number, domain: string, perSecond: number): Promise<void>;
-  /** Asks for names once more, to hear what was kept, and waits so long for the last answers. */
+  /** Asks for the names once more, to see cached forgeries, and waits `lastWordMs` for the last answers. */
   finish(lastWordMs: number): Promise<SpoofResult>;
 }
 
-/** All but one thing of each guess is right. */
+/** One field of each guess is wrong. */
 const GUESS_KINDS = ['id', 'port', 'address', 'name', 'type', 'query', 'question'] as const;
 type GuessKind = (typeof GUESS_KINDS)[number];
 
@@ -58,7 +58,7 @@ const ASK_EVERY_MS = 250;
 const NICE = 10;
 const IDS = 0x1_0000;
 
-/** Knows everything about a question but one thing, and answers it before its server does. */
+/** Forges replies to questions with one wrong field, before their server answers. */
 export class Spoofer implements SpooferMethods {
   #server: Socket | undefined;
   #otherPort: Socket | undefined;
@@ -81,7 +81,7 @@ export class Spoofer implements SpooferMethods {
     setPriority(NICE);
     this.#server = await bound(0, HOST);
     const { port } = this.#server.address();
-    this.#server.on('message', (query, peer) => this.#hear(query, peer));
+    this.#server.on('message', (query, peer) => this.#receive(query, peer));
     this.#otherPort = await bound(0, HOST);
     this.#otherAddress = await bound(port, OTHER_HOST);
     return port;
@@ -103,7 +103,7 @@ export class Spoofer implements SpooferMethods {
     const { perSecond = 0 } = this.#pace ?? {};
     this.#pace?.close();
     clearInterval(this.#asking);
-    // What is under way is answered first, and then what was kept is asked for.
+    // What is in flight is answered first, and then the cached answers are asked for.
     for (let i = 0; i < Math.min(this.#asked, NAMES); i++) this.#query(i);
     await new Promise((resolve) => setTimeout(resolve, lastWordMs));
     for (const socket of [this.#client, this.#server, this.#otherPort, this.#otherAddress]) {
@@ -127,7 +127,7 @@ export class Spoofer implements SpooferMethods {
     this.#client?.send(encodeQuery({ id: index % IDS, name, type: 'A' }), () => undefined);
   }
 
-  #hear(query: Buffer, peer: RemoteInfo): void {
+  #receive(query: Buffer, peer: RemoteInfo): void {
     this.#questions++;
     this.#outstanding.push({ query, peer });
     if (this.#outstanding.length > NAMES) this.#outstanding.shift();
@@ -142,7 +142,7 @@ export class Spoofer implements SpooferMethods {
     const turn = this.#turn++;
     const target = this.#outstanding[turn % this.#outstanding.length];
     if (target === undefined) return;
-    // Most guesses are at the ID, as those of who is not on the way must be.
+    // Most guesses vary the ID, as an off-path attacker must.
     const kind = turn % 2 === 0 ? 'id' : GUESS_KINDS[((turn >> 1) % (GUESS_KINDS.length - 1)) + 1]!;
     const { query, peer } = target;
     const message = forged(query);
@@ -186,7 +186,7 @@ function questionEndOf(query: Buffer): number {
   return at + 1 + QUESTION_FIXED_BYTES;
 }
 
-/** The reply that would be believed. */
+/** The reply that would be accepted. */
 function forged(query: Buffer): Buffer {
   const fixed = Buffer.alloc(12);
   writeUint16(fixed, 0, 0xc000 | HEADER_BYTES);

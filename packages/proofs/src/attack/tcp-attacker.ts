@@ -23,20 +23,20 @@ export interface TcpAttackPlan {
   /** What it sends then, a write of so many bytes at a time, over and over; nothing unless given. */
   readonly stream?: Uint8Array;
   readonly writeBytes?: number;
-  /** Closes its own side behind `first`, and waits. */
+  /** Closes its side after `first`, and waits. */
   readonly isHalfClosed?: boolean;
   /** Reads nothing of what the server sends. */
   readonly isDeaf?: boolean;
 }
 
-/** The other side of an attack over TCP that runs in its own process. */
+/** The methods of a attack over TCP in its own process. */
 export interface TcpAttackerMethods {
   /** Opens these connections, each again when the server has closed it. */
   start(port: number, plans: readonly TcpAttackPlan[]): void;
   finish(): TcpAttackResult;
 }
 
-/** So many are opened each second at the most, so that connecting is not the attack. */
+/** At most this many are opened per second, so that connecting is not the attack. */
 const CONNECTS_PER_SECOND = 4_000;
 const NICE = 10;
 
@@ -48,7 +48,7 @@ interface Client {
   written: number;
 }
 
-/** Clients over TCP that take long, say little, or do not listen. */
+/** TCP clients that are slow, send little, or do not read. */
 export class TcpAttacker implements TcpAttackerMethods {
   #paces: Pace[] = [];
   #clients: Client[] = [];
@@ -110,7 +110,7 @@ export class TcpAttacker implements TcpAttackerMethods {
     });
     if (plan.isDeaf !== true) {
       socket.on('data', (chunk) => (this.#bytesRead += chunk.length));
-      // The server has had enough of it.
+      // The server closed the connection.
       socket.on('end', () => socket.destroy());
     }
     socket.on('close', () => {
@@ -124,7 +124,7 @@ export class TcpAttacker implements TcpAttackerMethods {
     const { plan, socket, isOpen } = client;
     const { stream, writeBytes = 1 } = plan;
     if (!isOpen || socket === undefined || stream === undefined) return;
-    // One whose server does not read on has nothing to add.
+    // The server does not read: nothing to add.
     if (socket.writableLength > 0) return;
     const at = client.written % stream.length;
     const bytes = stream.subarray(at, Math.min(stream.length, at + writeBytes));

@@ -59,7 +59,7 @@ const SLOW: readonly TcpAttackPlan[] = [
 
 const FRAGMENTS: readonly TcpAttackPlan[] = [
   { connections: 50, perSecond: 5_000, first: [], stream: QUERY },
-  // Nearly whole from the start, so that each byte finds the most of what is kept.
+  // Nearly whole from the start, so that each byte meets the largest buffer.
   {
     connections: 200,
     perSecond: 5_000,

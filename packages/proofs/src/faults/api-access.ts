@@ -18,8 +18,8 @@ import { authorityCertificate, SecureApi } from './secure-api.js';
 import { deleteService, moveService } from './small-cluster.js';
 
 /**
- * Runs what follows with a folder of its own where pods have their service account. The mount is seen
- * by nobody else and ends with the program.
+ * Runs what follows with a folder of its own where pods have their service account. The mount is
+ * private to the program and ends with it.
  */
 const AS_POD = [
   'unshare',
@@ -65,7 +65,7 @@ interface Rotation {
 }
 
 /**
- * The server begins to want something else, and the files of the service account follow later. Resolves
+ * The server changes its token or CA, and the files of the service account follow later. Resolves
  * to the ms for which clients saw the old state after the files were right.
  */
 function runRotation({ begin, renew }: Rotation): (context: FaultContext) => Promise<number> {

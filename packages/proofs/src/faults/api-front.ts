@@ -13,7 +13,7 @@ function ownAddress(): string {
   return `127.${byte()}.${byte()}.${byte()}`;
 }
 
-/** The address at which the API server is known, and everything that can happen on the way there. */
+/** The address of the API server for kubedns, with the network faults on the way to it. */
 export class ApiFront {
   readonly #address = ownAddress();
   readonly #pairs = new Map<Socket, Socket | undefined>();
@@ -61,7 +61,7 @@ export class ApiFront {
     }
   }
 
-  /** Connections are taken and kept, and nothing is answered on any of them. */
+  /** Connections are accepted and stay open, and nothing is answered on any of them. */
   hang(): void {
     this.#mode = 'hang';
     for (const [client, upstream] of this.#pairs) {
@@ -95,7 +95,7 @@ export class ApiFront {
     this.#pairs.set(client, upstream);
     upstream.on('error', () => client.destroy());
     upstream.once('close', () => client.destroy());
-    // Not pipe(): it would go on when the front has just been told to hold everything back.
+    // Not pipe(): it would continue after `hang`.
     client.on('data', (bytes) => upstream.write(bytes));
     upstream.on('data', (bytes) => client.write(bytes));
   }

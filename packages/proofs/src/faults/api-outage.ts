@@ -12,7 +12,7 @@ import {
 import type { FaultContext } from './fault.js';
 import { deleteService, moveService } from './small-cluster.js';
 
-/** An API server that is of no use for a while. */
+/** A time in which the API server is not usable. */
 export interface Outage {
   /** Resolves when it has lasted long enough, after 1.5 s unless given. */
   readonly lasts?: (testbed: ApiTestbed) => Promise<void>;
@@ -48,7 +48,7 @@ export async function awaitRestart(
   await becomesTrue(hasRestarted, { limitMs: PATIENCE_MS, stepMs: STEP_MS });
 }
 
-/** Claims what holds whatever becomes of the API server: all that was known is served. */
+/** Claims what holds in any outage: the last known state is served. */
 export async function claimServing(
   context: FaultContext,
   { kubedns }: { readonly kubedns: Pick<Kubedns, 'metrics' | 'readiness'> },
@@ -92,7 +92,7 @@ export function runOutage(outage: Outage): (context: FaultContext) => Promise<nu
   };
 }
 
-/** Claims that the metrics tell of a server that is back since `endMs`. */
+/** Claims that the metrics show a server that is back since `endMs`. */
 export async function claimBack(
   context: FaultContext,
   { kubedns, api }: Pick<ApiTestbed, 'kubedns' | 'api'>,

@@ -53,7 +53,7 @@ export const API_ROWS: readonly Fault[] = [
     clients:
       'SERVFAIL for names of the cluster; then a namespace without a service may not exist for a moment',
     duration:
-      'Until it is there, and up to 30 s more; after `--initial-sync-timeout` (1 min) kubedns ends with 255, to be started anew',
+      'Until it is there, and up to 30 s more; after `--initial-sync-timeout` (1 min) kubedns ends with 255 and is restarted',
     limitMs: SHORT_LIMIT_MS,
     metrics:
       '`/readiness` is 503 and `kubedns_ready` 0; `skydns_skydns_dns_error_count_total{cause="servfail"}` grows',
@@ -71,7 +71,7 @@ export const API_ROWS: readonly Fault[] = [
   {
     id: 'api-slow',
     happens: 'The API server answers each request after 2 s',
-    clients: 'Right answers; changes show at once while the watch is open',
+    clients: 'Right answers; changes show immediately while the watch is open',
     duration: 'A change while a watch begins shows as much later as the server is slow',
     limitMs: SHORT_LIMIT_MS,
     metrics: '`kubedns_watch_restarts_total{reason="closed"}` where a watch ended, else nothing',
@@ -82,7 +82,7 @@ export const API_ROWS: readonly Fault[] = [
     id: 'api-hangs',
     happens: 'The API server takes connections and answers nothing, for 2 s',
     clients: AS_KNOWN,
-    duration: 'Changes meanwhile show at once when it goes on',
+    duration: 'Changes meanwhile show immediately when it goes on',
     limitMs: 2_000,
     metrics: SERVING,
     run: runOutage({
@@ -122,7 +122,7 @@ export const API_ROWS: readonly Fault[] = [
   },
   {
     id: 'api-410',
-    happens: 'The API server answers 410: what was known is too old',
+    happens: 'The API server answers 410: the resource version is too old',
     clients: AS_KNOWN,
     duration: UNTIL_BACK,
     limitMs: SHORT_LIMIT_MS,

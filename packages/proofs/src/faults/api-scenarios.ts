@@ -29,7 +29,7 @@ import {
 const OUTAGE_MS = 1_500;
 const STEP_MS = 20;
 
-/** Nobody is there when kubedns starts. */
+/** No API server is there when kubedns starts. */
 export async function startWithoutServer(context: FaultContext): Promise<number> {
   const api = await startCluster(context);
   const front = context.owned.add(await ApiFront.start(api.port));

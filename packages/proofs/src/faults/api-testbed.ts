@@ -75,7 +75,7 @@ export async function awaitChanges(client: SteadyClient): Promise<number> {
 
 /** What else than at first is right about service 1 and 2. */
 export const CHANGED: Readonly<Record<string, readonly string[]>> = {
-  // It was deleted and created anew: who is told both by a watch may see what is between.
+  // It was deleted and created again: a watch may deliver the state in between.
   [serviceName(1)]: ['NXDOMAIN', NEW_ADDRESS],
   [serviceName(2)]: ['NXDOMAIN'],
 };

@@ -70,7 +70,7 @@ async function garbage(context: FaultContext): Promise<number> {
 
 async function deleted(context: FaultContext): Promise<number> {
   const testbed = await ConfigTestbed.start(context, PERIOD_MS);
-  // The folder is away: nothing is known, so all stays as it is.
+  // The folder is missing: nothing changes.
   await testbed.volume.remove();
   await testbed.counted('config_rejected_total', 1);
   await delay(CALM_MS);
@@ -117,7 +117,7 @@ async function swapped(context: FaultContext): Promise<number> {
   return tookMs;
 }
 
-/** How long after a moment somebody else than this server was asked last. */
+/** How long after a moment another server was asked last. */
 function lastMs({ followers }: ConfigTestbed, sinceMs: number, server: Whose): number {
   const others = followers.flatMap(({ client }) =>
     client.seen.filter((seen) => seen.sentMs >= sinceMs && whose(seen) !== server),
@@ -143,7 +143,7 @@ export const CONFIG_ROWS: readonly Fault[] = [
       'The folder of the ConfigMap goes, comes back without its stub domain, then with it again',
     clients:
       'Right answers: as before while the folder is away, of the default servers while it has no stub domain',
-    duration: 'Until it is read: at once, or 10 s for a folder that was away',
+    duration: 'Until it is read: immediately, or 10 s for a folder that was away',
     limitMs: 8_000,
     metrics:
       '`dnsmasq_config_rejected_total` and `kubedns_config_rejected_total` grow by 1; `dnsmasq_config_generation` and `kubedns_config_generation` by 1 for each change that is applied',

@@ -30,7 +30,7 @@ export interface Follower {
   readonly metrics: () => Promise<MetricPage>;
 }
 
-/** Whose server has given an answer; undefined when nobody's, or that to another question. */
+/** The server that gave an answer; undefined for no server, or an answer to another question. */
 export function whose({ name, text }: Seen): Whose | undefined {
   const networks = Object.entries(NETWORKS) as [Whose, number][];
   return networks.find(([, network]) => text === expectedAddress(name, network))?.[0];

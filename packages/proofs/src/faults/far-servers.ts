@@ -24,17 +24,17 @@ export const DELETED_SERVICE = 2;
 /** The endpoints that a change leaves to the headless service. */
 export const LEFT_ADDRESSES: readonly string[] = POD_ADDRESSES.slice(0, 3);
 
-/** The other side of the host of the servers. */
+/** The methods of the host of the servers. */
 export interface FarServersMethods {
   /** Name servers that know every name with addresses of this network; they serve when it resolves. */
   startUpstreams(network: number): Promise<void>;
   /** An API server with a small cluster of so many services. */
   startApi(services: number): Promise<void>;
-  /** Moves a service that nobody asks for, again and again for so long: something is under way all the time. */
+  /** Moves a service that no client asks for, again and again for `forMs`: events are always in flight. */
   churn(forMs: number): Promise<void>;
   /** Deletes one service, and one endpoint of the headless one. */
   changeCluster(): Promise<void>;
-  /** What becomes of all that comes for the servers and goes out from them, from now on. */
+  /** The treatment of all traffic from and to the servers, from now on. */
   setMode(mode: RelayMode): void;
   /** What became of the datagrams, of all name servers together. */
   relayed(): RelayFigures;

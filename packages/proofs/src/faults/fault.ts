@@ -5,9 +5,9 @@ export interface FaultContext {
   /** The Node that runs the containers, and its flags behind those that each container has. */
   readonly node: string;
   readonly nodeFlags: readonly string[];
-  /** Whatever the row starts goes in here, and ends with the row. */
+  /** Everything that the row starts is added here, and ends with the row. */
   readonly owned: Owned;
-  /** Writes down a claim that does not hold, in one lower-case sentence; the row goes on. */
+  /** Records a claim that does not hold, as one lower-case sentence; the row continues. */
   readonly claim: (holds: boolean, otherwise: string) => void;
   readonly progress: (text: string) => void;
 }

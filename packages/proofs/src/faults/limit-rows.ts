@@ -24,11 +24,11 @@ const WATCH_MS = 3_000;
 /** `ulimit -n`: a process of these has 25 to 40 descriptors open by itself. */
 const DESCRIPTORS = 100;
 const TCP_CLIENTS = 300;
-/** Fewer under way in 4.5 s than `--dns-forward-max`, so that none is refused. */
+/** Fewer in flight in 4.5 s than `--dns-forward-max`, so that none is refused. */
 const FLOOD_PER_SECOND = 250;
 const FLOOD_NAMES = 10_000;
 const FLOOD_MS = 6_000;
-/** So long nobody is waited for who is not there. */
+/** How long to wait for an answer. */
 const ASK_MS = 2_000;
 const FAILURES = 'dnsmasq_upstream_server_failures_total';
 
@@ -54,10 +54,10 @@ function talkative(spec: ContainerSpec): ContainerSpec {
 }
 
 /** A pipe that is full from the start; the program itself holds its other end, and reads nothing. */
-const READ_BY_NOBODY =
+const UNREAD_PIPE =
   'p=$(mktemp -u) && mkfifo "$p" && exec 3<>"$p" && rm "$p" && head -c 65536 /dev/zero >&3';
 
-/** Connections that are made and kept, and over which nothing is asked. */
+/** Open connections without queries. */
 class IdleClients implements Closable {
   readonly #sockets: Socket[] = [];
 
@@ -189,7 +189,7 @@ function takenPort({ name, end, hears }: TakenPort) {
   };
 }
 
-/** What becomes of the pod when the machine has not what it needs. */
+/** Faults of the machine: full disks, few descriptors, ports in use. */
 export const LIMIT_ROWS: readonly Fault[] = [
   {
     id: 'log-full',
@@ -197,18 +197,18 @@ export const LIMIT_ROWS: readonly Fault[] = [
     clients: 'Right answers',
     duration: 'Never',
     limitMs: 0,
-    metrics: 'As ever; the lines are lost',
+    metrics: 'As before; the lines are lost',
     isLong: true,
     run: unharmed((spec) => throughShell(talkative(spec), ':', '>/dev/full 2>&1')),
   },
   {
     id: 'log-unread',
-    happens: 'Nobody reads the pipe that stdout and stderr of all containers lead to',
+    happens: 'No program reads the pipe to which stdout and stderr of all containers are connected',
     clients: 'Right answers',
     duration: 'Never',
     limitMs: 0,
-    metrics: 'As ever; beyond 256 KiB the lines are lost, and their number is logged later',
-    run: unharmed((spec) => throughShell(talkative(spec), READ_BY_NOBODY, '>&3 2>&3')),
+    metrics: 'As before; beyond 256 KiB the lines are lost, and their number is logged later',
+    run: unharmed((spec) => throughShell(talkative(spec), UNREAD_PIPE, '>&3 2>&3')),
   },
   {
     id: 'log-file-full',
@@ -216,7 +216,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     clients: 'Right answers',
     duration: 'Never',
     limitMs: 0,
-    metrics: 'As ever; the lines go to stderr, and the file is tried again every 5 s',
+    metrics: 'As before; the lines go to stderr, and the file is tried again every 5 s',
     isLong: true,
     run: unharmed((spec) =>
       spec.name === 'dnsmasq'
@@ -227,7 +227,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
   {
     id: 'descriptors-tcp',
     happens: `300 TCP clients of dnsmasq and of kubedns, where a process may have ${DESCRIPTORS} descriptors`,
-    clients: 'Right answers over UDP; TCP clients beyond the limit are sent away',
+    clients: 'Right answers over UDP; TCP clients beyond the limit are disconnected',
     duration: 'Never',
     limitMs: 0,
     metrics:
@@ -237,7 +237,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
   {
     id: 'descriptors-upstream',
     happens: `250 new names a second for upstreams that are silent, where a process may have ${DESCRIPTORS} descriptors`,
-    clients: 'Names in the cache and in the cluster as ever; SERVFAIL after 4.5 s for all others',
+    clients: 'Names in the cache and in the cluster as before; SERVFAIL after 4.5 s for all others',
     duration: 'Until an upstream is back: the next question is answered',
     limitMs: 5_000,
     metrics:

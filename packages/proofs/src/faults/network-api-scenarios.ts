@@ -9,7 +9,7 @@ import { CHANGED, NETWORK_SERVICES, NetworkTestbed } from './network-testbed.js'
 
 /** For how long a change is waited for. */
 const PATIENCE_MS = 60_000;
-/** Other changes are under way for so long. */
+/** How long other changes are made. */
 const LOSS_MS = 2_000;
 const LOST_SHARE = 0.2;
 /** What the relay adds on the way there, and on the way back. */

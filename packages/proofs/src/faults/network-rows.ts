@@ -35,8 +35,8 @@ const ROWS: readonly Fault[] = [
     happens:
       'A fifth of all datagrams between dnsmasq and three upstreams is lost, in both directions',
     clients:
-      'Names in the cache as ever; of all others a third a second late, some three seconds, and fewer than one in ten hear SERVFAIL after 4.5 s',
-    duration: 'Until none is lost: the next question is answered at once',
+      'Names in the cache as before; of all others a third a second late, some three seconds, and fewer than one in ten get SERVFAIL after 4.5 s',
+    duration: 'Until none is lost: the next question is answered immediately',
     limitMs: 6_000,
     metrics: `\`${FAILURES}{reason="timeout"}\` grows`,
     isLong: true,
@@ -57,7 +57,7 @@ const ROWS: readonly Fault[] = [
   {
     id: 'network-cuts-upstreams',
     happens: 'The link between dnsmasq and all three upstreams is down; then it is up',
-    clients: 'Names in the cache as ever; SERVFAIL after 4.5 s for all others',
+    clients: 'Names in the cache as before; SERVFAIL after 4.5 s for all others',
     duration: 'Until it is up: the next question is answered',
     limitMs: 6_000,
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
@@ -86,7 +86,7 @@ const ROWS: readonly Fault[] = [
   {
     id: 'network-delays-upstreams',
     happens: 'Each datagram between dnsmasq and three upstreams takes 200 ms more',
-    clients: 'Names in the cache as ever; all others 400 ms later',
+    clients: 'Names in the cache as before; all others 400 ms later',
     duration: 'As long as it lasts',
     limitMs: 4_400,
     metrics: `\`${LATENCY}\` moves up; \`${UNANSWERED}\` does not grow`,

@@ -150,7 +150,7 @@ export class NetworkTestbed {
     return this.#clients.call('strays');
   }
 
-  /** kubedns, as those look at it who hold the claims of its rows against it. */
+  /** The pages of kubedns, for the claims of its rows. */
   get kubedns(): {
     readonly metrics: () => Promise<MetricPage>;
     readonly readiness: () => Promise<number>;

@@ -73,8 +73,8 @@ export async function loseClientsDatagrams(context: FaultContext): Promise<numbe
     seen.filter(({ sentMs }) => sentMs < beforeEndMs),
     isAsEver,
   );
-  const heard = Object.keys(meanwhile.failed).join(' and ');
-  context.claim(heard === 'silence' && meanwhile.wrong.length === 0, text(meanwhile));
+  const failures = Object.keys(meanwhile.failed).join(' and ');
+  context.claim(failures === 'silence' && meanwhile.wrong.length === 0, text(meanwhile));
   const share = meanwhile.right / meanwhile.asked;
   // Both ways are survived by (1 - 0.2)^2 = 0.64 of them; six standard deviations of 300 are 0.17.
   context.claim(
@@ -104,10 +104,10 @@ export async function loseUpstreamsDatagrams(context: FaultContext): Promise<num
   await testbed.rightAgain(backMs, BACK_LIMIT_MS);
   const seen = await testbed.seenSince(lossMs);
   const { fresh } = claimHonesty(context, seen, LATE_MS);
-  const heard = Object.keys(fresh.failed);
+  const failures = Object.keys(fresh.failed);
   context.claim(
-    heard.every((name) => name === 'SERVFAIL'),
-    `clients heard ${heard.join()}`,
+    failures.every((name) => name === 'SERVFAIL'),
+    `clients received ${failures.join()}`,
   );
   context.claim(fresh.right >= fresh.asked * 0.9, `names not in the cache: ${text(fresh)}`);
   const slowest = Math.max(fresh.slowestMs, fresh.slowestFailureMs);
@@ -137,8 +137,8 @@ export async function cutUpstreams(context: FaultContext): Promise<number> {
   await testbed.rightAgain(upMs, BACK_LIMIT_MS);
   const seen = await testbed.seenSince(cutMs);
   const { fresh } = claimHonesty(context, seen, LATE_MS);
-  const heard = Object.keys(fresh.failed).join(' and ');
-  context.claim(heard === 'SERVFAIL', `clients heard ${heard}`);
+  const failures = Object.keys(fresh.failed).join(' and ');
+  context.claim(failures === 'SERVFAIL', `clients received ${failures}`);
   const failed = seen.filter((each) => each.text === 'SERVFAIL' && each.sentMs < beforeUpMs);
   const took = failed.map(({ tookMs }) => tookMs);
   const [first, last] = [Math.min(...took), Math.max(...took)];

@@ -16,9 +16,9 @@ import {
 } from './process-testbed.js';
 
 const ALL: readonly Kind[] = ['cached', 'cluster', 'outside'];
-/** Longer than `--query-timeout` (4.5 s), so that both are seen: who waits, and who is told. */
+/** Longer than `--query-timeout` (4.5 s), so that clients see both: a late answer and SERVFAIL. */
 const STOPPED_MS = 6_000;
-/** For who is not waited for: longer than three intervals of the sidecar's probes. */
+/** For dnsmasq and the sidecar: longer than three intervals of the sidecar's probes. */
 const SHORT_STOP_MS = 4_000;
 const DAY_MS = 86_400_000;
 /** Probes, bookmarks and sweeps of the cache come meanwhile. */
@@ -145,7 +145,7 @@ async function stopDnsmasq(context: FaultContext): Promise<number> {
   await claimErrors(context, testbed, 'dnsmasq');
   await testbed.claimEnds({});
   const seen = await testbed.finish(stoppedMs);
-  // What waited in the socket is answered as well: who still waits gets it.
+  // Queries in the socket's buffer are answered, too, if their clients still wait.
   testbed.claimFailures(seen, ALL, []);
   return troubleOf(
     seen.filter(({ sentMs }) => sentMs >= continuedMs),
@@ -223,13 +223,13 @@ function clockJump(shiftMs: number): (context: FaultContext) => Promise<number> 
 
 const CLOCK_METRICS = `\`/readiness\` and \`/healthcheck/*\` stay 200; \`${AGE}\` and the sidecar's latencies are of the time that passed; only timestamps follow the clock`;
 
-/** What becomes of the pod when one of its containers, or the clock of its machine, fails. */
+/** Faults of the containers of a pod, and of the clock of its machine. */
 export const PROCESS_ROWS: readonly Fault[] = [
   {
     id: 'kubedns-killed',
     happens: 'kubedns ends by SIGKILL, and is started again',
     clients:
-      "Names in dnsmasq's cache and those of upstreams as ever; SERVFAIL at once for all others",
+      "Names in dnsmasq's cache and those of upstreams as before; SERVFAIL immediately for all others",
     duration: `${RESTARTED}; then until it has seen the cluster`,
     limitMs: KILLED_LIMIT_MS,
     metrics: `\`/readiness\` of kubedns does not answer, then is 503; \`${FAILURES}{reason="unreachable"}\` grows; \`/healthcheck/kubedns\` is 503 from the next probe on, and \`${ERRORS('kubedns')}\` grows`,
@@ -258,7 +258,7 @@ export const PROCESS_ROWS: readonly Fault[] = [
     id: 'kubedns-stopped',
     happens: 'kubedns is stopped by SIGSTOP for 6 s, and goes on',
     clients:
-      "Names in dnsmasq's cache and those of upstreams as ever; SERVFAIL after 4.5 s for all others, or an answer when it goes on",
+      "Names in dnsmasq's cache and those of upstreams as before; SERVFAIL after 4.5 s for all others, or an answer when it goes on",
     duration: 'Until it goes on: the next question is answered',
     limitMs: 5_000,
     metrics: `\`/readiness\` of kubedns does not answer; \`${FAILURES}{reason="timeout"}\` grows; \`/healthcheck/kubedns\` is 503 from the next probe on, and \`${ERRORS('kubedns')}\` grows`,
@@ -268,7 +268,7 @@ export const PROCESS_ROWS: readonly Fault[] = [
   {
     id: 'dnsmasq-stopped',
     happens: 'dnsmasq is stopped by SIGSTOP for 4 s, and goes on',
-    clients: 'Silence; who still waits when it goes on is answered right',
+    clients: 'Silence; clients that still wait when it goes on get right answers',
     duration: 'Until it goes on: the next question is answered',
     limitMs: 5_000,
     metrics: `\`/readiness\` and \`/healthcheck/kubedns\` stay 200; \`/healthcheck/dnsmasq\` is 503 from the next probe on, and \`${ERRORS('dnsmasq')}\` grows`,

@@ -39,7 +39,7 @@ export const RESTARTED =
   'Until kubelet has started it again: a second, ten at the second time in ten minutes, twice as long each time, 5 min at most';
 /** Everything that a loaded machine takes its time for. */
 export const LIMIT_MS = 30_000;
-/** More than an answer out of memory takes on such a machine, less than who waits for nothing. */
+/** More than an answer out of memory takes on such a machine, less than a client waits for a silent server. */
 export const LATE_MS = 2_500;
 const PAGE_LIMIT_MS = 15_000;
 const STEP_MS = 20;
@@ -80,7 +80,7 @@ export function isRight({ name, text }: Seen): boolean {
   }
 }
 
-/** The pod of the manifest with kubelet's care, and a client that asks all the time. */
+/** The pod of the manifest with restarts as by kubelet, and a client that asks all the time. */
 export class ProcessTestbed {
   readonly ports: PodPorts;
   readonly containers: Readonly<Record<ContainerName, SupervisedContainer>>;
@@ -212,7 +212,7 @@ export class ProcessTestbed {
     }
   }
 
-  /** Claims that clients heard of these kinds nothing else than right answers and these failures. */
+  /** Claims that clients received only right answers and these failures for these kinds. */
   claimFailures(seen: readonly Seen[], kinds: readonly Kind[], failures: readonly string[]): void {
     for (const kind of kinds) {
       const told = this.#tally(seen, kind);

@@ -26,7 +26,7 @@ function ownCertificate(authority: Authority): { readonly key: string; readonly 
   };
 }
 
-/** What real API servers have and ours has not: TLS, and tokens. */
+/** TLS and tokens in front of our API server. */
 export class SecureApi {
   readonly #server: Server;
   #token: string;

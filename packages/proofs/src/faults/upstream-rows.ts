@@ -21,8 +21,8 @@ const AT_TIMEOUT = [QUERY_TIMEOUT_MS - 100, QUERY_TIMEOUT_MS + SLACK_MS] as cons
 export const UPSTREAM_ROWS: readonly Fault[] = [
   {
     id: 'upstreams-gone',
-    happens: 'Nobody listens on the ports of all three upstreams; then they are back',
-    clients: 'Names in the cache as ever; SERVFAIL within a second for all others',
+    happens: 'No server listens on the ports of all three upstreams; then they are back',
+    clients: 'Names in the cache as before; SERVFAIL within a second for all others',
     duration: 'Until one is back: the next question is answered',
     limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="unreachable"}\` and \`${UNANSWERED}\` grow`,
@@ -38,7 +38,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   {
     id: 'upstreams-silent',
     happens: 'All three upstreams are silent; then they are back',
-    clients: 'Names in the cache as ever; SERVFAIL after 4.5 s for all others',
+    clients: 'Names in the cache as before; SERVFAIL after 4.5 s for all others',
     duration: 'Until one is back: the next question is answered',
     limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
@@ -54,7 +54,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   {
     id: 'upstreams-slow',
     happens: 'All three upstreams take two seconds for each answer',
-    clients: 'Names in the cache as ever; all others after two seconds',
+    clients: 'Names in the cache as before; all others after two seconds',
     duration: 'As long as they are slow',
     limitMs: 8_000,
     metrics: `\`dnsmasq_upstream_server_latency_seconds\` moves up; \`${UNANSWERED}\` does not grow`,
@@ -64,7 +64,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   {
     id: 'upstreams-lying',
     happens: 'All three upstreams send other IDs, other questions and bytes, with a wrong address',
-    clients: 'Names in the cache as ever; SERVFAIL after 4.5 s for all others, never the address',
+    clients: 'Names in the cache as before; SERVFAIL after 4.5 s for all others, never the address',
     duration: 'Until one is honest: the next question is answered',
     limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
@@ -80,8 +80,8 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'upstreams-refusing',
-    happens: 'All three upstreams say REFUSED; then they answer',
-    clients: 'Names in the cache as ever; REFUSED at once for all others',
+    happens: 'All three upstreams answer with REFUSED; then they answer',
+    clients: 'Names in the cache as before; REFUSED immediately for all others',
     duration: 'Until one answers: the next question is answered',
     limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="refused"}\` grows`,
@@ -97,8 +97,8 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'upstreams-failing',
-    happens: 'All three upstreams say SERVFAIL; then they answer',
-    clients: 'Names in the cache as ever; SERVFAIL at once for all others',
+    happens: 'All three upstreams answer with SERVFAIL; then they answer',
+    clients: 'Names in the cache as before; SERVFAIL immediately for all others',
     duration: 'Until one answers: the next question is answered',
     limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="servfail"}\` grows`,
@@ -115,7 +115,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   {
     id: 'upstreams-lame',
     happens: 'All three upstreams refer to the root instead of asking; then they answer',
-    clients: 'Names in the cache as ever; SERVFAIL at once for all others',
+    clients: 'Names in the cache as before; SERVFAIL immediately for all others',
     duration: 'Until one answers: the next question is answered',
     limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="refused"}\` and \`${UNANSWERED}\` grow`,
@@ -132,7 +132,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   {
     id: 'upstreams-broken',
     happens: 'All three upstreams send answers that end in the middle of a record',
-    clients: 'Names in the cache as ever; SERVFAIL at once for all others',
+    clients: 'Names in the cache as before; SERVFAIL immediately for all others',
     duration: 'Until one answers: the next question is answered',
     limitMs: BACK_MS,
     metrics: `\`${FAILURES}{reason="malformed"}\` and \`${UNANSWERED}\` grow`,
@@ -147,7 +147,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'one-upstream-gone',
-    happens: 'Nobody listens on the port of the one of three upstreams that is asked',
+    happens: 'No server listens on the port of the one of three upstreams that is asked',
     clients: 'Right answers',
     duration: 'Never',
     limitMs: 0,
@@ -185,7 +185,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'one-upstream-refusing',
-    happens: 'The one of three upstreams that is asked says REFUSED',
+    happens: 'The one of three upstreams that is asked answers with REFUSED',
     clients: 'Right answers',
     duration: 'Never',
     limitMs: 0,
@@ -195,7 +195,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'one-upstream-failing',
-    happens: 'The one of three upstreams that is asked says SERVFAIL',
+    happens: 'The one of three upstreams that is asked answers with SERVFAIL',
     clients: 'Right answers',
     duration: 'Never',
     limitMs: 0,

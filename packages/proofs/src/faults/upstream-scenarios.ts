@@ -6,7 +6,7 @@ import { isCached, isRight, text, UpstreamTestbed } from './upstream-testbed.js'
 
 /** So long the fault lasts: longer than a client waits. */
 export const FAULT_MS = 5_500;
-/** For upstreams of which one is left, or that say at once what is wrong. */
+/** For faults of one upstream, and for upstreams that answer immediately with an error. */
 export const SHORT_FAULT_MS = 2_500;
 /** More than an answer out of memory takes on a machine whose cores are busy. */
 export const LATE_MS = 2_500;
@@ -24,7 +24,7 @@ export const UNANSWERED = 'dnsmasq_upstream_failures_total';
 interface AllFail {
   readonly behavior: Behavior | 'gone';
   readonly faultMs: number;
-  /** What clients hear. */
+  /** The rcode that clients receive. */
   readonly rcode: 'SERVFAIL' | 'REFUSED';
   /** When they do, at the earliest and at the latest. */
   readonly afterMs: readonly [number, number];
@@ -54,9 +54,9 @@ export function allFail({ behavior, faultMs, rcode, afterMs, reason, isCounted }
     const seen = await testbed.seenSince(faultAtMs);
     const { fresh } = testbed.claimHonesty(seen, LATE_MS);
     const names = Object.keys(fresh.failed).join(' and ');
-    context.claim(names === rcode, `clients heard ${names}`);
+    context.claim(names === rcode, `clients received ${names}`);
     const failed = seen.filter((each) => each.text === rcode && each.sentMs < backMs - EDGE_MS);
-    context.claim(failed.length > 0, `nobody heard ${rcode} before the upstreams were back`);
+    context.claim(failed.length > 0, `no client received ${rcode} before the upstreams were back`);
     const took = failed.map(({ tookMs }) => tookMs);
     context.claim(Math.min(...took) >= afterMs[0], `${rcode} came after ${Math.min(...took)} ms`);
     context.claim(Math.max(...took) <= afterMs[1], `${rcode} came after ${Math.max(...took)} ms`);

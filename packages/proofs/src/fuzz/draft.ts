@@ -1,4 +1,4 @@
-/** An input under way: bytes that mutations change, up to as many as the parser is to get. */
+/** an input in progress: bytes that mutations change, up to as many as the parser is to get. */
 export class Draft {
   readonly bytes: Buffer;
   length = 0;

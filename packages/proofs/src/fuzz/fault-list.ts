@@ -20,7 +20,7 @@ export class FaultList {
   addThrown(error: unknown, input: Buffer): void {
     const { message, stack } = describe(error);
     const line = /at .*packages\/(?!proofs)\S+|at .*\.js:\d+:\d+/.exec(stack)?.[0] ?? '';
-    // Where the checkout is, is nobody's business: files are named after this.
+    // Without the path of the checkout: files are named after this.
     const place = line.replace(/\S*(?=packages\/)/, '');
     const words = message.replace(/"(?:[^"\\]|\\.)*"|\d+/g, '…').slice(0, 80);
     this.#keep('throws', `${words} ${place}`, () => `${message} ${place}`, input);

@@ -21,7 +21,7 @@ export interface FuzzRunOptions {
   readonly random: Random;
   /** Inputs at the beginning that are watched for the code that they reach. */
   readonly guidedInputs: number;
-  /** Told of each input before the parser is. */
+  /** Called with each input before the parser. */
   readonly onInput?: (input: Buffer) => void;
   readonly onProgress?: (inputs: number) => void;
 }

@@ -5,7 +5,7 @@ type Socket = ReturnType<UdpEngine['createSocket']>;
 type Handler = Parameters<Socket['open']>[2];
 type PortOwner = Parameters<UdpEngine['openUpstreamPort']>[1];
 
-/** A query that was sent to an upstream server, and who waits for the reply. */
+/** A query that was sent to an upstream server, and the owner of its port. */
 export interface SentUpstream {
   readonly query: Buffer;
   readonly owner: PortOwner;
@@ -14,7 +14,7 @@ export interface SentUpstream {
 
 const CLIENT = { address: '127.0.0.1', port: 40_000 };
 
-/** Moves datagrams within the process: everything of a listener and of upstream sockets but the system. */
+/** Moves datagrams within the process: everything of a listener and of upstream sockets except the system. */
 export class MemoryEngine implements UdpEngine {
   readonly name = 'dgram';
   /** What the server asked its upstreams and was not taken yet. */

@@ -2,7 +2,7 @@ import type { Corpus } from './corpus.js';
 import type { Draft } from './draft.js';
 import type { Random } from './random.js';
 
-/** One change of an input under way. Draws all of its choices from `random`; never throws. */
+/** One change of an input in progress. Draws all of its choices from `random`; never throws. */
 export type Mutation = (draft: Draft, random: Random, corpus: Corpus) => void;
 
 /** Most inputs are near to their origin: what is broken in many ways is refused at the first. */

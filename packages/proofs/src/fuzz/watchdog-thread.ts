@@ -4,7 +4,7 @@ import { WatchedInput, type WatchdogData } from './watchdog.js';
 
 const LOOKS = 20;
 
-// Started by Watchdog, and by nobody else.
+// Started by Watchdog only.
 const { shared, corpus, parser, patienceMs } = workerData as WatchdogData;
 const watched = new WatchedInput(shared);
 let count = watched.count;

@@ -28,8 +28,8 @@ export interface WatchdogData {
 }
 
 /**
- * Ends the process when one input takes for ever, after the input was written into the corpus: a thread
- * of its own watches, for a parser that hangs lets nobody else have a turn.
+ * Ends the process when one input hangs, after writing the input into the corpus. A thread watches, because
+ * a parser that hangs blocks the event loop.
  */
 export class Watchdog {
   readonly #numbers: Int32Array;

@@ -68,7 +68,7 @@ describe('the balancer', () => {
     expect([...seen].sort()).toEqual(['first', 'second']);
   });
 
-  it('forgets the flows of an endpoint that is taken out, and what is under way in them', async () => {
+  it('forgets the flows of an endpoint that is taken out, and what is in flight in them', async () => {
     const { balancer, port } = await startBalancer();
     const held: (() => void)[] = [];
     balancer.setEndpoints([await server('first', held)]);

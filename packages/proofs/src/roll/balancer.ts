@@ -9,11 +9,11 @@ export interface BalancerFigures {
   readonly connections: number;
   /** Flows of UDP that are known now. */
   readonly flows: number;
-  /** Flows that lost their endpoint, with whatever was under way. */
+  /** Flows that lost their endpoint, with everything in flight. */
   readonly cutFlows: number;
 }
 
-/** The other side of a balancer that runs in its own process. */
+/** The methods of a balancer in its own process. */
 export interface BalancerMethods {
   /** Serves UDP and TCP on a free port of 127.0.0.1 and returns it. */
   start(): Promise<number>;
@@ -28,7 +28,7 @@ const ATTEMPTS = 10;
 /**
  * One address in front of several pods, as kube-proxy makes it: each new flow (a client's address and port)
  * goes to one of the endpoints at random and stays there. When an endpoint is taken out, flows of UDP to
- * it are forgotten, as kube-proxy clears conntrack, and what is under way in them is lost; connections over
+ * it are forgotten, as kube-proxy clears conntrack, and what is in flight in them is lost; connections over
  * TCP go on as long as both ends do.
  */
 export class Balancer implements BalancerMethods {

@@ -78,7 +78,7 @@ export class DnsperfClient implements Closable {
     return this.#log.take();
   }
 
-  /** Ends it, and waits for the second tries that are under way. What it has under way then is nobody's. */
+  /** Ends it, and waits for the second tries that are in flight. Its own queries in flight are not counted. */
   async finish(): Promise<void> {
     this.#isEnding = true;
     await this.close();
@@ -95,7 +95,7 @@ export class DnsperfClient implements Closable {
 
   #read(text: string): void {
     for (const { name, rcode, ms } of this.#lines.push(text)) {
-      // What is under way at the end is told as given up.
+      // What is in flight at the end is told as given up.
       if (rcode === undefined && this.#isEnding) continue;
       this.#log.asked();
       if (rcode !== undefined) this.#judge(name, rcode, ms);

@@ -16,14 +16,14 @@ export interface Phase {
   readonly cutFlows: number;
 }
 
-/** Who is asked at the end of each phase. */
+/** The sources of the figures of a phase. */
 export interface PhaseSources {
   readonly dnsperf: DnsperfClient;
   readonly checked: Remote<CheckingClientMethods>;
   readonly balancer: Remote<BalancerMethods>;
 }
 
-/** Writes down phase by phase what clients noticed. */
+/** Records what clients noticed in each phase. */
 export class PhaseLog {
   readonly phases: Phase[] = [];
   readonly #from: PhaseSources;

@@ -3,11 +3,11 @@ import { type Closable, becomesTrue, MeasureError, type RunningProgram } from '@
 import { freePodPorts, ManifestPod, type PodOptions } from '../fixtures/manifest-pod.js';
 import type { PodTiming } from './manifest-timing.js';
 
-/** What a slot is told about, and by. */
+/** The pod of a slot, its timing, and a callback. */
 export interface PodSlotOptions {
   readonly pod: PodOptions;
   readonly timing: PodTiming;
-  /** Told when the pod gets ready or is not any more, and when it begins to end. */
+  /** Called when the pod becomes ready or not ready, and when it begins to end. */
   readonly onChange: () => void;
 }
 

@@ -2,7 +2,7 @@ import { dnsName } from '../soak/question.js';
 import { kindOf, serviceState } from '../soak/service-state.js';
 
 const WORLD_NAMES = 200;
-/** Names of the world that nobody may keep: each question goes to a name server. */
+/** Names of the world with TTL 0: each question goes to a name server. */
 const UNCACHED_NAMES = 40;
 const MISSING_NAMES = 60;
 const MISSING = 'missing-';

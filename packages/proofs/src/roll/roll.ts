@@ -78,7 +78,7 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
 
   const replicas: Replica[] = [];
   const publish = async () => {
-    // What the nodes are told is how things were before they were told.
+    // The nodes learn the endpoints of this moment, some time later.
     const endpoints = replicas.flatMap(({ slot }) => slot.endpoint ?? []);
     await delay(timing.propagationMs);
     await balancer.call('setEndpoints', endpoints);
@@ -94,7 +94,7 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
       probeSeconds: Math.max(1, Math.round(PROBE_SECONDS / scale)),
       kubednsFlags: [`--drain-time=${timing.drainMs}ms`],
     };
-    // Fails when everything is being ended, and then nobody asks any more.
+    // Fails while everything is being closed; then no client asks any more.
     const onChange = () => void publish().catch(() => undefined);
     replicas.push({ name, slot: owned.add(new PodSlot({ pod, timing, onChange })), volume });
   }

@@ -26,12 +26,12 @@ export interface CheckingClientOptions {
   readonly sockets: number;
 }
 
-/** The other side of a load that runs in its own process. */
+/** The methods of a load in its own process. */
 export interface CheckingClientMethods {
   start(options: CheckingClientOptions): Promise<void>;
   /** What became of the questions since the last look. */
   take(): AnswerFigures;
-  /** Asks no more, waits for what is under way, and tells what became of it. */
+  /** Asks no more, waits for what is in flight, and tells what became of it. */
   finish(): Promise<AnswerFigures>;
 }
 

@@ -27,7 +27,7 @@ describe('what is right', () => {
     expect(at(45_500, true)).toEqual([question.expected(4)]);
   });
 
-  it('is what came while the answer was under way, too', () => {
+  it('is what came while the answer was in flight, too', () => {
     expect(judge.rightAnswers(question, false, 38_000, 40_001)).toEqual([
       question.expected(4),
       question.expected(3),

@@ -1,15 +1,15 @@
 import type { Question } from './question.js';
 import type { Schedule } from './schedule.js';
 
-/** How long what was true may still be said. */
+/** How long an old answer is still right. */
 export interface Patience {
   /** From the write in the API, or of the files, until kubedns and dnsmasq have it. */
   readonly settleMs: number;
-  /** Besides, how long dnsmasq may keep what kubedns said: the TTL of a record. */
+  /** In addition, how long dnsmasq may cache an answer of kubedns: the TTL of a record. */
   readonly cacheMs: number;
 }
 
-/** Says which answers are right at a moment: the one before a change and the one behind it, while it is new. */
+/** Says which answers are right at a moment: those before and after a change, while it is new. */
 export class Judge {
   readonly #schedule: Schedule;
   readonly #patience: Patience;

@@ -35,7 +35,7 @@ const MIX: readonly (readonly [number, Ask])[] = [
   [3, (mix) => ({ question: askAddress(mix.ofKind('headless'), 'h0'), isStraight: true })],
   [6, (mix) => ({ question: askPort(mix.churned()), isStraight: mix.flip() })],
   [6, (mix) => ({ question: mix.reverse(), isStraight: mix.flip() })],
-  // What nobody may keep, and what pushes other names out of the cache.
+  // Names with TTL 0, and new names that evict others from the cache.
   [6, (mix) => cached(askWorld(mix.newName(0)))],
   [3, (mix) => cached(askWorld(mix.newName(60)))],
   [10, (mix) => cached(mix.searchPath())],

@@ -4,7 +4,7 @@ import { serverOf } from './pod-config.js';
 import { type ServiceState, serviceState } from './service-state.js';
 import { worldAnswer, type WorldServer } from './world-names.js';
 
-/** Whose versions an answer depends on: those of a service, of the configuration, or nobody's. */
+/** The subject whose versions an answer depends on: a service, the configuration, or none. */
 export type Subject =
   | { readonly kind: 'service'; readonly index: number }
   | { readonly kind: 'config' }

@@ -10,7 +10,7 @@ export interface ContainerSample {
   readonly resources: number;
   /** CPU time of all threads since its start. */
   readonly cpuMs: number;
-  /** Errors that nobody caught, and questions that a defect left without an answer. */
+  /** Uncaught errors, and questions that a defect left without an answer. */
   readonly unhandled: number;
 }
 

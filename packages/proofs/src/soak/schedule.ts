@@ -1,4 +1,4 @@
-/** What happens to the cluster and its configuration, and when: known in advance by all who look on. */
+/** What happens to the cluster and its configuration, and when: known in advance to all processes. */
 export interface SchedulePlan {
   /** The moment of the first change, on the monotonic clock. */
   readonly startMs: number;

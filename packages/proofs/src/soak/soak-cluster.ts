@@ -15,7 +15,7 @@ export interface ClusterFigures {
   readonly watches: number;
 }
 
-/** The other side of a cluster that runs in its own process. */
+/** The methods of a cluster in its own process. */
 export interface SoakClusterMethods {
   /** Serves the cluster at version 0 and returns the URL of its API. */
   start(plan: Omit<SchedulePlan, 'startMs'>): Promise<string>;
@@ -27,7 +27,7 @@ export interface SoakClusterMethods {
 }
 
 const TICK_MS = 5;
-/** A real API server does not share the cores of the pod: whoever is measured goes first. */
+/** A real API server does not share the cores of the pod: the pod has priority. */
 const NICE = 5;
 const WATCHED = ['services', 'endpointslices', 'namespaces'] as const;
 

@@ -44,7 +44,7 @@ const OPTIONS = {
     min: 0.1,
     isWhole: false,
   }),
-  'record-ttl': numberOption(30, "kubedns's --record-ttl, which dnsmasq keeps records for", {
+  'record-ttl': numberOption(30, "kubedns's --record-ttl, for which dnsmasq caches records", {
     min: 1,
   }),
   'sample-seconds': numberOption(5, 'seconds between two looks', { min: 0.2, isWhole: false }),
@@ -152,7 +152,7 @@ async function soak(
   }
   const { examples, wrong, lost } = await asker.call('finish');
   const last = await sampler.take();
-  // What was under way at the end belongs to the last look.
+  // What was in flight at the end belongs to the last look.
   samples.push({ ...last, answers: { ...last.answers, wrong, lost, examples } });
   return samples;
 }
@@ -201,7 +201,7 @@ async function run(values: Values, context: CommandContext): Promise<void> {
 /** Hours of mixed load while the cluster and the configuration change: what grows, what is wrong. */
 export const SOAK: Command<typeof OPTIONS> = {
   name: 'soak',
-  summary: 'load, churn and new configurations for as long as you like: what grows meanwhile',
+  summary: 'load, churn and new configurations for any time: what grows',
   options: OPTIONS,
   isStrict: true,
   run,

@@ -13,7 +13,7 @@ import {
 } from '@kube-dns/wire';
 import { WORLD_SERVERS, worldAnswer, type WorldServer } from './world-names.js';
 
-/** The other side of the name servers, which run in a process of their own. */
+/** The methods of the name servers in their own process. */
 export interface WorldMethods {
   /** Serves on free ports of 127.0.0.1, UDP and TCP, and returns them. */
   start(): Promise<Readonly<Record<WorldServer, number>>>;

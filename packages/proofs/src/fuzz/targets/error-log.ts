@@ -3,7 +3,7 @@ import type { Log } from '@kube-dns/daemon';
 /** What a listener's failure begins with in the log: the answerer has thrown. */
 const FAILURE = 'answering: ';
 
-/** A log that nobody reads but for what must not be there. */
+/** A log that only checks for failures. */
 export class ErrorLog implements Log {
   #failure: string | undefined;
 
