@@ -19,7 +19,7 @@ import {
 import { AnswerCounters } from './answer/answer-counters.js';
 import { ChaosAnswerer } from './answer/chaos.js';
 import { chaosTexts } from './answer/chaos-texts.js';
-import { DnsmasqAnswerer } from './answer/dnsmasq-answerer.js';
+import { createAnswerer } from './answer/create-answerer.js';
 import { behindLocalService } from './answer/local-service.js';
 import { QueryLog } from './answer/query-log.js';
 import { StatisticsDump } from './answer/statistics-dump.js';
@@ -117,7 +117,7 @@ export class DnsmasqServer {
       cache: this.#cache,
       statistics: this.#statistics,
     });
-    const answerer = new DnsmasqAnswerer({
+    const answerer = createAnswerer({
       cache: this.#cache,
       keeping: keepingRules(options),
       replies: options,

@@ -7,7 +7,7 @@ import {
 } from '@kube-dns/transport';
 import { ChaosAnswerer } from '../src/answer/chaos.js';
 import { AnswerCounters } from '../src/answer/answer-counters.js';
-import { DnsmasqAnswerer, type DnsmasqAnswererOptions } from '../src/answer/dnsmasq-answerer.js';
+import { type AnswererOptions, createAnswerer } from '../src/answer/create-answerer.js';
 import { QueryLog } from '../src/answer/query-log.js';
 import type { AnswerCacheOptions } from '../src/cache/answer-cache-options.js';
 import { AnswerCache } from '../src/cache/answer-cache.js';
@@ -35,8 +35,8 @@ export interface AnswererSetup {
   readonly keeping?: Partial<KeepingRules>;
   readonly cache?: Partial<AnswerCacheOptions>;
   readonly maxInFlight?: number;
-  readonly replies?: Partial<DnsmasqAnswererOptions['replies']>;
-  readonly options?: Partial<DnsmasqAnswererOptions>;
+  readonly replies?: Partial<AnswererOptions['replies']>;
+  readonly options?: Partial<AnswererOptions>;
   readonly logsQueries?: boolean;
 }
 
@@ -48,7 +48,6 @@ export class AnswererBed {
   now = 1_000;
   /** There from `start` on. */
   cache!: AnswerCache;
-  answerer!: DnsmasqAnswerer;
   port = 0;
   readonly #closers: (() => unknown)[];
 
@@ -89,7 +88,7 @@ export class AnswererBed {
       log: recordedLog(),
     });
     router.load();
-    this.answerer = new DnsmasqAnswerer({
+    const answerer = createAnswerer({
       cache: this.cache,
       chaos: new ChaosAnswerer(new Map([['hits.bind', () => [String(this.counters.hits)]]])),
       forwarder,
@@ -105,7 +104,7 @@ export class AnswererBed {
       ...setup.options,
     });
     const listener = await listen({
-      answerer: this.answerer,
+      answerer,
       address: '127.0.0.1',
       port: 0,
       onFailure: (error) => {

@@ -18,7 +18,6 @@ import { type KeepingRules, ReplyReader } from '../cache/reply-reader.js';
 import type { LocalData } from '../local/local-data.js';
 import { clampTtls } from './clamp-ttls.js';
 import { FilteredTypes } from './filtered-types.js';
-import type { QueryLog, QueryTag } from './query-log.js';
 import { emptyReply } from './reply-edit.js';
 import { ReplyFilter, type ReplyRules } from './reply-filter.js';
 
@@ -32,7 +31,6 @@ export interface ReplyIntakeOptions {
   readonly maxTtlSeconds: number;
   readonly local: Pick<LocalData, 'knows'>;
   readonly log: Log;
-  readonly queryLog?: QueryLog | undefined;
 }
 
 /** An attack is told of at most so often. */
@@ -62,10 +60,9 @@ export class ReplyIntake {
    * Keeps what is worth it and returns what the clients get: null when the reply is to be treated as if
    * it had not come. The reply may be changed in place.
    */
-  take(reply: Buffer, mayKeep: boolean, tag: QueryTag | undefined): Buffer | null {
+  take(reply: Buffer, mayKeep: boolean): Buffer | null {
     if (this.#filter.isIgnored(reply)) return null;
     const changed = this.#change(reply, mayKeep);
-    this.#options.queryLog?.reply(changed, tag);
     clampTtls(changed, changed.length, this.#options.maxTtlSeconds, this.#cursor);
     return changed;
   }

@@ -1,0 +1,47 @@
+import { AnswerWriter, appendOpt, EXTENDED_ERROR, type Query, RCODE, TYPE } from '@kube-dns/wire';
+import type { AnswerCache } from '../cache/answer-cache.js';
+import { FilteredTypes } from './filtered-types.js';
+
+/** Types whose presence in the cache shows that a name exists (dnsmasq src/rfc1035.c, answer_request). */
+const SIBLINGS = [TYPE.A, TYPE.AAAA];
+
+/** Answers from the cache, without the types that no answer may have. */
+export class CachedAnswers {
+  readonly #cache: AnswerCache;
+  readonly #filtered: FilteredTypes;
+  readonly #writer = new AnswerWriter();
+
+  constructor(cache: AnswerCache, filteredTypes: readonly number[]) {
+    this.#cache = cache;
+    this.#filtered = new FilteredTypes(filteredTypes);
+  }
+
+  /** Whether the last answer has expired. */
+  get isStale(): boolean {
+    return this.#cache.isStale;
+  }
+
+  /** Writes the answer into `out` and returns its length; 0 when there is none. */
+  answer(query: Query, out: Uint8Array): number {
+    let length = this.#cache.answer(query, out);
+    if (length === 0) return 0;
+    let extendedError: number = this.#cache.isStale ? EXTENDED_ERROR.STALE_ANSWER : -1;
+    if (this.#filtered.has(query.type)) {
+      const whole = length;
+      length = this.#filtered.cut(out, length, query.type);
+      if (length < whole) extendedError = EXTENDED_ERROR.FILTERED;
+    }
+    return appendOpt(query, out, length, 0, extendedError);
+  }
+
+  /** A name with a cached address exists: no server need be asked for a type that is left out anyway. */
+  answerFromSibling(query: Query, out: Uint8Array): number {
+    const hasSibling =
+      this.#filtered.has(query.type) &&
+      SIBLINGS.some((type) => type !== query.type && this.#cache.has(query, type));
+    if (!hasSibling) return 0;
+    this.#writer.begin(query, out);
+    this.#writer.setRcode(RCODE.NOERROR, EXTENDED_ERROR.FILTERED);
+    return this.#writer.finish();
+  }
+}

@@ -1,0 +1,36 @@
+import type { Answerer } from '@kube-dns/transport';
+import { EdnsForwarder } from '../upstream/edns-forwarder.js';
+import type { EdnsOptions } from '../upstream/edns-options.js';
+import { CachedAnswers } from './cached-answers.js';
+import { type AnswererParts, DnsmasqAnswerer } from './dnsmasq-answerer.js';
+import { LoggedAnswerer, loggedParts } from './logged-answerer.js';
+import type { QueryLog } from './query-log.js';
+import { Refusals } from './refusals.js';
+import { ReplyIntake, type ReplyIntakeOptions } from './reply-intake.js';
+
+export interface AnswererOptions
+  extends ReplyIntakeOptions, Pick<AnswererParts, 'chaos' | 'counters' | 'forwarder' | 'router'> {
+  readonly local: ReplyIntakeOptions['local'] & AnswererParts['local'];
+  /** Undefined unless queries go upstream with other EDNS options. */
+  readonly ednsOptions?: EdnsOptions | undefined;
+  /** Undefined unless queries are logged. */
+  readonly queryLog?: QueryLog | undefined;
+}
+
+/** The answerer; parts that log or change EDNS options are in it only where an option asks for them. */
+export function createAnswerer(options: AnswererOptions): Answerer {
+  const { cache, chaos, counters, forwarder, local, router, ednsOptions, queryLog } = options;
+  const parts: AnswererParts = {
+    chaos,
+    counters,
+    local,
+    router,
+    cached: new CachedAnswers(cache, options.filteredTypes),
+    refusals: new Refusals(),
+    forwarder: ednsOptions === undefined ? forwarder : new EdnsForwarder(forwarder, ednsOptions),
+    intake: new ReplyIntake(options),
+  };
+  if (queryLog === undefined) return new DnsmasqAnswerer(parts);
+  const answerer = new DnsmasqAnswerer(loggedParts(parts, queryLog));
+  return new LoggedAnswerer(answerer, router.loops, queryLog);
+}

@@ -1,0 +1,125 @@
+import type { Answerer, Client, ReplyInspector, ServerGroup } from '@kube-dns/transport';
+import type { Query } from '@kube-dns/wire';
+import type { Forwarding } from '../upstream/forwarding.js';
+import type { LoopDetector } from '../upstream/loop-detector.js';
+import type { AnswererParts } from './dnsmasq-answerer.js';
+import type { AnswerDetails, AnswerSource, QueryLog } from './query-log.js';
+
+/** What dnsmasq's log says of a refusal because there are no servers. */
+const NOT_READY: AnswerDetails = { errorDetail: ' (EDE: not ready)' };
+
+/** Logs each query before it is answered (`--log-queries`). */
+export class LoggedAnswerer implements Answerer {
+  readonly #answerer: Answerer;
+  readonly #loops: Pick<LoopDetector, 'isOwnProbe'>;
+  readonly #log: QueryLog;
+
+  constructor(answerer: Answerer, loops: Pick<LoopDetector, 'isOwnProbe'>, log: QueryLog) {
+    this.#answerer = answerer;
+    this.#loops = loops;
+    this.#log = log;
+  }
+
+  answer(query: Query, out: Uint8Array, client: Client): number {
+    if (!this.#loops.isOwnProbe(query)) this.#log.query(query, client);
+    return this.#answerer.answer(query, out, client);
+  }
+}
+
+/** The same parts; each logs what it answers. */
+export function loggedParts(parts: AnswererParts, log: QueryLog): AnswererParts {
+  const { chaos, local, cached, refusals } = parts;
+  const logged = (
+    source: AnswerSource,
+    out: Uint8Array,
+    length: number,
+    details?: AnswerDetails,
+  ): number => {
+    if (length > 0) log.answer(source, out.subarray(0, length), details);
+    return length;
+  };
+  return {
+    ...parts,
+    chaos: {
+      owns: (query) => chaos.owns(query),
+      answer: (query, out) => logged('config', out, chaos.answer(query, out)),
+    },
+    local: {
+      answer: (query, out, client) => {
+        const length = local.answer(query, out, client);
+        return logged('config', out, length, { origins: local.origins });
+      },
+      answerByRule: (query, out) => logged('config', out, local.answerByRule(query, out)),
+      origins: local.origins,
+    },
+    cached: {
+      get isStale() {
+        return cached.isStale;
+      },
+      answer: (query, out) => {
+        const length = cached.answer(query, out);
+        return logged(cached.isStale ? 'cached-stale' : 'cached', out, length);
+      },
+      answerFromSibling: (query, out) =>
+        logged('config', out, cached.answerFromSibling(query, out)),
+    },
+    refusals: {
+      answer: (query, out, route) =>
+        logged('config', out, refusals.answer(query, out, route), NOT_READY),
+    },
+    forwarder: new LoggedForwarder(parts.forwarder, log),
+  };
+}
+
+/** Logs the servers that a query is sent to, and their replies. */
+class LoggedForwarder implements Forwarding {
+  readonly #forwarder: Forwarding;
+  readonly #log: QueryLog;
+
+  constructor(forwarder: Forwarding, log: QueryLog) {
+    this.#forwarder = forwarder;
+    this.#log = log;
+  }
+
+  get sentForUdp(): number {
+    return this.#forwarder.sentForUdp;
+  }
+
+  forward(
+    query: Query,
+    out: Uint8Array,
+    client: Client,
+    group: ServerGroup,
+    inspector: ReplyInspector,
+  ): number {
+    const before = group.servers.map(({ counts }) => counts.queries);
+    const loggedInspector = this.#inspectorFor(inspector);
+    const length = this.#forwarder.forward(query, out, client, group, loggedInspector);
+    if (length > 0) this.#log.answer('config', out.subarray(0, length));
+    else this.#logForwarded(query, group, before);
+    return length;
+  }
+
+  refresh(query: Query, group: ServerGroup, inspector: ReplyInspector, client: Client): void {
+    this.#forwarder.refresh(query, group, this.#inspectorFor(inspector), client);
+  }
+
+  /** The reply is logged with the tag of the query that it answers. */
+  #inspectorFor(inspector: ReplyInspector): ReplyInspector {
+    const { tag } = this.#log;
+    return (reply, isCacheable) => {
+      const answer = inspector(reply, isCacheable);
+      if (answer) this.#log.reply(answer, tag);
+      return answer;
+    };
+  }
+
+  /** A server whose count rose was asked. Over TCP the count rises later: the first server is logged. */
+  #logForwarded(query: Query, { servers }: ServerGroup, before: readonly number[]): void {
+    const asked = servers.filter(({ counts }, at) => counts.queries !== before[at]);
+    for (const server of asked) this.#log.forwarded(query, server);
+    if (asked.length > 0) return;
+    if (query.isOverTcp) this.#log.forwarded(query, servers[0]!);
+    else this.#log.duplicate();
+  }
+}

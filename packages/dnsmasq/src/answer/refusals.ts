@@ -1,0 +1,15 @@
+import { AnswerWriter, EXTENDED_ERROR, type Query, RCODE } from '@kube-dns/wire';
+import type { Route } from '../routing/route.js';
+
+/** Answers queries whose route has no servers. */
+export class Refusals {
+  readonly #writer = new AnswerWriter();
+
+  /** NXDOMAIN in a local domain, else REFUSED; returns the length. */
+  answer(query: Query, out: Uint8Array, { isLocal }: Pick<Route, 'isLocal'>): number {
+    this.#writer.begin(query, out);
+    if (isLocal) this.#writer.setRcode(RCODE.NXDOMAIN);
+    else this.#writer.setRcode(RCODE.REFUSED, EXTENDED_ERROR.NOT_READY);
+    return this.#writer.finish();
+  }
+}

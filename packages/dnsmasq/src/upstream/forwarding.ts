@@ -1,0 +1,18 @@
+import type { Client, ReplyInspector, ServerGroup } from '@kube-dns/transport';
+import type { Query } from '@kube-dns/wire';
+
+/** Sends queries to upstream servers: the `QueryForwarder`, or one that changes or logs what it sends. */
+export interface Forwarding {
+  /** Queries over UDP that made this send something upstream. */
+  readonly sentForUdp: number;
+  /** Returns what an Answerer returns. */
+  forward(
+    query: Query,
+    out: Uint8Array,
+    client: Client,
+    group: ServerGroup,
+    inspector: ReplyInspector,
+  ): number;
+  /** Sends a query that no client waits for; `client` sent the query that showed the need. */
+  refresh(query: Query, group: ServerGroup, inspector: ReplyInspector, client: Client): void;
+}
