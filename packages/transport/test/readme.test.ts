@@ -4,8 +4,8 @@ import { runExample } from '@kube-dns/testkit';
 
 describe('README', () => {
   it('has an example that prints what it says', async () => {
-    const { printed, said } = await runExample(await readFile('README.md', 'utf8'));
-    expect(said.length).toBeGreaterThan(0);
-    expect(printed).toEqual(said);
+    const { printed, expected } = await runExample(await readFile('README.md', 'utf8'));
+    expect(expected.length).toBeGreaterThan(0);
+    expect(printed).toEqual(expected);
   });
 });

@@ -140,10 +140,7 @@ export function claimHonesty(
   for (const { name, text } of [...cached.wrong, ...fresh.wrong].slice(0, 3)) {
     claim(false, `${name} was answered with ${text}`);
   }
-  claim(
-    cached.asked > 0 && cached.right === cached.asked,
-    `names in the cache: ${text(cached)}`,
-  );
+  claim(cached.asked > 0 && cached.right === cached.asked, `names in the cache: ${text(cached)}`);
   const slow = `names in the cache took up to ${Math.round(cached.slowestMs)} ms`;
   claim(cached.slowestMs <= lateMs, slow);
   return { fresh };
