@@ -2,7 +2,7 @@ import { CodedError } from '@kube-dns/wire';
 
 /**
  * A mistake on dnsmasq's half of the command line or in one of its files. The message names the value
- * and the reason; `words` is what dnsmasq itself says about it, where it says anything.
+ * and the reason; `words` is dnsmasq's own message, where it has one.
  */
 export class OptionError extends CodedError {
   readonly words: string | undefined;

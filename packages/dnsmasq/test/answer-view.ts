@@ -8,7 +8,7 @@ type DnsRecord = Answer['answers'][number];
 export const withoutTtl = (record: DnsRecord): string =>
   JSON.stringify({ ...record, ttl: undefined });
 
-/** What is compared of an answer. Records in a fixed order: dnsmasq turns them at each answer. */
+/** What is compared of an answer. Records in a fixed order: dnsmasq rotates them at each answer. */
 export function viewOf({ bytes, rcode, questions, answers, authorities, additionals }: Answer) {
   const flags = readUint16(bytes, 2);
   return {
@@ -37,8 +37,8 @@ function ttlsOf({ answers, authorities, additionals }: Answer): number[] {
 }
 
 /**
- * Fails unless the TTLs are the same but for a second: dnsmasq counts in whole seconds of the clock, so a
- * kept record loses one at the stroke of the second.
+ * Fails unless the TTLs are the same but for a second: dnsmasq counts in whole seconds of the clock, so the
+ * TTL of a cached record decreases when the clock's second changes.
  */
 export function expectSameTtls(ours: Answer, real: Answer): void {
   const [seen, expected] = [ttlsOf(ours), ttlsOf(real)];

@@ -12,7 +12,7 @@ export const SOA = soaRecord(10);
 /** A CNAME record. */
 export const alias = (owner: string, data: string, ttl = 300) => aliasRecord(owner, data, ttl);
 
-/** A cache for ten records, unless another is made, with a clock that stands still. */
+/** A cache for ten records, unless another is created, with a fake clock. */
 export class CacheBed {
   now = 1_000;
   cache!: AnswerCache;
@@ -21,7 +21,7 @@ export class CacheBed {
     this.create(10);
   }
 
-  /** Begins anew with a cache for so many records. */
+  /** Replaces the cache by one for this many records. */
   create(maxRecords: number, more: Partial<AnswerCacheOptions> = {}): void {
     this.now = 1_000;
     this.cache = new AnswerCache({ maxRecords, nowSeconds: () => this.now, ...more });

@@ -60,7 +60,7 @@ describe('the cache', () => {
 });
 
 describe('signals', () => {
-  it('SIGHUP empties the cache and keeps hits and misses', async () => {
+  it('SIGHUP empties the cache and not the counts of hits and misses', async () => {
     const { port, process } = dnsmasq;
     await ask(port, 'a');
     await ask(port, 'a');
@@ -94,7 +94,7 @@ describe('signals', () => {
     expect(await dnsmasq.process.ended).toBe(0);
   });
 
-  it('SIGTERM ends it with 0 while questions are under way', async () => {
+  it('SIGTERM ends it with 0 while questions are in flight', async () => {
     upstream.script = () => null;
     const query = queryMessage({ name: 'a' });
     const waiting = exchangeUdp(dnsmasq.port, query, { timeoutMs: 500 }).catch(String);

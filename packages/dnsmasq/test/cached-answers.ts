@@ -13,10 +13,10 @@ export const PLAIN_RULES: KeepingRules = {
   keepsZeroTtls: false,
 };
 
-/** One for the plain rules: each has a message's room, and tests store by the ten thousand. */
+/** One reader for the plain rules: each allocates a message, and tests store by the ten thousand. */
 const plainReader = new ReplyReader(PLAIN_RULES);
 
-/** Stores what a server says; false when nothing of it is worth keeping. */
+/** Stores a server's reply; false when nothing of it is cacheable. */
 export function storeReply(
   cache: AnswerCache,
   question: Question,

@@ -9,14 +9,14 @@ const TIMEOUT_MS = 6_000;
 interface UdpExchange {
   readonly timeoutMs?: number;
   readonly address?: string;
-  readonly behind?: Uint8Array;
+  readonly after?: Uint8Array;
 }
 
-/** Sends one datagram to 127.0.0.1 (or `address`), and one `behind` it, and gives the first that comes back. */
+/** Sends one datagram to 127.0.0.1 (or `address`), and one `after` it, and returns the first that arrives. */
 export async function exchangeUdp(
   port: number,
   message: Uint8Array,
-  { timeoutMs = TIMEOUT_MS, address = '127.0.0.1', behind }: UdpExchange = {},
+  { timeoutMs = TIMEOUT_MS, address = '127.0.0.1', after }: UdpExchange = {},
 ): Promise<Buffer> {
   const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
   let timer: NodeJS.Timeout | undefined;
@@ -26,7 +26,7 @@ export async function exchangeUdp(
       socket.on('message', resolve);
       timer = setTimeout(() => reject(new Error('no answer')), timeoutMs);
       socket.send(message, port, address);
-      if (behind !== undefined) socket.send(behind, port, address);
+      if (after !== undefined) socket.send(after, port, address);
     });
   } finally {
     clearTimeout(timer);
@@ -34,7 +34,7 @@ export async function exchangeUdp(
   }
 }
 
-/** Sends one message over TCP and gives the first that comes back. */
+/** Sends one message over TCP and returns the first that arrives. */
 export async function exchangeTcp(port: number, message: Uint8Array): Promise<Buffer> {
   const socket = connect(port, '127.0.0.1');
   socket.write(frameMessage(message));
@@ -87,7 +87,7 @@ export async function askTcp(port: number, question: Question): Promise<Answer> 
   return readAnswer(await exchangeTcp(port, queryMessage(question)));
 }
 
-/** The number behind one of the statistics names, such as `hits.bind`. */
+/** The value of one of the statistics names, such as `hits.bind`. */
 export async function statistic(port: number, name: string): Promise<number> {
   const { texts } = await ask(port, { name, type: 'TXT', class: 'CH' });
   return Number(texts[0]?.replace('TXT ', ''));

@@ -112,7 +112,7 @@ describe('--log-facility with a file', () => {
 
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('has the log to its end, and goes on in a new file after SIGUSR2', async () => {
+  it('has the log to its end, and continues in a new file after SIGUSR2', async () => {
     const path = join(folder, 'log');
     const run = runDnsmasq('--', '-R', '-p0', '-a', '127.0.0.1', `--log-facility=${path}`);
     await until(() => existsSync(path) && readFileSync(path, 'utf8').includes('serving on port'));
@@ -223,7 +223,7 @@ describe('asking without serving', () => {
     expect(version.stdout).toMatch(/^Kube-DNS /);
   });
 
-  it('--version says which', async () => {
+  it('--version prints the version', async () => {
     const run = runDnsmasq('--version');
     expect(await run.ended).toBe(0);
     expect(run.stdout).toMatch(/^Kube-DNS \d+\.\d+\.\d+\n$/);

@@ -30,7 +30,7 @@ afterEach(async () => {
 /** An upstream as the ConfigMap writes it. */
 const server = (index: number) => `127.0.0.1:${upstreams[index]!.port}`;
 
-/** Replaces a file of the directory at once. */
+/** Replaces a file of the directory atomically. */
 async function write(key: string, text: string): Promise<void> {
   const draft = join(folder, `.${key}`);
   await writeFile(draft, text);
@@ -52,7 +52,7 @@ describe('the configuration directory', () => {
     expect((await ask(port, 'a.example')).texts).toEqual(['A 10.0.0.2']);
   });
 
-  it('loses no query of a change: who waits gets the answer of the server that was asked', async () => {
+  it('loses no query at a change: a waiting client gets the answer of the server that was asked', async () => {
     let release = (): void => undefined;
     upstreams[0]!.script = async () => {
       await new Promise<void>((resolve) => (release = resolve));
@@ -70,10 +70,10 @@ describe('the configuration directory', () => {
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.3']);
   });
 
-  it('may name servers: they are looked up where -kubednsServer says, and asked then', async () => {
+  it('may name servers: they are resolved by -kubednsServer, and then asked', async () => {
     upstreams[0]!.script = ({ type }) =>
       type === TYPE.A ? { answers: addressRecords(100, '127.0.0.1') } : {};
-    // The port of a server by name is 53, which nobody here serves: the address shows in the log.
+    // The port of a server by name is 53, which is not served here: the address shows in the log.
     await write('stubDomains', JSON.stringify({ 'corp.example': ['ns.dns.svc.cluster.local'] }));
     const { port, process } = await serve(
       ['--no-resolv'],
@@ -95,7 +95,7 @@ describe('the configuration directory', () => {
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.1']);
   });
 
-  it('may be missing at the start and come later', async () => {
+  it('may be missing at the start and appear later', async () => {
     await rm(folder, { recursive: true });
     const { port, process } = await serveWith(true);
     expect((await ask(port, 'a.corp.example')).rcode).toBe('REFUSED');

@@ -34,7 +34,7 @@ afterEach(async () => {
 
 /** An upstream as the ConfigMap writes it, and as the log does. */
 const server = (at: number) => `127.0.0.1:${upstreams[at]!.port}`;
-const inForce = (at: number) => `using nameserver ${upstreams[at]!.text} for domain corp.example`;
+const activeLog = (at: number) => `using nameserver ${upstreams[at]!.text} for domain corp.example`;
 const corpAt = (at: number) => ({ stubDomains: { 'corp.example': [server(at)] } });
 
 /** An interval that no test lives to see. */
@@ -54,11 +54,11 @@ async function askOn(socket: Socket, name: string): Promise<readonly string[]> {
 }
 
 describe('a ConfigMap volume', () => {
-  it('is in force as soon as it is swapped, long before the interval is over', async () => {
+  it('is active as soon as it is swapped, long before the interval ends', async () => {
     await volume.put(corpAt(0));
     const { port, process } = await serveWith(NEVER);
     await volume.put(corpAt(1));
-    await process.says(inForce(1));
+    await process.says(activeLog(1));
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.2']);
   });
 
@@ -67,25 +67,25 @@ describe('a ConfigMap volume', () => {
     const { port, process } = await serveWith('100ms');
     for (let swap = 0; swap < 100; swap++) await volume.put(corpAt(swap % 2));
     await volume.put(corpAt(2));
-    await process.says(inForce(2));
+    await process.says(activeLog(2));
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.3']);
     expect(messagesOf(process).filter((line) => /not JSON|cannot/.test(line))).toEqual([]);
   });
 
-  it('is read at each interval where the file system tells of no change', async () => {
+  it('is read at each interval where the file system reports no change', async () => {
     await writeFile(join(elsewhere, 'stubDomains'), JSON.stringify(corpAt(0).stubDomains));
     await symlink(join(elsewhere, 'stubDomains'), join(volume.path, 'stubDomains'));
     const [soon, late] = await Promise.all([serveWith('100ms'), serveWith(NEVER)]);
     // Nothing happens in the directory itself: it has a link to a file elsewhere.
     await writeFile(join(elsewhere, 'next'), JSON.stringify(corpAt(1).stubDomains));
     await rename(join(elsewhere, 'next'), join(elsewhere, 'stubDomains'));
-    await soon.process.says(inForce(1));
-    expect(late.process.stderr).not.toContain(inForce(1));
+    await soon.process.says(activeLog(1));
+    expect(late.process.stderr).not.toContain(activeLog(1));
     await writeFile(join(volume.path, 'unrelated'), '');
-    await late.process.says(inForce(1));
+    await late.process.says(activeLog(1));
   });
 
-  it('keeps its last state in force while it is gone, which is said once', async () => {
+  it('retains its last state while it is gone, which is logged once', async () => {
     await volume.put(corpAt(0));
     const { port, process } = await serveWith('100ms');
     await volume.remove();
@@ -93,7 +93,7 @@ describe('a ConfigMap volume', () => {
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.1']);
     await mkdir(volume.path);
     await writeFile(join(volume.path, 'stubDomains'), JSON.stringify(corpAt(1).stubDomains));
-    await process.says(inForce(1));
+    await process.says(activeLog(1));
     expect(process.stderr.match(/no such file/g)).toHaveLength(1);
     expect((await ask(port, 'b.corp.example')).texts).toEqual(['A 10.0.0.2']);
   });
@@ -103,18 +103,18 @@ describe('a change of the ConfigMap', () => {
   const lab = () => ({ 'lab.example': [server(2)] });
   const withLab = (at: number) => ({ stubDomains: { ...corpAt(at).stubDomains, ...lab() } });
 
-  it('loses no query of a client that goes on asking', async () => {
+  it('loses no query of a client that continues to ask', async () => {
     await volume.put(withLab(0));
     const { port, process } = await serveWith('100ms');
     const load = new QueryLoad(port, (n) => `n${n}.${n % 2 === 0 ? 'corp' : 'lab'}.example`);
     try {
       for (const at of [1, 0, 1, 0, 1]) {
         const { asked } = load;
-        const told = messagesOf(process).filter((line) => line === inForce(at)).length;
+        const before = messagesOf(process).filter((line) => line === activeLog(at)).length;
         await volume.put(withLab(at));
         await until(
-          inForce(at),
-          () => messagesOf(process).filter((line) => line === inForce(at)).length > told,
+          activeLog(at),
+          () => messagesOf(process).filter((line) => line === activeLog(at)).length > before,
         );
         await until(() => load.asked > asked + 100);
       }
@@ -134,7 +134,7 @@ describe('a change of the ConfigMap', () => {
     await ask(port, 'a.corp.example');
     await ask(port, 'a.lab.example');
     await volume.put(withLab(1));
-    await process.says(inForce(1));
+    await process.says(activeLog(1));
     expect(await misses()).toBe(2);
     expect(await statistic(port, 'insertions.bind')).toBe(2);
     expect((await ask(port, 'a.lab.example')).texts).toEqual(['A 10.0.0.3']);
@@ -152,7 +152,7 @@ describe('a change of the ConfigMap', () => {
     try {
       expect(await askOn(socket, 'a.corp.example')).toEqual(['A 10.0.0.1']);
       await volume.put(corpAt(1));
-      await process.says(inForce(1));
+      await process.says(activeLog(1));
       expect(await askOn(socket, 'b.corp.example')).toEqual(['A 10.0.0.2']);
       expect((await ask(port, 'c.corp.example')).texts).toEqual(['A 10.0.0.2']);
     } finally {
@@ -216,7 +216,7 @@ describe('a ConfigMap with a mistake', () => {
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.1']);
     expect((await ask(port, 'a.example')).rcode).toBe('REFUSED');
     await volume.put(corpAt(1));
-    await process.says(inForce(1));
+    await process.says(activeLog(1));
     expect((await ask(port, 'b.corp.example')).texts).toEqual(['A 10.0.0.2']);
   });
 });

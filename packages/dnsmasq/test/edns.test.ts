@@ -7,7 +7,7 @@ import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords, queryMessage } from './messages.js';
 import { serve } from './processes.js';
 
-describe('queries that say who asks', () => {
+describe('queries with data of the client', () => {
   let upstream: FakeUpstream;
   let seen: string[];
 
@@ -36,13 +36,13 @@ describe('queries that say who asks', () => {
     expect(seen).toEqual(new Array(3).fill('512 | 8 000118007f0000'));
   });
 
-  it('are kept where all clients say the same', async () => {
+  it('are cached where all clients send the same', async () => {
     const { port } = await start('--add-cpe-id=here');
     for (let i = 0; i < 2; i++) await exchangeUdp(port, queryMessage({ name: 'web.example' }));
     expect(seen).toEqual([`512 | 65074 ${Buffer.from('here').toString('hex')}`]);
   });
 
-  it('say the same when an answer behind its time is asked for again', async () => {
+  it('are the same when an expired answer is refreshed', async () => {
     upstream.script = (query) => {
       seen.push(optText(query.bytes.subarray(0, query.length)));
       return [echoingResponse(query, { answers: addressRecords(1, '10.0.0.1') })];

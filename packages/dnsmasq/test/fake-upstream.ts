@@ -13,10 +13,10 @@ export interface Asked {
 
 /** A response, or messages to send back in order; null is silence. */
 export type Reply = Response | readonly Buffer[] | null;
-/** Says what comes back for a query, perhaps later. */
+/** Returns the reply to a query, perhaps later. */
 export type Script = (query: Query, asked: Asked) => Reply | Promise<Reply>;
 
-/** A script that answers when it is told to. */
+/** A script that answers when it is released. */
 export function held(address: string): { script: Script; release: () => void } {
   const releases: (() => void)[] = [];
   return {

@@ -110,7 +110,7 @@ describe('a question to an upstream', () => {
     },
   );
 
-  it('goes over TCP when the answer over UDP is cut', async () => {
+  it('uses TCP when the answer over UDP is truncated', async () => {
     const addresses = Array.from({ length: 100 }, (_, i) => `10.0.0.${i}`);
     const upstream = await upstreamWith((_query, { protocol }) =>
       protocol === 'udp'
@@ -130,7 +130,7 @@ describe('a question to an upstream', () => {
 });
 
 describe('an upstream that fails', () => {
-  it('gives way to the next when its port is closed', async () => {
+  it('is replaced by the next when its port is closed', async () => {
     const second = await upstreamWith(answering('10.0.0.2'));
     const { port } = await serveFor(
       `--server=127.0.0.1#${await freePort()}`,
@@ -139,29 +139,32 @@ describe('an upstream that fails', () => {
     expect((await ask(port, 'a.example')).texts).toEqual(['A 10.0.0.2']);
   });
 
-  it.each([RCODE.SERVFAIL, RCODE.REFUSED])('gives way to the next for rcode %d', async (rcode) => {
-    const first = await upstreamWith(() => ({ rcode }));
-    const second = await upstreamWith(answering('10.0.0.2'));
-    const { port } = await serveFor(`--server=${first.text}`, `--server=${second.text}`);
-    expect((await ask(port, 'a.example')).texts).toEqual(['A 10.0.0.2']);
-    expect(first.asked).toHaveLength(1);
-    const { texts } = await ask(port, { name: 'servers.bind', type: 'TXT', class: 'CH' });
-    expect(texts).toEqual([`TXT ${first.text} 1 1|${second.text} 1 0`]);
-  });
+  it.each([RCODE.SERVFAIL, RCODE.REFUSED])(
+    'is replaced by the next for rcode %d',
+    async (rcode) => {
+      const first = await upstreamWith(() => ({ rcode }));
+      const second = await upstreamWith(answering('10.0.0.2'));
+      const { port } = await serveFor(`--server=${first.text}`, `--server=${second.text}`);
+      expect((await ask(port, 'a.example')).texts).toEqual(['A 10.0.0.2']);
+      expect(first.asked).toHaveLength(1);
+      const { texts } = await ask(port, { name: 'servers.bind', type: 'TXT', class: 'CH' });
+      expect(texts).toEqual([`TXT ${first.text} 1 1|${second.text} 1 0`]);
+    },
+  );
 
-  it('is heard of when every other failed, too', async () => {
+  it('is reported when every other failed, too', async () => {
     const first = await upstreamWith(() => ({ rcode: RCODE.REFUSED }));
     const second = await upstreamWith(() => ({ rcode: RCODE.SERVFAIL }));
     const { port } = await serveFor(`--server=${first.text}`, `--server=${second.text}`);
     expect((await ask(port, 'a.example')).rcode).toBe('SERVFAIL');
   });
 
-  it('is SERVFAIL at once when nobody listens', async () => {
+  it('is SERVFAIL immediately when no server listens', async () => {
     const { port } = await serveFor(`--server=127.0.0.1#${await freePort()}`);
     expect((await ask(port, 'a.example')).rcode).toBe('SERVFAIL');
   });
 
-  it('gives way when it is silent; silence of all is SERVFAIL before the client gives up', async () => {
+  it('is replaced when it is silent; silence of all is SERVFAIL before the client gives up', async () => {
     const silent = await upstreamWith(() => null);
     const second = await upstreamWith(answering('10.0.0.2'));
     const { port } = await serveFor(
@@ -179,7 +182,7 @@ describe('an upstream that fails', () => {
 });
 
 describe('SIGTERM', () => {
-  it('lets who waits have the answer first, and ends with 0', async () => {
+  it('first answers waiting clients, and ends with 0', async () => {
     let release = (): void => undefined;
     const slow = await upstreamWith(async () => {
       await new Promise<void>((resolve) => (release = resolve));
@@ -195,7 +198,7 @@ describe('SIGTERM', () => {
     expect(await process.ended).toBe(0);
   });
 
-  it('does not wait for answers that never come longer than clients do', async () => {
+  it('does not wait longer than clients for answers that never arrive', async () => {
     const silent = await upstreamWith(() => null);
     const { port, process } = await serveFor(`--server=${silent.text}`, '--query-timeout=300');
     const waiting = ask(port, 'a');
@@ -207,7 +210,7 @@ describe('SIGTERM', () => {
 });
 
 describe('limits', () => {
-  it('refuses at once what is more than --dns-forward-max, until there is room again', async () => {
+  it('refuses more than --dns-forward-max immediately, until fewer are in flight', async () => {
     const held: (() => void)[] = [];
     const slow = await upstreamWith(async () => {
       await new Promise<void>((resolve) => held.push(resolve));
@@ -252,7 +255,7 @@ describe('a default server that leads back here', () => {
     expect(texts).toEqual([`TXT 127.0.0.1#${back.port} 0 0|${upstream.text} 1 0`]);
   });
 
-  it('is not used at all when it is this server itself, which is said', async () => {
+  it('is not used when it is this server itself, which is logged', async () => {
     const own = await freePort();
     const { process } = await serveFor(`--port=${own}`, `--server=127.0.0.1#${own}`);
     await process.says(`ignoring nameserver 127.0.0.1#${own} - local interface`);

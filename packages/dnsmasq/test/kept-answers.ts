@@ -11,7 +11,7 @@ import {
   type WrittenRecord,
 } from './messages.js';
 
-/** The name that is asked for unless said otherwise. */
+/** The name that is asked for unless given. */
 export const NAME = 'a.example';
 
 /** A CNAME record. */
@@ -26,17 +26,17 @@ export const address = (owner: string, ttl = 30): WrittenRecord => ({
 /** An SOA record. */
 export const soa = (owner: string, ttl = 60, minimum = 5) => soaRecord(minimum, owner, ttl);
 
-/** `a.example` and so many aliases from there to the next number. */
+/** `a.example` and this many CNAMEs from there to the next number. */
 export const chain = (length: number) =>
   Array.from({ length }, (_, i) => alias(i === 0 ? NAME : `n${i}.example`, `n${i + 1}.example`));
 
-/** What is asked, and the rules by which the answer is kept; the plain ones unless given. */
+/** The question, and the rules for caching the answer; the plain ones unless given. */
 export interface Case {
   readonly question?: Partial<Question>;
   readonly rules?: Partial<KeepingRules>;
 }
 
-/** What is answered afterwards; undefined when nothing was kept. */
+/** The answer afterwards; undefined when nothing was cached. */
 export function kept(response: Response, { question, rules }: Case = {}) {
   const cache = new AnswerCache({ maxRecords: 100, nowSeconds: () => 0 });
   const asked = { name: NAME, ...question };

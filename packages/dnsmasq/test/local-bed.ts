@@ -10,7 +10,7 @@ import { recordedLog } from './recorded-log.js';
 
 const out = Buffer.alloc(4_096);
 
-/** A folder with hosts files, and what is known locally because of them. */
+/** A folder with hosts files, and the local data read from it. */
 export class LocalBed {
   readonly folder = mkdtempSync(join(tmpdir(), 'dnsmasq-local-'));
   readonly log = recordedLog();

@@ -50,7 +50,7 @@ const OPT = plain().subarray(QUESTION_END);
 /** The rcode of the answer; what gets none is followed by a query that gets one, which then comes first. */
 async function outcome(message: Buffer, isAnswered: boolean): Promise<string> {
   const probe = queryMessage({ name: 'host.x', id: 0x7777 });
-  const answer = await exchangeUdp(server.port, message, isAnswered ? {} : { behind: probe });
+  const answer = await exchangeUdp(server.port, message, isAnswered ? {} : { after: probe });
   if (answer.subarray(0, 2).equals(probe.subarray(0, 2))) return NOTHING;
   expect(readUint16(answer, 0)).toBe(readUint16(message, 0));
   return String(answer[3]! & 0xf);
@@ -95,7 +95,7 @@ describe('a query that is malformed', () => {
     expect((await exchangeTcp(server.port, changed(4, 2)))[3]! & 0xf).toBe(RCODE.FORMERR);
   });
 
-  it('in any other way, thousands of times, harms nobody', async () => {
+  it('in any other way, thousands of times, does no harm', async () => {
     const socket = createSocket('udp4');
     let answers = 0;
     socket.on('message', () => answers++);

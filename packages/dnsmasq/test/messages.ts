@@ -26,7 +26,7 @@ export interface Question {
   readonly isDnssecOk?: boolean;
 }
 
-/** A record as one writes it down; the owner is the question's name unless said otherwise. */
+/** A record as text; the owner is the question's name unless given. */
 export interface WrittenRecord {
   readonly owner?: string;
   readonly type: 'A' | 'AAAA' | 'CNAME' | 'PTR' | 'SRV' | 'TXT' | 'MX' | 'SOA' | 'NS';
@@ -43,7 +43,7 @@ export interface Response {
   readonly additionals?: readonly WrittenRecord[];
 }
 
-/** An SOA record whose denials are kept for `minimum` seconds, or for its TTL if that is less. */
+/** An SOA record whose negative answers are cached for `minimum` seconds, or for its TTL if that is less. */
 export function soaRecord(minimum: number, owner = 'example', ttl = 60): WrittenRecord {
   return {
     owner,

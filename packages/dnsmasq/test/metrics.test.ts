@@ -91,7 +91,7 @@ describe('--metrics-addr', () => {
     expect(text.match(/^# HELP dnsmasq_\S+ [A-Z1].+\.$/gm)).toHaveLength(names.length);
   });
 
-  it('tells servers that nobody listens at from those that are silent', async () => {
+  it('distinguishes servers without a listener from silent ones', async () => {
     const closed = `127.0.0.1#${await freePort()}`;
     upstream.script = () => null;
     const serving = await withMetrics([
@@ -116,7 +116,7 @@ describe('--metrics-addr', () => {
     expect(text).toContain('\ndnsmasq_answers_total{rcode="SERVFAIL"} 2\n');
   });
 
-  it('keeps its counters over SIGHUP, which empties the cache', async () => {
+  it('retains its counters over SIGHUP, which empties the cache', async () => {
     const serving = await withMetrics([`--server=${upstream.text}`]);
     await ask(serving.port, 'a.example');
     serving.process.signal('SIGHUP');
@@ -126,7 +126,7 @@ describe('--metrics-addr', () => {
     expect(text).toContain('\ndnsmasq_cache_insertions_total 1\n');
   });
 
-  it('tells which ConfigMap is in force', async () => {
+  it('reports which ConfigMap is active', async () => {
     const file = join(folder, 'upstreamNameservers');
     writeFileSync(file, '["10.1.1.1"]');
     const serving = await withMetrics([], '-restartDnsmasq=true', `-configDir=${folder}`);

@@ -63,7 +63,7 @@ describeBesideReal(`malformed queries beside the real dnsmasq${WITHOUT}`, () => 
   let real: Serving;
 
   beforeAll(async () => {
-    // Nobody answers what is forwarded.
+    // No server answers what is forwarded.
     const nobody = `--server=127.0.0.1#${await freePort()}`;
     const options = ['-k', '--no-resolv', '--log-facility=-', nobody];
     [ours, real] = await Promise.all([serve(options), serveReal(options)]);
@@ -72,7 +72,7 @@ describeBesideReal(`malformed queries beside the real dnsmasq${WITHOUT}`, () => 
   afterAll(() => endPrograms());
 
   async function see({ port }: Serving, message: Buffer): Promise<string> {
-    const answer = await exchangeUdp(port, message, { behind: PROBE });
+    const answer = await exchangeUdp(port, message, { after: PROBE });
     const isProbe = answer.subarray(0, 2).equals(PROBE.subarray(0, 2));
     return isProbe ? LATER : String(answer[3]! & 0xf);
   }
@@ -82,7 +82,7 @@ describeBesideReal(`malformed queries beside the real dnsmasq${WITHOUT}`, () => 
     expect(await see(real, row.message())).toBe(row.real);
   });
 
-  it('are no hits; dnsmasq counts those that it says nothing to', async () => {
+  it('are no hits; dnsmasq counts those that it does not answer', async () => {
     const cut = plain().subarray(0, QUESTION_END - 3);
     const hitsOf = async (serving: Serving) => {
       const before = await statistic(serving.port, 'hits.bind');

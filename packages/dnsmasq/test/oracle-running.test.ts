@@ -89,7 +89,7 @@ describeBesideReal(`what goes on while it runs, beside the real dnsmasq${WITHOUT
     }
   });
 
-  it('the log file is appended to, and opened anew on SIGUSR2', async () => {
+  it('the log file is appended to, and opened again on SIGUSR2', async () => {
     for (const [i, start] of [serveOurs, serveRealWithLog].entries()) {
       const path = join(folder, `log${i}`);
       writeFileSync(path, 'before\n');

@@ -202,7 +202,7 @@ describeBesideReal(`beside the real dnsmasq${WITHOUT}`, () => {
       expect(differing).toEqual(fields);
     });
 
-    it('have the records of a set in the same order, which turns', async () => {
+    it('have the records of a set in the same order, which rotates', async () => {
       for (let i = 0; i < 8; i++) {
         const [seen, expected] = await Promise.all(
           [ours, real].map(({ port }) => ask(port, 'set.turn.example')),

@@ -4,11 +4,11 @@ import { readUint16 } from '@kube-dns/wire';
 import { readAnswer } from './client.js';
 import { queryMessage } from './messages.js';
 
-/** As many queries are under way: what they take fits the buffers of a socket. */
+/** How many queries are in flight: they fit the buffers of a socket. */
 const WINDOW = 16;
 const IDS = 65_536;
 
-/** A client that asks one name after the other, each once, and notes who had no answer. */
+/** A client that asks one name after the other, each once, and counts those without an answer. */
 export class QueryLoad {
   /** Answers so far, by their first record. */
   readonly answers = new Map<string, number>();
@@ -20,7 +20,7 @@ export class QueryLoad {
   #isStopped = false;
   #onAllAnswered: (() => void) | undefined;
 
-  /** Asks the server at a port for the names that `nameOf` gives. */
+  /** Asks the server at a port for the names that `nameOf` returns. */
   constructor(port: number, nameOf: (serial: number) => string) {
     this.#port = port;
     this.#nameOf = nameOf;

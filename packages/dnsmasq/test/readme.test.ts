@@ -28,7 +28,7 @@ function cells(heading: string, count = 1): string[] {
 }
 
 describe('the README', () => {
-  it('has an example whose command line can be obeyed', () => {
+  it('has an example with a valid command line', () => {
     const [, script = ''] = readme.split('```sh\n');
     const line = script.split('\ndig')[0]!.replace('npx dnsmasq ', '').replaceAll('\\\n', ' ');
     const { nanny, dnsmasq } = splitArguments(line.split(/\s+/), isNannyFlag);

@@ -6,7 +6,7 @@ const ATTEMPTS = 3;
 /** The path of the real dnsmasq of the version that this one follows; undefined when there is none. */
 export const REAL_DNSMASQ = findRealDnsmasq('2.90');
 
-/** What the real one needs to keep to itself; ours reads no such files. */
+/** Options that isolate the real dnsmasq; ours reads no such files. */
 const ALONE = [
   '--no-hosts',
   '--conf-file=/dev/null',

@@ -6,7 +6,7 @@ import { addressRecords } from './messages.js';
 import { runDnsmasq } from './processes.js';
 import { QueryLoad } from './query-load.js';
 
-/** Each client has a port of its own: of so many, no process of two is left out. */
+/** Each client has a different port: with this many, both processes get some. */
 const CLIENTS = 24;
 
 let upstream: FakeUpstream;
@@ -32,7 +32,7 @@ async function startSharing(engine: string): Promise<RunningProgram> {
   return process;
 }
 
-/** How many queries a process has answered, as it says itself. */
+/** How many queries a process has answered, by its statistics. */
 async function answeredBy(process: RunningProgram): Promise<number> {
   process.signal('SIGUSR1');
   await process.says('queries answered locally');
@@ -41,7 +41,7 @@ async function answeredBy(process: RunningProgram): Promise<number> {
 }
 
 describe.each(['auto', 'dgram'])('two processes on one port with the engine %s', (engine) => {
-  it('each get a share, and one ends, and one comes, without a lost query', async () => {
+  it('each get a share, and one ends, and one starts, without a lost query', async () => {
     const [first, second] = [await startSharing(engine), await startSharing(engine)];
     // Most names are in the cache soon; some are new, and wait for the server upstream.
     const nameOf = (client: number) => (n: number) =>

@@ -50,7 +50,7 @@ export class RouterBed {
     this.router.configure(parseDnsConfig(new Map(files)));
   }
 
-  /** Who is asked for a name. */
+  /** The servers that are asked for a name. */
   serversOf(name: string): readonly string[] {
     return this.router.routes.find(queryFor({ name })).servers.map((server) => serverText(server));
   }

@@ -43,7 +43,7 @@ function changed(reply: Buffer, change: (reply: Buffer) => unknown): Buffer {
   return reply;
 }
 
-/** Name servers that do with each domain what a table says; the label in front of it is free. */
+/** Name servers that act on each domain by a table; any label may precede it. */
 export class ScriptedServers {
   readonly fakes: readonly FakeUpstream[];
 
@@ -51,7 +51,7 @@ export class ScriptedServers {
     this.fakes = fakes;
   }
 
-  /** `conductOf` says what the server with this number does with names of a domain. */
+  /** `conductOf` returns how the server with this number acts on names of a domain. */
   static async start(
     count: number,
     conductOf: (domain: string, server: number) => Conduct,

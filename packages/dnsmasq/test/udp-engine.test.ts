@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 describe('a program without koffi', () => {
-  it('serves with the plain engine and says why', async () => {
+  it('serves with the plain engine and logs the reason', async () => {
     const upstream = await FakeUpstream.start(() => ({ answers: addressRecords(30, '10.0.0.1') }));
     try {
       const run = await runAlone(`--server=${upstream.text}`);

@@ -42,7 +42,7 @@ class Model {
     this.insertions += records;
   }
 
-  /** Before anything is evicted what has expired goes; it is looked for once a second. */
+  /** Expired answers are removed before anything is evicted; they are searched once a second. */
   #sweep(records: number): void {
     const second = Math.floor(now);
     if (this.recordCount + records <= this.#maxRecords || this.#sweptAt === second) return;
@@ -65,7 +65,7 @@ function ttlOf(name: string): number | undefined {
   return text === undefined ? undefined : Number(text.split(' ').at(-1));
 }
 
-describe('the cache, beside a plain list', () => {
+describe('the cache, compared with a plain list', () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.tuple(fc.constant('store'), name, fc.nat(3), fc.nat(12)) },

@@ -1,20 +1,20 @@
 import type { DnsmasqOptions } from '../options/option-values.js';
 
-/** How large an AnswerCache is, and what becomes of TTLs. */
+/** The size of an AnswerCache, and its rules for TTLs. */
 export interface AnswerCacheOptions {
-  /** Records that are kept at most; 0 keeps nothing. */
+  /** Maximum of cached records; 0 caches nothing. */
   readonly maxRecords: number;
   /** Ceiling on the TTLs that clients see, in seconds; 0 is none. */
   readonly maxTtlSeconds?: number;
-  /** How long an answer is served past its time, in seconds; 0, unless said otherwise, is not at all. */
+  /** How long an expired answer is served, in seconds; 0, the default, is not at all. */
   readonly maxStaleSeconds?: number;
-  /** Each answer has its records one further on; true unless said otherwise. */
+  /** Whether each answer rotates its records by one; true unless given. */
   readonly turnsRecords?: boolean;
-  /** Seconds that never fall; the process's own clock unless said otherwise. */
+  /** A monotonic clock in seconds; the process's unless given. */
   readonly nowSeconds?: () => number;
 }
 
-/** What the command line says about the cache. */
+/** The options of the cache in the command line. */
 export function cacheOptions(options: DnsmasqOptions): AnswerCacheOptions {
   const { cacheSize: maxRecords, maxTtlSeconds, maxStaleSeconds, turnsRecords } = options;
   return { maxRecords, maxTtlSeconds, maxStaleSeconds, turnsRecords };

@@ -64,7 +64,7 @@ describe('the size of the cache', () => {
     expect(bed.cache.insertions).toBe(1);
   });
 
-  it('can be 0: nothing is kept', () => {
+  it('can be 0: nothing is cached', () => {
     bed.create(0);
     bed.store('a', addressRecords(30, '10.0.0.1'));
     expect(bed.has('a')).toBe(false);
@@ -90,7 +90,7 @@ describe('dropping a domain', () => {
     expect(known()).toEqual([]);
   });
 
-  it('forgets every answer with an alias, which may lead there', () => {
+  it('drops every answer with a CNAME, which may lead there', () => {
     bed.store('a.other', [
       alias('a.other', 'a.example'),
       { ...addressRecords(30, '10.0.0.1')[0]!, owner: 'a.example' },
@@ -99,7 +99,7 @@ describe('dropping a domain', () => {
     expect(known()).toEqual([]);
   });
 
-  it('is true at once in a large cache, work that takes turns, and spares what comes later', async () => {
+  it('applies immediately in a large cache, is removed in turns, and spares later answers', async () => {
     bed.create(100_000);
     const count = 40_000;
     for (let i = 0; i < count; i++) bed.store(`n${i}.a.example`, addressRecords(30, '10.0.0.1'));
@@ -159,7 +159,7 @@ describe('the memory of the cache', () => {
     expect(bed.cache.takenBytes).toBeLessThan(3 * 1024 * 1024);
   });
 
-  it('comes back when answers leave', () => {
+  it('is released when answers are removed', () => {
     bed.create(50);
     for (let i = 0; i < 50; i++) bed.store(longName(i), addressRecords(30, '10.0.0.1'));
     const { takenBytes } = bed.cache;
@@ -180,7 +180,7 @@ describe('clearing', () => {
     expect(bed.has('c')).toBe(true);
   });
 
-  it('leaves nothing in the order of use: the first that comes then is the first to leave', () => {
+  it('leaves nothing in the order of use: the first answer stored then is the first to be evicted', () => {
     bed.create(2);
     for (const name of ['a', 'b']) bed.store(name, addressRecords(30, '10.0.0.1'));
     bed.cache.clear();

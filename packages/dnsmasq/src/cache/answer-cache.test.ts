@@ -29,7 +29,7 @@ describe('an answer in the cache', () => {
     expect(answers[0]?.name).toBe('A.eXample');
   });
 
-  it('is none where there is no room for it', () => {
+  it('is missing where it does not fit', () => {
     bed.store('a.example', addressRecords(30, '10.0.0.1'));
     const query = queryFor({ name: 'a.example' });
     const length = bed.cache.answer(query, out);
@@ -50,7 +50,7 @@ describe('an answer in the cache', () => {
     expect(bed.ask('a.example')?.ttls).toEqual([271, 1]);
   });
 
-  it('leaves whole when its smallest TTL has passed', () => {
+  it('is removed whole when its smallest TTL has passed', () => {
     bed.store('a.example', [
       { type: 'CNAME', ttl: 300, data: 'b.example' },
       { owner: 'b.example', type: 'A', ttl: 30, data: '10.0.0.1' },
@@ -62,7 +62,7 @@ describe('an answer in the cache', () => {
     expect(bed.cache.recordCount).toBe(0);
   });
 
-  it('is not kept with a TTL of 0 in it', () => {
+  it('is not cached with a TTL of 0 in it', () => {
     bed.store('a.example', [...addressRecords(30, '10.0.0.1'), ...addressRecords(0, '10.0.0.2')]);
     expect(bed.has('a.example')).toBe(false);
     expect(bed.cache.insertions).toBe(0);
@@ -79,7 +79,7 @@ describe('an answer in the cache', () => {
   });
 });
 
-describe('a denial in the cache', () => {
+describe('a negative answer in the cache', () => {
   it('serves every type, with its SOA counting down for itself', () => {
     bed.deny('a.example');
     bed.now += 4;
@@ -98,14 +98,14 @@ describe('a denial in the cache', () => {
     expect(bed.ask('a.example', 'AAAA')).toBeUndefined();
   });
 
-  it('behind an alias serves the target, too, and not the alias itself', () => {
+  it('after a CNAME applies to the target, too, and not to the CNAME itself', () => {
     bed.deny('a.example', { answers: [alias('a.example', 'b.example')] });
     expect(askCache(bed.cache, 'a.example')?.answers).toEqual(['a.example CNAME b.example 300']);
     expect(askCache(bed.cache, 'b.example')).toMatchObject({ rcode: 'NXDOMAIN', answers: [] });
     expect(bed.ask('a.example', 'CNAME')).toBeUndefined();
   });
 
-  it('hides what was known of the name, and ends when the name comes back', () => {
+  it('hides older answers for the name, and ends when the name exists again', () => {
     bed.store('a.example', addressRecords(300, '10.0.0.1'));
     bed.deny('a.example');
     expect(askCache(bed.cache, 'a.example')?.rcode).toBe('NXDOMAIN');
@@ -120,7 +120,7 @@ describe('a denial in the cache', () => {
   });
 });
 
-describe('an answer with aliases', () => {
+describe('an answer with CNAMEs', () => {
   const CHAIN = [
     alias('a.example', 'b.example', 300),
     alias('b.example', 'c.example', 200),
@@ -143,13 +143,13 @@ describe('an answer with aliases', () => {
     expect([bed.cache.insertions, bed.cache.recordCount]).toEqual([3, 3]);
   });
 
-  it('is kept whole or not at all', () => {
+  it('is stored whole or not at all', () => {
     bed.create(2);
     bed.store('a.example', CHAIN);
     expect([bed.cache.insertions, bed.cache.recordCount]).toEqual([0, 0]);
   });
 
-  it('has names that outlive a short alias', () => {
+  it('has names that outlive a short-lived CNAME', () => {
     bed.store('a.example', [alias('a.example', 'c.example', 5), CHAIN[2]!]);
     bed.now += 5;
     expect(bed.has('a.example')).toBe(false);
@@ -173,13 +173,13 @@ describe('the order of records', () => {
     ]);
   });
 
-  it('is that of upstream where records are not to be turned', () => {
+  it('is that of upstream where records do not rotate', () => {
     bed.create(10, { turnsRecords: false });
     bed.store('a.example', addressRecords(30, ...addresses));
     expect(Array.from({ length: 3 }, order)).toEqual(['0123', '0123', '0123']);
   });
 
-  it('turns behind the aliases, whatever the records’ lengths', () => {
+  it('rotates after the CNAMEs, for records of any length', () => {
     const target = (name: string, weight: number): WrittenRecord => ({
       owner: 'b.example',
       type: 'SRV',
@@ -200,7 +200,7 @@ describe('the order of records', () => {
 });
 
 describe('the ceiling on sent TTLs', () => {
-  it('bounds every TTL of a cached answer and lets the kept one run on', () => {
+  it('bounds every TTL of an answer and not the cached one', () => {
     bed.create(10, { maxTtlSeconds: 20 });
     bed.store('a.example', addressRecords(30, '10.0.0.1'));
     bed.deny('b.example');
@@ -211,8 +211,8 @@ describe('the ceiling on sent TTLs', () => {
   });
 });
 
-describe('an answer past its time', () => {
-  it('is served with the TTL that has passed at 0 and said to be stale, for as long as the option says', () => {
+describe('an expired answer', () => {
+  it('is served with the expired TTL at 0 and marked as stale, for the time of the option', () => {
     bed.create(10, { maxStaleSeconds: 100 });
     bed.store('a.example', [
       alias('a.example', 'b.example'),
@@ -229,7 +229,7 @@ describe('an answer past its time', () => {
     expect(bed.has('a.example')).toBe(false);
   });
 
-  it('is served for ever where there is no limit, and still leaves for room', () => {
+  it('is served forever where there is no limit, and still removed for lack of space', () => {
     bed.create(1, { maxStaleSeconds: Number.POSITIVE_INFINITY });
     bed.store('a.example', addressRecords(30, '10.0.0.1'));
     bed.now += 1e9;

@@ -7,28 +7,28 @@ import { EVERY_TYPE, type KeptAnswer } from './kept-answer.js';
 import { NONE } from './none.js';
 import { questionHash } from './question-hash.js';
 
-/** Names and records may be long: the cache takes no more than so many bytes per record of its size. */
+/** Names and records may be long: the cache uses at most this many bytes per record of its size. */
 const MAX_BYTES_PER_RECORD = 512;
-/** Least room, so that a small cache can hold one long answer. */
+/** Minimum of bytes, so that a small cache can hold one long answer. */
 const MIN_BYTES = 128 * 1024;
-/** Entries that are looked at in one go when expired ones are swept. */
+/** Entries that are checked in one step when expired ones are removed. */
 const SWEPT_ENTRIES = 65_536;
 
 /**
- * Answers by question, in cells of bytes and columns of numbers. An answer leaves as a whole when its
- * smallest TTL has passed, or when it is the one longest unused and room is needed. A look-up makes no
- * object.
+ * Answers by question, in cells of bytes and columns of numbers. An answer is removed as a whole when its
+ * smallest TTL has passed, or when it is the least recently used one and space is needed. A look-up
+ * creates no object.
  */
 export class AnswerCache {
-  /** Records stored, and answers dropped for room before their time; dnsmasq counts them so. */
+  /** Records stored, and unexpired answers removed for lack of space, counted as in dnsmasq. */
   insertions = 0;
   evictions = 0;
-  /** Whether the last answer was given past its time. */
+  /** Whether the last answer was expired. */
   isStale = false;
-  /** Records that are kept at most. */
+  /** Maximum of cached records. */
   readonly maxRecords: number;
   readonly #maxBytes: number;
-  /** Past its time an answer is gone after so long. */
+  /** How long an expired answer stays. */
   readonly #maxStaleSeconds: number;
   readonly #now: () => number;
   readonly #seed = randomSeed();
@@ -54,17 +54,17 @@ export class AnswerCache {
     this.#now = options.nowSeconds ?? (() => performance.now() / 1000);
   }
 
-  /** The records held now. */
+  /** The records stored now. */
   get recordCount(): number {
     return this.#records;
   }
 
-  /** The answers held now. */
+  /** The answers stored now. */
   get entryCount(): number {
     return this.#table.size;
   }
 
-  /** Bytes that names and records take now, and took at the most. */
+  /** Bytes of names and records now, and their maximum. */
   get usedBytes(): number {
     return this.#table.usedBytes;
   }
@@ -72,14 +72,14 @@ export class AnswerCache {
     return this.#table.peakBytes;
   }
 
-  /** Bytes of memory that it has taken. */
+  /** Bytes of allocated memory. */
   get takenBytes(): number {
     return this.#table.takenBytes;
   }
 
   /**
    * Writes the answer to a question of class IN into `out` and returns its length; 0 when there is none.
-   * `isStale` then says whether it must be asked for again.
+   * `isStale` is then set when it must be refreshed.
    */
   answer(query: Query, out: Uint8Array): number {
     const table = this.#table;
@@ -87,10 +87,10 @@ export class AnswerCache {
     const nameHash = hashBytes(this.#seed, query.name, 0, query.nameLength);
     const now = this.#now();
     let slot = NONE;
-    // A denial of the whole name is newer than what is kept of its types: see store.
+    // An NXDOMAIN of the name is newer than the cached answers of its types: see store.
     if (this.#denials > 0) {
       slot = this.#find(query.name, query.nameLength, nameHash, EVERY_TYPE, now);
-      // The alias in front of it is there, whatever it leads to.
+      // The CNAME before it exists, whatever its target.
       if (query.type === TYPE.CNAME && slot !== NONE && table.columns.aliases[slot] !== 0) return 0;
     }
     if (slot === NONE) slot = this.#find(query.name, query.nameLength, nameHash, query.type, now);
@@ -100,15 +100,15 @@ export class AnswerCache {
     return this.#writer.write(slot, query, out, now);
   }
 
-  /** Tells whether an answer about the question's name of this type is here, EVERY_TYPE for a denial. */
+  /** Whether an answer for the question's name and this type is cached; EVERY_TYPE is NXDOMAIN. */
   has(query: Query, type: number): boolean {
     const nameHash = hashBytes(this.#seed, query.name, 0, query.nameLength);
     return this.#find(query.name, query.nameLength, nameHash, type, this.#now()) !== NONE;
   }
 
   /**
-   * Keeps an answer, and what its aliases lead to under its own name, as dnsmasq's records are. One with
-   * more records than the cache holds is not kept. The answer is used up.
+   * Stores an answer, and the target of its CNAMEs also under its own name, as dnsmasq does. One with
+   * more records than the cache holds is not stored. The answer is consumed.
    */
   store(answer: KeptAnswer): void {
     if (answer.totalWeight > this.maxRecords) return;
@@ -121,7 +121,7 @@ export class AnswerCache {
     const { name, nameLength, type, weight } = answer;
     const nameHash = hashBytes(this.#seed, name, 0, nameLength);
     this.#removeKey(name, nameLength, nameHash, type);
-    // The newest word about a name holds: an answer ends a denial, and a denial hides older answers.
+    // The newest reply counts: an answer replaces NXDOMAIN, and NXDOMAIN hides older answers.
     if (type !== EVERY_TYPE && this.#denials > 0) {
       this.#removeKey(name, nameLength, nameHash, EVERY_TYPE);
     }
@@ -133,8 +133,8 @@ export class AnswerCache {
   }
 
   /**
-   * Drops what is kept of a domain (lower-cased, in wire form) and all names below it: no such answer
-   * is given from now on, and the entries go in bounded slices of work.
+   * Drops the answers of a domain (lower-cased, in wire form) and all names below it: no such answer
+   * is served from now on, and the entries are removed in bounded slices of work.
    */
   dropBelow(domain: Uint8Array): void {
     if (this.#table.size === 0) return;
@@ -149,12 +149,12 @@ export class AnswerCache {
     this.insertions = this.evictions = 0;
   }
 
-  /** Ends work that is under way; the cache stays usable. */
+  /** Ends work in progress; the cache stays usable. */
   close(): void {
     this.#drop.stop();
   }
 
-  /** Every answer; what changes between two of them may be among them or not. */
+  /** Every answer; it is undefined whether changes during the iteration are included. */
   *answers(): Generator<CachedAnswer> {
     for (let slot = 0; slot < this.#table.capacity; slot++) {
       if (this.#table.isUsed(slot)) yield this.#writer.show(slot, this.#now());
@@ -187,7 +187,7 @@ export class AnswerCache {
     this.#table.remove(slot);
   }
 
-  /** Expired answers go first, and then, as evictions, those longest unused. */
+  /** Removes expired answers first, and then, as evictions, the least recently used. */
   #makeRoom(weight: number, bytes: number, now: number): void {
     if (!this.#isFull(weight, bytes)) return;
     const second = Math.floor(now);
@@ -206,7 +206,7 @@ export class AnswerCache {
     return this.#records + weight > this.maxRecords || this.usedBytes + bytes > this.#maxBytes;
   }
 
-  /** Removes expired answers; of a cache that is larger than a slice, the next slice. */
+  /** Removes expired answers; in a cache larger than a slice, those of the next slice. */
   #sweep(now: number): void {
     const { capacity } = this.#table;
     for (let count = Math.min(capacity, SWEPT_ENTRIES); count > 0; count--) {

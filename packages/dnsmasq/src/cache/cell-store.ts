@@ -1,9 +1,9 @@
 import { NONE } from './none.js';
 
-/** Most kept answers of a cluster, name and all, fit one cell or two. */
+/** Most cached answers of a cluster, including the name, fit one cell or two. */
 const CELL_BYTES = 64;
 const CELL_SHIFT = 6;
-/** Cells are made so many at a time; an empty store takes nothing. */
+/** How many cells are allocated together; an empty store allocates nothing. */
 const CHUNK_CELLS = 1024;
 const CHUNK_SHIFT = 10;
 
@@ -13,37 +13,37 @@ const CHUNK_SHIFT = 10;
  *
  *     first cell ──next──▶ cell ──next──▶ cell ──▶ NONE
  *
- * A string is known by its first cell; the caller remembers its length.
+ * A string is identified by its first cell; the caller stores its length.
  */
 export class CellStore {
   #chunks: Uint8Array[] = [];
-  /** Of each cell: the one behind it in its string, or in the list of free cells. */
+  /** By cell: the next one in its string, or in the list of free cells. */
   #next: Int32Array[] = [];
   #free = NONE;
   #used = 0;
   #peak = 0;
 
-  /** Bytes of the cells that hold something. */
+  /** Bytes of the cells in use. */
   get usedBytes(): number {
     return this.#used * CELL_BYTES;
   }
 
-  /** The most that these have been. */
+  /** The maximum of `usedBytes`. */
   get peakBytes(): number {
     return this.#peak * CELL_BYTES;
   }
 
-  /** Bytes that this store has taken; it gives them back when it is cleared. */
+  /** Allocated bytes; `clear` releases them. */
   get takenBytes(): number {
     return this.#chunks.length * CHUNK_CELLS * (CELL_BYTES + Int32Array.BYTES_PER_ELEMENT);
   }
 
-  /** The bytes that a string of this length takes. */
+  /** The bytes that a string of this length uses. */
   static roundUp(length: number): number {
     return Math.max(CELL_BYTES, (length + CELL_BYTES - 1) & -CELL_BYTES);
   }
 
-  /** Keeps a copy of the first `length` bytes; returns the first cell. */
+  /** Stores a copy of the first `length` bytes; returns the first cell. */
   put(bytes: Uint8Array, length: number): number {
     const first = this.#take();
     let cell = first;
@@ -60,7 +60,7 @@ export class CellStore {
     }
   }
 
-  /** Gives the cells of a string back. */
+  /** Releases the cells of a string. */
   release(first: number): void {
     for (let cell = first; cell !== NONE;) {
       const behind = this.#nextOf(cell);
@@ -83,7 +83,7 @@ export class CellStore {
     }
   }
 
-  /** Tells whether a string starts with the first `length` bytes of these. */
+  /** Whether a string starts with the first `length` bytes of these. */
   startsWith(first: number, bytes: Uint8Array, length: number): boolean {
     let cell = first;
     for (let at = 0; at < length; cell = this.#nextOf(cell)) {

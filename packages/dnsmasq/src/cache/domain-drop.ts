@@ -2,7 +2,7 @@ import { suffixOffset } from '@kube-dns/wire';
 
 interface DroppedDomain {
   readonly domain: Uint8Array;
-  /** Entries up to this serial are meant, later ones are not. */
+  /** Entries up to this serial are dropped, later ones are not. */
   readonly lastSerial: number;
 }
 
@@ -10,8 +10,8 @@ interface DroppedDomain {
 const COMPARISONS_PER_TURN = 16_384;
 
 /**
- * The domains whose entries are being dropped: told at once for each entry, while the work of removing
- * them goes on over several turns of the event loop.
+ * The domains whose entries are being dropped: a look-up skips such an entry immediately, while the entries
+ * are removed over several turns of the event loop.
  */
 export class DomainDrop {
   readonly #slots: () => number;
@@ -20,7 +20,7 @@ export class DomainDrop {
   #domains: DroppedDomain[] = [];
   #next: NodeJS.Immediate | undefined;
 
-  /** `slots` is where entries may be; `look` removes the one in a slot if it is meant. */
+  /** `slots` are the slots that may have entries; `look` removes the one in a slot if it is dropped. */
   constructor(slots: () => number, look: (slot: number) => void) {
     this.#slots = slots;
     this.#look = look;
@@ -34,8 +34,8 @@ export class DomainDrop {
   }
 
   /**
-   * Tells whether an entry is about a name (lower-cased, in wire form) at or below a dropped domain, or
-   * may be: where aliases lead to is not looked up, all that have one go.
+   * Whether an entry is for a name (lower-cased, in wire form) at or below a dropped domain, or may be:
+   * targets of CNAMEs are not looked up, all entries with a CNAME are dropped.
    */
   includes(name: Uint8Array, length: number, serial: number, hasAlias: boolean): boolean {
     for (const { domain, lastSerial } of this.#domains) {

@@ -1,13 +1,13 @@
 import { NONE } from './none.js';
 
 /**
- * What is stored of an entry beside its bytes, and in how many bits: a column of numbers per field, with
+ * What is stored of an entry next to its bytes, and in how many bits: a column of numbers per field, with
  * the entry's slot as the index.
  */
 const KINDS = {
-  /** Of the name with the type. */
+  /** The hash of the name with the type. */
   hash: Int32Array,
-  /** Where the name is, and behind it the records; NONE in a free slot. */
+  /** The first cell of the name and the records after it; NONE in a free slot. */
   cell: Int32Array,
   nameBytes: Uint8Array,
   recordBytes: Uint16Array,
@@ -20,7 +20,7 @@ const KINDS = {
   authorities: Uint8Array,
   /** By how many records the next answer rotates the set. */
   turn: Uint16Array,
-  /** What it counts of the cache's size. */
+  /** How much it counts towards the cache's size. */
   weight: Uint16Array,
   /** Which insertion it was, the first 1. */
   serial: Float64Array,

@@ -8,7 +8,7 @@ const FIRST_SLOTS = 256;
 /**
  * The entries of the cache: their fields in columns, their names and records in cells, and three lists
  * through them: the entries of one hash bucket, all entries from the least to the most recently used, and
- * the free slots. An entry is known by its slot.
+ * the free slots. An entry is identified by its slot.
  */
 export class EntryTable {
   /** Replaced when the table grows. */
@@ -20,7 +20,7 @@ export class EntryTable {
   #newest = NONE;
   oldest = NONE;
   readonly #cells = new CellStore();
-  /** A name, then its records, on the way into the cells. */
+  /** A name, then its records, before they are copied into the cells. */
   readonly #scratch = new Uint8Array(0x1_0000);
 
   get size(): number {
@@ -32,7 +32,7 @@ export class EntryTable {
     return this.#capacity;
   }
 
-  /** Bytes that names and records take now, and took at the most. */
+  /** Bytes of names and records now, and their maximum. */
   get usedBytes(): number {
     return this.#cells.usedBytes;
   }
@@ -40,13 +40,13 @@ export class EntryTable {
     return this.#cells.peakBytes;
   }
 
-  /** Bytes of memory that it has taken. */
+  /** Bytes of allocated memory. */
   get takenBytes(): number {
     const columnBytes = this.#buckets.byteLength + this.#capacity * BYTES_PER_ENTRY;
     return columnBytes + this.#cells.takenBytes;
   }
 
-  /** The bytes that an answer's name and records would take. */
+  /** The bytes that an answer's name and records would use. */
   static bytesOf({ nameLength, length }: KeptAnswer): number {
     return CellStore.roundUp(nameLength + length);
   }

@@ -12,17 +12,17 @@ export interface CachedAnswer {
 export interface EntryWriterOptions {
   /** Ceiling on the TTLs that clients see, in seconds; 0 is none. */
   readonly maxTtlSeconds: number;
-  /** Each answer has its records one further on. */
+  /** Whether each answer rotates its records by one. */
   readonly turnsRecords: boolean;
 }
 
 const QUESTION_FIXED_BYTES = 4;
 
-/** Writes entries of the cache as responses: whoever asks gets them behind his own question. */
+/** Writes entries of the cache as responses: each client gets them after its own question. */
 export class EntryWriter {
   readonly #table: EntryTable;
   readonly #options: EntryWriterOptions;
-  /** Records on the way to their new place. */
+  /** Records while they are moved. */
   readonly #scratch = new Uint8Array(0x1_0000);
 
   constructor(table: EntryTable, options: EntryWriterOptions) {
@@ -51,7 +51,7 @@ export class EntryWriter {
     return start + length;
   }
 
-  /** An entry as a message of its own, with the TTLs that it was stored with. */
+  /** An entry as a separate message, with the TTLs that it was stored with. */
   show(slot: number, now: number): CachedAnswer {
     const { columns } = this.#table;
     const questionEnd = QUESTION_OFFSET + columns.nameBytes[slot]! + QUESTION_FIXED_BYTES;

@@ -5,7 +5,7 @@ import { keepingRules } from './keeping-rules.js';
 
 const rulesOf = (...argv: string[]) => keepingRules(parseOptions(argv));
 
-describe('what the command line says about keeping answers', () => {
+describe('the caching rules of the command line', () => {
   it('is of extra types none, those of --cache-rr, or all', () => {
     const extras = (...argv: string[]) =>
       [TYPE.MX, TYPE.TXT].filter((type) => rulesOf(...argv).isExtraType(type));
@@ -14,7 +14,7 @@ describe('what the command line says about keeping answers', () => {
     expect(extras('--cache-rr=ANY')).toEqual([TYPE.MX, TYPE.TXT]);
   });
 
-  it('is of denials and TTLs what the options say', () => {
+  it('have the options for negative answers and TTLs', () => {
     expect(rulesOf()).toMatchObject({
       ...{ keepsDenials: true, negativeTtlSeconds: 0, minTtlSeconds: 0, maxTtlSeconds: 0 },
       keepsZeroTtls: false,

@@ -2,7 +2,7 @@ import { TYPE } from '@kube-dns/wire';
 import type { DnsmasqOptions } from '../options/option-values.js';
 import type { KeepingRules } from './reply-reader.js';
 
-/** What the command line says about keeping answers. */
+/** The rules for caching answers in the command line. */
 export function keepingRules(options: DnsmasqOptions): KeepingRules {
   const extraTypes = new Set(options.cachedTypes);
   const isEveryType = extraTypes.has(TYPE.ANY);

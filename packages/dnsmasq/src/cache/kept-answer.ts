@@ -16,23 +16,23 @@ import {
   writeRecordHead,
 } from './record-block.js';
 
-/** The type of an answer that denies the name whatever is asked of it; a question of type 0 is never kept. */
+/** The type of an NXDOMAIN, which applies to every type; a question of type 0 is never cached. */
 export const EVERY_TYPE = 0;
 export const MAX_TTL_SECONDS = 0x7fff_ffff;
 
-/** An answer has 16 bits for its length, and the longest question stands in front of it. */
+/** An answer has 16 bits for its length, and the longest question precedes it. */
 const MAX_RECORD_BYTES = 0xffff - QUESTION_OFFSET - MAX_NAME_BYTES - 4;
 const POINTER = 0xc000;
 const QUESTION_FIXED_BYTES = 4;
 
 /**
- * What the cache keeps of one reply, as it stands behind the question of any client:
+ * The part of one reply that is cached, as it follows the question of any client:
  *
- *     alias … alias │ records that were asked for │ SOA of a denial
+ *     CNAME … CNAME │ records of the requested type │ SOA of a negative answer
  *
- * Every owner is a pointer, to the question or to the data of the alias in front. No pointer leads into
- * the records that were asked for, because these are turned at each answer; names in data are whole.
- * One is filled again and again.
+ * Every owner is a pointer, to the question or to the data of the CNAME before it. No pointer leads into
+ * the records of the requested type, because these rotate at each answer; names in data are uncompressed.
+ * The object is reused for every reply.
  */
 export class KeptAnswer {
   /** The question's name, lower-cased, in wire form, up to `nameLength`. */
@@ -46,22 +46,22 @@ export class KeptAnswer {
   length = 0;
   aliases = 0;
   setSize = 0;
-  /** The SOA of a denial: 0 or 1. */
+  /** The number of SOAs of a negative answer: 0 or 1. */
   authorities = 0;
-  /** All of it ends together, after so long. */
+  /** The lifetime of the whole answer in seconds. */
   lifetimeSeconds = 0;
-  /** The name that the aliases have led to, as `name`. */
+  /** The last target of the CNAMEs, as `name`. */
   readonly target = new Uint8Array(MAX_NAME_BYTES);
   targetLength = 0;
   #targetPointer = 0;
-  /** The lifetime without the aliases. */
+  /** The lifetime without the CNAMEs. */
   #targetLifetimeSeconds = 0;
   /** Where in the target name that of the SOA starts. */
   #zoneOffset = 0;
 
   /**
-   * What it counts of the cache's size, as dnsmasq would: an alias counts by itself, because what it
-   * leads to is kept under its own name, too; a zone's SOA is one for all its denials, so it is none.
+   * How much it counts towards the cache's size, as in dnsmasq: a CNAME counts alone, because its target is
+   * also cached under its own name; a zone's SOA is shared by its negative answers, so it does not count.
    */
   get weight(): number {
     return this.aliases > 0 ? 1 : Math.max(this.setSize, 1);
@@ -72,7 +72,7 @@ export class KeptAnswer {
     return this.aliases > 0 ? 1 : this.weight + this.authorities;
   }
 
-  /** What all of it counts, aliases and their target: it is kept whole or not at all. */
+  /** How much all of it counts, CNAMEs and their target: it is stored whole or not at all. */
   get totalWeight(): number {
     return this.aliases + Math.max(this.setSize, 1);
   }
@@ -88,7 +88,7 @@ export class KeptAnswer {
     this.#targetPointer = POINTER | QUESTION_OFFSET;
   }
 
-  /** Adds the cursor's record, an alias of the target, which then is what it leads to. False as addRecord. */
+  /** Adds the cursor's record, a CNAME of the target, whose data is the new target. False as addRecord. */
   addAlias(message: Uint8Array, record: RecordCursor, ttlSeconds: number): boolean {
     const start = this.length;
     if (!this.#add(message, record, this.#targetPointer, ttlSeconds)) return false;
@@ -101,7 +101,7 @@ export class KeptAnswer {
     return true;
   }
 
-  /** Adds the cursor's record under the target name; false when its data is malformed or there is no room. */
+  /** Adds the cursor's record under the target name; false when its data is malformed or does not fit. */
   addRecord(message: Uint8Array, record: RecordCursor, ttlSeconds: number): boolean {
     if (!this.#add(message, record, this.#targetPointer, ttlSeconds)) return false;
     this.setSize++;
@@ -121,12 +121,12 @@ export class KeptAnswer {
     return true;
   }
 
-  /** The last number of the SOA, which bounds how long the denial holds (RFC 2308 section 5). */
+  /** The last number of the SOA, which bounds the TTL of a negative answer (RFC 2308 section 5). */
   get soaMinimumSeconds(): number {
     return readUint32(this.bytes, this.length - 4);
   }
 
-  /** Ends the records that were asked for: all live as long as the shortest of them (RFC 2181 section 5.2). */
+  /** Ends the records of the requested type: all have the smallest TTL among them (RFC 2181 section 5.2). */
   endSet(): void {
     const { bytes } = this;
     const start = skipRecords(bytes, 0, this.aliases);
@@ -140,13 +140,13 @@ export class KeptAnswer {
     this.limitLifetime(ttl);
   }
 
-  /** Says how long what the aliases lead to holds. */
+  /** Sets the lifetime of the target of the CNAMEs. */
   limitLifetime(ttlSeconds: number): void {
     this.#targetLifetimeSeconds = ttlSeconds;
     this.lifetimeSeconds = Math.min(this.lifetimeSeconds, ttlSeconds);
   }
 
-  /** Makes it the answer about the name that its first alias leads to; false when there is no alias. */
+  /** Turns it into the answer for the target of its first CNAME; false when there is no CNAME. */
   followAlias(): boolean {
     if (this.aliases === 0) return false;
     const { bytes } = this;
@@ -165,7 +165,7 @@ export class KeptAnswer {
     return QUESTION_OFFSET + this.nameLength + QUESTION_FIXED_BYTES;
   }
 
-  /** Lets every owner point to where its name now is; the lifetime is that of what is left. */
+  /** Updates the pointers of all owners; the lifetime is that of the remaining records. */
   #pointOwners(): void {
     const { bytes, aliases } = this;
     const questionEnd = this.#questionEnd;

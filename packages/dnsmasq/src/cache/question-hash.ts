@@ -1,6 +1,6 @@
 import { finishHash, hashByte } from '@kube-dns/wire';
 
-/** The hash of a question: that of its name, which serves for every type, with the type. */
+/** The hash of a question: that of its name, combined with the type. */
 export function questionHash(nameHash: number, type: number): number {
   return finishHash(hashByte(nameHash, type));
 }

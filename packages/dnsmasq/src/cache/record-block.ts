@@ -1,13 +1,13 @@
 import { CLASS, readUint16, readUint32, writeUint16, writeUint32 } from '@kube-dns/wire';
 
-/** Owner (always a pointer), type, class, TTL and length of a record as the cache keeps it. */
+/** Owner (always a pointer), type, class, TTL and length of a record as the cache stores it. */
 export const RECORD_HEAD_BYTES = 12;
 const TYPE_OFFSET = 2;
 const CLASS_OFFSET = 4;
 const TTL_OFFSET = 6;
 const LENGTH_OFFSET = 10;
 
-/** Writes what is in front of a record's data, class IN. */
+/** Writes the part of a record before its data, class IN. */
 export function writeRecordHead(
   bytes: Uint8Array,
   at: number,
@@ -36,14 +36,14 @@ export function setTtl(bytes: Uint8Array, at: number, seconds: number): void {
   writeUint32(bytes, at + TTL_OFFSET, seconds);
 }
 
-/** The offset behind so many records whose owners are pointers. */
+/** The offset after this many records whose owners are pointers. */
 export function skipRecords(bytes: Uint8Array, at: number, count: number): number {
   for (; count > 0; count--) at += RECORD_HEAD_BYTES + readUint16(bytes, at + LENGTH_OFFSET);
   return at;
 }
 
 /**
- * Takes `ageSeconds` off the TTLs of the records at `start`, whose owners are pointers; 0 at least, and
+ * Subtracts `ageSeconds` from the TTLs of the records at `start`, whose owners are pointers; 0 at least, and
  * no more than the ceiling unless that is 0.
  */
 export function ageRecords(

@@ -5,10 +5,10 @@ import { type Response, responseFor } from '../../test/messages.js';
 import { type KeepingRules, ReplyReader } from './reply-reader.js';
 import { NAME, alias, address, soa, kept } from '../../test/kept-answers.js';
 
-describe('a denial', () => {
+describe('a negative answer', () => {
   const denied = { rcode: RCODE.NXDOMAIN, authorities: [soa('example')] };
 
-  it('is kept with its SOA, whose owner and TTL stay', () => {
+  it('is cached with its SOA, whose owner and TTL stay', () => {
     expect(kept(denied)).toMatchObject({ rcode: 'NXDOMAIN', answers: [] });
     expect(kept(denied)?.authorities[0]).toMatch(/^example SOA .*"mname":"ns.example".* 60$/);
     expect(kept({ authorities: [soa('example')] })).toMatchObject({ rcode: 'NOERROR' });
@@ -24,14 +24,14 @@ describe('a denial', () => {
     expect(reader.answer.lifetimeSeconds).toBe(expected);
   });
 
-  it('of a name is kept whatever type was asked for, of a type only where its records would be', () => {
+  it('NXDOMAIN is cached for any type, NODATA only where the records of the type would be', () => {
     expect(kept(denied, { question: { type: 'TXT' } })).toMatchObject({ rcode: 'NXDOMAIN' });
     const noData = { authorities: [soa('example')] };
     expect(kept(noData, { question: { type: 'TXT' } })).toBeUndefined();
     expect(kept(noData, { question: { type: 'SRV' } })).toBeDefined();
   });
 
-  it('behind aliases is kept with them, and ends with the first of them', () => {
+  it('after CNAMEs is cached with them, and expires with the first of them', () => {
     const reply = { ...denied, answers: [alias(NAME, 'b.example', 3)] };
     expect(kept(reply)).toMatchObject({
       rcode: 'NXDOMAIN',
@@ -64,7 +64,7 @@ describe('a denial', () => {
     expect(kept(response, { rules })).toBeUndefined();
   });
 
-  it('without SOA is kept for as long as the option says', () => {
+  it('without SOA is cached for the time of the option', () => {
     const rules = { negativeTtlSeconds: 9 };
     expect(kept({ rcode: 3 }, { rules })).toEqual({
       rcode: 'NXDOMAIN',
@@ -85,7 +85,7 @@ describe('a denial', () => {
     expect(reader.readAsDenial(reply, 0x8000_0001)).toBe(false);
   });
 
-  it.each([0, 1])('is none, and not kept, when OPT has upper bits of the rcode: %d', (upper) => {
+  it.each([0, 1])('is none, and not cached, when OPT has upper bits of the rcode: %d', (upper) => {
     const reader = new ReplyReader({ ...PLAIN_RULES, negativeTtlSeconds: 9 });
     const reply = responseFor({ name: NAME, ednsBytes: 1232 }, {});
     reply[reply.length - 6] = upper;
@@ -94,7 +94,7 @@ describe('a denial', () => {
   });
 });
 
-describe('the bounds of kept TTLs', () => {
+describe('the bounds of cached TTLs', () => {
   it.each<[string, number, number, string[]]>([
     ['a ceiling', 0, 20, ['a.example CNAME b.x 20', 'b.x A 10.0.0.1 5']],
     ['a floor', 10, 0, ['a.example CNAME b.x 30', 'b.x A 10.0.0.1 10']],
@@ -104,12 +104,12 @@ describe('the bounds of kept TTLs', () => {
     expect(kept(reply, { rules: { minTtlSeconds, maxTtlSeconds } })?.answers).toEqual(answers);
   });
 
-  it('a floor keeps even a TTL of 0', () => {
+  it('a floor raises even a TTL of 0', () => {
     const seen = kept({ answers: [address(NAME, 0)] }, { rules: { minTtlSeconds: 10 } });
     expect(seen?.answers).toEqual(['a.example A 10.0.0.1 10']);
   });
 
-  it('hold for denials, too', () => {
+  it('apply to negative answers, too', () => {
     const reader = new ReplyReader({ ...PLAIN_RULES, minTtlSeconds: 30, maxTtlSeconds: 40 });
     reader.read(responseFor({ name: NAME }, { rcode: 3, authorities: [soa('example')] }));
     expect(reader.answer.lifetimeSeconds).toBe(30);

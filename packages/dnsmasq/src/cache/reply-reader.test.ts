@@ -7,7 +7,7 @@ import { AnswerCache } from './answer-cache.js';
 import { ReplyReader } from './reply-reader.js';
 import { NAME, alias, address, soa, type Case, kept, chain } from '../../test/kept-answers.js';
 
-describe('of a reply are kept', () => {
+describe('of a reply are cached', () => {
   it.each<[string, Response, string[], Case?]>([
     ['the records asked for', { answers: [address(NAME)] }, ['a.example A 10.0.0.1 30']],
     [
@@ -75,14 +75,14 @@ describe('of a reply are kept', () => {
     expect(kept(response, more)).toEqual({ rcode: 'NOERROR', answers, authorities: [] });
   });
 
-  it('ten aliases, and not eleven', () => {
+  it('ten CNAMEs, and not eleven', () => {
     const answers = [...chain(10), address('n10.example')];
     expect(kept({ answers })?.answers).toHaveLength(11);
     expect(kept({ answers: [...chain(11), address('n11.example')] })).toBeUndefined();
   });
 });
 
-describe('nothing is kept of a reply that', () => {
+describe('nothing is cached of a reply that', () => {
   it.each<[string, Response, Case?]>([
     ['is empty', {}],
     ['is a failure', { rcode: RCODE.SERVFAIL, answers: [address(NAME)] }],
@@ -129,7 +129,7 @@ describe('a malformed reply', () => {
     { answers: [...chain(2), address('n2.example')], authorities: [soa('example')] },
   );
 
-  it('is known as such wherever it is cut', () => {
+  it('is detected wherever it is cut', () => {
     const reader = new ReplyReader(PLAIN_RULES);
     const answersEnd = responseFor(
       { name: NAME },

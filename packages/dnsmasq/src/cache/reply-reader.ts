@@ -15,42 +15,42 @@ import {
 } from '@kube-dns/wire';
 import { EVERY_TYPE, KeptAnswer, MAX_TTL_SECONDS } from './kept-answer.js';
 
-/** What is kept of the answers of upstream servers, and for how long. */
+/** Which replies of upstream servers are cached, and for how long. */
 export interface KeepingRules {
-  /** Types whose records and denials are kept beside A, AAAA, PTR and SRV. */
+  /** Types that are cached in addition to A, AAAA, PTR and SRV. */
   isExtraType(type: number): boolean;
-  /** Whether denials are kept at all. */
+  /** Whether negative answers are cached. */
   readonly keepsDenials: boolean;
-  /** How long a denial without SOA is kept; 0 is not at all. */
+  /** How long a negative answer without SOA is cached; 0 is not at all. */
   readonly negativeTtlSeconds: number;
-  /** Bounds of a kept TTL; 0 is none. Where they contradict each other the floor wins. */
+  /** Bounds of a cached TTL; 0 is none. The floor takes precedence over the ceiling. */
   readonly minTtlSeconds: number;
   readonly maxTtlSeconds: number;
-  /** Answers with a TTL of 0 are worth keeping: they are served stale. */
+  /** Whether answers with a TTL of 0 are cached: they are served stale. */
   readonly keepsZeroTtls: boolean;
 }
 
-/** A longer chain of aliases is passed on and not kept (dnsmasq src/config.h, CNAME_CHAIN). */
+/** A longer CNAME chain is returned and not cached (dnsmasq src/config.h, CNAME_CHAIN). */
 const MAX_ALIASES = 10;
 const NOWHERE = -1;
 const QUESTION_FIXED_BYTES = 4;
 
 /**
- * Takes out of a reply what the cache keeps (dnsmasq src/rfc1035.c, extract_addresses): the aliases that
- * lead from the question to a name, that name's records of the type that was asked for, and of a denial
- * the SOA of the name's zone. Nobody's records are kept but those asked for, whatever a server put beside
- * them, and nothing is made up: an alias whose target is not in the reply denies nothing.
+ * Extracts the cacheable part of a reply (dnsmasq src/rfc1035.c, extract_addresses): the CNAME chain from
+ * the question to a name, that name's records of the requested type, and of a negative answer the SOA of
+ * the name's zone. Other records of the reply are ignored, and nothing is inferred: a CNAME whose target
+ * is not in the reply is not a negative answer.
  */
 export class ReplyReader {
-  /** What the last `read` took; valid when that was true. */
+  /** The result of the last `read`; valid when that returned true. */
   readonly answer = new KeptAnswer();
   /** The type of the last reply's question; 0 when it could not be read. */
   questionType = 0;
-  /** Whether the last reply had names or data that cannot be. */
+  /** Whether the last reply had malformed names or data. */
   isMalformed = false;
   readonly #rules: KeepingRules;
   readonly #cursor = new RecordCursor();
-  /** Of the record that was looked at last. */
+  /** The owner of the last record. */
   readonly #owner = new Uint8Array(MAX_NAME_BYTES);
   #reply: Uint8Array = new Uint8Array(0);
 
@@ -58,7 +58,7 @@ export class ReplyReader {
     this.#rules = rules;
   }
 
-  /** Reads the reply to a question of class IN; false when nothing of it is worth keeping. */
+  /** Reads the reply to a question of class IN; false when nothing of it is cacheable. */
   read(reply: Uint8Array): boolean {
     const { answer } = this;
     if (!this.#readQuestion(reply)) return false;
@@ -71,7 +71,7 @@ export class ReplyReader {
     return answer.rcode === RCODE.NOERROR && this.#isKeptType() && this.#isLasting();
   }
 
-  /** Reads the reply to a question of class IN as a denial of its name, for so long. */
+  /** Reads the reply to a question of class IN as NXDOMAIN of its name, with this TTL. */
   readAsDenial(reply: Uint8Array, ttlSeconds: number): boolean {
     const { answer } = this;
     if (!this.#readQuestion(reply)) return false;
@@ -96,7 +96,7 @@ export class ReplyReader {
       return false;
     if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) return false;
     const length = expandName(reply, QUESTION_OFFSET, reply.length, answer.name);
-    // With a pointer in the question the places behind it would be others in the next answer.
+    // With a pointer in the question the offsets after it would differ in the next answer.
     if (length !== end - QUESTION_FIXED_BYTES - QUESTION_OFFSET) return false;
     for (let i = 0; i < length; i++) answer.name[i] = lowerCaseByte(answer.name[i]!);
     answer.nameLength = length;
@@ -105,7 +105,7 @@ export class ReplyReader {
   }
 
   /**
-   * Reads the target name's records of the type asked for. Without any, returns where its alias is in
+   * Reads the target name's records of the requested type. Without any, returns the offset of its CNAME in
    * the reply; NOWHERE when there is none or the reply is malformed.
    */
   #readSet(): number {
@@ -126,7 +126,7 @@ export class ReplyReader {
   #readAlias(at: number): boolean {
     const cursor = this.#cursor.reset(this.#reply, this.#reply.length);
     while (cursor.next() && cursor.start !== at) {
-      // On to the alias.
+      // Continue with the CNAME.
     }
     return this.#isAdded(this.answer.addAlias(this.#reply, cursor, this.#cursorTtl()));
   }
@@ -140,14 +140,14 @@ export class ReplyReader {
     if (this.#hasExtendedRcode()) return false;
     const soaTtl = this.#readSoa();
     const ttl = soaTtl === NOWHERE ? negativeTtlSeconds : soaTtl;
-    // 0 says that it is not to be kept, and no floor makes it more.
+    // 0 means that it must not be cached, and no floor raises it.
     if (this.isMalformed || ttl === 0) return false;
     answer.limitLifetime(this.#keptTtl(ttl));
     return true;
   }
 
   /**
-   * Reads the SOA of the zone that the target name is in and returns how long the denial holds by it
+   * Reads the SOA of the target name's zone and returns the TTL of the negative answer
    * (RFC 2308 section 5); NOWHERE when there is none.
    */
   #readSoa(): number {
@@ -157,7 +157,7 @@ export class ReplyReader {
       if (cursor.section !== SECTION.AUTHORITY || cursor.type !== TYPE.SOA) continue;
       const length = cursor.class === CLASS.IN ? this.#readOwner() : 0;
       if (length <= 0) continue;
-      // By labels: what dnsmasq compares is the end of the text.
+      // By labels: dnsmasq compares the end of the text.
       const zone = this.#owner.subarray(0, length);
       const offset = suffixOffset(answer.target, answer.targetLength, zone);
       if (offset < 0) continue;
@@ -169,7 +169,7 @@ export class ReplyReader {
     return NOWHERE;
   }
 
-  /** Tells whether OPT makes another rcode of the header's: an error then, not a denial (RFC 6891 section 6.1.3). */
+  /** Whether OPT extends the header's rcode: an error then, not a negative answer (RFC 6891 section 6.1.3). */
   #hasExtendedRcode(): boolean {
     const cursor = this.#cursor.reset(this.#reply, this.#reply.length);
     while (cursor.next()) {

@@ -3,7 +3,7 @@ import { parseAddress } from '@kube-dns/wire';
 const IPV4_BYTES = 4;
 const MAPPED_BYTES = 12;
 
-/** A client's address in wire form; one of IPv4 also where it came through a socket of IPv6. */
+/** A client's address in wire form; IPv4 also for an IPv4-mapped IPv6 address. */
 export function clientAddress(text: string): Uint8Array {
   const address = parseAddress(text) ?? new Uint8Array(IPV4_BYTES);
   return isMapped(address) ? address.slice(MAPPED_BYTES) : address;

@@ -9,20 +9,20 @@ export interface DynamicListenersOptions {
   readonly port: number;
   readonly open: (address: string, port: number) => Promise<Listener>;
   readonly log: Log;
-  /** How often the addresses are looked at; a few seconds unless said otherwise. */
+  /** How often the addresses are checked; a few seconds unless given. */
   readonly periodMs?: number;
 }
 
 const PERIOD_MS = 5_000;
 
 /**
- * Serves on the addresses that there are, one socket each, and follows them as they come and go
- * (`--bind-dynamic`). An address that cannot be served is tried again.
+ * Serves on the machine's addresses, one socket each, and follows added and removed ones
+ * (`--bind-dynamic`). An address that cannot be served is retried.
  */
 export class DynamicListeners implements ServedPort {
   readonly #options: DynamicListenersOptions;
   readonly #open = new Map<string, Listener>();
-  /** Those that could not be served, so that it is said once. */
+  /** Those that could not be served, so that each is logged once. */
   readonly #failing = new Set<string>();
   #port: number;
   #timer: NodeJS.Timeout | undefined;
@@ -103,7 +103,7 @@ export class DynamicListeners implements ServedPort {
     }
   }
 
-  /** False for an address that is not there yet; rejects with a ListenError for any other reason. */
+  /** False for a missing address; rejects with a ListenError for any other reason. */
   async #serve(address: string): Promise<boolean> {
     try {
       const listener = await this.#options.open(address, this.#port);

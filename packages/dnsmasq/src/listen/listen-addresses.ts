@@ -41,7 +41,7 @@ export function listenAddresses(
   return [...new Set([...options.listenAddresses, ...addresses])];
 }
 
-/** A link-local address says nothing without its interface. */
+/** A link-local address is useless without its interface. */
 function addressOn(name: string, { address, family }: NetworkInterfaceInfo): string {
   return family === 'IPv6' && /^fe[89ab]/i.test(address) ? `${address}%${name}` : address;
 }

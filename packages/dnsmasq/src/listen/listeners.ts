@@ -1,7 +1,7 @@
 import { failStartup } from '@kube-dns/daemon';
 import { listen, type Listener, ListenError, type ListenOptions } from '@kube-dns/transport';
 
-/** dnsmasq's exit code when it cannot listen, or an interface is not there (src/dnsmasq.h, EC_BADNET). */
+/** dnsmasq's exit code when it cannot listen, or an interface is missing (src/dnsmasq.h, EC_BADNET). */
 export const EXIT_BAD_NETWORK = 2;
 /** Every address of both families. */
 const EVERYWHERE = '::';
@@ -12,7 +12,7 @@ const NO_IPV6: ReadonlySet<string | undefined> = new Set(['EAFNOSUPPORT', 'EADDR
 /** One port of all addresses that are served. */
 export interface ServedPort {
   readonly port: number;
-  /** Those that serve now, for their counters. */
+  /** The open listeners, for their counters. */
   readonly listeners: readonly Listener[];
   /** As of a `Listener`, all of them. */
   leave(): Promise<void>;

@@ -4,14 +4,14 @@ const BLOCK_BYTES = 1 << BLOCK_BITS;
 const OFFSET_MASK = BLOCK_BYTES - 1;
 
 /**
- * Short pieces of bytes, kept in large blocks: an array of its own costs 100 bytes for each. Only added
+ * Short pieces of bytes, stored in large blocks: an array of its own costs 100 bytes for each. Only added
  * to, and given up as a whole.
  */
 export class ByteArena {
   readonly #blocks: Uint8Array[] = [];
   #used = BLOCK_BYTES;
 
-  /** Keeps a copy of a piece and returns where it is. */
+  /** Stores a copy of a piece and returns its place. */
   put(bytes: Uint8Array, start: number, end: number): number {
     const length = end - start;
     if (this.#used + length > BLOCK_BYTES) {
@@ -26,7 +26,7 @@ export class ByteArena {
     return block * BLOCK_BYTES + at;
   }
 
-  /** Tells whether the piece at a place is these bytes. */
+  /** Whether the piece at a place is these bytes. */
   isAt(place: number, bytes: Uint8Array, start: number, end: number): boolean {
     const block = this.#blocks[place >>> BLOCK_BITS]!;
     const at = place & OFFSET_MASK;

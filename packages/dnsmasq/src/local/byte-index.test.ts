@@ -27,7 +27,7 @@ describe('an index of keys', () => {
     );
   });
 
-  it('finds every one of a hundred thousand keys, each as it was kept', () => {
+  it('finds every one of a hundred thousand keys, each as it was stored', () => {
     const arena = new ByteArena();
     const index = new ByteIndex(arena);
     const bytesOf = (n: number) => Buffer.from(`key ${n}`);

@@ -26,7 +26,7 @@ export class ByteIndex {
   readonly #shards = Array.from({ length: SHARDS }, () => emptyBuckets(FIRST_BUCKETS));
   readonly #counts = new Int32Array(SHARDS);
 
-  /** Keys are kept in the arena, which may have other things in it. */
+  /** Keys are stored in the arena, which may contain other data. */
   constructor(arena: ByteArena) {
     this.#arena = arena;
   }

@@ -2,7 +2,7 @@ import { type Query, ROOT_NAME, TYPE } from '@kube-dns/wire';
 import type { AddressRule, RuleDomains, ServerRule } from '../options/server-value.js';
 import { DomainIndex, isUnqualified } from '../routing/domain-index.js';
 
-/** What the rules of one domain say, taken together. */
+/** The merged rules of one domain. */
 export interface DomainVerdict {
   /** Addresses in wire form, the latest given first. */
   readonly ipv4: readonly Uint8Array[];
@@ -64,12 +64,12 @@ export class DomainRules {
     return entry === undefined || !answers(entry, type) ? undefined : entry;
   }
 
-  /** Tells whether a name is in a domain that has an address. */
+  /** Whether a name is in a domain that has an address. */
   hasAddressFor(name: Uint8Array, length: number): boolean {
     return this.#hasDomains && this.#search(name, length, hasAddress, TYPE.ANY) !== undefined;
   }
 
-  /** Tells whether a domain other than the root has a rule for the name. */
+  /** Whether a domain other than the root has a rule for the name. */
   hasServerFor(name: Uint8Array, length: number): boolean {
     return this.#searchBelowRoot(name, length, leadsOut, TYPE.ANY) !== undefined;
   }
@@ -116,7 +116,7 @@ function addAddress(entry: Entry, address: AddressRule['address']): void {
   if (!list.some((known) => Buffer.compare(known, address) === 0)) list.unshift(address);
 }
 
-/** Zeros stand in for a family without addresses; servers beat "local only". */
+/** A family without addresses gets zeros; servers take precedence over "local only". */
 function finish(entry: Entry): void {
   if (entry.hasZeros) {
     if (entry.ipv4.length === 0) entry.ipv4.push(ZEROS_IPV4);

@@ -1,4 +1,4 @@
-/** As many records of one set as an answer takes; more do not fit a message of 64 KiB anyway. */
+/** Maximum of records of one set in an answer; more do not fit a message of 64 KiB. */
 const MAX_FOUND = 4_096;
 
 /** The records of one look-up, gathered from several tables; reused, so that gathering allocates nothing. */
@@ -18,7 +18,7 @@ export class FoundRecords {
     this.count++;
   }
 
-  /** Leaves the records whose rdata are wanted; all where none is. */
+  /** Retains only the records whose rdata are wanted; all when none is. */
   prefer(isWanted: (rdata: Uint8Array) => boolean): void {
     let kept = 0;
     for (let i = 0; i < this.count; i++) {

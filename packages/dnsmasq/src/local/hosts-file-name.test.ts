@@ -6,7 +6,7 @@ import { HostsFileName } from './hosts-file-name.js';
 const name = new HostsFileName();
 
 describe('a name of a hosts file', () => {
-  it('is in wire form what it is elsewhere, and lower-cased beside it', () => {
+  it('is in wire form as elsewhere, and also lower-cased', () => {
     const label = fc.stringMatching(/^[-_A-Za-z0-9]{1,63}$/);
     const text = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
     fc.assert(
@@ -20,7 +20,7 @@ describe('a name of a hosts file', () => {
     );
   });
 
-  it('takes a backslash for a letter', () => {
+  it('treats a backslash as a character', () => {
     expect(name.read('a\\046b')).toBe(true);
     expect(decodeName(name.written)).toBe('a\\\\046b');
   });

@@ -3,7 +3,7 @@ import { lowerCaseByte, MAX_NAME_BYTES } from '@kube-dns/wire';
 const DOT = 0x2e;
 const MAX_LABEL_BYTES = 63;
 
-/** A name of a hosts file in wire form. One object reads them all, for they come by the 100,000. */
+/** A name of a hosts file in wire form. One object reads them all, because there may be 100,000. */
 export class HostsFileName {
   /** As it is written, and lower-cased; the first `length` bytes count. */
   readonly written = new Uint8Array(MAX_NAME_BYTES);
@@ -11,13 +11,13 @@ export class HostsFileName {
   length = 0;
 
   /**
-   * Reads a text whose letters are bytes, with or without a final dot; false when it is no name of a host.
-   * A backslash is an ordinary letter in these files.
+   * Reads a text of one byte per character, with or without a final dot; false when it is no name of a host.
+   * A backslash is an ordinary character in these files.
    */
   read(text: string): boolean {
     const { written, key } = this;
     const end = text.endsWith('.') ? text.length - 1 : text.length;
-    // A byte for each letter, one more for the first label's length, and one for the root.
+    // A byte for each character, one more for the first label's length, and one for the root.
     if (end < 1 || end + 2 > MAX_NAME_BYTES) return false;
     let labelAt = 0;
     for (let i = 0; i <= end; i++) {

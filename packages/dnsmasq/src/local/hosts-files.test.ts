@@ -63,7 +63,7 @@ describe('hosts files', () => {
     expect(answerOf(local, 'b.x')).toBeUndefined();
   });
 
-  it('give an address the first name that it was given', async () => {
+  it('give an address its first name', async () => {
     bed.write('hosts', '10.0.0.1 First.x second.x\n10.0.0.1 third.x\nfd00::1 six.x');
     const local = await bed.load('--host-record=other.x,10.0.0.1');
     const reverse = { name: '1.0.0.10.in-addr.arpa', type: 'PTR' };
@@ -78,7 +78,7 @@ describe('hosts files', () => {
     expect(bed.log.messages).toContain('failed to load names from /dev/zero: not a regular file');
   });
 
-  it('may give a name more addresses than an answer has room for', async () => {
+  it('may give a name more addresses than fit an answer', async () => {
     const line = (i: number) => `10.0.${i >> 8}.${i & 255} many.x\nfd00::${i.toString(16)} many.x`;
     bed.write('hosts', Array.from({ length: 5_000 }, (_, i) => line(i)).join('\n'));
     const local = await bed.load();
@@ -86,7 +86,7 @@ describe('hosts files', () => {
     expect(answerOf(local, { name: 'many.x', type: 'AAAA' })!.length).toBeGreaterThan(100);
   });
 
-  it('are read again whole: what is gone is gone', async () => {
+  it('are read again whole: removed names are gone', async () => {
     bed.write('hosts', '10.0.0.1 one.x');
     const local = await bed.load();
     bed.write('hosts', '10.0.0.2 two.x');
@@ -96,7 +96,7 @@ describe('hosts files', () => {
     expect(answerOf(local, 'two.x')).toEqual(['A 10.0.0.2']);
   });
 
-  it('are read as they are when the last of several requests comes', async () => {
+  it('are read as they are at the last of several requests', async () => {
     bed.write('hosts', '10.0.0.1 one.x');
     const local = await bed.load();
     const first = local.reload();

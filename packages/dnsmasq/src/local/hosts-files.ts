@@ -11,18 +11,18 @@ import type { HostsTable } from './hosts-table.js';
 export interface HostsFilesOptions {
   /** Files, or directories of them. */
   readonly paths: readonly string[];
-  /** What names without a dot get appended, beside the name itself; empty is nothing. */
+  /** The domain that is appended to names without a dot, as a second name; empty is none. */
   readonly domain: string;
   readonly log: Log;
 }
 
 const CHUNK_BYTES = 65_536;
-/** A longer line is cut: it is no line of a hosts file. */
+/** A longer line is cut: it is not a line of a hosts file. */
 const MAX_LINE = 65_536;
-/** So long names are read before queries get their turn, looked at after so many names. */
+/** How long names are read before queries get a turn, checked after this many names. */
 const TURN_MS = 4;
 const NAMES_PER_LOOK = 32;
-/** As many bad lines of a file are logged. */
+/** How many bad lines of a file are logged. */
 const MAX_COMPLAINTS = 10;
 const NO_ADDRESS = new Uint8Array(0);
 
@@ -46,7 +46,7 @@ export async function readHostsFiles(table: HostsTable, options: HostsFilesOptio
 async function filesOf(path: string, log: Log): Promise<string[]> {
   try {
     const found = await stat(path);
-    // A pipe or a device may have no end.
+    // A pipe or a device may be endless.
     if (!found.isDirectory() && !found.isFile()) throw new Error('not a regular file');
     if (found.isFile()) return [path];
     const names = (await readdir(path)).filter(isHostsFile).sort();
@@ -61,7 +61,7 @@ async function filesOf(path: string, log: Log): Promise<string[]> {
   }
 }
 
-/** Tells whether a name in a directory is that of a hosts file: no backup, and not hidden. */
+/** Whether a name in a directory is that of a hosts file: no backup, and not hidden. */
 export function isHostsFile(name: string): boolean {
   if (name.startsWith('.') || name.endsWith('~')) return false;
   return !(name.startsWith('#') && name.endsWith('#'));
@@ -138,7 +138,7 @@ export class HostsLines {
   /** Adds a name of the line that was begun last. */
   add(text: string): void {
     const isShort = this.#domain !== '' && !text.includes('.');
-    // The longer name comes first: it is the one that the address leads back to.
+    // The longer name is first: it becomes the PTR of the address.
     for (const name of isShort ? [`${text}.${this.#domain}`, text] : [text]) {
       if (!this.#name.read(name)) {
         this.#complain('name');

@@ -10,10 +10,10 @@ export interface HostsFolderOptions {
   readonly log: Log;
 }
 
-/** Files are written in several steps; they are read once nothing has happened for so long. */
+/** Files are written in several steps; they are read after this time without a change. */
 const SETTLE_MS = 100;
 
-/** A directory of hosts files that is followed (`--hostsdir`): a change is in force by itself. */
+/** A directory of hosts files that is watched (`--hostsdir`): a change becomes active without SIGHUP. */
 export class HostsFolder {
   readonly #options: HostsFolderOptions;
   readonly #onChange: () => void;
@@ -34,7 +34,7 @@ export class HostsFolder {
     return this.#table;
   }
 
-  /** Reads the directory, and follows it from now on; one that is not there yet is only logged. */
+  /** Reads the directory, and watches it from now on; a missing one is only logged. */
   async load(): Promise<void> {
     if (this.#watcher === undefined && !this.#isClosed) this.#follow();
     await this.#read();

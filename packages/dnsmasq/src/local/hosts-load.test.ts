@@ -9,7 +9,7 @@ import { parseOptions } from '../options/parse-options.js';
 import { LocalData } from './local-data.js';
 
 const LINES = 100_000;
-/** Processor time of one turn, for its wall time is that of other programs, too. */
+/** Processor time of one turn, because its wall time includes other programs. */
 const MAX_STALL_MS = 100;
 /** A collection of garbage may fall into any turn, but not into one of each reading. */
 const READINGS = 3;
@@ -79,7 +79,7 @@ describe('a hosts file of 100,000 lines', () => {
     expect(turns).toBeGreaterThan(20 * READINGS);
   });
 
-  it('is in force all at once; what was read before is answered until then', async () => {
+  it('becomes active as a whole; the previous data is answered until then', async () => {
     writeFileSync(hosts, '10.9.9.9 one.x\n');
     await local.reload();
     writeFileSync(hosts, `10.8.8.8 one.x\n${manyLines()}`);

@@ -7,7 +7,7 @@ import { NumberColumn } from './number-column.js';
 
 const IPV4_BYTES = 4;
 const IPV6_BYTES = 16;
-/** As many addresses of one family as a name has; more would not fit an answer over UDP anyway. */
+/** Maximum of addresses of one family per name; more would not fit an answer over UDP. */
 const MAX_ADDRESSES = 1_024;
 
 /**
@@ -17,7 +17,7 @@ const MAX_ADDRESSES = 1_024;
  *     name ─▶ first link ─▶ … ─▶ last link          each link is one address of the name
  *                 │                  │
  *                 ▼                  ▼
- *              address            address ─▶ place of the name that it leads back to
+ *              address            address ─▶ place of the name of its PTR
  *
  * All of it are columns of numbers and blocks of bytes, for 100,000 lines as objects stop the process
  * for 50 ms when the garbage collector walks them.
@@ -38,7 +38,7 @@ export class HostsTable {
   /** By address: its name as it was written. */
   readonly #reversePlaces = new NumberColumn();
   readonly #reverseLengths = new NumberColumn();
-  /** Where `find` and `nameOf` write what they give away; as many as were ever found at once. */
+  /** The results of `find` and `nameOf`; as many as the largest set so far. */
   readonly #shown: Record<typeof IPV4_BYTES | typeof IPV6_BYTES, Uint8Array[]> = {
     [IPV4_BYTES]: [],
     [IPV6_BYTES]: [],
@@ -46,7 +46,7 @@ export class HostsTable {
   /** By length. */
   readonly #shownNames: Uint8Array[] = [];
 
-  /** What is added from now on is from this file. */
+  /** Names added from now on are from this file. */
   beginFile(path: string): void {
     this.#files.push(path);
   }
@@ -62,14 +62,14 @@ export class HostsTable {
     return undefined;
   }
 
-  /** Names that are known, those that only have others below them included. */
+  /** The number of names, including those that only have others below them. */
   get size(): number {
     return this.#names.size;
   }
 
   /**
    * Adds a name with an address in wire form; both are copied. The first name of an address is its
-   * reverse; an address that the name has already is passed over, and so are those beyond
+   * reverse; an address that the name has already is ignored, and so are those beyond
    * MAX_ADDRESSES.
    */
   add(
@@ -87,18 +87,18 @@ export class HostsTable {
     this.#link(name, address, bytes.length);
   }
 
-  /** Tells whether there are hosts at the name or below it. */
+  /** Whether there are hosts at the name or below it. */
   knows(name: Uint8Array, start: number, end: number): boolean {
     return this.#names.find(name, start, end) !== NONE;
   }
 
-  /** Tells whether the name has addresses of either family. */
+  /** Whether the name has addresses of either family. */
   hasHost(name: Uint8Array, start: number, end: number): boolean {
     const known = this.#names.find(name, start, end);
     return known !== NONE && this.#firstLinks.at(known) !== NONE;
   }
 
-  /** Adds the addresses of a type to `found`; they hold until the next `find`. */
+  /** Adds the addresses of a type to `found`; they are valid until the next `find`. */
   find(
     name: Uint8Array,
     start: number,
@@ -121,7 +121,7 @@ export class HostsTable {
     }
   }
 
-  /** The name of an address of 4 or 16 bytes; it holds until the next call. */
+  /** The name of an address of 4 or 16 bytes; it is valid until the next call. */
   nameOf(address: Uint8Array, length: number): Uint8Array | undefined {
     const known = this.#addresses.find(address, 0, length);
     if (known === NONE) return undefined;
@@ -131,7 +131,7 @@ export class HostsTable {
     return name;
   }
 
-  /** The number of a name, which is made known, and so are the names above it. */
+  /** The number of a name, which is added with the names above it. */
   #nameOf(key: Uint8Array, end: number): number {
     const before = this.#names.size;
     const name = this.#names.add(key, 0, end);
@@ -141,7 +141,7 @@ export class HostsTable {
     for (let at = key[0]! + 1; at < end - 1; at += key[at]! + 1) {
       const { size } = this.#names;
       this.#names.add(key, at, end, place + at);
-      // Those above a known name are known.
+      // The names above an existing name exist, too.
       if (this.#names.size === size) break;
       this.#noLinks();
     }

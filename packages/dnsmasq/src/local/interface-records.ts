@@ -5,7 +5,7 @@ import type { LocalRecord } from '../options/record-values.js';
 
 /**
  * The addresses of `--interface-name` and `--dynamic-host` and their reverse: those that the interface
- * has now, or hosts in its networks. Link-local ones say nothing without their interface.
+ * has now, or hosts in its networks. Link-local ones are useless without their interface.
  */
 export function interfaceRecords(named: InterfaceName, interfaces: Interfaces): LocalRecord[] {
   const { name, families, hosts } = named;

@@ -28,13 +28,13 @@ const MX_TARGET_AT = 2;
 const HOST_TYPES = [TYPE.A, TYPE.AAAA, TYPE.PTR];
 const HOST_MX_PREFERENCE = Uint8Array.of(0, 1);
 
-/** Answers from the static records and the hosts files, the names of which count together. */
+/** Answers from the static records and the hosts files, whose names form one set. */
 export class LocalAnswers {
   readonly #options: AnswerOptions;
   readonly #writer = new AnswerWriter();
   readonly #found = new FoundRecords();
   readonly #reverse = new ReverseAddress();
-  /** The name that is looked at: the question's, or the end of its chain of aliases. */
+  /** The current name: the question's, or the end of its CNAME chain. */
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   #nameLength = 0;
   /** As it was written; undefined is the question's. */
@@ -50,7 +50,7 @@ export class LocalAnswers {
   readonly #hostTypes: readonly number[];
   /** The name that was asked for, as it was written. */
   #asked = new Uint8Array(0);
-  /** Set while a client gets the addresses of its own network, if there are any. */
+  /** Set while only addresses in the client's network are returned, if there are any. */
   #isNear: ((address: Uint8Array) => boolean) | undefined;
 
   constructor(records: StaticRecords, options: AnswerOptions) {
@@ -63,19 +63,19 @@ export class LocalAnswers {
     this.#static = records;
   }
 
-  /** Takes the hosts of /etc/hosts and `--addn-hosts`. */
+  /** Replaces the hosts of /etc/hosts and `--addn-hosts`. */
   setHosts(table: HostsTable): void {
     this.#mainHosts = table;
     this.#hosts = [table, ...this.#folderHosts];
   }
 
-  /** Takes the hosts of the watched directories. */
+  /** Replaces the hosts of the watched directories. */
   setFolders(tables: readonly HostsTable[]): void {
     this.#folderHosts = tables;
     this.#hosts = [this.#mainHosts, ...tables];
   }
 
-  /** Tells whether there is data at a lower-cased name or below it. */
+  /** Whether there is data at a lower-cased name or below it. */
   knows(name: Uint8Array, nameLength: number): boolean {
     if (this.#static.knows(name, 0, nameLength)) return true;
     for (const table of this.#hosts) if (table.knows(name, 0, nameLength)) return true;
@@ -101,14 +101,14 @@ export class LocalAnswers {
     return undefined;
   }
 
-  /** Tells whether a lower-cased name has a PTR record of its own (`--ptr-record`). */
+  /** Whether a lower-cased name has a PTR record of its own (`--ptr-record`). */
   hasPtrRecord(owner: Uint8Array): boolean {
     return this.#static.typesOf(owner, 0, owner.length).includes(TYPE.PTR);
   }
 
   /**
    * Writes the answer into `out` and returns its length; 0 when there is nothing. Of IPv4 addresses it
-   * has those that are near, if there are any.
+   * has those in the client's network, if there are any.
    */
   answer(query: Query, out: Uint8Array, isNear?: (address: Uint8Array) => boolean): number {
     const { type } = query;
@@ -146,10 +146,10 @@ export class LocalAnswers {
     this.#nameLength = length + 1;
   }
 
-  /** Writes the aliases and looks at the last target; false when the name is no alias. */
+  /** Writes the CNAMEs and moves on to the last target; false when the name has no CNAME. */
   #followAliases(query: Query, out: Uint8Array): boolean {
     let hasAlias = false;
-    // It ends: aliases that lead in a circle are refused at the start.
+    // It ends: CNAME loops are refused at the start.
     for (;;) {
       const alias = this.#static.aliasOf(this.#name, 0, this.#nameLength);
       if (alias === undefined) return hasAlias;
@@ -168,7 +168,7 @@ export class LocalAnswers {
     return this.#hostTypes.some((each) => this.#gather(each) > 0);
   }
 
-  /** Fills `found` with a set of the name that is looked at, and returns its size. */
+  /** Fills `found` with a set of the current name, and returns its size. */
   #gather(type: number): number {
     const found = this.#found;
     const end = this.#nameLength;
@@ -203,7 +203,7 @@ export class LocalAnswers {
     }
   }
 
-  /** The MX record that a host has because others say so (`--localmx`, `--selfmx`). */
+  /** The MX record of a host by `--localmx` or `--selfmx`. */
   #gatherHostMx(): void {
     const { hostMx, localTtlSeconds } = this.#options;
     if (hostMx === undefined || !this.#isHost()) return;
@@ -225,7 +225,7 @@ export class LocalAnswers {
     }
   }
 
-  /** Writes a set of the name that is looked at, turned by one record at each answer. */
+  /** Writes a set of the current name, rotated by one record at each answer. */
   #addSet(section: Section, owner: Uint8Array | undefined, type: number): void {
     const count = this.#gather(type);
     const hasTargets = section === SECTION.ANSWER && this.#hasOwn(type);
@@ -240,7 +240,7 @@ export class LocalAnswers {
     }
   }
 
-  /** As dnsmasq does, the MX that a host has without a record brings no addresses. */
+  /** As in dnsmasq, the MX of `--localmx` or `--selfmx` adds no addresses. */
   #hasOwn(type: number): boolean {
     if (type !== TYPE.MX || this.#options.hostMx === undefined) return true;
     return this.#static.typesOf(this.#name, 0, this.#nameLength).includes(TYPE.MX);
@@ -252,7 +252,7 @@ export class LocalAnswers {
     }
   }
 
-  /** The addresses of what MX and SRV records point to, as far as they are local. */
+  /** The local addresses of the targets of MX and SRV records. */
   #addTargets(): void {
     this.#isNear = undefined;
     for (const target of this.#targets) {

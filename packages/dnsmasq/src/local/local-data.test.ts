@@ -36,7 +36,7 @@ describe('static records', () => {
     expect(answerOf(local, { name, type })).toEqual(expected);
   });
 
-  it('have each alias as the owner of what it leads to', async () => {
+  it('have the target of each CNAME as the owner of the next record', async () => {
     const local = await bed.load(
       ...['--cname=far.x,Alias.x', '--cname=alias.x,host.x', '--host-record=host.x,10.0.0.1'],
     );
@@ -59,7 +59,7 @@ describe('static records', () => {
     expect(answer?.additionals).toMatchObject([{ name: 'host.x', data: '10.0.0.1' }]);
   });
 
-  it('are turned at each answer, unless --no-round-robin is given', async () => {
+  it('rotate at each answer, unless --no-round-robin is given', async () => {
     const set = ['--host-record=a.x,10.0.0.1', '--host-record=a.x,10.0.0.2'];
     const turning = await bed.load(...set);
     const fixed = await bed.load(...set, '--no-round-robin');
@@ -80,7 +80,7 @@ describe('static records', () => {
     expect(answerOf(local, { name: '1.0.0.127.in-addr.arpa', type: 'PTR' })).toEqual(['PTR me.x']);
   });
 
-  it('keep a filtered type of a host from being asked for, with the reason', async () => {
+  it('answer a filtered type of a host without asking, with the reason', async () => {
     const local = await bed.load('--filter-AAAA', '--host-record=a.x,10.0.0.1');
     const question = { name: 'a.x', type: 'AAAA', ednsBytes: 1232 };
     const answer = replyOf(local, question);
@@ -183,7 +183,7 @@ describe('rules', () => {
     }
   });
 
-  it('say that a denial is authoritative only where dnsmasq does', async () => {
+  it('mark a negative answer as authoritative only where dnsmasq does', async () => {
     const local = await bed.load('--bogus-priv', '--local=/gone.x/');
     const isAuthoritative = (name: string, type: string) =>
       replyByRule(local, { name, type })?.isAuthoritative;
@@ -203,7 +203,7 @@ describe('a name', () => {
     ['1.0.0.10.in-addr.arpa', false],
     ['other', false],
   ])(
-    'is known by its data, by that below it, or by its domain’s address: %s',
+    'exists by its data, by that below it, or by its domain’s address: %s',
     async (name, expected) => {
       bed.write('hosts', '10.0.0.2 hosts.file');
       const local = await bed.load(

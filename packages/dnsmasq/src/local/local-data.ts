@@ -31,13 +31,13 @@ const UNDERSCORE = 0x5f;
 export interface LocalDataOptions {
   readonly options: DnsmasqOptions;
   readonly log: Log;
-  /** The hosts file of the machine; /etc/hosts unless a test says otherwise. */
+  /** The hosts file of the machine; /etc/hosts unless given. */
   readonly etcHosts?: string;
 }
 
 /**
- * What is answered without asking anybody: hosts files, static records, the addresses of `--address`,
- * domains that stay local, and questions that must not leave.
+ * The answers without a server: hosts files, static records, the addresses of `--address`, local domains,
+ * and questions that must not be forwarded.
  */
 export class LocalData {
   readonly #options: DnsmasqOptions;
@@ -51,7 +51,7 @@ export class LocalData {
   /** Undefined unless clients get the addresses of their own networks. */
   #near: NearAddresses | undefined;
   #rules: DomainRules;
-  /** The reading that is under way, and whether another is wanted behind it. */
+  /** The read in progress, and whether another must follow it. */
   #loading: Promise<void> | undefined;
   #isStale = false;
   #isClosed = false;
@@ -70,8 +70,8 @@ export class LocalData {
   }
 
   /**
-   * Reads the hosts files and the addresses of interfaces, at the start and on SIGHUP; what was read
-   * before holds until that is through. Never rejects: what cannot be read is logged.
+   * Reads the hosts files and the addresses of interfaces, at the start and on SIGHUP; the
+   * previous data stays active until the read ends. Never rejects: what cannot be read is logged.
    */
   reload(): Promise<void> {
     this.#isStale = true;
@@ -82,8 +82,8 @@ export class LocalData {
   }
 
   /**
-   * Takes every rule about servers that is in force, wherever it was read: a longer domain of theirs
-   * beats an address, a reverse domain with servers is not private, and a local domain is answered here.
+   * Takes every active rule about servers, from every source: a longer domain of theirs takes
+   * precedence over an address, a reverse domain with servers is not private, and a local domain is answered here.
    */
   useServerRules(rules: readonly ServerRule[]): void {
     this.#rules = new DomainRules(this.#options.addressRules, rules);
@@ -96,7 +96,7 @@ export class LocalData {
 
   /**
    * Writes the answer from hosts and static records into `out` and returns its length; 0 when there is
-   * none. It comes before the cache. The client's address counts for `--localise-queries`.
+   * none. It is asked before the cache. The client's address is used by `--localise-queries`.
    */
   answer(query: Query, out: Uint8Array, client?: Pick<Client, 'address'>): number {
     if (query.class !== CLASS.IN) return 0;
@@ -106,7 +106,7 @@ export class LocalData {
   }
 
   /**
-   * Writes the answer to what must not be forwarded, which comes behind the cache: names made of
+   * Writes the answer to what must not be forwarded, which is asked after the cache: names made from
    * addresses, private reverse names, the questions of old Windows, addresses of domains, local domains, names without a dot.
    * Returns its length; 0 when the question is to be forwarded.
    */
@@ -138,8 +138,8 @@ export class LocalData {
   }
 
   /**
-   * Tells whether a lower-cased name in wire form has local data of any type, or something below it has,
-   * or it is in a domain with an address: then NXDOMAIN from upstream is not true of it, and becomes an
+   * Whether a lower-cased name in wire form has local data of any type, or something below it has,
+   * or it is in a domain with an address: then NXDOMAIN from upstream is wrong for it, and becomes an
    * empty answer.
    */
   knows(name: Uint8Array, length = name.length): boolean {
@@ -150,7 +150,7 @@ export class LocalData {
     return this.#answers.knows(name, length) || this.#synth?.knows(name, length) === true;
   }
 
-  /** Names made of addresses (`--synth-domain`), and the reverse of these addresses. */
+  /** Names made from addresses (`--synth-domain`), and the reverse of these addresses. */
   #answerMade(query: Query, out: Uint8Array, synth: SynthNames): number {
     const { name, nameLength, type } = query;
     const made: [type: number, rdata: Uint8Array | undefined][] = [];
@@ -173,7 +173,7 @@ export class LocalData {
     return this.#writer.finish();
   }
 
-  /** What the log says of local records; see {@link LocalAnswers}. */
+  /** The origins of local records for the log; see {@link LocalAnswers}. */
   get origins(): Pick<LocalAnswers, 'fileOf' | 'hasPtrRecord'> {
     return this.#answers;
   }

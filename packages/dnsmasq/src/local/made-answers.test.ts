@@ -49,7 +49,7 @@ describe('the MX record of a host that has none', () => {
 describe('--localise-queries', () => {
   const options = [HOST, '--host-record=multi.x,127.0.0.9', '--host-record=multi.x,127.1.0.9,::9'];
 
-  it('gives a client the addresses of its own network, and others all of them', async () => {
+  it('returns a client the addresses in its network, and others all of them', async () => {
     const local = await load('--localise-queries', ...options);
     const near = ['A 127.0.0.9', 'A 127.1.0.9'];
     expect(answerOf(local, 'multi.x', 'A', '127.9.9.9')).toEqual(near);
@@ -74,7 +74,7 @@ describe('--synth-domain', () => {
     expect(answerOf(local, 'p-10-0-0-7.s.x', 'TXT')).toBeUndefined();
   });
 
-  it('makes names known, so that they exist in a local domain', async () => {
+  it('makes names exist, also in a local domain', async () => {
     const local = await load('--synth-domain=s.x,10.0.0.0/24,p-', '--local=/s.x/');
     expect(answerOf(local, 'p-10-0-0-7.s.x', 'TXT')).toBe('NOERROR');
     expect(answerOf(local, 'q.s.x', 'TXT')).toBe('NXDOMAIN');

@@ -29,7 +29,7 @@ export class NearAddresses {
     );
   }
 
-  /** From now on `isNear` is about the network of this client, if it has one here. */
+  /** Makes `isNear` compare with the network of this client, if it is in one of ours. */
   lookFrom(client: Uint8Array): void {
     this.#network = this.#networks.find((network) => isIn(network, client));
   }

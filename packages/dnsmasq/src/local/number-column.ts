@@ -1,7 +1,7 @@
 const FIRST_NUMBERS = 256;
 
 /**
- * A list of whole numbers of 31 bits. It lies outside what the garbage collector walks, and growing is
+ * A list of whole numbers of 31 bits. It is outside the heap that the garbage collector walks, and growing is
  * one copy: a million numbers take a millisecond.
  */
 export class NumberColumn {

@@ -1,6 +1,6 @@
 import { hasPrefix } from '@kube-dns/wire';
 
-/** How an address starts: so many bits of these bytes. */
+/** A prefix of addresses: this many bits of these bytes. */
 interface Prefix {
   readonly bytes: Uint8Array;
   readonly bits: number;
@@ -33,7 +33,7 @@ const PRIVATE_IPV6 = [
 ];
 const MAPPED_BYTES = 12;
 
-/** Tells whether the IPv4 address at an offset belongs to a network that is not on the internet. */
+/** Whether the IPv4 address at an offset belongs to a network that is not on the internet. */
 export function isPrivateIpv4(bytes: Uint8Array, at: number, allowsLocalhost: boolean): boolean {
   if (startsWithAny(bytes, at, LOCAL_IPV4)) return !allowsLocalhost;
   return startsWithAny(bytes, at, PRIVATE_IPV4);

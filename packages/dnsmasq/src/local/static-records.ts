@@ -12,7 +12,7 @@ interface OwnerRecords {
 /** The records of the command line, by name (`--host-record`, `--cname`, `--txt-record`, …). */
 export class StaticRecords {
   readonly #owners = new NameTable<OwnerRecords>();
-  /** The reverse of hosts, apart: such a name is not taken for known, nor are those above it. */
+  /** The PTRs of hosts, separate: such a name does not count as local data, nor do those above it. */
   readonly #reverse = new NameTable<LocalRecord>();
   readonly #localTtlSeconds: number;
 
@@ -24,12 +24,12 @@ export class StaticRecords {
     }
   }
 
-  /** Tells whether there are records at the name or below it. */
+  /** Whether there are records at the name or below it. */
   knows(name: Uint8Array, start: number, end: number): boolean {
     return this.#owners.get(name, start, end) !== undefined;
   }
 
-  /** Tells whether the name has addresses of `--host-record`. */
+  /** Whether the name has addresses of `--host-record`. */
   hasHost(name: Uint8Array, start: number, end: number): boolean {
     return this.#owners.get(name, start, end)?.records.some(isHost) === true;
   }
@@ -48,7 +48,7 @@ export class StaticRecords {
     return (this.#owners.get(name, start, end) ?? NOTHING).types;
   }
 
-  /** The target of an alias; undefined for a name that is none. */
+  /** The target of a CNAME; undefined for a name without one. */
   aliasOf(name: Uint8Array, start: number, end: number): LocalRecord | undefined {
     const owner = this.#owners.get(name, start, end);
     return owner?.types.includes(TYPE.CNAME) === true ? owner.records.find(isAlias) : undefined;
@@ -62,7 +62,7 @@ export class StaticRecords {
   #add(record: LocalRecord): void {
     const { owner, type, rdata } = record;
     const known = this.#owners.get(owner, 0, owner.length);
-    // A name that stood for those below it only shares its entry with others like it.
+    // Names that only have others below them share one entry.
     const entry = known === undefined || known === NOTHING ? { records: [], types: [] } : known;
     const isAddress = type === TYPE.A || type === TYPE.AAAA;
     const isDouble = (one: LocalRecord) =>
@@ -75,7 +75,7 @@ export class StaticRecords {
 
   #addReverse(record: LocalRecord): void {
     const { owner } = record;
-    // One address has one name: the first that was given.
+    // One address has one PTR: the first that was given.
     if (this.#reverse.get(owner, 0, owner.length) === undefined) this.#reverse.set(owner, record);
   }
 }
@@ -90,7 +90,7 @@ function isAlias({ type }: LocalRecord): boolean {
 
 const NOTHING: OwnerRecords = { records: [], types: [] };
 
-/** Makes the names above `name` known, up to the first that is. */
+/** Adds the names above `name`, up to the first that exists. */
 function addAncestors<V>(table: NameTable<V>, name: Uint8Array, nothing: V): void {
   const end = name.length;
   for (let at = name[0]! + 1; at < end - 1; at += name[at]! + 1) {

@@ -12,19 +12,19 @@ import type { SynthDomain } from '../options/synth-domain.js';
 
 const IPV4_BYTES = 4;
 const DOT = 0x2e;
-/** How the front of a name starts that stands for an IPv4 address in one of IPv6. */
+/** The start of a name for an IPv4-mapped IPv6 address. */
 const MAPPED_FRONT = '--ffff-';
 
-/** Names that are made of addresses, and the addresses that they are made of (dnsmasq src/domain.c). */
+/** Names made from addresses, and the addresses of such names (dnsmasq src/domain.c). */
 export class SynthNames {
-  /** The latest given comes first. */
+  /** The last one given is first. */
   readonly #domains: readonly SynthDomain[];
 
   constructor(domains: readonly SynthDomain[]) {
     this.#domains = domains.toReversed();
   }
 
-  /** The address, in wire form, that a lower-cased name is made of; undefined for any other name. */
+  /** The address, in wire form, that a lower-cased name is made from; undefined for any other name. */
   addressOf(name: Uint8Array, length: number, type: number): Uint8Array | undefined {
     for (const domain of this.#domains) {
       if (domain.first.length !== (type === TYPE.A ? IPV4_BYTES : 16)) continue;
@@ -37,14 +37,14 @@ export class SynthNames {
     return undefined;
   }
 
-  /** Tells whether a lower-cased name is made of an address. */
+  /** Whether a lower-cased name is made from an address. */
   knows(name: Uint8Array, length: number): boolean {
     if (this.#domains.length === 0) return false;
     const isOf = (type: number) => this.addressOf(name, length, type) !== undefined;
     return isOf(TYPE.A) || isOf(TYPE.AAAA);
   }
 
-  /** The name, in wire form, that is made of an address; undefined where there is none. */
+  /** The name, in wire form, that is made from an address; undefined where there is none. */
   nameOf(address: Uint8Array): Uint8Array | undefined {
     const domain = this.#domains.find((candidate) => isInside(candidate, address));
     if (domain === undefined) return undefined;
@@ -77,7 +77,7 @@ function readFront(domain: SynthDomain, text: string): Uint8Array | undefined {
   return address !== undefined && isInside(domain, address) ? address : undefined;
 }
 
-/** As dnsmasq does, no digits at all are the first address. */
+/** As in dnsmasq, no digits are the first address. */
 function readIndex({ first }: SynthDomain, text: string): Uint8Array | undefined {
   if (!/^[0-9]{0,39}$/.test(text)) return undefined;
   return bytesOf(numberOf(first) + BigInt(text), first.length);
@@ -104,7 +104,7 @@ function numberOf(address: Uint8Array): bigint {
   return BigInt(`0x${Buffer.from(address).toString('hex')}`);
 }
 
-/** Undefined for a number that no address of so many bytes is. */
+/** Undefined for a number that does not fit an address of this many bytes. */
 function bytesOf(number: bigint, length: number): Uint8Array | undefined {
   const hex = number.toString(16).padStart(length * 2, '0');
   return hex.length > length * 2 ? undefined : new Uint8Array(Buffer.from(hex, 'hex'));

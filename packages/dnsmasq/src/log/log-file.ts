@@ -4,20 +4,20 @@ import { systemText } from './system-text.js';
 
 export interface LogFileOptions {
   readonly path: string;
-  /** Takes the lines that the file does not, each with its line feed. */
+  /** Receives the lines that could not be written, each with its line feed. */
   readonly fallback: (line: string) => void;
-  /** Milliseconds that never fall; the process's own clock unless said otherwise. */
+  /** A monotonic clock in milliseconds; the process's unless given. */
   readonly now?: () => number;
 }
 
 /** dnsmasq's exit code for a file that cannot be used (src/dnsmasq.h, EC_FILE). */
 const EXIT_FILE = 3;
-/** A pipe that nobody reads fails at once: it must hold up nobody. */
+/** A pipe without a reader fails immediately instead of blocking. */
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK;
 const MODE = 0o640;
-/** What may wait for a slow disk; what comes beyond goes to the fallback. */
+/** Bytes that may wait for a slow disk; more goes to the fallback. */
 const MAX_WAITING_CHARACTERS = 256 * 1024;
-/** So long a file that failed is left alone. */
+/** How long a file that failed is not retried. */
 const RETRY_MS = 5_000;
 
 /**
@@ -33,7 +33,7 @@ export class LogFile {
   #isClosed = false;
   #retryAtMs = Number.NEGATIVE_INFINITY;
   #onIdle: () => void = () => undefined;
-  /** The file to go on in; -1 is none. */
+  /** The file that is written; -1 is none. */
   #next = -1;
 
   /** Throws a StartupError in dnsmasq's words when the file cannot be opened. */
@@ -58,7 +58,7 @@ export class LogFile {
     if (!this.#isWriting) this.#writeWaiting();
   }
 
-  /** Opens the path anew, as after a rotation; the file before stays in use when that fails. */
+  /** Opens the path again, for log rotation; the previous file stays in use when that fails. */
   reopen(): void {
     if (this.#isClosed) return;
     open(this.#options.path, FLAGS, MODE, (error, fd) => {
@@ -79,7 +79,7 @@ export class LogFile {
     closeQuietly(this.#fd);
   }
 
-  /** What is being written goes to the file before. */
+  /** The write in progress goes to the previous file. */
   #goOnIn(fd: number): void {
     if (this.#next >= 0) closeQuietly(this.#next);
     this.#next = fd;
@@ -107,7 +107,7 @@ export class LogFile {
     });
   }
 
-  /** The system may take less than it is given. */
+  /** The system may write less than requested. */
   #writeAll(bytes: Buffer, done: (error: Error | null) => void): void {
     write(this.#fd, bytes, (error, written) => {
       if (error === null && written < bytes.length) this.#writeAll(bytes.subarray(written), done);
