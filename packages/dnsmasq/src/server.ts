@@ -25,7 +25,7 @@ import { QueryLog } from './answer/query-log.js';
 import { StatisticsDump } from './answer/statistics-dump.js';
 import { AnswerCache } from './cache/answer-cache.js';
 import { cacheOptions } from './cache/answer-cache-options.js';
-import { keepingRules } from './cache/keeping-rules.js';
+import { cachingRules } from './cache/caching-rules.js';
 import type { NannyFlags } from './config/flags.js';
 import type { ResolvFiles } from './config/resolv-files.js';
 import { DnsPort } from './listen/dns-port.js';
@@ -47,7 +47,7 @@ import {
 import { overflowLog } from './upstream/overflow-log.js';
 import { ServerStatistics } from './upstream/server-statistics.js';
 
-/** Bounds `-logInterval`: below, the log is nothing else. */
+/** Lower bound of `-logInterval`: below it, the log has nothing else. */
 const MIN_LOG_INTERVAL_MS = 1_000;
 
 /** The parts of a running dnsmasq, composed from both halves of the command line. */
@@ -66,7 +66,7 @@ export class DnsmasqServer {
   readonly #resolvFiles: ResolvFiles | undefined;
   readonly #router: Router;
   readonly #counters = new AnswerCounters();
-  /** With `--local-service` in front of it. */
+  /** The answerer with the filter of `--local-service`. */
   readonly #answerer: Answerer;
   readonly #dump: StatisticsDump;
   readonly #configDirectory: ConfigDirectory;
@@ -119,7 +119,7 @@ export class DnsmasqServer {
     });
     const answerer = createAnswerer({
       cache: this.#cache,
-      keeping: keepingRules(options),
+      caching: cachingRules(options),
       replies: options,
       filteredTypes: options.filteredTypes,
       maxTtlSeconds: options.maxTtlSeconds,
@@ -174,7 +174,7 @@ export class DnsmasqServer {
     this.#router.load();
   }
 
-  /** Everything there is to measure. */
+  /** Every metric. */
   metricFamilies(facts: ProgramFacts): MetricFamily[] {
     return metricFamilies({
       ...facts,
@@ -195,8 +195,8 @@ export class DnsmasqServer {
   }
 
   /**
-   * Answers what is under way and what comes meanwhile, then stops serving; `--query-timeout` is the
-   * longest that this takes. With `--reuse-port` others get what comes meanwhile. May be called twice.
+   * Answers the queries in flight and those that arrive meanwhile, then stops serving, after
+   * `--query-timeout` at most. With `--reuse-port` other processes get new queries. May be called twice.
    */
   async close(): Promise<void> {
     clearInterval(this.#dumpTimer);
@@ -212,7 +212,7 @@ export class DnsmasqServer {
     this.#sockets.close();
   }
 
-  /** Throws for a configuration that cannot be used; the one in force then stays. */
+  /** Throws for an invalid configuration; the last good one stays active. */
   #reconfigure(config: DnsConfig, version: string): void {
     if (this.#isStarted && !this.#flags.restartDnsmasq) {
       this.#log.info('the configuration changed; not applied, as -restartDnsmasq=false says');

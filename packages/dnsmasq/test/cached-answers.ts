@@ -1,16 +1,16 @@
 import { type DecodedRecord, decodeMessage, type Query } from '@kube-dns/wire';
 import type { AnswerCache } from '../src/cache/answer-cache.js';
-import { type KeepingRules, ReplyReader } from '../src/cache/reply-reader.js';
+import { type CachingRules, ReplyReader } from '../src/cache/reply-reader.js';
 import { queryFor, type Question, responseFor, type Response } from './messages.js';
 
 /** dnsmasq's rules without any option. */
-export const PLAIN_RULES: KeepingRules = {
+export const PLAIN_RULES: CachingRules = {
   isExtraType: () => false,
-  keepsDenials: true,
+  cachesNegatives: true,
   negativeTtlSeconds: 0,
   minTtlSeconds: 0,
   maxTtlSeconds: 0,
-  keepsZeroTtls: false,
+  cachesZeroTtls: false,
 };
 
 /** One reader for the plain rules: each allocates a message, and tests store by the ten thousand. */
@@ -21,12 +21,12 @@ export function storeReply(
   cache: AnswerCache,
   question: Question,
   response: Response,
-  rules?: Partial<KeepingRules>,
+  rules?: Partial<CachingRules>,
 ): boolean {
   const reader = rules === undefined ? plainReader : new ReplyReader({ ...PLAIN_RULES, ...rules });
-  const isKept = reader.read(responseFor(question, response));
-  if (isKept) cache.store(reader.answer);
-  return isKept;
+  const isStored = reader.read(responseFor(question, response));
+  if (isStored) cache.store(reader.answer);
+  return isStored;
 }
 
 /** An answer of the cache as tests look at it. */

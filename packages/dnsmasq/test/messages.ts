@@ -61,7 +61,7 @@ export function soaRecord(minimum: number, owner = 'example', ttl = 60): Written
   };
 }
 
-export function aliasRecord(owner: string, data: string, ttl: number): WrittenRecord {
+export function cnameRecord(owner: string, data: string, ttl: number): WrittenRecord {
   return { owner, type: 'CNAME', ttl, data };
 }
 

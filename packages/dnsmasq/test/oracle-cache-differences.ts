@@ -1,6 +1,6 @@
-import { arpa, EDNS, OVER_TCP, q, type Scene, times, twice } from './oracle-cache-steps.js';
+import { arpa, EDNS, OVER_TCP, q, type Scenario, times, twice } from './oracle-cache-steps.js';
 
-interface Difference extends Scene {
+interface Difference extends Scenario {
   /** What differs at the last step. */
   readonly fields: readonly string[];
 }
@@ -27,7 +27,7 @@ export const DIFFERENT: Readonly<Record<string, Difference>> = {
     steps: twice('alike'),
     fields: ['asked'],
   },
-  'a SOA that forbids keeping: obeyed; a floor for TTLs makes dnsmasq keep it': {
+  'a SOA that forbids caching: obeyed; a floor for TTLs makes dnsmasq keep it': {
     options: ['--neg-ttl=50', '--min-cache-ttl=50'],
     steps: twice('instant'),
     fields: ['authorities', 'asked'],

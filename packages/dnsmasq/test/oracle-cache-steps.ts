@@ -25,7 +25,7 @@ export const EDNS = { ednsBytes: 1400 };
 export const OVER_TCP = { isOverTcp: true };
 
 /** What both are started with, and what they go through. */
-export interface Scene {
+export interface Scenario {
   readonly options: readonly string[];
   readonly steps: readonly Step[];
   /** Questions may reach the upstream behind the answer: they are seen in the counters only. */

@@ -4,10 +4,10 @@ import { endPrograms } from '@kube-dns/testkit';
 import { ComparedServer, type Seen } from './compared-server.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { DIFFERENT } from './oracle-cache-differences.js';
-import { CACHE_SCENES } from './oracle-cache-scenes.js';
-import type { Scene, Step } from './oracle-cache-steps.js';
+import { CACHE_SCENES } from './oracle-cache-scenarios.js';
+import type { Scenario, Step } from './oracle-cache-steps.js';
 import { respond } from './oracle-cache-zone.js';
-import { REPLY_SCENES } from './oracle-reply-scenes.js';
+import { REPLY_SCENES } from './oracle-reply-scenarios.js';
 import { serve } from './processes.js';
 import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
 
@@ -58,7 +58,7 @@ describeBesideReal(`the cache beside the real dnsmasq's${WITHOUT}`, () => {
   const asFields = (fields: Record<string, unknown>): Seen => ({ fields, ttls: [] });
 
   async function expectSame(
-    { steps, asksBehind = false }: Omit<Scene, 'options'>,
+    { steps, asksBehind = false }: Omit<Scenario, 'options'>,
     ours: ComparedServer,
     real: ComparedServer,
   ): Promise<void> {
@@ -77,8 +77,8 @@ describeBesideReal(`the cache beside the real dnsmasq's${WITHOUT}`, () => {
 
   it.each(Object.entries({ ...CACHE_SCENES, ...REPLY_SCENES }))(
     'is the same: %s',
-    async (_what, scene) => {
-      await beside(scene.options, (ours, real) => expectSame(scene, ours, real));
+    async (_what, scenario) => {
+      await beside(scenario.options, (ours, real) => expectSame(scenario, ours, real));
     },
   );
 

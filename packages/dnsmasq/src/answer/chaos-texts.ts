@@ -12,7 +12,7 @@ export interface ChaosSources {
   readonly statistics: Pick<ServerStatistics, 'entries'>;
 }
 
-/** The names below `bind` and what they say, as dnsmasq has them; the sidecar reads the numbers. */
+/** The names below `bind` and their texts, as in dnsmasq; the sidecar reads the numbers. */
 export function chaosTexts({ counters, cache, statistics }: ChaosSources): ChaosTexts {
   const number = (read: () => number) => () => [String(read())];
   return new Map<string, () => string[]>([

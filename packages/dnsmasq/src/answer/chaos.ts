@@ -23,7 +23,7 @@ const MAX_TEXTS = 250;
 
 /**
  * Answers TXT questions of class CHAOS about the server itself, as dnsmasq does (src/cache.c,
- * cache_make_stat): `hits.bind` and its like. Other names below `bind` and `server` are NOTIMP.
+ * cache_make_stat): `hits.bind` and the other statistics. Other names below `bind` and `server` are NOTIMP.
  */
 export class ChaosAnswerer {
   readonly #texts: ChaosTexts;
@@ -32,7 +32,7 @@ export class ChaosAnswerer {
     this.#texts = texts;
   }
 
-  /** Tells whether a query is about the server itself. */
+  /** Whether a query is about the server itself. */
   owns(query: Query): boolean {
     return (
       query.class === CLASS.CH &&
@@ -53,7 +53,7 @@ function writeRefusal(query: Query, out: Uint8Array): number {
   return appendOpt(query, out, end);
 }
 
-/** One TXT record of class CH, which the writer for class IN does not make. */
+/** One TXT record of class CH, which the writer for class IN does not write. */
 function writeTexts(query: Query, out: Uint8Array, texts: readonly string[]): number {
   // A TXT record has one string at least (RFC 1035 section 3.3.14), an empty one if need be.
   const data = texts.length === 0 ? [''] : texts.slice(0, MAX_TEXTS);

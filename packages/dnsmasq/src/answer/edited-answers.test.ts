@@ -1,31 +1,31 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { encodeKey, FLAG, RCODE, TYPE } from '@kube-dns/wire';
-import { AnswererBed } from '../../test/answerer-bed.js';
+import { AnswererTestbed } from '../../test/answerer-testbed.js';
 import { ask, askTcp, flagsOf } from '../../test/client.js';
 import { FakeUpstream } from '../../test/fake-upstream.js';
 import { addressRecords, type Response, soaRecord } from '../../test/messages.js';
 import { parseAddressRange, parseAlias } from '../options/address-range.js';
 
-let bed: AnswererBed;
+let testbed: AnswererTestbed;
 
 beforeEach(async () => {
-  bed = await AnswererBed.create();
+  testbed = await AnswererTestbed.create();
 });
 
-afterEach(() => bed.close());
+afterEach(() => testbed.close());
 
 describe('an answer past its time of a type that is left out', () => {
   it('says that it was left out', async () => {
-    await bed.start({
+    await testbed.start({
       cache: { maxStaleSeconds: 1_000 },
       options: { filteredTypes: [TYPE.A] },
     });
-    await ask(bed.port, 'a.example');
-    bed.now += 200;
-    const { texts, bytes } = await ask(bed.port, { name: 'a.example', ednsBytes: 1232 });
+    await ask(testbed.port, 'a.example');
+    testbed.now += 200;
+    const { texts, bytes } = await ask(testbed.port, { name: 'a.example', ednsBytes: 1232 });
     expect(texts).toEqual([]);
     expect(bytes.subarray(-6)).toEqual(Buffer.from([0, 15, 0, 2, 0, 17]));
-    expect(bed.counters.staleAnswers).toBe(1);
+    expect(testbed.counters.staleAnswers).toBe(1);
   });
 });
 
@@ -33,87 +33,87 @@ describe('the protection against rebinding', () => {
   const EMPTY = { texts: [], rcode: 'NOERROR', authorities: [] };
 
   it('empties answers with private addresses, keeps nothing, and says so', async () => {
-    await bed.start({ replies: { stopsRebind: true } });
-    expect(await ask(bed.port, 'a.example')).toMatchObject(EMPTY);
-    expect(await ask(bed.port, 'a.example')).toMatchObject(EMPTY);
-    expect(bed.upstream.asked).toHaveLength(2);
-    expect(bed.log.messages).toContain('possible DNS-rebind attack detected: a.example');
+    await testbed.start({ replies: { stopsRebind: true } });
+    expect(await ask(testbed.port, 'a.example')).toMatchObject(EMPTY);
+    expect(await ask(testbed.port, 'a.example')).toMatchObject(EMPTY);
+    expect(testbed.upstream.asked).toHaveLength(2);
+    expect(testbed.log.messages).toContain('possible DNS-rebind attack detected: a.example');
   });
 
   it.each<[string, Response | null]>([
     ['SERVFAIL', { rcode: RCODE.SERVFAIL }],
     ['silence', null],
   ])('empties a cut answer, too, when there is none over TCP but %s', async (_what, overTcp) => {
-    bed.upstream.script = (_query, { protocol }) =>
+    testbed.upstream.script = (_query, { protocol }) =>
       protocol === 'tcp'
         ? overTcp
         : { isTruncated: true, answers: addressRecords(100, '10.0.0.1') };
-    await bed.start({ replies: { stopsRebind: true } });
-    expect((await ask(bed.port, 'a.example')).texts).toEqual([]);
+    await testbed.start({ replies: { stopsRebind: true } });
+    expect((await ask(testbed.port, 'a.example')).texts).toEqual([]);
   });
 
   it('says it at most once a second, whatever comes', async () => {
-    await bed.start({ replies: { stopsRebind: true } });
-    for (let i = 0; i < 20; i++) await ask(bed.port, `n${i}.example`);
-    const lines = bed.log.messages.filter((message) => message.includes('rebind'));
+    await testbed.start({ replies: { stopsRebind: true } });
+    for (let i = 0; i < 20; i++) await ask(testbed.port, `n${i}.example`);
+    const lines = testbed.log.messages.filter((message) => message.includes('rebind'));
     expect(lines.length).toBeLessThan(10);
   });
 
   it('leaves exempt domains alone', async () => {
-    await bed.start({
+    await testbed.start({
       replies: { stopsRebind: true, rebindDomains: { domains: [encodeKey('ok.example')] } },
     });
-    expect((await ask(bed.port, 'a.OK.example')).texts).toEqual(['A 10.0.0.1']);
-    expect((await ask(bed.port, 'a.nok.example')).texts).toEqual([]);
+    expect((await ask(testbed.port, 'a.OK.example')).texts).toEqual(['A 10.0.0.1']);
+    expect((await ask(testbed.port, 'a.nok.example')).texts).toEqual([]);
   });
 });
 
 describe('addresses in replies', () => {
   it('that mean NXDOMAIN make it so, kept for the TTL of the address', async () => {
-    await bed.start({ replies: { bogusNxdomain: [parseAddressRange('10.0.0.0/24')] } });
-    expect(await ask(bed.port, 'a.example')).toMatchObject({ rcode: 'NXDOMAIN', texts: [] });
-    expect((await ask(bed.port, { name: 'a.example', type: 'TXT' })).rcode).toBe('NXDOMAIN');
-    bed.now += 99;
-    await ask(bed.port, 'a.example');
-    expect(bed.upstream.asked).toHaveLength(1);
-    bed.now += 1;
-    await ask(bed.port, 'a.example');
-    expect(bed.upstream.asked).toHaveLength(2);
+    await testbed.start({ replies: { bogusNxdomain: [parseAddressRange('10.0.0.0/24')] } });
+    expect(await ask(testbed.port, 'a.example')).toMatchObject({ rcode: 'NXDOMAIN', texts: [] });
+    expect((await ask(testbed.port, { name: 'a.example', type: 'TXT' })).rcode).toBe('NXDOMAIN');
+    testbed.now += 99;
+    await ask(testbed.port, 'a.example');
+    expect(testbed.upstream.asked).toHaveLength(1);
+    testbed.now += 1;
+    await ask(testbed.port, 'a.example');
+    expect(testbed.upstream.asked).toHaveLength(2);
   });
 
   it('that are to be ignored make no reply: SERVFAIL when there is no other', async () => {
-    await bed.start({ replies: { ignoredAddresses: [parseAddressRange('10.0.0.1')] } });
-    expect((await ask(bed.port, 'a.example')).rcode).toBe('SERVFAIL');
-    expect(bed.cache.insertions).toBe(0);
+    await testbed.start({ replies: { ignoredAddresses: [parseAddressRange('10.0.0.1')] } });
+    expect((await ask(testbed.port, 'a.example')).rcode).toBe('SERVFAIL');
+    expect(testbed.cache.insertions).toBe(0);
   });
 
   it.each(['udp', 'tcp'] as const)(
     'that are to be ignored leave it to the next server: %s',
     async (protocol) => {
       const next = await FakeUpstream.start(() => ({ answers: addressRecords(9, '10.0.0.2') }));
-      bed.own(next);
-      await bed.start({
-        rules: [bed.upstream.text, next.text],
+      testbed.own(next);
+      await testbed.start({
+        rules: [testbed.upstream.text, next.text],
         replies: { ignoredAddresses: [parseAddressRange('10.0.0.1')] },
       });
       const answer =
         protocol === 'udp'
-          ? await ask(bed.port, 'a.example')
-          : await askTcp(bed.port, { name: 'a.example' });
+          ? await ask(testbed.port, 'a.example')
+          : await askTcp(testbed.port, { name: 'a.example' });
       expect(answer.texts).toEqual(['A 10.0.0.2']);
     },
   );
 
   it('are replaced, for the cache, too, and AA goes', async () => {
-    await bed.start({
+    await testbed.start({
       replies: { aliases: [parseAlias(['10.0.0.0', '192.0.2.0', '255.255.255.0'])] },
     });
     for (let i = 0; i < 2; i++) {
-      const answer = await ask(bed.port, 'a.example');
+      const answer = await ask(testbed.port, 'a.example');
       expect(answer.texts).toEqual(['A 192.0.2.1']);
       expect(flagsOf(answer) & FLAG.AA).toBe(0);
     }
-    expect(bed.upstream.asked).toHaveLength(1);
+    expect(testbed.upstream.asked).toHaveLength(1);
   });
 });
 
@@ -126,13 +126,13 @@ describe('types that no answer may have', () => {
   };
 
   it('are left out of what upstream and the cache say; the cache says so', async () => {
-    bed.upstream.script = () => BOTH;
-    await bed.start({ options: { filteredTypes: [TYPE.A] } });
-    expect((await ask(bed.port, 'a.example')).texts).toEqual(['CNAME b.example']);
-    const { texts, bytes } = await ask(bed.port, { name: 'a.example', ednsBytes: 1232 });
+    testbed.upstream.script = () => BOTH;
+    await testbed.start({ options: { filteredTypes: [TYPE.A] } });
+    expect((await ask(testbed.port, 'a.example')).texts).toEqual(['CNAME b.example']);
+    const { texts, bytes } = await ask(testbed.port, { name: 'a.example', ednsBytes: 1232 });
     expect(texts).toEqual(['CNAME b.example']);
     expect(bytes.subarray(-6)).toEqual(Buffer.from([0, 15, 0, 2, 0, 17]));
-    expect(bed.upstream.asked).toHaveLength(1);
+    expect(testbed.upstream.asked).toHaveLength(1);
   });
 
   it.each([
@@ -144,15 +144,15 @@ describe('types that no answer may have', () => {
     'are not even asked for when others of the name are known: %s beside %s',
     async (...row) => {
       const [type, known, data] = row;
-      bed.upstream.script = () => ({ answers: [{ type: known, ttl: 30, data }] });
-      await bed.start({ options: { filteredTypes: [TYPE[type]] } });
-      await ask(bed.port, { name: 'a.example', type: known });
-      expect(await ask(bed.port, { name: 'a.example', type })).toMatchObject({
+      testbed.upstream.script = () => ({ answers: [{ type: known, ttl: 30, data }] });
+      await testbed.start({ options: { filteredTypes: [TYPE[type]] } });
+      await ask(testbed.port, { name: 'a.example', type: known });
+      expect(await ask(testbed.port, { name: 'a.example', type })).toMatchObject({
         rcode: 'NOERROR',
         texts: [],
       });
-      await ask(bed.port, { name: 'a.example', type: 'TXT' });
-      expect(bed.upstream.asked.map((asked) => asked.type)).toEqual([TYPE[known], TYPE.TXT]);
+      await ask(testbed.port, { name: 'a.example', type: 'TXT' });
+      expect(testbed.upstream.asked.map((asked) => asked.type)).toEqual([TYPE[known], TYPE.TXT]);
     },
   );
 
@@ -160,40 +160,45 @@ describe('types that no answer may have', () => {
     ['A', BOTH.answers!.slice(0, 1)],
     ['SOA', []],
   ] as const)('change nothing about a denial of %s', async (type, answers) => {
-    bed.upstream.script = () => ({ answers, authorities: [soaRecord(5)] });
-    await bed.start({
+    testbed.upstream.script = () => ({ answers, authorities: [soaRecord(5)] });
+    await testbed.start({
       options: { filteredTypes: [TYPE[type]] },
-      keeping: { isExtraType: () => true },
+      caching: { isExtraType: () => true },
     });
     for (let i = 0; i < 2; i++) {
-      const answer = await ask(bed.port, { name: 'a.example', type });
+      const answer = await ask(testbed.port, { name: 'a.example', type });
       expect(answer.answers).toHaveLength(answers.length);
       expect(answer.authorities).toHaveLength(1);
     }
-    expect(bed.upstream.asked).toHaveLength(1);
+    expect(testbed.upstream.asked).toHaveLength(1);
   });
 
   it('take aliases out only where these were asked for', async () => {
-    bed.upstream.script = () => BOTH;
-    await bed.start({
+    testbed.upstream.script = () => BOTH;
+    await testbed.start({
       options: { filteredTypes: [TYPE.CNAME] },
-      keeping: { isExtraType: () => true },
+      caching: { isExtraType: () => true },
     });
     for (let i = 0; i < 2; i++) {
-      expect((await ask(bed.port, 'a.example')).texts).toEqual(['CNAME b.example', 'A 10.0.0.1']);
-      expect((await ask(bed.port, { name: 'b.a.example', type: 'CNAME' })).texts).not.toContain(
+      expect((await ask(testbed.port, 'a.example')).texts).toEqual([
+        'CNAME b.example',
+        'A 10.0.0.1',
+      ]);
+      expect((await ask(testbed.port, { name: 'b.a.example', type: 'CNAME' })).texts).not.toContain(
         'CNAME b.example',
       );
     }
-    expect(bed.upstream.asked).toHaveLength(2);
+    expect(testbed.upstream.asked).toHaveLength(2);
   });
 
   it('with ANY leave of an answer to ANY what mail and browsers need', async () => {
-    bed.upstream.script = () => ({
+    testbed.upstream.script = () => ({
       answers: [...addressRecords(30, '10.0.0.1'), { type: 'TXT', ttl: 30, data: 'x' }],
     });
-    await bed.start({ options: { filteredTypes: [TYPE.ANY] } });
-    expect((await ask(bed.port, { name: 'a.example', type: 'ANY' })).texts).toEqual(['A 10.0.0.1']);
-    expect((await ask(bed.port, { name: 'a.example', type: 'TXT' })).texts).toHaveLength(2);
+    await testbed.start({ options: { filteredTypes: [TYPE.ANY] } });
+    expect((await ask(testbed.port, { name: 'a.example', type: 'ANY' })).texts).toEqual([
+      'A 10.0.0.1',
+    ]);
+    expect((await ask(testbed.port, { name: 'a.example', type: 'TXT' })).texts).toHaveLength(2);
   });
 });

@@ -1,16 +1,16 @@
 import { RecordCursor, SECTION, TYPE, writeUint16 } from '@kube-dns/wire';
 import { withoutTypes } from './reply-edit.js';
 
-/** What is left of an answer to ANY under `--filter-rr=ANY` (dnsmasq src/rrfilter.c). */
+/** The types in an answer to ANY with `--filter-rr=ANY` (dnsmasq src/rrfilter.c). */
 const ALLOWED_IN_ANY: ReadonlySet<number> = new Set([TYPE.A, TYPE.AAAA, TYPE.MX, TYPE.CNAME]);
 
-/** The types of `--filter-A`, `--filter-AAAA` and `--filter-rr`, which no answer from upstream has. */
+/** The types of `--filter-A`, `--filter-AAAA` and `--filter-rr`, which are removed from answers from upstream. */
 export class FilteredTypes {
   readonly #types: ReadonlySet<number>;
   readonly #cursor = new RecordCursor();
-  /** An alias leads to what was asked for, so it is left out only where it is itself that. */
+  /** A CNAME leads to the requested records, so it is removed only when it was asked for itself. */
   readonly #isUnwanted = (type: number): boolean => type !== TYPE.CNAME && this.#types.has(type);
-  readonly #isUnwantedAlias = (type: number): boolean => this.#types.has(type);
+  readonly #isUnwantedCname = (type: number): boolean => this.#types.has(type);
   readonly #isUnwantedInAny = (type: number): boolean =>
     this.#types.has(type) || !ALLOWED_IN_ANY.has(type);
 
@@ -18,7 +18,7 @@ export class FilteredTypes {
     this.#types = new Set(types);
   }
 
-  /** Tells whether records of this type must not be shown. */
+  /** Whether records of this type are removed. */
   has(type: number): boolean {
     return this.#types.has(type);
   }
@@ -45,7 +45,7 @@ export class FilteredTypes {
   /** A reply to a question of this type without the unwanted records; undefined when it is malformed. */
   apply(reply: Buffer, questionType: number): Buffer | undefined {
     if (this.#types.size === 0) return reply;
-    if (questionType === TYPE.CNAME) return withoutTypes(reply, this.#isUnwantedAlias);
+    if (questionType === TYPE.CNAME) return withoutTypes(reply, this.#isUnwantedCname);
     const isAny = questionType === TYPE.ANY && this.#types.has(TYPE.ANY);
     return withoutTypes(reply, isAny ? this.#isUnwantedInAny : this.#isUnwanted);
   }

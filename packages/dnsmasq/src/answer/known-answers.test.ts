@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { decodeName, FLAG, RCODE } from '@kube-dns/wire';
-import { AnswererBed, NO_LOCAL_DATA } from '../../test/answerer-bed.js';
+import { AnswererTestbed, NO_LOCAL_DATA } from '../../test/answerer-testbed.js';
 import { storeReply } from '../../test/cached-answers.js';
 import { ask, askTcp, flagsOf } from '../../test/client.js';
 import { addressRecords, type Response, soaRecord } from '../../test/messages.js';
@@ -11,38 +11,38 @@ import { parseOptions } from '../options/parse-options.js';
 
 const DENIAL: Response = { rcode: RCODE.NXDOMAIN, authorities: [soaRecord(5)] };
 
-let bed: AnswererBed;
+let testbed: AnswererTestbed;
 
 beforeEach(async () => {
-  bed = await AnswererBed.create();
+  testbed = await AnswererTestbed.create();
 });
 
-afterEach(() => bed.close());
+afterEach(() => testbed.close());
 
 describe('a denial', () => {
   it('is kept, and serves every type', async () => {
-    bed.upstream.script = () => DENIAL;
-    await bed.start();
-    await ask(bed.port, { name: 'a.example', type: 'TXT' });
-    const answer = await ask(bed.port, { name: 'a.example', ednsBytes: 1232 });
+    testbed.upstream.script = () => DENIAL;
+    await testbed.start();
+    await ask(testbed.port, { name: 'a.example', type: 'TXT' });
+    const answer = await ask(testbed.port, { name: 'a.example', ednsBytes: 1232 });
     expect(answer.rcode).toBe('NXDOMAIN');
     expect(answer.authorities).toMatchObject([{ name: 'example', type: 'SOA', ttl: 60 }]);
-    expect(bed.upstream.asked).toHaveLength(1);
+    expect(testbed.upstream.asked).toHaveLength(1);
   });
 
   it('of a name that is known here becomes an empty answer with AA, kept as such', async () => {
-    bed.upstream.script = () => DENIAL;
+    testbed.upstream.script = () => DENIAL;
     const asked: string[] = [];
     const knows = (name: Uint8Array) => asked.push(decodeName(name)) > 0;
-    await bed.start({ options: { local: { ...NO_LOCAL_DATA, knows } } });
-    const first = await ask(bed.port, { name: 'A.example', type: 'AAAA' });
+    await testbed.start({ options: { local: { ...NO_LOCAL_DATA, knows } } });
+    const first = await ask(testbed.port, { name: 'A.example', type: 'AAAA' });
     expect([first.rcode, flagsOf(first) & FLAG.AA]).toEqual(['NOERROR', FLAG.AA]);
-    const second = await ask(bed.port, { name: 'a.example', type: 'AAAA' });
+    const second = await ask(testbed.port, { name: 'a.example', type: 'AAAA' });
     expect([second.rcode, flagsOf(second) & FLAG.AA]).toEqual(['NOERROR', 0]);
-    expect(bed.upstream.asked).toHaveLength(1);
+    expect(testbed.upstream.asked).toHaveLength(1);
     expect(asked).toEqual(['a.example']);
-    await ask(bed.port, { name: 'a.example', type: 'A' });
-    expect(bed.upstream.asked).toHaveLength(2);
+    await ask(testbed.port, { name: 'a.example', type: 'A' });
+    expect(testbed.upstream.asked).toHaveLength(2);
   });
 });
 
@@ -55,13 +55,13 @@ describe('what is known without asking anybody', () => {
       ...['--host-record=record.x,10.1.1.1', '--address=/x/10.2.2.2', '--domain-needed'],
       '--bogus-priv',
     );
-    await bed.start({ options: { local } });
+    await testbed.start({ options: { local } });
     for (const name of ['record.x', 'kept.x']) {
-      storeReply(bed.cache, { name }, { answers: addressRecords(100, '10.3.3.3') });
+      storeReply(testbed.cache, { name }, { answers: addressRecords(100, '10.3.3.3') });
     }
     const texts: string[] = [];
     for (const name of ['record.x', 'kept.x', 'other.x', 'y.example', 'plain']) {
-      const answer = await ask(bed.port, name);
+      const answer = await ask(testbed.port, name);
       texts.push(answer.texts.join() || answer.rcode);
     }
     expect(texts).toEqual([
@@ -70,59 +70,64 @@ describe('what is known without asking anybody', () => {
       'NXDOMAIN',
     ]);
     const reverse = { name: '1.0.0.10.in-addr.arpa', type: 'PTR' };
-    expect((await ask(bed.port, reverse)).rcode).toBe('NXDOMAIN');
-    expect(bed.upstream.names).toEqual(['y.example']);
-    expect([bed.counters.hits, bed.counters.misses]).toEqual([5, 1]);
+    expect((await ask(testbed.port, reverse)).rcode).toBe('NXDOMAIN');
+    expect(testbed.upstream.names).toEqual(['y.example']);
+    expect([testbed.counters.hits, testbed.counters.misses]).toEqual([5, 1]);
   });
 
   it('is an alias alone when what it leads to is not local, whatever the cache has', async () => {
-    await bed.start({ options: { local: localOf('--cname=alias.x,kept.y') } });
-    await ask(bed.port, 'kept.y');
-    expect((await ask(bed.port, 'alias.x')).texts).toEqual(['CNAME kept.y']);
-    expect(bed.upstream.names).toEqual(['kept.y']);
+    await testbed.start({ options: { local: localOf('--cname=alias.x,kept.y') } });
+    await ask(testbed.port, 'kept.y');
+    expect((await ask(testbed.port, 'alias.x')).texts).toEqual(['CNAME kept.y']);
+    expect(testbed.upstream.names).toEqual(['kept.y']);
   });
 
   it('does not show in what upstream says of an alias that leads there', async () => {
-    bed.upstream.script = () => ({
+    testbed.upstream.script = () => ({
       answers: [
         { type: 'CNAME', ttl: 30, data: 'record.x' },
         { owner: 'record.x', type: 'A', ttl: 30, data: '10.0.0.7' },
       ],
     });
-    await bed.start({ options: { local: localOf('--host-record=record.x,10.1.1.1') } });
+    await testbed.start({ options: { local: localOf('--host-record=record.x,10.1.1.1') } });
     for (let i = 0; i < 2; i++) {
-      expect((await ask(bed.port, 'a.example')).texts).toEqual(['CNAME record.x', 'A 10.0.0.7']);
+      expect((await ask(testbed.port, 'a.example')).texts).toEqual([
+        'CNAME record.x',
+        'A 10.0.0.7',
+      ]);
     }
-    expect((await ask(bed.port, 'record.x')).texts).toEqual(['A 10.1.1.1']);
-    expect(bed.upstream.asked).toHaveLength(1);
+    expect((await ask(testbed.port, 'record.x')).texts).toEqual(['A 10.1.1.1']);
+    expect(testbed.upstream.asked).toHaveLength(1);
   });
 
   it('is cut with TC for a client that takes less, and whole over TCP', async () => {
     const addresses = Array.from({ length: 60 }, (_, i) => `--host-record=many.x,10.1.1.${i}`);
-    await bed.start({ options: { local: localOf(...addresses) } });
-    const plain = await ask(bed.port, 'many.x');
+    await testbed.start({ options: { local: localOf(...addresses) } });
+    const plain = await ask(testbed.port, 'many.x');
     expect(plain.isTruncated).toBe(true);
     expect(plain.texts).toHaveLength(30);
-    const edns = await ask(bed.port, { name: 'many.x', ednsBytes: 512, isDnssecOk: true });
+    const edns = await ask(testbed.port, { name: 'many.x', ednsBytes: 512, isDnssecOk: true });
     expect([edns.isTruncated, edns.texts.length]).toEqual([true, 29]);
     expect(edns.additionals).toMatchObject([{ type: 'OPT', flag_do: true }]);
-    expect((await askTcp(bed.port, { name: 'many.x' })).texts).toHaveLength(60);
-    expect(bed.upstream.asked).toEqual([]);
+    expect((await askTcp(testbed.port, { name: 'many.x' })).texts).toHaveLength(60);
+    expect(testbed.upstream.asked).toEqual([]);
   });
 });
 
 describe('an answer past its time', () => {
   it('comes at once, with an extended error for EDNS, and is renewed behind it', async () => {
-    await bed.start({ cache: { maxStaleSeconds: 1_000 }, keeping: { keepsZeroTtls: true } });
-    await ask(bed.port, 'a.example');
-    bed.now += 200;
-    bed.upstream.script = () => ({ answers: addressRecords(100, '10.0.0.2') });
-    const stale = await ask(bed.port, { name: 'a.example', ednsBytes: 1232 });
+    await testbed.start({ cache: { maxStaleSeconds: 1_000 }, caching: { cachesZeroTtls: true } });
+    await ask(testbed.port, 'a.example');
+    testbed.now += 200;
+    testbed.upstream.script = () => ({ answers: addressRecords(100, '10.0.0.2') });
+    const stale = await ask(testbed.port, { name: 'a.example', ednsBytes: 1232 });
     expect([stale.texts, stale.ttls]).toEqual([['A 10.0.0.1'], [0]]);
     expect(stale.bytes.subarray(-6)).toEqual(Buffer.from([0, 15, 0, 2, 0, 3]));
-    expect([bed.counters.hits, bed.counters.misses, bed.counters.staleAnswers]).toEqual([1, 2, 1]);
-    await until(() => bed.cache.insertions === 2);
-    expect((await ask(bed.port, 'a.example')).texts).toEqual(['A 10.0.0.2']);
-    expect(bed.upstream.asked).toHaveLength(2);
+    expect([testbed.counters.hits, testbed.counters.misses, testbed.counters.staleAnswers]).toEqual(
+      [1, 2, 1],
+    );
+    await until(() => testbed.cache.insertions === 2);
+    expect((await ask(testbed.port, 'a.example')).texts).toEqual(['A 10.0.0.2']);
+    expect(testbed.upstream.asked).toHaveLength(2);
   });
 });

@@ -5,7 +5,7 @@ import type { Query } from '@kube-dns/wire';
 import type { Interfaces } from '../listen/listen-addresses.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
 
-/** Tells whether `--local-service` counts: it does not beside options that say where to listen. */
+/** Whether `--local-service` is active: options that name listening addresses disable it. */
 export function isLocalServiceOn(options: DnsmasqOptions): boolean {
   const { listenAddresses, interfaces, exceptInterfaces, localService } = options;
   const lists = [listenAddresses, interfaces, exceptInterfaces];
@@ -48,14 +48,14 @@ export class LocalNetworks {
     }
   }
 
-  /** Tells whether a client is of these; a zone behind its address does not count. */
+  /** Whether a client is in one of these; a zone in its address is ignored. */
   has(clientAddress: string): boolean {
     const address = withoutZone(clientAddress);
     return this.#networks.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
   }
 }
 
-/** Answers only clients of some networks; others hear nothing (dnsmasq src/forward.c, receive_query). */
+/** Answers only clients of some networks; others get no answer (dnsmasq src/forward.c, receive_query). */
 export class LocalService implements Answerer {
   readonly #answerer: Answerer;
   readonly #log: Pick<Log, 'warn'>;

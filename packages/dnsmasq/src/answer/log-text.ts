@@ -12,7 +12,7 @@ import { typeName } from '../options/rr-type.js';
 const UNPRINTABLE = '<name unprintable>';
 const LOWEST_PRINTABLE = 0x20;
 const HIGHEST_PRINTABLE = 0x7e;
-/** What may be a reverse name: no label of it needs an escape. */
+/** A possible reverse name: no label needs an escape. */
 const REVERSE_NAME = /^(?:[0-9a-f]{1,3}\.)+(?:in-addr|ip6)\.arpa$/i;
 
 /** The name at an offset of a message as dnsmasq logs it; the root is `.`. */
@@ -33,7 +33,7 @@ export function nameText(message: Uint8Array, at: number): string {
   return text.slice(0, -1);
 }
 
-/** The address behind a whole reverse name; other names as they are. */
+/** The address of a complete reverse name; other names unchanged. */
 export function addressOfReverse(text: string): string {
   if (!REVERSE_NAME.test(text)) return text;
   const key = encodeKey(text);
@@ -41,7 +41,7 @@ export function addressOfReverse(text: string): string {
   return isWhole ? addressText(bytes.subarray(0, size)) : text;
 }
 
-/** What a record says: its address, its name, its text, or `<TYPE>`. */
+/** The data of a record as text: its address, its name, its text, or `<TYPE>`. */
 export function valueText(message: Uint8Array, record: RecordCursor): string {
   const { type, rdataStart, end } = record;
   const data = message.subarray(rdataStart, end);
@@ -59,7 +59,7 @@ export function valueText(message: Uint8Array, record: RecordCursor): string {
   }
 }
 
-/** How dnsmasq writes of a record what it does not look into: `<TYPE>`. */
+/** dnsmasq's text for the data of other records: `<TYPE>`. */
 export function typeText(type: number): string {
   return `<${typeName(type)}>`;
 }

@@ -18,26 +18,26 @@ import {
 import { typeName } from '../options/rr-type.js';
 import { addressOfReverse, nameText, typeText, valueText } from './log-text.js';
 
-/** Whose query a line is about: what stands in front of it. */
+/** The start of a line, which identifies the query. */
 export type QueryTag = string;
-/** Where an answer comes from. */
+/** The source of an answer. */
 export type AnswerSource = 'reply' | 'cached' | 'cached-stale' | 'config';
 
-/** What the log says about records of local data; names are lower-cased and in wire form. */
+/** The origins of local data for the log; names are lower-cased and in wire form. */
 export interface RecordOrigins {
   /** The hosts file that a record is from; undefined when it is from none. */
   fileOf(owner: Uint8Array, type: number, rdata: Uint8Array): string | undefined;
-  /** Tells whether a reverse name has a record of its own: its type is shown then, not its address. */
+  /** Whether a reverse name has a record of its own: its type is shown then, not its address. */
   hasPtrRecord(owner: Uint8Array): boolean;
 }
 
 export interface AnswerDetails {
   readonly origins?: RecordOrigins;
-  /** What is behind an error's name, such as ` (EDE: not ready)`. */
+  /** The text after an error's name, such as ` (EDE: not ready)`. */
   readonly errorDetail?: string;
 }
 
-/** A message has thousands of records at the worst; the log shows so many of them. */
+/** A message has thousands of records at the worst; the log shows at most this many. */
 const MAX_LINES = 100;
 const DNS_PORT = 53;
 const RCODE_TEXTS: ReadonlyMap<number, string> = new Map([
@@ -90,12 +90,12 @@ export class QueryLog {
     if (this.#isExtra) this.#write(this.tag, 'reply query is duplicate');
   }
 
-  /** What was answered from here. */
+  /** An answer without forwarding. */
   answer(source: AnswerSource, message: Uint8Array, details: AnswerDetails = {}): void {
     this.#writeMessage(this.tag, source, message, details);
   }
 
-  /** What a server replied to an earlier query. */
+  /** A server's reply to an earlier query. */
   reply(message: Uint8Array, tag: QueryTag | undefined): void {
     this.#writeMessage(tag ?? '', 'reply', message, {});
   }
@@ -121,7 +121,7 @@ export class QueryLog {
     }
     let name = nameText(message, QUESTION_OFFSET);
     let hasType = false;
-    let isAlias = false;
+    let isCname = false;
     for (let lines = 0; lines < MAX_LINES && cursor.next(); lines++) {
       if (cursor.section !== SECTION.ANSWER) break;
       const { type } = cursor;
@@ -132,12 +132,12 @@ export class QueryLog {
       hasType ||= isWanted;
       if (type === TYPE.CNAME) {
         name = nameText(message, cursor.rdataStart);
-        isAlias = true;
+        isCname = true;
       } else if (!isWanted && questionType === TYPE.PTR) continue;
       this.#write(tag, recordLine(source, owner, message, cursor, questionType, origins));
     }
     // Where an alias of the command line leads to is nothing that is known here.
-    if (hasType || (source === 'config' && isAlias)) return;
+    if (hasType || (source === 'config' && isCname)) return;
     const nothing =
       rcode === RCODE.NXDOMAIN ? 'NXDOMAIN' : (NODATA_TEXTS.get(questionType) ?? 'NODATA');
     this.#write(tag, `${source} ${name} is ${nothing}`);

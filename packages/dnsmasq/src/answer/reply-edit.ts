@@ -45,7 +45,7 @@ export function emptyReply(reply: Uint8Array, rcode: number, extendedError: numb
   return empty;
 }
 
-/** Adds the option to an OPT record that ends at `end`, where there is room for it. */
+/** Adds the option to an OPT record that ends at `end`, if it fits. */
 function addExtendedError(message: Uint8Array, optAt: number, end: number, code: number): void {
   const lengthAt = optAt + 9;
   writeUint16(message, lengthAt, readUint16(message, lengthAt) + EXTENDED_ERROR_OPTION_BYTES);

@@ -19,7 +19,7 @@ import {
 import { type AddressAlias, type AddressRange, isInRange } from '../options/address-range.js';
 import { isPrivateIpv4, isPrivateIpv6 } from '../local/private-address.js';
 
-/** What is looked for in the addresses of replies. */
+/** The rules for addresses in replies. */
 export interface ReplyRules {
   /** Private addresses are an attack (`--stop-dns-rebind`)… */
   readonly stopsRebind: boolean;
@@ -42,7 +42,7 @@ export interface ExemptDomains {
   readonly isUnqualified?: boolean;
 }
 
-/** Judges and changes the addresses in replies; nothing is done where no rule asks for it. */
+/** Checks and changes the addresses in replies by the rules. */
 export class ReplyFilter {
   readonly #rules: ReplyRules;
   readonly #cursor = new RecordCursor();
@@ -52,7 +52,7 @@ export class ReplyFilter {
     this.#rules = rules;
   }
 
-  /** Tells whether a reply is to be treated as if it had not come. */
+  /** Whether a reply is to be ignored. */
   isIgnored(reply: Uint8Array): boolean {
     return this.#findIn(reply, this.#rules.ignoredAddresses) >= 0;
   }
@@ -62,7 +62,7 @@ export class ReplyFilter {
     return this.#findIn(reply, this.#rules.bogusNxdomain);
   }
 
-  /** Tells whether a reply leads a name of the internet to an address of the inside. */
+  /** Whether a reply gives a public name a private address (DNS rebinding). */
   isRebinding(reply: Uint8Array): boolean {
     const { stopsRebind, allowsLocalhostRebind } = this.#rules;
     if (!stopsRebind) return false;
@@ -77,7 +77,7 @@ export class ReplyFilter {
     return false;
   }
 
-  /** Puts other addresses in the place of those that have one; the reply then speaks for nobody (no AA). */
+  /** Replaces the addresses that have an alias; the reply is then not authoritative (no AA). */
   replaceAddresses(reply: Uint8Array): void {
     const { aliases } = this.#rules;
     if (aliases.length === 0) return;

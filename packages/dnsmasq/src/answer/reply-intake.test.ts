@@ -22,7 +22,7 @@ const log = recordedLog();
 function createIntake(cache = new AnswerCache({ maxRecords: 50 })): ReplyIntake {
   return new ReplyIntake({
     cache,
-    keeping: { ...PLAIN_RULES, isExtraType: () => true, negativeTtlSeconds: 5 },
+    caching: { ...PLAIN_RULES, isExtraType: () => true, negativeTtlSeconds: 5 },
     replies: {
       stopsRebind: true,
       allowsLocalhostRebind: false,
@@ -44,7 +44,7 @@ function createIntake(cache = new AnswerCache({ maxRecords: 50 })): ReplyIntake 
 
 const PLAIN = {
   cache: new AnswerCache({ maxRecords: 50 }),
-  keeping: PLAIN_RULES,
+  caching: PLAIN_RULES,
   replies: defaultOptions(),
   filteredTypes: [],
   maxTtlSeconds: 0,

@@ -14,7 +14,7 @@ import {
   writeUint16,
 } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
-import { type KeepingRules, ReplyReader } from '../cache/reply-reader.js';
+import { type CachingRules, ReplyReader } from '../cache/reply-reader.js';
 import type { LocalData } from '../local/local-data.js';
 import { clampTtls } from './clamp-ttls.js';
 import { FilteredTypes } from './filtered-types.js';
@@ -23,9 +23,9 @@ import { ReplyFilter, type ReplyRules } from './reply-filter.js';
 
 export interface ReplyIntakeOptions {
   readonly cache: AnswerCache;
-  readonly keeping: KeepingRules;
+  readonly caching: CachingRules;
   readonly replies: ReplyRules;
-  /** Types that no answer may have; 255 stands for questions of type ANY. */
+  /** Types that are removed from answers; 255 is questions of type ANY. */
   readonly filteredTypes: readonly number[];
   /** Ceiling on the TTLs that clients get, in seconds; 0 is none. */
   readonly maxTtlSeconds: number;
@@ -33,12 +33,12 @@ export interface ReplyIntakeOptions {
   readonly log: Log;
 }
 
-/** An attack is told of at most so often. */
+/** The minimum time between two warnings of an attack. */
 const REBIND_LOG_MS = 1_000;
 
 /**
- * What happens to every reply of an upstream server before clients get it, in dnsmasq's order
- * (src/forward.c, process_reply): aliases, bogus and local denials, rebinding, the cache, filters.
+ * Processes every reply of an upstream server before clients get it, in dnsmasq's order
+ * (src/forward.c, process_reply): `--alias`, bogus and local NXDOMAIN, rebinding, the cache, filters.
  */
 export class ReplyIntake {
   readonly #options: ReplyIntakeOptions;
@@ -53,27 +53,27 @@ export class ReplyIntake {
     this.#options = options;
     this.#filter = new ReplyFilter(options.replies);
     this.#filtered = new FilteredTypes(options.filteredTypes);
-    this.#reader = new ReplyReader(options.keeping);
+    this.#reader = new ReplyReader(options.caching);
   }
 
   /**
-   * Keeps what is worth it and returns what the clients get: null when the reply is to be treated as if
-   * it had not come. The reply may be changed in place.
+   * Stores a cacheable reply and returns what the clients get: null when the reply is to be ignored.
+   * The reply may be changed in place.
    */
-  take(reply: Buffer, mayKeep: boolean): Buffer | null {
+  take(reply: Buffer, isCacheable: boolean): Buffer | null {
     if (this.#filter.isIgnored(reply)) return null;
-    const changed = this.#change(reply, mayKeep);
+    const changed = this.#change(reply, isCacheable);
     clampTtls(changed, changed.length, this.#options.maxTtlSeconds, this.#cursor);
     return changed;
   }
 
-  #change(reply: Buffer, mayKeep: boolean): Buffer {
+  #change(reply: Buffer, isCacheable: boolean): Buffer {
     const rcode = readUint16(reply, 2) & RCODE_MASK;
     if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) return reply;
     this.#filter.replaceAddresses(reply);
     const bogusTtl = this.#filter.bogusTtl(reply);
     if (bogusTtl >= 0) {
-      this.#keep(mayKeep && this.#reader.readAsDenial(reply, bogusTtl));
+      this.#store(isCacheable && this.#reader.readAsNxdomain(reply, bogusTtl));
       return emptyReply(reply, RCODE.NXDOMAIN, EXTENDED_ERROR.BLOCKED);
     }
     if (rcode === RCODE.NXDOMAIN && this.#isKnown(reply)) {
@@ -83,15 +83,15 @@ export class ReplyIntake {
       this.#logRebinding(reply);
       return emptyReply(reply, RCODE.NOERROR, EXTENDED_ERROR.BLOCKED);
     }
-    const isWorthKeeping = this.#reader.read(reply);
+    const hasCacheable = this.#reader.read(reply);
     if (this.#reader.isMalformed) return emptyReply(reply, RCODE.SERVFAIL, -1);
-    this.#keep(isWorthKeeping && mayKeep);
+    this.#store(hasCacheable && isCacheable);
     const filtered = this.#filtered.apply(reply, this.#reader.questionType);
     return filtered ?? emptyReply(reply, RCODE.SERVFAIL, -1);
   }
 
-  #keep(isKept: boolean): void {
-    if (isKept) this.#options.cache.store(this.#reader.answer);
+  #store(isStored: boolean): void {
+    if (isStored) this.#options.cache.store(this.#reader.answer);
   }
 
   #isKnown(reply: Buffer): boolean {
@@ -101,7 +101,7 @@ export class ReplyIntake {
     return this.#options.local.knows(this.#name.subarray(0, length));
   }
 
-  /** The name is the attacker's to choose, and so is how often it comes. */
+  /** Rate-limited: the attacker controls the name and how often it arrives. */
   #logRebinding(reply: Buffer): void {
     const now = performance.now();
     if (now < this.#nextRebindLogMs) return;

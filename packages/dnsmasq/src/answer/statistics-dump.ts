@@ -19,7 +19,7 @@ export interface StatisticsDumpOptions {
   readonly now?: () => number;
 }
 
-/** Answers of the cache that are written in one turn of the event loop. */
+/** How many answers of the cache are written in one turn of the event loop. */
 const ANSWERS_PER_TURN = 200;
 
 /** Widths of the columns of the cache's dump (dnsmasq src/cache.c, dump_cache_entry). */
@@ -63,7 +63,7 @@ export class StatisticsDump {
     if (showsCache) this.#writeCache();
   }
 
-  /** Ends what is being written. May be called twice. */
+  /** Ends the dump in progress. May be called twice. */
   close(): void {
     clearImmediate(this.#next);
   }
@@ -89,27 +89,27 @@ export class StatisticsDump {
   }
 }
 
-/** A line per record, or one for a denial. */
+/** A line per record, or one for a negative answer. */
 function answerLines({ message }: CachedAnswer, expires: string): string[] {
   const lines: string[] = [];
   const cursor = new RecordCursor().reset(message, message.length);
   const questionType = readUint16(message, cursor.end - 4);
   let nameAt = QUESTION_OFFSET;
-  let isDenial = true;
+  let isNegative = true;
   while (cursor.next() && cursor.section !== SECTION.ADDITIONAL) {
     const { type } = cursor;
     const isAnswer = cursor.section === SECTION.ANSWER;
-    const isAlias = isAnswer && type === TYPE.CNAME;
+    const isCname = isAnswer && type === TYPE.CNAME;
     const owner = nameText(message, cursor.start);
-    if (isAlias) nameAt = cursor.rdataStart;
-    else if (isAnswer) isDenial = false;
+    if (isCname) nameAt = cursor.rdataStart;
+    else if (isAnswer) isNegative = false;
     const isReverse = type === TYPE.PTR;
     // dnsmasq has reverse entries under the name, with the address beside it.
-    const value = isAlias ? nameText(message, nameAt) : valueText(message, cursor);
+    const value = isCname ? nameText(message, nameAt) : valueText(message, cursor);
     const [host, address] = isReverse ? [value, addressOfReverse(owner)] : [owner, value];
     lines.push(row(host, address, `${typeLetter(type)}${isReverse ? ' R' : 'F'}`, expires));
   }
-  if (!isDenial) return lines;
+  if (!isNegative) return lines;
   const flags = questionType === 0 ? ' F   NX' : `${typeLetter(questionType)}F   N`;
   const isReverse = questionType === TYPE.PTR;
   const name = nameText(message, nameAt);

@@ -9,13 +9,13 @@ export interface AnswerCacheOptions {
   /** How long an expired answer is served, in seconds; 0, the default, is not at all. */
   readonly maxStaleSeconds?: number;
   /** Whether each answer rotates its records by one; true unless given. */
-  readonly turnsRecords?: boolean;
+  readonly rotatesRecords?: boolean;
   /** A monotonic clock in seconds; the process's unless given. */
   readonly nowSeconds?: () => number;
 }
 
 /** The options of the cache in the command line. */
 export function cacheOptions(options: DnsmasqOptions): AnswerCacheOptions {
-  const { cacheSize: maxRecords, maxTtlSeconds, maxStaleSeconds, turnsRecords } = options;
-  return { maxRecords, maxTtlSeconds, maxStaleSeconds, turnsRecords };
+  const { cacheSize: maxRecords, maxTtlSeconds, maxStaleSeconds, rotatesRecords } = options;
+  return { maxRecords, maxTtlSeconds, maxStaleSeconds, rotatesRecords };
 }

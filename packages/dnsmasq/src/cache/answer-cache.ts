@@ -3,7 +3,7 @@ import type { AnswerCacheOptions } from './answer-cache-options.js';
 import { DomainDrop } from './domain-drop.js';
 import { EntryTable } from './entry-table.js';
 import { type CachedAnswer, EntryWriter } from './entry-writer.js';
-import { EVERY_TYPE, type KeptAnswer } from './kept-answer.js';
+import { EVERY_TYPE, type CacheableAnswer } from './cacheable-answer.js';
 import { NONE } from './none.js';
 import { questionHash } from './question-hash.js';
 
@@ -46,11 +46,11 @@ export class AnswerCache {
   #sweepHand = 0;
 
   constructor(options: AnswerCacheOptions) {
-    const { maxRecords, maxTtlSeconds = 0, maxStaleSeconds = 0, turnsRecords = true } = options;
+    const { maxRecords, maxTtlSeconds = 0, maxStaleSeconds = 0, rotatesRecords = true } = options;
     this.maxRecords = maxRecords;
     this.#maxBytes = Math.max(maxRecords * MAX_BYTES_PER_RECORD, MIN_BYTES);
     this.#maxStaleSeconds = maxStaleSeconds;
-    this.#writer = new EntryWriter(this.#table, { maxTtlSeconds, turnsRecords });
+    this.#writer = new EntryWriter(this.#table, { maxTtlSeconds, rotatesRecords });
     this.#now = options.nowSeconds ?? (() => performance.now() / 1000);
   }
 
@@ -91,7 +91,7 @@ export class AnswerCache {
     if (this.#denials > 0) {
       slot = this.#find(query.name, query.nameLength, nameHash, EVERY_TYPE, now);
       // The CNAME before it exists, whatever its target.
-      if (query.type === TYPE.CNAME && slot !== NONE && table.columns.aliases[slot] !== 0) return 0;
+      if (query.type === TYPE.CNAME && slot !== NONE && table.columns.cnames[slot] !== 0) return 0;
     }
     if (slot === NONE) slot = this.#find(query.name, query.nameLength, nameHash, query.type, now);
     if (slot === NONE) return 0;
@@ -110,13 +110,13 @@ export class AnswerCache {
    * Stores an answer, and the target of its CNAMEs also under its own name, as dnsmasq does. One with
    * more records than the cache holds is not stored. The answer is consumed.
    */
-  store(answer: KeptAnswer): void {
+  store(answer: CacheableAnswer): void {
     if (answer.totalWeight > this.maxRecords) return;
     do this.#store(answer);
-    while (answer.followAlias());
+    while (answer.followCname());
   }
 
-  #store(answer: KeptAnswer): void {
+  #store(answer: CacheableAnswer): void {
     const now = this.#now();
     const { name, nameLength, type, weight } = answer;
     const nameHash = hashBytes(this.#seed, name, 0, nameLength);
@@ -164,8 +164,8 @@ export class AnswerCache {
   #find(name: Uint8Array, length: number, nameHash: number, type: number, now: number): number {
     const slot = this.#table.find(name, length, questionHash(nameHash, type), type);
     if (slot === NONE) return NONE;
-    const { serial, aliases } = this.#table.columns;
-    const isDropped = this.#drop.includes(name, length, serial[slot]!, aliases[slot]! > 0);
+    const { serial, cnames } = this.#table.columns;
+    const isDropped = this.#drop.includes(name, length, serial[slot]!, cnames[slot]! > 0);
     if (!isDropped && !this.#isGone(slot, now)) return slot;
     this.#remove(slot);
     return NONE;
@@ -219,9 +219,9 @@ export class AnswerCache {
   #dropIfBelow(slot: number): void {
     const table = this.#table;
     if (!table.isUsed(slot)) return;
-    const { serial, aliases } = table.columns;
+    const { serial, cnames } = table.columns;
     const length = table.copyName(slot, this.#lookedAt, 0);
-    if (this.#drop.includes(this.#lookedAt, length, serial[slot]!, aliases[slot]! > 0)) {
+    if (this.#drop.includes(this.#lookedAt, length, serial[slot]!, cnames[slot]! > 0)) {
       this.#remove(slot);
     }
   }

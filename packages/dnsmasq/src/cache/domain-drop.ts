@@ -37,10 +37,10 @@ export class DomainDrop {
    * Whether an entry is for a name (lower-cased, in wire form) at or below a dropped domain, or may be:
    * targets of CNAMEs are not looked up, all entries with a CNAME are dropped.
    */
-  includes(name: Uint8Array, length: number, serial: number, hasAlias: boolean): boolean {
+  includes(name: Uint8Array, length: number, serial: number, hasCname: boolean): boolean {
     for (const { domain, lastSerial } of this.#domains) {
       if (serial > lastSerial) continue;
-      if (hasAlias || suffixOffset(name, length, domain) >= 0) return true;
+      if (hasCname || suffixOffset(name, length, domain) >= 0) return true;
     }
     return false;
   }

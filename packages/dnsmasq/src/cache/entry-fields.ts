@@ -14,8 +14,8 @@ const KINDS = {
   /** EVERY_TYPE where the name does not exist. */
   type: Uint16Array,
   rcode: Uint8Array,
-  /** The records: so many aliases, the set that was asked for, and the SOA of a negative answer (0 or 1). */
-  aliases: Uint8Array,
+  /** The records: so many CNAMEs, the set that was asked for, and the SOA of a negative answer (0 or 1). */
+  cnames: Uint8Array,
   setSize: Uint16Array,
   authorities: Uint8Array,
   /** By how many records the next answer rotates the set. */

@@ -1,6 +1,6 @@
 import { CellStore } from './cell-store.js';
 import { BYTES_PER_ENTRY, createColumns, type EntryColumns } from './entry-fields.js';
-import type { KeptAnswer } from './kept-answer.js';
+import type { CacheableAnswer } from './cacheable-answer.js';
 import { NONE } from './none.js';
 
 const FIRST_SLOTS = 256;
@@ -47,7 +47,7 @@ export class EntryTable {
   }
 
   /** The bytes that an answer's name and records would use. */
-  static bytesOf({ nameLength, length }: KeptAnswer): number {
+  static bytesOf({ nameLength, length }: CacheableAnswer): number {
     return CellStore.roundUp(nameLength + length);
   }
 
@@ -67,7 +67,7 @@ export class EntryTable {
   }
 
   /** Makes the newest entry, the `serial`-th; its hash is that of its name with its type. */
-  add(answer: KeptAnswer, hash: number, serial: number, now: number): void {
+  add(answer: CacheableAnswer, hash: number, serial: number, now: number): void {
     const slot = this.#takeSlot();
     const { columns } = this;
     columns.hash[slot] = hash;
@@ -76,7 +76,7 @@ export class EntryTable {
     columns.recordBytes[slot] = answer.length;
     columns.type[slot] = answer.type;
     columns.rcode[slot] = answer.rcode;
-    columns.aliases[slot] = answer.aliases;
+    columns.cnames[slot] = answer.cnames;
     columns.setSize[slot] = answer.setSize;
     columns.authorities[slot] = answer.authorities;
     columns.turn[slot] = 0;
@@ -135,7 +135,7 @@ export class EntryTable {
     this.#cells.copyTo(cell[slot]!, nameBytes[slot]!, recordBytes[slot]!, out, at);
   }
 
-  #putBytes({ name, nameLength, bytes, length }: KeptAnswer): number {
+  #putBytes({ name, nameLength, bytes, length }: CacheableAnswer): number {
     this.#scratch.set(name.subarray(0, nameLength));
     this.#scratch.set(bytes.subarray(0, length), nameLength);
     return this.#cells.put(this.#scratch, nameLength + length);

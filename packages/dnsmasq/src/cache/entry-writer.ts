@@ -1,6 +1,6 @@
 import { CLASS, FLAG, type Query, QUESTION_OFFSET, writeUint16 } from '@kube-dns/wire';
 import type { EntryTable } from './entry-table.js';
-import { ageRecords, turnRecords, writeResponseHeader } from './record-block.js';
+import { ageRecords, rotateRecords, writeResponseHeader } from './record-block.js';
 
 /** One answer, for a dump. */
 export interface CachedAnswer {
@@ -13,7 +13,7 @@ export interface EntryWriterOptions {
   /** Ceiling on the TTLs that clients see, in seconds; 0 is none. */
   readonly maxTtlSeconds: number;
   /** Whether each answer rotates its records by one. */
-  readonly turnsRecords: boolean;
+  readonly rotatesRecords: boolean;
 }
 
 const QUESTION_FIXED_BYTES = 4;
@@ -40,9 +40,9 @@ export class EntryWriter {
     const length = columns.recordBytes[slot]!;
     if (start + length > out.length) return 0;
     this.#table.copyRecords(slot, out, start);
-    if (columns.setSize[slot]! > 1 && this.#options.turnsRecords) this.#turn(slot, out, start);
+    if (columns.setSize[slot]! > 1 && this.#options.rotatesRecords) this.#turn(slot, out, start);
     const age = Math.floor(now - columns.storedAt[slot]!);
-    const answers = columns.aliases[slot]! + columns.setSize[slot]!;
+    const answers = columns.cnames[slot]! + columns.setSize[slot]!;
     const authorities = columns.authorities[slot]!;
     ageRecords(out, start, answers + authorities, age, this.#options.maxTtlSeconds);
     for (let i = QUESTION_OFFSET; i < start; i++) out[i] = query.bytes[i]!;
@@ -60,7 +60,7 @@ export class EntryWriter {
     this.#table.copyRecords(slot, message, questionEnd);
     writeUint16(message, questionEnd - 4, columns.type[slot]!);
     writeUint16(message, questionEnd - 2, CLASS.IN);
-    const answers = columns.aliases[slot]! + columns.setSize[slot]!;
+    const answers = columns.cnames[slot]! + columns.setSize[slot]!;
     writeResponseHeader(message, 0, columns.rcode[slot]!, answers, columns.authorities[slot]!);
     return { message, secondsLeft: Math.floor(columns.expiresAt[slot]! - now) };
   }
@@ -69,7 +69,7 @@ export class EntryWriter {
     const { columns } = this.#table;
     const turn = columns.turn[slot]!;
     const setSize = columns.setSize[slot]!;
-    if (turn > 0) turnRecords(out, start, columns.aliases[slot]!, setSize, turn, this.#scratch);
+    if (turn > 0) rotateRecords(out, start, columns.cnames[slot]!, setSize, turn, this.#scratch);
     // One further back each time: 0123, 3012, 2301 (dnsmasq src/cache.c, cache_find_by_name).
     columns.turn[slot] = turn === 0 ? setSize - 1 : turn - 1;
   }

@@ -63,18 +63,18 @@ export function ageRecords(
 }
 
 /**
- * Moves the first `turn` of the `setSize` records behind the aliases at `start` behind the others. No
+ * Moves the first `turn` of the `setSize` records behind the CNAMEs at `start` behind the others. No
  * pointer may lead into them. `scratch` is as large as the records.
  */
-export function turnRecords(
+export function rotateRecords(
   bytes: Uint8Array,
   start: number,
-  aliases: number,
+  cnames: number,
   setSize: number,
   turn: number,
   scratch: Uint8Array,
 ): void {
-  const setStart = skipRecords(bytes, start, aliases);
+  const setStart = skipRecords(bytes, start, cnames);
   const split = skipRecords(bytes, setStart, turn);
   const end = skipRecords(bytes, split, setSize - turn);
   const moved = split - setStart;

@@ -5,7 +5,15 @@ import { PLAIN_RULES } from '../../test/cached-answers.js';
 import { addressRecords, queryFor, type Response, responseFor } from '../../test/messages.js';
 import { AnswerCache } from './answer-cache.js';
 import { ReplyReader } from './reply-reader.js';
-import { NAME, alias, address, soa, type Case, kept, chain } from '../../test/kept-answers.js';
+import {
+  NAME,
+  cname,
+  address,
+  soa,
+  type Case,
+  storedAnswer,
+  chain,
+} from '../../test/stored-replies.js';
 
 describe('of a reply are cached', () => {
   it.each<[string, Response, string[], Case?]>([
@@ -16,13 +24,13 @@ describe('of a reply are cached', () => {
       ['a.example A 10.0.0.1 30'],
     ],
     [
-      'with the aliases that lead to them',
-      { answers: [alias(NAME, 'b.x'), alias('b.x', 'c.x', 20), address('c.x', 10)] },
+      'with the CNAMEs that lead to them',
+      { answers: [cname(NAME, 'b.x'), cname('b.x', 'c.x', 20), address('c.x', 10)] },
       ['a.example CNAME b.x 30', 'b.x CNAME c.x 20', 'c.x A 10.0.0.1 10'],
     ],
     [
       'in whatever order they come',
-      { answers: [address('b.x'), alias(NAME, 'b.x')] },
+      { answers: [address('b.x'), cname(NAME, 'b.x')] },
       ['a.example CNAME b.x 30', 'b.x A 10.0.0.1 30'],
     ],
     [
@@ -32,7 +40,7 @@ describe('of a reply are cached', () => {
           address('other.example'),
           address(NAME),
           { type: 'TXT', ttl: 0, data: 'x' },
-          alias(NAME, 'other.example'),
+          cname(NAME, 'other.example'),
         ],
         authorities: [{ owner: 'x.example', type: 'TXT', ttl: 1, data: 'x' }],
         additionals: [address('x.example')],
@@ -66,19 +74,19 @@ describe('of a reply are cached', () => {
       { question: { type: 'PTR' } },
     ],
     [
-      'of a type that is asked to be kept, names in them written out',
+      'of a type that is to be cached, names in them uncompressed',
       { answers: [{ type: 'MX', ttl: 30, data: { preference: 1, exchange: 'b.a.example' } }] },
       ['a.example MX {"preference":1,"exchange":"b.a.example"} 30'],
       { question: { type: 'MX' }, rules: { isExtraType: (type) => type === TYPE.MX } },
     ],
   ])('%s', (...[, response, answers, more]) => {
-    expect(kept(response, more)).toEqual({ rcode: 'NOERROR', answers, authorities: [] });
+    expect(storedAnswer(response, more)).toEqual({ rcode: 'NOERROR', answers, authorities: [] });
   });
 
   it('ten CNAMEs, and not eleven', () => {
     const answers = [...chain(10), address('n10.example')];
-    expect(kept({ answers })?.answers).toHaveLength(11);
-    expect(kept({ answers: [...chain(11), address('n11.example')] })).toBeUndefined();
+    expect(storedAnswer({ answers })?.answers).toHaveLength(11);
+    expect(storedAnswer({ answers: [...chain(11), address('n11.example')] })).toBeUndefined();
   });
 });
 
@@ -89,26 +97,30 @@ describe('nothing is cached of a reply that', () => {
     ['is a refusal', { rcode: RCODE.REFUSED }],
     ['is cut', { isTruncated: true, answers: [address(NAME)] }],
     ['has records of another name only', { answers: [address('b.example')] }],
-    ['leads elsewhere than its records', { answers: [alias(NAME, 'b.x'), address('c.x')] }],
-    ['has an alias alone', { answers: [alias(NAME, 'b.example')] }],
+    ['leads elsewhere than its records', { answers: [cname(NAME, 'b.x'), address('c.x')] }],
+    ['has a CNAME alone', { answers: [cname(NAME, 'b.example')] }],
     ['has a TTL of 0', { answers: [address(NAME), address(NAME, 0)] }],
-    ['has an alias with a TTL of 0', { answers: [alias(NAME, 'b.x', 0), address('b.x')] }],
+    ['has a CNAME with a TTL of 0', { answers: [cname(NAME, 'b.x', 0), address('b.x')] }],
     ['has a TTL with the top bit', { answers: [address(NAME, 0x8000_0001)] }],
-    ['goes in circles', { answers: [alias(NAME, 'b.x'), alias('b.x', NAME)] }],
-    ['is of a type not to be kept', { answers: [address(NAME)] }, { question: { type: 'ANY' } }],
+    ['goes in circles', { answers: [cname(NAME, 'b.x'), cname('b.x', NAME)] }],
     [
-      'is of another type not to be kept',
+      'is of a type that is not cached',
+      { answers: [address(NAME)] },
+      { question: { type: 'ANY' } },
+    ],
+    [
+      'is of another type that is not cached',
       { answers: [{ type: 'TXT', ttl: 30, data: 'x' }] },
       { question: { type: 'TXT' } },
     ],
     [
-      'is to ANY, even where every type is kept',
+      'is to ANY, even where every type is cached',
       { answers: [address(NAME)] },
       { question: { type: 'ANY' }, rules: { isExtraType: () => true } },
     ],
     ['has records and says that there is no name', { rcode: 3, answers: [address(NAME)] }],
   ])('%s', (...[, response, more]) => {
-    expect(kept(response, more)).toBeUndefined();
+    expect(storedAnswer(response, more)).toBeUndefined();
   });
 
   it.each([
@@ -143,8 +155,8 @@ describe('a malformed reply', () => {
 
   it.each([
     ['an address of three bytes', [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 9, 0, 3, 1, 2, 3]],
-    ['an alias that points to itself', [0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 39]],
-    ['an alias with bytes behind it', [0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 9, 0, 4, 1, 65, 0, 0]],
+    ['a CNAME that points to itself', [0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 39]],
+    ['a CNAME with bytes after it', [0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 9, 0, 4, 1, 65, 0, 0]],
     ['an owner that points forward', [0xc0, 60, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 1, 2, 3, 4]],
   ])('is one with %s', (_what, record) => {
     const query = queryFor({ name: NAME });

@@ -13,21 +13,21 @@ import {
   suffixOffset,
   TYPE,
 } from '@kube-dns/wire';
-import { EVERY_TYPE, KeptAnswer, MAX_TTL_SECONDS } from './kept-answer.js';
+import { EVERY_TYPE, CacheableAnswer, MAX_TTL_SECONDS } from './cacheable-answer.js';
 
 /** Which replies of upstream servers are cached, and for how long. */
-export interface KeepingRules {
+export interface CachingRules {
   /** Types that are cached in addition to A, AAAA, PTR and SRV. */
   isExtraType(type: number): boolean;
   /** Whether negative answers are cached. */
-  readonly keepsDenials: boolean;
+  readonly cachesNegatives: boolean;
   /** How long a negative answer without SOA is cached; 0 is not at all. */
   readonly negativeTtlSeconds: number;
   /** Bounds of a cached TTL; 0 is none. The floor takes precedence over the ceiling. */
   readonly minTtlSeconds: number;
   readonly maxTtlSeconds: number;
   /** Whether answers with a TTL of 0 are cached: they are served stale. */
-  readonly keepsZeroTtls: boolean;
+  readonly cachesZeroTtls: boolean;
 }
 
 /** A longer CNAME chain is returned and not cached (dnsmasq src/config.h, CNAME_CHAIN). */
@@ -43,18 +43,18 @@ const QUESTION_FIXED_BYTES = 4;
  */
 export class ReplyReader {
   /** The result of the last `read`; valid when that returned true. */
-  readonly answer = new KeptAnswer();
+  readonly answer = new CacheableAnswer();
   /** The type of the last reply's question; 0 when it could not be read. */
   questionType = 0;
   /** Whether the last reply had malformed names or data. */
   isMalformed = false;
-  readonly #rules: KeepingRules;
+  readonly #rules: CachingRules;
   readonly #cursor = new RecordCursor();
   /** The owner of the last record. */
   readonly #owner = new Uint8Array(MAX_NAME_BYTES);
   #reply: Uint8Array = new Uint8Array(0);
 
-  constructor(rules: KeepingRules) {
+  constructor(rules: CachingRules) {
     this.#rules = rules;
   }
 
@@ -62,22 +62,22 @@ export class ReplyReader {
   read(reply: Uint8Array): boolean {
     const { answer } = this;
     if (!this.#readQuestion(reply)) return false;
-    for (let aliasAt = this.#readSet(); aliasAt >= 0; aliasAt = this.#readSet()) {
-      if (answer.aliases === MAX_ALIASES || !this.#readAlias(aliasAt)) return false;
+    for (let cnameAt = this.#readSet(); cnameAt >= 0; cnameAt = this.#readSet()) {
+      if (answer.cnames === MAX_ALIASES || !this.#readCname(cnameAt)) return false;
     }
     if (this.isMalformed) return false;
-    if (answer.setSize === 0) return this.#readDenial() && this.#isLasting();
+    if (answer.setSize === 0) return this.#readNegative() && this.#isLasting();
     answer.endSet();
-    return answer.rcode === RCODE.NOERROR && this.#isKeptType() && this.#isLasting();
+    return answer.rcode === RCODE.NOERROR && this.#isCachedType() && this.#isLasting();
   }
 
   /** Reads the reply to a question of class IN as NXDOMAIN of its name, with this TTL. */
-  readAsDenial(reply: Uint8Array, ttlSeconds: number): boolean {
+  readAsNxdomain(reply: Uint8Array, ttlSeconds: number): boolean {
     const { answer } = this;
     if (!this.#readQuestion(reply)) return false;
     answer.type = EVERY_TYPE;
     answer.rcode = RCODE.NXDOMAIN;
-    answer.limitLifetime(this.#keptTtl(soundTtl(ttlSeconds)));
+    answer.limitLifetime(this.#cachedTtl(soundTtl(ttlSeconds)));
     return this.#isLasting();
   }
 
@@ -110,39 +110,39 @@ export class ReplyReader {
    */
   #readSet(): number {
     const { answer, questionType } = this;
-    let aliasAt = NOWHERE;
+    let cnameAt = NOWHERE;
     const cursor = this.#cursor.reset(this.#reply, this.#reply.length);
     while (cursor.next() && cursor.section === SECTION.ANSWER) {
       const isWanted = cursor.type === questionType;
-      if (!isWanted && (cursor.type !== TYPE.CNAME || aliasAt >= 0)) continue;
+      if (!isWanted && (cursor.type !== TYPE.CNAME || cnameAt >= 0)) continue;
       if (cursor.class !== CLASS.IN || !this.#isOwnedByTarget()) continue;
-      if (!isWanted) aliasAt = cursor.start;
+      if (!isWanted) cnameAt = cursor.start;
       else if (!this.#isAdded(answer.addRecord(this.#reply, cursor, this.#cursorTtl()))) break;
     }
     if (cursor.isMalformed()) this.isMalformed = true;
-    return this.isMalformed || answer.setSize > 0 ? NOWHERE : aliasAt;
+    return this.isMalformed || answer.setSize > 0 ? NOWHERE : cnameAt;
   }
 
-  #readAlias(at: number): boolean {
+  #readCname(at: number): boolean {
     const cursor = this.#cursor.reset(this.#reply, this.#reply.length);
     while (cursor.next() && cursor.start !== at) {
       // Continue with the CNAME.
     }
-    return this.#isAdded(this.answer.addAlias(this.#reply, cursor, this.#cursorTtl()));
+    return this.#isAdded(this.answer.addCname(this.#reply, cursor, this.#cursorTtl()));
   }
 
-  #readDenial(): boolean {
-    const { keepsDenials, negativeTtlSeconds } = this.#rules;
+  #readNegative(): boolean {
+    const { cachesNegatives, negativeTtlSeconds } = this.#rules;
     const { answer } = this;
-    if (!keepsDenials) return false;
+    if (!cachesNegatives) return false;
     if (answer.rcode === RCODE.NXDOMAIN) answer.type = EVERY_TYPE;
-    else if (!this.#isKeptType()) return false;
+    else if (!this.#isCachedType()) return false;
     if (this.#hasExtendedRcode()) return false;
     const soaTtl = this.#readSoa();
     const ttl = soaTtl === NOWHERE ? negativeTtlSeconds : soaTtl;
     // 0 means that it must not be cached, and no floor raises it.
     if (this.isMalformed || ttl === 0) return false;
-    answer.limitLifetime(this.#keptTtl(ttl));
+    answer.limitLifetime(this.#cachedTtl(ttl));
     return true;
   }
 
@@ -200,7 +200,7 @@ export class ReplyReader {
     return isAdded;
   }
 
-  #isKeptType(): boolean {
+  #isCachedType(): boolean {
     const type = this.questionType;
     if (type === TYPE.A || type === TYPE.AAAA || type === TYPE.SRV || type === TYPE.PTR)
       return true;
@@ -208,14 +208,14 @@ export class ReplyReader {
   }
 
   #isLasting(): boolean {
-    return this.answer.lifetimeSeconds > 0 || this.#rules.keepsZeroTtls;
+    return this.answer.lifetimeSeconds > 0 || this.#rules.cachesZeroTtls;
   }
 
   #cursorTtl(): number {
-    return this.#keptTtl(soundTtl(this.#cursor.ttlSeconds));
+    return this.#cachedTtl(soundTtl(this.#cursor.ttlSeconds));
   }
 
-  #keptTtl(ttlSeconds: number): number {
+  #cachedTtl(ttlSeconds: number): number {
     const { minTtlSeconds, maxTtlSeconds } = this.#rules;
     const lowered = maxTtlSeconds > 0 ? Math.min(ttlSeconds, maxTtlSeconds) : ttlSeconds;
     return Math.max(lowered, minTtlSeconds);

@@ -2,94 +2,98 @@ import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
-import { answerOf, LocalBed } from '../../test/local-bed.js';
+import { answerOf, LocalTestbed } from '../../test/local-testbed.js';
 
-let bed: LocalBed;
+let testbed: LocalTestbed;
 
 beforeEach(() => {
-  bed = new LocalBed();
+  testbed = new LocalTestbed();
 });
 
-afterEach(() => bed.close());
+afterEach(() => testbed.close());
 
 describe('/etc/hosts', () => {
   it('is answered from, unless --no-hosts is given', async () => {
-    bed.write('hosts', '10.0.0.1 one.x');
-    expect(answerOf(await bed.load(), 'One.X')).toEqual(['A 10.0.0.1']);
-    expect(answerOf(await bed.load('--no-hosts'), 'one.x')).toBeUndefined();
+    testbed.write('hosts', '10.0.0.1 one.x');
+    expect(answerOf(await testbed.load(), 'One.X')).toEqual(['A 10.0.0.1']);
+    expect(answerOf(await testbed.load('--no-hosts'), 'one.x')).toBeUndefined();
   });
 
   it('is only logged when it is not there', async () => {
-    expect(answerOf(await bed.load(), 'one.x')).toBeUndefined();
-    expect(bed.log.messages[0]).toMatch(`failed to load names from ${join(bed.folder, 'hosts')}: `);
+    expect(answerOf(await testbed.load(), 'one.x')).toBeUndefined();
+    expect(testbed.log.messages[0]).toMatch(
+      `failed to load names from ${join(testbed.folder, 'hosts')}: `,
+    );
   });
 });
 
 describe('hosts files', () => {
   it('are read to the end of the last line, whatever ends the lines', async () => {
-    bed.write('hosts', '10.0.0.1 one.x\r\n\r\n# comment\n10.0.0.2\tmore.x # here\n::1 last.x');
-    const local = await bed.load();
+    testbed.write('hosts', '10.0.0.1 one.x\r\n\r\n# comment\n10.0.0.2\tmore.x # here\n::1 last.x');
+    const local = await testbed.load();
     expect(answerOf(local, 'one.x')).toEqual(['A 10.0.0.1']);
     expect(answerOf(local, 'more.x')).toEqual(['A 10.0.0.2']);
     expect(answerOf(local, { name: 'last.x', type: 'AAAA' })).toEqual(['AAAA ::1']);
-    expect(bed.log.messages).toEqual([`read ${join(bed.folder, 'hosts')} - 3 names`]);
+    expect(testbed.log.messages).toEqual([`read ${join(testbed.folder, 'hosts')} - 3 names`]);
   });
 
   it('have bad lines, which are logged and passed over', async () => {
-    bed.write('hosts', '1.2.3 one.x\nwhat\n10.0.0.1 a..b good.x\n10.0.0.2 next.x\n');
-    const local = await bed.load();
+    testbed.write('hosts', '1.2.3 one.x\nwhat\n10.0.0.1 a..b good.x\n10.0.0.2 next.x\n');
+    const local = await testbed.load();
     expect(answerOf(local, 'good.x')).toEqual(['A 10.0.0.1']);
     expect(answerOf(local, 'next.x')).toEqual(['A 10.0.0.2']);
-    expect(bed.log.messages.slice(0, 3)).toEqual([
-      `bad address at ${join(bed.folder, 'hosts')} line 1`,
-      `bad address at ${join(bed.folder, 'hosts')} line 2`,
-      `bad name at ${join(bed.folder, 'hosts')} line 3`,
+    expect(testbed.log.messages.slice(0, 3)).toEqual([
+      `bad address at ${join(testbed.folder, 'hosts')} line 1`,
+      `bad address at ${join(testbed.folder, 'hosts')} line 2`,
+      `bad name at ${join(testbed.folder, 'hosts')} line 3`,
     ]);
   });
 
   it('do not fill the log however bad they are', async () => {
-    bed.write('hosts', 'what\n'.repeat(1_000));
-    await bed.load();
-    expect(bed.log.messages).toHaveLength(12);
-    expect(bed.log.messages[10]).toBe(`990 more bad lines in ${join(bed.folder, 'hosts')}`);
+    testbed.write('hosts', 'what\n'.repeat(1_000));
+    await testbed.load();
+    expect(testbed.log.messages).toHaveLength(12);
+    expect(testbed.log.messages[10]).toBe(`990 more bad lines in ${join(testbed.folder, 'hosts')}`);
   });
 
   it('may be given as directories, without backups and hidden files', async () => {
-    mkdirSync(join(bed.folder, 'more'));
-    bed.write('more/a', '10.0.0.1 a.x');
-    for (const name of ['.b', 'b~', '#b#']) bed.write(`more/${name}`, '10.0.0.2 b.x');
-    const local = await bed.load(`--addn-hosts=${join(bed.folder, 'more')}`);
+    mkdirSync(join(testbed.folder, 'more'));
+    testbed.write('more/a', '10.0.0.1 a.x');
+    for (const name of ['.b', 'b~', '#b#']) testbed.write(`more/${name}`, '10.0.0.2 b.x');
+    const local = await testbed.load(`--addn-hosts=${join(testbed.folder, 'more')}`);
     expect(answerOf(local, 'a.x')).toEqual(['A 10.0.0.1']);
     expect(answerOf(local, 'b.x')).toBeUndefined();
   });
 
   it('give an address its first name', async () => {
-    bed.write('hosts', '10.0.0.1 First.x second.x\n10.0.0.1 third.x\nfd00::1 six.x');
-    const local = await bed.load('--host-record=other.x,10.0.0.1');
+    testbed.write('hosts', '10.0.0.1 First.x second.x\n10.0.0.1 third.x\nfd00::1 six.x');
+    const local = await testbed.load('--host-record=other.x,10.0.0.1');
     const reverse = { name: '1.0.0.10.in-addr.arpa', type: 'PTR' };
     expect(answerOf(local, reverse)).toEqual(['PTR other.x']);
-    expect(answerOf(await bed.load(), reverse)).toEqual(['PTR First.x']);
+    expect(answerOf(await testbed.load(), reverse)).toEqual(['PTR First.x']);
     const six = { name: `1.${'0.'.repeat(29)}d.f.ip6.arpa`, type: 'PTR' };
     expect(answerOf(local, six)).toEqual(['PTR six.x']);
   });
 
   it('are regular files: what may have no end is not read', async () => {
-    await bed.load('--addn-hosts=/dev/zero');
-    expect(bed.log.messages).toContain('failed to load names from /dev/zero: not a regular file');
+    await testbed.load('--addn-hosts=/dev/zero');
+    expect(testbed.log.messages).toContain(
+      'failed to load names from /dev/zero: not a regular file',
+    );
   });
 
   it('may give a name more addresses than fit an answer', async () => {
     const line = (i: number) => `10.0.${i >> 8}.${i & 255} many.x\nfd00::${i.toString(16)} many.x`;
-    bed.write('hosts', Array.from({ length: 5_000 }, (_, i) => line(i)).join('\n'));
-    const local = await bed.load();
+    testbed.write('hosts', Array.from({ length: 5_000 }, (_, i) => line(i)).join('\n'));
+    const local = await testbed.load();
     expect(answerOf(local, 'many.x')!.length).toBeGreaterThan(100);
     expect(answerOf(local, { name: 'many.x', type: 'AAAA' })!.length).toBeGreaterThan(100);
   });
 
   it('are read again whole: removed names are gone', async () => {
-    bed.write('hosts', '10.0.0.1 one.x');
-    const local = await bed.load();
-    bed.write('hosts', '10.0.0.2 two.x');
+    testbed.write('hosts', '10.0.0.1 one.x');
+    const local = await testbed.load();
+    testbed.write('hosts', '10.0.0.2 two.x');
     await local.reload();
     expect(answerOf(local, 'one.x')).toBeUndefined();
     expect(answerOf(local, { name: '1.0.0.10.in-addr.arpa', type: 'PTR' })).toBeUndefined();
@@ -97,10 +101,10 @@ describe('hosts files', () => {
   });
 
   it('are read as they are at the last of several requests', async () => {
-    bed.write('hosts', '10.0.0.1 one.x');
-    const local = await bed.load();
+    testbed.write('hosts', '10.0.0.1 one.x');
+    const local = await testbed.load();
     const first = local.reload();
-    appendFileSync(join(bed.folder, 'hosts'), '\n10.0.0.2 two.x\n');
+    appendFileSync(join(testbed.folder, 'hosts'), '\n10.0.0.2 two.x\n');
     await Promise.all([first, local.reload()]);
     expect(answerOf(local, 'two.x')).toEqual(['A 10.0.0.2']);
   });
@@ -108,25 +112,25 @@ describe('hosts files', () => {
 
 describe('a watched directory of hosts files', () => {
   it('is followed', async () => {
-    const path = join(bed.folder, 'watched');
+    const path = join(testbed.folder, 'watched');
     mkdirSync(path);
-    const local = await bed.load(`--hostsdir=${path}`);
+    const local = await testbed.load(`--hostsdir=${path}`);
     expect(answerOf(local, 'one.x')).toBeUndefined();
-    bed.write('watched/one', '10.0.0.1 one.x');
+    testbed.write('watched/one', '10.0.0.1 one.x');
     await until(() => answerOf(local, 'one.x')?.join() === 'A 10.0.0.1');
     rmSync(join(path, 'one'));
     await until(() => answerOf(local, 'one.x') === undefined);
   });
 
   it('may be made later, and is followed from the next SIGHUP on', async () => {
-    const path = join(bed.folder, 'watched');
-    const local = await bed.load(`--hostsdir=${path}`);
-    expect(bed.log.messages).toContainEqual(
+    const path = join(testbed.folder, 'watched');
+    const local = await testbed.load(`--hostsdir=${path}`);
+    expect(testbed.log.messages).toContainEqual(
       expect.stringMatching(`bad dynamic directory ${path}: `),
     );
     mkdirSync(path);
     await local.reload();
-    bed.write('watched/one', '10.0.0.1 one.x');
+    testbed.write('watched/one', '10.0.0.1 one.x');
     await until(() => answerOf(local, 'one.x')?.join() === 'A 10.0.0.1');
   });
 });

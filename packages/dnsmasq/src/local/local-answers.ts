@@ -18,7 +18,7 @@ import type { StaticRecords } from './static-records.js';
 
 type AnswerOptions = Pick<
   DnsmasqOptions,
-  'filteredTypes' | 'hostMx' | 'localTtlSeconds' | 'turnsRecords'
+  'filteredTypes' | 'hostMx' | 'localTtlSeconds' | 'rotatesRecords'
 >;
 
 /** Where the target's name starts in the rdata of these types. */
@@ -116,11 +116,11 @@ export class LocalAnswers {
     if (this.#options.hostMx === 'self') this.#asked = askedName(query);
     this.#lookAt(query.name, 0);
     this.#owner = undefined;
-    const isAlias = type !== TYPE.CNAME && this.#followAliases(query, out);
-    if (!isAlias && !this.#hasAny(type)) {
+    const isCname = type !== TYPE.CNAME && this.#followCnames(query, out);
+    if (!isCname && !this.#hasAny(type)) {
       return this.#isFilteredHost(type) ? this.#writeFiltered(query, out) : 0;
     }
-    if (!isAlias) this.#begin(query, out);
+    if (!isCname) this.#begin(query, out);
     this.#turn++;
     if (type === TYPE.ANY) this.#addEveryType();
     else this.#addSet(SECTION.ANSWER, this.#owner, type);
@@ -147,14 +147,14 @@ export class LocalAnswers {
   }
 
   /** Writes the CNAMEs and moves on to the last target; false when the name has no CNAME. */
-  #followAliases(query: Query, out: Uint8Array): boolean {
-    let hasAlias = false;
+  #followCnames(query: Query, out: Uint8Array): boolean {
+    let hasCname = false;
     // It ends: CNAME loops are refused at the start.
     for (;;) {
-      const alias = this.#static.aliasOf(this.#name, 0, this.#nameLength);
-      if (alias === undefined) return hasAlias;
-      if (!hasAlias) this.#begin(query, out);
-      hasAlias = true;
+      const alias = this.#static.cnameOf(this.#name, 0, this.#nameLength);
+      if (alias === undefined) return hasCname;
+      if (!hasCname) this.#begin(query, out);
+      hasCname = true;
       const ttlSeconds = alias.ttlSeconds ?? this.#options.localTtlSeconds;
       this.#writer.add(SECTION.ANSWER, this.#owner, TYPE.CNAME, ttlSeconds, alias.rdata);
       this.#owner = alias.rdata;
@@ -229,7 +229,7 @@ export class LocalAnswers {
   #addSet(section: Section, owner: Uint8Array | undefined, type: number): void {
     const count = this.#gather(type);
     const hasTargets = section === SECTION.ANSWER && this.#hasOwn(type);
-    const first = this.#options.turnsRecords ? this.#turn : 0;
+    const first = this.#options.rotatesRecords ? this.#turn : 0;
     for (let i = 0; i < count; i++) {
       const index = (first + i) % count;
       const rdata = this.#found.rdataAt(index);

@@ -3,15 +3,15 @@ import { readUint16 } from '@kube-dns/wire';
 import { keyOf } from '../../test/messages.js';
 import { parseServerRule } from '../options/server-value.js';
 import type { LocalData } from './local-data.js';
-import { answerOf, LocalBed, replyByRule, replyOf, ruleOf } from '../../test/local-bed.js';
+import { answerOf, LocalTestbed, replyByRule, replyOf, ruleOf } from '../../test/local-testbed.js';
 
-let bed: LocalBed;
+let testbed: LocalTestbed;
 
 beforeEach(() => {
-  bed = new LocalBed();
+  testbed = new LocalTestbed();
 });
 
-afterEach(() => bed.close());
+afterEach(() => testbed.close());
 
 describe('static records', () => {
   it.each([
@@ -25,7 +25,7 @@ describe('static records', () => {
     ['host.x', 'ANY', ['A 10.0.0.1', 'AAAA fd00::1']],
     ['below.text.x', 'TXT', undefined],
   ])('answer for their names: %s %s', async (name, type, expected) => {
-    const local = await bed.load(
+    const local = await testbed.load(
       ...[
         '--host-record=host.x,10.0.0.1,fd00::1',
         '--cname=alias.x,host.x',
@@ -37,7 +37,7 @@ describe('static records', () => {
   });
 
   it('have the target of each CNAME as the owner of the next record', async () => {
-    const local = await bed.load(
+    const local = await testbed.load(
       ...['--cname=far.x,Alias.x', '--cname=alias.x,host.x', '--host-record=host.x,10.0.0.1'],
     );
     const answer = replyOf(local, 'FAR.x');
@@ -45,7 +45,7 @@ describe('static records', () => {
   });
 
   it('have the TTL that they were given, else that of --local-ttl', async () => {
-    const local = await bed.load(
+    const local = await testbed.load(
       '--local-ttl=7',
       '--host-record=a.x,10.0.0.1,60',
       '--cname=b.x,a.x',
@@ -54,34 +54,34 @@ describe('static records', () => {
   });
 
   it('bring the addresses of their targets', async () => {
-    const local = await bed.load('--mx-host=x,host.x,5', '--host-record=host.x,10.0.0.1');
+    const local = await testbed.load('--mx-host=x,host.x,5', '--host-record=host.x,10.0.0.1');
     const answer = replyOf(local, { name: 'x', type: 'MX' });
     expect(answer?.additionals).toMatchObject([{ name: 'host.x', data: '10.0.0.1' }]);
   });
 
   it('rotate at each answer, unless --no-round-robin is given', async () => {
     const set = ['--host-record=a.x,10.0.0.1', '--host-record=a.x,10.0.0.2'];
-    const turning = await bed.load(...set);
-    const fixed = await bed.load(...set, '--no-round-robin');
+    const turning = await testbed.load(...set);
+    const fixed = await testbed.load(...set, '--no-round-robin');
     const firsts = (local: LocalData) =>
       new Set(Array.from({ length: 4 }, () => answerOf(local, 'a.x')![0]));
     expect([firsts(turning).size, firsts(fixed).size]).toEqual([2, 1]);
   });
 
   it('are not for other classes', async () => {
-    const local = await bed.load('--txt-record=a.x,t');
+    const local = await testbed.load('--txt-record=a.x,t');
     expect(answerOf(local, { name: 'a.x', type: 'TXT', class: 'CH' })).toBeUndefined();
   });
 
   it('name the addresses of an interface', async () => {
-    const local = await bed.load('--interface-name=me.x,lo/4');
+    const local = await testbed.load('--interface-name=me.x,lo/4');
     expect(answerOf(local, 'me.x')).toEqual(['A 127.0.0.1']);
     expect(answerOf(local, { name: 'me.x', type: 'AAAA' })).toBeUndefined();
     expect(answerOf(local, { name: '1.0.0.127.in-addr.arpa', type: 'PTR' })).toEqual(['PTR me.x']);
   });
 
   it('answer a filtered type of a host without asking, with the reason', async () => {
-    const local = await bed.load('--filter-AAAA', '--host-record=a.x,10.0.0.1');
+    const local = await testbed.load('--filter-AAAA', '--host-record=a.x,10.0.0.1');
     const question = { name: 'a.x', type: 'AAAA', ednsBytes: 1232 };
     const answer = replyOf(local, question);
     expect(answer?.texts).toEqual([]);
@@ -110,7 +110,7 @@ describe('rules', () => {
     ['plain', 'A', 'A 7.7.7.7'],
     ['.', 'A', undefined],
   ])('answer for the longest domain that has an answer: %s %s', async (name, type, expected) => {
-    const local = await bed.load(
+    const local = await testbed.load(
       ...['--address=/v4.x/1.2.3.4', '--address=/both.x/1.1.1.1', '--address=/both.x/fd00::5'],
       ...['--address=/zero.x/#', '--address=/gone.x/', '--txt-record=known.gone.x,t'],
       ...['--server=/served.v4.x/1.1.1.1', '--address=/mixed.x/2.2.2.2', '--local=/mixed.x/'],
@@ -121,14 +121,14 @@ describe('rules', () => {
   });
 
   it('give way to servers of every name, as those of the resolv file are', async () => {
-    const local = await bed.load('--local=/#/');
+    const local = await testbed.load('--local=/#/');
     expect(ruleOf(local, 'a.x')).toBe('NXDOMAIN');
     local.useServerRules(['/#/', '1.1.1.1'].map(parseServerRule));
     expect(ruleOf(local, 'a.x')).toBeUndefined();
   });
 
   it('give way to a longer domain of servers, wherever those come from', async () => {
-    const local = await bed.load('--address=/x/1.2.3.4');
+    const local = await testbed.load('--address=/x/1.2.3.4');
     expect(ruleOf(local, 'a.stub.x')).toBe('A 1.2.3.4');
     local.useServerRules([parseServerRule('/stub.x/1.1.1.1')]);
     expect(ruleOf(local, 'a.stub.x')).toBeUndefined();
@@ -150,7 +150,7 @@ describe('rules', () => {
     ['01234.in-addr.arpa', 'PTR', undefined],
     ['x.10.in-addr.arpa', 'PTR', undefined],
   ])('keep private reverse names here with --bogus-priv: %s %s', async (name, type, expected) => {
-    const local = await bed.load('--bogus-priv', '--server=/9.10.in-addr.arpa/1.1.1.1');
+    const local = await testbed.load('--bogus-priv', '--server=/9.10.in-addr.arpa/1.1.1.1');
     expect(ruleOf(local, name, type)).toBe(expected);
   });
 
@@ -162,7 +162,7 @@ describe('rules', () => {
     ['two.labels', 'A', undefined],
     ['.', 'A', undefined],
   ])('keep plain names here with --domain-needed: %s %s', async (name, type, expected) => {
-    const local = await bed.load('--domain-needed', '--txt-record=known,t');
+    const local = await testbed.load('--domain-needed', '--txt-record=known,t');
     expect(ruleOf(local, name, type)).toBe(expected);
   });
 
@@ -173,18 +173,18 @@ describe('rules', () => {
     ['a.x', 'ANY', undefined],
     ['_a.x', 'A', undefined],
   ])('keep what old Windows asks here with --filterwin2k: %s %s', async (name, type, expected) => {
-    expect(ruleOf(await bed.load('--filterwin2k'), name, type)).toBe(expected);
+    expect(ruleOf(await testbed.load('--filterwin2k'), name, type)).toBe(expected);
   });
 
   it('do not answer anything without options', async () => {
-    const local = await bed.load();
+    const local = await testbed.load();
     for (const name of ['a', 'a.x', '1.0.0.10.in-addr.arpa', '.']) {
       expect(ruleOf(local, name)).toBeUndefined();
     }
   });
 
   it('mark a negative answer as authoritative only where dnsmasq does', async () => {
-    const local = await bed.load('--bogus-priv', '--local=/gone.x/');
+    const local = await testbed.load('--bogus-priv', '--local=/gone.x/');
     const isAuthoritative = (name: string, type: string) =>
       replyByRule(local, { name, type })?.isAuthoritative;
     expect(isAuthoritative('1.0.0.10.in-addr.arpa', 'PTR')).toBe(true);
@@ -205,8 +205,8 @@ describe('a name', () => {
   ])(
     'exists by its data, by that below it, or by its domain’s address: %s',
     async (name, expected) => {
-      bed.write('hosts', '10.0.0.2 hosts.file');
-      const local = await bed.load(
+      testbed.write('hosts', '10.0.0.2 hosts.file');
+      const local = await testbed.load(
         ...['--host-record=host.x,10.0.0.1', '--cname=alias.y,host.x', '--address=/lit.z/1.2.3.4'],
       );
       expect(local.knows(keyOf(name))).toBe(expected);

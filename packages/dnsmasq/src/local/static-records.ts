@@ -49,9 +49,9 @@ export class StaticRecords {
   }
 
   /** The target of a CNAME; undefined for a name without one. */
-  aliasOf(name: Uint8Array, start: number, end: number): LocalRecord | undefined {
+  cnameOf(name: Uint8Array, start: number, end: number): LocalRecord | undefined {
     const owner = this.#owners.get(name, start, end);
-    return owner?.types.includes(TYPE.CNAME) === true ? owner.records.find(isAlias) : undefined;
+    return owner?.types.includes(TYPE.CNAME) === true ? owner.records.find(isCname) : undefined;
   }
 
   /** The reverse of a host, for a reverse name without records of its own. */
@@ -84,7 +84,7 @@ function isHost({ isOfHost }: LocalRecord): boolean {
   return isOfHost === true;
 }
 
-function isAlias({ type }: LocalRecord): boolean {
+function isCname({ type }: LocalRecord): boolean {
   return type === TYPE.CNAME;
 }
 

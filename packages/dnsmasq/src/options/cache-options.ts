@@ -58,10 +58,10 @@ export const CACHE_OPTIONS: readonly OptionDefinition[] = [
     },
   ),
   flag('no-negcache', 'N', 'do not cache negative answers', (draft) => {
-    draft.keepsNegatives = false;
+    draft.cachesNegatives = false;
   }),
   flag('no-round-robin', '', 'do not rotate the records of an RRset', (draft) => {
-    draft.turnsRecords = false;
+    draft.rotatesRecords = false;
   }),
   setting(
     'use-stale-cache',

@@ -24,7 +24,7 @@ describe('a script', () => {
     const options = parseOptions([
       '--conf-script=echo port=99; echo "# comment"; echo no-negcache',
     ]);
-    expect(options).toMatchObject({ port: 99, keepsNegatives: false });
+    expect(options).toMatchObject({ port: 99, cachesNegatives: false });
     const file = write('file', 'conf-script=echo port=98');
     expect(parseOptions(['-C', file])).toMatchObject({ port: 98 });
   });

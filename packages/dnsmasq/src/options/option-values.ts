@@ -35,7 +35,7 @@ export interface DnsmasqOptions {
 
   /** Records that the cache holds; 0 turns it off. */
   readonly cacheSize: number;
-  readonly keepsNegatives: boolean;
+  readonly cachesNegatives: boolean;
   /** TTL of negative answers without SOA, in seconds; 0 does not cache them. */
   readonly negTtlSeconds: number;
   /** Ceiling on TTLs sent to clients, in seconds; 0 is none. */
@@ -47,7 +47,7 @@ export interface DnsmasqOptions {
   readonly cachedTypes: readonly number[];
   /** For how long expired answers are served, in seconds; 0 is not at all, Infinity is without limit. */
   readonly maxStaleSeconds: number;
-  readonly turnsRecords: boolean;
+  readonly rotatesRecords: boolean;
   readonly hasIdent: boolean;
 
   /** Questions in flight; ten times dnsmasq's default, which is too small for a cluster. */
@@ -158,14 +158,14 @@ export function defaultOptions(): OptionsDraft {
     maxTcpConnections: undefined,
     maxUdpBytes: 1232,
     cacheSize: 150,
-    keepsNegatives: true,
+    cachesNegatives: true,
     negTtlSeconds: 0,
     maxTtlSeconds: 0,
     maxCacheTtlSeconds: 0,
     minCacheTtlSeconds: 0,
     cachedTypes: [],
     maxStaleSeconds: 0,
-    turnsRecords: true,
+    rotatesRecords: true,
     hasIdent: true,
     maxInFlight: 1_500,
     serverRules: [],

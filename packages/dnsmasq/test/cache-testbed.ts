@@ -3,17 +3,17 @@ import type { AnswerCacheOptions } from '../src/cache/answer-cache-options.js';
 import { AnswerCache } from '../src/cache/answer-cache.js';
 import { storeReply } from './cached-answers.js';
 import { readAnswer } from './client.js';
-import { aliasRecord, queryFor, type Response, soaRecord, type WrittenRecord } from './messages.js';
+import { cnameRecord, queryFor, type Response, soaRecord, type WrittenRecord } from './messages.js';
 
 const out = new Uint8Array(65_535);
 
 export const SOA = soaRecord(10);
 
 /** A CNAME record. */
-export const alias = (owner: string, data: string, ttl = 300) => aliasRecord(owner, data, ttl);
+export const cname = (owner: string, data: string, ttl = 300) => cnameRecord(owner, data, ttl);
 
 /** A cache for ten records, unless another is created, with a fake clock. */
-export class CacheBed {
+export class CacheTestbed {
   now = 1_000;
   cache!: AnswerCache;
 

@@ -1,7 +1,7 @@
-import { arpa, EDNS, OVER_TCP, q, type Scene, times, twice } from './oracle-cache-steps.js';
+import { arpa, EDNS, OVER_TCP, q, type Scenario, times, twice } from './oracle-cache-steps.js';
 
 /** About what is kept and for how long; both do the same, in answers, in what reaches the upstream, in the counters. */
-export const CACHE_SCENES: Readonly<Record<string, Scene>> = {
+export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
   'records, turned at each answer': {
     options: [],
     steps: [

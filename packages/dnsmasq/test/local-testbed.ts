@@ -11,7 +11,7 @@ import { recordedLog } from './recorded-log.js';
 const out = Buffer.alloc(4_096);
 
 /** A folder with hosts files, and the local data read from it. */
-export class LocalBed {
+export class LocalTestbed {
   readonly folder = mkdtempSync(join(tmpdir(), 'dnsmasq-local-'));
   readonly log = recordedLog();
   readonly #opened: LocalData[] = [];

@@ -1,17 +1,17 @@
 import { TYPE } from '@kube-dns/wire';
 import type { DnsmasqOptions } from '../options/option-values.js';
-import type { KeepingRules } from './reply-reader.js';
+import type { CachingRules } from './reply-reader.js';
 
 /** The rules for caching answers in the command line. */
-export function keepingRules(options: DnsmasqOptions): KeepingRules {
+export function cachingRules(options: DnsmasqOptions): CachingRules {
   const extraTypes = new Set(options.cachedTypes);
   const isEveryType = extraTypes.has(TYPE.ANY);
   return {
     isExtraType: (type) => isEveryType || extraTypes.has(type),
-    keepsDenials: options.keepsNegatives,
+    cachesNegatives: options.cachesNegatives,
     negativeTtlSeconds: options.negTtlSeconds,
     minTtlSeconds: options.minCacheTtlSeconds,
     maxTtlSeconds: options.maxCacheTtlSeconds,
-    keepsZeroTtls: options.maxStaleSeconds > 0,
+    cachesZeroTtls: options.maxStaleSeconds > 0,
   };
 }

@@ -11,7 +11,7 @@ import { type AnswererOptions, createAnswerer } from '../src/answer/create-answe
 import { QueryLog } from '../src/answer/query-log.js';
 import type { AnswerCacheOptions } from '../src/cache/answer-cache-options.js';
 import { AnswerCache } from '../src/cache/answer-cache.js';
-import type { KeepingRules } from '../src/cache/reply-reader.js';
+import type { CachingRules } from '../src/cache/reply-reader.js';
 import { defaultOptions } from '../src/options/option-values.js';
 import { parseServerRule } from '../src/options/server-value.js';
 import { Router } from '../src/routing/router.js';
@@ -32,7 +32,7 @@ export const NO_LOCAL_DATA = {
 export interface AnswererSetup {
   readonly rules?: readonly string[];
   readonly maxTtlSeconds?: number;
-  readonly keeping?: Partial<KeepingRules>;
+  readonly caching?: Partial<CachingRules>;
   readonly cache?: Partial<AnswerCacheOptions>;
   readonly maxInFlight?: number;
   readonly replies?: Partial<AnswererOptions['replies']>;
@@ -41,7 +41,7 @@ export interface AnswererSetup {
 }
 
 /** An answerer behind a port, in front of a scripted server, with a clock that stands still. */
-export class AnswererBed {
+export class AnswererTestbed {
   readonly upstream: FakeUpstream;
   readonly log = recordedLog();
   readonly counters = new AnswerCounters();
@@ -56,8 +56,8 @@ export class AnswererBed {
     this.#closers = [() => upstream.close()];
   }
 
-  static async create(): Promise<AnswererBed> {
-    return new AnswererBed(
+  static async create(): Promise<AnswererTestbed> {
+    return new AnswererTestbed(
       await FakeUpstream.start(() => ({
         isAuthoritative: true,
         answers: addressRecords(100, '10.0.0.1'),
@@ -95,7 +95,7 @@ export class AnswererBed {
       local: NO_LOCAL_DATA,
       counters: this.counters,
       router,
-      keeping: { ...PLAIN_RULES, ...setup.keeping },
+      caching: { ...PLAIN_RULES, ...setup.caching },
       replies: { ...defaultOptions(), ...setup.replies },
       filteredTypes: [],
       maxTtlSeconds,

@@ -1,10 +1,10 @@
 import { expect } from '@jest/globals';
 import { AnswerCache } from '../src/cache/answer-cache.js';
-import type { KeepingRules } from '../src/cache/reply-reader.js';
+import type { CachingRules } from '../src/cache/reply-reader.js';
 import { askCache, storeReply } from './cached-answers.js';
 import {
   addressRecords,
-  aliasRecord,
+  cnameRecord,
   type Question,
   type Response,
   soaRecord,
@@ -15,7 +15,7 @@ import {
 export const NAME = 'a.example';
 
 /** A CNAME record. */
-export const alias = (owner: string, data: string, ttl = 30) => aliasRecord(owner, data, ttl);
+export const cname = (owner: string, data: string, ttl = 30) => cnameRecord(owner, data, ttl);
 
 /** An A record. */
 export const address = (owner: string, ttl = 30): WrittenRecord => ({
@@ -28,20 +28,20 @@ export const soa = (owner: string, ttl = 60, minimum = 5) => soaRecord(minimum, 
 
 /** `a.example` and this many CNAMEs from there to the next number. */
 export const chain = (length: number) =>
-  Array.from({ length }, (_, i) => alias(i === 0 ? NAME : `n${i}.example`, `n${i + 1}.example`));
+  Array.from({ length }, (_, i) => cname(i === 0 ? NAME : `n${i}.example`, `n${i + 1}.example`));
 
 /** The question, and the rules for caching the answer; the plain ones unless given. */
 export interface Case {
   readonly question?: Partial<Question>;
-  readonly rules?: Partial<KeepingRules>;
+  readonly rules?: Partial<CachingRules>;
 }
 
 /** The answer afterwards; undefined when nothing was cached. */
-export function kept(response: Response, { question, rules }: Case = {}) {
+export function storedAnswer(response: Response, { question, rules }: Case = {}) {
   const cache = new AnswerCache({ maxRecords: 100, nowSeconds: () => 0 });
   const asked = { name: NAME, ...question };
-  const isKept = storeReply(cache, asked, response, rules);
+  const isStored = storeReply(cache, asked, response, rules);
   const seen = askCache(cache, asked);
-  expect(seen !== undefined).toBe(isKept);
+  expect(seen !== undefined).toBe(isStored);
   return seen;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { TYPE } from '@kube-dns/wire';
 import { parseOptions } from '../options/parse-options.js';
-import { keepingRules } from './keeping-rules.js';
+import { cachingRules } from './caching-rules.js';
 
-const rulesOf = (...argv: string[]) => keepingRules(parseOptions(argv));
+const rulesOf = (...argv: string[]) => cachingRules(parseOptions(argv));
 
 describe('the caching rules of the command line', () => {
   it('is of extra types none, those of --cache-rr, or all', () => {
@@ -16,8 +16,8 @@ describe('the caching rules of the command line', () => {
 
   it('have the options for negative answers and TTLs', () => {
     expect(rulesOf()).toMatchObject({
-      ...{ keepsDenials: true, negativeTtlSeconds: 0, minTtlSeconds: 0, maxTtlSeconds: 0 },
-      keepsZeroTtls: false,
+      ...{ cachesNegatives: true, negativeTtlSeconds: 0, minTtlSeconds: 0, maxTtlSeconds: 0 },
+      cachesZeroTtls: false,
     });
     expect(
       rulesOf(
@@ -25,8 +25,8 @@ describe('the caching rules of the command line', () => {
         '--use-stale-cache=6',
       ),
     ).toMatchObject({
-      ...{ keepsDenials: false, negativeTtlSeconds: 3, minTtlSeconds: 4, maxTtlSeconds: 5 },
-      keepsZeroTtls: true,
+      ...{ cachesNegatives: false, negativeTtlSeconds: 3, minTtlSeconds: 4, maxTtlSeconds: 5 },
+      cachesZeroTtls: true,
     });
   });
 });

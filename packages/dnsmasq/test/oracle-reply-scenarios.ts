@@ -1,7 +1,7 @@
-import { EDNS, OVER_TCP, q, type Scene, times, twice } from './oracle-cache-steps.js';
+import { EDNS, OVER_TCP, q, type Scenario, times, twice } from './oracle-cache-steps.js';
 
 /** About what becomes of replies on their way to the clients and the cache; both do the same. */
-export const REPLY_SCENES: Readonly<Record<string, Scene>> = {
+export const REPLY_SCENES: Readonly<Record<string, Scenario>> = {
   rebinding: {
     options: ['--stop-dns-rebind', '--rebind-domain-ok=/ok.zone.test/'],
     steps: [

@@ -2,22 +2,24 @@ import { describe, expect, it } from '@jest/globals';
 import { RCODE } from '@kube-dns/wire';
 import { PLAIN_RULES } from '../../test/cached-answers.js';
 import { type Response, responseFor } from '../../test/messages.js';
-import { type KeepingRules, ReplyReader } from './reply-reader.js';
-import { NAME, alias, address, soa, kept } from '../../test/kept-answers.js';
+import { type CachingRules, ReplyReader } from './reply-reader.js';
+import { NAME, cname, address, soa, storedAnswer } from '../../test/stored-replies.js';
 
 describe('a negative answer', () => {
-  const denied = { rcode: RCODE.NXDOMAIN, authorities: [soa('example')] };
+  const nxdomain = { rcode: RCODE.NXDOMAIN, authorities: [soa('example')] };
 
   it('is cached with its SOA, whose owner and TTL stay', () => {
-    expect(kept(denied)).toMatchObject({ rcode: 'NXDOMAIN', answers: [] });
-    expect(kept(denied)?.authorities[0]).toMatch(/^example SOA .*"mname":"ns.example".* 60$/);
-    expect(kept({ authorities: [soa('example')] })).toMatchObject({ rcode: 'NOERROR' });
+    expect(storedAnswer(nxdomain)).toMatchObject({ rcode: 'NXDOMAIN', answers: [] });
+    expect(storedAnswer(nxdomain)?.authorities[0]).toMatch(
+      /^example SOA .*"mname":"ns.example".* 60$/,
+    );
+    expect(storedAnswer({ authorities: [soa('example')] })).toMatchObject({ rcode: 'NOERROR' });
   });
 
   it.each<[string, number, number, number]>([
     ['the SOA’s minimum', 60, 5, 5],
     ['the SOA’s TTL', 4, 50, 4],
-  ])('is kept for as long as %s says, the smaller', (_what, ttl, minimum, expected) => {
+  ])('is cached for the TTL of %s, the smaller', (_what, ttl, minimum, expected) => {
     const reader = new ReplyReader(PLAIN_RULES);
     const authorities = [soa('example', ttl, minimum)];
     expect(reader.read(responseFor({ name: NAME }, { rcode: 3, authorities }))).toBe(true);
@@ -25,15 +27,17 @@ describe('a negative answer', () => {
   });
 
   it('NXDOMAIN is cached for any type, NODATA only where the records of the type would be', () => {
-    expect(kept(denied, { question: { type: 'TXT' } })).toMatchObject({ rcode: 'NXDOMAIN' });
+    expect(storedAnswer(nxdomain, { question: { type: 'TXT' } })).toMatchObject({
+      rcode: 'NXDOMAIN',
+    });
     const noData = { authorities: [soa('example')] };
-    expect(kept(noData, { question: { type: 'TXT' } })).toBeUndefined();
-    expect(kept(noData, { question: { type: 'SRV' } })).toBeDefined();
+    expect(storedAnswer(noData, { question: { type: 'TXT' } })).toBeUndefined();
+    expect(storedAnswer(noData, { question: { type: 'SRV' } })).toBeDefined();
   });
 
   it('after CNAMEs is cached with them, and expires with the first of them', () => {
-    const reply = { ...denied, answers: [alias(NAME, 'b.example', 3)] };
-    expect(kept(reply)).toMatchObject({
+    const reply = { ...nxdomain, answers: [cname(NAME, 'b.example', 3)] };
+    expect(storedAnswer(reply)).toMatchObject({
       rcode: 'NXDOMAIN',
       answers: ['a.example CNAME b.example 3'],
       authorities: [expect.stringMatching(/^example SOA/)],
@@ -43,7 +47,7 @@ describe('a negative answer', () => {
     expect(reader.answer.lifetimeSeconds).toBe(3);
   });
 
-  it.each<[string, Response, Partial<KeepingRules>?]>([
+  it.each<[string, Response, Partial<CachingRules>?]>([
     ['has no SOA', { rcode: RCODE.NXDOMAIN }],
     ['has the SOA of another zone', { rcode: 3, authorities: [soa('other')] }],
     ['has a SOA whose name ends alike', { rcode: 3, authorities: [soa('ample')] }],
@@ -54,19 +58,19 @@ describe('a negative answer', () => {
       { rcode: 3, authorities: [soa('example', 60, 0)] },
       { minTtlSeconds: 9 },
     ],
-    ['is not to be kept', denied, { keepsDenials: false }],
+    ['must not be cached', nxdomain, { cachesNegatives: false }],
     [
-      'is not to be kept, aliases or not',
-      { ...denied, answers: [alias(NAME, 'b.example')] },
-      { keepsDenials: false },
+      'must not be cached, with or without CNAMEs',
+      { ...nxdomain, answers: [cname(NAME, 'b.example')] },
+      { cachesNegatives: false },
     ],
-  ])('is not kept when it %s', (...[, response, rules = {}]) => {
-    expect(kept(response, { rules })).toBeUndefined();
+  ])('is not cached when it %s', (...[, response, rules = {}]) => {
+    expect(storedAnswer(response, { rules })).toBeUndefined();
   });
 
   it('without SOA is cached for the time of the option', () => {
     const rules = { negativeTtlSeconds: 9 };
-    expect(kept({ rcode: 3 }, { rules })).toEqual({
+    expect(storedAnswer({ rcode: 3 }, { rules })).toEqual({
       rcode: 'NXDOMAIN',
       answers: [],
       authorities: [],
@@ -79,10 +83,10 @@ describe('a negative answer', () => {
   it('can be made of any reply', () => {
     const reader = new ReplyReader(PLAIN_RULES);
     const reply = responseFor({ name: NAME }, { answers: [address(NAME)] });
-    expect(reader.readAsDenial(reply, 12)).toBe(true);
+    expect(reader.readAsNxdomain(reply, 12)).toBe(true);
     expect(reader.answer).toMatchObject({ rcode: 3, type: 0, length: 0, lifetimeSeconds: 12 });
-    expect(reader.readAsDenial(reply, 0)).toBe(false);
-    expect(reader.readAsDenial(reply, 0x8000_0001)).toBe(false);
+    expect(reader.readAsNxdomain(reply, 0)).toBe(false);
+    expect(reader.readAsNxdomain(reply, 0x8000_0001)).toBe(false);
   });
 
   it.each([0, 1])('is none, and not cached, when OPT has upper bits of the rcode: %d', (upper) => {
@@ -100,12 +104,14 @@ describe('the bounds of cached TTLs', () => {
     ['a floor', 10, 0, ['a.example CNAME b.x 30', 'b.x A 10.0.0.1 10']],
     ['both, the floor above', 25, 20, ['a.example CNAME b.x 25', 'b.x A 10.0.0.1 25']],
   ])('%s', (_what, minTtlSeconds, maxTtlSeconds, answers) => {
-    const reply = { answers: [alias(NAME, 'b.x'), address('b.x', 5)] };
-    expect(kept(reply, { rules: { minTtlSeconds, maxTtlSeconds } })?.answers).toEqual(answers);
+    const reply = { answers: [cname(NAME, 'b.x'), address('b.x', 5)] };
+    expect(storedAnswer(reply, { rules: { minTtlSeconds, maxTtlSeconds } })?.answers).toEqual(
+      answers,
+    );
   });
 
   it('a floor raises even a TTL of 0', () => {
-    const seen = kept({ answers: [address(NAME, 0)] }, { rules: { minTtlSeconds: 10 } });
+    const seen = storedAnswer({ answers: [address(NAME, 0)] }, { rules: { minTtlSeconds: 10 } });
     expect(seen?.answers).toEqual(['a.example A 10.0.0.1 10']);
   });
 

@@ -17,7 +17,7 @@ export function eventsWith(events: Partial<RouterEvents>): RouterEvents {
 }
 
 /** A router with a folder for its resolv file. */
-export class RouterBed {
+export class RouterTestbed {
   readonly folder = mkdtempSync(join(tmpdir(), 'router-'));
   readonly resolvPath = join(this.folder, 'resolv.conf');
   readonly log = recordedLog();

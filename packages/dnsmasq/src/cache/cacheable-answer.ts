@@ -34,7 +34,7 @@ const QUESTION_FIXED_BYTES = 4;
  * the records of the requested type, because these rotate at each answer; names in data are uncompressed.
  * The object is reused for every reply.
  */
-export class KeptAnswer {
+export class CacheableAnswer {
   /** The question's name, lower-cased, in wire form, up to `nameLength`. */
   readonly name = new Uint8Array(MAX_NAME_BYTES);
   nameLength = 0;
@@ -44,7 +44,7 @@ export class KeptAnswer {
   /** The records, up to `length`. */
   readonly bytes = new Uint8Array(MAX_RECORD_BYTES);
   length = 0;
-  aliases = 0;
+  cnames = 0;
   setSize = 0;
   /** The number of SOAs of a negative answer: 0 or 1. */
   authorities = 0;
@@ -64,24 +64,24 @@ export class KeptAnswer {
    * also cached under its own name; a zone's SOA is shared by its negative answers, so it does not count.
    */
   get weight(): number {
-    return this.aliases > 0 ? 1 : Math.max(this.setSize, 1);
+    return this.cnames > 0 ? 1 : Math.max(this.setSize, 1);
   }
 
   /** How many insertions dnsmasq would count. */
   get insertions(): number {
-    return this.aliases > 0 ? 1 : this.weight + this.authorities;
+    return this.cnames > 0 ? 1 : this.weight + this.authorities;
   }
 
   /** How much all of it counts, CNAMEs and their target: it is stored whole or not at all. */
   get totalWeight(): number {
-    return this.aliases + Math.max(this.setSize, 1);
+    return this.cnames + Math.max(this.setSize, 1);
   }
 
   /** Empties it for a question; `name` and `nameLength` are the caller's to fill before. */
   begin(type: number, rcode: number): void {
     this.type = type;
     this.rcode = rcode;
-    this.length = this.aliases = this.setSize = this.authorities = 0;
+    this.length = this.cnames = this.setSize = this.authorities = 0;
     this.lifetimeSeconds = this.#targetLifetimeSeconds = MAX_TTL_SECONDS;
     this.target.set(this.name);
     this.targetLength = this.nameLength;
@@ -89,11 +89,11 @@ export class KeptAnswer {
   }
 
   /** Adds the cursor's record, a CNAME of the target, whose data is the new target. False as addRecord. */
-  addAlias(message: Uint8Array, record: RecordCursor, ttlSeconds: number): boolean {
+  addCname(message: Uint8Array, record: RecordCursor, ttlSeconds: number): boolean {
     const start = this.length;
     if (!this.#add(message, record, this.#targetPointer, ttlSeconds)) return false;
     this.lifetimeSeconds = Math.min(this.lifetimeSeconds, ttlSeconds);
-    this.aliases++;
+    this.cnames++;
     const rdataStart = start + RECORD_HEAD_BYTES;
     this.#targetPointer = POINTER | (this.#questionEnd + rdataStart);
     this.targetLength = this.length - rdataStart;
@@ -129,7 +129,7 @@ export class KeptAnswer {
   /** Ends the records of the requested type: all have the smallest TTL among them (RFC 2181 section 5.2). */
   endSet(): void {
     const { bytes } = this;
-    const start = skipRecords(bytes, 0, this.aliases);
+    const start = skipRecords(bytes, 0, this.cnames);
     let ttl = MAX_TTL_SECONDS;
     for (let at = start; at < this.length; at = skipRecords(bytes, at, 1)) {
       ttl = Math.min(ttl, ttlOf(bytes, at));
@@ -147,15 +147,15 @@ export class KeptAnswer {
   }
 
   /** Turns it into the answer for the target of its first CNAME; false when there is no CNAME. */
-  followAlias(): boolean {
-    if (this.aliases === 0) return false;
+  followCname(): boolean {
+    if (this.cnames === 0) return false;
     const { bytes } = this;
     const behind = skipRecords(bytes, 0, 1);
     this.nameLength = behind - RECORD_HEAD_BYTES;
     copyLowerCased(bytes, RECORD_HEAD_BYTES, this.nameLength, this.name);
     bytes.copyWithin(0, behind, this.length);
     this.length -= behind;
-    this.aliases--;
+    this.cnames--;
     this.#pointOwners();
     return true;
   }
@@ -167,14 +167,14 @@ export class KeptAnswer {
 
   /** Updates the pointers of all owners; the lifetime is that of the remaining records. */
   #pointOwners(): void {
-    const { bytes, aliases } = this;
+    const { bytes, cnames } = this;
     const questionEnd = this.#questionEnd;
     this.lifetimeSeconds = this.#targetLifetimeSeconds;
     let pointer = POINTER | QUESTION_OFFSET;
     let at = 0;
-    for (let i = 0; i < aliases + this.setSize; i++) {
+    for (let i = 0; i < cnames + this.setSize; i++) {
       setOwner(bytes, at, pointer);
-      if (i < aliases) {
+      if (i < cnames) {
         pointer = POINTER | (questionEnd + at + RECORD_HEAD_BYTES);
         this.lifetimeSeconds = Math.min(this.lifetimeSeconds, ttlOf(bytes, at));
       }
