@@ -83,7 +83,7 @@ describe('the bench', () => {
 
   it('ends everything that it has started when it is interrupted', async () => {
     const bench = startBench(['kubedns-scale', ...TINY, '--settle=600']);
-    await bench.says(/ready; waiting/);
+    await bench.waitForLine(/ready; waiting/);
     const children = childrenOf(bench);
     expect(children.length).toBeGreaterThanOrEqual(3);
     bench.signal('SIGINT');

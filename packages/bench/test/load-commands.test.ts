@@ -125,7 +125,7 @@ describe('the load on both containers (skipped without dnsperf)', () => {
     'ends everything that it has started when it is interrupted',
     async () => {
       const bench = startBench(['dns', '--only=misses', ...SHORT, '--seconds=600']);
-      await bench.says(/run 1 of 1/);
+      await bench.waitForLine(/run 1 of 1/);
       await until('dnsperf', () => childrenOf(bench).length >= 4);
       const children = childrenOf(bench);
       bench.signal('SIGINT');

@@ -197,7 +197,7 @@ if (COREDNS === '') process.stderr.write('skipped: COREDNS does not name a cored
     writeFileSync(at('Corefile'), alone);
     const server = new RunningProgram('CoreDNS', COREDNS, ['-conf', at('Corefile')]);
     try {
-      await server.says(/CoreDNS-/);
+      await server.waitForLine(/CoreDNS-/);
     } finally {
       await server.close();
     }

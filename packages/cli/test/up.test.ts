@@ -78,9 +78,9 @@ describe('kube-dns up', () => {
         { name: objects, mountPath: /manifests }, { name: scratch, mountPath: /scratch }]`,
     );
     const command = up(['--manifest', manifest([reader], volumes)]);
-    await command.says(/^web {6}\| file says hello$/m);
+    await command.waitForLine(/^web {6}\| file says hello$/m);
     expect(readdirSync(join(folder, 'tmp'))).toHaveLength(1);
-    await command.says(/^The pod p is ready after \d+\.\d s\.$/m);
+    await command.waitForLine(/^The pod p is ready after \d+\.\d s\.$/m);
     const pid = await pidOf(command, 'web');
     command.signal('SIGTERM');
     expect(await command.ended).toBe(0);
@@ -91,15 +91,15 @@ describe('kube-dns up', () => {
 
   it('restarts a container that is killed, and no others', async () => {
     const command = up(['--manifest', manifest([web(), container('mule', 'stubborn.mjs')])]);
-    await command.says(/Stop it with Ctrl-C/);
+    await command.waitForLine(/Stop it with Ctrl-C/);
     const [first, other] = [await pidOf(command, 'web'), await pidOf(command, 'mule')];
     process.kill(first, 'SIGKILL');
-    await command.says(/web was ended by SIGKILL, is restarted immediately/);
-    await command.says(/the pod is ready again/);
+    await command.waitForLine(/web was ended by SIGKILL, is restarted immediately/);
+    await command.waitForLine(/the pod is ready again/);
     expect(await pidOf(command, 'web')).not.toBe(first);
     expect(isAlive(other)).toBe(true);
     command.signal('SIGINT');
-    await command.says(/got SIGTERM/);
+    await command.waitForLine(/got SIGTERM/);
     // Repeated, because for a moment a second signal counts as an echo of the first. Not too often,
     // because a signal while the process exits would end it by signal.
     let pressedAt = 0;
@@ -126,7 +126,7 @@ describe('kube-dns up', () => {
   it('stops when the reader of its log has gone', async () => {
     const command = up(['--manifest', manifest([web()])]);
     const pid = await pidOf(command, 'web');
-    await command.says(/Stop it with Ctrl-C/);
+    await command.waitForLine(/Stop it with Ctrl-C/);
     await command.hangUp('stdout');
     process.kill(pid, 'SIGKILL'); // makes it write a line
     expect(await command.ended).toBe(0);
@@ -147,7 +147,7 @@ describe('kube-dns up', () => {
   it('runs only the containers that are asked for', async () => {
     const file = manifest([web(), container('crash', 'crash.mjs')]);
     const command = up(['--manifest', file, '--only', 'web'], { FORCE_COLOR: '1' });
-    await command.says(/Stop it with Ctrl-C/);
+    await command.waitForLine(/Stop it with Ctrl-C/);
     expect(command.stdout).toContain('\u001b[36mweb      |\u001b[0m pid');
     expect(command.stdout).not.toContain('crash');
   });
@@ -249,11 +249,11 @@ describe('the command line', () => {
 
   it('shows the state of the pod as it changes', async () => {
     const command = up(['--manifest', manifest([web()])]);
-    await command.says(/web is ready after/);
+    await command.waitForLine(/web is ready after/);
     await fetch(`http://127.0.0.1:${port}/set?ready=0`);
-    await command.says(/the pod is not ready: web \(GET http:.*status 503 not yet\)/);
+    await command.waitForLine(/the pod is not ready: web \(GET http:.*status 503 not yet\)/);
     await fetch(`http://127.0.0.1:${port}/set?ready=1`);
-    await command.says(/the pod is ready again/);
+    await command.waitForLine(/the pod is ready again/);
     await until('no colours', () => !command.stdout.includes('\u001b['));
   });
 });

@@ -19,7 +19,7 @@ function messagesOf({ stderr }: RunningProgram): string[] {
 
 async function start(args: readonly string[] = [], env: Record<string, string> = {}) {
   const program = run(args, env);
-  await program.says('started with');
+  await program.waitForLine('started with');
   return program;
 }
 
@@ -97,17 +97,17 @@ describe('a program that runs', () => {
     ['rejection', 'later rejection'],
   ])('continues after an unexpected %s, which it logs and counts', async (kind, message) => {
     const program = await start([`--later=${kind}`, '--listen']);
-    await program.says(`unexpected error, continuing: Error: ${message}\\n`);
+    await program.waitForLine(`unexpected error, continuing: Error: ${message}\\n`);
     program.signal('SIGUSR1');
-    await program.says('dumping, 1 unexpected');
+    await program.waitForLine('dumping, 1 unexpected');
   });
 
   it('calls the reload handlers on SIGHUP and the dump handlers on SIGUSR1', async () => {
     const program = await start(['--listen']);
     program.signal('SIGHUP');
-    await program.says('reloading');
+    await program.waitForLine('reloading');
     program.signal('SIGUSR1');
-    await program.says('dumping, 0 unexpected');
+    await program.waitForLine('dumping, 0 unexpected');
   });
 
   it('calls the log handlers on SIGUSR2, which may write the log elsewhere', async () => {
@@ -126,7 +126,7 @@ describe('a program that runs', () => {
   it('only logs a SIGHUP that has no handler', async () => {
     const program = await start();
     program.signal('SIGHUP');
-    await program.says('SIGHUP, nothing to do');
+    await program.waitForLine('SIGHUP, nothing to do');
     program.signal('SIGTERM');
     expect(await program.ended).toBe(0);
   });
@@ -154,7 +154,7 @@ describe('a program that runs', () => {
   it('ends immediately on a second signal', async () => {
     const program = await start(['--drain-ms=60000']);
     program.signal('SIGTERM');
-    await program.says('draining');
+    await program.waitForLine('draining');
     program.signal('SIGINT');
     expect(await program.ended).toBe(0);
     expect(messagesOf(program)).not.toContain('drained');

@@ -86,9 +86,9 @@ beforeAll(async () => {
     `--dnsmasq-port=${dnsmasqPort}`,
     `--probe=dns,127.0.0.1:${dnsmasqPort},a.test,5,A`,
   ]);
-  await kubedns.says(/serving \/metrics on port/);
-  await dnsmasq.says(/serving \/metrics on port/);
-  await sidecar.says(/serving/);
+  await kubedns.waitForLine(/serving \/metrics on port/);
+  await dnsmasq.waitForLine(/serving \/metrics on port/);
+  await sidecar.waitForLine(/serving/);
 });
 
 afterAll(async () => {

@@ -65,7 +65,7 @@ describe('signals', () => {
     await ask(port, 'a');
     await ask(port, 'a');
     process.signal('SIGHUP');
-    await process.says('cleared cache');
+    await process.waitForLine('cleared cache');
     expect(await numbers('insertions', 'misses')).toEqual([0, 1]);
     await ask(port, 'a');
     expect(upstream.asked).toHaveLength(2);
@@ -75,7 +75,7 @@ describe('signals', () => {
     const { port, process } = dnsmasq;
     for (const name of ['a', 'a', 'x']) await ask(port, name);
     process.signal('SIGUSR1');
-    await process.says(`server ${upstream.text}: queries`);
+    await process.waitForLine(`server ${upstream.text}: queries`);
     const dump = messagesOf(process)
       .slice(-6)
       .map((line) => line.replace(/\d+(?=ms$|$)/, 'N'));
@@ -109,7 +109,7 @@ describe('-logInterval', () => {
   it('writes the statistics by itself, but at most once a second', async () => {
     const startedAt = performance.now();
     const { process } = await serve(['--no-resolv'], ['-logInterval=1ns']);
-    await process.says('queries forwarded');
+    await process.waitForLine('queries forwarded');
     expect(performance.now() - startedAt).toBeGreaterThan(1_000);
     expect(process.stderr.split('queries forwarded')).toHaveLength(2);
   });

@@ -31,7 +31,7 @@ describe('the stock manifest’s command line', () => {
       ),
       ...['--no-resolv', '--port=0'],
     );
-    await run.says('serving on port');
+    await run.waitForLine('serving on port');
     return { run, port: Number(/serving on port (\d+)/.exec(run.stderr)![1]) };
   }
 
@@ -66,7 +66,7 @@ describe('the stock manifest’s command line', () => {
 describe('a command line without --', () => {
   it('may be dnsmasq’s own, as before the nanny', async () => {
     const run = runDnsmasq('--no-resolv', '--port=0', '--listen-address=127.0.0.1', '-k');
-    await run.says('serving on port');
+    await run.waitForLine('serving on port');
     expect(messagesOf(run)).toContain('no upstream servers configured');
   });
 });
@@ -137,7 +137,7 @@ describe('--log-facility with a file', () => {
     const { process, port } = await serve(['-R']);
     process.signal('SIGUSR2');
     process.signal('SIGHUP');
-    await process.says('cleared cache');
+    await process.waitForLine('cleared cache');
     expect((await ask(port, 'x.example')).rcode).toBe('REFUSED');
   });
 });
@@ -153,7 +153,7 @@ describe('--bind-dynamic', () => {
 
   it('serves the addresses of an interface', async () => {
     const run = runDnsmasq('--', '-R', '-p0', '--bind-dynamic', '--interface=nope');
-    await run.says('serving on port');
+    await run.waitForLine('serving on port');
     const port = Number(/serving on port (\d+)/.exec(run.stderr)![1]);
     expect((await ask(port, 'x.example')).rcode).toBe('REFUSED');
   });

@@ -63,7 +63,7 @@ describe('the configuration directory', () => {
     const waiting = ask(port, 'a.corp.example');
     await until(() => upstreams[0]!.asked.length > 0);
     await write('stubDomains', JSON.stringify({ 'corp.example': [server(2)] }));
-    await process.says(`using nameserver ${upstreams[2]!.text} for domain corp.example`);
+    await process.waitForLine(`using nameserver ${upstreams[2]!.text} for domain corp.example`);
     release();
     expect((await waiting).texts).toEqual(['A 10.0.0.1']);
     // And it did not go to the cache.
@@ -79,7 +79,7 @@ describe('the configuration directory', () => {
       ['--no-resolv'],
       [`-configDir=${folder}`, `-kubednsServer=${server(0)}`],
     );
-    await process.says('the server ns.dns.svc.cluster.local is at 127.0.0.1');
+    await process.waitForLine('the server ns.dns.svc.cluster.local is at 127.0.0.1');
     expect(upstreams[0]!.names).toContain('ns.dns.svc.cluster.local');
     await until(async () => {
       const { texts } = await ask(port, { name: 'servers.bind', type: 'TXT', class: 'CH' });
@@ -91,7 +91,7 @@ describe('the configuration directory', () => {
     await write('stubDomains', JSON.stringify({ 'corp.example': [server(0)] }));
     const { port, process } = await serveWith(false);
     await write('stubDomains', JSON.stringify({ 'corp.example': [server(1)] }));
-    await process.says('not applied');
+    await process.waitForLine('not applied');
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.1']);
   });
 
@@ -104,7 +104,7 @@ describe('the configuration directory', () => {
       return folder;
     });
     await write('upstreamNameservers', JSON.stringify([server(1)]));
-    await process.says('using nameserver');
+    await process.waitForLine('using nameserver');
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.2']);
   });
 });

@@ -58,7 +58,7 @@ describe('a ConfigMap volume', () => {
     await volume.put(corpAt(0));
     const { port, process } = await serveWith(NEVER);
     await volume.put(corpAt(1));
-    await process.says(activeLog(1));
+    await process.waitForLine(activeLog(1));
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.2']);
   });
 
@@ -67,7 +67,7 @@ describe('a ConfigMap volume', () => {
     const { port, process } = await serveWith('100ms');
     for (let swap = 0; swap < 100; swap++) await volume.put(corpAt(swap % 2));
     await volume.put(corpAt(2));
-    await process.says(activeLog(2));
+    await process.waitForLine(activeLog(2));
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.3']);
     expect(messagesOf(process).filter((line) => /not JSON|cannot/.test(line))).toEqual([]);
   });
@@ -79,21 +79,21 @@ describe('a ConfigMap volume', () => {
     // Nothing happens in the directory itself: it has a link to a file elsewhere.
     await writeFile(join(elsewhere, 'next'), JSON.stringify(corpAt(1).stubDomains));
     await rename(join(elsewhere, 'next'), join(elsewhere, 'stubDomains'));
-    await soon.process.says(activeLog(1));
+    await soon.process.waitForLine(activeLog(1));
     expect(late.process.stderr).not.toContain(activeLog(1));
     await writeFile(join(volume.path, 'unrelated'), '');
-    await late.process.says(activeLog(1));
+    await late.process.waitForLine(activeLog(1));
   });
 
   it('retains its last state while it is gone, which is logged once', async () => {
     await volume.put(corpAt(0));
     const { port, process } = await serveWith('100ms');
     await volume.remove();
-    await process.says(`${volume.path}: no such file or directory`);
+    await process.waitForLine(`${volume.path}: no such file or directory`);
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.1']);
     await mkdir(volume.path);
     await writeFile(join(volume.path, 'stubDomains'), JSON.stringify(corpAt(1).stubDomains));
-    await process.says(activeLog(1));
+    await process.waitForLine(activeLog(1));
     expect(process.stderr.match(/no such file/g)).toHaveLength(1);
     expect((await ask(port, 'b.corp.example')).texts).toEqual(['A 10.0.0.2']);
   });
@@ -134,7 +134,7 @@ describe('a change of the ConfigMap', () => {
     await ask(port, 'a.corp.example');
     await ask(port, 'a.lab.example');
     await volume.put(withLab(1));
-    await process.says(activeLog(1));
+    await process.waitForLine(activeLog(1));
     expect(await misses()).toBe(2);
     expect(await statistic(port, 'insertions.bind')).toBe(2);
     expect((await ask(port, 'a.lab.example')).texts).toEqual(['A 10.0.0.3']);
@@ -152,7 +152,7 @@ describe('a change of the ConfigMap', () => {
     try {
       expect(await askOn(socket, 'a.corp.example')).toEqual(['A 10.0.0.1']);
       await volume.put(corpAt(1));
-      await process.says(activeLog(1));
+      await process.waitForLine(activeLog(1));
       expect(await askOn(socket, 'b.corp.example')).toEqual(['A 10.0.0.2']);
       expect((await ask(port, 'c.corp.example')).texts).toEqual(['A 10.0.0.2']);
     } finally {
@@ -211,12 +211,12 @@ describe('a ConfigMap with a mistake', () => {
     // What is right beside the mistake is not used either.
     const right = key === 'stubDomains' ? { upstreamNameservers: [server(1)] } : corpAt(1);
     await volume.put({ ...right, [key]: value });
-    await process.says('keeping the previous configuration');
+    await process.waitForLine('keeping the previous configuration');
     expect(messagesOf(process).at(-1)).toContain(`config: ${reason}`);
     expect((await ask(port, 'a.corp.example')).texts).toEqual(['A 10.0.0.1']);
     expect((await ask(port, 'a.example')).rcode).toBe('REFUSED');
     await volume.put(corpAt(1));
-    await process.says(activeLog(1));
+    await process.waitForLine(activeLog(1));
     expect((await ask(port, 'b.corp.example')).texts).toEqual(['A 10.0.0.2']);
   });
 });

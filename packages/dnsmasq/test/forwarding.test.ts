@@ -192,7 +192,7 @@ describe('SIGTERM', () => {
     const waiting = ask(port, 'a');
     await until(() => slow.asked.length === 1);
     process.signal('SIGTERM');
-    await process.says('SIGTERM, closing');
+    await process.waitForLine('SIGTERM, closing');
     release();
     expect((await waiting).texts).toEqual(['A 10.0.0.1']);
     expect(await process.ended).toBe(0);
@@ -249,7 +249,7 @@ describe('a default server that leads back here', () => {
       ...[`--port=${own}`, '--dns-loop-detect'],
       ...[`--server=127.0.0.1#${back.port}`, `--server=${upstream.text}`],
     );
-    await process.says(`NOT using nameserver 127.0.0.1#${back.port} - query loop detected`);
+    await process.waitForLine(`NOT using nameserver 127.0.0.1#${back.port} - query loop detected`);
     expect((await ask(own, 'a.example')).texts).toEqual(['A 10.0.0.2']);
     const { texts } = await ask(own, { name: 'servers.bind', type: 'TXT', class: 'CH' });
     expect(texts).toEqual([`TXT 127.0.0.1#${back.port} 0 0|${upstream.text} 1 0`]);
@@ -258,7 +258,7 @@ describe('a default server that leads back here', () => {
   it('is not used when it is this server itself, which is logged', async () => {
     const own = await freePort();
     const { process } = await serveFor(`--port=${own}`, `--server=127.0.0.1#${own}`);
-    await process.says(`ignoring nameserver 127.0.0.1#${own} - local interface`);
+    await process.waitForLine(`ignoring nameserver 127.0.0.1#${own} - local interface`);
     expect((await ask(own, 'a.example')).rcode).toBe('REFUSED');
   });
 });

@@ -25,7 +25,7 @@ const withMetrics = (options: readonly string[], ...nanny: string[]) =>
   serve(['--no-resolv', ...options], ['--metrics-addr=127.0.0.1:0', ...nanny]);
 
 async function scrape({ process }: Serving): Promise<string> {
-  await process.says('serving /metrics on port');
+  await process.waitForLine('serving /metrics on port');
   const port = /serving \/metrics on port (\d+)/.exec(process.stderr)![1];
   const response = await fetch(`http://127.0.0.1:${port}/metrics`);
   expect(response.status).toBe(200);
@@ -120,7 +120,7 @@ describe('--metrics-addr', () => {
     const serving = await withMetrics([`--server=${upstream.text}`]);
     await ask(serving.port, 'a.example');
     serving.process.signal('SIGHUP');
-    await serving.process.says('cleared cache');
+    await serving.process.waitForLine('cleared cache');
     const text = await scrape(serving);
     expect(text).toContain('\ndnsmasq_cache_records 0\n');
     expect(text).toContain('\ndnsmasq_cache_insertions_total 1\n');
@@ -163,7 +163,7 @@ describe('--metrics-addr', () => {
       bundle,
       ...argv,
     ]);
-    await run.says(isLoaded ? 'serving /metrics on port' : 'serving on port');
+    await run.waitForLine(isLoaded ? 'serving /metrics on port' : 'serving on port');
     run.signal('SIGTERM');
     expect(await run.ended).toBe(0);
     expect(run.stderr.includes('loaded\n')).toBe(isLoaded);

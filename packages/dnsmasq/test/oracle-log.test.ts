@@ -207,7 +207,7 @@ describeBesideReal(`what is said of a servers file${WITHOUT}`, () => {
       const options = ['-k', '--no-resolv', '--log-facility=-', `--servers-file=${path}`];
       const both = [await serveReal(options), await serve(['--no-hosts', ...options])];
       const last = 'using nameserver 1.2.3.6#54 for domain q.x';
-      for (const serving of both) await serving.process.says(last);
+      for (const serving of both) await serving.process.waitForLine(last);
       const [real, ours] = both.map((serving) => {
         const lines = linesOf(serving).filter((line) => /at line|using/.test(line));
         // Here the reason stands behind dnsmasq's words; dnsmasq lists the servers twice at its start.

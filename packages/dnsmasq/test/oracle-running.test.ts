@@ -79,7 +79,7 @@ describeBesideReal(`what goes on while it runs, beside the real dnsmasq${WITHOUT
     for (const [i, { port }] of servings.entries()) await ask(port, `kept${i}.x.example`);
     writeFileSync(path, 'nameserver 127.0.0.8\nnameserver 127.0.0.7\n');
     for (const [i, { port, process }] of servings.entries()) {
-      await process.says('using nameserver 127.0.0.7#53');
+      await process.waitForLine('using nameserver 127.0.0.7#53');
       if (options.length > 0) {
         const isCleared = () => process.stderr.split('cleared cache').length > (i === 0 ? 1 : 2);
         await until(isCleared);

@@ -27,6 +27,6 @@ const ENGINE = process.env.UDP_ENGINE ?? 'auto';
 export async function serve(options: readonly string[], nanny: readonly string[] = []) {
   const listen = ['--port=0', '--listen-address=127.0.0.1', `--udp-engine=${ENGINE}`];
   const started = runDnsmasq(...nanny, '--', ...listen, ...options);
-  const [, port] = await started.says(/serving on port (\d+)/);
+  const [, port] = await started.waitForLine(/serving on port (\d+)/);
   return { process: started, port: Number(port) } satisfies Serving;
 }

@@ -26,7 +26,7 @@ export async function serveReal(options: readonly string[]): Promise<Serving> {
       ...options,
     ]);
     try {
-      await process.says('started, version');
+      await process.waitForLine('started, version');
       return { process, port };
     } catch (error) {
       // The port may have been taken meanwhile.

@@ -28,14 +28,14 @@ function start(...options: readonly string[]): RunningProgram {
 
 async function startSharing(engine: string): Promise<RunningProgram> {
   const process = start('--reuse-port', `--udp-engine=${engine}`);
-  await process.says('serving on port');
+  await process.waitForLine('serving on port');
   return process;
 }
 
 /** How many queries a process has answered, by its statistics. */
 async function answeredBy(process: RunningProgram): Promise<number> {
   process.signal('SIGUSR1');
-  await process.says('queries answered locally');
+  await process.waitForLine('queries answered locally');
   const counts = /queries forwarded (\d+), queries answered locally (\d+)/.exec(process.stderr)!;
   return Number(counts[1]) + Number(counts[2]);
 }
@@ -87,7 +87,7 @@ describe.each(['auto', 'dgram'])('two processes on one port with the engine %s',
 
 describe('a process without --reuse-port', () => {
   it('shares its port with no other', async () => {
-    await start().says('serving on port');
+    await start().waitForLine('serving on port');
     const other = start('--reuse-port');
     expect(await other.ended).toBe(2);
     expect(other.stderr).toContain(

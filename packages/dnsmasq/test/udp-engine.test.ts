@@ -30,7 +30,7 @@ describe('a program without koffi', () => {
     const upstream = await FakeUpstream.start(() => ({ answers: addressRecords(30, '10.0.0.1') }));
     try {
       const run = await runAlone(`--server=${upstream.text}`);
-      await run.says('serving on port');
+      await run.waitForLine('serving on port');
       expect(messagesOf(run)).toContain(`UDP engine: dgram (${WITHOUT_KOFFI})`);
       const port = Number(/serving on port (\d+)/.exec(run.stderr)![1]);
       expect((await ask(port, 'a.example')).texts).toEqual(['A 10.0.0.1']);

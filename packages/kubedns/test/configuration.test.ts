@@ -55,7 +55,7 @@ describe('the directory of the ConfigMap', () => {
     await put('upstreamNameservers', [upstream.address]);
     await until('the change', async () => (await rcode()) === 'NXDOMAIN');
     await put('upstreamNameservers', 'nonsense');
-    await kubedns.says(/E.*config: upstreamNameservers: not JSON.*keeping the previous/);
+    await kubedns.waitForLine(/E.*config: upstreamNameservers: not JSON.*keeping the previous/);
     expect(await rcode()).toBe('NXDOMAIN');
   });
 
@@ -84,14 +84,16 @@ describe('the directory of the ConfigMap', () => {
     await put('upstreamNameservers', [upstream.address]);
     await put('stubDomains', { 'acme.local': ['ns.example.com'] });
     const kubedns = await start(`--config-dir=${folder}`).ready();
-    await kubedns.says(/stubDomains: the server ns\.example\.com is at 127\.0\.0\.1$/m);
+    await kubedns.waitForLine(/stubDomains: the server ns\.example\.com is at 127\.0\.0\.1$/m);
   });
 
   it('is not asked to forward to this server itself', async () => {
     const port = await freePort();
     await put('upstreamNameservers', [`127.0.0.1:${port}`]);
     const kubedns = await start(`--config-dir=${folder}`, `--dns-port=${port}`).ready();
-    await kubedns.says(/upstreamNameservers: 127\.0\.0\.1#\d+ is this server itself; left out/);
+    await kubedns.waitForLine(
+      /upstreamNameservers: 127\.0\.0\.1#\d+ is this server itself; left out/,
+    );
     const startedMs = performance.now();
     expect((await kubedns.ask('example.com', 'A')).rcode).toBe('SERVFAIL');
     expect(performance.now() - startedMs).toBeLessThan(2_000);
@@ -118,7 +120,7 @@ describe('the ConfigMap by the API', () => {
       return (await kubedns.ask('db.acme.local', 'A')).rcode === 'NXDOMAIN';
     });
     await api.apply(configMap({ upstreamNameservers: 7 }, 'dns', 'infra'));
-    await kubedns.says(
+    await kubedns.waitForLine(
       /config: upstreamNameservers: not an array of strings; keeping the previous/,
     );
     expect((await kubedns.ask('example.com', 'A')).rcode).toBe('NXDOMAIN');
@@ -127,7 +129,7 @@ describe('the ConfigMap by the API', () => {
   it('is replaced by the defaults while it is denied', async () => {
     api.failRequests({ status: 403, resource: 'configmaps' });
     const kubedns = await start(...args).ready();
-    await kubedns.says(/W.* ConfigMap infra\/dns could not be read yet; using the defaults/);
+    await kubedns.waitForLine(/W.* ConfigMap infra\/dns could not be read yet; using the defaults/);
     await until('ready', async () => (await kubedns.get('/readiness'))[0] === 200);
     const { answers } = await kubedns.ask('ext.default.svc.cluster.local', 'CNAME');
     expect(answers).toHaveLength(1);
@@ -146,9 +148,9 @@ describe('the ConfigMap by the API', () => {
 describe('SIGHUP', () => {
   it('applies the configuration again and ends nothing', async () => {
     const kubedns = await start().ready();
-    await kubedns.says(/name servers: 127/);
+    await kubedns.waitForLine(/name servers: 127/);
     kubedns.program.signal('SIGHUP');
-    await kubedns.says(/name servers: 127[^]*name servers: 127/);
+    await kubedns.waitForLine(/name servers: 127[^]*name servers: 127/);
     expect((await kubedns.ask('example.com', 'A')).rcode).toBe('NXDOMAIN');
   });
 });

@@ -124,7 +124,7 @@ describe('the program', () => {
   it('keeps answering while the API server is away', async () => {
     const kubedns = await start().ready();
     await api.close();
-    await kubedns.says(/W.* \/api\/v1\/services: .*next try in/);
+    await kubedns.waitForLine(/W.* \/api\/v1\/services: .*next try in/);
     expect((await kubedns.ask(`web.${ZONE}`, 'A')).answers).toHaveLength(1);
     expect(await kubedns.get('/readiness')).toEqual([200, 'ok\n']);
   });

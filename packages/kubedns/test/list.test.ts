@@ -163,13 +163,19 @@ describe('a list from a server that', () => {
 
   it('accepts and is silent is aborted', async () => {
     const follower = (await give(() => undefined)).start();
-    await until('the end of patience', () => follower.said(/W.*: no answer within 1000 ms/)[0]);
+    await until(
+      'the end of the time limit',
+      () => follower.said(/W.*: no answer within 1000 ms/)[0],
+    );
     expect(follower.watch.restarts.idle).toBeGreaterThanOrEqual(1);
   });
 
   it('sends a head and no body is given up', async () => {
     const follower = (await give(refusing((_, response) => response.flushHeaders()))).start();
-    await until('the end of patience', () => follower.said(/W.*: only 0 bytes within 500 ms/)[0]);
+    await until(
+      'the end of the time limit',
+      () => follower.said(/W.*: only 0 bytes within 500 ms/)[0],
+    );
   });
 
   it('sends byte after byte is given up', async () => {
@@ -178,7 +184,10 @@ describe('a list from a server that', () => {
       response.once('close', () => clearInterval(timer));
     });
     const follower = (await give(drip)).start();
-    await until('the end of patience', () => follower.said(/W.*: only [1-9]\d* bytes within/)[0]);
+    await until(
+      'the end of the time limit',
+      () => follower.said(/W.*: only [1-9]\d* bytes within/)[0],
+    );
   });
 
   it('is slow but continues is read to the end', async () => {

@@ -49,7 +49,9 @@ describe('the metrics port', () => {
     const { port, close } = await boundTcp('::');
     try {
       const kubedns = await start([], { PROMETHEUS_PORT: String(port) }).ready();
-      await kubedns.says(/W.* metrics: cannot listen on :\d+: address already in use; continuing/);
+      await kubedns.waitForLine(
+        /W.* metrics: cannot listen on :\d+: address already in use; continuing/,
+      );
       expect((await kubedns.ask(KUBERNETES, 'A')).answers).toHaveLength(1);
     } finally {
       await close();

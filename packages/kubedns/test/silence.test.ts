@@ -22,7 +22,7 @@ describe('a silent watch', () => {
     api.hang();
     api.create(service('new'));
     await until(
-      'the end of patience',
+      'the end of the time limit',
       () => follower.said(/W.*: silent for 0 s, and the probe failed: no answer within 500 ms/)[0],
     );
     expect(follower.watch.restarts.idle).toBe(1);
@@ -68,7 +68,7 @@ describe('a silent watch', () => {
     });
     const pace = { ...PACE, bookmarkLimitMs: 150 };
     const follower = new Follower(url, { pace }).start();
-    await until('the end of patience', () => follower.said(/without the bookmarks/)[0]);
+    await until('the end of the time limit', () => follower.said(/without the bookmarks/)[0]);
     await until('a second watch', () => watches === 2);
     expect(follower.watch.restarts.idle).toBe(1);
   });

@@ -102,7 +102,10 @@ describe('a watch', () => {
     const follower = await following(api, { pace: { watchSeconds: 1, overdueMs: 100 } });
     api.hang();
     api.create(service('new'));
-    await until('the end of patience', () => follower.said(/not done within 1100 ms/).length > 0);
+    await until(
+      'the end of the time limit',
+      () => follower.said(/not done within 1100 ms/).length > 0,
+    );
     await until('a try', () => follower.said(/no answer within 1000 ms/).length > 0);
     expect(follower.has('web')).toBe(true);
     expect(follower.has('new')).toBe(false);

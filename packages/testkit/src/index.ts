@@ -101,4 +101,4 @@ export type { Machine } from './report/machine.js';
 export { type Bar, formatValue, Report, type Section } from './report/report.js';
 export { median, type Range, rangeOf, type Spread, spreadOf } from './statistics.js';
 export { TemporaryFolder } from './temporary-folder.js';
-export { becomesTrue, type Patience, until, untilEqual } from './until.js';
+export { becomesTrue, until, untilEqual, type WaitLimits } from './until.js';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MeasureError } from './errors.js';
 
 /** The time limit of a wait, and the time between two checks. */
-export interface Patience {
+export interface WaitLimits {
   /** Default: 10 s. */
   readonly limitMs?: number;
   /** Default: 10 ms. */
@@ -15,8 +15,8 @@ type Find<T> = () => T | Missing | Promise<T | Missing>;
 const LIMIT_MS = 10_000;
 const STEP_MS = 10;
 
-async function seek<T>(find: Find<T>, patience: Patience): Promise<T | Missing> {
-  const { limitMs = LIMIT_MS, stepMs = STEP_MS } = patience;
+async function seek<T>(find: Find<T>, limits: WaitLimits): Promise<T | Missing> {
+  const { limitMs = LIMIT_MS, stepMs = STEP_MS } = limits;
   const endMs = performance.now() + limitMs;
   for (;;) {
     const found = await find();
@@ -34,43 +34,43 @@ async function seek<T>(find: Find<T>, patience: Patience): Promise<T | Missing> 
 export function until<T>(
   what: string | (() => string),
   find: Find<T>,
-  patience?: Patience,
+  limits?: WaitLimits,
 ): Promise<T>;
 /** Without `what` the error has the source of `find`. */
-export function until<T>(find: Find<T>, patience?: Patience): Promise<T>;
+export function until<T>(find: Find<T>, limits?: WaitLimits): Promise<T>;
 export async function until<T>(
   first: string | (() => string) | Find<T>,
-  second?: Find<T> | Patience,
-  third?: Patience,
+  second?: Find<T> | WaitLimits,
+  third?: WaitLimits,
 ): Promise<T> {
   // A single function is the search; the first of two functions names the result.
   const isNamed = typeof second === 'function';
   const find = isNamed ? second : (first as Find<T>);
-  const patience = (isNamed ? third : second) ?? {};
-  const found = await seek(find, patience);
+  const limits = (isNamed ? third : second) ?? {};
+  const found = await seek(find, limits);
   if (found !== undefined && found !== null && found !== false) return found;
   const what = isNamed && typeof first === 'function' ? (first as () => string)() : String(first);
-  throw new MeasureError(`not within ${(patience.limitMs ?? LIMIT_MS) / 1_000} s: ${what}`);
+  throw new MeasureError(`not within ${(limits.limitMs ?? LIMIT_MS) / 1_000} s: ${what}`);
 }
 
 /** Whether the condition becomes true in time, for a caller that continues in either case. */
 export async function becomesTrue(
   condition: () => boolean | Promise<boolean>,
-  patience: Patience = {},
+  limits: WaitLimits = {},
 ): Promise<boolean> {
-  return (await seek(condition, patience)) === true;
+  return (await seek(condition, limits)) === true;
 }
 
 /** Waits until `read` returns `expected`; rejects with a MeasureError that names the last value. */
 export async function untilEqual<T>(
   expected: T,
   read: () => T | Promise<T>,
-  patience: Patience = {},
+  limits: WaitLimits = {},
 ): Promise<void> {
   let last: T | undefined;
   const isEqual = async () => {
     last = await read();
     return last === expected;
   };
-  await until(() => `${String(expected)}; the last value is ${String(last)}`, isEqual, patience);
+  await until(() => `${String(expected)}; the last value is ${String(last)}`, isEqual, limits);
 }

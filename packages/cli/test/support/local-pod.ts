@@ -57,7 +57,7 @@ export class LocalPod {
   /** Starts the pod and waits until it reports that it is ready. */
   async start(): Promise<RunningProgram> {
     this.run = startCommand(['up', '--manifest', this.manifest]);
-    await this.run.says(/is ready after [0-9.]+ s\. In another shell/);
+    await this.run.waitForLine(/is ready after [0-9.]+ s\. In another shell/);
     return this.run;
   }
 

@@ -16,6 +16,6 @@ export function startCommand(
 /** The process ID that a fixture printed in its latest run. */
 export async function pidOf(command: RunningProgram, container: string): Promise<number> {
   const pattern = new RegExp(`^${container} +\\| pid (\\d+)$`, 'gm');
-  await command.says(new RegExp(pattern.source, 'm'));
+  await command.waitForLine(new RegExp(pattern.source, 'm'));
   return Number([...command.stdout.matchAll(pattern)].at(-1)?.[1]);
 }

@@ -12,6 +12,6 @@ export async function startApiServer(): Promise<RunningApiServer> {
   const program = `${ROOT}packages/apiserver/dist/apiserver.cjs`;
   const args = [program, '--port=0', `--manifests=${ROOT}manifests/local/objects`];
   const server = new RunningProgram('apiserver', process.execPath, args);
-  const [, url = ''] = await server.says(/serving .* on (http:\S+)/);
+  const [, url = ''] = await server.waitForLine(/serving .* on (http:\S+)/);
   return { url, close: () => server.close('SIGTERM') };
 }

@@ -75,7 +75,7 @@ export class ClusterFixture {
       const is = () => network.dig('-p', String(port), 'a.test');
       return { address, is };
     });
-    await Promise.all([api.says(/serving .* on http:/), proxy.says(/^serving$/m)]);
+    await Promise.all([api.waitForLine(/serving .* on http:/), proxy.waitForLine(/^serving$/m)]);
     for (const { address, is } of nameServers) await untilEqual(address, is);
   }
 

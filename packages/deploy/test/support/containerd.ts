@@ -29,7 +29,7 @@ export class Containerd {
     const archive = this.#saveImages(podman, images);
     const daemon = this.#network.start('containerd', '--config', config);
     this.#daemon = daemon;
-    await daemon.says(/containerd successfully booted/);
+    await daemon.waitForLine(/containerd successfully booted/);
     const ctr = ['ctr', '--address', this.#socket, '--namespace', NAMESPACE];
     await this.#network.output(...ctr, 'images', 'import', '--no-unpack', archive);
     rmSync(archive);

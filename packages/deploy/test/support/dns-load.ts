@@ -30,7 +30,7 @@ export class DnsLoad {
 
   /** Waits until answers have arrived. */
   async hasBegun(): Promise<void> {
-    await this.#program.says(/\d+\.\d+: [1-9]/);
+    await this.#program.waitForLine(/\d+\.\d+: [1-9]/);
   }
 
   get hasEnded(): boolean {

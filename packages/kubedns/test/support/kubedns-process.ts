@@ -22,13 +22,13 @@ export class KubednsProcess {
     return this.program.stderr.split('\n').filter((line) => line.startsWith('kubedns: '));
   }
 
-  says(pattern: RegExp): Promise<RegExpExecArray> {
-    return this.program.says(pattern);
+  waitForLine(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.program.waitForLine(pattern);
   }
 
   /** The port that DNS is served on, once it is. */
   async port(): Promise<number> {
-    return Number((await this.says(/serving \S+ on port (\d+)/))[1]);
+    return Number((await this.waitForLine(/serving \S+ on port (\d+)/))[1]);
   }
 
   /** Asks over UDP, or over TCP, at 127.0.0.1 unless another address is given. */
@@ -40,14 +40,14 @@ export class KubednsProcess {
 
   /** The status and the body of a path on the readiness port. */
   async get(path: string): Promise<[status: number, body: string]> {
-    const port = (await this.says(/serving \/readiness on port (\d+)/))[1]!;
+    const port = (await this.waitForLine(/serving \/readiness on port (\d+)/))[1]!;
     const response = await fetch(`http://127.0.0.1:${port}${path}`);
     return [response.status, await response.text()];
   }
 
   /** Waits until the program has listed the whole cluster. */
   async ready(): Promise<this> {
-    await this.says(/ready: the whole cluster was seen/);
+    await this.waitForLine(/ready: the whole cluster was seen/);
     return this;
   }
 }

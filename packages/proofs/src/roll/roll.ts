@@ -115,7 +115,7 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
   );
   await checked.call('start', {
     plan: { ...plan, startMs: monotonicMs() },
-    patience: { settleMs: 0, cacheMs: 0 },
+    window: { settleMs: 0, cacheMs: 0 },
     queriesPerSecond: values['checked-qps'],
     ports: { dnsmasq: port, kubedns: port },
     timeoutMs: timeoutSeconds * MS,

@@ -40,7 +40,7 @@ async function ask(retries: number): Promise<AnswerFigures> {
   const plan = { startMs: 0, changesPerSecond: 0, churned: 0, settled: 10, configMs: 0 };
   await asker.start({
     plan: { ...plan, startMs: monotonicMs() },
-    patience: { settleMs: 0, cacheMs: 0 },
+    window: { settleMs: 0, cacheMs: 0 },
     queriesPerSecond: 100,
     ports: { dnsmasq: port, kubedns: port },
     timeoutMs: 100,

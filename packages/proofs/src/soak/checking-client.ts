@@ -3,7 +3,7 @@ import { encodeQuery, exchange, monotonicMs } from '@kube-dns/testkit';
 import { decodeMessage } from '@kube-dns/wire';
 import { textOf } from './answer-text.js';
 import { type AnswerFigures, AnswerLog } from './answer-log.js';
-import { Judge, type Patience } from './judge.js';
+import { type AcceptanceWindow, Judge } from './judge.js';
 import { type Asking, QuestionMix } from './question-mix.js';
 import { Schedule, type SchedulePlan } from './schedule.js';
 import { ClientSockets, type Waiting } from './client-sockets.js';
@@ -14,7 +14,7 @@ const EDNS_BYTES = 1_232;
 /** Whom to ask, how much, and what is right. */
 export interface CheckingClientOptions {
   readonly plan: SchedulePlan;
-  readonly patience: Patience;
+  readonly window: AcceptanceWindow;
   readonly queriesPerSecond: number;
   /** Ports on 127.0.0.1; those of one server may be the same. */
   readonly ports: { readonly dnsmasq: number; readonly kubedns: number };
@@ -51,7 +51,7 @@ export class CheckingClient implements CheckingClientMethods {
     const schedule = new Schedule(options.plan);
     const mix = new QuestionMix(schedule);
     this.#options = options;
-    this.#judge = new Judge(schedule, options.patience);
+    this.#judge = new Judge(schedule, options.window);
     const open = (port: number) => {
       const onAnswer = (waiting: Waiting, message: Buffer) => this.#receive(waiting, message);
       const onTimeout = (waiting: Waiting) => this.#giveUp(waiting);

@@ -2,7 +2,7 @@ import type { Question } from './question.js';
 import type { Schedule } from './schedule.js';
 
 /** How long an old answer is still right. */
-export interface Patience {
+export interface AcceptanceWindow {
   /** From the write in the API, or of the files, until kubedns and dnsmasq have it. */
   readonly settleMs: number;
   /** In addition, how long dnsmasq may cache an answer of kubedns: the TTL of a record. */
@@ -12,11 +12,11 @@ export interface Patience {
 /** Says which answers are right at a moment: those before and after a change, while it is new. */
 export class Judge {
   readonly #schedule: Schedule;
-  readonly #patience: Patience;
+  readonly #window: AcceptanceWindow;
 
-  constructor(schedule: Schedule, patience: Patience) {
+  constructor(schedule: Schedule, window: AcceptanceWindow) {
     this.#schedule = schedule;
-    this.#patience = patience;
+    this.#window = window;
   }
 
   /** All answers that are right to a question that was sent and answered at these moments. */
@@ -26,7 +26,7 @@ export class Judge {
     sentMs: number,
     answeredMs: number,
   ): readonly string[] {
-    const { settleMs, cacheMs } = this.#patience;
+    const { settleMs, cacheMs } = this.#window;
     const { subject } = question;
     // A change of the configuration takes what it concerns out of the cache.
     const mayBeStale = isCached && subject.kind === 'service';

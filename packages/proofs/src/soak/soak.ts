@@ -119,7 +119,7 @@ async function soak(
   await cluster.call('follow', startMs);
   await asker.call('start', {
     plan,
-    patience: { settleMs: values['settle-seconds'] * MS, cacheMs: values['record-ttl'] * MS },
+    window: { settleMs: values['settle-seconds'] * MS, cacheMs: values['record-ttl'] * MS },
     queriesPerSecond: values.qps,
     ports: { dnsmasq: pod.ports.dns, kubedns: pod.ports.kubedns },
     timeoutMs: ANSWER_TIMEOUT_MS,

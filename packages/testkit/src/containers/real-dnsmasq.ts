@@ -56,7 +56,7 @@ export class RealDnsmasq implements Closable {
   }
 
   async ready(): Promise<void> {
-    await this.server.says(/started, version/, { limitMs: START_LIMIT_MS });
+    await this.server.waitForLine(/started, version/, { limitMs: START_LIMIT_MS });
   }
 
   async close(): Promise<void> {

@@ -32,15 +32,15 @@ describe('a running program', () => {
     const server = start(
       'console.error("a+b"); console.log("port 53"); setInterval(() => {}, 1e3);',
     );
-    expect((await server.says(/port (\d+)/))[1]).toBe('53');
-    await server.says('a+b');
+    expect((await server.waitForLine(/port (\d+)/))[1]).toBe('53');
+    await server.waitForLine('a+b');
     expect([server.stdout, server.stderr]).toEqual(['port 53\n', 'a+b\n']);
   });
 
   it('is not waited for when it ends without that output', async () => {
     const server = start('console.log("bye")');
-    await expect(server.says(/hello/)).rejects.toThrow('thing ended with 0: bye');
-    await server.says(/bye/);
+    await expect(server.waitForLine(/hello/)).rejects.toThrow('thing ended with 0: bye');
+    await server.waitForLine(/bye/);
   });
 
   it('has no variables of this process unless it inherits them', async () => {
@@ -64,10 +64,10 @@ describe('a running program', () => {
     const program = start(
       `${code} process.on("SIGUSR2", () => console.error("x")); setInterval(() => {}, 1e3);`,
     );
-    await program.says(/up/);
+    await program.waitForLine(/up/);
     await program.hangUp('stderr');
     program.signal('SIGUSR2');
-    await program.says(/EPIPE/);
+    await program.waitForLine(/EPIPE/);
   });
 
   it('is ended when it takes too long', async () => {

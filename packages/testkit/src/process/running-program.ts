@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { MeasureError } from '../errors.js';
 import { monotonicMs } from '../monotonic.js';
 import type { Closable } from '../owned.js';
-import { type Patience, until } from '../until.js';
+import { until, type WaitLimits } from '../until.js';
 import { OutputText } from './output-text.js';
 
 const LAST_LINES = 8;
@@ -129,7 +129,7 @@ export class RunningProgram implements Closable {
    * Waits until the output on either stream matches, and returns the match. Rejects with a MeasureError when
    * the wait is over, and as soon as the program has ended without a match.
    */
-  says(pattern: RegExp | string, patience: Patience = {}): Promise<RegExpExecArray> {
+  waitForLine(pattern: RegExp | string, limits: WaitLimits = {}): Promise<RegExpExecArray> {
     const wanted = typeof pattern === 'string' ? literally(pattern) : pattern;
     const find = () => {
       const isLast = this.#hasEnded;
@@ -137,7 +137,7 @@ export class RunningProgram implements Closable {
       if (match === null && isLast) this.check();
       return match;
     };
-    return until(() => `${wanted.source} printed by ${this.name}: ${this.output}`, find, patience);
+    return until(() => `${wanted.source} printed by ${this.name}: ${this.output}`, find, limits);
   }
 
   /** Closes this end of a stream: the program writes to a pipe that no process reads. */

@@ -52,8 +52,8 @@ export async function startDnsmasq(args: readonly string[]): Promise<RunningServ
 /** CoreDNS with a Corefile. */
 export async function startCoreDns(program: string, corefile: string): Promise<RunningServer> {
   const server = new RunningProgram('CoreDNS', program, ['-conf', corefile]);
-  const patience = { limitMs: START_LIMIT_MS };
-  const [, port = ''] = await server.says(/^\S*:(\d+)(?: on \S+)?$/m, patience);
+  const limits = { limitMs: START_LIMIT_MS };
+  const [, port = ''] = await server.waitForLine(/^\S*:(\d+)(?: on \S+)?$/m, limits);
   return serving(server, Number(port), () => Promise.resolve());
 }
 
