@@ -9,7 +9,7 @@ import type { RouterEvents } from './routing/router-events.js';
 
 export interface ReloadOptions {
   readonly cache: Pick<AnswerCache, 'clear' | 'dropBelow'>;
-  readonly cacheTotals: Pick<CacheTotals, 'keep'>;
+  readonly cacheTotals: Pick<CacheTotals, 'retain'>;
   readonly forwarder: Pick<QueryForwarder, 'forgetQuestions'>;
   readonly local: Pick<LocalData, 'reload' | 'useServerRules'>;
   readonly options: Pick<DnsmasqOptions, 'clearsOnReload'>;
@@ -27,7 +27,7 @@ export class Reload implements RouterEvents {
   /** Empties the cache and reads the hosts files again (dnsmasq src/dnsmasq.c, clear_cache_and_reload). */
   clear(): void {
     const { cache, cacheTotals, local, log } = this.#parts;
-    cacheTotals.keep();
+    cacheTotals.retain();
     cache.clear();
     log.info('cleared cache');
     void local.reload();

@@ -24,7 +24,7 @@ import { recordedLog } from './recorded-log.js';
 export const NO_LOCAL_DATA = {
   answer: () => 0,
   answerByRule: () => 0,
-  knows: () => false,
+  hasName: () => false,
   origins: { fileOf: () => undefined, hasPtrRecord: () => false },
 };
 

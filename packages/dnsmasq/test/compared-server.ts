@@ -17,7 +17,7 @@ export interface Seen {
 const ttlsOf = ({ answers, authorities }: Answer): number[] =>
   [...answers, ...authorities].map((record) => ('ttl' in record ? (record.ttl ?? 0) : 0));
 
-/** One server with an upstream of its own, so that what reaches it can be told apart. */
+/** One server with a separate upstream, which shows what this server sends. */
 export class ComparedServer {
   readonly #serving: Serving;
   readonly #upstream: FakeUpstream;
@@ -38,7 +38,7 @@ export class ComparedServer {
       fields: {
         flags: readUint16(answer.bytes, 2),
         questions: answer.questions,
-        // In their order: the records turn in step.
+        // In their order: both rotate the records alike.
         answers: answer.answers.map(withoutTtl),
         authorities: answer.authorities.map(withoutTtl),
         additionals: answer.additionals.map(withoutTtl),

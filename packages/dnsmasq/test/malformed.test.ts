@@ -135,7 +135,7 @@ describe('a reply that is malformed', () => {
         ],
         authorities: [{ owner: 'ok', type: 'NS', ttl: 30, data: 'ns.ok' }],
       });
-      // Behind ID and question, by which it is known as the reply.
+      // Behind ID and question, which identify it as the reply.
       const from = query.questionEnd;
       for (const [at, byte] of seeds[Number(name.slice(1, name.indexOf('.')))] ?? []) {
         reply[from + (at % (reply.length - from))] = byte;

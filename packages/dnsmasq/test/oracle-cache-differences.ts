@@ -7,32 +7,32 @@ interface Difference extends Scenario {
 
 /** Deliberate differences, each with its reason. A row that does not differ any more fails. */
 export const DIFFERENT: Readonly<Record<string, Difference>> = {
-  'several PTR records: all are kept; dnsmasq keeps one': {
+  'several PTR records: all are cached; dnsmasq caches one': {
     options: [],
     steps: times(2, arpa(2)),
     fields: ['answers'],
   },
-  'PTR records of a name that is no address: kept; dnsmasq asks again': {
+  'PTR records of a name that is no address: cached; dnsmasq queries again': {
     options: [],
     steps: times(2, q('1', 'PTR')),
     fields: ['asked'],
   },
-  'an alias without its target: nothing is made of it; dnsmasq takes the target for empty': {
+  'a CNAME without its target: nothing is inferred; dnsmasq caches NODATA for the target': {
     options: [],
     steps: twice('bare'),
     fields: ['asked'],
   },
-  'a SOA whose name only ends alike: not the zone’s; dnsmasq takes it': {
+  'a SOA whose name only has the same end as text: not the zone’s; dnsmasq uses it': {
     options: [],
     steps: twice('alike'),
     fields: ['asked'],
   },
-  'a SOA that forbids caching: obeyed; a floor for TTLs makes dnsmasq keep it': {
+  'a SOA that forbids caching: not cached; with a floor for TTLs dnsmasq caches it': {
     options: ['--neg-ttl=50', '--min-cache-ttl=50'],
     steps: twice('instant'),
     fields: ['authorities', 'asked'],
   },
-  'a TTL with the top bit: 0, so not kept (RFC 2181 section 8); dnsmasq keeps it for 68 years': {
+  'a TTL with the top bit: 0, so not cached (RFC 2181 section 8); dnsmasq caches it for 68 years': {
     options: [],
     steps: twice('high'),
     fields: ['asked'],
@@ -42,58 +42,57 @@ export const DIFFERENT: Readonly<Record<string, Difference>> = {
     steps: [q('private', 'ANY')],
     fields: ['answers'],
   },
-  'a type that is left out of a kept answer: said so, not of addresses only': {
+  'a type filtered out of a cached answer: reported for every type; dnsmasq only for addresses': {
     options: ['--filter-rr=SRV'],
     steps: times(2, q('services', 'SRV', EDNS)),
     fields: ['additionals'],
   },
-  'an alias asked for by itself: asked upstream; dnsmasq takes it out of another answer, with AA': {
+  'a question for a CNAME: forwarded; dnsmasq takes it from another answer, with AA': {
     options: [],
     steps: [q('dangling'), q('dangling', 'CNAME')],
     fields: ['flags', 'authorities', 'asked'],
   },
-  'an alias of a PTR record: kept with it; dnsmasq keeps the record alone': {
+  'a CNAME of a PTR record: cached with it; dnsmasq caches the record alone': {
     options: [],
     steps: times(2, arpa(4)),
     fields: ['answers'],
   },
-  'an alias and its target out of two answers: each is kept as it came; dnsmasq puts them together':
-    {
-      options: [],
-      steps: [q('shared'), q('sharing'), q('shared')],
-      fields: ['answers'],
-    },
-  'an alias whose target is known of another type: asked upstream; dnsmasq puts both together': {
+  'a CNAME and its target from two answers: cached separately; dnsmasq combines them': {
+    options: [],
+    steps: [q('shared'), q('sharing'), q('shared')],
+    fields: ['answers'],
+  },
+  'a CNAME whose target is cached for another type: forwarded; dnsmasq combines both': {
     options: [],
     steps: [q('end', 'AAAA'), q('chain'), q('chain', 'AAAA')],
     fields: ['asked'],
   },
-  'a denial without SOA behind an alias: not kept; dnsmasq keeps it for the TTL of the alias': {
+  'NXDOMAIN without SOA after a CNAME: not cached; dnsmasq caches it for the TTL of the CNAME': {
     options: [],
     steps: twice('lost'),
     fields: ['asked'],
   },
-  'NXDOMAIN of a name with kept records: believed; dnsmasq makes an empty answer of it': {
+  'NXDOMAIN of a name with cached records: returned; dnsmasq changes it to NODATA': {
     options: [],
     steps: [q('four'), q('four', 'AAAA')],
     fields: ['flags'],
   },
-  'an empty answer made of NXDOMAIN behind an alias, for a name with local data: kept': {
+  'NODATA made of NXDOMAIN after a CNAME, for a name with local data: cached': {
     options: ['--txt-record=x.dangling.zone.test,t'],
     steps: twice('dangling'),
     fields: ['flags', 'asked'],
   },
-  'an alias to a name with local data: kept with upstream’s; dnsmasq asks again': {
+  'a CNAME to a name with local data: cached with upstream’s data; dnsmasq queries again': {
     options: ['--host-record=end.zone.test,10.9.9.9'],
     steps: twice('chain'),
     fields: ['asked'],
   },
-  'CNAME with --cache-rr: kept; dnsmasq never keeps it': {
+  'CNAME with --cache-rr: cached; dnsmasq never caches it': {
     options: ['--cache-rr=CNAME'],
     steps: twice('chain', 'CNAME'),
     fields: ['asked'],
   },
-  'a bogus address behind an alias: the name is denied; dnsmasq denies the target': {
+  'a bogus address after a CNAME: the name is NXDOMAIN; in dnsmasq the target is': {
     options: ['--bogus-nxdomain=198.18.0.0/24'],
     steps: twice('ledastray'),
     fields: ['asked'],
@@ -103,32 +102,32 @@ export const DIFFERENT: Readonly<Record<string, Difference>> = {
     steps: [q('offpath')],
     fields: ['answers'],
   },
-  'an answer over TCP: in its order, as any other; dnsmasq turns it round': {
+  'an answer over TCP: in its order, as any other; dnsmasq reverses it': {
     options: [],
     steps: [q('set', 'A', OVER_TCP), q('set')],
     fields: ['answers'],
   },
-  'aliases over TCP: all are kept; dnsmasq loses those in the middle': {
+  'CNAMEs over TCP: all are cached; dnsmasq loses those in the middle': {
     options: [],
     steps: [q('chain', 'A', OVER_TCP), q('chain')],
     fields: ['answers'],
   },
-  'an alias to addresses of both families: one place of the size for each; dnsmasq’s is one': {
+  'a CNAME to addresses of both families: counts once for each; in dnsmasq once for both': {
     options: ['--cache-size=5'],
     steps: [q('chain'), q('chain', 'AAAA'), 'compare counters'],
     fields: ['counters'],
   },
-  'a kept answer that is cut: OPT stays; dnsmasq drops it': {
+  'a cached answer that is truncated: OPT stays; dnsmasq drops it': {
     options: [],
     steps: [q('many', 'A', { ednsBytes: 4096 }), q('many', 'A', { ednsBytes: 512 })],
     fields: ['answers', 'additionals'],
   },
-  'a lone server that fails: asked once; dnsmasq asks it again': {
+  'a single server that fails: queried once; dnsmasq queries it again': {
     options: [],
     steps: twice('fails'),
     fields: ['asked'],
   },
-  'the SOA of a denial: takes no place of the size; dnsmasq’s does': {
+  'the SOA of a negative answer: does not count towards the size; dnsmasq’s does': {
     options: ['--cache-size=4'],
     steps: [q('missing'), q('pair'), q('one'), 'compare counters'],
     fields: ['counters'],

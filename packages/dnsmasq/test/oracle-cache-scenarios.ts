@@ -1,8 +1,8 @@
 import { arpa, EDNS, OVER_TCP, q, type Scenario, times, twice } from './oracle-cache-steps.js';
 
-/** About what is kept and for how long; both do the same, in answers, in what reaches the upstream, in the counters. */
-export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
-  'records, turned at each answer': {
+/** Caching and its duration; both servers have the same answers, upstream queries and counters. */
+export const CACHE_SCENARIOS: Readonly<Record<string, Scenario>> = {
+  'records, rotated at each answer': {
     options: [],
     steps: [
       ...times(6, q('set'), q('services', 'SRV')),
@@ -14,11 +14,11 @@ export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'records in their own order': {
+  'records in upstream’s order': {
     options: ['--no-round-robin'],
     steps: times(4, q('set'), q('services', 'SRV')),
   },
-  'aliases, and what they lead to': {
+  'CNAMEs and their targets': {
     options: [],
     steps: [
       ...twice('chain'),
@@ -26,12 +26,12 @@ export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'aliases that lead nowhere': { options: [], steps: twice('circle') },
-  'records that nobody asked for': {
+  'CNAMEs in a loop': { options: [], steps: twice('circle') },
+  'records that were not asked for': {
     options: [],
     steps: [...twice('planted'), q('victim'), q('hint'), 'compare counters'],
   },
-  'denials of names': {
+  NXDOMAIN: {
     options: [],
     steps: [
       q('missing', 'TXT'),
@@ -44,7 +44,7 @@ export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'denials of types': {
+  NODATA: {
     options: [],
     steps: [
       ...['A', 'AAAA', 'SRV', 'TXT', 'ANY'].flatMap((type) => twice('empty', type)),
@@ -52,7 +52,7 @@ export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'denials behind aliases': {
+  'negative answers after CNAMEs': {
     options: [],
     steps: [
       ...twice('dangling'),
@@ -66,7 +66,7 @@ export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'no denials': {
+  'no cached negative answers': {
     options: ['--no-negcache'],
     steps: [
       ...['missing', 'empty', 'dangling', 'hollow', 'bare'].flatMap((label) => twice(label)),
@@ -74,7 +74,7 @@ export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'denials without SOA': {
+  'negative answers without SOA': {
     options: ['--neg-ttl=50'],
     steps: [
       ...['unsigned', 'astray', 'referral', 'missing', 'bare'].flatMap((label) => twice(label)),
@@ -106,7 +106,7 @@ export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'time going by': {
+  'time that passes': {
     options: ['--max-cache-ttl=60'],
     steps: [
       q('set'),
@@ -121,9 +121,9 @@ export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'answers past their time': {
+  'expired answers': {
     options: ['--use-stale-cache=100'],
-    asksBehind: true,
+    refreshesStale: true,
     steps: [
       q('brief'),
       q('fading.sub'),
@@ -136,7 +136,7 @@ export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'answers too long past their time': {
+  'answers that expired too long ago': {
     options: ['--use-stale-cache=1'],
     steps: [q('brief'), { waitSeconds: 3.5 }, q('brief'), 'compare counters'],
   },
@@ -190,7 +190,7 @@ export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'aliases of two types': {
+  'CNAMEs for two types': {
     options: [],
     steps: [
       ...times(2, q('chain'), q('chain', 'AAAA')),
@@ -199,7 +199,7 @@ export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'names in any letters, and the longest': {
+  'names in any case, and the longest': {
     options: [],
     steps: [
       ...['ChAin.ZONE.test', 'chain.zone.TEST', 'MIDDLE.zone.test'].map((name) => ({ name })),
@@ -231,9 +231,9 @@ export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
     steps: [...twice('twosoas'), ...twice('rootsoa'), 'compare counters'],
   },
   'the same record twice': { options: [], steps: [...twice('doubles'), 'compare counters'] },
-  'denials past their time': {
+  'expired negative answers': {
     options: ['--use-stale-cache=100'],
-    asksBehind: true,
+    refreshesStale: true,
     steps: [
       q('fading.sub'),
       { waitSeconds: 2.5 },
@@ -242,10 +242,10 @@ export const CACHE_SCENES: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'a TTL of 0 that is kept to be given past its time': {
+  'a TTL of 0 that is cached to be served stale': {
     options: ['--use-stale-cache=100'],
-    asksBehind: true,
-    // Asked once: the real one counts whole seconds, and a second question may be in the next one.
+    refreshesStale: true,
+    // One question: the real one counts whole seconds, and a second question may be in the next one.
     steps: [q('zero'), { waitSeconds: 2 }, q('zero', 'A', EDNS), 'compare counters'],
   },
   'addresses of both families in a small cache': {

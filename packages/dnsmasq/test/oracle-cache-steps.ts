@@ -24,10 +24,10 @@ export const arpa = (label: number): Question => ({
 export const EDNS = { ednsBytes: 1400 };
 export const OVER_TCP = { isOverTcp: true };
 
-/** What both are started with, and what they go through. */
+/** The options of both servers, and the steps. */
 export interface Scenario {
   readonly options: readonly string[];
   readonly steps: readonly Step[];
-  /** Questions may reach the upstream behind the answer: they are seen in the counters only. */
-  readonly asksBehind?: boolean;
+  /** Stale answers are refreshed: these questions are compared in the counters only. */
+  readonly refreshesStale?: boolean;
 }

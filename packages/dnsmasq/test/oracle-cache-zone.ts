@@ -15,7 +15,7 @@ const soa = (owner: string, ttl: number, minimum: number): WrittenRecord => ({
     minimum,
   },
 });
-const alias = (data: string, ttl = 300, owner?: string): WrittenRecord => ({
+const cname = (data: string, ttl = 300, owner?: string): WrittenRecord => ({
   ...(owner !== undefined && { owner }),
   type: 'CNAME',
   ttl,
@@ -46,18 +46,18 @@ const ANSWERS: Readonly<Record<string, Response>> = {
   text: { answers: [{ type: 'TXT', ttl: 100, data: 'hello' }] },
   chain: {
     answers: [
-      alias('middle.zone.test'),
-      alias('end.zone.test', 200, 'middle.zone.test'),
+      cname('middle.zone.test'),
+      cname('end.zone.test', 200, 'middle.zone.test'),
       address('end.zone.test'),
     ],
   },
-  backwards: { answers: [address('last.zone.test'), alias('last.zone.test')] },
+  backwards: { answers: [address('last.zone.test'), cname('last.zone.test')] },
   planted: {
     answers: [address('planted.zone.test'), address('victim.zone.test', '192.0.1.66')],
     additionals: [address('hint.zone.test')],
   },
-  circle: { answers: [alias('round.zone.test'), alias('circle.zone.test', 9, 'round.zone.test')] },
-  bare: { answers: [alias('nothing.zone.test')] },
+  circle: { answers: [cname('round.zone.test'), cname('circle.zone.test', 9, 'round.zone.test')] },
+  bare: { answers: [cname('nothing.zone.test')] },
   missing: { rcode: RCODE.NXDOMAIN, authorities: [SOA] },
   brief: { answers: addressRecords(1, '192.0.1.1') },
   fading: { rcode: RCODE.NXDOMAIN, authorities: [soa('sub.zone.test', 60, 1)] },
@@ -68,8 +68,8 @@ const ANSWERS: Readonly<Record<string, Response>> = {
   instant: { rcode: RCODE.NXDOMAIN, authorities: [soa('zone.test', 60, 0)] },
   unsigned: { rcode: RCODE.NXDOMAIN },
   referral: { authorities: [{ owner: 'zone.test', type: 'NS', ttl: 60, data: 'ns.zone.test' }] },
-  dangling: { rcode: RCODE.NXDOMAIN, answers: [alias('gone.zone.test')], authorities: [SOA] },
-  hollow: { answers: [alias('void.zone.test')], authorities: [SOA] },
+  dangling: { rcode: RCODE.NXDOMAIN, answers: [cname('gone.zone.test')], authorities: [SOA] },
+  hollow: { answers: [cname('void.zone.test')], authorities: [SOA] },
   zero: { answers: addressRecords(0, '192.0.1.1') },
   high: { answers: addressRecords(0x8000_0100, '192.0.1.1') },
   long: { answers: addressRecords(1_000_000, '192.0.1.1') },
@@ -78,7 +78,7 @@ const ANSWERS: Readonly<Record<string, Response>> = {
   loopback: { answers: addressRecords(100, '127.0.0.1') },
   mapped: { answers: [six('::ffff:10.0.0.1')] },
   local: { answers: [six('fd00::1')] },
-  led: { answers: [alias('in.zone.test'), address('in.zone.test', '172.16.0.1')] },
+  led: { answers: [cname('in.zone.test'), address('in.zone.test', '172.16.0.1')] },
   bogus: { answers: addressRecords(100, '192.0.1.1', '198.18.0.7') },
   fails: { rcode: RCODE.SERVFAIL },
   refused: { rcode: RCODE.REFUSED },
@@ -87,10 +87,10 @@ const ANSWERS: Readonly<Record<string, Response>> = {
   doubles: { answers: addressRecords(100, '192.0.1.1', '192.0.1.1') },
   twosoas: { rcode: RCODE.NXDOMAIN, authorities: [SOA, soa('test', 30, 10)] },
   rootsoa: { rcode: RCODE.NXDOMAIN, authorities: [soa('.', 60, 20)] },
-  lost: { rcode: RCODE.NXDOMAIN, answers: [alias('nowhere.zone.test')] },
-  shared: { answers: [alias('target.zone.test'), address('target.zone.test')] },
-  sharing: { answers: [alias('target.zone.test'), address('target.zone.test', '192.0.1.2')] },
-  ledastray: { answers: [alias('strayed.zone.test'), address('strayed.zone.test', '198.18.0.7')] },
+  lost: { rcode: RCODE.NXDOMAIN, answers: [cname('nowhere.zone.test')] },
+  shared: { answers: [cname('target.zone.test'), address('target.zone.test')] },
+  sharing: { answers: [cname('target.zone.test'), address('target.zone.test', '192.0.1.2')] },
+  ledastray: { answers: [cname('strayed.zone.test'), address('strayed.zone.test', '198.18.0.7')] },
   offpath: { answers: [...addressRecords(100, '192.0.1.1'), address('x.zone.test', '10.0.0.1')] },
   assorted: {
     answers: [
@@ -105,7 +105,7 @@ const ANSWERS: Readonly<Record<string, Response>> = {
   3: { rcode: RCODE.NXDOMAIN, authorities: [soa('10.in-addr.arpa', 60, 20)] },
   4: {
     answers: [
-      alias('4.sub.zone.test', 50),
+      cname('4.sub.zone.test', 50),
       { ...pointer('four.zone.test'), owner: '4.sub.zone.test' },
     ],
   },
@@ -115,16 +115,16 @@ const SIX_AT_END = { ...six('2a00::5'), owner: 'end.zone.test' };
 /** What it says of other types than A of names that have addresses. */
 const BY_TYPE: Readonly<Record<string, Readonly<Record<number, Response>>>> = {
   end: { [TYPE.AAAA]: { answers: [SIX_AT_END] } },
-  middle: { [TYPE.AAAA]: { answers: [alias('end.zone.test', 200), SIX_AT_END] } },
+  middle: { [TYPE.AAAA]: { answers: [cname('end.zone.test', 200), SIX_AT_END] } },
   chain: {
     [TYPE.AAAA]: {
       answers: [
-        alias('middle.zone.test'),
-        alias('end.zone.test', 200, 'middle.zone.test'),
+        cname('middle.zone.test'),
+        cname('end.zone.test', 200, 'middle.zone.test'),
         SIX_AT_END,
       ],
     },
-    [TYPE.CNAME]: { answers: [alias('middle.zone.test')] },
+    [TYPE.CNAME]: { answers: [cname('middle.zone.test')] },
   },
   both: { [TYPE.AAAA]: { answers: [six('2a00::1')] } },
   four: { [TYPE.AAAA]: { rcode: RCODE.NXDOMAIN, authorities: [SOA] } },

@@ -4,10 +4,10 @@ import { endPrograms } from '@kube-dns/testkit';
 import { ComparedServer, type Seen } from './compared-server.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { DIFFERENT } from './oracle-cache-differences.js';
-import { CACHE_SCENES } from './oracle-cache-scenarios.js';
+import { CACHE_SCENARIOS } from './oracle-cache-scenarios.js';
 import type { Scenario, Step } from './oracle-cache-steps.js';
 import { respond } from './oracle-cache-zone.js';
-import { REPLY_SCENES } from './oracle-reply-scenarios.js';
+import { REPLY_SCENARIOS } from './oracle-reply-scenarios.js';
 import { serve } from './processes.js';
 import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
 
@@ -58,13 +58,16 @@ describeBesideReal(`the cache beside the real dnsmasq's${WITHOUT}`, () => {
   const asFields = (fields: Record<string, unknown>): Seen => ({ fields, ttls: [] });
 
   async function expectSame(
-    { steps, asksBehind = false }: Omit<Scenario, 'options'>,
+    { steps, refreshesStale = false }: Omit<Scenario, 'options'>,
     ours: ComparedServer,
     real: ComparedServer,
   ): Promise<void> {
     for (const [i, step] of steps.entries()) {
       const [seen, expected] = await take(step, ours, real);
-      const at = { step: `${i}: ${JSON.stringify(step)}`, ...(asksBehind && { asked: undefined }) };
+      const at = {
+        step: `${i}: ${JSON.stringify(step)}`,
+        ...(refreshesStale && { asked: undefined }),
+      };
       expect({ ...seen.fields, ...at }).toEqual({ ...expected.fields, ...at });
       const apart = expected.ttls.map((ttl, j) => Math.abs(ttl - seen.ttls[j]!) > 1);
       expect({ ...at, apart, ttls: seen.ttls }).toEqual({
@@ -75,7 +78,7 @@ describeBesideReal(`the cache beside the real dnsmasq's${WITHOUT}`, () => {
     }
   }
 
-  it.each(Object.entries({ ...CACHE_SCENES, ...REPLY_SCENES }))(
+  it.each(Object.entries({ ...CACHE_SCENARIOS, ...REPLY_SCENARIOS }))(
     'is the same: %s',
     async (_what, scenario) => {
       await beside(scenario.options, (ours, real) => expectSame(scenario, ours, real));

@@ -172,7 +172,7 @@ describeBesideReal(`the command line beside the real dnsmasq${WITHOUT}`, () => {
   it.each([
     ['--server=[::1]:5353', 1, 0],
     ['--server=1.2.3.4:5353', 1, 0],
-    // It looks names up when it checks the options, and nobody knows this one.
+    // It looks names up when it checks the options, and this one does not exist.
     ['--server=ns.invalid', 1, 0],
     // An empty value is the same as none; and of several the last holds, as it does in lists.
     ['--fast-dns-retry=', 1, 0],

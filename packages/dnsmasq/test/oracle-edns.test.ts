@@ -28,7 +28,7 @@ const SENT: readonly (readonly string[] | undefined)[] = [
   ],
 ];
 
-/** Options with which both send the same, and answer the same from the same place. */
+/** Options with which both send the same queries, and answer the same from cache or upstream. */
 const SAME = [
   ...['--add-cpe-id=hello', '--add-cpe-id='],
   ...['--umbrella', '--umbrella=deviceid:0123456789abcdef,orgid:1,assetid:4294967295'],
@@ -109,11 +109,11 @@ describeBesideReal(`EDNS options beside the real dnsmasq${WITHOUT}`, () => {
     });
   });
 
-  it('differ: identifiers of one client are kept for nobody, whatever stands beside them', async () => {
+  it('differ: answers with an identifier of one client are never cached, whatever other options there are', async () => {
     const [ours, real] = await serveBoth('--umbrella --add-subnet --strip-subnet');
     const sent = '1232 | 20292 4f444e53010000107f000001 | 8 00010000';
-    expect(await ask(real!, 'kept.example', [])).toMatchObject({ seen: [sent], second: '1232' });
-    expect(await ask(ours!, 'kept.example', [])).toMatchObject({
+    expect(await ask(real!, 'cached.example', [])).toMatchObject({ seen: [sent], second: '1232' });
+    expect(await ask(ours!, 'cached.example', [])).toMatchObject({
       seen: [sent, sent],
       second: sent,
     });

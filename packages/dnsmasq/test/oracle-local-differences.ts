@@ -1,7 +1,7 @@
 import type { viewOf } from './answer-view.js';
 import { type Group, questions } from './oracle-local-zone.js';
 
-/** A group whose last question is answered in another way here. */
+/** A group whose last question has another answer here. */
 export interface Difference extends Group {
   /** What differs in the answer to the last question; the answers to those before are the same. */
   readonly fields: readonly (keyof ReturnType<typeof viewOf>)[];
@@ -9,7 +9,7 @@ export interface Difference extends Group {
 
 /** Deliberate differences, each with its reason. A row that does not differ any more fails. */
 export const DIFFERENT: Readonly<Record<string, Difference>> = {
-  'ANY of a domain with addresses of both families: both; dnsmasq gives those of IPv6 only': {
+  'ANY of a domain with addresses of both families: both; dnsmasq returns only IPv6': {
     options: ['--address=/both.x/1.1.1.1', '--address=/both.x/fd00::5'],
     questions: questions('both.x', 'both.x AAAA', 'both.x ANY'),
     fields: ['answers'],
@@ -19,28 +19,27 @@ export const DIFFERENT: Readonly<Record<string, Difference>> = {
     questions: questions('two', 'two AAAA'),
     fields: ['rcode', 'answers'],
   },
-  'a domain and a wildcard of the same text: both count; dnsmasq may pass over one of them': {
+  'a domain and a wildcard of the same text: both count; dnsmasq may ignore one of them': {
     options: ['--address=/ab.x/1.5.4.1', '--address=/*ab.x/#'],
     questions: questions('c.ab.x', 'cab.x AAAA', 'c.ab.x AAAA'),
     fields: ['aa', 'answers'],
   },
-  'the same domain with zeros twice: one record; dnsmasq gives two': {
+  'the same domain with zeros twice: one record; dnsmasq returns two': {
     options: ['--address=/zero.x/#', '--address=/zero.x/#'],
     questions: questions('zero.x'),
     fields: ['answers'],
   },
-  'a target of an alias that is cached: the alias alone, at all times; dnsmasq adds it while it is':
-    {
-      options: ['--cname=al,cached.x'],
-      questions: questions('al', 'cached.x', 'al'),
-      fields: ['aa', 'answers'],
-    },
-  'capitals of a name: kept; Debian’s dnsmasq lower-cases them for its IDN library’s sake': {
+  'the cached target of a CNAME: the CNAME alone, always; dnsmasq adds the cached target': {
+    options: ['--cname=al,cached.x'],
+    questions: questions('al', 'cached.x', 'al'),
+    fields: ['aa', 'answers'],
+  },
+  'capitals of a name: unchanged; Debian’s dnsmasq lower-cases them because of its IDN library': {
     options: ['--ptr-record=9.9.9.9.in-addr.arpa,Own.X'],
     questions: questions('9.9.9.9.in-addr.arpa PTR'),
     fields: ['answers'],
   },
-  'an empty label in a hosts file: the name is bad; dnsmasq sends a message nobody can read': {
+  'an empty label in a hosts file: the name is bad; dnsmasq sends a malformed message': {
     options: ['--addn-hosts=BAD'],
     questions: questions('good.x', '1.0.0.10.in-addr.arpa PTR'),
     fields: ['answers'],

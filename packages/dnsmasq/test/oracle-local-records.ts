@@ -8,7 +8,7 @@ const HOST_QUESTIONS = questions(
   ...['1.1.0.10.in-addr.arpa PTR', '0.0.10.in-addr.arpa PTR', '1.0.0.10.in-addr.arpa ANY'],
 );
 
-/** About hosts files and static records; the answers must be the same. HOSTS is the hosts file. */
+/** Hosts files and static records; the answers must be the same. HOSTS is the hosts file. */
 export const RECORD_CASES: Readonly<Record<string, Group>> = {
   'hosts files': {
     options: ['--addn-hosts=HOSTS', '--addn-hosts=FOLDER'],
@@ -43,7 +43,7 @@ export const RECORD_CASES: Readonly<Record<string, Group>> = {
       ...[`9.${'0.'.repeat(29)}d.f.ip6.arpa PTR`, 'x.rec', '3.2.2.10.in-addr.arpa PTR'],
     ),
   },
-  aliases: {
+  CNAMEs: {
     options: [
       ...[
         '--addn-hosts=HOSTS',
@@ -170,7 +170,7 @@ export const RECORD_CASES: Readonly<Record<string, Group>> = {
     ],
     questions: questions('alpha', 'lit.x', 'al', 'upstream.x', 'upstream.x'),
   },
-  'the names of class CHAOS, which --no-ident takes away': {
+  'the names of class CHAOS, which --no-ident disables': {
     options: ['--no-ident'],
     questions: ['version.bind', 'hits.bind'].map((name) => ({ name, type: 'TXT', class: 'CH' })),
   },

@@ -1,6 +1,6 @@
 import { type Group, questions } from './oracle-local-zone.js';
 
-/** About what rules say of domains and of names that must not leave; the answers must be the same. */
+/** Rules for domains, and names that must not be forwarded; the answers must be the same. */
 export const RULE_CASES: Readonly<Record<string, Group>> = {
   'addresses of domains': {
     options: [
@@ -14,7 +14,7 @@ export const RULE_CASES: Readonly<Record<string, Group>> = {
         '--server=/served.v4.x/UPSTREAM',
         '--server=/v6.x/UPSTREAM',
       ],
-      ...['--address=/loc.served.v4.x/', '--local=/lo.x/', '--host-record=known.lo.x,10.4.4.4'],
+      ...['--address=/loc.served.v4.x/', '--local=/lo.x/', '--host-record=exists.lo.x,10.4.4.4'],
       ...['--host-record=a.b.lo.x,10.4.4.5', '--txt-record=t.gone.x,here', '--local-ttl=12'],
       ...['--address=/one/6.6.6.6', '--address=//7.7.7.7', '--address=//fd00::77'],
     ],
@@ -30,8 +30,8 @@ export const RULE_CASES: Readonly<Record<string, Group>> = {
         'a.served.v4.x',
         'loc.served.v4.x',
         'lo.x',
-        'known.lo.x',
-        'known.lo.x AAAA',
+        'exists.lo.x',
+        'exists.lo.x AAAA',
       ],
       ...['no.lo.x', 'b.lo.x', 'b.lo.x TXT', 't.gone.x', 't.gone.x TXT', 'one', 'one AAAA', 'two'],
       ...['two AAAA', '.'],
@@ -59,14 +59,14 @@ export const RULE_CASES: Readonly<Record<string, Group>> = {
   'the rules of a servers file': {
     options: [
       ...['--servers-file=SERVERS', '--address=/dom.x/1.2.3.4', '--bogus-priv'],
-      ...['--host-record=known.lo.x,10.4.4.4'],
+      ...['--host-record=exists.lo.x,10.4.4.4'],
     ],
     questions: questions(
-      ...['dom.x', 'out.dom.x', 'a.out.dom.x', 'lo.x', 'known.lo.x', 'known.lo.x TXT', 'no.lo.x'],
+      ...['dom.x', 'out.dom.x', 'a.out.dom.x', 'lo.x', 'exists.lo.x', 'exists.lo.x TXT', 'no.lo.x'],
       ...['3.2.9.10.in-addr.arpa TXT', '3.2.9.10.in-addr.arpa PTR', '3.2.8.10.in-addr.arpa PTR'],
     ),
   },
-  'names that must not leave': {
+  'names that must not be forwarded': {
     options: [
       ...['--bogus-priv', '--filterwin2k', '--domain-needed', '--addn-hosts=HOSTS'],
       ...[

@@ -1,7 +1,7 @@
 import { type Query, TYPE } from '@kube-dns/wire';
 import { addressRecords, type Question, type Response } from './messages.js';
 
-/** Answers of the upstream are told from local ones by their data. */
+/** The data distinguish upstream’s answers from local ones. */
 export function respond({ type }: Query): Response {
   if (type === TYPE.A) return { answers: addressRecords(60, '10.99.99.99') };
   if (type === TYPE.AAAA) return { answers: [{ type: 'AAAA', ttl: 60, data: 'fd99::1' }] };
@@ -17,7 +17,7 @@ export function questions(...texts: string[]): Question[] {
   });
 }
 
-/** What HOSTS stands for in the options. */
+/** What replaces HOSTS in the options. */
 export const HOSTS = `# hosts
 10.0.0.1 alpha Alpha.Example  # the first
 10.0.0.2\talpha
@@ -31,9 +31,9 @@ not an address
 ::ffff:10.0.0.8 mapped
 10.0.0.9 trailing.dot.
 `;
-/** A file in the directory that FOLDER stands for. */
+/** A file in the directory that replaces FOLDER. */
 export const MORE_HOSTS = '10.0.1.1 more\n10.0.0.1 again';
-/** What SERVERS stands for; UPSTREAM in it is the scripted server. */
+/** What replaces SERVERS; UPSTREAM in it is the scripted server. */
 export const SERVERS_FILE = `server=/out.dom.x/UPSTREAM
 server=/lo.x/
 server=/9.10.in-addr.arpa/UPSTREAM

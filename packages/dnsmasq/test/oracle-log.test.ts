@@ -25,10 +25,10 @@ const twice = (question: Question): Question[] => [question, question];
 const SAME: Readonly<Record<string, readonly Question[]>> = {
   'an address, forwarded and cached': twice(zone('one')),
   'a set': twice(zone('set')),
-  'aliases and their end': twice(zone('alias')),
-  'an alias without its end': [zone('lone')],
-  'an alias that leads to nothing': [zone('dangling')],
-  'records that nobody asked for': [zone('planted')],
+  'CNAMEs and their end': twice(zone('alias')),
+  'a CNAME without its end': [zone('lone')],
+  'a CNAME to a name that does not exist': [zone('dangling')],
+  'records that were not asked for': [zone('planted')],
   'records of another type': [zone('text'), { name: '2.1.1.11.in-addr.arpa', type: 'PTR' }],
   'an IPv6 address': twice(zone('six', 'AAAA')),
   'SRV and TXT': [...twice(zone('service', 'SRV')), zone('text', 'TXT')],
@@ -79,12 +79,12 @@ interface Difference {
 }
 
 const DIFFERENT: Readonly<Record<string, Difference>> = {
-  'what is kept of an alias that leads to nothing': {
+  'what is cached of a CNAME to a name that does not exist': {
     questions: [zone('dangling')],
     real: ['cached gone.cluster.local is NODATA-IPv4'],
     ours: ['cached gone.cluster.local is NXDOMAIN'],
   },
-  'the end of an alias of the command line': {
+  'the target of a CNAME of the command line': {
     questions: [{ name: 'al2.x' }],
     real: ['config al2.x is <CNAME>', 'cached one.cluster.local is 10.0.0.1'],
     ours: ['query[A] al2.x from 127.0.0.1', 'config al2.x is <CNAME>'],
@@ -100,7 +100,7 @@ const waiting = held('10.0.0.9');
 const script: Script = (query, one) =>
   one.name === 'held.two.test' ? waiting.script(query, one) : respond(query, one);
 
-/** The lines of a log without what stands in front of them. */
+/** The lines of a log without their prefixes. */
 function linesOf({ process }: Serving): string[] {
   const lines = process.stderr.matchAll(
     /^(?:dnsmasq\[\d+\]: |[IWE]\d{4} .*? dnsmasq\] )(.*?) *$/gm,
@@ -108,12 +108,12 @@ function linesOf({ process }: Serving): string[] {
   return [...lines].map((match) => match[1]!);
 }
 
-/** Of two servers the one that answered first is asked next, and that is for the machine to say. */
+/** Which of two servers answers first, and is then queried next, depends on the machine. */
 function withoutChoice(line: string): string {
   return line.replace(/^(forwarded (?:n2|held)\.two\.test to 127\.0\.0\.1)#\d+$/, '$1');
 }
 
-/** What both log about these questions, one after the other: a question of its own ends it. */
+/** What both log about these questions, one after the other: a separate question marks the end. */
 async function logged(
   act: (serving: Serving) => Promise<unknown>,
 ): Promise<[real: string[], ours: string[]]> {
@@ -172,7 +172,7 @@ describeBesideReal(`the log of queries, beside the real dnsmasq${WITHOUT}`, () =
     expect(own.slice(-ours.length)).toEqual(ours);
   });
 
-  it('has the same lines: a query that joins one under way', async () => {
+  it('has the same lines: a query that joins one in flight', async () => {
     const [real, ours] = await logged(async ({ port }) => {
       const clients = [createSocket('udp4'), createSocket('udp4')];
       const answers = clients.map((client) => once(client, 'message'));
@@ -182,7 +182,7 @@ describeBesideReal(`the log of queries, beside the real dnsmasq${WITHOUT}`, () =
         client.send(queryMessage({ name: 'held.two.test', id: at }), port, '127.0.0.1');
         await until(() => askedOf() > before);
       }
-      // Both have been read when a third query is answered that came behind them.
+      // Both have been read when a third, later query is answered.
       await ask(port, 'order.loc.x');
       waiting.release();
       await Promise.all(answers);
@@ -192,7 +192,7 @@ describeBesideReal(`the log of queries, beside the real dnsmasq${WITHOUT}`, () =
   });
 });
 
-describeBesideReal(`what is said of a servers file${WITHOUT}`, () => {
+describeBesideReal(`the log of a servers file${WITHOUT}`, () => {
   const LINES = [
     ...['server=/a.x/1.2.3.4#53 # here', 'port=5', 'frob=1', 'server', 'server=1.2.3.4#x'],
     ...['no-resolv', 'no-resolv=1', 'local=/l.x/', 'address=/x/1.2.3.4', 'server="', 'port'],
@@ -200,7 +200,7 @@ describeBesideReal(`what is said of a servers file${WITHOUT}`, () => {
     ...['conf-file=/x', 'rev-server=10.0.0.0/8,1.2.3.5', 'server = "/q.x/1.2.3.6#54"'],
   ];
 
-  it('is the same, and the same servers are in force', async () => {
+  it('is the same, and the same servers are active', async () => {
     const path = join(mkdtempSync(join(tmpdir(), 'dnsmasq-servers-')), 'servers');
     writeFileSync(path, LINES.join('\n'));
     try {
@@ -210,7 +210,7 @@ describeBesideReal(`what is said of a servers file${WITHOUT}`, () => {
       for (const serving of both) await serving.process.waitForLine(last);
       const [real, ours] = both.map((serving) => {
         const lines = linesOf(serving).filter((line) => /at line|using/.test(line));
-        // Here the reason stands behind dnsmasq's words; dnsmasq lists the servers twice at its start.
+        // Here the reason follows dnsmasq's words; dnsmasq lists the servers twice at its start.
         return [...new Set(lines.map((line) => line.replace(/ \(.*/, '')))];
       });
       expect(real).toHaveLength(17);

@@ -7,7 +7,7 @@ function reverseQuestion(address: string): string {
   return `${reverseName(addressBytes(address))} PTR`;
 }
 
-/** Cases of local data that nobody wrote down record by record; as those of {@link Group}. */
+/** Cases of local data that is generated, not configured record by record; see {@link Group}. */
 export const MADE_SAME: Readonly<Record<string, Group>> = {
   'addresses in the client’s network come before others': {
     options: [
@@ -94,7 +94,7 @@ export const MADE_DIFFERENT: Readonly<Record<string, Difference>> = {
     questions: questions('host.above.x MX', 'above.x MX'),
     fields: ['aa', 'answers'],
   },
-  'the reverse of a network of names made of addresses: forwarded; dnsmasq makes a name of it': {
+  'the reverse of a network of names made of addresses: forwarded; dnsmasq makes a name from it': {
     options: ['--synth-domain=s.x,10.3.0.0/16'],
     questions: questions('5.4.3.10.in-addr.arpa PTR', '4.3.10.in-addr.arpa PTR'),
     fields: ['aa', 'answers'],

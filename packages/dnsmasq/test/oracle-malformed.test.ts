@@ -64,8 +64,8 @@ describeBesideReal(`malformed queries beside the real dnsmasq${WITHOUT}`, () => 
 
   beforeAll(async () => {
     // No server answers what is forwarded.
-    const nobody = `--server=127.0.0.1#${await freePort()}`;
-    const options = ['-k', '--no-resolv', '--log-facility=-', nobody];
+    const unreachable = `--server=127.0.0.1#${await freePort()}`;
+    const options = ['-k', '--no-resolv', '--log-facility=-', unreachable];
     [ours, real] = await Promise.all([serve(options), serveReal(options)]);
   });
 

@@ -1,7 +1,7 @@
 import { EDNS, OVER_TCP, q, type Scenario, times, twice } from './oracle-cache-steps.js';
 
-/** About what becomes of replies on their way to the clients and the cache; both do the same. */
-export const REPLY_SCENES: Readonly<Record<string, Scenario>> = {
+/** Changes to replies before clients and the cache get them; both servers do the same. */
+export const REPLY_SCENARIOS: Readonly<Record<string, Scenario>> = {
   rebinding: {
     options: ['--stop-dns-rebind', '--rebind-domain-ok=/ok.zone.test/'],
     steps: [
@@ -33,7 +33,7 @@ export const REPLY_SCENES: Readonly<Record<string, Scenario>> = {
     options: ['--alias=192.0.1.1,203.0.113.7', '--alias=10.0.0.0,203.0.113.0,255.255.255.0'],
     steps: [...twice('set'), ...twice('chain'), ...twice('private'), q('set', 'ANY')],
   },
-  'types that are left out': {
+  'filtered types': {
     options: ['--filter-A', '--filter-rr=TXT,ANY'],
     steps: [
       ...twice('set'),
@@ -62,11 +62,11 @@ export const REPLY_SCENES: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'addresses that have others in their place before they are looked at': {
+  'addresses that are replaced before they are checked': {
     options: ['--alias=198.18.0.7,192.0.1.9', '--bogus-nxdomain=198.18.0.7'],
     steps: [...twice('bogus'), 'compare counters'],
   },
-  'private addresses that an option puts there': {
+  'private addresses by an option': {
     options: ['--alias=192.0.1.1,10.0.0.1', '--stop-dns-rebind'],
     steps: [...twice('pair'), 'compare counters'],
   },
@@ -78,7 +78,7 @@ export const REPLY_SCENES: Readonly<Record<string, Scenario>> = {
     options: ['--stop-dns-rebind', '--neg-ttl=50', '--filter-A'],
     steps: [...twice('private'), 'compare counters'],
   },
-  'types that are left out, and denials': {
+  'filtered types, and negative answers': {
     options: ['--filter-A'],
     steps: [
       ...['hollow', 'dangling', 'empty'].flatMap((label) => twice(label)),
@@ -88,16 +88,16 @@ export const REPLY_SCENES: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
-  'types that are left out past their time': {
+  'filtered types of expired answers': {
     options: ['--filter-A', '--use-stale-cache=100'],
-    asksBehind: true,
+    refreshesStale: true,
     steps: [q('brief'), { waitSeconds: 2.5 }, q('brief', 'A', EDNS)],
   },
-  'aliases, which are left out only where they were asked for': {
+  'CNAMEs, which are filtered only where they were asked for': {
     options: ['--filter-rr=CNAME'],
     steps: [...twice('chain', 'CNAME'), ...twice('chain'), q('chain', 'AAAA'), 'compare counters'],
   },
-  'other types that are left out beside known addresses': {
+  'other filtered types beside cached addresses': {
     options: ['--filter-rr=MX'],
     steps: [
       q('assorted', 'MX'),
@@ -110,7 +110,7 @@ export const REPLY_SCENES: Readonly<Record<string, Scenario>> = {
     options: [],
     steps: [...['overcount', 'otherclass'].flatMap((label) => twice(label)), 'compare counters'],
   },
-  'errors, which are not kept': {
+  'errors, which are not cached': {
     options: ['--neg-ttl=50'],
     steps: [...['refused', 'notimp'].flatMap((label) => twice(label)), 'compare counters'],
   },

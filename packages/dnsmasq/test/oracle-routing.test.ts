@@ -14,12 +14,12 @@ const NOTHING = 'nothing';
 
 type Mode = 'default' | 'strict' | 'all';
 
-/** One domain with servers of its own, and what becomes of questions about it. */
+/** One domain with separate servers, and the results of questions for it. */
 interface Case {
   readonly servers: readonly Conduct[];
   /** Over UDP, one after the other; `tcp` is over TCP. Once over UDP unless said otherwise. */
   readonly questions?: readonly ('udp' | 'tcp')[];
-  /** What ours does otherwise, and why. */
+  /** What ours does differently, and why. */
   readonly ours?: Outcome & { readonly why: string };
 }
 
@@ -31,20 +31,20 @@ interface Outcome {
 }
 
 const RACE_LOST = 'a better answer is waited for before SERVFAIL is passed on';
-const ANSWER_ALWAYS = 'the client hears of it when all have failed; dnsmasq says nothing';
+const ANSWER_ALWAYS = 'the client gets an error when all have failed; dnsmasq sends nothing';
 const WHOLE = 'a cut answer is fetched over TCP; dnsmasq passes it on without records';
 
 const CASES: Record<Mode, Record<string, Case>> = {
   default: {
     'one server': { servers: ['good'], questions: ['udp', 'udp'] },
-    'a denial': { servers: ['nxdomain'] },
+    NXDOMAIN: { servers: ['nxdomain'] },
     NOTIMP: { servers: ['notimp'] },
     FORMERR: { servers: ['formerr'] },
     'the first question goes to all, the next to the faster': {
       servers: ['late', 'good', 'silent'],
       questions: ['udp', 'udp'],
     },
-    'a denial of the faster one': { servers: ['late', 'nxdomain'] },
+    'NXDOMAIN from the faster one': { servers: ['late', 'nxdomain'] },
     'a late answer': { servers: ['late'] },
     'a refusal, and an answer': { servers: ['refused', 'late'] },
     'a refusal, and silence behind an answer': { servers: ['refused', 'silent', 'good'] },
@@ -60,7 +60,7 @@ const CASES: Record<Mode, Record<string, Case>> = {
       servers: ['silent', 'good'],
       questions: ['udp', 'tcp'],
     },
-    'over TCP, a denial': { servers: ['nxdomain'], questions: ['tcp'] },
+    'over TCP, NXDOMAIN': { servers: ['nxdomain'], questions: ['tcp'] },
     'SERVFAIL of the only server': { servers: ['servfail'] },
     'REFUSED of the only server': { servers: ['refused'] },
     'SERVFAIL, and a later answer': {
@@ -210,7 +210,7 @@ describeBesideReal(`what servers are asked, beside the real dnsmasq${WITHOUT}`, 
       }
       const { got, asked } = plan.ours;
       expect(seen).toEqual({ got, asked: padded(asked) });
-      // A difference that is none any more has to leave the table.
+      // A difference that no longer exists must be removed from the table.
       expect(seen).not.toEqual(expected);
     });
   });

@@ -21,7 +21,7 @@ const ONE = addressRecords(30, '10.0.0.1');
 const MANY = addressRecords(30, ...Array.from({ length: 60 }, (_, i) => `10.0.1.${i}`));
 
 const address = (owner: string, ttl = 30): WrittenRecord => ({ ...ONE[0]!, owner, ttl });
-const alias = (owner: string, data: string, ttl = 300): WrittenRecord => ({
+const cname = (owner: string, data: string, ttl = 300): WrittenRecord => ({
   owner,
   type: 'CNAME',
   ttl,
@@ -30,7 +30,7 @@ const alias = (owner: string, data: string, ttl = 300): WrittenRecord => ({
 
 const service = { priority: 0, weight: 10, port: 80, target: 'one.cluster.local' };
 
-/** What the upstream of the comparison says, by the first label of the question's name. */
+/** The replies of the comparison's upstream, by the first label of the question's name. */
 export const ZONE: Readonly<Record<string, Response>> = {
   one: { isAuthoritative: true, answers: ONE },
   set: { isAuthoritative: true, answers: addressRecords(30, '10.0.0.1', '10.0.0.2', '10.0.0.3') },
@@ -38,15 +38,15 @@ export const ZONE: Readonly<Record<string, Response>> = {
   six: { answers: [{ type: 'AAAA', ttl: 30, data: 'fd00::1' }] },
   alias: {
     answers: [
-      alias('alias.cluster.local', 'middle.cluster.local'),
-      alias('middle.cluster.local', 'end.cluster.local', 200),
+      cname('alias.cluster.local', 'middle.cluster.local'),
+      cname('middle.cluster.local', 'end.cluster.local', 200),
       address('end.cluster.local', 100),
     ],
   },
-  lone: { answers: [alias('lone.cluster.local', 'gone.cluster.local')] },
+  lone: { answers: [cname('lone.cluster.local', 'gone.cluster.local')] },
   dangling: {
     rcode: RCODE.NXDOMAIN,
-    answers: [alias('dangling.cluster.local', 'gone.cluster.local')],
+    answers: [cname('dangling.cluster.local', 'gone.cluster.local')],
     authorities: [SOA],
   },
   planted: { answers: [address('planted.cluster.local'), address('other.cluster.local')] },
@@ -77,7 +77,7 @@ export function respond(query: Query, { protocol }: Asked): Response {
   if (label === 'cut') {
     return protocol === 'tcp' ? { answers: MANY } : { isTruncated: true, answers: ONE };
   }
-  // An OPT record that nobody asked for.
+  // An OPT record that was not asked for.
   if (label === 'unasked') query.hasEdns = true;
   return ZONE[label] ?? { answers: ONE };
 }

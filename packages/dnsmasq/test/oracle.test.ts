@@ -52,12 +52,12 @@ const SAME: Readonly<Record<string, readonly Step[]>> = {
   'ANY, twice': twice(local('one', { type: 'ANY' })),
   'a large answer with EDNS, twice': twice(local('many', { ednsBytes: 4096 })),
   'a large answer over TCP, twice': twice(local('many', { isOverTcp: true })),
-  'other letters': [{ name: 'One.Cluster.LOCAL' }, { name: 'oNE.cluster.local' }],
-  'no RD, which is kept': [
+  'other case': [{ name: 'One.Cluster.LOCAL' }, { name: 'oNE.cluster.local' }],
+  'no RD, whose answer is cached': [
     { name: 'one.rd2.example', isRecursionDesired: false },
     { name: 'one.rd2.example' },
   ],
-  'DO, which is kept without what DNSSEC adds': [
+  'DO, whose answer is cached without DNSSEC records': [
     { name: 'one.do2.example', ednsBytes: 1232, isDnssecOk: true },
     { name: 'one.do2.example' },
   ],
@@ -69,7 +69,7 @@ const SAME: Readonly<Record<string, readonly Step[]>> = {
     { name: 'one.cd.example' },
     { name: 'one.cd.example', isCheckingDisabled: true },
   ],
-  'CD, which is not kept': [
+  'CD, whose answer is not cached': [
     { name: 'one.cd2.example', isCheckingDisabled: true },
     { name: 'one.cd2.example' },
   ],

@@ -5,7 +5,7 @@ import { FilteredTypes } from './filtered-types.js';
 /** Types whose presence in the cache shows that a name exists (dnsmasq src/rfc1035.c, answer_request). */
 const SIBLINGS = [TYPE.A, TYPE.AAAA];
 
-/** Answers from the cache, without the types that no answer may have. */
+/** Answers from the cache, without the filtered types. */
 export class CachedAnswers {
   readonly #cache: AnswerCache;
   readonly #filtered: FilteredTypes;
@@ -34,7 +34,7 @@ export class CachedAnswers {
     return appendOpt(query, out, length, 0, extendedError);
   }
 
-  /** A name with a cached address exists: no server need be asked for a type that is left out anyway. */
+  /** A name with a cached address exists, so a filtered type needs no query to a server. */
   answerFromSibling(query: Query, out: Uint8Array): number {
     const hasSibling =
       this.#filtered.has(query.type) &&

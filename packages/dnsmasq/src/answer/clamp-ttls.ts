@@ -1,8 +1,8 @@
 import { type RecordCursor, SECTION, writeUint32 } from '@kube-dns/wire';
 
 /**
- * Brings the TTLs of a message's answer section down to a ceiling in seconds, in place; 0 is none. The
- * cursor is the caller's, see `fitMessage`.
+ * Limits the TTLs of a message's answer section to a ceiling in seconds, in place; 0 is none. The
+ * caller provides the cursor, see `fitMessage`.
  */
 export function clampTtls(
   message: Uint8Array,

@@ -31,7 +31,7 @@ describe('a forwarded answer', () => {
   it.each<[string, Partial<Question>]>([
     ['of another type', { type: 'TXT' }],
     ['of class CH that is not about the server', { class: 'CH', type: 'TXT' }],
-  ])('to a question %s is not kept', async (_what, fields) => {
+  ])('to a question %s is not cached', async (_what, fields) => {
     testbed.upstream.script = () => ({ answers: [{ type: 'TXT', ttl: 100, data: 'x' }] });
     await testbed.start();
     await ask(testbed.port, { name: 'a.example', ...fields });
@@ -50,7 +50,7 @@ describe('a forwarded answer', () => {
     expect(testbed.upstream.asked).toHaveLength(1);
   });
 
-  it('is not kept when it denies without SOA or fails', async () => {
+  it('is not cached when it is negative without SOA or an error', async () => {
     await testbed.start();
     for (const rcode of [RCODE.NXDOMAIN, RCODE.NOERROR, RCODE.REFUSED]) {
       testbed.upstream.script = () => ({ rcode });
@@ -98,7 +98,7 @@ describe('a cached answer', () => {
     expect(testbed.upstream.asked).toHaveLength(3);
   });
 
-  it('is never that of an unchecked question', async () => {
+  it('is never the reply to a question with CD', async () => {
     await testbed.start();
     await ask(testbed.port, { name: 'a.example', isCheckingDisabled: true });
     await ask(testbed.port, 'a.example');
@@ -115,7 +115,7 @@ describe('a cached answer', () => {
 });
 
 describe('the bounds of TTLs', () => {
-  it('of what is sent: a ceiling for forwarded and cached answers, the cache keeps the TTL', async () => {
+  it('of sent TTLs: a ceiling for forwarded and cached answers; the cached TTL stays', async () => {
     await testbed.start({ maxTtlSeconds: 30 });
     expect((await ask(testbed.port, 'a.example')).ttls).toEqual([30]);
     testbed.now += 60;
@@ -125,7 +125,7 @@ describe('the bounds of TTLs', () => {
     expect(testbed.upstream.asked).toHaveLength(1);
   });
 
-  it('of what is kept: a ceiling, which the first answer does not show', async () => {
+  it('of cached TTLs: a ceiling, which does not apply to the first answer', async () => {
     await testbed.start({ caching: { maxTtlSeconds: 30 } });
     expect((await ask(testbed.port, 'a.example')).ttls).toEqual([100]);
     testbed.now += 10;
@@ -134,7 +134,7 @@ describe('the bounds of TTLs', () => {
     expect((await ask(testbed.port, 'a.example')).ttls).toEqual([100]);
   });
 
-  it('of what is kept: a floor, which keeps even a TTL of 0', async () => {
+  it('of cached TTLs: a floor, which applies even to a TTL of 0', async () => {
     testbed.upstream.script = () => ({ answers: addressRecords(0, '10.0.0.1') });
     await testbed.start({ caching: { minTtlSeconds: 50 } });
     expect((await ask(testbed.port, 'a.example')).ttls).toEqual([0]);
@@ -187,7 +187,7 @@ describe('the counters', () => {
     expect((await ask(testbed.port, hits)).texts).toEqual(['TXT 1']);
   });
 
-  it('count as a hit what is refused because too much is under way', async () => {
+  it('count as a hit a query that is refused because too many are in flight', async () => {
     await testbed.start({ maxInFlight: 0 });
     expect((await ask(testbed.port, 'a.example')).rcode).toBe('REFUSED');
     expect([testbed.counters.hits, testbed.counters.misses]).toEqual([1, 0]);
@@ -195,7 +195,7 @@ describe('the counters', () => {
 });
 
 describe('a malformed reply', () => {
-  it('becomes SERVFAIL and is not kept', async () => {
+  it('becomes SERVFAIL and is not cached', async () => {
     await testbed.start();
     testbed.upstream.script = (query) => {
       const reply = Buffer.from(query.bytes.subarray(0, query.length));

@@ -14,8 +14,8 @@ beforeEach(async () => {
 
 afterEach(() => testbed.close());
 
-describe('an answer past its time of a type that is left out', () => {
-  it('says that it was left out', async () => {
+describe('an expired answer of a filtered type', () => {
+  it('says that the type was filtered', async () => {
     await testbed.start({
       cache: { maxStaleSeconds: 1_000 },
       options: { filteredTypes: [TYPE.A] },
@@ -32,7 +32,7 @@ describe('an answer past its time of a type that is left out', () => {
 describe('the protection against rebinding', () => {
   const EMPTY = { texts: [], rcode: 'NOERROR', authorities: [] };
 
-  it('empties answers with private addresses, keeps nothing, and says so', async () => {
+  it('empties answers with private addresses, caches nothing, and logs it', async () => {
     await testbed.start({ replies: { stopsRebind: true } });
     expect(await ask(testbed.port, 'a.example')).toMatchObject(EMPTY);
     expect(await ask(testbed.port, 'a.example')).toMatchObject(EMPTY);
@@ -52,7 +52,7 @@ describe('the protection against rebinding', () => {
     expect((await ask(testbed.port, 'a.example')).texts).toEqual([]);
   });
 
-  it('says it at most once a second, whatever comes', async () => {
+  it('logs it at most once a second', async () => {
     await testbed.start({ replies: { stopsRebind: true } });
     for (let i = 0; i < 20; i++) await ask(testbed.port, `n${i}.example`);
     const lines = testbed.log.messages.filter((message) => message.includes('rebind'));
@@ -69,7 +69,7 @@ describe('the protection against rebinding', () => {
 });
 
 describe('addresses in replies', () => {
-  it('that mean NXDOMAIN make it so, kept for the TTL of the address', async () => {
+  it('that mean NXDOMAIN make the answer NXDOMAIN, cached for the TTL of the address', async () => {
     await testbed.start({ replies: { bogusNxdomain: [parseAddressRange('10.0.0.0/24')] } });
     expect(await ask(testbed.port, 'a.example')).toMatchObject({ rcode: 'NXDOMAIN', texts: [] });
     expect((await ask(testbed.port, { name: 'a.example', type: 'TXT' })).rcode).toBe('NXDOMAIN');
@@ -81,14 +81,14 @@ describe('addresses in replies', () => {
     expect(testbed.upstream.asked).toHaveLength(2);
   });
 
-  it('that are to be ignored make no reply: SERVFAIL when there is no other', async () => {
+  it('that are to be ignored make the reply ignored: SERVFAIL when there is no other', async () => {
     await testbed.start({ replies: { ignoredAddresses: [parseAddressRange('10.0.0.1')] } });
     expect((await ask(testbed.port, 'a.example')).rcode).toBe('SERVFAIL');
     expect(testbed.cache.insertions).toBe(0);
   });
 
   it.each(['udp', 'tcp'] as const)(
-    'that are to be ignored leave it to the next server: %s',
+    'that are to be ignored make the next server’s reply count: %s',
     async (protocol) => {
       const next = await FakeUpstream.start(() => ({ answers: addressRecords(9, '10.0.0.2') }));
       testbed.own(next);
@@ -104,7 +104,7 @@ describe('addresses in replies', () => {
     },
   );
 
-  it('are replaced, for the cache, too, and AA goes', async () => {
+  it('are replaced, for the cache, too, and AA is cleared', async () => {
     await testbed.start({
       replies: { aliases: [parseAlias(['10.0.0.0', '192.0.2.0', '255.255.255.0'])] },
     });
@@ -117,7 +117,7 @@ describe('addresses in replies', () => {
   });
 });
 
-describe('types that no answer may have', () => {
+describe('filtered types', () => {
   const BOTH: Response = {
     answers: [
       { type: 'CNAME', ttl: 30, data: 'b.example' },
@@ -125,7 +125,7 @@ describe('types that no answer may have', () => {
     ],
   };
 
-  it('are left out of what upstream and the cache say; the cache says so', async () => {
+  it('are removed from replies and cached answers; the cached answer says so', async () => {
     testbed.upstream.script = () => BOTH;
     await testbed.start({ options: { filteredTypes: [TYPE.A] } });
     expect((await ask(testbed.port, 'a.example')).texts).toEqual(['CNAME b.example']);
@@ -141,25 +141,28 @@ describe('types that no answer may have', () => {
     ['MX', 'A', '10.0.0.1'],
     ['MX', 'AAAA', 'fd00::1'],
   ] as const)(
-    'are not even asked for when others of the name are known: %s beside %s',
+    'are not queried when other types of the name are cached: %s beside %s',
     async (...row) => {
-      const [type, known, data] = row;
-      testbed.upstream.script = () => ({ answers: [{ type: known, ttl: 30, data }] });
+      const [type, cachedType, data] = row;
+      testbed.upstream.script = () => ({ answers: [{ type: cachedType, ttl: 30, data }] });
       await testbed.start({ options: { filteredTypes: [TYPE[type]] } });
-      await ask(testbed.port, { name: 'a.example', type: known });
+      await ask(testbed.port, { name: 'a.example', type: cachedType });
       expect(await ask(testbed.port, { name: 'a.example', type })).toMatchObject({
         rcode: 'NOERROR',
         texts: [],
       });
       await ask(testbed.port, { name: 'a.example', type: 'TXT' });
-      expect(testbed.upstream.asked.map((asked) => asked.type)).toEqual([TYPE[known], TYPE.TXT]);
+      expect(testbed.upstream.asked.map((asked) => asked.type)).toEqual([
+        TYPE[cachedType],
+        TYPE.TXT,
+      ]);
     },
   );
 
   it.each([
     ['A', BOTH.answers!.slice(0, 1)],
     ['SOA', []],
-  ] as const)('change nothing about a denial of %s', async (type, answers) => {
+  ] as const)('do not change a negative answer for %s', async (type, answers) => {
     testbed.upstream.script = () => ({ answers, authorities: [soaRecord(5)] });
     await testbed.start({
       options: { filteredTypes: [TYPE[type]] },
@@ -173,7 +176,7 @@ describe('types that no answer may have', () => {
     expect(testbed.upstream.asked).toHaveLength(1);
   });
 
-  it('take aliases out only where these were asked for', async () => {
+  it('remove CNAMEs only where these were asked for', async () => {
     testbed.upstream.script = () => BOTH;
     await testbed.start({
       options: { filteredTypes: [TYPE.CNAME] },
@@ -191,7 +194,7 @@ describe('types that no answer may have', () => {
     expect(testbed.upstream.asked).toHaveLength(2);
   });
 
-  it('with ANY leave of an answer to ANY what mail and browsers need', async () => {
+  it('with ANY leave in an answer to ANY what mail and browsers need', async () => {
     testbed.upstream.script = () => ({
       answers: [...addressRecords(30, '10.0.0.1'), { type: 'TXT', ttl: 30, data: 'x' }],
     });

@@ -24,20 +24,20 @@ export class FilteredTypes {
   }
 
   /**
-   * Cuts a cached answer to a question of this type behind its aliases, in place; returns its length,
-   * which is as before where there is nothing to be cut: a denial says as much as it did.
+   * Cuts a cached answer to a question of this type after its CNAMEs, in place, and returns its length. A
+   * negative answer stays unchanged.
    */
   cut(answer: Uint8Array, length: number, questionType: number): number {
     const cursor = this.#cursor.reset(answer, length);
     let { end } = cursor;
-    let aliases = 0;
+    let cnames = 0;
     while (cursor.next() && cursor.section === SECTION.ANSWER) {
       if (cursor.type === questionType) {
-        writeUint16(answer, 6, aliases);
+        writeUint16(answer, 6, cnames);
         return end;
       }
       ({ end } = cursor);
-      aliases++;
+      cnames++;
     }
     return length;
   }

@@ -9,7 +9,7 @@ import { recordedLog } from '../../test/recorded-log.js';
 import { LocalData } from '../local/local-data.js';
 import { parseOptions } from '../options/parse-options.js';
 
-const DENIAL: Response = { rcode: RCODE.NXDOMAIN, authorities: [soaRecord(5)] };
+const NEGATIVE: Response = { rcode: RCODE.NXDOMAIN, authorities: [soaRecord(5)] };
 
 let testbed: AnswererTestbed;
 
@@ -19,9 +19,9 @@ beforeEach(async () => {
 
 afterEach(() => testbed.close());
 
-describe('a denial', () => {
-  it('is kept, and serves every type', async () => {
-    testbed.upstream.script = () => DENIAL;
+describe('NXDOMAIN', () => {
+  it('is cached, and serves every type', async () => {
+    testbed.upstream.script = () => NEGATIVE;
     await testbed.start();
     await ask(testbed.port, { name: 'a.example', type: 'TXT' });
     const answer = await ask(testbed.port, { name: 'a.example', ednsBytes: 1232 });
@@ -30,11 +30,11 @@ describe('a denial', () => {
     expect(testbed.upstream.asked).toHaveLength(1);
   });
 
-  it('of a name that is known here becomes an empty answer with AA, kept as such', async () => {
-    testbed.upstream.script = () => DENIAL;
+  it('of a name with local data becomes NODATA with AA, and is cached as NODATA', async () => {
+    testbed.upstream.script = () => NEGATIVE;
     const asked: string[] = [];
-    const knows = (name: Uint8Array) => asked.push(decodeName(name)) > 0;
-    await testbed.start({ options: { local: { ...NO_LOCAL_DATA, knows } } });
+    const hasName = (name: Uint8Array) => asked.push(decodeName(name)) > 0;
+    await testbed.start({ options: { local: { ...NO_LOCAL_DATA, hasName } } });
     const first = await ask(testbed.port, { name: 'A.example', type: 'AAAA' });
     expect([first.rcode, flagsOf(first) & FLAG.AA]).toEqual(['NOERROR', FLAG.AA]);
     const second = await ask(testbed.port, { name: 'a.example', type: 'AAAA' });
@@ -46,21 +46,21 @@ describe('a denial', () => {
   });
 });
 
-describe('what is known without asking anybody', () => {
+describe('an answer without forwarding', () => {
   const localOf = (...argv: string[]) =>
     new LocalData({ options: parseOptions(['--no-hosts', ...argv]), log: recordedLog() });
 
-  it('comes in dnsmasq’s order: records, the cache, rules, servers', async () => {
+  it('is searched in dnsmasq’s order: records, the cache, rules, servers', async () => {
     const local = localOf(
       ...['--host-record=record.x,10.1.1.1', '--address=/x/10.2.2.2', '--domain-needed'],
       '--bogus-priv',
     );
     await testbed.start({ options: { local } });
-    for (const name of ['record.x', 'kept.x']) {
+    for (const name of ['record.x', 'cached.x']) {
       storeReply(testbed.cache, { name }, { answers: addressRecords(100, '10.3.3.3') });
     }
     const texts: string[] = [];
-    for (const name of ['record.x', 'kept.x', 'other.x', 'y.example', 'plain']) {
+    for (const name of ['record.x', 'cached.x', 'other.x', 'y.example', 'plain']) {
       const answer = await ask(testbed.port, name);
       texts.push(answer.texts.join() || answer.rcode);
     }
@@ -75,14 +75,14 @@ describe('what is known without asking anybody', () => {
     expect([testbed.counters.hits, testbed.counters.misses]).toEqual([5, 1]);
   });
 
-  it('is an alias alone when what it leads to is not local, whatever the cache has', async () => {
-    await testbed.start({ options: { local: localOf('--cname=alias.x,kept.y') } });
-    await ask(testbed.port, 'kept.y');
-    expect((await ask(testbed.port, 'alias.x')).texts).toEqual(['CNAME kept.y']);
-    expect(testbed.upstream.names).toEqual(['kept.y']);
+  it('is the CNAME alone when its target is not local, even if it is cached', async () => {
+    await testbed.start({ options: { local: localOf('--cname=alias.x,cached.y') } });
+    await ask(testbed.port, 'cached.y');
+    expect((await ask(testbed.port, 'alias.x')).texts).toEqual(['CNAME cached.y']);
+    expect(testbed.upstream.names).toEqual(['cached.y']);
   });
 
-  it('does not show in what upstream says of an alias that leads there', async () => {
+  it('does not replace the records of a forwarded CNAME chain that leads to it', async () => {
     testbed.upstream.script = () => ({
       answers: [
         { type: 'CNAME', ttl: 30, data: 'record.x' },
@@ -100,7 +100,7 @@ describe('what is known without asking anybody', () => {
     expect(testbed.upstream.asked).toHaveLength(1);
   });
 
-  it('is cut with TC for a client that takes less, and whole over TCP', async () => {
+  it('is truncated with TC for a client that accepts less, and whole over TCP', async () => {
     const addresses = Array.from({ length: 60 }, (_, i) => `--host-record=many.x,10.1.1.${i}`);
     await testbed.start({ options: { local: localOf(...addresses) } });
     const plain = await ask(testbed.port, 'many.x');
@@ -114,8 +114,8 @@ describe('what is known without asking anybody', () => {
   });
 });
 
-describe('an answer past its time', () => {
-  it('comes at once, with an extended error for EDNS, and is renewed behind it', async () => {
+describe('an expired answer', () => {
+  it('is sent immediately, with an extended error for EDNS, and is refreshed afterwards', async () => {
     await testbed.start({ cache: { maxStaleSeconds: 1_000 }, caching: { cachesZeroTtls: true } });
     await ask(testbed.port, 'a.example');
     testbed.now += 200;

@@ -22,7 +22,7 @@ export function servedNetworks(
   return new LocalNetworks(localService, interfaces);
 }
 
-/** What stands in front of an answerer: `--local-service`, where it counts. */
+/** Adds `--local-service` to an answerer, where it is active. */
 export function behindLocalService(
   answerer: Answerer,
   options: DnsmasqOptions,

@@ -5,7 +5,7 @@ import type { LoopDetector } from '../upstream/loop-detector.js';
 import type { AnswererParts } from './dnsmasq-answerer.js';
 import type { AnswerDetails, AnswerSource, QueryLog } from './query-log.js';
 
-/** What dnsmasq's log says of a refusal because there are no servers. */
+/** dnsmasq's log text for a query that is refused because there are no servers. */
 const NOT_READY: AnswerDetails = { errorDetail: ' (EDE: not ready)' };
 
 /** Logs each query before it is answered (`--log-queries`). */

@@ -18,7 +18,7 @@ const CLIENT = {
   ...FROM,
   defer: () => ({ ...FROM, send: () => undefined, abandon: () => undefined }),
 };
-const alias = { type: 'CNAME', ttl: 30, data: 'b.example' } as const;
+const cname = { type: 'CNAME', ttl: 30, data: 'b.example' } as const;
 
 function linesOf(response: Response, type = 'A', name = 'a.example'): readonly string[] {
   queryLog.reply(responseFor({ name, type }, response), undefined);
@@ -73,8 +73,8 @@ describe('the log of queries', () => {
 
   it.each<[string, Response, string[], string?, string?]>([
     [
-      'an address behind an alias',
-      { answers: [alias, { owner: 'b.example', type: 'A', ttl: 1, data: '10.0.0.1' }] },
+      'an address behind a CNAME',
+      { answers: [cname, { owner: 'b.example', type: 'A', ttl: 1, data: '10.0.0.1' }] },
       ['reply a.example is <CNAME>', 'reply b.example is 10.0.0.1'],
     ],
     [
@@ -98,8 +98,8 @@ describe('the log of queries', () => {
     ],
     ['no such name', { rcode: RCODE.NXDOMAIN }, ['reply a.example is NXDOMAIN']],
     [
-      'no such name behind an alias',
-      { rcode: RCODE.NXDOMAIN, answers: [alias] },
+      'no such name behind a CNAME',
+      { rcode: RCODE.NXDOMAIN, answers: [cname] },
       ['reply a.example is <CNAME>', 'reply b.example is NXDOMAIN'],
     ],
     ['no IPv6 address', {}, ['reply a.example is NODATA-IPv6'], 'AAAA'],
@@ -135,7 +135,7 @@ describe('the log of queries', () => {
   });
 
   it('takes any message', () => {
-    const whole = responseFor({ name: 'a.example' }, { answers: [alias] });
+    const whole = responseFor({ name: 'a.example' }, { answers: [cname] });
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 100 }),
       fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { maxLength: 8 }).map((edits) => {

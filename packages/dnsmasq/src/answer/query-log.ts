@@ -27,7 +27,7 @@ export type AnswerSource = 'reply' | 'cached' | 'cached-stale' | 'config';
 export interface RecordOrigins {
   /** The hosts file that a record is from; undefined when it is from none. */
   fileOf(owner: Uint8Array, type: number, rdata: Uint8Array): string | undefined;
-  /** Whether a reverse name has a record of its own: its type is shown then, not its address. */
+  /** Whether a reverse name has a `--ptr-record`: its type is shown then, not its address. */
   hasPtrRecord(owner: Uint8Array): boolean;
 }
 
@@ -37,7 +37,7 @@ export interface AnswerDetails {
   readonly errorDetail?: string;
 }
 
-/** A message has thousands of records at the worst; the log shows at most this many. */
+/** Maximum of logged records per message: a message may have thousands. */
 const MAX_LINES = 100;
 const DNS_PORT = 53;
 const RCODE_TEXTS: ReadonlyMap<number, string> = new Map([
@@ -83,8 +83,8 @@ export class QueryLog {
   }
 
   /**
-   * The query joined one that is under way. It is said at once and only where lines are numbered; dnsmasq
-   * says so when that one has its answer.
+   * The query joined one in flight. It is logged immediately, and only where lines are numbered; dnsmasq
+   * logs it when that query is answered.
    */
   duplicate(): void {
     if (this.#isExtra) this.#write(this.tag, 'reply query is duplicate');
@@ -126,7 +126,7 @@ export class QueryLog {
       if (cursor.section !== SECTION.ANSWER) break;
       const { type } = cursor;
       const owner = nameText(message, cursor.start);
-      // As dnsmasq does, only what leads from the question to its end is shown.
+      // As in dnsmasq, only the CNAME chain and the records at its end are shown.
       if (owner.toLowerCase() !== name.toLowerCase()) continue;
       const isWanted = type === questionType || questionType === TYPE.ANY;
       hasType ||= isWanted;
@@ -136,7 +136,7 @@ export class QueryLog {
       } else if (!isWanted && questionType === TYPE.PTR) continue;
       this.#write(tag, recordLine(source, owner, message, cursor, questionType, origins));
     }
-    // Where an alias of the command line leads to is nothing that is known here.
+    // The end of a CNAME chain of the command line has no line: it is not local.
     if (hasType || (source === 'config' && isCname)) return;
     const nothing =
       rcode === RCODE.NXDOMAIN ? 'NXDOMAIN' : (NODATA_TEXTS.get(questionType) ?? 'NODATA');
@@ -159,7 +159,7 @@ function recordLine(
 ): string {
   const { type, start, rdataStart, end } = record;
   const isReverse = type === TYPE.PTR;
-  // A reply is shown as far as it was asked for; of its own records dnsmasq names the type only.
+  // Of a reply the requested data is shown; of local records dnsmasq shows the type only.
   const isOwnText = source === 'config' && type === TYPE.TXT;
   const isOther = type !== questionType && (source === 'reply' || questionType !== TYPE.ANY);
   if (origins === undefined) {

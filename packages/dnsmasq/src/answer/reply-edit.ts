@@ -16,7 +16,7 @@ import {
   writeUint32,
 } from '@kube-dns/wire';
 
-/** A copy while it is made, and the owner of one of its records: what is returned is copied out of it. */
+/** Scratch space for a copy, and for the owner of one of its records; results are copied out of it. */
 const scratch = new Uint8Array(MAX_MESSAGE_BYTES);
 const owner = new Uint8Array(MAX_NAME_BYTES);
 
@@ -53,9 +53,9 @@ function addExtendedError(message: Uint8Array, optAt: number, end: number, code:
 }
 
 /**
- * A reply without the answer records of some types: a copy with every name written out, because what
- * stays may point into what goes, and OPT, if there is one, says that something was filtered. The reply
- * itself when there is no such record; undefined when it is malformed or the copy would be too large.
+ * A copy of a reply without the answer records of some types. Its names are uncompressed, because a
+ * remaining name may point into a removed record. OPT, if there is one, gets the error "Filtered". Returns the
+ * reply itself when it has no such record; undefined when it is malformed or the copy would be too large.
  */
 export function withoutTypes(
   reply: Buffer,
@@ -97,7 +97,7 @@ function copyRecord(reply: Uint8Array, record: RecordCursor, to: number): number
   if (ownerLength < 0) return -1;
   for (let i = 0; i < ownerLength; i++) scratch[to + i] = owner[i]!;
   const { type, rdataStart, end } = record;
-  // It looks at the room, also for what stands in front of the data.
+  // It checks the free space, also for the fields before the data.
   const length = expandRdata(reply, type, rdataStart, end, scratch, at + 10);
   if (length < 0) return -1;
   writeUint16(scratch, at, type);

@@ -21,15 +21,15 @@ import { isPrivateIpv4, isPrivateIpv6 } from '../local/private-address.js';
 
 /** The rules for addresses in replies. */
 export interface ReplyRules {
-  /** Private addresses are an attack (`--stop-dns-rebind`)… */
+  /** Whether private addresses are an attack (`--stop-dns-rebind`). */
   readonly stopsRebind: boolean;
-  /** …but loopback ones not, */
+  /** Whether loopback addresses are allowed nevertheless. */
   readonly allowsLocalhostRebind: boolean;
-  /** …nor those of these names. */
+  /** Names that may have private addresses. */
   readonly rebindDomains: ExemptDomains;
   /** Replies with one of these mean that the name does not exist. */
   readonly bogusNxdomain: readonly AddressRange[];
-  /** Replies with one of these are no replies. */
+  /** Replies with one of these are ignored. */
   readonly ignoredAddresses: readonly AddressRange[];
   readonly aliases: readonly AddressAlias[];
 }
@@ -38,7 +38,7 @@ export interface ReplyRules {
 export interface ExemptDomains {
   /** Lower-cased names in wire form, each with all below it. */
   readonly domains: readonly Uint8Array[];
-  /** Names of one label, too. */
+  /** Whether names of one label are exempt, too. */
   readonly isUnqualified?: boolean;
 }
 
@@ -77,7 +77,7 @@ export class ReplyFilter {
     return false;
   }
 
-  /** Replaces the addresses that have an alias; the reply is then not authoritative (no AA). */
+  /** Replaces addresses by the rules of `--alias`; the reply is then not authoritative (no AA). */
   replaceAddresses(reply: Uint8Array): void {
     const { aliases } = this.#rules;
     if (aliases.length === 0) return;
@@ -116,7 +116,7 @@ export class ReplyFilter {
   }
 }
 
-/** Goes on to the next whole A or AAAA record of class IN up to a section. */
+/** Moves to the next complete A or AAAA record of class IN up to a section. */
 function nextAddress(cursor: RecordCursor, lastSection: number): boolean {
   while (cursor.next() && cursor.section <= lastSection) {
     const { type } = cursor;

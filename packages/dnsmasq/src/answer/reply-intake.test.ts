@@ -37,7 +37,7 @@ function createIntake(cache = new AnswerCache({ maxRecords: 50 })): ReplyIntake 
     },
     filteredTypes: [TYPE.TXT, TYPE.ANY],
     maxTtlSeconds: 60,
-    local: { knows: () => true },
+    local: { hasName: () => true },
     log,
   });
 }
@@ -48,7 +48,7 @@ const PLAIN = {
   replies: defaultOptions(),
   filteredTypes: [],
   maxTtlSeconds: 0,
-  local: { knows: () => false },
+  local: { hasName: () => false },
   log,
 };
 
@@ -71,7 +71,7 @@ const whole = responseFor(
 );
 
 describe('a reply on its way to the clients', () => {
-  it('loses what must not be seen, without harm to names that pointed there', () => {
+  it('loses filtered records, without damage to names that pointed there', () => {
     const { texts, ttls, answers } = readAnswer(createIntake().take(Buffer.from(whole), true)!);
     expect(texts).toEqual(['CNAME b.example', 'A 198.18.1.1', 'AAAA 2a00::2']);
     expect(answers.map(({ name }) => name)).toEqual(['a.example', 'b.example', 'c.b.example']);
@@ -90,12 +90,12 @@ describe('a reply on its way to the clients', () => {
   it.each([
     ['198.18.2.1', 'NXDOMAIN', []],
     ['192.0.2.130', 'NOERROR', ['A 198.18.3.1']],
-  ])('has its addresses replaced before they are judged: %s', (address, rcode, texts) => {
+  ])('has its addresses replaced before they are checked: %s', (address, rcode, texts) => {
     const reply = responseFor({ name: 'a.example' }, { answers: addressRecords(9, address) });
     expect(readAnswer(createIntake().take(reply, true)!)).toMatchObject({ rcode, texts });
   });
 
-  it('is the very same where nothing is to be changed', () => {
+  it('is the same object where nothing is to be changed', () => {
     const reply = responseFor({ name: 'a.example' }, { answers: addressRecords(9, '192.0.2.1') });
     expect(new ReplyIntake({ ...PLAIN, filteredTypes: [TYPE.TXT] }).take(reply, true)).toBe(reply);
   });
@@ -106,14 +106,14 @@ describe('a reply on its way to the clients', () => {
       (reply: Buffer) => reply.fill(0xff, reply.length - 28, reply.length - 26),
     ],
     ['data that is none', (reply: Buffer) => reply.writeUInt16BE(3, reply.length - 18)],
-  ])('is SERVFAIL when something is left out and what stays has %s', (_what, damage) => {
+  ])('is SERVFAIL when a record is removed and another has %s', (_what, damage) => {
     const reply = responseFor({ name: 'a.example' }, WITH_HIDDEN_TEXT);
     damage(reply);
     const taken = new ReplyIntake({ ...PLAIN, filteredTypes: [TYPE.TXT] }).take(reply, true)!;
     expect(readAnswer(taken)).toMatchObject({ rcode: 'SERVFAIL', answers: [], additionals: [] });
   });
 
-  it('is SERVFAIL when something is left out and the rest, written out, is too large', () => {
+  it('is SERVFAIL when a record is removed and the uncompressed others are too large', () => {
     const name = `${'x'.repeat(60)}.`.repeat(3);
     const authorities = Array.from({ length: 500 }, () => ({
       ...({ type: 'NS', ttl: 9, data: name, owner: name } as const),
@@ -130,7 +130,7 @@ describe('a reply on its way to the clients', () => {
     expect(createIntake().take(reply, false)).toBe(reply);
   });
 
-  it('keeps OPT and its options when it is emptied', () => {
+  it('has its OPT and options when it is emptied', () => {
     const query = queryFor({ name: 'a.example', ednsBytes: 1232 });
     const reply = responseTo(query, { answers: addressRecords(30, '192.0.2.200') });
     const { rcode, additionals } = readAnswer(createIntake().take(reply, true)!);

@@ -29,7 +29,7 @@ export interface ReplyIntakeOptions {
   readonly filteredTypes: readonly number[];
   /** Ceiling on the TTLs that clients get, in seconds; 0 is none. */
   readonly maxTtlSeconds: number;
-  readonly local: Pick<LocalData, 'knows'>;
+  readonly local: Pick<LocalData, 'hasName'>;
   readonly log: Log;
 }
 
@@ -98,7 +98,7 @@ export class ReplyIntake {
     const length = expandName(reply, QUESTION_OFFSET, reply.length, this.#name);
     if (length < 0) return false;
     for (let i = 0; i < length; i++) this.#name[i] = lowerCaseByte(this.#name[i]!);
-    return this.#options.local.knows(this.#name.subarray(0, length));
+    return this.#options.local.hasName(this.#name.subarray(0, length));
   }
 
   /** Rate-limited: the attacker controls the name and how often it arrives. */

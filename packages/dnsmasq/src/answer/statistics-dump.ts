@@ -10,9 +10,9 @@ export interface StatisticsDumpOptions {
   readonly cache: AnswerCache;
   readonly counters: AnswerCounters;
   readonly statistics: Pick<ServerStatistics, 'entries'>;
-  /** Each answer in the cache, too, as dnsmasq does under `--log-queries`. */
+  /** Whether each cached answer is written, too, as dnsmasq does with `--log-queries`. */
   readonly showsCache: boolean;
-  /** Answers past their time are given: their number is shown. */
+  /** Whether expired answers are served: their number is then shown. */
   readonly usesStale: boolean;
   readonly log: Log;
   /** Milliseconds since the epoch. */
@@ -39,7 +39,7 @@ export class StatisticsDump {
     this.#now = options.now ?? Date.now;
   }
 
-  /** Writes the statistics now, and the cache bit by bit; one that is still being written ends there. */
+  /** Writes the statistics now, and the cache in slices; ends a dump in progress. */
   write(): void {
     const { cache, counters, statistics, showsCache, usesStale, log } = this.#options;
     const { maxRecords, evictions, insertions } = cache;

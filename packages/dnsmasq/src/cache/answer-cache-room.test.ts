@@ -18,7 +18,7 @@ describe('the size of the cache', () => {
     expect(testbed.cache.insertions).toBe(4);
   });
 
-  it('is never exceeded: the answers longest unused leave', () => {
+  it('is never exceeded: the least recently used answers are evicted', () => {
     testbed.create(4);
     for (const name of ['a', 'b', 'c', 'd']) testbed.store(name, addressRecords(30, '10.0.0.1'));
     testbed.store('e', addressRecords(30, '10.0.0.1', '10.0.0.2'));
@@ -44,7 +44,7 @@ describe('the size of the cache', () => {
     expect(testbed.cache.recordCount).toBe(1);
   });
 
-  it('counts as evicted only what had time left', () => {
+  it('counts as evicted only unexpired answers', () => {
     testbed.create(2);
     testbed.store('a', addressRecords(5, '10.0.0.1'));
     testbed.store('b', addressRecords(30, '10.0.0.1'));
@@ -74,20 +74,20 @@ describe('the size of the cache', () => {
 
 describe('dropping a domain', () => {
   const names = ['example', 'a.example', 'b.a.example', 'c.b.a.example', 'xa.example', 'a.other'];
-  const known = () => names.filter(testbed.has);
+  const cachedNames = () => names.filter(testbed.has);
 
-  it('forgets the domain and what is below, and nothing else', () => {
+  it('removes the domain and the names below, and nothing else', () => {
     for (const name of names) testbed.store(name, addressRecords(30, '10.0.0.1'));
     testbed.cache.dropBelow(keyOf('a.example'));
-    expect(known()).toEqual(['example', 'xa.example', 'a.other']);
+    expect(cachedNames()).toEqual(['example', 'xa.example', 'a.other']);
     expect(testbed.cache.recordCount).toBe(3);
     expect(testbed.cache.evictions).toBe(0);
   });
 
-  it('of the root forgets all', () => {
+  it('of the root removes all', () => {
     for (const name of names) testbed.store(name, addressRecords(30, '10.0.0.1'));
     testbed.cache.dropBelow(Uint8Array.of(0));
-    expect(known()).toEqual([]);
+    expect(cachedNames()).toEqual([]);
   });
 
   it('drops every answer with a CNAME, which may lead there', () => {
@@ -96,7 +96,7 @@ describe('dropping a domain', () => {
       { ...addressRecords(30, '10.0.0.1')[0]!, owner: 'a.example' },
     ]);
     testbed.cache.dropBelow(keyOf('a.example'));
-    expect(known()).toEqual([]);
+    expect(cachedNames()).toEqual([]);
   });
 
   it('applies immediately in a large cache, is removed in turns, and spares later answers', async () => {
@@ -132,7 +132,7 @@ describe('dropping a domain', () => {
 describe('the memory of the cache', () => {
   const longName = (i: number) => `${'x'.repeat(60)}.${'y'.repeat(60)}.${'z'.repeat(60)}.n${i}`;
 
-  it('is bounded, whatever the answers: large ones leave sooner', () => {
+  it('is bounded, whatever the answers: large ones are evicted sooner', () => {
     testbed.create(1_000);
     const text = {
       type: 'TXT',

@@ -41,7 +41,7 @@ export class AnswerCache {
   readonly #lookedAt = new Uint8Array(MAX_NAME_BYTES);
   #records = 0;
   #serial = 0;
-  #denials = 0;
+  #nxdomains = 0;
   #sweptAtSecond = -1;
   #sweepHand = 0;
 
@@ -88,7 +88,7 @@ export class AnswerCache {
     const now = this.#now();
     let slot = NONE;
     // An NXDOMAIN of the name is newer than the cached answers of its types: see store.
-    if (this.#denials > 0) {
+    if (this.#nxdomains > 0) {
       slot = this.#find(query.name, query.nameLength, nameHash, EVERY_TYPE, now);
       // The CNAME before it exists, whatever its target.
       if (query.type === TYPE.CNAME && slot !== NONE && table.columns.cnames[slot] !== 0) return 0;
@@ -122,12 +122,12 @@ export class AnswerCache {
     const nameHash = hashBytes(this.#seed, name, 0, nameLength);
     this.#removeKey(name, nameLength, nameHash, type);
     // The newest reply counts: an answer replaces NXDOMAIN, and NXDOMAIN hides older answers.
-    if (type !== EVERY_TYPE && this.#denials > 0) {
+    if (type !== EVERY_TYPE && this.#nxdomains > 0) {
       this.#removeKey(name, nameLength, nameHash, EVERY_TYPE);
     }
     this.#makeRoom(weight, EntryTable.bytesOf(answer), now);
     this.#table.add(answer, questionHash(nameHash, type), ++this.#serial, now);
-    if (type === EVERY_TYPE) this.#denials++;
+    if (type === EVERY_TYPE) this.#nxdomains++;
     this.#records += weight;
     this.insertions += answer.insertions;
   }
@@ -145,7 +145,7 @@ export class AnswerCache {
   clear(): void {
     this.#drop.stop();
     this.#table.clear();
-    this.#records = this.#denials = 0;
+    this.#records = this.#nxdomains = 0;
     this.insertions = this.evictions = 0;
   }
 
@@ -182,7 +182,7 @@ export class AnswerCache {
 
   #remove(slot: number): void {
     const { type, weight } = this.#table.columns;
-    if (type[slot] === EVERY_TYPE) this.#denials--;
+    if (type[slot] === EVERY_TYPE) this.#nxdomains--;
     this.#records -= weight[slot]!;
     this.#table.remove(slot);
   }

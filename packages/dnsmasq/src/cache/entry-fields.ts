@@ -14,7 +14,7 @@ const KINDS = {
   /** EVERY_TYPE where the name does not exist. */
   type: Uint16Array,
   rcode: Uint8Array,
-  /** The records: so many CNAMEs, the set that was asked for, and the SOA of a negative answer (0 or 1). */
+  /** The numbers of records: CNAMEs, the requested set, and the SOA of a negative answer (0 or 1). */
   cnames: Uint8Array,
   setSize: Uint16Array,
   authorities: Uint8Array,
@@ -22,7 +22,7 @@ const KINDS = {
   turn: Uint16Array,
   /** How much it counts towards the cache's size. */
   weight: Uint16Array,
-  /** Which insertion it was, the first 1. */
+  /** The number of its insertion, from 1. */
   serial: Float64Array,
   /** Seconds by the cache's clock. */
   storedAt: Float64Array,
@@ -45,7 +45,7 @@ export const BYTES_PER_ENTRY = Object.values(KINDS).reduce(
   0,
 );
 
-/** Columns for so many entries, with what is in others of so many or fewer; the new slots are free. */
+/** Columns for this many entries, with the contents of columns of at most that size; the new slots are free. */
 export function createColumns(capacity: number, others?: EntryColumns): EntryColumns {
   const columns = Object.entries(KINDS).map(([field, Kind]) => {
     const column = new Kind(capacity);

@@ -63,7 +63,7 @@ export function ageRecords(
 }
 
 /**
- * Moves the first `turn` of the `setSize` records behind the CNAMEs at `start` behind the others. No
+ * Rotates the `setSize` records after the CNAMEs at `start`: the first `turn` of them become the last. No
  * pointer may lead into them. `scratch` is as large as the records.
  */
 export function rotateRecords(

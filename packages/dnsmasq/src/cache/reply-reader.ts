@@ -31,7 +31,7 @@ export interface CachingRules {
 }
 
 /** A longer CNAME chain is returned and not cached (dnsmasq src/config.h, CNAME_CHAIN). */
-const MAX_ALIASES = 10;
+const MAX_CNAMES = 10;
 const NOWHERE = -1;
 const QUESTION_FIXED_BYTES = 4;
 
@@ -63,7 +63,7 @@ export class ReplyReader {
     const { answer } = this;
     if (!this.#readQuestion(reply)) return false;
     for (let cnameAt = this.#readSet(); cnameAt >= 0; cnameAt = this.#readSet()) {
-      if (answer.cnames === MAX_ALIASES || !this.#readCname(cnameAt)) return false;
+      if (answer.cnames === MAX_CNAMES || !this.#readCname(cnameAt)) return false;
     }
     if (this.isMalformed) return false;
     if (answer.setSize === 0) return this.#readNegative() && this.#isLasting();

@@ -6,7 +6,7 @@ import { listenAddresses } from './listen-addresses.js';
 import type { ServedPort } from './listeners.js';
 import { servePort } from './served-port.js';
 
-/** The port that clients query; its addresses are known before it is open. */
+/** The port that clients query; its addresses are determined before it is open. */
 export class DnsPort {
   readonly #options: DnsmasqOptions;
   readonly #engine: UdpEngine;
@@ -37,7 +37,7 @@ export class DnsPort {
     this.#log.info(`serving on port ${this.#served.port}`);
   }
 
-  /** Those that are open now. */
+  /** The open listeners. */
   get listeners(): readonly Listener[] {
     return this.#served?.listeners ?? [];
   }

@@ -52,7 +52,7 @@ const isServed = async (address: string) => {
 };
 
 describe('--bind-dynamic', () => {
-  it('serves an address that comes later on the same port, and one that goes no more', async () => {
+  it('serves an added address on the same port, and stops serving a removed one', async () => {
     there = ['127.0.0.2'];
     await start();
     expect(await isServed('127.0.0.2')).toBe(true);
@@ -63,7 +63,7 @@ describe('--bind-dynamic', () => {
     expect(log.messages).toEqual(['stopped listening on 127.0.0.2', 'listening on 127.0.0.3']);
   });
 
-  it('waits for an address that is not there yet, which it says once', async () => {
+  it('waits for a missing address, and logs it once', async () => {
     there = [ABSENT, '127.0.0.2'];
     await start();
     expect(await isServed('127.0.0.2')).toBe(true);
@@ -80,7 +80,7 @@ describe('--bind-dynamic', () => {
     expect(await isServed('127.0.0.2')).toBe(true);
   });
 
-  it('does not start on a port that another program has, and leaves nothing open', async () => {
+  it('does not start on a port that another program uses, and leaves nothing open', async () => {
     there = ['127.0.0.3'];
     const { port } = await start();
     const first = listeners!;
@@ -94,7 +94,7 @@ describe('--bind-dynamic', () => {
     expect(await isServed('127.0.0.2')).toBe(true);
   });
 
-  it('goes on when the addresses cannot be read for a while', async () => {
+  it('continues when the addresses cannot be read for a while', async () => {
     there = ['127.0.0.2'];
     let isBroken = true;
     listeners = await DynamicListeners.start({

@@ -22,7 +22,7 @@ const PERIOD_MS = 5_000;
 export class DynamicListeners implements ServedPort {
   readonly #options: DynamicListenersOptions;
   readonly #open = new Map<string, Listener>();
-  /** Those that could not be served, so that each is logged once. */
+  /** Addresses that could not be served; each is logged once. */
   readonly #failing = new Set<string>();
   #port: number;
   #timer: NodeJS.Timeout | undefined;

@@ -13,7 +13,7 @@ type ListenOptions = Pick<
 /**
  * The addresses to serve on: those of `--listen-address`, of the interfaces of `--interface` with
  * loopback, or of all interfaces but those of `--except-interface`. None means every address, also those
- * that come later. Throws a StartupError for an interface that is not there, with `--bind-interfaces`.
+ * added later. With `--bind-interfaces` throws a StartupError for a missing interface.
  */
 export function listenAddresses(
   options: ListenOptions,

@@ -6,10 +6,10 @@ export const EXIT_BAD_NETWORK = 2;
 /** Every address of both families. */
 const EVERYWHERE = '::';
 const EVERYWHERE_IPV4 = '0.0.0.0';
-/** How a system without IPv6 refuses it. */
+/** The error codes of a system without IPv6. */
 const NO_IPV6: ReadonlySet<string | undefined> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
 
-/** One port of all addresses that are served. */
+/** One port on all served addresses. */
 export interface ServedPort {
   readonly port: number;
   /** The open listeners, for their counters. */
@@ -49,7 +49,7 @@ export async function openListeners(options: ListenersOptions): Promise<ServedPo
   return { port: listeners[0]!.port, listeners, leave, close };
 }
 
-/** Returns the address that it is in the end, too. */
+/** Also returns the actual address, with the port that was chosen. */
 async function listenOn(
   address: string,
   options: ListenersOptions,

@@ -8,17 +8,17 @@ import type { DnsmasqOptions } from '../options/option-values.js';
 
 export interface ServePortOptions {
   readonly options: DnsmasqOptions;
-  /** As `listenAddresses` has them at the start. */
+  /** The result of `listenAddresses` at the start. */
   readonly addresses: readonly string[];
   readonly answerer: Answerer;
   readonly engine: UdpEngine;
   readonly log: Log;
 }
 
-/** More than dnsmasq's 20: a connection costs no process here. */
+/** More than dnsmasq's 20: a connection needs no process here. */
 const MAX_TCP_CONNECTIONS = 1_000;
 
-/** What is not there was said at the start. */
+/** Missing interfaces were logged at the start. */
 const SILENT: Pick<Log, 'warn'> = { warn: () => undefined };
 
 /** Serves on the addresses that the command line asks for; throws a StartupError with dnsmasq's exit code. */
@@ -39,7 +39,7 @@ export function servePort({
     tcp: { maxConnections: maxTcpConnections ?? MAX_TCP_CONNECTIONS },
     onFailure: (error) => log.error(`answering: ${errorText(error)}`),
   };
-  // The socket for every address serves those that come later, too.
+  // The wildcard socket also serves addresses that are added later.
   const isForAll = addresses.length === 0 && !choosesAddresses(options);
   if (binding !== 'dynamic' || isForAll) return openListeners({ ...listenOptions, addresses });
   return DynamicListeners.start({
@@ -50,7 +50,7 @@ export function servePort({
   });
 }
 
-/** Tells whether it serves on some addresses only, which may be none at the moment. */
+/** Whether it serves on some addresses only, currently maybe none. */
 function choosesAddresses({ interfaces, exceptInterfaces }: DnsmasqOptions): boolean {
   return interfaces.length > 0 || exceptInterfaces.length > 0;
 }

@@ -1,11 +1,11 @@
-/** A piece lies in one block, so it is shorter than this. */
+/** A piece is in one block, so it is shorter than this. */
 const BLOCK_BITS = 16;
 const BLOCK_BYTES = 1 << BLOCK_BITS;
 const OFFSET_MASK = BLOCK_BYTES - 1;
 
 /**
- * Short pieces of bytes, stored in large blocks: an array of its own costs 100 bytes for each. Only added
- * to, and given up as a whole.
+ * Short pieces of bytes, stored in large blocks: a separate array would cost 100 bytes for each. Pieces are
+ * added, and only released all together.
  */
 export class ByteArena {
   readonly #blocks: Uint8Array[] = [];

@@ -10,9 +10,9 @@ const SHARDS = 1 << SHARD_BITS;
 const FIRST_BUCKETS = 4;
 
 /**
- * Numbers keys that are bytes, 0, 1, 2 …, and finds them again. For hundred thousands of keys: it makes
- * no object for any, and grows one of 256 parts at a time, so that no addition takes long. The hash is
- * seeded per index, as that of NameTable.
+ * Numbers keys that are bytes, 0, 1, 2 …, and finds them again. It is for hundreds of thousands of keys: a
+ * key needs no object, and one of 256 parts grows at a time, so no addition takes long. The hash is
+ * seeded per index, as in NameTable.
  */
 export class ByteIndex {
   readonly #arena: ByteArena;
@@ -44,16 +44,19 @@ export class ByteIndex {
     return this.#lengths.at(key);
   }
 
-  /** The number of a key; NONE when it is not there. */
+  /** The number of a key; NONE when there is none. */
   find(bytes: Uint8Array, start: number, end: number): number {
     return this.#find(bytes, start, end, this.#hash(bytes, start, end));
   }
 
-  /** The number of a key, new or not. `place` is where in the arena it is already; NONE has it copied. */
+  /**
+   * Returns the number of a key, and adds a new one. `place` is the key's place in the arena if it is
+   * already there; with NONE it is copied.
+   */
   add(bytes: Uint8Array, start: number, end: number, place = NONE): number {
     const hash = this.#hash(bytes, start, end);
-    const known = this.#find(bytes, start, end, hash);
-    if (known !== NONE) return known;
+    const existing = this.#find(bytes, start, end, hash);
+    if (existing !== NONE) return existing;
     const key = this.#places.push(place === NONE ? this.#arena.put(bytes, start, end) : place);
     this.#lengths.push(end - start);
     this.#hashes.push(hash);

@@ -7,7 +7,7 @@ export interface DomainVerdict {
   /** Addresses in wire form, the latest given first. */
   readonly ipv4: readonly Uint8Array[];
   readonly ipv6: readonly Uint8Array[];
-  /** Never forwarded, and without servers. */
+  /** It is never forwarded, and has no servers. */
   readonly isLocal: boolean;
 }
 
@@ -16,7 +16,7 @@ interface Entry extends DomainVerdict {
   readonly ipv6: Uint8Array[];
   hasZeros: boolean;
   isLocal: boolean;
-  /** Has servers, or goes to those of no domain. */
+  /** It has servers, or uses the servers of no domain. */
   leadsOut: boolean;
 }
 
@@ -27,8 +27,8 @@ const ZEROS_IPV6 = new Uint8Array(16);
 
 /**
  * The domains of `--address`, among those of `--server`, because the longest domain decides
- * (dnsmasq src/domain-match.c). In one domain an address of the family asked for beats servers, and
- * they beat "local only"; a domain that has nothing for the question leaves it to a shorter one.
+ * (dnsmasq src/domain-match.c). In one domain an address of the requested family takes precedence over servers, and
+ * servers take precedence over "local only". Where a domain has no rule for the question, a shorter one applies.
  */
 export class DomainRules {
   readonly #index = new DomainIndex<Entry>();
@@ -56,7 +56,7 @@ export class DomainRules {
       addresses.length > 0 || servers.some(({ target }) => target.kind === 'local');
   }
 
-  /** What answers the question here; undefined when it is to be forwarded. */
+  /** The rule that answers the question; undefined when it is to be forwarded. */
   find(query: Query): DomainVerdict | undefined {
     if (!this.#hasDomains) return undefined;
     const { name, nameLength, type } = query;
@@ -113,7 +113,7 @@ function addAddress(entry: Entry, address: AddressRule['address']): void {
     return;
   }
   const list = address.length === 4 ? entry.ipv4 : entry.ipv6;
-  if (!list.some((known) => Buffer.compare(known, address) === 0)) list.unshift(address);
+  if (!list.some((existing) => Buffer.compare(existing, address) === 0)) list.unshift(address);
 }
 
 /** A family without addresses gets zeros; servers take precedence over "local only". */

@@ -20,14 +20,14 @@ export class FoundRecords {
 
   /** Retains only the records whose rdata are wanted; all when none is. */
   prefer(isWanted: (rdata: Uint8Array) => boolean): void {
-    let kept = 0;
+    let retained = 0;
     for (let i = 0; i < this.count; i++) {
       if (!isWanted(this.#rdata[i]!)) continue;
-      this.#rdata[kept] = this.#rdata[i]!;
-      this.#ttlSeconds[kept] = this.#ttlSeconds[i]!;
-      kept++;
+      this.#rdata[retained] = this.#rdata[i]!;
+      this.#ttlSeconds[retained] = this.#ttlSeconds[i]!;
+      retained++;
     }
-    if (kept > 0) this.count = kept;
+    if (retained > 0) this.count = retained;
   }
 
   /** The rdata in wire form of the record at an index below `count`. */

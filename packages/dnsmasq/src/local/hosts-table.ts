@@ -19,8 +19,8 @@ const MAX_ADDRESSES = 1_024;
  *                 ▼                  ▼
  *              address            address ─▶ place of the name of its PTR
  *
- * All of it are columns of numbers and blocks of bytes, for 100,000 lines as objects stop the process
- * for 50 ms when the garbage collector walks them.
+ * It consists of columns of numbers and blocks of bytes: with 100,000 lines as objects the garbage
+ * collector would stop the process for 50 ms.
  */
 export class HostsTable {
   readonly #arena = new ByteArena();
@@ -30,7 +30,7 @@ export class HostsTable {
   readonly #lastLinks = new NumberColumn();
   readonly #linkAddresses = new NumberColumn();
   readonly #linkNext = new NumberColumn();
-  /** By link: which of the files it is from. */
+  /** By link: the index of its file. */
   readonly #linkFiles = new NumberColumn();
   readonly #files: string[] = [];
   /** Addresses of both families as bytes. */
@@ -53,10 +53,10 @@ export class HostsTable {
 
   /** The file that an address of a name is from; undefined when the name does not have it. */
   fileOf(name: Uint8Array, address: Uint8Array): string | undefined {
-    const known = this.#names.find(name, 0, name.length);
+    const key = this.#names.find(name, 0, name.length);
     const wanted = this.#addresses.find(address, 0, address.length);
-    if (known === NONE || wanted === NONE) return undefined;
-    for (let link = this.#firstLinks.at(known); link !== NONE; link = this.#linkNext.at(link)) {
+    if (key === NONE || wanted === NONE) return undefined;
+    for (let link = this.#firstLinks.at(key); link !== NONE; link = this.#linkNext.at(link)) {
       if (this.#linkAddresses.at(link) === wanted) return this.#files[this.#linkFiles.at(link)];
     }
     return undefined;
@@ -88,14 +88,14 @@ export class HostsTable {
   }
 
   /** Whether there are hosts at the name or below it. */
-  knows(name: Uint8Array, start: number, end: number): boolean {
+  hasName(name: Uint8Array, start: number, end: number): boolean {
     return this.#names.find(name, start, end) !== NONE;
   }
 
   /** Whether the name has addresses of either family. */
   hasHost(name: Uint8Array, start: number, end: number): boolean {
-    const known = this.#names.find(name, start, end);
-    return known !== NONE && this.#firstLinks.at(known) !== NONE;
+    const key = this.#names.find(name, start, end);
+    return key !== NONE && this.#firstLinks.at(key) !== NONE;
   }
 
   /** Adds the addresses of a type to `found`; they are valid until the next `find`. */
@@ -107,12 +107,12 @@ export class HostsTable {
     ttlSeconds: number,
     found: FoundRecords,
   ): void {
-    const known = this.#names.find(name, start, end);
-    if (known === NONE) return;
+    const key = this.#names.find(name, start, end);
+    if (key === NONE) return;
     const length = type === TYPE.A ? IPV4_BYTES : IPV6_BYTES;
     const shown = this.#shown[length];
     let count = 0;
-    for (let link = this.#firstLinks.at(known); link !== NONE; link = this.#linkNext.at(link)) {
+    for (let link = this.#firstLinks.at(key); link !== NONE; link = this.#linkNext.at(link)) {
       const address = this.#linkAddresses.at(link);
       if (this.#addresses.lengthOf(address) !== length) continue;
       const rdata = (shown[count++] ??= new Uint8Array(length));
@@ -123,11 +123,11 @@ export class HostsTable {
 
   /** The name of an address of 4 or 16 bytes; it is valid until the next call. */
   nameOf(address: Uint8Array, length: number): Uint8Array | undefined {
-    const known = this.#addresses.find(address, 0, length);
-    if (known === NONE) return undefined;
-    const nameLength = this.#reverseLengths.at(known);
+    const key = this.#addresses.find(address, 0, length);
+    if (key === NONE) return undefined;
+    const nameLength = this.#reverseLengths.at(key);
     const name = (this.#shownNames[nameLength] ??= new Uint8Array(nameLength));
-    this.#arena.copy(this.#reversePlaces.at(known), name);
+    this.#arena.copy(this.#reversePlaces.at(key), name);
     return name;
   }
 
@@ -156,9 +156,9 @@ export class HostsTable {
   #link(name: number, address: number, length: number): void {
     let count = 0;
     for (let link = this.#firstLinks.at(name); link !== NONE; link = this.#linkNext.at(link)) {
-      const known = this.#linkAddresses.at(link);
-      if (known === address) return;
-      if (this.#addresses.lengthOf(known) === length && ++count === MAX_ADDRESSES) return;
+      const existing = this.#linkAddresses.at(link);
+      if (existing === address) return;
+      if (this.#addresses.lengthOf(existing) === length && ++count === MAX_ADDRESSES) return;
     }
     const link = this.#linkAddresses.push(address);
     this.#linkNext.push(NONE);

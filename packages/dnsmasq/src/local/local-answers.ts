@@ -37,7 +37,7 @@ export class LocalAnswers {
   /** The current name: the question's, or the end of its CNAME chain. */
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   #nameLength = 0;
-  /** As it was written; undefined is the question's. */
+  /** The current name as it was written; undefined for the question's. */
   #owner: Uint8Array | undefined;
   #static: StaticRecords;
   #hosts: readonly HostsTable[] = [];
@@ -46,7 +46,7 @@ export class LocalAnswers {
   /** Counts up, so that each answer starts with another record of a set. */
   #turn = 0;
   readonly #targets: Uint8Array[] = [];
-  /** The types of hosts, and MX where hosts have that. */
+  /** The types of hosts, with MX where hosts have an MX record. */
   readonly #hostTypes: readonly number[];
   /** The name that was asked for, as it was written. */
   #asked = new Uint8Array(0);
@@ -76,9 +76,9 @@ export class LocalAnswers {
   }
 
   /** Whether there is data at a lower-cased name or below it. */
-  knows(name: Uint8Array, nameLength: number): boolean {
-    if (this.#static.knows(name, 0, nameLength)) return true;
-    for (const table of this.#hosts) if (table.knows(name, 0, nameLength)) return true;
+  hasName(name: Uint8Array, nameLength: number): boolean {
+    if (this.#static.hasName(name, 0, nameLength)) return true;
+    for (const table of this.#hosts) if (table.hasName(name, 0, nameLength)) return true;
     return false;
   }
 
@@ -101,7 +101,7 @@ export class LocalAnswers {
     return undefined;
   }
 
-  /** Whether a lower-cased name has a PTR record of its own (`--ptr-record`). */
+  /** Whether a lower-cased name has a `--ptr-record`. */
   hasPtrRecord(owner: Uint8Array): boolean {
     return this.#static.typesOf(owner, 0, owner.length).includes(TYPE.PTR);
   }
@@ -149,16 +149,16 @@ export class LocalAnswers {
   /** Writes the CNAMEs and moves on to the last target; false when the name has no CNAME. */
   #followCnames(query: Query, out: Uint8Array): boolean {
     let hasCname = false;
-    // It ends: CNAME loops are refused at the start.
+    // It ends: CNAME loops are rejected at the start.
     for (;;) {
-      const alias = this.#static.cnameOf(this.#name, 0, this.#nameLength);
-      if (alias === undefined) return hasCname;
+      const cname = this.#static.cnameOf(this.#name, 0, this.#nameLength);
+      if (cname === undefined) return hasCname;
       if (!hasCname) this.#begin(query, out);
       hasCname = true;
-      const ttlSeconds = alias.ttlSeconds ?? this.#options.localTtlSeconds;
-      this.#writer.add(SECTION.ANSWER, this.#owner, TYPE.CNAME, ttlSeconds, alias.rdata);
-      this.#owner = alias.rdata;
-      this.#lookAt(alias.rdata, 0);
+      const ttlSeconds = cname.ttlSeconds ?? this.#options.localTtlSeconds;
+      this.#writer.add(SECTION.ANSWER, this.#owner, TYPE.CNAME, ttlSeconds, cname.rdata);
+      this.#owner = cname.rdata;
+      this.#lookAt(cname.rdata, 0);
     }
   }
 
@@ -247,7 +247,7 @@ export class LocalAnswers {
   }
 
   #noteTarget(target: Uint8Array): void {
-    if (!this.#targets.some((known) => Buffer.compare(known, target) === 0)) {
+    if (!this.#targets.some((existing) => Buffer.compare(existing, target) === 0)) {
       this.#targets.push(target);
     }
   }

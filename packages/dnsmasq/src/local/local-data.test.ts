@@ -120,14 +120,14 @@ describe('rules', () => {
     expect(ruleOf(local, name, type)).toBe(expected);
   });
 
-  it('give way to servers of every name, as those of the resolv file are', async () => {
+  it('yield to servers for every name, as those of the resolv file are', async () => {
     const local = await testbed.load('--local=/#/');
     expect(ruleOf(local, 'a.x')).toBe('NXDOMAIN');
     local.useServerRules(['/#/', '1.1.1.1'].map(parseServerRule));
     expect(ruleOf(local, 'a.x')).toBeUndefined();
   });
 
-  it('give way to a longer domain of servers, wherever those come from', async () => {
+  it('yield to a longer domain of servers from any source', async () => {
     const local = await testbed.load('--address=/x/1.2.3.4');
     expect(ruleOf(local, 'a.stub.x')).toBe('A 1.2.3.4');
     local.useServerRules([parseServerRule('/stub.x/1.1.1.1')]);
@@ -149,10 +149,13 @@ describe('rules', () => {
     ['1.2.3.4.5.in-addr.arpa', 'PTR', undefined],
     ['01234.in-addr.arpa', 'PTR', undefined],
     ['x.10.in-addr.arpa', 'PTR', undefined],
-  ])('keep private reverse names here with --bogus-priv: %s %s', async (name, type, expected) => {
-    const local = await testbed.load('--bogus-priv', '--server=/9.10.in-addr.arpa/1.1.1.1');
-    expect(ruleOf(local, name, type)).toBe(expected);
-  });
+  ])(
+    'do not forward private reverse names with --bogus-priv: %s %s',
+    async (name, type, expected) => {
+      const local = await testbed.load('--bogus-priv', '--server=/9.10.in-addr.arpa/1.1.1.1');
+      expect(ruleOf(local, name, type)).toBe(expected);
+    },
+  );
 
   it.each([
     ['plain', 'A', 'NXDOMAIN'],
@@ -161,7 +164,7 @@ describe('rules', () => {
     ['plain', 'TXT', undefined],
     ['two.labels', 'A', undefined],
     ['.', 'A', undefined],
-  ])('keep plain names here with --domain-needed: %s %s', async (name, type, expected) => {
+  ])('do not forward plain names with --domain-needed: %s %s', async (name, type, expected) => {
     const local = await testbed.load('--domain-needed', '--txt-record=known,t');
     expect(ruleOf(local, name, type)).toBe(expected);
   });
@@ -172,9 +175,12 @@ describe('rules', () => {
     ['_a.x', 'ANY', 'NOERROR'],
     ['a.x', 'ANY', undefined],
     ['_a.x', 'A', undefined],
-  ])('keep what old Windows asks here with --filterwin2k: %s %s', async (name, type, expected) => {
-    expect(ruleOf(await testbed.load('--filterwin2k'), name, type)).toBe(expected);
-  });
+  ])(
+    'do not forward the questions of old Windows with --filterwin2k: %s %s',
+    async (name, type, expected) => {
+      expect(ruleOf(await testbed.load('--filterwin2k'), name, type)).toBe(expected);
+    },
+  );
 
   it('do not answer anything without options', async () => {
     const local = await testbed.load();
@@ -209,7 +215,7 @@ describe('a name', () => {
       const local = await testbed.load(
         ...['--host-record=host.x,10.0.0.1', '--cname=alias.y,host.x', '--address=/lit.z/1.2.3.4'],
       );
-      expect(local.knows(keyOf(name))).toBe(expected);
+      expect(local.hasName(keyOf(name))).toBe(expected);
     },
   );
 });

@@ -83,7 +83,7 @@ export class LocalData {
 
   /**
    * Takes every active rule about servers, from every source: a longer domain of theirs takes
-   * precedence over an address, a reverse domain with servers is not private, and a local domain is answered here.
+   * precedence over an address, a reverse domain with servers is not private, and a local domain is never forwarded.
    */
   useServerRules(rules: readonly ServerRule[]): void {
     this.#rules = new DomainRules(this.#options.addressRules, rules);
@@ -96,7 +96,7 @@ export class LocalData {
 
   /**
    * Writes the answer from hosts and static records into `out` and returns its length; 0 when there is
-   * none. It is asked before the cache. The client's address is used by `--localise-queries`.
+   * none. It is called before the cache. The client's address is used by `--localise-queries`.
    */
   answer(query: Query, out: Uint8Array, client?: Pick<Client, 'address'>): number {
     if (query.class !== CLASS.IN) return 0;
@@ -106,7 +106,7 @@ export class LocalData {
   }
 
   /**
-   * Writes the answer to what must not be forwarded, which is asked after the cache: names made from
+   * Writes the answer to questions that must not be forwarded; it is called after the cache: names made from
    * addresses, private reverse names, the questions of old Windows, addresses of domains, local domains, names without a dot.
    * Returns its length; 0 when the question is to be forwarded.
    */
@@ -142,12 +142,12 @@ export class LocalData {
    * or it is in a domain with an address: then NXDOMAIN from upstream is wrong for it, and becomes an
    * empty answer.
    */
-  knows(name: Uint8Array, length = name.length): boolean {
+  hasName(name: Uint8Array, length = name.length): boolean {
     return this.#exists(name, length) || this.#rules.hasAddressFor(name, length);
   }
 
   #exists(name: Uint8Array, length: number): boolean {
-    return this.#answers.knows(name, length) || this.#synth?.knows(name, length) === true;
+    return this.#answers.hasName(name, length) || this.#synth?.hasName(name, length) === true;
   }
 
   /** Names made from addresses (`--synth-domain`), and the reverse of these addresses. */

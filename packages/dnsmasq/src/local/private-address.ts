@@ -39,7 +39,7 @@ export function isPrivateIpv4(bytes: Uint8Array, at: number, allowsLocalhost: bo
   return startsWithAny(bytes, at, PRIVATE_IPV4);
 }
 
-/** The same of an IPv6 address; one that carries an IPv4 address (`::ffff:10.0.0.1`) is judged by that. */
+/** The same for an IPv6 address; of an IPv4-mapped one (`::ffff:10.0.0.1`) the IPv4 address counts. */
 export function isPrivateIpv6(bytes: Uint8Array, at: number, allowsLocalhost: boolean): boolean {
   if (isMapped(bytes, at)) return isPrivateIpv4(bytes, at + MAPPED_BYTES, allowsLocalhost);
   if (isUnspecifiedOrLoopback(bytes, at)) return !allowsLocalhost;

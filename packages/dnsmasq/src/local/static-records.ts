@@ -25,7 +25,7 @@ export class StaticRecords {
   }
 
   /** Whether there are records at the name or below it. */
-  knows(name: Uint8Array, start: number, end: number): boolean {
+  hasName(name: Uint8Array, start: number, end: number): boolean {
     return this.#owners.get(name, start, end) !== undefined;
   }
 
@@ -61,9 +61,10 @@ export class StaticRecords {
 
   #add(record: LocalRecord): void {
     const { owner, type, rdata } = record;
-    const known = this.#owners.get(owner, 0, owner.length);
+    const existing = this.#owners.get(owner, 0, owner.length);
     // Names that only have others below them share one entry.
-    const entry = known === undefined || known === NOTHING ? { records: [], types: [] } : known;
+    const entry =
+      existing === undefined || existing === NOTHING ? { records: [], types: [] } : existing;
     const isAddress = type === TYPE.A || type === TYPE.AAAA;
     const isDouble = (one: LocalRecord) =>
       one.type === type && Buffer.compare(one.rdata, rdata) === 0;

@@ -38,7 +38,7 @@ export class SynthNames {
   }
 
   /** Whether a lower-cased name is made from an address. */
-  knows(name: Uint8Array, length: number): boolean {
+  hasName(name: Uint8Array, length: number): boolean {
     if (this.#domains.length === 0) return false;
     const isOf = (type: number) => this.addressOf(name, length, type) !== undefined;
     return isOf(TYPE.A) || isOf(TYPE.AAAA);

@@ -77,9 +77,9 @@ describe('a log file', () => {
     log.reopen();
     await until(() => elsewhere.length > 0);
     expect(elsewhere).toEqual([`cannot open log ${path}: Is a directory\n`]);
-    log.write('kept\n');
+    log.write('retained\n');
     await log.close();
-    expect(readFileSync(`${path}.1`, 'utf8')).toBe('kept\n');
+    expect(readFileSync(`${path}.1`, 'utf8')).toBe('retained\n');
   });
 
   it('that is full leaves its lines to the fallback, and is tried again after a while', async () => {
@@ -103,7 +103,7 @@ describe('a log file', () => {
     expect(elsewhere.length).toBeGreaterThan(0);
   });
 
-  it('may be a pipe: nobody at its other end is an error at once', async () => {
+  it('may be a pipe; without a reader it is an error of the start', async () => {
     execFileSync('mkfifo', [path]);
     expect(() => open()).toThrow(`cannot open log ${path}: `);
     const reader = openSync(path, 'r+');

@@ -2,7 +2,7 @@ import { errorText } from '@kube-dns/daemon';
 import { systemReason } from '@kube-dns/wire';
 
 /**
- * The reason of a failed system call as the C library words it, as dnsmasq's users know it; the message of
+ * The reason of a failed system call as the C library words it, which dnsmasq's users expect; the message of
  * any other error as it is.
  */
 export function systemText(error: unknown): string {

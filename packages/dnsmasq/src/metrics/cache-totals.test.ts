@@ -5,11 +5,11 @@ describe('CacheTotals', () => {
   it('continue when the cache is emptied', () => {
     const cache = { insertions: 5, evictions: 2 };
     const totals = new CacheTotals(cache);
-    totals.keep();
+    totals.retain();
     cache.insertions = cache.evictions = 0;
     expect([totals.insertions, totals.evictions]).toEqual([5, 2]);
     cache.insertions = 1;
-    totals.keep();
+    totals.retain();
     cache.insertions = 0;
     expect([totals.insertions, totals.evictions]).toEqual([6, 2]);
   });

@@ -21,8 +21,8 @@ export class CacheTotals {
     return this.#evictions + this.#cache.evictions;
   }
 
-  /** To be called before the cache is emptied. */
-  keep(): void {
+  /** Adds the cache's counts to the totals; to be called before the cache is emptied. */
+  retain(): void {
     this.#insertions = this.insertions;
     this.#evictions = this.evictions;
   }

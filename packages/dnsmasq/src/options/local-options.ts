@@ -102,7 +102,7 @@ export const LOCAL_OPTIONS: readonly OptionDefinition[] = [
     draft.sendsHostMxToTarget = true;
   }),
   fields('mx-host', 'm', 'name[,target[,preference]]', (draft, values) => {
-    // The target may be on a later line; the name is checked here, where its line is known.
+    // The target may be on a later line; the name is checked here, while its line is being read.
     const record = mxRecord(values);
     if (values.length === 1) draft.mxNames.push(values[0]!);
     else draft.records.push(record);

@@ -37,7 +37,7 @@ class ArgumentReader {
     for (let word = this.#left.shift(); word !== undefined; word = this.#left.shift()) {
       if (word === '--') this.#junk.push(...this.#left.splice(0));
       else if (word.startsWith('--')) this.#readLong(word);
-      else if (word.startsWith('-') && word.length > 1) this.#readLetters(word.slice(1));
+      else if (word.startsWith('-') && word.length > 1) this.#readShortOptions(word.slice(1));
       else this.#junk.push(word);
       if (isText(this.#draft)) return this.#draft;
     }
@@ -63,14 +63,14 @@ class ArgumentReader {
   }
 
   /** A cluster such as `-kN`, where the first option that takes a value takes the rest as its value. */
-  #readLetters(letters: string): void {
-    for (let i = 0; i < letters.length; i++) {
-      const option = orFail(() => findByLetter(letters[i]!));
+  #readShortOptions(characters: string): void {
+    for (let i = 0; i < characters.length; i++) {
+      const option = orFail(() => findByLetter(characters[i]!));
       if (option.value === 'none' || isLongValued(option)) {
         this.#obey(option, '');
         continue;
       }
-      const rest = letters.slice(i + 1);
+      const rest = characters.slice(i + 1);
       this.#obey(option, rest === '' ? this.#nextWord(option) : rest);
       return;
     }
@@ -118,7 +118,7 @@ function isText({ request }: DnsmasqOptions): boolean {
   return request === 'help' || request === 'version';
 }
 
-/** What is wrong of no one option, or before it is known which one. */
+/** Errors that belong to no single option, or occur before the option is found. */
 function orFail<T>(act: () => T): T {
   try {
     return act();

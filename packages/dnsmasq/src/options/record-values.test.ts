@@ -137,7 +137,7 @@ describe('--rev-server', () => {
     expect(rule!.target).toEqual({ kind: 'server', server: { address: '1.1.1.1', port: 5353 } });
   });
 
-  it('keeps its zones local without a server', () => {
+  it('has local zones without a server', () => {
     expect(parseOptions(['--rev-server=10.0.0.0/8']).serverRules[0]!.target.kind).toBe('local');
   });
 });

@@ -82,15 +82,15 @@ export function cnameRecords(
     throw new OptionError('it takes a name and a target', 'bad CNAME');
   }
   const target = nameOf(names.at(-1)!, 'bad CNAME');
-  const known = new Set(
+  const existing = new Set(
     records.filter(({ type }) => type === TYPE.CNAME).map(({ owner }) => keyText(owner)),
   );
   return names.slice(0, -1).map((name) => {
     const { key } = nameOf(name, 'bad CNAME');
-    if (known.has(keyText(key))) {
+    if (existing.has(keyText(key))) {
       throw new OptionError(`${JSON.stringify(name)} has a target already`, 'duplicate CNAME');
     }
-    known.add(keyText(key));
+    existing.add(keyText(key));
     const ttlSeconds = hasTtl ? Number(last) : undefined;
     return { owner: key, type: TYPE.CNAME, ttlSeconds, rdata: target.name };
   });

@@ -29,8 +29,8 @@ const MAX_TYPE = 65_535;
 
 /** The number of a type that is given by name, in any case, or by number. Throws an OptionError. */
 export function parseType(text: string, words: string): number {
-  const known = TYPE_NUMBERS.get(text.toUpperCase());
-  const number = known ?? (/^[0-9]{1,5}$/.test(text) ? Number(text) : 0);
+  const named = TYPE_NUMBERS.get(text.toUpperCase());
+  const number = named ?? (/^[0-9]{1,5}$/.test(text) ? Number(text) : 0);
   if (number < 1 || number > MAX_TYPE) {
     throw new OptionError(`unknown record type ${JSON.stringify(text)}`, words);
   }

@@ -47,7 +47,7 @@ describe('the EDNS options of a forwarded query', () => {
       '--add-mac --add-mac=base64',
       `512 | 65001 02fc0000000a | 65073 ${Buffer.from('AvwAAAAK').toString('hex')}`,
     ],
-  ])('have the MAC of a neighbour, whose answer is for nobody else: %s', (line, opt) => {
+  ])('have the MAC of a neighbour; its answer is for no other client: %s', (line, opt) => {
     expect(sent(line, '10.0.0.1')).toEqual({ opt, isForAll: false });
     expect(sent(line, '::ffff:10.0.0.1')).toEqual({ opt, isForAll: false });
   });

@@ -100,10 +100,10 @@ function changed(options: Uint8Array, changes: readonly OptionChange[]): Buffer 
   const before = [...optionsOf(options)];
   const isThere = (code: number) => before.some((option) => codeOf(option) === code);
   const gone = new Set(changes.filter(({ replaces }) => replaces).map(({ code }) => code));
-  const kept = before.filter((option) => !gone.has(codeOf(option)));
+  const retained = before.filter((option) => !gone.has(codeOf(option)));
   const more = changes.filter(({ code, replaces }) => replaces || !isThere(code)).flatMap(encoded);
-  if (kept.length === before.length && more.length === 0) return undefined;
-  return Buffer.concat([...kept, ...more]);
+  if (retained.length === before.length && more.length === 0) return undefined;
+  return Buffer.concat([...retained, ...more]);
 }
 
 function added(changes: readonly OptionChange[]): Buffer | undefined {
