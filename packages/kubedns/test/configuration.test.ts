@@ -59,7 +59,7 @@ describe('the directory of the ConfigMap', () => {
     expect(await rcode()).toBe('NXDOMAIN');
   });
 
-  it('names the servers of stub domains, for direct questions and for aliases', async () => {
+  it('names the servers of stub domains, for direct questions and for CNAMEs', async () => {
     await put('upstreamNameservers', [upstream.address]);
     await put('stubDomains', { 'acme.local': [stub.address] });
     const kubedns = await start(`--config-dir=${folder}`).ready();

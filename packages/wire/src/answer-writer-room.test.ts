@@ -126,7 +126,7 @@ describe('AnswerWriter in a small buffer', () => {
     }
   });
 
-  it('uses no more of a larger one than it is told to', () => {
+  it('uses at most the given length of a larger one', () => {
     const out = new Uint8Array(1_000).fill(0xee);
     const writer = new AnswerWriter();
     writer.begin(readQuery('web.x'), out, 100);

@@ -12,7 +12,7 @@ import { Query } from './query.js';
 import { SECTION } from './record-cursor.js';
 
 describe('AnswerWriter header and question', () => {
-  it('echoes ID and question, the case of its letters too', () => {
+  it('echoes ID and question, in the same case', () => {
     const { decoded } = write(readQuery('wEb.DeFault'), () => undefined);
     expect(decoded).toMatchObject({ id: 0x1234, type: 'response', rcode: 'NOERROR' });
     expect(decoded.questions).toEqual([{ name: 'wEb.DeFault', type: 'A', class: 'IN' }]);
@@ -27,7 +27,7 @@ describe('AnswerWriter header and question', () => {
     expect(decoded).toMatchObject({ ...expected, flag_ra: true, flag_z: false });
   });
 
-  it('sets AA when told so', () => {
+  it('sets AA when requested', () => {
     const { decoded } = write(readQuery('a'), (writer) => writer.setAuthoritative());
     expect(decoded.flag_aa).toBe(true);
   });
@@ -106,7 +106,7 @@ describe('AnswerWriter records', () => {
     expect(bytes.readUInt16BE(12 + 7 + 4)).toBe(0xc00c);
   });
 
-  it('keeps any set of names as it was', () => {
+  it('writes any set of names unchanged', () => {
     fc.assert(
       fc.property(hostNames, fc.array(fc.tuple(hostNames, hostNames)), (question, pairs) => {
         const { decoded } = write(readQuery(question), (writer) => {

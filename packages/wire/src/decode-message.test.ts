@@ -45,7 +45,7 @@ describe('decodeMessage', () => {
     expect(decoded.additionals).toMatchObject([{ type: 'A' }, { type: 'OPT' }]);
   });
 
-  it('takes no more answers apart than it is told to, and nothing behind them', () => {
+  it('decodes at most the given number of answers, and nothing after them', () => {
     const before = Uint8Array.from(whole);
     const decoded = decodeFirstAnswers(whole, 2);
     expect(decoded.answers.map(({ type }) => type)).toEqual(['CNAME', 'A']);

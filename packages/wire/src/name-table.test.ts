@@ -23,7 +23,7 @@ describe('NameTable', () => {
     expect(table.get(key('a'), 0, 3)).toBe(2);
   });
 
-  it('keeps every name while it grows', () => {
+  it('still has every name after it grows', () => {
     const table = new NameTable<number>();
     for (let i = 0; i < 5000; i++) table.set(key(`svc-${i}.default`), i);
     expect(table.size).toBe(5000);

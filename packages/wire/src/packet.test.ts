@@ -22,7 +22,7 @@ describe('encodeQuery', () => {
     });
   });
 
-  it('leaves RD out and asks another class when told so', () => {
+  it('clears RD and uses another class when requested', () => {
     const fields = { id: 1, name: 'hits.bind', type: 'TXT', class: 'CH' } as const;
     const decoded = packet.decode(encodeQuery({ ...fields, recursionDesired: false }));
     expect(decoded).toMatchObject({ flag_rd: false, questions: [{ class: 'CH' }] });

@@ -123,7 +123,7 @@ describe('Query.read of EDNS', () => {
     expect(query.hasEdns).toBe(true);
   });
 
-  it('knows a version that it does not speak', () => {
+  it('recognizes an unsupported version', () => {
     expect(read(queryBytes('a', { additionals: [opt({ version: 1 })] }))).toBe('badvers');
     expect(query.hasEdns).toBe(true);
   });
@@ -199,7 +199,7 @@ describe('Query.read of a bad message', () => {
     expect(read(bytes)).toBe(verdict);
   });
 
-  it('still knows ID and flags, for the refusal', () => {
+  it('still reads ID and flags, for the refusal', () => {
     read(message([0x0110, 2, 0, 0, 0]));
     expect(query).toMatchObject({ id: 0x1234, flags: 0x0110 });
   });

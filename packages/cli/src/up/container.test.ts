@@ -85,7 +85,7 @@ describe('a container without probes', () => {
 });
 
 describe('a container that fails at its first start', () => {
-  it('is not started again, and its last line is told', async () => {
+  it('is not started again, and its last line is reported', async () => {
     const clock = new ManualClock();
     start(planOf('api', ['crash.mjs', '3']), clock);
     await until('a failure', () => failures.length > 0);

@@ -141,7 +141,7 @@ describe('a negative answer', () => {
     ['SRV of the apex', 'cluster.local', 'SRV', NODATA],
     ['SOA below the apex', WEB, 'SOA', NODATA],
     ['an unknown third label', 'x.y.foo.cluster.local', 'A', 'NXDOMAIN'],
-    ['a type nobody knows', WEB, 65_280, NODATA],
+    ['an unknown type', WEB, 65_280, NODATA],
     ['ANY of a missing name', `no.default.${ZONE}`, 'ANY', 'NXDOMAIN'],
     ['ANY of a name without records', ZONE, 'ANY', NODATA],
   ])('of %s is %4$s', async (_what, name, type, rcode) => {

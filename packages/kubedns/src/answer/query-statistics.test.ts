@@ -21,7 +21,7 @@ describe('QueryStatistics', () => {
     ['NXDOMAIN', RCODE.NXDOMAIN, 100, false, 'nxdomain'],
     ['SERVFAIL', RCODE.SERVFAIL, 100, false, 'servfail'],
     ['REFUSED', RCODE.REFUSED, 100, false, 'refused'],
-    ['a truncated denial', RCODE.NXDOMAIN, 70_000, true, 'truncated'],
+    ['a truncated NXDOMAIN', RCODE.NXDOMAIN, 70_000, true, 'truncated'],
     ['more than a message can hold', RCODE.NXDOMAIN, 65_536, false, 'overflow'],
     ['as much as a message can hold', RCODE.NOERROR, 65_535, false, undefined],
   ])('counts %s with its one cause', (_what, rcode, bytes, isTruncated, cause) => {

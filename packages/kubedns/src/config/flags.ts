@@ -63,7 +63,10 @@ export const KUBEDNS_FLAGS = {
   nameservers: nameserversFlag(
     'upstream name servers, used without config-dir and config-map; default: those of /etc/resolv.conf',
   ),
-  'negative-ttl': intFlag(5, 'TTL of denials, in seconds', { min: 0, max: MAX_TTL_SECONDS }),
+  'negative-ttl': intFlag(5, 'TTL of negative answers, in seconds', {
+    min: 0,
+    max: MAX_TTL_SECONDS,
+  }),
   pods: choiceFlag(
     POD_MODES,
     'insecure',

@@ -48,7 +48,7 @@ describe('a federated name', () => {
     answers.cluster.services.put(object);
     const { answers: records, rcode } = await answers.ask(FEDERATED, 'A');
     expect(records).toEqual([`${FEDERATED} CNAME ${ELSEWHERE}`]);
-    // There is nobody to ask for the rest.
+    // There is no server for the other names.
     expect(rcode).toBe('SERVFAIL');
   });
 

@@ -36,7 +36,7 @@ async function askWithoutReading(): Promise<Socket> {
   return socket;
 }
 
-/** Pieces without end, until nobody asks for them any more. */
+/** Endless pieces, until the reader stops. */
 class Endless {
   given = 0;
   isOver = false;

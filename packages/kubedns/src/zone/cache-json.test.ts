@@ -46,7 +46,7 @@ describe('cacheJson', () => {
     expect(textOf(cluster)).toBe(opening.join('') + leaf + closing.join(''));
   });
 
-  it('shows hosts, ports and aliases where the original has them', () => {
+  it('shows hosts, ports and CNAMEs where the original has them', () => {
     const cluster = new Cluster();
     cluster.services.put(serviceObject({ name: 'db', ...HEADLESS }));
     cluster.services.put(serviceObject({ name: 'idle', ...HEADLESS }));

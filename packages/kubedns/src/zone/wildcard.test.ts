@@ -190,7 +190,7 @@ describe('a wildcard', () => {
     expect((await answers.ask('db.*.svc.cluster.local', 'AAAA')).rcode).toBe('NOERROR');
   });
 
-  it('in place of a service finds the aliases of the namespace, addresses first', async () => {
+  it('in place of a service finds the CNAMEs of the namespace, addresses first', async () => {
     const external = (name: string, externalName: string) =>
       answers.cluster.services.put(serviceObject({ namespace: 'two', name, externalName }));
     external('alias', 'web.one.svc.cluster.local');

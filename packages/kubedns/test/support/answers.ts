@@ -78,7 +78,7 @@ export class Answers {
     return new ServerGroup('.', servers, 'strict', this.#load);
   }
 
-  /** Asks these in place of nobody for names outside the cluster. */
+  /** Forwards names outside the cluster to these; to no server before the call. */
   forwardTo(...addresses: string[]): void {
     this.servers = addresses.map((text) => {
       const { host, port } = parseNameServer(text);

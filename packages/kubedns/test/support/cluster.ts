@@ -3,7 +3,7 @@ import { type ApiObject, ObjectStore } from '../../src/cluster/object-store.js';
 import type { EndpointNames } from '../../src/config/naming.js';
 import { ClusterZone } from '../../src/zone/cluster-zone.js';
 
-/** What a ListWatch keeps of one resource, told of single objects. */
+/** The objects of one resource, as a ListWatch stores them, changed one at a time. */
 interface Objects {
   put(object: ApiObject): void;
   delete(object: ApiObject): void;

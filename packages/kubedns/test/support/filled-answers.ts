@@ -1,7 +1,7 @@
 import { Answers } from './answers.js';
 import { HEADLESS, namespaceObject, serviceObject, sliceObject } from './objects.js';
 
-/** The zone's, as denials have it. */
+/** The zone's SOA in negative answers. */
 export const SOA = 'cluster.local SOA ns.dns.cluster.local hostmaster.cluster.local 5';
 /** Where services are. */
 export const ZONE = 'svc.cluster.local';

@@ -113,7 +113,7 @@ export async function following(api: ApiServer, options: FollowerOptions = {}): 
 }
 
 /**
- * A server that says to each request what it is told, and then ends the answer. It does not know
+ * A server that sends the result of `say` to each request, and then ends the response. It does not support
  * initial events.
  */
 export async function fakeServer(
@@ -134,7 +134,7 @@ export async function fakeServer(
   return { url, asked };
 }
 
-/** A server that does whatever it is told, and its URL. */
+/** Starts a server with this listener and returns its URL. */
 export async function rawServer(listener: RequestListener): Promise<string> {
   const http = createServer(listener);
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));

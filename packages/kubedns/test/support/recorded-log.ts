@@ -1,6 +1,6 @@
 import { createLog, type Log } from '@kube-dns/daemon';
 
-/** A log that keeps what it is told: `E message`. */
+/** A log that records its lines: `E message`. */
 export interface RecordedLog extends Log {
   readonly lines: string[];
 }

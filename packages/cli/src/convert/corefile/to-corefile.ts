@@ -143,7 +143,7 @@ function templateDirectives(here: Zone, setup: DnsSetup, notes: Notes): Directiv
     directive('template', ['IN', type], [directive('rcode', ['NOERROR'])]),
   );
   const empty = setup.emptyDomains.filter((domain) => isHere(domain, here));
-  const denials = empty.flatMap((domain) => {
+  const emptyTemplates = empty.flatMap((domain) => {
     if (isWithin(setup.domain, domain)) {
       notes.lose(`--local=/${domain}/`, 'a template would hide the names of the cluster, too');
       return [];
@@ -153,7 +153,7 @@ function templateDirectives(here: Zone, setup: DnsSetup, notes: Notes): Directiv
   const answers = [...setup.addresses]
     .filter(([domain]) => isHere(domain, here))
     .flatMap(([domain, addresses]) => addressTemplates(domain, addresses, setup));
-  return [...filters, ...answers, ...denials];
+  return [...filters, ...answers, ...emptyTemplates];
 }
 
 function addressTemplates(

@@ -212,8 +212,9 @@ function comparable(workload: KubeObject): Mapping {
 }
 
 function carryKeys(old: unknown, target: Draft, key: string, except = /^$/): void {
-  const kept = Object.entries(asMapping(old) ?? {}).filter(([name]) => !except.test(name));
-  if (kept.length > 0) target[key] = { ...Object.fromEntries(kept), ...asMapping(target[key]) };
+  const retained = Object.entries(asMapping(old) ?? {}).filter(([name]) => !except.test(name));
+  if (retained.length > 0)
+    target[key] = { ...Object.fromEntries(retained), ...asMapping(target[key]) };
 }
 
 function carryMetadata(old: Mapping, ours: Draft, except = /^$/): void {

@@ -63,7 +63,7 @@ export function readDnsmasqLine(words: readonly string[]): DnsmasqOption[] {
         options.push(option(name, value, word, value));
       }
     } else if (/^-[^-]/.test(word)) {
-      const { flags, last, value } = readLetters(word.slice(1));
+      const { flags, last, value } = readShortOptions(word.slice(1));
       options.push(...flags.map((name) => option(name, '', `--${name}`)));
       const takesNext = value === '' && !WITHOUT_VALUE.has(last) && at + 1 < words.length;
       const next = takesNext ? words[++at]! : value;
@@ -80,18 +80,18 @@ function option(name: string, value: string, ...words: readonly string[]): Dnsma
 }
 
 /** Without the short options. */
-function lastWords(word: string, letters: number): string[] {
-  return [`-${word.slice(1 + letters)}`];
+function lastWords(word: string, optionCount: number): string[] {
+  return [`-${word.slice(1 + optionCount)}`];
 }
 
 /** Joined short options: those without a value, then one with the rest as its value. */
-function readLetters(letters: string): { flags: string[]; last: string; value: string } {
+function readShortOptions(characters: string): { flags: string[]; last: string; value: string } {
   const names: string[] = [];
-  for (let at = 0; at < letters.length; at++) {
-    const name = LETTERS[letters[at]!] ?? letters[at]!;
-    const isLast = at + 1 === letters.length;
+  for (let at = 0; at < characters.length; at++) {
+    const name = LETTERS[characters[at]!] ?? characters[at]!;
+    const isLast = at + 1 === characters.length;
     if (isLast || !WITHOUT_VALUE.has(name)) {
-      return { flags: names, last: name, value: letters.slice(at + 1).replace(/^=/, '') };
+      return { flags: names, last: name, value: characters.slice(at + 1).replace(/^=/, '') };
     }
     names.push(name);
   }
