@@ -1,4 +1,4 @@
-// The parsers and the server of this container, which packages/proofs gives hostile bytes.
+// The parsers and the server of this container, which packages/proofs tests with malformed input.
 export { PROGRAM } from './config/flags.js';
 export { configuredRules } from './config/server-rules.js';
 export { parseServersFile } from './config/servers-file.js';

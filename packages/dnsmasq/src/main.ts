@@ -9,7 +9,7 @@ import { DEFAULT_CONFIG_FILE, parseOptions } from './options/parse-options.js';
 import { DnsmasqServer } from './server.js';
 
 const METRICS_PATH = '/metrics';
-/** dnsmasq's exit code for what fits nowhere else (src/dnsmasq.h, EC_MISC). */
+/** dnsmasq's exit code for other errors (src/dnsmasq.h, EC_MISC). */
 const EXIT_MISC = 5;
 
 function run(argv: readonly string[]): void {

@@ -102,7 +102,7 @@ export const DIFFERENT: Readonly<Record<string, Difference>> = {
     steps: [q('offpath')],
     fields: ['answers'],
   },
-  'an answer over TCP: in its order, as any other; dnsmasq reverses it': {
+  'an answer over TCP: in its order, as any other; dnsmasq rotates its records': {
     options: [],
     steps: [q('set', 'A', OVER_TCP), q('set')],
     fields: ['answers'],

@@ -217,7 +217,7 @@ describe('copyQuery', () => {
     expect(decodeName(copy.name)).toBe('web.x');
   });
 
-  it('keeps what TCP allows', () => {
+  it('retains the size limit of TCP', () => {
     read(queryBytes('a'), true);
     expect(copyQuery(query)).toMatchObject({ isOverTcp: true, maxAnswerBytes: 65_535 });
   });

@@ -35,7 +35,7 @@ export class EdnsForwarder implements Forwarding {
     this.#forwarder.refresh(changed.query, group, changedInspector, client);
   }
 
-  /** What a query said of its client decides whether a reply is one, and whether others may have it. */
+  /** Ignores replies for another subnet than the query's; caches no reply that is for one client only. */
   #inspectorFor({ isForAll, subnet }: ChangedQuery, inspector: ReplyInspector): ReplyInspector {
     return (reply, isCacheable) => {
       if (subnet !== undefined && this.#options.isForeign(reply, subnet)) return null;

@@ -1,4 +1,4 @@
-// What the command line says about upstream servers, as the parts that ask them take it.
+// The options of the command line for upstream servers, as the parts that query them need them.
 import type { Log } from '@kube-dns/daemon';
 import type { ServerAddress, ServerOrder, SourcePorts } from '@kube-dns/transport';
 import type { NannyFlags } from '../config/flags.js';
@@ -9,7 +9,7 @@ import { parseServer } from '../options/server-value.js';
 import { changesOptions, EdnsOptions } from './edns-options.js';
 import { Neighbours } from './neighbours.js';
 
-/** What is added to or taken out of queries; undefined where nothing is. */
+/** The changes to the EDNS options of queries; undefined without any. */
 export function ednsOptions({ ednsChanges }: DnsmasqOptions, log: Log): EdnsOptions | undefined {
   if (!changesOptions(ednsChanges)) return undefined;
   return new EdnsOptions(ednsChanges, new Neighbours(), log);
@@ -42,13 +42,13 @@ export function kubednsServer(
   return server;
 }
 
-/** In which order the servers of a group are asked. */
+/** The order in which the servers of a group are queried. */
 export function serverOrder({ isStrictOrder, asksAllServers }: DnsmasqOptions): ServerOrder {
   if (asksAllServers) return 'all';
   return isStrictOrder ? 'strict' : 'preferred';
 }
 
-/** Which ports queries leave from. */
+/** The source ports of queries. */
 export function sourcePorts({ queryPort, minPort, maxPort }: DnsmasqOptions): SourcePorts {
   return {
     ...(queryPort !== undefined && { fixed: queryPort }),
