@@ -37,7 +37,7 @@ const TRY_SECONDS = [0.8, 3, 6];
 const IN_TIME_PART = 0.5;
 const MIN_SENT = 50;
 const MIN_GUESSES = 1_000;
-/** So many connections each container takes, and so many sockets it asks its servers from. */
+/** Connections that each container accepts, and sockets from which it queries its servers. */
 const MAX_DESCRIPTORS = 1_000 + 512 + 100;
 
 interface AttackResult {
@@ -56,14 +56,14 @@ interface AttackResult {
 }
 
 describe('the command', () => {
-  it('refuses an attack that there is none of', async () => {
+  it('refuses an attack that does not exist', async () => {
     const { end, stderr } = await run(['attack', '--only=nothing'], TIMEOUT_MS);
     expect(end).toBe(2);
     expect(stderr).toContain('--only=nothing: no attack "nothing"');
   });
 });
 
-/** Makes these attacks, and says how the pod stood each. */
+/** Runs these attacks, and returns the report of each. */
 async function attack(names: readonly string[], seconds: number): Promise<readonly AttackResult[]> {
   const { results } = await prove<{ Attacks: readonly AttackResult[] }>(
     [
@@ -113,7 +113,7 @@ function weaknesses({
     }
   }, TIMEOUT_MS);
 
-  it.each(ATTACKS)('%s leaves honest clients their answers, and is counted', (name) => {
+  it.each(ATTACKS)('%s does not take answers from honest clients, and is counted', (name) => {
     expect(weaknesses(of(name).at(-1)!)).toEqual([]);
   });
 
@@ -128,7 +128,7 @@ function weaknesses({
     }
   });
 
-  it('forged replies are never believed', () => {
+  it('forged replies are never accepted', () => {
     for (const { accepted } of of('spoofed-replies')) expect(accepted).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { run } from './prove-process.js';
 
-it('a proof that there is none of is refused with those that there are', async () => {
+it('an unknown proof is refused with the list of proofs', async () => {
   const { end, stderr } = await run(['nothing'], 30_000);
   expect(end).toBe(2);
   expect(stderr).toContain('prove: no command "nothing"');

@@ -5,7 +5,7 @@ import { runFaults } from '../src/faults/run-faults.js';
 /** A row of a loaded machine waits for those before it. */
 const LIMIT_MS = 180_000;
 
-/** A test for each short row, so many of them at the same time. */
+/** A test for each short row, a limited number at the same time. */
 export function describeRows(title: string, faults: readonly Fault[], together: number): void {
   const rows = faults.filter(({ isLong }) => isLong !== true);
   describe(title, () => {
@@ -13,7 +13,7 @@ export function describeRows(title: string, faults: readonly Fault[], together: 
     const results = runFaults(rows, together, programs);
 
     it.each(rows.map(({ id }) => id))(
-      '%s is as the table says',
+      '%s matches the table',
       async (id) => {
         expect((await results.get(id))?.broken).toEqual([]);
       },

@@ -30,7 +30,7 @@ onHosts(`a fault between hosts${skipped}`, () => {
     results = new Map(report.faults.map(({ id, broken }) => [id, broken]));
   }, TIMEOUT_MS);
 
-  it.each(ROWS)('%s is as the table says', (id) => {
+  it.each(ROWS)('%s matches the table', (id) => {
     expect(results.get(id)).toEqual([]);
   });
 });
@@ -52,7 +52,7 @@ onHosts(`hosts that are not needed any more${skipped}`, () => {
     return until('the hosts', find, { limitMs: TIMEOUT_MS / 2, stepMs: STEP_MS });
   }
 
-  /** What is left of what ran in those networks. */
+  /** The processes that still run in those networks. */
   async function left(inside: readonly NetworkedProcess[]): Promise<readonly string[]> {
     const networks = new Set(inside.map(({ network }) => network));
     let rest: readonly NetworkedProcess[] = [];

@@ -18,7 +18,7 @@ function documentedRows(): readonly (readonly string[])[] {
     );
 }
 
-it('FAULTS.md has the rows that the command makes happen, in their order', () => {
+it('FAULTS.md has the rows of the command, in their order', () => {
   expect(documentedRows()).toEqual(
     FAULTS.map(({ id, happens, clients, duration, metrics }) => {
       return [`\`${id}\``, happens, clients, duration, metrics];

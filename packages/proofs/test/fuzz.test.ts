@@ -14,7 +14,7 @@ const TEXTS = 1_000;
 const SECONDS = 3;
 /** The bar of the command is for a machine that is fast and has nothing else to do. */
 const MAX_US = 10_000;
-const PATIENCE_MS = 1_000;
+const WATCHDOG_LIMIT_MS = 1_000;
 const HANG_LIMIT_MS = 50_000;
 
 interface ParserResult {
@@ -46,24 +46,24 @@ describe('hostile input', () => {
       );
       expect(stderr).not.toContain('missed');
       expect(parsers.flatMap(({ findings }) => findings)).toEqual([]);
-      // A parser that takes nothing is not fuzzed behind its first check.
+      // A parser that accepts no input is not fuzzed after its first check.
       for (const { accepted } of parsers) expect(accepted).toBeGreaterThan(0);
-      const kept = await readdir(CORPUS);
-      expect(parsers.map(({ name }) => name)).toEqual(expect.arrayContaining(kept));
+      const stored = await readdir(CORPUS);
+      expect(parsers.map(({ name }) => name)).toEqual(expect.arrayContaining(stored));
     },
     LIMIT_MS,
   );
 
-  it('is made of the same inputs for the same seed', async () => {
+  it('is the same for the same seed', async () => {
     const args = ['--only=resolv-file', '--inputs=3000', '--seed=7', `--corpus=${folder}`];
     const [first, second] = [await fuzz(...args), await fuzz(...args)];
     expect(first.parsers[0]!.accepted).toBeGreaterThan(0);
     expect(second.parsers[0]!.accepted).toBe(first.parsers[0]!.accepted);
   }, 60_000);
 
-  it('is kept when a parser makes a loop without an end of it, which ends the process', async () => {
+  it('is stored when it makes a parser loop forever, and the process ends', async () => {
     const watchdog = new URL('../dist/fuzz/watchdog.js', import.meta.url).href;
-    const options = { corpus: folder, parser: 'hanging', patienceMs: PATIENCE_MS };
+    const options = { corpus: folder, parser: 'hanging', limitMs: WATCHDOG_LIMIT_MS };
     const script = join(folder, 'hang.mjs');
     await writeFile(
       script,
@@ -80,7 +80,7 @@ describe('hostile input', () => {
     expect(await readFile(join(folder, 'hanging', name), 'latin1')).toBe('endless');
   }, 60_000);
 
-  it('is for parsers that there are', async () => {
+  it('exists only for existing parsers', async () => {
     const { stderr } = await run(['fuzz', '--only=query,nothing'], LIMIT_MS);
     expect(stderr).toContain('--only=query,nothing: no parser "nothing"');
   });

@@ -15,14 +15,14 @@ export function processes(): readonly NetworkedProcess[] {
     const pid = Number(entry);
     if (Number.isNaN(pid)) return [];
     try {
-      // Behind the name, which may hold anything: the state, then the parent.
+      // After the name, which may contain any character: the state, then the parent.
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
       const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
       const network = readlinkSync(`/proc/${pid}/ns/net`);
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
       return [{ pid, parent, network, command }];
     } catch {
-      // It has ended meanwhile, or is nobody's business.
+      // It has ended, or belongs to another user.
       return [];
     }
   });

@@ -105,6 +105,9 @@ export function addOutcomes(
 
 function resultOf({ attack, did, under, after, containers }: AttackOutcome): object {
   const { name, target, summary } = attack;
-  const told = containers.map(({ counters, ...rest }) => ({ ...rest, counters: String(counters) }));
-  return { name, target, summary, ...did, under, after, containers: told };
+  const texts = containers.map(({ counters, ...rest }) => ({
+    ...rest,
+    counters: String(counters),
+  }));
+  return { name, target, summary, ...did, under, after, containers: texts };
 }

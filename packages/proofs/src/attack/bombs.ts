@@ -101,7 +101,7 @@ function reply(query: Buffer, questionEnd: number): Buffer {
   return head;
 }
 
-/** As many of the same record as have room, and their number. */
+/** As many copies of a record as fit, and their number. */
 function filled(head: Buffer, one: Buffer, maxBytes: number): Buffer {
   const count = Math.floor((maxBytes - head.length) / one.length);
   const records = Array.from({ length: count }, () => one);
@@ -119,11 +119,11 @@ const REPLIES: readonly Bomb[] = [
     counted(Buffer.concat([head, record(pointer(head.length + 2), TYPE.A, ADDRESS)]), 'answer', 1),
   // Counts without records.
   (head) => counted(Buffer.from(head), 'answer', MAX_UINT16),
-  // A chain of pointers in the data of one record, and as many owners at its end as there is room for.
+  // A chain of pointers in the data of one record, and as many owner names to its end as fit.
   (head, maxBytes) => {
     const at = head.length + 11;
-    const room = Math.min(maxBytes / 2, POINTER_REACH - at);
-    const links = chain(at, HEADER_BYTES, Math.floor(room / 2) - 1);
+    const freeBytes = Math.min(maxBytes / 2, POINTER_REACH - at);
+    const links = chain(at, HEADER_BYTES, Math.floor(freeBytes / 2) - 1);
     const first = record(Buffer.of(0), TYPE.TXT, links);
     const one = record(pointer(at + links.length - 2), TYPE.A, ADDRESS);
     const count = Math.floor((maxBytes - head.length - first.length) / one.length);

@@ -56,7 +56,7 @@ export class CounterChange {
 
   /** What changed, for a table. */
   toString(): string {
-    const told = this.#changes.filter(([, count]) => count !== 0);
-    return told.map(([text, count]) => `${text} ${count.toLocaleString('en-US')}`).join(', ');
+    const changed = this.#changes.filter(([, count]) => count !== 0);
+    return changed.map(([text, count]) => `${text} ${count.toLocaleString('en-US')}`).join(', ');
   }
 }

@@ -23,7 +23,7 @@ export interface FloodMethods {
 
 /** The number of clients that it imitates. */
 const SOCKETS = 16;
-const LETTERS = Buffer.from('abcdefghijklmnopqrstuvwxyz234567');
+const LABEL_CHARACTERS = Buffer.from('abcdefghijklmnopqrstuvwxyz234567');
 /** Real attackers are on other machines: they must not take the cores of the pod. */
 const NICE = 10;
 
@@ -64,7 +64,7 @@ export class Flood implements FloodMethods {
     const random = randomFillSync(this.#random);
     writeUint16(query, 0, random.readUInt16BE(RANDOM_LABEL_BYTES));
     for (let i = 0; labelAt !== undefined && i < RANDOM_LABEL_BYTES; i++) {
-      query[labelAt + i] = LETTERS[random[i]! % LETTERS.length]!;
+      query[labelAt + i] = LABEL_CHARACTERS[random[i]! % LABEL_CHARACTERS.length]!;
     }
     socket.send(query, () => undefined);
   }

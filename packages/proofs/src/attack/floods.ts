@@ -62,7 +62,7 @@ export const FLOODS: readonly Attack[] = [
   }),
   flood({
     name: 'random-missing',
-    what: 'for random names whose server says NXDOMAIN',
+    what: 'for random names whose server answers with NXDOMAIN',
     templates: [randomNameQuery(DOMAINS.missing)],
   }),
   flood({

@@ -16,7 +16,7 @@ export interface HonestTcpMethods {
   finish(): Promise<HonestTcpResult>;
 }
 
-const PATIENCE_MS = 1_000;
+const CLIENT_TIMEOUT_MS = 1_000;
 const PREFIX_BYTES = 2;
 
 /** Clients that connect, ask, read the answer and go, as a resolver does after a cut answer. */
@@ -54,7 +54,7 @@ export class HonestTcp implements HonestTcpMethods {
         socket.destroy();
         resolve(isAnswered);
       };
-      const timer = setTimeout(() => done(false), PATIENCE_MS);
+      const timer = setTimeout(() => done(false), CLIENT_TIMEOUT_MS);
       socket.on('connect', () => socket.write(frameMessage(query)));
       socket.on('data', (chunk) => {
         received += chunk.length;

@@ -15,7 +15,7 @@ export const HONEST_NAMES: readonly string[] = Array.from(
 
 export const LARGE_NAME = `${HEADLESS_SERVICE}.default.${SERVICE_ZONE}`;
 
-/** The domains of the attackers' questions; the server of each behaves as its name says. */
+/** The domains of the attackers' questions; the name of each describes its server. */
 export const DOMAINS = {
   cluster: `default.${SERVICE_ZONE}`,
   /** No name of it exists. */

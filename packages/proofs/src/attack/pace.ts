@@ -1,6 +1,6 @@
 const TICK_MS = 2;
 /** What could not be done in time is given up beyond this, so that a late attacker does not burst. */
-const MAX_BEHIND_MS = 50;
+const MAX_LATE_MS = 50;
 
 /** Does something a fixed number of times each second until it is closed. */
 export class Pace {
@@ -13,7 +13,7 @@ export class Pace {
     let due = 0;
     this.#timer = setInterval(() => {
       const nowMs = performance.now();
-      due += (Math.min(nowMs - lastMs, MAX_BEHIND_MS) * perSecond) / 1_000;
+      due += (Math.min(nowMs - lastMs, MAX_LATE_MS) * perSecond) / 1_000;
       lastMs = nowMs;
       for (; due >= 1; due--) {
         act();

@@ -20,7 +20,7 @@ const MAX_UINT16 = 0xffff;
 /** QTYPE of RFC 1035 section 3.2.3. */
 const ANY = 255;
 
-/** A for a name below a domain that nobody has asked for before. */
+/** A for a name below a domain that no client has asked for before. */
 export function randomNameQuery(domain: string): QueryTemplate {
   const message = encodeQuery({ id: 0, name: `${PLACEHOLDER}.${domain}`, type: 'A' });
   return { message, labelAt: FIRST_LABEL_AT };
@@ -38,7 +38,7 @@ export function anyQuery(name: string): QueryTemplate {
   return { message: withPadding(message, 0) };
 }
 
-/** The query with an OPT record that takes answers of any size, and padding up to so many bytes. */
+/** The query with an OPT record that takes answers of any size, and padding up to this many bytes. */
 export function paddedQuery({ message, ...rest }: QueryTemplate, bytes: number): QueryTemplate {
   const options = bytes - message.length - OPT_FIXED_BYTES;
   return { ...rest, message: withPadding(message, Math.max(0, options)) };

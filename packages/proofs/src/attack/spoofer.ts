@@ -16,10 +16,10 @@ import { Pace } from './pace.js';
 
 /** The results of forged replies. */
 export interface SpoofResult {
-  /** Forged replies by what is wrong with them. */
+  /** Forged replies by their kind of error. */
   readonly guesses: Readonly<Record<GuessKind, number>>;
   readonly perSecond: number;
-  /** Questions whose ports were known and that were in flight when they were guessed at. */
+  /** Questions in flight, with known ports, while their IDs were guessed. */
   readonly questions: number;
   /** Answers that a client got with what was forged. */
   readonly accepted: number;
@@ -103,7 +103,7 @@ export class Spoofer implements SpooferMethods {
     const { perSecond = 0 } = this.#pace ?? {};
     this.#pace?.close();
     clearInterval(this.#asking);
-    // What is in flight is answered first, and then the cached answers are asked for.
+    // First the questions in flight are answered, then the cached answers are queried.
     for (let i = 0; i < Math.min(this.#asked, NAMES); i++) this.#query(i);
     await new Promise((resolve) => setTimeout(resolve, lastWordMs));
     for (const socket of [this.#client, this.#server, this.#otherPort, this.#otherAddress]) {

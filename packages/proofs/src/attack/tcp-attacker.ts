@@ -18,9 +18,9 @@ export interface TcpAttackPlan {
   readonly connections: number;
   /** Writes each second, all connections together. */
   readonly perSecond: number;
-  /** What each connection sends at once. */
+  /** What each connection sends immediately. */
   readonly first: readonly Uint8Array[];
-  /** What it sends then, a write of so many bytes at a time, over and over; nothing unless given. */
+  /** What it sends after that, in writes of this many bytes, repeatedly; default: nothing. */
   readonly stream?: Uint8Array;
   readonly writeBytes?: number;
   /** Closes its side after `first`, and waits. */

@@ -18,7 +18,7 @@ import { authorityCertificate, SecureApi } from './secure-api.js';
 import { deleteService, moveService } from './small-cluster.js';
 
 /**
- * Runs what follows with a folder of its own where pods have their service account. The mount is
+ * Gives the program its own folder in the place of a pod's service account. The mount is
  * private to the program and ends with it.
  */
 const AS_POD = [
@@ -32,10 +32,10 @@ const AS_POD = [
 ];
 const OUTAGE_MS = 1_500;
 
-/** Why no program can be given the files of a pod here; undefined where it can. */
+/** Why no program can get the files of a pod here; undefined where it can. */
 export function accessSkipReason(): string | undefined {
   const { status } = spawnSync('unshare', ['--mount', 'true'], { stdio: 'ignore' });
-  return status === 0 ? undefined : 'needs root, for a mount of its own';
+  return status === 0 ? undefined : 'needs root, for its own mount';
 }
 
 /** The files of a service account. */
@@ -105,7 +105,7 @@ export const expireToken = runRotation({
   renew: (account) => account.write('token', 'second'),
 });
 
-/** The server's certificate is of an authority that is not known until its file has the new one. */
+/** The server's certificate is from an authority that is not trusted until its file has the new one. */
 export const changeAuthority = runRotation({
   begin: (secure) => secure.show('two'),
   renew: (account) => account.write('ca.crt', authorityCertificate('two')),

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 type Mode = 'pass' | 'hang' | 'reset';
 
 /**
- * Any address of loopback will do; one that nobody else has keeps its port free while the front is
+ * Any address of loopback will do; one that no other program uses keeps its port free while the front is
  * gone, where one of 127.0.0.1 may become that of some client.
  */
 function ownAddress(): string {

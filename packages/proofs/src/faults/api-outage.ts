@@ -6,7 +6,7 @@ import {
   CHANGED,
   claimRight,
   NEW_ADDRESS,
-  PATIENCE_MS,
+  WAIT_LIMIT_MS,
   startApiTestbed,
 } from './api-testbed.js';
 import type { FaultContext } from './fault.js';
@@ -22,7 +22,7 @@ export interface Outage {
   readonly reasons: readonly string[];
   /** Whether everything is listed again afterwards. */
   readonly isRelisted?: boolean;
-  /** What else is right to be seen of names, besides the changes. */
+  /** Other right answers for names, in addition to the changes. */
   readonly also?: Readonly<Record<string, readonly string[]>>;
   /** Further claims, at the end of the outage. */
   readonly meanwhile?: (context: FaultContext, testbed: ApiTestbed) => void;
@@ -45,10 +45,10 @@ export async function awaitRestart(
 ): Promise<void> {
   if (reasons.length === 0) return;
   const hasRestarted = async () => restarts(await kubedns.metrics(), reasons) > 0;
-  await becomesTrue(hasRestarted, { limitMs: PATIENCE_MS, stepMs: STEP_MS });
+  await becomesTrue(hasRestarted, { limitMs: WAIT_LIMIT_MS, stepMs: STEP_MS });
 }
 
-/** Claims what holds in any outage: the last known state is served. */
+/** Claims what holds in any outage: the last state that was received is served. */
 export async function claimServing(
   context: FaultContext,
   { kubedns }: { readonly kubedns: Pick<Kubedns, 'metrics' | 'readiness'> },

@@ -42,7 +42,7 @@ function refusing(
   });
 }
 
-/** Longer than the outage is, also where it takes its time. */
+/** Longer than the outage, also on a slow machine. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** Faults of the Kubernetes API, as clients of kubedns see them. */

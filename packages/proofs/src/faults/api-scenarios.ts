@@ -7,7 +7,7 @@ import {
   CHANGED,
   claimRight,
   NEW_ADDRESS,
-  PATIENCE_MS,
+  WAIT_LIMIT_MS,
   SERVICES,
   startApiTestbed,
   startClient,
@@ -36,7 +36,7 @@ export async function startWithoutServer(context: FaultContext): Promise<number>
   await front.close();
   const kubedns = await startFollower(context, front);
   const hasty = await startFollower(context, front, '--initial-sync-timeout=1s');
-  await kubedns.ready(PATIENCE_MS, 503);
+  await kubedns.ready(WAIT_LIMIT_MS, 503);
   const client = await startClient(context, kubedns);
   await delay(OUTAGE_MS);
   const page = await kubedns.metrics();
@@ -52,13 +52,13 @@ export async function startWithoutServer(context: FaultContext): Promise<number>
       return messageOf(error).includes('ended with 255');
     }
   };
-  const hasEnded = await becomesTrue(ended, { limitMs: PATIENCE_MS, stepMs: STEP_MS });
+  const hasEnded = await becomesTrue(ended, { limitMs: WAIT_LIMIT_MS, stepMs: STEP_MS });
   context.claim(hasEnded, 'with --initial-sync-timeout it did not end with 255');
 
   const backMs = performance.now();
   await front.open();
   const texts = [...rightTexts(SERVICES)];
-  const shown = texts.map(([name, text]) => client.awaitText(name, text, PATIENCE_MS));
+  const shown = texts.map(([name, text]) => client.awaitText(name, text, WAIT_LIMIT_MS));
   const shownMs = Math.max(...(await Promise.all(shown)));
   await kubedns.ready();
   context.claim(
@@ -72,7 +72,7 @@ export async function startWithoutServer(context: FaultContext): Promise<number>
   return shownMs - backMs;
 }
 
-/** The server ends; another one, with versions of its own, takes its place. */
+/** The server ends; another one, with its own resource versions, replaces it. */
 export async function replaceServer(context: FaultContext): Promise<number> {
   const testbed = await startApiTestbed(context);
   const { api, front, client } = testbed;
@@ -105,7 +105,7 @@ export async function slowServer(context: FaultContext): Promise<number> {
   await scaleHeadless(api, 3);
   const openMs = performance.now();
   const three = POD_ADDRESSES.slice(0, 3).join(',');
-  const tookMs = (await client.awaitText(HEADLESS_NAME, three, PATIENCE_MS)) - openMs;
+  const tookMs = (await client.awaitText(HEADLESS_NAME, three, WAIT_LIMIT_MS)) - openMs;
   context.claim(tookMs < slowMs, `a change took ${tookMs} ms on a watch that was open`);
   api.dropWatches();
   await moveService(api, 1, NEW_ADDRESS);
@@ -168,9 +168,9 @@ export async function relistHalf(context: FaultContext): Promise<number> {
   await front.open();
   const rest = POD_ADDRESSES.slice(0, 2).join(',');
   const shown = [
-    client.awaitText(serviceName(1), NEW_ADDRESS, PATIENCE_MS),
-    client.awaitText(HEADLESS_NAME, rest, PATIENCE_MS),
-    ...Object.keys(gone).map((name) => client.awaitText(name, 'NXDOMAIN', PATIENCE_MS)),
+    client.awaitText(serviceName(1), NEW_ADDRESS, WAIT_LIMIT_MS),
+    client.awaitText(HEADLESS_NAME, rest, WAIT_LIMIT_MS),
+    ...Object.keys(gone).map((name) => client.awaitText(name, 'NXDOMAIN', WAIT_LIMIT_MS)),
   ];
   const shownMs = Math.max(...(await Promise.all(shown)));
   await claimBack(context, testbed, { endMs: backMs, isRelisted: true });

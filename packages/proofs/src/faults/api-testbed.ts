@@ -11,7 +11,7 @@ export const SERVICES = 9;
 /** An address that no service has from the start; service 1 gets it. */
 export const NEW_ADDRESS = '10.96.200.1';
 /** For how long a change is waited for. */
-export const PATIENCE_MS = 30_000;
+export const WAIT_LIMIT_MS = 30_000;
 const RATE_PER_SECOND = 100;
 
 /** An API server behind a front, a kubedns that follows it, and a client that asks it all the time. */
@@ -42,7 +42,7 @@ export async function startApiTestbed(
   return { front, kubedns, api, client: await startClient(context, kubedns, services) };
 }
 
-/** A kubedns that follows what is behind a front. */
+/** A kubedns that follows the API server behind a front. */
 export async function startFollower(
   context: FaultContext,
   front: ApiFront,
@@ -67,8 +67,8 @@ export async function startClient(
 /** Resolves to the moment at which the answers show that service 1 was moved and service 2 deleted. */
 export async function awaitChanges(client: SteadyClient): Promise<number> {
   const [movedMs, deletedMs] = await Promise.all([
-    client.awaitText(serviceName(1), NEW_ADDRESS, PATIENCE_MS),
-    client.awaitText(serviceName(2), 'NXDOMAIN', PATIENCE_MS),
+    client.awaitText(serviceName(1), NEW_ADDRESS, WAIT_LIMIT_MS),
+    client.awaitText(serviceName(2), 'NXDOMAIN', WAIT_LIMIT_MS),
   ]);
   return Math.max(movedMs, deletedMs);
 }
@@ -80,7 +80,7 @@ export const CHANGED: Readonly<Record<string, readonly string[]>> = {
   [serviceName(2)]: ['NXDOMAIN'],
 };
 
-/** What is right besides what a name has from the start; none of it unless given. */
+/** Right answers in addition to those from the start; default: none. */
 export interface AlsoRight {
   /** By name: what it has before that. */
   readonly before?: (name: string) => readonly string[];
@@ -106,6 +106,6 @@ export async function claimRight(
   };
   const wrong = seen.filter((one) => !isRight(one));
   const examples = wrong.slice(0, 3).map(({ name, text }) => `${name}: ${text}`);
-  const told = `${wrong.length} of ${seen.length} answers are wrong: ${examples.join('; ')}`;
-  context.claim(wrong.length === 0 && seen.length > 0, told);
+  const summary = `${wrong.length} of ${seen.length} answers are wrong: ${examples.join('; ')}`;
+  context.claim(wrong.length === 0 && seen.length > 0, summary);
 }

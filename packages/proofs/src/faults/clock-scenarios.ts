@@ -38,10 +38,10 @@ export function clockJump(shiftMs: number): (context: FaultContext) => Promise<n
       await testbed.waitFor('probe with another time', async () => (await probes()) > before);
       const elapsedSeconds = (performance.now() - startMs) / 1_000;
       const lost = firstTtl - (await ttlOf(testbed, CACHED_OUTSIDE));
-      const told = `the TTL of a name fell by ${lost} in ${Math.round(elapsedSeconds)} s`;
+      const summary = `the TTL of a name fell by ${lost} in ${Math.round(elapsedSeconds)} s`;
       context.claim(
         lost >= Math.floor(elapsedSeconds) - 1 && lost <= elapsedSeconds + SLACK_SECONDS,
-        told,
+        summary,
       );
       const age = (await testbed.metrics('kubedns')).sum(AGE, { resource: 'services' });
       context.claim(age >= 0 && age < 600, `${AGE} is ${age}`);

@@ -40,7 +40,7 @@ function rowOf(result: FaultResult): readonly string[] {
 /** The command that makes each row of the fault table happen. */
 export const FAULTS_COMMAND = commandEntry({
   name: 'faults',
-  summary: 'Makes each fault of FAULTS.md happen, and holds what the table says against it.',
+  summary: 'Makes each fault of FAULTS.md happen, and compares the result with the table.',
   options: {
     ...PROGRAM_OPTIONS,
     only: textOption('', 'IDS', 'rows to run, with commas; all unless given'),

@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigTestbed, type Follower, whose, type Whose } from './config-testbed.js';
 import type { Fault, FaultContext } from './fault.js';
 
-/** The defaults are 10 s; the file system says sooner what changed, but not of a folder that was away. */
+/** The defaults are 10 s; file system events are sooner, but do not come for a folder that was away. */
 const PERIOD_MS = 1_000;
 const SWAPS = 100;
 const SWAPPING_MS = 1_000;
-/** Questions of so long are those whose answers show that nothing changed. */
+/** For this long answers must show that nothing changed. */
 const CALM_MS = 500;
 
 /** What no ConfigMap should be: each is refused for another reason. */
@@ -35,7 +35,7 @@ async function claimServers(
   context.claim(strange.length === 0, `${what}: ${strange.length} strange answers, ${example}`);
 }
 
-/** Claims what a metric of both containers says. */
+/** Claims the value of a metric of both containers. */
 async function claimMetric(
   context: FaultContext,
   { followers }: ConfigTestbed,
@@ -134,7 +134,7 @@ export const CONFIG_ROWS: readonly Fault[] = [
     duration: 'Never',
     limitMs: 0,
     metrics:
-      '`dnsmasq_config_rejected_total` and `kubedns_config_rejected_total` grow by 1 for each; `dnsmasq_config_generation` and `kubedns_config_generation` stand still',
+      '`dnsmasq_config_rejected_total` and `kubedns_config_rejected_total` grow by 1 for each; `dnsmasq_config_generation` and `kubedns_config_generation` do not change',
     run: garbage,
   },
   {

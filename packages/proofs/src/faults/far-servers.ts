@@ -28,7 +28,7 @@ export const LEFT_ADDRESSES: readonly string[] = POD_ADDRESSES.slice(0, 3);
 export interface FarServersMethods {
   /** Name servers that know every name with addresses of this network; they serve when it resolves. */
   startUpstreams(network: number): Promise<void>;
-  /** An API server with a small cluster of so many services. */
+  /** An API server with a small cluster of this many services. */
   startApi(services: number): Promise<void>;
   /** Moves a service that no client asks for, again and again for `forMs`: events are always in flight. */
   churn(forMs: number): Promise<void>;
@@ -40,7 +40,7 @@ export interface FarServersMethods {
   relayed(): RelayFigures;
 }
 
-/** Name servers and an API server on a host of their own, each behind a relay. */
+/** Name servers and an API server on a separate host, each behind a relay. */
 export class FarServers implements FarServersMethods {
   readonly #udpRelays: UdpRelay[] = [];
   readonly #tcpRelays: TcpRelay[] = [];

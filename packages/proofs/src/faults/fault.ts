@@ -2,7 +2,7 @@ import type { Owned } from '@kube-dns/testkit';
 
 /** What a row of the fault table works with. */
 export interface FaultContext {
-  /** The Node that runs the containers, and its flags behind those that each container has. */
+  /** The Node that runs the containers, and its flags after those of each container. */
   readonly node: string;
   readonly nodeFlags: readonly string[];
   /** Everything that the row starts is added here, and ends with the row. */
@@ -12,7 +12,7 @@ export interface FaultContext {
   readonly progress: (text: string) => void;
 }
 
-/** One row of the fault table: what happens, what is claimed of it, and how both are shown. */
+/** One row of the fault table: the fault, the claims, and the test of both. */
 export interface Fault {
   /** As `--only` takes it: lower case, words joined by dashes. */
   readonly id: string;
@@ -26,7 +26,7 @@ export interface Fault {
   readonly metrics: string;
   /** Only the command runs it: it is long, or much like a row that is part of the tests. */
   readonly isLong?: boolean;
-  /** Why it cannot be shown on this machine; undefined where it can. */
+  /** Why it cannot be tested on this machine; undefined where it can. */
   readonly skipReason?: () => string | undefined;
   /**
    * Makes it happen to real processes, holds every claim against what they do, and resolves to the ms

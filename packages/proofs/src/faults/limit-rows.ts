@@ -19,7 +19,7 @@ import {
 import { serviceName } from './small-cluster.js';
 
 const ALL: readonly Kind[] = ['cached', 'cluster', 'outside'];
-/** So long all is watched while something is used up. */
+/** For this long all is watched while a resource is exhausted. */
 const WATCH_MS = 3_000;
 /** `ulimit -n`: a process of these has 25 to 40 descriptors open by itself. */
 const DESCRIPTORS = 100;
@@ -144,7 +144,7 @@ function firstPort(name: ContainerName, { dns, kubedns, sidecar }: PodPorts): nu
   return { dnsmasq: dns, kubedns, sidecar }[name];
 }
 
-/** What dnsmasq says to a question about the cluster: an rcode, or `silence`. */
+/** What dnsmasq returns for a question about the cluster: an RCODE, or `silence`. */
 function answerText({ ports }: ProcessTestbed): Promise<string> {
   const answer = ask(ports.dns, serviceName(1), { limitMs: ASK_MS });
   return answer.then(

@@ -8,11 +8,11 @@ import type { FaultContext } from './fault.js';
 import { CHANGED, NETWORK_SERVICES, NetworkTestbed } from './network-testbed.js';
 
 /** For how long a change is waited for. */
-const PATIENCE_MS = 60_000;
+const WAIT_LIMIT_MS = 60_000;
 /** How long other changes are made. */
 const LOSS_MS = 2_000;
 const LOST_SHARE = 0.2;
-/** What the relay adds on the way there, and on the way back. */
+/** What the relay adds in each direction. */
 const DELAY_MS = 200;
 /** Between a question and the moment at which it is answered. */
 const ASKED_BEFORE_MS = 50;
@@ -40,7 +40,7 @@ export async function loseApiPackets(context: FaultContext): Promise<number> {
   const changedMs = monotonicMs();
   const change = async () => {
     await testbed.servers.call('changeCluster');
-    return testbed.changesShown(PATIENCE_MS);
+    return testbed.changesShown(WAIT_LIMIT_MS);
   };
   const [shownMs] = await Promise.all([change(), testbed.servers.call('churn', LOSS_MS)]);
   claimNoRestart(context, await claimServing(context, testbed, 0));
@@ -56,7 +56,7 @@ export async function delayApi(context: FaultContext): Promise<number> {
   await testbed.servers.call('setMode', { ...PLAIN, delayMs: DELAY_MS });
   const changedMs = monotonicMs();
   await testbed.servers.call('changeCluster');
-  const tookMs = (await testbed.changesShown(PATIENCE_MS)) - changedMs;
+  const tookMs = (await testbed.changesShown(WAIT_LIMIT_MS)) - changedMs;
   const early = `a change showed after ${Math.round(tookMs)} ms: nothing was delayed`;
   context.claim(tookMs >= DELAY_MS - ASKED_BEFORE_MS, early);
   claimNoRestart(context, await claimServing(context, testbed, 0));
@@ -64,7 +64,7 @@ export async function delayApi(context: FaultContext): Promise<number> {
   return tookMs;
 }
 
-/** The link is down for so long. Resolves to the ms after which a change shows once it is up. */
+/** The link is down for this long. Resolves to the ms from its return until a change is visible. */
 export function cutApi(
   forMs: number,
   isNoticed: boolean,
@@ -82,7 +82,7 @@ export function cutApi(
     } else claimNoRestart(context, page);
     const upMs = monotonicMs();
     await testbed.network.join('servers');
-    const shownMs = await testbed.changesShown(PATIENCE_MS);
+    const shownMs = await testbed.changesShown(WAIT_LIMIT_MS);
     const age = (await testbed.kubedns.metrics()).sum('kubedns_last_event_age_seconds', {
       resource: 'services',
     });

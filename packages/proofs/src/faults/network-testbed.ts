@@ -27,15 +27,15 @@ const CLUSTER_TEXTS = rightTexts(NETWORK_SERVICES);
 const RATE_PER_SECOND = 100;
 const START_LIMIT_MS = 30_000;
 const STEP_MS = 20;
-/** Questions after which every name that is kept was asked for. */
+/** After this many questions each cached name was asked for. */
 const WARM_QUESTIONS = 60;
 
-/** What runs in the pod, besides what every row has. */
+/** What runs in the pod, in addition to the parts of every row. */
 export interface NetworkTestbedOptions {
   /** The containers; the client asks dnsmasq where it is one. */
   readonly containers: readonly ('dnsmasq' | 'kubedns')[];
   /** Of the client: 5 s unless given. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
 }
 
 /** Whether an answer is right, as long as nothing of the cluster has changed. */
@@ -72,7 +72,7 @@ export class NetworkTestbed {
     options: NetworkTestbedOptions,
   ): Promise<NetworkTestbed> {
     const { owned } = context;
-    const { containers, patienceMs } = options;
+    const { containers, timeoutMs } = options;
     const network = await HostNetwork.start(owned);
     const servers = owned.add(
       new Remote<FarServersMethods>(
@@ -109,7 +109,7 @@ export class NetworkTestbed {
       ...(hasDnsmasq ? DNSMASQ_SERVICE : KUBEDNS_SERVICE),
       names,
       ratePerSecond: RATE_PER_SECOND,
-      ...(patienceMs !== undefined && { patienceMs }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
     });
     await testbed.#awaitWarm(programs);
     return testbed;

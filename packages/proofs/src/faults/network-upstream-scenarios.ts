@@ -10,14 +10,14 @@ import { claimHonesty, isCached, text } from './upstream-testbed.js';
 
 /**
  * More than an answer takes on a slow machine where ten others want each core, though less than
- * `--query-timeout`. That figures are as small as the table says is seen on a quiet one.
+ * `--query-timeout`. Figures as small as the table's need a quiet one.
  */
 const LATE_MS = 4_000;
 /** `--query-timeout`, and how late the answer may be on such a machine. */
 const QUERY_TIMEOUT_MS = 4_500;
 const SLACK_MS = 4_000;
-/** The client waits longer than resolvers do: what is slow here is not the pod. */
-const PATIENCE_MS = 15_000;
+/** The client waits longer than resolvers do: the network is slow here, not the pod. */
+const CLIENT_TIMEOUT_MS = 15_000;
 const BACK_LIMIT_MS = 10_000;
 const LOST_SHARE = 0.2;
 /** Longer than a client waits. */
@@ -35,7 +35,7 @@ const TO_UPSTREAMS = {
 } as const;
 
 function startTestbed(context: FaultContext): Promise<NetworkTestbed> {
-  return NetworkTestbed.start(context, { containers: ['dnsmasq'], patienceMs: PATIENCE_MS });
+  return NetworkTestbed.start(context, { containers: ['dnsmasq'], timeoutMs: CLIENT_TIMEOUT_MS });
 }
 
 type Labels = Readonly<Record<string, string>>;
@@ -51,10 +51,10 @@ async function growth({ pod }: NetworkTestbed) {
 
 /** A fifth of all datagrams between clients and the pod is lost; then none is. */
 export async function loseClientsDatagrams(context: FaultContext): Promise<number> {
-  const patienceMs = LATE_MS + 500;
+  const timeoutMs = LATE_MS + 500;
   const testbed = await NetworkTestbed.start(context, {
     containers: ['dnsmasq', 'kubedns'],
-    patienceMs,
+    timeoutMs,
   });
   const traffic = { protocol: 'udp', ports: String(DNSMASQ_SERVICE.port) } as const;
   const grown = await growth(testbed);

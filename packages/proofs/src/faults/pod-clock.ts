@@ -17,7 +17,7 @@ export class PodClock {
 
   /** Has a container look at this clock. */
   readonly given = (spec: ContainerSpec): ContainerSpec => {
-    // What is built also where this file itself is run as its source.
+    // The built file, also where this module runs from its source.
     const entry = new URL('../../dist/fixtures/clock-shift.js', import.meta.url).href;
     return {
       ...spec,

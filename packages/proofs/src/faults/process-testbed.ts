@@ -30,11 +30,11 @@ const RATE_PER_SECOND = 60;
 /** More than any row asks for. */
 const FRESH_COUNT = 5_000;
 /** More than `--query-timeout`, and what a loaded machine adds to it. */
-const PATIENCE_MS = 8_000;
+const CLIENT_TIMEOUT_MS = 8_000;
 const PROBE_SECONDS = 1;
 /** What kubelet needs to see that a container ended, and to start it. */
 export const RESTART_MS = 2_000;
-/** For how long that is, as the table says it. */
+/** That duration, in the words of the table. */
 export const RESTARTED =
   'Until kubelet has started it again: a second, ten at the second time in ten minutes, twice as long each time, 5 min at most';
 /** Everything that a loaded machine takes its time for. */
@@ -100,7 +100,7 @@ export class ProcessTestbed {
     this.upstream = upstream;
   }
 
-  /** Starts it; each container as `change` makes it of what the manifest says, after `before`. */
+  /** Starts it after `before`; `change` changes each container of the manifest. */
   static async start(
     context: FaultContext,
     change: (spec: ContainerSpec) => ContainerSpec = (spec) => spec,
@@ -136,7 +136,7 @@ export class ProcessTestbed {
       port: this.ports.dns,
       names: NAMES,
       ratePerSecond: RATE_PER_SECOND,
-      patienceMs: PATIENCE_MS,
+      timeoutMs: CLIENT_TIMEOUT_MS,
     };
     const client = (this.#client = this.#context.owned.add(await SteadyClient.start(questions)));
     await this.waitFor('right answers at first', () => {
@@ -145,7 +145,7 @@ export class ProcessTestbed {
     });
   }
 
-  /** Waits until every probe of the manifest says yes. */
+  /** Waits until every probe of the manifest succeeds. */
   well(): Promise<void> {
     return this.waitFor('probes that all say yes', async () => {
       const all = await Promise.all([
@@ -157,12 +157,12 @@ export class ProcessTestbed {
     });
   }
 
-  /** Whether kubedns says that it is ready. */
+  /** Whether kubedns reports that it is ready. */
   isReady(limitMs = PAGE_LIMIT_MS): Promise<boolean> {
     return isOk(this.ports.readiness, '/readiness', limitMs);
   }
 
-  /** Whether the sidecar says that another container is healthy. */
+  /** Whether the sidecar reports that another container is healthy. */
   isHealthy(name: 'kubedns' | 'dnsmasq', limitMs = PAGE_LIMIT_MS): Promise<boolean> {
     return isOk(this.ports.sidecar, `/healthcheck/${name}`, limitMs);
   }
@@ -205,21 +205,21 @@ export class ProcessTestbed {
   /** Claims that each question of these kinds was answered right, and soon. */
   claimAsEver(seen: readonly Seen[], kinds: readonly Kind[]): void {
     for (const kind of kinds) {
-      const told = this.#tally(seen, kind);
-      this.#context.claim(told.asked > 0 && told.right === told.asked, text(kind, told));
-      const slow = `${kind}: an answer took ${Math.round(told.slowestMs)} ms`;
-      this.#context.claim(told.slowestMs <= LATE_MS, slow);
+      const tally = this.#tally(seen, kind);
+      this.#context.claim(tally.asked > 0 && tally.right === tally.asked, text(kind, tally));
+      const slow = `${kind}: an answer took ${Math.round(tally.slowestMs)} ms`;
+      this.#context.claim(tally.slowestMs <= LATE_MS, slow);
     }
   }
 
   /** Claims that clients received only right answers and these failures for these kinds. */
   claimFailures(seen: readonly Seen[], kinds: readonly Kind[], failures: readonly string[]): void {
     for (const kind of kinds) {
-      const told = this.#tally(seen, kind);
-      const names = Object.keys(told.failed);
+      const tally = this.#tally(seen, kind);
+      const names = Object.keys(tally.failed);
       const isAsSaid =
         failures.every((name) => names.includes(name)) && names.length === failures.length;
-      this.#context.claim(isAsSaid, text(kind, told));
+      this.#context.claim(isAsSaid, text(kind, tally));
     }
   }
 
@@ -227,8 +227,8 @@ export class ProcessTestbed {
   async claimEnds(ends: Partial<Record<ContainerName, number>>): Promise<void> {
     for (const name of CONTAINER_NAMES) {
       const own = this.containers[name].ends;
-      const told = `${name} ended ${own.length} times: ${own.join('; ')}`;
-      this.#context.claim(own.length === (ends[name] ?? 0), told);
+      const summary = `${name} ended ${own.length} times: ${own.join('; ')}`;
+      this.#context.claim(own.length === (ends[name] ?? 0), summary);
     }
     for (const name of ['kubedns', 'dnsmasq'] as const) {
       const metric = `${name}_unexpected_errors_total`;

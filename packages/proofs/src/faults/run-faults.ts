@@ -41,7 +41,7 @@ export async function runFault(fault: Fault, programs: FaultPrograms): Promise<F
   return { fault, measuredMs, broken };
 }
 
-/** Runs rows, so many at a time; each result can be waited for by the row's id. */
+/** Runs rows, a limited number at the same time; each result can be awaited by the row's ID. */
 export function runFaults(
   faults: readonly Fault[],
   together: number,

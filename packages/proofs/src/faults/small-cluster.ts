@@ -8,7 +8,7 @@ const PORTS = [{ name: 'sql', port: 5432, protocol: 'TCP' }];
 
 /** The DNS name of the headless service. */
 export const HEADLESS_NAME = `${HEADLESS}.${SUFFIX}`;
-/** Its endpoints, each in a slice of its own. */
+/** Its endpoints, each in its own slice. */
 export const POD_ADDRESSES = ['10.244.9.1', '10.244.9.2', '10.244.9.3', '10.244.9.4'] as const;
 
 /** The DNS name of a namespace without a service. */
@@ -34,7 +34,7 @@ export function serviceName(number: number): string {
   return `web-${number}.${SUFFIX}`;
 }
 
-/** What each name of a cluster with so many services has, as a steady client tells it. */
+/** The answers for each name of a cluster with this many services, as a steady client reports them. */
 export function rightTexts(services: number): ReadonlyMap<string, string> {
   const numbers = Array.from({ length: services }, (_, i) => i + 1);
   const pairs = numbers.map((number) => [serviceName(number), serviceAddress(number)] as const);

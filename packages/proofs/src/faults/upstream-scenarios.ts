@@ -4,7 +4,7 @@ import { tally, troubleMs } from '../fixtures/tally.js';
 import type { FaultContext } from './fault.js';
 import { isCached, isRight, text, UpstreamTestbed } from './upstream-testbed.js';
 
-/** So long the fault lasts: longer than a client waits. */
+/** Duration of the fault: longer than a client waits. */
 export const FAULT_MS = 5_500;
 /** For faults of one upstream, and for upstreams that answer immediately with an error. */
 export const SHORT_FAULT_MS = 2_500;
@@ -14,7 +14,7 @@ export const LATE_MS = 2_500;
 const SOON_MS = 1_500;
 /** What clients notice. */
 const NOTICED_MS = 500;
-/** What is asked so shortly before the upstreams are back may be answered. */
+/** Queries sent within this time before the upstreams return may be answered. */
 const EDGE_MS = 450;
 const BACK_LIMIT_MS = 20_000;
 /** The metrics that tell of them: by server and reason, and by client. */

@@ -13,16 +13,16 @@ const RATE_PER_SECOND = 50;
 const CACHED = Array.from({ length: 10 }, (_, i) => `cached-${i}.example`);
 /** More than any row asks for. */
 const FRESH_COUNT = 2_000;
-/** Questions that upstreams answer: one that is kept, one that is new, and so on. */
+/** Questions that upstreams answer: cached and new names in turn. */
 export const NAMES: readonly string[] = Array.from({ length: FRESH_COUNT }, (_, i) => [
   CACHED[i % CACHED.length]!,
   `fresh-${i}.example`,
 ]).flat();
 const WARM_LIMIT_MS = 30_000;
 /** On a loaded machine an answer is late, not lost. */
-const PATIENCE_MS = 10_000;
+const CLIENT_TIMEOUT_MS = 10_000;
 const STEP_MS = 20;
-/** Questions after which the upstream that is asked is known. */
+/** After this many questions dnsmasq has chosen its upstream. */
 const SETTLED_AFTER = 60;
 
 /** Whether an answer is the one that honest upstreams give. */
@@ -35,7 +35,7 @@ export function isCached({ name }: Seen): boolean {
   return name.startsWith('cached-');
 }
 
-/** A dnsmasq in front of upstreams that answer every name, and a client whose answers are known. */
+/** A dnsmasq in front of upstreams that answer every name, and a client that expects these answers. */
 export class UpstreamTestbed {
   readonly upstreams: readonly FakeUpstream[];
   readonly dnsmasq: Dnsmasq;
@@ -68,7 +68,7 @@ export class UpstreamTestbed {
       port: dnsmasq.ports.dns,
       names: NAMES,
       ratePerSecond: RATE_PER_SECOND,
-      patienceMs: PATIENCE_MS,
+      timeoutMs: CLIENT_TIMEOUT_MS,
     };
     const client = owned.add(await SteadyClient.start(questions));
     const isWarm = () =>

@@ -1,6 +1,6 @@
 import type { Random } from './random.js';
 
-/** So many inputs are kept to start from; a further one takes the place of another. */
+/** This many inputs are stored to start from; one more replaces another. */
 const MAX_ENTRIES = 2_000;
 
 /** The inputs that others are made of. The first ones, which were written for it, stay. */
@@ -20,7 +20,7 @@ export class Corpus {
     return this.#entries;
   }
 
-  /** Keeps a copy. */
+  /** Stores a copy. */
   add(entry: Uint8Array, random: Random): void {
     const copy = Buffer.from(entry);
     if (this.#entries.length < MAX_ENTRIES) this.#entries.push(copy);

@@ -22,7 +22,7 @@ export class CoverageGuide {
   /** Whether anything was reached for the first time since the last call. */
   hasNew(): boolean {
     let isNew = false;
-    // In the session of its own thread a call has ended when it returns.
+    // An inspector session of the same thread finishes a call before it returns.
     this.#session.post('Profiler.takePreciseCoverage', (_error, taken) => {
       isNew = taken.result.some(({ url }) => url.includes(COUNTED) && !url.includes(OWN));
     });

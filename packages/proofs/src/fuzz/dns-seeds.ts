@@ -86,14 +86,14 @@ const SOA = {
 /** Replies of every kind that name servers give, to questions for a name of this domain. */
 export function replySeeds(domain: string): Buffer[] {
   const name = `n0.${domain}`;
-  const alias = { owner: name, type: 'CNAME', data: `b.${domain}` } as const;
-  const denial = { owner: domain, type: 'SOA', data: SOA, section: 'authority' } as const;
+  const cname = { owner: name, type: 'CNAME', data: `b.${domain}` } as const;
+  const soa = { owner: domain, type: 'SOA', data: SOA, section: 'authority' } as const;
   const seeds = [
     responseTo(name, 'A', [{ owner: name, type: 'A', data: '192.0.2.1' }]),
-    responseTo(name, 'A', [alias, { owner: `b.${domain}`, type: 'A', data: '10.0.0.1' }]),
-    responseTo(name, 'AAAA', [alias, { owner: `b.${domain}`, type: 'AAAA', data: '2001:db8::1' }]),
-    responseTo(name, 'A', [denial]),
-    responseTo(name, 'A', [denial], RCODE.NXDOMAIN),
+    responseTo(name, 'A', [cname, { owner: `b.${domain}`, type: 'A', data: '10.0.0.1' }]),
+    responseTo(name, 'AAAA', [cname, { owner: `b.${domain}`, type: 'AAAA', data: '2001:db8::1' }]),
+    responseTo(name, 'A', [soa]),
+    responseTo(name, 'A', [soa], RCODE.NXDOMAIN),
     responseTo(name, 'A', [], RCODE.SERVFAIL),
     responseTo(name, 'A', [], RCODE.REFUSED),
     responseTo(name, 'MX', [

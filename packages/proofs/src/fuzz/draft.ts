@@ -13,7 +13,7 @@ export class Draft {
     this.bytes.set(from.subarray(0, this.length));
   }
 
-  /** Moves what is from `at` on behind `piece`; what does not fit falls off the end. */
+  /** Inserts `piece` at `at`; bytes that do not fit are cut off at the end. */
   insert(at: number, piece: Uint8Array): void {
     const { bytes } = this;
     const count = Math.min(piece.length, bytes.length - at);
@@ -23,7 +23,7 @@ export class Draft {
     this.length = end;
   }
 
-  /** Writes over what is there, and beyond the end. */
+  /** Overwrites existing bytes, also beyond the end. */
   overwrite(at: number, piece: Uint8Array): void {
     const count = Math.min(piece.length, this.bytes.length - at);
     this.bytes.set(piece.subarray(0, count), at);

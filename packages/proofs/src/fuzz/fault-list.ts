@@ -23,15 +23,15 @@ export class FaultList {
     // Without the path of the checkout: files are named after this.
     const place = line.replace(/\S*(?=packages\/)/, '');
     const words = message.replace(/"(?:[^"\\]|\\.)*"|\d+/g, '…').slice(0, 80);
-    this.#keep('throws', `${words} ${place}`, () => `${message} ${place}`, input);
+    this.#store('throws', `${words} ${place}`, () => `${message} ${place}`, input);
   }
 
   /** Of the kinds that are amounts, the largest counts, which comes first. */
   add(kind: FaultKind, detail: string, input?: Buffer): void {
-    this.#keep(kind, kind, () => detail, input);
+    this.#store(kind, kind, () => detail, input);
   }
 
-  #keep(kind: FaultKind, key: string, detail: () => string, input: Buffer | undefined): void {
+  #store(kind: FaultKind, key: string, detail: () => string, input: Buffer | undefined): void {
     if (this.#findings.has(key) || this.#findings.size >= MAX_FINDINGS) return;
     const text = detail();
     const file = input === undefined ? '' : this.#files.write(kind, text, input);

@@ -9,7 +9,7 @@ export interface Finding {
   readonly kind: FaultKind;
   /** What was thrown and where, or how much it was. */
   readonly detail: string;
-  /** The input's file in the corpus; empty where it is not one input. */
+  /** The input's file in the corpus; empty where there is no single input. */
   readonly file: string;
 }
 
@@ -21,16 +21,16 @@ export class FindingFiles {
     this.#folder = join(folder, parser);
   }
 
-  /** The inputs that were kept, by file name. */
+  /** The stored inputs, by file name. */
   read(): ReadonlyMap<string, Buffer> {
     return new Map(this.#names().map((name) => [name, readFileSync(join(this.#folder, name))]));
   }
 
-  /** Keeps an input under a name that says what was found; returns the name. */
+  /** Stores an input under a name that contains the kind of finding; returns the name. */
   write(kind: FaultKind, detail: string, input: Uint8Array): string {
     const digest = createHash('sha256').update(input).digest('hex').slice(0, 8);
-    const known = this.#names().find((name) => name.endsWith(`-${digest}.bin`));
-    if (known !== undefined) return known;
+    const stored = this.#names().find((name) => name.endsWith(`-${digest}.bin`));
+    if (stored !== undefined) return stored;
     const words = detail.toLowerCase().replace(/[^a-z]+/g, '-');
     const what = kind === 'throws' ? `${kind}-${words.slice(0, 60).replace(/^-|-$/g, '')}` : kind;
     const name = `${what}-${digest}.bin`;

@@ -29,7 +29,7 @@ function fuzz(run: FuzzTarget['run'], inputs = 4_000, guidedInputs = 0) {
 const isMarked = (input: Buffer) => input.length > 10 && (input[3]! & 1) === 1;
 
 describe('a run', () => {
-  it('counts what is accepted, and finds nothing in a parser that has nothing', async () => {
+  it('counts accepted inputs, and finds nothing in a correct parser', async () => {
     const result = await fuzz((input) => input.length > 0);
     expect(result.findings).toEqual([]);
     expect(result.inputs).toBe(4_000);
@@ -38,7 +38,7 @@ describe('a run', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('keeps an input that made the parser throw, once', async () => {
+  it('stores an input that made the parser throw, once', async () => {
     const result = await fuzz((input) => {
       if (isMarked(input)) throw new TypeError(`cannot read byte ${input[3]}`);
       return true;
@@ -51,11 +51,11 @@ describe('a run', () => {
     expect(isMarked(input)).toBe(true);
   });
 
-  it('gives what was found once to the parser again, before anything else', async () => {
-    const kept = Buffer.from('kept from another day');
-    new FindingFiles(folder, 'planted').write('slow', '', kept);
+  it('runs stored inputs before all others', async () => {
+    const stored = Buffer.from('stored on another day');
+    new FindingFiles(folder, 'planted').write('slow', '', stored);
     const result = await fuzz((input) => {
-      if (input.equals(kept)) throw new Error('again');
+      if (input.equals(stored)) throw new Error('again');
       return true;
     }, 1);
     expect(result.findings).toMatchObject([{ kind: 'throws' }]);
@@ -90,16 +90,16 @@ describe('a run', () => {
     expect(result.largestBytes).toBeGreaterThanOrEqual(100_000);
   });
 
-  it('finds a parser that keeps something of each input', async () => {
-    const kept = new Map<string, number>();
+  it('finds a parser that retains memory of each input', async () => {
+    const retained = new Map<string, number>();
     const result = await fuzz((input) => {
-      kept.set(`${kept.size} ${input.toString('latin1')}`, 1);
+      retained.set(`${retained.size} ${input.toString('latin1')}`, 1);
       return true;
     }, 8_000);
     expect(result.findings).toMatchObject([{ kind: 'grows', file: '' }]);
   });
 
-  it('makes the same inputs of the same seed', async () => {
+  it('makes the same inputs from the same seed', async () => {
     const inputs = async () => {
       const seen: string[] = [];
       await fuzz((input) => seen.push(input.toString('latin1')) > 0, 200);

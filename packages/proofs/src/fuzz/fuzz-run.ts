@@ -14,7 +14,7 @@ export interface FuzzRunOptions {
   readonly target: FuzzTarget;
   readonly files: FindingFiles;
   readonly inputs: number;
-  /** Ends earlier after so many seconds; 0 is never. */
+  /** Ends earlier after this many seconds; 0: never. */
   readonly seconds: number;
   /** The most that one input may take, in microseconds. */
   readonly maxUs: number;
@@ -121,7 +121,7 @@ export class FuzzRun {
     guide.close();
   }
 
-  /** Gives so many inputs more, unless time is over; returns how many they were. */
+  /** Runs this many more inputs, unless time is over; returns their number. */
   async #feed(inputs: number, isLimited = true): Promise<number> {
     let fed = 0;
     for (let batches = 0; fed < inputs && !(isLimited && this.#isOver()); batches++) {
@@ -190,7 +190,7 @@ export class FuzzRun {
     }
   }
 
-  /** Whether what is alive grows with the inputs, which are others every time. */
+  /** Whether memory in use grows with the inputs, which differ every time. */
   async #checkGrowth(grown: number, inputs: number): Promise<void> {
     let least = grown;
     for (let round = 0; least > GROWTH_BYTES && round < GROWTH_ROUNDS; round++) {

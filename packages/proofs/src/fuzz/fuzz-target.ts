@@ -15,7 +15,7 @@ export interface FuzzTarget {
    */
   readonly allowance?: (input: Buffer) => number;
   /**
-   * Gives it one input, which it must not change or keep. Tells whether it was accepted; a refusal by an
+   * Passes one input to it, which it must not change or retain. Returns whether it was accepted; a refusal by an
    * error that belongs to the parser's contract is one. Whatever else it throws is a finding.
    */
   run(input: Buffer): boolean;

@@ -17,7 +17,7 @@ import { MAX_INPUT_BYTES, MAX_INPUT_US } from './judge.js';
 import { PARSERS } from './parsers.js';
 
 const CORPUS = fileURLToPath(new URL('../../corpus', import.meta.url));
-/** Much room for what is young: what is allocated is told by how much of it is used. */
+/** A large young generation: allocation is measured as its use, until a collection. */
 const NODE_FLAGS = ['--max-semi-space-size=64'];
 const HEADER = [
   'parser',

@@ -29,7 +29,7 @@ export class HeapMeter {
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** What is alive after a collection, in bytes. */
+/** The bytes in use after a collection. */
 export function liveBytes(): number {
   // Twice: what the first one finalizes is free after the second.
   collect();

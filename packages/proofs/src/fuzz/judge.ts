@@ -52,7 +52,7 @@ class Search {
   }
 }
 
-/** Keeps the inputs that took the longest and allocated the most. */
+/** Stores the inputs that took the longest and allocated the most. */
 export class Judge {
   readonly slowness: Search;
   readonly hunger: Search;
@@ -63,7 +63,7 @@ export class Judge {
       try {
         target.run(input);
       } catch {
-        // What it throws is a finding of its own.
+        // An error is a separate finding.
       }
     };
     this.slowness = new Search((input) => {

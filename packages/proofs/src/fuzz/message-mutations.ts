@@ -28,7 +28,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
     if (draft.length < HEADER_BYTES) return;
     draft.bytes[2 + random.below(2)]! ^= random.isOneIn(2) ? 1 << random.below(8) : random.next();
   },
-  // A pointer in the place of what is there: to the question, before itself, to itself, anywhere.
+  // A pointer over existing bytes: to the question, before itself, to itself, anywhere.
   (draft, random) => {
     if (draft.length < HEADER_BYTES + 2) return;
     const at = QUESTION + random.below(draft.length - QUESTION - 1);
@@ -67,7 +67,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
     draft.bytes.writeUInt16BE(random.pick(TYPES), end + 1);
     if (random.isOneIn(4)) draft.bytes.writeUInt16BE(random.pick(CLASSES), end + 3);
   },
-  // Letters of the other case.
+  // The other case of letters.
   (draft, random) => {
     for (let i = 0; i < 8; i++) {
       const at = random.below(draft.length);
@@ -75,7 +75,7 @@ export const MESSAGE_MUTATIONS: readonly Mutation[] = [
       if (at < draft.length && byte >= 0x41 && byte <= 0x7a) draft.bytes[at] = byte ^ 0x20;
     }
   },
-  // Records behind the last one, counted in one of the sections or not at all.
+  // Records after the last one, counted in one of the sections or not at all.
   (draft, random) => {
     const count = random.isOneIn(8) ? random.below(60) : 1 + random.below(3);
     for (let i = 0; i < count; i++) draft.append(record(draft, random));

@@ -5,7 +5,7 @@ import type { Random } from './random.js';
 /** One change of an input in progress. Draws all of its choices from `random`; never throws. */
 export type Mutation = (draft: Draft, random: Random, corpus: Corpus) => void;
 
-/** Most inputs are near to their origin: what is broken in many ways is refused at the first. */
+/** Most inputs are near their origin: of many faults in one input a parser meets only the first. */
 const MAX_CHANGES = 6;
 
 /** Begins the draft with an input of the corpus and changes it. */

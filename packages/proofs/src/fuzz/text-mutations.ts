@@ -24,7 +24,7 @@ export const TEXT_MUTATIONS: readonly Mutation[] = [
   // A piece that texts are made of, or that means something elsewhere.
   (draft, random) => draft.insert(random.below(draft.length + 1), random.pick(PIECES)),
   (draft, random) => draft.overwrite(random.below(draft.length + 1), random.pick(PIECES)),
-  // One many times: what is read again from its beginning takes its square.
+  // One many times: a parser that starts again each time takes quadratic time.
   (draft, random, { tokens }) => {
     const piece = random.pick(random.isOneIn(2) && tokens.length > 0 ? tokens : PIECES);
     const repeats = 1 + random.below(MAX_REPEATS);

@@ -5,7 +5,7 @@ import { WatchedInput, type WatchdogData } from './watchdog.js';
 const LOOKS = 20;
 
 // Started by Watchdog only.
-const { shared, corpus, parser, patienceMs } = workerData as WatchdogData;
+const { shared, corpus, parser, limitMs } = workerData as WatchdogData;
 const watched = new WatchedInput(shared);
 let count = watched.count;
 let sinceMs = performance.now();
@@ -15,8 +15,8 @@ setInterval(() => {
   if (watched.count !== count) {
     count = watched.count;
     sinceMs = nowMs;
-  } else if (nowMs - sinceMs > patienceMs) {
+  } else if (nowMs - sinceMs > limitMs) {
     new FindingFiles(corpus, parser).write('hangs', '', watched.copy());
     process.kill(process.pid, 'SIGKILL');
   }
-}, patienceMs / LOOKS);
+}, limitMs / LOOKS);

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 
-/** What the two threads share: numbers in front, the input behind them. */
+/** The memory that the two threads share: first numbers, then the input. */
 const COUNT = 0;
 const LENGTH = 1;
 const NUMBERS = 2;
@@ -9,14 +9,14 @@ const HEAD_BYTES = NUMBERS * Int32Array.BYTES_PER_ELEMENT;
 /** No input is longer, what was found once included. */
 const MAX_INPUT_BYTES = 65_536;
 
-const PATIENCE_MS = 20_000;
+const HANG_LIMIT_MS = 20_000;
 
 export interface WatchdogOptions {
   /** Where the findings are, and of which parser. */
   readonly corpus: string;
   readonly parser: string;
-  /** So long nothing but a loop without an end takes, also on a machine that others use. */
-  readonly patienceMs?: number;
+  /** Only an endless loop takes this long, also on a busy machine. */
+  readonly limitMs?: number;
 }
 
 /** What the thread of a watchdog is started with. */
@@ -24,7 +24,7 @@ export interface WatchdogData {
   readonly shared: SharedArrayBuffer;
   readonly corpus: string;
   readonly parser: string;
-  readonly patienceMs: number;
+  readonly limitMs: number;
 }
 
 /**
@@ -36,11 +36,11 @@ export class Watchdog {
   readonly #bytes: Uint8Array;
   readonly #worker: Worker;
 
-  constructor({ corpus, parser, patienceMs = PATIENCE_MS }: WatchdogOptions) {
+  constructor({ corpus, parser, limitMs = HANG_LIMIT_MS }: WatchdogOptions) {
     const shared = new SharedArrayBuffer(HEAD_BYTES + MAX_INPUT_BYTES);
     this.#numbers = new Int32Array(shared, 0, NUMBERS);
     this.#bytes = new Uint8Array(shared, HEAD_BYTES);
-    const workerData: WatchdogData = { shared, corpus, parser, patienceMs };
+    const workerData: WatchdogData = { shared, corpus, parser, limitMs };
     this.#worker = new Worker(new URL('./watchdog-thread.js', import.meta.url), { workerData });
     this.#worker.unref();
   }

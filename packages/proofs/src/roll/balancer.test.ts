@@ -11,14 +11,14 @@ afterEach(async () => {
   for (const one of open.splice(0)) await one.close();
 });
 
-function kept<T extends { close(): unknown }>(one: T): T {
+function owned<T extends { close(): unknown }>(one: T): T {
   open.push(one);
   return one;
 }
 
-/** A server that answers with its own name; `holds` keeps the answers back. */
+/** A server that answers with its own name; `holds` delays the answers. */
 async function server(name: string, held?: (() => void)[]): Promise<number> {
-  const socket = kept(createSocket('udp4'));
+  const socket = owned(createSocket('udp4'));
   socket.on('message', (_, { port, address }) => {
     const answer = () => socket.send(name, port, address);
     if (held) held.push(answer);
@@ -30,7 +30,7 @@ async function server(name: string, held?: (() => void)[]): Promise<number> {
 }
 
 async function client(): Promise<Socket> {
-  const socket = kept(createSocket('udp4'));
+  const socket = owned(createSocket('udp4'));
   socket.bind(0, HOST);
   await once(socket, 'listening');
   return socket;
@@ -44,12 +44,12 @@ async function ask(socket: Socket, port: number): Promise<string> {
 }
 
 async function startBalancer() {
-  const balancer = kept(new Balancer());
+  const balancer = owned(new Balancer());
   return { balancer, port: await balancer.start() };
 }
 
 describe('the balancer', () => {
-  it('gives a flow to one endpoint, and leaves it there when another comes', async () => {
+  it('assigns a flow to one endpoint, also after another one is added', async () => {
     const { balancer, port } = await startBalancer();
     const first = await server('first');
     balancer.setEndpoints([first]);
@@ -68,7 +68,7 @@ describe('the balancer', () => {
     expect([...seen].sort()).toEqual(['first', 'second']);
   });
 
-  it('forgets the flows of an endpoint that is taken out, and what is in flight in them', async () => {
+  it('deletes the flows of a removed endpoint, and what is in flight in them', async () => {
     const { balancer, port } = await startBalancer();
     const held: (() => void)[] = [];
     balancer.setEndpoints([await server('first', held)]);
@@ -84,9 +84,9 @@ describe('the balancer', () => {
     expect(balancer.figures().cutFlows).toBe(1);
   });
 
-  it('passes connections through, and the end of either side', async () => {
+  it('forwards connections, and the end of either side', async () => {
     const { balancer, port } = await startBalancer();
-    const pod = kept(createServer({ allowHalfOpen: true }, (socket) => void socket.pipe(socket)));
+    const pod = owned(createServer({ allowHalfOpen: true }, (socket) => void socket.pipe(socket)));
     pod.listen(0, HOST);
     await once(pod, 'listening');
     balancer.setEndpoints([(pod.address() as { port: number }).port]);

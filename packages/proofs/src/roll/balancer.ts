@@ -7,7 +7,7 @@ import { UdpFlows } from './udp-flows.js';
 export interface BalancerFigures {
   readonly datagrams: number;
   readonly connections: number;
-  /** Flows of UDP that are known now. */
+  /** Number of current UDP flows. */
   readonly flows: number;
   /** Flows that lost their endpoint, with everything in flight. */
   readonly cutFlows: number;
@@ -28,7 +28,7 @@ const ATTEMPTS = 10;
 /**
  * One address in front of several pods, as kube-proxy makes it: each new flow (a client's address and port)
  * goes to one of the endpoints at random and stays there. When an endpoint is taken out, flows of UDP to
- * it are forgotten, as kube-proxy clears conntrack, and what is in flight in them is lost; connections over
+ * it are deleted, as kube-proxy clears conntrack, and datagrams in flight in them are lost; connections over
  * TCP go on as long as both ends do.
  */
 export class Balancer implements BalancerMethods {

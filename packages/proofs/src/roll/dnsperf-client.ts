@@ -12,9 +12,9 @@ export interface DnsperfClientOptions {
   readonly port: number;
   readonly questions: readonly string[];
   readonly queriesPerSecond: number;
-  /** Sockets, each a flow of its own. */
+  /** Sockets, each a separate flow. */
   readonly sockets: number;
-  /** After so long a query is lost, and asked once more. */
+  /** After this time a query is lost, and asked once more. */
   readonly timeoutSeconds: number;
   /** A folder for its data file. */
   readonly folder: string;
@@ -27,8 +27,8 @@ const MAX_ERROR_CHARACTERS = 1_000;
 const MS = 1_000;
 
 /**
- * dnsperf with `-v`, which tells of each query as soon as it is answered or given up. What it gives up is
- * asked once more at that moment, from a port of its own, as a resolver's second try.
+ * dnsperf with `-v`, which reports each query as soon as it is answered or timed out. One that timed out is
+ * asked once more at that moment, from a new port, as a resolver's second try.
  */
 export class DnsperfClient implements Closable {
   readonly #options: DnsperfClientOptions;
@@ -95,7 +95,7 @@ export class DnsperfClient implements Closable {
 
   #read(text: string): void {
     for (const { name, rcode, ms } of this.#lines.push(text)) {
-      // What is in flight at the end is told as given up.
+      // Queries in flight at the end are reported as timed out.
       if (rcode === undefined && this.#isEnding) continue;
       this.#log.asked();
       if (rcode !== undefined) this.#judge(name, rcode, ms);

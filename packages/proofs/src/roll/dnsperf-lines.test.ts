@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { DnsperfLines } from './dnsperf-lines.js';
 
-it('answers and what was given up are read from what dnsperf prints, in any pieces', () => {
+it('answers and time-outs are read from the output of dnsperf, in any pieces', () => {
   const text =
     '[Status] Sending queries (to 127.0.0.1:53)\n> NOERROR a.example A 0.001500\n> T b.example A\n';
   const lines = new DnsperfLines();

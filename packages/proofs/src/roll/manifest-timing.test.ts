@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { manifestTiming } from './manifest-timing.js';
 
-it('a pod is given the times of the manifest', () => {
+it('a pod has the times of the manifest', () => {
   expect(manifestTiming(1)).toEqual({
     preStopMs: 10_000,
     drainMs: 5_000,
@@ -14,7 +14,7 @@ it('a pod is given the times of the manifest', () => {
   });
 });
 
-it('a scale makes everything quicker but how slow a machine may be', () => {
+it('a scale shortens all times but those for a slow machine', () => {
   expect(manifestTiming(10)).toMatchObject({
     preStopMs: 1_000,
     probePeriodMs: 1_000,

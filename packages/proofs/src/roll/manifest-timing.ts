@@ -12,11 +12,11 @@ const MS = 1_000;
 
 /** How long kubelet and the cluster take for what a pod goes through, in ms. */
 export interface PodTiming {
-  /** Containers that have one serve on for so long before they are told to end. */
+  /** Containers with a preStop hook serve for this long before SIGTERM. */
   readonly preStopMs: number;
   /** `--drain-time` of kubedns. */
   readonly drainMs: number;
-  /** What is left of a pod then is killed. */
+  /** Containers that still run after this time are killed. */
   readonly graceMs: number;
   readonly initialDelayMs: number;
   readonly probePeriodMs: number;

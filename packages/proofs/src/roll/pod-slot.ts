@@ -49,7 +49,7 @@ export class PodSlot implements Closable {
 
   /**
    * Ends the pod as its deletion does: it is no endpoint any more, its containers get SIGTERM, those with a
-   * preStop after that, and what is left after the grace period is killed. Returns how each has ended.
+   * preStop after that, and containers that still run after the grace period are killed. Returns how each has ended.
    */
   async stop(): Promise<Readonly<Record<string, string>>> {
     const pod = this.#pod;
@@ -81,7 +81,7 @@ export class PodSlot implements Closable {
       pauseMs = probePeriodMs;
       const isOk = await pod.isReady(probeTimeoutMs);
       failures = isOk ? 0 : failures + 1;
-      // Ending pods are no endpoints, whatever a late probe says.
+      // A pod that ends is no endpoint, whatever the result of a late probe.
       if (!this.#probing.signal.aborted && this.#pod === pod) {
         if (isOk) this.#setReady(true);
         else if (failures >= failureThreshold) this.#setReady(false);

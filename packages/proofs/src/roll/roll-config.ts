@@ -2,8 +2,8 @@ import type { ConfigKeys } from '@kube-dns/testkit';
 import type { WorldServer } from '../soak/world-names.js';
 
 /**
- * A version of a pod's ConfigMap that says another way to the same answers: the servers of the world change,
- * and a stub domain that nobody asks for comes and goes.
+ * A version of a pod's ConfigMap that leads to the same answers by other servers: those of the world change,
+ * and a stub domain that no client asks for is added or removed.
  */
 export function rollConfig(
   version: number,

@@ -9,7 +9,7 @@ export interface RollFacts {
   readonly queriesPerSecond: number;
 }
 
-/** Less says that the machine, and not DNS, was the limit. */
+/** Below this the machine, and not DNS, was the limit. */
 const RATE_PART = 0.9;
 const HEADER = [
   'while',
@@ -46,7 +46,7 @@ function rowOf({
   ];
 }
 
-/** Tells what clients noticed, and holds it against what is promised. */
+/** Reports what clients noticed, and compares it with the promises. */
 export function addRollFindings(
   report: Pick<Report, 'add' | 'addSection' | 'note'>,
   phases: readonly Phase[],

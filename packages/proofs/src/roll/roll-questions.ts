@@ -21,7 +21,7 @@ export function rollQuestions(services: number): readonly string[] {
   return interleaved(names).map((name) => `${name} A`);
 }
 
-/** What is right to answer to one of them. */
+/** The right answer to one of them. */
 export function rightRcode(name: string): 'NOERROR' | 'NXDOMAIN' {
   return name.startsWith(MISSING) ? 'NXDOMAIN' : 'NOERROR';
 }

@@ -39,11 +39,11 @@ const OPTIONS = {
     max: 10,
     isWhole: false,
   }),
-  pause: numberOption(3, 'seconds of load before, between and behind what happens', {
+  pause: numberOption(3, 'seconds of load before, between and after the steps', {
     min: 0,
     isWhole: false,
   }),
-  sockets: numberOption(40, 'sockets of dnsperf, each a flow of its own', { min: 1, max: 500 }),
+  sockets: numberOption(40, 'sockets of dnsperf, each a separate flow', { min: 1, max: 500 }),
   services: numberOption(600, 'services of the cluster', { min: 30, max: 50_000 }),
   ...PROGRAM_OPTIONS,
 };
@@ -159,10 +159,10 @@ function textOf({ name, dnsperf, checked, queriesPerSecond }: Phase): string {
   );
 }
 
-/** Two pods behind one address, each in turn configured anew, stopped and started under load. */
+/** Two pods with one address, each in turn reconfigured, stopped and started under load. */
 export const ROLL: Command<typeof OPTIONS> = {
   name: 'roll',
-  summary: 'two pods behind one address, each in turn stopped and started: what a client notices',
+  summary: 'two pods with one address, each in turn stopped and started: what a client notices',
   options: OPTIONS,
   format: 'markdown',
   isStrict: true,

@@ -12,10 +12,10 @@ interface Flow {
 }
 
 const HOST = '127.0.0.1';
-/** A flow that is silent for so long is forgotten (nf_conntrack_udp_timeout). */
+/** A flow that is silent for this long is deleted (nf_conntrack_udp_timeout). */
 const IDLE_MS = 30_000;
 
-/** Flows of UDP from clients of this machine to endpoints of this machine, each with a port of its own. */
+/** Flows of UDP from clients of this machine to endpoints of this machine, each with its own port. */
 export class UdpFlows {
   datagrams = 0;
   cutFlows = 0;
@@ -26,7 +26,7 @@ export class UdpFlows {
   readonly #flows = new Map<number, Flow>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** `choose` says where a new flow goes; undefined: nowhere. */
+  /** `choose` returns the endpoint of a new flow; undefined: none. */
   constructor(engine: UdpEngine, choose: () => number | undefined) {
     this.#engine = engine;
     this.#choose = choose;
@@ -74,7 +74,7 @@ export class UdpFlows {
       { port: 0, sourceAddress: undefined, server: endpoint, isIpv6: false },
       {
         onDatagram: (bytes) => this.#front.send(bytes, bytes.length, client),
-        // A datagram that nobody takes is lost, as on a network.
+        // A datagram that no socket receives is lost, as on a network.
         onUnreachable: () => undefined,
       },
     );

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { AnswerLog } from './answer-log.js';
 
-it('what was counted is told once, with the wrong answers first', () => {
+it('each count is returned once, with the wrong answers first', () => {
   const log = new AnswerLog();
   for (let ms = 1; ms <= 100; ms++) {
     log.asked();

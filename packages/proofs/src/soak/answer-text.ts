@@ -1,6 +1,6 @@
 import type { DecodedMessage, DecodedRecord } from '@kube-dns/wire';
 
-/** One line per record of what an answer says, without TTLs and in an order that does not depend on it. */
+/** One line per record of an answer, without TTLs and in an order that does not depend on the message. */
 export function answerText(rcode: string, records: readonly string[]): string {
   return [rcode, ...[...records].sort()].join(' | ');
 }

@@ -14,7 +14,7 @@ afterEach(() => {
   for (const one of open.splice(0)) one.close();
 });
 
-/** A server that says of every second try that there is no such name, and nothing to the first. */
+/** A server that ignores the first try of a query and answers the second with NXDOMAIN. */
 async function forgetful(): Promise<number> {
   const socket = createSocket('udp4');
   open.push(socket);
@@ -73,22 +73,22 @@ async function ask(retries: number): Promise<AnswerFigures> {
 }
 
 describe('a client that checks its answers', () => {
-  it('counts a query that is lost, and asks once more where it is told to', async () => {
+  it('counts a lost query, and asks once more where one retry is set', async () => {
     const { asked, right, wrong, firstTryLost, lost } = await ask(1);
     expect(firstTryLost).toBeGreaterThan(0);
     expect(right + wrong + lost).toBe(asked);
-    // Over TCP nobody listens: those alone are lost twice.
+    // No server listens for TCP: only those are lost twice.
     expect(lost).toBeLessThan(firstTryLost);
   });
 
-  it('tells an answer that is wrong from one that is right', async () => {
+  it('distinguishes wrong answers from right ones', async () => {
     const { wrong, examples } = await ask(1);
     expect(wrong).toBeGreaterThan(0);
     const [example = ''] = examples.filter((text) => !text.startsWith('no answer'));
     expect(example).toMatch(/: nxdomain; right is noerror/i);
   });
 
-  it('takes the first loss for the last where it may not ask again', async () => {
+  it('counts the first loss as final where no retry is set', async () => {
     const { firstTryLost, lost } = await ask(0);
     expect(lost).toBe(firstTryLost);
     expect(lost).toBeGreaterThan(0);

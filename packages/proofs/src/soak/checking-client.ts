@@ -11,7 +11,7 @@ import { ClientSockets, type Waiting } from './client-sockets.js';
 /** What resolvers offer since the flag day of 2020. */
 const EDNS_BYTES = 1_232;
 
-/** Whom to ask, how much, and what is right. */
+/** The servers, the load, and how answers are judged. */
 export interface CheckingClientOptions {
   readonly plan: SchedulePlan;
   readonly window: AcceptanceWindow;
@@ -22,16 +22,16 @@ export interface CheckingClientOptions {
   readonly timeoutMs: number;
   /** How often it asks again after that. */
   readonly retries: number;
-  /** Sockets to each server; every second one is given up for a new one. */
+  /** Sockets to each server; each second a new one replaces one of them. */
   readonly sockets: number;
 }
 
 /** The methods of a load in its own process. */
 export interface CheckingClientMethods {
   start(options: CheckingClientOptions): Promise<void>;
-  /** What became of the questions since the last look. */
+  /** The figures of the questions since the last call. */
   take(): AnswerFigures;
-  /** Asks no more, waits for what is in flight, and tells what became of it. */
+  /** Sends no more queries, waits for those in flight, and returns the figures since the last call. */
   finish(): Promise<AnswerFigures>;
 }
 

@@ -31,11 +31,11 @@ const MAX_IDS = 0x1_0000;
 const RENEWAL_MS = 1_000;
 const RECEIVE_BYTES = 1024 * 1024;
 
-/** The sockets of many clients of one server. Each second the oldest gives way to a new one. */
+/** The sockets of many clients of one server. Each second a new one replaces the oldest. */
 export class ClientSockets {
   readonly #options: ClientSocketsOptions;
   #sockets: ClientSocket[] = [];
-  /** Given up, but with answers outstanding. */
+  /** Replaced, but with answers outstanding. */
   #old: ClientSocket[] = [];
   #turn = 0;
   #renewedMs = 0;
@@ -61,7 +61,7 @@ export class ClientSockets {
     to.socket.send(query, () => undefined);
   }
 
-  /** Gives up what waits for too long, and the oldest socket once a second. */
+  /** Ends queries after their time-out, and replaces the oldest socket once a second. */
   sweep(nowMs: number): void {
     const { timeoutMs, onTimeout } = this.#options;
     for (const { waiting } of [...this.#sockets, ...this.#old]) {
@@ -96,7 +96,7 @@ export class ClientSockets {
       waiting.delete(id);
       this.#options.onAnswer(asked, message);
     });
-    // "Connection refused": silence says the same.
+    // "Connection refused" counts as no answer: the time-out handles it.
     socket.on('error', () => undefined);
     socket.connect(this.#options.port, '127.0.0.1');
     await once(socket, 'connect');

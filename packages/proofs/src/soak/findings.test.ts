@@ -95,15 +95,15 @@ describe('a run', () => {
       (at) => ({ answers: { p99Ms: at < 300 ? 4 : 7 } }),
     ],
     ['the cache', 'records in the cache, at most', () => ({ sample: { cacheRecords: 1_001 } })],
-  ])('in which %s grows is told', (_, name, change) => {
+  ])('in which %s grows has a finding', (_, name, change) => {
     expect(missed(change)).toEqual([name]);
   });
 
-  it('is told of one wrong answer, also in the warm-up', () => {
+  it('has a finding for one wrong answer, also in the warm-up', () => {
     expect(missed((at) => ({ answers: { wrong: at === 3 ? 1 : 0 } }))).toEqual(['wrong answers']);
   });
 
-  it('is told of answers that are missing', () => {
+  it('has a finding for missing answers', () => {
     expect(missed((at) => ({ answers: { lost: at === 300 ? 50 : 0 } }))).toEqual([
       'without an answer',
     ]);
@@ -115,7 +115,7 @@ describe('a run', () => {
     );
   });
 
-  it('of a few looks is not held to what it has no figures for', () => {
+  it('with few samples is not checked against bars for which it has no figures', () => {
     const answers = { p99Ms: Number.NaN };
     expect(missed((at) => (at === 102 ? { answers } : {}), 103)).toEqual([]);
   });

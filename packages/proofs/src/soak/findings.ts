@@ -3,7 +3,7 @@ import { CONTAINER_NAMES } from '../fixtures/manifest-pod.js';
 import type { ContainerSample, Sample } from './sample.js';
 import { growth, increase, lastThird, type Point } from './trend.js';
 
-/** What a run may do at the most. */
+/** The limits for a run. */
 export interface SoakBars {
   /** Percent of RSS after the warm-up. */
   readonly rssGrowthPercent: number;
@@ -17,7 +17,7 @@ const MIB = 2 ** 20;
 /** Sockets of one server come and go: a leak is more than this, however short the run. */
 const MORE_DESCRIPTORS = 8;
 const MORE_RESOURCES = 8;
-/** A change that comes later says nothing of kubedns, and the judge would blame it. */
+/** A change applied later than this makes right answers of kubedns look wrong. */
 const MAX_LATE_MS = 1_000;
 const MS = 1_000;
 
@@ -33,7 +33,7 @@ function maxOf(samples: readonly Sample[], value: (sample: Sample) => number): n
   return samples.reduce((max, sample) => Math.max(max, value(sample)), 0);
 }
 
-/** Holds a run against its bars. What is before `warmUpSeconds` counts for answers only. */
+/** Compares a run with its bars. Samples before `warmUpSeconds` count for answers only. */
 export function addFindings(
   report: Pick<Report, 'add'>,
   samples: readonly Sample[],

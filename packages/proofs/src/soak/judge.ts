@@ -9,7 +9,7 @@ export interface AcceptanceWindow {
   readonly cacheMs: number;
 }
 
-/** Says which answers are right at a moment: those before and after a change, while it is new. */
+/** Finds the answers that are right at a moment: during a change the old and the new one. */
 export class Judge {
   readonly #schedule: Schedule;
   readonly #window: AcceptanceWindow;

@@ -5,7 +5,7 @@ import type { SoakClusterMethods } from './soak-cluster.js';
 import type { WorldServer } from './world-names.js';
 import type { WorldMethods } from './world.js';
 
-/** What is around a pod: its cluster, and the name servers of the world. */
+/** The environment of a pod: its cluster, and the name servers of the world. */
 export interface PodEnvironment {
   readonly cluster: Remote<SoakClusterMethods>;
   readonly apiUrl: string;
@@ -16,7 +16,7 @@ function entry(name: string): URL {
   return new URL(`./${name}`, import.meta.url);
 }
 
-/** Starts both, each in a process of its own. */
+/** Starts both, each in its own process. */
 export async function startEnvironment(
   owned: Owned,
   plan: Omit<SchedulePlan, 'startMs'>,

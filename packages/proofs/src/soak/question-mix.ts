@@ -104,7 +104,7 @@ export class QuestionMix {
     return `n${this.#newNames++}.t${ttlSeconds}.world.test`;
   }
 
-  /** A name of the world with one of the search domains of a pod behind it. */
+  /** A name of the world with one of a pod's search domains appended. */
   searchPath(): Question {
     const domain = SEARCH[this.#below(SEARCH.length)]!;
     return askNothing(`${this.cachedName().name}.${domain}`);

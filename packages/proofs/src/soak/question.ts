@@ -10,7 +10,7 @@ export type Subject =
   | { readonly kind: 'config' }
   | { readonly kind: 'none' };
 
-/** A question, and what is right to answer while its subject has a version. */
+/** A question, and the right answer for each version of its subject. */
 export interface Question {
   readonly name: string;
   readonly type: 'A' | 'AAAA' | 'PTR' | 'SRV';
@@ -56,8 +56,8 @@ export function askAddress(index: number, host?: string): Question {
     if (kind === 'alias') {
       if (host !== undefined) return NXDOMAIN;
       const address = worldAnswer(target, 'world').address!;
-      const alias = recordText(name, 'CNAME', target);
-      return answerText('NOERROR', [alias, recordText(target, 'A', address)]);
+      const cname = recordText(name, 'CNAME', target);
+      return answerText('NOERROR', [cname, recordText(target, 'A', address)]);
     }
     if (kind === 'address' && host === undefined) {
       return answerText('NOERROR', [recordText(name, 'A', clusterIP)]);
@@ -108,7 +108,7 @@ function ownAddress({ kind, clusterIP, ready }: ServiceState): string {
   return kind === 'headless' ? ready[0]!.address : clusterIP;
 }
 
-/** A name of the cluster that there is none of. */
+/** A name of the cluster that does not exist. */
 export function askNothing(name: string): Question {
   return { name, type: 'A', subject: { kind: 'none' }, expected: () => NXDOMAIN };
 }

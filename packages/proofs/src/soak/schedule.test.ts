@@ -14,7 +14,7 @@ describe('the schedule', () => {
     ]);
   });
 
-  it('says of each moment what its changes have led to', () => {
+  it('has the version of each service at each moment', () => {
     const schedule = new Schedule(PLAN);
     const versions = [0, 0, 0];
     for (let index = 0; index < 50; index++) {

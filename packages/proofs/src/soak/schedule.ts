@@ -1,4 +1,4 @@
-/** What happens to the cluster and its configuration, and when: known in advance to all processes. */
+/** The changes of the cluster and its configuration, and their times: fixed before the run. */
 export interface SchedulePlan {
   /** The moment of the first change, on the monotonic clock. */
   readonly startMs: number;
@@ -19,8 +19,8 @@ export interface Change {
 }
 
 /**
- * A timetable that is a function of the time alone, so that the process that changes the cluster and the
- * one that judges the answers need not talk. Change k is due `k / changesPerSecond` after the start, and
+ * A timetable that is a function of the time alone: the process that changes the cluster and the one that
+ * judges the answers need no messages between them. Change k is due `k / changesPerSecond` after the start, and
  * is that of service `k mod churned`. Services and configuration begin with version 0.
  */
 export class Schedule {

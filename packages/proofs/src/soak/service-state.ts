@@ -8,7 +8,7 @@ export interface EndpointState {
   readonly address: string;
 }
 
-/** All that DNS says of a service at one of its versions. */
+/** All DNS data of a service at one of its versions. */
 export interface ServiceState {
   readonly kind: ServiceKind;
   readonly name: string;
@@ -31,7 +31,7 @@ export const NAMESPACES = 10;
 const PHASES = 4;
 const DELETED = 3;
 const ENDPOINTS = 3;
-/** Addresses that come back after so many lives of a service. */
+/** An address is used again after this many lives of a service. */
 const GENERATIONS = 4;
 const VERSIONS_OF_ADDRESS = 16;
 const TARGETS = 50;

@@ -61,7 +61,7 @@ type Values = OptionValues<typeof OPTIONS>;
 const READY_LIMIT_MS = 60_000;
 const DEFAULT_WARM_UP_MINUTES = 5;
 const WARM_UP_PART = 1 / 3;
-/** One in so many losses of the watches takes the history, too. */
+/** One loss of the watches in this many also loses the history. */
 const RELIST_EVERY = 4;
 const ANSWER_TIMEOUT_MS = 5_000;
 const SOCKETS = 8;
@@ -198,7 +198,7 @@ async function run(values: Values, context: CommandContext): Promise<void> {
   }
 }
 
-/** Hours of mixed load while the cluster and the configuration change: what grows, what is wrong. */
+/** Hours of mixed load while the cluster and the configuration change: resources that grow, and wrong answers. */
 export const SOAK: Command<typeof OPTIONS> = {
   name: 'soak',
   summary: 'load, churn and new configurations for any time: what grows',

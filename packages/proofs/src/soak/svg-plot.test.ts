@@ -10,7 +10,7 @@ function plot(...values: number[]): string {
 }
 
 describe('a plot', () => {
-  it('has its lines, names and ticks, and what is text stays text', () => {
+  it('has its lines, names and ticks, and escapes text', () => {
     const svg = plot(0, 40, 20);
     expect(svg).toMatch(/^<svg xmlns="http:\/\/www.w3.org\/2000\/svg"/);
     expect(svg).toContain('a &lt; b');
@@ -23,7 +23,7 @@ describe('a plot', () => {
     expect(plot()).toContain('</svg>');
   });
 
-  it('stays small, and keeps the peaks', () => {
+  it('has few points, and all peaks', () => {
     const values = Array.from({ length: 50_000 }, (_, i) => (i === 31_415 ? 10 : 1));
     const svg = plot(...values);
     expect(svg.length).toBeLessThan(20_000);

@@ -1,4 +1,4 @@
-/** A line of a plot; points are x and y, in the order of x. What is NaN is left out. */
+/** A line of a plot; points are x and y, in the order of x. NaN is left out. */
 export interface Line {
   readonly name: string;
   readonly points: readonly (readonly [number, number])[];
@@ -35,7 +35,7 @@ function textOf(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
 
-/** At most so many points, each the largest of its neighbours: no peak is lost. */
+/** At most MAX_POINTS points, each the largest of its neighbours: no peak is lost. */
 function thinned(points: Line['points']): Line['points'] {
   const size = Math.ceil(points.length / MAX_POINTS);
   if (size <= 1) return points;

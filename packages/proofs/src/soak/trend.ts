@@ -25,7 +25,7 @@ const QUARTER = 0.25;
 
 /**
  * By what part a figure has grown: the median of the last quarter of the time beside that of the first, so
- * that no single garbage collection decides. Negative where it has shrunk.
+ * that no single garbage collection decides. Negative where the value has fallen.
  */
 export function growth(points: readonly Point[]): number {
   return medianOf(points, 1 - QUARTER, 1) / medianOf(points, 0, QUARTER) - 1;

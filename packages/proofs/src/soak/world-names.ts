@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 export const WORLD_SERVERS = ['world', 'mirror', 'first', 'second'] as const;
 export type WorldServer = (typeof WORLD_SERVERS)[number];
 
-/** What a name server outside the cluster says of a name. */
+/** The answer of a name server outside the cluster. */
 export interface WorldAnswer {
   /** Undefined where the name does not exist; it has no address of IPv6 in any case. */
   readonly address: string | undefined;
@@ -23,8 +23,8 @@ const STUB_ADDRESS: Readonly<Record<WorldServer, string | undefined>> = {
 const NEGATIVE_TTL_SECONDS = 60;
 
 /**
- * The world: `*.t<seconds>.world.test` has an address of its own with that TTL; what is in a stub domain
- * has the address that says which server was asked; nothing else exists.
+ * The world: `*.t<seconds>.world.test` has its own address with that TTL; a name in a stub domain has
+ * the address that identifies the server; no other name exists.
  */
 export function worldAnswer(name: string, server: WorldServer): WorldAnswer {
   const key = name.toLowerCase();

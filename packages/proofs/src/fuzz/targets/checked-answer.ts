@@ -13,5 +13,5 @@ export function checkAnswer(answer: Uint8Array, id: number, maxBytes = CLIENT_BY
     // Walking is the check.
   }
   if (cursor.isMalformed()) throw new Error('an answer is malformed');
-  if (cursor.end !== answer.length) throw new Error('an answer has bytes behind its records');
+  if (cursor.end !== answer.length) throw new Error('an answer has bytes after its records');
 }

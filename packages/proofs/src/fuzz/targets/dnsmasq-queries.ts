@@ -12,7 +12,7 @@ const NAMES = [
 ];
 const TYPES = ['A', 'AAAA', 'TXT', 'SRV', 'MX', 'PTR', 'ANY', 'CNAME'];
 
-/** Queries over UDP to a whole dnsmasq, with and without its log; upstream says that there is nothing. */
+/** Queries over UDP to a whole dnsmasq, with and without its log; upstream answers with NXDOMAIN. */
 export async function createDnsmasqQueries(): Promise<FuzzTarget> {
   const testbeds = [await startDnsmasq(false), await startDnsmasq(true)];
   return {

@@ -7,7 +7,7 @@ import { startDnsmasq } from './dnsmasq-testbed.js';
 import { plainReply, replyWith } from './upstream-reply.js';
 
 const DOMAIN = 'ok';
-/** As many names are asked for in turn: what comes is kept, and would answer the next question. */
+/** This many names are asked for in turn: a cached reply would answer the same question again. */
 const NAMES = 5_000;
 
 /**
@@ -52,7 +52,7 @@ export async function createDnsmasqReplies(): Promise<FuzzTarget> {
   };
 }
 
-/** The question's type is that which the reply says, so that its records are what was asked for. */
+/** The question takes its type from the reply, so that the reply's records match it. */
 function copyType(reply: Buffer, query: Buffer): void {
   const replyEnd = skipName(reply, QUESTION_OFFSET, reply.length);
   if (replyEnd < 0 || replyEnd + 2 > reply.length) return;

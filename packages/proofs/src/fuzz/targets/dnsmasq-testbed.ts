@@ -24,7 +24,7 @@ const TALKATIVE = [
   ...['--use-stale-cache=60', '--filter-A', '--umbrella'],
 ];
 
-/** A whole dnsmasq but for the sockets, which answers what it is given at once. */
+/** A whole dnsmasq without sockets, which answers each query immediately. */
 export interface DnsmasqTestbed {
   readonly engine: MemoryEngine;
   readonly log: ErrorLog;

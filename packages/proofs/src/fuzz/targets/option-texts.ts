@@ -66,7 +66,7 @@ export function namesFiles(text: string): boolean {
 /** Memory of the up to 128 reverse zones that one `--rev-server` adds. */
 const RANGE_BYTES = 384 * 1024;
 
-/** A domain of two letters becomes a rule of more than a KiB, in code that is not compiled yet. */
+/** A domain of two characters becomes a rule of more than a KiB, in code that is not compiled yet. */
 const TIMES_A_TEXT = 2;
 
 /** See FuzzTarget. */

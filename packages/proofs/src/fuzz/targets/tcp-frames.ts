@@ -11,7 +11,7 @@ const MAX_BYTES = 4_096;
 const BYTES_PER_BYTE = 256;
 
 /**
- * A TCP stream, cut into pieces of the size that its first byte says and read until nothing is left.
+ * A TCP stream, cut into pieces whose size is its first byte, and read to its end.
  * Each message is read as a query.
  */
 export function createFramesTarget(): FuzzTarget {

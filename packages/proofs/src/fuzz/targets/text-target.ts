@@ -2,7 +2,7 @@ import type { FuzzTarget } from '../fuzz-target.js';
 import { TEXT_MUTATIONS } from '../text-mutations.js';
 
 const MAX_BYTES = 4_096;
-/** A word of a few letters becomes an object of some hundred bytes. */
+/** A word of a few characters becomes an object of some hundred bytes. */
 const BYTES_PER_BYTE = 256;
 
 /** What a text may allocate beyond what every input may. */
@@ -19,7 +19,7 @@ export interface TextTarget {
   readonly maxBytes?: number;
   /** See FuzzTarget; enough for words that become objects unless said otherwise. */
   readonly allowance?: (input: Buffer) => number;
-  /** Parses, and says whether the text is accepted. */
+  /** Parses, and returns whether the text is accepted. */
   readonly parse: (text: string) => boolean;
   /** Which errors are refusals. */
   readonly isRefusal?: (error: unknown) => boolean;

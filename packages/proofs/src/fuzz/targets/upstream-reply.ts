@@ -4,7 +4,7 @@ import type { SentUpstream } from '../memory-engine.js';
 const QUESTION_FIXED_BYTES = 4;
 
 /**
- * A reply that is taken for that to a query: its ID and question, and what is behind the question from
+ * A reply that matches a query: its ID and question, and the bytes after the question from
  * `body`, a whole message. It is never cut, as what follows then is a TCP connection.
  */
 export function replyWith(query: Buffer, body: Buffer): Buffer {
