@@ -48,7 +48,7 @@ describe('the bench', () => {
     expect(figures.get('ready after')).toBeGreaterThan(0);
     expect(figures.get('peak RSS when ready')).toBeGreaterThan(10);
     expect(figures.get('stall while loading, longest')).toBeGreaterThan(0);
-    // Every resource is listed again, and watched again besides the watch that was refused.
+    // Every resource is listed again, and watched again, in addition to the refused watch.
     expect(figures.get('relist 1, all served after')).toBeGreaterThan(0);
     expect(figures.get('relist 1, watches')).toBeGreaterThanOrEqual(3);
     expect(figures.get('queries in relist 1')).toBeGreaterThan(100);

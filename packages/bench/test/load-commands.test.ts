@@ -90,7 +90,7 @@ describe('the load on both containers (skipped without dnsperf)', () => {
   );
 
   loads(
-    'goes on without taskset and without the real dnsmasq, and says so',
+    'continues without taskset and without the real dnsmasq, and prints a note',
     async () => {
       const bin = join(folder, 'bin');
       await mkdir(bin);
@@ -185,7 +185,7 @@ describe('a load command', () => {
     expect(status === 0 ? bench.stdout : bench.stderr).toMatch(text);
   });
 
-  it('says that there is no dnsperf', async () => {
+  it('reports that there is no dnsperf', async () => {
     const bench = startBench(['dns'], folder);
     expect(await bench.ended).toBe(1);
     expect(bench.stderr).toContain('bench: there is no dnsperf on this machine');

@@ -8,7 +8,7 @@ function services(plan: ClusterPlan): number[] {
 }
 
 describe('the plan of a cluster', () => {
-  it.each([0, 0.1, 0.5, 1])('has as many headless services as %d says', (headless) => {
+  it.each([0, 0.1, 0.5, 1])('has the share %d of headless services', (headless) => {
     const plan = new ClusterPlan({ ...SIZE, headless });
     expect(services(plan).filter((i) => plan.isHeadless(i))).toHaveLength(1_000 * headless);
   });

@@ -11,7 +11,7 @@ export interface ChangeWatcherMethods {
   waitFor(expectation: Expectation, limitMs: number): Promise<number>;
 }
 
-/** From an answer to the next question: the precision of what is measured. */
+/** From an answer to the next question: the precision of the measurement. */
 const PAUSE_MS = 1;
 /** A lost question is asked again after this time. */
 const RESEND_MS = 250;

@@ -56,7 +56,7 @@ describe('an expected answer', () => {
     expect(any.isRight(answer())).toBe(false);
   });
 
-  it('is told apart by its ID', () => {
+  it('is identified by its ID', () => {
     expect(messageId(answer({ id: 4711 }))).toBe(4711);
     expect(messageId(Buffer.alloc(3))).toBe(-1);
   });

@@ -20,7 +20,7 @@ describe('the drops of a port', () => {
   it('are counted when no program reads', async () => {
     const socket = createSocket({ type: 'udp4' }).bind(0, '127.0.0.1');
     await once(socket, 'listening');
-    // The smallest that the system gives has no room for this.
+    // The system's smallest buffer has no space for this.
     socket.setRecvBufferSize(1);
     const { port } = socket.address();
     const before = droppedAt(port);

@@ -65,7 +65,7 @@ describe('the probe', () => {
     expect(longestMs).toBeLessThan(STALL_MS * 5);
   });
 
-  it('counts what is never answered, once later queries are', async () => {
+  it('counts a query that is never answered, once later ones are', async () => {
     await probe.start(server.port);
     await answers(3);
     isStalled = true;

@@ -35,7 +35,7 @@ const STEP_MS = 20;
 const MAX_EXAMPLES = 5;
 const FREE = -1;
 
-/** A fixed number of queries each second, each answer compared with what is right. */
+/** A fixed number of queries each second, each answer compared with the right one. */
 export class SteadyLoad implements SteadyLoadMethods {
   #asked: readonly Asked[] = [];
   #names: readonly string[] = [];

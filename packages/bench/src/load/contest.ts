@@ -20,13 +20,13 @@ export interface Trial {
   readonly isOverTcp?: boolean;
 }
 
-/** What is measured side by side. */
+/** The servers that are measured side by side. */
 export interface Contest {
   readonly subjects: readonly Subject[];
   readonly trials: readonly Trial[];
 }
 
-/** The figures of one subject with one trial in one run; NaN: not known. */
+/** The figures of one subject with one trial in one run; NaN: unknown. */
 export interface Metrics {
   readonly queriesPerSecond: number;
   /** CPU time for each answered query, in µs. */

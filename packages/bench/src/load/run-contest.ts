@@ -100,14 +100,14 @@ class Load {
     subject.check();
     const { queriesPerSecond, sent, completed, rcodes, answerBytes } = parseDnsperf(output);
     const right = this.trial.rcodes.reduce((sum, rcode) => sum + (rcodes[rcode] ?? 0), 0);
-    const known = subject.isOneProcess || this.trial.isOverTcp !== true ? 1 : Number.NaN;
-    const perQuery = (ms: number) => (known * 1_000 * ms) / completed;
+    const factor = subject.isOneProcess || this.trial.isOverTcp !== true ? 1 : Number.NaN;
+    const perQuery = (ms: number) => (factor * 1_000 * ms) / completed;
     return {
       queriesPerSecond,
       userUs: perQuery(used.userMs),
       systemUs: perQuery(used.systemMs),
       cpuUs: perQuery(used.userMs + used.systemMs),
-      rssMib: (known * rssBytes(pid)) / MIB,
+      rssMib: (factor * rssBytes(pid)) / MIB,
       ...(await this.#latencies(subject)),
       answeredPercent: (100 * completed) / sent,
       wrong: completed - right,

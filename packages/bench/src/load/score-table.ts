@@ -2,7 +2,7 @@ import { formatValue, type Range, type Section } from '@kube-dns/testkit';
 import type { MetricName } from './contest.js';
 import type { ScoreLog } from './score-log.js';
 
-/** The columns between the server and the end, each with its digits behind the point. */
+/** The columns between the server and the end, each with its number of decimals. */
 const COLUMNS: readonly {
   readonly metric: MetricName;
   readonly title: string;
@@ -21,7 +21,7 @@ const COLUMNS: readonly {
 ];
 const RATIO_DIGITS = 2;
 
-/** The median, with minimum and maximum where runs differ; `-` for what is not known. */
+/** The median, with minimum and maximum where runs differ; `-` for unknown figures. */
 export function formatRange({ min, median, max }: Range, digits: number): string {
   if (Number.isNaN(median)) return formatValue(median);
   const [low, middle, high] = [min, median, max].map((value) => value.toFixed(digits));

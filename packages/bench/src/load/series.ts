@@ -1,7 +1,7 @@
 import { type Bar, rangeOf, type Report, type Section } from '@kube-dns/testkit';
 import { formatRange } from './score-table.js';
 
-/** What a figure is, besides its values. */
+/** A figure without its values. */
 export interface FigureKind {
   readonly unit: string;
   readonly digits?: number;

@@ -20,7 +20,7 @@ export interface Score {
   readonly mix: string;
   readonly round: number;
   readonly queriesPerSecond: number;
-  /** CPU time in µs for each answered query; NaN where it is not known. */
+  /** CPU time in µs for each answered query; NaN where it is unknown. */
   readonly userUs: number;
   readonly systemUs: number;
   readonly lost: number;

@@ -35,7 +35,7 @@ export function askedServices(plan: ClusterPlan, count: number): readonly number
   return services;
 }
 
-/** What is asked of a server that knows these services: addresses, ports, reverse names, no names. */
+/** The queries for a server with these services: addresses, ports, reverse names, names that do not exist. */
 export function mixesOf(plan: ClusterPlan, services: readonly number[]): readonly Mix[] {
   const order = shuffled(services);
   const each = (line: (service: number) => string) => order.map(line);

@@ -8,10 +8,10 @@ const HITS_RATIO = 1.3;
 const MISS_PART = 0.2;
 
 /** Our dnsmasq and the real one with a large cache, in front of a server that answers every name. */
-async function bothDnsmasqs(stand: ServerTestbed): Promise<readonly Subject[]> {
-  const { port } = await stand.nameServer();
+async function bothDnsmasqs(testbed: ServerTestbed): Promise<readonly Subject[]> {
+  const { port } = await testbed.nameServer();
   const args = ['--cache-size=10000', '--dns-forward-max=1500', `--server=127.0.0.1#${port}`];
-  return [await stand.ourDnsmasq(args), ...(await stand.realDnsmasq({ args }))];
+  return [await testbed.ourDnsmasq(args), ...(await testbed.realDnsmasq({ args }))];
 }
 
 function questionsAbout(count: number, end: string): readonly LoadQuestion[] {
@@ -22,8 +22,8 @@ function questionsAbout(count: number, end: string): readonly LoadQuestion[] {
 export const DNSMASQ_HITS: Workload = {
   name: 'dnsmasq-hits',
   summary: 'our dnsmasq and the real one answer 2,000 names from their caches',
-  prepare: async (stand, { names }) => ({
-    subjects: await bothDnsmasqs(stand),
+  prepare: async (testbed, { names }) => ({
+    subjects: await bothDnsmasqs(testbed),
     trials: [
       { name: ONLY_TRIAL, questions: questionsAbout(names, 'example'), rcodes: ['NOERROR'] },
     ],
@@ -35,14 +35,14 @@ export const DNSMASQ_HITS: Workload = {
 export const EIGHTY_TWENTY: Workload = {
   name: 'eighty-twenty',
   summary: 'both: 80 % answers from the cache, 20 % from upstream',
-  prepare: async (stand, { names }) => {
+  prepare: async (testbed, { names }) => {
     const misses = Math.round(names * MISS_PART);
     const questions = [
       ...questionsAbout(names - misses, 'example'),
       ...questionsAbout(misses, NAME_ENDS.uncached),
     ];
     return {
-      subjects: await bothDnsmasqs(stand),
+      subjects: await bothDnsmasqs(testbed),
       trials: [{ name: ONLY_TRIAL, questions, rcodes: ['NOERROR'] }],
     };
   },
@@ -71,8 +71,8 @@ export const SEARCH_PATH: Workload = {
   name: 'search-path',
   summary:
     'both: five names for each lookup, four of which do not exist; negative answers are cached',
-  prepare: async (stand, { names }) => ({
-    subjects: await bothDnsmasqs(stand),
+  prepare: async (testbed, { names }) => ({
+    subjects: await bothDnsmasqs(testbed),
     trials: [
       {
         name: ONLY_TRIAL,

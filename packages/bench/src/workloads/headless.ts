@@ -12,16 +12,16 @@ const TRIALS = { cut: 'UDP 512', edns: 'EDNS 4096', tcp: 'TCP' } as const;
 export const HEADLESS: Workload = {
   name: 'headless',
   summary: 'one service with 50 endpoints: cut to 512 bytes, with EDNS 4096, over TCP',
-  prepare: async (stand) => {
-    const cluster = await stand.cluster(ALONE);
+  prepare: async (testbed) => {
+    const cluster = await testbed.cluster(ALONE);
     const name = cluster.plan.dnsName(0);
-    const kubedns = await stand.kubedns(cluster);
+    const kubedns = await testbed.kubedns(cluster);
     const hosts = Array.from({ length: ENDPOINTS }, (_, i) => `${podAddress(i)} ${name}`);
-    const dnsmasq = await stand.realDnsmasq({
+    const dnsmasq = await testbed.realDnsmasq({
       hosts,
       args: [`--local=/${ZONE}/`, '--local-ttl=30'],
     });
-    const peers = await stand.peers(cluster, name);
+    const peers = await testbed.peers(cluster, name);
     const plain = { name, type: 'A' } as const;
     const rcodes = ['NOERROR'];
     return {

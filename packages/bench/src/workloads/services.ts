@@ -24,10 +24,10 @@ const CACHE_SIZE = 10_000;
 
 /** A cluster of as many services as names are asked for, all with an address. */
 export function serviceCluster(
-  stand: ServerTestbed,
+  testbed: ServerTestbed,
   { names }: WorkloadSize,
 ): Promise<TestbedCluster> {
-  return stand.cluster({ services: names, slices: names, endpointsPerSlice: 1, headless: 0 });
+  return testbed.cluster({ services: names, slices: names, endpointsPerSlice: 1, headless: 0 });
 }
 
 /** The address of each service. */
@@ -41,20 +41,23 @@ function servicesTrial(plan: ClusterPlan): Trial {
 }
 
 /** The real dnsmasq that has the services in its hosts file. */
-function dnsmasqWith(stand: ServerTestbed, { plan }: TestbedCluster): Promise<readonly Subject[]> {
+function dnsmasqWith(
+  testbed: ServerTestbed,
+  { plan }: TestbedCluster,
+): Promise<readonly Subject[]> {
   const services = askedServices(plan, plan.size.services);
-  return stand.realDnsmasq(dnsmasqWithServices(plan, services));
+  return testbed.realDnsmasq(dnsmasqWithServices(plan, services));
 }
 
 /** Our dnsmasq in front of a kubedns, with a cache for all its answers. */
 async function cachingDnsmasq(
-  stand: ServerTestbed,
+  testbed: ServerTestbed,
   cluster: TestbedCluster,
   flags: readonly string[] = [],
 ): Promise<Subject> {
-  const { port } = await stand.kubedns(cluster, { isUpstream: true, flags: [LONG_TTL] });
+  const { port } = await testbed.kubedns(cluster, { isUpstream: true, flags: [LONG_TTL] });
   const args = [`--cache-size=${CACHE_SIZE}`, `--server=/${ZONE}/127.0.0.1#${port}`];
-  return stand.ourDnsmasq(args, { flags });
+  return testbed.ourDnsmasq(args, { flags });
 }
 
 const KUBEDNS_RATIO = 1.25;
@@ -63,12 +66,12 @@ const KUBEDNS_RATIO = 1.25;
 export const KUBEDNS_SERVICES: Workload = {
   name: 'kubedns-services',
   summary: 'kubedns with 2,000 services; dnsmasq has the same names in a hosts file',
-  prepare: async (stand, size) => {
-    const cluster = await serviceCluster(stand, size);
+  prepare: async (testbed, size) => {
+    const cluster = await serviceCluster(testbed, size);
     const trial = servicesTrial(cluster.plan);
-    const kubedns = await stand.kubedns(cluster);
-    const dnsmasq = await dnsmasqWith(stand, cluster);
-    const peers = await stand.peers(cluster, trial.questions.at(-1)!.name);
+    const kubedns = await testbed.kubedns(cluster);
+    const dnsmasq = await dnsmasqWith(testbed, cluster);
+    const peers = await testbed.peers(cluster, trial.questions.at(-1)!.name);
     return { subjects: [kubedns, ...dnsmasq, ...peers], trials: [trial] };
   },
   judge: (log) => asPromised(log, OUR_KUBEDNS, KUBEDNS_RATIO),
@@ -81,14 +84,14 @@ const MIXED_PART = 0.9;
 export const MIXED_CLIENTS: Workload = {
   name: 'mixed',
   summary: 'the same with 10 % of the questions in mixed case and 30 % with EDNS and a cookie',
-  prepare: async (stand, size) => {
-    const cluster = await serviceCluster(stand, size);
+  prepare: async (testbed, size) => {
+    const cluster = await serviceCluster(testbed, size);
     const plain = servicesTrial(cluster.plan);
     const mixed = { ...plain, name: MIXED, questions: asClientsAsk(plain.questions) };
-    const kubedns = await stand.kubedns(cluster);
-    const ours = await cachingDnsmasq(stand, cluster);
-    const dnsmasq = await dnsmasqWith(stand, cluster);
-    const peers = await stand.peers(cluster, plain.questions.at(-1)!.name);
+    const kubedns = await testbed.kubedns(cluster);
+    const ours = await cachingDnsmasq(testbed, cluster);
+    const dnsmasq = await dnsmasqWith(testbed, cluster);
+    const peers = await testbed.peers(cluster, plain.questions.at(-1)!.name);
     return { subjects: [kubedns, ours, ...dnsmasq, ...peers], trials: [plain, mixed] };
   },
   judge: (log) =>
@@ -105,12 +108,12 @@ const DGRAM_RATIO = 0.65;
 export const DGRAM_ENGINE: Workload = {
   name: 'dgram-engine',
   summary: 'both containers with the engine for other systems',
-  prepare: async (stand, size) => {
+  prepare: async (testbed, size) => {
     const flags = ['--udp-engine=dgram'];
-    const cluster = await serviceCluster(stand, size);
-    const kubedns = await stand.kubedns(cluster, { flags });
-    const ours = await cachingDnsmasq(stand, cluster, flags);
-    const dnsmasq = await dnsmasqWith(stand, cluster);
+    const cluster = await serviceCluster(testbed, size);
+    const kubedns = await testbed.kubedns(cluster, { flags });
+    const ours = await cachingDnsmasq(testbed, cluster, flags);
+    const dnsmasq = await dnsmasqWith(testbed, cluster);
     return { subjects: [kubedns, ours, ...dnsmasq], trials: [servicesTrial(cluster.plan)] };
   },
   judge: (log) =>
@@ -121,10 +124,10 @@ export const DGRAM_ENGINE: Workload = {
 export const LIMIT: Workload = {
   name: 'limit',
   summary: 'an echo without DNS: the limit of the system, of Node and of the load generator',
-  prepare: async (stand, size) => {
-    const cluster = await serviceCluster(stand, size);
-    const echo = await stand.echo();
-    const dnsmasq = await dnsmasqWith(stand, cluster);
+  prepare: async (testbed, size) => {
+    const cluster = await serviceCluster(testbed, size);
+    const echo = await testbed.echo();
+    const dnsmasq = await dnsmasqWith(testbed, cluster);
     return { subjects: [echo, ...dnsmasq], trials: [servicesTrial(cluster.plan)] };
   },
   judge: () => [],
@@ -138,12 +141,12 @@ const IN_FLIGHT = '--dns-forward-max=1500';
 export const MISSES: Workload = {
   name: 'misses',
   summary: 'our dnsmasq and the real one without a cache, in front of the same kubedns',
-  prepare: async (stand, size) => {
-    const cluster = await serviceCluster(stand, size);
-    const { port } = await stand.kubedns(cluster, { isUpstream: true });
+  prepare: async (testbed, size) => {
+    const cluster = await serviceCluster(testbed, size);
+    const { port } = await testbed.kubedns(cluster, { isUpstream: true });
     const args = ['--cache-size=0', IN_FLIGHT, `--server=/${ZONE}/127.0.0.1#${port}`];
-    const ours = await stand.ourDnsmasq(args);
-    const dnsmasq = await stand.realDnsmasq({ args });
+    const ours = await testbed.ourDnsmasq(args);
+    const dnsmasq = await testbed.realDnsmasq({ args });
     return { subjects: [ours, ...dnsmasq], trials: [servicesTrial(cluster.plan)] };
   },
   judge: (log) => fasterThanDnsmasq(log, OUR_DNSMASQ, MISS_RATIO),

@@ -22,7 +22,7 @@ export interface Workload {
   readonly name: string;
   readonly summary: string;
   /** Starts the servers. */
-  readonly prepare: (stand: ServerTestbed, size: WorkloadSize) => Promise<Contest>;
+  readonly prepare: (testbed: ServerTestbed, size: WorkloadSize) => Promise<Contest>;
   /** The promises about what was measured; those that need a server that is not here are left out. */
   readonly judge: (log: ScoreLog) => readonly Judged[];
 }
@@ -60,7 +60,7 @@ const P99_RATIO = 1.5;
 const P99_MS = 0.5;
 const SINGLE_RATIO = 1.2;
 
-/** The promises about the time to an answer; none where it was not measured. */
+/** The promises about the time to an answer; none if it was not measured. */
 export function soonAsDnsmasq(log: ScoreLog, subject: string): readonly Judged[] {
   if (!log.has(DNSMASQ)) return [];
   const p99Ms = log.median('p99Ms', subject, ONLY_TRIAL);

@@ -68,7 +68,7 @@ describe('the bars', () => {
     expect(single).toMatchObject({ value: 1, bar: { atMost: 1.2 } });
   });
 
-  it('of latency are left out where it was not measured', () => {
+  it('of latency are left out if it was not measured', () => {
     const nothing = { p99Ms: NaN, singleUs: NaN };
     const log = new ScoreLog([score(OUR_DNSMASQ, nothing), score(DNSMASQ, nothing)]);
     expect(soonAsDnsmasq(log, OUR_DNSMASQ)).toEqual([]);

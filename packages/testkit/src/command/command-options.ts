@@ -71,13 +71,13 @@ function parse(
   args: readonly string[],
   options: Options,
 ): Readonly<Record<string, string | boolean | undefined>> {
-  const known = Object.entries(options).map(([name, { value }]) => {
+  const parsed = Object.entries(options).map(([name, { value }]) => {
     const type: 'string' | 'boolean' = value === '' ? 'boolean' : 'string';
     return [name, { type }] as const;
   });
   const help = { type: 'boolean', short: 'h' } as const;
   try {
-    return parseArgs({ args: [...args], options: { ...Object.fromEntries(known), help } }).values;
+    return parseArgs({ args: [...args], options: { ...Object.fromEntries(parsed), help } }).values;
   } catch (error) {
     // The sentences after the first are about arguments that begin with a dash.
     const [sentence = ''] = messageOf(error).split(/\. |\n/);
