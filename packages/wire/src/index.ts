@@ -19,7 +19,12 @@ export {
   suffixOffset,
 } from './name.js';
 export { NameTable } from './name-table.js';
-export { appendOpt, EXTENDED_ERROR_OPTION_BYTES, writeExtendedError } from './opt-record.js';
+export {
+  appendOpt,
+  EXTENDED_ERROR_OPTION_BYTES,
+  OPT_BYTES,
+  writeExtendedError,
+} from './opt-record.js';
 export { decodeFirstAnswers, decodeMessage, encodeQuery, encodeRdata } from './packet.js';
 export type { DecodedMessage, DecodedRecord, QueryFields } from './packet.js';
 export {
@@ -31,6 +36,7 @@ export {
   MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
   OPCODE_MASK,
+  QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   RCODE,
   RCODE_MASK,

@@ -63,6 +63,8 @@ export const EXTENDED_ERROR = {
 export const HEADER_BYTES = 12;
 /** Where the first question's name starts, which most owner names point to. */
 export const QUESTION_OFFSET = HEADER_BYTES;
+/** Type and class after the name of a question. */
+export const QUESTION_FIXED_BYTES = 4;
 /** Most bytes of a name in wire form, the root label included (RFC 1035 section 2.3.4). */
 export const MAX_NAME_BYTES = 255;
 /** Most bytes of one label (RFC 1035 section 2.3.4). */

@@ -1,12 +1,11 @@
 import { readUint16, readUint32 } from './bytes.js';
 import { skipName } from './name.js';
-import { HEADER_BYTES } from './protocol.js';
+import { HEADER_BYTES, QUESTION_FIXED_BYTES } from './protocol.js';
 
 /** The record sections of a message, in their order on the wire. */
 export const SECTION = { ANSWER: 0, AUTHORITY: 1, ADDITIONAL: 2 } as const;
 export type Section = (typeof SECTION)[keyof typeof SECTION];
 
-const QUESTION_FIXED_BYTES = 4;
 const RECORD_FIXED_BYTES = 10;
 const NO_MESSAGE = new Uint8Array(0);
 

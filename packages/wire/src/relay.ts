@@ -1,12 +1,9 @@
 import { readUint16, writeUint16 } from './bytes.js';
 import { lowerCaseByte } from './name.js';
 import { appendOpt, type EdnsTarget, OPT_BYTES } from './opt-record.js';
-import { FLAG, HEADER_BYTES, QUESTION_OFFSET, TYPE } from './protocol.js';
+import { FLAG, HEADER_BYTES, QUESTION_FIXED_BYTES, QUESTION_OFFSET, TYPE } from './protocol.js';
 import type { Query } from './query.js';
 import { type RecordCursor, SECTION } from './record-cursor.js';
-
-/** Type and class. */
-const QUESTION_FIXED_BYTES = 4;
 
 /** What an adapted reply needs from the client's query; a copy, because the query is overwritten by then. */
 export interface RelayTarget extends EdnsTarget {

@@ -2,6 +2,7 @@ import { isIPv4 } from 'node:net';
 import {
   encodeQuery,
   HEADER_BYTES,
+  QUESTION_FIXED_BYTES,
   RCODE,
   RCODE_MASK,
   readUint16,
@@ -24,7 +25,6 @@ export interface Expectation {
 /** OPT with a UDP payload size of 4,096 bytes. */
 const OPT = Buffer.from('0000291000000000000000', 'hex');
 const ADDITIONAL_COUNT_OFFSET = 10;
-const QUESTION_FIXED_BYTES = 4;
 const QR = 0x80;
 
 /** One question ready to be sent any number of times, and the check of its answers. */

@@ -2,6 +2,7 @@ import {
   expandRdata,
   lowerCaseByte,
   MAX_NAME_BYTES,
+  QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   RCODE,
   readUint32,
@@ -23,7 +24,6 @@ export const MAX_TTL_SECONDS = 0x7fff_ffff;
 /** An answer has 16 bits for its length, and the longest question precedes it. */
 const MAX_RECORD_BYTES = 0xffff - QUESTION_OFFSET - MAX_NAME_BYTES - 4;
 const POINTER = 0xc000;
-const QUESTION_FIXED_BYTES = 4;
 
 /**
  * The part of one reply that is cached, as it follows the question of any client:

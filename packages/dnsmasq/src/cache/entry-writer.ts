@@ -1,4 +1,11 @@
-import { CLASS, FLAG, type Query, QUESTION_OFFSET, writeUint16 } from '@kube-dns/wire';
+import {
+  CLASS,
+  FLAG,
+  type Query,
+  QUESTION_FIXED_BYTES,
+  QUESTION_OFFSET,
+  writeUint16,
+} from '@kube-dns/wire';
 import type { EntryTable } from './entry-table.js';
 import { ageRecords, rotateRecords, writeResponseHeader } from './record-block.js';
 
@@ -15,8 +22,6 @@ export interface EntryWriterOptions {
   /** Whether each answer rotates its records by one. */
   readonly rotatesRecords: boolean;
 }
-
-const QUESTION_FIXED_BYTES = 4;
 
 /** Writes entries of the cache as responses: each client gets them after its own question. */
 export class EntryWriter {

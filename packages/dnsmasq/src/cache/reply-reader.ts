@@ -4,6 +4,7 @@ import {
   FLAG,
   lowerCaseByte,
   MAX_NAME_BYTES,
+  QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   RCODE,
   RCODE_MASK,
@@ -33,7 +34,6 @@ export interface CachingRules {
 /** A longer CNAME chain is returned and not cached (dnsmasq src/config.h, CNAME_CHAIN). */
 const MAX_CNAMES = 10;
 const NOWHERE = -1;
-const QUESTION_FIXED_BYTES = 4;
 
 /**
  * Extracts the cacheable part of a reply (dnsmasq src/rfc1035.c, extract_addresses): the CNAME chain from

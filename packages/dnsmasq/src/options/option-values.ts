@@ -1,15 +1,9 @@
-import type { UdpEngineChoice } from '@kube-dns/transport';
+import type { FastRetry, UdpEngineChoice } from '@kube-dns/transport';
 import type { AddressAlias, AddressRange } from './address-range.js';
 import { type EdnsChanges, NO_EDNS_CHANGES } from './edns-changes.js';
 import type { AddressRule, PlainDomains, ServerRule } from './server-value.js';
 import type { LocalRecord } from './record-values.js';
 import type { SynthDomain } from './synth-domain.js';
-
-/** Times of `--fast-dns-retry`: the first retry, and when retrying ends. */
-export interface FastRetry {
-  readonly firstMs: number;
-  readonly limitMs: number;
-}
 
 /** The options in dnsmasq's half of the command line; the defaults are dnsmasq's unless a field says otherwise. */
 export interface DnsmasqOptions {

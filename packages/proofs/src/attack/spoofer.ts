@@ -4,6 +4,7 @@ import { setPriority } from 'node:os';
 import {
   encodeQuery,
   HEADER_BYTES,
+  QUESTION_FIXED_BYTES,
   RCODE,
   RCODE_MASK,
   readUint16,
@@ -49,7 +50,6 @@ interface Outstanding {
 
 const HOST = '127.0.0.1';
 const OTHER_HOST = '127.0.0.2';
-const QUESTION_FIXED_BYTES = 4;
 const REPLY_FLAGS = 0x8580;
 const TTL_SECONDS = 86_400;
 const NAMES = 16;

@@ -1,7 +1,4 @@
-import { fitMessage, FLAG, readUint16, type RecordCursor } from '@kube-dns/wire';
-
-/** An OPT record without options (RFC 6891 section 6.1.2). */
-const OPT_BYTES = 11;
+import { fitMessage, FLAG, OPT_BYTES, readUint16, type RecordCursor } from '@kube-dns/wire';
 
 /** Whether a reply has TC. */
 export function isTruncated(reply: Uint8Array): boolean {

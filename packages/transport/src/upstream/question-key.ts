@@ -1,6 +1,7 @@
 import {
   FLAG,
   MAX_NAME_BYTES,
+  OPT_BYTES,
   type Query,
   readUint16,
   SAFE_UDP_BYTES,
@@ -10,8 +11,6 @@ import {
 
 /** Type, class, header bits and the byte of our flags. */
 const FIXED_BYTES = 7;
-/** An OPT record without options, whose size and flags are handled separately. */
-const PLAIN_OPT_BYTES = 11;
 /** The header bits that change an answer. */
 const RELEVANT_FLAGS = FLAG.RD | FLAG.CD | FLAG.AD;
 const HAS_EDNS = 1;
@@ -65,7 +64,7 @@ function isPlain({ bytes, length, questionEnd, hasEdns }: Query): boolean {
   if (extra === 0) return true;
   return (
     hasEdns &&
-    extra === PLAIN_OPT_BYTES &&
+    extra === OPT_BYTES &&
     bytes[questionEnd] === 0 &&
     readUint16(bytes, questionEnd + 1) === TYPE.OPT
   );

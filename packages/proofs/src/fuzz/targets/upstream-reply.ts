@@ -1,7 +1,12 @@
-import { FLAG, readUint16, skipName, QUESTION_OFFSET, writeUint16 } from '@kube-dns/wire';
+import {
+  FLAG,
+  QUESTION_FIXED_BYTES,
+  QUESTION_OFFSET,
+  readUint16,
+  skipName,
+  writeUint16,
+} from '@kube-dns/wire';
 import type { SentUpstream } from '../memory-engine.js';
-
-const QUESTION_FIXED_BYTES = 4;
 
 /**
  * A reply that matches a query: its ID and question, and the bytes after the question from
