@@ -19,8 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const run = (patienceMs: number) =>
-  new QueryBurst().run(server.port, COUNT, 'x.example', patienceMs);
+const run = (timeoutMs: number) => new QueryBurst().run(server.port, COUNT, 'x.example', timeoutMs);
 
 describe('a burst of queries', () => {
   it('ends when all are answered', async () => {

@@ -19,7 +19,7 @@ export interface BurstResult {
 /** The methods of a burst in its own process. */
 export interface QueryBurstMethods {
   /** Asks for `count` names below a domain in one burst, and waits for the answers. */
-  run(port: number, count: number, domain: string, patienceMs: number): Promise<BurstResult>;
+  run(port: number, count: number, domain: string, timeoutMs: number): Promise<BurstResult>;
 }
 
 /** This many are sent together, every millisecond: no more than the buffer of any receiver holds. */
@@ -30,7 +30,7 @@ const QR = 0x80;
 
 /** Sends one query for each of many names and counts the answers. */
 export class QueryBurst implements QueryBurstMethods {
-  async run(port: number, count: number, domain: string, patienceMs: number): Promise<BurstResult> {
+  async run(port: number, count: number, domain: string, timeoutMs: number): Promise<BurstResult> {
     const isOpen = new Array<boolean>(count).fill(true);
     let right = 0;
     let wrong = 0;
@@ -43,7 +43,7 @@ export class QueryBurst implements QueryBurstMethods {
     });
     try {
       await sendAll(socket, count, domain);
-      const endMs = performance.now() + patienceMs;
+      const endMs = performance.now() + timeoutMs;
       while (right + wrong < count && performance.now() < endMs) await delay(WAIT_STEP_MS);
       const unanswered = count - right - wrong;
       return {

@@ -30,7 +30,7 @@ export interface SteadyLoadMethods {
 
 const TICK_MS = 2;
 const MAX_IDS = 0x1_0000;
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 const STEP_MS = 20;
 const MAX_EXAMPLES = 5;
 const FREE = -1;
@@ -64,7 +64,7 @@ export class SteadyLoad implements SteadyLoadMethods {
   async finish(): Promise<LoadResult> {
     const ownDelayMs = spreadOf(this.#ticker?.takeDelays() ?? []);
     this.#ticker?.close();
-    const endMs = monotonicMs() + PATIENCE_MS;
+    const endMs = monotonicMs() + TIMEOUT_MS;
     while (this.#right + this.#wrong < this.#sent && monotonicMs() < endMs) await delay(STEP_MS);
     this.#socket?.close();
     this.#socket = undefined;

@@ -16,7 +16,7 @@ export interface TcpCrowdMethods {
 const QUERY = encodeQuery({ id: 1, name: 'host-0.example', type: 'A' });
 /** A listener's queue of connections is not endless, so they come in groups. */
 const AT_ONCE = 50;
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 /** TCP clients that asked once and hold their connection. */
 export class TcpCrowd implements TcpCrowdMethods {
@@ -50,7 +50,7 @@ export class TcpCrowd implements TcpCrowdMethods {
     socket.on('close', () => this.#sockets.delete(socket));
     socket.on('end', () => socket.destroy());
     socket.write(frameMessage(QUERY));
-    await once(socket, 'data', { signal: AbortSignal.timeout(PATIENCE_MS) });
+    await once(socket, 'data', { signal: AbortSignal.timeout(TIMEOUT_MS) });
     // `connected` shows a later end.
     socket.on('error', () => undefined);
     socket.resume();

@@ -9,7 +9,7 @@ import { LoadTestbed, type LoadContext, namesBelow } from './load-testbed.js';
 const MAX_IN_FLIGHT = 1_500;
 /** Below a second, after which a dnsmasq asks again by itself. */
 const HELD_MS = 800;
-const PATIENCE_MS = 6_000;
+const TIMEOUT_MS = 6_000;
 const NONE = { atMost: 0 };
 const ARGS = ['--cache-size=0', `--dns-forward-max=${MAX_IN_FLIGHT}`] as const;
 
@@ -53,7 +53,7 @@ export async function measureHeld(
   const before = { server: droppedAt(subject.port), upstream: droppedAt(upstream.port) };
   const arrived = await upstream.remote.call('received');
   await upstream.remote.call('hold', MAX_IN_FLIGHT, HELD_MS);
-  const result = await burst.call('run', subject.port, MAX_IN_FLIGHT, domain, PATIENCE_MS);
+  const result = await burst.call('run', subject.port, MAX_IN_FLIGHT, domain, TIMEOUT_MS);
   // Only our server has a bar.
   const bar = subject.name === OUR_DNSMASQ ? { bar: NONE } : {};
   const add = (what: string, value: number, kind = {}) => {
