@@ -157,11 +157,11 @@ interface TakenPort {
   readonly name: ContainerName;
   /** With which code it ends, and its last words. */
   readonly end: RegExp;
-  readonly hears: 'silence' | 'SERVFAIL' | 'NOERROR';
+  readonly answer: 'silence' | 'SERVFAIL' | 'NOERROR';
 }
 
 /** A port is taken when its container starts; some time later it is free. */
-function takenPort({ name, end, hears }: TakenPort) {
+function takenPort({ name, end, answer }: TakenPort) {
   return async (context: FaultContext): Promise<number> => {
     const holder: { server?: Server } = {};
     const testbed = await ProcessTestbed.start(
@@ -176,8 +176,8 @@ function takenPort({ name, end, hears }: TakenPort) {
     await testbed.waitFor('end of a container', () => container.ends.length > 0);
     context.claim(end.test(container.ends[0]!), `${name} ended with ${container.ends[0]}`);
     await testbed.waitFor(
-      `question with ${hears}`,
-      async () => (await answerText(testbed)) === hears,
+      `question with ${answer}`,
+      async () => (await answerText(testbed)) === answer,
     );
     holder.server?.close();
     const freeMs = performance.now();
@@ -257,7 +257,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     run: takenPort({
       name: 'dnsmasq',
       end: /^2: .*dnsmasq: cannot listen on 127\.0\.0\.1:\d+ over TCP: address already in use$/,
-      hears: 'silence',
+      answer: 'silence',
     }),
   },
   {
@@ -271,7 +271,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     run: takenPort({
       name: 'kubedns',
       end: /^1: .*kubedns: cannot listen on 127\.0\.0\.1:\d+ over TCP: address already in use$/,
-      hears: 'SERVFAIL',
+      answer: 'SERVFAIL',
     }),
   },
   {
@@ -285,7 +285,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     run: takenPort({
       name: 'sidecar',
       end: /^255: .*sidecar: .*cannot listen on 127\.0\.0\.1:\d+: address already in use$/,
-      hears: 'NOERROR',
+      answer: 'NOERROR',
     }),
   },
 ];

@@ -231,7 +231,7 @@ describe('what outsiders can send', () => {
 });
 
 describe('a forwarder that ends', () => {
-  it('settles when what was under way is answered, whatever comes later', async () => {
+  it('settles when the questions in flight are answered, regardless of later ones', async () => {
     const { script, release } = held('10.0.0.1');
     const { group } = await fixture.groupOf([script]);
     const client = fixture.ask(group, 'a');
