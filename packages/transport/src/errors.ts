@@ -5,12 +5,21 @@ const HINTS: Readonly<Record<string, string>> = {
   ENOTSUP: ' (this system cannot share a port, SO_REUSEPORT)',
 };
 
-/** A port that could not be bound. */
+/** What both `--reuse-port` and the system ask of the processes on one port. */
+const REUSE_HINT = ' (each process on this port needs --reuse-port, and the same user)';
+
+/** A port that could not be bound; `reusesPort` is that of the `ListenOptions`. */
 export class ListenError extends CodedError {
-  constructor(protocol: string, address: string, port: number, cause: unknown) {
+  constructor(
+    protocol: string,
+    address: string,
+    port: number,
+    cause: unknown,
+    reusesPort: boolean,
+  ) {
     const host = address.includes(':') ? `[${address}]` : address;
     const { code = '' } = cause as NodeJS.ErrnoException;
-    const hint = HINTS[code] ?? '';
+    const hint = code === 'EADDRINUSE' && reusesPort ? REUSE_HINT : (HINTS[code] ?? '');
     const message = `cannot listen on ${host}:${port} over ${protocol}: ${systemReason(cause)}${hint}`;
     super('listen-failed', message, { cause });
   }

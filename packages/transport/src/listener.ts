@@ -68,9 +68,16 @@ async function listenOnce(options: ListenOptions): Promise<Listener> {
   const handler = new MessageHandler({ answerer, counters, maxUdpBytes, onFailure });
   const udp = new UdpListener(engine.createSocket(counters), handler);
   const tcp = new TcpListener(handler, { ...DEFAULT_TCP_LIMITS, ...options.tcp }, counters);
-  await bind('UDP', address, options.port, () => udp.open(address, options.port, reusesPort));
+  const bind = async (protocol: 'UDP' | 'TCP', port: number): Promise<void> => {
+    try {
+      await (protocol === 'UDP' ? udp : tcp).open(address, port, reusesPort);
+    } catch (cause) {
+      throw new ListenError(protocol, address, port, cause, reusesPort);
+    }
+  };
+  await bind('UDP', options.port);
   try {
-    await bind('TCP', address, udp.boundPort, () => tcp.open(address, udp.boundPort, reusesPort));
+    await bind('TCP', udp.boundPort);
   } catch (error) {
     await udp.close();
     throw error;
@@ -90,17 +97,4 @@ async function listenOnce(options: ListenOptions): Promise<Listener> {
       await Promise.all([udp.close(), tcp.close()]);
     },
   };
-}
-
-async function bind(
-  protocol: string,
-  address: string,
-  port: number,
-  open: () => Promise<void>,
-): Promise<void> {
-  try {
-    await open();
-  } catch (cause) {
-    throw new ListenError(protocol, address, port, cause);
-  }
 }

@@ -16,6 +16,10 @@ const out = new Uint8Array(MAX_MESSAGE_BYTES);
  * this many times that number the connection is cut off.
  */
 const CUT_OFF_FACTOR = 4;
+/** A connection that has to end is ended when its client has sent nothing for this long, */
+const PAUSE_MS = 50;
+/** or, if the client never pauses, after this time when no answer is due. */
+const LAST_QUERY_MS = 1_000;
 
 /**
  * One client over TCP: several queries on a connection, each answered as soon as its answer is ready
@@ -52,6 +56,7 @@ export class TcpConnection implements Client, Reading {
     this.address = socket.remoteAddress ?? '';
     this.port = socket.remotePort ?? 0;
     socket.on('data', (chunk) => {
+      if (socket.writableEnded) return;
       this.#frames.push(chunk);
       this.readOn();
     });
@@ -80,14 +85,25 @@ export class TcpConnection implements Client, Reading {
     process.nextTick(this.#readOn);
   }
 
-  /** Stops reading; resolves when all read queries are answered and the system has the answers. */
+  /**
+   * Ends the connection when the client pauses; resolves when its queries are answered and the system has
+   * the answers. What the client sends later is read and dropped: unread bytes would make the system reset
+   * the connection, and the client could lose answers that it has not read yet.
+   */
   async end(): Promise<void> {
     const ended = new Promise((resolve) => {
       this.#socket.on('finish', resolve).on('close', resolve);
     });
-    this.#isEnding = true;
-    this.readOn();
+    const end = () => {
+      this.#isEnding = true;
+      this.readOn();
+    };
+    const pause = setTimeout(end, PAUSE_MS);
+    const latest = setTimeout(end, LAST_QUERY_MS);
+    this.#socket.on('data', () => pause.refresh());
     await ended;
+    clearTimeout(pause);
+    clearTimeout(latest);
   }
 
   /** Answers the received queries, as far as this connection's turn allows. */
@@ -113,7 +129,7 @@ export class TcpConnection implements Client, Reading {
     this.#isReading = false;
     const isLast = this.#hasEnded || this.#isEnding;
     if (isStarved && isLast && this.#deferred === 0) this.#socket.end();
-    else if (isStarved && !this.#isEnding) this.#socket.resume();
+    if (isStarved) this.#socket.resume();
     else this.#socket.pause();
     this.#account();
   }

@@ -65,7 +65,7 @@ describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine
   it('are refused when the first does not say so', async () => {
     const { port } = await start(oneAddress, { reusesPort: false });
     await expect(start(oneAddress, { port })).rejects.toThrow(
-      `cannot listen on 127.0.0.1:${port} over UDP: address already in use`,
+      `cannot listen on 127.0.0.1:${port} over UDP: address already in use (each process on this port needs --reuse-port, and the same user)`,
     );
   });
 
@@ -133,5 +133,33 @@ describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine
     expect(decodeMessage(await waiting.inbox.next()).id).toBe(9);
     await waiting.closed;
     await left;
+  });
+
+  it('answer over TCP what they have not read yet', async () => {
+    const port = await freePort();
+    const leaving = await start(oneAddress, { port });
+    const client = opened(await TcpClient.connect(port));
+    await client.ask(question('first.x', 0));
+    const ids = Array.from({ length: 40 }, (_, i) => i + 1);
+    for (const id of ids) client.send(question('web.x', id));
+    expect(leaving.counters.tcpQueries).toBe(1);
+    await leaving.leave();
+    for (const id of ids) expect(decodeMessage(await client.inbox.next()).id).toBe(id);
+    await client.closed;
+  });
+
+  it('end a connection whose client never pauses, and lose no answer that it has not read', async () => {
+    const port = await freePort();
+    const leaving = await start(oneAddress, { port });
+    const client = opened(await TcpClient.connect(port));
+    let sent = 0;
+    const sending = setInterval(() => client.send(question('web.x', sent++)), 5);
+    await until(() => leaving.counters.tcpQueries > 5);
+    await leaving.leave();
+    await client.closed;
+    clearInterval(sending);
+    for (let id = 0; id < leaving.counters.tcpQueries; id++) {
+      expect(decodeMessage(await client.inbox.next()).id).toBe(id);
+    }
   });
 });
