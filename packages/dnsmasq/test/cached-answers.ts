@@ -25,7 +25,7 @@ export function storeReply(
 ): boolean {
   const reader = rules === undefined ? plainReader : new ReplyReader({ ...PLAIN_RULES, ...rules });
   const isStored = reader.read(responseFor(question, response));
-  if (isStored) cache.store(reader.answer);
+  if (isStored) cache.store(reader.answer, () => true);
   return isStored;
 }
 

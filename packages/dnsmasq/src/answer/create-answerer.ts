@@ -9,8 +9,9 @@ import { Refusals } from './refusals.js';
 import { ReplyIntake, type ReplyIntakeOptions } from './reply-intake.js';
 
 export interface AnswererOptions
-  extends ReplyIntakeOptions, Pick<AnswererParts, 'chaos' | 'counters' | 'forwarder' | 'router'> {
+  extends ReplyIntakeOptions, Pick<AnswererParts, 'chaos' | 'counters' | 'forwarder'> {
   readonly local: ReplyIntakeOptions['local'] & AnswererParts['local'];
+  readonly router: AnswererParts['router'];
   /** Undefined unless queries go upstream with other EDNS options. */
   readonly ednsOptions?: EdnsOptions | undefined;
   /** Undefined unless queries are logged. */

@@ -14,9 +14,11 @@ import { recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache } from '../cache/answer-cache.js';
 import { parseAddressRange, parseAlias } from '../options/address-range.js';
 import { defaultOptions } from '../options/option-values.js';
+import { Routes } from '../routing/routes.js';
 import { ReplyIntake } from './reply-intake.js';
 
 const log = recordedLog();
+const router = { routes: new Routes({ rules: [], resolvServers: [] }) };
 
 /** One with every rule there is. */
 function createIntake(cache = new AnswerCache({ maxRecords: 50 })): ReplyIntake {
@@ -38,6 +40,7 @@ function createIntake(cache = new AnswerCache({ maxRecords: 50 })): ReplyIntake 
     filteredTypes: [TYPE.TXT, TYPE.ANY],
     maxTtlSeconds: 60,
     local: { hasName: () => true },
+    router,
     log,
   });
 }
@@ -49,6 +52,7 @@ const PLAIN = {
   filteredTypes: [],
   maxTtlSeconds: 0,
   local: { hasName: () => false },
+  router,
   log,
 };
 

@@ -16,6 +16,9 @@ import {
 import type { AnswerCache } from '../cache/answer-cache.js';
 import { type CachingRules, ReplyReader } from '../cache/reply-reader.js';
 import type { LocalData } from '../local/local-data.js';
+import type { Route } from '../routing/route.js';
+import type { RoutedQuestion } from '../routing/routes.js';
+import type { Router } from '../routing/router.js';
 import { clampTtls } from './clamp-ttls.js';
 import { FilteredTypes } from './filtered-types.js';
 import { emptyReply } from './reply-edit.js';
@@ -30,6 +33,7 @@ export interface ReplyIntakeOptions {
   /** Ceiling on the TTLs that clients get, in seconds; 0 is none. */
   readonly maxTtlSeconds: number;
   readonly local: Pick<LocalData, 'hasName'>;
+  readonly router: Pick<Router, 'routes'>;
   readonly log: Log;
 }
 
@@ -48,6 +52,10 @@ export class ReplyIntake {
   readonly #cursor = new RecordCursor();
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   #nextRebindLogMs = 0;
+  /** The route of the question whose reply is stored. */
+  #route: Route | undefined;
+  readonly #hasSameRoute = (target: RoutedQuestion): boolean =>
+    this.#options.router.routes.find(target) === this.#route;
 
   constructor(options: ReplyIntakeOptions) {
     this.#options = options;
@@ -90,8 +98,16 @@ export class ReplyIntake {
     return filtered ?? emptyReply(reply, RCODE.SERVFAIL, -1);
   }
 
+  /**
+   * Servers speak for the names that are routed to them: a target of their CNAMEs is cached under its own
+   * name only when the question for it would have been sent to them, too.
+   */
   #store(isStored: boolean): void {
-    if (isStored) this.#options.cache.store(this.#reader.answer);
+    if (!isStored) return;
+    const { cache, router } = this.#options;
+    const { answer } = this.#reader;
+    this.#route = answer.cnames > 0 ? router.routes.find(answer) : undefined;
+    cache.store(answer, this.#hasSameRoute);
   }
 
   #isKnown(reply: Buffer): boolean {

@@ -107,13 +107,13 @@ export class AnswerCache {
   }
 
   /**
-   * Stores an answer, and the target of its CNAMEs also under its own name, as dnsmasq does. One with
-   * more records than the cache holds is not stored. The answer is consumed.
+   * Stores an answer, and each target of its CNAMEs that `isStored` allows also under its own name. One
+   * with more records than the cache holds is not stored. The answer is consumed.
    */
-  store(answer: CacheableAnswer): void {
+  store(answer: CacheableAnswer, isStored: (target: CacheableAnswer) => boolean): void {
     if (answer.totalWeight > this.maxRecords) return;
-    do this.#store(answer);
-    while (answer.followCname());
+    this.#store(answer);
+    while (answer.followCname()) if (isStored(answer)) this.#store(answer);
   }
 
   #store(answer: CacheableAnswer): void {

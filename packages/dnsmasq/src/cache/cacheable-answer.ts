@@ -60,8 +60,9 @@ export class CacheableAnswer {
   #zoneOffset = 0;
 
   /**
-   * How much it counts towards the cache's size, as in dnsmasq: a CNAME counts alone, because its target is
-   * also cached under its own name; a zone's SOA is shared by its negative answers, so it does not count.
+   * How much it counts towards the cache's size, as in dnsmasq: a CNAME counts alone, because its target
+   * counts where it is cached under its own name; a zone's SOA is shared by its negative answers, so it
+   * does not count.
    */
   get weight(): number {
     return this.cnames > 0 ? 1 : Math.max(this.setSize, 1);
