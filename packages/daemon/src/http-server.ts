@@ -6,6 +6,7 @@ import { systemReason } from '@kube-dns/wire';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 
 import { errorText, StartupError } from './errors.js';
+import { HttpConnections } from './http-connections.js';
 import type { Log } from './log.js';
 
 export type { Express, RequestHandler } from 'express';
@@ -30,13 +31,13 @@ export interface HttpServerOptions {
 
 /** The exit code of the Go programs when they cannot serve HTTP (klog's Fatal). */
 const EXIT_CANNOT_LISTEN = 255;
-const MAX_CONNECTIONS = 256;
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_TIMEOUT_MS = 15_000;
 /** A connection without a byte in either direction for this long is closed: its client does not read. */
 const SILENCE_TIMEOUT_MS = 30_000;
-const CHECK_INTERVAL_MS = 5_000;
+/** How late the time-outs of headers and requests may be noticed. */
+const CHECK_INTERVAL_MS = 250;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /**
@@ -57,7 +58,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     },
     createApp(options),
   );
-  server.maxConnections = MAX_CONNECTIONS;
+  new HttpConnections(server);
   server.setTimeout(SILENCE_TIMEOUT_MS);
   await listen(server, host, options);
   server.on('error', (error) => log.error(`${purpose}: ${error.message}`));

@@ -3,6 +3,7 @@ import { CONFIG_ROWS } from './config-rows.js';
 import type { Fault } from './fault.js';
 import { LIMIT_ROWS } from './limit-rows.js';
 import { NETWORK_ROWS } from './network-rows.js';
+import { PORT_ROWS } from './port-rows.js';
 import { PROCESS_ROWS } from './process-rows.js';
 import { UPSTREAM_ROWS } from './upstream-rows.js';
 
@@ -14,4 +15,5 @@ export const FAULTS: readonly Fault[] = [
   ...CONFIG_ROWS,
   ...PROCESS_ROWS,
   ...LIMIT_ROWS,
+  ...PORT_ROWS,
 ];

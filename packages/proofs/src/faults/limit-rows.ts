@@ -1,35 +1,26 @@
-import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ask, type Closable } from '@kube-dns/testkit';
+import type { Closable } from '@kube-dns/testkit';
 import type { ContainerSpec } from '../fixtures/container.js';
-import type { ContainerName, PodPorts } from '../fixtures/manifest-pod.js';
+import { CONTAINER_NAMES } from '../fixtures/manifest-pod.js';
 import { openDescriptors } from '../fixtures/process-watch.js';
 import { SteadyClient } from '../fixtures/steady-client.js';
 import { troubleMs } from '../fixtures/tally.js';
 import type { Fault, FaultContext } from './fault.js';
-import {
-  isRight,
-  type Kind,
-  LATE_MS,
-  ProcessTestbed,
-  RESTARTED,
-  throughShell,
-} from './process-testbed.js';
-import { serviceName } from './small-cluster.js';
+import { EVERY_KIND, isRight, LATE_MS, ProcessTestbed, throughShell } from './process-testbed.js';
 
-const ALL: readonly Kind[] = ['cached', 'cluster', 'outside'];
 /** For this long all is watched while a resource is exhausted. */
 const WATCH_MS = 3_000;
 /** `ulimit -n`: a process of these has 25 to 40 descriptors open by itself. */
 const DESCRIPTORS = 100;
 const TCP_CLIENTS = 300;
+const IDLE_HTTP_CLIENTS = 256;
+const IDLE_LEAD_MS = 500;
+const PROBES = 12;
 /** Fewer in flight in 4.5 s than `--dns-forward-max`, so that none is refused. */
 const FLOOD_PER_SECOND = 250;
 const FLOOD_NAMES = 10_000;
 const FLOOD_MS = 6_000;
-/** How long to wait for an answer. */
-const ASK_MS = 2_000;
 const FAILURES = 'dnsmasq_upstream_server_failures_total';
 
 /** Everything goes on, with this done to the containers' streams or arguments. */
@@ -42,7 +33,7 @@ function unharmed(change: (spec: ContainerSpec) => ContainerSpec) {
     await testbed.well();
     await testbed.claimEnds({});
     const seen = await testbed.finish(startMs);
-    testbed.claimAsEver(seen, ALL);
+    testbed.claimAsEver(seen, EVERY_KIND);
     return troubleMs(seen, isRight, LATE_MS);
   };
 }
@@ -98,7 +89,29 @@ async function useUpDescriptors(context: FaultContext): Promise<number> {
   await testbed.well();
   await testbed.claimEnds({});
   const seen = await testbed.finish(startMs);
-  testbed.claimAsEver(seen, ALL);
+  testbed.claimAsEver(seen, EVERY_KIND);
+  return troubleMs(seen, isRight, LATE_MS);
+}
+
+/** More idle HTTP connections than a port has places for, and each probe of the kubelet again and again. */
+async function idleHttpClients(context: FaultContext): Promise<number> {
+  const testbed = await ProcessTestbed.start(context);
+  await testbed.settled();
+  const startMs = performance.now();
+  const { readiness, kubednsMetrics, dnsmasqMetrics, sidecar } = testbed.ports;
+  for (const port of [readiness, kubednsMetrics, dnsmasqMetrics, sidecar]) {
+    context.owned.add(new IdleClients(port, IDLE_HTTP_CLIENTS));
+  }
+  await delay(IDLE_LEAD_MS);
+  for (let i = 0; i < PROBES; i++) {
+    context.claim(await testbed.isReady(), '/readiness is not 200');
+    context.claim(await testbed.isHealthy('kubedns'), '/healthcheck/kubedns is not 200');
+    context.claim(await testbed.isHealthy('dnsmasq'), '/healthcheck/dnsmasq is not 200');
+    for (const name of CONTAINER_NAMES) await testbed.metrics(name);
+  }
+  await testbed.claimEnds({});
+  const seen = await testbed.finish(startMs);
+  testbed.claimAsEver(seen, EVERY_KIND);
   return troubleMs(seen, isRight, LATE_MS);
 }
 
@@ -139,57 +152,7 @@ async function floodUpstreams(context: FaultContext): Promise<number> {
   );
 }
 
-/** What a container listens on first, by TCP. */
-function firstPort(name: ContainerName, { dns, kubedns, sidecar }: PodPorts): number {
-  return { dnsmasq: dns, kubedns, sidecar }[name];
-}
-
-/** What dnsmasq returns for a question about the cluster: an RCODE, or `silence`. */
-function answerText({ ports }: ProcessTestbed): Promise<string> {
-  const answer = ask(ports.dns, serviceName(1), { limitMs: ASK_MS });
-  return answer.then(
-    ({ rcode }) => rcode,
-    () => 'silence',
-  );
-}
-
-interface TakenPort {
-  readonly name: ContainerName;
-  /** With which code it ends, and its last words. */
-  readonly end: RegExp;
-  readonly answer: 'silence' | 'SERVFAIL' | 'NOERROR';
-}
-
-/** A port is taken when its container starts; some time later it is free. */
-function takenPort({ name, end, answer }: TakenPort) {
-  return async (context: FaultContext): Promise<number> => {
-    const holder: { server?: Server } = {};
-    const testbed = await ProcessTestbed.start(
-      context,
-      (spec) => spec,
-      async (ports) => {
-        holder.server = createServer().listen(firstPort(name, ports), '127.0.0.1');
-        await once(holder.server, 'listening');
-      },
-    );
-    const container = testbed.containers[name];
-    await testbed.waitFor('end of a container', () => container.ends.length > 0);
-    context.claim(end.test(container.ends[0]!), `${name} ended with ${container.ends[0]}`);
-    await testbed.waitFor(
-      `question with ${answer}`,
-      async () => (await answerText(testbed)) === answer,
-    );
-    holder.server?.close();
-    const freeMs = performance.now();
-    await testbed.settled();
-    const wellMs = performance.now() - freeMs;
-    await testbed.claimEnds({ [name]: container.ends.length });
-    testbed.claimAsEver(await testbed.finish(freeMs), ALL);
-    return wellMs;
-  };
-}
-
-/** Faults of the machine: full disks, few descriptors, ports in use. */
+/** Faults of the machine: full disks, few descriptors, idle connections. */
 export const LIMIT_ROWS: readonly Fault[] = [
   {
     id: 'log-full',
@@ -235,6 +198,15 @@ export const LIMIT_ROWS: readonly Fault[] = [
     run: useUpDescriptors,
   },
   {
+    id: 'http-idle',
+    happens: `${IDLE_HTTP_CLIENTS} idle connections to each HTTP port`,
+    clients: 'Right answers; every probe of the kubelet succeeds',
+    duration: 'Never',
+    limitMs: 0,
+    metrics: 'As before; the idlest connections are closed',
+    run: idleHttpClients,
+  },
+  {
     id: 'descriptors-upstream',
     happens: `250 new names a second for upstreams that are silent, where a process may have ${DESCRIPTORS} descriptors`,
     clients: 'Names in the cache and in the cluster as before; SERVFAIL after 4.5 s for all others',
@@ -244,48 +216,5 @@ export const LIMIT_ROWS: readonly Fault[] = [
       '`/metrics` answer; `dnsmasq_upstream_server_failures_total{reason="timeout"}` grows: a quarter of the descriptors are for upstreams, beyond it questions share them',
     isLong: true,
     run: floodUpstreams,
-  },
-  {
-    id: 'port-taken-dnsmasq',
-    happens: 'The port of dnsmasq is taken when it starts',
-    clients: 'Nothing from dnsmasq',
-    duration: RESTARTED,
-    limitMs: 30_000,
-    metrics:
-      'It ends with 2 and `dnsmasq: cannot listen on ADDRESS over TCP: address already in use`',
-    isLong: true,
-    run: takenPort({
-      name: 'dnsmasq',
-      end: /^2: .*dnsmasq: cannot listen on 127\.0\.0\.1:\d+ over TCP: address already in use$/,
-      answer: 'silence',
-    }),
-  },
-  {
-    id: 'port-taken-kubedns',
-    happens: 'The port of kubedns is taken when it starts',
-    clients: 'SERVFAIL for names of the cluster',
-    duration: RESTARTED,
-    limitMs: 30_000,
-    metrics:
-      'It ends with 1 and `kubedns: cannot listen on ADDRESS over TCP: address already in use`',
-    run: takenPort({
-      name: 'kubedns',
-      end: /^1: .*kubedns: cannot listen on 127\.0\.0\.1:\d+ over TCP: address already in use$/,
-      answer: 'SERVFAIL',
-    }),
-  },
-  {
-    id: 'port-taken-sidecar',
-    happens: 'The port of the sidecar is taken when it starts',
-    clients: 'Right answers',
-    duration: RESTARTED,
-    limitMs: 30_000,
-    metrics: 'It ends with 255 and `sidecar: …: cannot listen on ADDRESS: address already in use`',
-    isLong: true,
-    run: takenPort({
-      name: 'sidecar',
-      end: /^255: .*sidecar: .*cannot listen on 127\.0\.0\.1:\d+: address already in use$/,
-      answer: 'NOERROR',
-    }),
   },
 ];

@@ -4,6 +4,7 @@ import { troubleMs } from '../fixtures/tally.js';
 import { AGE, clockJump } from './clock-scenarios.js';
 import type { Fault, FaultContext } from './fault.js';
 import {
+  EVERY_KIND,
   isRight,
   type Kind,
   kindOf,
@@ -13,7 +14,6 @@ import {
   RESTARTED,
 } from './process-testbed.js';
 
-const ALL: readonly Kind[] = ['cached', 'cluster', 'outside'];
 /** Longer than `--query-timeout` (4.5 s), so that clients see both: a late answer and SERVFAIL. */
 const STOPPED_MS = 6_000;
 /** For dnsmasq and the sidecar: longer than three intervals of the sidecar's probes. */
@@ -71,12 +71,12 @@ async function killDnsmasq(context: FaultContext): Promise<number> {
   context.claim(await testbed.isReady(), '/readiness is not 200');
   context.claim(await testbed.isHealthy('kubedns'), '/healthcheck/kubedns is not 200');
   await testbed.well();
-  await Promise.all(ALL.map((kind) => testbed.rightSince(kind, performance.now())));
+  await Promise.all(EVERY_KIND.map((kind) => testbed.rightSince(kind, performance.now())));
   await claimErrors(context, testbed, 'dnsmasq');
   await testbed.claimEnds({ dnsmasq: 1 });
   const seen = await testbed.finish(killedMs);
-  testbed.claimFailures(seen, ALL, ['silence']);
-  return troubleOf(seen, ALL);
+  testbed.claimFailures(seen, EVERY_KIND, ['silence']);
+  return troubleOf(seen, EVERY_KIND);
 }
 
 async function killSidecar(context: FaultContext): Promise<number> {
@@ -89,8 +89,8 @@ async function killSidecar(context: FaultContext): Promise<number> {
   await testbed.well();
   await testbed.claimEnds({ sidecar: 1 });
   const seen = await testbed.finish(killedMs);
-  testbed.claimAsEver(seen, ALL);
-  return troubleOf(seen, ALL);
+  testbed.claimAsEver(seen, EVERY_KIND);
+  return troubleOf(seen, EVERY_KIND);
 }
 
 async function stopKubedns(context: FaultContext): Promise<number> {
@@ -134,15 +134,15 @@ async function stopDnsmasq(context: FaultContext): Promise<number> {
   testbed.containers.dnsmasq.signal('SIGCONT');
   const continuedMs = performance.now();
   await testbed.well();
-  await Promise.all(ALL.map((kind) => testbed.rightSince(kind, continuedMs)));
+  await Promise.all(EVERY_KIND.map((kind) => testbed.rightSince(kind, continuedMs)));
   await claimErrors(context, testbed, 'dnsmasq');
   await testbed.claimEnds({});
   const seen = await testbed.finish(stoppedMs);
   // Queries in the socket's buffer are answered, too, if their clients still wait.
-  testbed.claimFailures(seen, ALL, []);
+  testbed.claimFailures(seen, EVERY_KIND, []);
   return troubleOf(
     seen.filter(({ sentMs }) => sentMs >= continuedMs),
-    ALL,
+    EVERY_KIND,
   );
 }
 
@@ -161,8 +161,8 @@ async function stopSidecar(context: FaultContext): Promise<number> {
   await testbed.well();
   await testbed.claimEnds({});
   const seen = await testbed.finish(stoppedMs);
-  testbed.claimAsEver(seen, ALL);
-  return troubleOf(seen, ALL);
+  testbed.claimAsEver(seen, EVERY_KIND);
+  return troubleOf(seen, EVERY_KIND);
 }
 
 const CLOCK_METRICS = `\`/readiness\` and \`/healthcheck/*\` stay 200; \`${AGE}\` and the sidecar's latencies are of the time that passed; only timestamps follow the clock`;

@@ -47,6 +47,7 @@ const SETTLED_AFTER = 30;
 
 /** `cached`: in dnsmasq's cache; `cluster`: only kubedns knows it; `outside`: only an upstream does. */
 export type Kind = 'cached' | 'cluster' | 'outside';
+export const EVERY_KIND: readonly Kind[] = ['cached', 'cluster', 'outside'];
 
 /** What the sidecar asks for. */
 const PROBED = {

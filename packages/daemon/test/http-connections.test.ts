@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { startHttpServer, type HttpServer } from '../src/http-server.js';
+import { createLog } from '../src/log.js';
+
+/** More than the limit. */
+const MANY = 256;
+const OTHER_ADDRESS = '127.0.0.2';
+
+let server: HttpServer;
+let sockets: Socket[];
+beforeEach(async () => {
+  sockets = [];
+  server = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    purpose: 'sample',
+    log: createLog({ name: 'test', verbosity: 0, write: () => undefined }),
+    routes: (app) => {
+      app.all('/readiness', (_request, response) => void response.send('ok\n'));
+      app.all('/hang', () => undefined);
+    },
+  });
+});
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  await server.close();
+});
+
+/** Connections of one client that send these bytes and are silent from then on. */
+async function open(count: number, bytes: string, localAddress = '127.0.0.1'): Promise<Socket[]> {
+  const opened = Array.from({ length: count }, () => {
+    const socket = connect({ host: '127.0.0.1', port: server.port, localAddress });
+    socket.on('error', () => {
+      /* a reset is one way to be closed */
+    });
+    socket.resume();
+    return socket;
+  });
+  sockets.push(...opened);
+  await Promise.all(opened.map((socket) => once(socket, 'connect')));
+  if (bytes !== '') for (const socket of opened) if (!socket.destroyed) socket.write(bytes);
+  return opened;
+}
+
+/** A probe as the kubelet makes it: on a new connection. */
+async function probe(localAddress = '127.0.0.1'): Promise<number> {
+  return new Promise((resolve) => {
+    const target = { host: '127.0.0.1', port: server.port, path: '/readiness', localAddress };
+    const outgoing = request({ ...target, agent: false }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode ?? 0));
+    });
+    outgoing.on('error', () => resolve(0)).end();
+  });
+}
+
+const probes = async (count: number, address?: string) => {
+  const statuses = [];
+  for (let i = 0; i < count; i++) statuses.push(await probe(address));
+  return statuses;
+};
+const ALL_OK = Array.from({ length: 12 }, () => 200);
+const HANG = 'GET /hang HTTP/1.1\r\nHost: x\r\n\r\n';
+
+describe('more connections than the limit', () => {
+  it.each([
+    ['idle', ''],
+    ['in the middle of their headers', 'GET /readi'],
+    ['waiting for their answers', HANG],
+  ])('fail no probe of the same client when they are %s', async (_what, bytes) => {
+    await open(MANY, bytes);
+    expect(await probes(12)).toEqual(ALL_OK);
+  });
+
+  it.each([
+    ['idle', ''],
+    ['waiting for their answers', HANG],
+  ])('fail no probe of another client when they are %s', async (_what, bytes) => {
+    await open(MANY, bytes, OTHER_ADDRESS);
+    expect(await probes(12)).toEqual(ALL_OK);
+  });
+
+  it('are closed from the idlest, and the few of another client stay', async () => {
+    const [honest] = await open(1, 'GET /readiness HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(honest!, 'data');
+    const first = await open(64, '', OTHER_ADDRESS);
+    const rest = await open(10, '', OTHER_ADDRESS);
+    for (const socket of first.slice(0, 11)) if (!socket.destroyed) await once(socket, 'close');
+    honest!.write('GET /readiness HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(honest!, 'data');
+    expect([...first.slice(11), ...rest].filter((socket) => socket.destroyed)).toEqual([]);
+  });
+});
+
+describe('a client that is slow', () => {
+  it('has five seconds for its headers', async () => {
+    const startedMs = performance.now();
+    const [socket] = await open(1, 'GET /readi');
+    await once(socket!, 'close');
+    const tookMs = performance.now() - startedMs;
+    expect(tookMs).toBeGreaterThan(4_500);
+    expect(tookMs).toBeLessThan(8_000);
+  }, 20_000);
+});
