@@ -1,7 +1,7 @@
 import { arpa, EDNS, OVER_TCP, q, type Scenario, times, twice } from './oracle-cache-steps.js';
 
 interface Difference extends Scenario {
-  /** What differs at the last step. */
+  /** What differs at the last step, `ttls` among it. */
   readonly fields: readonly string[];
 }
 
@@ -32,10 +32,15 @@ export const DIFFERENT: Readonly<Record<string, Difference>> = {
     steps: twice('instant'),
     fields: ['authorities', 'asked'],
   },
-  'a TTL with the top bit: 0, so not cached (RFC 2181 section 8); dnsmasq caches it for 68 years': {
+  'a TTL with the top bit: 0, for clients and the cache (RFC 2181 section 8); dnsmasq keeps it': {
     options: [],
-    steps: twice('high'),
-    fields: ['asked'],
+    steps: [q('high')],
+    fields: ['ttls'],
+  },
+  'a TTL of more than a day: cached for a day; dnsmasq caches it for all its time': {
+    options: [],
+    steps: twice('long'),
+    fields: ['ttls'],
   },
   'private addresses in an answer to ANY: emptied, too': {
     options: ['--stop-dns-rebind'],

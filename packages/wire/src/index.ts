@@ -35,6 +35,7 @@ export {
   MAX_LABEL_BYTES,
   MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
+  MAX_TTL_SECONDS,
   OPCODE_MASK,
   QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
@@ -47,7 +48,7 @@ export { copyQuery, Query } from './query.js';
 export type { Verdict } from './query.js';
 export { buildQuery } from './question.js';
 export { expandRdata } from './rdata-names.js';
-export { RecordCursor, SECTION } from './record-cursor.js';
+export { RecordCursor, SECTION, soundTtl } from './record-cursor.js';
 export type { Section } from './record-cursor.js';
 export { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
 export type { RelayTarget } from './relay.js';

@@ -73,5 +73,7 @@ export const MAX_LABEL_BYTES = 63;
 export const CLASSIC_UDP_BYTES = 512;
 /** Most bytes of any message: the length prefix over TCP has 16 bits (RFC 1035 section 4.2.2). */
 export const MAX_MESSAGE_BYTES = 65_535;
+/** The longest TTL (RFC 2181 section 8). */
+export const MAX_TTL_SECONDS = 0x7fff_ffff;
 /** The largest UDP message that IP is unlikely to fragment (DNS flag day 2020). */
 export const SAFE_UDP_BYTES = 1232;

@@ -45,11 +45,15 @@ describe('RecordCursor', () => {
     expect(bytes.readUInt32BE(cursor.ttlAt)).toBe(300);
   });
 
-  it('shows a TTL of 32 bits without a sign', () => {
-    const bytes = responseBytes('web.x', { answers: [{ ...a!, ttl: 0xffff_ffff } as never] });
+  it.each([
+    [0x7fff_ffff, 0x7fff_ffff],
+    [0x8000_0000, 0],
+    [0xffff_ffff, 0],
+  ])('shows a TTL of %d as %d (RFC 2181 section 8)', (ttl, seconds) => {
+    const bytes = responseBytes('web.x', { answers: [{ ...a!, ttl } as never] });
     const cursor = new RecordCursor().reset(bytes, bytes.length);
     cursor.next();
-    expect(cursor.ttlSeconds).toBe(0xffff_ffff);
+    expect(cursor.ttlSeconds).toBe(seconds);
   });
 
   it('passes over bytes behind the last record', () => {

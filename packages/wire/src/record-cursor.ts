@@ -1,6 +1,6 @@
 import { readUint16, readUint32 } from './bytes.js';
 import { skipName } from './name.js';
-import { HEADER_BYTES, QUESTION_FIXED_BYTES } from './protocol.js';
+import { HEADER_BYTES, MAX_TTL_SECONDS, QUESTION_FIXED_BYTES } from './protocol.js';
 
 /** The record sections of a message, in their order on the wire. */
 export const SECTION = { ANSWER: 0, AUTHORITY: 1, ADDITIONAL: 2 } as const;
@@ -57,8 +57,9 @@ export class RecordCursor {
     return this.typeAt + 4;
   }
 
+  /** See {@link soundTtl}. Of OPT, whose TTL is none, read the bytes at `ttlAt`. */
   get ttlSeconds(): number {
-    return readUint32(this.#bytes, this.ttlAt);
+    return soundTtl(readUint32(this.#bytes, this.ttlAt));
   }
 
   /** Goes to the next record; false at the end of the message or where it is malformed. */
@@ -93,4 +94,9 @@ export class RecordCursor {
     this.#isMalformed = true;
     return false;
   }
+}
+
+/** A TTL with the top bit set counts as zero (RFC 2181 section 8). */
+export function soundTtl(ttlSeconds: number): number {
+  return ttlSeconds > MAX_TTL_SECONDS ? 0 : ttlSeconds;
 }

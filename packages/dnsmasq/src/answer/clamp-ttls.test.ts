@@ -21,6 +21,25 @@ describe('the ceiling on TTLs', () => {
     expect(clamped([0, 5, 30, 600], max)).toEqual(expected);
   });
 
+  it.each([0, 30])('is 0 in every section for a TTL with the top bit set: %d', (max) => {
+    const ttl = 0x8000_0001;
+    const message = responseFor(
+      { name: 'a.example', ednsBytes: 1232, isDnssecOk: true },
+      {
+        answers: [{ type: 'A', ttl, data: '10.0.0.1' }],
+        authorities: [soaRecord(5, 'example', ttl)],
+        additionals: [{ owner: 'b.example', type: 'A', ttl, data: '10.0.0.2' }],
+      },
+    );
+    // The upper bits of an extended rcode are in OPT's place of the TTL.
+    message[message.length - 6] = 0xff;
+    clampTtls(message, message.length, max, cursor);
+    const { ttls, authorities, additionals } = readAnswer(message);
+    expect(ttls).toEqual([0]);
+    expect(authorities).toMatchObject([{ ttl: 0 }]);
+    expect(additionals).toMatchObject([{ ttl: 0 }, { extendedRcode: 0xff, flag_do: true }]);
+  });
+
   it('leaves the other sections alone', () => {
     const message = responseFor(
       { name: 'a.example' },

@@ -8,6 +8,7 @@ import {
   MAX_NAME_BYTES,
   RCODE_MASK,
   readUint16,
+  readUint32,
   RecordCursor,
   SECTION,
   TYPE,
@@ -102,7 +103,7 @@ function copyRecord(reply: Uint8Array, record: RecordCursor, to: number): number
   if (length < 0) return -1;
   writeUint16(scratch, at, type);
   writeUint16(scratch, at + 2, record.class);
-  writeUint32(scratch, at + 4, record.ttlSeconds);
+  writeUint32(scratch, at + 4, readUint32(reply, record.ttlAt));
   writeUint16(scratch, at + 8, length);
   return at + 10 + length;
 }

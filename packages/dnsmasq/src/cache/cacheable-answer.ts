@@ -2,6 +2,7 @@ import {
   expandRdata,
   lowerCaseByte,
   MAX_NAME_BYTES,
+  MAX_TTL_SECONDS,
   QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   RCODE,
@@ -19,7 +20,6 @@ import {
 
 /** The type of an NXDOMAIN, which applies to every type; a question of type 0 is never cached. */
 export const EVERY_TYPE = 0;
-export const MAX_TTL_SECONDS = 0x7fff_ffff;
 
 /** An answer has 16 bits for its length, and the longest question precedes it. */
 const MAX_RECORD_BYTES = 0xffff - QUESTION_OFFSET - MAX_NAME_BYTES - 4;

@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { TYPE } from '@kube-dns/wire';
+import { askCache, storeReply } from '../../test/cached-answers.js';
+import { addressRecords } from '../../test/messages.js';
 import { parseOptions } from '../options/parse-options.js';
+import { AnswerCache } from './answer-cache.js';
 import { cachingRules } from './caching-rules.js';
 
 const rulesOf = (...argv: string[]) => cachingRules(parseOptions(argv));
@@ -14,9 +17,22 @@ describe('the caching rules of the command line', () => {
     expect(extras('--cache-rr=ANY')).toEqual([TYPE.MX, TYPE.TXT]);
   });
 
+  it('cache an answer for a day at most, unless --max-cache-ttl says otherwise', () => {
+    const WEEK_SECONDS = 604_800;
+    const cachedTtl = (...argv: string[]) => {
+      const cache = new AnswerCache({ maxRecords: 10 });
+      const answers = addressRecords(WEEK_SECONDS, '10.0.0.1');
+      storeReply(cache, { name: 'a.x' }, { answers }, rulesOf(...argv));
+      return Number(/\d+$/.exec(askCache(cache, 'a.x')!.answers[0]!)?.[0]);
+    };
+    expect(cachedTtl()).toBe(86_400);
+    expect(cachedTtl('--max-cache-ttl=100000')).toBe(100_000);
+    expect(cachedTtl('--max-cache-ttl=0')).toBe(WEEK_SECONDS);
+  });
+
   it('have the options for negative answers and TTLs', () => {
     expect(rulesOf()).toMatchObject({
-      ...{ cachesNegatives: true, negativeTtlSeconds: 0, minTtlSeconds: 0, maxTtlSeconds: 0 },
+      ...{ cachesNegatives: true, negativeTtlSeconds: 0, minTtlSeconds: 0, maxTtlSeconds: 86_400 },
       cachesZeroTtls: false,
     });
     expect(

@@ -11,10 +11,11 @@ import {
   readUint16,
   RecordCursor,
   SECTION,
+  soundTtl,
   suffixOffset,
   TYPE,
 } from '@kube-dns/wire';
-import { EVERY_TYPE, CacheableAnswer, MAX_TTL_SECONDS } from './cacheable-answer.js';
+import { EVERY_TYPE, CacheableAnswer } from './cacheable-answer.js';
 
 /** Which replies of upstream servers are cached, and for how long. */
 export interface CachingRules {
@@ -77,7 +78,7 @@ export class ReplyReader {
     if (!this.#readQuestion(reply)) return false;
     answer.type = EVERY_TYPE;
     answer.rcode = RCODE.NXDOMAIN;
-    answer.limitLifetime(this.#cachedTtl(soundTtl(ttlSeconds)));
+    answer.limitLifetime(this.#cachedTtl(ttlSeconds));
     return this.#isLasting();
   }
 
@@ -163,7 +164,7 @@ export class ReplyReader {
       if (offset < 0) continue;
       const ttl = this.#cursorTtl();
       if (!this.#isAdded(answer.addSoa(this.#reply, cursor, offset, ttl))) return NOWHERE;
-      return Math.min(soundTtl(cursor.ttlSeconds), soundTtl(answer.soaMinimumSeconds));
+      return Math.min(cursor.ttlSeconds, soundTtl(answer.soaMinimumSeconds));
     }
     if (cursor.isMalformed()) this.isMalformed = true;
     return NOWHERE;
@@ -212,7 +213,7 @@ export class ReplyReader {
   }
 
   #cursorTtl(): number {
-    return this.#cachedTtl(soundTtl(this.#cursor.ttlSeconds));
+    return this.#cachedTtl(this.#cursor.ttlSeconds);
   }
 
   #cachedTtl(ttlSeconds: number): number {
@@ -220,9 +221,4 @@ export class ReplyReader {
     const lowered = maxTtlSeconds > 0 ? Math.min(ttlSeconds, maxTtlSeconds) : ttlSeconds;
     return Math.max(lowered, minTtlSeconds);
   }
-}
-
-/** A TTL with the top bit set counts as zero (RFC 2181 section 8). */
-function soundTtl(ttlSeconds: number): number {
-  return ttlSeconds > MAX_TTL_SECONDS ? 0 : ttlSeconds;
 }

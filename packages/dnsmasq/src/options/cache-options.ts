@@ -35,9 +35,14 @@ export const CACHE_OPTIONS: readonly OptionDefinition[] = [
       draft.localTtlSeconds = wholeNumber(value);
     },
   ),
-  setting('max-cache-ttl', '', 'ceiling on TTLs in the cache, seconds', (draft, value) => {
-    draft.maxCacheTtlSeconds = wholeNumber(value);
-  }),
+  setting(
+    'max-cache-ttl',
+    '',
+    'ceiling on TTLs in the cache, seconds (default 86400; 0: none)',
+    (draft, value) => {
+      draft.maxCacheTtlSeconds = wholeNumber(value);
+    },
+  ),
   setting('max-ttl', '', 'ceiling on TTLs sent to clients, seconds', (draft, value) => {
     draft.maxTtlSeconds = wholeNumber(value);
   }),

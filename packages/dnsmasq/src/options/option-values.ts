@@ -34,7 +34,7 @@ export interface DnsmasqOptions {
   readonly negTtlSeconds: number;
   /** Ceiling on TTLs sent to clients, in seconds; 0 is none. */
   readonly maxTtlSeconds: number;
-  /** Ceiling and floor on TTLs in the cache, in seconds; 0 is none. */
+  /** Ceiling and floor on TTLs in the cache, in seconds; 0 is none. dnsmasq has no ceiling by default. */
   readonly maxCacheTtlSeconds: number;
   readonly minCacheTtlSeconds: number;
   /** Types that are cached in addition to dnsmasq's own (`--cache-rr`); 255 is every type. */
@@ -155,7 +155,7 @@ export function defaultOptions(): OptionsDraft {
     cachesNegatives: true,
     negTtlSeconds: 0,
     maxTtlSeconds: 0,
-    maxCacheTtlSeconds: 0,
+    maxCacheTtlSeconds: 86_400,
     minCacheTtlSeconds: 0,
     cachedTypes: [],
     maxStaleSeconds: 0,

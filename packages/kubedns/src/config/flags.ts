@@ -9,6 +9,7 @@ import {
   VERSION,
 } from '@kube-dns/daemon';
 import { UDP_ENGINES } from '@kube-dns/transport';
+import { MAX_TTL_SECONDS } from '@kube-dns/wire';
 import { ENDPOINTS_SOURCES } from '../cluster/cluster-watch.js';
 import {
   choiceFlag,
@@ -22,7 +23,6 @@ import {
 import { ENDPOINT_NAMES, POD_MODES, PTR_MODES } from './naming.js';
 
 const SECOND = 1_000;
-const MAX_TTL_SECONDS = 2 ** 31 - 1;
 
 /** The flags of kubedns; names and defaults are the original's where it has them. */
 export const KUBEDNS_FLAGS = {
