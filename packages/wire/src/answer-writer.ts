@@ -62,8 +62,10 @@ export class AnswerWriter {
     if (query.questionEnd > QUESTION_OFFSET) this.#rememberLabels(QUESTION_OFFSET);
   }
 
-  setAuthoritative(): void {
-    this.#flags |= FLAG.AA;
+  /** Sets AA, or clears it for an answer that other servers have a part in. */
+  setAuthoritative(isAuthoritative = true): void {
+    if (isAuthoritative) this.#flags |= FLAG.AA;
+    else this.#flags &= ~FLAG.AA;
   }
 
   /** Sets the response code and, for clients with EDNS, an Extended DNS Error (RFC 8914). */

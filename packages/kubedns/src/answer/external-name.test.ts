@@ -39,7 +39,7 @@ describe('an ExternalName outside of the cluster', () => {
     });
     expect(await answers.ask('EXT.default.svc.cluster.local', 'A')).toMatchObject({
       rcode: 'NOERROR',
-      flags: 'aa ra rd',
+      flags: 'ra rd',
       question: 'EXT.default.svc.cluster.local A',
       answers: [
         'EXT.default.svc.cluster.local CNAME db.example.com',
@@ -50,6 +50,57 @@ describe('an ExternalName outside of the cluster', () => {
       authorities: [],
       ttls: [30, 7, 9, 9],
     });
+  });
+
+  it('has no record of the reply that the chain does not lead to', async () => {
+    upstream.respond('db.example.com A', {
+      answers: [
+        { type: 'A', name: 'bank.example.org', ttl: 9, data: '203.0.113.1' },
+        { type: 'A', name: 'db.example.net', ttl: 9, data: '192.0.2.1' },
+        { type: 'CNAME', name: 'bank.example.org', ttl: 9, data: 'evil.example.org' },
+        { type: 'CNAME', name: 'db.example.com', ttl: 7, data: 'DB.example.net' },
+        { type: 'A', name: 'db.example.com', ttl: 9, data: '203.0.113.2' },
+      ],
+    });
+    expect((await answers.ask(EXT, 'A')).answers).toEqual([
+      `${EXT} CNAME db.example.com`,
+      'db.example.com CNAME DB.example.net',
+      'DB.example.net A 192.0.2.1',
+    ]);
+  });
+
+  it('has the zone’s own records where a reply leads back to it, whatever the reply says', async () => {
+    const own = `web.${ZONE}`;
+    answers.cluster.services.put(serviceObject());
+    upstream.respond('db.example.com A', {
+      rcode: 'NXDOMAIN',
+      answers: [
+        { type: 'CNAME', name: 'db.example.com', ttl: 7, data: own },
+        { type: 'A', name: own, ttl: 9, data: '203.0.113.1' },
+      ],
+    });
+    expect(await answers.ask(EXT, 'A')).toMatchObject({
+      rcode: 'NOERROR',
+      flags: 'ra rd',
+      answers: [`${EXT} CNAME db.example.com`, `db.example.com CNAME ${own}`, `${own} A 10.0.0.1`],
+    });
+  });
+
+  it('is SERVFAIL where a reply leads back to an ExternalName', async () => {
+    upstream.respond('db.example.com A', {
+      answers: [{ type: 'CNAME', name: 'db.example.com', ttl: 7, data: EXT }],
+    });
+    expect((await answers.ask(EXT, 'A')).rcode).toBe('SERVFAIL');
+  });
+
+  it('has no SOA of the own zone or of a name elsewhere from a reply', async () => {
+    const data = { mname: 'ns.example.com', rname: 'admin.example.com', minimum: 77 };
+    for (const name of ['cluster.local', 'example.org']) {
+      upstream.respond('db.example.com AAAA', {
+        authorities: [{ type: 'SOA', name, ttl: 60, data }],
+      });
+      expect((await answers.ask(EXT, 'AAAA')).authorities).toEqual([]);
+    }
   });
 
   it('has OPT in a deferred answer, for a client that sent one', async () => {
@@ -91,7 +142,7 @@ describe('an ExternalName outside of the cluster', () => {
   it('is NXDOMAIN with the CNAME when the target does not exist', async () => {
     expect(await answers.ask(EXT, 'A')).toMatchObject({
       rcode: 'NXDOMAIN',
-      flags: 'aa ra rd',
+      flags: 'ra rd',
       answers: [`${EXT} CNAME db.example.com`],
     });
     expect(upstream.asked).toEqual(['db.example.com A']);

@@ -11,11 +11,13 @@ import {
   RCODE,
   RCODE_MASK,
   readUint16,
+  RecordCursor,
   SECTION,
   TYPE,
+  writeUint32,
 } from '@kube-dns/wire';
 import type { Upstreams } from '../config/upstreams.js';
-import { chainRecords } from './upstream-chain.js';
+import { upstreamChain } from './upstream-chain.js';
 import type { ZoneAnswerer } from './zone-answerer.js';
 
 export interface ExternalNamesOptions {
@@ -25,15 +27,26 @@ export interface ExternalNamesOptions {
   readonly ttlSeconds: number;
 }
 
+/** The CNAMEs of an answer. */
+interface Chain {
+  /** The targets; the owner of each CNAME is the target before it. */
+  readonly targets: Uint8Array[];
+  /** Whether one of the owners is a federated name: the answer then has TTL 0. */
+  isFederated: boolean;
+}
+
 /** Maximum CNAMEs of a chain; a longer one counts as a loop (skydns: 8). */
 const MAX_LINKS = 8;
 
 /**
  * Answers questions about ExternalName services: the CNAME, then the records of its target, from the zone
- * or from upstream. The CNAME is always in the answer; the rcode is the target's (RFC 6604).
+ * or from upstream. The CNAME is always in the answer; the rcode is the target's (RFC 6604). An answer with
+ * anything from upstream is not authoritative.
  */
 export class ExternalNames {
   readonly #options: ExternalNamesOptions;
+  readonly #isOwn = (name: Uint8Array): boolean =>
+    this.#options.zone.contains(name.map(lowerCaseByte), name.length);
   readonly #writer = new AnswerWriter();
   readonly #out = new Uint8Array(MAX_MESSAGE_BYTES);
 
@@ -44,8 +57,7 @@ export class ExternalNames {
   /** Answers by the target of the first CNAME, in wire form; returns what an Answerer returns. */
   answer(first: Uint8Array, query: Query, out: Uint8Array, client: Client): number {
     const { zone } = this.#options;
-    /** The targets of the chain; the owner of each CNAME is the target before it. */
-    const chain = [first];
+    const chain: Chain = { targets: [first], isFederated: zone.isFederated };
     for (let target = first; ;) {
       const key = target.map(lowerCaseByte);
       if (!zone.contains(key, key.length)) return this.#askUpstream(query, out, client, chain);
@@ -54,24 +66,21 @@ export class ExternalNames {
       if (next === undefined) {
         this.#begin(query, out, chain);
         zone.answerTarget(target, query, this.#writer);
-        return this.#writer.finish();
+        return this.#finish(out, chain);
       }
-      const isLoop = chain.some((each) => equalNames(each, next));
-      if (isLoop || chain.length === MAX_LINKS) return this.#fail(query, out, chain);
-      chain.push(next);
+      const { targets } = chain;
+      const isLoop = targets.some((each) => equalNames(each, next));
+      if (isLoop || targets.length === MAX_LINKS) return this.#fail(query, out, chain);
+      targets.push(next);
+      chain.isFederated ||= zone.isFederated;
       target = next;
     }
   }
 
   /** Asks an upstream server for the end of a chain that is outside of the zone. */
-  #askUpstream(
-    query: Query,
-    out: Uint8Array,
-    client: Client,
-    chain: readonly Uint8Array[],
-  ): number {
+  #askUpstream(query: Query, out: Uint8Array, client: Client, chain: Chain): number {
     const { forwarder, upstreams } = this.#options;
-    const target = chain.at(-1)!;
+    const target = chain.targets.at(-1)!;
     const key = target.map(lowerCaseByte);
     const group = upstreams.groupFor(key, key.length);
     if (group.servers.length === 0) return this.#fail(query, out, chain);
@@ -89,29 +98,52 @@ export class ExternalNames {
     return this.#fail(query, out, chain);
   }
 
-  #relay(message: Buffer, query: Query, out: Uint8Array, chain: readonly Uint8Array[]): number {
+  #relay(message: Buffer, query: Query, out: Uint8Array, chain: Chain): number {
+    const { zone } = this.#options;
+    const { records, end } = upstreamChain(message, query.type, chain.targets.at(-1)!, this.#isOwn);
+    const isOwnEnd = this.#isOwn(end);
+    if (isOwnEnd) {
+      const key = end.map(lowerCaseByte);
+      zone.read(key, key.length);
+      // The way from the zone to upstream is followed once: the next one may be a loop.
+      if (zone.targetOf(query.type) !== undefined) return this.#fail(query, out, chain);
+    }
     this.#begin(query, out, chain);
+    this.#writer.setAuthoritative(false);
     this.#writer.setRcode(readUint16(message, 2) & RCODE_MASK);
-    for (const record of chainRecords(message, query.type)) {
+    for (const record of records) {
       this.#writer.add(record.section, record.owner, record.type, record.ttlSeconds, record.rdata);
     }
-    return this.#writer.finish();
+    if (isOwnEnd) {
+      this.#writer.setRcode(RCODE.NOERROR);
+      zone.answerTarget(end, query, this.#writer);
+    }
+    return this.#finish(out, chain);
   }
 
-  #fail(query: Query, out: Uint8Array, chain: readonly Uint8Array[]): number {
+  #fail(query: Query, out: Uint8Array, chain: Chain): number {
     this.#begin(query, out, chain);
     this.#writer.setRcode(RCODE.SERVFAIL, EXTENDED_ERROR.NETWORK_ERROR);
-    return this.#writer.finish();
+    return this.#finish(out, chain);
   }
 
-  #begin(query: Query, out: Uint8Array, chain: readonly Uint8Array[]): void {
+  #begin(query: Query, out: Uint8Array, chain: Chain): void {
     this.#writer.begin(query, out, query.maxAnswerBytes);
     this.#writer.setAuthoritative();
     const { ttlSeconds } = this.#options;
-    chain.forEach((target, i) => {
+    chain.targets.forEach((target, i) => {
       // The first owner is the question's name, in the case that the client sent.
-      const owner = i === 0 ? undefined : chain[i - 1];
+      const owner = i === 0 ? undefined : chain.targets[i - 1];
       this.#writer.add(SECTION.ANSWER, owner, TYPE.CNAME, ttlSeconds, target);
     });
+  }
+
+  #finish(out: Uint8Array, { isFederated }: Chain): number {
+    const length = this.#writer.finish();
+    if (!isFederated) return length;
+    const cursor = new RecordCursor().reset(out, length);
+    // The TTL of an OPT record holds its flags.
+    while (cursor.next()) if (cursor.type !== TYPE.OPT) writeUint32(out, cursor.ttlAt, 0);
+    return length;
   }
 }

@@ -11,7 +11,7 @@ import {
 } from '@kube-dns/wire';
 import fc from 'fast-check';
 import { readQuery } from '../../test/support/messages.js';
-import { chainRecords } from './upstream-chain.js';
+import { upstreamChain } from './upstream-chain.js';
 
 /** A reply with compressed names, as servers send it. */
 function reply(): Uint8Array {
@@ -25,7 +25,11 @@ function reply(): Uint8Array {
   return out.slice(0, writer.finish());
 }
 
-describe('chainRecords', () => {
+const target = encodeName('a.example.com');
+const chainRecords = (bytes: Uint8Array, type: number) =>
+  upstreamChain(bytes, type, target, () => false).records;
+
+describe('upstreamChain', () => {
   it('returns CNAMEs and records of the type, with whole names', () => {
     const records = chainRecords(reply(), TYPE.A);
     expect(records.map(({ owner, type }) => `${decodeName(owner)} ${type}`)).toEqual([
@@ -44,7 +48,23 @@ describe('chainRecords', () => {
     const cursor = new RecordCursor().reset(bytes, bytes.length);
     cursor.next();
     bytes[cursor.typeAt + 3] = CLASS.CH;
-    expect(chainRecords(bytes, TYPE.A).map(({ type }) => type)).toEqual([TYPE.A]);
+    expect(chainRecords(bytes, TYPE.A)).toEqual([]);
+  });
+
+  it('ends where the names of this server begin', () => {
+    const isOwn = (name: Uint8Array) => decodeName(name) === 'b.example.com';
+    const { records, end } = upstreamChain(reply(), TYPE.A, target, isOwn);
+    expect(records.map(({ type }) => type)).toEqual([TYPE.CNAME]);
+    expect(decodeName(end)).toBe('b.example.com');
+  });
+
+  it('has each CNAME once when a reply leads back to its beginning', () => {
+    const writer = new AnswerWriter();
+    const out = new Uint8Array(1232);
+    writer.begin(readQuery('a.example.com', 'A'), out);
+    writer.add(SECTION.ANSWER, undefined, TYPE.CNAME, 1, target);
+    const { records } = upstreamChain(out.slice(0, writer.finish()), TYPE.A, target, () => false);
+    expect(records).toHaveLength(1);
   });
 
   it('survives any bytes', () => {

@@ -1,18 +1,27 @@
 import {
   CLASS,
+  equalNames,
   expandName,
   expandRdata,
+  lowerCaseByte,
   MAX_NAME_BYTES,
   RecordCursor,
   type ResourceRecord,
   SECTION,
   type Section,
+  suffixOffset,
   TYPE,
 } from '@kube-dns/wire';
 
 /** A record of a reply for our answer, and its section there. */
 export interface ChainRecord extends ResourceRecord {
   readonly section: Section;
+}
+
+/** What a reply adds to a CNAME chain: records in the order of the chain, and the name it ends at. */
+export interface UpstreamChain {
+  readonly records: readonly ChainRecord[];
+  readonly end: Uint8Array;
 }
 
 /** Types whose rdata can be copied to another message after its names were expanded. */
@@ -31,13 +40,45 @@ const MOVABLE: ReadonlySet<number> = new Set([
 const FIRST_UNCOMPRESSED = 48;
 /** Maximum number of names in the rdata of these types. */
 const MAX_NAMES_IN_RDATA = 2;
+/** Maximum CNAMEs of a reply that are followed; a longer chain is cut there. */
+const MAX_LINKS = 16;
 
 /**
- * The records of a reply about the end of a CNAME chain: the CNAMEs and the records of the asked type from
- * its answer section, and the SOA of a negative answer. Records that are malformed, or cannot be copied to
- * another message, are left out.
+ * The records of a reply that the question for `target` leads to: its CNAMEs, the records of the asked type
+ * where they end, or else the SOA above that name. The chain ends where it enters the own zone: no other
+ * server speaks for that. Records that are malformed, or cannot be copied to another message, are left out.
  */
-export function chainRecords(reply: Uint8Array, type: number): ChainRecord[] {
+export function upstreamChain(
+  reply: Uint8Array,
+  type: number,
+  target: Uint8Array,
+  isOwn: (name: Uint8Array) => boolean,
+): UpstreamChain {
+  const found = chainRecords(reply, type);
+  const records: ChainRecord[] = [];
+  let end = target;
+  while (!isOwn(end) && records.length < MAX_LINKS) {
+    const owner = end;
+    const link = found.find((each) => each.type === TYPE.CNAME && equalNames(each.owner, owner));
+    // A chain that leads back to itself is taken once: an answer holds no record twice (RFC 2181 section 5).
+    if (link === undefined || records.includes(link)) break;
+    records.push(link);
+    end = link.rdata;
+  }
+  if (isOwn(end)) return { records, end };
+  const wanted = found.filter((each) => each.type === type && equalNames(each.owner, end));
+  const isAbove = ({ section, owner }: ChainRecord) =>
+    section === SECTION.AUTHORITY && !isOwn(owner) && isAtOrBelow(end, owner);
+  records.push(...(wanted.length > 0 ? wanted : found.filter(isAbove)));
+  return { records, end };
+}
+
+function isAtOrBelow(name: Uint8Array, apex: Uint8Array): boolean {
+  return suffixOffset(name.map(lowerCaseByte), name.length, apex.map(lowerCaseByte)) >= 0;
+}
+
+/** The CNAMEs and the records of a type in the answer section, and the SOAs in the authority section. */
+function chainRecords(reply: Uint8Array, type: number): ChainRecord[] {
   const records: ChainRecord[] = [];
   const cursor = new RecordCursor().reset(reply, reply.length);
   while (cursor.next() && cursor.section !== SECTION.ADDITIONAL) {

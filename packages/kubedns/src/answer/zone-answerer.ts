@@ -74,6 +74,11 @@ export class ZoneAnswerer {
     return kind !== 'cname' || NOT_FOLLOWED.has(type) ? undefined : cname;
   }
 
+  /** Whether the name that was read is federated: its answer must not be cached, as in kubernetes/dns. */
+  get isFederated(): boolean {
+    return this.#question.isFederated;
+  }
+
   /** Answers a question about the name that was read; the writer has begun. */
   answer(query: Query, writer: AnswerWriter): void {
     if (query.type === TYPE.AXFR || query.type === TYPE.IXFR) {
@@ -140,7 +145,11 @@ export class ZoneAnswerer {
     writer: AnswerWriter,
   ): void {
     if (asked !== type && asked !== TYPE.ANY) this.#answerNoData(writer);
-    else writer.add(SECTION.ANSWER, owner, type, this.#options.ttlSeconds, rdata);
+    else writer.add(SECTION.ANSWER, owner, type, this.#recordTtl, rdata);
+  }
+
+  get #recordTtl(): number {
+    return this.isFederated ? 0 : this.#options.ttlSeconds;
   }
 
   #answerApex(owner: Uint8Array | undefined, type: number, writer: AnswerWriter): void {

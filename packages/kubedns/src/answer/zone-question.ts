@@ -44,6 +44,8 @@ export class ZoneQuestion {
   matches: readonly ZoneService[] = [];
   /** The target in wire form, for the kind `cname`. */
   cname: Uint8Array = new Uint8Array(0);
+  /** Whether the CNAME is that of a federated name. */
+  isFederated = false;
   /** The address, for the kind `pod`. */
   address: Uint8Array = new Uint8Array(0);
   readonly #options: ZoneQuestionOptions;
@@ -57,6 +59,7 @@ export class ZoneQuestion {
   /** Reads a lower-cased name that the zone contains. */
   read(bytes: Uint8Array, length: number): void {
     const { name } = this;
+    this.isFederated = false;
     name.read(bytes, length, suffixOffset(bytes, length, this.#zone.apex));
     this.kind = name.hasWildcard ? this.#wildcardKind() : this.#kindOf();
   }
@@ -99,6 +102,7 @@ export class ZoneQuestion {
     if (target === null) return 'unavailable';
     if (target !== undefined) {
       this.cname = target;
+      this.isFederated = true;
       return 'cname';
     }
     const service = this.#zone.findService(bytes, name.startOf(SERVICE_LABELS - 1), length);

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { encodeKey, EXTENDED_ERROR } from '@kube-dns/wire';
 import { Answers } from '../../test/support/answers.js';
+import { NameServer } from '../../test/support/name-server.js';
 import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
 import { federatedTarget } from './federated-target.js';
 import type { Federations } from './federations.js';
@@ -37,7 +38,37 @@ describe('a federated name', () => {
         `${FEDERATED} CNAME web.default.svc.cluster.local`,
         'web.default.svc.cluster.local A 10.0.0.1',
       ],
+      ttls: [0, 0],
     });
+  });
+
+  it('has TTL 0 in each record, from upstream, of a negative answer, and for CNAME as well', async () => {
+    const upstream = await NameServer.start();
+    answers.forwardTo(upstream.address);
+    try {
+      upstream.respond(`${ELSEWHERE} A`, {
+        answers: [{ type: 'A', name: ELSEWHERE, ttl: 60, data: '192.0.2.1' }],
+      });
+      expect((await answers.ask(FEDERATED, 'A', { hasEdns: true })).ttls).toEqual([0, 0]);
+      expect((await answers.ask(FEDERATED, 'CNAME')).ttls).toEqual([0]);
+      answers.cluster.services.put(serviceObject());
+      answers.cluster.endpointSlices.put(sliceObject({ endpoints: ['10.1.0.1'] }));
+      expect(await answers.ask(FEDERATED, 'AAAA')).toMatchObject({
+        authorities: [expect.stringContaining('SOA')],
+        ttls: [0, 0],
+      });
+    } finally {
+      answers.close();
+      await upstream.close();
+    }
+  });
+
+  it('has TTL 0 where an ExternalName leads to it', async () => {
+    answers.cluster.services.put(serviceObject());
+    answers.cluster.services.put(serviceObject({ name: 'alias', externalName: FEDERATED }));
+    answers.cluster.endpointSlices.put(sliceObject({ endpoints: ['10.1.0.1'] }));
+    const { ttls } = await answers.ask('alias.default.svc.cluster.local', 'A');
+    expect(ttls).toEqual([0, 0, 0]);
   });
 
   it.each([
