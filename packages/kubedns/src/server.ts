@@ -93,6 +93,7 @@ export class KubednsServer {
       apply: (applied) => {
         this.#upstreams.apply(applied);
         this.#federations.apply(applied.federations);
+        this.#zone.hasFederations = this.#federations.isActive;
       },
     });
     const zone = new ClusterZone({

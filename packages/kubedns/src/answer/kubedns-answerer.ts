@@ -10,7 +10,6 @@ import {
   RCODE_MASK,
   readUint16,
   suffixOffset,
-  TYPE,
 } from '@kube-dns/wire';
 import type { Upstreams } from '../config/upstreams.js';
 import type { ChaosAnswerer } from './chaos-answerer.js';
@@ -93,13 +92,11 @@ export class KubednsAnswerer implements Answerer {
   /** Reverse names outside the cluster are forwarded: another server may have records for them. */
   #answerReverse(query: Query, out: Uint8Array, client: Client): number {
     const { reverse, isSynced } = this.#options;
-    if (query.type !== TYPE.PTR && query.type !== TYPE.ANY)
-      return this.#forward(query, out, client);
     // Until then any address may be one of the cluster.
     if (!isSynced()) return this.#answerUnready(query, out);
     if (!reverse.find(query)) return this.#forward(query, out, client);
     this.#begin(query, out);
-    reverse.answer(this.#writer);
+    reverse.answer(query.type, this.#writer);
     return this.#writer.finish();
   }
 
@@ -136,10 +133,10 @@ export class KubednsAnswerer implements Answerer {
   }
 }
 
-/** PTR (or ANY) below in-addr.arpa, and everything below ip6.arpa: what the original counts as reverse. */
-function isReverse(query: Query): boolean {
-  const { name, nameLength, type } = query;
-  if (suffixOffset(name, nameLength, IPV6_REVERSE) >= 0) return true;
-  const mayBePtr = type === TYPE.PTR || type === TYPE.ANY;
-  return mayBePtr && suffixOffset(name, nameLength, IPV4_REVERSE) >= 0;
+/** Everything below in-addr.arpa and ip6.arpa. */
+function isReverse({ name, nameLength }: Query): boolean {
+  return (
+    suffixOffset(name, nameLength, IPV4_REVERSE) >= 0 ||
+    suffixOffset(name, nameLength, IPV6_REVERSE) >= 0
+  );
 }

@@ -9,6 +9,21 @@ beforeEach(() => {
   answers = filledAnswers();
 });
 
+describe('another type of the reverse name of an address', () => {
+  it.each(['TXT', 'SOA', 'NS', 'A'])('is NODATA, not what a name server has: %s', async (type) => {
+    const name = '1.0.1.10.in-addr.arpa';
+    expect(await answers.ask(name, type)).toMatchObject({
+      rcode: 'NOERROR',
+      flags: 'aa ra rd',
+      answers: [],
+      authorities: [`${name} SOA ns.dns.cluster.local hostmaster.cluster.local 5`],
+      ttls: [5],
+    });
+    // There is no server to forward it to.
+    expect((await answers.ask('1.0.9.10.in-addr.arpa', type)).rcode).toBe('SERVFAIL');
+  });
+});
+
 describe('the names of one address', () => {
   const PTR = '1.0.1.10.in-addr.arpa';
   const shared = (...names: string[]) => {

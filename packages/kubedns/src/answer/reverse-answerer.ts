@@ -17,6 +17,7 @@ import { MAX_LABEL_BYTES, writeTextLabel } from './host-name.js';
 export interface ReverseAnswererOptions {
   readonly zone: ClusterZone;
   readonly ttlSeconds: number;
+  readonly negativeTtlSeconds: number;
   readonly mode: PtrMode;
 }
 
@@ -55,10 +56,24 @@ export class ReverseAnswerer {
     return this.#count > 0;
   }
 
-  /** Writes the names of the last `find`; the writer has begun. */
-  answer(writer: AnswerWriter): void {
-    const { ttlSeconds, mode } = this.#options;
+  /** Answers a question of a type about the address of the last `find`; the writer has begun. */
+  answer(type: number, writer: AnswerWriter): void {
     writer.setAuthoritative();
+    if (type === TYPE.PTR || type === TYPE.ANY) this.#answerNames(writer);
+    else this.#answerNoData(writer);
+  }
+
+  /**
+   * The address has names and nothing else. No zone of reverse names has an SOA here, so the cluster's is
+   * under the name itself: it limits how long the answer is cached (RFC 2308 section 3).
+   */
+  #answerNoData(writer: AnswerWriter): void {
+    const { zone, negativeTtlSeconds } = this.#options;
+    writer.add(SECTION.AUTHORITY, undefined, TYPE.SOA, negativeTtlSeconds, zone.soaRdata);
+  }
+
+  #answerNames(writer: AnswerWriter): void {
+    const { ttlSeconds, mode } = this.#options;
     this.#sort();
     const count = mode === 'first' ? 1 : this.#count;
     for (let i = 0; i < count; i++) {

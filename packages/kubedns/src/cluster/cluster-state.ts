@@ -1,9 +1,9 @@
 import type { V1Endpoints, V1EndpointSlice, V1Namespace, V1Service } from '@kubernetes/client-node';
 import type { EndpointNames } from '../config/naming.js';
-import { type EndpointSlice, projectEndpointSlice } from './endpoint-slice.js';
+import { type EndpointSlice, isSameSlice, projectEndpointSlice } from './endpoint-slice.js';
 import { projectEndpoints } from './endpoints.js';
 import type { Projection, ObjectSink } from './object-store.js';
-import { checkLabels, projectService, type Service } from './service.js';
+import { checkLabels, isSameService, projectService, type Service } from './service.js';
 
 /** Stores projected objects for records. Its methods throw for a name that is too long for the zone. */
 export interface RecordStore {
@@ -26,7 +26,10 @@ export interface ClusterStateOptions {
   ) => void;
 }
 
-/** Projects the objects of each resource on arrival, and passes changes to the record store. */
+/**
+ * Projects the objects of each resource on arrival, and passes changes to the record store: not those of
+ * annotations, labels, nodes and other fields that are in no answer.
+ */
 export class ClusterState {
   readonly services: ObjectSink<V1Service, Service>;
   readonly endpointSlices: ObjectSink<V1EndpointSlice, EndpointSlice>;
@@ -44,14 +47,17 @@ export class ClusterState {
       records.replaceSlice(before, after);
     this.services = {
       project: (_key, object) => projectService(object, names),
+      isSame: isSameService,
       change: (key, _before, after) => records.putService(key, after),
     };
     this.endpointSlices = {
       project: (key, object) => projectEndpointSlice(object, readingOf('endpointSlices', key)),
+      isSame: isSameSlice,
       change: replaceSlice,
     };
     this.endpoints = {
       project: (key, object) => projectEndpoints(object, readingOf('endpoints', key)),
+      isSame: isSameSlice,
       change: replaceSlice,
     };
     this.namespaces = {
@@ -59,6 +65,7 @@ export class ClusterState {
         checkLabels(name);
         return { version: '', listNumber: 0 };
       },
+      isSame: () => true,
       change: (key, _before, after) => records.putNamespace(key, after !== undefined),
     };
   }

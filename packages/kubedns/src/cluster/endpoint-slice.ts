@@ -10,7 +10,7 @@ import {
   packAddresses,
   type PackedAddresses,
 } from './packed-addresses.js';
-import { type PortList, readPorts } from './ports.js';
+import { equalPorts, type PortList, readPorts } from './ports.js';
 import { checkLabels } from './service.js';
 
 /** Ready endpoints of one family that serve the same ports. */
@@ -99,6 +99,29 @@ function groupOf(
   return [
     { ...addresses, labels: labels.some((label) => label !== '') ? labels : undefined, ports },
   ];
+}
+
+/** Whether two states of a slice have the same endpoints, in any order. */
+export function isSameSlice(before: EndpointSlice, after: EndpointSlice): boolean {
+  return (
+    before.service === after.service &&
+    before.groups.length === after.groups.length &&
+    before.groups.every((group, i) => isSameGroup(group, after.groups[i]!))
+  );
+}
+
+function isSameGroup(before: EndpointGroup, after: EndpointGroup): boolean {
+  if (before.size !== after.size || before.bytes.length !== after.bytes.length) return false;
+  if (!equalPorts(before.ports, after.ports)) return false;
+  const keys = keysOf(before);
+  return keysOf(after).every((key, i) => key === keys[i]);
+}
+
+/** The address and the label of each endpoint, sorted. */
+function keysOf({ size, bytes, labels }: EndpointGroup): string[] {
+  const keyOf = (_: unknown, i: number) =>
+    bytes.slice(i * size, (i + 1) * size) + (labels?.[i] ?? '');
+  return Array.from({ length: bytes.length / size }, keyOf).sort();
 }
 
 /** The hostname of the endpoint, else the label of the configured naming; empty: generated. */

@@ -21,6 +21,8 @@ export interface Projection {
 export interface ObjectSink<T extends ApiObject, K extends Projection> {
   /** Returns the fields to store; throws for an invalid object. */
   project(key: string, object: T): K;
+  /** Whether two states are the same to the sink: a change between them is not passed on. Never, unless given. */
+  isSame?(before: K, after: K): boolean;
   /** One object was added (`before` undefined), changed, or deleted (`after` undefined). Must not throw. */
   change(key: string, before: K | undefined, after: K | undefined): void;
 }
@@ -65,6 +67,11 @@ export class ObjectStore<T extends ApiObject, K extends Projection> {
     const after = this.#project(key, object);
     if (after === undefined) {
       this.#remove(key, before);
+      return;
+    }
+    if (before !== undefined && this.#sink.isSame?.(before, after) === true) {
+      before.version = version;
+      before.listNumber = this.#listNumber;
       return;
     }
     after.version = version;

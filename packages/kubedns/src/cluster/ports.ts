@@ -10,6 +10,7 @@ export interface Port {
 
 /** The ports of a service or of a set of endpoints. */
 export interface PortList {
+  /** Each once, sorted by protocol, then name, then number. */
   readonly ports: readonly Port[];
   /** Every port number once: 53 over TCP and over UDP is one number. */
   readonly numbers: readonly number[];
@@ -44,24 +45,34 @@ export function readPorts(fields: readonly PortFields[] | null | undefined): Por
 
 /** The ports of both lists, each once. */
 export function joinPorts(left: PortList, right: PortList): PortList {
-  const more = right.ports.filter((port) => !left.ports.some((other) => isSamePort(port, other)));
-  return more.length === 0 ? left : portList([...left.ports, ...more]);
+  const both = portList([...left.ports, ...right.ports]);
+  return both.ports.length === left.ports.length ? left : both;
 }
 
-/** Whether two lists are the same, order included. */
+/** Whether two lists are the same. */
 export function equalPorts(left: PortList, right: PortList): boolean {
   return (
     left.ports.length === right.ports.length &&
-    left.ports.every((port, i) => isSamePort(port, right.ports[i]!))
+    left.ports.every((port, i) => comparePorts(port, right.ports[i]!) === 0)
   );
 }
 
-function portList(ports: readonly Port[]): PortList {
-  return ports.length === 0
-    ? NO_PORTS
-    : { ports, numbers: [...new Set(ports.map(({ port }) => port))] };
+function portList(all: readonly Port[]): PortList {
+  if (all.length === 0) return NO_PORTS;
+  const sorted = all.toSorted(comparePorts);
+  const ports = sorted.filter((port, i) => i === 0 || comparePorts(sorted[i - 1]!, port) !== 0);
+  return { ports, numbers: [...new Set(ports.map(({ port }) => port))] };
 }
 
-function isSamePort(left: Port, right: Port): boolean {
-  return left.port === right.port && left.name === right.name && left.protocol === right.protocol;
+function comparePorts(left: Port, right: Port): number {
+  return (
+    compareTexts(left.protocol, right.protocol) ||
+    compareTexts(left.name, right.name) ||
+    left.port - right.port
+  );
+}
+
+function compareTexts(left: string, right: string): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
 }

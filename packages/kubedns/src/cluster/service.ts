@@ -11,7 +11,9 @@ import {
   packAddresses,
   type PackedAddresses,
 } from './packed-addresses.js';
-import { type PortList, readPorts } from './ports.js';
+import { equalPorts, type PortList, readPorts } from './ports.js';
+
+const NO_NAME = new Uint8Array(0);
 
 /** The fields of a Service that DNS needs. */
 export interface Service extends Projection {
@@ -52,6 +54,17 @@ export function projectService(object: V1Service, names: EndpointNames): Service
     ports: readPorts(spec?.ports),
     cname: isExternal && addresses.length === 0 ? encodeName(target) : undefined,
   };
+}
+
+/** Whether two states of a service have the same records. */
+export function isSameService(before: Service, after: Service): boolean {
+  return (
+    before.kind === after.kind &&
+    before.ipv4.bytes === after.ipv4.bytes &&
+    before.ipv6.bytes === after.ipv6.bytes &&
+    equalPorts(before.ports, after.ports) &&
+    Buffer.compare(before.cname ?? NO_NAME, after.cname ?? NO_NAME) === 0
+  );
 }
 
 /** Throws when one of the texts is not a DNS label. */

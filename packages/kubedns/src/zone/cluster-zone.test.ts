@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { encodeName, readUint32 } from '@kube-dns/wire';
+import type { ApiObject } from '../cluster/object-store.js';
 import { Cluster } from '../../test/support/cluster.js';
 import {
   HEADLESS,
@@ -30,6 +31,59 @@ describe('ClusterZone', () => {
     now += 5_000;
     cluster.namespaces.put(namespaceObject('default'));
     expect(serial()).toBe(1_010);
+  });
+
+  it('does not count events that change no answer', () => {
+    const { services, endpointSlices, namespaces } = cluster;
+    const endpoints = ['10.0.1.1', { addresses: ['10.0.1.2'], hostname: 'a' }];
+    const ports = [
+      { name: 'http', port: 80 },
+      { name: 'dns', port: 53 },
+    ];
+    const put = (version: number, annotation: string) => {
+      const metadata = { annotations: { note: annotation }, labels: { note: annotation } };
+      const noted = <T extends ApiObject>(object: T) => ({
+        ...object,
+        metadata: { ...metadata, ...object.metadata, resourceVersion: String(version) },
+      });
+      const isOdd = version % 2 === 1;
+      const turned = <T>(list: T[]) => (isOdd ? list.toReversed() : list);
+      namespaces.put(noted(namespaceObject('default')));
+      services.put(noted(serviceObject({ name: 'one', ports: turned(ports) })));
+      services.put(noted(serviceObject({ name: 'db', ...HEADLESS })));
+      services.put(noted(serviceObject({ name: 'ext', externalName: 'db.example.com' })));
+      // The endpoints of a service with an address are in no answer.
+      const served = ['10.0.2.1', '10.0.2.2'].slice(version % 2);
+      endpointSlices.put(noted(sliceObject({ name: 'one', service: 'one', endpoints: served })));
+      const fields = { name: 'db', service: 'db', ports: turned(ports) };
+      const slice = sliceObject({ ...fields, endpoints: turned(endpoints) });
+      for (const each of slice.endpoints ?? []) each.nodeName = `node-${version}`;
+      endpointSlices.put(noted(slice));
+    };
+    put(1, 'a');
+    const before = serial();
+    now += 5_000;
+    put(2, 'b');
+    put(3, 'c');
+    expect(serial()).toBe(before);
+    endpointSlices.delete(sliceObject({ name: 'one', service: 'one' }));
+    expect(serial()).toBe(before);
+    const fields = { name: 'db', service: 'db', endpoints: ['10.0.1.1', '10.0.1.2'], ports };
+    endpointSlices.put(sliceObject({ ...fields, version: 4 }));
+    expect(serial()).toBe(before + 5);
+  });
+
+  it('counts the first and the last endpoint of a service with an address for its federated name', () => {
+    cluster.zone.hasFederations = true;
+    cluster.services.put(serviceObject());
+    const served = (...endpoints: string[]) => {
+      now += 1_000;
+      cluster.endpointSlices.put(sliceObject({ endpoints }));
+      return serial();
+    };
+    expect(served('10.0.1.1')).toBe(1_001);
+    expect(served('10.0.1.1', '10.0.1.2')).toBe(1_001);
+    expect(served()).toBe(1_003);
   });
 
   it('never lets the serial fall, whatever the clock does', () => {
@@ -106,7 +160,8 @@ describe('ClusterZone', () => {
       const namespace = 'n'.repeat(50);
       cluster.services.put(serviceObject({ namespace, ...HEADLESS }));
       cluster.endpointSlices.put(sliceObject({ namespace, endpoints: ['10.0.0.1'] }));
-      const options = { zone: cluster.zone, ttlSeconds: 30, mode: 'all' } as const;
+      const ttls = { ttlSeconds: 30, negativeTtlSeconds: 5 };
+      const options = { ...ttls, zone: cluster.zone, mode: 'all' } as const;
       const reverse = new ReverseAnswerer(options);
       expect(reverse.find(readQuery('1.0.0.10.in-addr.arpa', 'PTR'))).toBe(false);
     });

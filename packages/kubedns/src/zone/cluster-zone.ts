@@ -45,6 +45,8 @@ export class ClusterZone implements RecordStore {
   readonly soaRdata: Uint8Array;
   /** Whether all namespaces are listed; else only those with a service are here. */
   hasAllNamespaces = false;
+  /** Whether there are federated names: they depend on whether a service has endpoints. */
+  hasFederations = false;
   /** By their labels before `svc`: the common suffix is neither hashed nor compared. */
   readonly #byLabels = new NameTable<ZoneService>();
   readonly #namespaces = new Map<string, ZoneNamespace>();
@@ -128,22 +130,32 @@ export class ClusterZone implements RecordStore {
     this.#indexAddresses(entry, false);
     entry.put(service);
     this.#indexAddresses(entry, true);
-    this.#settle(entry);
+    this.#countChange();
+    this.#dropUnused(entry);
   }
 
   replaceSlice(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void {
     const last = before && this.#find(before.service);
+    const wasServed = last?.hasEndpoints() ?? false;
     if (before !== undefined && last !== undefined) {
       if (last.isHeadless) this.#indexSlice(last, before, false);
       last.dropSlice(before);
       // The new state mostly belongs to the same service; it must not be dropped and made again.
-      if (before.service !== after?.service) this.#settle(last);
+      if (before.service !== after?.service) this.#settleSlice(last, wasServed);
     }
     if (after === undefined || after.service === '') return;
     const entry = this.#entryOf(after.service);
+    const isServed = entry === last ? wasServed : entry.hasEndpoints();
     entry.addSlice(after);
     if (entry.isHeadless) this.#indexSlice(entry, after, true);
-    this.#settle(entry);
+    this.#settleSlice(entry, isServed);
+  }
+
+  /** The endpoints of a service with an address are in no answer, but of federated names. */
+  #settleSlice(entry: ZoneService, wasServed: boolean): void {
+    const isCounted = this.hasFederations && entry.hasEndpoints() !== wasServed;
+    if (entry.isHeadless || isCounted) this.#countChange();
+    this.#dropUnused(entry);
   }
 
   putNamespace(name: string, exists: boolean): void {
@@ -217,9 +229,8 @@ export class ClusterZone implements RecordStore {
     return namespace;
   }
 
-  /** Counts a change, and drops the service and its namespace when they are empty. */
-  #settle(entry: ZoneService): void {
-    this.#countChange();
+  /** Drops the service and its namespace when they are empty. */
+  #dropUnused(entry: ZoneService): void {
     if (!entry.isEmpty) return;
     const [namespaceName = '', name = ''] = entry.key.split('/');
     const namespace = this.#namespaceOf(namespaceName);
