@@ -37,6 +37,7 @@ export interface ApiServerOptions {
   readonly seed?: (objects: ObjectAccess) => void;
 }
 
+const DEFAULT_HOST = '127.0.0.1';
 /** How long a connection may be idle; a shorter time would race with the client's next request. */
 const KEEP_ALIVE_MS = 120_000;
 const MAX_CONNECTIONS = 4096;
@@ -104,7 +105,7 @@ export class ApiServer implements TestControls {
       requests: this.requests,
       clock: options.clock ?? Date.now,
     };
-    server.on('request', createApp(context, this));
+    server.on('request', createApp(context, this, options.host ?? DEFAULT_HOST));
   }
 
   /**
@@ -124,7 +125,7 @@ export class ApiServer implements TestControls {
     });
     const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS });
     server.maxConnections = MAX_CONNECTIONS;
-    const address = await listen(server, options.port ?? 0, options.host ?? '127.0.0.1');
+    const address = await listen(server, options.port ?? 0, options.host ?? DEFAULT_HOST);
     try {
       // Synchronous, so no connection is handled before it is complete.
       return new ApiServer(server, address, cluster, hub, options);

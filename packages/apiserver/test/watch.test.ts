@@ -208,7 +208,7 @@ describe('a watch', () => {
     onClose(() => socket.destroy());
     socket.on('error', () => undefined);
     socket.pause();
-    socket.write(`GET ${CONFIG_MAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n`);
+    socket.write(`GET ${CONFIG_MAPS}?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     await until('the watch', () => server.watchCount('configmaps') === 1);
     const text = 'x'.repeat(500_000);
     for (let i = 0; i < 100 && server.watchCount() > 0; i++) {

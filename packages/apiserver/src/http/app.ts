@@ -6,6 +6,7 @@ import { handleResource, queryOf, verbOf, type ApiContext } from './resource-han
 import { failureStatus, toApiError } from './status.js';
 import { noSuchPath, parseTarget } from './target.js';
 import { createTestRoutes, type TestControls } from './test-routes.js';
+import { refuseWebPages } from './web-page-guard.js';
 
 /** Holds requests back while the server hangs, and for the delay of `delayRequests`. */
 function createRequestDelay({ switches }: ApiContext): RequestHandler {
@@ -71,11 +72,12 @@ const answerError: ErrorRequestHandler = (thrown: unknown, _request, response, n
   response.status(error.status).json(failureStatus(error));
 };
 
-/** The HTTP handlers of the server. */
-export function createApp(context: ApiContext, controls: TestControls): Express {
+/** The HTTP handlers of the server, which listens on `host`. */
+export function createApp(context: ApiContext, controls: TestControls, host: string): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
+  app.use(refuseWebPages(host));
   app.use(createCounter(context));
   const readBody = raw({ type: () => true, limit: MAX_BODY_BYTES });
   // Before the delay, so that a client can switch a server that hangs back on.

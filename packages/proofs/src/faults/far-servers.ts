@@ -56,7 +56,8 @@ export class FarServers implements FarServersMethods {
   }
 
   async startApi(services: number): Promise<void> {
-    this.#api = await createApiServer();
+    // Clients reach it at the address of the relay, which an API server of one address would refuse.
+    this.#api = await createApiServer({ host: '0.0.0.0' });
     this.#services = services;
     await fillCluster(this.#api, services + 1);
     this.#tcpRelays.push(await TcpRelay.start(HOST_ADDRESS.servers, API_PORT, this.#api.port));
