@@ -113,14 +113,41 @@ describe('a watch', () => {
     await until('the new one', () => follower.has('new'));
   });
 
-  it('that lasted lets the next trouble begin with a short pause', async () => {
+  it('is opened again at once after each of 20 breaks', async () => {
+    const api = await server();
+    // A single pause would take a minute.
+    const follower = await following(api, { pace: { stableMs: 0, firstPauseMs: 120_000 } });
+    for (let round = 0; round < 20; round++) {
+      await until('the watch', () => api.watchCount('services') === 1);
+      api.dropWatches();
+      api.create(service(`new${round}`));
+      await until('what happened meanwhile', () => follower.has(`new${round}`));
+    }
+    expect(follower.said(/next try/).every((line) => line.endsWith('next try now'))).toBe(true);
+    expect(api.requests.count('list', 'services')).toBe(1);
+  });
+
+  it('is followed by a list at once when its version is gone', async () => {
+    const api = await server('web');
+    const follower = await following(api, { pace: { stableMs: 0, firstPauseMs: 120_000 } });
+    for (let round = 0; round < 2; round++) {
+      await until('the watch', () => api.watchCount('services') === 1);
+      api.dropWatches();
+      api.create(service(`new${round}`));
+      api.compact();
+      await until('what happened meanwhile', () => follower.has(`new${round}`));
+    }
+    expect(follower.watch.restarts.gone).toBe(2);
+  });
+
+  it('that lasted lets the next trouble begin with a try at once', async () => {
     const api = await server();
     api.failRequests({ status: 500, verb: 'list', times: 2 });
     const follower = await following(api, { pace: { stableMs: 0 } });
     api.dropWatches();
-    await until('the third pause', () => follower.said(/next try/).length === 3);
-    const pauses = follower.said(/next try/).map((line) => /in (\d+) ms/.exec(line)?.[1]);
-    expect(pauses).toEqual(['50', '100', '50']);
+    await until('the third try', () => follower.said(/next try/).length === 3);
+    const pauses = follower.said(/next try/).map((line) => /next try (.*)/.exec(line)?.[1]);
+    expect(pauses).toEqual(['in 50 ms', 'in 100 ms', 'now']);
   });
 
   it('asks again for an event that was cut off', async () => {

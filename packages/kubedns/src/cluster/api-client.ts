@@ -2,9 +2,10 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { errorText } from '@kube-dns/daemon';
-import { ApiError, StreamError } from '../errors.js';
+import { ApiError } from '../errors.js';
 import { ApiBody } from './api-body.js';
 import { Credentials } from './credentials.js';
+import { Deadline } from './deadline.js';
 import { parseRetryAfter } from './retry-after.js';
 
 /** One GET request. */
@@ -64,11 +65,8 @@ export class ApiClient {
    * status is 200, and with a StreamError (`idle`) when no head arrives in time.
    */
   async get(request: ApiRequest): Promise<ApiBody> {
-    const limit = new AbortController();
-    const timer = setTimeout(() => {
-      limit.abort(new StreamError('idle', `no answer within ${this.#headLimitMs} ms`));
-    }, this.#headLimitMs);
-    const signal = AbortSignal.any([request.signal, limit.signal]);
+    const deadline = new Deadline(request.signal, this.#headLimitMs, 'no answer');
+    const { signal } = deadline;
     try {
       const response = await this.#send({ ...request, signal });
       if (response.statusCode === 200) return new ApiBody(response, signal);
@@ -81,7 +79,7 @@ export class ApiClient {
     } catch (error) {
       throw signal.aborted ? (signal.reason as Error) : error;
     } finally {
-      clearTimeout(timer);
+      deadline.close();
     }
   }
 

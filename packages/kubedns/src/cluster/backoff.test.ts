@@ -5,25 +5,25 @@ const take = (backoff: Backoff, count: number) =>
   Array.from({ length: count }, () => backoff.next());
 
 describe('Backoff', () => {
-  it('doubles the pause from half a second to half a minute', () => {
-    const longest = new Backoff(() => 1);
+  it('doubles the pause from the first to half a minute', () => {
+    const longest = new Backoff(() => 1, 500);
     expect(take(longest, 9)).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
   });
 
   it('randomizes up to half of a pause', () => {
-    const shortest = new Backoff(() => 0);
+    const shortest = new Backoff(() => 0, 500);
     expect(take(shortest, 7)).toEqual([250, 500, 1000, 2000, 4000, 8000, 15_000]);
   });
 
-  it('starts again after a success', () => {
-    const backoff = new Backoff(() => 1);
+  it('starts again after a success, with a try at once', () => {
+    const backoff = new Backoff(() => 1, 500);
     take(backoff, 5);
     backoff.reset();
-    expect(backoff.next()).toBe(500);
+    expect(take(backoff, 3)).toEqual([0, 500, 1000]);
   });
 
   it('waits as long as it is asked to, but no longer than a minute for that', () => {
-    const backoff = new Backoff(() => 1);
+    const backoff = new Backoff(() => 1, 500);
     expect(backoff.next(7_000)).toBe(7_000);
     expect(backoff.next(1e15)).toBe(60_000);
     expect(backoff.next(-5_000)).toBe(2_000);

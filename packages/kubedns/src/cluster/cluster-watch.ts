@@ -40,7 +40,8 @@ type AnyWatch = Pick<ListWatch<never, never>, 'start' | 'close' | 'noContactMs'>
   ResourceStatistics;
 
 const NAMESPACES_LIMIT_MS = 10_000;
-const NAMESPACES_FAILURES = 3;
+/** Some 1.5 s of tries. */
+const NAMESPACES_FAILURES = 6;
 
 /** Watches all resources that DNS needs, and reports when all of them were listed once. */
 export class ClusterWatch {

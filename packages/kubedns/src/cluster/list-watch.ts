@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorText, type Log } from '@kube-dns/daemon';
-import { ApiError, StreamError } from '../errors.js';
+import { StreamError } from '../errors.js';
 import type { ApiReader } from './api-client.js';
-import { Backoff } from './backoff.js';
 import { InitialEvents } from './initial-events.js';
 import { readList } from './list.js';
 import { LoopTurn } from './loop-turn.js';
 import { type ApiObject, type Projection, type ObjectSink, ObjectStore } from './object-store.js';
 import { restartReason } from './restart-reason.js';
+import { RetryPauses } from './retry-pauses.js';
 import { watchOnce, type WatchEvent } from './watch.js';
 import { WatchLog } from './watch-log.js';
 import { DEFAULT_PACE, type WatchPace } from './watch-pace.js';
@@ -52,7 +52,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   readonly #pace: WatchPace;
   readonly #random: () => number;
   readonly #log: WatchLog;
-  readonly #backoff: Backoff;
+  readonly #pauses: RetryPauses;
   readonly #store: ObjectStore<T, K>;
   readonly #initialEvents = new InitialEvents();
   readonly #turn = new LoopTurn();
@@ -65,8 +65,6 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   #isDenied = false;
   #failures = 0;
   #denialsInARow = 0;
-  /** When the watch had opened and passed its initial events; Infinity before. */
-  #stableSinceMs = Infinity;
   #lastContactMs = performance.now();
 
   constructor(options: ListWatchOptions<T, K>) {
@@ -75,7 +73,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     this.#pace = { ...DEFAULT_PACE, ...options.pace };
     this.#random = options.random ?? Math.random;
     this.#log = new WatchLog(options.log, options.path);
-    this.#backoff = new Backoff(this.#random, this.#pace.firstPauseMs);
+    this.#pauses = new RetryPauses({ pace: this.#pace, random: this.#random });
     this.#store = new ObjectStore(options.sink, (what, reason) => this.reject(what, reason));
   }
 
@@ -184,7 +182,6 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     const { client, path } = this.#options;
     const version = this.#version;
     const number = version === '' ? this.#store.beginList() : 0;
-    this.#stableSinceMs = Infinity;
     let ended: 'timeout' | 'closed';
     try {
       ended = await watchOnce<T>({
@@ -201,24 +198,18 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
         onAnswer: () => (this.#lastContactMs = performance.now()),
       });
     } finally {
-      // One event is not a success: a server may send one and fail, again and again.
-      if (this.#isStable) this.#backoff.reset();
+      this.#pauses.noteEnd();
     }
     this.#disconnect(true);
     if (this.#version === '') throw new StreamError('closed', 'the initial events were incomplete');
     this.restarts[ended]++;
-    // A server that ends every watch immediately must not be asked in a tight loop.
-    if (!this.#isStable) await this.#pause(this.#backoff.next(), signal);
-  }
-
-  get #isStable(): boolean {
-    return performance.now() - this.#stableSinceMs >= this.#pace.stableMs;
+    await this.#pause(this.#pauses.next(), signal);
   }
 
   #connect(): void {
     this.isConnected = true;
     this.#lastContactMs = performance.now();
-    if (this.#version !== '') this.#stableSinceMs = this.#lastContactMs;
+    if (this.#version !== '') this.#pauses.noteOpen();
   }
 
   /** `hasContact`: the server ended the watch itself, so it is alive now. */
@@ -236,14 +227,19 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     if (this.#version === '') {
       // Initial events are not ordered by version: only the final bookmark has a version to continue from.
       if (!isInitialEnd || typeof version !== 'string' || version === '') return;
-      this.#stableSinceMs = performance.now();
+      this.#pauses.noteOpen();
       this.#initialEvents.noteEnd();
       await this.#endList(listNumber, version);
       return;
     }
-    if (typeof version === 'string' && version !== '') this.#version = version;
+    if (typeof version === 'string' && version !== '') this.#advance(version);
     this.lastEventMs = performance.now();
     if (type !== 'BOOKMARK') this.#options.onEvent?.(performance.now() - arrivedMs);
+  }
+
+  #advance(version: string): void {
+    if (version !== this.#version) this.#pauses.noteChange();
+    this.#version = version;
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
@@ -266,11 +262,8 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     if (reason === 'denied') this.#deny();
     else this.#denialsInARow = 0;
     const isPermanent = this.#isDenied && reason === 'denied';
-    const pauseMs = Math.max(
-      this.#backoff.next(error instanceof ApiError ? error.retryAfterMs : 0),
-      isPermanent ? this.#pace.deniedPauseMs : 0,
-    );
-    const next = `next try in ${Math.round(pauseMs)} ms`;
+    const pauseMs = Math.max(this.#pauses.next(error), isPermanent ? this.#pace.deniedPauseMs : 0);
+    const next = pauseMs === 0 ? 'next try now' : `next try in ${Math.round(pauseMs)} ms`;
     if (reason === 'gone') this.#log.detail(`the version is gone, listing again; ${next}`);
     else if (isPermanent && wasDenied) this.#log.detail(`still denied; ${next}`);
     else this.#log.failed(failure, next);
@@ -287,6 +280,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms === 0) return;
     await delay(ms, undefined, { signal, ref: false }).catch(() => {
       /* stopped while waiting: the loop ends */
     });

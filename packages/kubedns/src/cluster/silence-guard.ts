@@ -1,5 +1,6 @@
 import { errorText } from '@kube-dns/daemon';
 import { ApiError, StreamError } from '../errors.js';
+import { Deadline } from './deadline.js';
 import type { WatchPace } from './watch-pace.js';
 
 export interface SilenceGuardOptions {
@@ -77,12 +78,9 @@ export class SilenceGuard {
   /** Resolves to the failure; undefined when the server answers, even with a refusal. */
   async #probe(): Promise<string | undefined> {
     const { pace, probe, onAnswer } = this.#options;
-    const limit = new AbortController();
-    const timer = setTimeout(() => {
-      limit.abort(new StreamError('idle', `no answer within ${pace.probeLimitMs} ms`));
-    }, pace.probeLimitMs);
+    const deadline = new Deadline(this.#abort.signal, pace.probeLimitMs, 'no answer');
     try {
-      await probe(AbortSignal.any([this.#abort.signal, limit.signal]));
+      await probe(deadline.signal);
       onAnswer();
       return undefined;
     } catch (error) {
@@ -90,7 +88,7 @@ export class SilenceGuard {
       if (error instanceof ApiError && error.status > 0) return undefined;
       return errorText(error);
     } finally {
-      clearTimeout(timer);
+      deadline.close();
     }
   }
 }

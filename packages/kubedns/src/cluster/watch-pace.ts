@@ -16,9 +16,9 @@ export interface WatchPace {
   readonly probeLimitMs: number;
   /** A watch with regular bookmarks is dead when nothing arrives for this long. */
   readonly bookmarkLimitMs: number;
-  /** A watch that lasts this long is a success; a shorter one is followed by a pause. */
+  /** A watch that lasts this long has worked; no more than one success in this time is counted. */
   readonly stableMs: number;
-  /** The pause after the first failure; further ones double it. */
+  /** The pause after the first failed try; further ones double it. */
   readonly firstPauseMs: number;
   /** The pause after access to a resource was denied: permissions change seldom. */
   readonly deniedPauseMs: number;
@@ -36,7 +36,7 @@ export const DEFAULT_PACE: WatchPace = {
   silentMs: 75_000,
   probeLimitMs: 10_000,
   bookmarkLimitMs: 150_000,
-  stableMs: 5_000,
-  firstPauseMs: 500,
+  stableMs: 500,
+  firstPauseMs: 50,
   deniedPauseMs: 60_000,
 };

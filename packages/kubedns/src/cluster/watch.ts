@@ -1,7 +1,8 @@
-import { ApiError, StreamError } from '../errors.js';
+import { ApiError, type StreamError } from '../errors.js';
 import type { ApiReader } from './api-client.js';
 import type { ApiBody } from './api-body.js';
 import { guardBody } from './body-guard.js';
+import { Deadline } from './deadline.js';
 import { LineReader } from './json-lines.js';
 import type { LoopTurn } from './loop-turn.js';
 import type { ApiObject } from './object-store.js';
@@ -55,23 +56,18 @@ export async function watchOnce<T extends ApiObject>(
   // Spread out, so that the clients of a restarted server do not reconnect all at the same time.
   const seconds = Math.round(pace.watchSeconds * (1 + options.random()));
   const startedMs = performance.now();
-  const dead = new AbortController();
-  const giveUp = (error: StreamError) => dead.abort(error);
-  const limitMs = seconds * 1_000 + pace.overdueMs;
-  const overdue = setTimeout(() => {
-    giveUp(new StreamError('idle', `not done within ${limitMs} ms`));
-  }, limitMs);
+  const deadline = new Deadline(signal, seconds * 1_000 + pace.overdueMs, 'not done');
   try {
     const body = await client.get({
       path,
       query: queryOf(version, seconds),
-      signal: AbortSignal.any([signal, dead.signal]),
+      signal: deadline.signal,
       isWatch: true,
     });
     options.onOpen();
-    await readEvents(options, body, giveUp);
+    await readEvents(options, body, (error) => deadline.giveUp(error));
   } finally {
-    clearTimeout(overdue);
+    deadline.close();
   }
   return performance.now() - startedMs >= seconds * 900 ? 'timeout' : 'closed';
 }

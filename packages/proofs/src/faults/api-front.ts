@@ -52,6 +52,11 @@ export class ApiFront {
     if (server) await new Promise((resolve) => server.close(resolve));
   }
 
+  /** Resets every connection; new ones are taken. */
+  cut(): void {
+    this.#breakAll();
+  }
+
   /** Everything that was held back goes on. */
   pass(): void {
     this.#mode = 'pass';

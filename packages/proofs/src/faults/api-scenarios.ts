@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { becomesTrue, messageOf } from '@kube-dns/testkit';
+import { becomesTrue, median, messageOf } from '@kube-dns/testkit';
+import { SteadyClient } from '../fixtures/steady-client.js';
 import { ApiFront } from './api-front.js';
 import { awaitRestart, claimBack, claimServing } from './api-outage.js';
 import {
@@ -27,6 +28,8 @@ import {
 } from './small-cluster.js';
 
 const OUTAGE_MS = 1_500;
+const BREAKS = 20;
+const BREAK_INTERVAL_MS = 1_000;
 const STEP_MS = 20;
 
 /** No API server is there when kubedns starts. */
@@ -66,7 +69,7 @@ export async function startWithoutServer(context: FaultContext): Promise<number>
     'kubedns_ready is not 1 after',
   );
   await claimRight(context, client, {
-    // Readiness does not wait for the namespaces, where these failed three times.
+    // Readiness does not wait for the namespaces, where these failed several times.
     before: (name) => ['SERVFAIL', ...(name === EMPTY_NAMESPACE_NAME ? ['NXDOMAIN'] : [])],
   });
   return shownMs - backMs;
@@ -145,6 +148,40 @@ export async function flappingServer(context: FaultContext): Promise<number> {
   await flaps;
   await claimRight(context, client, { after: CHANGED });
   return shownMs - changedMs;
+}
+
+/** Every connection breaks, again and again; each time something changes meanwhile. */
+export async function breakingConnections(context: FaultContext): Promise<number> {
+  const api = await startCluster(context);
+  const front = context.owned.add(await ApiFront.start(api.port));
+  const kubedns = await startFollower(context, front);
+  await kubedns.ready();
+  const name = serviceName(1);
+  const client = context.owned.add(
+    await SteadyClient.start({ port: kubedns.ports.dns, names: [name], ratePerSecond: 100 }),
+  );
+  const known = new Set(['NXDOMAIN', rightTexts(SERVICES).get(name)]);
+  const shownMs: number[] = [];
+  for (let round = 1; round <= BREAKS; round++) {
+    await delay(BREAK_INTERVAL_MS);
+    const address = `10.96.200.${round}`;
+    known.add(address);
+    front.cut();
+    await moveService(api, 1, address);
+    const changedMs = performance.now();
+    shownMs.push((await client.awaitText(name, address, WAIT_LIMIT_MS)) - changedMs);
+  }
+  const middleMs = median(shownMs);
+  context.claim(middleMs <= 50, `a change is served after ${Math.round(middleMs)} ms`);
+  const page = await claimServing(context, { kubedns }, 0);
+  const closed = page.sum('kubedns_watch_restarts_total', {
+    resource: 'services',
+    reason: 'closed',
+  });
+  context.claim(closed >= BREAKS, `kubedns_watch_restarts_total of closed is ${closed}`);
+  const wrong = (await client.finish()).filter(({ text }) => !known.has(text));
+  context.claim(wrong.length === 0, `${wrong.length} answers are wrong: ${wrong[0]?.text ?? ''}`);
+  return Math.max(...shownMs);
 }
 
 /** Half of everything goes while there is no connection, and the server no longer knows of it. */
