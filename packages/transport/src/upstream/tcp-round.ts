@@ -2,6 +2,7 @@ import { writeUint16 } from '@kube-dns/wire';
 import { type Exchange, exchange } from '../exchange.js';
 import { randomId } from '../random-id.js';
 import { rcodeOf } from './reply-flaw.js';
+import type { PlaceWaiter } from './tcp-places.js';
 import type { UpstreamServer } from './upstream-servers.js';
 
 /** Is notified by a TcpRound. */
@@ -13,14 +14,19 @@ export interface TcpRoundOwner {
   onTcpEnd(): void;
 }
 
-/** One question over TCP to servers in turn, a new connection each; the owner calls for the next. */
-export class TcpRound {
+/**
+ * One question over TCP to servers in turn, a new connection each, for which it may have to wait; the owner calls
+ * for the next.
+ */
+export class TcpRound implements PlaceWaiter {
   readonly #owner: TcpRoundOwner;
   readonly #query: Buffer;
-  /** The servers that were not asked yet. */
+  /** The servers that have not replied yet; the first one is being asked. */
   readonly #servers: UpstreamServer[];
   readonly #deadlineMs: number;
   readonly #reserved: number;
+  #isAsking = false;
+  #hasPlace = false;
   #exchange: Exchange | undefined;
 
   /**
@@ -43,18 +49,28 @@ export class TcpRound {
 
   /** Asks the next server. */
   askNext(): void {
-    const parts = this.#servers.length + this.#reserved;
-    const server = this.#servers.shift();
+    if (this.#isAsking) this.#servers.shift();
+    const [server] = this.#servers;
+    this.#isAsking = server !== undefined;
+    if (server === undefined) this.#owner.onTcpEnd();
+    else if (server.sockets.tcp.take(this)) this.onPlace();
+  }
+
+  onPlace(): void {
+    this.#hasPlace = true;
+    const server = this.#servers[0]!;
     const startedAtMs = this.#owner.now();
     const leftMs = this.#deadlineMs - startedAtMs;
-    if (server === undefined || leftMs <= 0) {
+    if (leftMs <= 0) {
+      this.cancel();
       this.#owner.onTcpEnd();
       return;
     }
     writeUint16(this.#query, 0, randomId());
-    const timeoutMs = Math.ceil(leftMs / parts);
+    const timeoutMs = Math.ceil(leftMs / (this.#servers.length + this.#reserved));
     const request = { query: this.#query, server, protocol: 'tcp', timeoutMs } as const;
     this.#exchange = exchange(request, (error, reply) => {
+      this.#release(server);
       const { counts } = server;
       counts.countQuery(false);
       if (reply === null) {
@@ -69,6 +85,16 @@ export class TcpRound {
 
   /** Ends it without a call. */
   cancel(): void {
+    const [server] = this.#servers;
+    if (server === undefined) return;
     this.#exchange?.cancel();
+    server.sockets.tcp.leave(this);
+    this.#release(server);
+  }
+
+  #release(server: UpstreamServer): void {
+    if (!this.#hasPlace) return;
+    this.#hasPlace = false;
+    server.sockets.tcp.release();
   }
 }

@@ -6,6 +6,7 @@ import type { SourcePorts } from '../source-ports.js';
 import { DgramEngine } from '../dgram/dgram-engine.js';
 import type { UdpEngine } from '../udp-engine.js';
 import type { OpenUpstreamPort } from '../upstream-port.js';
+import { ServerPlaces, TcpPlaces } from './tcp-places.js';
 import { type ReplyHandler, type SentQuery, UpstreamSocket } from './upstream-socket.js';
 
 export interface UpstreamSocketsOptions {
@@ -30,23 +31,29 @@ const FRESH_BURST = 64;
 const MAX_SHARED = 4;
 /** This many queries use a drawn socket: an engine can send them together. */
 const QUERIES_PER_DRAW = 64;
-/** Sockets of all servers together; beyond that, only a server without any gets one. */
+/** Sockets of all servers together, over UDP and TCP; beyond that, only a server without any gets one. */
 const MAX_OPEN = 512;
+/** Of these, over TCP: so neither takes the other's. */
+const MAX_OPEN_TCP = 128;
 /** Of the descriptors of the process, where that is less. */
 const SHARE_OF_DESCRIPTORS = 1 / 4;
+const TCP_SHARE_OF_DESCRIPTORS = 1 / 16;
 const SWEEP_MS = 1_000;
 /** An unused socket is closed after MAX_IDLE_MS; one older than MAX_AGE_MS sends no more queries. */
 const MAX_IDLE_MS = 2_000;
 const MAX_AGE_MS = 10_000;
 
 /**
- * The UDP sockets for all upstream servers. Ports stay unpredictable and system calls few: at a low rate
+ * The UDP sockets for all upstream servers, and the places of connections to them. Ports stay unpredictable and system calls few: at a low rate
  * each query uses a new port, at a high rate one of several ports that change all the time.
  */
 export class UpstreamSockets {
   readonly #options: UpstreamSocketsOptions;
   readonly #now: () => number;
-  readonly #maxOpen = descriptorShare(MAX_OPEN, SHARE_OF_DESCRIPTORS);
+  /** For ServerSockets: the connections over TCP. */
+  readonly tcp: TcpPlaces;
+  /** Over UDP. */
+  readonly #maxOpen: number;
   readonly #openPort: OpenUpstreamPort;
   readonly #open = new Set<UpstreamSocket>();
   /** Sockets on a configured port, by family, address and port: there can be only one each. */
@@ -57,6 +64,9 @@ export class UpstreamSockets {
 
   constructor(options: UpstreamSocketsOptions = {}) {
     this.#options = options;
+    const maxOpenTcp = descriptorShare(MAX_OPEN_TCP, TCP_SHARE_OF_DESCRIPTORS);
+    this.tcp = new TcpPlaces(maxOpenTcp);
+    this.#maxOpen = Math.max(1, descriptorShare(MAX_OPEN, SHARE_OF_DESCRIPTORS) - maxOpenTcp);
     this.#now = options.now ?? (() => performance.now());
     const engine = options.engine ?? new DgramEngine();
     this.#openPort = (port, owner) => engine.openUpstreamPort(port, owner);
@@ -64,7 +74,7 @@ export class UpstreamSockets {
     this.#timer = setInterval(() => this.sweep(), SWEEP_MS).unref();
   }
 
-  /** Sockets that are open now. */
+  /** Sockets over UDP that are open now. */
   get size(): number {
     return this.#open.size + this.#fixed.size;
   }
@@ -156,6 +166,8 @@ export class UpstreamSockets {
 
 /** The sockets for one server. */
 export class ServerSockets {
+  /** Its connections over TCP, which others open. */
+  readonly tcp: ServerPlaces;
   readonly #all: UpstreamSockets;
   readonly #end: UpstreamTarget;
   readonly #isFixed: boolean;
@@ -166,6 +178,7 @@ export class ServerSockets {
   #drawnFor = 0;
 
   constructor(all: UpstreamSockets, end: UpstreamTarget) {
+    this.tcp = new ServerPlaces(all.tcp);
     this.#all = all;
     this.#end = end;
     this.#isFixed = all.isFixed(end);

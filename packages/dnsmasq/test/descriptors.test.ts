@@ -1,0 +1,53 @@
+import { readdirSync } from 'node:fs';
+import { afterEach, expect, it } from '@jest/globals';
+import {
+  addressRecords,
+  Dnsmasq,
+  encodeQuery,
+  encodeReply,
+  ownedBy,
+  ScriptedNameServer,
+  TcpClient,
+  UdpClient,
+  until,
+} from '@kube-dns/testkit';
+
+const opened = ownedBy(afterEach);
+const LIMIT = 1_024;
+const QUESTIONS = 1_400;
+const CLIENTS = 60;
+/** A quarter for upstream servers, the clients, and what the process needs for itself. */
+const MOST = LIMIT / 4 + CLIENTS + 64;
+const CACHED = encodeQuery({ name: 'cached.example', type: 'A' });
+
+it('answers TCP clients from the cache while 1,400 questions wait for TCP upstream, with ulimit -n 1024', async () => {
+  let overUdp = 0;
+  let overTcp = 0;
+  const upstream = opened(
+    await ScriptedNameServer.start(({ query, protocol, question }) => {
+      if (question.name === 'cached.example') return { answers: addressRecords(300, '10.0.0.1') };
+      if (protocol === 'udp') overUdp++;
+      else overTcp++;
+      return protocol === 'udp' ? [encodeReply(query, { isTruncated: true })] : null;
+    }),
+  );
+  const args = ['--cache-size=100', '--dns-forward-max=1500', `--server=${upstream.text}`];
+  const dnsmasq = opened(await Dnsmasq.start({ args, shell: `ulimit -n ${LIMIT}` }));
+  await dnsmasq.ready();
+  const client = opened(await UdpClient.connect(dnsmasq.ports.dns));
+  await client.ask(CACHED);
+  for (let i = 0; i < QUESTIONS; i++) {
+    client.send(encodeQuery({ id: i, name: `n${i}.example`, type: 'A' }));
+    if (i % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await until('the questions upstream', () => overUdp >= QUESTIONS && overTcp > 20);
+  let answered = 0;
+  for (let i = 0; i < CLIENTS; i++) {
+    const tcp = opened(await TcpClient.connect(dnsmasq.ports.dns));
+    tcp.send(CACHED);
+    await tcp.inbox.next();
+    answered++;
+  }
+  expect(answered).toBe(CLIENTS);
+  expect(readdirSync(`/proc/${dnsmasq.server.pid}/fd`).length).toBeLessThan(MOST);
+}, 60_000);
