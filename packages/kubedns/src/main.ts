@@ -34,7 +34,9 @@ runProgram(
     const server = new KubednsServer(values, engine, log, facts.version);
     const closing = new AbortController();
     const isReady = () => server.isReady && !closing.signal.aborted;
-    await server.listen();
+    // A shared port has other processes that can answer: a process takes its part with a complete zone.
+    const sharesPort = values['reuse-port'];
+    if (!sharesPort) await server.listen();
     const health = await startHealthServer({
       port: values['healthz-port'],
       log,
@@ -72,6 +74,7 @@ runProgram(
       );
     }
     await configured;
+    if (sharesPort && !closing.signal.aborted) await server.listen();
   },
   // The drain has no limit here: its flag sets the time, and kubelet ends a drain that is too long.
   { terminateLimitMs: MAX_TIMER_MS },

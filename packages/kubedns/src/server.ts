@@ -123,9 +123,9 @@ export class KubednsServer {
     });
   }
 
-  /** Whether the whole cluster was listed and a configuration is active. */
+  /** Whether the DNS port is served, the whole cluster was listed and a configuration is active. */
   get isReady(): boolean {
-    return this.#isConfigured && this.watch.isSynced;
+    return this.#listener !== undefined && this.#isConfigured && this.watch.isSynced;
   }
 
   /** Binds the DNS port; questions about the zone get SERVFAIL until `follow` has resolved. */

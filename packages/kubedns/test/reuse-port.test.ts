@@ -66,6 +66,28 @@ describe.each(['auto', 'dgram'])('two processes with --reuse-port and the engine
   });
 });
 
+describe('a process with --reuse-port', () => {
+  it('takes no query before it has listed the cluster', async () => {
+    const first = await start('--reuse-port');
+    const nowhere = `--kube-master-url=http://127.0.0.1:${await freePort()}`;
+    const own = [`--dns-port=${port}`, '--reuse-port', nowhere];
+    const second = startKubedns(api, upstream, own);
+    await second.program.waitForLine(/serving \/readiness on port/);
+    await second.program.waitForLine(/following/);
+    await askMany(first.kubedns);
+    expect(await first.messages()).toBe(MANY);
+  });
+
+  it('that cannot have its readiness port takes no query', async () => {
+    const first = await start('--reuse-port');
+    const taken = (await first.kubedns.program.waitForLine(/serving \/readiness on port (\d+)/))[1]!;
+    const own = [`--dns-port=${port}`, '--reuse-port', `--healthz-port=${taken}`];
+    const second = startKubedns(api, upstream, own);
+    expect(await second.program.ended).toBe(255);
+    expect(second.program.stderr).not.toContain(`on port ${port}`);
+  });
+});
+
 describe('a process without --reuse-port', () => {
   it('shares its port with no other', async () => {
     await start();

@@ -28,7 +28,7 @@ export class KubednsProcess {
 
   /** The port that DNS is served on, once it is. */
   async port(): Promise<number> {
-    return Number((await this.waitForLine(/serving \S+ on port (\d+)/))[1]);
+    return Number((await this.waitForLine(/serving [^/\s]+ on port (\d+)/))[1]);
   }
 
   /** Asks over UDP, or over TCP, at 127.0.0.1 unless another address is given. */
