@@ -80,7 +80,9 @@ describe('a process with --reuse-port', () => {
 
   it('that cannot have its readiness port takes no query', async () => {
     const first = await start('--reuse-port');
-    const taken = (await first.kubedns.program.waitForLine(/serving \/readiness on port (\d+)/))[1]!;
+    const taken = (
+      await first.kubedns.program.waitForLine(/serving \/readiness on port (\d+)/)
+    )[1]!;
     const own = [`--dns-port=${port}`, '--reuse-port', `--healthz-port=${taken}`];
     const second = startKubedns(api, upstream, own);
     expect(await second.program.ended).toBe(255);
