@@ -77,11 +77,6 @@ export const DIFFERENT: Readonly<Record<string, Difference>> = {
     steps: twice('lost'),
     fields: ['asked'],
   },
-  'NXDOMAIN of a name with cached records: returned; dnsmasq changes it to NODATA': {
-    options: [],
-    steps: [q('four'), q('four', 'AAAA')],
-    fields: ['flags'],
-  },
   'NODATA made of NXDOMAIN after a CNAME, for a name with local data: cached': {
     options: ['--txt-record=x.dangling.zone.test,t'],
     steps: twice('dangling'),

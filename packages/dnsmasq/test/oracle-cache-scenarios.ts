@@ -44,6 +44,22 @@ export const CACHE_SCENARIOS: Readonly<Record<string, Scenario>> = {
       'compare counters',
     ],
   },
+  'NXDOMAIN of one type, before and after an answer of another': {
+    options: [],
+    steps: [
+      ...times(2, q('four'), q('four', 'AAAA'), q('four', 'TXT')),
+      ...times(2, q('four.later', 'AAAA'), q('four.later')),
+      'compare counters',
+    ],
+  },
+  'NXDOMAIN of one type, not cached': {
+    options: ['--no-negcache'],
+    steps: [...times(2, q('four'), q('four', 'AAAA')), 'compare counters'],
+  },
+  'NXDOMAIN of one type after a CNAME': {
+    options: [],
+    steps: [...times(2, q('fourth'), q('fourth', 'AAAA')), q('four'), q('four', 'AAAA')],
+  },
   NODATA: {
     options: [],
     steps: [

@@ -111,6 +111,7 @@ const ANSWERS: Readonly<Record<string, Response>> = {
   },
 };
 
+const DENIED: Response = { rcode: RCODE.NXDOMAIN, authorities: [SOA] };
 const SIX_AT_END = { ...six('2a00::5'), owner: 'end.zone.test' };
 /** What it says of other types than A of names that have addresses. */
 const BY_TYPE: Readonly<Record<string, Readonly<Record<number, Response>>>> = {
@@ -127,7 +128,11 @@ const BY_TYPE: Readonly<Record<string, Readonly<Record<number, Response>>>> = {
     [TYPE.CNAME]: { answers: [cname('middle.zone.test')] },
   },
   both: { [TYPE.AAAA]: { answers: [six('2a00::1')] } },
-  four: { [TYPE.AAAA]: { rcode: RCODE.NXDOMAIN, authorities: [SOA] } },
+  four: { [TYPE.AAAA]: DENIED, [TYPE.TXT]: DENIED },
+  fourth: {
+    [TYPE.A]: { answers: [cname('four.zone.test'), address('four.zone.test')] },
+    [TYPE.AAAA]: { ...DENIED, answers: [cname('four.zone.test')] },
+  },
 };
 
 const PLAIN: Response = { answers: addressRecords(100, '192.0.1.1') };

@@ -10,6 +10,7 @@ export {
   encodeKey,
   encodeName,
   equalNames,
+  expandKey,
   expandName,
   lowerCaseByte,
   nameBytes,

@@ -8,6 +8,7 @@ import {
   encodeKey,
   encodeName,
   equalNames,
+  expandKey,
   expandName,
   lowerCaseByte,
   prependLabels,
@@ -203,6 +204,16 @@ describe('skipName', () => {
   ])('steps over %s', (_, parts, expected) => {
     const bytes = bytesOf(...parts);
     expect(skipName(bytes, 0, bytes.length)).toBe(expected);
+  });
+});
+
+describe('expandKey', () => {
+  it('is expandName, lower-cased', () => {
+    const out = new Uint8Array(255);
+    const bytes = Uint8Array.from([...new Uint8Array(12), ...encodeName('Web.x'), 1, 65, 0xc0, 12]);
+    const length = expandKey(bytes, bytes.length - 4, bytes.length, out);
+    expect(out.subarray(0, length)).toEqual(new Uint8Array(encodeName('a.web.x')));
+    expect(expandKey(bytes, bytes.length - 1, bytes.length, out)).toBe(-1);
   });
 });
 

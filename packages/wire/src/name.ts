@@ -180,3 +180,10 @@ export function expandName(bytes: Uint8Array, at: number, end: number, out: Uint
   }
   return -1;
 }
+
+/** Copies a name as {@link expandName} does, lower-cased: as caches and routes compare it. */
+export function expandKey(bytes: Uint8Array, at: number, end: number, out: Uint8Array): number {
+  const length = expandName(bytes, at, end, out);
+  for (let i = 0; i < length; i++) out[i] = lowerCaseByte(out[i]!);
+  return length;
+}

@@ -1,8 +1,7 @@
 import {
   CLASS,
-  expandName,
+  expandKey,
   FLAG,
-  lowerCaseByte,
   MAX_NAME_BYTES,
   QUESTION_OFFSET,
   RCODE,
@@ -108,9 +107,8 @@ export class ReplyFilter {
   #isExempt(reply: Uint8Array): boolean {
     const { domains, isUnqualified = false } = this.#rules.rebindDomains;
     const name = this.#name;
-    const length = expandName(reply, QUESTION_OFFSET, reply.length, name);
+    const length = expandKey(reply, QUESTION_OFFSET, reply.length, name);
     if (length < 0) return false;
-    for (let i = 0; i < length; i++) name[i] = lowerCaseByte(name[i]!);
     if (isUnqualified && length > 1 && length === name[0]! + 2) return true;
     return domains.some((domain) => suffixOffset(name, length, domain) >= 0);
   }

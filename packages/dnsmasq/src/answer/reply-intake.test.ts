@@ -14,11 +14,17 @@ import { recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache } from '../cache/answer-cache.js';
 import { parseAddressRange, parseAlias } from '../options/address-range.js';
 import { defaultOptions } from '../options/option-values.js';
+import { parseServerRule } from '../options/server-value.js';
 import { Routes } from '../routing/routes.js';
 import { ReplyIntake } from './reply-intake.js';
 
 const log = recordedLog();
-const router = { routes: new Routes({ rules: [], resolvServers: [] }) };
+const router = {
+  routes: new Routes({
+    rules: ['/stub.test/192.0.2.53', '/back.stub.test/#', '192.0.2.54'].map(parseServerRule),
+    resolvServers: [],
+  }),
+};
 
 /** One with every rule there is. */
 function createIntake(cache = new AnswerCache({ maxRecords: 50 })): ReplyIntake {
@@ -85,6 +91,8 @@ describe('a reply on its way to the clients', () => {
   it.each([
     ['one label, which is exempt', 'host', ['A 10.0.0.1']],
     ['an exempt domain', 'a.ok.example', ['A 10.0.0.1']],
+    ['a domain with servers of its own', 'A.stub.test', ['A 10.0.0.1']],
+    ['a domain with the default servers', 'a.back.stub.test', []],
     ['any other name', 'a.example', []],
   ])('with a private address: %s', (_what, name, texts) => {
     const reply = responseFor({ name }, { answers: addressRecords(30, '10.0.0.1') });

@@ -1,10 +1,10 @@
 import type { Log } from '@kube-dns/daemon';
 import {
   decodeName,
+  expandKey,
   expandName,
   EXTENDED_ERROR,
   FLAG,
-  lowerCaseByte,
   MAX_NAME_BYTES,
   QUESTION_OFFSET,
   RCODE,
@@ -87,7 +87,7 @@ export class ReplyIntake {
     if (rcode === RCODE.NXDOMAIN && this.#isKnown(reply)) {
       writeUint16(reply, 2, (readUint16(reply, 2) & ~RCODE_MASK) | FLAG.AA);
     }
-    if (this.#filter.isRebinding(reply)) {
+    if (this.#filter.isRebinding(reply) && this.#isOfDefaultServers(reply)) {
       this.#logRebinding(reply);
       return emptyReply(reply, RCODE.NOERROR, EXTENDED_ERROR.BLOCKED);
     }
@@ -110,11 +110,24 @@ export class ReplyIntake {
     cache.store(answer, this.#hasSameRoute);
   }
 
+  /** Whether a name exists that a server denies: for the type of the question then, and no other. */
   #isKnown(reply: Buffer): boolean {
-    const length = expandName(reply, QUESTION_OFFSET, reply.length, this.#name);
+    const { local, cache } = this.#options;
+    const length = this.#readName(reply);
     if (length < 0) return false;
-    for (let i = 0; i < length; i++) this.#name[i] = lowerCaseByte(this.#name[i]!);
-    return this.#options.local.hasName(this.#name.subarray(0, length));
+    return local.hasName(this.#name.subarray(0, length)) || cache.hasName(this.#name, length);
+  }
+
+  /** The cluster and stub domains have private addresses: only other names are protected from them. */
+  #isOfDefaultServers(reply: Buffer): boolean {
+    const { routes } = this.#options.router;
+    const nameLength = this.#readName(reply);
+    return nameLength < 0 || routes.find({ name: this.#name, nameLength }) === routes.routes[0];
+  }
+
+  /** Reads the name of the question, lower-cased, and returns its length; -1 when it is malformed. */
+  #readName(reply: Buffer): number {
+    return expandKey(reply, QUESTION_OFFSET, reply.length, this.#name);
   }
 
   /** Rate-limited: the attacker controls the name and how often it arrives. */

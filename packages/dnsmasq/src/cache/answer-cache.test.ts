@@ -110,10 +110,26 @@ describe('a negative answer in the cache', () => {
     expect(testbed.ask('a.example', 'CNAME')).toBeUndefined();
   });
 
-  it('hides older answers for the name, and ends when the name exists again', () => {
-    testbed.store('a.example', addressRecords(300, '10.0.0.1'));
+  it('does not hide what is cached of another type, until that expires', () => {
+    testbed.create(10, { maxStaleSeconds: 1_000 });
+    testbed.store('a.example', addressRecords(5, '10.0.0.1'));
     testbed.deny('a.example');
+    expect(testbed.ask('a.example')?.texts).toEqual(['A 10.0.0.1']);
+    expect(askCache(testbed.cache, { name: 'a.example', type: 'AAAA' })?.rcode).toBe('NXDOMAIN');
+    testbed.now += 5;
     expect(askCache(testbed.cache, 'a.example')?.rcode).toBe('NXDOMAIN');
+  });
+
+  it('after a CNAME is not stored when the target has cached records', () => {
+    testbed.store('b.example', addressRecords(300, '10.0.0.1'));
+    testbed.deny('a.example', { answers: [cname('a.example', 'b.example')] });
+    expect(testbed.has('a.example')).toBe(false);
+    expect(testbed.ask('b.example')?.texts).toEqual(['A 10.0.0.1']);
+    expect(testbed.ask('b.example', 'AAAA')).toBeUndefined();
+  });
+
+  it('ends when the name exists again', () => {
+    testbed.deny('a.example');
     storeReply(testbed.cache, { name: 'a.example', type: 'AAAA' }, { authorities: [SOA] });
     expect(askCache(testbed.cache, { name: 'a.example', type: 'AAAA' })?.rcode).toBe('NOERROR');
     expect(testbed.ask('a.example', 'TXT')).toBeUndefined();

@@ -11,6 +11,8 @@ import { questionHash } from './question-hash.js';
 const MAX_BYTES_PER_RECORD = 512;
 /** Minimum of bytes, so that a small cache can hold one long answer. */
 const MIN_BYTES = 128 * 1024;
+/** Types that are cached unless an option says otherwise. */
+const TYPES_OF_NAMES = [TYPE.A, TYPE.AAAA, TYPE.SRV, TYPE.PTR];
 /** Entries that are checked in one step when expired ones are removed. */
 const SWEPT_ENTRIES = 65_536;
 
@@ -86,32 +88,48 @@ export class AnswerCache {
     if (table.size === 0) return 0;
     const nameHash = hashBytes(this.#seed, query.name, 0, query.nameLength);
     const now = this.#now();
-    let slot = NONE;
-    // An NXDOMAIN of the name is newer than the cached answers of its types: see store.
-    if (this.#nxdomains > 0) {
-      slot = this.#find(query.name, query.nameLength, nameHash, EVERY_TYPE, now);
+    let slot = this.#find(query.name, query.nameLength, nameHash, query.type, now);
+    if (this.#nxdomains > 0 && (slot === NONE || this.#isExpired(slot, now))) {
+      // It is newer than what has expired: see store.
+      const nxdomain = this.#find(query.name, query.nameLength, nameHash, EVERY_TYPE, now);
       // The CNAME before it exists, whatever its target.
-      if (query.type === TYPE.CNAME && slot !== NONE && table.columns.cnames[slot] !== 0) return 0;
+      const isDenied =
+        nxdomain !== NONE && (query.type !== TYPE.CNAME || table.columns.cnames[nxdomain] === 0);
+      if (isDenied) slot = nxdomain;
     }
-    if (slot === NONE) slot = this.#find(query.name, query.nameLength, nameHash, query.type, now);
     if (slot === NONE) return 0;
     table.touch(slot);
-    this.isStale = now >= table.columns.expiresAt[slot]!;
+    this.isStale = this.#isExpired(slot, now);
     return this.#writer.write(slot, query, out, now);
   }
 
-  /** Whether an answer for the question's name and this type is cached; EVERY_TYPE is NXDOMAIN. */
+  /** Whether an answer for the question's name and this type is cached. */
   has(query: Query, type: number): boolean {
     const nameHash = hashBytes(this.#seed, query.name, 0, query.nameLength);
     return this.#find(query.name, query.nameLength, nameHash, type, this.#now()) !== NONE;
   }
 
+  /** Whether an answer that has not expired shows that a name (lower-cased, in wire form) exists. */
+  hasName(name: Uint8Array, length: number): boolean {
+    if (this.#table.size === 0) return false;
+    const nameHash = hashBytes(this.#seed, name, 0, length);
+    const now = this.#now();
+    for (const type of TYPES_OF_NAMES) {
+      const slot = this.#find(name, length, nameHash, type, now);
+      if (slot !== NONE && !this.#isExpired(slot, now)) return true;
+    }
+    return false;
+  }
+
   /**
    * Stores an answer, and each target of its CNAMEs that `isStored` allows also under its own name. One
-   * with more records than the cache holds is not stored. The answer is consumed.
+   * with more records than the cache holds is not stored, and neither is NXDOMAIN of a target that has
+   * cached records. The answer is consumed.
    */
   store(answer: CacheableAnswer, isStored: (target: CacheableAnswer) => boolean): void {
+    const { type, cnames, target, targetLength } = answer;
     if (answer.totalWeight > this.maxRecords) return;
+    if (type === EVERY_TYPE && cnames > 0 && this.hasName(target, targetLength)) return;
     this.#store(answer);
     while (answer.followCname()) if (isStored(answer)) this.#store(answer);
   }
@@ -121,7 +139,8 @@ export class AnswerCache {
     const { name, nameLength, type, weight } = answer;
     const nameHash = hashBytes(this.#seed, name, 0, nameLength);
     this.#removeKey(name, nameLength, nameHash, type);
-    // The newest reply counts: an answer replaces NXDOMAIN, and NXDOMAIN hides older answers.
+    // The name exists. The other way round, NXDOMAIN does not end answers of the name: servers in front of
+    // load balancers deny a name that they were asked about for AAAA.
     if (type !== EVERY_TYPE && this.#nxdomains > 0) {
       this.#removeKey(name, nameLength, nameHash, EVERY_TYPE);
     }
@@ -174,6 +193,10 @@ export class AnswerCache {
   #removeKey(name: Uint8Array, length: number, nameHash: number, type: number): void {
     const slot = this.#table.find(name, length, questionHash(nameHash, type), type);
     if (slot !== NONE) this.#remove(slot);
+  }
+
+  #isExpired(slot: number, now: number): boolean {
+    return now >= this.#table.columns.expiresAt[slot]!;
   }
 
   #isGone(slot: number, now: number): boolean {

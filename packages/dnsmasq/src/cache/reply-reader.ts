@@ -1,8 +1,7 @@
 import {
   CLASS,
-  expandName,
+  expandKey,
   FLAG,
-  lowerCaseByte,
   MAX_NAME_BYTES,
   QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
@@ -96,10 +95,9 @@ export class ReplyReader {
     if ((flags & (FLAG.TC | FLAG.CD)) !== 0 || readUint16(reply, end - 2) !== CLASS.IN)
       return false;
     if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) return false;
-    const length = expandName(reply, QUESTION_OFFSET, reply.length, answer.name);
+    const length = expandKey(reply, QUESTION_OFFSET, reply.length, answer.name);
     // With a pointer in the question the offsets after it would differ in the next answer.
     if (length !== end - QUESTION_FIXED_BYTES - QUESTION_OFFSET) return false;
-    for (let i = 0; i < length; i++) answer.name[i] = lowerCaseByte(answer.name[i]!);
     answer.nameLength = length;
     answer.begin(this.questionType, rcode);
     return true;
@@ -189,10 +187,8 @@ export class ReplyReader {
 
   /** The owner of the cursor's record, lower-cased, and its length. */
   #readOwner(): number {
-    const owner = this.#owner;
-    const length = expandName(this.#reply, this.#cursor.start, this.#reply.length, owner);
+    const length = expandKey(this.#reply, this.#cursor.start, this.#reply.length, this.#owner);
     if (length < 0) this.isMalformed = true;
-    for (let i = 0; i < length; i++) owner[i] = lowerCaseByte(owner[i]!);
     return length;
   }
 

@@ -50,7 +50,12 @@ export const FILTER_OPTIONS: readonly OptionDefinition[] = [
       draft.allowsLocalhostRebind = true;
     },
   ),
-  flag('stop-dns-rebind', '', 'remove the records of answers with private addresses', (draft) => {
-    draft.stopsRebind = true;
-  }),
+  flag(
+    'stop-dns-rebind',
+    '',
+    'remove the records of default servers’ answers with private addresses',
+    (draft) => {
+      draft.stopsRebind = true;
+    },
+  ),
 ];

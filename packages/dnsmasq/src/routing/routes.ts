@@ -1,4 +1,5 @@
 import type { ServerAddress, ServerGroup } from '@kube-dns/transport';
+import { TYPE } from '@kube-dns/wire';
 import type { ServerRule } from '../options/server-value.js';
 import { DomainIndex, isUnqualified } from './domain-index.js';
 import type { Route } from './route.js';
@@ -20,7 +21,6 @@ export interface RouteSources {
 export interface RoutedQuestion {
   readonly name: Uint8Array;
   readonly nameLength: number;
-  readonly type: number;
 }
 
 /**
@@ -66,8 +66,8 @@ export class Routes {
   }
 
   /** Without a matching rule it is the default route, which may have no servers. */
-  find({ name, nameLength, type }: RoutedQuestion): Route {
-    const found = this.#index.find(name, nameLength, isWanted, type);
+  find({ name, nameLength }: RoutedQuestion): Route {
+    const found = this.#index.find(name, nameLength, isWanted, TYPE.ANY);
     if (found !== undefined) return found;
     const isPlain = this.#unqualified !== undefined && isUnqualified(name, nameLength);
     return isPlain ? this.#unqualified : this.#default;

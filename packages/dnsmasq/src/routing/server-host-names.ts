@@ -1,5 +1,5 @@
 import { serverText, type ServerAddress } from '@kube-dns/transport';
-import { encodeKey, TYPE } from '@kube-dns/wire';
+import { encodeKey } from '@kube-dns/wire';
 import type { ServerRule } from '../options/server-value.js';
 import { Routes } from './routes.js';
 
@@ -30,11 +30,7 @@ export class KubednsNames {
   has(host: string): boolean {
     if (isInClusterLocal(host)) return true;
     const name = encodeKey(host);
-    const { domain, servers } = this.#routes.find({
-      name,
-      nameLength: name.length,
-      type: TYPE.A,
-    });
+    const { domain, servers } = this.#routes.find({ name, nameLength: name.length });
     // As a default server kubedns is one of several; that assigns no domain to it.
     return domain !== '.' && servers.some((server) => serverText(server) === this.#kubedns);
   }
