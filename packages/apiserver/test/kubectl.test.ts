@@ -129,6 +129,23 @@ function web(ports: string, extra = ''): string {
     await expect(kubectl('get', 'ns', 'shop')).rejects.toThrow(/NotFound/);
   });
 
+  it('scales a deployment, if the number of pods is as expected', async () => {
+    const spec = 'containers: [{name: a, image: "a:1"}]';
+    const template = `{metadata: {labels: {app: web}}, spec: {${spec}}}`;
+    const path = await write(
+      'deployment.yaml',
+      `apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template: ${template}\n`,
+    );
+    await kubectl('apply', '-f', path);
+    const out = await kubectl('scale', 'deployment', 'web', '--replicas=0');
+    expect(out).toBe('deployment.apps/web scaled\n');
+    expect(server.get('Deployment', 'default', 'web')?.spec.replicas).toBe(0);
+    const words = ['scale', 'deployment/web', '--current-replicas=2', '--replicas=5'];
+    await expect(kubectl(...words)).rejects.toThrow(/Expected replicas to be 2, was 0/);
+    await kubectl('scale', 'deployment/web', '--current-replicas=0', '--replicas=3');
+    expect(server.get('Deployment', 'default', 'web')?.spec.replicas).toBe(3);
+  });
+
   it('may send objects in protobuf', async () => {
     await kubectl('create', 'configmap', 'cm', '--from-literal=a=1', '--from-literal=b=');
     expect(server.get('ConfigMap', 'default', 'cm')?.data).toEqual({ a: '1', b: '' });

@@ -52,6 +52,27 @@ describe('a deployment', () => {
     expect(textOf(body.message)).toMatch(/spec\.selector: .*field is immutable/);
   });
 
+  it('has a scale that is read and written, and nothing else of it', async () => {
+    await send(server, 'POST', DEPLOYMENTS, deployment({ replicas: 2 }));
+    const path = `${DEPLOYMENTS}/web/scale`;
+    const { body } = await get(server, path);
+    expect(body).toMatchObject({
+      apiVersion: 'autoscaling/v1',
+      kind: 'Scale',
+      spec: { replicas: 2 },
+      status: { replicas: 0, selector: 'app=web' },
+    });
+    await send(server, 'PATCH', path, { spec: { replicas: 7 } }, MERGE);
+    expect((await get(server, `${DEPLOYMENTS}/web`)).body.spec).toMatchObject({ replicas: 7 });
+    const stale = await send(server, 'PUT', path, body);
+    expect([stale.status, stale.body.reason]).toEqual([409, 'Conflict']);
+    const wrong = await send(server, 'PATCH', path, { spec: { replicas: -1 } }, MERGE);
+    expect(wrong.status).toBe(400);
+    expect((await send(server, 'DELETE', path)).status).toBe(405);
+    expect((await get(server, `${DEPLOYMENTS}/web/status`)).status).toBe(404);
+    expect((await get(server, '/api/v1/namespaces/default/configmaps/web/scale')).status).toBe(404);
+  });
+
   it('must select the pods of its template', async () => {
     const other = deployment({ selector: { matchLabels: { app: 'other' } } });
     const { status, body } = await send(server, 'POST', DEPLOYMENTS, other);

@@ -15,6 +15,13 @@ const VERBS = [
   'watch',
 ] as const;
 
+const SCALE = {
+  group: 'autoscaling',
+  version: 'v1',
+  kind: 'Scale',
+  verbs: ['get', 'patch', 'update'],
+} as const;
+
 /** Every served combination of group and version, as `v1` or `group/version`. */
 const GROUP_VERSIONS = [...new Set(RESOURCE_KINDS.map(apiVersionOf))];
 
@@ -28,15 +35,13 @@ function isOf(apiVersion: string): (kind: ResourceKind) => boolean {
 }
 
 function resourceList(groupVersion: string): object {
-  const resources = RESOURCE_KINDS.filter(isOf(groupVersion)).map((kind) => ({
-    name: kind.plural,
-    singularName: kind.singular,
-    namespaced: kind.isNamespaced,
-    kind: kind.kind,
-    verbs: VERBS,
-    shortNames: kind.shortNames,
-    categories: kind.categories,
-  }));
+  const resources = RESOURCE_KINDS.filter(isOf(groupVersion)).flatMap((kind) => {
+    const { plural: name, singular: singularName, isNamespaced: namespaced } = kind;
+    const { shortNames, categories } = kind;
+    const resource = { name, singularName, namespaced, kind: kind.kind, verbs: VERBS };
+    const scale = { name: `${name}/scale`, singularName: '', namespaced, ...SCALE };
+    return [{ ...resource, shortNames, categories }, ...(kind.isScalable ? [scale] : [])];
+  });
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources };
 }
 

@@ -14,6 +14,7 @@ import { mediaTypeOf, parseBody } from './body.js';
 import { listPage, type ListScope } from './list.js';
 import { parseListOptions, parseWriteOptions, refuseInitialEvents } from './query.js';
 import { createRepresentation, type ListBody, type Representation } from './representation.js';
+import { scaleOf, withScale } from './scale.js';
 import { successStatus } from './status.js';
 import type { Target } from './target.js';
 import type { WatchHub } from './watch-hub.js';
@@ -56,6 +57,7 @@ const OBJECT_VERBS: Readonly<Record<string, Verb>> = {
 /** The verb of a request for a resource; undefined when the method is not allowed. */
 export function verbOf(method: string, target: Target, query: URLSearchParams): Verb | undefined {
   const verb = (target.name === undefined ? COLLECTION_VERBS : OBJECT_VERBS)[method];
+  if (target.isScale) return verb !== undefined && verb in SCALE_HANDLERS ? verb : undefined;
   if (verb === 'list' && parseListOptions(query).isWatch) return 'watch';
   // All namespaces together can be read but not written.
   const isAcross = target.kind.isNamespaced && target.namespace === undefined;
@@ -81,7 +83,8 @@ export function handleResource(
     name: target.name ?? '',
     representation: createRepresentation(kind, request.get('accept'), query, context.clock),
   };
-  HANDLERS[verb](context, call, scopeOf(target, query));
+  const handler = (target.isScale ? SCALE_HANDLERS[verb] : undefined) ?? HANDLERS[verb];
+  handler(context, call, scopeOf(target, query));
 }
 
 /** The parameters of a request. */
@@ -240,5 +243,33 @@ const HANDLERS: Readonly<Record<Verb, Handler>> = {
     );
     const resourceVersion = String(cluster.store.revision);
     answerList(response, representation.list(deleted, { resourceVersion }));
+  },
+};
+
+function writeScale({ cluster }: ApiContext, call: Call, change: (scale: KubeObject) => unknown) {
+  const { kind, namespace, name, query, response } = call;
+  const { object } = cluster.registry.patch(
+    kind,
+    namespace,
+    name,
+    (current) => withScale(current, change(scaleOf(current))),
+    parseWriteOptions(query),
+  );
+  response.json(scaleOf(object));
+}
+
+/** The verbs of the subresource `scale`. */
+const SCALE_HANDLERS: Readonly<Partial<Record<Verb, Handler>>> = {
+  get({ cluster }, { response, kind, namespace, name }) {
+    response.json(scaleOf(cluster.registry.get(kind, namespace, name)));
+  },
+
+  update(context, call) {
+    const scale = requireBody(call);
+    writeScale(context, call, () => scale);
+  },
+
+  patch(context, call) {
+    writeScale(context, call, patchOf(call));
   },
 };

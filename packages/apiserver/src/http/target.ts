@@ -9,6 +9,8 @@ export interface Target {
   readonly namespace: string | undefined;
   /** Undefined for a collection. */
   readonly name: string | undefined;
+  /** Whether it is the scale of the object. */
+  readonly isScale: boolean;
 }
 
 /** The 404 for a path that does not exist. */
@@ -37,11 +39,13 @@ export function parseTarget(path: string): Target {
   const namespace = isInNamespace ? segments[1] : undefined;
   const [plural = '', name, ...rest] = isInNamespace ? segments.slice(2) : segments;
   const kind = findResource(group, version, plural);
+  const isScale = kind?.isScalable === true && name !== undefined && rest[0] === 'scale';
+  if (isScale) rest.shift();
   const isMisplaced = kind?.isNamespaced
     ? name !== undefined && namespace === undefined
     : namespace !== undefined;
   if (!kind || isMisplaced || rest.length > 0 || name === '' || namespace === '') {
     throw noSuchPath();
   }
-  return { kind, namespace, name };
+  return { kind, namespace, name, isScale };
 }

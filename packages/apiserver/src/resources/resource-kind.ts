@@ -26,6 +26,8 @@ export interface ResourceKind<T extends KubeObject = KubeObject> {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly isNamespaced: boolean;
+  /** Whether it has the subresource `scale`. */
+  readonly isScalable: boolean;
   /** Fields other than type and object metadata. */
   readonly shape: Fields;
   /**
@@ -56,6 +58,7 @@ export const PLAIN_KIND = {
   shortNames: [],
   categories: [],
   isNamespaced: true,
+  isScalable: false,
   mergeKeys: {},
   createsOnUpdate: false,
   returnsDeleted: false,

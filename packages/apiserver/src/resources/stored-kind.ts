@@ -18,7 +18,7 @@ export interface StoredKindRow<T extends KubeObject> extends Pick<
   /** The plural and the short names in discovery; the singular is the kind in lower case. */
   readonly names: readonly [plural: string, ...shortNames: string[]];
   readonly options?: Partial<
-    Pick<ResourceKind<T>, 'categories' | 'isNamespaced' | 'mergeKeys' | 'refuseName'>
+    Pick<ResourceKind<T>, 'categories' | 'isNamespaced' | 'isScalable' | 'mergeKeys' | 'refuseName'>
   >;
   /** Columns between name and age. */
   readonly columns?: readonly Column<T>[];

@@ -125,7 +125,11 @@ export const STORED_KINDS = {
     group: 'apps',
     kind: 'Deployment',
     names: ['deployments', 'deploy'],
-    options: { categories: ['all'], mergeKeys: podMergeKeys('spec.template.spec') },
+    options: {
+      categories: ['all'],
+      isScalable: true,
+      mergeKeys: podMergeKeys('spec.template.spec'),
+    },
     shape: {
       spec: {
         fields: {
