@@ -4,11 +4,23 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { buildImage, ENGINE_NAMES, findEngine, ImageError, imageSize } from './engine.mjs';
+import {
+  buildImage,
+  ENGINE_NAMES,
+  findEngine,
+  ImageError,
+  imageSize,
+  kindCommand,
+  reasonNotToHave,
+} from './engine.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const IMAGES = ['kubedns', 'dnsmasq', 'sidecar'];
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const BASE_IMAGE = 'node:24-bookworm-slim';
+// As manifests/kube-dns names them. No engine and no node looks for such a name in a registry of others, as
+// they do for a name without any prefix.
+const LOCAL_PREFIX = 'localhost/';
 const EXIT_USAGE = 2;
 
 const usage = `usage: npm run images -- [options] [${IMAGES.join('|')}...] [-- engine options]
@@ -16,9 +28,9 @@ const usage = `usage: npm run images -- [options] [${IMAGES.join('|')}...] [-- e
 Builds the container images, all three when none is named.
 
   --base IMAGE          image that the programs run on: Node 24, no shell needed
-                        (default node:24-bookworm-slim)
-  --build-image IMAGE   image that they are built in: Node and npm (default node:24-bookworm-slim)
-  --prefix TEXT         in front of the names, such as registry.example/dns/
+                        (default ${BASE_IMAGE})
+  --build-image IMAGE   image that they are built in: Node and npm (default ${BASE_IMAGE})
+  --prefix TEXT         in front of the names, such as registry.example/dns/ (default ${LOCAL_PREFIX})
   --tag TAG             behind the names (default ${version})
   --engine NAME         ${ENGINE_NAMES.join(', ')} (default: the first that works)
   --help                show this text
@@ -77,6 +89,30 @@ function revision() {
   return status === 0 ? stdout.trim() : '';
 }
 
+/** How the images get to the nodes of a cluster. */
+function nextStep(engine, prefix, tags) {
+  return prefix === LOCAL_PREFIX
+    ? `next, with kind: ${kindCommand(engine, tags)}`
+    : 'next: push them, and put their names into manifests/kube-dns/kustomization.yaml';
+}
+
+/** What to do when the build fails where no registry can be reached; undefined where that is not the reason. */
+function withoutRegistry(engine, images) {
+  for (const image of new Set(images)) {
+    const reason = reasonNotToHave(engine, image);
+    if (reason === undefined) continue;
+    return (
+      `${engine} cannot get the image ${image}: ${reason}\n` +
+      'Name it in a registry that can be reached: npm run images -- --base=REGISTRY/NAME --build-image=REGISTRY/NAME\n' +
+      'Without a registry, make both base images on this machine, a Debian with root:\n' +
+      '  node images/local-base.mjs localhost/base\n' +
+      '  node images/local-base.mjs --for-build localhost/build\n' +
+      '  npm run images -- --base=localhost/base --build-image=localhost/build'
+    );
+  }
+  return undefined;
+}
+
 function main() {
   const { values, names, extra } = readArguments(process.argv.slice(2));
   if (values.help) {
@@ -87,19 +123,27 @@ function main() {
   const buildArgs = { VERSION: version, REVISION: revision() };
   if (values.base !== undefined) buildArgs.BASE_IMAGE = values.base;
   if (values['build-image'] !== undefined) buildArgs.BUILD_IMAGE = values['build-image'];
+  const prefix = values.prefix ?? LOCAL_PREFIX;
+  const tags = names.map((name) => `${prefix}${name}:${values.tag ?? version}`);
+  const bases = [values['build-image'] ?? BASE_IMAGE, values.base ?? BASE_IMAGE];
   const built = [];
-  for (const name of names) {
-    const tag = `${values.prefix ?? ''}${name}:${values.tag ?? version}`;
+  for (const [i, name] of names.entries()) {
+    const tag = tags[i];
     const file = `images/${name}/Dockerfile`;
     const base = values.base === undefined ? '' : ` on ${values.base}`;
     say(`building ${tag} from ${file}${base} with ${engine}`);
     const start = Date.now();
-    buildImage(engine, { file, tag, buildArgs, context: root, extra });
+    try {
+      buildImage(engine, { file, tag, buildArgs, context: root, extra });
+    } catch (error) {
+      const advice = error instanceof ImageError ? withoutRegistry(engine, bases) : undefined;
+      throw advice === undefined ? error : new ImageError(`${error.message}\n${advice}`);
+    }
     const seconds = ((Date.now() - start) / 1000).toFixed(1);
     const size = imageSize(engine, tag);
     built.push(`built ${tag} in ${seconds} s${size && `, ${size} uncompressed`}`);
   }
-  for (const line of built) say(line);
+  for (const line of [...built, nextStep(engine, prefix, tags)]) say(line);
 }
 
 try {

@@ -8,6 +8,15 @@ const ENGINES = {
   buildah: { check: ['version'], build: ['build', '--layers'] },
 };
 
+/** kind itself asks docker only; a file takes the images of the others to it. */
+const KIND_COMMANDS = {
+  docker: (names) => `kind load docker-image ${names}`,
+  podman: (names) => `podman save -m -o images.tar ${names} && kind load image-archive images.tar`,
+  buildah: (names) =>
+    `for name in ${names}; do buildah push $name docker-archive:image.tar:$name && ` +
+    'kind load image-archive image.tar; done',
+};
+
 export const ENGINE_NAMES = Object.keys(ENGINES);
 
 /** What ends these programs: one line for the user. */
@@ -40,6 +49,20 @@ export function buildImage(engine, { file, tag, buildArgs = {}, context, extra =
   });
   if (error !== undefined) throw new ImageError(`cannot run ${engine}: ${error.message}`);
   if (status !== 0) throw new ImageError(`${engine} could not build ${tag}: status ${status}`);
+}
+
+/** Why an engine has no image of this name and cannot pull it either; undefined where it has or can. */
+export function reasonNotToHave(engine, image) {
+  const run = (...words) => spawnSync(engine, [...words, image], { encoding: 'utf8' });
+  if (run('inspect', '--type=image').status === 0) return undefined;
+  const { status, stderr } = run('pull', '--quiet');
+  if (status === 0) return undefined;
+  return stderr?.trim().split('\n').at(-1) || `status ${status}`;
+}
+
+/** The command that brings images of an engine to the nodes of kind. */
+export function kindCommand(engine, tags) {
+  return KIND_COMMANDS[engine](tags.join(' '));
 }
 
 /** The size of an image as the engine tells it, uncompressed; '' where it does not. */

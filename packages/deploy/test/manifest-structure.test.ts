@@ -67,7 +67,7 @@ describe('manifests/README.md', () => {
   try {
     cpSync(MANIFESTS, join(folder, 'manifests'), { recursive: true });
     const readme = readFileSync(join(MANIFESTS, 'README.md'), 'utf8');
-    const example = /```yaml\n(.*?)```/s.exec(readme)?.[1] ?? '';
+    const example = /```yaml\n(apiVersion: kustomize.*?)```/s.exec(readme)?.[1] ?? '';
     mkdirSync(join(folder, 'mine'));
     writeFileSync(join(folder, 'mine', 'kustomization.yaml'), example);
     const objects = render(join(folder, 'mine'));
@@ -127,7 +127,8 @@ withKubectl.each([...KUSTOMIZATIONS])('manifests/%s', (folder) => {
   const deployments = objectsOf(objects, 'Deployment');
   const containers = deployments.flatMap(containersOf);
   const podSpecs = deployments.map(({ spec }) => spec.template.spec);
-  const dns = () => findObject(objects, 'Deployment', 'kube-dns');
+  const name = folder === 'overlays/beside' ? 'kube-dns-beside' : 'kube-dns';
+  const dns = () => findObject(objects, 'Deployment', name);
 
   it('has no unknown or wrongly typed field when it is rendered', () => {
     expect(objects.flatMap(fieldFaults)).toEqual([]);
@@ -231,10 +232,10 @@ withKubectl.each([...KUSTOMIZATIONS])('manifests/%s', (folder) => {
 
   it('selects its own pods with the service, the budget and the spread', () => {
     const labels = dns().spec.template.metadata.labels;
-    const { spec } = findObject(objects, 'PodDisruptionBudget', 'kube-dns');
+    const { spec } = findObject(objects, 'PodDisruptionBudget', name);
     const spread = dns().spec.template.spec.topologySpreadConstraints ?? [];
     const selectors = [
-      findObject(objects, 'Service', 'kube-dns').spec.selector,
+      findObject(objects, 'Service', name).spec.selector,
       spec.selector.matchLabels,
       ...spread.map(({ labelSelector }) => labelSelector.matchLabels),
     ];
@@ -267,7 +268,7 @@ withKubectl.each([...KUSTOMIZATIONS])('manifests/%s', (folder) => {
   it('tags every image, so that a node may have it already', () => {
     for (const { image, imagePullPolicy } of containers) {
       expect(image).toMatch(/:(?!latest$)[\w.-]+$/);
-      expect(imagePullPolicy).toBeUndefined();
+      expect(imagePullPolicy ?? 'IfNotPresent').toBe('IfNotPresent');
     }
   });
 });

@@ -3,7 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { containersOf } from '@kube-dns/testkit/manifests';
+import { BASE_DEPLOYMENT } from '../support/base-deployment.js';
 import { ROOT } from '../support/dockerfile.js';
+import { shellBlock } from '../support/shell-block.js';
 
 const NAMES = ['kubedns', 'dnsmasq', 'sidecar'];
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string };
@@ -49,7 +52,7 @@ describe('npm run images', () => {
     const calls = buildCalls();
     expect(calls).toHaveLength(NAMES.length);
     NAMES.forEach((name, at) => {
-      expect(calls[at]).toContain(`-f images/${name}/Dockerfile -t ${name}:${version} `);
+      expect(calls[at]).toContain(`-f images/${name}/Dockerfile -t localhost/${name}:${version} `);
     });
     for (const call of calls) expect(call).toMatch(/ \.$/);
   });
@@ -57,10 +60,36 @@ describe('npm run images', () => {
   it('says what it builds, from what, with what, and how large it became', () => {
     engine('podman', "if (process.argv[2] === 'image') console.log('124900000');");
     const { stdout } = build('--base', 'localhost/base', 'dnsmasq');
-    expect(stdout).toBe(
-      `images: building dnsmasq:${version} from images/dnsmasq/Dockerfile on localhost/base with podman\n` +
-        `images: built dnsmasq:${version} in ${/in (.*) s/.exec(stdout)?.[1]} s, 124.9 MB uncompressed\n`,
+    const name = `localhost/dnsmasq:${version}`;
+    expect(stdout.split('\n').slice(0, 2)).toEqual([
+      `images: building ${name} from images/dnsmasq/Dockerfile on localhost/base with podman`,
+      `images: built ${name} in ${/in (.*) s/.exec(stdout)?.[1]} s, 124.9 MB uncompressed`,
+    ]);
+  });
+
+  it('says how the images get to kind, and elsewhere', () => {
+    for (const name of ['docker', 'podman', 'buildah']) engine(name);
+    const next = (...args: string[]) =>
+      build(...args)
+        .stdout.split('\n')
+        .at(-2);
+    const image = `localhost/kubedns:${version}`;
+    expect(next('--engine=docker', 'kubedns')).toBe(
+      `images: next, with kind: kind load docker-image ${image}`,
     );
+    // kind asks docker only, whatever has built the images.
+    expect(next('--engine=podman', 'kubedns')).toBe(
+      `images: next, with kind: podman save -m -o images.tar ${image} && kind load image-archive images.tar`,
+    );
+    expect(next('--engine=buildah', 'kubedns')).toContain('kind load image-archive');
+    expect(next('--prefix=registry.test/', 'kubedns')).toContain('push them');
+  });
+
+  it('gives the images the names that the manifest has', () => {
+    engine('docker');
+    const names = build().stdout.split('\n').at(-2)?.split(' ').slice(-NAMES.length);
+    const images = containersOf(BASE_DEPLOYMENT).map(({ image }) => image);
+    expect(names).toEqual(images);
   });
 
   it('takes base, build image, prefix and tag, and passes on what follows --', () => {
@@ -102,9 +131,38 @@ describe('npm run images', () => {
   it('fails when the engine fails, at the first image', () => {
     engine('podman', FAILS_TO_BUILD);
     const { status, stderr } = build();
-    expect(stderr).toBe(`images: podman could not build kubedns:${version}: status 125\n`);
+    expect(stderr).toBe(
+      `images: podman could not build localhost/kubedns:${version}: status 125\n`,
+    );
     expect(status).toBe(1);
     expect(buildCalls()).toHaveLength(1);
+  });
+
+  it('without a registry says what to do', () => {
+    const pulls = (works: boolean) =>
+      `const [word, , image] = process.argv.slice(2);
+       if (word === 'inspect') process.exit(image === 'localhost/base' ? 0 : 125);
+       if (word === 'pull') { console.error('trying\\nno such host'); process.exit(${works ? 0 : 125}); }`;
+    engine('podman', FAILS_TO_BUILD + pulls(false));
+    const { status, stderr } = build();
+    expect(stderr.split('\n').slice(0, 2)).toEqual([
+      `images: podman could not build localhost/kubedns:${version}: status 125`,
+      'podman cannot get the image node:24-bookworm-slim: no such host',
+    ]);
+    // The commands of "Without a registry" in the README.
+    const commands = shellBlock(
+      readFileSync(`${ROOT}images/README.md`, 'utf8'),
+      'Without a registry',
+    );
+    expect(commands.length).toBeGreaterThan(2);
+    for (const command of commands) expect(stderr).toContain(`  ${command}\n`);
+    expect(status).toBe(1);
+    // The same failure for another reason: the images can be had.
+    expect(build('--base=localhost/base', '--build-image=localhost/base').stderr).toBe(
+      `images: podman could not build localhost/kubedns:${version}: status 125\n`,
+    );
+    engine('podman', FAILS_TO_BUILD + pulls(true));
+    expect(build().stderr).not.toContain('cannot get');
   });
 
   it.each([

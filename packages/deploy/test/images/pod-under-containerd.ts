@@ -27,7 +27,7 @@ export function describePodUnderContainerd(podmanOf: () => Podman): void {
     beforeAll(async () => {
       containerd = new Containerd();
       pod = new CriPod(containerd, deployment);
-      const images = containersOf(deployment).map(({ image }) => `localhost/${image}`);
+      const images = containersOf(deployment).map(({ image }) => image);
       await containerd.start(podmanOf(), images);
       await pod.start();
     }, 4 * READY_MS);

@@ -102,7 +102,7 @@ export class CriPod {
     }));
     return {
       metadata: { name },
-      image: { image: `localhost/${image}` },
+      image: { image },
       args,
       envs: [...own, ...given],
       mounts: mounts.map(({ volume, mountPath }) => ({

@@ -3,9 +3,18 @@ import { ROOT } from './dockerfile.js';
 
 /** The commands of the first `sh` block of a section of a Markdown text, one a line, without comments. */
 export function shellBlock(markdown: string, heading: string): string[] {
+  return shellBlocks(markdown, heading)[0] ?? [];
+}
+
+/** As {@link shellBlock}, of every block of the section; throws where there is none. */
+export function shellBlocks(markdown: string, heading: string): string[][] {
   const section = markdown.split(/^## /m).find((each) => each.startsWith(`${heading}\n`));
-  const block = /```sh\n(.*?)```/s.exec(section ?? '')?.[1];
-  if (block === undefined) throw new Error(`no commands under "${heading}"`);
+  const blocks = [...(section ?? '').matchAll(/```sh\n(.*?)```/gs)].map(([, text = '']) => text);
+  if (blocks.length === 0) throw new Error(`no commands under "${heading}"`);
+  return blocks.map(commandsOf);
+}
+
+function commandsOf(block: string): string[] {
   return block
     .replaceAll(/\s*\\\n\s*/g, ' ')
     .split('\n')

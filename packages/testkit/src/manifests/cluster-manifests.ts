@@ -11,6 +11,7 @@ export const MANIFESTS = fileURLToPath(new URL('../../../../manifests', import.m
 export const KUSTOMIZATIONS = [
   'kube-dns',
   'overlays/autoscaler',
+  'overlays/beside',
   'overlays/gke-like',
   'overlays/monitoring',
 ] as const;
