@@ -2,7 +2,7 @@ import type { Peer } from './datagram-socket.js';
 import type { ServerAddress } from './server-address.js';
 
 export interface UpstreamPortOptions {
-  /** 0: the system chooses one at random. */
+  /** 0: the system chooses one. */
   readonly port: number;
   /** The address to send from; without one the system chooses. */
   readonly sourceAddress: string | undefined;

@@ -66,6 +66,38 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
     expect(new Set(steps).size).toBeGreaterThan(20);
   });
 
+  it('sends from ports of the whole range that needs no privilege', async () => {
+    const { server, ports } = await serve();
+    const way = create().socketsFor({ server: server.at });
+    for (let i = 0; i < 200; i++) {
+      now += 20;
+      way.send(question(), handler);
+      await replies.next();
+    }
+    // By chance less often than one time in 10^10: a quarter of the range each.
+    expect(Math.min(...ports)).toBeLessThan(1_024 + 16_128);
+    expect(Math.max(...ports)).toBeGreaterThan(65_535 - 16_128);
+    expect(Math.min(...ports)).toBeGreaterThanOrEqual(1_024);
+  });
+
+  it.each([
+    [10, 1],
+    [1_000, 64],
+    [50_000, 2_048],
+  ])('at %i questions a second sends at most %i of them from one port', async (perSecond, most) => {
+    const server = await deadServer();
+    const way = create().socketsFor({ server });
+    const counts = new Map<object, number>();
+    const count = Math.min(10_000, 4 * perSecond);
+    for (let i = 0; i < count; i++) {
+      now += 1_000 / perSecond;
+      const sent = way.send(question(), handler)!;
+      sent.socket.forget(sent);
+      counts.set(sent.socket, (counts.get(sent.socket) ?? 0) + 1);
+    }
+    expect(Math.max(...counts.values())).toBeLessThanOrEqual(most);
+  });
+
   it('at a high rate shares a few sockets, which change with time', async () => {
     const { server, ports } = await serve();
     const sockets = create();

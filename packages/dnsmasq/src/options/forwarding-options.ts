@@ -46,10 +46,10 @@ export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
     'optional',
   ),
   list('local', '', 'same as server', serverRule),
-  setting('max-port', '', 'highest source port of queries', (draft, value) => {
+  setting('max-port', '', 'highest source port of queries (default 65535)', (draft, value) => {
     draft.maxPort = shortNumber(value);
   }),
-  setting('min-port', '', 'lowest source port of queries', (draft, value) => {
+  setting('min-port', '', 'lowest source port of queries (default 1024)', (draft, value) => {
     draft.minPort = shortNumber(value);
   }),
   flag('no-poll', 'n', 'read the resolv file on SIGHUP only', (draft) => {

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { descriptorShare } from '../descriptor-limit.js';
 import { randomId } from '../random-id.js';
 import type { ServerAddress } from '../server-address.js';
-import type { SourcePorts } from '../source-ports.js';
+import { reservedPorts, type SourcePorts } from '../source-ports.js';
 import { DgramEngine } from '../dgram/dgram-engine.js';
 import type { UdpEngine } from '../udp-engine.js';
 import type { OpenUpstreamPort } from '../upstream-port.js';
@@ -48,7 +48,6 @@ const MAX_AGE_MS = 10_000;
  * each query uses a new port, at a high rate one of several ports that change all the time.
  */
 export class UpstreamSockets {
-  readonly #options: UpstreamSocketsOptions;
   readonly #now: () => number;
   /** For ServerSockets: the connections over TCP. */
   readonly tcp: TcpPlaces;
@@ -59,11 +58,14 @@ export class UpstreamSockets {
   /** Sockets on a configured port, by family, address and port: there can be only one each. */
   readonly #fixed = new Map<string, UpstreamSocket>();
   readonly #timer: NodeJS.Timeout;
+  /** Programs listen on these, or may want to: the servers that are asked, for example kubedns in the same pod. */
+  readonly #avoided = reservedPorts();
+  readonly #ports: SourcePorts;
   #fresh = FRESH_BURST;
   #filledAtMs: number;
 
   constructor(options: UpstreamSocketsOptions = {}) {
-    this.#options = options;
+    this.#ports = { ...options.ports, avoided: this.#avoided };
     const maxOpenTcp = descriptorShare(MAX_OPEN_TCP, TCP_SHARE_OF_DESCRIPTORS);
     this.tcp = new TcpPlaces(maxOpenTcp);
     this.#maxOpen = Math.max(1, descriptorShare(MAX_OPEN, SHARE_OF_DESCRIPTORS) - maxOpenTcp);
@@ -81,6 +83,7 @@ export class UpstreamSockets {
 
   /** The sockets for one server; several objects for one server are independent. */
   socketsFor(end: UpstreamTarget): ServerSockets {
+    this.#avoided.add(end.server.port);
     return new ServerSockets(this, end);
   }
 
@@ -103,7 +106,7 @@ export class UpstreamSockets {
 
   /** For ServerSockets: the one socket of a target with a fixed port. */
   fixedSocket({ server, sourceAddress, sourcePort }: UpstreamTarget): UpstreamSocket | undefined {
-    const port = sourcePort ?? this.#options.ports!.fixed!;
+    const port = sourcePort ?? this.#ports.fixed!;
     const isIpv6 = isIPv6(server.address);
     const key = `${isIpv6} ${sourceAddress} ${port}`;
     const existing = this.#fixed.get(key);
@@ -123,7 +126,7 @@ export class UpstreamSockets {
 
   /** For ServerSockets: whether every query to this target uses the same port. */
   isFixed(end: UpstreamTarget): boolean {
-    return (end.sourcePort ?? 0) > 0 || this.#options.ports?.fixed !== undefined;
+    return (end.sourcePort ?? 0) > 0 || this.#ports.fixed !== undefined;
   }
 
   /** For ServerSockets: one more socket, unless there are enough; undefined also when none can be opened. */
@@ -139,7 +142,7 @@ export class UpstreamSockets {
     this.#fresh = Math.max(0, this.#fresh - 1);
     const socket = UpstreamSocket.open({
       openPort: this.#openPort,
-      ports: this.#options.ports ?? {},
+      ports: this.#ports,
       sourceAddress,
       server,
       isIpv6: isIPv6(server.address),
