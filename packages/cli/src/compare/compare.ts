@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { reasonOf } from '../errors.js';
 import { addressText, checkReach } from './asking/reach.js';
 import { Run } from './asking/run.js';
 import { type CompareOptions, compareUsage, parseCompareOptions } from './options.js';
@@ -8,14 +6,15 @@ import { type Gathered, gatherQuestions } from './questions/gather.js';
 import { refusal } from './refusal.js';
 import { pageText } from './report/html.js';
 import { resultData } from './report/json.js';
+import { checkPageFile, writePage } from './report/page-file.js';
 import { tableText } from './report/table.js';
 import type { Result } from './result.js';
 import { Tally } from './verdict/tally.js';
 
 /**
  * The command `kube-dns compare`: asks two name servers the same questions and reports where they differ.
- * Resolves with 0 when nothing differs beyond the known classes and with 1 when something does; throws a
- * CliError of status 2 when there is nothing to compare.
+ * Resolves with 1 when there is a difference that counts as a failure, else with 0; throws a CliError of
+ * status 2 when there is nothing to compare.
  */
 export async function compare(args: readonly string[]): Promise<number> {
   const options = parseCompareOptions(args);
@@ -24,7 +23,7 @@ export async function compare(args: readonly string[]): Promise<number> {
     return 0;
   }
   // An error must show now, not after an hour of queries.
-  if (options.html !== undefined) writePage(options.html, '', 'a');
+  if (options.html !== undefined) checkPageFile(options.html);
   const gathered = await gatherQuestions(options);
   if (gathered.questions.size === 0) {
     throw refusal(['there is no question to ask', ...gathered.notes].join('; '));
@@ -33,15 +32,19 @@ export async function compare(args: readonly string[]): Promise<number> {
   const data = resultData(result);
   if (options.html !== undefined) writePage(options.html, pageText(data));
   await print(options.json ? `${JSON.stringify(data, null, 2)}\n` : tableText(data));
-  return result.tally.isDifferent ? 1 : 0;
+  return result.tally.isFailed ? 1 : 0;
 }
 
-async function run(options: CompareOptions, { questions, notes, logs }: Gathered): Promise<Result> {
+async function run(
+  options: CompareOptions,
+  { questions, api, notes, logs }: Gathered,
+): Promise<Result> {
   const { servers, ways, rate, timeoutMs } = options;
   await checkReach(servers, questions, ways[0] ?? 'udp', timeoutMs);
-  const tally = new Tally();
+  const tally = new Tally(options);
   const running = new Run(options, tally);
-  const startedAt = performance.now();
+  const startedAt = new Date();
+  const startMs = performance.now();
   const progress = new Progress(process.stderr, questions.size, () => ({
     done: tally.questions,
     different: tally.different,
@@ -57,22 +60,16 @@ async function run(options: CompareOptions, { questions, notes, logs }: Gathered
     throw refusal(`${deadSide} ${addressText(servers[deadSide])} stopped answering: ${reason}`);
   }
   return {
+    startedAt,
+    api,
     servers: { left: addressText(servers.left), right: addressText(servers.right) },
     ways,
     rate,
-    seconds: (performance.now() - startedAt) / 1000,
+    seconds: (performance.now() - startMs) / 1000,
     notes,
     logs,
     tally,
   };
-}
-
-function writePage(file: string, text: string, flag = 'w'): void {
-  try {
-    writeFileSync(file, text, { flag });
-  } catch (cause) {
-    throw refusal(`cannot write the page ${file}: ${reasonOf(cause)}`, { cause });
-  }
 }
 
 /** Resolves when the reader has read everything or has closed the pipe. */

@@ -5,11 +5,14 @@ import { UsageError } from '../errors.js';
 import { parseOptions } from '../parse-options.js';
 import { type Side, type Way, WAYS } from './asking/way.js';
 import { readQuestion } from './questions/question.js';
+import { ASPECT_ORDER } from './verdict/compare-replies.js';
+import { KNOWN_CLASSES, type KnownClass } from './verdict/known-classes.js';
+import { CLASSES, type ClassRules, type DifferenceClass } from './verdict/tally.js';
 
 const DNS_PORT = 53;
 
 /** The options of `kube-dns compare`. */
-export interface CompareOptions {
+export interface CompareOptions extends ClassRules {
   readonly servers: Readonly<Record<Side, ServerAddress>>;
   readonly kubeconfig: string | undefined;
   readonly api: string | undefined;
@@ -94,6 +97,18 @@ export const COMPARE_FLAGS = {
     initial: '2',
     text: 'TTLs that differ by at most this much are equal',
   },
+  ignore: {
+    type: 'string',
+    multiple: true,
+    value: 'CLASS',
+    text: 'count differences of this class, but do not list them; may be repeated',
+  },
+  'fail-on': {
+    type: 'string',
+    multiple: true,
+    value: 'CLASS',
+    text: 'status 1 for this class only, a convention or not; may be repeated',
+  },
   json: { type: 'boolean', text: 'print the whole result as JSON instead of tables' },
   html: {
     type: 'string',
@@ -124,16 +139,27 @@ export function compareUsage(): string {
   });
   return `Usage: kube-dns compare --left ADDR[:PORT] --right ADDR[:PORT] SOURCE... [flags]
 
-Asks two name servers the same questions and shows where they differ: rcode, flags, records, TTLs.
-Known harmless differences are counted; all others are listed, worst first. Nothing is changed
-anywhere. A SOURCE is one of --kubeconfig, --api, --external, --questions and --from-log.
+Asks two name servers the same questions and shows where they differ: rcode, records, TTLs.
+Conventions, which no client notices, are counted; all other differences are listed, worst first,
+equal ones as one. Nothing is changed anywhere. A SOURCE is one of --kubeconfig, --api, --external,
+--questions and --from-log.
 
 Flags:
 ${rows.join('\n')}
 
-Status: 0 nothing differs beyond the known classes, 1 something does, 2 wrong usage, or something
-cannot be read or reached.
+Classes of differences that a client can notice:
+${classRows(ASPECT_ORDER)}
+
+Conventions:
+${classRows(Object.keys(KNOWN_CLASSES) as KnownClass[])}
+
+Status: 0 no client can notice a difference, 1 one can, 2 wrong usage, or something cannot be read
+or reached. --ignore and --fail-on change which classes count.
 `;
+}
+
+function classRows(classes: readonly DifferenceClass[]): string {
+  return classes.map((one) => `  ${one.padEnd(FLAG_COLUMN - 2)}${CLASSES[one]}`).join('\n');
 }
 
 /** Parses the arguments after `compare`; throws a UsageError. 'help' for `--help`. */
@@ -158,6 +184,7 @@ export function parseCompareOptions(args: readonly string[]): CompareOptions | '
     concurrency: wholeNumber('concurrency', values.concurrency, MAX_CONCURRENCY),
     timeoutMs: seconds('timeout', values.timeout, 0.001) * 1_000,
     ttlToleranceSeconds: seconds('ttl-tolerance', values['ttl-tolerance'], 0),
+    ...classRules(values.ignore, values['fail-on']),
     json: values.json ?? false,
     html: values.html,
   };
@@ -199,6 +226,26 @@ function waysOf(text: string): Way[] {
   const unknown = asked.find((way) => !WAYS.some((known) => known === way));
   if (unknown !== undefined) fail(`--over ${text}: must be of ${WAYS.join(', ')}`);
   return WAYS.filter((way) => asked.includes(way));
+}
+
+function classRules(ignore: readonly string[] = [], failOn?: readonly string[]): ClassRules {
+  const rules = {
+    ignore: classesOf('ignore', ignore),
+    failOn: failOn === undefined ? new Set(ASPECT_ORDER) : classesOf('fail-on', failOn),
+  };
+  const both = [...rules.ignore].find((one) => failOn !== undefined && rules.failOn.has(one));
+  if (both !== undefined) fail(`--ignore ${both} and --fail-on ${both} contradict each other`);
+  return rules;
+}
+
+function classesOf(flag: string, texts: readonly string[]): Set<DifferenceClass> {
+  const names = texts.flatMap((text) => text.split(','));
+  return new Set(
+    names.map((name) => {
+      const known = (Object.keys(CLASSES) as DifferenceClass[]).find((one) => one === name);
+      return known ?? fail(`--${flag} ${name}: must be of ${Object.keys(CLASSES).join(', ')}`);
+    }),
+  );
 }
 
 function wholeNumber(flag: 'rate' | 'concurrency', given: string | undefined, max: number): number {

@@ -4,8 +4,11 @@ import type { Tally } from './verdict/tally.js';
 
 /** A complete run: what every report shows. */
 export interface Result {
+  readonly startedAt: Date;
   /** As in the flags. */
   readonly servers: Readonly<Record<Side, string>>;
+  /** The API server that the objects were read from. */
+  readonly api: string | undefined;
   readonly ways: readonly Way[];
   readonly rate: number;
   readonly seconds: number;

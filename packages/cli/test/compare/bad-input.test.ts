@@ -1,9 +1,11 @@
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { freePort, TemporaryFolder } from '@kube-dns/testkit';
+import { CLASSES } from '../../src/compare/verdict/tally.js';
 import { compareAsJson, runCompare } from './support/compare-run.js';
 import { ScriptedServer } from './support/scripted-server.js';
 
@@ -127,6 +129,27 @@ describe('kube-dns compare ends with 2 and one line for', () => {
     expect(server.asked).toBe(0);
   });
 
+  it('a page that is a folder', async () => {
+    const questions = ['--questions', folder.file('q', 'a.test A')];
+    await expectRefusal(
+      [...both(), ...questions, '--html', folder.path],
+      `kube-dns: cannot write the page ${folder.path}: is a directory\n`,
+    );
+    expect(server.asked).toBe(0);
+  });
+
+  it('anything, and leaves no empty page', async () => {
+    const page = join(folder.path, 'page.html');
+    const address = `127.0.0.1:${await freePort()}`;
+    const sides = ['--left', server.address, '--right', address];
+    const questions = ['--questions', folder.file('q', 'a.test A')];
+    await expectRefusal([...sides, ...questions, '--html', page], /does not answer/);
+    expect(existsSync(page)).toBe(false);
+    const before = folder.file('before.html', 'the page of yesterday');
+    await expectRefusal([...sides, ...questions, '--html', before], /does not answer/);
+    expect(readFileSync(before, 'utf8')).toBe('the page of yesterday');
+  });
+
   it.each([
     [[], '--left is missing'],
     [['--left', '127.0.0.1'], '--right is missing'],
@@ -148,6 +171,12 @@ describe('kube-dns compare ends with 2 and one line for', () => {
     [['--over', 'udp,quic'], '--over udp,quic: must be of udp, tcp, edns'],
     [['--external', 'a..b'], '--external a..b: is not a name'],
     [['--html', ''], '--html needs a value'],
+    [['--ignore', 'ra'], `--ignore ra: must be of ${Object.keys(CLASSES).join(', ')}`],
+    [['--fail-on', 'ttl,x'], `--fail-on x: must be of ${Object.keys(CLASSES).join(', ')}`],
+    [
+      ['--ignore', 'ttl', '--fail-on', 'rcode', '--fail-on', 'ttl'],
+      '--ignore ttl and --fail-on ttl contradict each other',
+    ],
     [['--colour'], "unknown option '--colour'"],
     [['here'], "unexpected argument 'here'"],
   ])('%j', async (args, message) => {
@@ -208,7 +237,7 @@ describe('kube-dns compare goes on with', () => {
       ]);
       expect(data.pairs.total + data.pairs.skipped).toBe(800);
       expect(data.pairs.skipped).toBeGreaterThan(200);
-      expect(data.aspects['no-reply']).toBe(data.pairs.different);
+      expect(data.aspects['no-reply']).toBe(data.totals.different);
     },
     TIMEOUT_MS,
   );

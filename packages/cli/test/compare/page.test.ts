@@ -74,8 +74,10 @@ async function rendered(fragment: string): Promise<string> {
   return stdout.replace(/<script[^]*?<\/script>/g, '');
 }
 
+/** The questions that are shown. */
 const headings = (dom: string) =>
-  [...dom.matchAll(/<h3>(.*?)<\/h3>/g)].map(([, heading]) => heading);
+  [...dom.matchAll(/<h4>(.*?) <small>/g)].map(([, heading]) => heading);
+const SHOWN = /<p id="shown" role="status">(.*?)<\/p>/;
 
 describe('the page of kube-dns compare', () => {
   it('holds everything that it shows', () => {
@@ -89,21 +91,48 @@ describeInBrowser(`the page in Chromium${without}`, () => {
   it(
     'finds a planted difference by what the list is filtered for',
     async () => {
-      const dom = await rendered('#text=192.0.2.77&aspect=missing-answer');
+      const dom = await rendered('#text=192.0.2.77&class=missing-answer');
       expect(headings(dom)).toEqual(['planted.test A']);
-      expect(dom).toContain('1 of 252 differences');
+      expect(SHOWN.exec(dom)?.[1]).toBe('1 question of 252, 1 difference of 3');
       expect(dom).toContain('<pre>planted.test 30 A 192.0.2.77</pre><pre>none, NXDOMAIN</pre>');
     },
     TIMEOUT_MS,
   );
 
   it(
-    'shows the worst first, and a long list in parts',
+    'shows the worst first, and of equal differences three and how many there are',
     async () => {
       const dom = await rendered('');
-      expect(headings(dom)).toHaveLength(200);
-      expect(headings(dom)[0]).toBe('planted.test A');
-      expect(dom).toContain('252 of 252 differences');
+      expect(headings(dom)).toEqual([
+        'planted.test A',
+        'evil.test TXT',
+        'n0.test A',
+        'n1.test A',
+        'n10.test A',
+      ]);
+      expect(dom).toContain('<button>Show 100 more of 250</button>');
+      expect(SHOWN.exec(dom)?.[1]).toBe('252 questions of 252, 3 differences of 3');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'shows as many as each filter promises, and totals that add up',
+    async () => {
+      const plain = await rendered('');
+      const promised = [...plain.matchAll(/<option value="([^"]+)">[^<]* \((\d+)\)<\/option>/g)];
+      expect(promised.map(([, value, count]) => [value, count])).toEqual([
+        ['missing-answer', '1'],
+        ['answer', '251'],
+        ['given', '252'],
+        ['udp', '252'],
+      ]);
+      const dom = await rendered('#class=answer');
+      expect(SHOWN.exec(dom)?.[1]).toBe('251 questions of 252, 2 differences of 3');
+      const [, totals = ''] = /<h2>Questions<\/h2><table.*?>(.*?)<\/table>/.exec(plain) ?? [];
+      const counts = [...totals.matchAll(/<td>(\d+)<\/td>/g)].map(([, count]) => Number(count));
+      expect(counts.slice(0, -1).reduce((sum, count) => sum + count, 0)).toBe(counts.at(-1));
+      expect(counts.at(-1)).toBe(252);
     },
     TIMEOUT_MS,
   );

@@ -1,7 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerAddress } from '@kube-dns/transport';
 import type { Question } from '../questions/question.js';
-import { compareReplies, type Replied } from '../verdict/compare-replies.js';
-import { type Reply, readReply, replyText } from '../verdict/reply.js';
+import { compareReplies, type Replied, type Verdict } from '../verdict/compare-replies.js';
+import { type Reply, readReply, recordKey, replyText } from '../verdict/reply.js';
 import type { Pair, Tally } from '../verdict/tally.js';
 import { ask } from './ask.js';
 import { Pace } from './pace.js';
@@ -19,6 +20,21 @@ export interface RunOptions {
   readonly timeoutMs: number;
   readonly ttlToleranceSeconds: number;
 }
+
+/** A question asked in one way: the names that were asked, the replies, and how they differ. */
+interface Exchange {
+  readonly way: Way;
+  readonly names: Readonly<Record<Side, string>>;
+  readonly replies: Readonly<Record<Side, Replied>>;
+  readonly verdict: Verdict;
+}
+
+/** The records of each side whose TTLs count down, by `recordKey`. */
+type Ageing = Readonly<Record<Side, ReadonlySet<string>>>;
+
+/** TTLs are whole seconds: after this time one that counts down has another value. */
+const AGEING_MS = 1_100;
+const NO_AGEING: Ageing = { left: new Set(), right: new Set() };
 
 /** Asks both sides all questions in all ways and adds the results to the tally. */
 export class Run {
@@ -41,7 +57,7 @@ export class Run {
     const inFlight = new Set<Promise<void>>();
     for (const question of questions) {
       // All ways of one question start before the next question, so that few are incomplete at any time.
-      const pairs: Promise<Pair>[] = [];
+      const exchanges: Promise<Exchange>[] = [];
       for (const way of this.#options.ways) {
         if (!this.#guard.isOpen(way)) {
           this.#tally.skipped++;
@@ -49,12 +65,9 @@ export class Run {
         }
         await this.#slots.take();
         await this.#pace.turn();
-        pairs.push(this.#askBoth(question, way).finally(() => this.#slots.give()));
+        exchanges.push(this.#askBoth(question, way).finally(() => this.#slots.give()));
       }
-      const done = Promise.all(pairs).then((all) => {
-        this.#tally.add(question, all);
-        inFlight.delete(done);
-      });
+      const done = this.#settle(question, exchanges).then(() => void inFlight.delete(done));
       inFlight.add(done);
     }
     await Promise.all(inFlight);
@@ -70,7 +83,44 @@ export class Run {
     );
   }
 
-  async #askBoth(question: Question, way: Way): Promise<Pair> {
+  /** Adds the result; a question whose TTLs differ is asked once more, to see which of them count down. */
+  async #settle(question: Question, exchanges: readonly Promise<Exchange>[]): Promise<void> {
+    const all = await Promise.all(exchanges);
+    const doubtful = all.find(({ verdict }) =>
+      verdict.findings.some(({ aspect }) => aspect === 'ttl'),
+    );
+    const ageing =
+      doubtful === undefined ? undefined : await this.#findAgeing(doubtful, question.type);
+    const pairs = all.map((exchange): Pair => {
+      const { way, replies } = exchange;
+      const verdict = ageing === undefined ? exchange.verdict : this.#compare(replies, ageing);
+      // Equal replies, which most are, are not shown.
+      if (verdict.findings.length === 0) return { way, verdict, left: [], right: [] };
+      return { way, verdict, left: linesOf(replies.left), right: linesOf(replies.right) };
+    });
+    this.#tally.add(question, pairs);
+  }
+
+  /** Asks once more after a while: a TTL that is another one by then counts down in a cache. */
+  async #findAgeing({ way, names, replies }: Exchange, type: string): Promise<Ageing> {
+    await delay(AGEING_MS);
+    await this.#slots.take();
+    await this.#pace.turn();
+    const [left, right] = await Promise.all(
+      SIDES.map(async (side) => {
+        const later = await this.#ask(side, names[side], type, way);
+        return changedTtls(replies[side], later);
+      }),
+    ).finally(() => this.#slots.give());
+    return { left: left!, right: right! };
+  }
+
+  #compare({ left, right }: Readonly<Record<Side, Replied>>, ageing: Ageing): Verdict {
+    const { ttlToleranceSeconds } = this.#options;
+    return compareReplies(left, right, { toleranceSeconds: ttlToleranceSeconds, ageing });
+  }
+
+  async #askBoth(question: Question, way: Way): Promise<Exchange> {
     const { name, alternate } = question;
     // The side that is asked first waits a little longer for this process: the order alternates.
     const order = this.#tally.pairs % 2 === 0 ? SIDES : ([...SIDES].reverse() as readonly Side[]);
@@ -79,30 +129,33 @@ export class Run {
         order.map(async (side) => [side, await this.#ask(side, name, question.type, way)]),
       ),
     ) as Record<Side, Replied>;
-    if (alternate !== undefined) await this.#askAlternate(replies, question, alternate, way);
-    const { left, right } = replies;
-    const verdict = compareReplies(left, right, this.#options.ttlToleranceSeconds);
-    // Equal replies, which most are, are not shown.
-    if (verdict.findings.length === 0) return { way, verdict, left: [], right: [] };
-    return { way, verdict, left: linesOf(left), right: linesOf(right) };
+    const names = { left: name, right: name };
+    if (alternate !== undefined) {
+      const side = await this.#askAlternate(replies, question, alternate, way);
+      if (side !== undefined) names[side] = alternate;
+    }
+    return { way, names, replies, verdict: this.#compare(replies, NO_AGEING) };
   }
 
   /**
    * The label of an endpoint is a hash on one side and its address on the other: the side without an answer
    * is asked for the other label, so that the difference counts as known only if both have the endpoint.
+   * Resolves with the side that has it under the other label.
    */
   async #askAlternate(
     replies: Record<Side, Replied>,
     { type }: Question,
     alternate: string,
     way: Way,
-  ): Promise<void> {
+  ): Promise<Side | undefined> {
     const withoutAnswer = SIDES.filter((side) => !hasAnswer(replies[side]));
     const [side] = withoutAnswer;
-    if (side === undefined || withoutAnswer.length !== 1) return;
+    if (side === undefined || withoutAnswer.length !== 1) return undefined;
     await this.#pace.turn();
     const other = await this.#ask(side, alternate, type, way);
-    if (hasAnswer(other)) replies[side] = other;
+    if (!hasAnswer(other)) return undefined;
+    replies[side] = other;
+    return side;
   }
 
   async #ask(side: Side, name: string, type: string, way: Way): Promise<Replied> {
@@ -121,6 +174,22 @@ export class Run {
 
 function hasAnswer(replied: Replied): replied is Reply {
   return !('failure' in replied) && replied.answers.length > 0;
+}
+
+/** The records of a reply that a later one has with another TTL. */
+function changedTtls(before: Replied, after: Replied): Set<string> {
+  if ('failure' in before || 'failure' in after) return new Set();
+  const recordsOf = ({ answers, authorities, additionals }: Reply) => [
+    ...answers,
+    ...authorities,
+    ...additionals,
+  ];
+  const ttls = new Map(recordsOf(after).map((each) => [recordKey(each), each.ttlSeconds]));
+  return new Set(
+    recordsOf(before)
+      .filter((each) => (ttls.get(recordKey(each)) ?? each.ttlSeconds) !== each.ttlSeconds)
+      .map(recordKey),
+  );
 }
 
 function linesOf(replied: Replied): string[] {

@@ -28,12 +28,13 @@ class DeniedError extends CodedError<'denied'> {
 /** Reads lists of objects, page by page. It sends nothing but GETs. */
 export class ApiReader {
   readonly #config: KubeConfig;
-  readonly #server: string;
+  /** Its URL, without a final slash. */
+  readonly server: string;
 
   /** Throws a refusal that names the kubeconfig or the URL and what is wrong with it. */
   constructor(source: ApiSource) {
     this.#config = load(source);
-    this.#server = (this.#config.getCurrentCluster()?.server ?? '').replace(/\/+$/, '');
+    this.server = (this.#config.getCurrentCluster()?.server ?? '').replace(/\/+$/, '');
   }
 
   /** Passes each item of a list to `onItem`; throws a refusal when it cannot be read. */
@@ -57,7 +58,7 @@ export class ApiReader {
   }
 
   #refused(path: string, cause: unknown): Error {
-    return refusal(`cannot read ${path} of ${this.#server}: ${reasonOf(cause)}`, { cause });
+    return refusal(`cannot read ${path} of ${this.server}: ${reasonOf(cause)}`, { cause });
   }
 
   async #pages(path: string, onItem: (item: unknown) => void): Promise<void> {
@@ -73,7 +74,7 @@ export class ApiReader {
   }
 
   async #page(path: string): Promise<{ items: readonly unknown[]; next: string }> {
-    const url = new URL(this.#server + path);
+    const url = new URL(this.server + path);
     const options: https.RequestOptions = { headers: {} };
     await this.#config.applyToHTTPSOptions(options);
     // client-node makes an agent for TLS only, which refuses plain HTTP.

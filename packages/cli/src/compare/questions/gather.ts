@@ -10,6 +10,8 @@ import { QuestionSet } from './question-set.js';
 /** All questions of a run, and notes about their sources. */
 export interface Gathered {
   readonly questions: QuestionSet;
+  /** The API server that the objects of the cluster are from. */
+  readonly api: string | undefined;
   readonly logs: readonly LogLines[];
   readonly notes: readonly string[];
 }
@@ -21,8 +23,10 @@ export async function gatherQuestions(options: CompareOptions): Promise<Gathered
   const { kubeconfig, api, domain, external } = options;
   const questions = new QuestionSet();
   const notes: string[] = [];
-  if (kubeconfig !== undefined || api !== undefined) {
-    const objects = await readCluster(new ApiReader({ kubeconfig, api }));
+  const reader =
+    kubeconfig === undefined && api === undefined ? undefined : new ApiReader({ kubeconfig, api });
+  if (reader !== undefined) {
+    const objects = await readCluster(reader);
     if (objects.services.length === 0) notes.push('the cluster has no services');
     for (const question of clusterQuestions(objects, domain)) questions.add(question);
   }
@@ -38,7 +42,7 @@ export async function gatherQuestions(options: CompareOptions): Promise<Gathered
   for (const log of logs) notes.push(logNote(log));
   if (questions.leftOut > 0)
     notes.push(`${questions.leftOut} questions exceed the limit and are left out`);
-  return { questions, logs, notes };
+  return { questions, api: reader?.server, logs, notes };
 }
 
 function logNote({ file, lines, questions, others, strangers }: LogLines): string {

@@ -1,6 +1,9 @@
 import { SIDES } from '../asking/way.js';
 import type { Result } from '../result.js';
+import { entriesOf } from '../verdict/entries.js';
+import { KNOWN_CLASSES, type KnownClass } from '../verdict/known-classes.js';
 import type { Latency } from '../verdict/latency.js';
+import { CLASSES, type DifferenceClass, type GivenUp } from '../verdict/tally.js';
 
 /** Milliseconds, to the microsecond. */
 function round(ms: number): number {
@@ -19,29 +22,73 @@ function latencyOf(latency: Latency, noReply: number) {
 }
 
 /** The whole result as plain data: what `--json` prints and the page shows. */
-export function resultData({ servers, ways, rate, seconds, notes, logs, tally }: Result) {
+export function resultData(result: Result) {
+  const { startedAt, servers, api, ways, rate, seconds, notes, logs, tally } = result;
+  const differences = tally.differences();
+  const entries = entriesOf(differences);
+  const found = (classes: readonly DifferenceClass[]) =>
+    classes
+      .filter((one) => tally.classes[one].questions > 0)
+      .map((one) => ({ class: one, text: CLASSES[one], ...tally.classes[one] }));
+  const { ignore } = tally.rules;
+  const known = Object.keys(KNOWN_CLASSES) as KnownClass[];
+  const conventions = found(known.filter((one) => !ignore.has(one)));
+  const ignored = found([...ignore]);
+  const counts = {
+    differences: entries.length,
+    conventions: conventions.length,
+    ignored: ignored.length,
+  };
   return {
+    verdict: verdictText(counts, tally.givenUp),
+    isFailed: tally.isFailed,
+    date: startedAt.toISOString(),
     servers,
+    api: api ?? null,
     over: ways,
     rate,
     seconds: Math.round(seconds * 100) / 100,
     notes,
     logs,
     questions: { total: tally.questions, ...tally.kinds },
-    pairs: {
-      total: tally.pairs,
+    // These four add up to all questions, and the aspects to `different`.
+    totals: {
       same: tally.same,
       known: tally.known,
       different: tally.different,
-      skipped: tally.skipped,
+      notAsked: tally.notAsked,
     },
-    known: tally.classes,
     aspects: tally.aspects,
+    conventions,
+    ignored,
+    pairs: { total: tally.pairs, skipped: tally.skipped },
     latency: Object.fromEntries(
       SIDES.map((side) => [side, latencyOf(tally.latency[side], tally.noReply[side])]),
     ) as Record<(typeof SIDES)[number], ReturnType<typeof latencyOf>>,
     givenUp: tally.givenUp,
-    differences: tally.differences(),
+    entries,
+    differences,
   };
 }
 export type ResultData = ReturnType<typeof resultData>;
+
+/** A date of the result for people, to the second. */
+export function timeText(date: string): string {
+  return `${date.slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+function verdictText(
+  counts: Readonly<Record<'differences' | 'conventions' | 'ignored', number>>,
+  givenUp: readonly GivenUp[],
+): string {
+  const { differences, conventions, ignored } = counts;
+  const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+  return [
+    differences === 0
+      ? 'no difference that a client can notice'
+      : `${plural(differences, 'difference')} that a client can notice`,
+    ...(conventions > 0 ? [plural(conventions, 'convention')] : []),
+    ...(ignored > 0 ? [`${ignored} ignored`] : []),
+    ...givenUp.map(({ side, way }) => `incomplete: ${side} was given up over ${way}`),
+  ].join(', ');
+}

@@ -1,19 +1,24 @@
 import { SIDES } from '../asking/way.js';
 import { ASPECTS, type Aspect } from '../verdict/compare-replies.js';
-import { KNOWN_CLASSES, type KnownClass } from '../verdict/known-classes.js';
-import type { Difference } from '../verdict/tally.js';
+import type { Entry } from '../verdict/entries.js';
+import { type Difference, MAX_EXAMPLES } from '../verdict/tally.js';
 import { histogramLines } from './histogram.js';
-import type { ResultData } from './json.js';
+import { type ResultData, timeText } from './json.js';
 
 /** The result as tables for a terminal, 100 columns but for long records; ends with a line feed. */
 export function tableText(data: ResultData): string {
   const parts = [
+    [data.verdict],
     headLines(data),
-    pairLines(data),
-    knownLines(data),
+    totalLines(data),
+    classLines(
+      'Conventions, which no client notices; a question may have several',
+      data.conventions,
+    ),
+    classLines('Ignored', data.ignored),
     latencyLines(data),
     givenUpLines(data),
-    differenceLines(data),
+    entryLines(data),
   ];
   return parts
     .filter((lines) => lines.length > 0)
@@ -21,7 +26,7 @@ export function tableText(data: ResultData): string {
     .join('\n');
 }
 
-function headLines({ servers, questions, over, seconds, pairs, notes }: ResultData): string[] {
+function headLines({ date, servers, api, questions, over, seconds, pairs, notes }: ResultData) {
   const { total, ...kinds } = questions;
   const parts = Object.entries(kinds)
     .filter(([, count]) => count > 0)
@@ -30,27 +35,35 @@ function headLines({ servers, questions, over, seconds, pairs, notes }: ResultDa
   return [
     `left   ${servers.left}`,
     `right  ${servers.right}`,
-    `${total} questions (${parts.join(', ')}) over ${over.join(', ')}: ` +
-      `${pairs.total} to each side in ${seconds} s${pace}`,
+    ...(api === null ? [] : [`api    ${api}`]),
+    `date   ${timeText(date)}`,
+    `${total} questions (${parts.join(', ')})`,
+    `${pairs.total} queries to each side over ${over.join(', ')} in ${seconds} s${pace}`,
     ...notes.map((note) => `note: ${note}`),
   ];
 }
 
-function pairLines({ pairs }: ResultData): string[] {
+/** Each question is in one row: the rows add up. */
+function totalLines({ questions, totals, aspects, ignored }: ResultData): string[] {
   const rows: [string, number][] = [
-    ['the same', pairs.same],
-    ['known differences only', pairs.known],
-    ['different', pairs.different],
+    ['the same', totals.same],
+    [ignored.length > 0 ? 'conventions or ignored only' : 'conventions only', totals.known],
+    ...(Object.keys(ASPECTS) as Aspect[]).map((aspect): [string, number] => [
+      `${aspect}: ${ASPECTS[aspect]}`,
+      aspects[aspect],
+    ]),
+    ['not asked', totals.notAsked],
   ];
-  if (pairs.skipped > 0) rows.push(['not asked', pairs.skipped]);
-  return ['Replies', ...countRows(rows)];
+  const shown = rows.filter(([text, count]) => count > 0 || text === 'the same');
+  return [
+    'Questions, by the worst difference',
+    ...countRows([...shown, ['in all', questions.total]]),
+  ];
 }
 
-function knownLines({ known }: ResultData): string[] {
-  const rows = (Object.keys(KNOWN_CLASSES) as KnownClass[])
-    .filter((one) => known[one] > 0)
-    .map((one): [string, number] => [KNOWN_CLASSES[one], known[one]]);
-  return rows.length === 0 ? [] : ['Known and harmless, in questions', ...countRows(rows)];
+function classLines(title: string, classes: ResultData['conventions']): string[] {
+  if (classes.length === 0) return [];
+  return [title, ...countRows(classes.map((one) => [`${one.class}: ${one.text}`, one.questions]))];
 }
 
 function countRows(rows: readonly (readonly [string, number])[]): string[] {
@@ -74,26 +87,38 @@ function givenUpLines({ givenUp }: ResultData): string[] {
   return givenUp.map(({ side, way, reason }) => `${side} was given up over ${way}: ${reason}`);
 }
 
-function differenceLines({ differences, aspects }: ResultData): string[] {
-  if (differences.length === 0) return ['No differences beyond the known ones.'];
-  const counts = (Object.keys(ASPECTS) as Aspect[])
-    .filter((aspect) => aspects[aspect] > 0)
-    .map((aspect): [string, number] => [`${aspect}: ${ASPECTS[aspect]}`, aspects[aspect]]);
-  return ['Differences, worst first', ...countRows(counts), ...differences.flatMap(oneDifference)];
+function entryLines({ entries, differences }: ResultData): string[] {
+  if (entries.length === 0) return [];
+  const lines = entries.flatMap((entry) => {
+    const [first, ...others] = entry.differences.map((index) => differences[index]!);
+    return ['', ...oneEntry(entry, first!, others)];
+  });
+  return ['Differences that a client can notice, worst first', ...lines];
 }
 
-function oneDifference({ name, type, kind, over, findings }: Difference): string[] {
-  const lines = findings.flatMap(({ aspect, left, right }) => [
+/** The first of equal differences whole, the names of two more, and how many there are. */
+function oneEntry(entry: Entry, first: Difference, others: readonly Difference[]): string[] {
+  const examples = others.slice(0, MAX_EXAMPLES - 1).map(({ name, type }) => `  ${name} ${type}`);
+  const more = others.length - examples.length;
+  const findings = first.findings.flatMap(({ aspect, left, right }) => [
     ...sideLines(aspect, 'left', left),
     ...sideLines('', 'right', right),
   ]);
-  return ['', `${name} ${type}  (${kind}, over ${over.join(', ')})`, ...lines];
+  const questions = others.length === 0 ? '1 question' : `${1 + others.length} questions`;
+  return [
+    `${entry.class}, ${questions} (${entry.types.join(' or ')}, kind ${entry.kinds.join(' or ')})`,
+    `  ${entry.meaning}`,
+    `  ${first.name} ${first.type}  (over ${first.over.join(', ')})`,
+    ...findings,
+    ...examples,
+    ...(more > 0 ? [`  and ${more} more: --json and --html have all`] : []),
+  ];
 }
 
 function sideLines(aspect: string, side: string, texts: readonly string[]): string[] {
   const shown = texts.length === 0 ? ['-'] : texts;
   return shown.map((text, index) => {
     const lead = index === 0 ? `${aspect.padEnd(16)}${side}` : '';
-    return `  ${lead.padEnd(23)}${text}`;
+    return `    ${lead.padEnd(23)}${text}`;
   });
 }

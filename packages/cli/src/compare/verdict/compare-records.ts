@@ -1,5 +1,13 @@
-import { areDefaultTtls, classesBetween, type KnownClass } from './known-classes.js';
-import type { ReplyRecord } from './reply.js';
+import type { Side } from '../asking/way.js';
+import { classesBetween, type KnownClass, ttlClass } from './known-classes.js';
+import { recordKey, type ReplyRecord } from './reply.js';
+
+/** How TTLs are compared. */
+export interface TtlRules {
+  readonly toleranceSeconds: number;
+  /** The records of each side, by `recordKey`, whose TTLs count down. */
+  readonly ageing: Readonly<Record<Side, ReadonlySet<string>>>;
+}
 
 /** The differences between two sections. */
 export interface RecordsDifference {
@@ -14,22 +22,24 @@ export interface RecordsDifference {
 export function compareRecords(
   left: readonly ReplyRecord[],
   right: readonly ReplyRecord[],
-  ttlToleranceSeconds: number,
+  { toleranceSeconds, ageing }: TtlRules,
 ): RecordsDifference {
   const classes = new Set<KnownClass>();
   const otherTtl: (readonly [ReplyRecord, ReplyRecord])[] = [];
   const match = (one: ReplyRecord, other: ReplyRecord) => {
     for (const known of classesBetween(one, other)) classes.add(known);
-    if (Math.abs(one.ttlSeconds - other.ttlSeconds) <= ttlToleranceSeconds) return;
-    if (areDefaultTtls(one.ttlSeconds, other.ttlSeconds, ttlToleranceSeconds)) {
-      classes.add('ttl-default');
-    } else if (one.type === 'SOA') classes.add('soa-numbers');
+    if (Math.abs(one.ttlSeconds - other.ttlSeconds) <= toleranceSeconds) return;
+    const ttls = [
+      { seconds: one.ttlSeconds, isAgeing: ageing.left.has(recordKey(one)) },
+      { seconds: other.ttlSeconds, isAgeing: ageing.right.has(recordKey(other)) },
+    ] as const;
+    const known = ttlClass(...ttls, toleranceSeconds);
+    if (known !== undefined) classes.add(known);
+    else if (one.type === 'SOA') classes.add('soa-numbers');
     else otherTtl.push([one, other]);
   };
   // Equal records first: only those without an equal are matched by their `matchKey`.
-  const same = pair(distinct(left), distinct(right), ({ owner, type, data }) =>
-    [owner, type, data].join(' '),
-  );
+  const same = pair(distinct(left), distinct(right), recordKey);
   const alike = pair(same.onlyLeft, same.onlyRight, ({ matchKey }) => matchKey);
   for (const [one, other] of [...same.pairs, ...alike.pairs]) match(one, other);
   return {
@@ -41,10 +51,7 @@ export function compareRecords(
 }
 
 function distinct(records: readonly ReplyRecord[]): ReplyRecord[] {
-  const byText = new Map(
-    records.map((record) => [`${record.owner} ${record.type} ${record.data}`, record]),
-  );
-  return [...byText.values()];
+  return [...new Map(records.map((record) => [recordKey(record), record])).values()];
 }
 
 interface Pairs {

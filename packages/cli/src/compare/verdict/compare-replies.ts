@@ -1,14 +1,15 @@
-import { compareRecords } from './compare-records.js';
-import type { KnownClass } from './known-classes.js';
+import type { Side } from '../asking/way.js';
+import { compareRecords, type TtlRules } from './compare-records.js';
+import { flagClasses, type KnownClass } from './known-classes.js';
 import { recordText, type Reply, type ReplyRecord } from './reply.js';
 
-/** The aspects in which two replies can differ, worst first. */
+/** The aspects in which a client can notice that two replies differ, worst first. */
 export const ASPECTS = {
   'no-reply': 'one side does not reply',
   'missing-answer': 'one side has no answer at all',
   rcode: 'another rcode',
   answer: 'other records in the answer',
-  flags: 'another AA, RA or TC flag',
+  truncated: 'one side alone is truncated (TC)',
   authority: 'other records in the authority section',
   additional: 'other records in the additional section',
   ttl: 'another TTL',
@@ -24,6 +25,8 @@ export interface Finding {
   readonly aspect: Aspect;
   readonly left: readonly string[];
   readonly right: readonly string[];
+  /** The same of each side without names and data: equal in differences of one kind. */
+  readonly shape: Readonly<Record<Side, string>>;
 }
 
 /** Both empty: equal. Only classes: known differences. Any finding: a difference. */
@@ -42,70 +45,98 @@ const SECTIONS = [
 ] as const;
 
 /** Compares the replies of two servers to one question. */
-export function compareReplies(
-  left: Replied,
-  right: Replied,
-  ttlToleranceSeconds: number,
-): Verdict {
+export function compareReplies(left: Replied, right: Replied, ttls: TtlRules): Verdict {
   if ('failure' in left || 'failure' in right) return compareFailures(left, right);
   const findings: Finding[] = [];
-  const add = (aspect: Aspect, one: readonly string[], other: readonly string[]) =>
-    findings.push({ aspect, left: one, right: other });
-  if (left.rcode !== right.rcode) add('rcode', [left.rcode], [right.rcode]);
-  if (flagsOf(left) !== flagsOf(right)) add('flags', [flagsOf(left)], [flagsOf(right)]);
-  if (left.hasOpt !== right.hasOpt) add('edns', [optOf(left)], [optOf(right)]);
+  const differ = (aspect: Aspect, one: string, other: string) => {
+    if (one !== other) findings.push(plainFinding(aspect, one, other));
+  };
+  differ('rcode', left.rcode, right.rcode);
+  differ('truncated', truncationOf(left), truncationOf(right));
+  differ('edns', optOf(left), optOf(right));
+  const classes = new Set<KnownClass>(flagClasses(left, right));
   // A truncated set cannot be compared; over TCP both are complete.
-  if (left.isTruncated || right.isTruncated) return { findings: inOrder(findings), classes: [] };
-  if (isEmpty(left) !== isEmpty(right)) {
-    add('missing-answer', textOf(left.answers, left), textOf(right.answers, right));
-  }
-  const classes = new Set<KnownClass>();
+  if (left.isTruncated || right.isTruncated) return inOrder(findings, classes);
+  if (isEmpty(left) !== isEmpty(right)) findings.push(missingAnswer(left, right));
   // Where only one side has a negative answer, the other sections differ in any case.
   const isDetailed = left.rcode === right.rcode && isEmpty(left) === isEmpty(right);
   for (const [aspect, section] of isDetailed ? SECTIONS : []) {
-    const found = compareRecords(left[section], right[section], ttlToleranceSeconds);
+    const found = compareRecords(left[section], right[section], ttls);
     for (const known of found.classes) classes.add(known);
-    if (found.onlyLeft.length > 0 || found.onlyRight.length > 0) {
-      add(aspect, found.onlyLeft.map(recordText), found.onlyRight.map(recordText));
+    const { onlyLeft, onlyRight, otherTtl } = found;
+    if (onlyLeft.length + onlyRight.length > 0) {
+      const shape = { left: typesOf(onlyLeft), right: typesOf(onlyRight) };
+      findings.push({ aspect, left: textsOf(onlyLeft), right: textsOf(onlyRight), shape });
     }
-    if (found.otherTtl.length > 0) {
-      add(
-        'ttl',
-        found.otherTtl.map(([one]) => recordText(one)),
-        found.otherTtl.map(([, other]) => recordText(other)),
-      );
-    }
+    if (otherTtl.length > 0) findings.push(ttlFinding(otherTtl));
   }
-  return { findings: inOrder(findings), classes: [...classes] };
+  return inOrder(findings, classes);
 }
 
 function compareFailures(left: Replied, right: Replied): Verdict {
+  // Neither side replied: there is nothing to compare.
+  if ('failure' in left && 'failure' in right) return { findings: [], classes: [] };
   const [one, other] = [left, right].map((side) =>
     'failure' in side ? side.failure : side.rcode,
   ) as [string, string];
-  // Neither side replied: there is nothing to compare.
-  const isSame = 'failure' in left && 'failure' in right;
-  const finding = { aspect: 'no-reply', left: [one], right: [other] } as const;
-  return { findings: isSame ? [] : [finding], classes: [] };
+  const shape = { left: failureShape(left), right: failureShape(right) };
+  return { findings: [{ aspect: 'no-reply', left: [one], right: [other], shape }], classes: [] };
 }
 
-function inOrder(findings: readonly Finding[]): Finding[] {
-  return [...findings].sort(
+function failureShape(replied: Replied): string {
+  return 'failure' in replied ? NO_REPLY : 'reply';
+}
+
+/** The `shape` of a side without a reply, and of one without an answer before its rcode. */
+export const NO_REPLY = 'no reply';
+export const NO_ANSWER = 'none, ';
+
+function plainFinding(aspect: Aspect, left: string, right: string): Finding {
+  return { aspect, left: [left], right: [right], shape: { left, right } };
+}
+
+function missingAnswer(left: Reply, right: Reply): Finding {
+  const shapeOf = (reply: Reply) =>
+    isEmpty(reply) ? NO_ANSWER + reply.rcode : typesOf(reply.answers);
+  const linesOf = (reply: Reply) => (isEmpty(reply) ? [shapeOf(reply)] : textsOf(reply.answers));
+  const shape = { left: shapeOf(left), right: shapeOf(right) };
+  return { aspect: 'missing-answer', left: linesOf(left), right: linesOf(right), shape };
+}
+
+function ttlFinding(pairs: readonly (readonly [left: ReplyRecord, right: ReplyRecord])[]): Finding {
+  const isLonger = pairs.map(([one, other]) => one.ttlSeconds > other.ttlSeconds);
+  const shapeOf = (some: readonly boolean[]) =>
+    some.every(Boolean) ? 'longer' : some.some(Boolean) ? 'mixed' : 'shorter';
+  return {
+    aspect: 'ttl',
+    left: pairs.map(([one]) => recordText(one)),
+    right: pairs.map(([, other]) => recordText(other)),
+    shape: { left: shapeOf(isLonger), right: shapeOf(isLonger.map((is) => !is)) },
+  };
+}
+
+function inOrder(findings: readonly Finding[], classes: ReadonlySet<KnownClass>): Verdict {
+  const sorted = [...findings].sort(
     (one, other) => ASPECT_ORDER.indexOf(one.aspect) - ASPECT_ORDER.indexOf(other.aspect),
   );
+  return { findings: sorted, classes: [...classes] };
 }
 
 function isEmpty({ answers }: Reply): boolean {
   return answers.length === 0;
 }
 
-function textOf(records: readonly ReplyRecord[], { rcode }: Reply): string[] {
-  return records.length === 0 ? [`none, ${rcode}`] : records.map(recordText);
+/** In one order, whatever that of the server is. */
+function textsOf(records: readonly ReplyRecord[]): string[] {
+  return records.map(recordText).sort();
 }
 
-function flagsOf({ isAuthoritative, isRecursive, isTruncated }: Reply): string {
-  const flags = [isAuthoritative && 'aa', isTruncated && 'tc', isRecursive && 'ra'];
-  return flags.filter((flag) => flag !== false).join(' ') || 'none';
+function typesOf(records: readonly ReplyRecord[]): string {
+  return [...new Set(records.map(({ type }) => type))].sort().join(' ') || 'none';
+}
+
+function truncationOf({ isTruncated }: Reply): string {
+  return isTruncated ? 'truncated' : 'complete';
 }
 
 function optOf({ hasOpt }: Reply): string {

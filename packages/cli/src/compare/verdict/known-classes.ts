@@ -1,11 +1,14 @@
-import type { ReplyRecord } from './reply.js';
+import type { Reply, ReplyRecord } from './reply.js';
 
-/** The differences that are known and harmless: counted, not listed. */
+/** Conventions: differences that no client notices. They are counted, not listed. */
 export const KNOWN_CLASSES = {
   'endpoint-label': 'an endpoint without hostname: hash label against dashed address',
   'ttl-default': 'TTL 30 s against 5 s, the defaults of the two',
+  'ttl-ageing': 'a smaller TTL that counts down in a cache',
   'srv-weight': 'SRV priority and weight',
   'soa-numbers': 'SOA serial, timers and TTL',
+  'ra-flag': 'one side alone sets RA (recursion available)',
+  'aa-flag': 'one side alone sets AA (authoritative answer)',
 } as const;
 export type KnownClass = keyof typeof KNOWN_CLASSES;
 
@@ -21,11 +24,31 @@ export function classesBetween(left: ReplyRecord, right: ReplyRecord): KnownClas
   return classes;
 }
 
-/** Whether two TTLs are the two defaults, or what remains of them in a cache, within the tolerance. */
-export function areDefaultTtls(left: number, right: number, toleranceSeconds: number): boolean {
-  const isDefault = (ttl: number, limit: number) => ttl <= limit && ttl >= limit - toleranceSeconds;
-  const [long, short] = left > right ? [left, right] : [right, left];
-  return isDefault(long, DEFAULT_TTLS[0]) && isDefault(short, DEFAULT_TTLS[1]);
+/** The known classes of differences between the headers of two replies. */
+export function flagClasses(left: Reply, right: Reply): KnownClass[] {
+  const classes: KnownClass[] = [];
+  if (left.isRecursive !== right.isRecursive) classes.push('ra-flag');
+  if (left.isAuthoritative !== right.isAuthoritative) classes.push('aa-flag');
+  return classes;
+}
+
+/** A TTL, and whether it counts down: then it was larger before. */
+export interface SeenTtl {
+  readonly seconds: number;
+  readonly isAgeing: boolean;
+}
+
+/** The known class of two TTLs that differ by more than the tolerance; undefined for none. */
+export function ttlClass(
+  left: SeenTtl,
+  right: SeenTtl,
+  toleranceSeconds: number,
+): KnownClass | undefined {
+  const [short, long] = left.seconds < right.seconds ? [left, right] : [right, left];
+  const isDefault = ({ seconds, isAgeing }: SeenTtl, limit: number) =>
+    seconds <= limit && (isAgeing || seconds >= limit - toleranceSeconds);
+  if (isDefault(long, DEFAULT_TTLS[0]) && isDefault(short, DEFAULT_TTLS[1])) return 'ttl-default';
+  return short.isAgeing ? 'ttl-ageing' : undefined;
 }
 
 function numbersOf({ data }: ReplyRecord): string {

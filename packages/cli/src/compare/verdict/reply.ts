@@ -46,6 +46,11 @@ export function readReply(bytes: Uint8Array): Reply | undefined {
   }
 }
 
+/** What makes a record the same one at another time: all but its TTL. */
+export function recordKey({ owner, type, data }: ReplyRecord): string {
+  return `${owner} ${type} ${data}`;
+}
+
 /** A record in one line, as `dig` prints it. */
 export function recordText({ owner, ttlSeconds, type, data }: ReplyRecord): string {
   return `${owner} ${ttlSeconds} ${type} ${data}`;

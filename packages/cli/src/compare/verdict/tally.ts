@@ -1,20 +1,37 @@
 import { SIDES, type Side, type Way } from '../asking/way.js';
 import { type Question, QUESTION_KINDS, type QuestionKind } from '../questions/question.js';
-import { type Aspect, ASPECT_ORDER, type Finding, type Verdict } from './compare-replies.js';
-import { KNOWN_CLASSES, type KnownClass } from './known-classes.js';
+import {
+  type Aspect,
+  ASPECT_ORDER,
+  ASPECTS,
+  type Finding,
+  type Verdict,
+} from './compare-replies.js';
+import { KNOWN_CLASSES } from './known-classes.js';
 import { Latency } from './latency.js';
 
-/** A question to which the two sides answer differently, in the same way over each of `over`. */
+/** All classes of differences, the known ones first. */
+export const CLASSES = { ...KNOWN_CLASSES, ...ASPECTS } as const;
+export type DifferenceClass = keyof typeof CLASSES;
+const CLASS_NAMES = Object.keys(CLASSES) as DifferenceClass[];
+
+/** A question that the two sides answer differently. */
 export interface Difference {
   readonly name: string;
   readonly type: string;
   readonly kind: QuestionKind;
+  /** The ways in which anything differs. */
   readonly over: readonly Way[];
   /** Worst first, at least one. */
-  readonly findings: readonly Finding[];
-  /** The whole replies over the first of these ways, as lines. */
+  readonly findings: readonly WayFinding[];
+  /** The whole replies in the first way of the worst finding, as lines. */
   readonly left: readonly string[];
   readonly right: readonly string[];
+}
+
+/** A finding with the ways in which it is the same. */
+export interface WayFinding extends Finding {
+  readonly over: readonly Way[];
 }
 
 /** The result of one question asked in one way. */
@@ -32,50 +49,97 @@ export interface GivenUp {
   readonly reason: string;
 }
 
+/** What the classes of a run mean for its result. */
+export interface ClassRules {
+  /** Counted only. */
+  readonly ignore: ReadonlySet<DifferenceClass>;
+  /** Those that make the status 1. */
+  readonly failOn: ReadonlySet<DifferenceClass>;
+}
+
+/** The questions that have a difference of one class. */
+export interface ClassCount {
+  questions: number;
+  /** The first of them, as `NAME TYPE`. */
+  readonly examples: string[];
+}
+
+/** How many examples a report shows of equal differences. */
+export const MAX_EXAMPLES = 3;
+
 function zeros<Key extends string>(keys: readonly Key[]): Record<Key, number> {
   return Object.fromEntries(keys.map((key) => [key, 0])) as Record<Key, number>;
 }
 
-/** Collects all that a run finds. */
+/** Collects all that a run finds. Each question is counted once in `same`, `known`, `aspects` or `notAsked`. */
 export class Tally {
   /** Questions, by their kind. */
   readonly kinds = zeros(QUESTION_KINDS);
-  /** Questions that have a known difference over any way, by its class. */
-  readonly classes = zeros(Object.keys(KNOWN_CLASSES) as KnownClass[]);
-  /** Differences by the worst of their aspects. */
+  /** Questions that have a difference of a class; one question may have several. */
+  readonly classes: Readonly<Record<DifferenceClass, ClassCount>>;
+  /** Questions that differ, by the worst aspect that is not ignored. */
   readonly aspects = zeros(ASPECT_ORDER as Aspect[]);
   readonly latency: Readonly<Record<Side, Latency>> = { left: new Latency(), right: new Latency() };
   readonly noReply = zeros(SIDES);
   readonly givenUp: GivenUp[] = [];
+  readonly rules: ClassRules;
   readonly #differences: Difference[] = [];
   questions = 0;
-  pairs = 0;
   same = 0;
+  /** Questions with nothing but known and ignored differences. */
   known = 0;
-  different = 0;
-  /** Pairs that were not asked, because one side was given up. */
+  notAsked = 0;
+  /** Questions times ways; `skipped` were not asked, because one side was given up. */
+  pairs = 0;
   skipped = 0;
 
-  /** Whether anything differs beyond the known classes. */
-  get isDifferent(): boolean {
-    return this.#differences.length > 0 || this.givenUp.length > 0;
+  constructor(rules: ClassRules) {
+    this.rules = rules;
+    this.classes = Object.fromEntries(
+      CLASS_NAMES.map((name): [string, ClassCount] => [name, { questions: 0, examples: [] }]),
+    ) as Record<DifferenceClass, ClassCount>;
+  }
+
+  /** Questions that differ in something that is neither known nor ignored. */
+  get different(): number {
+    return this.#differences.length;
+  }
+
+  /** Whether there is a difference of a class that counts as a failure, or a side was given up. */
+  get isFailed(): boolean {
+    const { failOn } = this.rules;
+    return this.givenUp.length > 0 || CLASS_NAMES.some((one) => failOn.has(one) && this.has(one));
+  }
+
+  /** Whether a difference of this class was found, and the class is not ignored. */
+  has(one: DifferenceClass): boolean {
+    return !this.rules.ignore.has(one) && this.classes[one].questions > 0;
   }
 
   /** Adds all that was found about one question. */
   add(question: Question, pairs: readonly Pair[]): void {
+    const { name, type, kind } = question;
     this.questions++;
-    this.kinds[question.kind]++;
-    const classes = new Set(pairs.flatMap(({ verdict }) => verdict.classes));
-    for (const known of classes) this.classes[known]++;
-    for (const { verdict } of pairs) this.#count(verdict);
-    for (const alike of groups(pairs)) {
-      const [first] = alike;
-      const { name, type, kind } = question;
-      const { left, right, verdict } = first;
-      this.aspects[verdict.findings[0]!.aspect]++;
-      const over = alike.map(({ way }) => way);
-      this.#differences.push({ name, type, kind, over, findings: verdict.findings, left, right });
+    this.kinds[kind]++;
+    this.pairs += pairs.length;
+    const all = mergedFindings(pairs);
+    const found = new Set<DifferenceClass>([
+      ...all.map(({ aspect }) => aspect),
+      ...pairs.flatMap(({ verdict }) => verdict.classes),
+    ]);
+    for (const one of found) this.#count(one, `${name} ${type}`);
+    const findings = all.filter(({ aspect }) => !this.rules.ignore.has(aspect));
+    const [worst] = findings;
+    if (worst === undefined) {
+      if (pairs.length === 0) this.notAsked++;
+      else if (found.size > 0) this.known++;
+      else this.same++;
+      return;
     }
+    this.aspects[worst.aspect]++;
+    const over = pairs.map(({ way }) => way).filter((way) => isFoundOver(findings, way));
+    const { left = [], right = [] } = pairs.find(({ way }) => way === worst.over[0]) ?? {};
+    this.#differences.push({ name, type, kind, over, findings, left, right });
   }
 
   /** All differences, worst first, then by name. */
@@ -89,12 +153,15 @@ export class Tally {
     );
   }
 
-  #count({ findings, classes }: Verdict): void {
-    this.pairs++;
-    if (findings.length > 0) this.different++;
-    else if (classes.length > 0) this.known++;
-    else this.same++;
+  #count(one: DifferenceClass, example: string): void {
+    const count = this.classes[one];
+    count.questions++;
+    if (count.examples.length < MAX_EXAMPLES) count.examples.push(example);
   }
+}
+
+function isFoundOver(findings: readonly WayFinding[], way: Way): boolean {
+  return findings.some(({ over }) => over.includes(way));
 }
 
 /** By code units: the same order on every machine. */
@@ -102,15 +169,18 @@ function compareText(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** The pairs that differ, grouped by equal findings. */
-function groups(pairs: readonly Pair[]): (readonly [Pair, ...Pair[]])[] {
-  const byFindings = new Map<string, [Pair, ...Pair[]]>();
-  for (const pair of pairs) {
-    if (pair.verdict.findings.length === 0) continue;
-    const key = JSON.stringify(pair.verdict.findings);
-    const alike = byFindings.get(key);
-    if (alike === undefined) byFindings.set(key, [pair]);
-    else alike.push(pair);
+/** The findings of all ways, equal ones once, worst first. */
+function mergedFindings(pairs: readonly Pair[]): WayFinding[] {
+  const merged = new Map<string, WayFinding & { over: Way[] }>();
+  for (const { way, verdict } of pairs) {
+    for (const finding of verdict.findings) {
+      const key = JSON.stringify(finding);
+      const known = merged.get(key);
+      if (known === undefined) merged.set(key, { ...finding, over: [way] });
+      else known.over.push(way);
+    }
   }
-  return [...byFindings.values()];
+  return [...merged.values()].sort(
+    (one, other) => ASPECT_ORDER.indexOf(one.aspect) - ASPECT_ORDER.indexOf(other.aspect),
+  );
 }

@@ -32,10 +32,12 @@ export class ScriptedServer {
 
   /** Undefined is silence. */
   static async start(
-    script: (question: ComparedQuestion) => ComparedReply | undefined,
+    script: (
+      question: ComparedQuestion,
+    ) => ComparedReply | undefined | Promise<ComparedReply | undefined>,
   ): Promise<ScriptedServer> {
-    const server = await ScriptedNameServer.start(({ query, question, protocol }) => {
-      const reply = script({ ...question, isOverTcp: protocol === 'tcp' });
+    const server = await ScriptedNameServer.start(async ({ query, question, protocol }) => {
+      const reply = await script({ ...question, isOverTcp: protocol === 'tcp' });
       return reply === undefined ? null : [replyTo(query, reply)];
     });
     return new ScriptedServer(server);
