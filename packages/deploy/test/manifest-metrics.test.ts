@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { parse } from 'yaml';
 import { areInstalled, freePort, outputOf, untilEqual } from '@kube-dns/testkit';
-import { findObject, MANIFESTS, render } from '@kube-dns/testkit/manifests';
+import { findObject, MANIFESTS, render, renderText } from '@kube-dns/testkit/manifests';
 import { DeployedPod } from './support/deployed-pod.js';
 import { exposedMetrics, metricsOf } from './support/query-metrics.js';
 
@@ -147,6 +148,15 @@ const isRun = areInstalled('dig') && areInstalled('kubectl');
     }
   });
 
+  it('say of each container when it started', async () => {
+    for (const port of [10054, 10055, 10056]) {
+      const start = /^process_start_time_seconds (\S+)$/m.exec(
+        await pod.text(port, '/metrics'),
+      )?.[1];
+      expect(Math.abs(Date.now() / 1000 - Number(start))).toBeLessThan(600);
+    }
+  });
+
   it('have the types that prometheus-to-sd exports, for every name on its list', () => {
     const file = join(MANIFESTS, 'components', 'gke-like', 'prometheus-to-sd.yaml');
     const [, list = ''] = /\?whitelisted=(\S+)/.exec(readFileSync(file, 'utf8')) ?? [];
@@ -159,12 +169,58 @@ const isRun = areInstalled('dig') && areInstalled('kubectl');
 });
 
 describe('the alerts', () => {
+  const expressionOf = (name: string) => alerts.find(({ alert }) => alert === name)?.expr ?? '';
+
+  it('look at the share of SERVFAIL that clients get, and at restarts', () => {
+    const share = 'sum by (pod) (rate(dnsmasq_answers_total{job="kube-dns"';
+    const [part = '', all = ''] = expressionOf('KubeDnsClientsGetServfail').split('/');
+    expect(part.trim()).toBe(`${share},rcode="SERVFAIL"}[5m]))`);
+    expect(all.trim()).toBe(`${share}}[5m])) > 0.05`);
+    expect(expressionOf('KubeDnsRestarts')).toMatch(/^changes\(process_start_time_seconds\{/);
+  });
+
   it('are named once each, and say what is wrong and what to look at', () => {
     const names = alerts.map(({ alert }) => alert);
     expect(new Set(names).size).toBe(names.length);
     for (const { annotations, labels } of alerts) {
-      expect(Object.keys(annotations)).toEqual(['summary', 'description']);
+      expect(Object.keys(annotations)).toEqual(['summary', 'description', 'runbook_url']);
       expect(['critical', 'warning']).toContain(labels.severity);
+    }
+  });
+});
+
+describe('the runbook of an alert', () => {
+  const text = readFileSync(join(MANIFESTS, 'TROUBLESHOOTING.md'), 'utf8');
+  const [, ...sections] = text.slice(text.indexOf('## Alerts')).split(/^### /m);
+  const page = /^ {2}page: (\S+)$/m.exec(
+    readFileSync(join(MONITORING, 'runbooks.yaml'), 'utf8'),
+  )?.[1];
+
+  it('is a paragraph of TROUBLESHOOTING.md, one for each alert', () => {
+    expect(sections.map((section) => section.split('\n', 1)[0])).toEqual(
+      alerts.map(({ alert }) => alert),
+    );
+    for (const section of sections) expect(section.trim().split('\n').length).toBeGreaterThan(2);
+  });
+
+  it.each(alerts)('is where the runbook_url of $alert leads', ({ alert, annotations }) => {
+    // The anchor that a heading has on GitHub and GitLab.
+    expect(annotations.runbook_url).toBe(`${page}#${alert.toLowerCase()}`);
+    expect(page).toMatch(/^https:.*\/manifests\/TROUBLESHOOTING\.md$/);
+  });
+
+  (areInstalled('kubectl') ? it : it.skip)('is on the page that runbooks.yaml names', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kube-dns-runbooks-'));
+    try {
+      cpSync(MANIFESTS, folder, { recursive: true });
+      const file = join(folder, 'components', 'monitoring', 'runbooks.yaml');
+      writeFileSync(file, readFileSync(file, 'utf8').replace(page ?? '', 'https://wiki.test/dns'));
+      const rendered = renderText(join(folder, 'overlays', 'monitoring'));
+      const urls = [...rendered.matchAll(/runbook_url: (.*)#/g)].map(([, url]) => url);
+      expect(urls).toEqual(alerts.map(() => 'https://wiki.test/dns'));
+      expect(rendered).not.toContain('name: runbooks');
+    } finally {
+      rmSync(folder, { recursive: true });
     }
   });
 });
