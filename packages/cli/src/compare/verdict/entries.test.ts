@@ -9,8 +9,9 @@ function difference(
   aspect: Aspect,
   left: string,
   right: string,
-  { type = 'A', kind = 'service', name = 'a.test' } = {},
+  { type = 'A', kind = 'service' }: { type?: string; kind?: QuestionKind } = {},
 ): Difference {
+  const name = 'a.test';
   const finding = { aspect, left: [], right: [], shape: { left, right }, over: ['udp'] as const };
   return { name, type, kind, over: ['udp'], findings: [finding], left: [], right: [] };
 }
