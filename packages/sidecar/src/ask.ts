@@ -1,5 +1,5 @@
 import { formatHostPort } from '@kube-dns/daemon';
-import { exchange, randomId } from '@kube-dns/transport';
+import { exchange, hasIdOf, randomId } from '@kube-dns/transport';
 import {
   decodeFirstAnswers,
   encodeQuery,
@@ -86,8 +86,10 @@ function send(
   signal: AbortSignal,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    // Whatever its question: the original compares the ID alone.
+    const request = { query, server, protocol: 'udp', timeoutMs, isReply: hasIdOf } as const;
     const settle = () => signal.removeEventListener('abort', abort);
-    const exchanged = exchange({ query, server, protocol: 'udp', timeoutMs }, (error, reply) => {
+    const exchanged = exchange(request, (error, reply) => {
       settle();
       if (reply === null) reject(error ?? new QueryError('no reply'));
       else resolve(reply);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ask, readReply, type Question } from '../src/ask.js';
 import { HostResolver } from '../src/host-resolver.js';
-import { addressRecord, Responder, txtRecord } from './responder.js';
+import { addressRecord, renderReply, Responder, txtRecord } from './responder.js';
 
 let responder: Responder;
 let closing: AbortController;
@@ -60,6 +60,19 @@ describe('ask', () => {
     await expect(askFor({ server: { host: '127.0.0.1', port } })).rejects.toThrow(
       'connection refused',
     );
+  });
+
+  it.each([
+    ['name', 13],
+    ['type', -3],
+    ['class', -1],
+  ])('takes a reply whose question has another %s, as the original does', async (_what, at) => {
+    responder.respond = (_asked, query) => {
+      const other = Buffer.from(query);
+      other[at < 0 ? other.length + at : at]! ^= 1;
+      return renderReply(other, [addressRecord]);
+    };
+    expect((await askFor({})).answers).toHaveLength(1);
   });
 
   it('fails after two seconds without a reply, ignoring malformed messages', async () => {

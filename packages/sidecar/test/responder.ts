@@ -13,7 +13,7 @@ export interface Asked {
 }
 
 /** Chooses the answer; null sends none, bytes are sent as they are. */
-export type Respond = (asked: Asked) => readonly RecordBytes[] | Uint8Array | null;
+export type Respond = (asked: Asked, query: Buffer) => readonly RecordBytes[] | Uint8Array | null;
 
 const IN = 1;
 const CH = 3;
@@ -42,7 +42,7 @@ export class Responder {
 
   async start(): Promise<this> {
     this.#server = await ScriptedNameServer.start(({ query, question }) => {
-      const reply = this.respond(question);
+      const reply = this.respond(question, query);
       if (reply === null) return null;
       return [reply instanceof Uint8Array ? reply : renderReply(query, reply)];
     });

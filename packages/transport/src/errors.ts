@@ -33,8 +33,7 @@ export class EngineError extends CodedError {
 }
 
 /** Why an exchange with an upstream server had no usable reply. */
-export type ExchangeErrorCode =
-  'timeout' | 'refused' | 'unreachable' | 'malformed' | 'closed' | 'canceled';
+export type ExchangeErrorCode = 'timeout' | 'refused' | 'unreachable' | 'malformed' | 'closed';
 
 /** An exchange with an upstream server that failed. */
 export class ExchangeError extends CodedError<ExchangeErrorCode> {}

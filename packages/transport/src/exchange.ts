@@ -11,6 +11,8 @@ export interface ExchangeRequest {
   readonly server: ServerAddress;
   readonly protocol: 'udp' | 'tcp';
   readonly timeoutMs: number;
+  /** Which messages are the reply; those with its ID and question unless given. */
+  readonly isReply?: typeof isReplyTo;
 }
 
 /** Called exactly once, never before `exchange` has returned. */
@@ -86,12 +88,12 @@ class Outcome {
 }
 
 function exchangeUdp(request: ExchangeRequest, done: ExchangeDone): Exchange {
-  const { query, server } = request;
+  const { query, server, isReply = isReplyTo } = request;
   const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
   const outcome = new Outcome(request, done, () => socket.close());
   socket.on('error', (error) => outcome.failWith(error));
   socket.on('message', (reply) => {
-    if (isReplyTo(query, reply)) outcome.succeed(reply);
+    if (isReply(query, reply)) outcome.succeed(reply);
   });
   // Not as a callback of connect(): Node calls that, unconnected, when the address has no route.
   socket.on('connect', () => {
@@ -105,7 +107,7 @@ function exchangeUdp(request: ExchangeRequest, done: ExchangeDone): Exchange {
 }
 
 function exchangeTcp(request: ExchangeRequest, done: ExchangeDone): Exchange {
-  const { query, server } = request;
+  const { query, server, isReply = isReplyTo } = request;
   const socket = connect({ host: server.address, port: server.port, noDelay: true });
   const outcome = new Outcome(request, done, () => socket.destroy());
   const frames = new FrameReader();
@@ -115,7 +117,7 @@ function exchangeTcp(request: ExchangeRequest, done: ExchangeDone): Exchange {
     frames.push(chunk);
     const reply = frames.next();
     if (reply === undefined) return;
-    if (isReplyTo(query, reply)) outcome.succeed(reply);
+    if (isReply(query, reply)) outcome.succeed(reply);
     else outcome.fail('malformed', 'the reply does not match the query');
   });
   socket.on('end', () => outcome.fail('closed', 'connection closed before the reply'));

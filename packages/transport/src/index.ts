@@ -11,6 +11,7 @@ export { listen } from './listener.js';
 export type { Listener, ListenOptions } from './listener.js';
 export { isOwnAddress } from './own-address.js';
 export { randomId } from './random-id.js';
+export { hasIdOf } from './reply-match.js';
 export { parseResolvConf } from './resolv-conf.js';
 export { serverText } from './server-address.js';
 export type { ServerAddress } from './server-address.js';

@@ -8,10 +8,14 @@ import {
   skipName,
 } from '@kube-dns/wire';
 
+/** Whether `reply` is a message with the ID of `query`. */
+export function hasIdOf(query: Uint8Array, reply: Uint8Array): boolean {
+  return reply.length >= HEADER_BYTES && readUint16(reply, 0) === readUint16(query, 0);
+}
+
 /** Whether `reply` answers `query`: the same ID, and what `isResponseTo` requires. */
 export function isReplyTo(query: Uint8Array, reply: Uint8Array): boolean {
-  if (reply.length < HEADER_BYTES || readUint16(reply, 0) !== readUint16(query, 0)) return false;
-  return isResponseTo(query, reply);
+  return hasIdOf(query, reply) && isResponseTo(query, reply);
 }
 
 /**

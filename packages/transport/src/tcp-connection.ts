@@ -37,6 +37,8 @@ export class TcpConnection implements Client, Reading {
   #heldBytes = 0;
   #deferred = 0;
   #hasEnded = false;
+  /** An empty message ended it, as in dnsmasq (src/forward.c, tcp_request): nothing more is read. */
+  #isOver = false;
   #isEnding = false;
   #isReading = false;
   readonly #readOn = (): void => this.readOn();
@@ -56,7 +58,7 @@ export class TcpConnection implements Client, Reading {
     this.address = socket.remoteAddress ?? '';
     this.port = socket.remotePort ?? 0;
     socket.on('data', (chunk) => {
-      if (socket.writableEnded) return;
+      if (socket.writableEnded || this.#isOver) return;
       this.#frames.push(chunk);
       this.readOn();
     });
@@ -110,24 +112,23 @@ export class TcpConnection implements Client, Reading {
   readOn(): void {
     if (this.#isReading || this.#socket.destroyed) return;
     this.#isReading = true;
-    let isStarved = false;
+    let isStarved = this.#isOver;
     let left = MAX_PER_TURN;
-    while (this.#mayRead()) {
+    while (!isStarved && this.#mayRead()) {
       const message = left > 0 && this.#shares.hasTime() ? this.#frames.next() : null;
       if (message === null) {
         this.#shares.wait(this);
         break;
       }
-      if (message === undefined) {
-        isStarved = true;
-        break;
-      }
+      this.#isOver = message?.length === 0;
+      isStarved = message === undefined || this.#isOver;
+      if (message === undefined || this.#isOver) break;
       left--;
       const length = this.#handler.handle(message, message.length, true, this, out);
       if (length > 0) this.#send(out, length);
     }
     this.#isReading = false;
-    const isLast = this.#hasEnded || this.#isEnding;
+    const isLast = this.#hasEnded || this.#isEnding || this.#isOver;
     if (isStarved && isLast && this.#deferred === 0) this.#socket.end();
     if (isStarved) this.#socket.resume();
     else this.#socket.pause();

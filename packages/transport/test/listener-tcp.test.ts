@@ -53,7 +53,6 @@ describe('a listener over TCP', () => {
   });
 
   it.each([
-    ['an empty message', Buffer.alloc(0)],
     ['eleven bytes', question().subarray(0, 11)],
     ['a response', replyTo(question())],
   ])('passes over %s', async (_, message) => {
@@ -61,6 +60,19 @@ describe('a listener over TCP', () => {
     client.send(message, question(8));
     expect(idOf(await client.inbox.next())).toBe(8);
     expect(listener.counters.dropped).toBe(1);
+  });
+
+  it('ends the connection at an empty message, once the queries before it are answered', async () => {
+    const { listener, client, deferred, send } = await startDeferring(opened);
+    client.send(question(1), askNow(2), Buffer.alloc(0), askNow(3));
+    expect(idOf(await client.inbox.next())).toBe(2);
+    client.send(askNow(4));
+    await until(() => deferred.length === 1);
+    expect(client.hasEnded).toBe(false);
+    send(0);
+    expect(idOf(await client.inbox.next())).toBe(1);
+    await client.closed;
+    expect(listener.counters.tcpQueries).toBe(2);
   });
 
   it('answers SERVFAIL for an answerer that throws, and goes on', async () => {

@@ -31,12 +31,6 @@ describe('NameServerHealth', () => {
     expect(health.failures).toEqual({ ...none, [reason]: 1 });
     expect(health.latencySeconds.count).toBe(0);
   });
-
-  it('does not count a canceled query as a failure of its server', () => {
-    const health = new NameServerHealth();
-    health.countError('canceled');
-    expect(Object.values(health.failures)).toEqual([0, 0, 0, 0, 0]);
-  });
 });
 
 describe('the metrics of name servers', () => {

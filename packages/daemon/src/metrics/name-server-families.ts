@@ -40,7 +40,6 @@ export class NameServerHealth {
 
   /** Counts an exchange without a reply, by the code of its error. */
   countError(code: string): void {
-    if (code === 'canceled') return;
     this.failures[code === 'timeout' || code === 'malformed' ? code : 'unreachable']++;
   }
 }
