@@ -38,6 +38,15 @@ export function echoingResponse(query: Query, response: Response): Buffer {
   return withOptions(message, rdata);
 }
 
+/** The response to a query with EDNS, with these options. */
+export function responseWithOptions(
+  query: Query,
+  response: Response,
+  ...options: OptionText[]
+): Buffer {
+  return withOptions(responseTo(query, response), Buffer.concat(options.map(optionBytes)));
+}
+
 function findOpt(message: Uint8Array): { start: number; size: number; rdata: Uint8Array } {
   const cursor = new RecordCursor().reset(message, message.length);
   while (cursor.next()) {
@@ -52,7 +61,13 @@ function findOpt(message: Uint8Array): { start: number; size: number; rdata: Uin
 export function optText(message: Uint8Array): string {
   const { start, size, rdata } = findOpt(message);
   if (start < 0) return 'none';
-  const texts: string[] = [String(size)];
+  const options = optionsText(rdata);
+  return options === '' ? String(size) : `${size} | ${options}`;
+}
+
+/** The options in the data of an OPT record, as `CODE HEX | …`. */
+export function optionsText(rdata: Uint8Array): string {
+  const texts: string[] = [];
   for (let at = 0; at + 4 <= rdata.length;) {
     const end = at + 4 + readUint16(rdata, at + 2);
     texts.push(

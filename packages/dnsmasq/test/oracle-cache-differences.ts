@@ -7,6 +7,11 @@ interface Difference extends Scenario {
 
 /** Deliberate differences, each with its reason. A row that does not differ any more fails. */
 export const DIFFERENT: Readonly<Record<string, Difference>> = {
+  'a cached name asked with DO: the entry stays; dnsmasq stores the reply in its place': {
+    options: [],
+    steps: [q('missing'), q('missing', 'A', { ...EDNS, isDnssecOk: true }), 'compare counters'],
+    fields: ['counters'],
+  },
   'several PTR records: all are cached; dnsmasq caches one': {
     options: [],
     steps: times(2, arpa(2)),

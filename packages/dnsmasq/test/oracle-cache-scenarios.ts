@@ -37,11 +37,11 @@ export const CACHE_SCENARIOS: Readonly<Record<string, Scenario>> = {
       q('missing', 'TXT'),
       ...['A', 'AAAA', 'SRV', 'MX', 'CNAME', 'ANY'].map((type) => q('missing', type)),
       q('missing', 'A', EDNS),
-      q('missing', 'A', { ...EDNS, isDnssecOk: true }),
-      q('missing', 'A', { isRecursionDesired: false }),
       q('missing', 'A', { isCheckingDisabled: true }),
       ...['short', 'astray', 'instant', 'unsigned'].flatMap((label) => twice(label)),
       'compare counters',
+      q('missing', 'A', { ...EDNS, isDnssecOk: true }),
+      q('missing', 'A', { isRecursionDesired: false }),
     ],
   },
   'NXDOMAIN of one type, before and after an answer of another': {

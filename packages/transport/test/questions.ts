@@ -54,6 +54,22 @@ export function queryFor(question: Question): Query {
   return readQuery(queryMessage(question));
 }
 
+/** A query whose OPT record has one option, with a number in its data. */
+export function queryWithOption(
+  question: Question,
+  code: number,
+  number: number,
+  bytes = 8,
+): Query {
+  const option = Buffer.alloc(4 + bytes);
+  writeUint16(option, 0, code);
+  writeUint16(option, 2, bytes);
+  writeUint16(option, 4, number);
+  const message = Buffer.concat([queryMessage({ ednsBytes: 1232, ...question }), option]);
+  writeUint16(message, message.length - option.length - 2, option.length);
+  return readQuery(message);
+}
+
 /** A record of an answer's authority section. */
 export interface Authority {
   readonly owner: string;

@@ -22,6 +22,7 @@ export {
 export { NameTable } from './name-table.js';
 export {
   appendOpt,
+  EDNS_OPTION,
   EXTENDED_ERROR_OPTION_BYTES,
   OPT_BYTES,
   writeExtendedError,

@@ -12,7 +12,10 @@ export interface EdnsTarget {
 export const OPT_BYTES = 11;
 /** The bytes of an Extended DNS Error option without text (RFC 8914 section 2). */
 export const EXTENDED_ERROR_OPTION_BYTES = 6;
-const EXTENDED_ERROR_OPTION = 15;
+/** EDNS option codes (RFC 7871 section 6, RFC 8914 section 2). */
+export const EDNS_OPTION = { SUBNET: 8, EXTENDED_ERROR: 15 } as const;
+/** Code and length of an option. */
+const OPTION_HEAD_BYTES = 4;
 
 /** The most bytes that `appendOpt` adds to an answer to this query. */
 export function optBytesFor(query: EdnsTarget): number {
@@ -51,7 +54,25 @@ export function appendOpt(
 
 /** Writes an Extended DNS Error option without text, of EXTENDED_ERROR_OPTION_BYTES, at `at`. */
 export function writeExtendedError(out: Uint8Array, at: number, code: number): void {
-  writeUint16(out, at, EXTENDED_ERROR_OPTION);
+  writeUint16(out, at, EDNS_OPTION.EXTENDED_ERROR);
   writeUint16(out, at + 2, 2);
   writeUint16(out, at + 4, code);
+}
+
+/**
+ * Moves the options that may stay to the front of an OPT record's data and returns the offset after them. None
+ * stays after one that does not fit.
+ */
+export function retainOptions(data: Uint8Array, mayStay: (code: number) => boolean): number {
+  let to = 0;
+  for (let at = 0; at + OPTION_HEAD_BYTES <= data.length;) {
+    const next = at + OPTION_HEAD_BYTES + readUint16(data, at + 2);
+    if (next > data.length) break;
+    if (mayStay(readUint16(data, at))) {
+      data.copyWithin(to, at, next);
+      to += next - at;
+    }
+    at = next;
+  }
+  return to;
 }

@@ -7,6 +7,7 @@ export const TYPE = {
   PTR: 12,
   MX: 15,
   TXT: 16,
+  SIG: 24,
   AAAA: 28,
   SRV: 33,
   NAPTR: 35,
@@ -14,6 +15,7 @@ export const TYPE = {
   OPT: 41,
   RRSIG: 46,
   NSEC: 47,
+  TSIG: 250,
   IXFR: 251,
   AXFR: 252,
   ANY: 255,
@@ -51,7 +53,9 @@ export const OPCODE_MASK = 0x7800;
 
 /** Extended DNS Error codes (RFC 8914 section 4). */
 export const EXTENDED_ERROR = {
+  OTHER: 0,
   STALE_ANSWER: 3,
+  CACHED_ERROR: 13,
   NOT_READY: 14,
   BLOCKED: 15,
   FILTERED: 17,

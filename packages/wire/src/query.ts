@@ -44,6 +44,8 @@ export class Query {
   type = 0;
   class = 0;
   hasEdns = false;
+  /** Whether there are records besides the question and OPT: a signature, or the SOA of an IXFR. */
+  hasOtherRecords = false;
   /** The DNSSEC OK bit (RFC 3225). */
   isDnssecOk = false;
   isOverTcp = false;
@@ -66,6 +68,7 @@ export class Query {
     this.isOverTcp = isOverTcp;
     this.maxUdpBytes = maxUdpBytes;
     this.hasEdns = false;
+    this.hasOtherRecords = false;
     this.isDnssecOk = false;
     this.questionEnd = HEADER_BYTES;
     this.nameLength = this.type = this.class = 0;
@@ -123,7 +126,7 @@ export class Query {
           const asked = readUint16(bytes, fixedAt + 2);
           this.maxAnswerBytes = Math.max(CLASSIC_UDP_BYTES, Math.min(asked, maxUdpBytes));
         }
-      }
+      } else this.hasOtherRecords = true;
       at = end;
     }
     return version === 0 ? 'answer' : 'badvers';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import packet from 'dns-packet';
 import type { Packet } from 'dns-packet';
 import { addressRecords, opt, queryBytes, readQuery, responseBytes } from '../test/messages.js';
-import { RCODE } from './protocol.js';
+import { EXTENDED_ERROR, RCODE } from './protocol.js';
 import { RecordCursor } from './record-cursor.js';
 import { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
 
@@ -10,8 +10,8 @@ const cursor = new RecordCursor();
 const client = (name: string, fields: Packet = {}) => relayTargetOf(readQuery(name, fields));
 
 function adapt(reply: Buffer, target: ReturnType<typeof client>) {
-  const length = adaptReply(reply, target, cursor);
-  return length < 0 ? length : packet.decode(reply.subarray(0, length));
+  const adapted = adaptReply(reply, target, cursor);
+  return adapted && packet.decode(Buffer.from(adapted));
 }
 
 describe('relayTargetOf', () => {
@@ -25,16 +25,51 @@ describe('relayTargetOf', () => {
 });
 
 describe('adaptReply', () => {
-  it('cuts the size in OPT down to what this server takes, and lets a smaller one be', () => {
-    for (const [theirs, ours] of [
-      [60_000, 4096],
-      [512, 512],
-    ] as const) {
-      const additionals = [{ ...opt(), udpPayloadSize: theirs }];
-      const reply = responseBytes('a', { answers: addressRecords('a', 1), additionals });
-      const adapted = adapt(reply, client('a', { additionals: [opt()] }));
-      expect(adapted).toMatchObject({ additionals: [{ type: 'OPT', udpPayloadSize: ours }] });
+  it('replaces OPT by one of ours: our size, and DO as the client asked', () => {
+    for (const isDnssecOk of [false, true]) {
+      for (const additionals of [
+        [],
+        [{ ...opt(), udpPayloadSize: 512, flags: packet.DNSSEC_OK }],
+      ]) {
+        const reply = responseBytes('a', { answers: addressRecords('a', 1), additionals });
+        const query = readQuery('a', { additionals: [opt()] });
+        query.isDnssecOk = isDnssecOk;
+        expect(adapt(reply, relayTargetOf(query))).toMatchObject({
+          answers: [{ data: '10.0.0.0' }],
+          additionals: [{ type: 'OPT', udpPayloadSize: 4096, flag_do: isDnssecOk, options: [] }],
+        });
+      }
     }
+  });
+
+  it("passes on no option of the server's but its Extended DNS Errors", () => {
+    const reply = withOptions(
+      '000a0010' + 'aa'.repeat(16),
+      '000f00020016',
+      '0003000161',
+      '00080000',
+    );
+    const target = client('a', { additionals: [opt()] });
+    expect(optionsOf(reply, target)).toBe('000f00020016');
+    expect(optionsOf(reply, { ...target, passesSubnet: true })).toBe('000f0002001600080000');
+    expect(optionsOf(withOptions('000f0002'), target)).toBe('');
+  });
+
+  it('leaves out the additional records after OPT, whose names may point behind it', () => {
+    const reply = responseBytes('a', {
+      additionals: [...addressRecords('b', 1), opt(), ...addressRecords('c', 1)],
+    });
+    expect(adapt(reply, client('a', { additionals: [opt()] }))).toMatchObject({
+      additionals: [{ name: 'b' }, { type: 'OPT' }],
+    });
+  });
+
+  it('leaves a signed reply as it is after the header', () => {
+    const signature = Buffer.from('0000fa00ff000000000000', 'hex');
+    const reply = Buffer.concat([responseBytes('a', { additionals: [opt()] }), signature]);
+    reply.writeUInt16BE(2, 10);
+    const adapted = adaptReply(Buffer.from(reply), client('a'), cursor)!;
+    expect(Buffer.from(adapted).subarray(12)).toEqual(reply.subarray(12));
   });
 
   it('clears AD, unless it is to be passed on', () => {
@@ -89,7 +124,8 @@ describe('adaptReply', () => {
   ])('passes on nothing behind the last record, %s', (_what, additionals) => {
     const whole = responseBytes('a', { answers: addressRecords('a', 1), additionals });
     const reply = Buffer.concat([whole, Buffer.from('more')]);
-    expect(adaptReply(reply, client('a', { additionals: [opt()] }), cursor)).toBe(whole.length);
+    const adapted = adaptReply(reply, client('a', { additionals: [opt()] }), cursor)!;
+    expect(Buffer.from(adapted).includes('more')).toBe(false);
   });
 
   it('takes a refusal without a question', () => {
@@ -122,7 +158,7 @@ describe('adaptReply', () => {
     const before = Buffer.from(reply);
     const name = reason.includes('two questions') ? 'abcd' : 'a';
     const target = reason.includes('letter') ? relayOfType(65) : client(name);
-    expect(adapt(reply, target)).toBe(-1);
+    expect(adapt(reply, target)).toBeUndefined();
     expect(reply).toEqual(before);
   });
 });
@@ -151,6 +187,13 @@ describe('encodeRefusal', () => {
     });
   });
 
+  it('has an Extended DNS Error with a text for a client with EDNS', () => {
+    const target = client('a', { additionals: [opt()] });
+    const refusal = Buffer.from(encodeRefusal(target, RCODE.SERVFAIL, EXTENDED_ERROR.OTHER, 'no'));
+    expect(refusal.subarray(-10).toString('hex')).toBe('0008000f000400006e6f');
+    expect(encodeRefusal(client('a'), RCODE.SERVFAIL, EXTENDED_ERROR.OTHER, 'no')).toHaveLength(19);
+  });
+
   it.each([0, 0x80])('copies the DO bit: %d', (dnssecOk) => {
     const query = readQuery('a', { additionals: [opt()] });
     query.isDnssecOk = dnssecOk !== 0;
@@ -158,6 +201,19 @@ describe('encodeRefusal', () => {
     expect([...refusal.subarray(-4)]).toEqual([dnssecOk, 0, 0, 0]);
   });
 });
+
+/** A reply with these options, in hexadecimal. */
+function withOptions(...options: string[]): Buffer {
+  const data = Buffer.from(options.join(''), 'hex');
+  const reply = Buffer.concat([responseBytes('a', { additionals: [opt()] }), data]);
+  reply.writeUInt16BE(data.length, reply.length - data.length - 2);
+  return reply;
+}
+
+function optionsOf(reply: Buffer, target: ReturnType<typeof client>): string {
+  const adapted = Buffer.from(adaptReply(Buffer.from(reply), target, cursor)!);
+  return adapted.subarray(19 + 11).toString('hex');
+}
 
 function typed(type: number): Buffer {
   const reply = responseBytes('a');

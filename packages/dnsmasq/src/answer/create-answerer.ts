@@ -1,4 +1,4 @@
-import type { Answerer } from '@kube-dns/transport';
+import type { Answerer, QueryForwarder } from '@kube-dns/transport';
 import { EdnsForwarder } from '../upstream/edns-forwarder.js';
 import type { EdnsOptions } from '../upstream/edns-options.js';
 import { CachedAnswers } from './cached-answers.js';
@@ -9,16 +9,17 @@ import { Refusals } from './refusals.js';
 import { ReplyIntake, type ReplyIntakeOptions } from './reply-intake.js';
 
 export interface AnswererOptions
-  extends ReplyIntakeOptions, Pick<AnswererParts, 'chaos' | 'counters' | 'forwarder'> {
+  extends ReplyIntakeOptions, Pick<AnswererParts, 'chaos' | 'counters'> {
+  readonly forwarder: QueryForwarder;
   readonly local: ReplyIntakeOptions['local'] & AnswererParts['local'];
   readonly router: AnswererParts['router'];
-  /** Undefined unless queries go upstream with other EDNS options. */
+  /** Undefined unless queries go upstream with EDNS options. */
   readonly ednsOptions?: EdnsOptions | undefined;
   /** Undefined unless queries are logged. */
   readonly queryLog?: QueryLog | undefined;
 }
 
-/** The answerer; parts that log or change EDNS options are in it only where an option asks for them. */
+/** The answerer; parts that log or add EDNS options are in it only where an option asks for them. */
 export function createAnswerer(options: AnswererOptions): Answerer {
   const { cache, chaos, counters, forwarder, local, router, ednsOptions, queryLog } = options;
   const parts: AnswererParts = {

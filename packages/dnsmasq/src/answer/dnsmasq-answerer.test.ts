@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FLAG, RCODE } from '@kube-dns/wire';
 import { AnswererTestbed } from '../../test/answerer-testbed.js';
 import { ask, askTcp, exchangeUdp, flagsOf } from '../../test/client.js';
-import { addressRecords, type Question, queryMessage } from '../../test/messages.js';
+import { addressRecords, type Question, queryMessage, soaRecord } from '../../test/messages.js';
 
 let testbed: AnswererTestbed;
 
@@ -48,6 +48,23 @@ describe('a forwarded answer', () => {
     await ask(testbed.port, { name: 'a.example', ...fields });
     await ask(testbed.port, 'a.example');
     expect(testbed.upstream.asked).toHaveLength(1);
+  });
+
+  it.each<[string, Partial<Question>]>([
+    ['without RD', { isRecursionDesired: false }],
+    ['with DO', { ednsBytes: 1232, isDnssecOk: true }],
+    ['with CD', { isCheckingDisabled: true, isRecursionDesired: false }],
+  ])('to a question %s replaces none that is cached, nor hides it', async (_what, fields) => {
+    await testbed.start();
+    await ask(testbed.port, 'a.example');
+    testbed.upstream.script = () => ({ answers: [{ type: 'A', ttl: 100, data: '10.6.6.6' }] });
+    await ask(testbed.port, { name: 'a.example', ...fields });
+    const authorities = [soaRecord(60, '.')];
+    testbed.upstream.script = () => ({ rcode: RCODE.NXDOMAIN, authorities });
+    await ask(testbed.port, { name: 'a.example', ...fields });
+    await ask(testbed.port, { name: 'a.example', type: 'AAAA', ...fields });
+    expect((await ask(testbed.port, 'a.example')).texts).toEqual(['A 10.0.0.1']);
+    expect(testbed.upstream.asked).toHaveLength(4);
   });
 
   it('is not cached when it is negative without SOA or an error', async () => {

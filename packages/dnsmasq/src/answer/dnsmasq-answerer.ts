@@ -1,6 +1,6 @@
 import type { Answerer, Client, ReplyInspector } from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
-import { mayFillCache, mayReadCache } from '../cache/cacheable.js';
+import { mayFillCache, mayReadCache, mayReplaceCached } from '../cache/cacheable.js';
 import type { LocalData } from '../local/local-data.js';
 import type { Router } from '../routing/router.js';
 import type { Forwarding } from '../upstream/forwarding.js';
@@ -24,9 +24,11 @@ export interface AnswererParts {
 /** Answers from local data and the cache, or forwards along the routes; dnsmasq's order of answering. */
 export class DnsmasqAnswerer implements Answerer {
   readonly #parts: AnswererParts;
-  /** One for all questions whose replies may be cached, and one for the others. */
+  /** One for plain questions, one for others whose replies may be cached, too, and one for the rest. */
   readonly #cacheReply: ReplyInspector = (reply, isCacheable) =>
     this.#parts.intake.take(reply, isCacheable);
+  readonly #cacheNewReply: ReplyInspector = (reply, isCacheable) =>
+    this.#parts.intake.take(reply, isCacheable, false);
   readonly #passReply: ReplyInspector = (reply) => this.#parts.intake.take(reply, false);
 
   constructor(parts: AnswererParts) {
@@ -89,6 +91,7 @@ export class DnsmasqAnswerer implements Answerer {
   }
 
   #inspectorFor(query: Query): ReplyInspector {
-    return mayFillCache(query) ? this.#cacheReply : this.#passReply;
+    if (!mayFillCache(query)) return this.#passReply;
+    return mayReplaceCached(query) ? this.#cacheReply : this.#cacheNewReply;
   }
 }

@@ -14,10 +14,10 @@ import {
   writeUint16,
 } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
+import { type CacheableAnswer, EVERY_TYPE } from '../cache/cacheable-answer.js';
 import { type CachingRules, ReplyReader } from '../cache/reply-reader.js';
 import type { LocalData } from '../local/local-data.js';
 import type { Route } from '../routing/route.js';
-import type { RoutedQuestion } from '../routing/routes.js';
 import type { Router } from '../routing/router.js';
 import { clampTtls } from './clamp-ttls.js';
 import { FilteredTypes } from './filtered-types.js';
@@ -54,8 +54,10 @@ export class ReplyIntake {
   #nextRebindLogMs = 0;
   /** The route of the question whose reply is stored. */
   #route: Route | undefined;
-  readonly #hasSameRoute = (target: RoutedQuestion): boolean =>
-    this.#options.router.routes.find(target) === this.#route;
+  /** Whether it may take the place of a cached answer. */
+  #mayReplace = true;
+  readonly #isStored = (target: CacheableAnswer): boolean =>
+    this.#options.router.routes.find(target) === this.#route && this.#isNew(target);
 
   constructor(options: ReplyIntakeOptions) {
     this.#options = options;
@@ -66,9 +68,10 @@ export class ReplyIntake {
 
   /**
    * Stores a cacheable reply and returns what the clients get: null when the reply is to be ignored.
-   * The reply may be changed in place.
+   * The reply may be changed in place. Without `mayReplace` no cached answer is replaced or hidden.
    */
-  take(reply: Buffer, isCacheable: boolean): Buffer | null {
+  take(reply: Buffer, isCacheable: boolean, mayReplace = true): Buffer | null {
+    this.#mayReplace = mayReplace;
     if (this.#filter.isIgnored(reply)) return null;
     const changed = this.#change(reply, isCacheable);
     clampTtls(changed, changed.length, this.#options.maxTtlSeconds, this.#cursor);
@@ -103,11 +106,17 @@ export class ReplyIntake {
    * name only when the question for it would have been sent to them, too.
    */
   #store(isStored: boolean): void {
-    if (!isStored) return;
-    const { cache, router } = this.#options;
     const { answer } = this.#reader;
+    if (!isStored || !this.#isNew(answer)) return;
+    const { cache, router } = this.#options;
     this.#route = answer.cnames > 0 ? router.routes.find(answer) : undefined;
-    cache.store(answer, this.#hasSameRoute);
+    cache.store(answer, this.#isStored);
+  }
+
+  /** NXDOMAIN would hide the answers of every type. */
+  #isNew(answer: CacheableAnswer): boolean {
+    if (this.#mayReplace) return true;
+    return answer.type !== EVERY_TYPE && !this.#options.cache.isLive(answer);
   }
 
   /** Whether a name exists that a server denies: for the type of the question then, and no other. */

@@ -121,6 +121,16 @@ export class AnswerCache {
     return false;
   }
 
+  /** Whether a question with this name and type gets an answer that has not expired. */
+  isLive({ name, nameLength, type }: CacheableAnswer): boolean {
+    const nameHash = hashBytes(this.#seed, name, 0, nameLength);
+    const now = this.#now();
+    return [type, EVERY_TYPE].some((each) => {
+      const slot = this.#find(name, nameLength, nameHash, each, now);
+      return slot !== NONE && !this.#isExpired(slot, now);
+    });
+  }
+
   /**
    * Stores an answer, and each target of its CNAMEs that `isStored` allows also under its own name. One
    * with more records than the cache holds is not stored, and neither is NXDOMAIN of a target that has

@@ -12,3 +12,8 @@ export function mayFillCache(query: Query): boolean {
   // An answer that was not validated upstream (CD) is only for the client that asked for it.
   return query.class === CLASS.IN && (query.flags & FLAG.CD) === 0;
 }
+
+/** Whether the answer to a question may take the place of a cached one: clients get answers to plain questions. */
+export function mayReplaceCached(query: Query): boolean {
+  return query.isRecursionDesired && !query.isDnssecOk;
+}

@@ -29,6 +29,14 @@ export function subnetData({ ipv4, ipv6 }: SubnetRules, client: Uint8Array): Sen
   return { data, isOfClient: bits > 0 && rule?.address === undefined };
 }
 
+/** Whether the data of a query's Client Subnet option are well formed. */
+export function isSubnetData(data: Uint8Array): boolean {
+  if (data.length < 4 || data[0] !== 0 || data[3] !== 0) return false;
+  const maxBits = { [FAMILY.IPV4]: 32, [FAMILY.IPV6]: 128 }[data[1]!];
+  const bits = data[2]!;
+  return maxBits !== undefined && bits <= maxBits && data.length === 4 + Math.ceil(bits / 8);
+}
+
 /** The data of the option that identifies the client to Cisco Umbrella. */
 export function umbrellaData(ids: UmbrellaIds, client: Uint8Array): Uint8Array {
   const { orgId, assetId, deviceId } = ids;

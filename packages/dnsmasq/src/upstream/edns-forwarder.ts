@@ -1,14 +1,14 @@
-import type { Client, ReplyInspector, ServerGroup } from '@kube-dns/transport';
+import type { Client, QueryForwarder, ReplyInspector, ServerGroup } from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
-import type { ChangedQuery, EdnsOptions } from './edns-options.js';
+import type { EdnsOptions, QueryOptions } from './edns-options.js';
 import type { Forwarding } from './forwarding.js';
 
-/** Forwards queries with changed EDNS options (`--add-…`, `--strip-…`). */
+/** Forwards queries with EDNS options of the configuration (`--add-…`, `--umbrella`). */
 export class EdnsForwarder implements Forwarding {
-  readonly #forwarder: Forwarding;
+  readonly #forwarder: QueryForwarder;
   readonly #options: EdnsOptions;
 
-  constructor(forwarder: Forwarding, options: EdnsOptions) {
+  constructor(forwarder: QueryForwarder, options: EdnsOptions) {
     this.#forwarder = forwarder;
     this.#options = options;
   }
@@ -24,19 +24,19 @@ export class EdnsForwarder implements Forwarding {
     group: ServerGroup,
     inspector: ReplyInspector,
   ): number {
-    const changed = this.#options.apply(query, client.address);
-    const changedInspector = this.#inspectorFor(changed, inspector);
-    return this.#forwarder.forward(changed.query, out, client, group, changedInspector);
+    const options = this.#options.optionsFor(query, client.address);
+    const own = this.#inspectorFor(options, inspector);
+    return this.#forwarder.forward(query, out, client, group, own, options);
   }
 
   refresh(query: Query, group: ServerGroup, inspector: ReplyInspector, client: Client): void {
-    const changed = this.#options.apply(query, client.address);
-    const changedInspector = this.#inspectorFor(changed, inspector);
-    this.#forwarder.refresh(changed.query, group, changedInspector, client);
+    const options = this.#options.optionsFor(query, client.address);
+    const own = this.#inspectorFor(options, inspector);
+    this.#forwarder.refresh(query, group, own, client, options);
   }
 
   /** Ignores replies for another subnet than the query's; caches no reply that is for one client only. */
-  #inspectorFor({ isForAll, subnet }: ChangedQuery, inspector: ReplyInspector): ReplyInspector {
+  #inspectorFor({ isForAll, subnet }: QueryOptions, inspector: ReplyInspector): ReplyInspector {
     return (reply, isCacheable) => {
       if (subnet !== undefined && this.#options.isForeign(reply, subnet)) return null;
       return inspector(reply, isCacheable && isForAll);

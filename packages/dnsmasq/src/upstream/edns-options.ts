@@ -1,34 +1,35 @@
 import type { Log } from '@kube-dns/daemon';
-import { MAX_MESSAGE_BYTES, Query } from '@kube-dns/wire';
+import type { AddedOptions } from '@kube-dns/transport';
+import { EDNS_OPTION, type Query } from '@kube-dns/wire';
 import { clientAddress } from '../listen/client-address.js';
 import type { EdnsChanges } from '../options/edns-changes.js';
-import { subnetData, umbrellaData } from './client-options.js';
+import { isSubnetData, subnetData, umbrellaData } from './client-options.js';
 import type { Neighbours } from './neighbours.js';
-import { findOption, type OptionChange, writeChanged } from './option-changes.js';
+import { encodeOption, findOption } from './option-bytes.js';
 
-/** EDNS options: RFC 7871, Cisco's, and those of dnsmasq and Nominum (dnsmasq src/dns-protocol.h). */
-const OPTION = { SUBNET: 8, UMBRELLA: 20292, MAC: 65001, MAC_TEXT: 65073, CPE_ID: 65074 } as const;
+/** EDNS options: Cisco's, and those of dnsmasq and Nominum (dnsmasq src/dns-protocol.h). */
+const OPTION = { UMBRELLA: 20292, MAC: 65001, MAC_TEXT: 65073, CPE_ID: 65074 } as const;
 /** The offset of SCOPE PREFIX-LENGTH, which only a reply sets. */
 const SCOPE_AT = 3;
 const LOG_EVERY_MS = 1_000;
 
-/** A query as it is sent upstream. */
-export interface ChangedQuery {
-  /** Valid until the next call. What concerns the client is as in the original query. */
-  readonly query: Query;
+/** The options that a client's query is sent upstream with. */
+export interface QueryOptions extends AddedOptions {
   /** The answer may be sent to other clients. */
   readonly isForAll: boolean;
-  /** The subnet in the query: a reply about another one is discarded. */
+  /** The subnet among them: a reply about another one is discarded. */
   readonly subnet: Uint8Array | undefined;
 }
 
-/** Changes the EDNS options of queries for upstream servers as `--add-…` and `--strip-…` say. */
+/**
+ * The EDNS options that queries for upstream servers get by `--add-…` and `--umbrella`. Options of clients do not
+ * leave (RFC 6891 section 6.1.1), but with `--add-subnet` a client's own subnet takes the place of ours, unless
+ * `--strip-subnet` says otherwise.
+ */
 export class EdnsOptions {
   readonly #changes: EdnsChanges;
   readonly #neighbours: Neighbours;
   readonly #log: Pick<Log, 'warn'>;
-  readonly #bytes = new Uint8Array(MAX_MESSAGE_BYTES);
-  readonly #changed = new Query();
   #nextLogMs = 0;
 
   constructor(changes: EdnsChanges, neighbours: Neighbours, log: Pick<Log, 'warn'>) {
@@ -37,27 +38,37 @@ export class EdnsOptions {
     this.#log = log;
   }
 
-  /** The query of a client at this address, with its options changed. */
-  apply(query: Query, address: string): ChangedQuery {
+  /** The options for the query of a client at this address, in dnsmasq's order (src/edns0.c, add_edns0_config). */
+  optionsFor(query: Query, address: string): QueryOptions {
+    const { addsMac, addsMacText, cpeId, umbrella, addsSubnet } = this.#changes;
     const client = clientAddress(address);
     const mac = this.#macOf(client);
-    const { addsSubnet, umbrella } = this.#changes;
-    const subnet = addsSubnet === undefined ? undefined : subnetData(addsSubnet, client);
-    const length = writeChanged(query, this.#changesFor(client, mac, subnet?.data), this.#bytes);
-    const sent = length === 0 ? query : this.#read(query, length);
+    const options: Buffer[] = [];
+    if (addsMac && mac !== undefined) options.push(encodeOption(OPTION.MAC, mac));
+    if (addsMacText !== 'no' && mac !== undefined) {
+      options.push(encodeOption(OPTION.MAC_TEXT, textOf(mac, addsMacText)));
+    }
+    if (cpeId !== '') options.push(encodeOption(OPTION.CPE_ID, Buffer.from(cpeId)));
+    if (umbrella !== undefined) {
+      options.push(encodeOption(OPTION.UMBRELLA, umbrellaData(umbrella, client)));
+    }
+    const theirs = this.#clientSubnet(query);
+    const ours = addsSubnet === undefined ? undefined : subnetData(addsSubnet, client);
+    const subnet = theirs ?? ours?.data;
+    if (subnet !== undefined) options.push(encodeOption(EDNS_OPTION.SUBNET, subnet));
+    const isOfClient = theirs !== undefined || ours?.isOfClient === true;
     return {
-      query: sent,
-      isForAll: mac === undefined && umbrella === undefined && subnet?.isOfClient !== true,
-      subnet:
-        subnet === undefined
-          ? undefined
-          : findOption(sent.bytes, sent.length, OPTION.SUBNET)?.slice(),
+      bytes: Buffer.concat(options),
+      hasClientSubnet: theirs !== undefined,
+      isForAll: mac === undefined && umbrella === undefined && !isOfClient,
+      // A query with other records is sent without these options.
+      subnet: query.hasOtherRecords ? undefined : subnet,
     };
   }
 
   /** Whether a reply names another subnet than the query (RFC 7871 section 7.3). */
   isForeign(reply: Uint8Array, subnet: Uint8Array): boolean {
-    const named = findOption(reply, reply.length, OPTION.SUBNET);
+    const named = findOption(reply, reply.length, EDNS_OPTION.SUBNET);
     if (named === undefined || isSameSubnet(named, subnet)) return false;
     const now = performance.now();
     if (now >= this.#nextLogMs) {
@@ -67,47 +78,25 @@ export class EdnsOptions {
     return true;
   }
 
-  /** In the order in which dnsmasq adds them (src/edns0.c, add_edns0_config). */
-  #changesFor(
-    client: Uint8Array,
-    mac: Uint8Array | undefined,
-    subnet: Uint8Array | undefined,
-  ): readonly OptionChange[] {
-    const { addsMac, addsMacText, stripsMac, cpeId, umbrella, stripsSubnet } = this.#changes;
-    const macText =
-      mac === undefined || addsMacText === 'no' ? undefined : textOf(mac, addsMacText);
-    return [
-      { code: OPTION.MAC, data: addsMac ? mac : undefined, replaces: stripsMac },
-      { code: OPTION.MAC_TEXT, data: macText, replaces: stripsMac },
-      ...(cpeId === '' ? [] : [{ code: OPTION.CPE_ID, data: Buffer.from(cpeId), replaces: true }]),
-      ...(umbrella === undefined
-        ? []
-        : [{ code: OPTION.UMBRELLA, data: umbrellaData(umbrella, client), replaces: true }]),
-      { code: OPTION.SUBNET, data: subnet, replaces: stripsSubnet },
-    ];
+  /** The subnet that a client sent, when it is to be sent on. */
+  #clientSubnet(query: Query): Uint8Array | undefined {
+    const { addsSubnet, stripsSubnet } = this.#changes;
+    if (addsSubnet === undefined || stripsSubnet || !query.hasEdns) return undefined;
+    const subnet = findOption(query.bytes, query.length, EDNS_OPTION.SUBNET);
+    return subnet !== undefined && isSubnetData(subnet) ? new Uint8Array(subnet) : undefined;
   }
 
   #macOf(client: Uint8Array): Uint8Array | undefined {
     const { addsMac, addsMacText } = this.#changes;
     return addsMac || addsMacText !== 'no' ? this.#neighbours.macOf(client) : undefined;
   }
-
-  /** The changed query; what concerns the client, such as whether it uses EDNS, stays. */
-  #read(query: Query, length: number): Query {
-    const changed = this.#changed;
-    const { isOverTcp, maxUdpBytes, hasEdns, maxAnswerBytes } = query;
-    if (changed.read(this.#bytes, length, isOverTcp, maxUdpBytes) !== 'answer') return query;
-    changed.hasEdns = hasEdns;
-    changed.maxAnswerBytes = maxAnswerBytes;
-    return changed;
-  }
 }
 
-/** Whether any option is to be changed. */
-export function changesOptions(changes: EdnsChanges): boolean {
-  const { addsMac, addsMacText, stripsMac, cpeId, umbrella, addsSubnet, stripsSubnet } = changes;
-  const isAdding = addsMac || addsMacText !== 'no' || cpeId !== '' || umbrella !== undefined;
-  return isAdding || addsSubnet !== undefined || stripsMac || stripsSubnet;
+/** Whether any option is to be added. */
+export function addsOptions(changes: EdnsChanges): boolean {
+  const { addsMac, addsMacText, cpeId, umbrella, addsSubnet } = changes;
+  const addsId = addsMac || addsMacText !== 'no' || cpeId !== '' || umbrella !== undefined;
+  return addsId || addsSubnet !== undefined;
 }
 
 function textOf(mac: Uint8Array, form: 'base64' | 'text'): Buffer {

@@ -6,12 +6,12 @@ import { ResolvFiles } from '../config/resolv-files.js';
 import { ServersFile } from '../config/servers-file.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
 import { parseServer } from '../options/server-value.js';
-import { changesOptions, EdnsOptions } from './edns-options.js';
+import { addsOptions, EdnsOptions } from './edns-options.js';
 import { Neighbours } from './neighbours.js';
 
-/** The changes to the EDNS options of queries; undefined without any. */
+/** The EDNS options that queries are sent with; undefined without any. */
 export function ednsOptions({ ednsChanges }: DnsmasqOptions, log: Log): EdnsOptions | undefined {
-  if (!changesOptions(ednsChanges)) return undefined;
+  if (!addsOptions(ednsChanges)) return undefined;
   return new EdnsOptions(ednsChanges, new Neighbours(), log);
 }
 

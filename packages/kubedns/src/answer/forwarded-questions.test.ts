@@ -53,6 +53,19 @@ describe('a question for a name outside the zone', () => {
     expect(answers.statistics.requests.recursive).toBe(2);
   });
 
+  it('leaves without the cookie of its client, so it is one with different cookies', async () => {
+    address(first, 'a.example', '192.0.2.1');
+    const cookies = ['0102030405060708', '1112131415161718'];
+    const both = await Promise.all(
+      cookies.map((cookie) => answers.ask('a.example', 'A', { hasEdns: true, cookie })),
+    );
+    expect(both.map(({ answers: [text] }) => text)).toEqual(Array(2).fill('a.example A 192.0.2.1'));
+    expect(first.messages.map((message) => message.toString('hex').slice(-22))).toEqual([
+      // An OPT record of ours, without options.
+      '00002904d0000000000000',
+    ]);
+  });
+
   it('is REFUSED immediately, and counted, when too many are in flight', async () => {
     first.isSilent = second.isSilent = true;
     const waiting = answers.ask('a.example', 'A');

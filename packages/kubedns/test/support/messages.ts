@@ -13,6 +13,8 @@ export interface Asked {
   readonly hasEdns?: boolean;
   readonly isOverTcp?: boolean;
   readonly class?: number;
+  /** A client cookie in the OPT record, eight bytes in hexadecimal. */
+  readonly cookie?: string;
 }
 
 const CLASS_FROM_END = 2;
@@ -27,7 +29,11 @@ export function queryBytes(name: string, type: string | number, asked: Asked = {
   if (asked.class !== undefined) writeUint16(bytes, bytes.length - CLASS_FROM_END, asked.class);
   if (asked.hasEdns !== true) return bytes;
   writeUint16(bytes, 10, 1);
-  return Buffer.concat([bytes, OPT]);
+  if (asked.cookie === undefined) return Buffer.concat([bytes, OPT]);
+  const option = Buffer.from(`000a0008${asked.cookie}`, 'hex');
+  const message = Buffer.concat([bytes, OPT, option]);
+  writeUint16(message, message.length - option.length - 2, option.length);
+  return message;
 }
 
 /** A query as a listener passes it to an answerer. */

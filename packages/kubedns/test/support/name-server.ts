@@ -28,6 +28,11 @@ export class NameServer {
     return this.#server.requests.map(({ question: { name, type } }) => `${name} ${type}`);
   }
 
+  /** The questions as they arrived. */
+  get messages(): Buffer[] {
+    return this.#server.requests.map(({ query }) => query);
+  }
+
   get port(): number {
     return this.#server.port;
   }

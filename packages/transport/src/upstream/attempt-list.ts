@@ -1,4 +1,6 @@
-import type { SentQuery } from './upstream-socket.js';
+import type { RetryPlan } from './retry-plan.js';
+import type { ServerGroup } from './server-group.js';
+import type { ReplyHandler, SentQuery } from './upstream-socket.js';
 import type { UpstreamServer } from './upstream-servers.js';
 
 /** One sending of a question to one server, and its outcome. */
@@ -8,17 +10,44 @@ export interface Attempt {
   readonly server: UpstreamServer;
   readonly sent: SentQuery;
   readonly sentAtMs: number;
+  /** When the same datagram was last sent. */
+  resentAtMs: number;
   hasFailed: boolean;
   /** It had no reply in time, which is counted. */
   isSilent: boolean;
 }
 
+/** What the attempts of a question depend on. */
+export interface AttemptRules {
+  readonly plan: RetryPlan;
+  /** How many source ports one question uses per server. */
+  readonly portLimit: number;
+  now(): number;
+}
+
+/** Between two sendings of a question to one server, whatever asks for them. */
+const RESEND_PAUSE_MS = 500;
+/** Sendings of a question to servers that were asked before, until its time-out. */
+const MAX_RESENDS = 5;
+
 /** The attempts of one question, in order; a server may occur more than once, each time with another port. */
 export class AttemptList {
+  /** Sendings so far. */
+  sends = 0;
+  /** The server that is asked in its turn, by its place in the group. */
+  current = 0;
+  readonly #rules: AttemptRules;
+  readonly #group: ServerGroup;
+  readonly #query: Buffer;
+  readonly #handler: ReplyHandler;
   readonly #attempts: Attempt[] = [];
+  #resends = 0;
 
-  add(attempt: Attempt): void {
-    this.#attempts.push(attempt);
+  constructor(rules: AttemptRules, group: ServerGroup, query: Buffer, handler: ReplyHandler) {
+    this.#rules = rules;
+    this.#group = group;
+    this.#query = query;
+    this.#handler = handler;
   }
 
   /** The attempt that a sent query belongs to. */
@@ -27,22 +56,9 @@ export class AttemptList {
     return undefined;
   }
 
-  /** Whether the server at an index was asked. */
-  includes(at: number): boolean {
-    return this.lastTo(at) !== undefined;
-  }
-
-  lastTo(at: number): Attempt | undefined {
-    return this.#attempts.findLast((attempt) => attempt.at === at);
-  }
-
-  countTo(at: number): number {
-    return this.#attempts.filter((attempt) => attempt.at === at).length;
-  }
-
-  /** How many servers were asked. */
-  get serverCount(): number {
-    return new Set(this.#attempts.map(({ at }) => at)).size;
+  /** How many servers were not asked. */
+  get unaskedCount(): number {
+    return this.#group.servers.length - new Set(this.#attempts.map(({ at }) => at)).size;
   }
 
   /** The attempts that may still get a reply. */
@@ -54,13 +70,84 @@ export class AttemptList {
     return this.#attempts.every(({ hasFailed }) => hasFailed);
   }
 
-  /** Clears the failures of all attempts. */
-  forgive(): void {
+  /** The question is asked anew: no attempt has failed, and none was made too often. */
+  renew(): void {
+    this.#resends = 0;
     for (const attempt of this.#attempts) attempt.hasFailed = false;
   }
 
   /** Waits for no reply to any of them. */
   forget(): void {
     for (const { sent } of this.#attempts) sent.socket.forget(sent);
+  }
+
+  /**
+   * Sends the question to a server; beyond the limit of ports once more from the last one, with the same ID. A
+   * server that was asked a moment ago, or often, has it already. False when it cannot be sent.
+   */
+  send(at: number): boolean {
+    const server = this.#group.servers[at]!;
+    const nowMs = this.#rules.now();
+    const last = this.#lastTo(at);
+    if (last !== undefined) {
+      const isSoon = nowMs - last.resentAtMs < this.#resendPauseMs;
+      if (isSoon || this.#resends >= MAX_RESENDS) return true;
+      this.#resends++;
+    }
+    if (last !== undefined && this.#countTo(at) >= this.#rules.portLimit) {
+      last.hasFailed = last.isSilent = false;
+      last.resentAtMs = nowMs;
+      last.sent.socket.resend(last.sent);
+    } else {
+      const sent = server.sockets.send(this.#query, this.#handler);
+      if (sent === undefined) return false;
+      const state = { hasFailed: false, isSilent: false };
+      this.#attempts.push({ at, server, sent, sentAtMs: nowMs, resentAtMs: nowMs, ...state });
+    }
+    this.sends++;
+    server.counts.countQuery(last !== undefined);
+    return true;
+  }
+
+  /** Sends to every server; false when it can be sent to none. */
+  sendToAll(): boolean {
+    let hasSent = false;
+    for (let at = 0; at < this.#group.servers.length; at++) hasSent = this.send(at) || hasSent;
+    return hasSent;
+  }
+
+  /** Sends to the next server that was not asked, in strict order, or to all of them; false when there is none. */
+  sendToOthers(): boolean {
+    if (this.#group.order === 'strict') return this.sendToNext();
+    let hasSent = false;
+    for (let at = 0; at < this.#group.servers.length; at++) {
+      if (this.#lastTo(at) === undefined) hasSent = this.send(at) || hasSent;
+    }
+    return hasSent;
+  }
+
+  /** The next server in order that was not asked; false when there is none. */
+  sendToNext(): boolean {
+    const { length } = this.#group.servers;
+    for (let step = 1; step < length; step++) {
+      const at = (this.current + step) % length;
+      if (this.#lastTo(at) !== undefined) continue;
+      this.current = at;
+      if (this.send(at)) return true;
+    }
+    return false;
+  }
+
+  /** A shorter pause where the first one is configured (`--fast-dns-retry`), or fits a short time-out. */
+  get #resendPauseMs(): number {
+    return Math.min(RESEND_PAUSE_MS, this.#rules.plan.delayMs(0));
+  }
+
+  #lastTo(at: number): Attempt | undefined {
+    return this.#attempts.findLast((attempt) => attempt.at === at);
+  }
+
+  #countTo(at: number): number {
+    return this.#attempts.filter((attempt) => attempt.at === at).length;
   }
 }

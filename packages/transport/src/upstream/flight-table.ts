@@ -2,14 +2,23 @@ import { NameTable } from '@kube-dns/wire';
 import type { Flight } from './flight.js';
 import type { QuestionKey } from './question-key.js';
 
+/**
+ * Flights of one name, type and class that wait for replies at the same time, whatever else differs: each has IDs and
+ * ports of its own, and one more that a forged reply could hit.
+ */
+const MAX_OPEN = 4;
+/** Flights of one name, type and class that wait until one of those ends. */
+const MAX_QUEUED = 64;
+
 /** The flights: questions in flight, and questions that only wait for a late reply. */
 export class FlightTable {
-  readonly #byKey = new NameTable<Flight>();
+  /** The flights of one name, type and class, oldest first. */
+  readonly #byQuestion = new NameTable<Flight[]>();
   /** Each has its index here in `place`; the last one moves to the index of a removed one. */
   readonly #flights: Flight[] = [];
   #inFlight = 0;
 
-  /** How many are in flight. */
+  /** How many are in flight, those that are queued included. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -19,17 +28,31 @@ export class FlightTable {
     return this.#flights;
   }
 
-  /** The flight with this key. */
-  find({ bytes, length }: QuestionKey): Flight | undefined {
-    return this.#byKey.get(bytes, 0, length);
+  /** The flight that others with this key may join. */
+  find(key: QuestionKey): Flight | undefined {
+    const same = this.#byQuestion.get(key.question, 0, key.length);
+    if (same === undefined) return undefined;
+    for (const flight of same) if (flight.isShared && key.isOf(flight.key)) return flight;
+    return undefined;
   }
 
-  /** Counts a flight as in flight, and adds it if it is new. */
-  count(flight: Flight): void {
-    if (flight.place < 0) {
-      flight.place = this.#flights.push(flight) - 1;
-      if (flight.key !== undefined) this.#byKey.set(flight.key, flight);
+  /** Adds a new flight, which is queued while there are too many of its question; false when no more can queue. */
+  add(flight: Flight): boolean {
+    const { question } = flight.key;
+    const same = this.#byQuestion.get(question, 0, question.length);
+    if (same === undefined) this.#byQuestion.set(question, [flight]);
+    else {
+      const queued = countQueued(same);
+      if (queued >= MAX_QUEUED) return false;
+      flight.isQueued = same.length - queued >= MAX_OPEN && !this.#dropLingering(same);
+      same.push(flight);
     }
+    flight.place = this.#flights.push(flight) - 1;
+    return true;
+  }
+
+  /** Counts a flight as in flight. */
+  count(flight: Flight): void {
     flight.isCounted = true;
     flight.group.load.questions++;
     this.#inFlight++;
@@ -54,14 +77,43 @@ export class FlightTable {
       last.place = flight.place;
     }
     flight.place = -1;
-    const { key } = flight;
-    if (key !== undefined && this.#byKey.get(key, 0, key.length) === flight) {
-      this.#byKey.delete(key);
-    }
+    const { question } = flight.key;
+    const same = this.#byQuestion.get(question, 0, question.length);
+    if (same === undefined) return;
+    if (same.length === 1) this.#byQuestion.delete(question);
+    else same.splice(same.indexOf(flight), 1);
   }
 
-  /** From now on no flight is found by its key. */
-  forgetKeys(): void {
-    this.#byKey.clear();
+  /** The queued flight of the same question that may start when this one has ended. */
+  queuedBehind({ key: { question } }: Flight): Flight | undefined {
+    const same = this.#byQuestion.get(question, 0, question.length);
+    if (same === undefined) return undefined;
+    if (same.length - countQueued(same) >= MAX_OPEN) return undefined;
+    return same.find(({ isQueued }) => isQueued);
   }
+
+  /** Whether a flight of the same question is queued. */
+  hasQueued({ key: { question } }: Flight): boolean {
+    const same = this.#byQuestion.get(question, 0, question.length);
+    return same !== undefined && countQueued(same) > 0;
+  }
+
+  /** From now on nobody joins the flights that there are. */
+  forgetKeys(): void {
+    for (const flight of this.#flights) flight.isShared = false;
+  }
+
+  /** A flight that only waits for a late reply makes room for a new one; false when there is none. */
+  #dropLingering(same: readonly Flight[]): boolean {
+    const lingering = same.find(({ isCounted }) => !isCounted);
+    if (lingering === undefined) return false;
+    this.drop(lingering);
+    return true;
+  }
+}
+
+function countQueued(flights: readonly Flight[]): number {
+  let queued = 0;
+  for (const { isQueued } of flights) if (isQueued) queued++;
+  return queued;
 }

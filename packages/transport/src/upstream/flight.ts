@@ -1,5 +1,6 @@
 import type { RecordCursor } from '@kube-dns/wire';
-import { AttemptList } from './attempt-list.js';
+import { AttemptList, type AttemptRules } from './attempt-list.js';
+import { type FlightKey, UNSHARED } from './question-key.js';
 import { isTruncated, withoutRecords } from './cut-reply.js';
 import { flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
 import type { RetryPlan } from './retry-plan.js';
@@ -17,19 +18,14 @@ import type { Waiter } from './waiter.js';
 export type ReplyInspector = (reply: Buffer, isCacheable: boolean) => Buffer | null | undefined;
 
 /** What a flight needs of its forwarder. */
-export interface FlightOwner {
-  readonly plan: RetryPlan;
-  /** How many source ports one question uses per server. */
-  readonly portLimit: number;
+export interface FlightOwner extends AttemptRules {
   readonly cursor: RecordCursor;
-  now(): number;
   /** The flight is over: it has a reply, or `null` for SERVFAIL. */
   finish(flight: Flight, reply: Buffer | null): void;
 }
 
 /** How long a refusal waits for a better reply of the other servers that were asked. */
 const PATIENCE_MS = 1_000;
-
 /**
  * One question on its way to the servers of a group, over UDP until a reply is truncated, or over TCP. It
  * ends with the first usable reply; SERVFAIL and REFUSED are answers only when nothing better comes.
@@ -37,23 +33,23 @@ const PATIENCE_MS = 1_000;
 export class Flight implements ReplyHandler, TcpRoundOwner {
   readonly group: ServerGroup;
   readonly query: Buffer;
-  /** Undefined for a question that is not merged with others. */
-  readonly key: Uint8Array | undefined;
+  readonly key: FlightKey;
   readonly isOverTcp: boolean;
   inspector: ReplyInspector | undefined;
   readonly waiters: Waiter[] = [];
-  /** Set by the owner: place in its list, and whether the group counts it. */
+  /** Set by the table: place in its list, whether the group counts it, and whether it waits to be sent. */
   place = -1;
   isCounted = false;
-  isCacheable = true;
+  isQueued = false;
+  /** Others may join, and the reply be cached: the question is shared, and its servers are still the same. */
+  isShared: boolean;
   startedAtMs = 0;
   /** Until then the question is retransmitted; afterwards it only waits for late replies. */
   deadlineMs = 0;
   readonly #owner: FlightOwner;
-  readonly #attempts = new AttemptList();
+  readonly #attempts: AttemptList;
   #dueAtMs = Number.POSITIVE_INFINITY;
   #retries = 0;
-  #current = 0;
   /** Set while the question is asked over TCP; nothing is sent over UDP meanwhile. */
   #tcp: TcpRound | undefined;
   #fallback: Buffer | undefined;
@@ -64,14 +60,16 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     owner: FlightOwner,
     group: ServerGroup,
     query: Buffer,
-    key: Uint8Array | undefined,
+    key: FlightKey,
     isOverTcp: boolean,
   ) {
     this.#owner = owner;
     this.group = group;
     this.query = query;
     this.key = key;
+    this.isShared = key.variant !== UNSHARED;
     this.isOverTcp = isOverTcp;
+    this.#attempts = new AttemptList(owner, group, query, this);
   }
 
   /** Sends the question, also again after its deadline; false when no server can be reached. */
@@ -81,7 +79,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#retries = 0;
     this.#relayAtMs = Number.POSITIVE_INFINITY;
     this.#fallback = undefined;
-    this.#attempts.forgive();
+    this.#attempts.renew();
     this.#endTcp();
     this.#dueAtMs = nowMs + this.#pauseMs(this.#owner.plan);
     if (this.isOverTcp) {
@@ -89,22 +87,30 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
       return true;
     }
     const first = this.group.choose(nowMs);
-    if (first === ALL_SERVERS) return this.#sendToAll();
-    this.#current = first;
+    if (first === ALL_SERVERS) return this.#attempts.sendToAll();
+    this.#attempts.current = first;
     // When no socket for one server is available, the others are asked.
-    return this.#send(first) || this.#sendToAll();
+    return this.#attempts.send(first) || this.#attempts.sendToAll();
   }
 
-  /** A client has retransmitted: the other servers are asked too (dnsmasq src/forward.c). */
-  sendAgain(): void {
-    if (this.#tcp !== undefined) return;
-    if (this.group.order === 'strict') this.#sendToNext();
-    else this.#sendToAll();
+  /**
+   * A client has retransmitted: the other servers are asked too (dnsmasq src/forward.c). False when the pace lets
+   * nothing be sent.
+   */
+  sendAgain(): boolean {
+    const { sends } = this.#attempts;
+    if (this.#tcp === undefined && !this.isQueued) {
+      if (this.group.order === 'strict') this.#attempts.sendToNext();
+      else this.#attempts.sendToAll();
+    }
+    return this.#attempts.sends > sends;
   }
 
   /** Another client has joined after a while: the server that has the question is asked again. */
-  repeat(): void {
-    if (this.#tcp === undefined) this.#send(this.#current);
+  repeat(): boolean {
+    const { sends } = this.#attempts;
+    if (this.#tcp === undefined && !this.isQueued) this.#attempts.send(this.#attempts.current);
+    return this.#attempts.sends > sends;
   }
 
   /** Does what is due at this time; called every 50 ms. */
@@ -138,7 +144,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (isTruncated(reply)) {
       this.#fallback = withoutRecords(reply, this.#owner.cursor);
       // A reply that arrives twice is fetched over TCP once.
-      if (!attempt.hasFailed) this.#askOverTcp([server], this.#unaskedCount);
+      if (!attempt.hasFailed) this.#askOverTcp([server], this.#attempts.unaskedCount);
       attempt.hasFailed = true;
       return;
     }
@@ -160,7 +166,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.group.avoid(attempt.at);
     if (this.#tcp !== undefined) return;
     // A server that restarts is unreachable for a moment: one more try before the client gets an error.
-    const isLast = this.#retries === 0 && this.#unaskedCount === 0;
+    const isLast = this.#retries === 0 && this.#attempts.unaskedCount === 0;
     if (!isLast || this.#fallback !== undefined) this.#advance();
   }
 
@@ -176,13 +182,13 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#endTcp();
     const nowMs = this.#owner.now();
     const isOver = this.isOverTcp || nowMs >= this.deadlineMs;
-    if (isOver || !this.#sendToOthers()) this.#finish(this.#fallback ?? null);
+    if (isOver || !this.#attempts.sendToOthers()) this.#finish(this.#fallback ?? null);
     else this.#dueAtMs = nowMs + this.#pauseMs(this.#owner.plan);
   }
 
   /** A server had no answer: asks those that were not asked yet, or waits for the others. */
   #advance(): void {
-    if (this.#sendToOthers()) return;
+    if (this.#attempts.sendToOthers()) return;
     if (this.#attempts.haveAllFailed) this.#finish(this.#fallback ?? null);
     else if (this.#fallback !== undefined) {
       this.#relayAtMs = Math.min(this.#relayAtMs, this.#owner.now() + PATIENCE_MS);
@@ -200,10 +206,10 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
       attempt.isSilent = true;
       attempt.server.counts.countError('timeout');
     }
-    const wasForAll = this.#unaskedCount === 0;
+    const wasForAll = this.#attempts.unaskedCount === 0;
     if (this.group.order === 'strict' || (this.#retries === 1 && !wasForAll)) {
-      if (!this.#sendToNext()) this.#send(this.#current);
-    } else this.#sendToAll();
+      if (!this.#attempts.sendToNext()) this.#attempts.send(this.#attempts.current);
+    } else this.#attempts.sendToAll();
   }
 
   /** In strict order only the next server takes over, so the time is divided among them. */
@@ -211,59 +217,6 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     const { order, servers } = this.group;
     if (order !== 'strict' || servers.length === 1) return plan.delayMs(this.#retries);
     return Math.min(plan.delayMs(0), plan.timeoutMs / (servers.length + 1));
-  }
-
-  get #unaskedCount(): number {
-    return this.group.servers.length - this.#attempts.serverCount;
-  }
-
-  /** Sends to the next server that was not asked, or to all of them; false when there is none. */
-  #sendToOthers(): boolean {
-    return this.group.order === 'strict' ? this.#sendToNext() : this.#sendToUnasked();
-  }
-
-  #sendToAll(): boolean {
-    let hasSent = false;
-    for (let at = 0; at < this.group.servers.length; at++) hasSent = this.#send(at) || hasSent;
-    return hasSent;
-  }
-
-  #sendToUnasked(): boolean {
-    let hasSent = false;
-    for (let at = 0; at < this.group.servers.length; at++) {
-      if (!this.#attempts.includes(at)) hasSent = this.#send(at) || hasSent;
-    }
-    return hasSent;
-  }
-
-  /** The next server in order that was not asked; false when there is none. */
-  #sendToNext(): boolean {
-    const { length } = this.group.servers;
-    for (let step = 1; step < length; step++) {
-      const at = (this.#current + step) % length;
-      if (this.#attempts.includes(at)) continue;
-      this.#current = at;
-      if (this.#send(at)) return true;
-    }
-    return false;
-  }
-
-  /** Sends the question to a server; beyond the limit of ports once more from the last one, with the same ID. */
-  #send(at: number): boolean {
-    const server = this.group.servers[at]!;
-    const last = this.#attempts.lastTo(at);
-    if (last !== undefined && this.#attempts.countTo(at) >= this.#owner.portLimit) {
-      last.hasFailed = last.isSilent = false;
-      last.sent.socket.resend(last.sent);
-      server.counts.countQuery(true);
-      return true;
-    }
-    const sent = server.sockets.send(this.query, this);
-    if (sent === undefined) return false;
-    server.counts.countQuery(false);
-    const sentAtMs = this.#owner.now();
-    this.#attempts.add({ at, server, sent, sentAtMs, hasFailed: false, isSilent: false });
-    return true;
   }
 
   #askOverTcp(servers: readonly UpstreamServer[], reserved: number): void {
@@ -283,7 +236,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   /** `ignored`: the reply counts as if it had not arrived. */
   #accept(at: number, reply: Buffer): 'finished' | 'ignored' | 'malformed' {
-    const seen = this.inspector?.(reply, this.isCacheable);
+    const seen = this.inspector?.(reply, this.isShared);
     if (seen === null) return 'ignored';
     // It was no refusal before: the inspector could not read it.
     if (seen !== undefined && isRefusal(seen)) return 'malformed';

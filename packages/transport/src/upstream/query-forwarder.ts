@@ -1,39 +1,20 @@
-import {
-  AnswerWriter,
-  encodeRefusal,
-  EXTENDED_ERROR,
-  MAX_MESSAGE_BYTES,
-  Query,
-  RCODE,
-  RecordCursor,
-  relayTargetOf,
-} from '@kube-dns/wire';
+import { MAX_MESSAGE_BYTES, Query, RCODE, RecordCursor } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET } from '../answerer.js';
+import { NO_REPLY, refuse, TOO_MANY_VARIANTS, UNREACHABLE } from './failure.js';
 import { Flight, type FlightOwner, type ReplyInspector } from './flight.js';
 import { FlightTable } from './flight-table.js';
-import { copyForUpstream } from './query-copy.js';
-import { QuestionKey } from './question-key.js';
+import type { QueryForwarderOptions } from './query-forwarder-options.js';
+import { QuestionKey, UNSHARED } from './question-key.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
+import {
+  type AddedOptions,
+  NO_OPTIONS,
+  sentFlags,
+  unchangedQuery,
+  upstreamQuery,
+} from './upstream-query.js';
 import { type AskCallback, CallbackWaiter, ClientWaiter, type Waiter } from './waiter.js';
-
-export interface QueryForwarderOptions {
-  /** Questions in flight per group of servers, and clients that joined them; beyond, REFUSED. */
-  readonly maxInFlight: number;
-  readonly plan: RetryPlan;
-  /** How many source ports one question uses per server; 1 by default. */
-  readonly portLimit?: number;
-  /** The largest UDP answer that servers are asked for, in bytes. */
-  readonly maxUdpBytes: number;
-  /** AD stays as the server set it; it is cleared by default. */
-  readonly passesAd?: boolean;
-  /** What a client gets when its question cannot be sent to any server; REFUSED by default. */
-  readonly unsentRcode?: number;
-  /** Called for each query that is refused because too many are in flight. */
-  readonly onOverflow?: (group: ServerGroup) => void;
-  /** Milliseconds that never fall; the clock of the process by default. */
-  readonly now?: () => number;
-}
 
 /** The one timer of all questions. */
 const TICK_MS = 50;
@@ -64,7 +45,6 @@ export class QueryForwarder implements FlightOwner {
   readonly #passesAd: boolean;
   readonly #key = new QuestionKey();
   readonly #flights = new FlightTable();
-  readonly #writer = new AnswerWriter();
   /** A question of the program itself, while it is read. */
   readonly #own = new Query();
   #timer: NodeJS.Timeout | undefined;
@@ -101,18 +81,25 @@ export class QueryForwarder implements FlightOwner {
     client: Client,
     group: ServerGroup,
     inspector?: ReplyInspector,
+    options = NO_OPTIONS,
   ): number {
-    const known = this.#find(query);
+    const known = this.#find(query, options);
     if (known?.waiters.some((waiter) => waiter.isAskingAgain(query, client)) === true) {
-      known.sendAgain();
-      this.sentForUdp++;
+      if (known.sendAgain()) this.sentForUdp++;
       return NO_ANSWER_YET;
     }
     if (this.#isFull(known, group)) return this.#refuseOverflow(query, out, group);
-    const flight = this.#joinOrLaunch(query, known, group, inspector);
-    if (flight === undefined) return this.#refuseUnsent(query, out);
+    const flight = known ?? this.#createFlight(query, group);
+    if (flight === undefined) {
+      this.overflows++;
+      return refuse(query, out, RCODE.REFUSED, TOO_MANY_VARIANTS);
+    }
+    if (!this.#joinOrLaunch(query, flight, inspector)) return this.#refuseUnsent(query, out);
     this.forwarded++;
-    flight.waiters.push(new ClientWaiter(query, client, flight.deadlineMs, this.#passesAd));
+    const { hasClientSubnet } = options;
+    flight.waiters.push(
+      new ClientWaiter(query, client, flight.deadlineMs, this.#passesAd, hasClientSubnet),
+    );
     return NO_ANSWER_YET;
   }
 
@@ -124,26 +111,32 @@ export class QueryForwarder implements FlightOwner {
   ask(message: Uint8Array, group: ServerGroup, done: AskCallback): boolean {
     const query = this.#own;
     if (query.read(message, message.length, false, MAX_MESSAGE_BYTES) !== 'answer') return false;
-    const known = this.#find(query);
+    const known = this.#find(query, NO_OPTIONS);
     if (this.#isFull(known, group)) return false;
-    const flight = this.#joinOrLaunch(query, known, group);
-    if (flight === undefined) return false;
+    const flight = known ?? this.#createFlight(query, group);
+    if (flight === undefined || !this.#joinOrLaunch(query, flight)) return false;
     this.forwarded++;
     flight.waiters.push(new CallbackWaiter(flight.deadlineMs, done));
     return true;
   }
 
   /** Asks a question for which no client waits, unless it is in flight or the limit is reached. */
-  refresh(query: Query, group: ServerGroup, inspector: ReplyInspector): void {
-    const known = this.#find(query);
+  refresh(
+    query: Query,
+    group: ServerGroup,
+    inspector: ReplyInspector,
+    _client: Client,
+    options = NO_OPTIONS,
+  ): void {
+    const known = this.#find(query, options);
     if (known?.isCounted === true || this.#isFull(known, group)) return;
-    this.#joinOrLaunch(query, known, group, inspector);
+    const flight = known ?? this.#createFlight(query, group);
+    if (flight !== undefined) this.#joinOrLaunch(query, flight, inspector);
   }
 
   /** The servers have changed: replies to questions in flight go to their clients, but not to a cache. */
   forgetQuestions(): void {
     this.#flights.forgetKeys();
-    for (const flight of this.#flights.all) flight.isCacheable = false;
   }
 
   /** Resolves when every question that is in flight now is answered; bounded by the time-out. */
@@ -168,7 +161,7 @@ export class QueryForwarder implements FlightOwner {
   /** For a flight: it has its reply. */
   finish(flight: Flight, reply: Buffer | null): void {
     const waiters = flight.waiters.splice(0);
-    this.#flights.drop(flight);
+    this.#drop(flight);
     const last = waiters.length - 1;
     flight.group.load.joiners -= Math.max(0, last);
     waiters.forEach((waiter, i) => {
@@ -177,9 +170,10 @@ export class QueryForwarder implements FlightOwner {
     });
   }
 
-  /** The flight of the same question, if there is one. */
-  #find(query: Query): Flight | undefined {
-    return this.#key.fill(query) ? this.#flights.find(this.#key) : undefined;
+  /** The flight of the same question, if there is one; the key is that of this question afterwards. */
+  #find(query: Query, { bytes }: AddedOptions): Flight | undefined {
+    this.#key.fill(query, sentFlags(query, this.#passesAd), bytes);
+    return this.#flights.find(this.#key);
   }
 
   /** Whether a limit is reached: that of joined clients for a question in flight, else that of questions. */
@@ -189,44 +183,54 @@ export class QueryForwarder implements FlightOwner {
     return group.load.questions >= maxInFlight;
   }
 
-  /** The question in flight, with the whole time-out before it; undefined when it cannot be sent. */
-  #joinOrLaunch(
-    query: Query,
-    known: Flight | undefined,
-    group: ServerGroup,
-    inspector?: ReplyInspector,
-  ): Flight | undefined {
+  /** Gives a flight the whole time-out, and starts it unless it is in flight; false when it cannot be sent. */
+  #joinOrLaunch(query: Query, flight: Flight, inspector?: ReplyInspector): boolean {
     const nowMs = this.now();
     const deadlineMs = nowMs + this.plan.timeoutMs;
-    if (known?.isCounted === true) {
-      this.#join(known, query, nowMs);
-      known.deadlineMs = deadlineMs;
-      known.inspector ??= inspector;
-      return known;
+    if (flight.isCounted) {
+      this.#join(flight, query, nowMs);
+      flight.deadlineMs = deadlineMs;
+      flight.inspector ??= inspector;
+      return true;
     }
-    const flight = known ?? this.#createFlight(query, group);
     flight.inspector = inspector;
-    if (!flight.start(nowMs, deadlineMs)) {
-      this.#flights.drop(flight);
-      return undefined;
+    flight.deadlineMs = deadlineMs;
+    if (!flight.isQueued && !flight.start(nowMs, deadlineMs)) {
+      this.#drop(flight);
+      return false;
     }
     this.#flights.count(flight);
     this.#timer ??= setInterval(() => this.tick(), TICK_MS).unref();
     if (!query.isOverTcp) this.sentForUdp++;
-    return flight;
+    return true;
   }
 
-  #createFlight(query: Query, group: ServerGroup): Flight {
-    const copy = copyForUpstream(query, this.#options.maxUdpBytes, this.cursor);
-    return new Flight(this, group, copy, this.#key.copy(), query.isOverTcp);
+  /** A flight for the question that was looked for; undefined when there are too many of its name. */
+  #createFlight(query: Query, group: ServerGroup): Flight | undefined {
+    const key = this.#key.copy();
+    const { maxUdpBytes } = this.#options;
+    const message =
+      key.variant === UNSHARED
+        ? unchangedQuery(query, maxUdpBytes, this.cursor)
+        : upstreamQuery(query, sentFlags(query, this.#passesAd), maxUdpBytes, key.options);
+    const flight = new Flight(this, group, message, key, query.isOverTcp);
+    return this.#flights.add(flight) ? flight : undefined;
   }
 
   #join(flight: Flight, query: Query, nowMs: number): void {
     if (flight.waiters.length > 0) flight.group.load.joiners++;
     this.joined++;
     if (nowMs - flight.startedAtMs < REPEAT_AFTER_MS) return;
-    flight.repeat();
-    if (!query.isOverTcp) this.sentForUdp++;
+    if (flight.repeat() && !query.isOverTcp) this.sentForUdp++;
+  }
+
+  /** Ends a flight; one of the same question may have waited for its place. */
+  #drop(flight: Flight): void {
+    this.#flights.drop(flight);
+    const next = this.#flights.queuedBehind(flight);
+    if (next === undefined) return;
+    next.isQueued = false;
+    if (!next.start(this.now(), next.deadlineMs)) this.finish(next, null);
   }
 
   /** Does what is due; called by the timer, or by a test with its own clock. */
@@ -238,7 +242,7 @@ export class QueryForwarder implements FlightOwner {
       if (flight === undefined) continue;
       this.#expireWaiters(flight, nowMs);
       if (!flight.isCounted) {
-        if (nowMs - flight.deadlineMs >= LINGER_MS) this.#flights.drop(flight);
+        if (nowMs - flight.deadlineMs >= LINGER_MS) this.#drop(flight);
       } else if (nowMs >= flight.deadlineMs) this.#linger(flight);
       else flight.tick(nowMs);
     }
@@ -263,8 +267,9 @@ export class QueryForwarder implements FlightOwner {
   /** No client waits any more; a late reply may still come. */
   #linger(flight: Flight): void {
     const isRoom = this.remembered - this.inFlight < this.#options.maxInFlight;
-    if (flight.key === undefined || flight.isOverTcp || !isRoom) this.#flights.drop(flight);
-    else this.#flights.uncount(flight);
+    const isUseful = flight.isShared && !flight.isQueued && !flight.isOverTcp;
+    if (isUseful && isRoom && !this.#flights.hasQueued(flight)) this.#flights.uncount(flight);
+    else this.#drop(flight);
   }
 
   #answer(waiter: Waiter, reply: Buffer | null): void {
@@ -273,23 +278,19 @@ export class QueryForwarder implements FlightOwner {
       return;
     }
     this.failures++;
-    waiter.fail();
+    waiter.fail(NO_REPLY);
   }
 
   #refuseOverflow(query: Query, out: Uint8Array, group: ServerGroup): number {
     this.overflows++;
     this.#options.onOverflow?.(group);
-    const refusal = encodeRefusal(relayTargetOf(query), RCODE.REFUSED);
-    out.set(refusal);
-    return refusal.length;
+    return refuse(query, out, RCODE.REFUSED);
   }
 
   #refuseUnsent(query: Query, out: Uint8Array): number {
     const rcode = this.#options.unsentRcode ?? RCODE.REFUSED;
     if (rcode === RCODE.SERVFAIL) this.failures++;
-    this.#writer.begin(query, out);
-    this.#writer.setRcode(rcode, EXTENDED_ERROR.NETWORK_ERROR);
-    return this.#writer.finish();
+    return refuse(query, out, rcode, UNREACHABLE);
   }
 
   #notifyIdle(): void {

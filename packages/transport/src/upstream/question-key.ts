@@ -1,71 +1,55 @@
-import {
-  FLAG,
-  MAX_NAME_BYTES,
-  OPT_BYTES,
-  type Query,
-  readUint16,
-  SAFE_UDP_BYTES,
-  TYPE,
-  writeUint16,
-} from '@kube-dns/wire';
+import { MAX_NAME_BYTES, type Query, QUESTION_FIXED_BYTES, writeUint16 } from '@kube-dns/wire';
 
-/** Type, class, header bits and the byte of our flags. */
-const FIXED_BYTES = 7;
-/** The header bits that change an answer. */
-const RELEVANT_FLAGS = FLAG.RD | FLAG.CD | FLAG.AD;
-const HAS_EDNS = 1;
-const IS_DNSSEC_OK = 2;
-const IS_OVER_TCP = 4;
+/** The variant of a question that is asked for one client alone. */
+export const UNSHARED = -1;
+/** Bits beside the header's flags. */
+const IS_DNSSEC_OK = 1;
+const IS_OVER_TCP = 2;
 
-/** A query with more than this after its question is not merged with others. */
-const MAX_EXTRA_BYTES = SAFE_UDP_BYTES;
-
-/**
- * What makes two queries the same question: name in any case, type, class, all that changes an
- * answer, and every byte of OPT options or other records in it.
- */
-export class QuestionKey {
-  readonly bytes = new Uint8Array(MAX_NAME_BYTES + FIXED_BYTES + MAX_EXTRA_BYTES);
-  /** 0 for a query that must not be merged. */
-  length = 0;
-
-  /** Builds the key of a query; false when the query must not be merged. */
-  fill(query: Query): boolean {
-    const { bytes } = this;
-    const { name, nameLength } = query;
-    for (let i = 0; i < nameLength; i++) bytes[i] = name[i]!;
-    writeUint16(bytes, nameLength, query.type);
-    writeUint16(bytes, nameLength + 2, query.class);
-    writeUint16(bytes, nameLength + 4, query.flags & RELEVANT_FLAGS);
-    bytes[nameLength + 6] =
-      (query.hasEdns ? HAS_EDNS : 0) |
-      (query.isDnssecOk ? IS_DNSSEC_OK : 0) |
-      (query.isOverTcp ? IS_OVER_TCP : 0);
-    this.length = nameLength + FIXED_BYTES;
-    if (isPlain(query)) return true;
-    const extra = query.length - query.questionEnd;
-    if (extra > MAX_EXTRA_BYTES) {
-      this.length = 0;
-      return false;
-    }
-    for (let i = 0; i < extra; i++) bytes[this.length++] = query.bytes[query.questionEnd + i]!;
-    return true;
-  }
-
-  /** A copy of the key of the last query; undefined for one that must not be merged. */
-  copy(): Uint8Array | undefined {
-    return this.length === 0 ? undefined : this.bytes.slice(0, this.length);
-  }
+/** What tells the flights of a forwarder apart. */
+export interface FlightKey {
+  /** Name in lower case, type and class. */
+  readonly question: Uint8Array;
+  /** All else that changes an answer: header bits, DO, the transport; UNSHARED where nobody may join. */
+  readonly variant: number;
+  /** The EDNS options that the question is sent with. */
+  readonly options: Uint8Array;
 }
 
-/** Nothing after the question, or an OPT record without options. */
-function isPlain({ bytes, length, questionEnd, hasEdns }: Query): boolean {
-  const extra = length - questionEnd;
-  if (extra === 0) return true;
-  return (
-    hasEdns &&
-    extra === OPT_BYTES &&
-    bytes[questionEnd] === 0 &&
-    readUint16(bytes, questionEnd + 1) === TYPE.OPT
-  );
+/**
+ * What makes two queries the same question: name in any case, type, class, RD, CD, DO, transport, and the EDNS
+ * options that this server adds. What else a client sends does not leave, so it makes no difference.
+ */
+export class QuestionKey {
+  /** Valid up to `length`. */
+  readonly question = new Uint8Array(MAX_NAME_BYTES + QUESTION_FIXED_BYTES);
+  length = 0;
+  variant = 0;
+  options: Uint8Array = this.question;
+
+  /** Builds the key of a query that is sent with these header bits and options. */
+  fill(query: Query, flags: number, options: Uint8Array): void {
+    const { question } = this;
+    const { name, nameLength } = query;
+    for (let i = 0; i < nameLength; i++) question[i] = name[i]!;
+    writeUint16(question, nameLength, query.type);
+    writeUint16(question, nameLength + 2, query.class);
+    this.length = nameLength + QUESTION_FIXED_BYTES;
+    this.options = options;
+    this.variant = query.hasOtherRecords
+      ? UNSHARED
+      : flags | (query.isDnssecOk ? IS_DNSSEC_OK : 0) | (query.isOverTcp ? IS_OVER_TCP : 0);
+  }
+
+  /** Whether a flight asks the same. */
+  isOf({ variant, options }: FlightKey): boolean {
+    if (variant === UNSHARED || variant !== this.variant) return false;
+    return options === this.options || Buffer.compare(options, this.options) === 0;
+  }
+
+  /** A copy that stays valid; `options` is the caller's. */
+  copy(): FlightKey {
+    const { question, length, variant, options } = this;
+    return { question: question.slice(0, length), variant, options };
+  }
 }

@@ -1,15 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
-import { RCODE, writeUint16 } from '@kube-dns/wire';
+import { FLAG, RCODE, writeUint16 } from '@kube-dns/wire';
 import {
   answered,
   ForwarderFixture,
   TIMEOUT_MS,
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
-import { queryFor, type Question, readQuery, responseWith } from '../../test/questions.js';
+import {
+  queryFor,
+  queryMessage,
+  queryWithOption,
+  type Question,
+  readQuery,
+  responseWith,
+} from '../../test/questions.js';
 import { held, says, silent } from '../../test/scripts.js';
-import { GroupLoad } from './server-group.js';
 
 let fixture: ForwarderFixture;
 
@@ -39,7 +45,7 @@ describe('the same question of several clients', () => {
     expect(await fixture.asked(1)).toEqual([1]);
   });
 
-  it('is sent apart when anything about it changes the answer', async () => {
+  it('is sent apart when type, class, RD, CD or DO change the answer', async () => {
     const { group } = await fixture.groupOf([silent]);
     const others: Partial<Question>[] = [
       {},
@@ -47,30 +53,64 @@ describe('the same question of several clients', () => {
       { class: 'CH' },
       { isCheckingDisabled: true },
       { isRecursionDesired: false },
-      { ednsBytes: 1232 },
       { ednsBytes: 1232, isDnssecOk: true },
     ];
     others.forEach((other, i) => fixture.ask(group, { name: 'a', ...other }, from(i + 1)));
     expect(fixture.forwarder).toMatchObject({ sentForUdp: others.length, joined: 0 });
-    fixture.ask(group, { name: 'a', ednsBytes: 512 }, from(50));
-    expect(fixture.forwarder.joined).toBe(1);
   });
 
-  it('is sent apart for each set of EDNS options', async () => {
-    const { group } = await fixture.groupOf([silent]);
-    const withCookie = (cookie: number) => {
-      const query = queryFor({ name: 'a', ednsBytes: 1232 });
-      const option = Buffer.from([0, 10, 0, 8, cookie, 2, 3, 4, 5, 6, 7, 8]);
-      const bytes = Buffer.concat([query.bytes, option]);
-      writeUint16(bytes, query.length - 2, option.length);
-      query.read(bytes, bytes.length, false, 1232);
-      return query;
-    };
-    const out = new Uint8Array(512);
-    [1, 2, 1].forEach((cookie, i) => {
-      fixture.forwarder.forward(withCookie(cookie), out, from(i + 1), group);
-    });
-    expect(fixture.forwarder.sentForUdp).toBe(2);
+  it('is one, whatever else they send: EDNS, its size, its options, AD', async () => {
+    const { script, release } = held('10.0.0.1');
+    const { group, own } = await fixture.groupOf([script]);
+    const plain = fixture.ask(group, { name: 'a' }, from(1));
+    const small = fixture.ask(group, { name: 'a', ednsBytes: 512 }, from(2));
+    const cookies = [3, 4].map((i) =>
+      fixture.pass(queryWithOption({ name: 'a', ednsBytes: 4096 }, 10, i), group, from(i)),
+    );
+    const wide = queryWithOption({ name: 'a', ednsBytes: 4096 }, 12, 5, 2_000);
+    const long = fixture.pass(wide, group, from(5));
+    const asking = queryFor({ name: 'a' });
+    asking.flags |= FLAG.AD;
+    const validating = fixture.pass(asking, group, from(6));
+    expect(fixture.forwarder).toMatchObject({ sentForUdp: 1, joined: 5, inFlight: 1 });
+    await fixture.asked(1);
+    release();
+    const clients = [plain, small, ...cookies, long, validating];
+    await answered(...clients);
+    expect(own[0]!.requests).toHaveLength(1);
+    expect(clients.map(({ result }) => result)).toEqual(Array(6).fill('A 10.0.0.1'));
+    const opts = clients.map(({ answer }) =>
+      answer!.additionals.some(({ type }) => type === 'OPT'),
+    );
+    expect(opts).toEqual([false, true, true, true, true, false]);
+  });
+
+  it('leaves with an OPT of ours and no option of the client', async () => {
+    const { group, own } = await fixture.groupOf([silent]);
+    fixture.pass(queryWithOption({ name: 'aB', ednsBytes: 4096 }, 10, 1), group);
+    const options = { bytes: Buffer.from('fdea000101', 'hex'), hasClientSubnet: false };
+    const query = queryFor({ name: 'c', ednsBytes: 512, isDnssecOk: true });
+    fixture.forwarder.forward(query, new Uint8Array(512), from(2), group, undefined, options);
+    await fixture.asked(2);
+    const sent = own[0]!.requests.map((request) => Buffer.from(request.query).toString('hex', 2));
+    // The header, the question with the client's letters, and OPT of 1,232 bytes.
+    const head = '0100' + '0001' + '0000' + '0000' + '0001';
+    expect(sent).toEqual([
+      head + '02614200' + '00010001' + '000029' + '04d0' + '00000000' + '0000',
+      head + '016300' + '00010001' + '000029' + '04d0' + '00008000' + '0005' + 'fdea000101',
+    ]);
+  });
+
+  it('is sent unchanged, and for its client alone, when it has other records', async () => {
+    const { group, own } = await fixture.groupOf([silent]);
+    const signature = Buffer.from('0000fa00ff000000000000', 'hex');
+    const message = Buffer.concat([queryMessage({ name: 'a', ednsBytes: 1000 }), signature]);
+    writeUint16(message, 10, 2);
+    for (const port of [1, 2]) fixture.pass(readQuery(message), group, from(port));
+    await fixture.asked(2);
+    expect(own[0]!.requests.map(({ query }) => Buffer.from(query).subarray(2))).toEqual(
+      Array(2).fill(message.subarray(2)),
+    );
   });
 
   it('is asked again for a client that joins after two seconds', async () => {
@@ -121,70 +161,6 @@ describe('a client that asks again', () => {
     await fixture.asked(1);
     fixture.ask(group, { name: 'a', id: 5 }, client);
     expect(await fixture.asked(2)).toEqual([1, 1, 0]);
-  });
-});
-
-describe('too many questions', () => {
-  beforeEach(async () => {
-    await fixture.close();
-    fixture = new ForwarderFixture({ maxInFlight: 3 });
-  });
-
-  it('are refused at once, group by group, until there is room again', async () => {
-    const { script, release } = held('10.0.0.1');
-    const { group } = await fixture.groupOf([script]);
-    const { group: other } = await fixture.groupOf([says('10.0.0.2')], { domain: 'corp' });
-    const waiting = ['a', 'b', 'c'].map((name, i) => fixture.ask(group, name, from(i + 1)));
-    expect(fixture.ask(group, 'd').result).toBe('REFUSED');
-    expect(fixture.forwarder).toMatchObject({ overflows: 1, sentForUdp: 3 });
-    await answered(fixture.ask(other, 'd'));
-    await fixture.asked(4);
-    release();
-    await answered(...waiting);
-    fixture.ask(group, 'e');
-    expect(fixture.forwarder.overflows).toBe(1);
-  });
-
-  it('are refused also when they join others', async () => {
-    const { group } = await fixture.groupOf([silent]);
-    const clients = [1, 2, 3, 4, 5].map((port) => fixture.ask(group, 'a', from(port)));
-    expect(clients.map(({ result }) => result)).toEqual(['', '', '', '', 'REFUSED']);
-  });
-
-  it('are refused in the group that they joined, not in others', async () => {
-    const { group } = await fixture.groupOf([silent]);
-    const { script, release } = held('10.0.0.2');
-    const { group: other } = await fixture.groupOf([script], { domain: 'corp' });
-    for (const port of [1, 2, 3, 4, 5]) fixture.ask(group, 'a', from(port));
-    const clients = [6, 7].map((port) => fixture.ask(other, 'b', from(port)));
-    await fixture.asked(2);
-    release();
-    await answered(...clients);
-    expect(clients.map(({ result }) => result)).toEqual(['A 10.0.0.2', 'A 10.0.0.2']);
-    fixture.wait(TIMEOUT_MS);
-    expect([group.load.joiners, other.load.joiners]).toEqual([0, 0]);
-  });
-
-  it('are reported with the domain of their group', async () => {
-    const { group } = await fixture.groupOf([silent]);
-    const { group: corp } = await fixture.groupOf([silent], { domain: 'corp' });
-    for (let i = 0; i < 4; i++) fixture.ask(group, `n${i}`);
-    for (let i = 4; i < 9; i++) fixture.ask(corp, `n${i}`);
-    expect(fixture.overflows).toEqual(['.', 'corp', 'corp']);
-  });
-
-  it('are bounded together where groups share a load', async () => {
-    const load = new GroupLoad();
-    const { group } = await fixture.groupOf([silent], { load });
-    const { group: corp } = await fixture.groupOf([silent], { domain: 'corp', load });
-    for (const name of ['a', 'b']) fixture.ask(group, name);
-    fixture.ask(corp, 'c');
-    expect([group, corp].map((each) => fixture.ask(each, 'd').result)).toEqual([
-      'REFUSED',
-      'REFUSED',
-    ]);
-    fixture.wait(TIMEOUT_MS);
-    expect(load).toEqual({ questions: 0, joiners: 0 });
   });
 });
 

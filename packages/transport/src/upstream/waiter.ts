@@ -8,6 +8,7 @@ import {
   relayTargetOf,
 } from '@kube-dns/wire';
 import type { Client, ReplyPath } from '../answerer.js';
+import { type Failure, UNEXPLAINED } from './failure.js';
 
 /** Waits for the answer to a question until its deadline; it is answered or abandoned, once. */
 export interface Waiter {
@@ -17,7 +18,7 @@ export interface Waiter {
   /** Gives it a reply, which is the waiter's from now on; the cursor is the caller's. */
   answer(message: Buffer, cursor: RecordCursor): void;
   /** No server has an answer. */
-  fail(): void;
+  fail(failure: Failure): void;
   /** There will be no answer. */
   abandon(): void;
 }
@@ -29,10 +30,16 @@ export class ClientWaiter implements Waiter {
   readonly #reply: ReplyPath;
   readonly #isOverTcp: boolean;
 
-  /** `passesAd`: AD stays as the server set it (`--proxy-dnssec`). */
-  constructor(query: Query, client: Client, deadlineMs: number, passesAd: boolean) {
+  /** `passesAd`: AD stays as the server set it (`--proxy-dnssec`); `passesSubnet`: so does its subnet. */
+  constructor(
+    query: Query,
+    client: Client,
+    deadlineMs: number,
+    passesAd: boolean,
+    passesSubnet: boolean,
+  ) {
     this.deadlineMs = deadlineMs;
-    this.#target = relayTargetOf(query, passesAd);
+    this.#target = relayTargetOf(query, passesAd, passesSubnet);
     this.#reply = client.defer();
     this.#isOverTcp = query.isOverTcp;
   }
@@ -44,13 +51,13 @@ export class ClientWaiter implements Waiter {
 
   /** SERVFAIL in place of a reply that cannot be read. */
   answer(message: Buffer, cursor: RecordCursor): void {
-    const length = adaptReply(message, this.#target, cursor);
-    if (length > 0) this.#reply.send(message, length);
-    else this.fail();
+    const answer = adaptReply(message, this.#target, cursor);
+    if (answer === undefined) this.fail(UNEXPLAINED);
+    else this.#reply.send(answer, answer.length);
   }
 
-  fail(): void {
-    const refusal = encodeRefusal(this.#target, RCODE.SERVFAIL);
+  fail({ code, text }: Failure): void {
+    const refusal = encodeRefusal(this.#target, RCODE.SERVFAIL, code, text);
     this.#reply.send(refusal, refusal.length);
   }
 

@@ -1,0 +1,20 @@
+import type { RetryPlan } from './retry-plan.js';
+import type { ServerGroup } from './server-group.js';
+
+export interface QueryForwarderOptions {
+  /** Questions in flight per group of servers, and clients that joined them; beyond, REFUSED. */
+  readonly maxInFlight: number;
+  readonly plan: RetryPlan;
+  /** How many source ports one question uses per server; 1 by default. */
+  readonly portLimit?: number;
+  /** The largest UDP answer that servers are asked for, in bytes. */
+  readonly maxUdpBytes: number;
+  /** AD stays as the server set it; it is cleared by default. */
+  readonly passesAd?: boolean;
+  /** What a client gets when its question cannot be sent to any server; REFUSED by default. */
+  readonly unsentRcode?: number;
+  /** Called for each query that is refused because too many are in flight. */
+  readonly onOverflow?: (group: ServerGroup) => void;
+  /** Milliseconds that never fall; the clock of the process by default. */
+  readonly now?: () => number;
+}

@@ -1,0 +1,66 @@
+import {
+  FLAG,
+  OPT_BYTES,
+  type Query,
+  QUESTION_OFFSET,
+  type RecordCursor,
+  SECTION,
+  TYPE,
+  writeUint16,
+} from '@kube-dns/wire';
+
+/** EDNS options that a question is sent with. */
+export interface AddedOptions {
+  /** The options one after the other, as in an OPT record; not changed later. */
+  readonly bytes: Uint8Array;
+  /** The client's own subnet is among them: it gets the server's. */
+  readonly hasClientSubnet: boolean;
+}
+
+/** None. */
+export const NO_OPTIONS: AddedOptions = { bytes: new Uint8Array(0), hasClientSubnet: false };
+
+/** The header bits of a client that its question is sent with; AD only where the answer's AD is passed on. */
+export function sentFlags(query: Query, passesAd: boolean): number {
+  return query.flags & (passesAd ? FLAG.RD | FLAG.CD | FLAG.AD : FLAG.RD | FLAG.CD);
+}
+
+/**
+ * The query for upstream servers: the client's question with an OPT record of ours, because OPT is hop by hop
+ * (RFC 6891 section 6.1.1): UDP answers of at most `maxUdpBytes`, DO as the client set it, and these
+ * options.
+ */
+export function upstreamQuery(
+  query: Query,
+  flags: number,
+  maxUdpBytes: number,
+  options: Uint8Array,
+): Buffer {
+  const { bytes, questionEnd } = query;
+  const optionsAt = questionEnd + OPT_BYTES;
+  const message = Buffer.alloc(optionsAt + options.length);
+  writeUint16(message, 2, flags);
+  message[5] = message[11] = 1;
+  for (let i = QUESTION_OFFSET; i < questionEnd; i++) message[i] = bytes[i]!;
+  writeUint16(message, questionEnd + 1, TYPE.OPT);
+  writeUint16(message, questionEnd + 3, maxUdpBytes);
+  if (query.isDnssecOk) message[questionEnd + 7] = 0x80;
+  writeUint16(message, optionsAt - 2, options.length);
+  for (let i = 0; i < options.length; i++) message[optionsAt + i] = options[i]!;
+  return message;
+}
+
+/**
+ * A query with other records than OPT: unchanged, because it may be signed (RFC 8945 section 5.5), but for
+ * the size of UDP answers. The cursor is the caller's.
+ */
+export function unchangedQuery(query: Query, maxUdpBytes: number, cursor: RecordCursor): Buffer {
+  const copy = Buffer.from(query.bytes.subarray(0, query.length));
+  cursor.reset(copy, copy.length);
+  while (cursor.next()) {
+    if (cursor.section !== SECTION.ADDITIONAL || cursor.type !== TYPE.OPT) continue;
+    // The class of an OPT record is the size (RFC 6891 section 6.1.2).
+    if (cursor.class > maxUdpBytes) writeUint16(copy, cursor.typeAt + 2, maxUdpBytes);
+  }
+  return copy;
+}
