@@ -55,7 +55,7 @@ export function acceleratorPlaces() {
 /** The bill of a program's image; `accelerator` says which packages lie beside the bundle. */
 export function billOf(program, accelerator) {
   const lock = readJson('package-lock.json');
-  const { version } = readJson('packages', program, 'package.json');
+  const { version } = readJson('package.json');
   const bundled = readJson('packages', program, 'dist', `${program}.packages.json`);
   const components = [...bundled, ...accelerator].map((place) => component(lock, place));
   // A package may lie in the tree twice in one version.

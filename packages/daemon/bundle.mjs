@@ -14,7 +14,6 @@ if (!entry || !outfile) {
   console.error('usage: node bundle.mjs ENTRY OUTFILE [MODULE...]');
   process.exit(2);
 }
-const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const rootFolder = fileURLToPath(new URL('../../', import.meta.url));
 const root = JSON.parse(readFileSync(join(rootFolder, 'package.json'), 'utf8'));
 const [major, minor] = root.engines.node.match(/\d+/g).map(Number);
@@ -102,7 +101,7 @@ const { metafile } = await build({
   target: 'node18', // only the syntax: an old Node must be able to parse the file to reach the banner
   supported: { 'dynamic-import': true },
   external: ['koffi'],
-  define: { 'process.env.KUBE_DNS_VERSION': JSON.stringify(version) },
+  define: { 'process.env.KUBE_DNS_VERSION': JSON.stringify(root.version) },
   banner: { js: banner },
   plugins: [withoutUnusedModules, withoutUnusedApi],
   // Only comments hold characters outside ASCII, and one of them doubles the memory of the program's text.
