@@ -30,6 +30,7 @@ import type { NannyFlags } from './config/flags.js';
 import type { ResolvFiles } from './config/resolv-files.js';
 import { DnsPort } from './listen/dns-port.js';
 import { LocalData } from './local/local-data.js';
+import { logStart } from './log/start-lines.js';
 import { AppliedConfig } from './metrics/applied-config.js';
 import { CacheTotals } from './metrics/cache-totals.js';
 import { metricFamilies } from './metrics/metric-families.js';
@@ -154,9 +155,9 @@ export class DnsmasqServer {
 
   /** Reads the configuration and binds; throws a StartupError with dnsmasq's exit codes. */
   async start(): Promise<void> {
-    const { cacheSize, detectsLoops } = this.#options;
+    const { detectsLoops } = this.#options;
     this.#port.findAddresses();
-    this.#log.info(`started, cachesize ${cacheSize}`);
+    logStart(this.#options, this.#log);
     await this.#local.reload();
     this.#resolvFiles?.check();
     await this.#configDirectory.start();

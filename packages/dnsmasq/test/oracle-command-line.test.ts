@@ -38,6 +38,8 @@ const REFUSED = [
     '--server=1.2.3.4@::1',
     '--server=::1@1.2.3.4',
     '--server=1.2.3.4@1.2.3.4#abc',
+    '--server=fe80::1%nope',
+    '--server=/x/fe80::1%nope#54',
     '--address=x',
   ],
   ...[
@@ -101,6 +103,7 @@ const OBEYED = [
     '--server=/x/',
     '--server=/x/#',
     '--server=127.0.0.1@lo',
+    '--server=fe80::1%lo',
   ],
   ...['--server=127.0.0.1@lo@127.0.0.1#99', '--server=1.2.3.4@eth7', '--rev-server=1.2.3.0'],
   ...['--rev-server=10.1.0.0/15,1.1.1.1', '--host-record=a,b,1.2.3.4,::1,5', '--ptr-record=a'],

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { endPrograms, until } from '@kube-dns/testkit';
 import { ask } from './client.js';
 import { FakeUpstream, held, type Script } from './fake-upstream.js';
@@ -188,6 +188,31 @@ describeBesideReal(`the log of queries, beside the real dnsmasq${WITHOUT}`, () =
       await Promise.all(answers);
       for (const client of clients) client.close();
     });
+    expect(ours).toEqual(real);
+  });
+});
+
+describeBesideReal(`the first lines of the log${WITHOUT}`, () => {
+  const resolvFile = join(mkdtempSync(join(tmpdir(), 'dnsmasq-resolv-')), 'resolv.conf');
+
+  afterEach(() => endPrograms());
+  afterAll(() => rmSync(join(resolvFile, '..'), { recursive: true }));
+
+  it.each([
+    [['--no-resolv'], 'warning: no upstream servers configured'],
+    [['--no-resolv', '--cache-size=0'], 'warning: no upstream servers configured'],
+    [['--no-resolv', '--cache-size=10001'], 'warning: no upstream servers configured'],
+    [['--no-resolv', `--resolv-file=${resolvFile}`, '--server=192.0.2.1'], '192.0.2.1#53'],
+    [[`--resolv-file=${resolvFile}`], '192.0.2.5#53'],
+  ])('are the same: %j', async (options, last) => {
+    const lines = ['nameserver 192.0.2.1', ' server\t192.0.2.2 x', 'server=192.0.2.3'];
+    writeFileSync(resolvFile, [...lines, 'SERVER 192.0.2.4', 'server 192.0.2.5'].join('\n'));
+    const all = ['-k', '--log-facility=-', ...options];
+    const both = [await serveReal(all), await serve(['--no-hosts', ...all])];
+    for (const { process } of both) await process.waitForLine(last);
+    const [real, ours] = both.map((serving) =>
+      linesOf(serving).filter((line) => /^(?:started|cache|warning|reading|using)/.test(line)),
+    );
     expect(ours).toEqual(real);
   });
 });

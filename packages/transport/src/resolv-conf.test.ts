@@ -24,6 +24,13 @@ describe('parseResolvConf', () => {
     expect(parseResolvConf(text)).toEqual([{ address: '10.0.0.1', port: 53 }]);
   });
 
+  it('reads the lines of other keywords where they are given', () => {
+    const text = 'server 10.0.0.1 x\nnameserver 10.0.0.2\nservers 10.0.0.3\nserver=10.0.0.4';
+    expect(parseResolvConf(text)).toEqual([{ address: '10.0.0.2', port: 53 }]);
+    const servers = parseResolvConf(text, ['nameserver', 'server']);
+    expect(servers.map(({ address }) => address)).toEqual(['10.0.0.1', '10.0.0.2']);
+  });
+
   it('keeps a scoped address', () => {
     expect(parseResolvConf('nameserver fe80::1%eth0')[0]?.address).toBe('fe80::1%eth0');
   });

@@ -3,8 +3,8 @@ import type { ServerStatistics } from '../upstream/server-statistics.js';
 import type { AnswerCounters } from './answer-counters.js';
 import type { ChaosTexts } from './chaos.js';
 
-/** The version that clients and dashboards expect: the dnsmasq whose behaviour this is. */
-const DNSMASQ_VERSION = 'dnsmasq-2.90';
+/** The version that clients, dashboards and readers of logs expect: the dnsmasq whose behaviour this is. */
+export const DNSMASQ_VERSION = '2.90';
 
 export interface ChaosSources {
   readonly counters: Pick<AnswerCounters, 'hits' | 'misses'>;
@@ -16,7 +16,7 @@ export interface ChaosSources {
 export function chaosTexts({ counters, cache, statistics }: ChaosSources): ChaosTexts {
   const number = (read: () => number) => () => [String(read())];
   return new Map<string, () => string[]>([
-    ['version.bind', () => [DNSMASQ_VERSION]],
+    ['version.bind', () => [`dnsmasq-${DNSMASQ_VERSION}`]],
     ['authors.bind', () => ['Simon Kelley']],
     ['copyright.bind', () => ['Copyright (c) 2000-2024 Simon Kelley']],
     ['cachesize.bind', number(() => cache.maxRecords)],

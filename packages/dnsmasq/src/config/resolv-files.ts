@@ -14,6 +14,8 @@ export interface ResolvFilesOptions {
 /** dnsmasq's exit code for a missing directory (src/dnsmasq.h, EC_MISC). */
 const EXIT_MISSING_DIRECTORY = 5;
 const PERIOD_MS = 1_000;
+/** dnsmasq src/network.c, reload_servers. */
+const KEYWORDS = ['nameserver', 'server'];
 
 /** The files that name the default servers (`--resolv-file`, resolv.conf(5)). */
 export class ResolvFiles {
@@ -44,7 +46,7 @@ export class ResolvFiles {
     this.#seen = new Map(stats.map(({ path, version }) => [path, version]));
     const newest = stats.reduce((best, each) => (each.changedMs > best.changedMs ? each : best));
     try {
-      const servers = parseResolvConf(readFileSync(newest.path, 'utf8'));
+      const servers = parseResolvConf(readFileSync(newest.path, 'utf8'), KEYWORDS);
       this.#isFailing = false;
       this.#servers = servers;
       if (servers.length > 0) log.info(`reading ${newest.path}`);

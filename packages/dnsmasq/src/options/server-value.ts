@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { isIP, isIPv4 } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { MAX_PORT, parseHostPort } from '@kube-dns/daemon';
 import type { ServerAddress } from '@kube-dns/transport';
 import { encodeKey, parseAddress, ROOT_NAME, WireError } from '@kube-dns/wire';
@@ -58,6 +60,7 @@ export interface AddressRule extends RuleDomains {
 
 /** The port of a server that is given without one. */
 export const DEFAULT_PORT = 53;
+const BAD_INTERFACE = 'bad interface name';
 /** The message of dnsmasq's C library for text that is not a name. */
 const NO_SUCH_NAME = 'Name or service not known';
 
@@ -145,6 +148,7 @@ function parseTarget(text: string): RouteTarget {
   const source = parseSource(sourceTexts);
   const server = parseServer(serverText) ?? parseNamedServer(serverText);
   if ('host' in server) return { kind: 'named-server', server, ...withSource(source) };
+  checkScope(server.address);
   checkFamilies(server.address, source?.address);
   return { kind: 'server', server, ...withSource(source) };
 }
@@ -164,7 +168,7 @@ function parseSource(texts: readonly string[]): ServerSource | undefined {
   const isAddressFirst = isIP(firstText) !== 0;
   const address = isAddressFirst ? firstText : secondText;
   if (address !== undefined && isIP(address) === 0) {
-    throw new OptionError(`bad source ${JSON.stringify(address)}`, 'bad interface name');
+    throw new OptionError(`bad source ${JSON.stringify(address)}`, BAD_INTERFACE);
   }
   return {
     ...(address === undefined ? {} : { address }),
@@ -182,6 +186,17 @@ function parsePort(text: string): number {
   const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : MAX_PORT + 1;
   if (port > MAX_PORT) throw new OptionError(`bad port ${JSON.stringify(text)}`, 'bad port');
   return port;
+}
+
+function checkScope(address: string): void {
+  const [, scope] = address.split('%');
+  if (scope === undefined || hasInterface(scope)) return;
+  throw new OptionError(`no interface ${JSON.stringify(scope)}`, BAD_INTERFACE);
+}
+
+/** Also one without an address, where the system lists those. */
+function hasInterface(name: string): boolean {
+  return Object.hasOwn(networkInterfaces(), name) || existsSync(`/sys/class/net/${name}/ifindex`);
 }
 
 function checkFamilies(server: string, source: string | undefined): void {

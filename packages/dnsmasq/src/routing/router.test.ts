@@ -213,7 +213,7 @@ describe('the sources of routes', () => {
     testbed.create();
     testbed.router.load();
     expect(testbed.serversOf('x')).toEqual([]);
-    expect(testbed.log.messages.at(-1)).toBe('no upstream servers configured');
+    expect(testbed.log.messages.at(-1)).toBe('warning: no upstream servers configured');
   });
 
   it('are listed in their order up to a limit', async () => {

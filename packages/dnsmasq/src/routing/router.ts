@@ -209,7 +209,7 @@ export class Router {
     for (const server of this.#resolvServers) this.#listDropped({ kind: 'server', server });
     const lines = routeLines(this.#routes);
     for (const line of lines) log.info(line);
-    if (lines.length === 0) log.warn('no upstream servers configured');
+    if (lines.length === 0) log.warn('warning: no upstream servers configured');
   }
 
   #listDropped(target: ServerRule['target']): void {
