@@ -1,7 +1,7 @@
 export { parseCorefile } from './convert/corefile/corefile.js';
 export { fromCorefile } from './convert/corefile/from-corefile.js';
 export { Notes } from './convert/notes.js';
-export { renderFolder } from './manifests/kustomization.js';
+export { renderFolder, renderKustomization } from './manifests/kustomization.js';
 export type { ContainerSpec } from './up/container-spec.js';
 export { parsePod, readPod, type PodSpec } from './up/manifest.js';
 export { placePod } from './up/place.js';
