@@ -15,10 +15,10 @@ export class ApiError extends CodedError {
 
 /**
  * The body of an answer ended early: the connection broke (`closed`), the server sent too little for too
- * long (`idle`), or the content is not valid (`garbled`).
+ * long (`idle`), the content is not valid (`garbled`), or it exceeds a limit (`full`).
  */
 export class StreamError extends CodedError {
-  readonly reason: 'closed' | 'idle' | 'garbled';
+  readonly reason: 'closed' | 'idle' | 'garbled' | 'full';
 
   constructor(reason: StreamError['reason'], message: string, options?: ErrorOptions) {
     super('stream', message, options);

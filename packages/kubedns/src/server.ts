@@ -107,6 +107,7 @@ export class KubednsServer {
       log,
       endpointsSource: flags['endpoints-source'],
       endpointNames: flags['endpoint-names'],
+      limits: { maxObjects: flags['max-objects'], maxBytes: flags['max-stored-bytes'] },
       onNamespacesListed: () => (zone.hasAllNamespaces = true),
       onNamespacesLost: () => (zone.hasAllNamespaces = false),
       onEvent: (latencyMs) => this.#eventToServed.observe(latencyMs / 1000),
@@ -123,9 +124,10 @@ export class KubednsServer {
     });
   }
 
-  /** Whether the DNS port is served, the whole cluster was listed and a configuration is active. */
+  /** Whether DNS is served, the whole cluster was listed, within the limits, and a configuration is active. */
   get isReady(): boolean {
-    return this.#listener !== undefined && this.#isConfigured && this.watch.isSynced;
+    const isServing = this.#listener !== undefined && this.#isConfigured;
+    return isServing && this.watch.isSynced && !this.watch.isOverLimit;
   }
 
   /** Binds the DNS port; questions about the zone get SERVFAIL until `follow` has resolved. */

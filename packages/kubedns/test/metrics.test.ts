@@ -53,6 +53,8 @@ const OWN = [
   'kubedns_upstream_server_failures_total counter',
   'kubedns_upstream_server_latency_seconds histogram',
   'kubedns_upstream_server_queries_total counter',
+  'kubedns_watch_objects_passed_over_total counter',
+  'kubedns_watch_over_limit gauge',
   'kubedns_watch_restarts_total counter',
 ];
 

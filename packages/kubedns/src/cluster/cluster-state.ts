@@ -1,9 +1,20 @@
 import type { V1Endpoints, V1EndpointSlice, V1Namespace, V1Service } from '@kubernetes/client-node';
 import type { EndpointNames } from '../config/naming.js';
-import { type EndpointSlice, isSameSlice, projectEndpointSlice } from './endpoint-slice.js';
+import {
+  type EndpointSlice,
+  isSameSlice,
+  projectEndpointSlice,
+  sliceBytes,
+} from './endpoint-slice.js';
 import { projectEndpoints } from './endpoints.js';
 import type { Projection, ObjectSink } from './object-store.js';
-import { checkLabels, isSameService, projectService, type Service } from './service.js';
+import {
+  checkLabels,
+  isSameService,
+  projectService,
+  type Service,
+  serviceBytes,
+} from './service.js';
 
 /** Stores projected objects for records. Its methods throw for a name that is too long for the zone. */
 export interface RecordStore {
@@ -25,6 +36,9 @@ export interface ClusterStateOptions {
     reason: string,
   ) => void;
 }
+
+/** As measured, with its place in the zone. */
+const NAMESPACE_BYTES = 900;
 
 /**
  * Projects the objects of each resource on arrival, and passes changes to the record store: not those of
@@ -48,15 +62,18 @@ export class ClusterState {
     this.services = {
       project: (_key, object) => projectService(object, names),
       isSame: isSameService,
+      bytesOf: serviceBytes,
       change: (key, _before, after) => records.putService(key, after),
     };
     this.endpointSlices = {
       project: (key, object) => projectEndpointSlice(object, readingOf('endpointSlices', key)),
+      bytesOf: sliceBytes,
       isSame: isSameSlice,
       change: replaceSlice,
     };
     this.endpoints = {
       project: (key, object) => projectEndpoints(object, readingOf('endpoints', key)),
+      bytesOf: sliceBytes,
       isSame: isSameSlice,
       change: replaceSlice,
     };
@@ -66,6 +83,7 @@ export class ClusterState {
         return { version: '', listNumber: 0 };
       },
       isSame: () => true,
+      bytesOf: () => NAMESPACE_BYTES,
       change: (key, _before, after) => records.putNamespace(key, after !== undefined),
     };
   }

@@ -5,6 +5,7 @@ import type { ApiClient } from './api-client.js';
 import { ClusterState, type RecordStore } from './cluster-state.js';
 import { ContactLog } from './contact-log.js';
 import { ListWatch } from './list-watch.js';
+import type { StoreLimits } from './store-limits.js';
 import type { WatchPace } from './watch-pace.js';
 import type { ResourceStatistics } from './watch-statistics.js';
 
@@ -31,6 +32,8 @@ export interface ClusterWatchOptions {
   readonly endpointNames?: EndpointNames;
   readonly random?: () => number;
   readonly pace?: Partial<WatchPace>;
+  /** Of each resource. */
+  readonly limits?: StoreLimits;
   /** How long readiness waits for namespaces, which are optional; 10 s unless given. */
   readonly namespacesLimitMs?: number;
 }
@@ -75,6 +78,7 @@ export class ClusterWatch {
       log,
       ...(random && { random }),
       ...(pace && { pace }),
+      ...(options.limits && { limits: options.limits }),
       ...(onEvent && { onEvent }),
     };
     const services = new ListWatch({
@@ -142,6 +146,11 @@ export class ClusterWatch {
   /** Whether everything was listed once; stays true. */
   get isSynced(): boolean {
     return this.#isSynced;
+  }
+
+  /** Whether objects are missing because a resource exceeds its limits. */
+  get isOverLimit(): boolean {
+    return this.#all.some(({ isOverLimit }) => isOverLimit);
   }
 
   /** The resources whose first list is pending. */

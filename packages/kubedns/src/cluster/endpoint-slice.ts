@@ -4,13 +4,15 @@ import type { EndpointNames } from '../config/naming.js';
 import { dashedLabel } from '../zone/endpoint-name.js';
 import type { Projection } from './object-store.js';
 import {
+  ADDRESS_BYTES,
   type AddressSize,
+  countOf,
   IPV4_BYTES,
   IPV6_BYTES,
   packAddresses,
   type PackedAddresses,
 } from './packed-addresses.js';
-import { equalPorts, type PortList, readPorts } from './ports.js';
+import { equalPorts, PORT_BYTES, type PortList, readPorts } from './ports.js';
 import { checkLabels } from './service.js';
 
 /** Ready endpoints of one family that serve the same ports. */
@@ -40,6 +42,15 @@ export interface EndpointFields {
   readonly pod: string | null | undefined;
 }
 
+/** Without its groups; a group without its content; a string without its characters: as measured. */
+const SLICE_BYTES = 300;
+const GROUP_BYTES = 100;
+const LABEL_BYTES = 40;
+/**
+ * The API allows 1,000 endpoints in a slice, and its controllers write as many into an Endpoints object. No
+ * answer has space for more than this, and more take too long to be indexed.
+ */
+const MAX_ENDPOINTS = 4_096;
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 
 /**
@@ -65,6 +76,16 @@ export function projectEndpointSlice(
   };
 }
 
+/** The memory of a slice and of its addresses in the zone, in bytes: as measured. */
+export function sliceBytes({ groups }: EndpointSlice): number {
+  let bytes = SLICE_BYTES;
+  for (const { labels = [], ports, ...addresses } of groups) {
+    bytes += GROUP_BYTES + countOf(addresses) * ADDRESS_BYTES + ports.ports.length * PORT_BYTES;
+    for (const label of labels) bytes += LABEL_BYTES + label.length;
+  }
+  return bytes;
+}
+
 function readyEndpoints(object: V1EndpointSlice): EndpointFields[] {
   const ready = (object.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
   return ready.flatMap(({ addresses, hostname, targetRef }) => {
@@ -79,7 +100,9 @@ export function groupEndpoints(
   ports: PortList,
   reading: EndpointReading,
 ): EndpointGroup[] {
-  const good = endpoints.filter((endpoint) => isSound(endpoint, reading));
+  const others = endpoints.length - MAX_ENDPOINTS;
+  if (others > 0) reading.onRejected(`${others} more endpoints than ${MAX_ENDPOINTS}`);
+  const good = endpoints.slice(0, MAX_ENDPOINTS).filter((endpoint) => isSound(endpoint, reading));
   return ([IPV4_BYTES, IPV6_BYTES] as const).flatMap((size) => groupOf(good, size, ports, reading));
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { endpointsObject } from '../../test/support/objects.js';
 import { projectEndpoints } from './endpoints.js';
+import { countOf } from './packed-addresses.js';
 
 const rejected: string[] = [];
 const project = (object: ReturnType<typeof endpointsObject>) =>
@@ -69,5 +70,15 @@ describe('projectEndpoints', () => {
     const object = endpointsObject();
     delete object.subsets;
     expect(project(object).groups).toEqual([]);
+  });
+
+  it('uses 4,096 endpoints of an object, more than fit into an answer', () => {
+    const addresses = Array.from({ length: 40_000 }, (_, i) => ({
+      ip: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`,
+    }));
+    rejected.length = 0;
+    const { groups } = project(endpointsObject({ subsets: [{ addresses }] }));
+    expect(groups.map(countOf)).toEqual([4_096]);
+    expect(rejected).toEqual(['35904 more endpoints than 4096']);
   });
 });

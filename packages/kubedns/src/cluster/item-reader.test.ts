@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ItemReader, type ListMeta } from './item-reader.js';
+import { Unread } from './json-text.js';
 
 /** The items of a list that comes in these pieces, and what it says of itself. */
 function read(chunks: readonly Buffer[], reader = new ItemReader()): [unknown[], ListMeta] {
@@ -96,12 +97,21 @@ describe('ItemReader', () => {
     expect((user + system) / 1_000).toBeLessThan(1_000);
   });
 
-  it('refuses an endless item, and a list with too much around the items', () => {
+  it('passes over an item that is too large, and reads the next', () => {
     const spaces = Buffer.alloc(60, 0x20);
     const reader = new ItemReader(100);
-    expect([...reader.push(Buffer.from('{"items":[{"a":1},{'))]).toEqual([{ a: 1 }]);
-    expect([...reader.push(spaces)]).toEqual([]);
-    expect(() => [...reader.push(spaces)]).toThrow('an item exceeds 100 bytes');
+    const before = Buffer.from('{"metadata":{"resourceVersion":"7"},"items":[{"a":1},{"b":');
+    expect([...reader.push(before)]).toEqual([{ a: 1 }]);
+    for (let i = 0; i < 5; i++) expect([...reader.push(spaces)]).toEqual([]);
+    const [large, next] = [...reader.push(Buffer.from('2},{"c":3}]}'))];
+    expect(large).toBeInstanceOf(Unread);
+    expect((large as Unread).reason).toBe('it has more than 100 bytes');
+    expect((large as Unread).head).toMatch(/^\{"b": +$/);
+    expect(next).toEqual({ c: 3 });
+    expect(reader.finish()).toEqual({ resourceVersion: '7', continue: '' });
+  });
+
+  it('refuses a list with too much around the items', () => {
     const large = Buffer.alloc(300 * 1024, 0x20);
     expect(() => [...new ItemReader().push(large)]).toThrow(/around the items exceeds/);
   });

@@ -1,5 +1,14 @@
-import { errorText } from '@kube-dns/daemon';
 import { StreamError } from '../errors.js';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './json-bytes.js';
+import { JsonText, parseJson } from './json-text.js';
 
 /** The `metadata` of a list. */
 export interface ListMeta {
@@ -8,16 +17,6 @@ export interface ListMeta {
   readonly continue: string;
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-
-/** More than any object of the API may have (etcd stops at 1.5 MiB). */
-const MAX_ITEM_BYTES = 8 * 1024 * 1024;
 /** Everything but the items: kind, version and a token of some hundred bytes. */
 const MAX_FRAME_BYTES = 256 * 1024;
 /** The text before the items; blanks may precede its last two characters. */
@@ -27,23 +26,26 @@ const BLANKS: ReadonlySet<number> = new Set(Buffer.from(' \t\r\n'));
 
 /**
  * Finds the items of a list in a stream of bytes and parses each alone: a list of any length costs the
- * memory of its largest item. The bytes around the items, the frame, are a list without items, which is
+ * memory of its largest item, and one that is too large is passed over. The bytes around the items, the frame, are a list without items, which is
  * parsed at the end; so a cut body, or one that is no list, is noticed.
  */
 export class ItemReader {
-  readonly #item: Pieces;
-  readonly #frame = new Pieces('what is around the items', MAX_FRAME_BYTES);
+  readonly #item: JsonText;
+  readonly #frame = new Frame();
   #isInItems = false;
   /** Braces and brackets that are open: in all, or in the current item. */
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
 
-  constructor(maxItemBytes = MAX_ITEM_BYTES) {
-    this.#item = new Pieces('an item', maxItemBytes);
+  constructor(maxItemBytes?: number) {
+    this.#item = new JsonText('an item', maxItemBytes);
   }
 
-  /** Yields the items that end in this chunk. Throws a StreamError (`garbled`) for one that is not JSON. */
+  /**
+   * Yields the items that end in this chunk; Unread for one that is too large. Throws a StreamError
+   * (`garbled`) for one that is not JSON.
+   */
   *push(chunk: Buffer): Generator {
     let start = 0;
     while (start < chunk.length) {
@@ -57,8 +59,8 @@ export class ItemReader {
       this.#item.add(chunk.subarray(start, end));
       start = end;
       if (end === chunk.length) break;
-      const text = this.#item.take();
-      if (text.trim() !== '') yield parse(text, 'an item is not JSON');
+      const item = this.#item.take();
+      if (item !== undefined) yield item;
       if (chunk[end] === COMMA) start++;
       else this.#closeItems();
     }
@@ -66,7 +68,7 @@ export class ItemReader {
 
   /** Called at the end of the body. Throws a StreamError (`garbled`) when it was no complete list. */
   finish(): ListMeta {
-    const list = parse(this.#frame.take(), 'the list is not JSON') as {
+    const list = parseJson(this.#frame.text, 'the list') as {
       metadata?: { resourceVersion?: unknown; continue?: unknown };
     } | null;
     const { resourceVersion, continue: next } = list?.metadata ?? {};
@@ -123,30 +125,20 @@ export class ItemReader {
   }
 }
 
-/** Collects the pieces of one text, up to a limit. */
-class Pieces {
-  readonly #what: string;
-  readonly #maxBytes: number;
-  #pieces: Buffer[] = [];
+/** The bytes around the items. */
+class Frame {
+  readonly #pieces: Buffer[] = [];
   #bytes = 0;
 
-  constructor(what: string, maxBytes: number) {
-    this.#what = what;
-    this.#maxBytes = maxBytes;
+  get text(): string {
+    return Buffer.concat(this.#pieces).toString('utf8');
   }
 
   add(piece: Buffer): void {
     this.#pieces.push(piece);
     this.#bytes += piece.length;
-    if (this.#bytes <= this.#maxBytes) return;
-    throw new StreamError('garbled', `${this.#what} exceeds ${this.#maxBytes} bytes`);
-  }
-
-  take(): string {
-    const bytes = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces);
-    this.#pieces = [];
-    this.#bytes = 0;
-    return bytes.toString('utf8');
+    if (this.#bytes <= MAX_FRAME_BYTES) return;
+    throw new StreamError('garbled', `what is around the items exceeds ${MAX_FRAME_BYTES} bytes`);
   }
 
   /**
@@ -171,12 +163,4 @@ class Pieces {
 /** Whether blanks may follow this character of the key. */
 function mayFollowBlanks(at: number): boolean {
   return at >= FIRST_AFTER_BLANKS && at < ITEMS_KEY.length - 1;
-}
-
-function parse(text: string, problem: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new StreamError('garbled', `${problem}: ${errorText(cause)}`, { cause });
-  }
 }

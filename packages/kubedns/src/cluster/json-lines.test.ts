@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { LineReader } from './json-lines.js';
+import { Unread } from './json-text.js';
 
 function linesOf(chunks: readonly Buffer[], reader = new LineReader()): unknown[] {
   return chunks.flatMap((chunk) => [...reader.push(chunk)]);
@@ -40,10 +41,16 @@ describe('LineReader', () => {
     expect(() => lines.next()).toThrow('a line is not JSON');
   });
 
-  it('throws when a line does not end', () => {
+  it('passes over a line that is too long, and reads the next', () => {
     const chunks = Array.from({ length: 11 }, () => Buffer.alloc(10, 0x20));
-    expect(() => linesOf(chunks, new LineReader(100))).toThrow('a line exceeds 100 bytes');
     const longest = [...chunks.slice(2), Buffer.from('1\n')];
-    expect(linesOf([...longest, ...longest], new LineReader(100))).toEqual([1, 1]);
+    const reader = new LineReader(100);
+    const long = new Unread('it has more than 100 bytes', ' '.repeat(110));
+    expect(linesOf([...chunks, Buffer.from('x\n'), ...longest], reader)).toEqual([long, 1]);
+    expect(linesOf([...longest, ...chunks, ...chunks, Buffer.from('\n2\n')], reader)).toEqual([
+      1,
+      long,
+      2,
+    ]);
   });
 });

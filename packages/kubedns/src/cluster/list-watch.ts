@@ -1,40 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorText, type Log } from '@kube-dns/daemon';
+import { errorText } from '@kube-dns/daemon';
 import { StreamError } from '../errors.js';
-import type { ApiReader } from './api-client.js';
 import { InitialEvents } from './initial-events.js';
+import { Unread } from './json-text.js';
+import { LeftOut } from './left-out.js';
 import { readList } from './list.js';
+import type { ListWatchOptions } from './list-watch-options.js';
 import { LoopTurn } from './loop-turn.js';
-import { type ApiObject, type Projection, type ObjectSink, ObjectStore } from './object-store.js';
+import { type ApiObject, type Projection, ObjectStore } from './object-store.js';
 import { restartReason } from './restart-reason.js';
 import { RetryPauses } from './retry-pauses.js';
+import { DEFAULT_STORE_LIMITS, type StoreLimits } from './store-limits.js';
 import { watchOnce, type WatchEvent } from './watch.js';
 import { WatchLog } from './watch-log.js';
 import { DEFAULT_PACE, type WatchPace } from './watch-pace.js';
-import { noRestarts, type ResourceStatistics } from './watch-statistics.js';
+import { noRestarts, type ResourceStatistics, type RestartReason } from './watch-statistics.js';
 
-export type { ApiObject, Projection, ObjectSink } from './object-store.js';
-
-export interface ListWatchOptions<T extends ApiObject, K extends Projection> {
-  readonly client: ApiReader;
-  /** As `/api/v1/services`. */
-  readonly path: string;
-  readonly sink: ObjectSink<T, K>;
-  readonly log: Log;
-  readonly random?: () => number;
-  readonly pace?: Partial<WatchPace>;
-  /** Called after the first complete list, and after the first one that follows `onDenied` or `forget`. */
-  readonly onSynced: () => void;
-  /**
-   * Called when the server forbids or does not have the resource: at the first time, or at the second in a
-   * row after a complete list. Called again only after `onSynced`.
-   */
-  readonly onDenied?: () => void;
-  /** Called after each failure with the number of failures since the last complete list. */
-  readonly onFailure?: (inARow: number) => void;
-  /** Called after a change of a watch was applied, with the ms since its bytes arrived. */
-  readonly onEvent?: (latencyMs: number) => void;
-}
+/** Reasons after which a watch from the same version would not help. */
+const NEEDS_LIST: ReadonlySet<RestartReason> = new Set(['gone', 'garbled', 'full']);
 
 /**
  * Follows one resource of the API for ever: a list, then watches from its version, and a new list when the
@@ -46,12 +29,14 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   isConnected = false;
   lastEventMs = 0;
   relists = 0;
-  rejected = 0;
+  isOverLimit = false;
   readonly restarts = noRestarts();
   readonly #options: ListWatchOptions<T, K>;
   readonly #pace: WatchPace;
   readonly #random: () => number;
   readonly #log: WatchLog;
+  readonly #leftOut: LeftOut;
+  readonly #limits: StoreLimits;
   readonly #pauses: RetryPauses;
   readonly #store: ObjectStore<T, K>;
   readonly #initialEvents = new InitialEvents();
@@ -74,7 +59,17 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     this.#random = options.random ?? Math.random;
     this.#log = new WatchLog(options.log, options.path);
     this.#pauses = new RetryPauses({ pace: this.#pace, random: this.#random });
-    this.#store = new ObjectStore(options.sink, (what, reason) => this.reject(what, reason));
+    this.#leftOut = new LeftOut(this.#log);
+    this.#limits = options.limits ?? DEFAULT_STORE_LIMITS;
+    this.#store = new ObjectStore(options.sink, (...of) => this.reject(...of), this.#limits);
+  }
+
+  get rejected(): number {
+    return this.#leftOut.rejected;
+  }
+
+  get passedOver(): number {
+    return this.#leftOut.passedOver;
   }
 
   get objects(): number {
@@ -131,8 +126,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
 
   /** Counts and logs an object or a line that was left out. */
   reject(what: string, reason: string): void {
-    this.rejected++;
-    this.#log.rejected(what, reason);
+    this.#leftOut.reject(what, reason);
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -156,7 +150,11 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
       pace: this.#pace,
       signal,
       turn: this.#turn,
-      onItem: (item) => this.#store.put(item as T),
+      maxPages: this.#limits.maxObjects,
+      onItem: (item) => {
+        if (item instanceof Unread) this.#leftOut.passOver(item);
+        else this.#store.put(item as T);
+      },
       onProgress: () => (this.#lastContactMs = performance.now()),
     });
     this.#initialEvents.notePages();
@@ -170,6 +168,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     this.#version = version;
     this.lastEventMs = performance.now();
     this.#failures = this.#denialsInARow = 0;
+    this.isOverLimit = false;
     if (this.#isSynced) this.relists++;
     if (this.#isSynced && !this.#isDenied) return;
     this.#isSynced = true;
@@ -194,6 +193,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
         version,
         onOpen: () => this.#connect(),
         onEvent: (event, arrivedMs) => this.#apply(event, arrivedMs, number),
+        onUnread: (line) => this.#passOver(line),
         onRejected: (reason) => this.reject('a line of the watch', reason),
         onAnswer: () => (this.#lastContactMs = performance.now()),
       });
@@ -237,6 +237,14 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     if (type !== 'BOOKMARK') this.#options.onEvent?.(performance.now() - arrivedMs);
   }
 
+  /** An object that is too large counts as deleted, as in a list. */
+  #passOver(line: Unread): void {
+    const { object } = this.#leftOut.passOver(line);
+    const { name, resourceVersion = '' } = object.metadata ?? {};
+    if (name !== undefined) this.#store.delete(object as T);
+    if (resourceVersion !== '' && this.#version !== '') this.#advance(resourceVersion);
+  }
+
   #advance(version: string): void {
     if (version !== this.#version) this.#pauses.noteChange();
     this.#version = version;
@@ -245,27 +253,30 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const reason = restartReason(error);
-    if (reason === 'garbled') this.rejected++;
-    // When only the initial events fail, pages follow immediately.
+    if (reason === 'garbled') this.#leftOut.rejected++;
     const failure = errorText(error);
-    if (this.#version === '' && this.#initialEvents.isWorthTrying && reason !== 'denied') {
-      if (this.#initialEvents.noteFailure(error)) {
-        this.#log.detail(`no initial events (${failure}); listing in pages`);
-        return;
-      }
+    // When only the initial events fail, pages follow immediately.
+    const isFinal = reason === 'denied' || reason === 'full';
+    const isInitial = this.#version === '' && this.#initialEvents.isWorthTrying && !isFinal;
+    if (isInitial && this.#initialEvents.noteFailure(error)) {
+      this.#log.detail(`no initial events (${failure}); listing in pages`);
+      return;
     }
     this.restarts[reason]++;
     // A watch from the same version would send the same unreadable event again, and nothing after it.
-    if (reason === 'gone' || reason === 'garbled') this.#version = '';
+    if (NEEDS_LIST.has(reason)) this.#version = '';
+    if (reason === 'full') this.isOverLimit = true;
     this.#options.onFailure?.(++this.#failures);
     const wasDenied = this.#isDenied;
     if (reason === 'denied') this.#deny();
     else this.#denialsInARow = 0;
     const isPermanent = this.#isDenied && reason === 'denied';
-    const pauseMs = Math.max(this.#pauses.next(error), isPermanent ? this.#pace.deniedPauseMs : 0);
+    const isLasting = isPermanent || reason === 'full';
+    const pauseMs = Math.max(this.#pauses.next(error), isLasting ? this.#pace.deniedPauseMs : 0);
     const next = pauseMs === 0 ? 'next try now' : `next try in ${Math.round(pauseMs)} ms`;
     if (reason === 'gone') this.#log.detail(`the version is gone, listing again; ${next}`);
     else if (isPermanent && wasDenied) this.#log.detail(`still denied; ${next}`);
+    else if (reason === 'full') this.#log.error(`${failure}; not ready; ${next}`);
     else this.#log.failed(failure, next);
     await this.#pause(pauseMs, signal);
   }
@@ -276,6 +287,7 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     if (onDenied === undefined || this.#isDenied || (++this.#denialsInARow < 2 && this.#isSynced))
       return;
     this.#isDenied = true;
+    this.isOverLimit = false;
     onDenied();
   }
 

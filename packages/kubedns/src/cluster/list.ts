@@ -7,6 +7,8 @@ import type { WatchPace } from './watch-pace.js';
 
 /** Fewer bytes than this within `listStallMs` are no progress. */
 const MIN_PROGRESS_BYTES = 1_024;
+/** Of all pages; 60,000 objects are 190 MB. */
+const MAX_LIST_BYTES = 1024 * 1024 * 1024;
 
 export interface ListOptions {
   readonly client: ApiReader;
@@ -14,8 +16,9 @@ export interface ListOptions {
   readonly pace: WatchPace;
   readonly signal: AbortSignal;
   readonly turn: LoopTurn;
-  /** Takes one item, as it was parsed; must not throw. */
+  /** Takes one item, as it was parsed, or Unread. What it throws ends the list. */
   readonly onItem: (item: unknown) => void;
+  readonly maxPages: number;
   /** Called for each chunk that arrives. */
   readonly onProgress: () => void;
 }
@@ -26,17 +29,21 @@ export interface ListOptions {
  * answer from a stale cache, so that a new list could bring deleted objects back.
  */
 export async function readList(options: ListOptions): Promise<string> {
+  const { maxPages } = options;
   let token = '';
-  for (;;) {
-    const meta = await readPage(options, token);
+  let bytes = 0;
+  for (let page = 0; page < maxPages; page++) {
+    const { meta, pageBytes } = await readPage(options, token, MAX_LIST_BYTES - bytes);
+    bytes += pageBytes;
     if (meta.continue === '') return meta.resourceVersion;
     if (meta.continue === token)
       throw new StreamError('garbled', 'a page names itself as the next');
     token = meta.continue;
   }
+  throw new StreamError('full', `the list has more than ${maxPages} pages`);
 }
 
-async function readPage(options: ListOptions, token: string) {
+async function readPage(options: ListOptions, token: string, maxBytes: number) {
   const { client, path, pace, signal, turn, onItem, onProgress } = options;
   const query = new URLSearchParams({ limit: String(pace.pageSize) });
   if (token !== '') query.set('continue', token);
@@ -49,10 +56,16 @@ async function readPage(options: ListOptions, token: string) {
     const reader = new ItemReader();
     for await (const { bytes } of body) {
       onProgress();
-      for (const item of reader.push(bytes)) onItem(item);
+      for (const item of reader.push(bytes)) {
+        // The time of a large one is that of its parsing and of its projection, a turn for each.
+        if (turn.isOver) await turn.next();
+        onItem(item);
+      }
       if (turn.isOver) await turn.next();
+      if (body.receivedBytes <= maxBytes) continue;
+      throw new StreamError('full', `the list has more than ${MAX_LIST_BYTES} bytes`);
     }
-    return reader.finish();
+    return { meta: reader.finish(), pageBytes: body.receivedBytes };
   } finally {
     guard.close();
   }

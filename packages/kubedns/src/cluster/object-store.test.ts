@@ -139,4 +139,30 @@ describe('ObjectStore', () => {
     expect(await store.endList(number, turn)).toBe(false);
     expect(store.size).toBe(1);
   });
+
+  it('throws for what exceeds its limits, and has room again after deletions', () => {
+    const sink = {
+      project: (_key: string, { metadata }: ApiObject) => ({
+        version: '',
+        listNumber: 0,
+        text: metadata?.resourceVersion ?? '',
+      }),
+      bytesOf: ({ text }: StoredText) => Number(text),
+      change: () => undefined,
+    };
+    const limits = { maxObjects: 3, maxBytes: 100 };
+    const limited = new ObjectStore<ApiObject, StoredText>(sink, () => undefined, limits);
+    limited.put(object('a', '60'));
+    limited.put(object('b', '40'));
+    expect(() => limited.put(object('c', '1'))).toThrow('the objects take more than 100 bytes');
+    expect(() => limited.put(object('b', '41'))).toThrow('(--max-stored-bytes)');
+    limited.put(object('a', '10'));
+    limited.put(object('c', '50'));
+    expect(() => limited.put(object('d', '0'))).toThrow(
+      'there are more than 3 objects (--max-objects)',
+    );
+    limited.delete(object('a'));
+    limited.put(object('d', '10'));
+    expect(limited.size).toBe(3);
+  });
 });

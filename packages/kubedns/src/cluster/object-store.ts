@@ -1,5 +1,6 @@
 import { errorText } from '@kube-dns/daemon';
 import type { LoopTurn } from './loop-turn.js';
+import { checkLimits, DEFAULT_STORE_LIMITS, type StoreLimits } from './store-limits.js';
 
 /** The common fields of all API objects. */
 export interface ApiObject {
@@ -23,6 +24,8 @@ export interface ObjectSink<T extends ApiObject, K extends Projection> {
   project(key: string, object: T): K;
   /** Whether two states are the same to the sink: a change between them is not passed on. Never, unless given. */
   isSame?(before: K, after: K): boolean;
+  /** The memory that an object takes, here and at the receiver, in bytes: an estimate. 0, unless given. */
+  bytesOf?(stored: K): number;
   /** One object was added (`before` undefined), changed, or deleted (`after` undefined). Must not throw. */
   change(key: string, before: K | undefined, after: K | undefined): void;
 }
@@ -39,19 +42,25 @@ const OBJECTS_PER_CLOCK_READ = 500;
 export class ObjectStore<T extends ApiObject, K extends Projection> {
   readonly #sink: ObjectSink<T, K>;
   readonly #onRejected: Rejected;
+  readonly #limits: StoreLimits;
   readonly #stored = new Map<string, K>();
+  #bytes = 0;
   #listNumber = 0;
 
-  constructor(sink: ObjectSink<T, K>, onRejected: Rejected) {
+  constructor(sink: ObjectSink<T, K>, onRejected: Rejected, limits = DEFAULT_STORE_LIMITS) {
     this.#sink = sink;
     this.#onRejected = onRejected;
+    this.#limits = limits;
   }
 
   get size(): number {
     return this.#stored.size;
   }
 
-  /** Stores the current state of an object. An invalid object counts as deleted. */
+  /**
+   * Stores the current state of an object. An invalid object counts as deleted. Throws a StreamError (`full`)
+   * for one beyond the limits.
+   */
   put(object: T): void {
     const key = keyOf(object);
     if (key === undefined) {
@@ -74,6 +83,9 @@ export class ObjectStore<T extends ApiObject, K extends Projection> {
       before.listNumber = this.#listNumber;
       return;
     }
+    const bytes = this.#bytes - this.#bytesOf(before) + this.#bytesOf(after);
+    checkLimits(this.size + Number(before === undefined), bytes, this.#limits);
+    this.#bytes = bytes;
     after.version = version;
     after.listNumber = this.#listNumber;
     this.#stored.set(key, after);
@@ -120,7 +132,12 @@ export class ObjectStore<T extends ApiObject, K extends Projection> {
   #remove(key: string, before: K | undefined): void {
     if (before === undefined) return;
     this.#stored.delete(key);
+    this.#bytes -= this.#bytesOf(before);
     this.#notify(key, before, undefined);
+  }
+
+  #bytesOf(stored: K | undefined): number {
+    return stored === undefined ? 0 : (this.#sink.bytesOf?.(stored) ?? 0);
   }
 
   #project(key: string, object: T): K | undefined {

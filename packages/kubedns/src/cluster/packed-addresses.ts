@@ -3,6 +3,8 @@ import { addressBytes } from '@kube-dns/wire';
 /** Bytes of an address of each family. */
 export const IPV4_BYTES = 4;
 export const IPV6_BYTES = 16;
+/** The memory of an address, with its place in the zone's index, as measured. */
+export const ADDRESS_BYTES = 50;
 export type AddressSize = typeof IPV4_BYTES | typeof IPV6_BYTES;
 
 /**

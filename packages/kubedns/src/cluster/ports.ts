@@ -23,6 +23,9 @@ interface PortFields {
   readonly port?: number | null;
 }
 
+/** The memory of a port, as measured. */
+export const PORT_BYTES = 100;
+
 /** The ports of endpoints without a port. */
 export const NO_PORTS: PortList = { ports: [], numbers: [] };
 

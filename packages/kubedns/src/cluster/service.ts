@@ -5,14 +5,18 @@ import type { EndpointNames } from '../config/naming.js';
 import { dashedLabel } from '../zone/endpoint-name.js';
 import type { Projection } from './object-store.js';
 import {
+  ADDRESS_BYTES,
   type AddressSize,
+  countOf,
   IPV4_BYTES,
   IPV6_BYTES,
   packAddresses,
   type PackedAddresses,
 } from './packed-addresses.js';
-import { equalPorts, type PortList, readPorts } from './ports.js';
+import { equalPorts, PORT_BYTES, type PortList, readPorts } from './ports.js';
 
+/** A service without ports, with its name and namespace in the zone, as measured. */
+const SERVICE_BYTES = 1_400;
 const NO_NAME = new Uint8Array(0);
 
 /** The fields of a Service that DNS needs. */
@@ -65,6 +69,12 @@ export function isSameService(before: Service, after: Service): boolean {
     equalPorts(before.ports, after.ports) &&
     Buffer.compare(before.cname ?? NO_NAME, after.cname ?? NO_NAME) === 0
   );
+}
+
+/** The memory of a service, with its name, namespace and addresses in the zone, in bytes: as measured. */
+export function serviceBytes({ ports, ipv4, ipv6 }: Service): number {
+  const addresses = countOf(ipv4) + countOf(ipv6);
+  return SERVICE_BYTES + addresses * ADDRESS_BYTES + ports.ports.length * PORT_BYTES;
 }
 
 /** Throws when one of the texts is not a DNS label. */

@@ -28,6 +28,10 @@ export class WatchLog {
     this.#log.verbose(2, `${this.#name}: ${message}`);
   }
 
+  error(message: string): void {
+    this.#log.error(`${this.#name}: ${message}`);
+  }
+
   /** Logs a failure and the next step; the same failure at most once a minute, unless `--v` is 2. */
   failed(failure: string, next: string): void {
     const nowMs = performance.now();

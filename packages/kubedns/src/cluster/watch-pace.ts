@@ -20,7 +20,7 @@ export interface WatchPace {
   readonly stableMs: number;
   /** The pause after the first failed try; further ones double it. */
   readonly firstPauseMs: number;
-  /** The pause after access to a resource was denied: permissions change seldom. */
+  /** The pause after a resource was denied, or exceeded a limit: that changes seldom. */
   readonly deniedPauseMs: number;
 }
 

@@ -14,6 +14,8 @@ export const RESTART_REASONS = [
   'denied',
   /** The data was not valid. */
   'garbled',
+  /** The objects exceed a limit. */
+  'full',
 ] as const;
 export type RestartReason = (typeof RESTART_REASONS)[number];
 
@@ -30,11 +32,15 @@ export interface ResourceStatistics {
   readonly restarts: Readonly<Record<RestartReason, number>>;
   /** Invalid objects and lines, each time they arrived. */
   readonly rejected: number;
+  /** Objects that were too large to be read, each time they arrived. */
+  readonly passedOver: number;
+  /** Whether the objects exceed a limit, so that some are missing. */
+  readonly isOverLimit: boolean;
   /** Whether a watch is open. */
   readonly isConnected: boolean;
 }
 
 /** Counts of zero. */
 export function noRestarts(): Record<RestartReason, number> {
-  return { timeout: 0, closed: 0, gone: 0, error: 0, idle: 0, denied: 0, garbled: 0 };
+  return { timeout: 0, closed: 0, gone: 0, error: 0, idle: 0, denied: 0, garbled: 0, full: 0 };
 }

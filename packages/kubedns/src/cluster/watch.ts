@@ -4,6 +4,7 @@ import type { ApiBody } from './api-body.js';
 import { guardBody } from './body-guard.js';
 import { Deadline } from './deadline.js';
 import { LineReader } from './json-lines.js';
+import { Unread } from './json-text.js';
 import type { LoopTurn } from './loop-turn.js';
 import type { ApiObject } from './object-store.js';
 import { SilenceGuard } from './silence-guard.js';
@@ -30,6 +31,8 @@ export interface WatchOptions<T extends ApiObject> {
   readonly onOpen: () => void;
   /** Takes one event; the next waits for it. `arrivedMs` is by `performance.now()`. */
   readonly onEvent: (event: WatchEvent<T>, arrivedMs: number) => Promise<void>;
+  /** A line was too large or too complex to be read. */
+  readonly onUnread: (line: Unread) => void;
   /** A line was not an event. */
   readonly onRejected: (reason: string) => void;
   /** The server answered a probe. */
@@ -88,7 +91,7 @@ async function readEvents<T extends ApiObject>(
   body: ApiBody,
   giveUp: (error: StreamError) => void,
 ): Promise<void> {
-  const { pace, turn, onEvent, onRejected } = options;
+  const { pace, turn, onEvent, onRejected, onUnread } = options;
   const lines = new LineReader();
   let silence: SilenceGuard | undefined;
   let initial: { close(): void } | undefined;
@@ -111,6 +114,10 @@ async function readEvents<T extends ApiObject>(
   try {
     for await (const { bytes, arrivedMs } of body) {
       for (const line of lines.push(bytes)) {
+        if (line instanceof Unread) {
+          onUnread(line);
+          continue;
+        }
         const event = readEvent<T>(line);
         if (event === undefined) {
           onRejected('it is not an event');

@@ -23,6 +23,8 @@ describe('the flags', () => {
       'initial-sync-timeout': 60_000,
       'kube-master-url': '',
       'kubecfg-file': '',
+      'max-objects': 100_000,
+      'max-stored-bytes': 67_108_864,
       nameservers: [],
       'negative-ttl': 5,
       pods: 'insecure',

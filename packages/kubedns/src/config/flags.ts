@@ -11,6 +11,7 @@ import {
 import { UDP_ENGINES } from '@kube-dns/transport';
 import { MAX_TTL_SECONDS } from '@kube-dns/wire';
 import { ENDPOINTS_SOURCES } from '../cluster/cluster-watch.js';
+import { DEFAULT_STORE_LIMITS } from '../cluster/store-limits.js';
 import {
   choiceFlag,
   domainFlag,
@@ -60,6 +61,16 @@ export const KUBEDNS_FLAGS = {
   ),
   'kube-master-url': urlFlag('URL of the API server; overrides the server of kubecfg-file'),
   'kubecfg-file': stringFlag('', 'kubeconfig to use in place of the service account', 'path'),
+  'max-objects': intFlag(
+    DEFAULT_STORE_LIMITS.maxObjects,
+    'API objects of one resource that are stored; with more of them the program is not ready',
+    { min: 1 },
+  ),
+  'max-stored-bytes': intFlag(
+    DEFAULT_STORE_LIMITS.maxBytes,
+    'memory that the stored objects of one resource may take, as estimated; goes with the memory limit',
+    { min: 1 },
+  ),
   nameservers: nameserversFlag(
     'upstream name servers, used without config-dir and config-map; default: those of /etc/resolv.conf',
   ),

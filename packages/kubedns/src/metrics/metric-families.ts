@@ -28,6 +28,8 @@ export interface WatchStatistics {
   /** Restarts of the watch by reason. */
   readonly restarts: Readonly<Record<string, number>>;
   readonly rejected: number;
+  readonly passedOver: number;
+  readonly isOverLimit: boolean;
 }
 
 /** The sources of the metrics, read at each scrape. */
@@ -128,6 +130,14 @@ function watchFamilies(sources: MetricSources): MetricFamily[] {
     counter(
       OWN_METRICS.rejectedObjects,
       each(({ rejected }) => rejected),
+    ),
+    counter(
+      OWN_METRICS.passedOver,
+      each(({ passedOver }) => passedOver),
+    ),
+    gauge(
+      OWN_METRICS.overLimit,
+      each(({ isOverLimit }) => Number(isOverLimit)),
     ),
     counter(OWN_METRICS.watchRestarts, () =>
       Array.from(watches()).flatMap(({ resource, restarts }) =>

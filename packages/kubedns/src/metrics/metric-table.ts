@@ -95,6 +95,16 @@ export const OWN_METRICS = {
     help: 'Objects left out because they are not valid, by resource.',
     labelNames: ['resource'],
   },
+  passedOver: {
+    name: 'kubedns_watch_objects_passed_over_total',
+    help: 'Objects passed over because they are too large to be read, by resource.',
+    labelNames: ['resource'],
+  },
+  overLimit: {
+    name: 'kubedns_watch_over_limit',
+    help: '1 while objects of a resource are missing because they exceed --max-objects or --max-stored-bytes.',
+    labelNames: ['resource'],
+  },
   configInfo: {
     name: 'kubedns_config_info',
     help: 'Source and version of the active configuration; always 1.',

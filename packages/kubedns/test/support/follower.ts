@@ -4,12 +4,9 @@ import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
 import { until } from '@kube-dns/testkit';
 import { ApiClient } from '../../src/cluster/api-client.js';
 import { loadKubeConfig } from '../../src/cluster/kube-config.js';
-import {
-  type ApiObject,
-  type Projection,
-  ListWatch,
-  type ListWatchOptions,
-} from '../../src/cluster/list-watch.js';
+import { ListWatch } from '../../src/cluster/list-watch.js';
+import type { ListWatchOptions } from '../../src/cluster/list-watch-options.js';
+import type { ApiObject, Projection } from '../../src/cluster/object-store.js';
 import { recordedLog } from './recorded-log.js';
 import { serviceObject } from './objects.js';
 
