@@ -56,6 +56,7 @@ const OWN = [
   'kubedns_watch_objects_passed_over_total counter',
   'kubedns_watch_over_limit gauge',
   'kubedns_watch_restarts_total counter',
+  'kubedns_wildcard_queries_total counter',
 ];
 
 let api: ApiServer;

@@ -68,6 +68,11 @@ export class AnswerWriter {
     else this.#flags &= ~FLAG.AA;
   }
 
+  /** Sets TC: there is more than the answer has. */
+  setTruncated(): void {
+    this.#flags |= FLAG.TC;
+  }
+
   /** Sets the response code and, for clients with EDNS, an Extended DNS Error (RFC 8914). */
   setRcode(rcode: number, extendedError = -1): void {
     this.#rcode = rcode;

@@ -38,6 +38,7 @@ export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
     ...ttls,
     zone,
     pods: flags.pods,
+    wildcards: flags.wildcards,
     ownAddresses: ownAddresses(bindAddress(flags)),
     federate: (name) => federatedTarget(federations, name, zone),
   });

@@ -1,5 +1,6 @@
 import { MAX_NAME_BYTES } from '@kube-dns/wire';
-import { writeHashLabel } from '../zone/endpoint-name.js';
+import type { EndpointGroup } from '../cluster/endpoint-slice.js';
+import { addressHash, writeHashLabel } from '../zone/endpoint-name.js';
 import type { EndpointView } from '../zone/endpoint-view.js';
 import type { ZoneService } from '../zone/zone-service.js';
 import { WHOLE_SERVICE } from './service-question.js';
@@ -7,15 +8,21 @@ import { WHOLE_SERVICE } from './service-question.js';
 /** Maximum bytes of a label, its length byte included. */
 export const MAX_LABEL_BYTES = 64;
 
-/** Writes the name of a host, or of its service; returns its length, 0 when it is too long. */
+/**
+ * Writes the name of a host: of the service's view, or of a group, or of the service itself; returns its
+ * length, 0 when it is too long.
+ */
 export function writeHostName(
   service: ZoneService,
+  group: EndpointGroup | undefined,
   host: number,
   out: Uint8Array,
   at: number,
 ): number {
   const { name } = service;
-  const label = host === WHOLE_SERVICE ? 0 : writeLabel(service.view, host, out, at);
+  let label = 0;
+  if (group !== undefined) label = writeEndpointLabel(group, host, out, at);
+  else if (host !== WHOLE_SERVICE) label = writeLabel(service.view, host, out, at);
   if (label + name.length > MAX_NAME_BYTES) return 0;
   for (let i = 0; i < name.length; i++) out[at + label + i] = name[i]!;
   return label + name.length;
@@ -24,6 +31,17 @@ export function writeHostName(
 function writeLabel(view: EndpointView, host: number, out: Uint8Array, at: number): number {
   const text = view.labelOf(host);
   return text === '' ? writeHashLabel(view.hashOf(host), out, at) : writeTextLabel(text, out, at);
+}
+
+function writeEndpointLabel(
+  { size, bytes, labels }: EndpointGroup,
+  index: number,
+  out: Uint8Array,
+  at: number,
+): number {
+  const text = labels?.[index] ?? '';
+  if (text !== '') return writeTextLabel(text, out, at);
+  return writeHashLabel(addressHash(bytes, index * size, size), out, at);
 }
 
 /** Writes a label, its length byte first; returns the bytes written. */

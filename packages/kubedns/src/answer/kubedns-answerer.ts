@@ -82,6 +82,7 @@ export class KubednsAnswerer implements Answerer {
     const { zone, externalNames, isSynced } = this.#options;
     if (!isSynced()) return this.#answerUnready(query, out);
     zone.read(query.name, query.nameLength);
+    if (zone.hasWildcard) this.#options.statistics.wildcards++;
     const target = zone.targetOf(query.type);
     if (target !== undefined) return externalNames.answer(target, query, out, client);
     this.#begin(query, out);

@@ -26,6 +26,8 @@ export class QueryStatistics {
   readonly errors: Record<System, Record<Cause, number>> = bySystem(noErrors);
   /** Queries to the zone that were not refused: there is no cache of answers, so each is a miss. */
   cacheMisses = 0;
+  /** Queries to the zone whose name has a label `*`. */
+  wildcards = 0;
 
   /** Counts one query when it is answered. */
   count(system: System, seconds: number, bytes: number, rcode: number, isTruncated: boolean): void {

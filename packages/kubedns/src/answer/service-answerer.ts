@@ -1,25 +1,21 @@
-import {
-  type AnswerWriter,
-  MAX_NAME_BYTES,
-  SECTION,
-  type Section,
-  TYPE,
-  writeUint16,
-} from '@kube-dns/wire';
+import { type AnswerWriter, MAX_NAME_BYTES, SECTION, TYPE, writeUint16 } from '@kube-dns/wire';
+import type { EndpointGroup } from '../cluster/endpoint-slice.js';
 import {
   type AddressSize,
+  countOf,
   IPV4_BYTES,
   IPV6_BYTES,
   type PackedAddresses,
 } from '../cluster/packed-addresses.js';
-import { addressType } from '../zone/address.js';
 import type { EndpointView } from '../zone/endpoint-view.js';
 import type { ZoneService } from '../zone/zone-service.js';
+import { addAddress } from './address-record.js';
 import { MAX_LABEL_BYTES, writeHostName } from './host-name.js';
 import { Locations } from './locations.js';
-import { type ServiceQuestion, WHOLE_SERVICE } from './service-question.js';
+import { SeenRecords } from './seen-records.js';
+import type { ServiceQuestion } from './service-question.js';
 import type { Shuffle } from './shuffle.js';
-import { WrittenTargets } from './written-targets.js';
+import { SrvTargets } from './srv-targets.js';
 import type { ZoneQuestion } from './zone-question.js';
 
 export interface ServiceAnswererOptions {
@@ -31,24 +27,29 @@ export interface ServiceAnswererOptions {
 const SRV_PRIORITY = 10;
 const SRV_TOTAL_WEIGHT = 100;
 const SRV_TARGET_OFFSET = 6;
-const MAX_ADDRESS_BYTES = 16;
+/** Beyond this number of services an SRV answer has no addresses of targets: writing their names takes longest. */
+const MAX_SERVICES_WITH_TARGETS = 16;
 
-/** Writes the records of services. Answers about one service allocate nothing. */
+/**
+ * Writes the records of services, in random order, until the message is full. Answers about one service that
+ * is not large allocate nothing.
+ */
 export class ServiceAnswerer {
   readonly #ttlSeconds: number;
   readonly #shuffle: Shuffle;
   readonly #locations = new Locations();
-  readonly #address = new Uint8Array(MAX_ADDRESS_BYTES);
   readonly #srv = new Uint8Array(SRV_TARGET_OFFSET + MAX_LABEL_BYTES + MAX_NAME_BYTES);
-  readonly #host = new Uint8Array(MAX_LABEL_BYTES + MAX_NAME_BYTES);
-  readonly #written = new WrittenTargets();
-  /** For an answer about several services: its addresses so far, and its number of SRV locations. */
-  #seen: Set<string> | undefined;
+  readonly #targets: SrvTargets;
+  /** The addresses, or the targets with their ports, that an answer from slices has so far. */
+  readonly #seen = new SeenRecords();
+  /** For an answer about several services: its number of SRV locations. */
   #locationCount = 0;
+  #isOfSeveral = false;
 
   constructor({ ttlSeconds, shuffle }: ServiceAnswererOptions) {
     this.#ttlSeconds = ttlSeconds;
     this.#shuffle = shuffle;
+    this.#targets = new SrvTargets(ttlSeconds);
   }
 
   /**
@@ -62,10 +63,12 @@ export class ServiceAnswerer {
     writer: AnswerWriter,
   ): boolean {
     const before = writer.answerCount();
-    this.#seen = new Set();
+    this.#isOfSeveral = true;
+    this.#seen.clear();
+    this.#targets.clear();
     this.#locationCount = 0;
-    const order = Array.from(this.#shuffle.order(matches.length).subarray(0, matches.length));
-    const services = order.map((i) => matches[i]!);
+    const drawn = this.#shuffle.start(matches.length);
+    const services = Array.from({ length: drawn }, () => matches[this.#shuffle.next()]!);
     for (const service of type === TYPE.SRV || type === TYPE.ANY ? services : []) {
       question.read(service, name);
       this.#locations.collect(question);
@@ -79,12 +82,9 @@ export class ServiceAnswerer {
       // One RRset is enough for ANY.
       if (writer.isFull || (type === TYPE.ANY && writer.answerCount() > before)) break;
     }
-    this.#seen = undefined;
-    for (const service of type === TYPE.SRV && !writer.isFull ? services : []) {
-      question.read(service, name);
-      this.#locations.collect(question);
-      if (!this.#addTargets(service, this.#locations.count, undefined, writer)) break;
-    }
+    this.#isOfSeveral = false;
+    if (type === TYPE.SRV && services.length <= MAX_SERVICES_WITH_TARGETS)
+      this.#targets.addAddresses(writer);
     return writer.answerCount() > before;
   }
 
@@ -124,13 +124,14 @@ export class ServiceAnswerer {
   ): boolean {
     const { service, part } = question;
     const before = writer.answerCount();
-    if (part === 'service' && this.#seen !== undefined && service.isHeadless) {
-      this.#addGroups(service, type === TYPE.A ? IPV4_BYTES : IPV6_BYTES, owner, writer);
-    } else if (part === 'service') {
-      this.#addAddresses(type === TYPE.A ? service.ipv4 : service.ipv6, owner, writer);
+    const size = type === TYPE.A ? IPV4_BYTES : IPV6_BYTES;
+    if (part === 'service') {
+      if (question.usesSlices) this.#addEndpoints(question, size, owner, writer);
+      else this.#addAddresses(type === TYPE.A ? service.ipv4 : service.ipv6, owner, writer);
+    } else if (part === 'host' && question.usesSlices) {
+      this.#addEndpoints(question, size, owner, writer);
     } else if (part === 'host') {
       const { view } = service;
-      const size = type === TYPE.A ? IPV4_BYTES : IPV6_BYTES;
       for (let { host } = question; host >= 0;) {
         this.#addHost(view, host, size, owner, writer);
         host = question.hash < 0 ? -1 : view.hostOfHash(question.hash, host + 1);
@@ -145,100 +146,92 @@ export class ServiceAnswerer {
     writer: AnswerWriter,
   ): boolean {
     if (question.part === 'protocol') return false;
-    const { service } = question;
     const before = writer.answerCount();
-    const locations = this.#locations;
-    locations.collect(question);
-    const { count } = locations;
-    const order = this.#shuffle.order(count);
-    const isOfSeveral = this.#seen !== undefined;
-    const weight = Math.floor(SRV_TOTAL_WEIGHT / (isOfSeveral ? this.#locationCount : count));
-    let written = 0;
-    for (; written < count; written++) {
-      const i = order[written]!;
-      const length = this.#writeSrv(service, locations.hostAt(i), locations.portAt(i), weight);
-      if (length === 0) continue;
-      const srv = this.#srv;
-      if (!writer.add(SECTION.ANSWER, owner, TYPE.SRV, this.#ttlSeconds, srv, length)) return true;
-    }
+    const isOfSeveral = this.#isOfSeveral;
+    if (!isOfSeveral) this.#targets.clear();
+    this.#locations.collect(question);
+    const total = isOfSeveral ? this.#locationCount : this.#locations.count;
+    this.#addLocations(question, Math.floor(SRV_TOTAL_WEIGHT / total), owner, writer);
     const isAnswered = writer.answerCount() > before;
     // Records of another service may follow in the answer section.
-    if (isOfSeveral || !isAnswered) return isAnswered;
-    this.#addTargets(service, written, order, writer);
-    return true;
+    if (isAnswered && !isOfSeveral) this.#targets.addAddresses(writer);
+    return isAnswered;
   }
 
-  /** Adds the addresses of the first targets of an order; false when the message is full. */
-  #addTargets(
-    service: ZoneService,
-    count: number,
-    order: Uint32Array | undefined,
+  /** Adds the SRV records of one service. */
+  #addLocations(
+    question: ServiceQuestion,
+    weight: number,
+    owner: Uint8Array | undefined,
     writer: AnswerWriter,
-  ): boolean {
-    this.#written.start(service.isHeadless ? service.view.hostCount : 0);
-    for (let i = 0; i < count; i++) {
-      const host = this.#locations.hostAt(order === undefined ? i : order[i]!);
-      if (!this.#addTarget(service, host, writer)) return false;
+  ): void {
+    const { service } = question;
+    const locations = this.#locations;
+    this.#seen.clear();
+    this.#targets.start(question);
+    for (let left = this.#shuffle.start(locations.count); left > 0; left--) {
+      locations.locate(this.#shuffle.next(), question);
+      const { group, host, port } = locations;
+      const length = this.#writeSrv(service, group, host, port, weight);
+      if (length === 0 || (group !== undefined && !this.#isNew(group, host, port))) continue;
+      const srv = this.#srv;
+      if (!writer.add(SECTION.ANSWER, owner, TYPE.SRV, this.#ttlSeconds, srv, length)) return;
+      this.#targets.add(service, group, host);
     }
-    return true;
+  }
+
+  /** Whether the answer has this target and port not yet: an endpoint may be in two slices. */
+  #isNew({ size, bytes, labels }: EndpointGroup, index: number, port: number): boolean {
+    const label = labels?.[index] ?? '';
+    if (label !== '') return this.#seen.add(label, 0, label.length, port);
+    return this.#seen.add(bytes, index * size, size, port);
   }
 
   /** Writes the rdata of one SRV record; returns its length, 0 when the target's name is too long. */
-  #writeSrv(service: ZoneService, host: number, port: number, weight: number): number {
+  #writeSrv(
+    service: ZoneService,
+    group: EndpointGroup | undefined,
+    host: number,
+    port: number,
+    weight: number,
+  ): number {
     const srv = this.#srv;
     writeUint16(srv, 0, SRV_PRIORITY);
     writeUint16(srv, 2, weight);
     writeUint16(srv, 4, port);
-    const length = writeHostName(service, host, srv, SRV_TARGET_OFFSET);
+    const length = writeHostName(service, group, host, srv, SRV_TARGET_OFFSET);
     return length === 0 ? 0 : SRV_TARGET_OFFSET + length;
-  }
-
-  /** Adds the addresses of an SRV target once per answer; false when the message is full. */
-  #addTarget(service: ZoneService, host: number, writer: AnswerWriter): boolean {
-    if (this.#written.add(host)) return true;
-    if (writeHostName(service, host, this.#host, 0) === 0) return true;
-    if (host === WHOLE_SERVICE) {
-      return this.#addInOrder(service.ipv4, writer) && this.#addInOrder(service.ipv6, writer);
-    }
-    return (
-      this.#addHostInOrder(service.view, host, IPV4_BYTES, writer) &&
-      this.#addHostInOrder(service.view, host, IPV6_BYTES, writer)
-    );
   }
 
   /** Adds the addresses of a family in random order. */
   #addAddresses(
-    { size, bytes }: PackedAddresses,
+    addresses: PackedAddresses,
     owner: Uint8Array | undefined,
     writer: AnswerWriter,
   ): void {
-    const count = bytes.length / size;
-    const order = this.#shuffle.order(count);
-    for (let i = 0; i < count; i++) {
-      if (!this.#add(SECTION.ANSWER, owner, bytes, order[i]! * size, size, writer)) return;
+    for (let left = this.#shuffle.start(countOf(addresses)); left > 0; left--) {
+      if (!this.#add(owner, addresses, this.#shuffle.next() * addresses.size, writer)) return;
     }
   }
 
-  /** Adds the addresses of one of several services without the cost of a view. */
-  #addGroups(
-    { slices }: ZoneService,
+  /** Adds the addresses of a family in random order out of the slices: without the cost of a view. */
+  #addEndpoints(
+    question: ServiceQuestion,
     size: AddressSize,
     owner: Uint8Array | undefined,
     writer: AnswerWriter,
   ): void {
-    for (const { groups } of slices) {
-      for (const group of groups) {
-        if (group.size === size) this.#addAddresses(group, owner, writer);
-        if (writer.isFull) return;
-      }
+    const locations = this.#locations;
+    locations.collectAddresses(question, size);
+    if (!this.#isOfSeveral) this.#seen.clear();
+    for (let left = this.#shuffle.start(locations.count); left > 0; left--) {
+      locations.locate(this.#shuffle.next(), question);
+      const group = locations.group!;
+      const at = locations.host * size;
+      // An endpoint may be in two slices.
+      if (!this.#isOfSeveral && !this.#seen.add(group.bytes, at, size, 0)) continue;
+      if (!this.#add(owner, group, at, writer)) return;
     }
-  }
-
-  #addInOrder({ size, bytes }: PackedAddresses, writer: AnswerWriter): boolean {
-    for (let at = 0; at < bytes.length; at += size) {
-      if (!this.#add(SECTION.ADDITIONAL, this.#host, bytes, at, size, writer)) return false;
-    }
-    return true;
   }
 
   /** Adds the addresses of a host and a family in random order. */
@@ -249,45 +242,22 @@ export class ServiceAnswerer {
     owner: Uint8Array | undefined,
     writer: AnswerWriter,
   ): void {
-    const { bytes } = view.addresses(size);
-    const count = view.countOf(host, size);
-    const order = this.#shuffle.order(count);
-    for (let i = 0; i < count; i++) {
-      const at = view.offsetOf(host, size, order[i]!);
-      if (!this.#add(SECTION.ANSWER, owner, bytes, at, size, writer)) return;
+    const addresses = view.addresses(size);
+    for (let left = this.#shuffle.start(view.countOf(host, size)); left > 0; left--) {
+      const at = view.offsetOf(host, size, this.#shuffle.next());
+      if (!this.#add(owner, addresses, at, writer)) return;
     }
   }
 
-  #addHostInOrder(
-    view: EndpointView,
-    host: number,
-    size: AddressSize,
-    writer: AnswerWriter,
-  ): boolean {
-    const { bytes } = view.addresses(size);
-    const count = view.countOf(host, size);
-    for (let i = 0; i < count; i++) {
-      const at = view.offsetOf(host, size, i);
-      if (!this.#add(SECTION.ADDITIONAL, this.#host, bytes, at, size, writer)) return false;
-    }
-    return true;
-  }
-
+  /** Adds an address; one that several services have is added once. */
   #add(
-    section: Section,
     owner: Uint8Array | undefined,
-    bytes: string,
+    addresses: PackedAddresses,
     at: number,
-    size: number,
     writer: AnswerWriter,
   ): boolean {
-    if (this.#seen !== undefined && section === SECTION.ANSWER) {
-      const text = bytes.slice(at, at + size);
-      if (this.#seen.has(text)) return true;
-      this.#seen.add(text);
-    }
-    const address = this.#address;
-    for (let i = 0; i < size; i++) address[i] = bytes.charCodeAt(at + i);
-    return writer.add(section, owner, addressType(size), this.#ttlSeconds, address, size);
+    const { size, bytes } = addresses;
+    if (this.#isOfSeveral && !this.#seen.add(bytes, at, size, 0)) return true;
+    return addAddress(writer, SECTION.ANSWER, owner, addresses, at, this.#ttlSeconds);
   }
 }

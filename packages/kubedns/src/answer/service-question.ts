@@ -1,7 +1,8 @@
 import type { PortList } from '../cluster/ports.js';
 import { readHashLabel } from '../zone/endpoint-name.js';
-import { isServiceLabel, type ZoneName } from '../zone/zone-name.js';
-import type { ZoneService } from '../zone/zone-service.js';
+import type { ZoneName } from '../zone/zone-name.js';
+import type { EndpointPlace, ZoneService } from '../zone/zone-service.js';
+import { ANY_PORT, PortRange } from './port-range.js';
 
 /** The part of a service that a name asks for; `absent` when the name does not exist. */
 export type Part = 'service' | 'host' | 'protocol' | 'port' | 'host-port' | 'absent';
@@ -10,14 +11,23 @@ export type Part = 'service' | 'host' | 'protocol' | 'port' | 'host-port' | 'abs
 export const WHOLE_SERVICE = -1;
 /** Labels of a service's name before the apex: itself, its namespace, `svc`. */
 export const SERVICE_LABELS = 3;
-const ANY_PORT = -1;
+const NO_ENDPOINTS: readonly EndpointPlace[] = [];
 
 /** The part of one service in a question: itself, a host, or a port. Reused for every question. */
 export class ServiceQuestion {
   service!: ZoneService;
   part: Part = 'absent';
-  /** The host of `host` and `host-port`. */
+  /**
+   * Whether the answer is made from the slices of a headless service and not from its view: of a large
+   * service, and of those that a wildcard matches, each of which would need one.
+   */
+  usesSlices = false;
+  /** The host of `host` and `host-port`, in the service's view. */
   host = WHOLE_SERVICE;
+  /** The endpoints of that host, where slices are used. */
+  endpoints: readonly EndpointPlace[] = NO_ENDPOINTS;
+  /** The ports of the last list that `findPorts` was asked about. */
+  readonly range = new PortRange();
   /** The hash in the host's label, which other hosts of the service may share; else -1. */
   hash = -1;
   #name!: Uint8Array;
@@ -30,13 +40,18 @@ export class ServiceQuestion {
     this.service = service;
     this.#name = name.bytes;
     this.host = WHOLE_SERVICE;
+    this.usesSlices = service.isLarge || (name.hasWildcard && service.isHeadless);
     this.part = this.#partOf(name);
   }
 
-  /** Whether a port matches the question; an unnamed port never does. */
-  isPort(name: string, protocol: string): boolean {
-    if (name === '' || !isServiceLabel(protocol, this.#name, this.#protocolAt)) return false;
-    return this.#portAt === ANY_PORT || isServiceLabel(name, this.#name, this.#portAt);
+  /** Whether it asks for a port: by its name and protocol. */
+  get hasPort(): boolean {
+    return this.part === 'port' || this.part === 'host-port';
+  }
+
+  /** Finds the ports of a list that it asks for; false when there are none. */
+  findPorts(list: PortList): boolean {
+    return this.range.find(list, this.#name, this.#protocolAt, this.#portAt) > 0;
   }
 
   #partOf(name: ZoneName): Part {
@@ -53,7 +68,7 @@ export class ServiceQuestion {
       case 3:
         return this.#readPort(name) &&
           this.#readHost(name, SERVICE_LABELS + 2) &&
-          this.#isServed(this.service.view.portsOf(this.host))
+          this.#doesHostServe()
           ? 'host-port'
           : 'absent';
       default:
@@ -76,6 +91,10 @@ export class ServiceQuestion {
   /** Finds the host by its configured or its generated label. */
   #readHost(name: ZoneName, fromApex: number): boolean {
     const at = name.startOf(fromApex);
+    if (this.usesSlices) {
+      this.endpoints = this.service.endpointsOf(this.#name, at);
+      return this.endpoints.length > 0;
+    }
     if (!this.service.mayHaveHost(this.#name, at)) return false;
     const { view } = this.service;
     this.hash = readHashLabel(this.#name, at);
@@ -85,21 +104,22 @@ export class ServiceQuestion {
     return this.host >= 0;
   }
 
+  #doesHostServe(): boolean {
+    const { service, host, endpoints } = this;
+    if (!this.usesSlices) return this.findPorts(service.view.portsOf(host));
+    return endpoints.some(({ group }) => this.findPorts(group.ports));
+  }
+
   /** Whether the service, or any endpoint of a headless one, has the port. */
   #someServe(): boolean {
     const { service } = this;
-    if (!service.isHeadless) return this.#isServed(service.service!.ports);
+    if (!service.isHeadless) return this.findPorts(service.service!.ports);
+    let last: PortList | undefined;
     for (const { groups } of service.slices) {
       for (const { ports } of groups) {
-        if (this.#isServed(ports)) return true;
+        if (ports !== last && this.findPorts(ports)) return true;
+        last = ports;
       }
-    }
-    return false;
-  }
-
-  #isServed({ ports }: PortList): boolean {
-    for (const { name, protocol } of ports) {
-      if (this.isPort(name, protocol)) return true;
     }
     return false;
   }

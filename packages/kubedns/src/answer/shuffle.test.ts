@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { Shuffle } from './shuffle.js';
+import { MAX_DRAWS, Shuffle } from './shuffle.js';
 
 /** A small generator with a fixed seed (mulberry32): the counts below are the same in each run. */
 function seeded(seed: number): () => number {
@@ -12,13 +12,18 @@ function seeded(seed: number): () => number {
   };
 }
 
+/** All the numbers that may be drawn. */
+function drawn(shuffle: Shuffle, count: number): number[] {
+  return Array.from({ length: shuffle.start(count) }, () => shuffle.next());
+}
+
 describe('Shuffle', () => {
   it('makes each order of four records equally often', () => {
     const shuffle = new Shuffle(seeded(1));
     const rounds = 24_000;
     const counts = new Map<string, number>();
     for (let i = 0; i < rounds; i++) {
-      const key = shuffle.order(4).subarray(0, 4).join();
+      const key = drawn(shuffle, 4).join();
       counts.set(key, (counts.get(key) ?? 0) + 1);
     }
     expect(counts.size).toBe(24);
@@ -32,16 +37,24 @@ describe('Shuffle', () => {
     const shuffle = new Shuffle();
     fc.assert(
       fc.property(fc.nat({ max: 300 }), (count) => {
-        const order = [...shuffle.order(count).subarray(0, count)];
+        const order = drawn(shuffle, count);
         const ascending = Array.from({ length: count }, (_, i) => i);
         expect(order.sort((left, right) => left - right)).toEqual(ascending);
       }),
     );
   });
 
-  it('numbers more records than 16 bits can', () => {
-    const count = 70_000;
-    const order = new Shuffle().order(count).subarray(0, count);
-    expect(new Set(order).size).toBe(count);
+  it('makes each of very many records first equally often, and none twice', () => {
+    const shuffle = new Shuffle(seeded(2));
+    const tenths = new Array<number>(10).fill(0);
+    const count = 20_000_000_000;
+    for (let i = 0; i < 1_000; i++) {
+      shuffle.start(count);
+      tenths[Math.floor((shuffle.next() * 10) / count)]!++;
+    }
+    expect(Math.min(...tenths)).toBeGreaterThan(60);
+    expect(Math.max(...tenths)).toBeLessThan(140);
+    expect(new Set(drawn(shuffle, count))).toHaveProperty('size', MAX_DRAWS);
+    expect(new Set(drawn(shuffle, MAX_DRAWS))).toHaveProperty('size', MAX_DRAWS);
   });
 });

@@ -1,23 +1,76 @@
-const FIRST_CAPACITY = 64;
+/** Up to this many records are shuffled in an array. */
+const MAX_DENSE = 64;
+/** Limit of the numbers that are drawn for one answer: of the shortest record, an A, no message holds half as many. */
+export const MAX_DRAWS = 8_192;
+const SLOTS = 2 * MAX_DRAWS;
+const MASK = SLOTS - 1;
 
-/** Random orders of records, all permutations equally likely, without an allocation per query. */
+/**
+ * Draws the numbers below a count in random order, all orders equally likely, without an allocation per
+ * query. Its work depends on how many are drawn, not on the count: what does not fit into an answer costs
+ * nothing (a Fisher-Yates shuffle that stores only the numbers that have left their place).
+ */
 export class Shuffle {
   readonly #random: () => number;
-  #order = new Uint32Array(FIRST_CAPACITY);
+  readonly #dense = new Uint8Array(MAX_DENSE);
+  #count = 0;
+  #drawn = 0;
+  /** By slot of a hash table: a place, the number that is there now, and the shuffle that wrote it. */
+  #places = new Float64Array(0);
+  #numbers = new Float64Array(0);
+  #writers = new Uint32Array(0);
+  #shuffle = 0;
 
   constructor(random: () => number = Math.random) {
     this.#random = random;
   }
 
-  /** The numbers below `count` in random order; valid until the next call. */
-  order(count: number): Uint32Array {
-    if (count > this.#order.length) this.#order = new Uint32Array(count * 2);
-    const order = this.#order;
-    for (let i = 0; i < count; i++) {
-      const j = Math.floor(this.#random() * (i + 1));
-      order[i] = order[j]!;
-      order[j] = i;
+  /** Starts a shuffle of the numbers below `count`; returns how many of them may be drawn. */
+  start(count: number): number {
+    this.#count = count;
+    this.#drawn = 0;
+    if (count <= MAX_DENSE) {
+      for (let i = 0; i < count; i++) this.#dense[i] = i;
+      return count;
     }
-    return order;
+    if (this.#places.length === 0) {
+      this.#places = new Float64Array(SLOTS);
+      this.#numbers = new Float64Array(SLOTS);
+      this.#writers = new Uint32Array(SLOTS);
+    }
+    this.#shuffle = (this.#shuffle + 1) >>> 0;
+    return Math.min(count, MAX_DRAWS);
+  }
+
+  /** The next number. */
+  next(): number {
+    const from = this.#drawn++;
+    const to = from + Math.floor(this.#random() * (this.#count - from));
+    if (this.#count <= MAX_DENSE) {
+      const dense = this.#dense;
+      const drawn = dense[to]!;
+      dense[to] = dense[from]!;
+      return drawn;
+    }
+    const slot = this.#slotOf(to);
+    const drawn = this.#numberAt(slot, to);
+    this.#numbers[slot] = this.#numberAt(this.#slotOf(from), from);
+    this.#places[slot] = to;
+    this.#writers[slot] = this.#shuffle;
+    return drawn;
+  }
+
+  /** The slot of a place, or the empty one where it belongs. */
+  #slotOf(place: number): number {
+    let slot = (Math.imul(place | 0, 0x9e37_79b1) >>> 16) & MASK;
+    for (; this.#writers[slot] === this.#shuffle; slot = (slot + 1) & MASK) {
+      if (this.#places[slot] === place) return slot;
+    }
+    return slot;
+  }
+
+  /** The number at a place: its own until another was moved there. */
+  #numberAt(slot: number, place: number): number {
+    return this.#writers[slot] === this.#shuffle ? this.#numbers[slot]! : place;
   }
 }

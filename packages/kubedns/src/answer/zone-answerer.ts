@@ -2,6 +2,7 @@ import {
   type AnswerWriter,
   encodeRdata,
   EXTENDED_ERROR,
+  MAX_MESSAGE_BYTES,
   prependLabels,
   type Query,
   RCODE,
@@ -27,6 +28,8 @@ export interface ZoneAnswererOptions {
   readonly ownAddresses?: readonly Uint8Array[];
   /** See ZoneQuestionOptions; no name is federated unless said otherwise. */
   readonly federate?: ZoneQuestionOptions['federate'];
+  /** Whether `*` is a wildcard; it is unless said otherwise. */
+  readonly wildcards?: boolean;
   readonly random?: () => number;
 }
 
@@ -52,7 +55,8 @@ export class ZoneAnswerer {
     this.#options = options;
     const { zone, ttlSeconds, pods = 'insecure' } = options;
     const { random = Math.random } = options;
-    this.#question = new ZoneQuestion({ zone, pods, random, federate: options.federate });
+    const { federate, wildcards = true } = options;
+    this.#question = new ZoneQuestion({ zone, pods, wildcards, random, federate });
     this.#services = new ServiceAnswerer({ ttlSeconds, shuffle: new Shuffle(random) });
     this.#schemaVersion = encodeRdata({ type: 'TXT', name: '.', data: SCHEMA_VERSION });
     this.#nameServer = prependLabels(['ns', 'dns'], zone.apex);
@@ -74,6 +78,11 @@ export class ZoneAnswerer {
     return kind !== 'cname' || NOT_FOLLOWED.has(type) ? undefined : cname;
   }
 
+  /** Whether the name that was read has a label `*`. */
+  get hasWildcard(): boolean {
+    return this.#question.name.hasWildcard;
+  }
+
   /** Whether the name that was read is federated: its answer must not be cached, as in kubernetes/dns. */
   get isFederated(): boolean {
     return this.#question.isFederated;
@@ -87,6 +96,11 @@ export class ZoneAnswerer {
     }
     writer.setAuthoritative();
     this.#answer(undefined, query.type, writer);
+    const { kind, areAllMatched } = this.#question;
+    // Over TCP there is nothing to ask again for.
+    const isOverTcp = query.maxAnswerBytes === MAX_MESSAGE_BYTES;
+    if (kind !== 'wildcard' || areAllMatched || isOverTcp) return;
+    if (writer.answerCount() > 0) writer.setTruncated();
   }
 
   /** Writes the records of the end of a CNAME chain in the zone; `owner` is its name, which was read. */
@@ -123,7 +137,12 @@ export class ZoneAnswerer {
         if (!this.#addOwnAddresses(SECTION.ANSWER, owner, type, writer)) this.#answerNoData(writer);
         break;
       case 'wildcard':
-        if (!this.#services.answerAll(question, type, owner, writer)) this.#answerNoData(writer);
+        if (this.#services.answerAll(question, type, owner, writer)) break;
+        if (question.areAllMatched) this.#answerNoData(writer);
+        else this.#answerUnfinished(writer);
+        break;
+      case 'unfinished':
+        this.#answerUnfinished(writer);
         break;
       case 'interior':
         this.#answerNoData(writer);
@@ -134,6 +153,11 @@ export class ZoneAnswerer {
       case 'absent':
         this.#answerNegative(writer, RCODE.NXDOMAIN);
     }
+  }
+
+  /** Nothing was found within the limits of a wildcard, which is no proof that there is nothing. */
+  #answerUnfinished(writer: AnswerWriter): void {
+    writer.setRcode(RCODE.SERVFAIL, EXTENDED_ERROR.OTHER);
   }
 
   /** Answers for a name with one record. */

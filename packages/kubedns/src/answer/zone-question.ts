@@ -10,6 +10,8 @@ import { SERVICE_LABELS, ServiceQuestion } from './service-question.js';
 export interface ZoneQuestionOptions {
   readonly zone: ClusterZone;
   readonly pods: PodMode;
+  /** Whether `*` is a wildcard; else no name with it exists. */
+  readonly wildcards: boolean;
   readonly random: () => number;
   /**
    * The CNAME target of a federated name, in wire form; `undefined` for any other name, `null` while the
@@ -20,7 +22,8 @@ export interface ZoneQuestionOptions {
 
 /**
  * The kind of a name in the zone. `interior` names exist without records (empty non-terminals, RFC 4592
- * section 2.2.2); `absent` ones do not exist; `unavailable` ones cannot be answered now.
+ * section 2.2.2); `absent` ones do not exist; `unavailable` ones cannot be answered now; of `unfinished`
+ * ones nothing was found within the limits of a wildcard.
  */
 export type NameKind =
   | 'apex'
@@ -31,6 +34,7 @@ export type NameKind =
   | 'cname'
   | 'pod'
   | 'wildcard'
+  | 'unfinished'
   | 'unavailable'
   | 'absent';
 
@@ -42,6 +46,8 @@ export class ZoneQuestion {
   readonly service = new ServiceQuestion();
   /** The matching services, for the kind `wildcard`. */
   matches: readonly ZoneService[] = [];
+  /** Whether these are all, or as many as one question may find. */
+  areAllMatched = true;
   /** The target in wire form, for the kind `cname`. */
   cname: Uint8Array = new Uint8Array(0);
   /** Whether the CNAME is that of a federated name. */
@@ -78,16 +84,20 @@ export class ZoneQuestion {
 
   /** Addresses win over CNAMEs: an answer can have only one CNAME, and nothing beside it. */
   #wildcardKind(): NameKind {
-    const all = matchWildcard(this.#zone, this.name, (service) => {
+    if (!this.#options.wildcards) return 'absent';
+    const hasPart = (service: ZoneService) => {
       if (service.service!.cname !== undefined) return true;
       this.service.read(service, this.name);
       return this.service.part !== 'absent';
-    });
-    this.matches = all.filter(({ service }) => service!.cname === undefined);
+    };
+    const { random } = this.#options;
+    const found = matchWildcard(this.#zone, this.name, hasPart, random);
+    this.areAllMatched = found.isComplete;
+    this.matches = found.services.filter(({ service }) => service!.cname === undefined);
     if (this.matches.length > 0) return 'wildcard';
-    const cnames = all.filter(({ service }) => service!.cname !== undefined);
-    if (cnames.length === 0) return 'absent';
-    this.cname = cnames[Math.floor(this.#options.random() * cnames.length)]!.service!.cname!;
+    const cnames = found.services.filter(({ service }) => service!.cname !== undefined);
+    if (cnames.length === 0) return this.areAllMatched ? 'absent' : 'unfinished';
+    this.cname = cnames[Math.floor(random() * cnames.length)]!.service!.cname!;
     return 'cname';
   }
 

@@ -20,6 +20,8 @@ export interface EndpointGroup extends PackedAddresses {
   /** The label of each endpoint, lower case, empty where it is generated; undefined when all are. */
   readonly labels: readonly string[] | undefined;
   ports: PortList;
+  /** The hashes of the labels; the zone sets them for a service with very many endpoints. */
+  hashes?: Uint32Array;
 }
 
 /** The fields of an EndpointSlice, or of an Endpoints object, that DNS needs. */

@@ -33,6 +33,7 @@ describe('the flags', () => {
       'record-ttl': 30,
       'reuse-port': false,
       'udp-engine': 'auto',
+      wildcards: true,
     });
   });
 

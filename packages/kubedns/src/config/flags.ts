@@ -96,6 +96,7 @@ export const KUBEDNS_FLAGS = {
     'auto',
     'how datagrams move: batch = many per system call (Linux), dgram = one; auto: batch where it works',
   ),
+  wildcards: boolFlag(true, 'answer names with a label * for all that match; false: NXDOMAIN'),
 } satisfies FlagSpec;
 
 export type KubednsFlags = FlagValues<typeof KUBEDNS_FLAGS>;

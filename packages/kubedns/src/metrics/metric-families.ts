@@ -65,6 +65,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     info(OWN_METRICS.buildInfo, () => ({ version })),
     gauge(OWN_METRICS.ready, () => Number(sources.isReady())),
     gauge(OWN_METRICS.records, () => labelledBy('type', sources.zoneCounts())),
+    counter(OWN_METRICS.wildcardQueries, () => sources.statistics().wildcards),
     histogram(OWN_METRICS.eventToServed, () => [{ labels: {}, histogram: sources.eventToServed }]),
     counter(OWN_METRICS.unexpectedErrors, sources.unexpectedErrors),
     ...watchFamilies(sources),

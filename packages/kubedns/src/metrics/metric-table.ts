@@ -66,6 +66,10 @@ export const OWN_METRICS = {
     help: 'Records of the names of services and of addresses.',
     labelNames: ['type'],
   },
+  wildcardQueries: {
+    name: 'kubedns_wildcard_queries_total',
+    help: 'Questions about names of the zone with a label *.',
+  },
   eventToServed: {
     name: 'kubedns_event_to_served_seconds',
     help: 'Time from the event of an object until its records are served.',

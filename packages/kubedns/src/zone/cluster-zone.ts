@@ -11,6 +11,7 @@ import type { EndpointSlice } from '../cluster/endpoint-slice.js';
 import type { PackedAddresses } from '../cluster/packed-addresses.js';
 import type { Service } from '../cluster/service.js';
 import { AddressIndex } from './address-index.js';
+import { type NamespaceLists, ServiceLists } from './service-lists.js';
 import { ZoneService } from './zone-service.js';
 
 const SOA_TIMES = { refresh: 28_800, retry: 7_200, expire: 604_800 };
@@ -26,7 +27,7 @@ export interface ClusterZoneOptions {
 }
 
 /** A namespace that the API has listed, or that has a service. */
-export interface ZoneNamespace {
+export interface ZoneNamespace extends NamespaceLists {
   /** `<namespace>.svc.<zone>` in wire form. */
   readonly name: Uint8Array;
   isDeclared: boolean;
@@ -54,6 +55,7 @@ export class ClusterZone implements RecordStore {
   /** Services by their numbers in the index; `undefined` where a number is free. */
   readonly #byNumber: (ZoneService | undefined)[] = [];
   readonly #freeNumbers: number[] = [];
+  readonly #lists = new ServiceLists();
   /** The services by their cluster addresses, headless ones by the addresses of their endpoints. */
   readonly #addresses = new AddressIndex();
   readonly #now: () => number;
@@ -105,6 +107,11 @@ export class ClusterZone implements RecordStore {
     return this.#namespaces;
   }
 
+  /** The services in lists, for wildcards. */
+  get lists(): Pick<ServiceLists, 'all' | 'named' | 'externalNames'> {
+    return this.#lists;
+  }
+
   /** The first index entry for an address; -1 when no service has it. */
   firstOwner(address: Uint8Array, size: number): number {
     return this.#addresses.first(this.#addresses.hashBytes(address, size));
@@ -128,8 +135,11 @@ export class ClusterZone implements RecordStore {
     const entry = service === undefined ? this.#find(key) : this.#entryOf(key);
     if (entry === undefined) return;
     this.#indexAddresses(entry, false);
+    const namespace = this.#namespaceOf(entry.namespaceName);
+    if (entry.isExternalName) this.#lists.removeExternalName(namespace, entry);
     entry.put(service);
     this.#indexAddresses(entry, true);
+    if (entry.isExternalName) this.#lists.addExternalName(namespace, entry);
     this.#countChange();
     this.#dropUnused(entry);
   }
@@ -209,6 +219,7 @@ export class ClusterZone implements RecordStore {
     // A copy is allocated next to the entry of the table: a look-up reads both.
     this.#byLabels.set(new Uint8Array(this.#labelsOf(entry)), entry);
     namespace.services.set(name, entry);
+    this.#lists.add(namespace, name, entry);
     return entry;
   }
 
@@ -223,6 +234,8 @@ export class ClusterZone implements RecordStore {
       name: prependLabels([name], this.services),
       isDeclared: false,
       services: new Map<string, ZoneService>(),
+      all: [],
+      externalNames: [],
     };
     this.#namespaces.set(name, namespace);
     this.#namespacesByLabel.set(labelOf(namespace), namespace);
@@ -235,6 +248,7 @@ export class ClusterZone implements RecordStore {
     const [namespaceName = '', name = ''] = entry.key.split('/');
     const namespace = this.#namespaceOf(namespaceName);
     namespace.services.delete(name);
+    this.#lists.remove(namespace, name, entry);
     this.#byLabels.delete(this.#labelsOf(entry));
     this.#byNumber[entry.number] = undefined;
     this.#freeNumbers.push(entry.number);

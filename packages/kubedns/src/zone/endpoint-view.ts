@@ -90,10 +90,7 @@ export class EndpointView {
 
   /** The host with this configured label, lower-cased in wire form at `at`; -1 when there is none. */
   hostOfLabel(name: Uint8Array, at: number): number {
-    const length = name[at]!;
-    let hash = 0;
-    for (let i = at + 1; i <= at + length; i++) hash = mix(hash, name[i]!);
-    let slot = this.#byLabel.start(hash);
+    let slot = this.#byLabel.start(hashOfName(name, at));
     for (; this.#byLabel.at(slot) >= 0; slot = this.#byLabel.next(slot)) {
       const host = this.#byLabel.at(slot);
       if (isLabel(this.#labels[host]!, name, at)) return host;
@@ -134,9 +131,7 @@ export class EndpointView {
 
   /** Finds or adds the host with this label. */
   #hostOf(label: string, ports: PortList): number {
-    let hash = 0;
-    for (let i = 0; i < label.length; i++) hash = mix(hash, label.charCodeAt(i));
-    let slot = this.#byLabel.start(hash);
+    let slot = this.#byLabel.start(hashOfText(label));
     for (; this.#byLabel.at(slot) >= 0; slot = this.#byLabel.next(slot)) {
       const host = this.#byLabel.at(slot);
       if (this.#labels[host] === label) return host;
@@ -230,18 +225,40 @@ function sortByHost({ bounds, addresses, count }: Endpoints, starts: Int32Array)
   return sorted;
 }
 
-/** Whether an endpoint has the label at `at`, lower-cased in wire form, configured or generated. */
-export function hasLabel(group: EndpointGroup, name: Uint8Array, at: number): boolean {
-  const { size, bytes, labels } = group;
-  const hash = readHashLabel(name, at);
-  if (labels === undefined && hash < 0) return false;
-  for (let i = 0; i * size < bytes.length; i++) {
+/** The hash of each endpoint's label: that of a generated one is the one that it encodes. */
+export function labelHashes({ size, bytes, labels }: EndpointGroup): Uint32Array {
+  const hashes = new Uint32Array(bytes.length / size);
+  for (let i = 0; i < hashes.length; i++) {
     const label = labels?.[i] ?? '';
-    if (label !== '' ? isLabel(label, name, at) : addressHash(bytes, i * size, size) === hash) {
-      return true;
-    }
+    hashes[i] = label === '' ? addressHash(bytes, i * size, size) : hashOfText(label);
   }
-  return false;
+  return hashes;
+}
+
+/**
+ * The first endpoint from `from` on with the label at `at`, lower-cased in wire form, configured or
+ * generated; -1 when there is none. `hashes`: their `labelHashes`, where these are stored.
+ */
+export function findLabel(
+  { size, bytes, labels }: EndpointGroup,
+  name: Uint8Array,
+  at: number,
+  from = 0,
+  hashes?: Uint32Array,
+): number {
+  const generated = readHashLabel(name, at);
+  if (labels === undefined && generated < 0) return NONE;
+  const configured = hashOfName(name, at);
+  for (let i = from; i * size < bytes.length; i++) {
+    if (hashes !== undefined && hashes[i] !== configured && hashes[i] !== generated) continue;
+    const label = labels?.[i] ?? '';
+    const isSame =
+      label !== ''
+        ? isLabel(label, name, at)
+        : generated >= 0 && addressHash(bytes, i * size, size) === generated;
+    if (isSame) return i;
+  }
+  return NONE;
 }
 
 /** Whether the label at `at`, lower-cased in wire form, is this text. */
@@ -251,6 +268,20 @@ export function isLabel(text: string, name: Uint8Array, at: number): boolean {
     if (name[at + 1 + i] !== text.charCodeAt(i)) return false;
   }
   return true;
+}
+
+/** The hash of the label at `at`, lower-cased in wire form. */
+function hashOfName(name: Uint8Array, at: number): number {
+  let hash = 0;
+  for (let i = at + 1; i <= at + name[at]!; i++) hash = mix(hash, name[i]!);
+  return hash >>> 0;
+}
+
+/** The same of a text. */
+function hashOfText(label: string): number {
+  let hash = 0;
+  for (let i = 0; i < label.length; i++) hash = mix(hash, label.charCodeAt(i));
+  return hash >>> 0;
 }
 
 function mix(hash: number, value: number): number {

@@ -59,12 +59,3 @@ export class ZoneName {
     return Buffer.from(this.bytes.subarray(at + 1, at + 1 + this.bytes[at]!)).toString('latin1');
   }
 }
-
-/** Whether the label at `at` is an underscore and this text. */
-export function isServiceLabel(text: string, name: Uint8Array, at: number): boolean {
-  if (name[at] !== text.length + 1 || name[at + 1] !== UNDERSCORE) return false;
-  for (let i = 0; i < text.length; i++) {
-    if (name[at + 2 + i] !== text.charCodeAt(i)) return false;
-  }
-  return true;
-}

@@ -1,8 +1,20 @@
 import type { EndpointGroup, EndpointSlice } from '../cluster/endpoint-slice.js';
-import type { PackedAddresses } from '../cluster/packed-addresses.js';
+import { countOf, type PackedAddresses } from '../cluster/packed-addresses.js';
 import { equalPorts } from '../cluster/ports.js';
 import type { Service } from '../cluster/service.js';
-import { EndpointView, hasLabel } from './endpoint-view.js';
+import { EndpointView, findLabel, labelHashes } from './endpoint-view.js';
+
+/** Maximum endpoints of a view: it is made within a millisecond. */
+const MAX_VIEW_ENDPOINTS = 1_024;
+
+/** Maximum endpoints of one hostname: more do not fit into any message. */
+const MAX_FOUND = 4_096;
+
+/** An endpoint, by its group and its number there. */
+export interface EndpointPlace {
+  readonly group: EndpointGroup;
+  readonly index: number;
+}
 
 /** A service of the zone with its endpoints; the endpoints may arrive before the Service object. */
 export class ZoneService {
@@ -15,6 +27,7 @@ export class ZoneService {
   service: Service | undefined;
   readonly #slices: EndpointSlice[] = [];
   #view: EndpointView | undefined;
+  #endpointCount = 0;
 
   constructor(key: string, name: Uint8Array, number: number) {
     this.key = key;
@@ -26,9 +39,30 @@ export class ZoneService {
     return this.#slices;
   }
 
+  get namespaceName(): string {
+    return this.key.slice(0, this.key.indexOf('/'));
+  }
+
+  get isExternalName(): boolean {
+    return this.service?.kind === 'external-name';
+  }
+
   /** Whether its records come from its endpoints. */
   get isHeadless(): boolean {
     return this.service?.kind === 'headless';
+  }
+
+  /** The endpoints of all slices; one that is in two of them counts twice. */
+  get endpointCount(): number {
+    return this.#endpointCount;
+  }
+
+  /**
+   * Whether it has more endpoints than a view can be made of for a question. It is answered from its slices:
+   * records are picked from them by number, and a host is found by the hash of its label.
+   */
+  get isLarge(): boolean {
+    return this.#endpointCount > MAX_VIEW_ENDPOINTS && this.isHeadless;
   }
 
   /** Whether it has neither a Service object nor slices. */
@@ -60,25 +94,48 @@ export class ZoneService {
 
   /** Whether one of its hosts may have the label at `at`, lower-cased in wire form; makes no view. */
   mayHaveHost(name: Uint8Array, at: number): boolean {
-    return this.#view !== undefined || this.#groups().some((group) => hasLabel(group, name, at));
+    return (
+      this.#view !== undefined || this.#groups().some((group) => findLabel(group, name, at) >= 0)
+    );
+  }
+
+  /** The endpoints of a large service whose label is the one at `at`, lower-cased in wire form. */
+  endpointsOf(name: Uint8Array, at: number): readonly EndpointPlace[] {
+    const found: EndpointPlace[] = [];
+    for (const { groups } of this.#slices) {
+      for (const group of groups) {
+        const { hashes } = group;
+        let index = findLabel(group, name, at, 0, hashes);
+        for (; index >= 0; index = findLabel(group, name, at, index + 1, hashes)) {
+          found.push({ group, index });
+          if (found.length === MAX_FOUND) return found;
+        }
+      }
+    }
+    return found;
   }
 
   /** Sets the Service object; undefined when it was deleted. */
   put(service: Service | undefined): void {
     this.service = service;
     this.#view = undefined;
+    if (this.isLarge) this.#hashLabels(this.#slices);
   }
 
   addSlice(slice: EndpointSlice): void {
     this.#share(slice);
+    const wasLarge = this.isLarge;
     this.#slices.push(slice);
+    this.#endpointCount += endpointsIn(slice);
     this.#view = undefined;
+    if (this.isLarge) this.#hashLabels(wasLarge ? [slice] : this.#slices);
   }
 
   dropSlice(slice: EndpointSlice): void {
     const at = this.#slices.indexOf(slice);
     if (at < 0) return;
     this.#slices.splice(at, 1);
+    this.#endpointCount -= endpointsIn(slice);
     this.#view = undefined;
   }
 
@@ -99,6 +156,13 @@ export class ZoneService {
     ];
   }
 
+  /** A host of a large service is found by these; a small one has a view for that. */
+  #hashLabels(slices: readonly EndpointSlice[]): void {
+    for (const { groups } of slices) {
+      for (const group of groups) group.hashes ??= labelHashes(group);
+    }
+  }
+
   /** Stores the service's key and equal ports once for all its slices. */
   #share(slice: EndpointSlice): void {
     slice.service = this.key;
@@ -108,4 +172,8 @@ export class ZoneService {
       if (equalPorts(group.ports, ports)) group.ports = ports;
     }
   }
+}
+
+function endpointsIn({ groups }: EndpointSlice): number {
+  return groups.reduce((sum, group) => sum + countOf(group), 0);
 }
