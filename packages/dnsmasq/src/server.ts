@@ -80,6 +80,8 @@ export class DnsmasqServer {
     this.#flags = flags;
     this.#options = options;
     this.#log = log;
+    const queryLog =
+      options.logsQueries === 'no' ? undefined : new QueryLog(log, options.logsQueries === 'extra');
     this.#port = new DnsPort(options, engine, log);
     this.#cache = new AnswerCache(cacheOptions(options));
     this.#cacheTotals = new CacheTotals(this.#cache);
@@ -92,6 +94,7 @@ export class DnsmasqServer {
       maxUdpBytes: options.maxUdpBytes,
       passesAd: options.passesAd,
       onOverflow: overflowLog(options.maxInFlight, log),
+      onFailure: queryLog && ((...failure) => queryLog.failed(...failure)),
     });
     this.#reload = new Reload({
       cache: this.#cache,
@@ -124,10 +127,7 @@ export class DnsmasqServer {
       replies: options,
       filteredTypes: options.filteredTypes,
       maxTtlSeconds: options.maxTtlSeconds,
-      queryLog:
-        options.logsQueries === 'no'
-          ? undefined
-          : new QueryLog(log, options.logsQueries === 'extra'),
+      queryLog,
       chaos: new ChaosAnswerer(options.hasIdent ? texts : new Map()),
       counters: this.#counters,
       forwarder: this.#forwarder,

@@ -262,3 +262,33 @@ describe('a default server that leads back here', () => {
     expect((await ask(own, 'a.example')).rcode).toBe('REFUSED');
   });
 });
+
+describe('--log-queries', () => {
+  it('shows which server had no answer to a question, and why', async () => {
+    const rcodes = await Promise.all(
+      [RCODE.SERVFAIL, RCODE.REFUSED].map((rcode) => upstreamWith(() => ({ rcode }))),
+    );
+    const texts = rcodes.map(({ text }) => text);
+    const silent = await upstreamWith(() => null);
+    const closed = `127.0.0.1#${await freePort()}`;
+    const { port, process } = await serveFor(
+      ...texts.map((text) => `--server=/failing.test/${text}`),
+      `--server=/silent.test/${silent.text}`,
+      `--server=/closed.test/${closed}`,
+      ...['--log-queries', '--query-timeout=1500'],
+    );
+    for (const label of ['failing', 'silent', 'closed']) await ask(port, `a.${label}.test`);
+    await askTcp(port, { name: 'tcp.failing.test' });
+    await askTcp(port, { name: 'tcp.closed.test' });
+    for (const line of [
+      `reply error is SERVFAIL (a.failing.test from ${texts[0]})`,
+      `reply error is REFUSED (a.failing.test from ${texts[1]})`,
+      `reply error is time-out (a.silent.test from ${silent.text})`,
+      `reply error is unreachable (a.closed.test from ${closed})`,
+      `reply error is SERVFAIL (tcp.failing.test from ${texts[0]})`,
+      `reply error is connection refused (tcp.closed.test from ${closed})`,
+    ]) {
+      await process.waitForLine(line);
+    }
+  });
+});

@@ -23,7 +23,7 @@ export { UDP_ENGINES, type UdpEngine, type UdpEngineChoice } from './udp-engine.
 export type { ReplyInspector } from './upstream/flight.js';
 export { QueryForwarder } from './upstream/query-forwarder.js';
 export type { QueryForwarderOptions } from './upstream/query-forwarder-options.js';
-export type { ReplyFlaw } from './upstream/reply-flaw.js';
+export type { FailureReason, ReplyFlaw } from './upstream/reply-flaw.js';
 export { retryPlan } from './upstream/retry-plan.js';
 export type { FastRetry, RetryPlan } from './upstream/retry-plan.js';
 export type { ServerCounter, ServerCounters } from './upstream/server-counter.js';

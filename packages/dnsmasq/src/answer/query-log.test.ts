@@ -38,6 +38,17 @@ describe('the log of queries', () => {
     ]);
   });
 
+  it.each([
+    ['servfail', 'SERVFAIL'],
+    ['refusal', 'REFUSED'],
+    ['timeout', 'time-out'],
+    ['unreachable', 'unreachable'],
+  ] as const)('has a line for a server that had no answer: %s', (reason, text) => {
+    const { bytes } = queryFor({ name: 'a.example' });
+    queryLog.failed(bytes, { address: '10.0.0.1', port: 53 }, reason);
+    expect(log.messages).toEqual([`reply error is ${text} (a.example from 10.0.0.1#53)`]);
+  });
+
   it('numbers queries and names clients where that is asked for', () => {
     queryLog = new QueryLog(log, true);
     queryLog.query(queryFor({ name: 'a' }), CLIENT);

@@ -1,5 +1,10 @@
 import type { Log } from '@kube-dns/daemon';
-import { type Client, type ServerAddress, serverText } from '@kube-dns/transport';
+import {
+  type Client,
+  type FailureReason,
+  type ServerAddress,
+  serverText,
+} from '@kube-dns/transport';
 import {
   expandName,
   FLAG,
@@ -45,6 +50,16 @@ const RCODE_TEXTS: ReadonlyMap<number, string> = new Map([
   [RCODE.REFUSED, 'REFUSED'],
   [RCODE.NOTIMP, 'not implemented'],
 ]);
+const FAILURE_TEXTS: Readonly<Record<FailureReason, string>> = {
+  servfail: 'SERVFAIL',
+  refusal: 'REFUSED',
+  lame: 'a referral without recursion',
+  malformed: 'malformed',
+  timeout: 'time-out',
+  refused: 'connection refused',
+  closed: 'connection closed',
+  unreachable: 'unreachable',
+};
 const NODATA_TEXTS: ReadonlyMap<number, string> = new Map([
   [TYPE.A, 'NODATA-IPv4'],
   [TYPE.AAAA, 'NODATA-IPv6'],
@@ -88,6 +103,16 @@ export class QueryLog {
    */
   duplicate(): void {
     if (this.#isExtra) this.#write(this.tag, 'reply query is duplicate');
+  }
+
+  /**
+   * A server had no answer. dnsmasq logs the rcode alone, and only of an error that the client gets; the
+   * query's number is not known here.
+   */
+  failed(query: Uint8Array, server: ServerAddress, reason: FailureReason): void {
+    const name = nameText(query, QUESTION_OFFSET);
+    const from = `${name} from ${serverText(server)}`;
+    this.#write('', `reply error is ${FAILURE_TEXTS[reason]} (${from})`);
   }
 
   /** An answer without forwarding. */

@@ -1,8 +1,10 @@
 import type { RecordCursor } from '@kube-dns/wire';
+import type { ExchangeErrorCode } from '../errors.js';
 import { AttemptList, type AttemptRules } from './attempt-list.js';
+import type { QueryForwarderOptions } from './query-forwarder-options.js';
 import { type FlightKey, UNSHARED } from './question-key.js';
 import { isTruncated, withoutRecords } from './cut-reply.js';
-import { flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
+import { failureOf, flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
 import type { RetryPlan } from './retry-plan.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
 import { type TcpRoundOwner, TcpRound } from './tcp-round.js';
@@ -20,6 +22,7 @@ export type ReplyInspector = (reply: Buffer, isCacheable: boolean) => Buffer | n
 /** What a flight needs of its forwarder. */
 export interface FlightOwner extends AttemptRules {
   readonly cursor: RecordCursor;
+  readonly options: Pick<QueryForwarderOptions, 'onFailure'>;
   /** The flight is over: it has a reply, or `null` for SERVFAIL. */
   finish(flight: Flight, reply: Buffer | null): void;
 }
@@ -154,6 +157,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     attempt.hasFailed = true;
     if (flaw === 'refusal') this.#holdBack(reply);
     server.counts.countFlaw(flaw);
+    this.#owner.options.onFailure?.(this.query, server, failureOf(flaw, reply));
     this.group.avoid(at);
     this.#advance();
   }
@@ -162,7 +166,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     const attempt = this.#attempts.of(sent);
     if (attempt === undefined || this.#isFinished || attempt.hasFailed) return;
     attempt.hasFailed = true;
-    attempt.server.counts.countError('unreachable');
+    this.#countError(attempt.server, 'unreachable');
     this.group.avoid(attempt.at);
     if (this.#tcp !== undefined) return;
     // A server that restarts is unreachable for a moment: one more try before the client gets an error.
@@ -172,9 +176,16 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   onTcpReply(server: UpstreamServer, reply: Buffer): void {
     const at = this.group.servers.indexOf(server);
-    if (isRefusal(reply)) this.#holdBack(reply);
-    else if ((flawOf(reply, this.#owner.cursor) ?? this.#accept(at, reply)) === 'finished') return;
+    const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(at, reply);
+    if (flaw === 'finished') return;
+    if (flaw === 'refusal') this.#holdBack(reply);
+    if (flaw !== 'ignored')
+      this.#owner.options.onFailure?.(this.query, server, failureOf(flaw, reply));
     this.#tcp?.askNext();
+  }
+
+  onTcpError(server: UpstreamServer, code: ExchangeErrorCode): void {
+    this.#countError(server, code);
   }
 
   /** The servers that were not asked over UDP may still have an answer. */
@@ -184,6 +195,11 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     const isOver = this.isOverTcp || nowMs >= this.deadlineMs;
     if (isOver || !this.#attempts.sendToOthers()) this.#finish(this.#fallback ?? null);
     else this.#dueAtMs = nowMs + this.#pauseMs(this.#owner.plan);
+  }
+
+  #countError(server: UpstreamServer, code: ExchangeErrorCode): void {
+    server.counts.countError(code);
+    this.#owner.options.onFailure?.(this.query, server, code);
   }
 
   /** A server had no answer: asks those that were not asked yet, or waits for the others. */
@@ -204,7 +220,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
       this.group.avoid(attempt.at);
       if (attempt.isSilent) continue;
       attempt.isSilent = true;
-      attempt.server.counts.countError('timeout');
+      this.#countError(attempt.server, 'timeout');
     }
     const wasForAll = this.#attempts.unaskedCount === 0;
     if (this.group.order === 'strict' || (this.#retries === 1 && !wasForAll)) {

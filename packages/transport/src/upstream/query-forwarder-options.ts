@@ -1,3 +1,5 @@
+import type { ServerAddress } from '../server-address.js';
+import type { FailureReason } from './reply-flaw.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
 
@@ -15,6 +17,9 @@ export interface QueryForwarderOptions {
   readonly unsentRcode?: number;
   /** Called for each query that is refused because too many are in flight. */
   readonly onOverflow?: (group: ServerGroup) => void;
+  /** Called when a server had no answer to a question, whose query this is; its bytes change later. */
+  readonly onFailure?:
+    ((query: Buffer, server: ServerAddress, reason: FailureReason) => void) | undefined;
   /** Milliseconds that never fall; the clock of the process by default. */
   readonly now?: () => number;
 }

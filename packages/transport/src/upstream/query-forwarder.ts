@@ -41,7 +41,7 @@ export class QueryForwarder implements FlightOwner {
   readonly plan: RetryPlan;
   readonly portLimit: number;
   readonly cursor = new RecordCursor();
-  readonly #options: QueryForwarderOptions;
+  readonly options: QueryForwarderOptions;
   readonly #passesAd: boolean;
   readonly #key = new QuestionKey();
   readonly #flights = new FlightTable();
@@ -51,7 +51,7 @@ export class QueryForwarder implements FlightOwner {
   readonly #onIdle = new Set<() => void>();
 
   constructor(options: QueryForwarderOptions) {
-    this.#options = options;
+    this.options = options;
     this.plan = options.plan;
     this.portLimit = options.portLimit ?? 1;
     this.#passesAd = options.passesAd ?? false;
@@ -68,7 +68,7 @@ export class QueryForwarder implements FlightOwner {
   }
 
   now(): number {
-    return this.#options.now?.() ?? performance.now();
+    return this.options.now?.() ?? performance.now();
   }
 
   /**
@@ -178,7 +178,7 @@ export class QueryForwarder implements FlightOwner {
 
   /** Whether a limit is reached: that of joined clients for a question in flight, else that of questions. */
   #isFull(known: Flight | undefined, group: ServerGroup): boolean {
-    const { maxInFlight } = this.#options;
+    const { maxInFlight } = this.options;
     if (known?.isCounted === true) return known.group.load.joiners >= maxInFlight;
     return group.load.questions >= maxInFlight;
   }
@@ -208,7 +208,7 @@ export class QueryForwarder implements FlightOwner {
   /** A flight for the question that was looked for; undefined when there are too many of its name. */
   #createFlight(query: Query, group: ServerGroup): Flight | undefined {
     const key = this.#key.copy();
-    const { maxUdpBytes } = this.#options;
+    const { maxUdpBytes } = this.options;
     const message =
       key.variant === UNSHARED
         ? unchangedQuery(query, maxUdpBytes, this.cursor)
@@ -266,7 +266,7 @@ export class QueryForwarder implements FlightOwner {
 
   /** No client waits any more; a late reply may still come. */
   #linger(flight: Flight): void {
-    const isRoom = this.remembered - this.inFlight < this.#options.maxInFlight;
+    const isRoom = this.remembered - this.inFlight < this.options.maxInFlight;
     const isUseful = flight.isShared && !flight.isQueued && !flight.isOverTcp;
     if (isUseful && isRoom && !this.#flights.hasQueued(flight)) this.#flights.uncount(flight);
     else this.#drop(flight);
@@ -283,12 +283,12 @@ export class QueryForwarder implements FlightOwner {
 
   #refuseOverflow(query: Query, out: Uint8Array, group: ServerGroup): number {
     this.overflows++;
-    this.#options.onOverflow?.(group);
+    this.options.onOverflow?.(group);
     return refuse(query, out, RCODE.REFUSED);
   }
 
   #refuseUnsent(query: Query, out: Uint8Array): number {
-    const rcode = this.#options.unsentRcode ?? RCODE.REFUSED;
+    const rcode = this.options.unsentRcode ?? RCODE.REFUSED;
     if (rcode === RCODE.SERVFAIL) this.failures++;
     return refuse(query, out, rcode, UNREACHABLE);
   }

@@ -7,12 +7,21 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
+import type { ExchangeErrorCode } from '../errors.js';
 
 /**
  * Why a reply is no answer: SERVFAIL and REFUSED say so themselves; `lame` is a referral to others by a
  * server that does not ask them; `malformed` does not fit its own length.
  */
 export type ReplyFlaw = 'refusal' | 'lame' | 'malformed';
+
+/** Why a server had no answer; a refusal has its rcode. */
+export type FailureReason = ExchangeErrorCode | 'servfail' | 'refusal' | 'lame';
+
+/** Why a server had no answer whose reply has a flaw. */
+export function failureOf(flaw: ReplyFlaw, reply: Uint8Array): FailureReason {
+  return flaw === 'refusal' && rcodeOf(reply) === RCODE.SERVFAIL ? 'servfail' : flaw;
+}
 
 /** What is wrong with a reply; undefined for one that is an answer. The cursor is the caller's. */
 export function flawOf(reply: Uint8Array, cursor: RecordCursor): ReplyFlaw | undefined {

@@ -1,4 +1,5 @@
 import { writeUint16 } from '@kube-dns/wire';
+import type { ExchangeErrorCode } from '../errors.js';
 import { type Exchange, exchange } from '../exchange.js';
 import { randomId } from '../random-id.js';
 import { rcodeOf } from './reply-flaw.js';
@@ -10,6 +11,8 @@ export interface TcpRoundOwner {
   now(): number;
   /** A server replied, which is counted. The round continues only with `askNext`. */
   onTcpReply(server: UpstreamServer, reply: Buffer): void;
+  /** A server did not reply. */
+  onTcpError(server: UpstreamServer, code: ExchangeErrorCode): void;
   /** No server is left to ask. */
   onTcpEnd(): void;
 }
@@ -74,7 +77,7 @@ export class TcpRound implements PlaceWaiter {
       const { counts } = server;
       counts.countQuery(false);
       if (reply === null) {
-        counts.countError(error!.code);
+        this.#owner.onTcpError(server, error!.code);
         this.askNext();
         return;
       }
