@@ -30,14 +30,15 @@ function readAnswer(bytes: Buffer): Answer {
 
 /** A client of one query: what it is sent arrives as `answer`. */
 export class WaitingClient implements Client {
-  readonly address = '192.0.2.1';
+  readonly address: string;
   readonly port: number;
   answer: Answer | undefined;
   /** Handles that were taken and neither used nor given back. */
   waiting = 0;
 
-  constructor(port = 40_000) {
+  constructor(port = 40_000, address = '192.0.2.1') {
     this.port = port;
+    this.address = address;
   }
 
   /** The answer's rcode, or its texts; empty while there is none. */

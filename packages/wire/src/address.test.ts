@@ -44,6 +44,18 @@ describe('addressText', () => {
     );
   });
 
+  it('shortens zeros as the system does', () => {
+    const group = fc.oneof(fc.constantFrom(0, 0, 1, 0xffff), fc.nat(0xffff));
+    fc.assert(
+      fc.property(fc.array(group, { minLength: 8, maxLength: 8 }), (groups) => {
+        const bytes = Uint8Array.from(groups.flatMap((each) => [each >> 8, each & 0xff]));
+        const whole = groups.map((each) => each.toString(16)).join(':');
+        expect(addressText(bytes)).toBe(shortIpv6(whole));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   it.each([
     ['10.0.255.1', '10.0.255.1'],
     ['2001:DB8:0:0:1:0:0:0', '2001:db8:0:0:1::'],

@@ -86,13 +86,14 @@ export class ExternalNames {
     if (group.servers.length === 0) return this.#fail(query, out, chain);
     const copy = copyQuery(query);
     const reply = client.defer();
-    const isAsked = forwarder.ask(buildQuery(target, query.type), group, (message) => {
+    const done = (message: Buffer | null) => {
       const length =
         message === null
           ? this.#fail(copy, this.#out, chain)
           : this.#relay(message, copy, this.#out, chain);
       reply.send(this.#out, length);
-    });
+    };
+    const isAsked = forwarder.ask(buildQuery(target, query.type), group, done, client.address);
     if (isAsked) return NO_ANSWER_YET;
     reply.abandon();
     return this.#fail(query, out, chain);

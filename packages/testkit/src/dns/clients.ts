@@ -16,10 +16,11 @@ export class UdpClient implements Closable {
     this.inbox = inbox;
   }
 
-  /** A client of one port; the default address is 127.0.0.1. */
-  static async connect(port: number, address?: string): Promise<UdpClient> {
+  /** A client of one port, which sends from the address `from` if given; the default address is 127.0.0.1. */
+  static async connect(port: number, address?: string, from?: string): Promise<UdpClient> {
     const inbox = new Inbox<Buffer>();
-    return new UdpClient(await connectUdp(port, (message) => inbox.push(message), address), inbox);
+    const onMessage = (message: Buffer) => inbox.push(message);
+    return new UdpClient(await connectUdp(port, onMessage, address, from), inbox);
   }
 
   send(message: Uint8Array): void {

@@ -162,6 +162,6 @@ describe('too many questions', () => {
       'REFUSED',
     ]);
     fixture.wait(TIMEOUT_MS);
-    expect(load).toEqual({ questions: 0, joiners: 0 });
+    expect(load).toMatchObject({ questions: 0, joiners: 0 });
   });
 });

@@ -1,6 +1,7 @@
 import { NameTable } from '@kube-dns/wire';
 import type { Flight } from './flight.js';
 import type { QuestionKey } from './question-key.js';
+import type { Waiter } from './waiter.js';
 
 /**
  * Flights of one name, type and class that wait for replies at the same time, whatever else differs: each has IDs and
@@ -16,7 +17,13 @@ export class FlightTable {
   readonly #byQuestion = new NameTable<Flight[]>();
   /** Each has its index here in `place`; the last one moves to the index of a removed one. */
   readonly #flights: Flight[] = [];
+  /** Questions in flight per group, and clients that joined them. */
+  readonly #limit: number;
   #inFlight = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
 
   /** How many are in flight, those that are queued included. */
   get inFlight(): number {
@@ -54,7 +61,7 @@ export class FlightTable {
   /** Counts a flight as in flight. */
   count(flight: Flight): void {
     flight.isCounted = true;
-    flight.group.load.questions++;
+    flight.group.load.asked.add(flight.client, flight, this.#limit);
     this.#inFlight++;
   }
 
@@ -62,8 +69,45 @@ export class FlightTable {
   uncount(flight: Flight): void {
     if (!flight.isCounted) return;
     flight.isCounted = false;
-    flight.group.load.questions--;
+    flight.group.load.asked.remove(flight.client, flight);
     this.#inFlight--;
+  }
+
+  /** Adds a waiter. */
+  join(flight: Flight, waiter: Waiter): void {
+    waiter.flight = flight;
+    const isFirst = flight.waiters.push(waiter) === 1;
+    if (isFirst) this.#pass(flight, waiter.client);
+    else flight.group.load.joined.add(waiter.client, waiter, this.#limit);
+  }
+
+  /** Removes the first `count` waiters and returns them; the next one takes over the place of the question. */
+  leave(flight: Flight, count: number): Waiter[] {
+    const { joined } = flight.group.load;
+    const gone = flight.waiters.splice(0, count);
+    for (let i = 1; i < gone.length; i++) joined.remove(gone[i]!.client, gone[i]!);
+    const [first] = flight.waiters;
+    if (first === undefined) return gone;
+    joined.remove(first.client, first);
+    this.#pass(flight, first.client);
+    return gone;
+  }
+
+  /** Removes a waiter that is not the first of its flight, and returns the flight. */
+  remove(waiter: Waiter): Flight {
+    const flight = waiter.flight!;
+    flight.group.load.joined.remove(waiter.client, waiter);
+    flight.waiters.splice(flight.waiters.indexOf(waiter), 1);
+    return flight;
+  }
+
+  /** Gives the place of a question to a client. */
+  #pass(flight: Flight, client: string): void {
+    if (flight.client === client) return;
+    const { asked } = flight.group.load;
+    if (flight.isCounted) asked.remove(flight.client, flight);
+    flight.client = client;
+    if (flight.isCounted) asked.add(client, flight, this.#limit);
   }
 
   /** Ends and removes a flight. */

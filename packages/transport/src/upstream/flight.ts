@@ -40,6 +40,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   readonly isOverTcp: boolean;
   inspector: ReplyInspector | undefined;
   readonly waiters: Waiter[] = [];
+  /** The address of the client that holds the place; empty for the program itself. */
+  client = '';
   /** Set by the table: place in its list, whether the group counts it, and whether it waits to be sent. */
   place = -1;
   isCounted = false;

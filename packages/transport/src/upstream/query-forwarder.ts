@@ -1,5 +1,6 @@
 import { MAX_MESSAGE_BYTES, Query, RCODE, RecordCursor } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET } from '../answerer.js';
+import { Admission, type AdmissionOwner } from './admission.js';
 import { NO_REPLY, refuse, TOO_MANY_VARIANTS, UNREACHABLE } from './failure.js';
 import { Flight, type FlightOwner, type ReplyInspector } from './flight.js';
 import { FlightTable } from './flight-table.js';
@@ -27,7 +28,7 @@ const LINGER_MS = 10_000;
  * Forwards questions to groups of servers and their replies to all clients with the same question. Every
  * client gets an answer within the time-out; what is in flight is bounded per group.
  */
-export class QueryForwarder implements FlightOwner {
+export class QueryForwarder implements FlightOwner, AdmissionOwner {
   /** Questions forwarded, alone or joined to an equal one in flight. */
   forwarded = 0;
   /** Queries over UDP that made us send a query upstream (dnsmasq's `misses`). */
@@ -44,7 +45,8 @@ export class QueryForwarder implements FlightOwner {
   readonly options: QueryForwarderOptions;
   readonly #passesAd: boolean;
   readonly #key = new QuestionKey();
-  readonly #flights = new FlightTable();
+  readonly #flights: FlightTable;
+  readonly #admission: Admission;
   /** A question of the program itself, while it is read. */
   readonly #own = new Query();
   #timer: NodeJS.Timeout | undefined;
@@ -55,6 +57,8 @@ export class QueryForwarder implements FlightOwner {
     this.plan = options.plan;
     this.portLimit = options.portLimit ?? 1;
     this.#passesAd = options.passesAd ?? false;
+    this.#flights = new FlightTable(options.maxInFlight);
+    this.#admission = new Admission(this.#flights, options.maxInFlight, this);
   }
 
   /** Questions in flight. */
@@ -88,35 +92,40 @@ export class QueryForwarder implements FlightOwner {
       if (known.sendAgain()) this.sentForUdp++;
       return NO_ANSWER_YET;
     }
-    if (this.#isFull(known, group)) return this.#refuseOverflow(query, out, group);
+    const { address } = client;
+    if (!this.#admission.hasPlace(address, known, group)) {
+      this.onDisplaced(group);
+      return refuse(query, out, RCODE.REFUSED);
+    }
     const flight = known ?? this.#createFlight(query, group);
     if (flight === undefined) {
       this.overflows++;
       return refuse(query, out, RCODE.REFUSED, TOO_MANY_VARIANTS);
     }
-    if (!this.#joinOrLaunch(query, flight, inspector)) return this.#refuseUnsent(query, out);
+    const isSent = this.#joinOrLaunch(query, flight, address, inspector);
+    if (!isSent) return this.#refuseUnsent(query, out);
     this.forwarded++;
-    const { hasClientSubnet } = options;
-    flight.waiters.push(
-      new ClientWaiter(query, client, flight.deadlineMs, this.#passesAd, hasClientSubnet),
+    this.#flights.join(
+      flight,
+      new ClientWaiter(query, client, flight.deadlineMs, this.#passesAd, options.hasClientSubnet),
     );
     return NO_ANSWER_YET;
   }
 
   /**
-   * Asks servers a question of the program itself, a whole query, and calls back later, within the
-   * time-out; it joins an equal one in flight. False, and no call, when too many are in flight or no
-   * server can be reached.
+   * Asks servers a question of the program itself, a whole query, for the client with this address if there is one,
+   * and calls back later, within the time-out; it joins an equal one in flight. False, and no call, when too
+   * many are in flight or no server can be reached.
    */
-  ask(message: Uint8Array, group: ServerGroup, done: AskCallback): boolean {
+  ask(message: Uint8Array, group: ServerGroup, done: AskCallback, client = ''): boolean {
     const query = this.#own;
     if (query.read(message, message.length, false, MAX_MESSAGE_BYTES) !== 'answer') return false;
     const known = this.#find(query, NO_OPTIONS);
-    if (this.#isFull(known, group)) return false;
+    if (!this.#admission.hasPlace(client, known, group)) return false;
     const flight = known ?? this.#createFlight(query, group);
-    if (flight === undefined || !this.#joinOrLaunch(query, flight)) return false;
+    if (flight === undefined || !this.#joinOrLaunch(query, flight, client)) return false;
     this.forwarded++;
-    flight.waiters.push(new CallbackWaiter(flight.deadlineMs, done));
+    this.#flights.join(flight, new CallbackWaiter(client, flight.deadlineMs, done));
     return true;
   }
 
@@ -125,13 +134,13 @@ export class QueryForwarder implements FlightOwner {
     query: Query,
     group: ServerGroup,
     inspector: ReplyInspector,
-    _client: Client,
+    { address }: Client,
     options = NO_OPTIONS,
   ): void {
     const known = this.#find(query, options);
-    if (known?.isCounted === true || this.#isFull(known, group)) return;
+    if (known?.isCounted === true || !this.#admission.hasPlace(address, known, group)) return;
     const flight = known ?? this.#createFlight(query, group);
-    if (flight !== undefined) this.#joinOrLaunch(query, flight, inspector);
+    if (flight !== undefined) this.#joinOrLaunch(query, flight, address, inspector);
   }
 
   /** The servers have changed: replies to questions in flight go to their clients, but not to a cache. */
@@ -160,10 +169,9 @@ export class QueryForwarder implements FlightOwner {
 
   /** For a flight: it has its reply. */
   finish(flight: Flight, reply: Buffer | null): void {
-    const waiters = flight.waiters.splice(0);
+    const waiters = this.#flights.leave(flight, flight.waiters.length);
     this.#drop(flight);
     const last = waiters.length - 1;
-    flight.group.load.joiners -= Math.max(0, last);
     waiters.forEach((waiter, i) => {
       // Each waiter changes its message in place.
       this.#answer(waiter, reply !== null && i < last ? Buffer.from(reply) : reply);
@@ -176,15 +184,8 @@ export class QueryForwarder implements FlightOwner {
     return this.#flights.find(this.#key);
   }
 
-  /** Whether a limit is reached: that of joined clients for a question in flight, else that of questions. */
-  #isFull(known: Flight | undefined, group: ServerGroup): boolean {
-    const { maxInFlight } = this.options;
-    if (known?.isCounted === true) return known.group.load.joiners >= maxInFlight;
-    return group.load.questions >= maxInFlight;
-  }
-
   /** Gives a flight the whole time-out, and starts it unless it is in flight; false when it cannot be sent. */
-  #joinOrLaunch(query: Query, flight: Flight, inspector?: ReplyInspector): boolean {
+  #joinOrLaunch(query: Query, flight: Flight, client: string, inspector?: ReplyInspector): boolean {
     const nowMs = this.now();
     const deadlineMs = nowMs + this.plan.timeoutMs;
     if (flight.isCounted) {
@@ -199,6 +200,7 @@ export class QueryForwarder implements FlightOwner {
       this.#drop(flight);
       return false;
     }
+    flight.client = client;
     this.#flights.count(flight);
     this.#timer ??= setInterval(() => this.tick(), TICK_MS).unref();
     if (!query.isOverTcp) this.sentForUdp++;
@@ -218,7 +220,6 @@ export class QueryForwarder implements FlightOwner {
   }
 
   #join(flight: Flight, query: Query, nowMs: number): void {
-    if (flight.waiters.length > 0) flight.group.load.joiners++;
     this.joined++;
     if (nowMs - flight.startedAtMs < REPEAT_AFTER_MS) return;
     if (flight.repeat() && !query.isOverTcp) this.sentForUdp++;
@@ -243,7 +244,7 @@ export class QueryForwarder implements FlightOwner {
       this.#expireWaiters(flight, nowMs);
       if (!flight.isCounted) {
         if (nowMs - flight.deadlineMs >= LINGER_MS) this.#drop(flight);
-      } else if (nowMs >= flight.deadlineMs) this.#linger(flight);
+      } else if (nowMs >= flight.deadlineMs) this.onForsaken(flight);
       else flight.tick(nowMs);
     }
     this.#notifyIdle();
@@ -258,14 +259,19 @@ export class QueryForwarder implements FlightOwner {
     let expired = 0;
     while (expired < waiters.length && waiters[expired]!.deadlineMs <= nowMs) expired++;
     if (expired === 0) return;
-    const before = Math.max(0, waiters.length - 1);
-    const gone = waiters.splice(0, expired);
-    flight.group.load.joiners -= before - Math.max(0, waiters.length - 1);
-    for (const waiter of gone) this.#answer(waiter, flight.fallback());
+    for (const waiter of this.#flights.leave(flight, expired)) {
+      this.#answer(waiter, flight.fallback());
+    }
+  }
+
+  /** For the admission, and for a query that is refused itself. */
+  onDisplaced(group: ServerGroup): void {
+    this.overflows++;
+    this.options.onOverflow?.(group);
   }
 
   /** No client waits any more; a late reply may still come. */
-  #linger(flight: Flight): void {
+  onForsaken(flight: Flight): void {
     const isRoom = this.remembered - this.inFlight < this.options.maxInFlight;
     const isUseful = flight.isShared && !flight.isQueued && !flight.isOverTcp;
     if (isUseful && isRoom && !this.#flights.hasQueued(flight)) this.#flights.uncount(flight);
@@ -279,12 +285,6 @@ export class QueryForwarder implements FlightOwner {
     }
     this.failures++;
     waiter.fail(NO_REPLY);
-  }
-
-  #refuseOverflow(query: Query, out: Uint8Array, group: ServerGroup): number {
-    this.overflows++;
-    this.options.onOverflow?.(group);
-    return refuse(query, out, RCODE.REFUSED);
   }
 
   #refuseUnsent(query: Query, out: Uint8Array): number {

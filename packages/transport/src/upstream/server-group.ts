@@ -1,4 +1,7 @@
+import { FairPlaces } from './fair-places.js';
+import type { Flight } from './flight.js';
 import type { UpstreamServer } from './upstream-servers.js';
+import type { Waiter } from './waiter.js';
 
 /** How a group chooses among its servers (`--strict-order`, `--all-servers`). */
 export type ServerOrder = 'preferred' | 'strict' | 'all';
@@ -13,10 +16,20 @@ const NONE = -1;
 
 /** What waits for the servers of a group, or of several groups with one limit. */
 export class GroupLoad {
-  /** Questions in flight, counted by the forwarder. */
-  questions = 0;
-  /** Clients that joined a question in flight, counted by the forwarder. */
-  joiners = 0;
+  /** For the forwarder: the places of questions, each of the client that waits longest for it. */
+  readonly asked = new FairPlaces<Flight>();
+  /** For the forwarder: the places of all others that wait. */
+  readonly joined = new FairPlaces<Waiter>();
+
+  /** Questions in flight. */
+  get questions(): number {
+    return this.asked.size;
+  }
+
+  /** Clients that joined a question in flight. */
+  get joiners(): number {
+    return this.joined.size;
+  }
 }
 
 /**

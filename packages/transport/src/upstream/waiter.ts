@@ -9,22 +9,29 @@ import {
 } from '@kube-dns/wire';
 import type { Client, ReplyPath } from '../answerer.js';
 import { type Failure, UNEXPLAINED } from './failure.js';
+import type { Flight } from './flight.js';
 
 /** Waits for the answer to a question until its deadline; it is answered or abandoned, once. */
 export interface Waiter {
+  /** The address of the client; empty for the program itself. */
+  readonly client: string;
   readonly deadlineMs: number;
+  /** Set by the table of flights: what it waits for. */
+  flight: Flight | undefined;
   /** Whether a query over UDP is a retransmission of this waiter's. */
   isAskingAgain(query: Query, client: Client): boolean;
   /** Gives it a reply, which is the waiter's from now on; the cursor is the caller's. */
   answer(message: Buffer, cursor: RecordCursor): void;
-  /** No server has an answer. */
-  fail(failure: Failure): void;
+  /** No server has an answer; SERVFAIL by default. */
+  fail(failure: Failure, rcode?: number): void;
   /** There will be no answer. */
   abandon(): void;
 }
 
 /** A client that waits, with the ID, spelling and size of its query. */
 export class ClientWaiter implements Waiter {
+  readonly client: string;
+  flight: Flight | undefined;
   readonly deadlineMs: number;
   readonly #target: RelayTarget;
   readonly #reply: ReplyPath;
@@ -38,6 +45,7 @@ export class ClientWaiter implements Waiter {
     passesAd: boolean,
     passesSubnet: boolean,
   ) {
+    this.client = client.address;
     this.deadlineMs = deadlineMs;
     this.#target = relayTargetOf(query, passesAd, passesSubnet);
     this.#reply = client.defer();
@@ -46,7 +54,7 @@ export class ClientWaiter implements Waiter {
 
   isAskingAgain(query: Query, client: Client): boolean {
     if (this.#isOverTcp || query.id !== this.#target.id) return false;
-    return client.port === this.#reply.port && client.address === this.#reply.address;
+    return client.port === this.#reply.port && client.address === this.client;
   }
 
   /** SERVFAIL in place of a reply that cannot be read. */
@@ -56,8 +64,8 @@ export class ClientWaiter implements Waiter {
     else this.#reply.send(answer, answer.length);
   }
 
-  fail({ code, text }: Failure): void {
-    const refusal = encodeRefusal(this.#target, RCODE.SERVFAIL, code, text);
+  fail({ code, text }: Failure, rcode: number = RCODE.SERVFAIL): void {
+    const refusal = encodeRefusal(this.#target, rcode, code, text);
     this.#reply.send(refusal, refusal.length);
   }
 
@@ -71,10 +79,13 @@ export type AskCallback = (reply: Buffer | null) => void;
 
 /** A question of the program itself: its reply goes to a callback. */
 export class CallbackWaiter implements Waiter {
+  readonly client: string;
+  flight: Flight | undefined;
   readonly deadlineMs: number;
   readonly #done: AskCallback;
 
-  constructor(deadlineMs: number, done: AskCallback) {
+  constructor(client: string, deadlineMs: number, done: AskCallback) {
+    this.client = client;
     this.deadlineMs = deadlineMs;
     this.#done = done;
   }
