@@ -1,15 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
-import { freePort, RunningProgram, runProgram } from '@kube-dns/testkit';
+import { areInstalled, freePort, RunningProgram, runProgram } from '@kube-dns/testkit';
 import { findObject, STOCK_FILE, STOCK_OBJECTS } from '@kube-dns/testkit/manifests';
 import { PROGRAM } from './support/run-command.js';
 
 const STANDARD = fileURLToPath(new URL('fixtures/standard.Corefile', import.meta.url));
 const PACKAGES = fileURLToPath(new URL('../..', import.meta.url));
+const MANIFESTS = new URL('../../../manifests/kube-dns', import.meta.url);
 const CONFIG_MAP = {
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -39,6 +40,12 @@ async function run(...args: readonly string[]) {
     },
   );
   return { status, ...said };
+}
+
+interface KubeLike {
+  readonly kind: string;
+  readonly data?: Record<string, string>;
+  readonly spec: PodPatch['spec'];
 }
 
 interface PodPatch {
@@ -82,7 +89,10 @@ describe('kube-dns convert', () => {
     const message =
       'not carried over: --bogus-priv: the standard plugins of CoreDNS have no counterpart\n';
     expect({ status, stderr }).toEqual({ status: 1, stderr: message });
-    expect(stdout.startsWith(`# ${message}\n.:53 {\n`)).toBe(true);
+    expect(stdout.startsWith(`# ${message}# To apply it, save it as Corefile and run:\n`)).toBe(
+      true,
+    );
+    expect(stdout).toMatch(/\n\n\.:53 \{\n/);
   });
 
   it('writes a ConfigMap and arguments that our programs start with', async () => {
@@ -123,6 +133,61 @@ describe('kube-dns convert', () => {
     expect(wrapped.stdout).toBe(plain.stdout);
   });
 
+  it('follows imports to files beside the Corefile', async () => {
+    writeFileSync(at('Corefile'), '.:53 {\nkubernetes a.b\nimport forwards/*.conf\n}\n');
+    mkdirSync(at('forwards'));
+    writeFileSync(at('forwards/one.conf'), 'forward . 10.0.0.1\n');
+    writeFileSync(at('forwards/README'), 'not this\n');
+    const { status, stdout, stderr } = await run('--to=configmap', 'Corefile');
+    expect([status, stderr]).toEqual([0, '']);
+    expect(readPod(stdout).data).toEqual({ upstreamNameservers: '["10.0.0.1"]' });
+  });
+
+  it('follows imports to the other keys of the ConfigMap, and to coredns-custom', async () => {
+    const map = (name: string, data: Record<string, string>) => ({
+      ...CONFIG_MAP,
+      metadata: { name },
+      data,
+    });
+    const corefile =
+      '.:53 {\nkubernetes a.b\nforward . 10.0.0.1\nimport custom/*.override\nimport own\n}\n' +
+      'import /etc/coredns/custom/*.server\n';
+    const items = [
+      map('coredns', { Corefile: corefile, own: 'log\n' }),
+      map('coredns-custom', {
+        'a.override': 'cache 20\n',
+        'b.server': 'corp:53 {\nforward . 10.0.0.2\n}\n',
+      }),
+    ];
+    writeFileSync(at('list.json'), JSON.stringify({ kind: 'List', apiVersion: 'v1', items }));
+    const { status, stdout, stderr } = await run('--to=configmap', 'list.json');
+    expect([status, stderr]).toEqual([0, '']);
+    const { data, args } = readPod(stdout);
+    expect(data.stubDomains).toBe('{"corp":["10.0.0.2"]}');
+    expect(args.get('dnsmasq')).toEqual(expect.arrayContaining(['--log-queries', '--max-ttl=20']));
+  });
+
+  (areInstalled('kubectl') ? it : it.skip)('writes objects that apply as it says', async () => {
+    writeFileSync(at('Corefile'), '.:53 {\nkubernetes a.b\nforward . 10.0.0.1\n}\n');
+    const { stdout } = await run('--to=configmap', 'Corefile');
+    const [, lines = ''] =
+      /kustomization\.yaml of these two lines:\n((?:# {3}\w.*\n){2})/.exec(stdout) ?? [];
+    // kustomize takes folders by their relative path only.
+    const base = relative(realpathSync(folder), fileURLToPath(MANIFESTS));
+    const kustomization = lines.replace(/^# */gm, '').replace('PATH/manifests/kube-dns', base);
+    writeFileSync(at('pod.yaml'), stdout);
+    writeFileSync(at('kustomization.yaml'), kustomization);
+    const load = ['kustomize', '--load-restrictor=LoadRestrictionsNone', folder];
+    const built = await runProgram('kubectl', load, { inheritsEnv: true });
+    expect([built.end, built.stderr]).toEqual([0, '']);
+    const objects = parseAllDocuments(built.stdout).map((each) => each.toJS() as KubeLike);
+    const ofKind = (kind: string) => objects.find((each) => each.kind === kind);
+    expect(ofKind('ConfigMap')?.data).toEqual({ upstreamNameservers: '["10.0.0.1"]' });
+    const [kubedns] = ofKind('Deployment')?.spec.template.spec.containers ?? [];
+    expect(kubedns).toMatchObject({ name: 'kubedns', image: expect.any(String) });
+    expect(kubedns?.args).toContain('--domain=a.b.');
+  });
+
   it('reads stdin where the file is -', async () => {
     const { stdout } = await runProgram(
       process.execPath,
@@ -148,7 +213,30 @@ describe('kube-dns convert', () => {
     ],
     [
       ['--to=configmap', 'map.json'],
-      'kube-dns: map.json: there is no ConfigMap with the key Corefile in it\n',
+      'kube-dns: map.json: there is no ConfigMap with the key Corefile in it; probably meant: --to corefile\n',
+    ],
+    [
+      ['--to=corefile', 'coredns.json'],
+      'kube-dns: coredns.json: ConfigMap coredns has a Corefile, which is what --to corefile writes; ' +
+        'probably meant: --to configmap\n',
+    ],
+    [
+      ['--to=corefile', STANDARD],
+      `kube-dns: ${STANDARD}: this is a Corefile; probably meant: --to configmap\n`,
+    ],
+    [
+      ['--to=configmap', 'text.yaml'],
+      'kube-dns: text.yaml: this is no Corefile: there is no plugin of CoreDNS in it\n',
+    ],
+    [['--to=configmap', 'binary'], /^kube-dns: binary: [^\n]+\n$/],
+    [
+      ['--to=configmap', 'unset'],
+      'kube-dns: unset: line 2: {$KUBE_DNS_TEST_UNSET} is not set: ' +
+        'set it in the environment as the pod of CoreDNS has it\n',
+    ],
+    [
+      ['--to=corefile', 'other.json'],
+      'kube-dns: there is no ConfigMap kube-dns and no pod of kube-dns: ConfigMap kube-root-ca.crt\n',
     ],
     [
       ['--manifest', 'map.json'],
@@ -176,6 +264,12 @@ describe('kube-dns convert', () => {
     writeFileSync(at('text.yaml'), 'just text\n');
     const bad = { ...CONFIG_MAP, data: { stubDomains: '{' } };
     writeFileSync(at('bad.json'), JSON.stringify(bad));
+    writeFileSync(at('binary'), Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 7) % 256)));
+    writeFileSync(at('unset'), '. {\nforward . {$KUBE_DNS_TEST_UNSET}\n}\n');
+    const named = (name: string, key: string) =>
+      JSON.stringify({ ...CONFIG_MAP, metadata: { name }, data: { [key]: '. {\nlog\n}\n' } });
+    writeFileSync(at('coredns.json'), named('coredns', 'Corefile'));
+    writeFileSync(at('other.json'), named('kube-root-ca.crt', 'ca.crt'));
     const { status, stdout, stderr } = await run(...args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(message);

@@ -1,19 +1,39 @@
 import { readFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import { splitLine } from './argument-line.js';
-import { parseCorefile, writeCorefile } from './corefile/corefile.js';
+import { type Corefile, parseCorefile, writeCorefile } from './corefile/corefile.js';
 import { fromCorefile } from './corefile/from-corefile.js';
+import { isPluginName } from './corefile/plugins.js';
+import type { FindImports } from './corefile/resolve.js';
 import { toCorefile } from './corefile/to-corefile.js';
+import { importsInObjects, importsOnDisk } from './import-files.js';
 import { InputError } from './input-error.js';
 import { dataOf, readKubeObjects, unreadable, type KubeObject } from './kube-objects.js';
 import { convertManifest } from './manifest/convert-manifest.js';
 import { findWorkload, podWords } from './manifest/workload.js';
 import { CONVERT_USAGE, parseConvertOptions, type ConvertOptions } from './options.js';
+import { CONFIG_MAP_KEYS } from './pod/config-map-reader.js';
 import { readPodSource } from './pod/pod-words.js';
 import { podObjects } from './pod-objects.js';
 import { Notes } from './notes.js';
 
 const SOMETHING_LOST = 1;
+const COREFILE = 'Corefile';
+/** How to apply what was written, for its first lines. */
+const APPLY: Readonly<Record<ConvertOptions['to'], readonly string[]>> = {
+  corefile: [
+    'To apply it, save it as Corefile and run:',
+    '  kubectl -n kube-system create configmap coredns --from-file=Corefile \\',
+    '    --dry-run=client -o yaml | kubectl apply -f -',
+  ],
+  configmap: [
+    'To apply it, save it as pod.yaml in an empty folder with a kustomization.yaml of these two lines:',
+    '  resources: [PATH/manifests/kube-dns]',
+    '  patches: [{ path: pod.yaml }]',
+    'and run: kubectl apply -k FOLDER',
+  ],
+  manifest: ['To apply it, save it as kube-dns.yaml and run: kubectl apply -f kube-dns.yaml'],
+};
 /** Larger than any manifest that a cluster takes. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
@@ -30,8 +50,8 @@ export async function convert(args: readonly string[], repository: string): Prom
   const notes = new Notes();
   const text = await converted(options, repository, notes);
   const lines = notes.lines();
-  const comments = lines.map((line) => `# ${line}\n`).join('');
-  process.stdout.write(comments + (comments === '' ? '' : '\n') + text);
+  const comments = [...lines, ...APPLY[options.to]].map((line) => `# ${line}\n`);
+  process.stdout.write(`${comments.join('')}\n${text}`);
   for (const line of lines) process.stderr.write(`${line}\n`);
   return notes.hasLosses ? SOMETHING_LOST : 0;
 }
@@ -46,10 +66,10 @@ async function converted(
   for (const file of files) inputs.push({ file: nameOf(file), text: await readInput(file) });
   if (to === 'configmap') {
     const [{ file, text } = { file: '', text: '' }] = inputs;
-    const corefile = parseCorefile(corefileIn(text, file), file);
-    return toYaml(podObjects(fromCorefile(corefile, process.env, notes)));
+    const { corefile, findImports } = corefileIn(text, file);
+    return toYaml(podObjects(fromCorefile(corefile, process.env, notes, findImports)));
   }
-  const objects = inputs.flatMap(({ file, text }) => readKubeObjects(text, file));
+  const objects = inputs.flatMap(({ file, text }) => readObjects(text, file));
   if (to === 'manifest') return toYaml(convertManifest(objects, repository, notes));
   const words = line === undefined ? undefined : splitLine(line);
   return writeCorefile(toCorefile(setupOf(objects, words, notes), notes));
@@ -62,7 +82,15 @@ function setupOf(
 ) {
   const workload = findWorkload(objects);
   const maps = objects.filter(({ kind }) => kind === 'ConfigMap');
-  const configMap = maps.length === 1 ? maps[0] : maps.find(({ name }) => name === 'kube-dns');
+  const configMap =
+    maps.find(({ name }) => name === 'kube-dns') ?? maps.find((each) => isDnsConfig(each));
+  const other = maps.find((each) => dataOf(each).has(COREFILE));
+  if (configMap === undefined && other !== undefined) {
+    throw new InputError(
+      `${other.file}: ConfigMap ${other.name} has a Corefile, which is what --to corefile writes; ` +
+        'probably meant: --to configmap',
+    );
+  }
   if (configMap === undefined && workload === undefined && words === undefined) {
     const found = objects.map(({ kind, name }) => `${kind} ${name}`).join(', ') || 'nothing';
     throw new InputError(`there is no ConfigMap kube-dns and no pod of kube-dns: ${found}`);
@@ -86,17 +114,50 @@ function setupOf(
   return readPodSource(source, notes);
 }
 
-/** The Corefile itself, also from a ConfigMap. */
-function corefileIn(text: string, file: string): string {
-  if (!/^\s*\{\s*"|^\s*(?:apiVersion|kind|items|metadata):/m.test(text)) return text;
-  const found = readKubeObjects(text, file)
-    .filter(({ kind }) => kind === 'ConfigMap')
-    .flatMap((each) => dataOf(each).get('Corefile') ?? []);
-  const [corefile] = found;
-  if (corefile === undefined) {
-    throw new InputError(`${file}: there is no ConfigMap with the key Corefile in it`);
+/** Whether a ConfigMap of another name may be that of kube-dns: by its keys. */
+function isDnsConfig(configMap: KubeObject): boolean {
+  return [...dataOf(configMap).keys()].some((key) => CONFIG_MAP_KEYS.includes(key));
+}
+
+/** The objects of a file; throws an InputError that says so when it is a Corefile. */
+function readObjects(text: string, file: string): KubeObject[] {
+  try {
+    return readKubeObjects(text, file);
+  } catch (error) {
+    if (!isCorefile(text, file)) throw error;
+    throw new InputError(`${file}: this is a Corefile; probably meant: --to configmap`, {
+      cause: error,
+    });
   }
-  return corefile;
+}
+
+function isCorefile(text: string, file: string): boolean {
+  try {
+    const { blocks } = parseCorefile(text, file);
+    return blocks.some(({ directives }) => directives.some(({ name }) => isPluginName(name)));
+  } catch {
+    return false; // neither
+  }
+}
+
+/** The Corefile itself, also from a ConfigMap, and where its imports are. */
+function corefileIn(text: string, file: string): { corefile: Corefile; findImports: FindImports } {
+  if (!/^\s*\{\s*"|^\s*(?:apiVersion|kind|items|metadata):/m.test(text)) {
+    return { corefile: parseCorefile(text, file), findImports: importsOnDisk(file) };
+  }
+  const objects = readKubeObjects(text, file);
+  const maps = objects.filter(({ kind }) => kind === 'ConfigMap');
+  const configMap = maps.find((each) => dataOf(each).has(COREFILE));
+  if (configMap === undefined) {
+    const hint = maps.some(({ name }) => name === 'kube-dns')
+      ? '; probably meant: --to corefile'
+      : '';
+    throw new InputError(`${file}: there is no ConfigMap with the key Corefile in it${hint}`);
+  }
+  return {
+    corefile: parseCorefile(dataOf(configMap).get(COREFILE) ?? '', file),
+    findImports: importsInObjects(configMap, objects),
+  };
 }
 
 function toYaml(objects: readonly object[]): string {

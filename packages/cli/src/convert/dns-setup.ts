@@ -63,6 +63,9 @@ export const REVERSE_ZONES: readonly string[] = ['in-addr.arpa', 'ip6.arpa'];
 /** The file with the node's name servers, the default of both sides. */
 export const RESOLV_CONF = '/etc/resolv.conf';
 
+/** The default of `--dns-forward-max` in our dnsmasq. */
+export const DNSMASQ_FORWARD_MAX = 1500;
+
 /** The pod of manifests/kube-dns with an empty ConfigMap. */
 export const STOCK_SETUP: DnsSetup = {
   port: 53,

@@ -5,7 +5,11 @@ import { directive, type Directive } from './corefile.js';
 const DEFAULT_SIZE = 9984;
 const DEFAULT_TTL = { success: 3600, denial: 1800 };
 
-type Lose = (directive: Directive, reason: string) => void;
+/** Receives what dnsmasq does not have, and what it does in another way. */
+interface CacheNotes {
+  readonly lose: (directive: Directive, reason: string) => void;
+  readonly change: (directive: Directive, reason: string) => void;
+}
 
 /** The directive `cache` of a setup; none when there is no cache. */
 export function cacheDirective(setup: DnsSetup): Directive[] {
@@ -33,30 +37,31 @@ function sizes(kind: 'success' | 'denial', { cacheSize, maxTtl, minTtl }: DnsSet
   return maxTtl > 0 ? [`${cacheSize}`, ceiling] : [`${cacheSize}`];
 }
 
-/** Reads a directive `cache` into a draft; `lose` receives each part without a counterpart in dnsmasq. */
-export function readCache(cache: Directive, draft: SetupDraft, lose: Lose): void {
+/** Reads a directive `cache` into a draft; `notes` receives each part without a counterpart in dnsmasq. */
+export function readCache(cache: Directive, draft: SetupDraft, notes: CacheNotes): void {
   draft.cacheSize = DEFAULT_SIZE;
   draft.cachesNegativeAnswers = true;
   draft.maxTtl = 0;
   const [first = '', ...zones] = cache.args;
   const hasTtl = isNumber(first);
   if (hasTtl) draft.maxTtl = Number(first);
-  if (zones.length > 0 || (first !== '' && !hasTtl)) lose(cache, 'dnsmasq has one cache for all');
-  for (const option of cache.block ?? []) readOption(option, draft, lose);
+  if (zones.length > 0 || (first !== '' && !hasTtl))
+    notes.lose(cache, 'dnsmasq has one cache for all');
+  for (const option of cache.block ?? []) readOption(option, draft, notes);
 }
 
-function readOption(option: Directive, draft: SetupDraft, lose: Lose): void {
+function readOption(option: Directive, draft: SetupDraft, notes: CacheNotes): void {
   const { name, args } = option;
+  const { lose } = notes;
   switch (name) {
     case 'success':
-      readSuccess(option, draft, lose);
+      readSuccess(option, draft, notes);
       return;
     case 'denial':
-      readDenial(option, draft, lose);
+      readDenial(option, draft, notes);
       return;
     case 'disable':
-      if (args.length === 1 && args[0] === 'denial') draft.cachesNegativeAnswers = false;
-      else lose(option, 'dnsmasq caches answers of all domains, or no negative answers');
+      readDisable(option, draft, notes);
       return;
     case 'serve_stale': {
       const seconds = secondsOf(args[0] ?? '1h');
@@ -69,7 +74,21 @@ function readOption(option: Directive, draft: SetupDraft, lose: Lose): void {
   }
 }
 
-function readSuccess(option: Directive, draft: SetupDraft, lose: Lose): void {
+/** `disable success|denial [ZONES…]`: without zones, that of the server block. */
+function readDisable(option: Directive, draft: SetupDraft, { lose, change }: CacheNotes): void {
+  const [kind, ...zones] = option.args;
+  if (kind !== 'success' && kind !== 'denial') lose(option, 'neither success nor denial');
+  else if (zones.length > 0 && !zones.includes('.')) {
+    // The addon of kubeadm does so for the zone of the cluster.
+    change(option, 'dnsmasq caches the names of every domain, for their TTL at most');
+  } else if (kind === 'denial') draft.cachesNegativeAnswers = false;
+  else {
+    draft.cacheSize = 0;
+    change(option, 'dnsmasq has no cache, then: negative answers are not cached either');
+  }
+}
+
+function readSuccess(option: Directive, draft: SetupDraft, { lose }: CacheNotes): void {
   if (!option.args.every(isNumber) || option.args.length > 3) {
     lose(option, 'not SIZE [TTL [TTL]]');
     return;
@@ -81,7 +100,7 @@ function readSuccess(option: Directive, draft: SetupDraft, lose: Lose): void {
 }
 
 /** dnsmasq has one size, one ceiling and one floor for answers and negative answers. */
-function readDenial(option: Directive, draft: SetupDraft, lose: Lose): void {
+function readDenial(option: Directive, draft: SetupDraft, { lose }: CacheNotes): void {
   const [size, ceiling, floor] = option.args.map(Number);
   const usual = draft.maxTtl === 0 ? DEFAULT_TTL.denial : draft.maxTtl;
   const isSame =

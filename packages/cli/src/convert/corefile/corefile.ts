@@ -9,6 +9,8 @@ export interface Directive {
   readonly block: readonly Directive[] | undefined;
   /** Its line, from 1; 0 for one that was not read from a file. */
   readonly line: number;
+  /** The file, when it is an imported one. */
+  readonly file?: string;
 }
 
 /** The plugins of some zones: `cluster.local:53 { … }`. A key in round brackets makes it a snippet. */
@@ -16,10 +18,12 @@ export interface ServerBlock {
   readonly keys: readonly string[];
   readonly directives: readonly Directive[];
   readonly line: number;
+  readonly file?: string;
 }
 
-/** A Corefile; `import` is not followed. */
+/** A Corefile as it is written: `resolveCorefile` follows its imports. */
 export interface Corefile {
+  readonly file: string;
   readonly blocks: readonly ServerBlock[];
   /** The imports outside of every block. */
   readonly imports: readonly Directive[];
@@ -37,9 +41,14 @@ export function directive(
   return { name, args, block, line: 0 };
 }
 
-/** Reads a Corefile; throws an InputError that names file, line and reason. */
-export function parseCorefile(text: string, file: string): Corefile {
-  return new Parser(readTokens(text, file), file).corefile();
+/** Reads a Corefile, or an imported part of one; throws an InputError that names file, line and reason. */
+export function parseCorefile(text: string, file: string, isImported = false): Corefile {
+  return new Parser(readTokens(text, file), file, isImported).corefile();
+}
+
+/** Reads a file that is imported within a server block; throws an InputError. */
+export function parseDirectives(text: string, file: string): Directive[] {
+  return new Parser(readTokens(text, file), file, true).fragment();
 }
 
 /** Writes blocks as a Corefile, indented as CoreDNS' own examples are. */
@@ -50,6 +59,11 @@ export function writeCorefile(blocks: readonly ServerBlock[]): string {
       return [`${keys.map(quoteToken).join(' ')} {`, ...lines, '}', ''].join('\n');
     })
     .join('\n');
+}
+
+/** Where a directive is, for messages. */
+export function placeOf({ line, file }: Pick<Directive, 'line' | 'file'>): string {
+  return file === undefined ? `line ${line}` : `${file}: line ${line}`;
 }
 
 /** A directive on one line, without its block, for messages. */
@@ -67,11 +81,23 @@ function directiveLines(each: Directive, indent: string): string[] {
 class Parser {
   readonly #tokens: readonly Token[];
   readonly #file: string;
+  readonly #isImported: boolean;
+  /** What a directive says of its file. */
+  readonly #origin: { readonly file?: string };
   #at = 0;
 
-  constructor(tokens: readonly Token[], file: string) {
+  constructor(tokens: readonly Token[], file: string, isImported: boolean) {
     this.#tokens = tokens;
     this.#file = file;
+    this.#isImported = isImported;
+    this.#origin = isImported ? { file } : {};
+  }
+
+  /** The rest of the file. */
+  fragment(): Directive[] {
+    const directives: Directive[] = [];
+    while (this.#peek() !== undefined) directives.push(this.#directive(0));
+    return directives;
   }
 
   corefile(): Corefile {
@@ -81,8 +107,10 @@ class Parser {
       if (this.#peek()?.text === 'import') imports.push(this.#directive(0));
       else blocks.push(this.#serverBlock());
     }
-    if (blocks.length === 0) throw new InputError(`${this.#file}: there is no server block in it`);
-    return { blocks, imports };
+    if (blocks.length + imports.length === 0 && !this.#isImported) {
+      throw new InputError(`${this.#file}: there is no server block in it`);
+    }
+    return { file: this.#file, blocks, imports };
   }
 
   #serverBlock(): ServerBlock {
@@ -91,12 +119,10 @@ class Parser {
     if (keys.length === 0) this.#fail(line, 'a server block begins without a zone');
     if (this.#isBrace('{')) {
       this.#at++;
-      return { keys, directives: this.#directives(line, 0), line };
+      return { keys, directives: this.#directives(line, 0), line, ...this.#origin };
     }
     // Without braces the whole file is one block.
-    const directives: Directive[] = [];
-    while (this.#peek() !== undefined) directives.push(this.#directive(0));
-    return { keys, directives, line };
+    return { keys, directives: this.fragment(), line, ...this.#origin };
   }
 
   /** The words of one line; after a comma at its end also those of the next. */
@@ -133,11 +159,11 @@ class Parser {
       if (this.#isBrace('}')) break;
       this.#at++;
       if (token.text === '{' && !token.isQuoted) {
-        return { name, args, block: this.#directives(line, depth + 1), line };
+        return { name, args, block: this.#directives(line, depth + 1), line, ...this.#origin };
       }
       args.push(token.text);
     }
-    return { name, args, block: undefined, line };
+    return { name, args, block: undefined, line, ...this.#origin };
   }
 
   #peek(): Token | undefined {

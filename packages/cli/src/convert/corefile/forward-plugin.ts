@@ -50,6 +50,7 @@ function checkOption(option: Directive, zone: string, context: PluginContext): v
   switch (option.name) {
     case 'max_concurrent':
       if (wholeNumber(first) === undefined) lose(context, option, zone, 'not a number');
+      else if (Number(first) === 0) change(context, option, zone, 'dnsmasq always has a limit');
       return;
     case 'policy':
       if (first !== 'sequential')

@@ -1,15 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { configMapData, dnsmasqArguments, kubednsArguments } from '../pod/pod-writer.js';
+import { InputError } from '../input-error.js';
 import { Notes } from '../notes.js';
 import { parseCorefile } from './corefile.js';
 import { fromCorefile } from './from-corefile.js';
 
 const STANDARD = new URL('../../../test/fixtures/standard.Corefile', import.meta.url);
 
-function converted(text: string, env: NodeJS.ProcessEnv = {}) {
+/** `files` are what imports find, by their pattern. */
+function converted(
+  text: string,
+  env: NodeJS.ProcessEnv = {},
+  files: Readonly<Record<string, string>> = {},
+) {
   const notes = new Notes();
-  const setup = fromCorefile(parseCorefile(text, 'Corefile'), env, notes);
+  const find = (pattern: string) =>
+    pattern in files ? [{ name: pattern, text: files[pattern]! }] : [];
+  const setup = fromCorefile(parseCorefile(text, 'Corefile'), env, notes, find);
   return {
     setup,
     data: configMapData(setup),
@@ -26,7 +34,9 @@ describe('the pod of a Corefile', () => {
   it('has all of the standard one', () => {
     const { data, words, lines } = converted(readFileSync(STANDARD, 'utf8'));
     expect(data).toEqual({});
-    expect(words).toEqual(expect.arrayContaining(['--cache-size=9984', '--max-ttl=30']));
+    expect(words).toEqual(
+      expect.arrayContaining(['--cache-size=9984', '--max-ttl=30', '--dns-forward-max=1000']),
+    );
     expect(words).not.toContain('--no-negcache');
     expect(lines).toEqual([]);
   });
@@ -64,16 +74,123 @@ describe('the pod of a Corefile', () => {
     expect(lines).toEqual([]);
   });
 
-  it('has variables filled in, and names those that are not set', () => {
+  it('has variables filled in', () => {
     const text = withLines('hosts {\n{$ADDRESS} a.b\nfallthrough\n}');
     expect(converted(text, { ADDRESS: '1.2.3.4' }).words).toContain('--host-record=a.b,1.2.3.4');
-    expect(converted(text).lines.join('\n')).toContain('the variable ADDRESS is not set here');
+  });
+
+  it('is refused with the name and line of each variable that is not set', () => {
+    const text = withLines('forward a.b {$ONE}:53', 'forward c.d {%TWO%} {$ONE}');
+    expect(() => converted(text)).toThrow(InputError);
+    expect(() => converted(text)).toThrow(
+      'Corefile: line 4: {$ONE} is not set, line 5: {%TWO%} is not set: ' +
+        'set it in the environment as the pod of CoreDNS has it',
+    );
+  });
+
+  it('has what snippets and imported files have, in blocks, plugins and outside of them', () => {
+    const text = [
+      '(common) {\nimport more\ncache 20\n}',
+      '(more) {\nlog\n}',
+      '.:53 {\nimport common\nkubernetes cluster.local\nforward . 1.1.1.1\nimport {$PART}\n}',
+      'import *.server',
+    ];
+    const { data, words, lines } = converted(
+      text.join('\n'),
+      { PART: 'own.override' },
+      {
+        'own.override': 'hosts {\nimport own.hosts\nfallthrough\n}',
+        'own.hosts': '1.2.3.4 a.b',
+        '*.server': 'import common.snippet\nacme.test:53 {\nimport acme\n}',
+        'common.snippet': '(acme) {\nlog\ncache 20\nforward . 10.0.0.1\n}',
+      },
+    );
+    expect(data.stubDomains).toBe('{"acme.test":["10.0.0.1"]}');
+    expect(words).toEqual(
+      expect.arrayContaining(['--log-queries', '--max-ttl=20', '--host-record=a.b,1.2.3.4']),
+    );
+    expect(lines).toEqual([]);
+  });
+
+  it.each([
+    ['a snippet that imports itself', '(a) {\nimport a\n}\n. {\nimport a\n}'],
+    ['snippets that import each other', '(a) {\nimport b\n}\n(b) {\nimport a\n}\n. {\nimport a\n}'],
+    [
+      'ever more imports',
+      `${'abcdefgh'.replace(/./g, (n) => `(${n}) {\n${`import ${String.fromCharCode(n.charCodeAt(0) + 1)}\n`.repeat(9)}}\n`)}. {\nimport a\n}`,
+    ],
+  ])('is refused for %s', (_, text) => {
+    expect(() => converted(text)).toThrow(/too many imports in imports$/);
+  });
+
+  it('names the file and the line of what an imported file loses', () => {
+    const { lines } = converted(
+      withLines('import x.conf'),
+      {},
+      { 'x.conf': '\nrewrite name a b\n' },
+    );
+    expect(lines).toEqual([
+      'not carried over: x.conf: line 2: rewrite name a b (in .): kube-dns has nothing like it',
+    ]);
+  });
+
+  it.each([
+    ['forward . 9.9.9.9 {\nmax_concurrent 1000\n}', '--dns-forward-max=1000', []],
+    ['forward . 9.9.9.9 {\nmax_concurrent 300\n}', '--dns-forward-max=300', []],
+    [
+      'forward . 9.9.9.9\nforward a.b 9.9.9.8 {\nmax_concurrent 300\n}',
+      '--dns-forward-max=300',
+      ['differs: no max_concurrent in .: one limit, 300, holds for every domain'],
+    ],
+    [
+      'forward . 9.9.9.9 {\nmax_concurrent 200\n}\nforward a.b 9.9.9.8 {\nmax_concurrent 300\n}',
+      '--dns-forward-max=200',
+      ['differs: max_concurrent in a.b: one limit, 200, holds for every domain'],
+    ],
+  ])('has the limit of %j', (lines, word, notes) => {
+    const found = converted(`. {\nkubernetes a.c\n${lines}\n}\n`);
+    expect(found.words).toContain(word);
+    expect(found.lines).toEqual(notes);
+  });
+
+  it.each([
+    ['disable denial', ['--no-negcache'], []],
+    [
+      'disable success',
+      ['--cache-size=0'],
+      [/^differs: line 5: disable success \(in \.\): dnsmasq has no/],
+    ],
+    [
+      'disable success cluster.local\ndisable denial cluster.local',
+      ['--cache-size=9984'],
+      [
+        /^differs: line 5: disable success cluster\.local \(in \.\): dnsmasq caches the names of every/,
+        /^differs: line 6: disable denial cluster\.local/,
+      ],
+    ],
+    ['disable all', ['--cache-size=9984'], [/^not carried over: line 5: disable all/]],
+  ])('has, or names, %j of cache', (options, words, notes) => {
+    const found = converted(withLines(`cache 30 {\n${options}\n}`));
+    expect(found.words).toEqual(expect.arrayContaining(words));
+    expect(found.lines).toEqual(notes.map((each) => expect.stringMatching(each)));
+  });
+
+  it.each([
+    ['hello world', 'Corefile: this is no Corefile: there is no plugin of CoreDNS in it'],
+    ['. {\n}', /no plugin of CoreDNS in it$/],
+    ['{{ template }}\n', /no plugin of CoreDNS in it$/],
+    ['\u0000\u0001\u0002\n\u0003 log\n', /no plugin of CoreDNS in it$/],
+    ['# Title\n\nSome text, with words.\nAnd more of it: log, cache.\n', /no plugin of CoreDNS/],
+    ['<html>\n<body>\nlog\n</body>\n', 'Corefile: line 2: <body> is no plugin of CoreDNS'],
+  ])('is refused for %j, which is no Corefile', (text, message) => {
+    expect(() => converted(text)).toThrow(InputError);
+    expect(() => converted(text)).toThrow(message);
   });
 
   it.each([
     ['rewrite name a b', 'line 4: rewrite name a b (in .): kube-dns has nothing like it'],
     ['autopath @kubernetes', 'line 4: autopath @kubernetes'],
-    ['import common', 'line 4: import common (in .): imports are not followed'],
+    ['import common', 'line 4: import common: it is not here: put its text in its place'],
     ['cache {\nprefetch 10\n}', 'line 5: prefetch 10 (in .): dnsmasq has nothing like it'],
     ['cache 30 a.b', 'line 4: cache 30 a.b (in .): dnsmasq has one cache for all'],
     ['cache {\nsuccess 10 20\ndenial 10 5\n}', 'line 6: denial 10 5 (in .): dnsmasq has one size'],
@@ -101,8 +218,7 @@ describe('the pod of a Corefile', () => {
 
   it.each([
     ['tls://a.b {\nforward . 1.1.1.1\n}', 'server block tls://a.b: kube-dns does not speak tls'],
-    ['(common) {\nerrors\n}', 'snippet (common): snippets are not read'],
-    ['import x.conf', 'line 6: import x.conf: imports are not followed'],
+    ['import x.conf', 'line 6: import x.conf: it is not here'],
     ['a.b {\nfile db.a.b\n}', 'file db.a.b (in a.b): kube-dns has nothing like it'],
     ['a.b {\nforward . /etc/other\n}', 'forward /etc/other in a.b: a domain has servers'],
   ])('lacks the block %j, and says so', (block, message) => {

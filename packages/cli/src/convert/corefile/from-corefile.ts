@@ -1,8 +1,10 @@
-import { REVERSE_ZONES, STOCK_SETUP, type DnsSetup } from '../dns-setup.js';
+import { DNSMASQ_FORWARD_MAX, REVERSE_ZONES, STOCK_SETUP, type DnsSetup } from '../dns-setup.js';
+import { InputError } from '../input-error.js';
 import type { Notes } from '../notes.js';
-import { directiveText, type Corefile, type Directive, type ServerBlock } from './corefile.js';
+import { type Corefile, placeOf, type ServerBlock } from './corefile.js';
 import type { ForwardPlan, PluginContext } from './plugin-context.js';
-import { readPlugin } from './plugins.js';
+import { isPluginName, readPlugin } from './plugins.js';
+import { type FindImports, resolveCorefile } from './resolve.js';
 import { readKey } from './zone-key.js';
 
 /** The defaults of CoreDNS. */
@@ -18,13 +20,17 @@ const EMPTY: DnsSetup = {
 
 /**
  * The setup of a kube-dns pod that answers as CoreDNS with this Corefile. Each directive or option that
- * has no counterpart is named in the notes with its line; variables are those of `env`.
+ * has no counterpart is named in the notes with its line; variables are those of `env`. Throws an InputError
+ * for a text that is no Corefile and for a variable that is not set.
  */
-export function fromCorefile(corefile: Corefile, env: NodeJS.ProcessEnv, notes: Notes): DnsSetup {
-  for (const { args, line } of corefile.imports) {
-    const what = `line ${line}: import ${args.join(' ')}`;
-    notes.lose(what, 'imports are not followed: put the text in its place');
-  }
+export function fromCorefile(
+  corefile: Corefile,
+  env: NodeJS.ProcessEnv,
+  notes: Notes,
+  findImports: FindImports = () => [],
+): DnsSetup {
+  const blocks = resolveCorefile(corefile, env, findImports, notes);
+  checkPlugins(blocks, corefile.file);
   const context: PluginContext = {
     draft: { ...EMPTY },
     notes,
@@ -34,8 +40,7 @@ export function fromCorefile(corefile: Corefile, env: NodeJS.ProcessEnv, notes: 
     caches: new Map(),
     kubernetes: '',
   };
-  const blocks = corefile.blocks.filter((block) => !isSnippet(block, notes));
-  const zones = blocks.flatMap((block) => readBlock(block, env, context));
+  const zones = blocks.flatMap((block) => readBlock(block, context));
   const { draft } = context;
   if (context.kubernetes === '') {
     const what = 'the plugin kubernetes';
@@ -59,60 +64,46 @@ export function fromCorefile(corefile: Corefile, env: NodeJS.ProcessEnv, notes: 
   return draft;
 }
 
+/** Any text is words on lines: what makes it a Corefile are the plugins. */
+function checkPlugins(blocks: readonly ServerBlock[], file: string): void {
+  const plugins = blocks.flatMap(({ directives }) => directives);
+  if (!plugins.some(({ name }) => isPluginName(name))) {
+    throw new InputError(`${file}: this is no Corefile: there is no plugin of CoreDNS in it`);
+  }
+  const stray = plugins.find(({ name }) => !/^[a-z][a-z0-9_-]*$/.test(name));
+  if (stray !== undefined) {
+    throw new InputError(`${file}: ${placeOf(stray)}: ${stray.name} is no plugin of CoreDNS`);
+  }
+}
+
 /** Reads a block for each of its zones, and returns them. */
-function readBlock(block: ServerBlock, env: NodeJS.ProcessEnv, context: PluginContext): string[] {
+function readBlock(block: ServerBlock, context: PluginContext): string[] {
   const { notes, draft } = context;
   const zones = block.keys.flatMap((key) => {
-    const read = readKey(expand(key, env, `line ${block.line}: ${key}`, notes));
+    const read = readKey(key);
     if (typeof read === 'string') {
-      notes.lose(`line ${block.line}: server block ${key}`, read);
+      notes.lose(`${placeOf(block)}: server block ${key}`, read);
       return [];
     }
     if (read.zone === '.' || context.forwards.size === 0) draft.port = read.port;
     else if (read.port !== draft.port) {
-      notes.change(`line ${block.line}: ${key}`, `all domains are on port ${draft.port}`);
+      notes.change(`${placeOf(block)}: ${key}`, `all domains are on port ${draft.port}`);
     }
     return [read.zone];
   });
   for (const zone of zones) {
-    for (const each of block.directives) readPlugin(expanded(each, env, notes), zone, context);
+    for (const each of block.directives) readPlugin(each, zone, context);
   }
   return zones;
 }
 
-function isSnippet({ keys, line }: ServerBlock, notes: Notes): boolean {
-  const [name = ''] = keys;
-  if (!/^\(.*\)$/.test(name)) return false;
-  notes.lose(`line ${line}: snippet ${name}`, 'snippets are not read: put it where it is imported');
-  return true;
-}
-
-function expanded(each: Directive, env: NodeJS.ProcessEnv, notes: Notes): Directive {
-  const what = `line ${each.line}: ${directiveText(each)}`;
-  return {
-    ...each,
-    name: expand(each.name, env, what, notes),
-    args: each.args.map((word) => expand(word, env, what, notes)),
-    block: each.block?.map((option) => expanded(option, env, notes)),
-  };
-}
-
-/** `{$NAME}` and `{%NAME%}`; CoreDNS takes a variable that is not set for an empty one. */
-function expand(text: string, env: NodeJS.ProcessEnv, what: string, notes: Notes): string {
-  return text.replace(/\{\$(\w+)\}|\{%(\w+)%\}/g, (match, unix?: string, windows?: string) => {
-    const name = unix ?? windows ?? '';
-    const value = env[name];
-    if (value === undefined) notes.lose(what, `the variable ${name} is not set here`);
-    return value ?? match;
-  });
-}
-
-function applyForwards(zones: readonly string[], { draft, forwards, notes }: PluginContext): void {
+function applyForwards(zones: readonly string[], context: PluginContext): void {
+  const { draft, forwards, notes } = context;
   const root = forwards.get('.');
+  applyLimits(forwards, context);
   if (root !== undefined) {
     draft.upstreams = root.servers;
     draft.resolvFile = root.file;
-    draft.forwardMax = root.maxConcurrent === 1000 ? undefined : root.maxConcurrent;
     draft.asksInOrder = root.isSequential;
   }
   const stubDomains = new Map<string, readonly string[]>();
@@ -124,9 +115,6 @@ function applyForwards(zones: readonly string[], { draft, forwards, notes }: Plu
     if (plan.file !== '' && plan.file !== root?.file) {
       notes.lose(`forward ${plan.file} in ${zone}`, 'a domain has servers, not a file of them');
     }
-    if (root !== undefined && plan.maxConcurrent !== root.maxConcurrent) {
-      notes.change(`max_concurrent in ${zone}`, 'one limit holds for every domain');
-    }
     if (root !== undefined && plan.isSequential !== root.isSequential) {
       notes.change(`policy in ${zone}`, 'one policy holds for every domain');
     }
@@ -136,6 +124,26 @@ function applyForwards(zones: readonly string[], { draft, forwards, notes }: Plu
   for (const zone of zones) {
     if (!forwards.has(zone) && !isCluster(zone)) {
       notes.lose(`server block ${zone}`, 'it has no servers: its names go upstream');
+    }
+  }
+}
+
+/** dnsmasq has one limit: that of all names, or the largest. */
+function applyLimits(
+  forwards: ReadonlyMap<string, ForwardPlan>,
+  { draft, notes }: PluginContext,
+): void {
+  const limits = [...forwards.values()].flatMap(({ maxConcurrent = 0 }) =>
+    maxConcurrent > 0 ? maxConcurrent : [],
+  );
+  if (limits.length === 0) return;
+  const ofRoot = forwards.get('.')?.maxConcurrent ?? 0;
+  const limit = ofRoot > 0 ? ofRoot : Math.max(...limits);
+  draft.forwardMax = limit === DNSMASQ_FORWARD_MAX ? undefined : limit;
+  for (const [zone, { maxConcurrent }] of forwards) {
+    if (maxConcurrent !== limit) {
+      const what = maxConcurrent === undefined ? 'no max_concurrent' : 'max_concurrent';
+      notes.change(`${what} in ${zone}`, `one limit, ${limit}, holds for every domain`);
     }
   }
 }

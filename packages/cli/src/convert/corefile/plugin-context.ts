@@ -1,6 +1,6 @@
 import type { SetupDraft } from '../dns-setup.js';
 import type { Notes } from '../notes.js';
-import { directiveText, type Directive } from './corefile.js';
+import { directiveText, placeOf, type Directive } from './corefile.js';
 
 /** The `forward` of one zone. */
 export interface ForwardPlan {
@@ -38,7 +38,7 @@ export function change({ notes }: PluginContext, each: Directive, zone: string, 
 }
 
 function named(each: Directive, zone: string): string {
-  return `line ${each.line}: ${directiveText(each)} (in ${zone})`;
+  return `${placeOf(each)}: ${directiveText(each)} (in ${zone})`;
 }
 
 /** A number of a directive; undefined for any other word. */

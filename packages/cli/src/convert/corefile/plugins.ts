@@ -5,6 +5,22 @@ import { readKubernetes } from './kubernetes-plugin.js';
 import { readHosts, readTemplate } from './local-plugins.js';
 import { change, lose, wholeNumber, type PluginContext } from './plugin-context.js';
 
+/** Plugins of CoreDNS 1.14 (plugin.cfg), and those of older releases. */
+const PLUGINS = new Set(
+  (
+    'root metadata geoip cancel proxyproto quic grpc_server https https3 timeouts multisocket reload nsid ' +
+    'bufsize bind debug trace ready health pprof shed prometheus errors log dnstap local dns64 any chaos ' +
+    'loadbalance tsig rewrite autopath acl cache header dnssec tls minimal template transfer hosts route53 ' +
+    'azure clouddns k8s_external kubernetes file auto secondary etcd loop forward grpc erratic whoami on ' +
+    'sign view nomad proxy federation kubernetai'
+  ).split(' '),
+);
+
+/** Whether CoreDNS has, or had, a plugin with this name. */
+export function isPluginName(name: string): boolean {
+  return PLUGINS.has(name);
+}
+
 /** Reads one directive of a zone's server block; none is ignored without a note. */
 export function readPlugin(plugin: Directive, zone: string, context: PluginContext): void {
   const { draft } = context;
@@ -66,9 +82,6 @@ export function readPlugin(plugin: Directive, zone: string, context: PluginConte
     case 'pprof':
       draft.isProfiled = true;
       return;
-    case 'import':
-      lose(context, plugin, zone, 'imports are not followed: put the text in its place');
-      return;
     default:
       lose(context, plugin, zone, 'kube-dns has nothing like it');
   }
@@ -84,7 +97,10 @@ function readCacheOf(plugin: Directive, zone: string, context: PluginContext): v
   // Of several, that for all names holds; which of them comes first does not matter.
   if (zone !== '.' && caches.size > 1) return;
   const noted: typeof lose = isRepeated ? () => undefined : lose;
-  readCache(plugin, draft, (each, reason) => noted(context, each, zone, reason));
+  readCache(plugin, draft, {
+    lose: (each, reason) => noted(context, each, zone, reason),
+    change: (each, reason) => change(context, each, zone, reason),
+  });
 }
 
 function cacheText({ args, block = [] }: Directive): string {

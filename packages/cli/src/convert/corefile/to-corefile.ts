@@ -1,13 +1,21 @@
 import { isIP } from 'node:net';
-import { isWithin, REVERSE_ZONES, type DnsSetup, type HostsEntry } from '../dns-setup.js';
+import {
+  DNSMASQ_FORWARD_MAX,
+  isWithin,
+  REVERSE_ZONES,
+  type DnsSetup,
+  type HostsEntry,
+} from '../dns-setup.js';
 import type { Notes } from '../notes.js';
 import { isNamedServer } from '../server-text.js';
 import { cacheDirective } from './cache-directive.js';
 import { directive, type Directive, type ServerBlock } from './corefile.js';
 
+/** coredns/coredns#7923. */
+const NAMED_SERVER =
+  'CoreDNS 1.14.4 and newer look its address up, at their start only; older ones do not start with a name';
 /** The limit of `forward` of CoreDNS. */
 const MAX_SERVERS = 15;
-const USUAL_CONCURRENT = 1000;
 /** The limits of the plugin hosts (coredns plugin/hosts/setup.go). */
 const MIN_HOSTS_TTL = 1;
 const MAX_HOSTS_TTL = 65_535;
@@ -98,7 +106,7 @@ function forwardTargets(
     } else if (targets.length >= MAX_SERVERS) {
       notes.lose(what, `forward takes ${MAX_SERVERS} servers at most`);
     } else {
-      if (isNamedServer(server)) notes.change(what, 'its address is looked up at the start only');
+      if (isNamedServer(server)) notes.change(what, NAMED_SERVER);
       targets.push(server);
     }
   }
@@ -110,7 +118,7 @@ function forwardDirective(targets: readonly string[], setup: DnsSetup): Directiv
     'forward',
     ['.', ...targets],
     [
-      directive('max_concurrent', [`${setup.forwardMax ?? USUAL_CONCURRENT}`]),
+      directive('max_concurrent', [`${setup.forwardMax ?? DNSMASQ_FORWARD_MAX}`]),
       ...(setup.asksInOrder ? [directive('policy', ['sequential'])] : []),
     ],
   );

@@ -4,7 +4,12 @@ import { InputError } from '../input-error.js';
 import type { Notes } from '../notes.js';
 import { plainServer } from '../server-text.js';
 
-const KEYS = ['stubDomains', 'upstreamNameservers', 'federations'];
+/** The keys of the ConfigMap `kube-dns`. */
+export const CONFIG_MAP_KEYS: readonly string[] = [
+  'stubDomains',
+  'upstreamNameservers',
+  'federations',
+];
 
 /**
  * Adds the keys of the ConfigMap `kube-dns` to the arguments, as the nanny appends arguments for them
@@ -37,7 +42,7 @@ export function readConfigMap(
   }
   draft.federations = new Map([...draft.federations, ...config.federations]);
   for (const key of data.keys()) {
-    if (!KEYS.includes(key)) notes.lose(key, 'kube-dns has no such key');
+    if (!CONFIG_MAP_KEYS.includes(key)) notes.lose(key, 'kube-dns has no such key');
   }
 }
 
