@@ -19,6 +19,7 @@ import { RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import { bindAddress, composeAnswerer, UPSTREAM_DEADLINE_MS } from './answer/composition.js';
 import type { KubednsAnswerer } from './answer/kubedns-answerer.js';
 import { QueryStatistics } from './answer/query-statistics.js';
+import { ZoneHosts } from './answer/zone-hosts.js';
 import { ApiClient } from './cluster/api-client.js';
 import { ClusterWatch } from './cluster/cluster-watch.js';
 import { loadKubeConfig } from './cluster/kube-config.js';
@@ -77,11 +78,19 @@ export class KubednsServer {
       maxUdpBytes: SAFE_UDP_BYTES,
       unsentRcode: RCODE.SERVFAIL,
     });
+    const zone = new ClusterZone({
+      domain: flags.domain,
+      negativeTtlSeconds: flags['negative-ttl'],
+      onServiceChange: (key) => this.#upstreams.serviceChanged(key),
+    });
+    this.#zone = zone;
+    const zoneHosts = new ZoneHosts(zone);
     this.#upstreams = new Upstreams({
       log,
       servers: new UpstreamServers(this.#sockets, this.#upstreamStatistics),
       onChange: () => this.#forwarder.forgetQuestions(),
       domain: flags.domain,
+      resolveOwn: (host) => zoneHosts.resolve(host),
       ownAddress: () =>
         this.#listener && { address: bindAddress(flags), port: this.#listener.port },
     });
@@ -96,11 +105,6 @@ export class KubednsServer {
         this.#zone.hasFederations = this.#federations.isActive;
       },
     });
-    const zone = new ClusterZone({
-      domain: flags.domain,
-      negativeTtlSeconds: flags['negative-ttl'],
-    });
-    this.#zone = zone;
     this.watch = new ClusterWatch({
       client,
       records: zone,
@@ -173,6 +177,7 @@ export class KubednsServer {
       configuration: this.#configuration,
       forwarder: () => this.#forwarder,
       upstreams: this.#upstreamStatistics,
+      stubServers: () => this.#upstreams.stubServers(),
       listener: () => this.#listener,
     });
     if (!this.#flags['coredns-metrics']) return own;

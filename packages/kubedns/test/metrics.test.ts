@@ -41,6 +41,7 @@ const OWN = [
   'kubedns_rejected_objects_total counter',
   'kubedns_relists_total counter',
   'kubedns_send_errors_total counter',
+  'kubedns_stub_domain_servers gauge',
   'kubedns_tcp_connections_open gauge',
   'kubedns_tcp_connections_total counter',
   'kubedns_truncated_answers_total counter',

@@ -8,12 +8,16 @@ import { serverText, UpstreamServers, UpstreamSockets } from '@kube-dns/transpor
 import { encodeKey } from '@kube-dns/wire';
 import { type RecordedLog, recordedLog } from '../../test/support/recorded-log.js';
 import { NameServer } from '../../test/support/name-server.js';
+import { Cluster } from '../../test/support/cluster.js';
+import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
+import { ZoneHosts } from '../answer/zone-hosts.js';
 import { UpstreamStatistics } from '../metrics/upstream-statistics.js';
 import { Upstreams, type UpstreamsOptions } from './upstreams.js';
 
 let folder: string;
 let resolvConf: string;
 let log: RecordedLog;
+let cluster: Cluster;
 let opened: { close(): unknown }[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kubedns-'));
@@ -21,6 +25,7 @@ beforeEach(async () => {
   await writeFile(resolvConf, 'nameserver 192.0.2.9\n');
   log = recordedLog();
   opened = [];
+  cluster = new Cluster();
 });
 afterEach(async () => {
   for (const one of opened) await one.close();
@@ -30,7 +35,8 @@ afterEach(async () => {
 function create(options: Partial<UpstreamsOptions> = {}): Upstreams {
   const sockets = new UpstreamSockets();
   const servers = new UpstreamServers(sockets, new UpstreamStatistics());
-  const base = { log, servers, domain: 'cluster.local.', resolvConf };
+  const resolveOwn = (host: string) => new ZoneHosts(cluster.zone).resolve(host);
+  const base = { log, servers, domain: 'cluster.local.', resolvConf, resolveOwn };
   const upstreams = new Upstreams({ ...base, ...options });
   opened.push(upstreams, sockets);
   return upstreams;
@@ -157,17 +163,66 @@ describe('a server that is given by name', () => {
     expect(upstream.asked.sort()).toEqual(['ns.example.com A', 'ns.example.com AAAA']);
   });
 
-  it('is resolved by this server itself when it is in the cluster', async () => {
-    const own = await NameServer.start();
-    opened.push(own);
+  it('is resolved from the zone when it is in the cluster, at once and at each change', () => {
+    let calls = 0;
+    const upstreams = create({ onChange: () => calls++ });
+    cluster = new Cluster(undefined, undefined, undefined, (key) => upstreams.serviceChanged(key));
+    const { services, endpointSlices } = cluster;
+    const ns = { namespace: 'infra', name: 'ns' };
     const name = 'ns.infra.svc.cluster.local';
-    own.respond(`${name} AAAA`, {
-      answers: [{ type: 'AAAA', name, ttl: 60, data: 'fd00::5' }],
+    upstreams.apply(
+      config({ 'a.b': [name, '192.0.2.6'], 'c.d': [`db-0.db.infra.svc.cluster.local`] }),
+    );
+    expect(serversFor(upstreams, 'x.a.b')).toEqual(['192.0.2.6#53']);
+    expect(Object.fromEntries(upstreams.stubServers())).toEqual({ 'a.b': 1, 'c.d': 0 });
+    services.put(serviceObject({ ...ns, clusterIPs: ['10.0.0.5', 'fd00::5'] }));
+    expect(serversFor(upstreams, 'x.a.b')).toEqual(['10.0.0.5#53', 'fd00::5#53', '192.0.2.6#53']);
+    services.put(serviceObject({ ...ns, clusterIPs: ['10.0.0.6'] }));
+    expect(serversFor(upstreams, 'x.a.b')).toEqual(['10.0.0.6#53', '192.0.2.6#53']);
+    services.put(serviceObject({ namespace: 'infra', name: 'db', ...HEADLESS }));
+    const endpoints = [{ addresses: ['10.1.0.1'], hostname: 'db-0' }];
+    const slice = sliceObject({ namespace: 'infra', name: 'db-1', service: 'db', endpoints });
+    endpointSlices.put(slice);
+    expect(serversFor(upstreams, 'c.d')).toEqual(['10.1.0.1#53']);
+    expect(new Map(upstreams.stubServers()).get('c.d')).toBe(1);
+    endpointSlices.delete(slice);
+    expect(serversFor(upstreams, 'c.d')).toEqual([]);
+    const before = calls;
+    services.put(serviceObject({ namespace: 'infra', name: 'other' }));
+    expect(calls).toBe(before);
+    services.delete(serviceObject(ns));
+    expect(serversFor(upstreams, 'x.a.b')).toEqual(['192.0.2.6#53']);
+    expect(log.lines.filter((line) => line.includes(`the server ${name}`))).toEqual([
+      `I stubDomains: the server ${name} is not in the cluster`,
+      `I stubDomains: the server ${name} is at 10.0.0.5, fd00::5`,
+      `I stubDomains: the server ${name} is at 10.0.0.6`,
+      `I stubDomains: the server ${name} is not in the cluster`,
+    ]);
+  });
+
+  it('is resolved by the default servers where it leads out of the cluster', async () => {
+    const upstream = await NameServer.start();
+    opened.push(upstream);
+    upstream.respond('ns.example.com A', {
+      answers: [{ type: 'A', name: 'ns.example.com', ttl: 60, data: '192.0.2.5' }],
     });
-    const upstreams = create({ ownAddress: () => ({ address: '127.0.0.1', port: own.port }) });
-    upstreams.apply(config({ 'a.b': [name] }, ['192.0.2.1']));
+    const upstreams = create();
+    cluster = new Cluster(undefined, undefined, undefined, (key) => upstreams.serviceChanged(key));
+    upstreams.apply(config({ 'a.b': ['ext.infra.svc.cluster.local'] }, [upstream.address]));
+    const external = {
+      namespace: 'infra',
+      name: 'ext',
+      externalName: 'two.infra.svc.cluster.local',
+    };
+    cluster.services.put(serviceObject(external));
+    const two = { namespace: 'infra', name: 'two' };
+    cluster.services.put(serviceObject({ ...two, externalName: 'ns.example.com' }));
     await until('resolved', () => serversFor(upstreams, 'a.b').length === 1);
-    expect(serversFor(upstreams, 'a.b')).toEqual(['fd00::5#53']);
+    expect(serversFor(upstreams, 'a.b')).toEqual(['192.0.2.5#53']);
+    cluster.services.put(serviceObject({ ...two, clusterIPs: ['10.0.0.7'] }));
+    expect(serversFor(upstreams, 'a.b')).toEqual(['10.0.0.7#53']);
+    cluster.services.put(serviceObject({ ...two, externalName: 'ext.infra.svc.cluster.local' }));
+    expect(serversFor(upstreams, 'a.b')).toEqual([]);
   });
 });
 

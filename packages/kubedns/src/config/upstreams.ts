@@ -18,6 +18,8 @@ import {
   type UpstreamServers,
 } from '@kube-dns/transport';
 import { encodeKey, NameTable } from '@kube-dns/wire';
+import type { ZoneHost } from '../answer/zone-hosts.js';
+import { OwnHosts } from './own-hosts.js';
 
 export interface UpstreamsOptions {
   readonly log: Log;
@@ -25,8 +27,10 @@ export interface UpstreamsOptions {
   readonly servers: UpstreamServers;
   /** Called when the servers have changed; questions in flight stay with their servers. */
   readonly onChange?: () => void;
-  /** Zone of the cluster with its final dot: names of servers in it are resolved by this server. */
+  /** Zone of the cluster with its final dot: names of servers in it are resolved by `resolveOwn`. */
   readonly domain: string;
+  /** What a name of the zone leads to now. */
+  readonly resolveOwn: (host: string) => ZoneHost;
   /** The address that this server listens on: a question must not be forwarded to it. */
   readonly ownAddress?: () => ServerAddress | undefined;
   readonly resolvConf?: string;
@@ -52,6 +56,7 @@ const EVERY_NAME = '.';
 export class Upstreams {
   readonly #options: UpstreamsOptions;
   readonly #hosts: ServerHosts;
+  readonly #ownHosts: OwnHosts;
   /** One limit of questions in flight for all domains together. */
   readonly #load = new GroupLoad();
   #default: ServerGroup;
@@ -61,10 +66,11 @@ export class Upstreams {
   constructor(options: UpstreamsOptions) {
     this.#options = options;
     this.#default = this.#groupOf(EVERY_NAME, []);
+    this.#ownHosts = new OwnHosts(options.resolveOwn, options.log);
     this.#hosts = new ServerHosts({
       log: options.log,
       sockets: options.servers.sockets,
-      serversFor: (host) => this.#serversForHost(host),
+      serversFor: () => this.#default.servers,
       onChange: () => this.#fillStubs(),
       ...(options.pace && { pace: options.pace }),
     });
@@ -82,7 +88,8 @@ export class Upstreams {
     this.#default = this.#groupOf(EVERY_NAME, servers);
     const { log } = this.#options;
     log.info(`name servers: ${servers.map(serverText).join(', ') || 'none'}`);
-    this.#hosts.follow(hostsOf(this.#stubs));
+    this.#ownHosts.follow(hostsOf(this.#stubs).filter((host) => this.#isInZone(host)));
+    this.#followOthers();
     this.#fillStubs();
     for (const [, { domain, texts }] of this.#stubs.entries()) {
       log.verbose(2, `name servers for ${domain}: ${texts.join(', ')}`);
@@ -112,20 +119,43 @@ export class Upstreams {
     this.#hosts.close();
   }
 
-  /** This server resolves names in the cluster (kubernetes/dns pkg/dnsmasq: `kubednsServer`). */
-  #serversForHost(host: string): readonly ServerAddress[] {
-    const own = this.#options.ownAddress?.();
-    const isInZone = `.${host}.`.endsWith(`.${this.#options.domain}`);
-    if (!isInZone || own === undefined) return this.#default.servers;
-    return [{ address: reachable(own.address), port: own.port }];
+  /** A service of the zone, `namespace/name`, has changed: servers of stub domains may be there. */
+  serviceChanged(key: string): void {
+    const { targets } = this.#ownHosts;
+    if (!this.#ownHosts.serviceChanged(key)) return;
+    if (targets.join() !== this.#ownHosts.targets.join()) this.#followOthers();
+    this.#fillStubs();
+  }
+
+  /** The number of known servers of each stub domain. */
+  *stubServers(): Iterable<[domain: string, servers: number]> {
+    for (const [, { domain, group }] of this.#stubs.entries()) yield [domain, group.servers.length];
+  }
+
+  #isInZone(host: string): boolean {
+    return `.${host}.`.endsWith(`.${this.#options.domain}`);
+  }
+
+  /** Follows the names that name servers resolve. */
+  #followOthers(): void {
+    const others = hostsOf(this.#stubs).filter((host) => !this.#isInZone(host));
+    this.#hosts.follow(new Set([...others, ...this.#ownHosts.targets]));
+  }
+
+  #addressesOf(host: string): readonly string[] {
+    if (isIpAddress(host)) return [host];
+    const own = this.#ownHosts.get(host);
+    if (own === undefined) return this.#hosts.addressesOf(host);
+    return own.target === undefined ? own.addresses : this.#hosts.addressesOf(own.target);
   }
 
   #fillStubs(): void {
     for (const [, stub] of this.#stubs.entries()) {
-      const servers = stub.texts.map(parseServer).flatMap(({ address, port }) => {
-        const addresses = isIpAddress(address) ? [address] : this.#hosts.addressesOf(address);
-        return addresses.map((each) => ({ address: each, port }));
-      });
+      const servers = stub.texts
+        .map(parseServer)
+        .flatMap(({ address, port }) =>
+          this.#addressesOf(address).map((each) => ({ address: each, port })),
+        );
       stub.group = this.#groupOf(stub.domain, this.#usable(`stubDomains: ${stub.domain}`, servers));
     }
     const stubs = [...this.#stubs.entries()];
@@ -179,18 +209,15 @@ export class Upstreams {
   }
 }
 
-function hostsOf(stubs: NameTable<StubDomain>): ReadonlySet<string> {
+/** The names of servers. */
+function hostsOf(stubs: NameTable<StubDomain>): readonly string[] {
   const servers = [...stubs.entries()].flatMap(([, { texts }]) => texts.map(parseServer));
-  return new Set(servers.map(({ address }) => address).filter((address) => !isIpAddress(address)));
+  const addresses = new Set(servers.map(({ address }) => address));
+  return [...addresses].filter((address) => !isIpAddress(address));
 }
 
 /** Parses a server of a valid configuration; `address` may be a host name. */
 function parseServer(text: string): ServerAddress {
   const { host, port } = parseNameServer(text);
   return { address: host, port: port ?? DEFAULT_PORT };
-}
-
-function reachable(address: string): string {
-  if (address === '0.0.0.0') return '127.0.0.1';
-  return address === '::' ? '::1' : address;
 }

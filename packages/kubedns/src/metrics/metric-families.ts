@@ -51,11 +51,16 @@ export interface MetricSources extends ProgramFacts {
     'forwarded' | 'failures' | 'overflows' | 'inFlight'
   >;
   readonly upstreams: Pick<UpstreamStatistics, 'entries'>;
+  /** The number of known servers of each stub domain. */
+  readonly stubServers: () => Iterable<readonly [domain: string, servers: number]>;
   /** Undefined until the listener is open. */
   readonly listener: () => CountedListener | undefined;
   /** A monotonic clock in milliseconds; `performance.now()` unless given. */
   readonly now?: () => number;
 }
+
+/** A ConfigMap may have tens of thousands; the rest has no metrics of its own. */
+const MAX_STUB_DOMAINS = 1_000;
 
 /** Every metric of kubedns, as the metric table defines it. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {
@@ -163,11 +168,15 @@ function configurationFamilies({ configuration }: MetricSources): MetricFamily[]
   ];
 }
 
-function forwarderFamilies({ forwarder }: MetricSources): MetricFamily[] {
+function forwarderFamilies({ forwarder, stubServers }: MetricSources): MetricFamily[] {
   return [
     counter(OWN_METRICS.upstreamQueries, () => forwarder().forwarded),
     counter(OWN_METRICS.upstreamFailures, () => forwarder().failures),
     counter(OWN_METRICS.upstreamOverflows, () => forwarder().overflows),
     gauge(OWN_METRICS.upstreamInFlight, () => forwarder().inFlight),
+    gauge(OWN_METRICS.stubServers, () => {
+      const first = Array.from(stubServers()).slice(0, MAX_STUB_DOMAINS);
+      return first.map(([domain, value]) => ({ labels: { domain }, value }));
+    }),
   ];
 }

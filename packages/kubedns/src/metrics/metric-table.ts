@@ -142,6 +142,11 @@ export const OWN_METRICS = {
     name: 'kubedns_upstream_in_flight',
     help: 'Questions in flight to name servers.',
   },
+  stubServers: {
+    name: 'kubedns_stub_domain_servers',
+    help: 'Known name servers of a stub domain; 0 while none of its names is resolved.',
+    labelNames: ['domain'],
+  },
   unexpectedErrors: {
     name: 'kubedns_unexpected_errors_total',
     help: 'Uncaught errors; the program continued.',

@@ -24,6 +24,8 @@ export interface ClusterZoneOptions {
   /** The SOA's minimum, in seconds. */
   readonly negativeTtlSeconds: number;
   readonly now?: () => number;
+  /** Called after the records of a service, `namespace/name`, have changed. */
+  readonly onServiceChange?: (key: string) => void;
 }
 
 /** A namespace that the API has listed, or that has a service. */
@@ -59,11 +61,13 @@ export class ClusterZone implements RecordStore {
   /** The services by their cluster addresses, headless ones by the addresses of their endpoints. */
   readonly #addresses = new AddressIndex();
   readonly #now: () => number;
+  readonly #onServiceChange: (key: string) => void;
 
   constructor(options: ClusterZoneOptions) {
     this.apex = encodeKey(options.domain);
     this.services = prependLabels(['svc'], this.apex);
     this.#now = options.now ?? Date.now;
+    this.#onServiceChange = options.onServiceChange ?? (() => undefined);
     const domain = options.domain.replace(/\.$/, '');
     this.soaRdata = encodeRdata({
       type: 'SOA',
@@ -142,6 +146,7 @@ export class ClusterZone implements RecordStore {
     if (entry.isExternalName) this.#lists.addExternalName(namespace, entry);
     this.#countChange();
     this.#dropUnused(entry);
+    this.#onServiceChange(key);
   }
 
   replaceSlice(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void {
@@ -166,6 +171,7 @@ export class ClusterZone implements RecordStore {
     const isCounted = this.hasFederations && entry.hasEndpoints() !== wasServed;
     if (entry.isHeadless || isCounted) this.#countChange();
     this.#dropUnused(entry);
+    if (entry.isHeadless) this.#onServiceChange(entry.key);
   }
 
   putNamespace(name: string, exists: boolean): void {

@@ -23,8 +23,9 @@ export class Cluster {
     endpointNames: EndpointNames = 'hash',
     now: () => number = Date.now,
     domain = 'cluster.local.',
+    onServiceChange: (key: string) => void = () => undefined,
   ) {
-    this.zone = new ClusterZone({ domain, negativeTtlSeconds: 5, now });
+    this.zone = new ClusterZone({ domain, negativeTtlSeconds: 5, now, onServiceChange });
     const onRejected = (what: string, reason: string) => {
       this.rejected.push(`${what}: ${reason}`);
     };
