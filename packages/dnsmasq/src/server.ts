@@ -37,6 +37,7 @@ import { metricFamilies } from './metrics/metric-families.js';
 import type { DnsmasqOptions } from './options/option-values.js';
 import { Reload } from './reload.js';
 import { Router } from './routing/router.js';
+import { loggedPorts } from './upstream/bind-log.js';
 import {
   ednsOptions,
   kubednsServer,
@@ -86,7 +87,10 @@ export class DnsmasqServer {
     this.#cache = new AnswerCache(cacheOptions(options));
     this.#cacheTotals = new CacheTotals(this.#cache);
     this.#local = new LocalData({ options, log });
-    this.#sockets = new UpstreamSockets({ engine, ports: sourcePorts(options) });
+    this.#sockets = new UpstreamSockets({
+      engine: loggedPorts(engine, log),
+      ports: sourcePorts(options),
+    });
     this.#forwarder = new QueryForwarder({
       maxInFlight: options.maxInFlight,
       plan: retryPlan(options.queryTimeoutMs, options.fastRetry),

@@ -217,6 +217,21 @@ describeBesideReal(`the first lines of the log${WITHOUT}`, () => {
   });
 });
 
+describeBesideReal(`a source of queries that this machine does not have${WITHOUT}`, () => {
+  afterEach(() => endPrograms());
+
+  it.each([
+    ['192.0.2.77', 'failed to bind server socket to 192.0.2.77: Cannot assign requested address'],
+    ['nope', 'failed to bind server socket to nope: No such device'],
+  ])('is logged, and the question refused, by both: @%s', async (source, line) => {
+    const options = ['-k', '--no-resolv', '--log-facility=-', `--server=127.0.0.1@${source}`];
+    for (const { process, port } of [await serveReal(options), await serve(options)]) {
+      expect((await ask(port, 'a.example')).rcode).toBe('REFUSED');
+      await process.waitForLine(line);
+    }
+  });
+});
+
 describeBesideReal(`the log of a servers file${WITHOUT}`, () => {
   const LINES = [
     ...['server=/a.x/1.2.3.4#53 # here', 'port=5', 'frob=1', 'server', 'server=1.2.3.4#x'],

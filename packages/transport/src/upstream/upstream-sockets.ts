@@ -11,7 +11,7 @@ import { type ReplyHandler, type SentQuery, UpstreamSocket } from './upstream-so
 
 export interface UpstreamSocketsOptions {
   /** How datagrams move; node:dgram by default. */
-  readonly engine?: UdpEngine;
+  readonly engine?: Pick<UdpEngine, 'openUpstreamPort'>;
   readonly ports?: SourcePorts;
   /** Milliseconds that never fall; the clock of the process by default. */
   readonly now?: () => number;
