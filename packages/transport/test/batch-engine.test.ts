@@ -11,6 +11,7 @@ import { decodeMessage, encodeQuery } from '@kube-dns/wire';
 import { BatchEngine } from '../src/batch/batch-engine.js';
 import { EAGAIN, ECONNREFUSED } from '../src/batch/constants.js';
 import { type Libc, loadLibc } from '../src/batch/libc.js';
+import { Outbox } from '../src/batch/outbox.js';
 import { type Answerer, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
 import { listen } from '../src/listener.js';
 import { UpstreamSockets } from '../src/upstream/upstream-sockets.js';
@@ -39,6 +40,27 @@ async function serve(libc: Libc, answerer = byId, address = '127.0.0.1') {
 const idsOf = (replies: readonly Buffer[]) =>
   replies.map((reply) => decodeMessage(reply).id).sort((a, b) => a - b);
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+(HAS_BATCH ? it : it.skip).each([0, -1, 65_537, Number.NaN])(
+  'an outbox does not send a message of %d bytes, which its room does not hold',
+  async (length) => {
+    let sends = 0;
+    const outbox = new Outbox(await libcWith({ sendmmsg: () => ++sends }));
+    const socket = {
+      fd: -1,
+      mustWait: () => false,
+      mayRepeat: () => false,
+      hold: () => undefined,
+      noteSent: () => undefined,
+      countUnsent: () => undefined,
+    };
+    expect(() => outbox.commit(socket, length, undefined)).toThrow(RangeError);
+    outbox.flush();
+    expect(sends).toBe(0);
+    outbox.commit(socket, 65_536, undefined);
+    expect(sends).toBe(1);
+  },
+);
 
 /** Sends fails with an error as long as `errno` is not 0. */
 class FailingSends {

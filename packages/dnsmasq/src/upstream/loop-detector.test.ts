@@ -10,12 +10,18 @@ let upstreams: FakeUpstream[];
 let log: RecordedLog;
 let loops: number;
 let detector: LoopDetector;
+let nowMs: number;
 
 beforeEach(async () => {
   upstreams = [await FakeUpstream.start(() => null), await FakeUpstream.start(() => null)];
   log = recordedLog();
   loops = 0;
-  detector = new LoopDetector(log, () => loops++);
+  nowMs = 1_000;
+  detector = new LoopDetector(
+    log,
+    () => loops++,
+    () => nowMs,
+  );
 });
 
 afterEach(async () => {
@@ -61,6 +67,15 @@ describe('the loop detector', () => {
     expect(comesBack(name!.replace('.test', '.example'))).toBe(false);
     expect(comesBack('12345678.test')).toBe(false);
     expect(loops).toBe(0);
+  });
+
+  it('knows the name of a probe for five seconds', async () => {
+    const [first, second] = await probe();
+    nowMs += 4_999;
+    expect(comesBack(first!)).toBe(true);
+    nowMs += 1;
+    expect(comesBack(second!)).toBe(false);
+    expect(loops).toBe(1);
   });
 
   it('forgets loops and probes', async () => {

@@ -11,8 +11,13 @@ import { buildQuery, decodeName, encodeKey, type Query, TYPE, writeUint16 } from
 
 /** The probe's name is `XXXXXXXX.test` with hexadecimal digits, as dnsmasq's is. */
 const LABEL_BYTES = 8;
-/** How long the socket of a probe stays open; a slower loop is not found. */
+/** How long a probe's socket stays open, and its name is known; a slower loop is not found. */
 const PROBE_MS = 5_000;
+
+interface Probe {
+  readonly server: ServerAddress;
+  readonly endsAtMs: number;
+}
 
 /**
  * Finds servers that forward our queries back to us: each gets a question for a random name, and a server
@@ -21,13 +26,15 @@ const PROBE_MS = 5_000;
 export class LoopDetector {
   readonly #log: Log;
   readonly #onLoop: () => void;
-  /** The server that each probe was sent to, by the probe's name. */
-  readonly #probes = new Map<string, ServerAddress>();
+  readonly #now: () => number;
+  /** The probes of the last seconds, oldest first, by their names. */
+  readonly #probes = new Map<string, Probe>();
   readonly #looping = new Set<string>();
   readonly #exchanges = new Set<Exchange>();
 
-  /** `onLoop` is called for each server that is found. */
-  constructor(log: Log, onLoop: () => void) {
+  /** `onLoop` is called for each server that is found; `now` is in milliseconds that never fall. */
+  constructor(log: Log, onLoop: () => void, now = () => performance.now()) {
+    this.#now = now;
     this.#log = log;
     this.#onLoop = onLoop;
   }
@@ -48,7 +55,7 @@ export class LoopDetector {
   probe(servers: readonly ServerAddress[]): void {
     for (const server of servers) {
       const name = `${randomBytes(LABEL_BYTES / 2).toString('hex')}.test`;
-      this.#probes.set(name, server);
+      this.#probes.set(name, { server, endsAtMs: this.#now() + PROBE_MS });
       const query = buildQuery(encodeKey(name), TYPE.TXT);
       writeUint16(query, 0, randomId());
       const request = { query, server, protocol: 'udp', timeoutMs: PROBE_MS } as const;
@@ -60,16 +67,27 @@ export class LoopDetector {
 
   /** Whether a query is one of the probes, which must not be answered. */
   isOwnProbe(query: Query): boolean {
+    this.#forgetOld();
     if (this.#probes.size === 0 || query.type !== TYPE.TXT) return false;
     if (query.name[0] !== LABEL_BYTES) return false;
-    const server = this.#probes.get(decodeName(query.name));
-    if (server === undefined) return false;
+    const probe = this.#probes.get(decodeName(query.name));
+    if (probe === undefined) return false;
+    const { server } = probe;
     if (!this.isLooping(server)) {
       this.#looping.add(serverText(server));
       this.#log.warn(`NOT using nameserver ${serverText(server)} - query loop detected`);
       this.#onLoop();
     }
     return true;
+  }
+
+  #forgetOld(): void {
+    if (this.#probes.size === 0) return;
+    const nowMs = this.#now();
+    for (const [name, { endsAtMs }] of this.#probes) {
+      if (endsAtMs > nowMs) return;
+      this.#probes.delete(name);
+    }
   }
 
   /** Cancels the probes in flight. */

@@ -45,8 +45,14 @@ export class Outbox {
     return this.#arena.payloads[this.#end]!;
   }
 
-  /** Queues the message that was written into `next`; without a peer it goes to the connected one. */
+  /**
+   * Queues the message that was written into `next`; without a peer it goes to the connected one. Throws a RangeError
+   * for a length that does not fit there: what is behind it would be sent.
+   */
   commit(socket: OutboxSocket, length: number, peer: BatchPeer | undefined): void {
+    if (!(length > 0 && length <= MAX_MESSAGE_BYTES)) {
+      throw new RangeError(`a message of ${length} bytes does not fit`);
+    }
     if (this.#socket !== socket) {
       this.#send();
       this.#socket = socket;
