@@ -20,6 +20,12 @@ function mistakesOf(action: () => unknown): readonly string[] {
   return [];
 }
 
+function manyDomains(count: number, servers = 1): string {
+  const list = Array.from({ length: servers }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
+  const domains = Array.from({ length: count }, (_, i) => [`d${i}.example`, list] as const);
+  return JSON.stringify(Object.fromEntries(domains));
+}
+
 describe('parseDnsConfig', () => {
   it('reads all three keys and ignores others', () => {
     const config = parse({
@@ -47,6 +53,31 @@ describe('parseDnsConfig', () => {
     [{ stubDomains: 'null', upstreamNameservers: 'null', federations: ' ' }],
   ])('reads %j as an empty configuration', (files: Record<string, string>) => {
     expect(parse(files)).toEqual(EMPTY_DNS_CONFIG);
+  });
+
+  it.each([
+    ['30,000 stub domains', manyDomains(30_000), 'it has more than 100000 brackets and commas'],
+    ['3,000 stub domains', manyDomains(3_000), '3000 domains, at most 2048 are possible'],
+    ['too many servers', manyDomains(3, 1_000), '3000 servers, at most 2048 are possible'],
+    ['deep nesting', '['.repeat(500_000), 'it is nested more than 100 deep'],
+    [
+      'too many values',
+      `[${'0,'.repeat(200_000)}0]`,
+      'it has more than 100000 brackets and commas',
+    ],
+    ['too much text', ' '.repeat(1_048_577), 'it has more than 1048576 characters'],
+  ])('refuses %s', (_what, stubDomains, reason) => {
+    expect(mistakesOf(() => parse({ stubDomains }))).toEqual([`stubDomains: ${reason}`]);
+  });
+
+  it('accepts 2,048 stub domains and federations, and refuses more', () => {
+    expect(parse({ stubDomains: manyDomains(2_048) }).stubDomains.size).toBe(2_048);
+    const federations = (count: number) =>
+      Array.from({ length: count }, (_, i) => `f${i}=example.com`).join(',');
+    expect(parse({ federations: federations(2_048) }).federations.size).toBe(2_048);
+    expect(mistakesOf(() => parse({ federations: federations(2_049) }))).toEqual([
+      'federations: more than 2048',
+    ]);
   });
 
   it('names every mistake with key, value and reason', () => {

@@ -1,4 +1,5 @@
 import { ConfigError, errorText } from './errors.js';
+import { JsonShape } from './json-shape.js';
 import { isDnsLabel, isDnsSubdomain, isIpAddress, parseNameServer } from './name-server.js';
 
 /** The content of the kube-dns ConfigMap. Servers stay as they are written. */
@@ -20,6 +21,13 @@ export const EMPTY_DNS_CONFIG: DnsConfig = {
 
 /** kubernetes/dns pkg/dns/config/config.go, validateUpstreamNameserver: resolv.conf's own limit. */
 const MAX_UPSTREAMS = 3;
+/** As of a file of a directory; a ConfigMap that is read through the API may be larger. */
+const MAX_KEY_CHARACTERS = 1024 * 1024;
+/** A configuration is applied without a pause, and the event loop must not be blocked for more than 50 ms. */
+const MAX_STUB_DOMAINS = 2_048;
+/** Of all stub domains together, each time they are given. */
+const MAX_STUB_SERVERS = 2_048;
+const MAX_FEDERATIONS = 2_048;
 
 /** Collects a mistake, so that the log shows all of them together. */
 type Note = (mistake: string) => void;
@@ -67,6 +75,11 @@ function collecting<T>(read: (note: Note) => T): T {
 function readJson(files: ReadonlyMap<string, string>, key: string, note: Note): unknown {
   const text = files.get(key);
   if (text === undefined) return null;
+  const problem = sizeProblem(text) ?? new JsonShape().add(Buffer.from(text));
+  if (problem !== undefined) {
+    note(`${key}: ${problem}`);
+    return null;
+  }
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -75,10 +88,21 @@ function readJson(files: ReadonlyMap<string, string>, key: string, note: Note): 
   }
 }
 
+/** Why a text is not read; undefined when it is. */
+function sizeProblem(text: string): string | undefined {
+  return text.length > MAX_KEY_CHARACTERS
+    ? `it has more than ${MAX_KEY_CHARACTERS} characters`
+    : undefined;
+}
+
 function readFederations(text: string, note: Note): ReadonlyMap<string, string> {
   const federations = new Map<string, string>();
-  if (text.trim() === '') return federations;
-  for (const pair of text.split(',')) {
+  const problem = sizeProblem(text);
+  const pairs = problem === undefined ? text.split(',', MAX_FEDERATIONS + 1) : [];
+  if (problem !== undefined) note(`federations: ${problem}`);
+  else if (pairs.length > MAX_FEDERATIONS) note(`federations: more than ${MAX_FEDERATIONS}`);
+  if (pairs.length > MAX_FEDERATIONS || text.trim() === '') return federations;
+  for (const pair of pairs) {
     const equals = pair.indexOf('=');
     const name = pair.slice(0, Math.max(equals, 0)).trim();
     const domain = pair.slice(equals + 1).trim();
@@ -102,7 +126,13 @@ function readStubDomains(value: unknown, note: Note): ReadonlyMap<string, readon
     note('stubDomains: not an object of domain: [server, …]');
     return domains;
   }
-  for (const [domain, servers] of Object.entries(value)) {
+  const entries = Object.entries(value) as [string, unknown][];
+  const problem = countProblem(entries);
+  if (problem !== undefined) {
+    note(`stubDomains: ${problem}`);
+    return domains;
+  }
+  for (const [domain, servers] of entries) {
     if (!isDnsSubdomain(domain)) note(`stubDomains: ${quote(domain)} is not a domain`);
     else if (servers === null) domains.set(domain, []);
     else if (!isStringArray(servers)) note(`stubDomains: ${domain}: not an array of strings`);
@@ -112,6 +142,18 @@ function readStubDomains(value: unknown, note: Note): ReadonlyMap<string, readon
     }
   }
   return domains;
+}
+
+function countProblem(entries: readonly (readonly [string, unknown])[]): string | undefined {
+  if (entries.length > MAX_STUB_DOMAINS) {
+    return `${entries.length} domains, at most ${MAX_STUB_DOMAINS} are possible`;
+  }
+  const servers = entries.reduce(
+    (sum, [, list]) => sum + (Array.isArray(list) ? list.length : 0),
+    0,
+  );
+  if (servers <= MAX_STUB_SERVERS) return undefined;
+  return `${servers} servers, at most ${MAX_STUB_SERVERS} are possible`;
 }
 
 function checkStubServer(domain: string, server: string, note: Note): void {

@@ -9,6 +9,16 @@ export {
   parseNameservers,
   type DnsConfig,
 } from './dns-config.js';
+export {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './json-bytes.js';
+export { JsonShape } from './json-shape.js';
 export { ConfigError, errorText, failStartup, StartupError, UsageError } from './errors.js';
 export {
   boolFlag,

@@ -1,4 +1,3 @@
-import { StreamError } from '../errors.js';
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -7,7 +6,8 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-} from './json-bytes.js';
+} from '@kube-dns/daemon';
+import { StreamError } from '../errors.js';
 import { JsonText, parseJson } from './json-text.js';
 
 /** The `metadata` of a list. */

@@ -1,6 +1,5 @@
-import { errorText } from '@kube-dns/daemon';
+import { errorText, JsonShape } from '@kube-dns/daemon';
 import { StreamError } from '../errors.js';
-import { JsonShape } from './json-shape.js';
 
 /** More than any object of the API may have (etcd stops at 1.5 MiB). */
 const MAX_OBJECT_BYTES = 8 * 1024 * 1024;

@@ -9,6 +9,11 @@ const SWAPPING_MS = 1_000;
 /** For this long answers must show that nothing changed. */
 const CALM_MS = 500;
 
+function manyStubDomains(count: number): Readonly<Record<string, readonly string[]>> {
+  const numbers = Array.from({ length: count }, (_, i) => i);
+  return Object.fromEntries(numbers.map((i) => [`d${i}.example`, ['127.0.0.1']]));
+}
+
 /** What no ConfigMap should be: each is refused for another reason. */
 const GARBAGE: readonly Readonly<Record<string, unknown>>[] = [
   { stubDomains: '{"corp.example": ["127.0.0.1"' },
@@ -17,6 +22,9 @@ const GARBAGE: readonly Readonly<Record<string, unknown>>[] = [
   { upstreamNameservers: ['ns.example'] },
   { stubDomains: '\u0000\u0001\ufffd'.repeat(1_000) },
   { stubDomains: ' '.repeat(2 * 1024 * 1024) },
+  // Both would block the event loop for more than 50 ms, though the first has no mistake.
+  { stubDomains: manyStubDomains(30_000) },
+  { stubDomains: `${'['.repeat(500_000)}${']'.repeat(500_000)}` },
 ];
 
 /** Ends a client, and claims that each of its answers is that of one of these servers. */
