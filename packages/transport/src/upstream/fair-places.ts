@@ -1,7 +1,10 @@
 /** What a client has: its places, oldest first, and those of its network where it can have many addresses. */
 interface Holder<Place> {
+  readonly key: string;
   readonly places: Set<Place>;
   readonly network: Holder<Place> | undefined;
+  /** It has more than a tenth of all. */
+  isLarge: boolean;
 }
 
 /** Of all places, what a client may have that is not to give one to another. */
@@ -46,7 +49,7 @@ export class FairPlaces<Place> {
     const { network } = holder;
     if (network === undefined) return;
     this.#change(network, place, false);
-    if (network.places.size === 0) this.#networks.delete(networkOf(client)!);
+    if (network.places.size === 0) this.#networks.delete(network.key);
   }
 
   /** The place that a client gets from another; undefined when none has more than its part and than this one. */
@@ -71,8 +74,10 @@ export class FairPlaces<Place> {
     if (existing !== undefined) return existing;
     const network = networkOf(client);
     const holder = {
+      key: client,
       places: new Set<Place>(),
       network: network === undefined ? undefined : this.#networkOf(network),
+      isLarge: false,
     };
     this.#clients.set(client, holder);
     return holder;
@@ -81,7 +86,7 @@ export class FairPlaces<Place> {
   #networkOf(network: string): Holder<Place> {
     const existing = this.#networks.get(network);
     if (existing !== undefined) return existing;
-    const holder = { places: new Set<Place>(), network: undefined };
+    const holder = { key: network, places: new Set<Place>(), network: undefined, isLarge: false };
     this.#networks.set(network, holder);
     return holder;
   }
@@ -90,7 +95,10 @@ export class FairPlaces<Place> {
     const { places } = holder;
     if (isTaken) places.add(place);
     else places.delete(place);
-    if (places.size > this.#share) this.#large.add(holder);
+    const isLarge = places.size > this.#share;
+    if (isLarge === holder.isLarge) return;
+    holder.isLarge = isLarge;
+    if (isLarge) this.#large.add(holder);
     else this.#large.delete(holder);
   }
 }
