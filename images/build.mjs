@@ -11,6 +11,7 @@ import {
   ImageError,
   imageSize,
   kindCommand,
+  pushCommand,
   reasonNotToHave,
 } from './engine.mjs';
 
@@ -32,6 +33,7 @@ Builds the container images, all three when none is named.
   --build-image IMAGE   image that they are built in: Node and npm (default ${BASE_IMAGE})
   --prefix TEXT         in front of the names, such as registry.example/dns/ (default ${LOCAL_PREFIX})
   --tag TAG             behind the names (default ${version})
+  --platform LIST       build for these, such as linux/amd64,linux/arm64 (default: this machine's)
   --engine NAME         ${ENGINE_NAMES.join(', ')} (default: the first that works)
   --help                show this text
 `;
@@ -61,6 +63,7 @@ function readArguments(argv) {
       'build-image': text,
       prefix: text,
       tag: text,
+      platform: text,
       engine: text,
       help: { type: 'boolean' },
     },
@@ -90,7 +93,8 @@ function revision() {
 }
 
 /** How the images get to the nodes of a cluster. */
-function nextStep(engine, prefix, tags) {
+function nextStep(engine, prefix, tags, platforms) {
+  if (platforms !== undefined) return `next, to push them: ${pushCommand(engine, tags)}`;
   return prefix === LOCAL_PREFIX
     ? `next, with kind: ${kindCommand(engine, tags)}`
     : 'next: push them, and put their names into manifests/kube-dns/kustomization.yaml';
@@ -125,25 +129,27 @@ function main() {
   if (values['build-image'] !== undefined) buildArgs.BUILD_IMAGE = values['build-image'];
   const prefix = values.prefix ?? LOCAL_PREFIX;
   const tags = names.map((name) => `${prefix}${name}:${values.tag ?? version}`);
+  const platforms = values.platform;
   const bases = [values['build-image'] ?? BASE_IMAGE, values.base ?? BASE_IMAGE];
   const built = [];
   for (const [i, name] of names.entries()) {
     const tag = tags[i];
     const file = `images/${name}/Dockerfile`;
     const base = values.base === undefined ? '' : ` on ${values.base}`;
-    say(`building ${tag} from ${file}${base} with ${engine}`);
+    const wanted = platforms === undefined ? '' : ` for ${platforms}`;
+    say(`building ${tag} from ${file}${base}${wanted} with ${engine}`);
     const start = Date.now();
     try {
-      buildImage(engine, { file, tag, buildArgs, context: root, extra });
+      buildImage(engine, { file, tag, platforms, buildArgs, context: root, extra });
     } catch (error) {
       const advice = error instanceof ImageError ? withoutRegistry(engine, bases) : undefined;
       throw advice === undefined ? error : new ImageError(`${error.message}\n${advice}`);
     }
     const seconds = ((Date.now() - start) / 1000).toFixed(1);
-    const size = imageSize(engine, tag);
+    const size = platforms === undefined ? imageSize(engine, tag) : '';
     built.push(`built ${tag} in ${seconds} s${size && `, ${size} uncompressed`}`);
   }
-  for (const line of [...built, nextStep(engine, prefix, tags)]) say(line);
+  for (const line of [...built, nextStep(engine, prefix, tags, platforms)]) say(line);
 }
 
 try {

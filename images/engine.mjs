@@ -38,14 +38,30 @@ export function findEngine(wanted) {
   );
 }
 
+/** This machine, in the words of images; what an engine on it runs is always Linux. */
+const BUILD_PLATFORM = `linux/${{ x64: 'amd64' }[process.arch] ?? process.arch}`;
+
+/** How an engine is told what to build: one image, or a list of one for each of several platforms. */
+function target(engine, tag, platforms) {
+  if (platforms === undefined) return ['-t', tag];
+  if (engine === 'docker') return ['--platform', platforms, '-t', tag];
+  // An older list of this name would be added to.
+  spawnSync(engine, ['manifest', 'rm', tag]);
+  spawnSync(engine, ['rmi', tag]);
+  const own = ['--build-arg', `BUILDPLATFORM=${BUILD_PLATFORM}`];
+  return ['--platform', platforms, '--manifest', tag, ...own];
+}
+
 /** Builds one image with the engine's output shown; throws an ImageError when that fails. */
-export function buildImage(engine, { file, tag, buildArgs = {}, context, extra = [] }) {
-  const args = [...ENGINES[engine].build, '-f', file, '-t', tag];
+export function buildImage(engine, { file, tag, platforms, buildArgs = {}, context, extra = [] }) {
+  const args = [...ENGINES[engine].build, '-f', file, ...target(engine, tag, platforms)];
   for (const [name, value] of Object.entries(buildArgs))
     args.push('--build-arg', `${name}=${value}`);
   const { error, status } = spawnSync(engine, [...args, ...extra, '.'], {
     cwd: context,
     stdio: 'inherit',
+    // What docker has by default since version 23.
+    env: { ...process.env, DOCKER_BUILDKIT: '1' },
   });
   if (error !== undefined) throw new ImageError(`cannot run ${engine}: ${error.message}`);
   if (status !== 0) throw new ImageError(`${engine} could not build ${tag}: status ${status}`);
@@ -63,6 +79,12 @@ export function reasonNotToHave(engine, image) {
 /** The command that brings images of an engine to the nodes of kind. */
 export function kindCommand(engine, tags) {
   return KIND_COMMANDS[engine](tags.join(' '));
+}
+
+/** The command that pushes lists of images for several platforms. */
+export function pushCommand(engine, tags) {
+  if (engine === 'docker') return 'npm run images -- … -- --push';
+  return tags.map((tag) => `${engine} manifest push --all ${tag} docker://${tag}`).join(' && ');
 }
 
 /** The size of an image as the engine tells it, uncompressed; '' where it does not. */

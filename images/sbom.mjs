@@ -47,9 +47,9 @@ function licenseOf(license) {
   return /[ ()]/.test(license) ? { expression: license } : { license: { id: license } };
 }
 
-/** Places in the lock file of what `import('koffi')` finds on this platform, where it is installed. */
-export function acceleratorPlaces() {
-  return ['node_modules/koffi', `node_modules/@koromix/koffi-${process.platform}-${process.arch}`];
+/** Places in the lock file of what `import('koffi')` finds on a platform, where it is installed. */
+export function acceleratorPlaces(arch = process.arch) {
+  return ['node_modules/koffi', `node_modules/@koromix/koffi-${process.platform}-${arch}`];
 }
 
 /** The bill of a program's image; `accelerator` says which packages lie beside the bundle. */

@@ -1,6 +1,8 @@
 // Lays out what the images hold: `node images/stage.mjs FOLDER [PROGRAM...]`, after the packages are built.
 // FOLDER/PROGRAM becomes /app of the image: one bundle, its licences, its bill of materials, and the native
-// accelerator for the programs that have one, if it is installed.
+// accelerator for the programs that have one, if it is installed. With `--architectures=amd64,arm64` it is
+// FOLDER/ARCHITECTURE/PROGRAM, for those and this machine's; npm fetches the accelerators of the others.
+import { execFileSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -13,6 +15,7 @@ import {
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { acceleratorPlaces, billOf } from './sbom.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -25,17 +28,37 @@ const KOFFI_FILES = [
   'src/koffi/index.js',
   'src/koffi/src/static.js',
 ];
-const [folder, ...chosen] = process.argv.slice(2);
+/** The names of processors in images, where they are not those of Node. */
+const ARCHITECTURES = { x64: 'amd64', ppc64: 'ppc64le' };
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { architectures: { type: 'string' } },
+});
+const [folder, ...chosen] = positionals;
 const programs = chosen.length > 0 ? chosen : Object.keys(ACCELERATED);
 const unknown = programs.find((program) => !Object.hasOwn(ACCELERATED, program));
 if (!folder || unknown !== undefined) {
-  console.error('usage: node images/stage.mjs FOLDER [kubedns|dnsmasq|sidecar...]');
+  console.error(
+    'usage: node images/stage.mjs [--architectures=NAME,...] FOLDER [kubedns|dnsmasq|sidecar...]',
+  );
   process.exit(2);
 }
 
-for (const program of programs) stage(program, join(folder, program));
+/** Where npm puts what it fetches; gone at the end. */
+const fetched = join(folder, 'fetched');
+if (values.architectures === undefined) {
+  for (const program of programs) stage(program, join(folder, program), process.arch);
+} else {
+  const wanted = values.architectures.split(',');
+  const native = ARCHITECTURES[process.arch] ?? process.arch;
+  for (const name of new Set([native, ...wanted])) {
+    const [arch] = Object.entries(ARCHITECTURES).find(([, image]) => image === name) ?? [name];
+    for (const program of programs) stage(program, join(folder, name, program), arch);
+  }
+  rmSync(fetched, { recursive: true, force: true });
+}
 
-function stage(program, target) {
+function stage(program, target, arch) {
   const bundle = join(root, 'packages', program, 'dist', `${program}.cjs`);
   if (!existsSync(bundle)) {
     console.error(`stage: ${bundle} is missing: run npm run build first`);
@@ -46,24 +69,56 @@ function stage(program, target) {
   cpSync(bundle, join(target, `${program}.cjs`));
   cpSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
   cpSync(bundle.replace(/\.cjs$/, '.licenses.txt'), join(target, 'THIRD-PARTY-LICENSES'));
-  const accelerator = ACCELERATED[program] && stageAccelerator(join(target, 'node_modules'));
-  const bill = billOf(program, accelerator ? acceleratorPlaces() : []);
+  const accelerator = ACCELERATED[program] && stageAccelerator(join(target, 'node_modules'), arch);
+  const bill = billOf(program, accelerator ? acceleratorPlaces(arch) : []);
   writeFileSync(join(target, 'sbom.cdx.json'), `${JSON.stringify(bill, undefined, 2)}\n`);
   console.log(`stage: ${program} in ${target}, ${accelerator || 'without the native accelerator'}`);
 }
 
-/** Copies of koffi what `import('koffi')` reads on this platform; its name and version, or undefined. */
-function stageAccelerator(nodeModules) {
+/** Copies of koffi what `import('koffi')` reads on a platform; its name and version, or undefined. */
+function stageAccelerator(nodeModules, arch) {
   const require = createRequire(join(root, 'packages', 'transport', 'package.json'));
   const main = findPackage(require, 'koffi');
   if (main === undefined) return undefined;
-  const name = `@koromix/koffi-${process.platform}-${process.arch}`;
-  const platform = findPackage(createRequire(join(main, 'package.json')), name);
+  const name = `@koromix/koffi-${process.platform}-${arch}`;
+  const platform =
+    findPackage(createRequire(join(main, 'package.json')), name) ??
+    (arch === process.arch ? undefined : fetchPackage(name, arch));
   if (platform === undefined) return undefined;
   // The rest of it is the source of the native part, 2 MB.
   for (const file of KOFFI_FILES) cpSync(join(main, file), join(nodeModules, 'koffi', file));
   cpSync(platform, join(nodeModules, name), { recursive: true });
   return `koffi ${JSON.parse(readFileSync(join(main, 'package.json'), 'utf8')).version}`;
+}
+
+/** The folder of a package for another processor, as the lock file has it; throws if it cannot be had. */
+function fetchPackage(name, arch) {
+  const { version, integrity } = lockedPackage(name);
+  const prefix = join(fetched, arch);
+  const place = join(prefix, 'node_modules', name);
+  if (existsSync(place)) return place;
+  mkdirSync(prefix, { recursive: true });
+  const how = [
+    '--force',
+    '--no-save',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ];
+  const what = [`--os=${process.platform}`, `--cpu=${arch}`, `--prefix=${prefix}`];
+  execFileSync('npm', ['install', ...how, ...what, `${name}@${version}`], { stdio: 'inherit' });
+  const installed = join(prefix, 'node_modules', '.package-lock.json');
+  const { packages } = JSON.parse(readFileSync(installed, 'utf8'));
+  if (packages[`node_modules/${name}`]?.integrity !== integrity) {
+    throw new Error(`${name}@${version} is not what package-lock.json names`);
+  }
+  return place;
+}
+
+function lockedPackage(name) {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  return packages[`node_modules/${name}`];
 }
 
 /** The folder of an installed package. Not by `require.resolve`: `exports` may hide the package.json. */

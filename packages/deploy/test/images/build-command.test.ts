@@ -102,6 +102,36 @@ describe('npm run images', () => {
     expect(call).toContain('--build-arg BASE_IMAGE=b --build-arg BUILD_IMAGE=i --no-cache .');
   });
 
+  it.each(['podman', 'buildah'])(
+    'builds a list of images for several platforms with %s',
+    (name) => {
+      engine(name);
+      const platforms = 'linux/amd64,linux/arm64';
+      const tag = `registry.test/kubedns:${version}`;
+      const { stdout } = build(`--platform=${platforms}`, '--prefix=registry.test/', 'kubedns');
+      // The stage of the build runs on this machine's processor, whatever it builds for.
+      const own = `BUILDPLATFORM=linux/${process.arch === 'x64' ? 'amd64' : process.arch}`;
+      expect(buildCalls()).toEqual([
+        expect.stringContaining(`--platform ${platforms} --manifest ${tag} --build-arg ${own} `),
+      ]);
+      // What an earlier build has left under the name would be added to, or be in the way.
+      const calls = readFileSync(join(folder, 'calls'), 'utf8');
+      for (const word of ['manifest rm', 'rmi'])
+        expect(calls).toContain(`${name} ${word} ${tag}\n`);
+      expect(stdout).toContain(`${name} manifest push --all ${tag} docker://${tag}\n`);
+    },
+  );
+
+  it('leaves several platforms to docker, which pushes them itself', () => {
+    engine('docker');
+    const { stdout } = build('--platform=linux/amd64,linux/arm64', 'kubedns');
+    const tag = `localhost/kubedns:${version}`;
+    expect(buildCalls()).toEqual([
+      expect.stringContaining(`--platform linux/amd64,linux/arm64 -t ${tag} `),
+    ]);
+    expect(stdout).toContain('-- --push\n');
+  });
+
   it.each([
     [['docker', 'podman', 'buildah'], 'docker'],
     [['podman', 'buildah'], 'podman'],

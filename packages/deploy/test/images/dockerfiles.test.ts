@@ -22,6 +22,17 @@ describe.each(IMAGES)('images/%s/Dockerfile', (name) => {
     expect(file.build.map(({ keyword }) => keyword)).toContain('RUN');
   });
 
+  it('builds on the processor of the build, and holds what the processor of the image needs', () => {
+    expect(file.build[0]).toEqual({ keyword: 'ARG', value: 'BUILDPLATFORM' });
+    expect(file.build).toContainEqual({
+      keyword: 'FROM',
+      value: '--platform=${BUILDPLATFORM} ${BUILD_IMAGE} AS build',
+    });
+    // Nothing in the build stage depends on it: it is run once for all.
+    expect(JSON.stringify(file.build)).not.toContain('TARGET');
+    expect(file.all('ARG')).toContain('TARGETARCH');
+  });
+
   it('needs no shell in the image', () => {
     expect(file.all('RUN')).toEqual([]);
     expect(file.entrypoint[0]).toBe('node');
@@ -35,7 +46,7 @@ describe.each(IMAGES)('images/%s/Dockerfile', (name) => {
         : ['--max-semi-space-size=4', '--no-maglev'];
     expect(file.entrypoint.slice(1, -1)).toEqual(flags);
     expect(file.entrypoint.at(-1)).toBe(`/app/${name}.cjs`);
-    expect(file.all('COPY')).toEqual([`--from=build /out/${name} /app`]);
+    expect(file.all('COPY')).toEqual([`--from=build /out/\${TARGETARCH}/${name} /app`]);
   });
 
   it('runs as a user that is a number and not root', () => {

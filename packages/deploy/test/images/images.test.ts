@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { Resolver } from 'node:dns/promises';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort, untilEqual } from '@kube-dns/testkit';
 import { startApiServer } from '../support/api-server.js';
@@ -20,17 +21,21 @@ const DNSMASQ = [`dnsmasq:${VERSION}`, '--', '--no-resolv', '--address=/a.test/1
 (canRunImages() ? describe : describe.skip)('the images, built by npm run images', () => {
   let podman: Podman;
 
-  beforeAll(() => {
-    podman = new Podman();
-    const node = process.execPath;
-    const localBase = [`${ROOT}images/local-base.mjs`, '--engine=podman'];
-    podman.command(node, ...localBase, BASE);
-    podman.command(node, ...localBase, '--for-build', BUILD);
+  /** Runs `npm run images` with these arguments. */
+  function build(...args: readonly string[]): void {
     // What was installed on this machine need not be fetched again.
     const cache = podman.command('npm', 'config', 'get', 'cache', '--loglevel=error');
     const options = ['--engine=podman', `--base=${BASE}`, `--build-image=${BUILD}`];
     const extra = ['--', '--volume', `${cache}:/root/.npm`];
-    podman.command(node, `${ROOT}images/build.mjs`, ...options, ...extra);
+    podman.command(process.execPath, `${ROOT}images/build.mjs`, ...options, ...args, ...extra);
+  }
+
+  beforeAll(() => {
+    podman = new Podman();
+    const localBase = [`${ROOT}images/local-base.mjs`, '--engine=podman'];
+    podman.command(process.execPath, ...localBase, BASE);
+    podman.command(process.execPath, ...localBase, '--for-build', BUILD);
+    build();
   }, BUILD_LIMIT_MS);
 
   afterAll(() => podman.close(), 60_000);
@@ -73,6 +78,30 @@ const DNSMASQ = [`dnsmasq:${VERSION}`, '--', '--no-resolv', '--address=/a.test/1
       });
       expect(config.Cmd ?? []).toEqual([]);
     });
+
+    // As far as this machine can: the base of both is this machine's, so only one of them would run.
+    it(
+      'dnsmasq for two platforms is a list, each with the accelerator of its processor',
+      () => {
+        build('--platform=linux/amd64,linux/arm64', '--tag=two', 'dnsmasq');
+        const list = JSON.parse(podman.run('manifest', 'inspect', 'localhost/dnsmasq:two')) as {
+          manifests: { digest: string; platform: { architecture: string } }[];
+        };
+        const ids = podman.run('images', '--all', '--no-trunc', '--format', '{{.Digest}} {{.ID}}');
+        const held = list.manifests.map(({ digest, platform }) => {
+          const [, id = ''] = new RegExp(`^${digest} (?:sha256:)?(\\w+)$`, 'm').exec(ids) ?? [];
+          const folder = podman.run('image', 'mount', id);
+          const packages = readdirSync(join(folder, 'app', 'node_modules', '@koromix'));
+          return [platform.architecture, ...packages];
+        });
+        podman.run('image', 'umount', '--all');
+        expect(held.sort()).toEqual([
+          ['amd64', 'koffi-linux-x64'],
+          ['arm64', 'koffi-linux-arm64'],
+        ]);
+      },
+      BUILD_LIMIT_MS,
+    );
 
     it('dnsmasq serves port 53 with no capability but NET_BIND_SERVICE', async () => {
       start('none', ['--cap-add=NET_BIND_SERVICE'], DNSMASQ);
