@@ -2,7 +2,6 @@ import {
   type AnswerWriter,
   encodeRdata,
   EXTENDED_ERROR,
-  MAX_MESSAGE_BYTES,
   prependLabels,
   type Query,
   RCODE,
@@ -98,8 +97,7 @@ export class ZoneAnswerer {
     this.#answer(undefined, query.type, writer);
     const { kind, areAllMatched } = this.#question;
     // Over TCP there is nothing to ask again for.
-    const isOverTcp = query.maxAnswerBytes === MAX_MESSAGE_BYTES;
-    if (kind !== 'wildcard' || areAllMatched || isOverTcp) return;
+    if (kind !== 'wildcard' || areAllMatched || query.isOverTcp) return;
     if (writer.answerCount() > 0) writer.setTruncated();
   }
 
