@@ -252,9 +252,9 @@ describeBesideReal(`beside the real dnsmasq${WITHOUT}`, () => {
   it('the counters are the same', async () => {
     const { ours, real } = await serveBoth('--cache-size=100', `--server=${otherUpstream.text}`);
     const asked = [
-      ...['one', 'set', 'empty', 'missing', 'broken', 'text'].flatMap((label) =>
-        twice(local(label)),
-      ),
+      ...['one', 'set', 'empty', 'missing', 'text'].flatMap((label) => twice(local(label))),
+      // A failure is remembered, so the second time would be none that is forwarded.
+      local('broken'),
       ...twice(local('service', { type: 'SRV' })),
       ...twice(local('text', { type: 'TXT' })),
       ...twice(local('six', { type: 'AAAA' })),

@@ -1,5 +1,12 @@
 import { type Script, ScriptedNameServer, until } from '@kube-dns/testkit';
-import { type DecodedMessage, decodeMessage, type Query } from '@kube-dns/wire';
+import {
+  type DecodedMessage,
+  decodeMessage,
+  type Query,
+  readUint16,
+  RecordCursor,
+  TYPE,
+} from '@kube-dns/wire';
 import type { Client, ReplyPath } from '../src/answerer.js';
 import type { ExchangeErrorCode } from '../src/errors.js';
 import type { ReplyInspector } from '../src/upstream/flight.js';
@@ -33,6 +40,7 @@ export class WaitingClient implements Client {
   readonly address: string;
   readonly port: number;
   answer: Answer | undefined;
+  bytes = Buffer.alloc(0);
   /** Handles that were taken and neither used nor given back. */
   waiting = 0;
 
@@ -47,9 +55,20 @@ export class WaitingClient implements Client {
     return this.answer.rcode === 'NOERROR' ? this.answer.texts.join() : this.answer.rcode;
   }
 
+  /** The code of the answer's Extended DNS Error; -1 without one. */
+  get extendedError(): number {
+    const { bytes } = this;
+    const cursor = new RecordCursor().reset(bytes, bytes.length);
+    while (cursor.next()) if (cursor.type === TYPE.OPT) break;
+    const isThere =
+      cursor.end - cursor.rdataStart >= 6 && readUint16(bytes, cursor.rdataStart) === 15;
+    return isThere ? readUint16(bytes, cursor.rdataStart + 4) : -1;
+  }
+
   /** Takes an answer that is there at once. */
   take(message: Uint8Array): void {
-    this.answer = readAnswer(Buffer.from(message));
+    this.bytes = Buffer.from(message);
+    this.answer = readAnswer(this.bytes);
   }
 
   defer(): ReplyPath {
@@ -139,6 +158,11 @@ export class ForwarderFixture {
     const all = own.map(({ port }) => this.#servers.at({ address: '127.0.0.1', port }));
     const counts = all.map(({ text }) => this.#counterOf(text));
     return { group: new ServerGroup(domain, all, order, load), own, counts };
+  }
+
+  /** A server on a given port. */
+  async serverAt(port: number, script: Script): Promise<void> {
+    this.fakes.push(await ScriptedNameServer.start(script, { port }));
   }
 
   /** Sends a question for a client and gives the client, who may have the answer already. */

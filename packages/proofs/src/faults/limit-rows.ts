@@ -209,8 +209,9 @@ export const LIMIT_ROWS: readonly Fault[] = [
   {
     id: 'descriptors-upstream',
     happens: `250 new names a second for upstreams that are silent, where a process may have ${DESCRIPTORS} descriptors`,
-    clients: 'Names in the cache and in the cluster as before; SERVFAIL after 4.5 s for all others',
-    duration: 'Until an upstream is back: the next question is answered',
+    clients:
+      'Names in the cache and in the cluster as before; SERVFAIL for all others: after 4.5 s at first, immediately once three questions have timed out',
+    duration: 'Until an upstream is back, and up to a second more',
     limitMs: 5_000,
     metrics:
       '`/metrics` answer; `dnsmasq_upstream_server_failures_total{reason="timeout"}` grows: a quarter of the descriptors are for upstreams, beyond it questions share them',

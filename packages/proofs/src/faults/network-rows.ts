@@ -57,8 +57,9 @@ const ROWS: readonly Fault[] = [
   {
     id: 'network-cuts-upstreams',
     happens: 'The link between dnsmasq and all three upstreams is down; then it is up',
-    clients: 'Names in the cache as before; SERVFAIL after 4.5 s for all others',
-    duration: 'Until it is up: the next question is answered',
+    clients:
+      'Names in the cache as before; SERVFAIL for all others: after 4.5 s at first, immediately once three questions have timed out',
+    duration: 'Until it is up, and up to a second more',
     limitMs: 6_000,
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
     run: cutUpstreams,

@@ -202,8 +202,8 @@ export const PROCESS_ROWS: readonly Fault[] = [
     id: 'kubedns-stopped',
     happens: 'kubedns is stopped by SIGSTOP for 6 s, and goes on',
     clients:
-      "Names in dnsmasq's cache and those of upstreams as before; SERVFAIL after 4.5 s for all others, or an answer when it goes on",
-    duration: 'Until it goes on: the next question is answered',
+      "Names in dnsmasq's cache and those of upstreams as before; SERVFAIL for all others: after 4.5 s at first, or an answer when it goes on, immediately once three questions have timed out",
+    duration: 'Until it goes on, and up to a second more',
     limitMs: 5_000,
     metrics: `\`/readiness\` of kubedns does not answer; \`${FAILURES}{reason="timeout"}\` grows; \`/healthcheck/kubedns\` is 503 from the next probe on, and \`${ERRORS('kubedns')}\` grows`,
     isLong: true,

@@ -1,11 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Behavior } from '../fixtures/fake-upstream.js';
+import type { Behavior, FakeUpstream } from '../fixtures/fake-upstream.js';
 import { tally, troubleMs } from '../fixtures/tally.js';
 import type { FaultContext } from './fault.js';
 import { isCached, isRight, text, UpstreamTestbed } from './upstream-testbed.js';
 
 /** Duration of the fault: longer than a client waits. */
-export const FAULT_MS = 5_500;
+const FAULT_MS = 5_500;
+/** Until servers that are silent are known to be down, and for a while afterwards. */
+export const DOWN_FAULT_MS = 8_000;
+/** Questions sent before this moment of the fault wait for the time-out, and those sent after the other do not. */
+const UNKNOWN_UNTIL_MS = 4_000;
+const KNOWN_AFTER_MS = 6_500;
 /** For faults of one upstream, and for upstreams that answer immediately with an error. */
 export const SHORT_FAULT_MS = 2_500;
 /** More than an answer out of memory takes on a machine whose cores are busy. */
@@ -17,6 +22,8 @@ const NOTICED_MS = 500;
 /** Queries sent within this time before the upstreams return may be answered. */
 const EDGE_MS = 450;
 const BACK_LIMIT_MS = 20_000;
+/** How often the preferred upstream may change under the test. */
+const MAX_TRIES = 5;
 /** The metrics that tell of them: by server and reason, and by client. */
 export const FAILURES = 'dnsmasq_upstream_server_failures_total';
 export const UNANSWERED = 'dnsmasq_upstream_failures_total';
@@ -28,13 +35,16 @@ interface AllFail {
   readonly rcode: 'SERVFAIL' | 'REFUSED';
   /** When they do, at the earliest and at the latest. */
   readonly afterMs: readonly [number, number];
+  /** It is known later that no server replies: clients receive it immediately then. */
+  readonly isDownLater?: boolean;
   /** The reason that the servers' failures are counted for, and whether the clients' are. */
   readonly reason: string;
   readonly isCounted: boolean;
 }
 
 /** All of three upstreams fail, and come back. */
-export function allFail({ behavior, faultMs, rcode, afterMs, reason, isCounted }: AllFail) {
+export function allFail(fault: AllFail) {
+  const { behavior, faultMs, rcode, afterMs, isDownLater = false, reason, isCounted } = fault;
   return async (context: FaultContext): Promise<number> => {
     const testbed = await UpstreamTestbed.start(context, 3);
     const faultAtMs = performance.now();
@@ -57,9 +67,17 @@ export function allFail({ behavior, faultMs, rcode, afterMs, reason, isCounted }
     context.claim(names === rcode, `clients received ${names}`);
     const failed = seen.filter((each) => each.text === rcode && each.sentMs < backMs - EDGE_MS);
     context.claim(failed.length > 0, `no client received ${rcode} before the upstreams were back`);
-    const took = failed.map(({ tookMs }) => tookMs);
+    const first = failed.filter(
+      ({ sentMs }) => !isDownLater || sentMs < faultAtMs + UNKNOWN_UNTIL_MS,
+    );
+    const took = first.map(({ tookMs }) => tookMs);
     context.claim(Math.min(...took) >= afterMs[0], `${rcode} came after ${Math.min(...took)} ms`);
     context.claim(Math.max(...took) <= afterMs[1], `${rcode} came after ${Math.max(...took)} ms`);
+    if (isDownLater) {
+      const later = failed.filter(({ sentMs }) => sentMs >= faultAtMs + KNOWN_AFTER_MS);
+      const laterMs = Math.max(...later.map(({ tookMs }) => tookMs));
+      context.claim(later.length > 0 && laterMs <= LATE_MS, `${rcode} came after ${laterMs} ms`);
+    }
     return troubleMs(
       seen.filter(({ sentMs }) => sentMs >= backMs),
       isRight,
@@ -89,6 +107,15 @@ export async function allSlow(context: FaultContext): Promise<number> {
   return fresh.slowestMs;
 }
 
+async function setFault(upstream: FakeUpstream, behavior: Behavior | 'gone'): Promise<void> {
+  if (behavior === 'gone') {
+    await upstream.close();
+    return;
+  }
+  await upstream.open();
+  upstream.behavior = behavior;
+}
+
 interface OneFails {
   readonly behavior: Behavior | 'gone';
   /** The reason that its failures are counted for. */
@@ -101,18 +128,24 @@ interface OneFails {
 export function oneFails({ behavior, reason, isSlow = false }: OneFails) {
   return async (context: FaultContext): Promise<number> => {
     const testbed = await UpstreamTestbed.start(context, 3);
-    const upstream = await testbed.preferred();
+    let upstream = await testbed.preferred();
     const faultAtMs = performance.now();
-    if (behavior === 'gone') await upstream.close();
-    else upstream.behavior = behavior;
-    await delay(SHORT_FAULT_MS);
-    const failures = await testbed.counted(FAILURES, { server: upstream.text, reason });
+    let failures = 0;
+    // Now and then dnsmasq asks all and changes its preference: then the fault moves to the other one, too.
+    for (let tries = 0; failures === 0 && tries < MAX_TRIES; tries++) {
+      if (tries > 0) {
+        await setFault(upstream, 'right');
+        upstream = await testbed.preferred();
+      }
+      await setFault(upstream, behavior);
+      await delay(SHORT_FAULT_MS);
+      failures = await testbed.counted(FAILURES, { server: upstream.text, reason });
+    }
     context.claim(failures > 0, `${FAILURES}{reason="${reason}"} is ${failures}`);
     const page = await testbed.dnsmasq.metrics();
     const unanswered = page.sum(UNANSWERED);
     context.claim(unanswered === 0, `${UNANSWERED} is ${unanswered}`);
-    if (behavior === 'gone') await upstream.open();
-    else upstream.behavior = 'right';
+    await setFault(upstream, 'right');
     const seen = await testbed.seenSince(faultAtMs);
     const { fresh } = testbed.claimHonesty(seen, LATE_MS);
     context.claim(fresh.right === fresh.asked, `names not in the cache: ${text(fresh)}`);

@@ -15,6 +15,7 @@ export interface Attempt {
   hasFailed: boolean;
   /** It had no reply in time, which is counted. */
   isSilent: boolean;
+  hasReplied: boolean;
 }
 
 /** What the attempts of a question depend on. */
@@ -56,9 +57,10 @@ export class AttemptList {
     return undefined;
   }
 
-  /** How many servers were not asked. */
+  /** How many servers were not asked, and are up. */
   get unaskedCount(): number {
-    return this.#group.servers.length - new Set(this.#attempts.map(({ at }) => at)).size;
+    const { servers } = this.#group;
+    return servers.filter(({ health }, at) => !health.isDown && !this.#lastTo(at)).length;
   }
 
   /** The attempts that may still get a reply. */
@@ -73,7 +75,17 @@ export class AttemptList {
   /** The question is asked anew: no attempt has failed, and none was made too often. */
   renew(): void {
     this.#resends = 0;
-    for (const attempt of this.#attempts) attempt.hasFailed = false;
+    for (const attempt of this.#attempts) attempt.hasFailed = attempt.hasReplied = false;
+  }
+
+  /** The question, asked at this time, has ended: a server that had it long and never replied has timed out. */
+  end(askedAtMs: number): void {
+    const nowMs = this.#rules.now();
+    for (const { server, sentAtMs, hasFailed, hasReplied } of this.#attempts) {
+      const sinceMs = Math.max(askedAtMs, sentAtMs);
+      if (hasFailed || hasReplied || nowMs - sinceMs < this.#rules.plan.replyMs) continue;
+      server.health.noteTimeout(sinceMs);
+    }
   }
 
   /** Waits for no reply to any of them. */
@@ -83,10 +95,12 @@ export class AttemptList {
 
   /**
    * Sends the question to a server; beyond the limit of ports once more from the last one, with the same ID. A
-   * server that was asked a moment ago, or often, has it already. False when it cannot be sent.
+   * server that was asked a moment ago, or often, has it already. False when it cannot be sent, or the server is
+   * down.
    */
   send(at: number): boolean {
     const server = this.#group.servers[at]!;
+    if (server.health.isDown) return false;
     const nowMs = this.#rules.now();
     const last = this.#lastTo(at);
     if (last !== undefined) {
@@ -101,7 +115,7 @@ export class AttemptList {
     } else {
       const sent = server.sockets.send(this.#query, this.#handler);
       if (sent === undefined) return false;
-      const state = { hasFailed: false, isSilent: false };
+      const state = { hasFailed: false, isSilent: false, hasReplied: false };
       this.#attempts.push({ at, server, sent, sentAtMs: nowMs, resentAtMs: nowMs, ...state });
     }
     this.sends++;

@@ -11,6 +11,8 @@ const MAX_OPEN = 4;
 /** Flights of one name, type and class that wait until one of those ends. */
 const MAX_QUEUED = 64;
 
+const NONE: readonly Waiter[] = [];
+
 /** The flights: questions in flight, and questions that only wait for a late reply. */
 export class FlightTable {
   /** The flights of one name, type and class, oldest first. */
@@ -108,6 +110,14 @@ export class FlightTable {
     if (flight.isCounted) asked.remove(flight.client, flight);
     flight.client = client;
     if (flight.isCounted) asked.add(client, flight, this.#limit);
+  }
+
+  /** Removes the waiters of a flight whose time is over; they are in order of their deadlines. */
+  takeExpired(flight: Flight, nowMs: number): readonly Waiter[] {
+    const { waiters } = flight;
+    let expired = 0;
+    while (expired < waiters.length && waiters[expired]!.deadlineMs <= nowMs) expired++;
+    return expired === 0 ? NONE : this.leave(flight, expired);
   }
 
   /** Ends and removes a flight. */

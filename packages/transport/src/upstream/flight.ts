@@ -1,9 +1,9 @@
-import type { RecordCursor } from '@kube-dns/wire';
 import type { ExchangeErrorCode } from '../errors.js';
-import { AttemptList, type AttemptRules } from './attempt-list.js';
-import type { QueryForwarderOptions } from './query-forwarder-options.js';
+import { AttemptList } from './attempt-list.js';
+import type { FlightOwner } from './flight-owner.js';
 import { type FlightKey, UNSHARED } from './question-key.js';
 import { isTruncated, withoutRecords } from './cut-reply.js';
+import { type Failure, NO_REPLY, UNEXPLAINED } from './failure.js';
 import { failureOf, flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
 import type { RetryPlan } from './retry-plan.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
@@ -19,16 +19,12 @@ import type { Waiter } from './waiter.js';
  */
 export type ReplyInspector = (reply: Buffer, isCacheable: boolean) => Buffer | null | undefined;
 
-/** What a flight needs of its forwarder. */
-export interface FlightOwner extends AttemptRules {
-  readonly cursor: RecordCursor;
-  readonly options: Pick<QueryForwarderOptions, 'onFailure'>;
-  /** The flight is over: it has a reply, or `null` for SERVFAIL. */
-  finish(flight: Flight, reply: Buffer | null): void;
-}
-
 /** How long a refusal waits for a better reply of the other servers that were asked. */
 const PATIENCE_MS = 1_000;
+/** How long a question waits for the reply to a probe when all servers are down. */
+const HOLD_MS = 50;
+const NOT_HELD = Number.POSITIVE_INFINITY;
+
 /**
  * One question on its way to the servers of a group, over UDP until a reply is truncated, or over TCP. It
  * ends with the first usable reply; SERVFAIL and REFUSED are answers only when nothing better comes.
@@ -58,6 +54,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   /** Set while the question is asked over TCP; nothing is sent over UDP meanwhile. */
   #tcp: TcpRound | undefined;
   #fallback: Buffer | undefined;
+  #heldUntilMs = NOT_HELD;
+  #failure = NO_REPLY;
   #relayAtMs = Number.POSITIVE_INFINITY;
   #isFinished = false;
 
@@ -77,7 +75,10 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#attempts = new AttemptList(owner, group, query, this);
   }
 
-  /** Sends the question, also again after its deadline; false when no server can be reached. */
+  /**
+   * Sends the question, also again after its deadline; while all servers are down it waits for the reply to a
+   * probe. False when no server can be reached.
+   */
   start(nowMs: number, deadlineMs: number): boolean {
     this.startedAtMs = nowMs;
     this.deadlineMs = deadlineMs;
@@ -87,6 +88,12 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#attempts.renew();
     this.#endTcp();
     this.#dueAtMs = nowMs + this.#pauseMs(this.#owner.plan);
+    this.#heldUntilMs = NOT_HELD;
+    const isAwaited = this.group.probe(nowMs, HOLD_MS);
+    if (this.group.failure !== undefined) {
+      this.#heldUntilMs = nowMs + HOLD_MS;
+      return isAwaited;
+    }
     if (this.isOverTcp) {
       this.#askOverTcp(this.group.inOrder(), 0);
       return true;
@@ -120,14 +127,26 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   /** Does what is due at this time; called every 50 ms. */
   tick(nowMs: number): void {
-    if (this.#tcp !== undefined) return;
-    if (nowMs >= this.#relayAtMs) this.#finish(this.#fallback ?? null);
+    if (this.#heldUntilMs !== NOT_HELD) this.#checkServers(nowMs);
+    else if (this.#tcp !== undefined) return;
+    else if (nowMs >= this.#relayAtMs) this.#finish(this.#fallback ?? null);
     else if (nowMs >= this.#dueAtMs && nowMs < this.deadlineMs) this.#retransmit(nowMs);
   }
 
   /** The best there is for a client that cannot wait any longer: its own copy, or null. */
   fallback(): Buffer | null {
     return this.#fallback === undefined ? null : Buffer.from(this.#fallback);
+  }
+
+  /** Why there is no reply. */
+  get failure(): Failure {
+    return this.group.failure ?? this.#failure;
+  }
+
+  /** Its time is over; returns the best there was. */
+  expire(): Buffer | null {
+    this.#attempts.end(this.startedAtMs);
+    return this.#fallback ?? null;
   }
 
   /** Ends it without a reply. */
@@ -143,8 +162,11 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   onReply(sent: SentQuery, reply: Buffer): void {
     const attempt = this.#attempts.of(sent);
-    if (attempt === undefined || this.#isFinished || this.#tcp !== undefined) return;
+    if (attempt === undefined || this.#isFinished) return;
     const { at, server } = attempt;
+    server.health.noteReply(this.#owner.now());
+    attempt.hasReplied = true;
+    if (this.#tcp !== undefined) return;
     server.counts.countReply(rcodeOf(reply), this.#owner.now() - attempt.sentAtMs);
     if (isTruncated(reply)) {
       this.#fallback = withoutRecords(reply, this.#owner.cursor);
@@ -160,6 +182,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (flaw === 'refusal') this.#holdBack(reply);
     server.counts.countFlaw(flaw);
     this.#owner.options.onFailure?.(this.query, server, failureOf(flaw, reply));
+    this.#failure = UNEXPLAINED;
     this.group.avoid(at);
     this.#advance();
   }
@@ -169,15 +192,14 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (attempt === undefined || this.#isFinished || attempt.hasFailed) return;
     attempt.hasFailed = true;
     this.#countError(attempt.server, 'unreachable');
+    attempt.server.health.noteUnreachable();
     this.group.avoid(attempt.at);
-    if (this.#tcp !== undefined) return;
-    // A server that restarts is unreachable for a moment: one more try before the client gets an error.
-    const isLast = this.#retries === 0 && this.#attempts.unaskedCount === 0;
-    if (!isLast || this.#fallback !== undefined) this.#advance();
+    if (this.#tcp === undefined) this.#advance();
   }
 
   onTcpReply(server: UpstreamServer, reply: Buffer): void {
     const at = this.group.servers.indexOf(server);
+    server.health.noteReply(this.#owner.now());
     const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(at, reply);
     if (flaw === 'finished') return;
     if (flaw === 'refusal') this.#holdBack(reply);
@@ -202,6 +224,13 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   #countError(server: UpstreamServer, code: ExchangeErrorCode): void {
     server.counts.countError(code);
     this.#owner.options.onFailure?.(this.query, server, code);
+  }
+
+  /** All servers were down: sends the question when one is up again, or gives up. */
+  #checkServers(nowMs: number): void {
+    if (this.group.failure === undefined) {
+      if (!this.start(nowMs, this.deadlineMs)) this.#finish(null);
+    } else if (nowMs >= this.#heldUntilMs) this.#finish(null);
   }
 
   /** A server had no answer: asks those that were not asked yet, or waits for the others. */
@@ -264,6 +293,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   }
 
   #finish(reply: Buffer | null): void {
+    this.#attempts.end(this.startedAtMs);
     this.cancel();
     this.#owner.finish(this, reply);
   }

@@ -148,7 +148,7 @@ describe('a question over TCP', () => {
 
   it('gives each server its part of the time', async () => {
     await fixture.close();
-    fixture = new ForwarderFixture({ plan: { timeoutMs: 300, delayMs: () => 100 } });
+    fixture = new ForwarderFixture({ plan: { timeoutMs: 300, replyMs: 100, delayMs: () => 100 } });
     const { client, counts } = await ask([silent, says('10.0.0.2')]);
     await answered(client);
     expect(client.result).toBe('A 10.0.0.2');

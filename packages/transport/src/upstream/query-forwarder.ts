@@ -1,23 +1,19 @@
 import { MAX_MESSAGE_BYTES, Query, RCODE, RecordCursor } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET } from '../answerer.js';
 import { Admission, type AdmissionOwner } from './admission.js';
-import { NO_REPLY, refuse, TOO_MANY_VARIANTS, UNREACHABLE } from './failure.js';
-import { Flight, type FlightOwner, type ReplyInspector } from './flight.js';
+import { type Failure, NO_REPLY, refuse, TOO_MANY_VARIANTS, UNREACHABLE } from './failure.js';
+import { FailureMemory } from './failure-memory.js';
+import { Flight, type ReplyInspector } from './flight.js';
+import type { FlightOwner } from './flight-owner.js';
 import { FlightTable } from './flight-table.js';
+import { IdleSignal } from './idle-signal.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
-import { QuestionKey, UNSHARED } from './question-key.js';
+import { QuestionKey } from './question-key.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
-import {
-  type AddedOptions,
-  NO_OPTIONS,
-  sentFlags,
-  unchangedQuery,
-  upstreamQuery,
-} from './upstream-query.js';
+import { type AddedOptions, NO_OPTIONS, sentFlags, upstreamMessage } from './upstream-query.js';
 import { type AskCallback, CallbackWaiter, ClientWaiter, type Waiter } from './waiter.js';
 
-/** The one timer of all questions. */
 const TICK_MS = 50;
 /** dnsmasq src/forward.c: a duplicate after this time makes us ask again. */
 const REPEAT_AFTER_MS = 2_000;
@@ -47,10 +43,10 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   readonly #key = new QuestionKey();
   readonly #flights: FlightTable;
   readonly #admission: Admission;
-  /** A question of the program itself, while it is read. */
+  readonly #failed = new FailureMemory();
   readonly #own = new Query();
   #timer: NodeJS.Timeout | undefined;
-  readonly #onIdle = new Set<() => void>();
+  readonly #idle = new IdleSignal();
 
   constructor(options: QueryForwarderOptions) {
     this.options = options;
@@ -92,6 +88,8 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
       if (known.sendAgain()) this.sentForUdp++;
       return NO_ANSWER_YET;
     }
+    const failure = this.#failureOf(known);
+    if (failure !== undefined) return this.#refuseFailed(query, out, failure);
     const { address } = client;
     if (!this.#admission.hasPlace(address, known, group)) {
       this.onDisplaced(group);
@@ -103,7 +101,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
       return refuse(query, out, RCODE.REFUSED, TOO_MANY_VARIANTS);
     }
     const isSent = this.#joinOrLaunch(query, flight, address, inspector);
-    if (!isSent) return this.#refuseUnsent(query, out);
+    if (!isSent) return this.#refuseUnsent(query, out, group);
     this.forwarded++;
     this.#flights.join(
       flight,
@@ -121,7 +119,8 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     const query = this.#own;
     if (query.read(message, message.length, false, MAX_MESSAGE_BYTES) !== 'answer') return false;
     const known = this.#find(query, NO_OPTIONS);
-    if (!this.#admission.hasPlace(client, known, group)) return false;
+    const isRefused = this.#failureOf(known) !== undefined;
+    if (isRefused || !this.#admission.hasPlace(client, known, group)) return false;
     const flight = known ?? this.#createFlight(query, group);
     if (flight === undefined || !this.#joinOrLaunch(query, flight, client)) return false;
     this.forwarded++;
@@ -138,7 +137,8 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     options = NO_OPTIONS,
   ): void {
     const known = this.#find(query, options);
-    if (known?.isCounted === true || !this.#admission.hasPlace(address, known, group)) return;
+    const isNeeded = known?.isCounted !== true && this.#failureOf(known) === undefined;
+    if (!isNeeded || !this.#admission.hasPlace(address, known, group)) return;
     const flight = known ?? this.#createFlight(query, group);
     if (flight !== undefined) this.#joinOrLaunch(query, flight, address, inspector);
   }
@@ -146,6 +146,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   /** The servers have changed: replies to questions in flight go to their clients, but not to a cache. */
   forgetQuestions(): void {
     this.#flights.forgetKeys();
+    this.#failed.clear();
   }
 
   /** Resolves when every question that is in flight now is answered; bounded by the time-out. */
@@ -153,7 +154,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     const sinceMs = this.now();
     const isSettled = () =>
       this.#flights.all.every(({ isCounted, startedAtMs }) => !isCounted || startedAtMs > sinceMs);
-    while (!isSettled()) await new Promise<void>((resolve) => this.#onIdle.add(resolve));
+    while (!isSettled()) await this.#idle.next();
   }
 
   /** Ends every question; waiting clients get no answer. May be called twice. */
@@ -164,17 +165,19 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
       for (const waiter of flight.waiters.splice(0)) waiter.abandon();
       this.#flights.drop(flight);
     }
-    this.#notifyIdle();
+    this.#idle.notify();
   }
 
   /** For a flight: it has its reply. */
   finish(flight: Flight, reply: Buffer | null): void {
     const waiters = this.#flights.leave(flight, flight.waiters.length);
+    const { failure } = flight;
+    this.#failed.add(flight.key, reply, failure, this.now());
     this.#drop(flight);
     const last = waiters.length - 1;
     waiters.forEach((waiter, i) => {
       // Each waiter changes its message in place.
-      this.#answer(waiter, reply !== null && i < last ? Buffer.from(reply) : reply);
+      this.#answer(waiter, reply !== null && i < last ? Buffer.from(reply) : reply, failure);
     });
   }
 
@@ -182,6 +185,11 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   #find(query: Query, { bytes }: AddedOptions): Flight | undefined {
     this.#key.fill(query, sentFlags(query, this.#passesAd), bytes);
     return this.#flights.find(this.#key);
+  }
+
+  /** Why the question that was looked for failed a moment ago, unless it is in flight again. */
+  #failureOf(known: Flight | undefined): Failure | undefined {
+    return known?.isCounted === true ? undefined : this.#failed.find(this.#key, this.now());
   }
 
   /** Gives a flight the whole time-out, and starts it unless it is in flight; false when it cannot be sent. */
@@ -210,11 +218,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   /** A flight for the question that was looked for; undefined when there are too many of its name. */
   #createFlight(query: Query, group: ServerGroup): Flight | undefined {
     const key = this.#key.copy();
-    const { maxUdpBytes } = this.options;
-    const message =
-      key.variant === UNSHARED
-        ? unchangedQuery(query, maxUdpBytes, this.cursor)
-        : upstreamQuery(query, sentFlags(query, this.#passesAd), maxUdpBytes, key.options);
+    const message = upstreamMessage(query, key, this.options.maxUdpBytes, this.cursor);
     const flight = new Flight(this, group, message, key, query.isOverTcp);
     return this.#flights.add(flight) ? flight : undefined;
   }
@@ -241,27 +245,20 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     for (let i = all.length - 1; i >= 0; i--) {
       const flight = all[i];
       if (flight === undefined) continue;
-      this.#expireWaiters(flight, nowMs);
+      for (const waiter of this.#flights.takeExpired(flight, nowMs)) {
+        this.#answer(waiter, flight.fallback(), flight.failure);
+      }
       if (!flight.isCounted) {
         if (nowMs - flight.deadlineMs >= LINGER_MS) this.#drop(flight);
-      } else if (nowMs >= flight.deadlineMs) this.onForsaken(flight);
-      else flight.tick(nowMs);
+      } else if (nowMs >= flight.deadlineMs) {
+        this.#failed.add(flight.key, flight.expire(), flight.failure, nowMs);
+        this.onForsaken(flight);
+      } else flight.tick(nowMs);
     }
-    this.#notifyIdle();
+    this.#idle.notify();
     if (all.length > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
-  }
-
-  /** Waiters are in order of their deadlines. */
-  #expireWaiters(flight: Flight, nowMs: number): void {
-    const { waiters } = flight;
-    let expired = 0;
-    while (expired < waiters.length && waiters[expired]!.deadlineMs <= nowMs) expired++;
-    if (expired === 0) return;
-    for (const waiter of this.#flights.leave(flight, expired)) {
-      this.#answer(waiter, flight.fallback());
-    }
   }
 
   /** For the admission, and for a query that is refused itself. */
@@ -273,28 +270,29 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   /** No client waits any more; a late reply may still come. */
   onForsaken(flight: Flight): void {
     const isRoom = this.remembered - this.inFlight < this.options.maxInFlight;
-    const isUseful = flight.isShared && !flight.isQueued && !flight.isOverTcp;
-    if (isUseful && isRoom && !this.#flights.hasQueued(flight)) this.#flights.uncount(flight);
+    const mayLinger = isRoom && flight.isShared && !flight.isQueued && !flight.isOverTcp;
+    if (mayLinger && !this.#flights.hasQueued(flight)) this.#flights.uncount(flight);
     else this.#drop(flight);
   }
 
-  #answer(waiter: Waiter, reply: Buffer | null): void {
+  #answer(waiter: Waiter, reply: Buffer | null, failure: Failure): void {
     if (reply !== null) {
       waiter.answer(reply, this.cursor);
       return;
     }
     this.failures++;
-    waiter.fail(NO_REPLY);
+    waiter.fail(failure);
   }
 
-  #refuseUnsent(query: Query, out: Uint8Array): number {
+  #refuseUnsent(query: Query, out: Uint8Array, group: ServerGroup): number {
+    if (group.failure !== undefined) return this.#refuseFailed(query, out, group.failure);
     const rcode = this.options.unsentRcode ?? RCODE.REFUSED;
     if (rcode === RCODE.SERVFAIL) this.failures++;
     return refuse(query, out, rcode, UNREACHABLE);
   }
 
-  #notifyIdle(): void {
-    for (const onIdle of this.#onIdle) onIdle();
-    this.#onIdle.clear();
+  #refuseFailed(query: Query, out: Uint8Array, failure: Failure): number {
+    if (failure === NO_REPLY || failure === UNREACHABLE) this.failures++;
+    return refuse(query, out, RCODE.SERVFAIL, failure);
   }
 }

@@ -2,6 +2,8 @@
 export interface RetryPlan {
   /** After this time a client gets SERVFAIL. */
   readonly timeoutMs: number;
+  /** A server without a reply for so long has timed out. */
+  readonly replyMs: number;
   /** How long to wait after the first sending (0) and after each further one. */
   delayMs(retries: number): number;
 }
@@ -18,10 +20,12 @@ const FIRST_SHARE = 0.25;
 
 /** Each pause is twice the one before: a lost datagram costs little, a dead server no flood. */
 export function retryPlan(timeoutMs: number, fast?: FastRetry): RetryPlan {
-  const firstMs = fast?.firstMs ?? Math.min(FIRST_MS, timeoutMs * FIRST_SHARE);
+  const replyMs = Math.min(FIRST_MS, timeoutMs * FIRST_SHARE);
+  const firstMs = fast?.firstMs ?? replyMs;
   const limitMs = fast?.limitMs ?? timeoutMs;
   return {
     timeoutMs,
+    replyMs,
     delayMs: (retries) => {
       const pauseMs = firstMs * 2 ** retries;
       // The pauses so far add up to twice the last one, less the first.

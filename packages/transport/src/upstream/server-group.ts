@@ -1,4 +1,5 @@
 import { FairPlaces } from './fair-places.js';
+import type { Failure } from './failure.js';
 import type { Flight } from './flight.js';
 import type { UpstreamServer } from './upstream-servers.js';
 import type { Waiter } from './waiter.js';
@@ -61,21 +62,49 @@ export class ServerGroup {
 
   /** The server that a new question goes to, by its place in `servers`, or ALL_SERVERS. */
   choose(nowMs: number): number {
-    if (this.order === 'strict' || this.servers.length === 1) return 0;
+    if (this.order === 'strict' || this.servers.length === 1) return this.#firstUp();
     if (this.order === 'all') return ALL_SERVERS;
     const isOften = this.#queriesSinceProbe++ > QUERIES_BETWEEN_PROBES;
     const isLong = nowMs - this.#probedAtMs > MS_BETWEEN_PROBES;
-    if (this.#preferred !== NONE && !isOften && !isLong) return this.#preferred;
+    const hasPreferred = this.#preferred !== NONE && !this.servers[this.#preferred]!.health.isDown;
+    if (hasPreferred && !isOften && !isLong) return this.#preferred;
     this.#queriesSinceProbe = 0;
     this.#probedAtMs = nowMs;
     return ALL_SERVERS;
   }
 
-  /** All servers, the preferred one first. */
+  /** Why no server can be asked now: all of them are down. Undefined while one is up. */
+  get failure(): Failure | undefined {
+    let failure: Failure | undefined;
+    for (const { health } of this.servers) {
+      if (health.failure === undefined) return undefined;
+      failure ??= health.failure;
+    }
+    return failure;
+  }
+
+  /** Probes the servers that are down; whether a reply may arrive within this time. */
+  probe(nowMs: number, replyMs: number): boolean {
+    let isAwaited = false;
+    for (const { health } of this.servers) {
+      if (health.isDown) isAwaited = health.probe(this.domain, nowMs, replyMs) || isAwaited;
+    }
+    return isAwaited;
+  }
+
+  /** All servers that are up, the preferred one first. */
   inOrder(): readonly UpstreamServer[] {
-    const { servers } = this;
-    if (this.#preferred <= 0 || this.order === 'strict') return servers;
-    return [servers[this.#preferred]!, ...servers.filter((_server, at) => at !== this.#preferred)];
+    const up = this.servers.filter(({ health }) => !health.isDown);
+    const preferred = this.servers[this.#preferred];
+    if (this.order === 'strict' || preferred === undefined || preferred.health.isDown) return up;
+    return [preferred, ...up.filter((server) => server !== preferred)];
+  }
+
+  #firstUp(): number {
+    for (let at = 0; at < this.servers.length; at++) {
+      if (!this.servers[at]!.health.isDown) return at;
+    }
+    return 0;
   }
 
   /** A server had the first usable answer to a question. */

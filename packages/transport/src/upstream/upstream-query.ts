@@ -8,6 +8,7 @@ import {
   TYPE,
   writeUint16,
 } from '@kube-dns/wire';
+import { type FlightKey, UNSHARED } from './question-key.js';
 
 /** EDNS options that a question is sent with. */
 export interface AddedOptions {
@@ -20,9 +21,24 @@ export interface AddedOptions {
 /** None. */
 export const NO_OPTIONS: AddedOptions = { bytes: new Uint8Array(0), hasClientSubnet: false };
 
+/** Header bits that a question is sent with. */
+const FLAGS = FLAG.RD | FLAG.CD | FLAG.AD;
+
 /** The header bits of a client that its question is sent with; AD only where the answer's AD is passed on. */
 export function sentFlags(query: Query, passesAd: boolean): number {
-  return query.flags & (passesAd ? FLAG.RD | FLAG.CD | FLAG.AD : FLAG.RD | FLAG.CD);
+  return query.flags & (passesAd ? FLAGS : FLAGS & ~FLAG.AD);
+}
+
+/** The message that a query is sent upstream as, with the options of its key. The cursor is the caller's. */
+export function upstreamMessage(
+  query: Query,
+  { variant, options }: FlightKey,
+  maxUdpBytes: number,
+  cursor: RecordCursor,
+): Buffer {
+  return variant === UNSHARED
+    ? unchangedQuery(query, maxUdpBytes, cursor)
+    : upstreamQuery(query, variant & FLAGS, maxUdpBytes, options);
 }
 
 /**
@@ -30,7 +46,7 @@ export function sentFlags(query: Query, passesAd: boolean): number {
  * (RFC 6891 section 6.1.1): UDP answers of at most `maxUdpBytes`, DO as the client set it, and these
  * options.
  */
-export function upstreamQuery(
+function upstreamQuery(
   query: Query,
   flags: number,
   maxUdpBytes: number,
@@ -54,7 +70,7 @@ export function upstreamQuery(
  * A query with other records than OPT: unchanged, because it may be signed (RFC 8945 section 5.5), but for
  * the size of UDP answers. The cursor is the caller's.
  */
-export function unchangedQuery(query: Query, maxUdpBytes: number, cursor: RecordCursor): Buffer {
+function unchangedQuery(query: Query, maxUdpBytes: number, cursor: RecordCursor): Buffer {
   const copy = Buffer.from(query.bytes.subarray(0, query.length));
   cursor.reset(copy, copy.length);
   while (cursor.next()) {

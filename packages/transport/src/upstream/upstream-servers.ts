@@ -1,5 +1,6 @@
 import { type ServerAddress, serverText } from '../server-address.js';
 import type { ServerCounter, ServerCounters } from './server-counter.js';
+import { ServerHealth } from './server-health.js';
 import type { ServerSockets, UpstreamTarget, UpstreamSockets } from './upstream-sockets.js';
 
 /** The source of queries to a server, where the system does not choose it. */
@@ -14,6 +15,7 @@ export interface UpstreamServer extends ServerAddress {
   readonly text: string;
   readonly sockets: ServerSockets;
   readonly counts: ServerCounter;
+  readonly health: ServerHealth;
 }
 
 /** The servers of all domains, with their sockets and counts; both outlive a change of configuration. */
@@ -40,11 +42,13 @@ export class UpstreamServers {
       ...(source.port !== undefined && { sourcePort: source.port }),
     };
     const { address: host, port } = address;
+    const sockets = this.sockets.socketsFor(target);
     const server: UpstreamServer = {
       address: host,
       port,
       text,
-      sockets: this.sockets.socketsFor(target),
+      sockets,
+      health: new ServerHealth(sockets),
       counts: this.#counters.of(text),
     };
     this.#servers.set(key, server);
@@ -57,6 +61,7 @@ export class UpstreamServers {
     this.#counters.retain(new Set([...retained].map(({ text }) => text)));
     for (const [key, server] of this.#servers) {
       if (retained.has(server)) continue;
+      server.health.close();
       server.sockets.close();
       this.#servers.delete(key);
     }

@@ -1,0 +1,77 @@
+import {
+  EDNS_OPTION,
+  EXTENDED_ERROR,
+  NameTable,
+  RCODE,
+  readUint16,
+  RecordCursor,
+  TYPE,
+} from '@kube-dns/wire';
+import type { Failure } from './failure.js';
+import { rcodeOf } from './reply-flaw.js';
+import { type FlightKey, type QuestionKey, UNSHARED } from './question-key.js';
+
+/** How long a failure is remembered (RFC 9520 section 3.2: at least a second). */
+const REMEMBERED_MS = 1_000;
+/** The oldest failure is forgotten beyond this number. */
+const MAX_FAILURES = 1_024;
+
+interface Remembered {
+  readonly key: FlightKey;
+  readonly failure: Failure;
+  readonly endsAtMs: number;
+}
+
+/** Questions that no server could answer a moment ago: they are not sent again yet. */
+export class FailureMemory {
+  readonly #byQuestion = new NameTable<Remembered>();
+  /** In order of time; the first ones may have been replaced in the table. */
+  #inOrder: Remembered[] = [];
+
+  /** Why the question failed less than a second ago; undefined when it did not. */
+  find(key: QuestionKey, nowMs: number): Failure | undefined {
+    if (this.#byQuestion.size === 0) return undefined;
+    const found = this.#byQuestion.get(key.question, 0, key.length);
+    if (found === undefined || nowMs >= found.endsAtMs || !key.isOf(found.key)) return undefined;
+    return found.failure;
+  }
+
+  /** Remembers what became of a question if that is a failure: SERVFAIL, or no reply because of this one. */
+  add(key: FlightKey, reply: Uint8Array | null, noReply: Failure, nowMs: number): void {
+    const isFailure = reply === null || rcodeOf(reply) === RCODE.SERVFAIL;
+    if (!isFailure || key.variant === UNSHARED) return;
+    const failure = reply === null ? noReply : failureOf(reply);
+    const remembered = { key, failure, endsAtMs: nowMs + REMEMBERED_MS };
+    let gone = 0;
+    for (const { endsAtMs } of this.#inOrder) {
+      if (nowMs < endsAtMs && this.#inOrder.length - gone < MAX_FAILURES) break;
+      gone++;
+    }
+    for (const old of this.#inOrder.splice(0, gone)) {
+      const { question } = old.key;
+      if (this.#byQuestion.get(question, 0, question.length) === old) {
+        this.#byQuestion.delete(question);
+      }
+    }
+    this.#inOrder.push(remembered);
+    this.#byQuestion.set(key.question, remembered);
+  }
+
+  clear(): void {
+    this.#byQuestion.clear();
+    this.#inOrder = [];
+  }
+}
+
+/** What is remembered of a reply with SERVFAIL: its first Extended DNS Error, or that it is remembered. */
+function failureOf(reply: Uint8Array): Failure {
+  const cursor = new RecordCursor().reset(reply, reply.length);
+  while (cursor.next()) {
+    if (cursor.type !== TYPE.OPT) continue;
+    for (let at = cursor.rdataStart; at + 6 <= cursor.end; at += 4 + readUint16(reply, at + 2)) {
+      if (readUint16(reply, at) !== EDNS_OPTION.EXTENDED_ERROR) continue;
+      return { code: readUint16(reply, at + 4), text: '' };
+    }
+  }
+  return { code: EXTENDED_ERROR.CACHED_ERROR, text: '' };
+}

@@ -1,0 +1,183 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
+import { EXTENDED_ERROR, RCODE } from '@kube-dns/wire';
+import {
+  answered,
+  ForwarderFixture,
+  TIMEOUT_MS,
+  WaitingClient,
+} from '../../test/forwarder-fixture.js';
+import { queryMessage, readQuery } from '../../test/questions.js';
+import { fails, held, says, silent } from '../../test/scripts.js';
+import type { ServerGroup, ServerOrder } from './server-group.js';
+
+let fixture: ForwarderFixture;
+
+beforeEach(() => {
+  fixture = new ForwarderFixture();
+});
+
+afterEach(() => fixture.close());
+
+const edns = (name: string) => ({ name, ednsBytes: 1232 });
+
+/** Three questions that time out, one after the other. */
+function timeOut(group: ServerGroup): void {
+  for (const name of ['t1', 't2', 't3']) {
+    fixture.ask(group, name);
+    for (let ms = 0; ms < TIMEOUT_MS; ms += 500) fixture.wait(500);
+  }
+}
+
+describe('a server that was silent to three questions in a row', () => {
+  it('costs no client more than 100 ms, and is asked by one probe a second', async () => {
+    const { group, own } = await fixture.groupOf([silent], { domain: 'corp.example' });
+    timeOut(group);
+    for (let ms = 0; ms < 3_000; ms += 50) {
+      const client = fixture.ask(group, edns(`n${ms}`));
+      fixture.wait(50);
+      if (client.result === '') fixture.wait(50);
+      expect(client.result).toBe('SERVFAIL');
+      expect(client.extendedError).toBe(EXTENDED_ERROR.NO_REACHABLE_AUTHORITY);
+    }
+    const probes = () => own[0]!.names.filter((name) => name === 'corp.example').length;
+    await until(() => probes() >= 3);
+    expect(probes()).toBeLessThanOrEqual(4);
+    expect(new Set(own[0]!.names)).toEqual(new Set(['t1', 't2', 't3', 'corp.example']));
+    expect(fixture.forwarder).toMatchObject({ inFlight: 0 });
+  });
+
+  it('is back with the reply to a probe, and the question that waits for it is answered', async () => {
+    const { group, own } = await fixture.groupOf([silent]);
+    timeOut(group);
+    own[0]!.script = says('10.0.0.1');
+    const client = fixture.ask(group, 'back');
+    expect(client.result).toBe('');
+    await until(() => group.failure === undefined);
+    fixture.wait(50);
+    await answered(client);
+    expect(client.result).toBe('A 10.0.0.1');
+  });
+
+  it('is back with a late reply', async () => {
+    const { script, release } = held('10.0.0.1');
+    const { group } = await fixture.groupOf([script]);
+    timeOut(group);
+    await fixture.asked(3);
+    release();
+    await until(() => group.failure === undefined);
+  });
+
+  it.each<ServerOrder>(['preferred', 'strict', 'all'])(
+    'makes no one wait for another, in order %s',
+    async (order) => {
+      const { group, own } = await fixture.groupOf([silent, silent], order);
+      timeOut(group);
+      own[1]!.script = says('10.0.0.2');
+      fixture.ask(group, 'probing');
+      await until(() => !group.servers[1]!.health.isDown);
+      for (const name of ['a', 'b', 'c']) {
+        const client = fixture.ask(group, name);
+        await answered(client);
+        expect(client.result).toBe('A 10.0.0.2');
+      }
+      expect(own[0]!.names).not.toContain('c');
+    },
+  );
+
+  it('makes no client over TCP wait either', async () => {
+    const { group } = await fixture.groupOf([silent]);
+    timeOut(group);
+    fixture.ask(group, 'probing');
+    fixture.wait(100);
+    const client = new WaitingClient();
+    const query = readQuery(queryMessage({ name: 'a' }), true);
+    fixture.pass(query, group, client);
+    expect(client.result).toBe('SERVFAIL');
+  });
+
+  it('is none that answers others meanwhile: these questions are slow', async () => {
+    const { group, own } = await fixture.groupOf([silent]);
+    for (let i = 0; i < 5; i++) {
+      fixture.ask(group, `slow${i}`);
+      fixture.wait(1_000);
+      own[0]!.script = says('10.0.0.1');
+      await answered(fixture.ask(group, `other${i}`));
+      own[0]!.script = silent;
+      fixture.wait(TIMEOUT_MS - 1_000);
+      expect(group.failure).toBeUndefined();
+    }
+  });
+
+  it('is none whose replies take two seconds', async () => {
+    const { script, release } = held('10.0.0.1');
+    const { group } = await fixture.groupOf([script]);
+    const clients = ['a', 'b', 'c', 'd'].map((name) => fixture.ask(group, name));
+    await fixture.asked(4);
+    for (let ms = 0; ms < 2_000; ms += 500) fixture.wait(500);
+    expect(group.failure).toBeUndefined();
+    release();
+    await answered(...clients);
+    expect(clients.map(({ result }) => result)).toEqual(Array(4).fill('A 10.0.0.1'));
+  });
+});
+
+describe('a server whose port is closed', () => {
+  it('is down at once, and back with the first reply', async () => {
+    const { group, own } = await fixture.groupOf([silent]);
+    const { port } = own[0]!;
+    await own[0]!.close();
+    fixture.fakes.shift();
+    await answered(fixture.ask(group, 'a'));
+    const second = fixture.ask(group, edns('b'));
+    fixture.wait(50);
+    expect(second.result).toBe('SERVFAIL');
+    expect(second.extendedError).toBe(EXTENDED_ERROR.NETWORK_ERROR);
+    await fixture.serverAt(port, says('10.0.0.1'));
+    fixture.wait(1_000);
+    const third = fixture.ask(group, 'c');
+    await until(() => group.failure === undefined);
+    fixture.wait(50);
+    await answered(third);
+    expect(third.result).toBe('A 10.0.0.1');
+  });
+});
+
+describe('a failure', () => {
+  it('is remembered for a second: the question is not sent again', async () => {
+    const { group, own } = await fixture.groupOf([fails(RCODE.SERVFAIL)]);
+    await answered(fixture.ask(group, 'a'));
+    const again = fixture.ask(group, edns('A'), new WaitingClient(2));
+    expect(again.result).toBe('SERVFAIL');
+    expect(again.extendedError).toBe(EXTENDED_ERROR.CACHED_ERROR);
+    own[0]!.script = says('10.0.0.1');
+    const other = fixture.ask(group, { name: 'a', isCheckingDisabled: true });
+    await answered(other);
+    expect(other.result).toBe('A 10.0.0.1');
+    fixture.now += 999;
+    expect(fixture.ask(group, 'a').result).toBe('SERVFAIL');
+    fixture.now += 1;
+    const later = fixture.ask(group, 'a');
+    await answered(later);
+    expect(later.result).toBe('A 10.0.0.1');
+  });
+
+  it('is forgotten when the servers change', async () => {
+    const { group, own } = await fixture.groupOf([fails(RCODE.SERVFAIL)]);
+    await answered(fixture.ask(group, 'a'));
+    own[0]!.script = says('10.0.0.1');
+    fixture.forwarder.forgetQuestions();
+    const client = fixture.ask(group, 'a');
+    await answered(client);
+    expect(client.result).toBe('A 10.0.0.1');
+  });
+
+  it('that was REFUSED is not remembered', async () => {
+    const { group, own } = await fixture.groupOf([fails(RCODE.REFUSED)]);
+    await answered(fixture.ask(group, 'a'));
+    own[0]!.script = says('10.0.0.1');
+    const client = fixture.ask(group, 'a');
+    await answered(client);
+    expect(client.result).toBe('A 10.0.0.1');
+  });
+});
