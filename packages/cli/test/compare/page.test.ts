@@ -1,19 +1,13 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findProgram, TemporaryFolder } from '@kube-dns/testkit';
+import { TemporaryFolder } from '@kube-dns/testkit';
+import { hasChromium, runChromium, withoutChromium } from './support/chromium.js';
 import { runCompare } from './support/compare-run.js';
 import { ScriptedServer } from './support/scripted-server.js';
 
-const execute = promisify(execFile);
 const TIMEOUT_MS = 120_000;
-const CHROMIUM = findProgram('chromium') ?? findProgram('chromium-headless-shell');
-const describeInBrowser = CHROMIUM === undefined ? describe.skip : describe;
-const without = CHROMIUM === undefined ? ' (skipped: chromium is not installed)' : '';
-
 const folder = new TemporaryFolder();
 const page = join(folder.path, 'page.html');
 const servers: ScriptedServer[] = [];
@@ -53,24 +47,8 @@ afterAll(async () => {
 
 /** The document that Chromium makes of the page with this fragment. */
 async function rendered(fragment: string): Promise<string> {
-  const { stdout } = await execute(
-    CHROMIUM!,
-    [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-dev-shm-usage',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--no-first-run',
-      '--proxy-server=127.0.0.1:9',
-      `--user-data-dir=${join(folder.path, 'chromium')}`,
-      '--dump-dom',
-      pathToFileURL(page).href + fragment,
-    ],
-    { maxBuffer: 64 * 1024 * 1024 },
-  );
+  const url = pathToFileURL(page).href + fragment;
+  const stdout = await runChromium(folder.path, ['--dump-dom', url]);
   return stdout.replace(/<script[^]*?<\/script>/g, '');
 }
 
@@ -87,7 +65,7 @@ describe('the page of kube-dns compare', () => {
   });
 });
 
-describeInBrowser(`the page in Chromium${without}`, () => {
+(hasChromium ? describe : describe.skip)(`the page in Chromium${withoutChromium}`, () => {
   it(
     'finds a planted difference by what the list is filtered for',
     async () => {

@@ -28,11 +28,13 @@ export function pageText(data: ResultData): string {
 <p class="verdict${entries.length === 0 && data.givenUp.length === 0 ? '' : ' noticed'}">${escape(verdict)}</p>
 ${summary(data)}
 <div class="columns">
-<section><h2>Questions</h2>${totals(data)}</section>
-<section><h2>Latency</h2>${latencyTable(data)}${histogram(data)}</section>
-</div>
+<section>
+<h2>Questions</h2>${totals(data)}
 ${classTable('Conventions', 'No client notices these. A question may have several.', data.conventions)}
 ${classTable('Ignored', 'With --ignore.', data.ignored)}
+</section>
+<section><h2>Latency</h2>${latencyTable(data)}${histogram(data)}</section>
+</div>
 <h2>Differences that a client can notice</h2>
 ${filters(data)}
 <p id="shown" role="status"></p>
@@ -85,8 +87,8 @@ function classTable(
 ): string {
   if (classes.length === 0) return '';
   const rows = classes.map((one) => {
-    const examples = `<details><summary>examples</summary>${one.examples.map(escape).join('<br>')}</details>`;
-    return `<tr><th>${one.class}</th><td>${one.questions}</td><td>${escape(one.text)}</td><td>${examples}</td></tr>`;
+    const examples = `<details><summary>${escape(one.text)}</summary>${one.examples.map(escape).join('<br>')}</details>`;
+    return `<tr><th>${one.class}</th><td>${one.questions}</td><td>${examples}</td></tr>`;
   });
   return `<h2>${title}</h2><p>${text}</p><table class="counts">${rows.join('')}</table>`;
 }

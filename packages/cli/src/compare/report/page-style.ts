@@ -26,10 +26,10 @@ td { font-variant-numeric: tabular-nums; }
 .summary th, .counts th, .histogram th { font-weight: 400; color: var(--soft); white-space: nowrap; }
 .counts td:nth-child(2), .numbers td, .numbers th + th { text-align: right; }
 .sum > * { border-top: 1px solid var(--line); }
-.columns { display: flex; flex-wrap: wrap; gap: 0 4rem; }
+.columns { display: flex; flex-wrap: wrap; gap: 0 2rem; } .columns section { flex: 1 1 28rem; }
 .histogram { margin-top: .6rem; }
 .histogram td:nth-child(even) { text-align: right; padding-right: .5rem; min-width: 3rem; }
-.bar { width: 9rem; } .bar i { display: block; height: .8rem; margin-top: .3rem; background: var(--left); }
+.bar { width: 7rem; } .bar i { display: block; height: .8rem; margin-top: .3rem; background: var(--left); }
 .bar.right i { background: var(--right); }
 summary { cursor: pointer; color: var(--soft); }
 #filters { display: flex; flex-wrap: wrap; gap: .5rem; }
@@ -37,7 +37,7 @@ summary { cursor: pointer; color: var(--soft); }
   font: inherit; color: inherit; background: var(--page); border: 1px solid var(--line);
   border-radius: .3rem; padding: .3rem .5rem;
 }
-#text { flex: 1 1 16rem; }
+#text { flex: 1 1 12rem; } #class { max-width: 22rem; }
 #shown { color: var(--soft); margin-top: .6rem; }
 article { background: var(--card); border: 1px solid var(--line); border-radius: .4rem; padding: .7rem 1rem; margin: .7rem 0; }
 h3 { font-size: 1rem; margin: 0; } h4 { font-size: .9rem; margin: .6rem 0 0; overflow-wrap: anywhere; }
