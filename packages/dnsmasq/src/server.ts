@@ -146,6 +146,7 @@ export class DnsmasqServer {
       counters: this.#counters,
       statistics: this.#statistics,
       showsCache: options.logsQueries !== 'no',
+      records: options.records,
       usesStale: options.maxStaleSeconds > 0,
       log,
     });

@@ -172,6 +172,20 @@ describeBesideReal(`the log of queries, beside the real dnsmasq${WITHOUT}`, () =
     expect(own.slice(-ours.length)).toEqual(ours);
   });
 
+  it('has the same static records in the dump of SIGUSR1', async () => {
+    const rows: string[][] = [];
+    for (const serving of servings) {
+      const { process } = serving;
+      process.signal('SIGUSR1');
+      await process.waitForLine(/^.*\bal2\.x .* CF I/m);
+      await process.waitForLine(/^.*\brec\.x .*config/m);
+      rows.push(linesOf(serving).filter((line) => /^(?:al|rec)\S* +\S+ +[46C]F[ R]I/.test(line)));
+    }
+    const [real = [], ours = []] = rows;
+    expect(ours.toSorted()).toEqual(real.toSorted());
+    expect(ours).toHaveLength(3);
+  });
+
   it('has the same lines: a query that joins one in flight', async () => {
     const [real, ours] = await logged(async ({ port }) => {
       const clients = [createSocket('udp4'), createSocket('udp4')];

@@ -5,13 +5,19 @@ import { storeReply } from '../../test/cached-answers.js';
 import { addressRecords } from '../../test/messages.js';
 import { recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache } from '../cache/answer-cache.js';
+import { parseOptions } from '../options/parse-options.js';
+import type { LocalRecord } from '../options/record-values.js';
 import { ServerStatistics } from '../upstream/server-statistics.js';
 import { AnswerCounters } from './answer-counters.js';
 import { StatisticsDump } from './statistics-dump.js';
 
 const SERVER = '10.0.0.1#53';
 
-function createDump({ showsCache = false, usesStale = false } = {}) {
+function createDump({
+  showsCache = false,
+  usesStale = false,
+  records = [] as readonly LocalRecord[],
+} = {}) {
   const log = recordedLog();
   const cache = new AnswerCache({ maxRecords: 10_000, nowSeconds: () => 0 });
   const statistics = new ServerStatistics();
@@ -21,6 +27,7 @@ function createDump({ showsCache = false, usesStale = false } = {}) {
     counters: Object.assign(new AnswerCounters(), { hits: 5, misses: 3, staleAnswers: 2 }),
     statistics,
     showsCache,
+    records,
     usesStale,
     log,
     now: () => new Date(2026, 10, 21, 7, 0, 0).getTime(),
@@ -45,6 +52,23 @@ describe('the statistics in the log', () => {
       'queries for authoritative zones 0',
       expect.stringMatching(/^pool memory in use 64, max 64, allocated \d+$/),
       'server 10.0.0.1#53: queries sent 2, retried 0, failed 1, nxdomain replies 1, avg. latency 3ms',
+    ]);
+  });
+
+  it('have the addresses and CNAMEs of the command line before the cache', () => {
+    const { records } = parseOptions([
+      ...['--host-record=rec.x,Two.x,10.2.2.2,fd00::9', '--cname=al.x,rec.x'],
+      '--txt-record=txt.x,hello',
+    ]);
+    const { dump, log } = createDump({ showsCache: true, records });
+    dump.write();
+    const lines = log.messages.slice(-5).map((line) => line.replace(/ +/g, ' '));
+    expect(lines).toEqual([
+      'rec.x 10.2.2.2 4FRI HC config',
+      'two.x 10.2.2.2 4F I HC config',
+      'rec.x fd00::9 6FRI HC config',
+      'two.x fd00::9 6F I HC config',
+      'al.x rec.x CF I C',
     ]);
   });
 

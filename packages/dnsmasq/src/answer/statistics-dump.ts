@@ -1,7 +1,15 @@
 import type { Log } from '@kube-dns/daemon';
-import { QUESTION_OFFSET, RecordCursor, readUint16, SECTION, TYPE } from '@kube-dns/wire';
+import {
+  addressText,
+  QUESTION_OFFSET,
+  RecordCursor,
+  readUint16,
+  SECTION,
+  TYPE,
+} from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import type { CachedAnswer } from '../cache/entry-writer.js';
+import type { LocalRecord } from '../options/record-values.js';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
 import type { AnswerCounters } from './answer-counters.js';
 import { addressOfReverse, nameText, valueText } from './log-text.js';
@@ -12,6 +20,8 @@ export interface StatisticsDumpOptions {
   readonly statistics: Pick<ServerStatistics, 'entries'>;
   /** Whether each cached answer is written, too, as dnsmasq does with `--log-queries`. */
   readonly showsCache: boolean;
+  /** The static records: their addresses and CNAMEs are written with the cache. */
+  readonly records: readonly LocalRecord[];
   /** Whether expired answers are served: their number is then shown. */
   readonly usesStale: boolean;
   readonly log: Log;
@@ -74,6 +84,7 @@ export class StatisticsDump {
     log.info(row('Host', 'Address', 'Flags', 'Expires', 'Source'));
     const widths = [HOST_WIDTH, ADDRESS_WIDTH, FLAGS_WIDTH, EXPIRES_WIDTH, 12];
     log.info(widths.map((width) => '-'.repeat(width)).join(' '));
+    for (const line of staticLines(this.#options.records)) log.info(line);
     this.#writeAnswers(cache.answers());
   }
 
@@ -87,6 +98,27 @@ export class StatisticsDump {
     }
     this.#next = setImmediate(() => this.#writeAnswers(answers));
   }
+}
+
+/** A line per address and CNAME of the command line; dnsmasq keeps other types elsewhere. */
+function staticLines(records: readonly LocalRecord[]): string[] {
+  const reverses = new Set(
+    records
+      .filter(({ isReverseOfHost }) => isReverseOfHost === true)
+      .map(({ owner, rdata }) => reverseKey(addressOfReverse(nameText(owner, 0)), rdata)),
+  );
+  return records.flatMap(({ owner, type, rdata, isOfHost = false }) => {
+    const host = nameText(owner, 0);
+    if (type === TYPE.CNAME) return row(host, nameText(rdata, 0), 'CF I    C', '');
+    if (!isOfHost) return [];
+    const isReversed = reverses.has(reverseKey(addressText(rdata), owner));
+    const flags = `${typeLetter(type)}F${isReversed ? 'R' : ' '}I   HC`;
+    return row(host, addressText(rdata), flags, '', 'config');
+  });
+}
+
+function reverseKey(address: string, name: Uint8Array): string {
+  return `${address} ${nameText(name, 0).toLowerCase()}`;
 }
 
 /** A line per record, or one for a negative answer. */
