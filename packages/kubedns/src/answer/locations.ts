@@ -76,9 +76,10 @@ export class Locations {
     const rest = number - (run === 0 ? 0 : this.#ends[run - 1]!);
     const ports = this.#portCounts[run]!;
     const list = this.#lists[run]!;
+    const host = ports === 1 ? rest : Math.floor(rest / ports);
     this.group = this.#groups[run];
-    this.host = this.#firstHosts[run]! + Math.floor(rest / ports);
-    const at = this.#firstPorts[run]! + (rest % ports);
+    this.host = this.#firstHosts[run]! + host;
+    const at = this.#firstPorts[run]! + rest - host * ports;
     this.port = question.hasPort ? list.ports[at]!.port : (list.numbers[at] ?? NO_PORT);
   }
 

@@ -21,7 +21,8 @@ export class PortRange {
     }
     let end = first;
     for (let last = ports.length; end < last;) {
-      const middle = (end + last) >>> 1;
+      // Mostly one port matches, or none: the first tries are the next ports.
+      const middle = end < first + 2 ? end : (end + last) >>> 1;
       if (compare(ports[middle]!, name, protocolAt, portAt) > 0) last = middle;
       else end = middle + 1;
     }
