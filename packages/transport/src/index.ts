@@ -20,7 +20,7 @@ export type { HostLog, HostPace, ServerHostsOptions } from './server-hosts.js';
 export type { TcpLimits } from './tcp-listener.js';
 export type { SourcePorts } from './source-ports.js';
 export { UDP_ENGINES, type UdpEngine, type UdpEngineChoice } from './udp-engine.js';
-export type { ReplyInspector } from './upstream/flight.js';
+export type { ReplyInspector } from './upstream/flight-owner.js';
 export { QueryForwarder } from './upstream/query-forwarder.js';
 export type { QueryForwarderOptions } from './upstream/query-forwarder-options.js';
 export type { FailureReason, ReplyFlaw } from './upstream/reply-flaw.js';

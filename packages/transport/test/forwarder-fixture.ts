@@ -9,7 +9,7 @@ import {
 } from '@kube-dns/wire';
 import type { Client, ReplyPath } from '../src/answerer.js';
 import type { ExchangeErrorCode } from '../src/errors.js';
-import type { ReplyInspector } from '../src/upstream/flight.js';
+import type { ReplyInspector } from '../src/upstream/flight-owner.js';
 import { QueryForwarder } from '../src/upstream/query-forwarder.js';
 import type { QueryForwarderOptions } from '../src/upstream/query-forwarder-options.js';
 import type { ReplyFlaw } from '../src/upstream/reply-flaw.js';

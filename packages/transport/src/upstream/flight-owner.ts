@@ -3,6 +3,13 @@ import type { AttemptRules } from './attempt-list.js';
 import type { Flight } from './flight.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
 
+/**
+ * Inspects a reply before the clients get it and returns what they get: the reply, changed or not;
+ * null to ignore it as if it had not arrived. `isCacheable` is false for a reply from servers
+ * that no longer serve the question: it must not be cached.
+ */
+export type ReplyInspector = (reply: Buffer, isCacheable: boolean) => Buffer | null | undefined;
+
 /** What a flight needs of its forwarder. */
 export interface FlightOwner extends AttemptRules {
   readonly cursor: RecordCursor;

@@ -9,7 +9,7 @@ import {
 } from '../../test/forwarder-fixture.js';
 import { queryMessage, readQuery, responseWith } from '../../test/questions.js';
 import { fails, held, says, silent } from '../../test/scripts.js';
-import type { ReplyInspector } from './flight.js';
+import type { ReplyInspector } from './flight-owner.js';
 import type { ServerOrder } from './server-group.js';
 
 let fixture: ForwarderFixture;

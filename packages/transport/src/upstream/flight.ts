@@ -1,23 +1,15 @@
 import type { ExchangeErrorCode } from '../errors.js';
 import { AttemptList } from './attempt-list.js';
-import type { FlightOwner } from './flight-owner.js';
+import type { FlightOwner, ReplyInspector } from './flight-owner.js';
 import { type FlightKey, UNSHARED } from './question-key.js';
 import { isTruncated, withoutRecords } from './cut-reply.js';
 import { type Failure, NO_REPLY, UNEXPLAINED } from './failure.js';
 import { failureOf, flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
-import type { RetryPlan } from './retry-plan.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
 import { type TcpRoundOwner, TcpRound } from './tcp-round.js';
 import type { UpstreamServer } from './upstream-servers.js';
 import type { ReplyHandler, SentQuery } from './upstream-socket.js';
 import type { Waiter } from './waiter.js';
-
-/**
- * Inspects a reply before the clients get it and returns what they get: the reply, changed or not;
- * null to ignore it as if it had not arrived. `isCacheable` is false for a reply from servers
- * that no longer serve the question: it must not be cached.
- */
-export type ReplyInspector = (reply: Buffer, isCacheable: boolean) => Buffer | null | undefined;
 
 /** How long a refusal waits for a better reply of the other servers that were asked. */
 const PATIENCE_MS = 1_000;
@@ -44,6 +36,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   isQueued = false;
   /** Others may join, and the reply be cached: the question is shared, and its servers are still the same. */
   isShared: boolean;
+  /** Whether it was asked if the question is in a loop. */
+  isProbed = false;
   startedAtMs = 0;
   /** Until then the question is retransmitted; afterwards it only waits for late replies. */
   deadlineMs = 0;
@@ -82,12 +76,13 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   start(nowMs: number, deadlineMs: number): boolean {
     this.startedAtMs = nowMs;
     this.deadlineMs = deadlineMs;
+    this.isProbed = false;
     this.#retries = 0;
     this.#relayAtMs = Number.POSITIVE_INFINITY;
     this.#fallback = undefined;
     this.#attempts.renew();
     this.#endTcp();
-    this.#dueAtMs = nowMs + this.#pauseMs(this.#owner.plan);
+    this.#dueAtMs = nowMs + this.group.pauseMs(this.#owner.plan, this.#retries);
     this.#heldUntilMs = NOT_HELD;
     const isAwaited = this.group.probe(nowMs, HOLD_MS);
     if (this.group.failure !== undefined) {
@@ -125,7 +120,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     return this.#attempts.sends > sends;
   }
 
-  /** Does what is due at this time; called every 50 ms. */
+  /** Does what is due; called every 50 ms. */
   tick(nowMs: number): void {
     if (this.#heldUntilMs !== NOT_HELD) this.#checkServers(nowMs);
     else if (this.#tcp !== undefined) return;
@@ -147,6 +142,12 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   expire(): Buffer | null {
     this.#attempts.end(this.startedAtMs);
     return this.#fallback ?? null;
+  }
+
+  /** Ends it with SERVFAIL. */
+  fail(failure: Failure): void {
+    this.#failure = failure;
+    this.#finish(null);
   }
 
   /** Ends it without a reply. */
@@ -218,7 +219,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     const nowMs = this.#owner.now();
     const isOver = this.isOverTcp || nowMs >= this.deadlineMs;
     if (isOver || !this.#attempts.sendToOthers()) this.#finish(this.#fallback ?? null);
-    else this.#dueAtMs = nowMs + this.#pauseMs(this.#owner.plan);
+    else this.#dueAtMs = nowMs + this.group.pauseMs(this.#owner.plan, this.#retries);
   }
 
   #countError(server: UpstreamServer, code: ExchangeErrorCode): void {
@@ -246,7 +247,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   #retransmit(nowMs: number): void {
     const { plan } = this.#owner;
     this.#retries++;
-    this.#dueAtMs = nowMs + this.#pauseMs(plan);
+    this.#dueAtMs = nowMs + this.group.pauseMs(plan, this.#retries);
     for (const attempt of this.#attempts.open()) {
       this.group.avoid(attempt.at);
       if (attempt.isSilent) continue;
@@ -257,13 +258,6 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (this.group.order === 'strict' || (this.#retries === 1 && !wasForAll)) {
       if (!this.#attempts.sendToNext()) this.#attempts.send(this.#attempts.current);
     } else this.#attempts.sendToAll();
-  }
-
-  /** In strict order only the next server takes over, so the time is divided among them. */
-  #pauseMs(plan: RetryPlan): number {
-    const { order, servers } = this.group;
-    if (order !== 'strict' || servers.length === 1) return plan.delayMs(this.#retries);
-    return Math.min(plan.delayMs(0), plan.timeoutMs / (servers.length + 1));
   }
 
   #askOverTcp(servers: readonly UpstreamServer[], reserved: number): void {

@@ -2,9 +2,9 @@
 export class IdleSignal {
   readonly #waiting = new Set<() => void>();
 
-  /** Resolves with the next call of `notify`. */
-  next(): Promise<void> {
-    return new Promise((resolve) => this.#waiting.add(resolve));
+  /** Resolves when the condition holds at a call of `notify`, or holds now. */
+  async until(isMet: () => boolean): Promise<void> {
+    while (!isMet()) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
 
   notify(): void {

@@ -1,12 +1,13 @@
 import { MAX_MESSAGE_BYTES, Query, RCODE, RecordCursor } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET } from '../answerer.js';
 import { Admission, type AdmissionOwner } from './admission.js';
-import { type Failure, NO_REPLY, refuse, TOO_MANY_VARIANTS, UNREACHABLE } from './failure.js';
+import { type Failure, LOOP, NO_REPLY, refuse, TOO_MANY_VARIANTS, UNREACHABLE } from './failure.js';
 import { FailureMemory } from './failure-memory.js';
-import { Flight, type ReplyInspector } from './flight.js';
-import type { FlightOwner } from './flight-owner.js';
+import { Flight } from './flight.js';
+import type { FlightOwner, ReplyInspector } from './flight-owner.js';
 import { FlightTable } from './flight-table.js';
 import { IdleSignal } from './idle-signal.js';
+import { LoopProbes } from './loop-probes.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
 import { QuestionKey } from './question-key.js';
 import type { RetryPlan } from './retry-plan.js';
@@ -44,6 +45,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   readonly #flights: FlightTable;
   readonly #admission: Admission;
   readonly #failed = new FailureMemory();
+  readonly #loops = new LoopProbes();
   readonly #own = new Query();
   #timer: NodeJS.Timeout | undefined;
   readonly #idle = new IdleSignal();
@@ -90,8 +92,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     }
     const failure = this.#failureOf(known);
     if (failure !== undefined) return this.#refuseFailed(query, out, failure);
-    const { address } = client;
-    if (!this.#admission.hasPlace(address, known, group)) {
+    if (!this.#admission.hasPlace(client.address, known, group)) {
       this.onDisplaced(group);
       return refuse(query, out, RCODE.REFUSED);
     }
@@ -100,7 +101,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
       this.overflows++;
       return refuse(query, out, RCODE.REFUSED, TOO_MANY_VARIANTS);
     }
-    const isSent = this.#joinOrLaunch(query, flight, address, inspector);
+    const isSent = this.#joinOrLaunch(query, flight, client.address, inspector);
     if (!isSent) return this.#refuseUnsent(query, out, group);
     this.forwarded++;
     this.#flights.join(
@@ -119,8 +120,8 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     const query = this.#own;
     if (query.read(message, message.length, false, MAX_MESSAGE_BYTES) !== 'answer') return false;
     const known = this.#find(query, NO_OPTIONS);
-    const isRefused = this.#failureOf(known) !== undefined;
-    if (isRefused || !this.#admission.hasPlace(client, known, group)) return false;
+    const isFailed = this.#failureOf(known) !== undefined;
+    if (isFailed || !this.#admission.hasPlace(client, known, group)) return false;
     const flight = known ?? this.#createFlight(query, group);
     if (flight === undefined || !this.#joinOrLaunch(query, flight, client)) return false;
     this.forwarded++;
@@ -152,15 +153,15 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   /** Resolves when every question that is in flight now is answered; bounded by the time-out. */
   async settle(): Promise<void> {
     const sinceMs = this.now();
-    const isSettled = () =>
-      this.#flights.all.every(({ isCounted, startedAtMs }) => !isCounted || startedAtMs > sinceMs);
-    while (!isSettled()) await this.#idle.next();
+    await this.#idle.until(() =>
+      this.#flights.all.every(({ isCounted, startedAtMs }) => !isCounted || startedAtMs > sinceMs),
+    );
   }
 
   /** Ends every question; waiting clients get no answer. May be called twice. */
   close(): void {
+    this.#loops.forget();
     clearInterval(this.#timer);
-    this.#timer = undefined;
     for (const flight of [...this.#flights.all]) {
       for (const waiter of flight.waiters.splice(0)) waiter.abandon();
       this.#flights.drop(flight);
@@ -171,8 +172,8 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   /** For a flight: it has its reply. */
   finish(flight: Flight, reply: Buffer | null): void {
     const waiters = this.#flights.leave(flight, flight.waiters.length);
-    const { failure } = flight;
-    this.#failed.add(flight.key, reply, failure, this.now());
+    const { key, failure } = flight;
+    this.#failed.add(key, reply, failure, this.now());
     this.#drop(flight);
     const last = waiters.length - 1;
     waiters.forEach((waiter, i) => {
@@ -187,8 +188,9 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     return this.#flights.find(this.#key);
   }
 
-  /** Why the question that was looked for failed a moment ago, unless it is in flight again. */
+  /** Why the question that was looked for failed a moment ago, unless it is in flight again; or it is a loop's. */
   #failureOf(known: Flight | undefined): Failure | undefined {
+    if (this.#loops.catches(this.#key)) return LOOP;
     return known?.isCounted === true ? undefined : this.#failed.find(this.#key, this.now());
   }
 
@@ -197,7 +199,9 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     const nowMs = this.now();
     const deadlineMs = nowMs + this.plan.timeoutMs;
     if (flight.isCounted) {
-      this.#join(flight, query, nowMs);
+      this.joined++;
+      const isRepeated = nowMs - flight.startedAtMs >= REPEAT_AFTER_MS && flight.repeat();
+      if (isRepeated && !query.isOverTcp) this.sentForUdp++;
       flight.deadlineMs = deadlineMs;
       flight.inspector ??= inspector;
       return true;
@@ -221,12 +225,6 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     const message = upstreamMessage(query, key, this.options.maxUdpBytes, this.cursor);
     const flight = new Flight(this, group, message, key, query.isOverTcp);
     return this.#flights.add(flight) ? flight : undefined;
-  }
-
-  #join(flight: Flight, query: Query, nowMs: number): void {
-    this.joined++;
-    if (nowMs - flight.startedAtMs < REPEAT_AFTER_MS) return;
-    if (flight.repeat() && !query.isOverTcp) this.sentForUdp++;
   }
 
   /** Ends a flight; one of the same question may have waited for its place. */
@@ -253,9 +251,13 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
       } else if (nowMs >= flight.deadlineMs) {
         this.#failed.add(flight.key, flight.expire(), flight.failure, nowMs);
         this.onForsaken(flight);
-      } else flight.tick(nowMs);
+      } else {
+        this.#loops.check(flight, nowMs, this.plan.replyMs);
+        flight.tick(nowMs);
+      }
     }
     this.#idle.notify();
+    this.#loops.forget(all.length > 0 ? nowMs : undefined);
     if (all.length > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -285,10 +287,9 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   }
 
   #refuseUnsent(query: Query, out: Uint8Array, group: ServerGroup): number {
-    if (group.failure !== undefined) return this.#refuseFailed(query, out, group.failure);
-    const rcode = this.options.unsentRcode ?? RCODE.REFUSED;
-    if (rcode === RCODE.SERVFAIL) this.failures++;
-    return refuse(query, out, rcode, UNREACHABLE);
+    const isFailure = group.failure !== undefined || this.options.unsentRcode === RCODE.SERVFAIL;
+    if (!isFailure) return refuse(query, out, RCODE.REFUSED, UNREACHABLE);
+    return this.#refuseFailed(query, out, group.failure ?? UNREACHABLE);
   }
 
   #refuseFailed(query: Query, out: Uint8Array, failure: Failure): number {

@@ -1,6 +1,7 @@
 import { FairPlaces } from './fair-places.js';
 import type { Failure } from './failure.js';
 import type { Flight } from './flight.js';
+import type { RetryPlan } from './retry-plan.js';
 import type { UpstreamServer } from './upstream-servers.js';
 import type { Waiter } from './waiter.js';
 
@@ -90,6 +91,15 @@ export class ServerGroup {
       if (health.isDown) isAwaited = health.probe(this.domain, nowMs, replyMs) || isAwaited;
     }
     return isAwaited;
+  }
+
+  /**
+   * The pause after so many retransmissions. In strict order only the next server takes over, so the time is
+   * divided among them.
+   */
+  pauseMs(plan: RetryPlan, retries: number): number {
+    if (this.order !== 'strict' || this.servers.length === 1) return plan.delayMs(retries);
+    return Math.min(plan.delayMs(0), plan.timeoutMs / (this.servers.length + 1));
   }
 
   /** All servers that are up, the preferred one first. */

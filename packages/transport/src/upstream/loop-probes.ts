@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto';
+import {
+  buildQuery,
+  MAX_NAME_BYTES,
+  NameTable,
+  QUESTION_FIXED_BYTES,
+  readUint16,
+} from '@kube-dns/wire';
+import { LOOP } from './failure.js';
+import type { Flight } from './flight.js';
+import type { QuestionKey } from './question-key.js';
+import type { ReplyHandler, SentQuery } from './upstream-socket.js';
+
+/** Questions that are in doubt at the same time. */
+const MAX_PROBES = 64;
+const PROBE_MS = 5_000;
+/** The hexadecimal digits of the label in front of the name. */
+const LABEL_BYTES = 16;
+
+interface LoopProbe {
+  readonly question: Uint8Array;
+  readonly flight: Flight;
+  readonly sent: readonly SentQuery[];
+  readonly endsAtMs: number;
+}
+
+/**
+ * Finds questions that come back to us from the servers that we ask. A question in doubt is one that has no reply for
+ * a while and that somebody else asks, too. Its servers get a question for a random name below its name, which takes
+ * the same way: if that arrives here, the question is in a loop, whatever lies between.
+ */
+export class LoopProbes implements ReplyHandler {
+  readonly #byQuestion = new NameTable<LoopProbe>();
+  /** In order of time. */
+  #probes: LoopProbe[] = [];
+
+  /** Sends a probe if a question is in doubt, once. */
+  check(flight: Flight, nowMs: number, replyMs: number): void {
+    const isLate = nowMs - flight.startedAtMs >= replyMs && !flight.isQueued;
+    if (!isLate || flight.waiters.length < 2 || flight.isProbed) return;
+    flight.isProbed = true;
+    this.#probe(flight, nowMs);
+  }
+
+  /** Whether a question is a probe: then the flight that it is for ends. */
+  catches({ question, length }: QuestionKey): boolean {
+    if (this.#probes.length === 0) return false;
+    const flight = this.#byQuestion.get(question, 0, length)?.flight;
+    if (flight?.isCounted === true) flight.fail(LOOP);
+    return flight !== undefined;
+  }
+
+  /** Forgets the probes whose time is over; all of them by default. */
+  forget(nowMs = Number.POSITIVE_INFINITY): void {
+    while (this.#probes.length > 0 && this.#probes[0]!.endsAtMs <= nowMs) {
+      const { question, sent } = this.#probes.shift()!;
+      this.#byQuestion.delete(question);
+      for (const each of sent) each.socket.forget(each);
+    }
+  }
+
+  onReply(): void {
+    // Only the arrival of the question itself tells.
+  }
+
+  onUnreachable(): void {
+    // As a reply.
+  }
+
+  /** Not when too many questions are in doubt, or the name is too long. */
+  #probe(flight: Flight, nowMs: number): void {
+    const name = flight.key.question.subarray(0, -QUESTION_FIXED_BYTES);
+    const isRoom = name.length + LABEL_BYTES < MAX_NAME_BYTES && this.#probes.length < MAX_PROBES;
+    if (!isRoom) return;
+    const label = randomBytes(LABEL_BYTES / 2).toString('hex');
+    const probed = Buffer.concat([Buffer.from([LABEL_BYTES]), Buffer.from(label), name]);
+    const end = Buffer.from(flight.key.question.subarray(-QUESTION_FIXED_BYTES));
+    const sent = flight.group.servers.flatMap(({ sockets, health }) => {
+      const query = Buffer.from(buildQuery(probed, readUint16(end, 0)));
+      return health.isDown ? [] : (sockets.send(query, this) ?? []);
+    });
+    const question = Buffer.concat([probed, end]);
+    const probe = { question, flight, sent, endsAtMs: nowMs + PROBE_MS };
+    this.#probes.push(probe);
+    this.#byQuestion.set(question, probe);
+  }
+}
