@@ -270,11 +270,15 @@ describe('--log-queries', () => {
     );
     const texts = rcodes.map(({ text }) => text);
     const silent = await upstreamWith(() => null);
-    const closed = `127.0.0.1#${await freePort()}`;
+    // One for each question: a server that is known to be closed is not asked.
+    const [closed, closedTcp] = [await freePort(), await freePort()].map(
+      (number) => `127.0.0.1#${number}`,
+    );
     const { port, process } = await serveFor(
       ...texts.map((text) => `--server=/failing.test/${text}`),
       `--server=/silent.test/${silent.text}`,
       `--server=/closed.test/${closed}`,
+      `--server=/tcp.closed.test/${closedTcp}`,
       ...['--log-queries', '--query-timeout=1500'],
     );
     for (const label of ['failing', 'silent', 'closed']) await ask(port, `a.${label}.test`);
@@ -286,7 +290,7 @@ describe('--log-queries', () => {
       `reply error is time-out (a.silent.test from ${silent.text})`,
       `reply error is unreachable (a.closed.test from ${closed})`,
       `reply error is SERVFAIL (tcp.failing.test from ${texts[0]})`,
-      `reply error is connection refused (tcp.closed.test from ${closed})`,
+      `reply error is connection refused (tcp.closed.test from ${closedTcp})`,
     ]) {
       await process.waitForLine(line);
     }
