@@ -1,2 +1,2 @@
-/** No slot, no cell: the end of a list of numbers. */
+/** No slot, cell or key: the end of a list of numbers. */
 export const NONE = -1;

@@ -4,7 +4,7 @@ import { DomainDrop } from './domain-drop.js';
 import { EntryTable } from './entry-table.js';
 import { type CachedAnswer, EntryWriter } from './entry-writer.js';
 import { EVERY_TYPE, type CacheableAnswer } from './cacheable-answer.js';
-import { NONE } from './none.js';
+import { NONE } from '../none.js';
 import { questionHash } from './question-hash.js';
 
 /** Names and records may be long: the cache uses at most this many bytes per record of its size. */

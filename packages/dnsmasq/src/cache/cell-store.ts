@@ -1,4 +1,4 @@
-import { NONE } from './none.js';
+import { NONE } from '../none.js';
 
 /** Most cached answers of a cluster, including the name, fit one cell or two. */
 const CELL_BYTES = 64;

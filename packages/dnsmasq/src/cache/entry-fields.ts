@@ -1,4 +1,4 @@
-import { NONE } from './none.js';
+import { NONE } from '../none.js';
 
 /**
  * What is stored of an entry next to its bytes, and in how many bits: a column of numbers per field, with

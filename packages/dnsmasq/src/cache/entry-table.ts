@@ -1,7 +1,7 @@
 import { CellStore } from './cell-store.js';
 import { BYTES_PER_ENTRY, createColumns, type EntryColumns } from './entry-fields.js';
 import type { CacheableAnswer } from './cacheable-answer.js';
-import { NONE } from './none.js';
+import { NONE } from '../none.js';
 
 const FIRST_SLOTS = 256;
 

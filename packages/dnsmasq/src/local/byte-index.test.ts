@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ByteArena } from './byte-arena.js';
-import { ByteIndex, NONE } from './byte-index.js';
+import { NONE } from '../none.js';
+import { ByteIndex } from './byte-index.js';
 
 const key = fc.uint8Array({ maxLength: 20 });
 

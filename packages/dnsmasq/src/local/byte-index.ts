@@ -1,9 +1,7 @@
 import { finishHash, hashBytes, randomSeed } from '@kube-dns/wire';
+import { NONE } from '../none.js';
 import type { ByteArena } from './byte-arena.js';
 import { NumberColumn } from './number-column.js';
-
-/** No key, or the end of a chain. */
-export const NONE = -1;
 
 const SHARD_BITS = 8;
 const SHARDS = 1 << SHARD_BITS;

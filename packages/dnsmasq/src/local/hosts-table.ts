@@ -1,6 +1,7 @@
 import { TYPE } from '@kube-dns/wire';
+import { NONE } from '../none.js';
 import { ByteArena } from './byte-arena.js';
-import { ByteIndex, NONE } from './byte-index.js';
+import { ByteIndex } from './byte-index.js';
 import type { FoundRecords } from './found-records.js';
 import type { HostsFileName } from './hosts-file-name.js';
 import { NumberColumn } from './number-column.js';
