@@ -97,6 +97,7 @@ export class DnsmasqServer {
       portLimit: options.portLimit,
       maxUdpBytes: options.maxUdpBytes,
       passesAd: options.passesAd,
+      mixesCase: options.mixesCase,
       onOverflow: overflowLog(options.maxInFlight, log),
       onFailure: queryLog && ((...failure) => queryLog.failed(...failure)),
     });

@@ -129,6 +129,14 @@ export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
   flag('strict-order', 'o', 'ask servers in their order', (draft) => {
     draft.isStrictOrder = true;
   }),
+  flag(
+    'use-0x20',
+    '',
+    'extension: letters of random case in queries, which the reply must have',
+    (draft) => {
+      draft.mixesCase = true;
+    },
+  ),
 ];
 
 /** The options that a servers file may have (src/option.c, LOPT_SERVERS_FILE). */

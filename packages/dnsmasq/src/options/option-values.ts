@@ -65,12 +65,14 @@ export interface DnsmasqOptions {
   readonly detectsLoops: boolean;
   /** The source port of all queries, 0 for one that the system chooses; undefined is a new one per query. */
   readonly queryPort: number | undefined;
-  /** Lowest and highest source port of queries; 0 leaves the choice to the system. */
+  /** Lowest and highest source port of queries; 0 is 1024 and 65535. */
   readonly minPort: number;
   readonly maxPort: number;
   /** From how many source ports one question may be sent. */
   readonly portLimit: number;
   readonly passesAd: boolean;
+  /** Queries have letters of random case, which the reply must have. */
+  readonly mixesCase: boolean;
   readonly ednsChanges: EdnsChanges;
 
   readonly stopsRebind: boolean;
@@ -179,6 +181,7 @@ export function defaultOptions(): OptionsDraft {
     minPort: 0,
     maxPort: 0,
     portLimit: 1,
+    mixesCase: false,
     passesAd: false,
     ednsChanges: NO_EDNS_CHANGES,
     stopsRebind: false,

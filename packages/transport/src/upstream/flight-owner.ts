@@ -13,7 +13,7 @@ export type ReplyInspector = (reply: Buffer, isCacheable: boolean) => Buffer | n
 /** What a flight needs of its forwarder. */
 export interface FlightOwner extends AttemptRules {
   readonly cursor: RecordCursor;
-  readonly options: Pick<QueryForwarderOptions, 'onFailure'>;
+  readonly options: Pick<QueryForwarderOptions, 'mixesCase' | 'onFailure'>;
   /** The flight is over: it has a reply, or `null` for SERVFAIL. */
   finish(flight: Flight, reply: Buffer | null): void;
 }

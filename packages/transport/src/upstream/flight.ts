@@ -1,6 +1,7 @@
 import type { ExchangeErrorCode } from '../errors.js';
 import { AttemptList } from './attempt-list.js';
 import type { FlightOwner, ReplyInspector } from './flight-owner.js';
+import { mixCase } from './name-case.js';
 import { type FlightKey, UNSHARED } from './question-key.js';
 import { isTruncated, withoutRecords } from './cut-reply.js';
 import { type Failure, NO_REPLY, UNEXPLAINED } from './failure.js';
@@ -26,6 +27,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   readonly query: Buffer;
   readonly key: FlightKey;
   readonly isOverTcp: boolean;
+  readonly #hasMixedCase: boolean;
   inspector: ReplyInspector | undefined;
   readonly waiters: Waiter[] = [];
   /** The address of the client that holds the place; empty for the program itself. */
@@ -66,6 +68,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.key = key;
     this.isShared = key.variant !== UNSHARED;
     this.isOverTcp = isOverTcp;
+    this.#hasMixedCase = owner.options.mixesCase === true && this.isShared;
+    if (this.#hasMixedCase) mixCase(query);
     this.#attempts = new AttemptList(owner, group, query, this);
   }
 
@@ -169,8 +173,9 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     attempt.hasReplied = true;
     if (this.#tcp !== undefined) return;
     server.counts.countReply(rcodeOf(reply), this.#owner.now() - attempt.sentAtMs);
-    if (isTruncated(reply)) {
-      this.#fallback = withoutRecords(reply, this.#owner.cursor);
+    const isForged = this.#hasMixedCase && !server.caseEcho.accepts(this.query, reply);
+    if (isForged || isTruncated(reply)) {
+      if (!isForged) this.#fallback = withoutRecords(reply, this.#owner.cursor);
       // A reply that arrives twice is fetched over TCP once.
       if (!attempt.hasFailed) this.#askOverTcp([server], this.#attempts.unaskedCount);
       attempt.hasFailed = true;
@@ -201,6 +206,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   onTcpReply(server: UpstreamServer, reply: Buffer): void {
     const at = this.group.servers.indexOf(server);
     server.health.noteReply(this.#owner.now());
+    if (this.#hasMixedCase) server.caseEcho.learn(this.query, reply);
     const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(at, reply);
     if (flaw === 'finished') return;
     if (flaw === 'refusal') this.#holdBack(reply);

@@ -13,6 +13,8 @@ export interface QueryForwarderOptions {
   readonly maxUdpBytes: number;
   /** AD stays as the server set it; it is cleared by default. */
   readonly passesAd?: boolean;
+  /** Names are sent with letters of random case, which the reply must have (0x20); as clients sent them by default. */
+  readonly mixesCase?: boolean;
   /** What a client gets when its question cannot be sent to any server; REFUSED by default. */
   readonly unsentRcode?: number;
   /** Called for each query that is refused because too many are in flight. */

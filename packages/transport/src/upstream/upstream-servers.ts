@@ -1,4 +1,5 @@
 import { type ServerAddress, serverText } from '../server-address.js';
+import { CaseEcho } from './name-case.js';
 import type { ServerCounter, ServerCounters } from './server-counter.js';
 import { ServerHealth } from './server-health.js';
 import type { ServerSockets, UpstreamTarget, UpstreamSockets } from './upstream-sockets.js';
@@ -16,6 +17,7 @@ export interface UpstreamServer extends ServerAddress {
   readonly sockets: ServerSockets;
   readonly counts: ServerCounter;
   readonly health: ServerHealth;
+  readonly caseEcho: CaseEcho;
 }
 
 /** The servers of all domains, with their sockets and counts; both outlive a change of configuration. */
@@ -50,6 +52,7 @@ export class UpstreamServers {
       sockets,
       health: new ServerHealth(sockets),
       counts: this.#counters.of(text),
+      caseEcho: new CaseEcho(),
     };
     this.#servers.set(key, server);
     return server;
