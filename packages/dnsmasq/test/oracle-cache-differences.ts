@@ -47,6 +47,11 @@ export const DIFFERENT: Readonly<Record<string, Difference>> = {
     steps: twice('long'),
     fields: ['ttls'],
   },
+  'a malformed reply: SERVFAIL is remembered for a second (RFC 9520); dnsmasq queries again': {
+    options: [],
+    steps: twice('badaddress'),
+    fields: ['asked'],
+  },
   'private addresses in an answer to ANY: emptied, too': {
     options: ['--stop-dns-rebind'],
     steps: [q('private', 'ANY')],

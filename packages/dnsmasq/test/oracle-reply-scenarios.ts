@@ -49,7 +49,7 @@ export const REPLY_SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'malformed replies': {
     options: [],
-    steps: [...twice('badaddress'), ...twice('badname'), 'compare counters'],
+    steps: [q('badaddress'), q('badname'), 'compare counters'],
   },
   'bogus addresses beside other rules': {
     options: [
@@ -108,7 +108,7 @@ export const REPLY_SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'replies with a wrong count, and with a record of another class': {
     options: [],
-    steps: [...['overcount', 'otherclass'].flatMap((label) => twice(label)), 'compare counters'],
+    steps: [q('overcount'), ...twice('otherclass'), 'compare counters'],
   },
   'errors, which are not cached': {
     options: ['--neg-ttl=50'],

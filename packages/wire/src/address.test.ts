@@ -54,6 +54,18 @@ describe('addressText', () => {
       }),
       { numRuns: 2_000 },
     );
+    for (const text of [
+      '::',
+      '::1',
+      '::9',
+      '::100',
+      '::1:0',
+      '::0.1.0.1',
+      '::ffff:0:9',
+      '::fffe:1:2',
+    ]) {
+      expect(addressText(addressBytes(text))).toBe(shortIpv6(text));
+    }
   });
 
   it.each([

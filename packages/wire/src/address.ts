@@ -44,8 +44,7 @@ function ipv4Text(bytes: Uint8Array, at: number): string {
 /** As `shortIpv6`, which costs several microseconds: each miss of a client over IPv6 would pay them. */
 function ipv6Text(bytes: Uint8Array): string {
   const { at, length } = longestZeros(bytes);
-  const isDotted = length === 6 || (length === 7 && groupAt(bytes, 7) !== 1);
-  if (at === 0 && isDotted) return `::${ipv4Text(bytes, 12)}`;
+  if (at === 0 && length === 6) return `::${ipv4Text(bytes, 12)}`;
   if (at === 0 && length === 5 && groupAt(bytes, 5) === 0xffff) {
     return `::ffff:${ipv4Text(bytes, 12)}`;
   }
