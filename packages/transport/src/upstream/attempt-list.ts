@@ -9,6 +9,8 @@ export interface Attempt {
   readonly at: number;
   readonly server: UpstreamServer;
   readonly sent: SentQuery;
+  /** What was sent. */
+  readonly query: Buffer;
   readonly sentAtMs: number;
   /** When the same datagram was last sent. */
   resentAtMs: number;
@@ -112,14 +114,33 @@ export class AttemptList {
       last.hasFailed = last.isSilent = false;
       last.resentAtMs = nowMs;
       last.sent.socket.resend(last.sent);
-    } else {
-      const sent = server.sockets.send(this.#query, this.#handler);
-      if (sent === undefined) return false;
-      const state = { hasFailed: false, isSilent: false, hasReplied: false };
-      this.#attempts.push({ at, server, sent, sentAtMs: nowMs, resentAtMs: nowMs, ...state });
-    }
+    } else if (!this.#sendNew(at, nowMs)) return false;
     this.sends++;
     server.counts.countQuery(last !== undefined);
+    return true;
+  }
+
+  /** Asks a server again that replied that it does not know EDNS, without that; false for any other reply. */
+  sendWithoutEdns(attempt: Attempt, reply: Uint8Array): boolean {
+    const { at, server, query, hasFailed } = attempt;
+    const nowMs = this.#rules.now();
+    if (!server.edns.isRefused(query, reply, nowMs)) return false;
+    // A reply that arrives twice is followed by one query.
+    if (hasFailed) return true;
+    attempt.hasFailed = true;
+    if (!this.#sendNew(at, nowMs)) return false;
+    this.sends++;
+    server.counts.countQuery(true);
+    return true;
+  }
+
+  #sendNew(at: number, nowMs: number): boolean {
+    const server = this.#group.servers[at]!;
+    const query = server.edns.fit(this.#query, nowMs);
+    const sent = server.sockets.send(query, this.#handler);
+    if (sent === undefined) return false;
+    const state = { hasFailed: false, isSilent: false, hasReplied: false };
+    this.#attempts.push({ at, server, sent, query, sentAtMs: nowMs, resentAtMs: nowMs, ...state });
     return true;
   }
 

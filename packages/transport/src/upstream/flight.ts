@@ -87,12 +87,9 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#attempts.renew();
     this.#endTcp();
     this.#dueAtMs = nowMs + this.group.pauseMs(this.#owner.plan, this.#retries);
-    this.#heldUntilMs = NOT_HELD;
     const isAwaited = this.group.probe(nowMs, HOLD_MS);
-    if (this.group.failure !== undefined) {
-      this.#heldUntilMs = nowMs + HOLD_MS;
-      return isAwaited;
-    }
+    this.#heldUntilMs = this.group.failure === undefined ? NOT_HELD : nowMs + HOLD_MS;
+    if (this.#heldUntilMs !== NOT_HELD) return isAwaited;
     if (this.isOverTcp) {
       this.#askOverTcp(this.group.inOrder(), 0);
       return true;
@@ -173,6 +170,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     attempt.hasReplied = true;
     if (this.#tcp !== undefined) return;
     server.counts.countReply(rcodeOf(reply), this.#owner.now() - attempt.sentAtMs);
+    if (this.#attempts.sendWithoutEdns(attempt, reply)) return;
     const isForged = this.#hasMixedCase && !server.caseEcho.accepts(this.query, reply);
     if (isForged || isTruncated(reply)) {
       if (!isForged) this.#fallback = withoutRecords(reply, this.#owner.cursor);

@@ -69,9 +69,10 @@ export class TcpRound implements PlaceWaiter {
       this.#owner.onTcpEnd();
       return;
     }
-    writeUint16(this.#query, 0, randomId());
+    const query = server.edns.fit(this.#query, startedAtMs);
+    writeUint16(query, 0, randomId());
     const timeoutMs = Math.ceil(leftMs / (this.#servers.length + this.#reserved));
-    const request = { query: this.#query, server, protocol: 'tcp', timeoutMs } as const;
+    const request = { query, server, protocol: 'tcp', timeoutMs } as const;
     this.#exchange = exchange(request, (error, reply) => {
       this.#release(server);
       const { counts } = server;
@@ -82,7 +83,8 @@ export class TcpRound implements PlaceWaiter {
         return;
       }
       counts.countReply(rcodeOf(reply), this.#owner.now() - startedAtMs);
-      this.#owner.onTcpReply(server, reply);
+      if (server.edns.isRefused(query, reply, this.#owner.now())) this.#askAgain();
+      else this.#owner.onTcpReply(server, reply);
     });
   }
 
@@ -93,6 +95,11 @@ export class TcpRound implements PlaceWaiter {
     this.#exchange?.cancel();
     server.sockets.tcp.leave(this);
     this.#release(server);
+  }
+
+  #askAgain(): void {
+    this.#isAsking = false;
+    this.askNext();
   }
 
   #release(server: UpstreamServer): void {

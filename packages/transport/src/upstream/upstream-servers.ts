@@ -1,4 +1,5 @@
 import { type ServerAddress, serverText } from '../server-address.js';
+import { EdnsSupport } from './edns-support.js';
 import { CaseEcho } from './name-case.js';
 import type { ServerCounter, ServerCounters } from './server-counter.js';
 import { ServerHealth } from './server-health.js';
@@ -18,6 +19,7 @@ export interface UpstreamServer extends ServerAddress {
   readonly counts: ServerCounter;
   readonly health: ServerHealth;
   readonly caseEcho: CaseEcho;
+  readonly edns: EdnsSupport;
 }
 
 /** The servers of all domains, with their sockets and counts; both outlive a change of configuration. */
@@ -53,6 +55,7 @@ export class UpstreamServers {
       health: new ServerHealth(sockets),
       counts: this.#counters.of(text),
       caseEcho: new CaseEcho(),
+      edns: new EdnsSupport(),
     };
     this.#servers.set(key, server);
     return server;

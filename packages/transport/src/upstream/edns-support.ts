@@ -1,0 +1,45 @@
+import {
+  HEADER_BYTES,
+  OPT_BYTES,
+  QUESTION_FIXED_BYTES,
+  RCODE,
+  readUint16,
+  skipName,
+  TYPE,
+  writeUint16,
+} from '@kube-dns/wire';
+import { rcodeOf } from './reply-flaw.js';
+
+/** A server that does not know EDNS is sent queries without it for this long; it may be replaced by a newer one. */
+const FORGET_MS = 900_000;
+
+/** Whether a server knows EDNS. It counts as one that does until it shows otherwise (RFC 6891 section 7). */
+export class EdnsSupport {
+  #unknownUntilMs = Number.NEGATIVE_INFINITY;
+
+  /** The query as this server takes it: without its OPT record if the server does not know that. */
+  fit(query: Buffer, nowMs: number): Buffer {
+    return nowMs < this.#unknownUntilMs ? withoutOpt(query) : query;
+  }
+
+  /** Whether the reply shows that the server does not know EDNS, so that the query is to be sent without it. */
+  isRefused(query: Buffer, reply: Uint8Array, nowMs: number): boolean {
+    const rcode = rcodeOf(reply);
+    const isRefusal = rcode === RCODE.FORMERR || rcode === RCODE.NOTIMP;
+    // A server that knows EDNS has an OPT record in its reply.
+    if (!isRefusal || readUint16(reply, 10) > 0 || withoutOpt(query) === query) return false;
+    this.#unknownUntilMs = nowMs + FORGET_MS;
+    return true;
+  }
+}
+
+/** A copy of a query without its OPT record; the query itself if it has no such record, or others beside it. */
+function withoutOpt(query: Buffer): Buffer {
+  const optAt = skipName(query, HEADER_BYTES, query.length) + QUESTION_FIXED_BYTES;
+  const isAlone = readUint16(query, 6) + readUint16(query, 8) === 0 && readUint16(query, 10) === 1;
+  if (!isAlone || query.length < optAt + OPT_BYTES) return query;
+  if (query[optAt] !== 0 || readUint16(query, optAt + 1) !== TYPE.OPT) return query;
+  const plain = Buffer.from(query.subarray(0, optAt));
+  writeUint16(plain, 10, 0);
+  return plain;
+}
