@@ -14,6 +14,7 @@ const ATTACKS = [
   'bomb-queries',
   'bomb-replies',
   'spoofed-replies',
+  'birthday',
   'tcp-slow',
   'tcp-fragments',
   'tcp-deaf',
@@ -37,6 +38,8 @@ const TRY_SECONDS = [0.8, 3, 6];
 const IN_TIME_PART = 0.5;
 const MIN_SENT = 50;
 const MIN_GUESSES = 1_000;
+/** Of ID and port, for one name and type. */
+const MAX_PAIRS = 4;
 /** Connections that each container accepts, and sockets from which it queries its servers. */
 const MAX_DESCRIPTORS = 1_000 + 512 + 100;
 
@@ -45,6 +48,7 @@ interface AttackResult {
   readonly did: string;
   readonly accepted?: number;
   readonly guesses?: number;
+  readonly pairs?: number;
   readonly under: { readonly sent: number; readonly inTime: number };
   readonly after: { readonly inTime: number };
   readonly containers: readonly {
@@ -129,6 +133,12 @@ function weaknesses({
   });
 
   it('forged replies are never accepted', () => {
-    for (const { accepted } of of('spoofed-replies')) expect(accepted).toBe(0);
+    for (const name of ['spoofed-replies', 'birthday']) {
+      for (const { accepted } of of(name)) expect(accepted).toBe(0);
+    }
+  });
+
+  it('queries for one name that differ in all else leave four IDs and ports to guess', () => {
+    for (const { pairs } of of('birthday')) expect(pairs).toBeLessThanOrEqual(MAX_PAIRS);
   });
 });

@@ -6,6 +6,8 @@ import { type AttackOutcome, type ContainerResult, SPARE_DESCRIPTORS } from './r
 const MIB = 2 ** 20;
 const PERCENT = 100;
 const IN_TIME_BAR = 90;
+/** Questions of one name and type that are in flight. */
+const MAX_PAIRS = 4;
 /** After an attack the median is as before, except for other load of the machine. */
 const AFTER_FACTOR = 2;
 const AFTER_SPARE_MS = 1;
@@ -40,6 +42,7 @@ export function addOutcome(
   add('median latency after it', after.latencyMs.p50, 'ms', median);
   if (did.accepted !== undefined) {
     add('forged replies that were accepted', did.accepted, '', 0);
+    if (did.pairs !== undefined) add('pairs of ID and port at a time', did.pairs, '', MAX_PAIRS);
     add('forged replies', did.guesses ?? Number.NaN, '', { atLeast: 1 });
   }
   for (const container of containers) {

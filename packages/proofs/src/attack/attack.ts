@@ -1,5 +1,6 @@
 import type { Remote } from '@kube-dns/testkit';
 import type { Pod } from '../fixtures/pod.js';
+import type { BirthdayMethods } from './birthday-server.js';
 import type { FloodMethods } from './flood.js';
 import type { SpooferMethods } from './spoofer.js';
 import type { TcpAttackerMethods } from './tcp-attacker.js';
@@ -9,6 +10,7 @@ export interface Attackers {
   readonly flood: Remote<FloodMethods>;
   readonly tcp: Remote<TcpAttackerMethods>;
   readonly spoofer: Remote<SpooferMethods>;
+  readonly birthday: Remote<BirthdayMethods>;
 }
 
 /** Where an attack takes place. */
@@ -33,6 +35,8 @@ export interface AttackResult {
   readonly accepted?: number;
   /** How many forged replies there were. */
   readonly guesses?: number;
+  /** Pairs of ID and port that a reply could have at one time, the most of them; undefined where they are not counted. */
+  readonly pairs?: number;
 }
 
 /** An attack that goes on. */

@@ -60,10 +60,17 @@ function startAttackers(owned: Owned): Attackers {
       new Remote('the TCP clients', new URL('./tcp-attacker.js#TcpAttacker', import.meta.url)),
     ),
     spoofer: owned.add(new Remote('the spoofer', new URL('./spoofer.js#Spoofer', import.meta.url))),
+    birthday: owned.add(
+      new Remote('the forger', new URL('./birthday-server.js#BirthdayServer', import.meta.url)),
+    ),
   };
 }
 
-async function startPod(values: Values, owned: Owned, silentPort: number): Promise<Pod> {
+async function startPod(
+  values: Values,
+  owned: Owned,
+  ports: { readonly silent: number; readonly birthday: number },
+): Promise<Pod> {
   const entry = new URL('./hostile-server.js#HostileServer', import.meta.url);
   const upstream = owned.add(new Remote<HostileServerMethods>('the name server', entry));
   const server = await upstream.call('start');
@@ -76,7 +83,8 @@ async function startPod(values: Values, owned: Owned, silentPort: number): Promi
     dnsmasqArgs: [
       `--server=127.0.0.1#${server}`,
       `--server=/${DOMAINS.dead}/127.0.0.1#${dead}`,
-      `--server=/${DOMAINS.silent}/127.0.0.1#${silentPort}`,
+      `--server=/${DOMAINS.silent}/127.0.0.1#${ports.silent}`,
+      `--server=/${DOMAINS.birthday}/127.0.0.1#${ports.birthday}`,
     ],
   });
 }
@@ -89,7 +97,11 @@ async function run(values: Values, { report, owned, progress }: CommandContext):
   }
   progress('starting a pod and its attackers');
   const attackers = startAttackers(owned);
-  const pod = await startPod(values, owned, await attackers.spoofer.call('open'));
+  const ports = {
+    silent: await attackers.spoofer.call('open'),
+    birthday: await attackers.birthday.call('open'),
+  };
+  const pod = await startPod(values, owned, ports);
   const honest = new HonestClients(owned, { udpPerSecond: rate, tcpPerSecond: TCP_PER_SECOND });
   const lastWordMs = settleSeconds * 1_000 >= LAST_WORD_MS ? LAST_WORD_MS : SHORT_LAST_WORD_MS;
   const before: Record<Attack['target'], HonestResult | undefined> = {

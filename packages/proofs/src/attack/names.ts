@@ -30,6 +30,8 @@ export const DOMAINS = {
   dead: 'dead.example',
   /** A stub domain whose server never answers, and in whose name others do. */
   silent: 'silent.example',
+  /** Its server leaves one name unanswered, and forged replies for it come with random IDs to random ports. */
+  birthday: 'birthday.example',
 } as const;
 
 /** The address in all forged answers, and in no other. */

@@ -1,18 +1,16 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { setPriority } from 'node:os';
+import { questionEnd } from '@kube-dns/testkit';
 import {
   encodeQuery,
   HEADER_BYTES,
-  QUESTION_FIXED_BYTES,
   RCODE,
   RCODE_MASK,
   readUint16,
-  TYPE,
   writeUint16,
-  writeUint32,
 } from '@kube-dns/wire';
-import { FORGED_ADDRESS } from './names.js';
+import { boundSocket, forgedReply, isForged } from './forged-reply.js';
 import { Pace } from './pace.js';
 
 /** The results of forged replies. */
@@ -50,8 +48,6 @@ interface Outstanding {
 
 const HOST = '127.0.0.1';
 const OTHER_HOST = '127.0.0.2';
-const REPLY_FLAGS = 0x8580;
-const TTL_SECONDS = 86_400;
 const NAMES = 16;
 /** A new name at this pace; each is asked at most once in the time that a client waits for it. */
 const ASK_EVERY_MS = 250;
@@ -79,11 +75,11 @@ export class Spoofer implements SpooferMethods {
 
   async open(): Promise<number> {
     setPriority(NICE);
-    this.#server = await bound(0, HOST);
+    this.#server = await boundSocket(0, HOST);
     const { port } = this.#server.address();
     this.#server.on('message', (query, peer) => this.#receive(query, peer));
-    this.#otherPort = await bound(0, HOST);
-    this.#otherAddress = await bound(port, OTHER_HOST);
+    this.#otherPort = await boundSocket(0, HOST);
+    this.#otherAddress = await boundSocket(port, OTHER_HOST);
     return port;
   }
 
@@ -135,7 +131,7 @@ export class Spoofer implements SpooferMethods {
 
   #judge(message: Buffer): void {
     if ((message[3]! & RCODE_MASK) !== RCODE.SERVFAIL) this.#answered++;
-    if (message.includes(Buffer.from(FORGED_ADDRESS))) this.#accepted++;
+    if (isForged(message)) this.#accepted++;
   }
 
   #guess(): void {
@@ -145,10 +141,10 @@ export class Spoofer implements SpooferMethods {
     // Most guesses vary the ID, as an off-path attacker must.
     const kind = turn % 2 === 0 ? 'id' : GUESS_KINDS[((turn >> 1) % (GUESS_KINDS.length - 1)) + 1]!;
     const { query, peer } = target;
-    const message = forged(query);
+    const message = forgedReply(query);
     if (kind === 'id') writeUint16(message, 0, this.#wrongId(peer.port));
     else if (kind === 'name') message[HEADER_BYTES + 1]! ^= 1;
-    else if (kind === 'type') message[questionEndOf(query) - 3]! ^= 1;
+    else if (kind === 'type') message[questionEnd(query) - 3]! ^= 1;
     else if (kind === 'query') message[2]! &= 0x7f;
     else if (kind === 'question') writeUint16(message, 4, 0);
     this.#guesses[kind]++;
@@ -170,34 +166,4 @@ export class Spoofer implements SpooferMethods {
     while (isRight(this.#id));
     return this.#id;
   }
-}
-
-async function bound(port: number, host: string): Promise<Socket> {
-  const socket = createSocket('udp4');
-  socket.on('error', () => undefined);
-  socket.bind(port, host);
-  await once(socket, 'listening');
-  return socket;
-}
-
-function questionEndOf(query: Buffer): number {
-  let at = HEADER_BYTES;
-  while (query[at]! > 0) at += query[at]! + 1;
-  return at + 1 + QUESTION_FIXED_BYTES;
-}
-
-/** The reply that would be accepted. */
-function forged(query: Buffer): Buffer {
-  const fixed = Buffer.alloc(12);
-  writeUint16(fixed, 0, 0xc000 | HEADER_BYTES);
-  writeUint16(fixed, 2, TYPE.A);
-  writeUint16(fixed, 4, 1);
-  writeUint32(fixed, 6, TTL_SECONDS);
-  writeUint16(fixed, 10, FORGED_ADDRESS.length);
-  const question = query.subarray(0, questionEndOf(query));
-  const message = Buffer.concat([question, fixed, Buffer.from(FORGED_ADDRESS)]);
-  writeUint16(message, 2, REPLY_FLAGS);
-  message.fill(0, 6, HEADER_BYTES);
-  writeUint16(message, 6, 1);
-  return message;
 }
