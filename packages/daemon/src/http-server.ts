@@ -8,6 +8,7 @@ import express, { type ErrorRequestHandler, type Express } from 'express';
 import { errorText, StartupError } from './errors.js';
 import { HttpConnections } from './http-connections.js';
 import type { Log } from './log.js';
+import { requestTurns } from './request-turns.js';
 
 export type { Express, RequestHandler } from 'express';
 
@@ -39,6 +40,8 @@ const SILENCE_TIMEOUT_MS = 30_000;
 /** How late the time-outs of headers and requests may be noticed. */
 const CHECK_INTERVAL_MS = 250;
 const MAX_HEADER_BYTES = 16 * 1024;
+/** Then the connection is closed: reading hundreds of requests at once would take a turn of tens of milliseconds. */
+const MAX_REQUESTS = 64;
 
 /**
  * Serves `routes` over HTTP; paths match exactly, as in Go, and an unknown one is Go's plain 404.
@@ -58,6 +61,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     },
     createApp(options),
   );
+  server.maxRequestsPerSocket = MAX_REQUESTS;
+  server.on('dropRequest', (_request, socket) => socket.destroy());
   new HttpConnections(server);
   server.setTimeout(SILENCE_TIMEOUT_MS);
   await listen(server, host, options);
@@ -76,6 +81,7 @@ function createApp({ routes, log, purpose }: HttpServerOptions): Express {
   app.disable('etag');
   app.enable('case sensitive routing');
   app.enable('strict routing');
+  app.use(requestTurns());
   routes(app);
   app.use((_request, response) => {
     response

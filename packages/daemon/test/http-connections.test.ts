@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 
 import { startHttpServer, type HttpServer } from '../src/http-server.js';
 import { createLog } from '../src/log.js';
@@ -13,8 +14,13 @@ const OTHER_ADDRESS = '127.0.0.2';
 
 let server: HttpServer;
 let sockets: Socket[];
+/** Turns of the event loop so far, and those in which a request came to its route. */
+let turns: number;
+let turnsOfRequests: number[];
 beforeEach(async () => {
   sockets = [];
+  turns = 0;
+  turnsOfRequests = [];
   server = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
@@ -23,6 +29,10 @@ beforeEach(async () => {
     routes: (app) => {
       app.all('/readiness', (_request, response) => void response.send('ok\n'));
       app.all('/hang', () => undefined);
+      app.all('/turn', (_request, response) => {
+        turnsOfRequests.push(turns);
+        response.send('ok\n');
+      });
     },
   });
 });
@@ -105,4 +115,28 @@ describe('a client that is slow', () => {
     expect(tookMs).toBeGreaterThan(4_500);
     expect(tookMs).toBeLessThan(8_000);
   }, 20_000);
+});
+
+describe('requests that are pipelined', () => {
+  const TURN = 'GET /turn HTTP/1.1\r\nHost: x\r\n\r\n';
+
+  it('are handled each in a turn of its own, so that the other work of the process goes on', async () => {
+    const counting = () => {
+      turns++;
+      next = setImmediate(counting);
+    };
+    let next = setImmediate(counting);
+    await open(4, TURN.repeat(10));
+    await until(() => turnsOfRequests.length === 40);
+    clearImmediate(next);
+    // The counter and the requests alternate: no turn has two but the first.
+    expect(new Set(turnsOfRequests).size).toBeGreaterThanOrEqual(39);
+  });
+
+  it('end their connection when there are hundreds', async () => {
+    const [socket] = await open(1, TURN.repeat(300));
+    await once(socket!, 'close');
+    expect(turnsOfRequests.length).toBeLessThanOrEqual(64);
+    expect(await probes(12)).toEqual(ALL_OK);
+  });
 });

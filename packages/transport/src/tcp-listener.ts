@@ -70,7 +70,8 @@ export class TcpListener {
   #accept(socket: Socket): void {
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#connections.delete(socket));
-    if (this.#connections.size >= this.#maxConnections && !this.#closeIdlest()) {
+    const isFull = this.#connections.size >= this.#maxConnections;
+    if (isFull && !this.#closeIdlest() && !this.#closeOfGreediest(socket.remoteAddress)) {
       this.#counters.tcpRefused++;
       socket.destroy();
       return;
@@ -92,13 +93,39 @@ export class TcpListener {
     });
   }
 
+  /**
+   * Closes the oldest connection of the client that has most of them, all busy; false when it has no more than a
+   * tenth, or the new connection is its own.
+   */
+  #closeOfGreediest(newClient: string | undefined): boolean {
+    const counts = new Map<string, number>();
+    let greediest = '';
+    for (const { address } of this.#connections.values()) {
+      const count = (counts.get(address) ?? 0) + 1;
+      counts.set(address, count);
+      if (count > (counts.get(greediest) ?? 0)) greediest = address;
+    }
+    const isFair = (counts.get(greediest) ?? 0) <= this.#maxConnections / 10;
+    if (isFair || greediest === newClient) return false;
+    for (const [socket, { address }] of this.#connections) {
+      if (address !== greediest) continue;
+      this.#close(socket);
+      return true;
+    }
+    return false;
+  }
+
+  #close(socket: Socket): void {
+    this.#counters.tcpRefused++;
+    this.#connections.delete(socket);
+    socket.destroy();
+  }
+
   /** Closes the longest idle connection; false when every one waits for an answer. */
   #closeIdlest(): boolean {
     for (const [socket, connection] of this.#connections) {
       if (connection.isBusy()) continue;
-      this.#counters.tcpRefused++;
-      this.#connections.delete(socket);
-      socket.destroy();
+      this.#close(socket);
       return true;
     }
     return false;

@@ -55,6 +55,23 @@ describe('limits over TCP', () => {
     expect(idOf(await client.inbox.next())).toBe(1);
   });
 
+  it('take the oldest connection from a client that keeps all of them busy, for that of another', async () => {
+    const { listener, client, connect, deferred } = await startDeferring(opened, {
+      maxConnections: 20,
+    });
+    client.send(question(1));
+    await until(() => deferred.length === 1);
+    for (let id = 2; id <= 20; id++) (await connect()).send(question(id));
+    await until(() => deferred.length === 20);
+    const other = opened(await TcpClient.connect(listener.port, '127.0.0.1', '127.0.0.2'));
+    other.send(question(21));
+    await until(() => deferred.length === 21);
+    await client.closed;
+    expect(listener.counters).toMatchObject({ tcpRefused: 1, tcpOpen: 20 });
+    const own = await connect();
+    await own.closed;
+  });
+
   it('count the connections that are open, refused ones never', async () => {
     const { listener, client, connect, deferred, send } = await startDeferring(opened, {
       maxConnections: 1,

@@ -58,15 +58,16 @@ export class TcpClient implements Closable {
   }
 
   /** Rejects when the server does not accept the connection. */
-  static async connect(port: number, address = '127.0.0.1'): Promise<TcpClient> {
-    const client = await TcpClient.connectDeaf(port, address);
+  static async connect(port: number, address = '127.0.0.1', from?: string): Promise<TcpClient> {
+    const client = await TcpClient.connectDeaf(port, address, from);
     client.read();
     return client;
   }
 
   /** A client that does not read until `read` is called. */
-  static async connectDeaf(port: number, address = '127.0.0.1'): Promise<TcpClient> {
-    const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true });
+  static async connectDeaf(port: number, address = '127.0.0.1', from?: string): Promise<TcpClient> {
+    const source = from === undefined ? {} : { localAddress: from };
+    const socket = connect({ host: address, port, ...source, allowHalfOpen: true, noDelay: true });
     await once(socket, 'connect');
     return new TcpClient(socket);
   }
