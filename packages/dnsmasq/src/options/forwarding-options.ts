@@ -132,7 +132,7 @@ export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
   flag(
     'use-0x20',
     '',
-    'extension: letters of random case in queries, which the reply must have',
+    'extension: random case for the names of queries; the reply must have the same',
     (draft) => {
       draft.mixesCase = true;
     },

@@ -71,7 +71,7 @@ export interface DnsmasqOptions {
   /** From how many source ports one question may be sent. */
   readonly portLimit: number;
   readonly passesAd: boolean;
-  /** Queries have letters of random case, which the reply must have. */
+  /** The case of names in queries is random, and the reply must have the same. */
   readonly mixesCase: boolean;
   readonly ednsChanges: EdnsChanges;
 

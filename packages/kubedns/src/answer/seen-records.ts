@@ -5,7 +5,7 @@ const SLOTS = 2 * MAX_DRAWS;
 const MASK = SLOTS - 1;
 
 /**
- * The records that an answer has so far, as 64 bits of hash each: seeded, so nobody can choose two that are
+ * The records that an answer has so far, as 64 bits of hash each: seeded, so no client can choose two that are
  * taken for one, and by chance that happens once in a million million answers. It allocates nothing.
  */
 export class SeenRecords {

@@ -115,8 +115,7 @@ export class AttemptList {
       last.resentAtMs = nowMs;
       last.sent.socket.resend(last.sent);
     } else if (!this.#sendNew(at, nowMs)) return false;
-    this.sends++;
-    server.counts.countQuery(last !== undefined);
+    this.#count(server, last !== undefined);
     return true;
   }
 
@@ -129,9 +128,13 @@ export class AttemptList {
     if (hasFailed) return true;
     attempt.hasFailed = true;
     if (!this.#sendNew(at, nowMs)) return false;
-    this.sends++;
-    server.counts.countQuery(true);
+    this.#count(server, true);
     return true;
+  }
+
+  #count(server: UpstreamServer, isRetry: boolean): void {
+    this.sends++;
+    server.counts.countQuery(isRetry);
   }
 
   #sendNew(at: number, nowMs: number): boolean {

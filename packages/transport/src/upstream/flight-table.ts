@@ -120,10 +120,10 @@ export class FlightTable {
     return expired === 0 ? NONE : this.leave(flight, expired);
   }
 
-  /** Ends and removes a flight. */
-  drop(flight: Flight): void {
+  /** Ends and removes a flight; returns a queued one of the same question that may start now. */
+  drop(flight: Flight): Flight | undefined {
     flight.cancel();
-    if (flight.place < 0) return;
+    if (flight.place < 0) return undefined;
     this.uncount(flight);
     const last = this.#flights.pop();
     if (last !== undefined && last !== flight) {
@@ -133,15 +133,12 @@ export class FlightTable {
     flight.place = -1;
     const { question } = flight.key;
     const same = this.#byQuestion.get(question, 0, question.length);
-    if (same === undefined) return;
-    if (same.length === 1) this.#byQuestion.delete(question);
-    else same.splice(same.indexOf(flight), 1);
-  }
-
-  /** The queued flight of the same question that may start when this one has ended. */
-  queuedBehind({ key: { question } }: Flight): Flight | undefined {
-    const same = this.#byQuestion.get(question, 0, question.length);
     if (same === undefined) return undefined;
+    if (same.length === 1) {
+      this.#byQuestion.delete(question);
+      return undefined;
+    }
+    same.splice(same.indexOf(flight), 1);
     if (same.length - countQueued(same) >= MAX_OPEN) return undefined;
     return same.find(({ isQueued }) => isQueued);
   }
@@ -152,7 +149,7 @@ export class FlightTable {
     return same !== undefined && countQueued(same) > 0;
   }
 
-  /** From now on nobody joins the flights that there are. */
+  /** From now on no client joins the flights that there are. */
   forgetKeys(): void {
     for (const flight of this.#flights) flight.isShared = false;
   }

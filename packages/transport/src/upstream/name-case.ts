@@ -35,7 +35,7 @@ export class CaseEcho {
   #isKept = true;
   #unexplained = 0;
 
-  /** Whether a reply over UDP may be the server's; if not, the question is to be asked over TCP, which nobody forges. */
+  /** Whether a reply over UDP may be the server's; if not, the question is to be asked over TCP, which is not forged so easily. */
   accepts(query: Uint8Array, reply: Uint8Array): boolean {
     if (!this.#isKept || hasSameCase(query, reply)) return true;
     this.#isKept = ++this.#unexplained < MAX_UNEXPLAINED;

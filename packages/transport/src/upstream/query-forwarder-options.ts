@@ -13,7 +13,7 @@ export interface QueryForwarderOptions {
   readonly maxUdpBytes: number;
   /** AD stays as the server set it; it is cleared by default. */
   readonly passesAd?: boolean;
-  /** Names are sent with letters of random case, which the reply must have (0x20); as clients sent them by default. */
+  /** The case of names that are sent is random, and the reply must have the same (0x20); as clients sent them by default. */
   readonly mixesCase?: boolean;
   /** What a client gets when its question cannot be sent to any server; REFUSED by default. */
   readonly unsentRcode?: number;

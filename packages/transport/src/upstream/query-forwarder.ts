@@ -229,8 +229,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
 
   /** Ends a flight; one of the same question may have waited for its place. */
   #drop(flight: Flight): void {
-    this.#flights.drop(flight);
-    const next = this.#flights.queuedBehind(flight);
+    const next = this.#flights.drop(flight);
     if (next === undefined) return;
     next.isQueued = false;
     if (!next.start(this.now(), next.deadlineMs)) this.finish(next, null);

@@ -10,7 +10,7 @@ const IS_OVER_TCP = 2;
 export interface FlightKey {
   /** Name in lower case, type and class. */
   readonly question: Uint8Array;
-  /** All else that changes an answer: header bits, DO, the transport; UNSHARED where nobody may join. */
+  /** All else that changes an answer: header bits, DO, the transport; UNSHARED where no other client may join. */
   readonly variant: number;
   /** The EDNS options that the question is sent with. */
   readonly options: Uint8Array;

@@ -38,7 +38,7 @@ export function flawOf(reply: Uint8Array, cursor: RecordCursor): ReplyFlaw | und
   return servers > 0 && owners === 0 && isUnanswered(reply) ? 'lame' : undefined;
 }
 
-/** Whether a server had an answer for nobody: what it says may be passed on when none had a better. */
+/** Whether a server refused or failed: what it says may be passed on when none had a better. */
 export function isRefusal(reply: Uint8Array): boolean {
   const rcode = rcodeOf(reply);
   return rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED;

@@ -29,7 +29,7 @@ export class TcpPlaces {
     return true;
   }
 
-  /** For ServerPlaces: somebody waits for a place, or nobody does any more. */
+  /** For ServerPlaces: whether a question waits for a place. */
   queue(server: ServerPlaces): void {
     if (server.waiting > 0) this.#queue.add(server);
     else this.#queue.delete(server);
