@@ -8,7 +8,6 @@ import {
 } from '@kube-dns/daemon';
 import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
 import { PROGRAM } from './config/flags.js';
-import { ANY_HOST } from './http/any-host.js';
 import { startHealthServer } from './http/health-server.js';
 import { readMetricsEnvironment } from './http/metrics-environment.js';
 import { startProfilingServer } from './http/profiling-server.js';
@@ -38,6 +37,7 @@ runProgram(
     const sharesPort = values['reuse-port'];
     if (!sharesPort) await server.listen();
     const health = await startHealthServer({
+      host: values['http-bind-address'],
       port: values['healthz-port'],
       log,
       isReady,
@@ -47,7 +47,7 @@ runProgram(
     const metrics =
       environment &&
       new MetricsServer({
-        host: ANY_HOST,
+        host: values['http-bind-address'],
         port: environment.port,
         path: environment.path,
         families: server.metricFamilies(environment.prefix, { ...facts, isReady }),

@@ -20,6 +20,7 @@ describe('the flags', () => {
       'endpoints-source': 'auto',
       federations: new Map(),
       'healthz-port': 8081,
+      'http-bind-address': '',
       'initial-sync-timeout': 60_000,
       'kube-master-url': '',
       'kubecfg-file': '',

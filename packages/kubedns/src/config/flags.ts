@@ -55,6 +55,10 @@ export const KUBEDNS_FLAGS = {
   ),
   federations: federationsFlag('deprecated: federations, used without config-dir and config-map'),
   'healthz-port': portFlag(8081, 'port of /readiness and /cache'),
+  'http-bind-address': stringFlag(
+    '',
+    'address that /readiness, /cache and metrics are served on; default: all',
+  ),
   'initial-sync-timeout': waitFlag(
     60 * SECOND,
     'exit with 255 when the cluster is not listed within this time; 0: no limit',

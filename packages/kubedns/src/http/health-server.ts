@@ -1,8 +1,8 @@
 import { type HttpServer, type Log, startHttpServer } from '@kube-dns/daemon';
-import { ANY_HOST } from './any-host.js';
 import { dumpHandler } from './dump-handler.js';
 
 export interface HealthServerOptions {
+  readonly host: string;
   readonly port: number;
   readonly log: Log;
   readonly isReady: () => boolean;
@@ -15,9 +15,9 @@ export interface HealthServerOptions {
  * Rejects with a StartupError when the port is not available.
  */
 export function startHealthServer(options: HealthServerOptions): Promise<HttpServer> {
-  const { port, log, isReady, dump } = options;
+  const { host, port, log, isReady, dump } = options;
   return startHttpServer({
-    host: ANY_HOST,
+    host,
     port,
     log,
     purpose: 'readiness',
