@@ -1,6 +1,6 @@
 import type { Peer } from '../datagram-socket.js';
+import { AddressTexts } from './address-texts.js';
 import { CONTROL_WORDS, type MessageArena, NAME_WORDS } from './message-arena.js';
-import { addressOf, MAX_NAME_BYTES, portOf } from './socket-name.js';
 
 const IPV4_CONTROL_BYTES = 32;
 /** Words of a struct in_pktinfo and in6_pktinfo, after their header of four. */
@@ -10,6 +10,7 @@ const IPV6_INTERFACE = 8;
 /** fe80::/10, as the first two bytes of a little-endian word. */
 const LINK_LOCAL_MASK = 0xc0ff;
 const LINK_LOCAL = 0x80fe;
+const texts = new AddressTexts();
 
 /**
  * The other end of a datagram: its address and, as a control message, the address that a query was sent
@@ -41,11 +42,13 @@ export class BatchPeer implements Peer {
   }
 
   get address(): string {
-    return addressOf(this.#name());
+    return texts.of(this.#words, this.#nameAt);
   }
 
   get port(): number {
-    return portOf(this.#name());
+    // After the family, in the order of the network; the machine is little-endian here.
+    const word = this.#words[this.#nameAt]!;
+    return ((word >>> 8) & 0xff00) | (word >>> 24);
   }
 
   pointTo(arena: MessageArena, slot: number): void {
@@ -59,7 +62,7 @@ export class BatchPeer implements Peer {
   setName(name: Uint8Array): void {
     this.#words[this.#nameLengthAt] = name.length;
     this.#words[this.#controlLengthAt] = 0;
-    this.#name().set(name);
+    new Uint8Array(this.#words.buffer, this.#nameAt * 4).set(name);
   }
 
   copyFrom(other: BatchPeer): void {
@@ -86,10 +89,6 @@ export class BatchPeer implements Peer {
     const controlAt = arena.controlAt(slot);
     for (let i = 0; i < CONTROL_WORDS; i++) words[controlAt + i] = from[this.#controlAt + i]!;
     leaveRouteOpen(words, controlAt, controlBytes);
-  }
-
-  #name(): Uint8Array {
-    return new Uint8Array(this.#words.buffer, this.#nameAt * 4, MAX_NAME_BYTES);
   }
 }
 
