@@ -125,14 +125,29 @@ describe('ConfigDirectory', () => {
     expect(delivered[1]).toEqual({});
   });
 
-  it('starts without the directory, logs that once, and delivers when it appears', async () => {
+  it('starts without the directory, which is no error, and delivers when it appears', async () => {
     await rm(folder, { recursive: true });
     const directory = await follow();
     expect(delivered).toEqual([]);
-    expect(directory.rejected).toBe(1);
     await mkdir(folder);
     await volume.put({ key: '1' });
     await until(() => delivered.some(({ key }) => key === '1'));
+    expect(directory.rejected).toBe(0);
+    expect(messages()).toEqual([
+      `config: ${folder} does not exist yet; it is read once it does`,
+      `config: ${folder} exists now`,
+    ]);
+    expect(lines.every((line) => line.startsWith('I'))).toBe(true);
+  });
+
+  it('keeps the last version while the directory is away, and logs that once as an error', async () => {
+    await volume.put({ key: '1' });
+    const directory = await follow();
+    await volume.remove();
+    await until(() => directory.rejected === 1);
+    await volume.put({ key: '2' });
+    await until(() => delivered.length === 2);
+    expect(lines[0]).toMatch(/^E/);
     expect(messages()).toEqual([
       `config: ${folder}: no such file or directory; keeping the previous configuration`,
       `config: ${folder} is readable again`,

@@ -2,7 +2,7 @@ import { watch, type FSWatcher } from 'node:fs';
 
 import { readConfigDirectory, type ConfigFiles } from './config-files.js';
 import { logRefusedConfig } from './config-refusal.js';
-import { ConfigChangingError, errorText } from './errors.js';
+import { ConfigChangingError, ConfigMissingError, errorText } from './errors.js';
 import type { Log } from './log.js';
 import { MAX_TIMER_MS } from './timer.js';
 
@@ -22,7 +22,8 @@ const MAX_INTERRUPTED_READS = 20;
 
 /**
  * Follows a configuration directory: delivers each new version once. A version that cannot be read, or
- * that `onChange` refuses, is logged once; the previous one stays active.
+ * that `onChange` refuses, is logged once; the previous one stays active. One that does not exist yet is no
+ * failure.
  * Polls, because that works on every volume; reacts sooner where the file system reports changes.
  */
 export class ConfigDirectory {
@@ -31,6 +32,8 @@ export class ConfigDirectory {
   /** The version last delivered, refused or not; null before the first. */
   #version: string | null = null;
   #lastFailure = '';
+  /** Whether the directory did not exist so far, and that was logged. */
+  #isAwaited = false;
   #timer: NodeJS.Timeout | null = null;
   #watcher: FSWatcher | null = null;
   #isReading = false;
@@ -79,7 +82,8 @@ export class ConfigDirectory {
       else this.#interruptedReads = 0;
       if (!this.#isInterrupted()) {
         this.#unwatch();
-        this.#logFailure(errorText(error));
+        if (error instanceof ConfigMissingError && this.#version === null) this.#noteMissing();
+        else this.#logFailure(errorText(error));
       }
     }
     this.#isReading = false;
@@ -97,7 +101,10 @@ export class ConfigDirectory {
     if (this.#lastFailure !== '') {
       this.#options.log.info(`config: ${this.#options.path} is readable again`);
       this.#lastFailure = '';
+    } else if (this.#isAwaited) {
+      this.#options.log.info(`config: ${this.#options.path} exists now`);
     }
+    this.#isAwaited = false;
     if (files.version === this.#version) return;
     this.#version = files.version;
     try {
@@ -106,6 +113,15 @@ export class ConfigDirectory {
       this.#rejected++;
       logRefusedConfig(this.#options.log, error);
     }
+  }
+
+  /** The volume of an optional ConfigMap: it may come later, or never. */
+  #noteMissing(): void {
+    if (this.#isClosed || this.#isAwaited) return;
+    this.#isAwaited = true;
+    this.#options.log.info(
+      `config: ${this.#options.path} does not exist yet; it is read once it does`,
+    );
   }
 
   /** The same failure recurs every period; it is logged once. */

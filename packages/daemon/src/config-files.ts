@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 
 import { systemReason } from '@kube-dns/wire';
 
-import { ConfigChangingError, ConfigDirectoryError } from './errors.js';
+import { ConfigChangingError, ConfigDirectoryError, ConfigMissingError } from './errors.js';
 
 /** The files of a configuration directory at one moment. */
 export interface ConfigFiles {
@@ -26,8 +26,8 @@ const MAX_TRIES = 3;
 /**
  * Reads the plain files of a directory, without those that start with a dot and without sub-directories.
  * In a ConfigMap volume these are the files behind the link `..data`, all of one version: a swap during
- * the read restarts it. Rejects with a ConfigDirectoryError that names the file, or with a
- * ConfigChangingError after several swaps. After kubernetes/dns pkg/dns/config/sync_dir.go.
+ * the read restarts it. Rejects with a ConfigDirectoryError that names the file: a ConfigMissingError without
+ * the directory, a ConfigChangingError after several swaps. After kubernetes/dns pkg/dns/config/sync_dir.go.
  */
 export async function readConfigDirectory(path: string): Promise<ConfigFiles> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -55,7 +55,7 @@ async function dataLink(path: string): Promise<string> {
  */
 async function readFiles(path: string, data: string): Promise<ConfigFiles> {
   const folder = data === '' ? path : resolve(path, data);
-  const names = (await readNames(folder)).filter((name) => !name.startsWith('.'));
+  const names = (await readNames(folder, data !== '')).filter((name) => !name.startsWith('.'));
   if (names.length > MAX_FILES) {
     throw new ConfigDirectoryError(`${path}: more than ${MAX_FILES} files`);
   }
@@ -87,11 +87,15 @@ export function configVersion(files: ReadonlyMap<string, string>): string {
   return hash.digest('hex');
 }
 
-async function readNames(path: string): Promise<string[]> {
+/** The data of a volume must exist; any other directory may come later. */
+async function readNames(path: string, isData: boolean): Promise<string[]> {
   try {
     return await readdir(path);
   } catch (error) {
-    throw unreadable(path, error);
+    const failure = unreadable(path, error);
+    const { code } = Object(error) as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' || isData) throw failure;
+    throw new ConfigMissingError(failure.message, { cause: error });
   }
 }
 

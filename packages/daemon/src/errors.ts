@@ -34,6 +34,9 @@ export class ConfigDirectoryError extends CodedError {
   }
 }
 
+/** A configuration directory that does not exist. */
+export class ConfigMissingError extends ConfigDirectoryError {}
+
 /** A configuration directory that changed during every attempt to read it; the caller tries again. */
 export class ConfigChangingError extends ConfigDirectoryError {}
 
