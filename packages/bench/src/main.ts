@@ -1,3 +1,4 @@
+import { hint, parseArguments } from '@kube-dns/daemon';
 import { commandEntry, runCommandLine } from '@kube-dns/testkit';
 import { DNS } from './commands/dns.js';
 import { DNSMASQ_LOAD } from './commands/dnsmasq-load.js';
@@ -5,10 +6,12 @@ import { KUBEDNS_CHANGES } from './commands/kubedns-changes.js';
 import { KUBEDNS_QUERIES } from './commands/kubedns-queries.js';
 import { KUBEDNS_SCALE } from './commands/kubedns-scale.js';
 
-runCommandLine('bench', [
+const COMMANDS = [
   commandEntry(DNS),
   commandEntry(DNSMASQ_LOAD),
   commandEntry(KUBEDNS_SCALE),
   commandEntry(KUBEDNS_CHANGES),
   commandEntry(KUBEDNS_QUERIES),
-]);
+];
+
+runCommandLine('bench', COMMANDS, { hint, parseArguments });

@@ -10,16 +10,6 @@ export class CliError extends CodedError {
   }
 }
 
-/** The command line itself is wrong: the message is followed by a pointer to `--help`, status 2. */
-export class UsageError extends CliError {
-  readonly command: string | undefined;
-
-  constructor(message: string, command?: string) {
-    super('usage', message, 2);
-    this.command = command;
-  }
-}
-
 /** The command line is valid, but what it names cannot be run: status 1. */
 export class StartError extends CliError {
   constructor(message: string, options?: ErrorOptions) {

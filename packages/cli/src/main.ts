@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { hint, parseArguments, UsageError } from '@kube-dns/daemon';
 import { compare } from './compare/compare.js';
 import { convert } from './convert/convert.js';
-import { CliError, UsageError } from './errors.js';
-import { parseOptions } from './parse-options.js';
+import { CliError } from './errors.js';
 import { up } from './up/up.js';
 
 interface Command {
@@ -19,6 +19,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
 
 /** The bundle is packages/cli/dist/kube-dns.cjs of the repository. */
 const REPOSITORY = join(__dirname, '..', '..', '..');
+const EXIT_USAGE = 2;
 /** How long the process waits at most for a reader to take the last lines of output. */
 const FLUSH_MS = 1_000;
 
@@ -42,27 +43,25 @@ async function main(args: readonly string[]): Promise<number> {
   const command = COMMANDS.get(name ?? '');
   if (command !== undefined) return command.run(rest, REPOSITORY);
   if (name !== undefined && !name.startsWith('-')) {
-    throw new UsageError(`unknown command ${name}`);
+    throw new UsageError(`unknown command ${name}${hint(name, COMMANDS.keys(), 'kube-dns')}`);
   }
-  const { values } = parseOptions({
-    args: [...args],
-    options: { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean' } },
-  });
+  const options = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean' } } as const;
+  const { values } = parseArguments({ args: [...args], options }, 'kube-dns');
   if (values.help === true) process.stdout.write(usage());
   else if (values.version === true) {
     process.stdout.write(`kube-dns ${process.env.KUBE_DNS_VERSION ?? 'unknown'}\n`);
-  } else throw new UsageError('a command is missing');
+  } else {
+    const names = [...COMMANDS.keys()].join(', ');
+    throw new UsageError(`a command is missing: ${names}; see kube-dns --help`);
+  }
   return 0;
 }
 
 function reportError(error: unknown): number {
-  if (!(error instanceof CliError)) throw error;
+  const isUsage = error instanceof UsageError;
+  if (!isUsage && !(error instanceof CliError)) throw error;
   process.stderr.write(`kube-dns: ${error.message}\n`);
-  if (error instanceof UsageError) {
-    const help = error.command === undefined ? '' : `run kube-dns ${error.command} --help`;
-    process.stderr.write(help === '' ? `\n${usage()}` : `${help} for its flags\n`);
-  }
-  return error.exitCode;
+  return isUsage ? EXIT_USAGE : error.exitCode;
 }
 
 // A reader that closes the pipe (`kube-dns … | head`) is no reason for a stack trace.

@@ -252,12 +252,10 @@ describe('kube-dns convert', () => {
       /^kube-dns: bad\.json: ConfigMap kube-dns: stubDomains: not JSON: .*\n$/,
     ],
     [['--to=corefile', '--args', "'"], "kube-dns: --args: the quote ' does not end\n"],
-    [
-      ['--to=x', 'map.json'],
-      /^kube-dns: --to x: corefile or configmap\nrun kube-dns convert --help/,
-    ],
-    [['map.json'], /^kube-dns: --to or --manifest is missing\n/],
-    [['--to=corefile'], /^kube-dns: a file is missing\n/],
+    [['--to=x', 'map.json'], 'kube-dns: --to x: must be corefile or configmap\n'],
+    [['map.json'], 'kube-dns: --to or --manifest is missing\n'],
+    [['--to=corefile'], 'kube-dns: a file is missing\n'],
+    [['--form=x'], 'kube-dns: unknown flag --form; see kube-dns convert --help\n'],
   ])('refuses %j with 2 and one line, and writes nothing', async (args, message) => {
     writeFileSync(at('broken'), '. {\n');
     writeFileSync(at('wrong.yaml'), 'kind: [\n');

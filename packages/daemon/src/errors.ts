@@ -1,6 +1,6 @@
 import { CodedError } from '@kube-dns/wire';
 
-/** A command line that is not valid: the program prints message and usage and exits with 2. */
+/** A command line that is not valid: the program prints the message, one line, and exits with 2. */
 export class UsageError extends CodedError {
   constructor(message: string, options?: ErrorOptions) {
     super('usage', message, options);

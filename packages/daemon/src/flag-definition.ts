@@ -55,7 +55,7 @@ export function intFlag(
   return {
     parse: (text) => {
       const value = parseGoInt(text);
-      if (value < min || value > max) throw new Error(rangeText(range));
+      if (value === undefined || value < min || value > max) throw new Error(rangeText(range));
       return value;
     },
     initial,
@@ -70,11 +70,9 @@ export function portFlag(initial: number, help: string, { min = 0 } = {}): FlagD
   return intFlag(initial, help, { min, max: MAX_PORT });
 }
 
-function parseGoInt(text: string): number {
+function parseGoInt(text: string): number | undefined {
   const match = GO_INT.exec(text);
-  if (match === null) {
-    throw new Error(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  }
+  if (match === null) return undefined;
   const [, sign, hex, binary, octal, decimal] = match;
   const magnitude =
     hex !== undefined
@@ -84,22 +82,19 @@ function parseGoInt(text: string): number {
         : octal !== undefined
           ? parseInt(octal, 8)
           : Number(decimal);
-  if (!Number.isSafeInteger(magnitude)) {
-    throw new Error(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
-  }
+  if (!Number.isSafeInteger(magnitude)) return undefined;
   return sign === '-' && magnitude !== 0 ? -magnitude : magnitude;
 }
 
 function rangeText({ min, max }: { readonly min?: number; readonly max?: number }): string {
-  if (min === undefined) return `must be at most ${max ?? ''}`;
-  if (max === undefined) return `must be at least ${min}`;
-  return `must be between ${min} and ${max}`;
+  const from = min === undefined ? '' : ` from ${min}`;
+  return `must be a whole number${from}${max === undefined ? '' : ` to ${max}`}`;
 }
 
 /** A switch with the spellings of Go's strconv.ParseBool; `--flag` alone is true. */
 export function boolFlag(initial: boolean, help: string): FlagDefinition<boolean> {
   return {
-    parse: parseGoBool,
+    parse: (text) => parseGoBool(text),
     initial,
     help,
     valueName: '',
@@ -108,11 +103,11 @@ export function boolFlag(initial: boolean, help: string): FlagDefinition<boolean
   };
 }
 
-/** Go's strconv.ParseBool; throws with its wording. */
-export function parseGoBool(text: string): boolean {
+/** The spellings of Go's strconv.ParseBool; throws with what is wanted. */
+export function parseGoBool(text: string, wanted = 'true or false'): boolean {
   if (/^(?:1|t|T|TRUE|true|True)$/.test(text)) return true;
   if (/^(?:0|f|F|FALSE|false|False)$/.test(text)) return false;
-  throw new Error(`strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`);
+  throw new Error(`must be ${wanted}`);
 }
 
 /** A Go duration (`1m0s`, `500ms`); its value is in milliseconds. */

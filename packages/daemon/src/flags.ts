@@ -8,15 +8,16 @@ import {
   type FlagSpec,
   type FlagValues,
 } from './flag-definition.js';
+import { hint } from './hint.js';
 
 /** Name, version, summary and flags of a program. */
 export interface Program<S extends FlagSpec = FlagSpec> {
   readonly name: string;
   readonly version: string;
+  /** The usage line; by default `NAME [flags]`. */
+  readonly usage?: string;
   readonly summary: string;
   readonly flags: S;
-  /** Where `--help` prints, stdout by default. */
-  readonly helpStream?: 'stdout' | 'stderr';
 }
 
 /** What the command line requests: to run, or only to print something and exit. */
@@ -54,7 +55,8 @@ const IGNORED_SETTINGS = [
 const VERSION_FLAG: FlagDefinition<FlagRequest> = {
   parse: (text) => {
     if (text === 'raw') return 'raw-version';
-    return parseGoBool(text) ? 'version' : 'run';
+    const isAsked = parseGoBool(text, 'true, false or raw');
+    return isAsked ? 'version' : 'run';
   },
   initial: 'run',
   help: 'print the version and exit; raw prints it as a quoted string',
@@ -120,9 +122,9 @@ export function parseFlags<S extends FlagSpec>(
       continue;
     }
     const state = states.get(normalize(name));
-    if (state === undefined) throw new UsageError(`unknown flag: ${dashes}${name}`);
+    if (state === undefined) throw unknownFlag(`${dashes}${name}`, program);
     const text = value ?? (state.definition.isBoolean ? 'true' : argv[at++]);
-    if (text === undefined) throw new UsageError(`flag needs an argument: ${dashes}${name}`);
+    if (text === undefined) throw new UsageError(`${dashes}${name} needs a value`);
     setFlag(state, name, text);
   }
   return {
@@ -143,7 +145,7 @@ function splitArgument(argument: string): { dashes: string; name: string; value?
   const short = /^-v(\d+)$/.exec(argument);
   if (short !== null) return { dashes: '-', name: 'v', value: short[1]! };
   const match = /^(--?)([^-=][^=]*)(?:=([^]*))?$/.exec(argument);
-  if (match === null) throw new UsageError(`bad flag syntax: ${argument}`);
+  if (match === null) throw new UsageError(`${argument} is not a flag`);
   const [, dashes, name, value] = match;
   return { dashes: dashes!, name: name!, ...(value === undefined ? {} : { value }) };
 }
@@ -153,11 +155,19 @@ function setFlag(state: FlagState, name: string, text: string): void {
     state.value = state.definition.parse(text, state.value, state.isSet);
     state.isSet = true;
   } catch (error) {
-    throw new UsageError(
-      `invalid argument ${JSON.stringify(text)} for "--${name}" flag: ${errorText(error)}`,
-      { cause: error },
-    );
+    throw wrongValue(name, text, errorText(error));
   }
+}
+
+function unknownFlag(flag: string, { name, flags }: Program): UsageError {
+  const known = Object.keys({ ...flags, ...SHARED_FLAGS, help: undefined });
+  const names = known.map((each) => `--${each}`);
+  return new UsageError(`unknown flag ${flag}${hint(flag, names, name)}`);
+}
+
+/** The complaint about the value of a flag: the flag as it was written, and what is wanted or wrong. */
+export function wrongValue(flag: string, value: string, reason: string): UsageError {
+  return new UsageError(`--${flag}=${value}: ${reason}`);
 }
 
 function collectValues<S extends FlagSpec>(

@@ -26,21 +26,13 @@ describe('parseGoDuration', () => {
     expect(parseGoDuration(text)).toBeCloseTo(ms, 9);
   });
 
-  it.each([
-    ['', 'time: invalid duration ""'],
-    ['-', 'time: invalid duration "-"'],
-    ['s', 'time: invalid duration "s"'],
-    ['.s', 'time: invalid duration ".s"'],
-    ['5', 'time: missing unit in duration "5"'],
-    ['1s5', 'time: missing unit in duration "1s5"'],
-    ['5d', 'time: unknown unit "d" in duration "5d"'],
-    ['1 s', 'time: unknown unit " s" in duration "1 s"'],
-    ['--1s', 'time: invalid duration "--1s"'],
-    ['1s-1s', 'time: unknown unit "s-" in duration "1s-1s"'],
-    ['3000000h', 'time: invalid duration "3000000h"'],
-  ])('refuses %j', (text, message) => {
-    expect(() => parseGoDuration(text)).toThrow(new Error(message));
-  });
+  it.each(['', '-', 's', '.s', '5', '1s5', '5d', '1 s', '--1s', '1s-1s', '3000000h'])(
+    'refuses %j',
+    (text) => {
+      const wanted = 'must be a duration with its units, such as 500ms, 30s or 1m30s';
+      expect(() => parseGoDuration(text)).toThrow(new Error(wanted));
+    },
+  );
 });
 
 describe('formatGoDuration', () => {

@@ -31,7 +31,15 @@ export {
   type FlagSpec,
   type FlagValues,
 } from './flag-definition.js';
-export { parseFlags, type FlagRequest, type ParsedFlags, type Program } from './flags.js';
+export {
+  parseFlags,
+  wrongValue,
+  type FlagRequest,
+  type ParsedFlags,
+  type Program,
+} from './flags.js';
+export { hint, nearest } from './hint.js';
+export { parseArguments } from './parse-arguments.js';
 export { formatHostPort, MAX_PORT, parseHostPort, type HostPort } from './host-port.js';
 export {
   startHttpServer,

@@ -99,8 +99,7 @@ function readFlags<S extends FlagSpec>(
   try {
     const flags = parseFlags(program, argv);
     if (flags.request === 'run') return flags;
-    const stream = flags.request === 'help' ? (program.helpStream ?? 'stdout') : 'stdout';
-    process[stream].write(requestedText(program, flags.request));
+    process.stdout.write(requestedText(program, flags.request));
     process.exitCode = 0;
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
@@ -111,7 +110,7 @@ function readFlags<S extends FlagSpec>(
 }
 
 function usageErrorText(program: Program, error: UsageError): string {
-  return `${program.name}: ${escapeMessage(error.message)}\n\n${usageText(program)}`;
+  return `${program.name}: ${escapeMessage(error.message)}\n`;
 }
 
 function requestedText(program: Program, request: 'help' | 'version' | 'raw-version'): string {

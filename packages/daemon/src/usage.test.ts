@@ -4,7 +4,7 @@ import { boolFlag, durationFlag, intFlag, listFlag, stringFlag } from './flag-de
 import { usageText } from './usage.js';
 
 describe('usageText', () => {
-  it('shows summary, usage and the flags in order with types and defaults, without hidden ones', () => {
+  it('shows usage, summary and the flags in order with types and defaults, without hidden ones', () => {
     const text = usageText({
       name: 'sample',
       version: '1',
@@ -19,10 +19,9 @@ describe('usageText', () => {
         own: { parse: () => null, initial: null, help: 'own kind', valueName: 'text' },
       },
     });
-    expect(text).toBe(`Does one thing.
+    expect(text).toBe(`Usage: sample [flags]
 
-Usage:
-  sample [flags]
+Does one thing.
 
 Flags:
       --addr ip              where (default "0.0.0.0")

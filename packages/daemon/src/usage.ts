@@ -13,7 +13,7 @@ const HELP_FLAG: FlagDefinition<boolean> = {
 };
 const SHORTHANDS: Readonly<Record<string, string>> = { v: '-v, ', help: '-h, ' };
 
-/** What `--help` prints: summary, usage line, the flags in order with defaults, the ignored flags. */
+/** What `--help` prints: usage line, summary, the flags in order with defaults, the ignored flags. */
 export function usageText(program: Program): string {
   const flags = Object.entries({ ...SHARED_FLAGS, help: HELP_FLAG, ...program.flags })
     .filter(([, definition]) => definition.isHidden !== true)
@@ -25,8 +25,14 @@ export function usageText(program: Program): string {
     layOut(left, rightColumn(definition), column),
   );
   const ignored = `Accepted and ignored: --${[...IGNORED_FLAGS].sort().join(', --')}.`;
-  const head = [program.summary, '', 'Usage:', `  ${program.name} [flags]`, '', 'Flags:'];
-  return [...head, ...lines, '', ...wrap('', ignored, ''), ''].join('\n').replace(/^\n+/, '');
+  const head = [
+    `Usage: ${program.usage ?? `${program.name} [flags]`}`,
+    '',
+    program.summary,
+    '',
+    'Flags:',
+  ];
+  return [...head, ...lines, '', ...wrap('', ignored, ''), ''].join('\n');
 }
 
 function leftColumn(name: string, definition: FlagDefinition<unknown>): string {

@@ -15,7 +15,6 @@ const program = {
   name: 'fixture',
   version: '1.2.3',
   summary: 'A program for tests.',
-  ...(process.env.HELP_ON_STDERR && { helpStream: 'stderr' }),
   flags: {
     fail: stringFlag('', 'startup, usage, error, uncaught or rejection: how the start goes wrong'),
     later: stringFlag('', 'uncaught or rejection: what goes wrong after the start'),

@@ -27,15 +27,8 @@ describe('printing and ending', () => {
   it('prints the usage on stdout for --help', async () => {
     const program = run(['--help']);
     expect(await program.ended).toBe(0);
-    expect(program.stdout).toMatch(/^A program for tests\.\n\nUsage:\n {2}fixture \[flags\]\n/);
+    expect(program.stdout).toMatch(/^Usage: fixture \[flags\]\n\nA program for tests\.\n/);
     expect(program.stderr).toBe('');
-  });
-
-  it('prints the usage on stderr for --help where the program says so', async () => {
-    const program = run(['-h'], { HELP_ON_STDERR: '1' });
-    expect(await program.ended).toBe(0);
-    expect(program.stderr).toMatch(/^A program for tests\.\n\nUsage:\n {2}fixture \[flags\]\n/);
-    expect(program.stdout).toBe('');
   });
 
   it.each([
@@ -47,10 +40,14 @@ describe('printing and ending', () => {
     expect(program.stdout).toBe(text);
   });
 
-  it('prints message and usage on stderr and ends with 2 for an unknown flag', async () => {
-    const program = run(['--no-such']);
+  it.each([
+    ['--drain_sm=5', 'unknown flag --drain_sm; did you mean --drain-ms?'],
+    ['--no-such', 'unknown flag --no-such; see fixture --help'],
+    ['--drain-ms=x', '--drain-ms=x: must be a whole number'],
+  ])('prints one line on stderr and ends with 2 for %s', async (flag, message) => {
+    const program = run([flag]);
     expect(await program.ended).toBe(2);
-    expect(program.stderr).toMatch(/^fixture: unknown flag: --no-such\n\nA program for tests\./);
+    expect(program.stderr).toBe(`fixture: ${message}\n`);
     expect(program.stdout).toBe('');
   });
 });
@@ -62,10 +59,10 @@ describe('a start that fails', () => {
     expect(program.stderr).toBe('fixture: cannot start: two\\nlines\n');
   });
 
-  it('prints message and usage and ends with 2 for flags that exclude each other', async () => {
+  it('prints one line and ends with 2 for flags that exclude each other', async () => {
     const program = run(['--fail=usage']);
     expect(await program.ended).toBe(2);
-    expect(program.stderr).toMatch(/^fixture: these do not go together\n\nA program for tests\./);
+    expect(program.stderr).toBe('fixture: these do not go together\n');
   });
 
   it.each([

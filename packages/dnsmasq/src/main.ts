@@ -61,7 +61,7 @@ function sayWhatIsAsked(request: 'test' | 'help' | 'version'): void {
       process.stderr.write('dnsmasq: syntax check OK.\n');
       break;
     case 'help':
-      process.stdout.write(optionsText());
+      process.stdout.write(`Usage: ${PROGRAM.usage}\n\n${optionsText()}`);
       break;
     case 'version':
       process.stdout.write(`Kube-DNS ${PROGRAM.version}\n`);

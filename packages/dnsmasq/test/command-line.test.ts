@@ -74,6 +74,10 @@ describe('a command line without --', () => {
 describe('a command line that cannot be obeyed', () => {
   it.each([
     [['-logtostderr', '--', '--no-such'], 'try --help (unknown option --no-such)'],
+    [
+      ['--', '--cache-szie=5'],
+      'try --help (unknown option --cache-szie; did you mean --cache-size?)',
+    ],
     [['--', '--enable-tftp'], 'unsupported option: --enable-tftp'],
     [['--', '--cache-size', '1000'], 'try --help (--cache-size: bad number "")'],
     [['--', '--server=/x/1.2.3.4#x'], 'bad port (--server: bad port "x")'],
@@ -96,10 +100,10 @@ describe('a command line that cannot be obeyed', () => {
     expect(run.stderr).toBe('dnsmasq: cannot read /nonexistent: No such file or directory\n');
   });
 
-  it('ends with 2 and the usage for the nanny’s half', async () => {
-    const run = runDnsmasq('--no-such-flag', '--', '-k');
+  it('ends with 2 and one line for the nanny’s half', async () => {
+    const run = runDnsmasq('--syncIntreval=1s', '--', '-k');
     expect(await run.ended).toBe(2);
-    expect(run.stderr).toMatch(/^dnsmasq: unknown flag: --no-such-flag\n/);
+    expect(run.stderr).toBe('dnsmasq: unknown flag --syncIntreval; did you mean --syncInterval?\n');
   });
 });
 
@@ -212,6 +216,7 @@ describe('asking without serving', () => {
   it('--help lists the flags of both halves', async () => {
     const run = runDnsmasq('--help');
     expect(await run.ended).toBe(0);
+    expect(run.stdout).toMatch(/^Usage: dnsmasq \[flags\] \[-- options of dnsmasq\]\n/);
     expect(run.stdout).toContain('--configDir');
     expect(run.stdout).toMatch(/-c, --cache-size/);
   });
@@ -219,7 +224,7 @@ describe('asking without serving', () => {
   it('--help and --version of dnsmasq’s half do the same', async () => {
     const [help, version] = [runDnsmasq('--', '--help'), runDnsmasq('--', '-v', '--nonsense')];
     expect(await Promise.all([help.ended, version.ended])).toEqual([0, 0]);
-    expect(help.stdout).toMatch(/-S, --server=<value>/);
+    expect(help.stdout).toMatch(/^Usage: dnsmasq .*-S, --server=<value>/s);
     expect(version.stdout).toMatch(/^Kube-DNS /);
   });
 

@@ -123,30 +123,32 @@ describe('a start that fails', () => {
     ]);
   });
 
-  it('because of a flag that is not there ends with 2 and the usage', async () => {
-    const kubedns = start(['--no-such']);
+  it('because of a flag that is not there ends with 2 and names the one that was meant', async () => {
+    const kubedns = start(['--dns-prot=53']);
     expect(await kubedns.program.ended).toBe(2);
-    expect(kubedns.program.stderr).toMatch(/^kubedns: unknown flag: --no-such\n\n.*\n\nUsage:\n/);
+    expect(kubedns.program.stderr).toBe(
+      'kubedns: unknown flag --dns-prot; did you mean --dns-port?\n',
+    );
   });
 
   it('because of a bad name server ends with 2 and names it', async () => {
     const kubedns = start(['--nameservers=192.0.2.1,example.com']);
     expect(await kubedns.program.ended).toBe(2);
     expect(kubedns.fatalErrors).toEqual([
-      'kubedns: invalid argument "192.0.2.1,example.com" for "--nameservers" flag: ' +
+      'kubedns: --nameservers=192.0.2.1,example.com: ' +
         'nameservers: "example.com": not an IP address',
     ]);
   });
 });
 
 describe('--help and --version', () => {
-  it.each(['--help', '-h'])('%s prints to stderr and ends with 0', async (flag) => {
+  it.each(['--help', '-h'])('%s prints to stdout and ends with 0', async (flag) => {
     const kubedns = new KubednsProcess([flag]);
     expect(await kubedns.program.ended).toBe(0);
-    expect(kubedns.program.stderr).toMatch(
-      /^Serves the records of a Kubernetes cluster over DNS\.\n\nUsage:\n/,
+    expect(kubedns.program.stdout).toMatch(
+      /^Usage: kubedns \[flags\]\n\nServes the records of a Kubernetes cluster over DNS\.\n/,
     );
-    expect(kubedns.program.stdout).toBe('');
+    expect(kubedns.program.stderr).toBe('');
   });
 
   it.each([

@@ -1,3 +1,4 @@
+import { hint, parseArguments } from '@kube-dns/daemon';
 import { commandEntry, runCommandLine } from '@kube-dns/testkit';
 import { ATTACK } from './attack/command.js';
 import { FAULTS_COMMAND } from './faults/command.js';
@@ -5,10 +6,12 @@ import { FUZZ } from './fuzz/fuzz.js';
 import { ROLL } from './roll/roll.js';
 import { SOAK } from './soak/soak.js';
 
-runCommandLine('prove', [
+const COMMANDS = [
   FUZZ,
   commandEntry(ATTACK),
   FAULTS_COMMAND,
   commandEntry(SOAK),
   commandEntry(ROLL),
-]);
+];
+
+runCommandLine('prove', COMMANDS, { hint, parseArguments });

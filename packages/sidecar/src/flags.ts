@@ -1,6 +1,6 @@
 import { intFlag, listFlag, MAX_TIMER_MS, portFlag, stringFlag } from '@kube-dns/daemon';
 
-import { parseProbeSpec } from './probe/probe-spec.js';
+import { parseProbeSpec, PROBE_FORMAT } from './probe/probe-spec.js';
 
 /** The sidecar's flags: kubernetes/dns pkg/sidecar/options.go, names and defaults unchanged. */
 export const FLAGS = {
@@ -16,7 +16,7 @@ export const FLAGS = {
     'DNS probe: its label (in /healthcheck/<label> and in metric names), the server to ask (default ' +
       'port 53), the name, the interval (seconds, default 5) and the type (A, AAAA, ANY or SRV, ' +
       'default ANY); may be repeated',
-    '<label>,<server>,<name>[,<interval>[,<type>]]',
+    PROBE_FORMAT,
   ),
   'prometheus-addr': stringFlag('0.0.0.0', 'address to serve HTTP on'),
   'prometheus-port': portFlag(10_054, 'port to serve HTTP on'),

@@ -1,4 +1,4 @@
-import { errorText, UsageError, type FlagValues } from '@kube-dns/daemon';
+import { errorText, type FlagValues, UsageError, wrongValue } from '@kube-dns/daemon';
 
 import type { FLAGS } from './flags.js';
 import type { ProbeSpec } from './probe/probe-spec.js';
@@ -41,36 +41,30 @@ function readDnsmasq(host: string, port: number): Server {
     const isBare = !host.includes(':') || host.startsWith('[');
     return parseServer(isBare ? `${host}:${port}` : `[${host}]:${port}`);
   } catch (error) {
-    throw invalid('dnsmasq-addr', host, errorText(error));
+    throw wrongValue('dnsmasq-addr', host, errorText(error));
   }
 }
 
 function checkLabels(probes: readonly ProbeSpec[]): void {
   const labels = new Set<string>();
   for (const { label } of probes) {
-    if (labels.has(label)) throw new UsageError(`"--probe" flag: label ${label} is used twice`);
+    if (labels.has(label)) throw new UsageError(`--probe: label ${label} is used twice`);
     labels.add(label);
   }
 }
 
 function checkPath(path: string, probes: readonly ProbeSpec[]): void {
   if (!/^\/[!-~]*$/.test(path) || /[?#]/.test(path)) {
-    throw invalid('prometheus-path', path, 'must be a path that starts with /');
+    throw wrongValue('prometheus-path', path, 'must be a path that starts with /');
   }
   if (path === HEALTHZ_PATH || probes.some(({ label }) => path === healthcheckPath(label))) {
-    throw invalid('prometheus-path', path, 'this path is taken');
+    throw wrongValue('prometheus-path', path, 'this path is taken');
   }
 }
 
 function checkNamespace(namespace: string): void {
   // It may be empty: the names then start with the next part, as in the Go client.
   if (!/^(?:[a-zA-Z_:][a-zA-Z0-9_:]*)?$/.test(namespace)) {
-    throw invalid('prometheus-namespace', namespace, 'metric names cannot begin with it');
+    throw wrongValue('prometheus-namespace', namespace, 'metric names cannot begin with it');
   }
-}
-
-function invalid(flag: string, value: string, reason: string): UsageError {
-  return new UsageError(
-    `invalid argument ${JSON.stringify(value)} for "--${flag}" flag: ${reason}`,
-  );
 }

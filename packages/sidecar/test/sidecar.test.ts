@@ -135,14 +135,14 @@ describe('sidecar', () => {
 
 describe('a start that fails', () => {
   it.each([
-    ['--probe=a,b', 'invalid argument "a,b" for "--probe" flag: invalid format to --probe'],
-    ['--prometheus-path=/healthz', 'this path is taken'],
-    ['--no-such-flag', 'unknown flag: --no-such-flag'],
-  ])('ends with 2 and the usage for %s', async (flag, message) => {
+    ['--probe=a,b', '--probe=a,b: must be <label>,<server>,<name>[,<interval>[,<type>]]'],
+    ['--prometheus-path=/healthz', '--prometheus-path=/healthz: this path is taken'],
+    ['--porbe=a,b,c', 'unknown flag --porbe; did you mean --probe?'],
+    ['--no-such-flag', 'unknown flag --no-such-flag; see sidecar --help'],
+  ])('ends with 2 and one line for %s', async (flag, message) => {
     const sidecar = start(flag);
     expect(await sidecar.ended).toBe(2);
-    expect(sidecar.stderr).toContain(message);
-    expect(sidecar.stderr).toContain('Usage:\n  sidecar [flags]\n');
+    expect(sidecar.stderr).toBe(`sidecar: ${message}\n`);
   });
 
   it('ends with 255 and one line when the port is in use', async () => {

@@ -1,8 +1,6 @@
 import { isIP } from 'node:net';
-import { type HostPort, parseHostPort } from '@kube-dns/daemon';
+import { type HostPort, parseArguments, parseHostPort, UsageError } from '@kube-dns/daemon';
 import type { ServerAddress } from '@kube-dns/transport';
-import { UsageError } from '../errors.js';
-import { parseOptions } from '../parse-options.js';
 import { type Side, type Way, WAYS } from './asking/way.js';
 import { readQuestion } from './questions/question.js';
 import { ASPECT_ORDER } from './verdict/compare-replies.js';
@@ -164,7 +162,10 @@ function classRows(classes: readonly DifferenceClass[]): string {
 
 /** Parses the arguments after `compare`; throws a UsageError. 'help' for `--help`. */
 export function parseCompareOptions(args: readonly string[]): CompareOptions | 'help' {
-  const { values } = parseOptions({ args: [...args], options: COMPARE_FLAGS }, 'compare');
+  const { values } = parseArguments(
+    { args: [...args], options: COMPARE_FLAGS },
+    'kube-dns compare',
+  );
   if (values.help === true) return 'help';
   for (const [name, value] of Object.entries(values)) {
     if ([value].flat().includes('')) fail(`--${name} needs a value`);
@@ -195,7 +196,7 @@ export function parseCompareOptions(args: readonly string[]): CompareOptions | '
 }
 
 function fail(message: string): never {
-  throw new UsageError(message, 'compare');
+  throw new UsageError(message);
 }
 
 function server(side: Side, text: string | undefined): ServerAddress {

@@ -1,5 +1,4 @@
-import { UsageError } from '../errors.js';
-import { parseOptions } from '../parse-options.js';
+import { parseArguments, UsageError } from '@kube-dns/daemon';
 
 /** The options of `kube-dns convert`. */
 export interface ConvertOptions {
@@ -34,7 +33,7 @@ Status: 0 everything was carried over, 1 something was not, 2 wrong usage or inp
 
 /** Parses the arguments after `convert`; throws a UsageError. */
 export function parseConvertOptions(args: readonly string[]): ConvertOptions {
-  const { values, positionals } = parseOptions(
+  const { values, positionals } = parseArguments(
     {
       args: withJoinedLine(args),
       allowPositionals: true,
@@ -45,11 +44,11 @@ export function parseConvertOptions(args: readonly string[]): ConvertOptions {
         help: { type: 'boolean', short: 'h' },
       },
     },
-    'convert',
+    'kube-dns convert',
   );
   const { to, manifest, args: line } = values;
   const fail = (message: string): never => {
-    throw new UsageError(message, 'convert');
+    throw new UsageError(message);
   };
   if (values.help === true) return { help: true, to: 'manifest', files: [], line };
   if (manifest !== undefined) {
@@ -59,7 +58,9 @@ export function parseConvertOptions(args: readonly string[]): ConvertOptions {
   }
   if (to !== 'corefile' && to !== 'configmap') {
     return fail(
-      to === undefined ? '--to or --manifest is missing' : `--to ${to}: corefile or configmap`,
+      to === undefined
+        ? '--to or --manifest is missing'
+        : `--to ${to}: must be corefile or configmap`,
     );
   }
   if (to === 'configmap' && line !== undefined) fail('--args goes with --to corefile');

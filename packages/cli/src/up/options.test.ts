@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { UsageError } from '../errors.js';
+import { UsageError } from '@kube-dns/daemon';
 import { parseUpOptions } from './options.js';
 
 describe('the flags of up', () => {
@@ -23,9 +23,10 @@ describe('the flags of up', () => {
   });
 
   it.each([
-    [['--foo'], "unknown option '--foo'"],
-    [['pod.yaml'], /^unexpected argument 'pod\.yaml'/],
-    [['--manifest'], /^option '--manifest <value>' argument missing$/],
+    [['--foo'], 'unknown flag --foo; see kube-dns up --help'],
+    [['--manifset=x'], 'unknown flag --manifset; did you mean --manifest?'],
+    [['pod.yaml'], '"pod.yaml" is one argument too many'],
+    [['--manifest'], /^--manifest needs a value$/],
     [['--manifest='], '--manifest needs a file'],
   ])('refuse %j in one line', (args, message) => {
     const parse = () => parseUpOptions(args);

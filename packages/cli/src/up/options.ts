@@ -1,5 +1,4 @@
-import { UsageError } from '../errors.js';
-import { parseOptions } from '../parse-options.js';
+import { parseArguments, UsageError } from '@kube-dns/daemon';
 
 /** The options of `kube-dns up`. */
 export interface UpOptions {
@@ -31,7 +30,7 @@ Status: 0 stopped, 1 could not be started, 2 wrong usage, 130 stopped by a secon
 
 /** Parses the arguments after `up`; throws a UsageError. */
 export function parseUpOptions(args: readonly string[]): UpOptions {
-  const { values } = parseOptions(
+  const { values } = parseArguments(
     {
       args: [...args],
       options: {
@@ -41,10 +40,10 @@ export function parseUpOptions(args: readonly string[]): UpOptions {
         help: { type: 'boolean', short: 'h' },
       },
     },
-    'up',
+    'kube-dns up',
   );
   for (const flag of ['manifest', 'kubeconfig'] as const) {
-    if (values[flag] === '') throw new UsageError(`--${flag} needs a file`, 'up');
+    if (values[flag] === '') throw new UsageError(`--${flag} needs a file`);
   }
   return {
     help: values.help ?? false,

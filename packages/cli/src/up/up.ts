@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { UsageError } from '../errors.js';
+import { UsageError } from '@kube-dns/daemon';
 import { systemClock } from '../clock.js';
 import { displayPath } from './folders.js';
 import { LogOutput, wantsColours } from './log-output.js';
@@ -49,7 +49,7 @@ function choose(pod: PodSpec, { kubeconfig, only }: UpOptions): PodSpec {
   const names = chosen.containers.map((container) => container.name);
   const unknown = only.find((name) => !names.includes(name));
   if (unknown !== undefined) {
-    throw new UsageError(`--only ${unknown}: the pod has ${names.join(', ')}`, 'up');
+    throw new UsageError(`--only ${unknown}: the pod has ${names.join(', ')}`);
   }
   return { ...chosen, containers: chosen.containers.filter(({ name }) => only.includes(name)) };
 }

@@ -36,6 +36,7 @@ export type NannyFlags = FlagValues<typeof NANNY_FLAGS>;
 export const PROGRAM: Program<typeof NANNY_FLAGS> = {
   name: 'dnsmasq',
   version: VERSION,
+  usage: 'dnsmasq [flags] [-- options of dnsmasq]',
   summary: `Forwards DNS queries by domain and caches the answers.\n\n${optionsText()}`,
   flags: NANNY_FLAGS,
 };

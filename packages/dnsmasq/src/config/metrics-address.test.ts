@@ -23,7 +23,7 @@ describe('--metrics-addr', () => {
     ['::1', 'the port is missing'],
     [':http', 'port "http" is not a number up to 65535'],
   ])('refuses %s', (text, reason) => {
-    const message = `invalid argument "${text}" for "--metrics-addr" flag: ${reason}`;
+    const message = `--metrics-addr=${text}: ${reason}`;
     expect(() => read(`--metrics-addr=${text}`)).toThrow(expect.objectContaining({ message }));
   });
 });

@@ -1,3 +1,4 @@
+import { nearest } from '@kube-dns/daemon';
 import { OptionError } from '../errors.js';
 import { type OptionDefinition } from './option-definition.js';
 import { FILE_OPTIONS } from './file-options.js';
@@ -16,7 +17,7 @@ const NAMES = [...BY_NAME.keys(), ...UNSUPPORTED_OPTIONS.map(({ name }) => name)
 export function findByAbbreviation(name: string): OptionDefinition {
   const matches = NAMES.includes(name) ? [name] : NAMES.filter((full) => full.startsWith(name));
   if (matches.length === 1) return findByName(matches[0]!);
-  if (matches.length === 0) throw new OptionError(`unknown option --${name}`);
+  if (matches.length === 0) throw new OptionError(`unknown option --${name}${meant(name, '--')}`);
   const list = matches.map((full) => `--${full}`).join(', ');
   throw new OptionError(`ambiguous option --${name}: ${list}`);
 }
@@ -26,7 +27,7 @@ export function findByName(name: string): OptionDefinition {
   const option = BY_NAME.get(name);
   if (option !== undefined) return option;
   if (NAMES.includes(name)) throw unsupported(name);
-  throw new OptionError(`unknown option ${JSON.stringify(name)}`, 'bad option');
+  throw new OptionError(`unknown option ${JSON.stringify(name)}${meant(name, '')}`, 'bad option');
 }
 
 /** Finds an option by its letter. Throws an OptionError. */
@@ -36,6 +37,12 @@ export function findByLetter(letter: string): OptionDefinition {
   const name = UNSUPPORTED_BY_LETTER.get(letter);
   if (name !== undefined && letter !== '') throw unsupported(name);
   throw new OptionError(`unknown option -${letter}`);
+}
+
+/** `; did you mean --x?`, or nothing: dnsmasq's own words name its help already. Files have no dashes. */
+function meant(name: string, dashes: '--' | ''): string {
+  const near = nearest(name, BY_NAME.keys());
+  return near === undefined ? '' : `; did you mean ${dashes}${near}?`;
 }
 
 function unsupported(name: string): OptionError {

@@ -109,7 +109,10 @@ describe('a configuration file', () => {
 
   it.each([
     [['frob'], 'bad option at line 1 of FILE (frob: unknown option "frob")'],
-    [['cache-s=5'], 'bad option at line 1 of FILE (cache-s: unknown option "cache-s")'],
+    [
+      ['cache-s=5'],
+      'bad option at line 1 of FILE (cache-s: unknown option "cache-s"; did you mean cache-size?)',
+    ],
     [
       ['port=5', '', 'port=6'],
       'illegal repeated keyword at line 3 of FILE (port: a file contains it already)',
@@ -120,7 +123,10 @@ describe('a configuration file', () => {
     [['txt-record=a,"x'], 'missing " at line 1 of FILE (a quote does not end)'],
     [['server=1.2.3.4#abc'], 'bad port at line 1 of FILE (server: bad port "abc")'],
     [['', 'dhcp-range=1.2.3.4,1.2.3.8'], 'unsupported option: --dhcp-range at line 2 of FILE'],
-    [['--port=5'], 'bad option at line 1 of FILE (--port: unknown option "--port")'],
+    [
+      ['--port=5'],
+      'bad option at line 1 of FILE (--port: unknown option "--port"; did you mean port?)',
+    ],
   ])('is refused with line and file: %j', (lines, message) => {
     const path = write('a', ...lines);
     const error = refusal(['-C', path]);

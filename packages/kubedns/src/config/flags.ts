@@ -110,6 +110,4 @@ export const PROGRAM: Program<typeof KUBEDNS_FLAGS> = {
   version: VERSION,
   summary: 'Serves the records of a Kubernetes cluster over DNS.',
   flags: KUBEDNS_FLAGS,
-  // The original's; the other programs print it on stdout.
-  helpStream: 'stderr',
 };

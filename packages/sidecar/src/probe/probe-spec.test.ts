@@ -2,6 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 
 import { parseProbeSpec } from './probe-spec.js';
 
+const FORMAT = 'must be <label>,<server>,<name>[,<interval>[,<type>]]';
+const LABEL = 'the label must be letters, digits and _';
+const INTERVAL = 'the interval must be whole seconds from 1 to 2147483';
+const TYPE = 'the type must be one of A, AAAA, ANY, SRV';
+
 describe('parseProbeSpec', () => {
   it('reads the probe of the stock manifest', () => {
     expect(
@@ -34,27 +39,23 @@ describe('parseProbeSpec', () => {
   });
 
   it.each([
-    ['', 'invalid format to --probe'],
-    ['a,b', 'invalid format to --probe'],
-    ['a,b,c,5,A,x', 'invalid format to --probe'],
-    ['dn$m@s#,b,c', 'label must be of format ^[a-zA-Z0-9_]+$'],
-    [',b,c', 'label must be of format ^[a-zA-Z0-9_]+$'],
-    [' a,b,c', 'label must be of format ^[a-zA-Z0-9_]+$'],
-    ['a,b,c,0.5', 'strconv.Atoi: parsing "0.5": invalid syntax'],
-    ['a,b,c,abc', 'strconv.Atoi: parsing "abc": invalid syntax'],
-    ['a,b,c,', 'strconv.Atoi: parsing "": invalid syntax'],
-    [
-      'a,b,c,99999999999999999999',
-      'strconv.Atoi: parsing "99999999999999999999": value out of range',
-    ],
-    ['a,b,c,5,BogusType', 'invalid type for DNS: BogusType'],
-    ['a,b,c,5,a', 'invalid type for DNS: a'],
-    ['a,b,c,5,', 'invalid type for DNS: '],
-    ['a,b,c,x,y', 'strconv.Atoi: parsing "x": invalid syntax'],
-    ['a,b,c,0,y', 'invalid type for DNS: y'],
-    ['a,b,c,0', 'interval must be at least 1 second'],
-    ['a,b,c,-3,A', 'interval must be at least 1 second'],
-    ['a,b,c,2147484', 'interval must be at most 2147483 seconds'],
+    ['', FORMAT],
+    ['a,b', FORMAT],
+    ['a,b,c,5,A,x', FORMAT],
+    ['dn$m@s#,b,c', LABEL],
+    [',b,c', LABEL],
+    [' a,b,c', LABEL],
+    ['a,b,c,0.5', INTERVAL],
+    ['a,b,c,abc', INTERVAL],
+    ['a,b,c,', INTERVAL],
+    ['a,b,c,99999999999999999999', INTERVAL],
+    ['a,b,c,0', INTERVAL],
+    ['a,b,c,-3,A', INTERVAL],
+    ['a,b,c,2147484', INTERVAL],
+    ['a,b,c,x,y', INTERVAL],
+    ['a,b,c,5,BogusType', TYPE],
+    ['a,b,c,5,a', TYPE],
+    ['a,b,c,5,', TYPE],
     ['a,b:c,d', 'port "c" is not a number up to 65535'],
   ])('refuses %j', (text, message) => {
     expect(() => parseProbeSpec(text)).toThrow(expect.objectContaining({ message }));

@@ -1,17 +1,35 @@
-import { CommandError, messageOf, UsageError } from '../errors.js';
+import { CommandError, EXIT_USAGE, isUsageError, messageOf, UsageError } from '../errors.js';
 import { Owned } from '../owned.js';
-import { describeOptions, parseOptions, type Options } from './command-options.js';
+import {
+  type ArgumentParser,
+  describeOptions,
+  type Options,
+  parseOptions,
+} from './command-options.js';
 import type { Command } from './command.js';
 import { measure } from './measure.js';
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/** What a program that has commands brings along: this package imports no sister package that has it. */
+export interface CommandWords {
+  readonly parseArguments: ArgumentParser;
+  /** The end of a complaint about an unknown word: what was probably meant, or where the help is. */
+  readonly hint: (word: string, candidates: readonly string[], program: string) => string;
+}
 
 /** One of the commands of a program, with any options. */
 export interface CommandEntry {
   readonly name: string;
   readonly summary: string;
   /** Returns the exit status. */
-  readonly run: (program: string, args: readonly string[], owned: Owned) => Promise<number>;
+  readonly run: (args: readonly string[], call: CommandCall) => Promise<number>;
+}
+
+/** The program whose command is run, and the owner of what it starts. */
+export interface CommandCall extends CommandWords {
+  readonly program: string;
+  readonly owned: Owned;
 }
 
 /** A command as `runCommandLine` takes it: parses the options, prints the report. */
@@ -20,10 +38,11 @@ export function commandEntry<T extends Options>(command: Command<T>): CommandEnt
   return {
     name,
     summary,
-    run: async (program, args, owned) => {
-      const values = parseOptions(args, options);
+    run: async (args, { program, owned, parseArguments }) => {
+      const whole = `${program} ${name}`;
+      const values = parseOptions(args, options, (config) => parseArguments(config, whole));
       if (values === undefined) {
-        process.stdout.write(`usage: ${program} ${name} [options]\n\n${summary}\n\n`);
+        process.stdout.write(`Usage: ${whole} [options]\n\n${summary}\n\n`);
         process.stdout.write(describeOptions(options));
         return 0;
       }
@@ -33,7 +52,11 @@ export function commandEntry<T extends Options>(command: Command<T>): CommandEnt
 }
 
 /** Runs the command that the arguments of this process name, and sets the exit status. */
-export function runCommandLine(program: string, commands: readonly CommandEntry[]): void {
+export function runCommandLine(
+  program: string,
+  commands: readonly CommandEntry[],
+  words: CommandWords,
+): void {
   const owned = new Owned();
   let isInterrupted = false;
   for (const [signal, status] of Object.entries(SIGNALS)) {
@@ -42,38 +65,40 @@ export function runCommandLine(program: string, commands: readonly CommandEntry[
       void owned.close().then(() => process.exit(status));
     });
   }
-  runNamed(program, commands, process.argv.slice(2), owned).then(
+  runNamed(commands, process.argv.slice(2), { ...words, program, owned }).then(
     (status) => (process.exitCode = status),
     (error: unknown) => {
       // An interrupted command also fails; the status of the signal is enough.
-      if (!isInterrupted) process.exitCode = fail(program, commands, error);
+      if (!isInterrupted) process.exitCode = fail(program, error);
     },
   );
 }
 
 async function runNamed(
-  program: string,
   commands: readonly CommandEntry[],
   [name, ...args]: readonly string[],
-  owned: Owned,
+  call: CommandCall,
 ): Promise<number> {
+  const { program, hint } = call;
   if (name === '--help' || name === '-h') {
     process.stdout.write(usage(program, commands));
     return 0;
   }
   const command = commands.find((each) => each.name === name);
-  if (command) return command.run(program, args, owned);
-  throw new UsageError(name === undefined ? 'no command' : `no command "${name}"`);
+  if (command) return command.run(args, call);
+  const names = commands.map((each) => each.name);
+  if (name !== undefined) throw new UsageError(`no command "${name}"${hint(name, names, program)}`);
+  throw new UsageError(`no command: ${names.join(', ')}; see ${program} --help`);
 }
 
 function usage(program: string, commands: readonly CommandEntry[]): string {
   const rows = commands.map(({ name, summary }) => `  ${name.padEnd(18)}${summary}\n`);
-  return `usage: ${program} COMMAND [options], ${program} COMMAND --help\n\n${rows.join('')}`;
+  return `Usage: ${program} COMMAND [options]\n       ${program} COMMAND --help\n\n${rows.join('')}`;
 }
 
-function fail(program: string, commands: readonly CommandEntry[], error: unknown): number {
+function fail(program: string, error: unknown): number {
   process.stderr.write(`${program}: ${messageOf(error)}\n`);
-  if (error instanceof UsageError) process.stderr.write(usage(program, commands));
+  if (isUsageError(error)) return EXIT_USAGE;
   if (error instanceof CommandError) return error.exitCode;
   if (error instanceof Error) process.stderr.write(`${error.stack ?? ''}\n`);
   return 1;

@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import {
   describeOptions,
@@ -17,9 +18,11 @@ const OPTIONS = {
   strict: switchOption('whether'),
 };
 
+const parse = (args: readonly string[]) => parseOptions(args, OPTIONS, parseArgs);
+
 describe('the options of a command', () => {
   it('have their defaults', () => {
-    expect(parseOptions([], OPTIONS)).toEqual({
+    expect(parse([])).toEqual({
       size: 10,
       part: 0.5,
       json: '',
@@ -30,7 +33,7 @@ describe('the options of a command', () => {
 
   it('are read from the arguments', () => {
     const args = ['--size=7', '--part=0.25', '--flags=--b  --c=1', '--strict', '--json', 'x'];
-    expect(parseOptions(args, OPTIONS)).toEqual({
+    expect(parse(args)).toEqual({
       size: 7,
       part: 0.25,
       json: 'x',
@@ -40,7 +43,7 @@ describe('the options of a command', () => {
   });
 
   it.each(['--help', '-h'])('are undefined when %s is among them', (flag) => {
-    expect(parseOptions(['--size=7', flag], OPTIONS)).toBeUndefined();
+    expect(parse(['--size=7', flag])).toBeUndefined();
   });
 
   it.each([
@@ -48,11 +51,9 @@ describe('the options of a command', () => {
     ['--size=1.5', '--size=1.5: is not a whole number from 1 to 100'],
     ['--size=', '--size=: is not a whole number from 1 to 100'],
     ['--part=2', '--part=2: is not a number from 0 to 1'],
-    ['--bogus', "unknown option '--bogus'"],
-    ['extra', /^unexpected argument 'extra'/],
   ])('refuse %s', (arg, message) => {
-    expect(() => parseOptions([arg], OPTIONS)).toThrow(UsageError);
-    expect(() => parseOptions([arg], OPTIONS)).toThrow(message);
+    expect(() => parse([arg])).toThrow(UsageError);
+    expect(() => parse([arg])).toThrow(message);
   });
 
   it('are described with their defaults', () => {

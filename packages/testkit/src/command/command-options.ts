@@ -1,5 +1,19 @@
-import { parseArgs } from 'node:util';
+import type { parseArgs } from 'node:util';
 import { messageOf, UsageError } from '../errors.js';
+
+interface ArgumentConfig {
+  readonly args: string[];
+  readonly options: Record<
+    string,
+    { readonly type: 'string' | 'boolean'; readonly short?: string }
+  >;
+}
+
+/** `parseArgs` of Node, or one with better words; `program` is what its complaints name. */
+export type ArgumentParser = (
+  config: ArgumentConfig,
+  program: string,
+) => Pick<ReturnType<typeof parseArgs<ArgumentConfig>>, 'values'>;
 
 /** One option of a command. */
 export interface Option<T> {
@@ -51,8 +65,14 @@ export function switchOption(help: string): Option<boolean> {
 export function parseOptions<T extends Options>(
   args: readonly string[],
   options: T,
+  parse: (config: ArgumentConfig) => ReturnType<ArgumentParser>,
 ): OptionValues<T> | undefined {
-  const given = parse(args, options);
+  const config: ArgumentConfig = { args: [...args], options: {} };
+  for (const [name, { value }] of Object.entries(options)) {
+    config.options[name] = { type: value === '' ? 'boolean' : 'string' };
+  }
+  config.options.help = { type: 'boolean', short: 'h' };
+  const given = parse(config).values;
   if (given.help === true) return undefined;
   const values: Record<string, unknown> = {};
   for (const [name, option] of Object.entries(options)) {
@@ -65,24 +85,6 @@ export function parseOptions<T extends Options>(
   }
   // Each name of the table has the value of its option.
   return values as OptionValues<T>;
-}
-
-function parse(
-  args: readonly string[],
-  options: Options,
-): Readonly<Record<string, string | boolean | undefined>> {
-  const parsed = Object.entries(options).map(([name, { value }]) => {
-    const type: 'string' | 'boolean' = value === '' ? 'boolean' : 'string';
-    return [name, { type }] as const;
-  });
-  const help = { type: 'boolean', short: 'h' } as const;
-  try {
-    return parseArgs({ args: [...args], options: { ...Object.fromEntries(parsed), help } }).values;
-  } catch (error) {
-    // The sentences after the first are about arguments that begin with a dash.
-    const [sentence = ''] = messageOf(error).split(/\. |\n/);
-    throw new UsageError(sentence.charAt(0).toLowerCase() + sentence.slice(1));
-  }
 }
 
 function initialText(initial: unknown): string {
