@@ -47,6 +47,7 @@ import {
   sourcePorts,
 } from './upstream/upstream-options.js';
 import { overflowLog } from './upstream/overflow-log.js';
+import { noteHealth } from './upstream/server-health-log.js';
 import { ServerStatistics } from './upstream/server-statistics.js';
 
 /** Lower bound of `-logInterval`: below it, the log has nothing else. */
@@ -114,7 +115,9 @@ export class DnsmasqServer {
       rules: options.serverRules,
       resolvFiles: this.#resolvFiles,
       serversFile: serversFile(options, log),
-      upstreams: new UpstreamServers(this.#sockets, this.#statistics),
+      upstreams: new UpstreamServers(this.#sockets, this.#statistics, {
+        onHealthChange: (server) => noteHealth(server, this.#statistics, log),
+      }),
       order: serverOrder(options),
       own: this.#port,
       kubednsServer: kubednsServer(flags, log),

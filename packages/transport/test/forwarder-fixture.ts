@@ -127,10 +127,11 @@ export class ForwarderFixture {
   /** The domains of the groups whose queries were refused for want of room. */
   readonly overflows: string[] = [];
   readonly #counters = new Map<string, RecordedCounter>();
-  readonly #servers = new UpstreamServers(this.sockets, {
-    of: (text) => this.#counterOf(text),
-    retain: () => undefined,
-  });
+  readonly #servers = new UpstreamServers(
+    this.sockets,
+    { of: (text) => this.#counterOf(text), retain: () => undefined },
+    { now: () => this.now },
+  );
   readonly #out = new Uint8Array(65_535);
   now = 1_000_000;
 
@@ -189,15 +190,16 @@ export class ForwarderFixture {
     this.forwarder.tick();
   }
 
-  /** How many questions each server has got; waits until they are as many in all. */
-  async asked(total: number): Promise<number[]> {
-    const counts = () => this.fakes.map((fake) => fake.requests.length);
+  /** How many questions each server has got, or of one name; waits until they are as many in all. */
+  async asked(total: number, name?: string): Promise<number[]> {
+    const counts = () => this.fakes.map((fake) => questionsAt(fake, name).length);
     await until(() => counts().reduce((sum, count) => sum + count, 0) >= total);
     return counts();
   }
 
   async close(): Promise<void> {
     this.forwarder.close();
+    this.#servers.close();
     this.sockets.close();
     await Promise.all(this.fakes.map((fake) => fake.close()));
   }
@@ -208,6 +210,12 @@ export class ForwarderFixture {
     return known;
   }
 }
+
+/** The questions that a server has got, probes left out; all or those of one name. */
+export const questionsAt = ({ requests }: ScriptedNameServer, name?: string) =>
+  requests.filter(
+    ({ question }) => question.type !== 'SOA' && (name === undefined || question.name === name),
+  );
 
 /** Waits until every one of them has an answer. */
 export const answered = (...clients: WaitingClient[]) =>

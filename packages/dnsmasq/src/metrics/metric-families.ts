@@ -47,6 +47,12 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     gauge(OWN_METRICS.upstreamInFlight, () => forwarder.inFlight),
     counter(OWN_METRICS.upstreamOverflows, () => forwarder.overflows),
     counter(OWN_METRICS.upstreamFailures, () => forwarder.failures),
+    gauge(OWN_METRICS.serverUp, () =>
+      Array.from(statistics.entries(), ([server, { isUp }]) => ({
+        labels: { server },
+        value: Number(isUp),
+      })),
+    ),
     info(OWN_METRICS.configInfo, () => ({ version: config.version })),
     gauge(OWN_METRICS.configGeneration, () => config.generation),
     gauge(OWN_METRICS.configApplied, () => config.appliedMs / 1_000),

@@ -55,6 +55,11 @@ export const OWN_METRICS = {
     name: 'dnsmasq_upstream_failures_total',
     help: 'Queries that got SERVFAIL because no name server answered in time.',
   },
+  serverUp: {
+    name: 'dnsmasq_upstream_server_up',
+    help: 'Whether a name server is used: 0 while it does not reply.',
+    labelNames: ['server'],
+  },
   configInfo: {
     name: 'dnsmasq_config_info',
     help: 'Version of the active ConfigMap, empty without one; always 1.',

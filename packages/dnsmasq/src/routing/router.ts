@@ -129,6 +129,7 @@ export class Router {
     this.#options.resolvFiles?.close();
     this.#hosts.close();
     this.loops.close();
+    this.#options.upstreams.close();
   }
 
   #probe(): void {

@@ -13,6 +13,8 @@ export class ServerCounts implements CountedNameServer, ServerCounter {
   replies = 0;
   /** The sum over all `replies`. */
   latencyMs = 0;
+  /** Whether it is used. */
+  isUp = true;
   /** The distribution of its latency, and its failures by reason. */
   readonly health = new NameServerHealth();
 

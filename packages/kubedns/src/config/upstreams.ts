@@ -114,9 +114,10 @@ export class Upstreams {
     return this.#default;
   }
 
-  /** Stops resolving names of servers; may be called twice. */
+  /** Stops resolving names of servers, and probing servers that are down; may be called twice. */
   close(): void {
     this.#hosts.close();
+    this.#options.servers.close();
   }
 
   /** A service of the zone, `namespace/name`, has changed: servers of stub domains may be there. */

@@ -86,7 +86,7 @@ export class AttemptList {
     for (const { server, sentAtMs, hasFailed, hasReplied } of this.#attempts) {
       const sinceMs = Math.max(askedAtMs, sentAtMs);
       if (hasFailed || hasReplied || nowMs - sinceMs < this.#rules.plan.replyMs) continue;
-      server.health.noteTimeout(sinceMs);
+      server.health.noteTimeout(this.#group.domain, sinceMs);
     }
   }
 

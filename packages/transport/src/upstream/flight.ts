@@ -166,7 +166,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     const attempt = this.#attempts.of(sent);
     if (attempt === undefined || this.#isFinished) return;
     const { at, server } = attempt;
-    server.health.noteReply(this.#owner.now());
+    server.health.noteReply(this.#owner.now(), attempt.query);
     attempt.hasReplied = true;
     if (this.#tcp !== undefined) return;
     server.counts.countReply(rcodeOf(reply), this.#owner.now() - attempt.sentAtMs);
@@ -196,7 +196,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (attempt === undefined || this.#isFinished || attempt.hasFailed) return;
     attempt.hasFailed = true;
     this.#countError(attempt.server, 'unreachable');
-    attempt.server.health.noteUnreachable();
+    attempt.server.health.noteUnreachable(this.group.domain);
     this.group.avoid(attempt.at);
     if (this.#tcp === undefined) this.#advance();
   }
@@ -254,6 +254,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#dueAtMs = nowMs + this.group.pauseMs(plan, this.#retries);
     for (const attempt of this.#attempts.open()) {
       this.group.avoid(attempt.at);
+      const sinceMs = Math.max(this.startedAtMs, attempt.sentAtMs);
+      attempt.server.health.noteSilence(this.group.domain, sinceMs);
       if (attempt.isSilent) continue;
       attempt.isSilent = true;
       this.#countError(attempt.server, 'timeout');

@@ -4,6 +4,7 @@ import { EXTENDED_ERROR, readUint16 } from '@kube-dns/wire';
 import {
   answered,
   ForwarderFixture,
+  questionsAt,
   TIMEOUT_MS,
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
@@ -78,18 +79,17 @@ describe('silence', () => {
     const { group, own } = await fixture.groupOf([says('10.0.0.1'), silent, silent]);
     await answered(fixture.ask(group, 'first'));
     own[0]!.script = silent;
-    const before = await fixture.asked(3);
+    await fixture.asked(3);
     const client = fixture.ask(group, 'a');
-    await fixture.asked(4);
+    await fixture.asked(1, 'a');
     fixture.wait(999);
     fixture.wait(1);
-    const next = await fixture.asked(5);
-    expect(next.map((count, i) => count - before[i]!)).toEqual([1, 1, 0]);
+    expect(await fixture.asked(2, 'a')).toEqual([1, 1, 0]);
     own[2]!.script = says('10.0.0.3');
     fixture.wait(2_000);
     await answered(client);
     expect(client.result).toBe('A 10.0.0.3');
-    expect(await fixture.asked(8)).toEqual(before.map((count, i) => count + [2, 2, 1][i]!));
+    expect(await fixture.asked(5, 'a')).toEqual([2, 2, 1]);
   });
 
   it('makes the next question go to all', async () => {
@@ -132,10 +132,10 @@ describe('silence', () => {
     await fixture.asked(1);
     fixture.wait(1_000);
     await fixture.asked(2);
-    expect(
-      new Set(own[0]!.requests.map(({ query, peer }) => `${readUint16(query, 0)} ${peer.port}`))
-        .size,
-    ).toBe(1);
+    const pairs = questionsAt(own[0]!).map(
+      ({ query, peer }) => `${readUint16(query, 0)} ${peer.port}`,
+    );
+    expect(new Set(pairs).size).toBe(1);
     expect(counts[0]).toMatchObject({ queries: 2, retried: 1 });
   });
 
@@ -160,7 +160,7 @@ describe('silence', () => {
         three.ask(group, 'a.example');
         await three.asked(times);
       }
-      expect(new Set(own[0]!.requests.map(({ peer }) => peer.port)).size).toBe(3);
+      expect(new Set(questionsAt(own[0]!).map(({ peer }) => peer.port)).size).toBe(3);
     } finally {
       await three.close();
     }

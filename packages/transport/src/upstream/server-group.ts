@@ -88,7 +88,7 @@ export class ServerGroup {
   probe(nowMs: number, replyMs: number): boolean {
     let isAwaited = false;
     for (const { health } of this.servers) {
-      if (health.isDown) isAwaited = health.probe(this.domain, nowMs, replyMs) || isAwaited;
+      if (health.isDown) isAwaited = health.probe(nowMs, replyMs) || isAwaited;
     }
     return isAwaited;
   }

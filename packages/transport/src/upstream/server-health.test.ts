@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { EXTENDED_ERROR, RCODE } from '@kube-dns/wire';
 import {
@@ -21,6 +21,9 @@ afterEach(() => fixture.close());
 
 const edns = (name: string) => ({ name, ednsBytes: 1232 });
 
+/** Each question that times out shows twice that the server may be down. */
+const PROBES_OF_TIMEOUTS = 6;
+
 /** Three questions that time out, one after the other. */
 function timeOut(group: ServerGroup): void {
   for (const name of ['t1', 't2', 't3']) {
@@ -33,6 +36,8 @@ describe('a server that was silent to three questions in a row', () => {
   it('costs no client more than 100 ms, and is asked by one probe a second', async () => {
     const { group, own } = await fixture.groupOf([silent], { domain: 'corp.example' });
     timeOut(group);
+    const probes = () => own[0]!.names.filter((name) => name === 'corp.example').length;
+    await until(() => probes() === PROBES_OF_TIMEOUTS);
     for (let ms = 0; ms < 3_000; ms += 50) {
       const client = fixture.ask(group, edns(`n${ms}`));
       fixture.wait(50);
@@ -40,9 +45,8 @@ describe('a server that was silent to three questions in a row', () => {
       expect(client.result).toBe('SERVFAIL');
       expect(client.extendedError).toBe(EXTENDED_ERROR.NO_REACHABLE_AUTHORITY);
     }
-    const probes = () => own[0]!.names.filter((name) => name === 'corp.example').length;
-    await until(() => probes() >= 3);
-    expect(probes()).toBeLessThanOrEqual(4);
+    await until(() => probes() >= PROBES_OF_TIMEOUTS + 3);
+    expect(probes()).toBeLessThanOrEqual(PROBES_OF_TIMEOUTS + 4);
     expect(new Set(own[0]!.names)).toEqual(new Set(['t1', 't2', 't3', 'corp.example']));
     expect(fixture.forwarder).toMatchObject({ inFlight: 0 });
   });
@@ -107,6 +111,24 @@ describe('a server that was silent to three questions in a row', () => {
       fixture.wait(TIMEOUT_MS - 1_000);
       expect(group.failure).toBeUndefined();
     }
+  });
+
+  it('is none that answers again what it answered before', async () => {
+    const { group, own } = await fixture.groupOf([says('10.0.0.1')]);
+    const onReply = jest.spyOn(group.servers[0]!.health, 'onReply');
+    await answered(fixture.ask(group, 'known'));
+    own[0]!.script = (request) =>
+      request.question.name === 'known' ? says('10.0.0.1')(request) : null;
+    for (const [before, name] of ['t1', 't2', 't3', 't4'].entries()) {
+      fixture.wait(1);
+      fixture.ask(group, name);
+      fixture.wait(1_000);
+      await until(() => onReply.mock.calls.length > before);
+      fixture.now += TIMEOUT_MS;
+      fixture.forwarder.tick();
+    }
+    expect(group.failure).toBeUndefined();
+    expect(own[0]!.requests.map(({ question }) => question.type)).not.toContain('SOA');
   });
 
   it('is none whose replies take two seconds', async () => {

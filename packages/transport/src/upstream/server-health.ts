@@ -5,66 +5,93 @@ import type { ServerSockets } from './upstream-sockets.js';
 
 /** After so many time-outs in a row a server is down. */
 const MAX_TIMEOUTS = 3;
-/** A server that is down is asked by one probe in this time, while there are questions for it. */
+/** One probe in this time is sent to a server that is down, or may be. One without a reply for so long has timed out. */
 const PROBE_PAUSE_MS = 1_000;
+/** Probes that wait for a reply, which may take several pauses. */
+const MAX_PROBES = 4;
+
+export interface ServerHealthOptions {
+  readonly sockets: ServerSockets;
+  /** Milliseconds that never fall. */
+  readonly now: () => number;
+  /** Called when the server goes down, and when it is up again. */
+  readonly onChange: () => void;
+}
 
 /**
  * Whether a server replies. It is down after time-outs in a row, or when its port is closed, and up again with
- * its first reply, to a probe or to a late question. The probe asks for the SOA of its domain: any reply will do,
- * and no client can choose a question that the server leaves unanswered.
+ * its first reply, to a probe or to a late question. A time-out counts only beside a probe that timed out, too,
+ * because a client can choose questions that a server that is up leaves unanswered. Probes repeat the question
+ * that the server answered last, and ask for the SOA of its domain, in turn; any reply will do.
  */
 export class ServerHealth implements ReplyHandler {
   /** Why it is down; undefined while it is up. */
   failure: Failure | undefined;
-  readonly #sockets: ServerSockets;
+  readonly #options: ServerHealthOptions;
   #timeouts = 0;
   #repliedAtMs = Number.NEGATIVE_INFINITY;
   #probedAtMs = Number.NEGATIVE_INFINITY;
-  #probe: SentQuery | undefined;
+  /** When the first probe after the last reply was sent. */
+  #unansweredSinceMs = Number.POSITIVE_INFINITY;
+  readonly #probes: SentQuery[] = [];
+  #domain = '.';
+  #answered: Buffer | undefined;
+  #isRepeated = false;
 
-  constructor(sockets: ServerSockets) {
-    this.#sockets = sockets;
+  constructor(options: ServerHealthOptions) {
+    this.#options = options;
   }
 
   get isDown(): boolean {
     return this.failure !== undefined;
   }
 
-  /** The server has replied, whatever it said. */
-  noteReply(nowMs: number): void {
+  /** The server has replied to this query, whatever it said. The query's bytes stay, but for its ID. */
+  noteReply(nowMs: number, query = this.#answered): void {
     this.#repliedAtMs = nowMs;
     this.#timeouts = 0;
-    if (this.failure === undefined) return;
-    this.failure = undefined;
-    this.close();
+    this.#answered = query;
+    if (this.#probes.length > 0) this.close();
+    if (this.failure !== undefined) this.#change(undefined);
+  }
+
+  /** A question that was sent at this time has no reply for a while: the server may be down. */
+  noteSilence(domain: string, sentAtMs: number): void {
+    // A server that replied to others meanwhile is up: the question is a slow one.
+    if (sentAtMs <= this.#repliedAtMs) return;
+    this.#domain = domain;
+    this.probe(this.#options.now());
   }
 
   /** A question that was sent at this time has ended without a reply. */
-  noteTimeout(sentAtMs: number): void {
-    // A server that replied to others meanwhile is up: the question is a slow one.
-    if (sentAtMs < this.#repliedAtMs) return;
+  noteTimeout(domain: string, sentAtMs: number): void {
+    if (sentAtMs <= this.#repliedAtMs) return;
     this.#timeouts++;
-    if (this.#timeouts >= MAX_TIMEOUTS) this.failure ??= NO_REPLY;
+    const isConfirmed = this.#options.now() - this.#unansweredSinceMs >= PROBE_PAUSE_MS;
+    if (!isConfirmed) this.noteSilence(domain, sentAtMs);
+    else if (this.#timeouts >= MAX_TIMEOUTS && !this.isDown) this.#change(NO_REPLY);
   }
 
   /** Its machine reports that the port is closed. */
-  noteUnreachable(): void {
-    this.failure = UNREACHABLE;
+  noteUnreachable(domain = this.#domain): void {
+    this.#domain = domain;
+    if (this.failure !== UNREACHABLE) this.#change(UNREACHABLE);
   }
 
   /** Sends a probe when one is due; whether the last one was sent less than this time ago. */
-  probe(domain: string, nowMs: number, replyMs: number): boolean {
+  probe(nowMs: number, replyMs = 0): boolean {
     if (nowMs - this.#probedAtMs >= PROBE_PAUSE_MS) {
       this.#probedAtMs = nowMs;
-      this.close();
-      const query = buildQuery(encodeKey(domain), TYPE.SOA);
-      this.#probe = this.#sockets.send(Buffer.from(query), this);
+      this.#unansweredSinceMs = Math.min(this.#unansweredSinceMs, nowMs);
+      if (this.#probes.length === MAX_PROBES) forget(this.#probes.shift()!);
+      const sent = this.#options.sockets.send(this.#nextProbe(), this);
+      if (sent !== undefined) this.#probes.push(sent);
     }
     return nowMs - this.#probedAtMs < replyMs;
   }
 
   onReply(): void {
-    this.noteReply(this.#probedAtMs);
+    this.noteReply(this.#options.now());
   }
 
   onUnreachable(): void {
@@ -73,7 +100,24 @@ export class ServerHealth implements ReplyHandler {
 
   /** Waits for no reply to a probe any more. */
   close(): void {
-    this.#probe?.socket.forget(this.#probe);
-    this.#probe = undefined;
+    for (const probe of this.#probes.splice(0)) forget(probe);
+    this.#unansweredSinceMs = Number.POSITIVE_INFINITY;
+    this.#isRepeated = false;
   }
+
+  #nextProbe(): Buffer {
+    this.#isRepeated = !this.#isRepeated && this.#answered !== undefined;
+    if (this.#isRepeated) return Buffer.from(this.#answered!);
+    return Buffer.from(buildQuery(encodeKey(this.#domain), TYPE.SOA));
+  }
+
+  #change(failure: Failure | undefined): void {
+    const wasDown = this.isDown;
+    this.failure = failure;
+    if (wasDown !== this.isDown) this.#options.onChange();
+  }
+}
+
+function forget(sent: SentQuery): void {
+  sent.socket.forget(sent);
 }

@@ -5,6 +5,10 @@ import type { ServerCounter, ServerCounters } from './server-counter.js';
 import { ServerHealth } from './server-health.js';
 import type { ServerSockets, UpstreamTarget, UpstreamSockets } from './upstream-sockets.js';
 
+/** How often servers that are down are looked after, and how many of them at a time: each probe needs a socket. */
+const LOOK_MS = 250;
+const MAX_LOOKS = 16;
+
 /** The source of queries to a server, where the system does not choose it. */
 export interface ServerSource {
   readonly address?: string;
@@ -22,16 +26,34 @@ export interface UpstreamServer extends ServerAddress {
   readonly edns: EdnsSupport;
 }
 
+export interface UpstreamServersOptions {
+  /** Called when a server goes down, and when it is up again. */
+  readonly onHealthChange?: (server: UpstreamServer) => void;
+  /** Milliseconds that never fall, as the forwarder's; the clock of the process by default. */
+  readonly now?: () => number;
+}
+
 /** The servers of all domains, with their sockets and counts; both outlive a change of configuration. */
 export class UpstreamServers {
   /** The sockets that all of them share. */
   readonly sockets: UpstreamSockets;
   readonly #counters: ServerCounters;
+  readonly #options: UpstreamServersOptions;
+  readonly #now: () => number;
   #servers = new Map<string, UpstreamServer>();
+  /** Those that are down, the one that was probed last at the end. */
+  readonly #down = new Set<UpstreamServer>();
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor(sockets: UpstreamSockets, counters: ServerCounters) {
+  constructor(
+    sockets: UpstreamSockets,
+    counters: ServerCounters,
+    options: UpstreamServersOptions = {},
+  ) {
     this.sockets = sockets;
     this.#counters = counters;
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
   }
 
   /** The server at an address. */
@@ -47,12 +69,13 @@ export class UpstreamServers {
     };
     const { address: host, port } = address;
     const sockets = this.sockets.socketsFor(target);
+    const onChange = () => this.#noteHealth(server);
     const server: UpstreamServer = {
       address: host,
       port,
       text,
       sockets,
-      health: new ServerHealth(sockets),
+      health: new ServerHealth({ sockets, now: this.#now, onChange }),
       counts: this.#counters.of(text),
       caseEcho: new CaseEcho(),
       edns: new EdnsSupport(),
@@ -67,9 +90,35 @@ export class UpstreamServers {
     this.#counters.retain(new Set([...retained].map(({ text }) => text)));
     for (const [key, server] of this.#servers) {
       if (retained.has(server)) continue;
+      this.#down.delete(server);
       server.health.close();
       server.sockets.close();
       this.#servers.delete(key);
     }
+  }
+
+  /** Probes servers that are down, so that they are up before a client asks; called by a timer. */
+  probeDown(): void {
+    const nowMs = this.#now();
+    for (const server of [...this.#down].slice(0, MAX_LOOKS)) {
+      server.health.probe(nowMs);
+      this.#down.delete(server);
+      this.#down.add(server);
+    }
+    if (this.#down.size === 0) this.close();
+  }
+
+  /** Probes no server any more. May be called twice. */
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #noteHealth(server: UpstreamServer): void {
+    if (server.health.isDown) {
+      this.#down.add(server);
+      this.#timer ??= setInterval(() => this.probeDown(), LOOK_MS).unref();
+    } else this.#down.delete(server);
+    this.#options.onHealthChange?.(server);
   }
 }

@@ -63,6 +63,7 @@ export class UpstreamSockets {
   readonly #ports: SourcePorts;
   #fresh = FRESH_BURST;
   #filledAtMs: number;
+  #isClosed = false;
 
   constructor(options: UpstreamSocketsOptions = {}) {
     this.#ports = { ...options.ports, avoided: this.#avoided };
@@ -96,7 +97,9 @@ export class UpstreamSockets {
     }
   }
 
+  /** Closes every socket, and opens no other; may be called twice. */
   close(): void {
+    this.#isClosed = true;
     clearInterval(this.#timer);
     for (const socket of this.#open) socket.close();
     for (const socket of this.#fixed.values()) socket.close();
@@ -134,6 +137,7 @@ export class UpstreamSockets {
     { server, sourceAddress }: UpstreamTarget,
     isNeeded: boolean,
   ): UpstreamSocket | undefined {
+    if (this.#isClosed) return undefined;
     const now = this.#now();
     const filled = this.#fresh + ((now - this.#filledAtMs) * FRESH_PER_SECOND) / 1_000;
     this.#fresh = Math.min(FRESH_BURST, filled);
