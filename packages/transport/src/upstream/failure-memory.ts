@@ -15,6 +15,8 @@ import { type FlightKey, type QuestionKey, UNSHARED } from './question-key.js';
 const REMEMBERED_MS = 1_000;
 /** The oldest failure is forgotten beyond this number. */
 const MAX_FAILURES = 1_024;
+/** Of these, forms of one question: with and without DO, CD and TCP. */
+const MAX_FORMS = 8;
 
 interface Remembered {
   readonly key: FlightKey;
@@ -24,16 +26,20 @@ interface Remembered {
 
 /** Questions that no server could answer a moment ago: they are not sent again yet. */
 export class FailureMemory {
-  readonly #byQuestion = new NameTable<Remembered>();
-  /** In order of time; the first ones may have been replaced in the table. */
+  /** The forms of each question that failed, oldest first. */
+  readonly #byQuestion = new NameTable<Remembered[]>();
+  /** In order of time; some may not be in the table any more. */
   #inOrder: Remembered[] = [];
 
   /** Why the question failed less than a second ago; undefined when it did not. */
   find(key: QuestionKey, nowMs: number): Failure | undefined {
     if (this.#byQuestion.size === 0) return undefined;
-    const found = this.#byQuestion.get(key.question, 0, key.length);
-    if (found === undefined || nowMs >= found.endsAtMs || !key.isOf(found.key)) return undefined;
-    return found.failure;
+    const forms = this.#byQuestion.get(key.question, 0, key.length);
+    if (forms === undefined) return undefined;
+    for (const form of forms) {
+      if (nowMs < form.endsAtMs && key.isOf(form.key)) return form.failure;
+    }
+    return undefined;
   }
 
   /** Remembers what became of a question if that is a failure: SERVFAIL, or no reply because of this one. */
@@ -47,14 +53,19 @@ export class FailureMemory {
       if (nowMs < endsAtMs && this.#inOrder.length - gone < MAX_FAILURES) break;
       gone++;
     }
-    for (const old of this.#inOrder.splice(0, gone)) {
-      const { question } = old.key;
-      if (this.#byQuestion.get(question, 0, question.length) === old) {
-        this.#byQuestion.delete(question);
-      }
-    }
+    for (const old of this.#inOrder.splice(0, gone)) this.#remove(old);
     this.#inOrder.push(remembered);
-    this.#byQuestion.set(key.question, remembered);
+    const forms = this.#byQuestion.get(key.question, 0, key.question.length);
+    if (forms === undefined) this.#byQuestion.set(key.question, [remembered]);
+    else if (forms.push(remembered) > MAX_FORMS) forms.shift();
+  }
+
+  #remove(old: Remembered): void {
+    const { question } = old.key;
+    const forms = this.#byQuestion.get(question, 0, question.length);
+    const at = forms?.indexOf(old) ?? -1;
+    if (at >= 0) forms!.splice(at, 1);
+    if (forms?.length === 0) this.#byQuestion.delete(question);
   }
 
   clear(): void {

@@ -184,6 +184,15 @@ describe('a failure', () => {
     expect(later.result).toBe('A 10.0.0.1');
   });
 
+  it('is remembered for each form of the question', async () => {
+    const { group, own } = await fixture.groupOf([fails(RCODE.SERVFAIL)]);
+    const forms = [edns('a'), { ...edns('a'), isDnssecOk: true }].flatMap((question) =>
+      [false, true].map((isOverTcp) => readQuery(queryMessage(question), isOverTcp)),
+    );
+    for (const query of [...forms, ...forms]) await answered(fixture.pass(query, group));
+    expect(own[0]!.requests).toHaveLength(forms.length);
+  });
+
   it('is forgotten when the servers change', async () => {
     const { group, own } = await fixture.groupOf([fails(RCODE.SERVFAIL)]);
     await answered(fixture.ask(group, 'a'));
