@@ -12,6 +12,7 @@ import { ExternalNames } from './external-name.js';
 import { KubednsAnswerer } from './kubedns-answerer.js';
 import type { QueryStatistics } from './query-statistics.js';
 import { ReverseAnswerer } from './reverse-answerer.js';
+import { UpstreamRecords } from './upstream-records.js';
 import { ZoneAnswerer } from './zone-answerer.js';
 
 /** Clients time out after 5 s; they get SERVFAIL before. */
@@ -42,11 +43,20 @@ export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
     ownAddresses: ownAddresses(bindAddress(flags)),
     federate: (name) => federatedTarget(federations, name, zone),
   });
+  const reverse = new ReverseAnswerer({ ...ttls, zone, mode: flags.ptr });
+  const records = new UpstreamRecords({ zone: zoneAnswerer, reverse, isSynced });
   return new KubednsAnswerer({
     zone: zoneAnswerer,
-    reverse: new ReverseAnswerer({ ...ttls, zone, mode: flags.ptr }),
+    reverse,
     chaos: new ChaosAnswerer({ version: `kube-dns ${version}`, hostname: hostname() }),
-    externalNames: new ExternalNames({ zone: zoneAnswerer, forwarder, upstreams, ...ttls }),
+    externalNames: new ExternalNames({
+      zone: zoneAnswerer,
+      records,
+      forwarder,
+      upstreams,
+      ...ttls,
+    }),
+    upstreamRecords: records,
     forwarder,
     upstreams,
     statistics,

@@ -9,19 +9,18 @@ import {
   MAX_MESSAGE_BYTES,
   type Query,
   RCODE,
-  RCODE_MASK,
-  readUint16,
   RecordCursor,
   SECTION,
   TYPE,
   writeUint32,
 } from '@kube-dns/wire';
 import type { Upstreams } from '../config/upstreams.js';
-import { upstreamChain } from './upstream-chain.js';
+import type { UpstreamRecords } from './upstream-records.js';
 import type { ZoneAnswerer } from './zone-answerer.js';
 
 export interface ExternalNamesOptions {
   readonly zone: ZoneAnswerer;
+  readonly records: UpstreamRecords;
   readonly forwarder: QueryForwarder;
   readonly upstreams: Pick<Upstreams, 'groupFor'>;
   readonly ttlSeconds: number;
@@ -45,8 +44,6 @@ const MAX_LINKS = 8;
  */
 export class ExternalNames {
   readonly #options: ExternalNamesOptions;
-  readonly #isOwn = (name: Uint8Array): boolean =>
-    this.#options.zone.contains(name.map(lowerCaseByte), name.length);
   readonly #writer = new AnswerWriter();
   readonly #out = new Uint8Array(MAX_MESSAGE_BYTES);
 
@@ -100,26 +97,11 @@ export class ExternalNames {
   }
 
   #relay(message: Buffer, query: Query, out: Uint8Array, chain: Chain): number {
-    const { zone } = this.#options;
-    const { records, end } = upstreamChain(message, query.type, chain.targets.at(-1)!, this.#isOwn);
-    const isOwnEnd = this.#isOwn(end);
-    if (isOwnEnd) {
-      const key = end.map(lowerCaseByte);
-      zone.read(key, key.length);
-      // The way from the zone to upstream is followed once: the next one may be a loop.
-      if (zone.targetOf(query.type) !== undefined) return this.#fail(query, out, chain);
-    }
     this.#begin(query, out, chain);
-    this.#writer.setAuthoritative(false);
-    this.#writer.setRcode(readUint16(message, 2) & RCODE_MASK);
-    for (const record of records) {
-      this.#writer.add(record.section, record.owner, record.type, record.ttlSeconds, record.rdata);
-    }
-    if (isOwnEnd) {
-      this.#writer.setRcode(RCODE.NOERROR);
-      zone.answerTarget(end, query, this.#writer);
-    }
-    return this.#finish(out, chain);
+    const { records } = this.#options;
+    return records.add(message, chain.targets.at(-1)!, query, this.#writer)
+      ? this.#finish(out, chain)
+      : this.#fail(query, out, chain);
   }
 
   #fail(query: Query, out: Uint8Array, chain: Chain): number {

@@ -15,14 +15,17 @@ import type { Upstreams } from '../config/upstreams.js';
 import type { ChaosAnswerer } from './chaos-answerer.js';
 import { CountedClient } from './counted-client.js';
 import type { ExternalNames } from './external-name.js';
+import { ForwardedReplies } from './forwarded-replies.js';
 import type { QueryStatistics, System } from './query-statistics.js';
 import type { ReverseAnswerer } from './reverse-answerer.js';
+import type { UpstreamRecords } from './upstream-records.js';
 import type { ZoneAnswerer } from './zone-answerer.js';
 
 export interface KubednsAnswererOptions {
   readonly zone: ZoneAnswerer;
   readonly reverse: ReverseAnswerer;
   readonly externalNames: ExternalNames;
+  readonly upstreamRecords: UpstreamRecords;
   readonly chaos: ChaosAnswerer;
   readonly forwarder: QueryForwarder;
   /** The upstream servers for names outside the cluster. */
@@ -40,10 +43,12 @@ export class KubednsAnswerer implements Answerer {
   readonly #options: KubednsAnswererOptions;
   readonly #writer = new AnswerWriter();
   readonly #client: CountedClient;
+  readonly #replies: ForwardedReplies;
 
   constructor(options: KubednsAnswererOptions) {
     this.#options = options;
     this.#client = new CountedClient(options.statistics);
+    this.#replies = new ForwardedReplies(options.upstreamRecords);
   }
 
   answer(query: Query, out: Uint8Array, client: Client): number {
@@ -95,7 +100,7 @@ export class KubednsAnswerer implements Answerer {
     const { reverse, isSynced } = this.#options;
     // Until then any address may be one of the cluster.
     if (!isSynced()) return this.#answerUnready(query, out);
-    if (!reverse.find(query)) return this.#forward(query, out, client);
+    if (!reverse.find(query.name, query.nameLength)) return this.#forward(query, out, client);
     this.#begin(query, out);
     reverse.answer(query.type, this.#writer);
     return this.#writer.finish();
@@ -114,7 +119,7 @@ export class KubednsAnswerer implements Answerer {
     if (group.servers.length === 0) {
       return this.#refuse(query, out, RCODE.SERVFAIL, EXTENDED_ERROR.NETWORK_ERROR);
     }
-    return forwarder.forward(query, out, client, group);
+    return forwarder.forward(query, out, client, group, this.#replies.inspect);
   }
 
   /** Answers while the zone is incomplete: a client would cache a negative answer. */

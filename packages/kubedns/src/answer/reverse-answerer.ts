@@ -2,7 +2,6 @@ import {
   type AnswerWriter,
   MAX_NAME_BYTES,
   nameBytes,
-  type Query,
   ReverseAddress,
   SECTION,
   TYPE,
@@ -40,11 +39,11 @@ export class ReverseAnswerer {
     this.#options = options;
   }
 
-  /** Finds the names of the address in a question; false when the cluster has none. */
-  find(query: Query): boolean {
+  /** Finds the names of the address in a lower-cased reverse name; false when the cluster has none. */
+  find(name: Uint8Array, nameLength: number): boolean {
     const { zone } = this.#options;
     this.#count = 0;
-    const { isCanonical, bytes, size } = this.#asked.read(query.name, query.nameLength);
+    const { isCanonical, bytes, size } = this.#asked.read(name, nameLength);
     if (!isCanonical) return false;
     for (
       let entry = zone.firstOwner(bytes, size);

@@ -43,6 +43,11 @@ const MAX_NAMES_IN_RDATA = 2;
 /** Maximum CNAMEs of a reply that are followed; a longer chain is cut there. */
 const MAX_LINKS = 16;
 
+/** Whether a question of a type is about what a CNAME leads to, and not about the CNAME itself. */
+export function isFollowed(type: number): boolean {
+  return type !== TYPE.CNAME && type !== TYPE.ANY;
+}
+
 /**
  * The records of a reply that the question for `target` leads to: its CNAMEs, the records of the asked type
  * where they end, or else the SOA above that name. The chain ends where it enters the own zone: no other
@@ -57,7 +62,7 @@ export function upstreamChain(
   const found = chainRecords(reply, type);
   const records: ChainRecord[] = [];
   let end = target;
-  while (!isOwn(end) && records.length < MAX_LINKS) {
+  while (isFollowed(type) && !isOwn(end) && records.length < MAX_LINKS) {
     const owner = end;
     const link = found.find((each) => each.type === TYPE.CNAME && equalNames(each.owner, owner));
     // A chain that leads back to itself is taken once: an answer holds no record twice (RFC 2181 section 5).
@@ -66,11 +71,16 @@ export function upstreamChain(
     end = link.rdata;
   }
   if (isOwn(end)) return { records, end };
-  const wanted = found.filter((each) => each.type === type && equalNames(each.owner, end));
+  const wanted = found.filter((each) => isAsked(each, type) && equalNames(each.owner, end));
   const isAbove = ({ section, owner }: ChainRecord) =>
     section === SECTION.AUTHORITY && !isOwn(owner) && isAtOrBelow(end, owner);
   records.push(...(wanted.length > 0 ? wanted : found.filter(isAbove)));
   return { records, end };
+}
+
+/** Whether a record is in the answer to a question of a type; ANY asks for each. */
+function isAsked({ section, type: found }: ChainRecord, type: number): boolean {
+  return section === SECTION.ANSWER && (found === type || type === TYPE.ANY);
 }
 
 function isAtOrBelow(name: Uint8Array, apex: Uint8Array): boolean {
@@ -94,7 +104,7 @@ function chainRecords(reply: Uint8Array, type: number): ChainRecord[] {
 
 function isWanted(section: Section, found: number, asked: number): boolean {
   if (section === SECTION.AUTHORITY) return found === TYPE.SOA;
-  return found === TYPE.CNAME || found === asked;
+  return found === TYPE.CNAME || found === asked || asked === TYPE.ANY;
 }
 
 /** The rdata of a cursor's record without compression; undefined when it cannot be expanded. */

@@ -15,6 +15,7 @@ import { ExternalNames } from '../../src/answer/external-name.js';
 import { KubednsAnswerer } from '../../src/answer/kubedns-answerer.js';
 import { QueryStatistics } from '../../src/answer/query-statistics.js';
 import { ReverseAnswerer } from '../../src/answer/reverse-answerer.js';
+import { UpstreamRecords } from '../../src/answer/upstream-records.js';
 import { ZoneAnswerer, type ZoneAnswererOptions } from '../../src/answer/zone-answerer.js';
 import type { EndpointNames, PtrMode } from '../../src/config/naming.js';
 import { UpstreamStatistics } from '../../src/metrics/upstream-statistics.js';
@@ -57,14 +58,18 @@ export class Answers {
       upstreams: { groupFor: () => this.#group },
       ttlSeconds: 30,
     };
+    const reverse = new ReverseAnswerer({ ...TTLS, zone: this.cluster.zone, mode: ptr });
+    const isSynced = () => this.isSynced;
+    const records = new UpstreamRecords({ zone, reverse, isSynced });
     this.answerer = new KubednsAnswerer({
       ...base,
       zone,
-      reverse: new ReverseAnswerer({ ...TTLS, zone: this.cluster.zone, mode: ptr }),
-      externalNames: new ExternalNames({ ...base, zone }),
+      reverse,
+      externalNames: new ExternalNames({ ...base, zone, records }),
+      upstreamRecords: records,
       chaos: new ChaosAnswerer({ version: 'kube-dns 1.2.3', hostname: 'pod-a' }),
       statistics: this.statistics,
-      isSynced: () => this.isSynced,
+      isSynced,
     });
   }
 

@@ -1,4 +1,12 @@
-import { fitMessage, FLAG, OPT_BYTES, readUint16, type RecordCursor } from '@kube-dns/wire';
+import {
+  fitMessage,
+  FLAG,
+  OPT_BYTES,
+  readUint16,
+  type RecordCursor,
+  TYPE,
+  writeUint16,
+} from '@kube-dns/wire';
 
 /** Whether a reply has TC. */
 export function isTruncated(reply: Uint8Array): boolean {
@@ -12,4 +20,24 @@ export function isTruncated(reply: Uint8Array): boolean {
 export function withoutRecords(reply: Buffer, cursor: RecordCursor): Buffer {
   const { end } = cursor.reset(reply, reply.length);
   return reply.subarray(0, fitMessage(reply, reply.length, end + OPT_BYTES, cursor));
+}
+
+/**
+ * A refusal as it may be passed on, in the same bytes: the server had no answer, so it has no records and no
+ * authority. OPT stays, with the reason. The cursor is the caller's.
+ */
+export function bareRefusal(reply: Buffer, cursor: RecordCursor): Buffer {
+  const { end } = cursor.reset(reply, reply.length);
+  const flags = readUint16(reply, 2) & ~FLAG.AA;
+  let optBytes = 0;
+  let hasRecords = false;
+  while (cursor.next()) {
+    if (cursor.type === TYPE.OPT) optBytes = cursor.end - cursor.start;
+    else hasRecords = true;
+  }
+  const length = hasRecords
+    ? fitMessage(reply, reply.length, end + optBytes, cursor)
+    : reply.length;
+  writeUint16(reply, 2, flags);
+  return reply.subarray(0, length);
 }

@@ -3,7 +3,7 @@ import { AttemptList } from './attempt-list.js';
 import type { FlightOwner, ReplyInspector } from './flight-owner.js';
 import { mixCase } from './name-case.js';
 import { type FlightKey, UNSHARED } from './question-key.js';
-import { isTruncated, withoutRecords } from './cut-reply.js';
+import { bareRefusal, isTruncated, withoutRecords } from './cut-reply.js';
 import { type Failure, NO_REPLY, UNEXPLAINED } from './failure.js';
 import { failureOf, flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
@@ -278,7 +278,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   /** A refusal is an answer when nothing better comes; a truncated reply is better. */
   #holdBack(refusal: Buffer): void {
-    if (this.#fallback === undefined || !isTruncated(this.#fallback)) this.#fallback = refusal;
+    if (this.#fallback !== undefined && isTruncated(this.#fallback)) return;
+    this.#fallback = bareRefusal(refusal, this.#owner.cursor);
   }
 
   /** `ignored`: the reply counts as if it had not arrived. */

@@ -1,0 +1,167 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ReplyRecord } from '@kube-dns/testkit';
+import { Answers } from '../../test/support/answers.js';
+import { NameServer } from '../../test/support/name-server.js';
+import { serviceObject } from '../../test/support/objects.js';
+
+const OWN = 'web.default.svc.cluster.local';
+const NAME = 'x.stub.test';
+const SOA = 'cluster.local SOA ns.dns.cluster.local hostmaster.cluster.local 5';
+
+let upstream: NameServer;
+let answers: Answers;
+beforeEach(async () => {
+  upstream = await NameServer.start();
+  answers = new Answers();
+  answers.forwardTo(upstream.address);
+  answers.cluster.services.put(serviceObject());
+});
+afterEach(async () => {
+  answers.close();
+  await upstream.close();
+});
+
+const cname = (name: string, data: string) => ({ type: 'CNAME', name, ttl: 7, data }) as const;
+const a = (name: string, data = '203.0.113.1') => ({ type: 'A', name, ttl: 9, data }) as const;
+
+describe('a reply to a forwarded question', () => {
+  it('is relayed as it is when it is about the question alone, but for AA', async () => {
+    upstream.respond(`${NAME} A`, {
+      isAuthoritative: true,
+      answers: [cname(NAME, 'Y.stub.test'), a('y.STUB.test', '192.0.2.1'), a('y.stub.test')],
+      authorities: [{ type: 'NS', name: 'stub.test', ttl: 5, data: 'ns.stub.test' }],
+      additionals: [a('ns.stub.test', '192.0.2.9')],
+    });
+    expect(await answers.ask(NAME, 'A')).toMatchObject({
+      rcode: 'NOERROR',
+      flags: 'ra rd',
+      answers: [
+        'x.stub.test CNAME Y.stub.test',
+        'y.STUB.test A 192.0.2.1',
+        'y.stub.test A 203.0.113.1',
+      ],
+      authorities: ['stub.test NS ns.stub.test'],
+      additionals: ['ns.stub.test A 192.0.2.9'],
+    });
+  });
+
+  it.each([
+    ['A', [`${OWN} A 10.0.0.1`], []],
+    ['AAAA', [], [SOA]],
+  ])('ends in the own zone with what the zone has of type %s', async (type, own, soa) => {
+    upstream.respond(`${NAME} ${type}`, {
+      rcode: 'NXDOMAIN',
+      isAuthoritative: true,
+      answers: [cname(NAME, OWN), a(OWN), { ...a(OWN), type: 'AAAA', data: '2001:db8::1' }],
+    });
+    expect(await answers.ask(NAME, type)).toMatchObject({
+      rcode: 'NOERROR',
+      flags: 'ra rd',
+      answers: [`${NAME} CNAME ${OWN}`, ...own],
+      authorities: soa,
+    });
+  });
+
+  it('is NXDOMAIN where it leads to a name that the own zone does not have', async () => {
+    upstream.respond(`${NAME} A`, { answers: [cname(NAME, `no.${OWN}`), a(`no.${OWN}`)] });
+    expect(await answers.ask(NAME, 'A')).toMatchObject({
+      rcode: 'NXDOMAIN',
+      answers: [`${NAME} CNAME no.${OWN}`],
+      authorities: [SOA],
+    });
+  });
+
+  it('ends with the CNAME at an ExternalName, and before the zone is complete', async () => {
+    answers.cluster.services.put(serviceObject({ name: 'ext', externalName: 'db.example' }));
+    const ext = 'ext.default.svc.cluster.local';
+    upstream.respond(`${NAME} A`, { answers: [cname(NAME, ext), a(ext)] });
+    const onlyCname = { rcode: 'NOERROR', authorities: [] };
+    expect(await answers.ask(NAME, 'A')).toMatchObject({
+      ...onlyCname,
+      answers: [`${NAME} CNAME ${ext}`],
+    });
+    upstream.respond(`${NAME} A`, { answers: [cname(NAME, OWN), a(OWN)] });
+    answers.isSynced = false;
+    expect(await answers.ask(NAME, 'A')).toMatchObject({
+      ...onlyCname,
+      answers: [`${NAME} CNAME ${OWN}`],
+    });
+  });
+
+  it('says nothing about the addresses of the cluster', async () => {
+    const reverse = '1.0.0.10.in-addr.arpa';
+    const forged = { type: 'PTR', name: reverse, ttl: 9, data: 'evil.test' } as const;
+    upstream.respond(`${NAME} PTR`, { answers: [cname(NAME, reverse), forged] });
+    expect((await answers.ask(NAME, 'PTR')).answers).toEqual([`${NAME} CNAME ${reverse}`]);
+  });
+
+  it.each<[string, ReplyRecord[], string[]]>([
+    ['beside the answer', [a('bank.test'), a(NAME, '192.0.2.1')], [`${NAME} A 192.0.2.1`]],
+    [
+      'of a chain from elsewhere',
+      [a(NAME), cname('bank.test', 'evil.test'), a('evil.test')],
+      [`${NAME} A 203.0.113.1`],
+    ],
+    ['of the own zone', [a(NAME), a(OWN)], [`${NAME} A 203.0.113.1`]],
+    ['alone', [a('bank.test')], []],
+  ])('has no record %s that the question does not lead to', async (_where, records, left) => {
+    upstream.respond(`${NAME} A`, { answers: records });
+    expect((await answers.ask(NAME, 'A')).answers).toEqual(left);
+  });
+
+  it('has nothing of the own zone in the authority and the additional section', async () => {
+    const data = { mname: 'ns.evil.test', rname: 'admin.evil.test', minimum: 77 };
+    upstream.respond(`${NAME} A`, {
+      answers: [a(NAME)],
+      authorities: [{ type: 'NS', name: 'cluster.local', ttl: 5, data: 'ns.evil.test' }],
+    });
+    upstream.respond(`${NAME} MX`, {
+      answers: [{ type: 'MX', name: NAME, ttl: 5, data: { preference: 1, exchange: OWN } }],
+      additionals: [a(OWN)],
+    });
+    upstream.respond(`${NAME} AAAA`, {
+      rcode: 'NXDOMAIN',
+      authorities: [{ type: 'SOA', name: 'cluster.local', ttl: 60, data }],
+    });
+    const nothing = { authorities: [], additionals: [] };
+    expect(await answers.ask(NAME, 'A')).toMatchObject({
+      ...nothing,
+      answers: [`${NAME} A 203.0.113.1`],
+    });
+    expect(await answers.ask(NAME, 'MX')).toMatchObject({
+      ...nothing,
+      answers: [`${NAME} MX 1 ${OWN}`],
+    });
+    expect(await answers.ask(NAME, 'AAAA')).toMatchObject({ ...nothing, rcode: 'NXDOMAIN' });
+  });
+
+  it.each(['CNAME', 'ANY'])(
+    'may name a name of the own zone to a question for %s',
+    async (type) => {
+      upstream.respond(`${NAME} ${type}`, { answers: [cname(NAME, OWN), a(OWN)] });
+      expect(await answers.ask(NAME, type)).toMatchObject({
+        rcode: 'NOERROR',
+        answers: [`${NAME} CNAME ${OWN}`],
+        authorities: [],
+      });
+    },
+  );
+
+  it.each(['SERVFAIL', 'REFUSED', 'NOTIMP'] as const)(
+    'that is %s has no records, and no AA',
+    async (rcode) => {
+      upstream.respond(`${NAME} A`, {
+        rcode,
+        isAuthoritative: true,
+        answers: [cname(NAME, OWN), a(OWN)],
+        additionals: [a(OWN)],
+      });
+      expect(await answers.ask(NAME, 'A')).toMatchObject({
+        rcode,
+        flags: 'ra rd',
+        answers: [],
+        additionals: [],
+      });
+    },
+  );
+});
