@@ -40,7 +40,9 @@ export interface UpstreamsOptions {
 /** The servers of a stub domain: as configured, and with the addresses resolved so far. */
 interface StubDomain {
   readonly domain: string;
-  readonly texts: readonly string[];
+  /** An `address` may be a host name. */
+  readonly servers: readonly ServerAddress[];
+  readonly hasNames: boolean;
   group: ServerGroup;
 }
 
@@ -59,19 +61,22 @@ export class Upstreams {
   readonly #ownHosts: OwnHosts;
   /** One limit of questions in flight for all domains together. */
   readonly #load = new GroupLoad();
+  readonly #noServers: ServerGroup;
   #default: ServerGroup;
-  #stubs = new NameTable<StubDomain>();
+  /** In the order of the configuration, and by their names. */
+  #stubs: readonly StubDomain[] = [];
+  #stubTable = new NameTable<StubDomain>();
   #config: DnsConfig | undefined;
 
   constructor(options: UpstreamsOptions) {
     this.#options = options;
-    this.#default = this.#groupOf(EVERY_NAME, []);
+    this.#default = this.#noServers = this.#groupOf(EVERY_NAME, []);
     this.#ownHosts = new OwnHosts(options.resolveOwn, options.log);
     this.#hosts = new ServerHosts({
       log: options.log,
       sockets: options.servers.sockets,
       serversFor: () => this.#default.servers,
-      onChange: () => this.#fillStubs(),
+      onChange: () => this.#fillNamed(),
       ...(options.pace && { pace: options.pace }),
     });
   }
@@ -79,7 +84,7 @@ export class Upstreams {
   /** Replaces the configuration; questions in flight stay with their servers. */
   apply(config: DnsConfig): void {
     this.#config = config;
-    this.#stubs = this.#stubTable(config);
+    this.#setStubs(config);
     const configured = config.upstreamNameservers.map(parseServer);
     const servers =
       configured.length > 0
@@ -88,10 +93,10 @@ export class Upstreams {
     this.#default = this.#groupOf(EVERY_NAME, servers);
     const { log } = this.#options;
     log.info(`name servers: ${servers.map(serverText).join(', ') || 'none'}`);
-    this.#ownHosts.follow(hostsOf(this.#stubs).filter((host) => this.#isInZone(host)));
+    this.#ownHosts.follow(this.#namesOfServers().filter((host) => this.#isInZone(host)));
     this.#followOthers();
-    this.#fillStubs();
-    for (const [, { domain, texts }] of this.#stubs.entries()) {
+    this.#fill(this.#stubs);
+    for (const [domain, texts] of config.stubDomains) {
       log.verbose(2, `name servers for ${domain}: ${texts.join(', ')}`);
     }
   }
@@ -106,9 +111,9 @@ export class Upstreams {
    * servers for a stub domain of which no server is resolved yet. Allocates nothing.
    */
   groupFor(name: Uint8Array, length: number): ServerGroup {
-    if (this.#stubs.size === 0) return this.#default;
+    if (this.#stubs.length === 0) return this.#default;
     for (let at = 0; at < length; at += name[at]! + 1) {
-      const stub = this.#stubs.get(name, at, length);
+      const stub = this.#stubTable.get(name, at, length);
       if (stub !== undefined) return stub.group;
     }
     return this.#default;
@@ -125,12 +130,12 @@ export class Upstreams {
     const { targets } = this.#ownHosts;
     if (!this.#ownHosts.serviceChanged(key)) return;
     if (targets.join() !== this.#ownHosts.targets.join()) this.#followOthers();
-    this.#fillStubs();
+    this.#fillNamed();
   }
 
   /** The number of known servers of each stub domain. */
   *stubServers(): Iterable<[domain: string, servers: number]> {
-    for (const [, { domain, group }] of this.#stubs.entries()) yield [domain, group.servers.length];
+    for (const { domain, group } of this.#stubs) yield [domain, group.servers.length];
   }
 
   #isInZone(host: string): boolean {
@@ -139,7 +144,7 @@ export class Upstreams {
 
   /** Follows the names that name servers resolve. */
   #followOthers(): void {
-    const others = hostsOf(this.#stubs).filter((host) => !this.#isInZone(host));
+    const others = this.#namesOfServers().filter((host) => !this.#isInZone(host));
     this.#hosts.follow(new Set([...others, ...this.#ownHosts.targets]));
   }
 
@@ -150,19 +155,26 @@ export class Upstreams {
     return own.target === undefined ? own.addresses : this.#hosts.addressesOf(own.target);
   }
 
-  #fillStubs(): void {
-    for (const [, stub] of this.#stubs.entries()) {
-      const servers = stub.texts
-        .map(parseServer)
-        .flatMap(({ address, port }) =>
-          this.#addressesOf(address).map((each) => ({ address: each, port })),
-        );
-      stub.group = this.#groupOf(stub.domain, this.#usable(`stubDomains: ${stub.domain}`, servers));
+  /** The servers that have names may be elsewhere now. */
+  #fillNamed(): void {
+    this.#fill(this.#stubs.filter(({ hasNames }) => hasNames));
+  }
+
+  #fill(stubs: readonly StubDomain[]): void {
+    for (const stub of stubs) {
+      const { domain, hasNames } = stub;
+      const servers = hasNames
+        ? stub.servers.flatMap((each) => this.#resolved(each))
+        : stub.servers;
+      stub.group = this.#groupOf(domain, this.#usable(`stubDomains: ${domain}`, servers));
     }
-    const stubs = [...this.#stubs.entries()];
-    const groups = [this.#default, ...stubs.map(([, { group }]) => group)];
+    const groups = [this.#default, ...this.#stubs.map(({ group }) => group)];
     this.#options.servers.retain(groups.flatMap(({ servers }) => servers));
     this.#options.onChange?.();
+  }
+
+  #resolved({ address, port }: ServerAddress): readonly ServerAddress[] {
+    return this.#addressesOf(address).map((each) => ({ address: each, port }));
   }
 
   /** Servers are asked in the configured order. */
@@ -187,13 +199,27 @@ export class Upstreams {
   }
 
   /** A domain with an empty list counts as absent (kubernetes/dns pkg/dnsmasq/nanny.go, Configure). */
-  #stubTable({ stubDomains }: DnsConfig): NameTable<StubDomain> {
+  #setStubs({ stubDomains }: DnsConfig): void {
+    const stubs: StubDomain[] = [];
     const table = new NameTable<StubDomain>();
     for (const [domain, texts] of stubDomains) {
       if (texts.length === 0) continue;
-      table.set(encodeKey(domain), { domain, texts, group: this.#groupOf(domain, []) });
+      const servers = texts.map(parseServer);
+      const hasNames = servers.some(({ address }) => !isIpAddress(address));
+      const stub = { domain, servers, hasNames, group: this.#noServers };
+      stubs.push(stub);
+      table.set(encodeKey(domain), stub);
     }
-    return table;
+    this.#stubs = stubs;
+    this.#stubTable = table;
+  }
+
+  #namesOfServers(): readonly string[] {
+    const named = this.#stubs.filter(({ hasNames }) => hasNames);
+    const addresses = new Set(
+      named.flatMap(({ servers }) => servers.map(({ address }) => address)),
+    );
+    return [...addresses].filter((address) => !isIpAddress(address));
   }
 
   get #resolvConf(): string {
@@ -208,13 +234,6 @@ export class Upstreams {
       return [];
     }
   }
-}
-
-/** The names of servers. */
-function hostsOf(stubs: NameTable<StubDomain>): readonly string[] {
-  const servers = [...stubs.entries()].flatMap(([, { texts }]) => texts.map(parseServer));
-  const addresses = new Set(servers.map(({ address }) => address));
-  return [...addresses].filter((address) => !isIpAddress(address));
 }
 
 /** Parses a server of a valid configuration; `address` may be a host name. */
