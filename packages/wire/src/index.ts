@@ -48,7 +48,7 @@ export {
 } from './protocol.js';
 export { copyQuery, Query } from './query.js';
 export type { Verdict } from './query.js';
-export { buildQuery } from './question.js';
+export { buildQuery, isSameQuestion } from './question.js';
 export { expandRdata } from './rdata-names.js';
 export { RecordCursor, SECTION, soundTtl } from './record-cursor.js';
 export type { Section } from './record-cursor.js';

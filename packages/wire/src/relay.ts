@@ -1,5 +1,4 @@
 import { readUint16, writeUint16 } from './bytes.js';
-import { lowerCaseByte } from './name.js';
 import {
   appendOpt,
   EDNS_OPTION,
@@ -8,8 +7,9 @@ import {
   optBytesFor,
   retainOptions,
 } from './opt-record.js';
-import { FLAG, HEADER_BYTES, QUESTION_FIXED_BYTES, QUESTION_OFFSET, TYPE } from './protocol.js';
+import { FLAG, HEADER_BYTES, QUESTION_OFFSET, TYPE } from './protocol.js';
 import type { Query } from './query.js';
+import { isSameQuestion } from './question.js';
 import { type RecordCursor, SECTION } from './record-cursor.js';
 
 const NO_OPTIONS = new Uint8Array(0);
@@ -145,14 +145,7 @@ function retainedOptions(options: Uint8Array, { passesSubnet }: RelayTarget): Ui
 
 /** Whether the reply's only question, which ends at `end`, is this one but for the name's case. */
 function isQuestion(reply: Uint8Array, end: number, question: Uint8Array): boolean {
-  if (readUint16(reply, 4) !== 1 || end - QUESTION_OFFSET !== question.length) return false;
-  const nameBytes = question.length - QUESTION_FIXED_BYTES;
-  for (let i = 0; i < question.length; i++) {
-    const left = reply[QUESTION_OFFSET + i]!;
-    const right = question[i]!;
-    if (left !== right && (i >= nameBytes || lowerCaseByte(left) !== lowerCaseByte(right))) {
-      return false;
-    }
-  }
-  return true;
+  const { length } = question;
+  if (readUint16(reply, 4) !== 1 || end - QUESTION_OFFSET !== length) return false;
+  return isSameQuestion(reply, QUESTION_OFFSET, question, 0, length);
 }

@@ -35,8 +35,6 @@ const MAX_RESENDS = 5;
 
 /** The attempts of one question, in order; a server may occur more than once, each time with another port. */
 export class AttemptList {
-  /** Sendings so far. */
-  sends = 0;
   /** The server that is asked in its turn, by its place in the group. */
   current = 0;
   readonly #rules: AttemptRules;
@@ -44,6 +42,7 @@ export class AttemptList {
   readonly #query: Buffer;
   readonly #handler: ReplyHandler;
   readonly #attempts: Attempt[] = [];
+  #sends = 0;
   #resends = 0;
 
   constructor(rules: AttemptRules, group: ServerGroup, query: Buffer, handler: ReplyHandler) {
@@ -61,8 +60,11 @@ export class AttemptList {
 
   /** How many servers were not asked, and are up. */
   get unaskedCount(): number {
-    const { servers } = this.#group;
-    return servers.filter(({ health }, at) => !health.isDown && !this.#lastTo(at)).length;
+    let count = 0;
+    for (const [at, { health }] of this.#group.servers.entries()) {
+      if (!health.isDown && this.#lastTo(at) === undefined) count++;
+    }
+    return count;
   }
 
   /** The attempts that may still get a reply. */
@@ -82,10 +84,10 @@ export class AttemptList {
 
   /** The question, asked at this time, has ended: a server that had it long and never replied has timed out. */
   end(askedAtMs: number): void {
-    const nowMs = this.#rules.now();
     for (const { server, sentAtMs, hasFailed, hasReplied } of this.#attempts) {
+      if (hasFailed || hasReplied) continue;
       const sinceMs = Math.max(askedAtMs, sentAtMs);
-      if (hasFailed || hasReplied || nowMs - sinceMs < this.#rules.plan.replyMs) continue;
+      if (this.#rules.now() - sinceMs < this.#rules.plan.replyMs) continue;
       server.health.noteTimeout(this.#group.domain, sinceMs);
     }
   }
@@ -100,10 +102,9 @@ export class AttemptList {
    * server that was asked a moment ago, or often, has it already. False when it cannot be sent, or the server is
    * down.
    */
-  send(at: number): boolean {
+  send(at: number, nowMs: number): boolean {
     const server = this.#group.servers[at]!;
     if (server.health.isDown) return false;
-    const nowMs = this.#rules.now();
     const last = this.#lastTo(at);
     if (last !== undefined) {
       const isSoon = nowMs - last.resentAtMs < this.#resendPauseMs;
@@ -119,10 +120,24 @@ export class AttemptList {
     return true;
   }
 
+  /** Asks the server that has the question again; false when the pace does not allow it. */
+  repeat(nowMs: number): boolean {
+    const sends = this.#sends;
+    this.send(this.current, nowMs);
+    return this.#sends > sends;
+  }
+
+  /** Asks the next server in strict order, else all of them; false when the pace does not allow it. */
+  sendFurther(nowMs: number): boolean {
+    const sends = this.#sends;
+    if (this.#group.order === 'strict') this.sendToNext(nowMs);
+    else this.sendToAll(nowMs);
+    return this.#sends > sends;
+  }
+
   /** Asks a server again that replied that it does not know EDNS, without that; false for any other reply. */
-  sendWithoutEdns(attempt: Attempt, reply: Uint8Array): boolean {
+  sendWithoutEdns(attempt: Attempt, reply: Uint8Array, nowMs: number): boolean {
     const { at, server, query, hasFailed } = attempt;
-    const nowMs = this.#rules.now();
     if (!server.edns.isRefused(query, reply, nowMs)) return false;
     // A reply that arrives twice is followed by one query.
     if (hasFailed) return true;
@@ -133,7 +148,7 @@ export class AttemptList {
   }
 
   #count(server: UpstreamServer, isRetry: boolean): void {
-    this.sends++;
+    this.#sends++;
     server.counts.countQuery(isRetry);
   }
 
@@ -142,36 +157,46 @@ export class AttemptList {
     const query = server.edns.fit(this.#query, nowMs);
     const sent = server.sockets.send(query, this.#handler);
     if (sent === undefined) return false;
-    const state = { hasFailed: false, isSilent: false, hasReplied: false };
-    this.#attempts.push({ at, server, sent, query, sentAtMs: nowMs, resentAtMs: nowMs, ...state });
+    this.#attempts.push({
+      at,
+      server,
+      sent,
+      query,
+      sentAtMs: nowMs,
+      resentAtMs: nowMs,
+      hasFailed: false,
+      isSilent: false,
+      hasReplied: false,
+    });
     return true;
   }
 
   /** Sends to every server; false when it can be sent to none. */
-  sendToAll(): boolean {
+  sendToAll(nowMs: number): boolean {
     let hasSent = false;
-    for (let at = 0; at < this.#group.servers.length; at++) hasSent = this.send(at) || hasSent;
+    for (let at = 0; at < this.#group.servers.length; at++)
+      hasSent = this.send(at, nowMs) || hasSent;
     return hasSent;
   }
 
   /** Sends to the next server that was not asked, in strict order, or to all of them; false when there is none. */
-  sendToOthers(): boolean {
-    if (this.#group.order === 'strict') return this.sendToNext();
+  sendToOthers(nowMs: number): boolean {
+    if (this.#group.order === 'strict') return this.sendToNext(nowMs);
     let hasSent = false;
     for (let at = 0; at < this.#group.servers.length; at++) {
-      if (this.#lastTo(at) === undefined) hasSent = this.send(at) || hasSent;
+      if (this.#lastTo(at) === undefined) hasSent = this.send(at, nowMs) || hasSent;
     }
     return hasSent;
   }
 
   /** The next server in order that was not asked; false when there is none. */
-  sendToNext(): boolean {
+  sendToNext(nowMs: number): boolean {
     const { length } = this.#group.servers;
     for (let step = 1; step < length; step++) {
       const at = (this.current + step) % length;
       if (this.#lastTo(at) !== undefined) continue;
       this.current = at;
-      if (this.send(at)) return true;
+      if (this.send(at, nowMs)) return true;
     }
     return false;
   }
@@ -182,10 +207,16 @@ export class AttemptList {
   }
 
   #lastTo(at: number): Attempt | undefined {
-    return this.#attempts.findLast((attempt) => attempt.at === at);
+    for (let i = this.#attempts.length - 1; i >= 0; i--) {
+      const attempt = this.#attempts[i]!;
+      if (attempt.at === at) return attempt;
+    }
+    return undefined;
   }
 
   #countTo(at: number): number {
-    return this.#attempts.filter((attempt) => attempt.at === at).length;
+    let count = 0;
+    for (const attempt of this.#attempts) if (attempt.at === at) count++;
+    return count;
   }
 }

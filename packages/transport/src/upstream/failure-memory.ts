@@ -8,8 +8,9 @@ import {
   TYPE,
 } from '@kube-dns/wire';
 import type { Failure } from './failure.js';
+import type { Flight } from './flight.js';
 import { rcodeOf } from './reply-flaw.js';
-import { type FlightKey, type QuestionKey, UNSHARED } from './question-key.js';
+import { type QuestionKey, type QuestionVariant, UNSHARED } from './question-key.js';
 
 /** How long a failure is remembered (RFC 9520 section 3.2: at least a second). */
 const REMEMBERED_MS = 1_000;
@@ -18,8 +19,8 @@ const MAX_FAILURES = 1_024;
 /** Of these, forms of one question: with and without DO, CD and TCP. */
 const MAX_FORMS = 8;
 
-interface Remembered {
-  readonly key: FlightKey;
+interface Remembered extends QuestionVariant {
+  readonly question: Uint8Array;
   readonly failure: Failure;
   readonly endsAtMs: number;
 }
@@ -30,24 +31,31 @@ export class FailureMemory {
   readonly #byQuestion = new NameTable<Remembered[]>();
   /** In order of time; some may not be in the table any more. */
   #inOrder: Remembered[] = [];
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
 
   /** Why the question failed less than a second ago; undefined when it did not. */
-  find(key: QuestionKey, nowMs: number): Failure | undefined {
+  find(key: QuestionKey): Failure | undefined {
     if (this.#byQuestion.size === 0) return undefined;
     const forms = this.#byQuestion.get(key.question, 0, key.length);
     if (forms === undefined) return undefined;
-    for (const form of forms) {
-      if (nowMs < form.endsAtMs && key.isOf(form.key)) return form.failure;
-    }
+    const nowMs = this.#now();
+    for (const form of forms) if (nowMs < form.endsAtMs && key.isOf(form)) return form.failure;
     return undefined;
   }
 
-  /** Remembers what became of a question if that is a failure: SERVFAIL, or no reply because of this one. */
-  add(key: FlightKey, reply: Uint8Array | null, noReply: Failure, nowMs: number): void {
+  /** Remembers what became of a question if that is a failure: SERVFAIL, or no reply. */
+  note(flight: Flight, reply: Uint8Array | null): void {
+    const { variant, options } = flight.asked;
     const isFailure = reply === null || rcodeOf(reply) === RCODE.SERVFAIL;
-    if (!isFailure || key.variant === UNSHARED) return;
-    const failure = reply === null ? noReply : failureOf(reply);
-    const remembered = { key, failure, endsAtMs: nowMs + REMEMBERED_MS };
+    if (!isFailure || variant === UNSHARED) return;
+    const nowMs = this.#now();
+    const question = flight.asked.copy();
+    const failure = reply === null ? flight.failure : failureOf(reply);
+    const remembered = { question, variant, options, failure, endsAtMs: nowMs + REMEMBERED_MS };
     let gone = 0;
     for (const { endsAtMs } of this.#inOrder) {
       if (nowMs < endsAtMs && this.#inOrder.length - gone < MAX_FAILURES) break;
@@ -55,13 +63,13 @@ export class FailureMemory {
     }
     for (const old of this.#inOrder.splice(0, gone)) this.#remove(old);
     this.#inOrder.push(remembered);
-    const forms = this.#byQuestion.get(key.question, 0, key.question.length);
-    if (forms === undefined) this.#byQuestion.set(key.question, [remembered]);
+    const forms = this.#byQuestion.get(question, 0, question.length);
+    if (forms === undefined) this.#byQuestion.set(question, [remembered]);
     else if (forms.push(remembered) > MAX_FORMS) forms.shift();
   }
 
   #remove(old: Remembered): void {
-    const { question } = old.key;
+    const { question } = old;
     const forms = this.#byQuestion.get(question, 0, question.length);
     const at = forms?.indexOf(old) ?? -1;
     if (at >= 0) forms!.splice(at, 1);

@@ -3,21 +3,25 @@ import { FairPlaces } from './fair-places.js';
 
 const LIMIT = 100;
 
-/** Places whose names are `CLIENT number`. */
-function placesOf(counts: Readonly<Record<string, number>>): FairPlaces<string> {
+/** Places that `CLIENT number` has taken. */
+function takePlaces(counts: Readonly<Record<string, number>>) {
   const places = new FairPlaces<string>();
-  for (const [client, count] of Object.entries(counts)) {
-    for (let i = 0; i < count; i++) places.add(client, `${client} ${i}`, LIMIT);
-  }
-  return places;
+  const taken = Object.entries(counts).flatMap(([client, count]) =>
+    Array.from({ length: count }, (_, i) => places.add(client, `${client} ${i}`, LIMIT)),
+  );
+  return { places, taken };
 }
+
+const placesOf = (counts: Readonly<Record<string, number>>) => takePlaces(counts).places;
 
 describe('a client without a place', () => {
   it('gets the oldest of the client that has most', () => {
-    const places = placesOf({ '10.0.0.1': 40, '10.0.0.2': 60 });
+    const { places, taken } = takePlaces({ '10.0.0.1': 40, '10.0.0.2': 60 });
     expect(places.displacedBy('10.0.0.3')).toBe('10.0.0.2 0');
-    places.remove('10.0.0.2', '10.0.0.2 0');
+    for (const i of [40, 42, 99]) places.remove(taken[i]!);
     expect(places.displacedBy('10.0.0.3')).toBe('10.0.0.2 1');
+    places.remove(taken[41]!);
+    expect(places.displacedBy('10.0.0.3')).toBe('10.0.0.2 3');
   });
 
   it('gets none from a client with no more than a tenth', () => {
@@ -67,11 +71,8 @@ describe('an IPv6 network of one machine', () => {
 });
 
 it('forgets a client without places', () => {
-  const places = placesOf({ '10.0.0.1': 50, 'fd00::1': 50 });
-  for (const client of ['10.0.0.1', 'fd00::1']) {
-    for (let i = 0; i < 50; i++) places.remove(client, `${client} ${i}`);
-    places.remove(client, 'another');
-  }
+  const { places, taken } = takePlaces({ '10.0.0.1': 50, 'fd00::1': 50 });
+  for (const place of taken) places.remove(place);
   expect(places.size).toBe(0);
   expect(places.displacedBy('10.0.0.2')).toBeUndefined();
 });

@@ -1,10 +1,19 @@
-/** What a client has: its places, oldest first, and those of its network where it can have many addresses. */
-interface Holder<Place> {
+import { PlaceList, type PlaceNode } from './place-list.js';
+
+/** What a client has: its places, and those of its network where it can have many addresses. */
+interface Holder<Taker> {
   readonly key: string;
-  readonly places: Set<Place>;
-  readonly network: Holder<Place> | undefined;
+  readonly places: PlaceList<Taker>;
+  readonly network: Holder<Taker> | undefined;
   /** It has more than a tenth of all. */
   isLarge: boolean;
+}
+
+/** A place that is taken: whose it is, and where it is in the lists of the client and of its network. */
+export interface TakenPlace<Taker> {
+  readonly holder: Holder<Taker>;
+  readonly ofClient: PlaceNode<Taker>;
+  readonly ofNetwork: PlaceNode<Taker> | undefined;
 }
 
 /** Of all places, what a client may have that is not to give one to another. */
@@ -17,11 +26,11 @@ const NETWORK_GROUPS = 4;
  * The places of clients under one limit. Each may take what is free. At the limit a client with more than a tenth of
  * all gives its oldest place to one that has fewer. A client is an address, and with IPv6 its /64, too.
  */
-export class FairPlaces<Place> {
-  readonly #clients = new Map<string, Holder<Place>>();
-  readonly #networks = new Map<string, Holder<Place>>();
+export class FairPlaces<Taker> {
+  readonly #clients = new Map<string, Holder<Taker>>();
+  readonly #networks = new Map<string, Holder<Taker>>();
   /** Those with more than a tenth: fewer than 20. */
-  readonly #large = new Set<Holder<Place>>();
+  readonly #large = new Set<Holder<Taker>>();
   #share = Number.POSITIVE_INFINITY;
   #size = 0;
 
@@ -30,35 +39,42 @@ export class FairPlaces<Place> {
     return this.#size;
   }
 
-  /** Takes one of `limit` for a client, by its address as text. */
-  add(client: string, place: Place, limit: number): void {
+  /** Takes one of `limit` for something of a client, by its address as text. */
+  add(client: string, taker: Taker, limit: number): TakenPlace<Taker> {
     this.#share = limit * FAIR_PART;
-    const holder = this.#holderOf(client);
+    const holder = this.#clients.get(client) ?? this.#addHolder(client);
+    const { places, network } = holder;
     this.#size++;
-    this.#change(holder, place, true);
-    if (holder.network !== undefined) this.#change(holder.network, place, true);
+    const place = {
+      holder,
+      ofClient: places.add(taker),
+      ofNetwork: network?.places.add(taker),
+    };
+    this.#weigh(holder);
+    if (network !== undefined) this.#weigh(network);
+    return place;
   }
 
-  /** Gives one back. */
-  remove(client: string, place: Place): void {
-    const holder = this.#clients.get(client);
-    if (holder?.places.has(place) !== true) return;
+  /** Gives one back, once. */
+  remove({ holder, ofClient, ofNetwork }: TakenPlace<Taker>): void {
+    const { places, network } = holder;
     this.#size--;
-    this.#change(holder, place, false);
-    if (holder.places.size === 0) this.#clients.delete(client);
-    const { network } = holder;
-    if (network === undefined) return;
-    this.#change(network, place, false);
+    places.remove(ofClient);
+    this.#weigh(holder);
+    if (places.size === 0) this.#clients.delete(holder.key);
+    if (network === undefined || ofNetwork === undefined) return;
+    network.places.remove(ofNetwork);
+    this.#weigh(network);
     if (network.places.size === 0) this.#networks.delete(network.key);
   }
 
-  /** The place that a client gets from another; undefined when none has more than its part and than this one. */
-  displacedBy(client: string): Place | undefined {
+  /** What has the place that a client gets; undefined when no other has more than its part and than this one. */
+  displacedBy(client: string): Taker | undefined {
     const network = networkOf(client);
     const ownNetwork = network === undefined ? undefined : this.#networks.get(network);
     const inNetwork = this.#clients.get(client)?.places.size ?? 0;
     const own = network === undefined ? inNetwork : (ownNetwork?.places.size ?? 0);
-    let largest: Holder<Place> | undefined;
+    let largest: Holder<Taker> | undefined;
     for (const holder of this.#large) {
       if (holder === ownNetwork) continue;
       const isNeighbour = ownNetwork !== undefined && holder.network === ownNetwork;
@@ -66,16 +82,14 @@ export class FairPlaces<Place> {
       if (holder.places.size <= (isNeighbour ? inNetwork : own) + 1) continue;
       if (holder.places.size > (largest?.places.size ?? 0)) largest = holder;
     }
-    return largest?.places.values().next().value;
+    return largest?.places.oldest;
   }
 
-  #holderOf(client: string): Holder<Place> {
-    const existing = this.#clients.get(client);
-    if (existing !== undefined) return existing;
+  #addHolder(client: string): Holder<Taker> {
     const network = networkOf(client);
     const holder = {
       key: client,
-      places: new Set<Place>(),
+      places: new PlaceList<Taker>(),
       network: network === undefined ? undefined : this.#networkOf(network),
       isLarge: false,
     };
@@ -83,19 +97,17 @@ export class FairPlaces<Place> {
     return holder;
   }
 
-  #networkOf(network: string): Holder<Place> {
+  #networkOf(network: string): Holder<Taker> {
     const existing = this.#networks.get(network);
     if (existing !== undefined) return existing;
-    const holder = { key: network, places: new Set<Place>(), network: undefined, isLarge: false };
+    const places = new PlaceList<Taker>();
+    const holder = { key: network, places, network: undefined, isLarge: false };
     this.#networks.set(network, holder);
     return holder;
   }
 
-  #change(holder: Holder<Place>, place: Place, isTaken: boolean): void {
-    const { places } = holder;
-    if (isTaken) places.add(place);
-    else places.delete(place);
-    const isLarge = places.size > this.#share;
+  #weigh(holder: Holder<Taker>): void {
+    const isLarge = holder.places.size > this.#share;
     if (isLarge === holder.isLarge) return;
     holder.isLarge = isLarge;
     if (isLarge) this.#large.add(holder);

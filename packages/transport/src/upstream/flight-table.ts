@@ -1,4 +1,5 @@
-import { NameTable } from '@kube-dns/wire';
+import type { Query } from '@kube-dns/wire';
+import type { Client } from '../answerer.js';
 import type { Flight } from './flight.js';
 import type { QuestionKey } from './question-key.js';
 import type { Waiter } from './waiter.js';
@@ -10,13 +11,14 @@ import type { Waiter } from './waiter.js';
 const MAX_OPEN = 4;
 /** Flights of one name, type and class that wait until one of those ends. */
 const MAX_QUEUED = 64;
+const FIRST_BUCKETS = 64;
 
 const NONE: readonly Waiter[] = [];
 
 /** The flights: questions in flight, and questions that only wait for a late reply. */
 export class FlightTable {
-  /** The flights of one name, type and class, oldest first. */
-  readonly #byQuestion = new NameTable<Flight[]>();
+  /** By the hash of the question: the first flight of a bucket, the oldest, which names the `next` one. */
+  #buckets = new Array<Flight | undefined>(FIRST_BUCKETS).fill(undefined);
   /** Each has its index here in `place`; the last one moves to the index of a removed one. */
   readonly #flights: Flight[] = [];
   /** Questions in flight per group, and clients that joined them. */
@@ -39,23 +41,29 @@ export class FlightTable {
 
   /** The flight that others with this key may join. */
   find(key: QuestionKey): Flight | undefined {
-    const same = this.#byQuestion.get(key.question, 0, key.length);
-    if (same === undefined) return undefined;
-    for (const flight of same) if (flight.isShared && key.isOf(flight.key)) return flight;
+    for (let each = this.#oldest(key.hash); each !== undefined; each = each.next) {
+      if (each.isShared && key.isOf(each.asked) && each.asked.isNamedBy(key)) return each;
+    }
     return undefined;
   }
 
   /** Adds a new flight, which is queued while there are too many of its question; false when no more can queue. */
   add(flight: Flight): boolean {
-    const { question } = flight.key;
-    const same = this.#byQuestion.get(question, 0, question.length);
-    if (same === undefined) this.#byQuestion.set(question, [flight]);
-    else {
-      const queued = countQueued(same);
-      if (queued >= MAX_QUEUED) return false;
-      flight.isQueued = same.length - queued >= MAX_OPEN && !this.#dropLingering(same);
-      same.push(flight);
+    let open = 0;
+    let queued = 0;
+    let lingering: Flight | undefined;
+    for (let each = this.#oldest(flight.asked.hash); each !== undefined; each = each.next) {
+      if (!each.asked.isNamedAs(flight.asked)) continue;
+      if (each.isQueued) queued++;
+      else open++;
+      if (!each.isCounted) lingering ??= each;
     }
+    if (queued >= MAX_QUEUED) return false;
+    // One that only waits for a late reply makes room for a new one.
+    flight.isQueued = open >= MAX_OPEN && lingering === undefined;
+    if (open >= MAX_OPEN && lingering !== undefined) this.drop(lingering);
+    if (this.#flights.length >= this.#buckets.length) this.#grow();
+    this.#link(flight);
     flight.place = this.#flights.push(flight) - 1;
     return true;
   }
@@ -63,7 +71,7 @@ export class FlightTable {
   /** Counts a flight as in flight. */
   count(flight: Flight): void {
     flight.isCounted = true;
-    flight.group.load.asked.add(flight.client, flight, this.#limit);
+    flight.taken = flight.group.load.asked.add(flight.client, flight, this.#limit);
     this.#inFlight++;
   }
 
@@ -71,7 +79,7 @@ export class FlightTable {
   uncount(flight: Flight): void {
     if (!flight.isCounted) return;
     flight.isCounted = false;
-    flight.group.load.asked.remove(flight.client, flight);
+    this.#giveBack(flight);
     this.#inFlight--;
   }
 
@@ -80,17 +88,22 @@ export class FlightTable {
     waiter.flight = flight;
     const isFirst = flight.waiters.push(waiter) === 1;
     if (isFirst) this.#pass(flight, waiter.client);
-    else flight.group.load.joined.add(waiter.client, waiter, this.#limit);
+    else waiter.taken = flight.group.load.joined.add(waiter.client, waiter, this.#limit);
+  }
+
+  /** Whether a query is the retransmission of a client that waits for a flight. */
+  isAskedAgain(flight: Flight, query: Query, client: Client): boolean {
+    for (const waiter of flight.waiters) if (waiter.isAskingAgain(query, client)) return true;
+    return false;
   }
 
   /** Removes the first `count` waiters and returns them; the next one takes over the place of the question. */
-  leave(flight: Flight, count: number): Waiter[] {
-    const { joined } = flight.group.load;
+  leave(flight: Flight, count: number): readonly Waiter[] {
     const gone = flight.waiters.splice(0, count);
-    for (let i = 1; i < gone.length; i++) joined.remove(gone[i]!.client, gone[i]!);
+    for (const waiter of gone) this.#leave(waiter);
     const [first] = flight.waiters;
     if (first === undefined) return gone;
-    joined.remove(first.client, first);
+    this.#leave(first);
     this.#pass(flight, first.client);
     return gone;
   }
@@ -98,18 +111,9 @@ export class FlightTable {
   /** Removes a waiter that is not the first of its flight, and returns the flight. */
   remove(waiter: Waiter): Flight {
     const flight = waiter.flight!;
-    flight.group.load.joined.remove(waiter.client, waiter);
+    this.#leave(waiter);
     flight.waiters.splice(flight.waiters.indexOf(waiter), 1);
     return flight;
-  }
-
-  /** Gives the place of a question to a client. */
-  #pass(flight: Flight, client: string): void {
-    if (flight.client === client) return;
-    const { asked } = flight.group.load;
-    if (flight.isCounted) asked.remove(flight.client, flight);
-    flight.client = client;
-    if (flight.isCounted) asked.add(client, flight, this.#limit);
   }
 
   /** Removes the waiters of a flight whose time is over; they are in order of their deadlines. */
@@ -131,22 +135,15 @@ export class FlightTable {
       last.place = flight.place;
     }
     flight.place = -1;
-    const { question } = flight.key;
-    const same = this.#byQuestion.get(question, 0, question.length);
-    if (same === undefined) return undefined;
-    if (same.length === 1) {
-      this.#byQuestion.delete(question);
-      return undefined;
-    }
-    same.splice(same.indexOf(flight), 1);
-    if (same.length - countQueued(same) >= MAX_OPEN) return undefined;
-    return same.find(({ isQueued }) => isQueued);
+    return this.#unlink(flight);
   }
 
   /** Whether a flight of the same question is queued. */
-  hasQueued({ key: { question } }: Flight): boolean {
-    const same = this.#byQuestion.get(question, 0, question.length);
-    return same !== undefined && countQueued(same) > 0;
+  hasQueued(flight: Flight): boolean {
+    for (let each = this.#oldest(flight.asked.hash); each !== undefined; each = each.next) {
+      if (each.isQueued && each.asked.isNamedAs(flight.asked)) return true;
+    }
+    return false;
   }
 
   /** From now on no client joins the flights that there are. */
@@ -154,17 +151,70 @@ export class FlightTable {
     for (const flight of this.#flights) flight.isShared = false;
   }
 
-  /** A flight that only waits for a late reply makes room for a new one; false when there is none. */
-  #dropLingering(same: readonly Flight[]): boolean {
-    const lingering = same.find(({ isCounted }) => !isCounted);
-    if (lingering === undefined) return false;
-    this.drop(lingering);
-    return true;
+  /** A waiter gives back the place that it has beside the question's. */
+  #leave(waiter: Waiter): void {
+    if (waiter.taken === undefined) return;
+    waiter.flight!.group.load.joined.remove(waiter.taken);
+    waiter.taken = undefined;
   }
-}
 
-function countQueued(flights: readonly Flight[]): number {
-  let queued = 0;
-  for (const { isQueued } of flights) if (isQueued) queued++;
-  return queued;
+  /** Gives the place of a question to a client. */
+  #pass(flight: Flight, client: string): void {
+    if (flight.client === client) return;
+    flight.client = client;
+    if (!flight.isCounted) return;
+    this.#giveBack(flight);
+    flight.taken = flight.group.load.asked.add(client, flight, this.#limit);
+  }
+
+  #giveBack(flight: Flight): void {
+    if (flight.taken !== undefined) flight.group.load.asked.remove(flight.taken);
+    flight.taken = undefined;
+  }
+
+  #oldest(hash: number): Flight | undefined {
+    return this.#buckets[hash & (this.#buckets.length - 1)];
+  }
+
+  #link(flight: Flight): void {
+    const oldest = this.#oldest(flight.asked.hash);
+    if (oldest === undefined) {
+      this.#buckets[flight.asked.hash & (this.#buckets.length - 1)] = flight;
+      return;
+    }
+    let last = oldest;
+    while (last.next !== undefined) last = last.next;
+    last.next = flight;
+  }
+
+  /** Removes a flight from its bucket; returns a queued one of the same question that may start now. */
+  #unlink(flight: Flight): Flight | undefined {
+    let before: Flight | undefined;
+    let open = 0;
+    let queued: Flight | undefined;
+    for (let each = this.#oldest(flight.asked.hash); each !== undefined; each = each.next) {
+      if (each.next === flight) before = each;
+      if (each === flight || !each.asked.isNamedAs(flight.asked)) continue;
+      if (each.isQueued) queued ??= each;
+      else open++;
+    }
+    if (before === undefined)
+      this.#buckets[flight.asked.hash & (this.#buckets.length - 1)] = flight.next;
+    else before.next = flight.next;
+    flight.next = undefined;
+    return open >= MAX_OPEN ? undefined : queued;
+  }
+
+  #grow(): void {
+    const buckets = this.#buckets;
+    this.#buckets = new Array<undefined>(buckets.length * 2).fill(undefined);
+    for (const oldest of buckets) {
+      for (let each = oldest; each !== undefined;) {
+        const { next } = each;
+        each.next = undefined;
+        this.#link(each);
+        each = next;
+      }
+    }
+  }
 }

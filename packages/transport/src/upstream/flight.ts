@@ -1,8 +1,9 @@
 import type { ExchangeErrorCode } from '../errors.js';
 import { AttemptList } from './attempt-list.js';
+import type { TakenPlace } from './fair-places.js';
 import type { FlightOwner, ReplyInspector } from './flight-owner.js';
 import { mixCase } from './name-case.js';
-import { type FlightKey, UNSHARED } from './question-key.js';
+import { type AskedQuestion, UNSHARED } from './question-key.js';
 import { bareRefusal, isTruncated, withoutRecords } from './cut-reply.js';
 import { type Failure, NO_REPLY, UNEXPLAINED } from './failure.js';
 import { failureOf, flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
@@ -24,16 +25,20 @@ const NOT_HELD = Number.POSITIVE_INFINITY;
  */
 export class Flight implements ReplyHandler, TcpRoundOwner {
   readonly group: ServerGroup;
-  readonly query: Buffer;
-  readonly key: FlightKey;
+  readonly asked: AskedQuestion;
   readonly isOverTcp: boolean;
   readonly #hasMixedCase: boolean;
   inspector: ReplyInspector | undefined;
   readonly waiters: Waiter[] = [];
   /** The address of the client that holds the place; empty for the program itself. */
   client = '';
-  /** Set by the table: place in its list, whether the group counts it, and whether it waits to be sent. */
+  /**
+   * Set by the table: index in its list, the next flight of the same bucket, the place that the client has, whether
+   * the group counts it, and whether it waits to be sent.
+   */
   place = -1;
+  next: Flight | undefined;
+  taken: TakenPlace<Flight> | undefined;
   isCounted = false;
   isQueued = false;
   /** Others may join, and the reply be cached: the question is shared, and its servers are still the same. */
@@ -55,22 +60,15 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   #relayAtMs = Number.POSITIVE_INFINITY;
   #isFinished = false;
 
-  constructor(
-    owner: FlightOwner,
-    group: ServerGroup,
-    query: Buffer,
-    key: FlightKey,
-    isOverTcp: boolean,
-  ) {
+  constructor(owner: FlightOwner, group: ServerGroup, asked: AskedQuestion, isOverTcp: boolean) {
     this.#owner = owner;
     this.group = group;
-    this.query = query;
-    this.key = key;
-    this.isShared = key.variant !== UNSHARED;
+    this.asked = asked;
+    this.isShared = asked.variant !== UNSHARED;
     this.isOverTcp = isOverTcp;
     this.#hasMixedCase = owner.options.mixesCase === true && this.isShared;
-    if (this.#hasMixedCase) mixCase(query);
-    this.#attempts = new AttemptList(owner, group, query, this);
+    if (this.#hasMixedCase) mixCase(asked.query);
+    this.#attempts = new AttemptList(owner, group, asked.query, this);
   }
 
   /**
@@ -95,30 +93,20 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
       return true;
     }
     const first = this.group.choose(nowMs);
-    if (first === ALL_SERVERS) return this.#attempts.sendToAll();
+    if (first === ALL_SERVERS) return this.#attempts.sendToAll(nowMs);
     this.#attempts.current = first;
     // When no socket for one server is available, the others are asked.
-    return this.#attempts.send(first) || this.#attempts.sendToAll();
+    return this.#attempts.send(first, nowMs) || this.#attempts.sendToAll(nowMs);
   }
 
-  /**
-   * A client has retransmitted: the other servers are asked too (dnsmasq src/forward.c). False when the pace lets
-   * nothing be sent.
-   */
-  sendAgain(): boolean {
-    const { sends } = this.#attempts;
-    if (this.#tcp === undefined && !this.isQueued) {
-      if (this.group.order === 'strict') this.#attempts.sendToNext();
-      else this.#attempts.sendToAll();
-    }
-    return this.#attempts.sends > sends;
+  /** A client has retransmitted: the other servers are asked too (dnsmasq src/forward.c); false when nothing is sent. */
+  sendAgain(nowMs: number): boolean {
+    return this.#isOverUdp && this.#attempts.sendFurther(nowMs);
   }
 
-  /** Another client has joined after a while: the server that has the question is asked again. */
-  repeat(): boolean {
-    const { sends } = this.#attempts;
-    if (this.#tcp === undefined && !this.isQueued) this.#attempts.send(this.#attempts.current);
-    return this.#attempts.sends > sends;
+  /** Another client has joined after a while: the server that has the question is asked again; false as above. */
+  repeat(nowMs: number): boolean {
+    return this.#isOverUdp && this.#attempts.repeat(nowMs);
   }
 
   /** Does what is due; called every 50 ms. */
@@ -166,12 +154,13 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     const attempt = this.#attempts.of(sent);
     if (attempt === undefined || this.#isFinished) return;
     const { at, server } = attempt;
-    server.health.noteReply(this.#owner.now(), attempt.query);
+    const nowMs = this.#owner.now();
+    server.health.noteReply(nowMs, attempt.query);
     attempt.hasReplied = true;
     if (this.#tcp !== undefined) return;
-    server.counts.countReply(rcodeOf(reply), this.#owner.now() - attempt.sentAtMs);
-    if (this.#attempts.sendWithoutEdns(attempt, reply)) return;
-    const isForged = this.#hasMixedCase && !server.caseEcho.accepts(this.query, reply);
+    server.counts.countReply(rcodeOf(reply), nowMs - attempt.sentAtMs);
+    if (this.#attempts.sendWithoutEdns(attempt, reply, nowMs)) return;
+    const isForged = this.#hasMixedCase && !server.caseEcho.accepts(this.asked.query, reply);
     if (isForged || isTruncated(reply)) {
       if (!isForged) this.#fallback = withoutRecords(reply, this.#owner.cursor);
       // A reply that arrives twice is fetched over TCP once.
@@ -185,10 +174,10 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     attempt.hasFailed = true;
     if (flaw === 'refusal') this.#holdBack(reply);
     server.counts.countFlaw(flaw);
-    this.#owner.options.onFailure?.(this.query, server, failureOf(flaw, reply));
+    this.#owner.options.onFailure?.(this.asked.query, server, failureOf(flaw, reply));
     this.#failure = UNEXPLAINED;
     this.group.avoid(at);
-    this.#advance();
+    this.#advance(nowMs);
   }
 
   onUnreachable(sent: SentQuery): void {
@@ -198,18 +187,18 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#countError(attempt.server, 'unreachable');
     attempt.server.health.noteUnreachable(this.group.domain);
     this.group.avoid(attempt.at);
-    if (this.#tcp === undefined) this.#advance();
+    if (this.#tcp === undefined) this.#advance(this.#owner.now());
   }
 
   onTcpReply(server: UpstreamServer, reply: Buffer): void {
     const at = this.group.servers.indexOf(server);
     server.health.noteReply(this.#owner.now());
-    if (this.#hasMixedCase) server.caseEcho.learn(this.query, reply);
+    if (this.#hasMixedCase) server.caseEcho.learn(this.asked.query, reply);
     const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(at, reply);
     if (flaw === 'finished') return;
     if (flaw === 'refusal') this.#holdBack(reply);
     if (flaw !== 'ignored')
-      this.#owner.options.onFailure?.(this.query, server, failureOf(flaw, reply));
+      this.#owner.options.onFailure?.(this.asked.query, server, failureOf(flaw, reply));
     this.#tcp?.askNext();
   }
 
@@ -222,13 +211,17 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#endTcp();
     const nowMs = this.#owner.now();
     const isOver = this.isOverTcp || nowMs >= this.deadlineMs;
-    if (isOver || !this.#attempts.sendToOthers()) this.#finish(this.#fallback ?? null);
+    if (isOver || !this.#attempts.sendToOthers(nowMs)) this.#finish(this.#fallback ?? null);
     else this.#dueAtMs = nowMs + this.group.pauseMs(this.#owner.plan, this.#retries);
+  }
+
+  get #isOverUdp(): boolean {
+    return this.#tcp === undefined && !this.isQueued;
   }
 
   #countError(server: UpstreamServer, code: ExchangeErrorCode): void {
     server.counts.countError(code);
-    this.#owner.options.onFailure?.(this.query, server, code);
+    this.#owner.options.onFailure?.(this.asked.query, server, code);
   }
 
   /** All servers were down: sends the question when one is up again, or gives up. */
@@ -239,11 +232,11 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   }
 
   /** A server had no answer: asks those that were not asked yet, or waits for the others. */
-  #advance(): void {
-    if (this.#attempts.sendToOthers()) return;
+  #advance(nowMs: number): void {
+    if (this.#attempts.sendToOthers(nowMs)) return;
     if (this.#attempts.haveAllFailed) this.#finish(this.#fallback ?? null);
     else if (this.#fallback !== undefined) {
-      this.#relayAtMs = Math.min(this.#relayAtMs, this.#owner.now() + PATIENCE_MS);
+      this.#relayAtMs = Math.min(this.#relayAtMs, nowMs + PATIENCE_MS);
     }
   }
 
@@ -262,12 +255,13 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     }
     const wasForAll = this.#attempts.unaskedCount === 0;
     if (this.group.order === 'strict' || (this.#retries === 1 && !wasForAll)) {
-      if (!this.#attempts.sendToNext()) this.#attempts.send(this.#attempts.current);
-    } else this.#attempts.sendToAll();
+      const { current } = this.#attempts;
+      if (!this.#attempts.sendToNext(nowMs)) this.#attempts.send(current, nowMs);
+    } else this.#attempts.sendToAll(nowMs);
   }
 
   #askOverTcp(servers: readonly UpstreamServer[], reserved: number): void {
-    this.#tcp = new TcpRound(this, this.query, servers, this.deadlineMs, reserved);
+    this.#tcp = new TcpRound(this, this.asked.query, servers, this.deadlineMs, reserved);
     this.#tcp.askNext();
   }
 

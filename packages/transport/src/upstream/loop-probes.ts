@@ -69,12 +69,13 @@ export class LoopProbes implements ReplyHandler {
 
   /** Not when too many questions are in doubt, or the name is too long. */
   #probe(flight: Flight, nowMs: number): void {
-    const name = flight.key.question.subarray(0, -QUESTION_FIXED_BYTES);
+    const asked = Buffer.from(flight.asked.copy());
+    const name = asked.subarray(0, -QUESTION_FIXED_BYTES);
     const isRoom = name.length + LABEL_BYTES < MAX_NAME_BYTES && this.#probes.length < MAX_PROBES;
     if (!isRoom) return;
     const label = randomBytes(LABEL_BYTES / 2).toString('hex');
     const probed = Buffer.concat([Buffer.from([LABEL_BYTES]), Buffer.from(label), name]);
-    const end = Buffer.from(flight.key.question.subarray(-QUESTION_FIXED_BYTES));
+    const end = asked.subarray(-QUESTION_FIXED_BYTES);
     const sent = flight.group.servers.flatMap(({ sockets, health }) => {
       const query = Buffer.from(buildQuery(probed, readUint16(end, 0)));
       return health.isDown ? [] : (sockets.send(query, this) ?? []);

@@ -9,7 +9,7 @@ import { FlightTable } from './flight-table.js';
 import { IdleSignal } from './idle-signal.js';
 import { LoopProbes } from './loop-probes.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
-import { QuestionKey } from './question-key.js';
+import { AskedQuestion, QuestionKey } from './question-key.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
 import { type AddedOptions, NO_OPTIONS, sentFlags, upstreamMessage } from './upstream-query.js';
@@ -44,7 +44,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   readonly #key = new QuestionKey();
   readonly #flights: FlightTable;
   readonly #admission: Admission;
-  readonly #failed = new FailureMemory();
+  readonly #failed = new FailureMemory(() => this.now());
   readonly #loops = new LoopProbes();
   readonly #own = new Query();
   #timer: NodeJS.Timeout | undefined;
@@ -85,14 +85,15 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     inspector?: ReplyInspector,
     options = NO_OPTIONS,
   ): number {
+    const { address } = client;
     const known = this.#find(query, options);
-    if (known?.waiters.some((waiter) => waiter.isAskingAgain(query, client)) === true) {
-      if (known.sendAgain()) this.sentForUdp++;
+    if (known !== undefined && this.#flights.isAskedAgain(known, query, client)) {
+      if (known.sendAgain(this.now())) this.sentForUdp++;
       return NO_ANSWER_YET;
     }
     const failure = this.#failureOf(known);
     if (failure !== undefined) return this.#refuseFailed(query, out, failure);
-    if (!this.#admission.hasPlace(client.address, known, group)) {
+    if (!this.#admission.hasPlace(address, known, group)) {
       this.onDisplaced(group);
       return refuse(query, out, RCODE.REFUSED);
     }
@@ -101,7 +102,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
       this.overflows++;
       return refuse(query, out, RCODE.REFUSED, TOO_MANY_VARIANTS);
     }
-    const isSent = this.#joinOrLaunch(query, flight, client.address, inspector);
+    const isSent = this.#joinOrLaunch(query, flight, address, inspector);
     if (!isSent) return this.#refuseUnsent(query, out, group);
     this.forwarded++;
     this.#flights.join(
@@ -172,14 +173,15 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   /** For a flight: it has its reply. */
   finish(flight: Flight, reply: Buffer | null): void {
     const waiters = this.#flights.leave(flight, flight.waiters.length);
-    const { key, failure } = flight;
-    this.#failed.add(key, reply, failure, this.now());
+    const { failure } = flight;
+    this.#failed.note(flight, reply);
     this.#drop(flight);
     const last = waiters.length - 1;
-    waiters.forEach((waiter, i) => {
+    for (let i = 0; i <= last; i++) {
       // Each waiter changes its message in place.
-      this.#answer(waiter, reply !== null && i < last ? Buffer.from(reply) : reply, failure);
-    });
+      const own = reply !== null && i < last ? Buffer.from(reply) : reply;
+      this.#answer(waiters[i]!, own, failure);
+    }
   }
 
   /** The flight of the same question, if there is one; the key is that of this question afterwards. */
@@ -191,7 +193,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   /** Why the question that was looked for failed a moment ago, unless it is in flight again; or it is a loop's. */
   #failureOf(known: Flight | undefined): Failure | undefined {
     if (this.#loops.catches(this.#key)) return LOOP;
-    return known?.isCounted === true ? undefined : this.#failed.find(this.#key, this.now());
+    return known?.isCounted === true ? undefined : this.#failed.find(this.#key);
   }
 
   /** Gives a flight the whole time-out, and starts it unless it is in flight; false when it cannot be sent. */
@@ -200,7 +202,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     const deadlineMs = nowMs + this.plan.timeoutMs;
     if (flight.isCounted) {
       this.joined++;
-      const isRepeated = nowMs - flight.startedAtMs >= REPEAT_AFTER_MS && flight.repeat();
+      const isRepeated = nowMs - flight.startedAtMs >= REPEAT_AFTER_MS && flight.repeat(nowMs);
       if (isRepeated && !query.isOverTcp) this.sentForUdp++;
       flight.deadlineMs = deadlineMs;
       flight.inspector ??= inspector;
@@ -221,9 +223,9 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
 
   /** A flight for the question that was looked for; undefined when there are too many of its name. */
   #createFlight(query: Query, group: ServerGroup): Flight | undefined {
-    const key = this.#key.copy();
-    const message = upstreamMessage(query, key, this.options.maxUdpBytes, this.cursor);
-    const flight = new Flight(this, group, message, key, query.isOverTcp);
+    const message = upstreamMessage(query, this.#key, this.options.maxUdpBytes, this.cursor);
+    const asked = new AskedQuestion(message, this.#key);
+    const flight = new Flight(this, group, asked, query.isOverTcp);
     return this.#flights.add(flight) ? flight : undefined;
   }
 
@@ -248,7 +250,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
       if (!flight.isCounted) {
         if (nowMs - flight.deadlineMs >= LINGER_MS) this.#drop(flight);
       } else if (nowMs >= flight.deadlineMs) {
-        this.#failed.add(flight.key, flight.expire(), flight.failure, nowMs);
+        this.#failed.note(flight, flight.expire());
         this.onForsaken(flight);
       } else {
         this.#loops.check(flight, nowMs, this.plan.replyMs);

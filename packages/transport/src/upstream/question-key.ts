@@ -1,4 +1,15 @@
-import { MAX_NAME_BYTES, type Query, QUESTION_FIXED_BYTES, writeUint16 } from '@kube-dns/wire';
+import {
+  finishHash,
+  hashByte,
+  isSameQuestion,
+  lowerCaseByte,
+  MAX_NAME_BYTES,
+  type Query,
+  QUESTION_FIXED_BYTES,
+  QUESTION_OFFSET,
+  randomSeed,
+  writeUint16,
+} from '@kube-dns/wire';
 
 /** The variant of a question that is asked for one client alone. */
 export const UNSHARED = -1;
@@ -6,11 +17,9 @@ export const UNSHARED = -1;
 const IS_DNSSEC_OK = 1;
 const IS_OVER_TCP = 2;
 
-/** What tells the flights of a forwarder apart. */
-export interface FlightKey {
-  /** Name in lower case, type and class. */
-  readonly question: Uint8Array;
-  /** All else that changes an answer: header bits, DO, the transport; UNSHARED where no other client may join. */
+/** What tells questions of one name, type and class apart. */
+export interface QuestionVariant {
+  /** What changes an answer: header bits, DO, the transport; UNSHARED where no other client may join. */
   readonly variant: number;
   /** The EDNS options that the question is sent with. */
   readonly options: Uint8Array;
@@ -20,20 +29,29 @@ export interface FlightKey {
  * What makes two queries the same question: name in any case, type, class, RD, CD, DO, transport, and the EDNS
  * options that this server adds. What else a client sends does not leave, so it makes no difference.
  */
-export class QuestionKey {
-  /** Valid up to `length`. */
+export class QuestionKey implements QuestionVariant {
+  /** Name in lower case, type and class; valid up to `length`. */
   readonly question = new Uint8Array(MAX_NAME_BYTES + QUESTION_FIXED_BYTES);
   length = 0;
+  /** Of the question, with a secret start. */
+  hash = 0;
   variant = 0;
   options: Uint8Array = this.question;
+  readonly #seed = randomSeed();
 
   /** Builds the key of a query that is sent with these header bits and options. */
   fill(query: Query, flags: number, options: Uint8Array): void {
     const { question } = this;
     const { name, nameLength } = query;
-    for (let i = 0; i < nameLength; i++) question[i] = name[i]!;
+    let hash = this.#seed;
+    for (let i = 0; i < nameLength; i++) {
+      const byte = name[i]!;
+      question[i] = byte;
+      hash = hashByte(hash, byte);
+    }
     writeUint16(question, nameLength, query.type);
     writeUint16(question, nameLength + 2, query.class);
+    this.hash = finishHash(hashByte(hashByte(hash, query.type), query.class));
     this.length = nameLength + QUESTION_FIXED_BYTES;
     this.options = options;
     this.variant = query.hasOtherRecords
@@ -41,15 +59,50 @@ export class QuestionKey {
       : flags | (query.isDnssecOk ? IS_DNSSEC_OK : 0) | (query.isOverTcp ? IS_OVER_TCP : 0);
   }
 
-  /** Whether a flight asks the same. */
-  isOf({ variant, options }: FlightKey): boolean {
+  /** Whether a question of the same name, type and class is the same in all else, and may be shared. */
+  isOf({ variant, options }: QuestionVariant): boolean {
     if (variant === UNSHARED || variant !== this.variant) return false;
     return options === this.options || Buffer.compare(options, this.options) === 0;
   }
+}
 
-  /** A copy that stays valid; `options` is the caller's. */
-  copy(): FlightKey {
-    const { question, length, variant, options } = this;
-    return { question: question.slice(0, length), variant, options };
+/** A question that was sent, or waits to be: its query, and what was its key. */
+export class AskedQuestion implements QuestionVariant {
+  /** With the question from QUESTION_OFFSET on. */
+  readonly query: Buffer;
+  readonly hash: number;
+  readonly variant: number;
+  readonly options: Uint8Array;
+  readonly #bytes: number;
+
+  constructor(query: Buffer, { length, hash, variant, options }: QuestionKey) {
+    this.query = query;
+    this.hash = hash;
+    this.variant = variant;
+    this.options = options;
+    this.#bytes = length;
+  }
+
+  /** Whether a key has the same name, type and class. */
+  isNamedBy({ hash, question, length }: QuestionKey): boolean {
+    if (hash !== this.hash || length !== this.#bytes) return false;
+    return isSameQuestion(this.query, QUESTION_OFFSET, question, 0, length);
+  }
+
+  /** Whether another one has the same name, type and class. */
+  isNamedAs(other: AskedQuestion): boolean {
+    if (other.hash !== this.hash || other.#bytes !== this.#bytes) return false;
+    return isSameQuestion(this.query, QUESTION_OFFSET, other.query, QUESTION_OFFSET, this.#bytes);
+  }
+
+  /** A copy of name, in lower case, type and class. */
+  copy(): Uint8Array {
+    const copy = new Uint8Array(this.#bytes);
+    const nameBytes = copy.length - QUESTION_FIXED_BYTES;
+    for (let i = 0; i < copy.length; i++) {
+      const byte = this.query[QUESTION_OFFSET + i]!;
+      copy[i] = i < nameBytes ? lowerCaseByte(byte) : byte;
+    }
+    return copy;
   }
 }

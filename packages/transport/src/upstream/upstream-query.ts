@@ -8,7 +8,7 @@ import {
   TYPE,
   writeUint16,
 } from '@kube-dns/wire';
-import { type FlightKey, UNSHARED } from './question-key.js';
+import { type QuestionVariant, UNSHARED } from './question-key.js';
 
 /** EDNS options that a question is sent with. */
 export interface AddedOptions {
@@ -23,16 +23,18 @@ export const NO_OPTIONS: AddedOptions = { bytes: new Uint8Array(0), hasClientSub
 
 /** Header bits that a question is sent with. */
 const FLAGS = FLAG.RD | FLAG.CD | FLAG.AD;
+/** The bit of an OPT record (RFC 3225 section 3). */
+const DNSSEC_OK = 0x8000;
 
 /** The header bits of a client that its question is sent with; AD only where the answer's AD is passed on. */
 export function sentFlags(query: Query, passesAd: boolean): number {
   return query.flags & (passesAd ? FLAGS : FLAGS & ~FLAG.AD);
 }
 
-/** The message that a query is sent upstream as, with the options of its key. The cursor is the caller's. */
+/** The message that a query is sent upstream as, with the options of its key; its ID is the sender's to set. The cursor is the caller's. */
 export function upstreamMessage(
   query: Query,
-  { variant, options }: FlightKey,
+  { variant, options }: QuestionVariant,
   maxUdpBytes: number,
   cursor: RecordCursor,
 ): Buffer {
@@ -54,13 +56,16 @@ function upstreamQuery(
 ): Buffer {
   const { bytes, questionEnd } = query;
   const optionsAt = questionEnd + OPT_BYTES;
-  const message = Buffer.alloc(optionsAt + options.length);
+  const message = Buffer.allocUnsafe(optionsAt + options.length);
   writeUint16(message, 2, flags);
+  for (let i = 4; i < QUESTION_OFFSET; i++) message[i] = 0;
   message[5] = message[11] = 1;
   for (let i = QUESTION_OFFSET; i < questionEnd; i++) message[i] = bytes[i]!;
+  message[questionEnd] = 0;
   writeUint16(message, questionEnd + 1, TYPE.OPT);
   writeUint16(message, questionEnd + 3, maxUdpBytes);
-  if (query.isDnssecOk) message[questionEnd + 7] = 0x80;
+  writeUint16(message, questionEnd + 5, 0);
+  writeUint16(message, questionEnd + 7, query.isDnssecOk ? DNSSEC_OK : 0);
   writeUint16(message, optionsAt - 2, options.length);
   for (let i = 0; i < options.length; i++) message[optionsAt + i] = options[i]!;
   return message;

@@ -8,6 +8,7 @@ import {
   relayTargetOf,
 } from '@kube-dns/wire';
 import type { Client, ReplyPath } from '../answerer.js';
+import type { TakenPlace } from './fair-places.js';
 import { type Failure, UNEXPLAINED } from './failure.js';
 import type { Flight } from './flight.js';
 
@@ -16,8 +17,9 @@ export interface Waiter {
   /** The address of the client; empty for the program itself. */
   readonly client: string;
   readonly deadlineMs: number;
-  /** Set by the table of flights: what it waits for. */
+  /** Set by the table of flights: what it waits for, and the place that it has beside the question's. */
   flight: Flight | undefined;
+  taken: TakenPlace<Waiter> | undefined;
   /** Whether a query over UDP is a retransmission of this waiter's. */
   isAskingAgain(query: Query, client: Client): boolean;
   /** Gives it a reply, which is the waiter's from now on; the cursor is the caller's. */
@@ -32,6 +34,7 @@ export interface Waiter {
 export class ClientWaiter implements Waiter {
   readonly client: string;
   flight: Flight | undefined;
+  taken: TakenPlace<Waiter> | undefined;
   readonly deadlineMs: number;
   readonly #target: RelayTarget;
   readonly #reply: ReplyPath;
@@ -81,6 +84,7 @@ export type AskCallback = (reply: Buffer | null) => void;
 export class CallbackWaiter implements Waiter {
   readonly client: string;
   flight: Flight | undefined;
+  taken: TakenPlace<Waiter> | undefined;
   readonly deadlineMs: number;
   readonly #done: AskCallback;
 
