@@ -19,12 +19,26 @@ const root = JSON.parse(readFileSync(join(rootFolder, 'package.json'), 'utf8'));
 const [major, minor] = root.engines.node.match(/\d+/g).map(Number);
 const program = basename(outfile, '.cjs');
 
+// The shell in which npx runs a program ends at SIGTERM and does not pass it on, and `kube-dns up` may be
+// killed. The program would run on without anyone to end it, so it takes the end of its parent for a SIGTERM.
+const PARENT_CHECK_MS = 250;
+
 const banner = `#!/usr/bin/env node
 (function () {
   var v = process.versions.node.split('.').map(Number);
   if (v[0] > ${major} || (v[0] === ${major} && v[1] >= ${minor})) return;
   process.stderr.write('${program}: needs Node ${major}.${minor} or newer, this is ' + process.version + '\\n');
   process.exit(1);
+})();
+(function () {
+  if (process.env.npm_command !== 'exec' && !process.env.KUBE_DNS_ENDS_WITH_PARENT) return;
+  var parent = process.ppid;
+  var timer = setInterval(function () {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    process.kill(process.pid, 'SIGTERM');
+  }, ${PARENT_CHECK_MS});
+  timer.unref();
 })();`;
 
 // Only KubeConfig of client-node is used, but the package does not declare its modules free of side

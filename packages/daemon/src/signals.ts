@@ -33,6 +33,8 @@ export interface SignalOptions {
 }
 
 const INTERRUPT_LIMIT_MS = 1_000;
+/** npm passes on what the terminal has already sent: a signal this soon after the first is the same one. */
+const SAME_REQUEST_MS = 250;
 
 /** The signal handling of one process. */
 export class SignalHandling implements Signals {
@@ -42,7 +44,7 @@ export class SignalHandling implements Signals {
   readonly #dump: (() => void)[] = [];
   readonly #reopenLog: (() => void)[] = [];
   readonly #listeners: (readonly [NodeJS.Signals, () => void])[];
-  #isTerminating = false;
+  #terminatingSinceMs: number | undefined;
 
   constructor(options: SignalOptions) {
     this.#options = options;
@@ -82,12 +84,13 @@ export class SignalHandling implements Signals {
 
   async #end(signal: TerminationSignal, limitMs: number): Promise<void> {
     const { log, exit } = this.#options;
-    if (this.#isTerminating) {
+    if (this.#terminatingSinceMs !== undefined) {
+      if (performance.now() - this.#terminatingSinceMs < SAME_REQUEST_MS) return;
       log.warn(`${signal} again, ending immediately`);
       exit(0);
       return;
     }
-    this.#isTerminating = true;
+    this.#terminatingSinceMs = performance.now();
     log.info(`${signal}, closing`);
     const limit = new AbortController();
     const isLate = delay(limitMs, true, { signal: limit.signal }).catch(() => false);

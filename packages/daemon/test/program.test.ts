@@ -152,9 +152,22 @@ describe('a program that runs', () => {
     const program = await start(['--drain-ms=60000']);
     program.signal('SIGTERM');
     await program.waitForLine('draining');
-    program.signal('SIGINT');
+    await until('the end', () => {
+      program.signal('SIGINT');
+      return !program.isRunning;
+    });
     expect(await program.ended).toBe(0);
+    expect(messagesOf(program)).toContain('SIGINT again, ending immediately');
     expect(messagesOf(program)).not.toContain('drained');
+  });
+
+  it('takes a signal that comes with the first for the same one, as of Ctrl-C under npm', async () => {
+    const program = await start(['--drain-ms=20']);
+    program.signal('SIGINT');
+    program.signal('SIGTERM');
+    expect(await program.ended).toBe(0);
+    expect(messagesOf(program)).toContain('drained');
+    expect(program.stderr).not.toContain('again');
   });
 
   it('waits no longer than a second on SIGINT', async () => {

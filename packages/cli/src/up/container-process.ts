@@ -40,10 +40,14 @@ export class ContainerProcess {
     this.#clock = clock;
     this.#onExit = onExit;
     try {
-      // stdin is /dev/null; the child stays in our process group, so that the terminal's signals
-      // and the end of the session reach it too.
-      const { cwd, env } = plan;
-      const child = spawn(plan.file, plan.args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+      // Out of our process group: Ctrl-C at the terminal is for us, and the container gets SIGTERM alone, in
+      // its turn. Our own programs end by themselves when this process is killed.
+      const child = spawn(plan.file, plan.args, {
+        cwd: plan.cwd,
+        env: { ...plan.env, KUBE_DNS_ENDS_WITH_PARENT: '1' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+      });
       this.#child = child;
       const onLine = (line: string) => this.#tail.push(line);
       const outputs: Output[] = [

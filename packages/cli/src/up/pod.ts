@@ -14,6 +14,8 @@ export interface PodOptions {
 const PROGRESS_EVERY_MS = 5_000;
 /** No client is served yet when a start fails: a long grace period has no use. */
 const FAILED_START_GRACE_MS = 2_000;
+/** Then the next container is stopped, although this one still runs. */
+const STOP_TURN_MS = 1_000;
 
 /** Starts, watches and stops the containers of a pod together. */
 export class Pod {
@@ -49,13 +51,16 @@ export class Pod {
     return this.#ended;
   }
 
-  /** Sends SIGTERM to all, and SIGKILL after the grace period. May be called again. */
+  /**
+   * Sends SIGTERM to one after the other, the last one first, and SIGKILL after the grace period: a server
+   * that ends before its clients is a warning in their logs. May be called again.
+   */
   stop(graceMs?: number): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
     this.#cancelProgress();
     this.#reportProgress();
-    void Promise.all(this.#containers.map((container) => container.stop(graceMs))).then(() => {
+    void this.#stopInTurn(graceMs).then(() => {
       this.#cancelProgress();
       this.#onEnded(this.#failure);
     });
@@ -64,7 +69,25 @@ export class Pod {
   /** Sends SIGKILL to all: for a second Ctrl-C and for the end of this process. */
   kill(): void {
     this.stop(0);
-    for (const container of this.#containers) container.kill();
+    for (const container of this.#containers) {
+      void container.stop(0);
+      container.kill();
+    }
+  }
+
+  async #stopInTurn(graceMs: number | undefined): Promise<void> {
+    const stopped: Promise<void>[] = [];
+    for (const container of this.#containers.toReversed()) {
+      const one = container.stop(graceMs);
+      stopped.push(one);
+      let cancel: () => void = () => undefined;
+      const turn = new Promise<void>((resolve) => {
+        cancel = this.#options.clock.after(STOP_TURN_MS, resolve);
+      });
+      await Promise.race([one, turn]);
+      cancel();
+    }
+    await Promise.all(stopped);
   }
 
   #fail(message: string): void {
