@@ -21,3 +21,12 @@ export function writeUint32(bytes: Uint8Array, at: number, value: number): void 
   bytes[at + 2] = value >>> 8;
   bytes[at + 3] = value;
 }
+
+/** Up to this length a copy byte by byte costs less than the view that `set` needs. */
+const SHORT_BYTES = 256;
+
+/** Copies the first `length` bytes. */
+export function copyStart(from: Uint8Array, length: number, to: Uint8Array): void {
+  if (length > SHORT_BYTES) to.set(from.subarray(0, length));
+  else for (let i = 0; i < length; i++) to[i] = from[i]!;
+}

@@ -2,7 +2,7 @@ export { addressBytes, addressText, hasPrefix, parseAddress, shortIpv6 } from '.
 export { AnswerWriter } from './answer-writer.js';
 export type { ResourceRecord } from './answer-writer.js';
 export { finishHash, FNV_OFFSET, hashByte, hashBytes, randomSeed } from './byte-hash.js';
-export { readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
+export { copyStart, readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
 export { CodedError, WireError } from './errors.js';
 export type { WireErrorCode } from './errors.js';
 export {

@@ -72,6 +72,8 @@ export class NameTable<V> {
   }
 
   #find(bytes: Uint8Array, start: number, end: number): Entry<V> | undefined {
+    // Many tables of rules are empty, and are asked with each query.
+    if (this.#size === 0) return undefined;
     const hash = this.#hash(bytes, start, end);
     let entry = this.#buckets[hash & (this.#buckets.length - 1)];
     while (entry !== undefined) {

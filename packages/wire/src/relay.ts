@@ -1,4 +1,4 @@
-import { readUint16, writeUint16 } from './bytes.js';
+import { copyStart, readUint16, writeUint16 } from './bytes.js';
 import {
   appendOpt,
   EDNS_OPTION,
@@ -13,25 +13,39 @@ import { isSameQuestion } from './question.js';
 import { type RecordCursor, SECTION } from './record-cursor.js';
 
 const NO_OPTIONS = new Uint8Array(0);
+const NO_MESSAGE = NO_OPTIONS;
 
-/** What an adapted reply needs from the client's query; a copy, because the query is overwritten by then. */
+/** What an adapted reply needs from the client's query, which is overwritten by then. */
 export interface RelayTarget extends EdnsTarget {
   readonly id: number;
   readonly flags: number;
-  /** The question as the client wrote it, from the name to the class. */
-  readonly question: Uint8Array;
+  /** A message with the question as the client wrote it, which ends at `questionEnd`. */
+  readonly message: Uint8Array;
+  readonly questionEnd: number;
   /** AD stays as the server set it. */
   readonly passesAd: boolean;
   /** The client gets the server's Client Subnet option: its own was sent. */
   readonly passesSubnet: boolean;
 }
 
-/** Copies what a later answer needs from a query that is about to be overwritten. */
-export function relayTargetOf(query: Query, passesAd = false, passesSubnet = false): RelayTarget {
+/**
+ * What a later answer needs from a query that is about to be overwritten. `asked` is a message that stays: if its
+ * question has the same bytes, that is not copied.
+ */
+export function relayTargetOf(
+  query: Query,
+  passesAd = false,
+  passesSubnet = false,
+  asked: Uint8Array = NO_MESSAGE,
+): RelayTarget {
+  const { bytes, questionEnd } = query;
+  const isSame = hasQuestion(asked, bytes, questionEnd);
   return {
     id: query.id,
     flags: query.flags,
-    question: new Uint8Array(query.bytes.subarray(QUESTION_OFFSET, query.questionEnd)),
+    // Not slice(): of a Buffer that is a view.
+    message: isSame ? asked : new Uint8Array(bytes.subarray(0, questionEnd)),
+    questionEnd,
     hasEdns: query.hasEdns,
     isDnssecOk: query.isDnssecOk,
     maxUdpBytes: query.maxUdpBytes,
@@ -50,12 +64,12 @@ export function encodeRefusal(
   extendedError = -1,
   text = '',
 ): Uint8Array {
-  const questionEnd = QUESTION_OFFSET + target.question.length;
+  const { questionEnd } = target;
   const message = Buffer.alloc(questionEnd + optBytesFor(target) + text.length);
   writeUint16(message, 0, target.id);
   writeUint16(message, 2, FLAG.QR | FLAG.RA | (target.flags & (FLAG.RD | FLAG.CD)) | rcode);
   writeUint16(message, 4, 1);
-  message.set(target.question, QUESTION_OFFSET);
+  copyQuestion(target, message);
   const end = appendOpt(target, message, questionEnd, rcode, extendedError);
   if (!target.hasEdns || extendedError < 0) return message.subarray(0, end);
   // The text is the end of the option, which is the end of the record (RFC 8914 section 2).
@@ -67,22 +81,22 @@ export function encodeRefusal(
 }
 
 /**
- * Turns an upstream's reply into the client's and returns it, in the same bytes unless they lack the room for an
- * OPT: the client's ID and spelling of the name, RA set, AD cleared because nothing was validated here, and
- * nothing after the last record (dnsmasq src/rfc1035.c, resize_packet). OPT is hop by hop (RFC 6891
- * section 6.1.1): a client with EDNS gets one of ours, which retains the server's Extended DNS Errors, and the
- * subnet if the client sent one. Undefined when the reply is malformed or is not about that question. The
- * cursor is the caller's.
+ * Writes an upstream's reply as the client's into `out` (64 KiB) and returns its length: the client's ID and spelling
+ * of the name, RA set, AD cleared because nothing was validated here, and nothing after the last record (dnsmasq
+ * src/rfc1035.c, resize_packet). OPT is hop by hop (RFC 6891 section 6.1.1): a client with EDNS gets one of
+ * ours, which retains the server's Extended DNS Errors, and the subnet if the client sent one. -1 when the reply is
+ * malformed or is not about that question. The cursor is the caller's.
  */
 export function adaptReply(
   reply: Uint8Array,
   target: RelayTarget,
   cursor: RecordCursor,
-): Uint8Array | undefined {
+  out: Uint8Array,
+): number {
   cursor.reset(reply, reply.length);
   const isBare = cursor.end === HEADER_BYTES;
-  if (cursor.isMalformed()) return undefined;
-  if (!isBare && !isQuestion(reply, cursor.end, target.question)) return undefined;
+  if (cursor.isMalformed()) return -1;
+  if (!isBare && !isQuestion(reply, cursor.end, target)) return -1;
   /** Where the OPT record starts, or would; additional records after it are left out. */
   let optAt = -1;
   let additionals = 0;
@@ -95,57 +109,61 @@ export function adaptReply(
     if (cursor.type === TYPE.OPT && optAt < 0) {
       optAt = cursor.start;
       upperRcode = reply[cursor.ttlAt]!;
-      options = retainedOptions(reply.subarray(cursor.rdataStart, cursor.end), target);
+      if (target.hasEdns) options = retainedOptions(reply, cursor, target);
     } else if (optAt < 0) additionals++;
   }
-  if (cursor.isMalformed()) return undefined;
-  if (!isBare) reply.set(target.question, QUESTION_OFFSET);
+  if (cursor.isMalformed()) return -1;
+  // A signature covers the OPT record, too.
+  const end = optAt < 0 || isSigned ? cursor.end : optAt;
+  copyStart(reply, end, out);
+  if (!isBare) copyQuestion(target, out);
   const fromClient = FLAG.RD | FLAG.CD;
   const cleared = target.passesAd ? fromClient : fromClient | FLAG.AD;
   const flags = readUint16(reply, 2) & ~cleared;
-  writeUint16(reply, 0, target.id);
-  writeUint16(reply, 2, flags | (target.flags & fromClient) | FLAG.RA);
-  // A signature covers the OPT record, too.
-  if (isSigned) return reply.subarray(0, cursor.end);
-  if (optAt >= 0) writeUint16(reply, 10, additionals);
-  const end = optAt < 0 ? cursor.end : optAt;
-  return target.hasEdns ? withOpt(reply, end, upperRcode, options, target) : reply.subarray(0, end);
+  writeUint16(out, 0, target.id);
+  writeUint16(out, 2, flags | (target.flags & fromClient) | FLAG.RA);
+  if (isSigned) return end;
+  if (optAt >= 0) writeUint16(out, 10, additionals);
+  const length = appendOpt(target, out, end, upperRcode << 4);
+  const isRoom = length > end && length + options.length <= out.length;
+  if (options.length === 0 || !isRoom) return length;
+  writeUint16(out, length - 2, options.length);
+  out.set(options, length);
+  return length + options.length;
 }
 
-/** A message up to `end` with our OPT record after it; a copy when there is no room. */
-function withOpt(
-  message: Uint8Array,
-  end: number,
-  upperRcode: number,
-  options: Uint8Array,
-  target: RelayTarget,
+/** A copy of the options of a server's OPT record, the cursor's, that the client gets. */
+function retainedOptions(
+  reply: Uint8Array,
+  { rdataStart, end }: RecordCursor,
+  { passesSubnet }: RelayTarget,
 ): Uint8Array {
-  const optionsAt = end + OPT_BYTES;
-  const length = optionsAt + options.length;
-  let out = message;
-  if (length > message.length) {
-    out = new Uint8Array(length);
-    out.set(message.subarray(0, end));
-  }
-  appendOpt(target, out, end, upperRcode << 4);
-  writeUint16(out, optionsAt - 2, options.length);
-  out.set(options, optionsAt);
-  return out.subarray(0, length);
-}
-
-/** A copy of the options of a server's OPT record that the client gets. */
-function retainedOptions(options: Uint8Array, { passesSubnet }: RelayTarget): Uint8Array {
-  if (options.length === 0) return NO_OPTIONS;
-  const copy = new Uint8Array(options);
-  const end = retainOptions(copy, (code) => {
+  if (rdataStart === end) return NO_OPTIONS;
+  const options = new Uint8Array(reply.subarray(rdataStart, end));
+  const length = retainOptions(options, (code) => {
     return code === EDNS_OPTION.EXTENDED_ERROR || (passesSubnet && code === EDNS_OPTION.SUBNET);
   });
-  return copy.subarray(0, end);
+  return options.subarray(0, length);
 }
 
-/** Whether the reply's only question, which ends at `end`, is this one but for the name's case. */
-function isQuestion(reply: Uint8Array, end: number, question: Uint8Array): boolean {
-  const { length } = question;
-  if (readUint16(reply, 4) !== 1 || end - QUESTION_OFFSET !== length) return false;
-  return isSameQuestion(reply, QUESTION_OFFSET, question, 0, length);
+function copyQuestion({ message, questionEnd }: RelayTarget, out: Uint8Array): void {
+  for (let i = QUESTION_OFFSET; i < questionEnd; i++) out[i] = message[i]!;
+}
+
+/** Whether two messages have the same bytes from the question on, up to its end. */
+function hasQuestion(one: Uint8Array, other: Uint8Array, questionEnd: number): boolean {
+  if (one.length < questionEnd) return false;
+  for (let i = QUESTION_OFFSET; i < questionEnd; i++) if (one[i] !== other[i]) return false;
+  return true;
+}
+
+/** Whether the reply's only question, which ends at `end`, is the client's but for the name's case. */
+function isQuestion(
+  reply: Uint8Array,
+  end: number,
+  { message, questionEnd }: RelayTarget,
+): boolean {
+  if (readUint16(reply, 4) !== 1 || end !== questionEnd) return false;
+  const length = questionEnd - QUESTION_OFFSET;
+  return isSameQuestion(reply, QUESTION_OFFSET, message, QUESTION_OFFSET, length);
 }

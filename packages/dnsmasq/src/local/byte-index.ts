@@ -44,7 +44,7 @@ export class ByteIndex {
 
   /** The number of a key; NONE when there is none. */
   find(bytes: Uint8Array, start: number, end: number): number {
-    return this.#find(bytes, start, end, this.#hash(bytes, start, end));
+    return this.size === 0 ? NONE : this.#find(bytes, start, end, this.#hash(bytes, start, end));
   }
 
   /**

@@ -1,3 +1,4 @@
+import { copyStart } from '@kube-dns/wire';
 import { EINTR, MSG_DONTWAIT } from './constants.js';
 import type { Libc } from './libc.js';
 import { MessageArena, SLOTS } from './message-arena.js';
@@ -6,8 +7,6 @@ import type { BatchPeer } from './batch-peer.js';
 const MAX_MESSAGE_BYTES = 65_536;
 /** The usual answer fits; a larger one uses the following slots, and the batch is sent immediately. */
 const SLOT_BYTES = 2_048;
-/** Up to this length a copy byte by byte costs less than a view. */
-const SHORT_BYTES = 256;
 
 /** A socket as the outbox needs it. */
 export interface OutboxSocket {
@@ -68,9 +67,7 @@ export class Outbox {
 
   /** Queues a copy of a message. */
   push(socket: OutboxSocket, bytes: Uint8Array, length: number, peer: BatchPeer | undefined): void {
-    const { next } = this;
-    if (length > SHORT_BYTES) next.set(bytes.subarray(0, length));
-    else for (let i = 0; i < length; i++) next[i] = bytes[i]!;
+    copyStart(bytes, length, this.next);
     this.commit(socket, length, peer);
   }
 

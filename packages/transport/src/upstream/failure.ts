@@ -27,7 +27,7 @@ export function refuse(
   rcode: number,
   { code, text }: Failure = UNEXPLAINED,
 ): number {
-  const refusal = encodeRefusal(relayTargetOf(query), rcode, code, text);
+  const refusal = encodeRefusal(relayTargetOf(query, false, false, query.bytes), rcode, code, text);
   out.set(refusal);
   return refusal.length;
 }

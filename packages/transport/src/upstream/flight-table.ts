@@ -97,6 +97,12 @@ export class FlightTable {
     return false;
   }
 
+  /** All waiters of a flight that ends. */
+  leaveAll(flight: Flight): readonly Waiter[] {
+    for (const waiter of flight.waiters) this.#leave(waiter);
+    return flight.waiters;
+  }
+
   /** Removes the first `count` waiters and returns them; the next one takes over the place of the question. */
   leave(flight: Flight, count: number): readonly Waiter[] {
     const gone = flight.waiters.splice(0, count);

@@ -117,9 +117,9 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     else if (nowMs >= this.#dueAtMs && nowMs < this.deadlineMs) this.#retransmit(nowMs);
   }
 
-  /** The best there is for a client that cannot wait any longer: its own copy, or null. */
+  /** The best there is for a client that cannot wait any longer, or null. */
   fallback(): Buffer | null {
-    return this.#fallback === undefined ? null : Buffer.from(this.#fallback);
+    return this.#fallback ?? null;
   }
 
   /** Why there is no reply. */

@@ -107,7 +107,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     this.forwarded++;
     this.#flights.join(
       flight,
-      new ClientWaiter(query, client, flight.deadlineMs, this.#passesAd, options.hasClientSubnet),
+      new ClientWaiter(query, client, flight, this.#passesAd, options.hasClientSubnet),
     );
     return NO_ANSWER_YET;
   }
@@ -172,16 +172,11 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
 
   /** For a flight: it has its reply. */
   finish(flight: Flight, reply: Buffer | null): void {
-    const waiters = this.#flights.leave(flight, flight.waiters.length);
+    const waiters = this.#flights.leaveAll(flight);
     const { failure } = flight;
     this.#failed.note(flight, reply);
     this.#drop(flight);
-    const last = waiters.length - 1;
-    for (let i = 0; i <= last; i++) {
-      // Each waiter changes its message in place.
-      const own = reply !== null && i < last ? Buffer.from(reply) : reply;
-      this.#answer(waiters[i]!, own, failure);
-    }
+    for (const waiter of waiters) this.#answer(waiter, reply, failure);
   }
 
   /** The flight of the same question, if there is one; the key is that of this question afterwards. */

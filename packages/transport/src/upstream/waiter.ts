@@ -1,6 +1,7 @@
 import {
   adaptReply,
   encodeRefusal,
+  MAX_MESSAGE_BYTES,
   type Query,
   RCODE,
   type RecordCursor,
@@ -12,6 +13,9 @@ import type { TakenPlace } from './fair-places.js';
 import { type Failure, UNEXPLAINED } from './failure.js';
 import type { Flight } from './flight.js';
 
+/** An answer while it is sent, which copies it. */
+const out = new Uint8Array(MAX_MESSAGE_BYTES);
+
 /** Waits for the answer to a question until its deadline; it is answered or abandoned, once. */
 export interface Waiter {
   /** The address of the client; empty for the program itself. */
@@ -22,8 +26,8 @@ export interface Waiter {
   taken: TakenPlace<Waiter> | undefined;
   /** Whether a query over UDP is a retransmission of this waiter's. */
   isAskingAgain(query: Query, client: Client): boolean;
-  /** Gives it a reply, which is the waiter's from now on; the cursor is the caller's. */
-  answer(message: Buffer, cursor: RecordCursor): void;
+  /** Gives it a copy of a reply; the cursor is the caller's. */
+  answer(reply: Buffer, cursor: RecordCursor): void;
   /** No server has an answer; SERVFAIL by default. */
   fail(failure: Failure, rcode?: number): void;
   /** There will be no answer. */
@@ -44,13 +48,13 @@ export class ClientWaiter implements Waiter {
   constructor(
     query: Query,
     client: Client,
-    deadlineMs: number,
+    { asked, deadlineMs }: Flight,
     passesAd: boolean,
     passesSubnet: boolean,
   ) {
     this.client = client.address;
     this.deadlineMs = deadlineMs;
-    this.#target = relayTargetOf(query, passesAd, passesSubnet);
+    this.#target = relayTargetOf(query, passesAd, passesSubnet, asked.query);
     this.#reply = client.defer();
     this.#isOverTcp = query.isOverTcp;
   }
@@ -61,10 +65,10 @@ export class ClientWaiter implements Waiter {
   }
 
   /** SERVFAIL in place of a reply that cannot be read. */
-  answer(message: Buffer, cursor: RecordCursor): void {
-    const answer = adaptReply(message, this.#target, cursor);
-    if (answer === undefined) this.fail(UNEXPLAINED);
-    else this.#reply.send(answer, answer.length);
+  answer(reply: Buffer, cursor: RecordCursor): void {
+    const length = adaptReply(reply, this.#target, cursor, out);
+    if (length < 0) this.fail(UNEXPLAINED);
+    else this.#reply.send(out, length);
   }
 
   fail({ code, text }: Failure, rcode: number = RCODE.SERVFAIL): void {
@@ -98,8 +102,8 @@ export class CallbackWaiter implements Waiter {
     return false;
   }
 
-  answer(message: Buffer): void {
-    this.#done(message);
+  answer(reply: Buffer): void {
+    this.#done(Buffer.from(reply));
   }
 
   fail(): void {
