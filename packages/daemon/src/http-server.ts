@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { systemReason } from '@kube-dns/wire';
+import { bindAddress, systemReason } from '@kube-dns/wire';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 
 import { errorText, StartupError } from './errors.js';
@@ -21,7 +21,10 @@ export interface HttpServer {
 }
 
 export interface HttpServerOptions {
-  /** An IP literal (IPv6 with or without brackets) or a host name of this machine. */
+  /**
+   * An IP literal (IPv6 with or without brackets) or a host name of this machine; empty, `0.0.0.0` and `::` are every
+   * address of both families, or of IPv4 alone where the system has no IPv6.
+   */
   readonly host: string;
   readonly port: number;
   readonly log: Log;
@@ -50,7 +53,7 @@ const MAX_REQUESTS = 64;
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { log, purpose } = options;
-  const host = options.host.replace(/^\[(.*)\]$/, '$1');
+  const host = bindAddress(options.host);
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,

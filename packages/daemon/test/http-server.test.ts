@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
@@ -68,6 +69,21 @@ async function openConnection(port: number, request: string): Promise<Socket> {
   socket.write(request);
   return socket;
 }
+
+const hasIPv6 = Object.values(networkInterfaces())
+  .flat()
+  .some((each) => each?.address === '::1');
+
+(hasIPv6 ? it : it.skip).each(['', '0.0.0.0', '::', '[::]'])(
+  'the host "%s" is every address of both families (skipped where the machine has no ::1)',
+  async (host) => {
+    const { port } = await start(host);
+    for (const address of ['127.0.0.1', '::1']) {
+      expect(await ask(port, '/ok', 'GET', address)).toMatchObject({ status: 200 });
+    }
+    await expect(start(host, port)).rejects.toThrow('address already in use');
+  },
+);
 
 describe('startHttpServer', () => {
   it('serves its routes for any method and does not identify itself', async () => {

@@ -15,8 +15,8 @@ import {
   UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
-import { RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
-import { bindAddress, composeAnswerer, UPSTREAM_DEADLINE_MS } from './answer/composition.js';
+import { bindAddress, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
+import { composeAnswerer, UPSTREAM_DEADLINE_MS } from './answer/composition.js';
 import type { KubednsAnswerer } from './answer/kubedns-answerer.js';
 import { QueryStatistics } from './answer/query-statistics.js';
 import { ZoneHosts } from './answer/zone-hosts.js';
@@ -91,8 +91,7 @@ export class KubednsServer {
       onChange: () => this.#forwarder.forgetQuestions(),
       domain: flags.domain,
       resolveOwn: (host) => zoneHosts.resolve(host),
-      ownAddress: () =>
-        this.#listener && { address: bindAddress(flags), port: this.#listener.port },
+      ownAddress: () => this.#listener && { address: this.#bindAddress, port: this.#listener.port },
     });
     this.#federations = new Federations({ client, log });
     this.#configuration = new Configuration({
@@ -197,11 +196,15 @@ export class KubednsServer {
     this.#client.close();
   }
 
+  get #bindAddress(): string {
+    return bindAddress(this.#flags['dns-bind-address']);
+  }
+
   async #listen(): Promise<Listener> {
     try {
       return await listen({
         answerer: this.#answerer,
-        address: bindAddress(this.#flags),
+        address: this.#bindAddress,
         port: this.#flags['dns-port'],
         reusesPort: this.#flags['reuse-port'],
         engine: this.#engine,

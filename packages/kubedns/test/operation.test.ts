@@ -83,12 +83,18 @@ describe('--dns-bind-address (skipped where the machine has no ::1)', () => {
     expect((await kubedns.ask(KUBERNETES, 'A', {}, '::1')).answers).toHaveLength(1);
   });
 
-  itOverIPv6().each(['::', '[::]'])('takes %s for all addresses of both families', async (any) => {
-    const kubedns = await start([`--dns-bind-address=${any}`]).ready();
-    for (const address of ['::1', '127.0.0.1']) {
-      expect((await kubedns.ask(KUBERNETES, 'A', {}, address)).answers).toHaveLength(1);
-    }
-  });
+  itOverIPv6().each(['', '0.0.0.0', '::', '[::]'])(
+    'takes "%s" for all addresses of both families',
+    async (any) => {
+      const kubedns = await start([`--dns-bind-address=${any}`]).ready();
+      for (const address of ['::1', '127.0.0.1']) {
+        for (const isOverTcp of [false, true]) {
+          const { answers } = await kubedns.ask(KUBERNETES, 'A', { isOverTcp }, address);
+          expect(answers).toHaveLength(1);
+        }
+      }
+    },
+  );
 });
 
 describe('an API server that accepts connections and is silent', () => {

@@ -18,7 +18,10 @@ export const FLAGS = {
       'default ANY); may be repeated',
     PROBE_FORMAT,
   ),
-  'prometheus-addr': stringFlag('0.0.0.0', 'address to serve HTTP on'),
+  'prometheus-addr': stringFlag(
+    '0.0.0.0',
+    'address to serve HTTP on; 0.0.0.0 and [::]: all addresses, IPv4 and IPv6',
+  ),
   'prometheus-port': portFlag(10_054, 'port to serve HTTP on'),
   'prometheus-path': stringFlag('/metrics', 'path of the metrics'),
   'prometheus-namespace': stringFlag('kubedns', 'first part of the metric names'),

@@ -1,3 +1,6 @@
+import { networkInterfaces } from 'node:os';
+import { EVERY_ADDRESS } from '@kube-dns/wire';
+
 /** The source of a datagram, and the destination of its answer. Only the socket that created it reads more of it. */
 export interface Peer {
   readonly address: string;
@@ -6,6 +9,16 @@ export interface Peer {
 
 /** Sends nothing (RFC 863): a socket that leaves its port is connected to it. */
 export const DISCARD_PORT = 9;
+
+/** The address that a socket with this own address is connected to when it leaves its port. */
+export function discardAddress(own: string): string {
+  if (own !== EVERY_ADDRESS) return own;
+  // This machine, in a family that it has.
+  const hasIpv6 = Object.values(networkInterfaces())
+    .flat()
+    .some((each) => each?.family === 'IPv6');
+  return hasIpv6 ? '::' : '::ffff:127.0.0.1';
+}
 
 /** Called for each datagram; `bytes` and `peer` are valid during the call. */
 export type DatagramHandler = (bytes: Uint8Array, length: number, peer: Peer) => void;
@@ -20,7 +33,7 @@ export interface DatagramSocket {
    */
   readonly out: Uint8Array;
   /**
-   * Binds and starts to receive; rejects with the system's error. With `reusesPort`, other sockets with the
+   * Binds, as `ListenOptions.address` says, and starts to receive; rejects with the system's error. With `reusesPort`, other sockets with the
    * same option may bind the same address and port (SO_REUSEPORT); each gets the datagrams of some clients.
    */
   open(

@@ -17,6 +17,7 @@ export class ListenError extends CodedError {
     cause: unknown,
     reusesPort: boolean,
   ) {
+    // Without a host, as Go's `:53`: every address.
     const host = address.includes(':') ? `[${address}]` : address;
     const { code = '' } = cause as NodeJS.ErrnoException;
     const hint = code === 'EADDRINUSE' && reusesPort ? REUSE_HINT : (HINTS[code] ?? '');

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SAFE_UDP_BYTES } from '@kube-dns/wire';
+import { EVERY_ADDRESS, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import type { Answerer } from './answerer.js';
 import { ListenerCounters } from './counters.js';
 import { DgramEngine } from './dgram/dgram-engine.js';
@@ -11,7 +11,10 @@ import { UdpListener } from './udp-listener.js';
 
 export interface ListenOptions {
   readonly answerer: Answerer;
-  /** An IP address; `0.0.0.0` and `::` are all addresses of their family. */
+  /**
+   * An IP address; `0.0.0.0` and `::` are every address of their family, and EVERY_ADDRESS those of both, or of
+   * IPv4 alone where the system has no IPv6.
+   */
   readonly address: string;
   /** The port for UDP and TCP; 0 takes a free one. */
   readonly port: number;
@@ -46,6 +49,9 @@ export interface Listener {
 
 const DEFAULT_TCP_LIMITS: TcpLimits = { maxConnections: 500, idleTimeoutMs: 10_000 };
 const PORT_ATTEMPTS = 10;
+const EVERY_IPV4_ADDRESS = '0.0.0.0';
+/** The error codes of a system without IPv6. */
+const NO_IPV6: ReadonlySet<string | undefined> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
 /** By then upstream servers have answered, or clients wait no longer. */
 const LEAVE_LIMIT_MS = 5_000;
 
@@ -55,10 +61,18 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     try {
       return await listenOnce(options);
     } catch (error) {
+      if (options.address === EVERY_ADDRESS && isWithoutIpv6(error)) {
+        return await listen({ ...options, address: EVERY_IPV4_ADDRESS });
+      }
       // A free UDP port may be in use for TCP; try another one.
       if (options.port !== 0 || attempt === PORT_ATTEMPTS) throw error;
     }
   }
+}
+
+function isWithoutIpv6(error: unknown): boolean {
+  const { cause } = error as { cause?: NodeJS.ErrnoException };
+  return error instanceof ListenError && NO_IPV6.has(cause?.code);
 }
 
 async function listenOnce(options: ListenOptions): Promise<Listener> {

@@ -1,9 +1,9 @@
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { shortIpv6 } from '@kube-dns/wire';
+import { EVERY_ADDRESS, shortIpv6, unmappedAddress } from '@kube-dns/wire';
 import type { ServerAddress } from './server-address.js';
 
-const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+const WILDCARDS: ReadonlySet<string> = new Set([EVERY_ADDRESS, '0.0.0.0', '::']);
 let known: ReadonlySet<string> | undefined;
 
 /**
@@ -13,11 +13,11 @@ let known: ReadonlySet<string> | undefined;
 export function isOwnAddress(server: ServerAddress, own: ServerAddress): boolean {
   if (server.port !== own.port) return false;
   const address = canonical(server.address);
-  if (!ANY_ADDRESS.has(own.address)) {
-    return ANY_ADDRESS.has(address) || address === canonical(own.address);
+  if (!WILDCARDS.has(own.address)) {
+    return WILDCARDS.has(address) || address === canonical(own.address);
   }
-  if (own.address === '0.0.0.0' && isIPv6(address)) return false;
-  if (ANY_ADDRESS.has(address) || address.startsWith('127.')) return true;
+  if (own.address !== EVERY_ADDRESS && isIPv6(own.address) !== isIPv6(address)) return false;
+  if (WILDCARDS.has(address) || address.startsWith('127.')) return true;
   return machineAddresses().has(address);
 }
 
@@ -31,8 +31,8 @@ function machineAddresses(): ReadonlySet<string> {
   return known;
 }
 
-/** One spelling of each address, without a zone. */
+/** One spelling of each address, without a zone; IPv4 in IPv6 (`::ffff:192.0.2.1`) is the IPv4 address. */
 function canonical(text: string): string {
   if (!isIPv6(text)) return text;
-  return shortIpv6(text.replace(/%.*$/, ''));
+  return unmappedAddress(shortIpv6(text.replace(/%.*$/, '')));
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { MAX_MESSAGE_BYTES } from '@kube-dns/wire';
+import { MAX_MESSAGE_BYTES, unmappedAddress } from '@kube-dns/wire';
 import type { Client, ReplyPath } from './answerer.js';
 import { frameMessage, FrameReader } from './frame-reader.js';
 import type { MessageHandler } from './message-handler.js';
@@ -55,7 +55,7 @@ export class TcpConnection implements Client, Reading {
       this.#hold(0);
       shares.leave(this);
     });
-    this.address = socket.remoteAddress ?? '';
+    this.address = unmappedAddress(socket.remoteAddress ?? '');
     this.port = socket.remotePort ?? 0;
     socket.on('data', (chunk) => {
       if (socket.writableEnded || this.#isOver) return;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, isIPv6, type Server, type Socket } from 'node:net';
+import { EVERY_ADDRESS, unmappedAddress } from '@kube-dns/wire';
 import type { ListenerCounters } from './counters.js';
 import { descriptorShare } from './descriptor-limit.js';
 import type { MessageHandler } from './message-handler.js';
@@ -44,7 +45,9 @@ export class TcpListener {
 
   /** Binds; rejects with the system's error. `reusesPort` is that of a `DatagramSocket`. */
   async open(address: string, port: number, reusesPort = false): Promise<void> {
-    this.#server.listen({ host: address, port, exclusive: true, reusePort: reusesPort });
+    const host = address === EVERY_ADDRESS ? '::' : address;
+    const ipv6Only = isIPv6(address);
+    this.#server.listen({ host, port, ipv6Only, exclusive: true, reusePort: reusesPort });
     await once(this.#server, 'listening');
     this.#server.on('error', () => this.#counters.tcpRefused++);
   }
@@ -71,7 +74,8 @@ export class TcpListener {
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#connections.delete(socket));
     const isFull = this.#connections.size >= this.#maxConnections;
-    if (isFull && !this.#closeIdlest() && !this.#closeOfGreediest(socket.remoteAddress)) {
+    const client = unmappedAddress(socket.remoteAddress ?? '');
+    if (isFull && !this.#closeIdlest() && !this.#closeOfGreediest(client)) {
       this.#counters.tcpRefused++;
       socket.destroy();
       return;
@@ -97,7 +101,7 @@ export class TcpListener {
    * Closes the oldest connection of the client that has most of them, all busy; false when it has no more than a
    * tenth, or the new connection is its own.
    */
-  #closeOfGreediest(newClient: string | undefined): boolean {
+  #closeOfGreediest(newClient: string): boolean {
     const counts = new Map<string, number>();
     let greediest = '';
     for (const { address } of this.#connections.values()) {

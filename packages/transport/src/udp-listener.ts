@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { unmappedAddress } from '@kube-dns/wire';
 import type { Client, ReplyPath } from './answerer.js';
 import type { DatagramSocket, Peer } from './datagram-socket.js';
 import type { MessageHandler } from './message-handler.js';
@@ -32,7 +33,7 @@ export class UdpListener implements Client {
   }
 
   get address(): string {
-    return this.#peer.address;
+    return unmappedAddress(this.#peer.address);
   }
 
   async open(address: string, port: number, reusesPort = false): Promise<void> {
@@ -101,7 +102,7 @@ class UdpReplyPath implements ReplyPath {
   }
 
   get address(): string {
-    return this.#peer?.address ?? '';
+    return unmappedAddress(this.#peer?.address ?? '');
   }
 
   get port(): number {

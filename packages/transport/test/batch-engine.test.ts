@@ -7,7 +7,7 @@ import {
   UdpClient,
   until,
 } from '@kube-dns/testkit';
-import { decodeMessage, encodeQuery } from '@kube-dns/wire';
+import { decodeMessage, encodeQuery, EVERY_ADDRESS } from '@kube-dns/wire';
 import { BatchEngine } from '../src/batch/batch-engine.js';
 import { EAGAIN, ECONNREFUSED } from '../src/batch/constants.js';
 import { type Libc, loadLibc } from '../src/batch/libc.js';
@@ -95,28 +95,13 @@ class FailingSends {
     },
   );
 
-  itOverIPv6('answers both families from the address that was asked, on ::', async () => {
-    const listener = await serve(await loadLibc(), byId, '::');
+  itOverIPv6('answers both families from the address that was asked', async () => {
+    const listener = await serve(await loadLibc(), byId, EVERY_ADDRESS);
     for (const address of ['::1', '127.0.0.3']) {
       const client = opened(await UdpClient.connect(listener.port, address));
       for (const id of numbers(20)) client.send(question(id));
       expect(idsOf(await client.inbox.take(20))).toEqual(numbers(20));
     }
-  });
-
-  itOverIPv6('tells who asks, in both families', async () => {
-    const seen: string[] = [];
-    const noting: Answerer = {
-      answer: (query, out, client) => {
-        seen.push(client.address);
-        return answerWith(query, out, []);
-      },
-    };
-    const listener = await serve(await loadLibc(), noting, '::');
-    for (const address of ['::1', '127.0.0.1']) {
-      await opened(await UdpClient.connect(listener.port, address)).ask(question(1));
-    }
-    expect(seen).toEqual(['::1', '::ffff:127.0.0.1']);
   });
 
   it('answers later from the address that was asked', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ownedBy, TcpClient, UdpClient, until } from '@kube-dns/testkit';
-import { decodeMessage, type Query } from '@kube-dns/wire';
+import { decodeMessage, EVERY_ADDRESS, type Query } from '@kube-dns/wire';
 import { type Answerer, type Client, NO_ANSWER_YET, type ReplyPath } from '../src/answerer.js';
 import { listen, type Listener } from '../src/listener.js';
 import { ENGINES } from './engines.js';
@@ -19,7 +19,8 @@ describe.each(ENGINES)('listeners on one port with the engine %s', (name, engine
       ? ([
           ['::1', '::1'],
           ['::', '::1'],
-          ['::', '127.0.0.1'],
+          [EVERY_ADDRESS, '::1'],
+          [EVERY_ADDRESS, '127.0.0.1'],
         ] as const)
       : []),
   ];

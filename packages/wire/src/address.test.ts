@@ -1,6 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { addressBytes, addressText, hasPrefix, parseAddress, shortIpv6 } from './address.js';
+import {
+  addressBytes,
+  addressText,
+  bindAddress,
+  EVERY_ADDRESS,
+  hasPrefix,
+  parseAddress,
+  shortIpv6,
+  unmappedAddress,
+} from './address.js';
 import { encodeRdata } from './packet.js';
 
 const addresses = fc.oneof(fc.ipV4(), fc.ipV6());
@@ -115,5 +124,33 @@ describe('hasPrefix', () => {
   ])('of %s and the prefix %s/%i: %s', (text, prefix, bits, expected) => {
     const bytes = Uint8Array.of(0xff, ...addressBytes(text));
     expect(hasPrefix(bytes, 1, addressBytes(prefix), bits)).toBe(expected);
+  });
+});
+
+describe('bindAddress', () => {
+  it.each(['', '0.0.0.0', '::', '[::]'])('takes %j for every address', (text) => {
+    expect(bindAddress(text)).toBe(EVERY_ADDRESS);
+  });
+
+  it.each([
+    ['127.0.0.1', '127.0.0.1'],
+    ['::1', '::1'],
+    ['[::1]', '::1'],
+    ['localhost', 'localhost'],
+  ])('takes %s for %s', (text, address) => {
+    expect(bindAddress(text)).toBe(address);
+  });
+});
+
+describe('unmappedAddress', () => {
+  it.each([
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:1', '::ffff:1'],
+    ['::1', '::1'],
+    ['fe80::1%eth0.1', 'fe80::1%eth0.1'],
+    ['', ''],
+  ])('of %s is %s', (text, address) => {
+    expect(unmappedAddress(text)).toBe(address);
   });
 });

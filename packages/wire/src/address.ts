@@ -2,6 +2,27 @@ import { isIP, isIPv4, SocketAddress } from 'node:net';
 
 const IPV4_BYTES = 4;
 const IPV6_GROUPS = 8;
+const MAPPED_PREFIX = '::ffff:';
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+/** As an address to bind: every address of both families, as Go's `:port` is. */
+export const EVERY_ADDRESS = '';
+
+/**
+ * The address that a flag of a Go program names, without the brackets that an IPv6 address may have. `0.0.0.0` and
+ * `::` are every address of both families, as in Go's net.Listen.
+ */
+export function bindAddress(text: string): string {
+  const address = text.replace(/^\[(.*)\]$/, '$1');
+  return WILDCARDS.has(address) ? EVERY_ADDRESS : address;
+}
+
+/** The address of a peer as a socket of both families names it, `::ffff:192.0.2.1`: the IPv4 address. */
+export function unmappedAddress(text: string): string {
+  return text.startsWith(MAPPED_PREFIX) && text.includes('.')
+    ? text.slice(MAPPED_PREFIX.length)
+    : text;
+}
 
 /** The bytes of an IP address in text form, 4 or 16; undefined for any other text. A zone (`%eth0`) is ignored. */
 export function parseAddress(text: string): Uint8Array | undefined {

@@ -1,4 +1,13 @@
-export { addressBytes, addressText, hasPrefix, parseAddress, shortIpv6 } from './address.js';
+export {
+  addressBytes,
+  addressText,
+  bindAddress,
+  EVERY_ADDRESS,
+  hasPrefix,
+  parseAddress,
+  shortIpv6,
+  unmappedAddress,
+} from './address.js';
 export { AnswerWriter } from './answer-writer.js';
 export type { ResourceRecord } from './answer-writer.js';
 export { finishHash, FNV_OFFSET, hashByte, hashBytes, randomSeed } from './byte-hash.js';

@@ -20,8 +20,6 @@ describe('local service', () => {
   it.each<['net' | 'host', string, boolean]>([
     ['net', '10.1.2.99', true],
     ['net', '10.1.3.1', false],
-    ['net', '::ffff:10.1.2.99', true],
-    ['net', '::ffff:10.1.3.1', false],
     ['net', 'fd00::99%eth0', true],
     ['net', 'fd01::1', false],
     ['host', '10.1.2.3', true],

@@ -1,6 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import type { Log } from '@kube-dns/daemon';
 import type { Answerer, Listener, ServerAddress, UdpEngine } from '@kube-dns/transport';
+import { EVERY_ADDRESS } from '@kube-dns/wire';
 import type { DnsmasqOptions } from '../options/option-values.js';
 import { listenAddresses } from './listen-addresses.js';
 import type { ServedPort } from './listeners.js';
@@ -47,7 +48,7 @@ export class DnsPort {
     const { listenAddresses } = this.#options;
     const port = this.#served?.port ?? this.#options.port;
     if (port === 0) return [];
-    const addresses = listenAddresses.length === 0 ? ['::'] : listenAddresses;
+    const addresses = listenAddresses.length === 0 ? [EVERY_ADDRESS] : listenAddresses;
     return addresses.map((address) => ({ address, port }));
   }
 

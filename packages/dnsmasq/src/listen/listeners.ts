@@ -1,13 +1,9 @@
 import { failStartup } from '@kube-dns/daemon';
 import { listen, type Listener, ListenError, type ListenOptions } from '@kube-dns/transport';
+import { EVERY_ADDRESS } from '@kube-dns/wire';
 
 /** dnsmasq's exit code when it cannot listen, or an interface is missing (src/dnsmasq.h, EC_BADNET). */
 export const EXIT_BAD_NETWORK = 2;
-/** Every address of both families. */
-const EVERYWHERE = '::';
-const EVERYWHERE_IPV4 = '0.0.0.0';
-/** The error codes of a system without IPv6. */
-const NO_IPV6: ReadonlySet<string | undefined> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
 
 /** One port on all served addresses. */
 export interface ServedPort {
@@ -29,40 +25,21 @@ export interface ListenersOptions extends Omit<ListenOptions, 'address'> {
  * StartupError with dnsmasq's exit code, and nothing stays open then.
  */
 export async function openListeners(options: ListenersOptions): Promise<ServedPort> {
-  const open = new Map<string, Listener>();
-  const wanted = options.addresses.length === 0 ? [EVERYWHERE] : options.addresses;
+  const listeners: Listener[] = [];
+  const wanted = options.addresses.length === 0 ? [EVERY_ADDRESS] : options.addresses;
   const each = async (act: (listener: Listener) => Promise<void>) => {
-    await Promise.all([...open.values()].map(act));
+    await Promise.all(listeners.map(act));
   };
   const close = () => each((listener) => listener.close());
   try {
     for (const address of wanted) {
-      const port = [...open.values()][0]?.port ?? options.port;
-      open.set(...(await listenOn(address, { ...options, port })));
+      const port = listeners[0]?.port ?? options.port;
+      listeners.push(await listen({ ...options, address, port }));
     }
   } catch (error) {
     await close();
     failStartup(error, ListenError, EXIT_BAD_NETWORK);
   }
-  const listeners = [...open.values()];
   const leave = () => each((listener) => listener.leave());
   return { port: listeners[0]!.port, listeners, leave, close };
-}
-
-/** Also returns the actual address, with the port that was chosen. */
-async function listenOn(
-  address: string,
-  options: ListenersOptions,
-): Promise<[address: string, listener: Listener]> {
-  try {
-    return [address, await listen({ ...options, address })];
-  } catch (error) {
-    if (address !== EVERYWHERE || !isWithoutIpv6(error)) throw error;
-    return [EVERYWHERE_IPV4, await listen({ ...options, address: EVERYWHERE_IPV4 })];
-  }
-}
-
-function isWithoutIpv6(error: unknown): boolean {
-  const { cause } = error as { cause?: NodeJS.ErrnoException };
-  return error instanceof ListenError && NO_IPV6.has(cause?.code);
 }

@@ -53,7 +53,6 @@ describe('--localise-queries', () => {
     const local = await load('--localise-queries', ...options);
     const near = ['A 127.0.0.9', 'A 127.1.0.9'];
     expect(answerOf(local, 'multi.x', 'A', '127.9.9.9')).toEqual(near);
-    expect(answerOf(local, 'multi.x', 'A', '::ffff:127.9.9.9')).toEqual(near);
     for (const client of ['198.51.100.1', 'fd99::1']) {
       expect(answerOf(local, 'multi.x', 'A', client)).toEqual(['A 10.0.0.1', ...near]);
     }

@@ -35,12 +35,17 @@ export const PROCESS_OPTIONS: readonly OptionDefinition[] = [
     draft.interfaces.push(...values.filter(Boolean));
   }),
   flag('keep-in-foreground', 'k', 'accepted: it always stays in the foreground', accepted),
-  fields('listen-address', 'a', 'address to serve on (default all)', (draft, values) => {
-    for (const address of values) {
-      if (isIP(address) === 0) throw new OptionError(`bad address ${JSON.stringify(address)}`);
-      draft.listenAddresses.push(address);
-    }
-  }),
+  fields(
+    'listen-address',
+    'a',
+    'address to serve on (default all, IPv4 and IPv6)',
+    (draft, values) => {
+      for (const address of values) {
+        if (isIP(address) === 0) throw new OptionError(`bad address ${JSON.stringify(address)}`);
+        draft.listenAddresses.push(address);
+      }
+    },
+  ),
   setting(
     'local-service',
     '',

@@ -1,7 +1,7 @@
 import { hostname, networkInterfaces } from 'node:os';
 import { isIpAddress } from '@kube-dns/daemon';
 import type { QueryForwarder } from '@kube-dns/transport';
-import { addressBytes } from '@kube-dns/wire';
+import { addressBytes, bindAddress, EVERY_ADDRESS } from '@kube-dns/wire';
 import type { KubednsFlags } from '../config/flags.js';
 import type { Upstreams } from '../config/upstreams.js';
 import { federatedTarget } from '../federation/federated-target.js';
@@ -17,7 +17,6 @@ import { ZoneAnswerer } from './zone-answerer.js';
 
 /** Clients time out after 5 s; they get SERVFAIL before. */
 export const UPSTREAM_DEADLINE_MS = 4_000;
-const ANY_ADDRESS = '0.0.0.0';
 
 /** The parts that answers are made from. */
 export interface CompositionOptions {
@@ -40,7 +39,7 @@ export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
     zone,
     pods: flags.pods,
     wildcards: flags.wildcards,
-    ownAddresses: ownAddresses(bindAddress(flags)),
+    ownAddresses: ownAddresses(bindAddress(flags['dns-bind-address'])),
     federate: (name) => federatedTarget(federations, name, zone),
   });
   const reverse = new ReverseAnswerer({ ...ttls, zone, mode: flags.ptr });
@@ -64,14 +63,9 @@ export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
   });
 }
 
-/** `--dns-bind-address` without the brackets that IPv6 addresses may have; empty means every address. */
-export function bindAddress(flags: KubednsFlags): string {
-  return flags['dns-bind-address'].replace(/^\[(.*)\]$/, '$1') || ANY_ADDRESS;
-}
-
 /** The addresses that clients use for this server, as far as they can be found out. */
 function ownAddresses(given: string): Uint8Array[] {
-  if (given !== '0.0.0.0' && given !== '::') return [given].filter(isIpAddress).map(addressBytes);
+  if (given !== EVERY_ADDRESS) return [given].filter(isIpAddress).map(addressBytes);
   return Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'))

@@ -39,7 +39,10 @@ export const KUBEDNS_FLAGS = {
   'config-map-namespace': objectNameFlag('kube-system', 'namespace of config-map'),
   'config-period': waitFlag(10 * SECOND, 'how often to read config-dir again'),
   'coredns-metrics': boolFlag(false, 'also serve metrics under CoreDNS’s names'),
-  'dns-bind-address': stringFlag('0.0.0.0', 'address that DNS is served on'),
+  'dns-bind-address': stringFlag(
+    '0.0.0.0',
+    'address that DNS is served on; 0.0.0.0 and [::]: all addresses, IPv4 and IPv6',
+  ),
   'dns-port': portFlag(53, 'port that DNS is served on, UDP and TCP'),
   domain: domainFlag('cluster.local.', 'zone of the cluster'),
   'drain-time': waitFlag(5 * SECOND, 'how long to keep answering after SIGTERM'),

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { EVERY_ADDRESS } from '@kube-dns/wire';
 import type { ListenerCounters } from '../counters.js';
 import type { DatagramHandler, DatagramSocket, Peer } from '../datagram-socket.js';
 import type { BatchHub } from './batch-hub.js';
@@ -6,7 +7,7 @@ import { BatchSocket, type SocketOwner } from './batch-socket.js';
 import { BatchPeer } from './batch-peer.js';
 
 const RECEIVE_BUFFER_BYTES = 1 << 22;
-const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+const WILDCARDS: ReadonlySet<string> = new Set([EVERY_ADDRESS, '0.0.0.0', '::']);
 /** This many released peers are retained for reuse. */
 const MAX_SPARE_PEERS = 2_048;
 
@@ -43,11 +44,12 @@ export class BatchListenerSocket implements DatagramSocket, SocketOwner {
   ): Promise<void> {
     this.#onDatagram = onDatagram;
     const options = {
-      isIpv6: isIPv6(address),
+      isIpv6: address === EVERY_ADDRESS || isIPv6(address),
+      isIpv6Only: isIPv6(address),
       address,
       port,
       reusesPort,
-      answersFromSameAddress: ANY_ADDRESS.has(address),
+      answersFromSameAddress: WILDCARDS.has(address),
       receiveBufferBytes: RECEIVE_BUFFER_BYTES,
     };
     this.#socket = new BatchSocket(this.#hub, options, this);

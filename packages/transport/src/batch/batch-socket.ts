@@ -1,5 +1,5 @@
 import { getSystemErrorName } from 'node:util';
-import { DISCARD_PORT } from '../datagram-socket.js';
+import { discardAddress, DISCARD_PORT } from '../datagram-socket.js';
 import type { BatchHub, HubSocket } from './batch-hub.js';
 import * as linux from './constants.js';
 import type { ReadyEvents, Watch } from './libc.js';
@@ -10,6 +10,8 @@ import { BatchPeer } from './batch-peer.js';
 
 export interface BatchSocketOptions {
   readonly isIpv6: boolean;
+  /** Of an IPv6 socket: without it, IPv4 arrives there as well. */
+  readonly isIpv6Only?: boolean;
   /** Empty: any address. */
   readonly address: string;
   readonly port: number;
@@ -137,7 +139,7 @@ export class BatchSocket implements HubSocket, OutboxSocket {
   leavePort(): void {
     // The system skips a connected socket when it chooses one of a port (SO_REUSEPORT).
     const { address, isIpv6 } = this.#options;
-    this.#connect(address, DISCARD_PORT, isIpv6);
+    this.#connect(discardAddress(address), DISCARD_PORT, isIpv6);
   }
 
   /** May be called twice. */
@@ -179,8 +181,11 @@ export class BatchSocket implements HubSocket, OutboxSocket {
 
   #setUp({ isIpv6, address, port, remote, ...options }: BatchSocketOptions): void {
     this.#growReceiveBuffer(options.receiveBufferBytes);
-    // Independent of the system's default: `::` is every address of both families.
-    if (isIpv6) this.#setOption(linux.IPPROTO_IPV6, linux.IPV6_V6ONLY, 0);
+    // Independent of the system's default.
+    if (isIpv6) {
+      const isIpv6Only = options.isIpv6Only === true ? 1 : 0;
+      this.#setOption(linux.IPPROTO_IPV6, linux.IPV6_V6ONLY, isIpv6Only);
+    }
     if (options.answersFromSameAddress === true) {
       if (isIpv6) this.#setOption(linux.IPPROTO_IPV6, linux.IPV6_RECVPKTINFO, 1);
       else this.#setOption(linux.IPPROTO_IP, linux.IP_PKTINFO, 1);

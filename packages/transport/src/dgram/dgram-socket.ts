@@ -1,12 +1,13 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
-import { MAX_MESSAGE_BYTES } from '@kube-dns/wire';
+import { EVERY_ADDRESS, MAX_MESSAGE_BYTES } from '@kube-dns/wire';
 import { noLookup } from '../address-lookup.js';
 import type { ListenerCounters } from '../counters.js';
 import {
   type DatagramHandler,
   type DatagramSocket,
+  discardAddress,
   DISCARD_PORT,
   type Peer,
 } from '../datagram-socket.js';
@@ -22,6 +23,7 @@ export class DgramSocket implements DatagramSocket {
   readonly #counters: ListenerCounters;
   #socket: Socket | undefined;
   #address = '';
+  #discardAddress = '';
   #port = 0;
   #isPortGiven = false;
   #hasLeftPort = false;
@@ -45,12 +47,17 @@ export class DgramSocket implements DatagramSocket {
     onDatagram: DatagramHandler,
     reusesPort = false,
   ): Promise<void> {
-    const type = isIPv6(address) ? 'udp6' : 'udp4';
-    const socket = createSocket({ type, lookup: noLookup, reusePort: reusesPort });
+    const isForAll = address === EVERY_ADDRESS;
+    const socket = createSocket({
+      type: isForAll || isIPv6(address) ? 'udp6' : 'udp4',
+      ipv6Only: isIPv6(address),
+      lookup: noLookup,
+      reusePort: reusesPort,
+    });
     this.#socket = socket;
     // With `noLookup` it listens, or fails, before bind() returns.
     const listening = once(socket, 'listening');
-    socket.bind({ address, port, exclusive: true });
+    socket.bind({ address: isForAll ? '::' : address, port, exclusive: true });
     try {
       await listening;
     } catch (error) {
@@ -83,12 +90,13 @@ export class DgramSocket implements DatagramSocket {
     // A port that the system chose is lost when the socket is disconnected.
     if (this.#hasLeftPort || !this.#isPortGiven) return;
     this.#hasLeftPort = true;
+    this.#discardAddress = discardAddress(this.#address);
     this.#connect();
   }
 
   /** The system skips a connected socket when it chooses one of a port (SO_REUSEPORT). */
   #connect(): void {
-    this.#socket?.connect(DISCARD_PORT, this.#address);
+    this.#socket?.connect(DISCARD_PORT, this.#discardAddress);
   }
 
   /** Node makes a new object for each datagram. */

@@ -115,9 +115,9 @@ export class FairPlaces<Taker> {
   }
 }
 
-/** The /64 of an IPv6 address in its shortest spelling; undefined for IPv4, also mapped. */
+/** The /64 of an IPv6 address in its shortest spelling; undefined for IPv4. */
 function networkOf(address: string): string | undefined {
-  if (address.includes('.') || !address.includes(':')) return undefined;
+  if (!address.includes(':')) return undefined;
   const [head = '', tail] = address.split('::');
   const groups = head === '' ? [] : head.split(':');
   if (tail !== undefined) {
