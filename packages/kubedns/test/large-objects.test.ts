@@ -13,8 +13,8 @@ import {
 
 afterEach(closeAll);
 
-const NINE_MIB = ' '.repeat(9 * 1024 * 1024);
-const TOO_LARGE = 'it has more than 8388608 bytes; passed over';
+const THREE_MIB = ' '.repeat(3 * 1024 * 1024);
+const TOO_LARGE = 'it has more than 2097152 bytes; passed over';
 
 /** An object with something in it that may be large. */
 const objectText = (name: string, version: string, large: string, kind = '') =>
@@ -22,9 +22,9 @@ const objectText = (name: string, version: string, large: string, kind = '') =>
 const withItem = (text: string, item: string) => text.replace('"items":[', `"items":[${item},`);
 const event = (type: string, object: string) => `{"type":"${type}","object":${object}}\n`;
 
-describe('an object above 8 MiB', () => {
+describe('an object above 2 MiB', () => {
   const large = (name: string, version = '1') =>
-    objectText(name, version, `"${NINE_MIB}"`, '"kind":"Service",');
+    objectText(name, version, `"${THREE_MIB}"`, '"kind":"Service",');
 
   it('is passed over in a list, counted each time and logged once, and the rest is there', async () => {
     let lists = 0;

@@ -41,6 +41,13 @@ describe('LineReader', () => {
     expect(() => lines.next()).toThrow('a line is not JSON');
   });
 
+  it('stores the beginning of a line above 2 MiB, and no more', () => {
+    const chunks = Array.from({ length: 33 }, () => Buffer.alloc(64 * 1024, 0x20));
+    expect(linesOf([...chunks, Buffer.from('\n')])).toEqual([
+      new Unread('it has more than 2097152 bytes', ' '.repeat(16 * 1024)),
+    ]);
+  });
+
   it('passes over a line that is too long, and reads the next', () => {
     const chunks = Array.from({ length: 11 }, () => Buffer.alloc(10, 0x20));
     const longest = [...chunks.slice(2), Buffer.from('1\n')];

@@ -1,8 +1,8 @@
 import { errorText, JsonShape } from '@kube-dns/daemon';
 import { StreamError } from '../errors.js';
 
-/** More than any object of the API may have (etcd stops at 1.5 MiB). */
-const MAX_OBJECT_BYTES = 8 * 1024 * 1024;
+/** More than an object of the API has (etcd stops at 1.5 MiB); decoding and parsing it cannot be interrupted. */
+const MAX_OBJECT_BYTES = 2 * 1024 * 1024;
 /** A smaller text is parsed within a few milliseconds, whatever it holds. */
 const MEASURED_BYTES = 64 * 1024;
 /** The beginning of an object has its metadata, and these begin with its name. */
@@ -47,7 +47,7 @@ export class JsonText {
     if (this.#problem !== undefined) return;
     this.#pieces.push(piece);
     this.#problem = this.#measure(piece);
-    if (this.#problem !== undefined) this.#pieces = [this.#joined().subarray(0, HEAD_BYTES)];
+    if (this.#problem !== undefined) this.#pieces = [this.#head()];
   }
 
   /**
@@ -70,6 +70,11 @@ export class JsonText {
     if (this.#shape !== undefined) return this.#shape.add(piece);
     this.#shape = new JsonShape();
     return this.#shape.add(this.#joined());
+  }
+
+  /** A copy: a view would retain the other bytes. */
+  #head(): Buffer {
+    return Buffer.concat(this.#pieces, Math.min(this.#bytes, HEAD_BYTES));
   }
 
   #joined(): Buffer {

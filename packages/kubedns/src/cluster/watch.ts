@@ -132,6 +132,8 @@ async function readEvents<T extends ApiObject>(
         await onEvent(event, arrivedMs);
         if (turn.isOver) await turn.next();
       }
+      // Of a long line, which is measured as it arrives.
+      if (turn.isOver) await turn.next();
     }
     if (lines.pendingBytes > 0) onRejected(`cut after ${lines.pendingBytes} bytes`);
   } finally {
