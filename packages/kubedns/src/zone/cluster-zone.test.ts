@@ -72,6 +72,46 @@ describe('ClusterZone', () => {
     expect(serial()).toBe(before + 5);
   });
 
+  describe('of an endpoint that is in two slices of a headless service', () => {
+    const HOST = { addresses: ['10.0.1.2'], hostname: 'a' };
+    const put = (name: string, ...endpoints: (string | typeof HOST)[]) => {
+      now += 1_000;
+      cluster.endpointSlices.put(sliceObject({ name, endpoints }));
+      return serial();
+    };
+
+    beforeEach(() => cluster.services.put(serviceObject(HEADLESS)));
+
+    it('counts the first, and not that it moves from one to the other', () => {
+      const first = put('one', '10.0.1.1', HOST, '10.0.1.3');
+      expect(first).toBe(1_001);
+      expect(put('two', HOST)).toBe(first);
+      expect(put('one', '10.0.1.3', '10.0.1.1')).toBe(first);
+      expect(put('two', '10.0.1.3', HOST)).toBe(first);
+      expect(put('one', '10.0.1.1')).toBe(first);
+      expect(put('empty')).toBe(first);
+    });
+
+    it('counts the last, and one with another hostname', () => {
+      put('one', '10.0.1.1', HOST);
+      put('two', HOST);
+      now += 1_000;
+      cluster.endpointSlices.delete(sliceObject({ name: 'two' }));
+      expect(serial()).toBe(1_001);
+      expect(put('two', '10.0.1.2')).toBe(1_004);
+      expect(put('one', '10.0.1.1')).toBe(1_005);
+      expect(put('two')).toBe(1_006);
+    });
+
+    it('counts one with other ports', () => {
+      put('one', '10.0.1.1');
+      now += 1_000;
+      const ports = [{ name: 'http', port: 80 }];
+      cluster.endpointSlices.put(sliceObject({ name: 'two', endpoints: ['10.0.1.1'], ports }));
+      expect(serial()).toBe(1_002);
+    });
+  });
+
   it('counts the first and the last endpoint of a service with an address for its federated name', () => {
     cluster.zone.hasFederations = true;
     cluster.services.put(serviceObject());

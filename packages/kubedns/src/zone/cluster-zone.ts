@@ -11,6 +11,7 @@ import type { EndpointSlice } from '../cluster/endpoint-slice.js';
 import type { PackedAddresses } from '../cluster/packed-addresses.js';
 import type { Service } from '../cluster/service.js';
 import { AddressIndex } from './address-index.js';
+import { areEndpointsChanged } from './endpoint-change.js';
 import { type NamespaceLists, ServiceLists } from './service-lists.js';
 import { ZoneService } from './zone-service.js';
 
@@ -156,20 +157,27 @@ export class ClusterZone implements RecordStore {
       if (last.isHeadless) this.#indexSlice(last, before, false);
       last.dropSlice(before);
       // The new state mostly belongs to the same service; it must not be dropped and made again.
-      if (before.service !== after?.service) this.#settleSlice(last, wasServed);
+      if (before.service !== after?.service) this.#settleSlice(last, wasServed, before, undefined);
     }
     if (after === undefined || after.service === '') return;
     const entry = this.#entryOf(after.service);
     const isServed = entry === last ? wasServed : entry.hasEndpoints();
     entry.addSlice(after);
     if (entry.isHeadless) this.#indexSlice(entry, after, true);
-    this.#settleSlice(entry, isServed);
+    this.#settleSlice(entry, isServed, entry === last ? before : undefined, after);
   }
 
   /** The endpoints of a service with an address are in no answer, but of federated names. */
-  #settleSlice(entry: ZoneService, wasServed: boolean): void {
+  #settleSlice(
+    entry: ZoneService,
+    wasServed: boolean,
+    before: EndpointSlice | undefined,
+    after: EndpointSlice | undefined,
+  ): void {
+    const others = entry.slices.filter((slice) => slice !== after);
+    const isChanged = entry.isHeadless && areEndpointsChanged(before, after, others);
     const isCounted = this.hasFederations && entry.hasEndpoints() !== wasServed;
-    if (entry.isHeadless || isCounted) this.#countChange();
+    if (isChanged || isCounted) this.#countChange();
     this.#dropUnused(entry);
     if (entry.isHeadless) this.#onServiceChange(entry.key);
   }
