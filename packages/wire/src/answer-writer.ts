@@ -68,9 +68,10 @@ export class AnswerWriter {
     else this.#flags &= ~FLAG.AA;
   }
 
-  /** Sets TC: there is more than the answer has. */
-  setTruncated(): void {
-    this.#flags |= FLAG.TC;
+  /** Sets TC: there is more than the answer has; or clears it for a client that has no way to get more. */
+  setTruncated(isTruncated = true): void {
+    if (isTruncated) this.#flags |= FLAG.TC;
+    else this.#flags &= ~FLAG.TC;
   }
 
   /** Sets the response code and, for clients with EDNS, an Extended DNS Error (RFC 8914). */

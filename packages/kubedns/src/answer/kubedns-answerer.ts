@@ -90,7 +90,7 @@ export class KubednsAnswerer implements Answerer {
     if (zone.hasWildcard) this.#options.statistics.wildcards++;
     const target = zone.targetOf(query.type);
     if (target !== undefined) return externalNames.answer(target, query, out, client);
-    this.#begin(query, out);
+    this.#writer.begin(query, out, Math.min(query.maxAnswerBytes, zone.maxAnswerBytes));
     zone.answer(query, this.#writer);
     return this.#writer.finish();
   }

@@ -6,7 +6,8 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
-import type { PackedAddresses } from '../cluster/packed-addresses.js';
+import type { EndpointGroup } from '../cluster/endpoint-slice.js';
+import { addressNumber, type PackedAddresses } from '../cluster/packed-addresses.js';
 import type { PtrMode } from '../config/naming.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { addressHash, writeHashLabel } from '../zone/endpoint-name.js';
@@ -34,6 +35,8 @@ export class ReverseAnswerer {
   readonly #names: Uint8Array[] = [];
   readonly #ranks = new Uint8Array(MAX_NAMES);
   #count = 0;
+  /** Of the asked address. */
+  #number = 0;
 
   constructor(options: ReverseAnswererOptions) {
     this.#options = options;
@@ -45,6 +48,7 @@ export class ReverseAnswerer {
     this.#count = 0;
     const { isCanonical, bytes, size } = this.#asked.read(name, nameLength);
     if (!isCanonical) return false;
+    this.#number = addressNumber(bytes, size);
     for (
       let entry = zone.firstOwner(bytes, size);
       entry >= 0 && this.#count < MAX_NAMES;
@@ -105,14 +109,22 @@ export class ReverseAnswerer {
   }
 
   /** The offset of the asked address among others, from an offset on; -1 when it is not among them. */
-  #find({ size, bytes }: PackedAddresses, from: number): number {
-    const asked = this.#asked.bytes;
-    for (let at = from; at < bytes.length; at += size) {
-      let i = 0;
-      while (i < size && bytes.charCodeAt(at + i) === asked[i]) i++;
-      if (i === size) return at;
+  #find(addresses: PackedAddresses & Pick<EndpointGroup, 'numbers'>, from: number): number {
+    const { size, bytes, numbers } = addresses;
+    if (numbers === undefined) {
+      for (let at = from; at < bytes.length; at += size) if (this.#isAt(bytes, at)) return at;
+      return -1;
     }
-    return -1;
+    let i = numbers.indexOf(this.#number, from / size);
+    while (i >= 0 && !this.#isAt(bytes, i * size)) i = numbers.indexOf(this.#number, i + 1);
+    return i * size;
+  }
+
+  #isAt(bytes: string, at: number): boolean {
+    const { bytes: asked, size } = this.#asked;
+    let i = 0;
+    while (i < size && bytes.charCodeAt(at + i) === asked[i]) i++;
+    return i === size;
   }
 
   /** Adds the name of a host, or of the service (no label, hash -1), unless it exists. */

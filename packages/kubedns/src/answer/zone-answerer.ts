@@ -2,6 +2,7 @@ import {
   type AnswerWriter,
   encodeRdata,
   EXTENDED_ERROR,
+  MAX_MESSAGE_BYTES,
   prependLabels,
   type Query,
   RCODE,
@@ -36,6 +37,8 @@ export interface ZoneAnswererOptions {
 const SCHEMA_VERSION = '1.1.0';
 /** The conventional service of the cluster's DNS. */
 const DNS_SERVICE = { namespace: 'kube-system', name: 'kube-dns' };
+/** Limit of an answer to a name with a wildcard, over TCP as well: more take too long to be written. */
+const MAX_WILDCARD_BYTES = 4_096;
 /** Types for which a CNAME is not followed. */
 const NOT_FOLLOWED: ReadonlySet<number> = new Set([TYPE.CNAME, TYPE.ANY, TYPE.AXFR, TYPE.IXFR]);
 
@@ -82,6 +85,11 @@ export class ZoneAnswerer {
     return this.#question.name.hasWildcard;
   }
 
+  /** The most bytes of an answer about the name that was read. */
+  get maxAnswerBytes(): number {
+    return this.hasWildcard ? MAX_WILDCARD_BYTES : MAX_MESSAGE_BYTES;
+  }
+
   /** Whether the name that was read is federated: its answer must not be cached, as in kubernetes/dns. */
   get isFederated(): boolean {
     return this.#question.isFederated;
@@ -96,9 +104,10 @@ export class ZoneAnswerer {
     writer.setAuthoritative();
     this.#answer(undefined, query.type, writer);
     const { kind, areAllMatched } = this.#question;
+    if (kind !== 'wildcard') return;
     // Over TCP there is nothing to ask again for.
-    if (kind !== 'wildcard' || areAllMatched || query.isOverTcp) return;
-    if (writer.answerCount() > 0) writer.setTruncated();
+    if (query.isOverTcp) writer.setTruncated(false);
+    else if (!areAllMatched && writer.answerCount() > 0) writer.setTruncated();
   }
 
   /** Writes the records of the end of a CNAME chain in the zone; `owner` is its name, which was read. */

@@ -22,6 +22,8 @@ export interface EndpointGroup extends PackedAddresses {
   ports: PortList;
   /** The hashes of the labels; the zone sets them for a service with very many endpoints. */
   hashes?: Uint32Array;
+  /** The `addressNumbers`; the zone sets them, too. */
+  numbers?: Uint32Array;
 }
 
 /** The fields of an EndpointSlice, or of an Endpoints object, that DNS needs. */

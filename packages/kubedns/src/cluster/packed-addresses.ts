@@ -24,6 +24,27 @@ export function countOf({ size, bytes }: PackedAddresses): number {
   return bytes.length / size;
 }
 
+/** The `addressNumber` of each address. */
+export function addressNumbers({ size, bytes }: PackedAddresses): Uint32Array {
+  const numbers = new Uint32Array(bytes.length / size);
+  for (let at = 0; at < bytes.length; at++) {
+    numbers[Math.floor(at / size)]! ^= placed(bytes.charCodeAt(at), at);
+  }
+  return numbers;
+}
+
+/** A number of 32 bits to find an address by: of IPv4 the address itself. */
+export function addressNumber(address: Uint8Array, size: number): number {
+  let number = 0;
+  for (let at = 0; at < size; at++) number ^= placed(address[at]!, at);
+  return number >>> 0;
+}
+
+/** A byte at its place in its word. */
+function placed(byte: number, at: number): number {
+  return byte << (24 - 8 * (at % 4));
+}
+
 /** Packs the addresses of one family; those of the other family are left out. */
 export function packAddresses(texts: readonly string[], size: AddressSize): PackedAddresses {
   const all = texts.map(addressBytes).filter(({ length }) => length === size);

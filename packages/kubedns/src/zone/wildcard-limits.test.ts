@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { MAX_MESSAGE_BYTES } from '@kube-dns/wire';
 import { Answers } from '../../test/support/answers.js';
+import { FakeClient, readAnswer, readQuery } from '../../test/support/messages.js';
 import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
 import { ZoneService } from './zone-service.js';
 
@@ -82,6 +84,19 @@ describe('a wildcard that may match very many services', () => {
     const seen = new Set<string>();
     for (let i = 0; i < 200; i++) for (const text of (await ask(true)).answers) seen.add(text);
     expect(seen.size).toBe(1_000);
+  });
+
+  it.each(['A', 'SRV'])('has at most 8 KiB of very many records of type %s over TCP', (type) => {
+    const endpoints = Array.from({ length: 4_000 }, (_, i) => `10.6.${i >> 8}.${i & 255}`);
+    answers.cluster.services.put(serviceObject(HEADLESS));
+    answers.cluster.endpointSlices.put(sliceObject({ endpoints, ports }));
+    const query = readQuery('*.*.default.svc.cluster.local', type, { isOverTcp: true });
+    const out = new Uint8Array(MAX_MESSAGE_BYTES);
+    const length = answers.answerer.answer(query, out, new FakeClient());
+    expect(length).toBeLessThanOrEqual(4_096);
+    const { flags, answers: records } = readAnswer(out.subarray(0, length));
+    expect(flags).toBe('aa ra rd');
+    expect(records.length).toBeGreaterThan(40);
   });
 
   it('answers for very many services with what fits into the answer', async () => {

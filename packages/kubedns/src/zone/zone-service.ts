@@ -1,5 +1,5 @@
 import type { EndpointGroup, EndpointSlice } from '../cluster/endpoint-slice.js';
-import { countOf, type PackedAddresses } from '../cluster/packed-addresses.js';
+import { addressNumbers, countOf, type PackedAddresses } from '../cluster/packed-addresses.js';
 import { equalPorts } from '../cluster/ports.js';
 import type { Service } from '../cluster/service.js';
 import { EndpointView, findLabel, labelHashes } from './endpoint-view.js';
@@ -59,7 +59,7 @@ export class ZoneService {
 
   /**
    * Whether it has more endpoints than a view can be made of for a question. It is answered from its slices:
-   * records are picked from them by number, and a host is found by the hash of its label.
+   * records are picked from them by number, and a host is found by the hash of its label or the number of its address.
    */
   get isLarge(): boolean {
     return this.#endpointCount > MAX_VIEW_ENDPOINTS && this.isHeadless;
@@ -119,7 +119,7 @@ export class ZoneService {
   put(service: Service | undefined): void {
     this.service = service;
     this.#view = undefined;
-    if (this.isLarge) this.#hashLabels(this.#slices);
+    if (this.isLarge) this.#indexEndpoints(this.#slices);
   }
 
   addSlice(slice: EndpointSlice): void {
@@ -128,7 +128,7 @@ export class ZoneService {
     this.#slices.push(slice);
     this.#endpointCount += endpointsIn(slice);
     this.#view = undefined;
-    if (this.isLarge) this.#hashLabels(wasLarge ? [slice] : this.#slices);
+    if (this.isLarge) this.#indexEndpoints(wasLarge ? [slice] : this.#slices);
   }
 
   dropSlice(slice: EndpointSlice): void {
@@ -156,10 +156,13 @@ export class ZoneService {
     ];
   }
 
-  /** A host of a large service is found by these; a small one has a view for that. */
-  #hashLabels(slices: readonly EndpointSlice[]): void {
+  /** A host of a large service is found by these, by its name or its address; a small one has a view for that. */
+  #indexEndpoints(slices: readonly EndpointSlice[]): void {
     for (const { groups } of slices) {
-      for (const group of groups) group.hashes ??= labelHashes(group);
+      for (const group of groups) {
+        group.hashes ??= labelHashes(group);
+        group.numbers ??= addressNumbers(group);
+      }
     }
   }
 
