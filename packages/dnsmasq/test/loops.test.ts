@@ -1,12 +1,16 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { endPrograms, ScriptedNameServer } from '@kube-dns/testkit';
+import { decodeName, FLAG } from '@kube-dns/wire';
 import { exchangeUdp, readAnswer } from './client.js';
 import { optText, queryWithOptions } from './edns-messages.js';
+import { type Question, readQuery } from './messages.js';
 import { serve } from './processes.js';
 
 /** `forwarding loop` as the text of the Extended DNS Error 0. */
 const LOOP = `15 0000${Buffer.from('forwarding loop').toString('hex')}`;
 const QUERY_TIMEOUT_MS = 4_500;
+/** A question that has no reply for a second is in doubt, whoever asks it. */
+const LATE_MS = 1_000;
 const MAX_PACKETS = 20;
 let relays: ScriptedNameServer[] = [];
 
@@ -16,32 +20,75 @@ afterEach(async () => {
   relays = [];
 });
 
+/** A ring of dnsmasq's; between them are relays that are given each query. */
+async function startRing(count: number, change = (query: Buffer): Buffer | null => query) {
+  for (let i = 0; i < count; i++) relays.push(await ScriptedNameServer.start(() => null));
+  const pending: Promise<unknown>[] = [];
+  const ring = await Promise.all(
+    relays.map(({ text }) => serve(['-R', '--no-hosts', `--server=${text}`])),
+  );
+  relays.forEach((relay, i) => {
+    const { port } = ring[(i + 1) % count]!;
+    relay.script = ({ query }) => {
+      const changed = change(query);
+      if (changed === null) return null;
+      const relayed = exchangeUdp(port, changed, { timeoutMs: QUERY_TIMEOUT_MS }).then(
+        (reply) => [reply],
+        () => null,
+      );
+      pending.push(relayed);
+      return relayed;
+    };
+  });
+  return {
+    port: ring[0]!.port,
+    /** How many packets there were in all, once nothing is on its way. */
+    packets: async () => {
+      await Promise.all(pending);
+      return relays.reduce((sum, { requests }) => sum + requests.length, 0);
+    },
+  };
+}
+
+/** The time that a question takes, which must end as a loop. */
+async function timeOfLoop(port: number, question: Question): Promise<number> {
+  const startedMs = performance.now();
+  const answer = await exchangeUdp(port, queryWithOptions(question), { timeoutMs: 10_000 });
+  expect(readAnswer(answer).rcode).toBe('SERVFAIL');
+  expect(optText(answer)).toBe(`1232 | ${LOOP}`);
+  return performance.now() - startedMs;
+}
+
 describe('forwarders that point at each other', () => {
   it.each([1, 2, 3])('make few packets of one query, and say so: %d of them', async (count) => {
-    for (let i = 0; i < count; i++) relays.push(await ScriptedNameServer.start(() => null));
-    const pending: Promise<unknown>[] = [];
-    const ring = await Promise.all(
-      relays.map(({ text }) => serve(['-R', '--no-hosts', `--server=${text}`])),
-    );
-    relays.forEach((relay, i) => {
-      const { port } = ring[(i + 1) % count]!;
-      relay.script = ({ query }) => {
-        const relayed = exchangeUdp(port, query, { timeoutMs: QUERY_TIMEOUT_MS }).then(
-          (reply) => [reply],
-          () => null,
-        );
-        pending.push(relayed);
-        return relayed;
-      };
+    const { port, packets } = await startRing(count);
+    expect(await timeOfLoop(port, { name: 'in.a.loop.example' })).toBeLessThan(LATE_MS);
+    expect(await timeOfLoop(port, { name: 'chaos.example', class: 'CH' })).toBeLessThan(LATE_MS);
+    expect(await packets()).toBeLessThan(2 * MAX_PACKETS);
+  });
+
+  it('notice a loop that changes the question', async () => {
+    const { port, packets } = await startRing(1, (query) => {
+      const changed = Buffer.from(query);
+      changed.writeUInt16BE(changed.readUInt16BE(2) ^ FLAG.CD, 2);
+      return changed;
     });
-    const startedMs = performance.now();
-    const message = queryWithOptions({ name: 'in.a.loop.example' });
-    const answer = await exchangeUdp(ring[0]!.port, message, { timeoutMs: 10_000 });
-    expect(performance.now() - startedMs).toBeLessThan(QUERY_TIMEOUT_MS);
-    expect(readAnswer(answer).rcode).toBe('SERVFAIL');
-    expect(optText(answer)).toBe(`1232 | ${LOOP}`);
-    const packets = () => relays.reduce((sum, { requests }) => sum + requests.length, 0);
-    await Promise.all(pending);
-    expect(packets()).toBeLessThan(MAX_PACKETS);
+    expect(await timeOfLoop(port, { name: 'changed.example' })).toBeLessThan(LATE_MS);
+    expect(await packets()).toBeLessThan(MAX_PACKETS);
+  });
+
+  it('notice a loop that another forwarder ends', async () => {
+    const asked = new Set<string>();
+    const { port, packets } = await startRing(1, (query) => {
+      // As one that waits for the reply to a question that it has sent.
+      const { name } = readQuery(query);
+      if (!decodeName(name).endsWith('ended.example')) return query;
+      if (decodeName(name) === 'ended.example') return null;
+      asked.add(decodeName(name));
+      return query;
+    });
+    expect(await timeOfLoop(port, { name: 'ended.example' })).toBeLessThan(QUERY_TIMEOUT_MS);
+    expect(asked.size).toBe(1);
+    expect(await packets()).toBeLessThan(MAX_PACKETS);
   });
 });

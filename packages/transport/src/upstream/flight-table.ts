@@ -59,6 +59,7 @@ export class FlightTable {
       if (!each.isCounted) lingering ??= each;
     }
     if (queued >= MAX_QUEUED) return false;
+    flight.hasSibling = open > 0;
     // One that only waits for a late reply makes room for a new one.
     flight.isQueued = open >= MAX_OPEN && lingering === undefined;
     if (open >= MAX_OPEN && lingering !== undefined) this.drop(lingering);

@@ -34,13 +34,14 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   client = '';
   /**
    * Set by the table: index in its list, the next flight of the same bucket, the place that the client has, whether
-   * the group counts it, and whether it waits to be sent.
+   * the group counts it, whether it waits to be sent, and whether there were others of its question.
    */
   place = -1;
   next: Flight | undefined;
   taken: TakenPlace<Flight> | undefined;
   isCounted = false;
   isQueued = false;
+  hasSibling = false;
   /** Others may join, and the reply be cached: the question is shared, and its servers are still the same. */
   isShared: boolean;
   /** Whether it was asked if the question is in a loop. */
@@ -247,8 +248,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#dueAtMs = nowMs + this.group.pauseMs(plan, this.#retries);
     for (const attempt of this.#attempts.open()) {
       this.group.avoid(attempt.at);
-      const sinceMs = Math.max(this.startedAtMs, attempt.sentAtMs);
-      attempt.server.health.noteSilence(this.group.domain, sinceMs);
+      attempt.server.health.noteSilence(this.group.domain, attempt.resentAtMs);
       if (attempt.isSilent) continue;
       attempt.isSilent = true;
       this.#countError(attempt.server, 'timeout');

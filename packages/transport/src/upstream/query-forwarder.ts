@@ -201,6 +201,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
       if (isRepeated && !query.isOverTcp) this.sentForUdp++;
       flight.deadlineMs = deadlineMs;
       flight.inspector ??= inspector;
+      this.#loops.noteAsker(flight, client, nowMs);
       return true;
     }
     flight.inspector = inspector;
@@ -213,6 +214,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     this.#flights.count(flight);
     this.#timer ??= setInterval(() => this.tick(), TICK_MS).unref();
     if (!query.isOverTcp) this.sentForUdp++;
+    if (flight.hasSibling) this.#loops.noteAsker(flight, client, nowMs);
     return true;
   }
 
@@ -274,12 +276,9 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   }
 
   #answer(waiter: Waiter, reply: Buffer | null, failure: Failure): void {
-    if (reply !== null) {
-      waiter.answer(reply, this.cursor);
-      return;
-    }
-    this.failures++;
-    waiter.fail(failure);
+    if (reply === null) this.failures++;
+    if (reply === null) waiter.fail(failure);
+    else waiter.answer(reply, this.cursor);
   }
 
   #refuseUnsent(query: Query, out: Uint8Array, group: ServerGroup): number {
