@@ -218,6 +218,8 @@ describeBesideReal(`the first lines of the log${WITHOUT}`, () => {
     [['--no-resolv', '--cache-size=10001'], 'warning: no upstream servers configured'],
     [['--no-resolv', `--resolv-file=${resolvFile}`, '--server=192.0.2.1'], '192.0.2.1#53'],
     [[`--resolv-file=${resolvFile}`], '192.0.2.5#53'],
+    [['--no-resolv', '--server=192.0.2.2@lo', '--server=/a.x/192.0.2.1@lo'], 'for domain a.x'],
+    [['--no-resolv', '--server=192.0.2.2@127.0.0.1', '--server=192.0.2.3@lo'], '192.0.2.3#53'],
   ])('are the same: %j', async (options, last) => {
     const lines = ['nameserver 192.0.2.1', ' server\t192.0.2.2 x', 'server=192.0.2.3'];
     writeFileSync(resolvFile, [...lines, 'SERVER 192.0.2.4', 'server 192.0.2.5'].join('\n'));
