@@ -45,6 +45,15 @@ describe('a question to a group', () => {
     await until(() => own[0]!.names.includes('again'));
   });
 
+  it('reads the clock once when it is sent', async () => {
+    let readings = 0;
+    const counted = new ForwarderFixture({ now: () => ++readings });
+    const { group } = await counted.groupOf([silent]);
+    counted.ask(group, 'a');
+    expect(readings).toBe(1);
+    await counted.close();
+  });
+
   it('in strict order goes to the first, always', async () => {
     const { group } = await fixture.groupOf([says('10.0.0.1'), says('10.0.0.2')], 'strict');
     for (const name of ['a', 'b', 'c']) await answered(fixture.ask(group, name));
