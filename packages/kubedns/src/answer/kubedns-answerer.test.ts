@@ -73,6 +73,8 @@ describe('a positive answer', () => {
 
   it('to ANY has one RRset', async () => {
     expect((await answers.ask(WEB, 'ANY')).answers).toEqual([`${WEB} A 10.0.0.1`]);
+    const six = `six.default.${ZONE}`;
+    expect((await answers.ask(six, 'ANY')).answers).toEqual([`${six} AAAA fd00::6`]);
     expect((await answers.ask('cluster.local', 'ANY')).answers).toEqual([SOA]);
     expect((await answers.ask('1-2-3-4.default.pod.cluster.local', 'ANY')).answers).toEqual([
       '1-2-3-4.default.pod.cluster.local A 1.2.3.4',
