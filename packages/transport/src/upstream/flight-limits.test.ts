@@ -7,7 +7,7 @@ import {
   TIMEOUT_MS,
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
-import { queryFor, queryWithOption } from '../../test/questions.js';
+import { queryFor, queryMessage, queryWithOption, readQuery } from '../../test/questions.js';
 import { held, says, silent } from '../../test/scripts.js';
 import { GroupLoad, type ServerGroup } from './server-group.js';
 
@@ -56,6 +56,20 @@ describe('many variants of a question', () => {
     fixture.wait(10_000);
     expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0 });
     expect(group.load).toMatchObject({ questions: 0, joiners: 0 });
+  });
+
+  it('have four IDs at a time, whatever their classes', async () => {
+    const { group } = await fixture.groupOf([silent]);
+    for (let i = 0; i < 40; i++) {
+      const message = queryMessage({ name: i % 2 === 0 ? 'a' : 'A' });
+      message.writeUInt16BE(i + 1, message.length - 2);
+      fixture.pass(readQuery(message), group, from(i + 1));
+    }
+    await fixture.asked(4);
+    expect(group.servers[0]!.counts.queries).toBe(4);
+    fixture.wait(TIMEOUT_MS);
+    fixture.wait(10_000);
+    expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0 });
   });
 
   it('are asked four at a time, all in turn, and other names at once', async () => {

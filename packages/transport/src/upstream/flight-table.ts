@@ -5,11 +5,11 @@ import type { QuestionKey } from './question-key.js';
 import type { Waiter } from './waiter.js';
 
 /**
- * Flights of one name, type and class that wait for replies at the same time, whatever else differs: each has IDs and
+ * Flights of one name and type that wait for replies at the same time, whatever else differs: each has IDs and
  * ports of its own, and one more that a forged reply could hit.
  */
 const MAX_OPEN = 4;
-/** Flights of one name, type and class that wait until one of those ends. */
+/** Flights of one name and type that wait until one of those ends. */
 const MAX_QUEUED = 64;
 const FIRST_BUCKETS = 64;
 

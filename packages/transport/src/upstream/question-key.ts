@@ -8,6 +8,7 @@ import {
   QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   randomSeed,
+  readUint16,
   writeUint16,
 } from '@kube-dns/wire';
 
@@ -33,7 +34,7 @@ export class QuestionKey implements QuestionVariant {
   /** Name in lower case, type and class; valid up to `length`. */
   readonly question = new Uint8Array(MAX_NAME_BYTES + QUESTION_FIXED_BYTES);
   length = 0;
-  /** Of the question, with a secret start. */
+  /** Of name and type, with a secret start. */
   hash = 0;
   variant = 0;
   options: Uint8Array = this.question;
@@ -51,7 +52,7 @@ export class QuestionKey implements QuestionVariant {
     }
     writeUint16(question, nameLength, query.type);
     writeUint16(question, nameLength + 2, query.class);
-    this.hash = finishHash(hashByte(hashByte(hash, query.type), query.class));
+    this.hash = finishHash(hashByte(hash, query.type));
     this.length = nameLength + QUESTION_FIXED_BYTES;
     this.options = options;
     this.variant = query.hasOtherRecords
@@ -89,10 +90,15 @@ export class AskedQuestion implements QuestionVariant {
     return isSameQuestion(this.query, QUESTION_OFFSET, question, 0, length);
   }
 
-  /** Whether another one has the same name, type and class. */
+  /** Whether another one has the same name and type. */
   isNamedAs(other: AskedQuestion): boolean {
     if (other.hash !== this.hash || other.#bytes !== this.#bytes) return false;
-    return isSameQuestion(this.query, QUESTION_OFFSET, other.query, QUESTION_OFFSET, this.#bytes);
+    const { query } = other;
+    const typeAt = QUESTION_OFFSET + this.#bytes - QUESTION_FIXED_BYTES;
+    for (let i = QUESTION_OFFSET; i < typeAt; i++) {
+      if (lowerCaseByte(query[i]!) !== lowerCaseByte(this.query[i]!)) return false;
+    }
+    return readUint16(query, typeAt) === readUint16(this.query, typeAt);
   }
 
   /** A copy of name, in lower case, type and class. */
