@@ -28,7 +28,7 @@ describe('manifests/local/pod.yaml', () => {
   it('needs no right that a user does not have', () => {
     const ports = pod.containers.flatMap((each) => each.ports);
     expect(ports.filter((port) => port.containerPort < 1024)).toEqual([]);
-    expect(pod.volumes.map((volume) => volume.kind)).toEqual(['host', 'empty']);
+    expect(pod.volumes.map((volume) => volume.kind)).toEqual(['host', 'config-map']);
   });
 
   it('is ready only when every container has answered', () => {

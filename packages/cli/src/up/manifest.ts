@@ -13,6 +13,7 @@ export interface PodSpec {
   /** The absolute folder of the manifest, for relative host paths. */
   readonly folder: string;
   readonly name: string;
+  readonly namespace: string;
   readonly containers: readonly ContainerSpec[];
   readonly volumes: readonly VolumeSpec[];
   readonly terminationGraceMs: number;
@@ -69,7 +70,7 @@ function parsePodFields(root: Field, spec: Field): PodSpec {
   return {
     file: root.file,
     folder: dirname(resolve(root.file)),
-    name: identity.name,
+    ...identity,
     containers,
     volumes: spec.get('volumes').items().map(parseVolume),
     terminationGraceMs: grace * 1000,

@@ -31,10 +31,15 @@ function digLines({ containers, kubeconfig }: ReadyFacts): string[] {
 
 function applyLines({ containers, kubeconfig }: ReadyFacts): string[] {
   if (kubeconfig !== undefined) return [`kubectl --kubeconfig=${kubeconfig} apply -f FILE`];
-  const api = containers.find((container) => container.program === 'apiserver');
-  const port = api && flagOf([api], 'port');
-  if (port === undefined) return [];
-  return [`kubectl --server=http://127.0.0.1:${port} apply -f FILE`];
+  const url = localApiUrl(containers);
+  return url === undefined ? [] : [`kubectl --server=${url} apply -f FILE`];
+}
+
+/** The URL of the pod's own API server; undefined without one. */
+export function localApiUrl(containers: readonly ContainerPlan[]): string | undefined {
+  const servers = containers.filter((container) => container.program === 'apiserver');
+  const port = flagOf(servers, 'port');
+  return port === undefined ? undefined : `http://127.0.0.1:${port}`;
 }
 
 /** The pod's DNS port: the UDP port named `dns`, as in the stock manifest. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { UsageError } from '@kube-dns/daemon';
 import { systemClock } from '../clock.js';
+import { ConfigMapFollower } from './config-map-follower.js';
 import { displayPath } from './folders.js';
 import { LogOutput, wantsColours } from './log-output.js';
 import { readPod, type PodSpec } from './manifest.js';
@@ -8,7 +9,7 @@ import { parseUpOptions, UP_USAGE, type UpOptions } from './options.js';
 import { planPod, type ContainerPlan } from './plan.js';
 import { Pod } from './pod.js';
 import { checkPorts } from './ports.js';
-import { readyMessage } from './ready-message.js';
+import { localApiUrl, readyMessage } from './ready-message.js';
 import { useRealCluster } from './real-cluster.js';
 import { onStopSignals } from './stop-signals.js';
 import { Volumes } from './volumes.js';
@@ -35,7 +36,7 @@ export async function up(args: readonly string[], repository: string): Promise<n
   try {
     const machine = { env: process.env, packagesFolder: join(repository, 'packages') };
     const plans = planPod(pod, volumes, machine);
-    return await runPod(pod, plans, options);
+    return await runPod(pod, plans, volumes, options);
   } finally {
     process.off('exit', removeVolumes);
     volumes.close();
@@ -57,6 +58,7 @@ function choose(pod: PodSpec, { kubeconfig, only }: UpOptions): PodSpec {
 async function runPod(
   spec: PodSpec,
   plans: readonly ContainerPlan[],
+  volumes: Volumes,
   { kubeconfig }: UpOptions,
 ): Promise<number> {
   const colours = wantsColours(process.env, process.stdout.isTTY);
@@ -80,6 +82,7 @@ async function runPod(
       pod.kill();
     },
   });
+  const followers = followConfigMaps(spec, plans, volumes, log);
   const killAll = () => pod.kill();
   const stop = () => pod.stop(); // the reader of the log has gone: `kube-dns up | head`
   process.once('exit', killAll);
@@ -93,6 +96,23 @@ async function runPod(
   } finally {
     process.off('exit', killAll);
     process.stdout.off('error', stop);
+    for (const follower of followers) follower.close();
     log.close();
   }
+}
+
+/** The ConfigMaps of the pod's own API server go into their volumes, as kubelet writes them. */
+function followConfigMaps(
+  { namespace }: PodSpec,
+  plans: readonly ContainerPlan[],
+  volumes: Volumes,
+  log: LogOutput,
+): ConfigMapFollower[] {
+  const url = localApiUrl(plans);
+  if (url === undefined) return [];
+  return volumes.configMaps.map(({ name, folder }) => {
+    const onChange = (keys: readonly string[]) =>
+      log.say(`the volume of ConfigMap ${name} has ${keys.join(', ') || 'no keys'}`);
+    return new ConfigMapFollower({ url, namespace, name, folder, onChange });
+  });
 }

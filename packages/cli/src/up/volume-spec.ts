@@ -9,6 +9,7 @@ export type VolumeSpec =
       readonly create: boolean;
     }
   | { readonly kind: 'empty'; readonly name: string }
+  | { readonly kind: 'config-map'; readonly name: string; readonly configMap: string }
   | { readonly kind: 'unsupported'; readonly name: string; readonly reason: string };
 
 /** Reads one item of `spec.volumes`; throws a StartError when it is malformed. */
@@ -25,8 +26,11 @@ export function parseVolume(field: Field): VolumeSpec {
       return { kind: 'empty', name };
     case 'configMap':
     case 'secret': {
-      // Without a cluster an optional ConfigMap does not exist: the mount is an empty folder.
-      if (source.get('optional').boolean(false)) return { kind: 'empty', name };
+      if (source.get('optional').boolean(false)) {
+        // The local API server has no secrets for anyone: the mount is an empty folder.
+        if (kind === 'secret') return { kind: 'empty', name };
+        return { kind: 'config-map', name, configMap: source.get('name').string() };
+      }
       const reason = `its ${kind} is not optional, and there is no cluster to take it from`;
       return { kind: 'unsupported', name, reason };
     }

@@ -14,6 +14,8 @@ export type PathTranslator = (text: string) => string;
  * close().
  */
 export class Volumes {
+  /** The ConfigMaps that containers mount, and their folders, which are empty at first. */
+  readonly configMaps: { readonly name: string; readonly folder: string }[] = [];
   readonly #specs: ReadonlyMap<string, VolumeSpec>;
   readonly #manifestFolder: string;
   readonly #file: string;
@@ -64,10 +66,11 @@ export class Volumes {
     switch (spec.kind) {
       case 'unsupported':
         throw new StartError(`${this.#file}: volume ${spec.name}: ${spec.reason}`);
-      case 'empty': {
-        this.#temporary ??= mkdtempSync(join(realpathSync(tmpdir()), 'kube-dns-up-'));
-        const folder = join(this.#temporary, spec.name);
-        mkdirSync(folder, { recursive: true });
+      case 'empty':
+        return this.#emptyFolder(spec.name);
+      case 'config-map': {
+        const folder = this.#emptyFolder(spec.name);
+        this.configMaps.push({ name: spec.configMap, folder });
         return folder;
       }
       case 'host': {
@@ -82,5 +85,12 @@ export class Volumes {
         return folder;
       }
     }
+  }
+
+  #emptyFolder(name: string): string {
+    this.#temporary ??= mkdtempSync(join(realpathSync(tmpdir()), 'kube-dns-up-'));
+    const folder = join(this.#temporary, name);
+    mkdirSync(folder, { recursive: true });
+    return folder;
   }
 }

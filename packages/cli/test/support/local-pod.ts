@@ -30,8 +30,18 @@ export class LocalPod {
   run: RunningProgram | undefined;
   #upstream: LoopbackUpstream | undefined;
 
-  /** Writes the manifest and its objects; nothing runs yet. */
-  async prepare(): Promise<void> {
+  /** Writes a file beside the manifest and returns its path. */
+  file(name: string, text: string): string {
+    const path = join(this.folder, name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  /**
+   * Writes the manifest and its objects; nothing runs yet. With `keepsConfigMap` the configuration is that of
+   * the API server, and the upstream servers are those of this machine.
+   */
+  async prepare({ keepsConfigMap = false } = {}): Promise<void> {
     const chosen = Object.keys(PORTS).map(async (name) => [name, await freePort()] as const);
     const ports = Object.fromEntries(await Promise.all(chosen)) as PodPorts;
     this.ports = ports;
@@ -51,7 +61,8 @@ export class LocalPod {
     writeFileSync(join(this.folder, 'config', 'upstreamNameservers'), servers);
     const volume = /configMap:\n\s+name: kube-dns\n\s+optional: true/;
     if (!volume.test(text)) throw new Error('manifests/local/pod.yaml has no kube-dns ConfigMap');
-    writeFileSync(this.manifest, text.replace(volume, 'hostPath: { path: ./config }'));
+    const own = text.replace(volume, 'hostPath: { path: ./config }');
+    writeFileSync(this.manifest, keepsConfigMap ? text : own);
   }
 
   /** Starts the pod and waits until it reports that it is ready. */
