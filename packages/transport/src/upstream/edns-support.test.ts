@@ -51,6 +51,25 @@ describe.each(['udp', 'tcp'] as const)('a server that does not know EDNS, over %
   });
 });
 
+it.each(['udp', 'tcp'])(
+  'a server that replies BADVERS is asked without EDNS, over %s',
+  async (by) => {
+    const badVersion: Script = (request) => {
+      if (!hasOpt(request.query)) return says('10.0.0.1')(request);
+      const reply = Buffer.from((fails(RCODE.NOERROR)(request) as Buffer[])[0]!);
+      reply.writeUInt16BE(1, 10);
+      return [Buffer.concat([reply, Buffer.from('0000290200010000000000', 'hex')])];
+    };
+    const { group, own } = await fixture.groupOf([badVersion]);
+    for (const name of ['a.example', 'b.example']) {
+      const client = fixture.pass(readQuery(queryMessage({ name }), by === 'tcp'), group);
+      await answered(client);
+      expect(client.result).toBe('A 10.0.0.1');
+    }
+    expect(own[0]!.requests.map(({ query }) => hasOpt(query))).toEqual([true, false, false]);
+  },
+);
+
 it('a server that has OPT in its FORMERR is not asked again', async () => {
   const withOpt: Script = (request) => {
     const reply = Buffer.from((fails(RCODE.FORMERR)(request) as Buffer[])[0]!);

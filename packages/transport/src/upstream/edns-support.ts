@@ -12,6 +12,8 @@ import { rcodeOf } from './reply-flaw.js';
 
 /** A server that does not know EDNS is sent queries without it for this long; it may be replaced by a newer one. */
 const FORGET_MS = 900_000;
+/** The upper bits of the extended rcode 16. */
+const BADVERS_HIGH = 1;
 
 /** Whether a server knows EDNS. It counts as one that does until it shows otherwise (RFC 6891 section 7). */
 export class EdnsSupport {
@@ -27,10 +29,21 @@ export class EdnsSupport {
     const rcode = rcodeOf(reply);
     const isRefusal = rcode === RCODE.FORMERR || rcode === RCODE.NOTIMP;
     // A server that knows EDNS has an OPT record in its reply.
-    if (!isRefusal || readUint16(reply, 10) > 0 || withoutOpt(query) === query) return false;
+    const isUnknown = isRefusal && readUint16(reply, 10) === 0;
+    if (!isUnknown && !isBadVersion(reply)) return false;
+    if (withoutOpt(query) === query) return false;
     this.#unknownUntilMs = nowMs + FORGET_MS;
     return true;
   }
+}
+
+/** Whether a reply has nothing but an OPT record with BADVERS (RFC 6891 section 9), to version 0, too. */
+function isBadVersion(reply: Uint8Array): boolean {
+  const hasOneRecord = readUint16(reply, 6) + readUint16(reply, 8) === 0 && reply[11] === 1;
+  if (!hasOneRecord || rcodeOf(reply) !== RCODE.NOERROR) return false;
+  const optAt = skipName(reply, HEADER_BYTES, reply.length) + QUESTION_FIXED_BYTES;
+  const isOpt = reply[optAt] === 0 && readUint16(reply, optAt + 1) === TYPE.OPT;
+  return isOpt && reply[optAt + 5] === BADVERS_HIGH;
 }
 
 /** A copy of a query without its OPT record; the query itself if it has no such record, or others beside it. */
