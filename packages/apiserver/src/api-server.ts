@@ -38,6 +38,7 @@ export interface ApiServerOptions {
 }
 
 const DEFAULT_HOST = '127.0.0.1';
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 /** How long a connection may be idle; a shorter time would race with the client's next request. */
 const KEEP_ALIVE_MS = 120_000;
 const MAX_CONNECTIONS = 4096;
@@ -53,7 +54,8 @@ function readRange(text: string, family: IpFamily): IpRange {
 
 async function listen(server: Server, port: number, host: string): Promise<AddressInfo> {
   try {
-    server.listen(port, host);
+    // Without a host: every address of both families, as Go's net.Listen takes either wildcard.
+    server.listen(port, WILDCARDS.has(host) ? '' : host);
     await once(server, 'listening');
   } catch (error) {
     const isInUse = codeOf(error) === 'EADDRINUSE';
@@ -65,7 +67,7 @@ async function listen(server: Server, port: number, host: string): Promise<Addre
 
 /** The address at which clients on this machine reach a server. */
 function reachable(address: string): string {
-  return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
+  return WILDCARDS.has(address) ? '127.0.0.1' : address;
 }
 
 /** A running API server. Object methods and switches take effect before they return. */

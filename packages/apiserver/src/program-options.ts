@@ -22,7 +22,8 @@ export const USAGE = `usage: apiserver [flags]
 An in-memory Kubernetes API server.
 
   --port=N              port to listen on, 0 for a free port (default ${DEFAULT_PORT})
-  --host=ADDRESS        address to listen on (default 127.0.0.1)
+  --host=ADDRESS        address to listen on (default 127.0.0.1); 0.0.0.0 and ::
+                        are all addresses, IPv4 and IPv6
   --manifests=PATH      file or folder of YAML or JSON objects; changes are followed;
                         may be repeated
   --service-cluster-ip-range=CIDR[,CIDR]

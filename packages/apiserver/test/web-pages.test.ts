@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ApiServer } from '../src/index.js';
 import { closeAll, configMap, CONFIG_MAPS, startServer } from './harness.js';
@@ -81,3 +82,17 @@ describe('a request of a program', () => {
     expect(await send(server, { host: 'evil.example' })).toMatchObject({ status: 403 });
   });
 });
+
+const hasIPv6 = Object.values(networkInterfaces())
+  .flat()
+  .some((each) => each?.address === '::1');
+
+(hasIPv6 ? it : it.skip).each(['0.0.0.0', '::'])(
+  'a server on %s answers at every address of both families (skipped where the machine has no ::1)',
+  async (host) => {
+    const { port } = await startServer({ host });
+    for (const address of ['127.0.0.1', '[::1]']) {
+      expect((await fetch(`http://${address}:${port}/version`)).status).toBe(200);
+    }
+  },
+);

@@ -6,7 +6,7 @@ import { QueryError } from './errors.js';
 /** Finds one address of a host name. */
 export type Lookup = (host: string) => Promise<string>;
 
-/** IPv4 first: `localhost` is often ::1 before 127.0.0.1, where each server of the pod listens, whatever its flags. */
+/** IPv4 first: `localhost` is often ::1 before 127.0.0.1, and a server may listen on 127.0.0.1 alone. */
 const systemLookup: Lookup = async (host) => (await lookup(host, { order: 'ipv4first' })).address;
 
 /**
