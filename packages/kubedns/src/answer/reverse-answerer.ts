@@ -25,6 +25,8 @@ export interface ReverseAnswererOptions {
 const RANK = { SERVICE: 0, HOSTNAME: 1, GENERATED: 2 } as const;
 /** More names than fit into an answer; only an address of the host network has this many. */
 const MAX_NAMES = 256;
+/** Maximum endpoints with the address that are looked at: most of them have the same name then. */
+const MAX_ENDPOINTS = 1_024;
 const NAME_BUFFER_BYTES = MAX_NAME_BYTES + MAX_LABEL_BYTES;
 
 /** Answers PTR for the addresses of the cluster: every name of an address, always in the same order. */
@@ -35,6 +37,7 @@ export class ReverseAnswerer {
   readonly #names: Uint8Array[] = [];
   readonly #ranks = new Uint8Array(MAX_NAMES);
   #count = 0;
+  #endpoints = 0;
   /** Of the asked address. */
   #number = 0;
 
@@ -49,6 +52,7 @@ export class ReverseAnswerer {
     const { isCanonical, bytes, size } = this.#asked.read(name, nameLength);
     if (!isCanonical) return false;
     this.#number = addressNumber(bytes, size);
+    this.#endpoints = 0;
     for (
       let entry = zone.firstOwner(bytes, size);
       entry >= 0 && this.#count < MAX_NAMES;
@@ -98,7 +102,7 @@ export class ReverseAnswerer {
         const { size, bytes, labels } = group;
         if (size !== this.#asked.size) continue;
         let at = this.#find(group, 0);
-        while (at >= 0) {
+        while (at >= 0 && this.#endpoints++ < MAX_ENDPOINTS) {
           const label = labels?.[at / size] ?? '';
           const rank = label === '' ? RANK.GENERATED : RANK.HOSTNAME;
           this.#addName(owner, label, addressHash(bytes, at, size), rank);

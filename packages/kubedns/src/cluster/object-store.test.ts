@@ -140,6 +140,57 @@ describe('ObjectStore', () => {
     expect(store.size).toBe(1);
   });
 
+  describe('with limits', () => {
+    const sizes = (...names: readonly string[]) => names.map((name) => object(name, '10'));
+    let limited: ObjectStore<ApiObject, StoredText>;
+    let stored: Set<string>;
+    let most: number;
+    beforeEach(() => {
+      stored = new Set();
+      most = 0;
+      const sink = {
+        project: (_key: string, { metadata }: ApiObject) => ({
+          version: '',
+          listNumber: 0,
+          text: metadata?.resourceVersion ?? '',
+        }),
+        bytesOf: ({ text }: StoredText) => Number(text),
+        change: (key: string, _before: unknown, after: unknown) => {
+          if (after === undefined) stored.delete(key.slice('shop/'.length));
+          else stored.add(key.slice('shop/'.length));
+          most = Math.max(most, stored.size);
+        },
+      };
+      const limits = { maxObjects: 4, maxBytes: 45 };
+      limited = new ObjectStore<ApiObject, StoredText>(sink, () => undefined, limits);
+    });
+    const listLimited = async (...objects: readonly ApiObject[]) => {
+      const number = limited.beginList();
+      for (const one of objects) limited.put(one);
+      return limited.endList(number, turn);
+    };
+
+    it('replaces all objects by as many others in two lists, with no more at a time', async () => {
+      expect(await listLimited(...sizes('a', 'b', 'c', 'd'))).toBe(true);
+      const others = sizes('e', 'f', 'c', 'g');
+      expect(await listLimited(...others)).toBe(false);
+      expect([...stored]).toEqual(['c']);
+      expect(await listLimited(...others)).toBe(true);
+      expect([...stored].sort()).toEqual(['c', 'e', 'f', 'g']);
+      expect(most).toBe(4);
+    });
+
+    it('throws for a list that has more, wherever those are, and what is there stays', async () => {
+      await listLimited(...sizes('b', 'c', 'd', 'e'));
+      await expect(listLimited(...sizes('a', 'b', 'c', 'd', 'e'))).rejects.toThrow('--max-objects');
+      await expect(listLimited(...sizes('b', 'c', 'd', 'e', 'f'))).rejects.toThrow('--max-objects');
+      const larger = [object('b', '20'), ...sizes('c', 'd', 'e')];
+      await expect(listLimited(...larger)).rejects.toThrow('--max-stored-bytes');
+      expect([...stored].sort()).toEqual(['b', 'c', 'd', 'e']);
+      expect(await listLimited(object('b', '15'), ...sizes('c', 'd', 'e'))).toBe(true);
+    });
+  });
+
   it('throws for what exceeds its limits, and has room again after deletions', () => {
     const sink = {
       project: (_key: string, { metadata }: ApiObject) => ({

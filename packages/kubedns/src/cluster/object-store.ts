@@ -1,6 +1,6 @@
 import { errorText } from '@kube-dns/daemon';
 import type { LoopTurn } from './loop-turn.js';
-import { checkLimits, DEFAULT_STORE_LIMITS, type StoreLimits } from './store-limits.js';
+import { checkLimits, DEFAULT_STORE_LIMITS, isWithin, type StoreLimits } from './store-limits.js';
 
 /** The common fields of all API objects. */
 export interface ApiObject {
@@ -46,6 +46,11 @@ export class ObjectStore<T extends ApiObject, K extends Projection> {
   readonly #stored = new Map<string, K>();
   #bytes = 0;
   #listNumber = 0;
+  #isListing = false;
+  /** What the list in progress had so far, and whether some of it waits for those that are gone to be removed. */
+  #listed = 0;
+  #listedBytes = 0;
+  #isPartial = false;
 
   constructor(sink: ObjectSink<T, K>, onRejected: Rejected, limits = DEFAULT_STORE_LIMITS) {
     this.#sink = sink;
@@ -59,7 +64,7 @@ export class ObjectStore<T extends ApiObject, K extends Projection> {
 
   /**
    * Stores the current state of an object. An invalid object counts as deleted. Throws a StreamError (`full`)
-   * for one beyond the limits.
+   * for one beyond the limits; those of a list are limits of what it has, not of what is gone, too.
    */
   put(object: T): void {
     const key = keyOf(object);
@@ -70,7 +75,7 @@ export class ObjectStore<T extends ApiObject, K extends Projection> {
     const before = this.#stored.get(key);
     const version = versionOf(object);
     if (before !== undefined && version !== '' && before.version === version) {
-      before.listNumber = this.#listNumber;
+      this.#mark(before);
       return;
     }
     const after = this.#project(key, object);
@@ -80,11 +85,20 @@ export class ObjectStore<T extends ApiObject, K extends Projection> {
     }
     if (before !== undefined && this.#sink.isSame?.(before, after) === true) {
       before.version = version;
-      before.listNumber = this.#listNumber;
+      this.#mark(before);
       return;
     }
+    const objects = this.size + Number(before === undefined);
     const bytes = this.#bytes - this.#bytesOf(before) + this.#bytesOf(after);
-    checkLimits(this.size + Number(before === undefined), bytes, this.#limits);
+    const isWaiting = this.#isListing && !isWithin(objects, bytes, this.#limits);
+    this.#countListed(before, after);
+    if (isWaiting) {
+      checkLimits(this.#listed, this.#listedBytes, this.#limits);
+      this.#isPartial = true;
+      if (before !== undefined) before.listNumber = this.#listNumber;
+      return;
+    }
+    checkLimits(objects, bytes, this.#limits);
     this.#bytes = bytes;
     after.version = version;
     after.listNumber = this.#listNumber;
@@ -101,26 +115,34 @@ export class ObjectStore<T extends ApiObject, K extends Projection> {
 
   /** Begins a list; pass the number to `endList`. */
   beginList(): number {
+    this.#isListing = true;
+    this.#isPartial = false;
+    this.#listed = this.#listedBytes = 0;
     return ++this.#listNumber;
   }
 
   /**
    * Removes the objects that the list did not have. Resolves to false, without further removals, when
-   * `forget` or another list began meanwhile: then objects may be missing, and the list must be read again.
+   * `forget` or another list began meanwhile, and when there was no place for an object before these removals:
+   * then objects may be missing, and the list must be read again. Throws a StreamError (`full`) for a list
+   * beyond the limits.
    */
   async endList(number: number, turn: LoopTurn): Promise<boolean> {
+    if (this.#isPartial) checkLimits(this.#listed, this.#listedBytes, this.#limits);
     let count = 0;
     for (const [key, stored] of this.#stored) {
       if (number !== this.#listNumber) return false;
       if (stored.listNumber !== number) this.#remove(key, stored);
       if (++count % OBJECTS_PER_CLOCK_READ === 0 && turn.isOver) await turn.next();
     }
-    return number === this.#listNumber;
+    this.#isListing = false;
+    return number === this.#listNumber && !this.#isPartial;
   }
 
   /** Drops all objects; `endList` of a list in progress then resolves to false. */
   async forget(turn: LoopTurn): Promise<void> {
-    const number = ++this.#listNumber;
+    const number = this.beginList();
+    this.#isListing = false;
     let count = 0;
     for (const [key, stored] of this.#stored) {
       // An object that arrived while this waited for its turn stays.
@@ -133,7 +155,25 @@ export class ObjectStore<T extends ApiObject, K extends Projection> {
     if (before === undefined) return;
     this.#stored.delete(key);
     this.#bytes -= this.#bytesOf(before);
+    this.#countListed(before, undefined);
     this.#notify(key, before, undefined);
+  }
+
+  /** The list in progress has this object, as it is stored. */
+  #mark(stored: K): void {
+    this.#countListed(stored, stored);
+    stored.listNumber = this.#listNumber;
+  }
+
+  /** Counts `after` in the list in progress, in place of what it had of the object before. */
+  #countListed(before: K | undefined, after: K | undefined): void {
+    if (before?.listNumber === this.#listNumber) {
+      this.#listed--;
+      this.#listedBytes -= this.#bytesOf(before);
+    }
+    if (after === undefined) return;
+    this.#listed++;
+    this.#listedBytes += this.#bytesOf(after);
   }
 
   #bytesOf(stored: K | undefined): number {

@@ -15,6 +15,11 @@ const MAX_BYTES = 64 * 1024 * 1024;
  */
 export const DEFAULT_STORE_LIMITS: StoreLimits = { maxObjects: MAX_OBJECTS, maxBytes: MAX_BYTES };
 
+/** Whether the limits allow so many objects and bytes. */
+export function isWithin(objects: number, bytes: number, limits: StoreLimits): boolean {
+  return objects <= limits.maxObjects && bytes <= limits.maxBytes;
+}
+
 /** Throws a StreamError (`full`) for more than the limits allow. */
 export function checkLimits(objects: number, bytes: number, limits: StoreLimits): void {
   const { maxObjects, maxBytes } = limits;
