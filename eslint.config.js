@@ -28,6 +28,23 @@ export default defineConfig(
     },
   },
   {
+    files: ['**/test/**/*.ts', '**/*.test.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'CallExpression > MemberExpression[object.name=/^(it|describe)$/] > Identifier[name="skip"]',
+          message: 'A skipped test says why: unless(reason, it) of @kube-dns/testkit.',
+        },
+        {
+          selector: 'ConditionalExpression > MemberExpression > Identifier[name="skip"]',
+          message: 'A skipped test says why: unless(reason, it) of @kube-dns/testkit.',
+        },
+      ],
+    },
+  },
+  {
     files: ['**/*.{js,mjs,cjs}'],
     languageOptions: {
       globals: {

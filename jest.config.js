@@ -1,3 +1,5 @@
+import './packages/testkit/tools-path.mjs';
+
 /** One configuration for every package: `jest --config ../../jest.config.js --rootDir .` */
 export default {
   testEnvironment: 'node',

@@ -1,17 +1,14 @@
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
+import { missing, unless, until } from '@kube-dns/testkit';
 import type { ApiServer } from '../src/index.js';
 import { closeAll, onClose, startServer } from './harness.js';
 
 const run = promisify(execFile);
-const isPresent = spawnSync('kubectl', ['version', '--client']).status === 0;
-
-if (!isPresent) process.stderr.write('kubectl is not installed: its tests are skipped\n');
 
 let folder: string;
 let server: ApiServer;
@@ -46,7 +43,7 @@ function web(ports: string, extra = ''): string {
   return `apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec:\n  ports: ${ports}\n${extra}`;
 }
 
-(isPresent ? describe : describe.skip)('kubectl', () => {
+unless(missing('kubectl'), describe)('kubectl', () => {
   it('prints services of all namespaces as a table', async () => {
     const [head, row] = (await kubectl('get', 'svc', '-A')).split('\n');
     expect(head).toMatch(/^NAMESPACE +NAME +TYPE +CLUSTER-IP +EXTERNAL-IP +PORT\(S\) +AGE$/);

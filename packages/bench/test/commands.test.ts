@@ -2,10 +2,15 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { dnsperfVersion, endPrograms, findRealDnsmasq, until } from '@kube-dns/testkit';
+import {
+  endPrograms,
+  findRealDnsmasq,
+  missing,
+  unless,
+  until,
+} from '@kube-dns/testkit';
 import { childrenOf, isRunning, startBench } from './bench-process.js';
 
-const hasDnsperf = (await dnsperfVersion()) !== undefined;
 const TINY = ['--services=20', '--slices=40', '--endpoints=2'];
 
 interface BenchOutput {
@@ -69,7 +74,7 @@ describe('the bench', () => {
     expect(figures.get('changes never served meanwhile')).toBe(0);
   });
 
-  const queries = hasDnsperf ? it : it.skip;
+  const queries = unless(missing('dnsperf'), it);
   queries('counts queries beside the real dnsmasq (skipped without dnsperf)', async () => {
     const few = ['--services=20', '--slices=0', '--rounds=1', '--seconds=1', '--mixes=A'];
     const { figures } = await measure('kubedns-queries', ...few);

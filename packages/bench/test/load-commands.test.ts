@@ -2,7 +2,14 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { endPrograms, findProgram, findRealDnsmasq, until } from '@kube-dns/testkit';
+import {
+  endPrograms,
+  findProgram,
+  findRealDnsmasq,
+  missing,
+  unless,
+  until,
+} from '@kube-dns/testkit';
 import { WORKLOADS } from '../src/workloads/workload-table.js';
 import { childrenOf, isRunning, startBench } from './bench-process.js';
 
@@ -29,7 +36,7 @@ interface BenchOutput {
 }
 
 const DNSPERF = findProgram('dnsperf');
-const loads = DNSPERF === undefined ? it.skip : it;
+const loads = unless(missing('dnsperf'), it);
 const peer = findRealDnsmasq() === undefined ? [] : ['dnsmasq'];
 
 /** Who takes part in each workload. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { areInstalled } from '@kube-dns/testkit';
+import { missing, unless } from '@kube-dns/testkit';
 import {
   containerOf,
   fieldFaults,
@@ -34,7 +34,7 @@ function argsOf(objects: readonly KubeManifest[], container: string): readonly s
 }
 
 describe('the manifest of the newest kube-dns', () => {
-  (areInstalled('kubectl') ? it : it.skip)('becomes what manifests/kube-dns is', () => {
+  unless(missing('kubectl'), it)('becomes what manifests/kube-dns is', () => {
     const base = render(join(MANIFESTS, 'kube-dns'));
     const { objects, notes } = convertFile(STOCK_FILE);
     expect(notes.hasLosses).toBe(false);

@@ -4,7 +4,15 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
-import { areInstalled, freePort, RunningProgram, runProgram } from '@kube-dns/testkit';
+import {
+  findCoreDns,
+  freePort,
+  missing,
+  missingCoreDns,
+  RunningProgram,
+  runProgram,
+  unless,
+} from '@kube-dns/testkit';
 import { findObject, STOCK_FILE, STOCK_OBJECTS } from '@kube-dns/testkit/manifests';
 import { PROGRAM } from './support/run-command.js';
 
@@ -31,14 +39,9 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 async function run(...args: readonly string[]) {
-  const { end: status, ...said } = await runProgram(
-    process.execPath,
-    [PROGRAM, 'convert', ...args],
-    {
-      cwd: folder,
-      inheritsEnv: true,
-    },
-  );
+  const words = [PROGRAM, 'convert', ...args];
+  const options = { cwd: folder, inheritsEnv: true };
+  const { end: status, ...said } = await runProgram(process.execPath, words, options);
   return { status, ...said };
 }
 
@@ -167,7 +170,7 @@ describe('kube-dns convert', () => {
     expect(args.get('dnsmasq')).toEqual(expect.arrayContaining(['--log-queries', '--max-ttl=20']));
   });
 
-  (areInstalled('kubectl') ? it : it.skip)('writes objects that apply as it says', async () => {
+  unless(missing('kubectl'), it)('writes objects that apply as it says', async () => {
     writeFileSync(at('Corefile'), '.:53 {\nkubernetes a.b\nforward . 10.0.0.1\n}\n');
     const { stdout } = await run('--to=configmap', 'Corefile');
     const [, lines = ''] =
@@ -274,10 +277,7 @@ describe('kube-dns convert', () => {
   });
 });
 
-const { COREDNS = '' } = process.env;
-if (COREDNS === '') process.stderr.write('skipped: COREDNS does not name a coredns to run\n');
-
-(COREDNS === '' ? describe.skip : describe)('the real CoreDNS', () => {
+unless(missingCoreDns(), describe)('the real CoreDNS', () => {
   it('takes the Corefile that was written', async () => {
     const port = await freePort();
     const args = `--port=${port} --server=/corp/127.0.0.1#5397 --address=/x/1.2.3.4 --local=/y.corp/ --host-record=h.x,1.2.3.5 --max-ttl=30 --max-cache-ttl=30 --filter-AAAA --use-stale-cache`;
@@ -287,7 +287,7 @@ if (COREDNS === '') process.stderr.write('skipped: COREDNS does not name a cored
       .replaceAll(/^ {4}kubernetes [^]*?^ {4}\}\n/gm, '')
       .replaceAll(/^ {4}(?:health [^]*?^ {4}\}|ready|prometheus .*)\n/gm, '');
     writeFileSync(at('Corefile'), alone);
-    const server = new RunningProgram('CoreDNS', COREDNS, ['-conf', at('Corefile')]);
+    const server = new RunningProgram('CoreDNS', findCoreDns()!, ['-conf', at('Corefile')]);
     try {
       await server.waitForLine(/CoreDNS-/);
     } finally {

@@ -1,12 +1,13 @@
-import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
-  areInstalled,
   endPrograms,
+  missing,
+  missingNamespaces,
   outputOf,
   RunningProgram,
   TemporaryFolder,
+  unless,
   until,
 } from '@kube-dns/testkit';
 import { fixture } from './support/plans.js';
@@ -18,14 +19,12 @@ const SYSTEM_RESOLVER = '127.0.0.9';
 /** A network and mounts of its own, with `$1` as resolv.conf, until its stdin ends. */
 const HOLDER = `ip link set lo up && mount --bind "$1" /etc/resolv.conf && echo there && exec sleep 600`;
 
-function canIsolate(): boolean {
-  if (!areInstalled('unshare', 'nsenter', 'ip', 'ss', 'dig', 'curl')) return false;
-  const isRoot = spawnSync('unshare', ['--net', '--mount', 'true']).status === 0;
-  if (!isRoot) process.stderr.write('skipped: needs root, for its own network\n');
-  return isRoot;
+/** Why the pod cannot have a network for itself here; undefined where it can. */
+function isolationSkipReason(): string | undefined {
+  return missing('unshare', 'nsenter', 'ip', 'ss', 'dig', 'curl') ?? missingNamespaces();
 }
 
-(canIsolate() ? describe : describe.skip)('the pod of `npm start`', () => {
+unless(isolationSkipReason(), describe)('the pod of `npm start`', () => {
   const folder = new TemporaryFolder();
   let inside: readonly string[];
   let resolver: RunningProgram;

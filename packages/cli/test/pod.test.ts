@@ -1,11 +1,11 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { areInstalled, outputOf, until, untilEqual } from '@kube-dns/testkit';
+import { missing, outputOf, unless, until, untilEqual } from '@kube-dns/testkit';
 import { LocalPod } from './support/local-pod.js';
 
-const withDig = areInstalled('dig') ? describe : describe.skip;
-const withKubectl = areInstalled('dig') && areInstalled('kubectl') ? describe : describe.skip;
+const withDig = unless(missing('dig'), describe);
+const withKubectl = unless(missing('dig', 'kubectl'), describe);
 
 const pod = new LocalPod();
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { networkInterfaces } from 'node:os';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { missingIpv6, unless } from '@kube-dns/testkit';
 
 import { StartupError } from '../src/errors.js';
 import { startHttpServer, type HttpServer } from '../src/http-server.js';
@@ -70,12 +70,8 @@ async function openConnection(port: number, request: string): Promise<Socket> {
   return socket;
 }
 
-const hasIPv6 = Object.values(networkInterfaces())
-  .flat()
-  .some((each) => each?.address === '::1');
-
-(hasIPv6 ? it : it.skip).each(['', '0.0.0.0', '::', '[::]'])(
-  'the host "%s" is every address of both families (skipped where the machine has no ::1)',
+unless(missingIpv6(), it).each(['', '0.0.0.0', '::', '[::]'])(
+  'the host "%s" is every address of both families',
   async (host) => {
     const { port } = await start(host);
     for (const address of ['127.0.0.1', '::1']) {

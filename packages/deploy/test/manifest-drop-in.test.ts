@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { parsePod } from '@kube-dns/cli';
-import { areInstalled, outputOf } from '@kube-dns/testkit';
+import { missing, outputOf, unless } from '@kube-dns/testkit';
 import {
   containersOf,
   type Deployment,
@@ -17,8 +17,8 @@ import {
 
 const BASE = join(MANIFESTS, 'kube-dns');
 const AUTOSCALER = join(MANIFESTS, 'overlays', 'autoscaler');
-const hasKubectl = areInstalled('kubectl');
-const withKubectl = hasKubectl ? describe : describe.skip;
+const hasKubectl = missing('kubectl') === undefined;
+const withKubectl = unless(missing('kubectl'), describe);
 
 const ours = hasKubectl ? render(BASE) : STOCK_OBJECTS;
 const stockDeployment = findObject(STOCK_OBJECTS, 'Deployment', 'kube-dns');

@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer } from '@kube-dns/apiserver';
-import { untilEqual } from '@kube-dns/testkit';
+import { unless, untilEqual } from '@kube-dns/testkit';
 import { findObject } from '@kube-dns/testkit/manifests';
 import { BASE_OBJECTS } from './support/base-deployment.js';
-import { canMakeNetworks, NetworkedPod, type PodFamily, PROBES } from './support/networked-pod.js';
+import {
+  NetworkedPod,
+  networksSkipReason,
+  type PodFamily,
+  PROBES,
+} from './support/networked-pod.js';
 
 const IPV6 = ['fd00:99::1', 'fd00:99::2'] as const;
 const IPV4 = ['10.99.0.1', '10.99.0.2'] as const;
@@ -57,7 +62,7 @@ describe('the service of manifests/kube-dns', () => {
   });
 });
 
-const withNetworks = canMakeNetworks() ? describe : describe.skip;
+const withNetworks = unless(networksSkipReason(), describe);
 
 withNetworks('the pod of manifests/kube-dns in a network', () => {
   const pods = new Map<string, NetworkedPod>();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { parse } from 'yaml';
-import { areInstalled, freePort, outputOf, untilEqual } from '@kube-dns/testkit';
+import { freePort, missing, outputOf, unless, untilEqual } from '@kube-dns/testkit';
 import { findObject, MANIFESTS, render, renderText } from '@kube-dns/testkit/manifests';
 import { DeployedPod } from './support/deployed-pod.js';
 import { exposedMetrics, metricsOf } from './support/query-metrics.js';
@@ -63,9 +63,9 @@ describe('the reader of queries', () => {
   });
 });
 
-const isRun = areInstalled('dig') && areInstalled('kubectl');
+const withPod = unless(missing('dig', 'kubectl'), describe);
 
-(isRun ? describe : describe.skip)('the metrics of the containers of overlays/monitoring', () => {
+withPod('the metrics of the containers of overlays/monitoring', () => {
   let server: ApiServer;
   let pod: DeployedPod;
   let known: Map<string, Set<string>>;
@@ -209,7 +209,7 @@ describe('the runbook of an alert', () => {
     expect(page).toMatch(/^https:.*\/manifests\/TROUBLESHOOTING\.md$/);
   });
 
-  (areInstalled('kubectl') ? it : it.skip)('is on the page that runbooks.yaml names', () => {
+  unless(missing('kubectl'), it)('is on the page that runbooks.yaml names', () => {
     const folder = mkdtempSync(join(tmpdir(), 'kube-dns-runbooks-'));
     try {
       cpSync(MANIFESTS, folder, { recursive: true });

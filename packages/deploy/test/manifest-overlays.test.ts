@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { areInstalled } from '@kube-dns/testkit';
+import { missing, unless } from '@kube-dns/testkit';
 import {
   containerOf,
   containersOf,
@@ -10,7 +10,7 @@ import {
   render,
 } from '@kube-dns/testkit/manifests';
 
-const withKubectl = areInstalled('kubectl') ? describe : describe.skip;
+const withKubectl = unless(missing('kubectl'), describe);
 
 const overlay = (name: string) => render(join(MANIFESTS, 'overlays', name));
 const kubeDns = (objects: readonly KubeManifest[]) => findObject(objects, 'Deployment', 'kube-dns');
@@ -59,7 +59,7 @@ withKubectl('the overlay gke-like', () => {
 });
 
 withKubectl('the overlay monitoring', () => {
-  const objects = areInstalled('kubectl') ? overlay('monitoring') : [];
+  const objects = missing('kubectl') === undefined ? overlay('monitoring') : [];
 
   it('adds the port of metrics to dnsmasq, before `--`, and changes no other', () => {
     const [base, own] = [render(join(MANIFESTS, 'kube-dns')), objects].map((each) =>

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer, type Manifest } from '@kube-dns/apiserver';
-import { areInstalled, outputOf, untilEqual } from '@kube-dns/testkit';
+import { missing, outputOf, unless, untilEqual } from '@kube-dns/testkit';
 import {
   containersOf,
   type Deployment,
@@ -15,8 +15,7 @@ import {
 import { accessesOf, Authorizer } from './support/authorizer.js';
 import { DeployedPod } from './support/deployed-pod.js';
 
-const hasKubectl = areInstalled('kubectl');
-const hasDig = areInstalled('dig');
+const withoutKubectl = missing('kubectl');
 
 const ENDPOINTS: Manifest = {
   apiVersion: 'v1',
@@ -56,7 +55,7 @@ const CLUSTER: readonly Manifest[] = [
 ];
 
 const stock = findObject(STOCK_OBJECTS, 'Deployment', 'kube-dns');
-const base = hasKubectl ? render(join(MANIFESTS, 'kube-dns')) : STOCK_OBJECTS;
+const base = withoutKubectl === undefined ? render(join(MANIFESTS, 'kube-dns')) : STOCK_OBJECTS;
 const ours = findObject(base, 'Deployment', 'kube-dns');
 
 /** The lines of releases before 1.24, which logged and probed in another way. */
@@ -77,12 +76,16 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe.each([
-  { what: 'manifests/kube-dns', deployment: ours, isRun: hasKubectl },
-  { what: 'the manifest of the original', deployment: stock, isRun: true },
-  { what: 'the manifest of releases before 1.24', deployment: asBefore124(stock), isRun: true },
-])('the pod of $what', ({ deployment, isRun }) => {
-  const run = isRun ? it : it.skip;
-  const runWithDig = isRun && hasDig ? it : it.skip;
+  { what: 'manifests/kube-dns', deployment: ours, reason: withoutKubectl },
+  { what: 'the manifest of the original', deployment: stock, reason: undefined },
+  {
+    what: 'the manifest of releases before 1.24',
+    deployment: asBefore124(stock),
+    reason: undefined,
+  },
+])('the pod of $what', ({ deployment, reason }) => {
+  const run = unless(reason, it);
+  const runWithDig = unless(reason ?? missing('dig'), it);
   const pod = new DeployedPod(deployment);
   const probes = containersOf(deployment).flatMap(({ name, livenessProbe, readinessProbe }) =>
     [
@@ -96,7 +99,7 @@ describe.each([
     outputOf('dig', ['@127.0.0.1', '-p', String(pod.portFor(manifestPort)), '+short', ...words]);
 
   beforeAll(async () => {
-    if (!isRun) return;
+    if (reason !== undefined) return;
     await pod.start(server.url);
     for (const { probe } of probes)
       await untilEqual(200, () => statusOf(probe), { limitMs: READY_MS });
@@ -131,7 +134,7 @@ describe.each([
 });
 
 describe('kubedns under the rules of the ClusterRole', () => {
-  const run = hasKubectl && hasDig ? it : it.skip;
+  const run = unless(missing('kubectl', 'dig'), it);
   const rules = () => findObject(base, 'ClusterRole', 'kube-dns').rules;
 
   interface Findings {

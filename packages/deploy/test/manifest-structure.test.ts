@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { areInstalled, memoryBytes } from '@kube-dns/testkit';
+import { memoryBytes, missing, unless } from '@kube-dns/testkit';
 import {
   type Container,
   containerOf,
@@ -27,8 +27,8 @@ import {
   renderText,
 } from '@kube-dns/testkit/manifests';
 
-const hasKubectl = areInstalled('kubectl');
-const withKubectl = hasKubectl ? describe : describe.skip;
+const hasKubectl = missing('kubectl') === undefined;
+const withKubectl = unless(missing('kubectl'), describe);
 
 const CLUSTER_FILE = join(MANIFESTS, 'kube-dns', 'cluster.yaml');
 const MIB = 2 ** 20;
@@ -62,24 +62,27 @@ describe('manifests/README.md', () => {
   });
 });
 
-(hasKubectl ? it : it.skip)('an overlay as the README has it puts two components together', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'kube-dns-overlay-'));
-  try {
-    cpSync(MANIFESTS, join(folder, 'manifests'), { recursive: true });
-    const readme = readFileSync(join(MANIFESTS, 'README.md'), 'utf8');
-    const example = /```yaml\n(apiVersion: kustomize.*?)```/s.exec(readme)?.[1] ?? '';
-    mkdirSync(join(folder, 'mine'));
-    writeFileSync(join(folder, 'mine', 'kustomization.yaml'), example);
-    const objects = render(join(folder, 'mine'));
-    const names = objectsOf(objects, 'Deployment').map(({ metadata }) => metadata.name);
-    expect(names).toEqual(['kube-dns', 'kube-dns-autoscaler']);
-    findObject(objects, 'ServiceMonitor', 'kube-dns');
-    const kubedns = containerOf(findObject(objects, 'Deployment', 'kube-dns'), 'kubedns');
-    expect(example).toContain(kubedns.image.replace(/:.*/, ''));
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});
+unless(missing('kubectl'), it)(
+  'an overlay as the README has it puts two components together',
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kube-dns-overlay-'));
+    try {
+      cpSync(MANIFESTS, join(folder, 'manifests'), { recursive: true });
+      const readme = readFileSync(join(MANIFESTS, 'README.md'), 'utf8');
+      const example = /```yaml\n(apiVersion: kustomize.*?)```/s.exec(readme)?.[1] ?? '';
+      mkdirSync(join(folder, 'mine'));
+      writeFileSync(join(folder, 'mine', 'kustomization.yaml'), example);
+      const objects = render(join(folder, 'mine'));
+      const names = objectsOf(objects, 'Deployment').map(({ metadata }) => metadata.name);
+      expect(names).toEqual(['kube-dns', 'kube-dns-autoscaler']);
+      findObject(objects, 'ServiceMonitor', 'kube-dns');
+      const kubedns = containerOf(findObject(objects, 'Deployment', 'kube-dns'), 'kubedns');
+      expect(example).toContain(kubedns.image.replace(/:.*/, ''));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+);
 
 describe('the address of the service and the domain', () => {
   it('are in one line each of all that is applied', () => {
@@ -97,7 +100,7 @@ describe('the address of the service and the domain', () => {
     }
   });
 
-  (hasKubectl ? it : it.skip)('get everywhere from there', () => {
+  unless(missing('kubectl'), it)('get everywhere from there', () => {
     const folder = mkdtempSync(join(tmpdir(), 'kube-dns-manifests-'));
     try {
       const copy = join(folder, 'kube-dns');

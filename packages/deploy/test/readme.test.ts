@@ -4,7 +4,14 @@ import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { stringify } from 'yaml';
-import { areInstalled, freePort, LoopbackUpstream, outputOf, untilEqual } from '@kube-dns/testkit';
+import {
+  freePort,
+  LoopbackUpstream,
+  missing,
+  outputOf,
+  unless,
+  untilEqual,
+} from '@kube-dns/testkit';
 import { containersOf, findObject, MANIFESTS, readObjects } from '@kube-dns/testkit/manifests';
 import { BASE_DEPLOYMENT } from './support/base-deployment.js';
 import { ROOT } from './support/dockerfile.js';
@@ -27,7 +34,7 @@ const DOCUMENTS = [
 ];
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const readme = read('README.md');
-const withDig = areInstalled('dig') ? describe : describe.skip;
+const withDig = unless(missing('dig'), describe);
 
 /** The anchors that GitHub makes of the headings of a Markdown file. */
 function anchorsOf(file: string): string[] {

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { renderFolder } from '@kube-dns/cli';
-import { areInstalled } from '@kube-dns/testkit';
+import { missing, unless } from '@kube-dns/testkit';
 import { MANIFESTS, readObjects, render } from '@kube-dns/testkit/manifests';
 import { parse, stringify } from 'yaml';
 import { ROOT } from './support/dockerfile.js';
 
 const BASE = join(MANIFESTS, 'kube-dns');
-const withKubectl = areInstalled('kubectl') ? it : it.skip;
+const withKubectl = unless(missing('kubectl'), it);
 
 const inOrder = (objects: readonly { readonly kind?: unknown }[]) =>
   [...objects].sort((one, other) => String(one.kind).localeCompare(String(other.kind)));
@@ -19,7 +19,7 @@ withKubectl('renderFolder makes the objects that kubectl kustomize makes', () =>
   expect(inOrder(renderFolder(BASE).objects)).toEqual(inOrder(render(BASE)));
 });
 
-(areInstalled('helm', 'kubectl') ? describe : describe.skip)('the Helm chart', () => {
+unless(missing('helm', 'kubectl'), describe)('the Helm chart', () => {
   let folder: string;
 
   beforeAll(() => {

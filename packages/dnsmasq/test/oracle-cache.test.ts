@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, expect, it } from '@jest/globals';
 import { endPrograms } from '@kube-dns/testkit';
 import { ComparedServer, type Seen } from './compared-server.js';
 import { FakeUpstream } from './fake-upstream.js';
@@ -9,13 +9,11 @@ import type { Scenario, Step } from './oracle-cache-steps.js';
 import { respond } from './oracle-cache-zone.js';
 import { REPLY_SCENARIOS } from './oracle-reply-scenarios.js';
 import { serve } from './processes.js';
-import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
+import { describeBesideReal, serveReal } from './real-dnsmasq.js';
 
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
-const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe;
-const WITHOUT = REAL_DNSMASQ === undefined ? ' (skipped: no dnsmasq 2.90 on this machine)' : '';
 
-describeBesideReal(`the cache beside the real dnsmasq's${WITHOUT}`, () => {
+describeBesideReal("the cache beside the real dnsmasq's", () => {
   afterAll(() => endPrograms());
 
   async function beside(

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { endPrograms, until } from '@kube-dns/testkit';
 import { expectSameTtls, viewOf } from './answer-view.js';
 import { ask } from './client.js';
@@ -13,13 +13,11 @@ import { RULE_CASES } from './oracle-local-rules.js';
 import { HOSTS, MORE_HOSTS, questions, respond, SERVERS_FILE } from './oracle-local-zone.js';
 import { MADE_DIFFERENT, MADE_SAME } from './oracle-made-cases.js';
 import { serve, type Serving } from './processes.js';
-import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
+import { describeBesideReal, serveReal } from './real-dnsmasq.js';
 
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
-const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe;
-const WITHOUT = REAL_DNSMASQ === undefined ? ' (skipped: no dnsmasq 2.90 on this machine)' : '';
 
-describeBesideReal(`local data beside the real dnsmasq${WITHOUT}`, () => {
+describeBesideReal('local data beside the real dnsmasq', () => {
   let upstream: FakeUpstream;
   let folder: string;
 

@@ -3,18 +3,16 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { endPrograms, until } from '@kube-dns/testkit';
 import { ask } from './client.js';
 import { FakeUpstream, held, type Script } from './fake-upstream.js';
 import { type Question, queryMessage } from './messages.js';
 import { respond } from './oracle-zone.js';
 import { serve, type Serving } from './processes.js';
-import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
+import { describeBesideReal, serveReal } from './real-dnsmasq.js';
 
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
-const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe;
-const WITHOUT = REAL_DNSMASQ === undefined ? ' (skipped: no dnsmasq 2.90 on this machine)' : '';
 
 const FD00_5 = `5.${'0.'.repeat(29)}d.f.ip6.arpa`;
 
@@ -135,7 +133,7 @@ async function askAll({ port }: Serving, questions: readonly Question[]): Promis
   for (const question of questions) await ask(port, question);
 }
 
-describeBesideReal(`the log of queries, beside the real dnsmasq${WITHOUT}`, () => {
+describeBesideReal('the log of queries, beside the real dnsmasq', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'dnsmasq-log-'));
     const hosts = join(folder, 'hosts');
@@ -206,7 +204,7 @@ describeBesideReal(`the log of queries, beside the real dnsmasq${WITHOUT}`, () =
   });
 });
 
-describeBesideReal(`the first lines of the log${WITHOUT}`, () => {
+describeBesideReal('the first lines of the log', () => {
   const resolvFile = join(mkdtempSync(join(tmpdir(), 'dnsmasq-resolv-')), 'resolv.conf');
 
   afterEach(() => endPrograms());
@@ -233,7 +231,7 @@ describeBesideReal(`the first lines of the log${WITHOUT}`, () => {
   });
 });
 
-describeBesideReal(`a source of queries that this machine does not have${WITHOUT}`, () => {
+describeBesideReal('a source of queries that this machine does not have', () => {
   afterEach(() => endPrograms());
 
   it.each([
@@ -248,7 +246,7 @@ describeBesideReal(`a source of queries that this machine does not have${WITHOUT
   });
 });
 
-describeBesideReal(`the log of a servers file${WITHOUT}`, () => {
+describeBesideReal('the log of a servers file', () => {
   const LINES = [
     ...['server=/a.x/1.2.3.4#53 # here', 'port=5', 'frob=1', 'server', 'server=1.2.3.4#x'],
     ...['no-resolv', 'no-resolv=1', 'local=/l.x/', 'address=/x/1.2.3.4', 'server="', 'port'],

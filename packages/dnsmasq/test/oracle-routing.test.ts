@@ -3,11 +3,9 @@ import { endPrograms } from '@kube-dns/testkit';
 import { exchangeTcp, exchangeUdp, readAnswer } from './client.js';
 import { queryMessage } from './messages.js';
 import { serve } from './processes.js';
-import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
+import { describeBesideReal, serveReal } from './real-dnsmasq.js';
 import { type Conduct, ScriptedServers } from './scripted-servers.js';
 
-const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe;
-const WITHOUT = REAL_DNSMASQ === undefined ? ' (skipped: there is none)' : '';
 /** Long enough for every reply of the scripts, and less than our own first pause. */
 const PATIENCE_MS = 700;
 const NOTHING = 'nothing';
@@ -165,7 +163,7 @@ async function play(
   return { got, asked: servers.asked(domain) };
 }
 
-describeBesideReal(`what servers are asked, beside the real dnsmasq${WITHOUT}`, () => {
+describeBesideReal('what servers are asked, beside the real dnsmasq', () => {
   const running = {} as Record<Mode, { ours: Contestant; real: Contestant }>;
   const opened: ScriptedServers[] = [];
 
@@ -248,7 +246,7 @@ const NAMES = [
   ],
 ];
 
-describeBesideReal(`which server a name goes to, beside the real dnsmasq${WITHOUT}`, () => {
+describeBesideReal('which server a name goes to, beside the real dnsmasq', () => {
   let ours: Contestant;
   let real: Contestant;
 

@@ -2,19 +2,17 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { createSocket } from 'node:dgram';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { endPrograms, freePort, RunningProgram, until } from '@kube-dns/testkit';
 import { ask } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
 import { addressRecords, queryMessage } from './messages.js';
 import { runDnsmasq, serve, type Serving } from './processes.js';
-import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
+import { describeBesideReal, REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
 
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
-const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe;
-const WITHOUT = REAL_DNSMASQ === undefined ? ' (skipped: no dnsmasq 2.90 on this machine)' : '';
 
-describeBesideReal(`what goes on while it runs, beside the real dnsmasq${WITHOUT}`, () => {
+describeBesideReal('what goes on while it runs, beside the real dnsmasq', () => {
   let folder: string;
   let upstream: FakeUpstream;
   /** When each query came, in ms. */

@@ -6,11 +6,9 @@ import { FakeUpstream } from './fake-upstream.js';
 import type { Question } from './messages.js';
 import { respond, ZONE } from './oracle-zone.js';
 import { serve, type Serving } from './processes.js';
-import { REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
+import { describeBesideReal, serveReal } from './real-dnsmasq.js';
 
 // Without the real dnsmasq there is nothing to compare with; Debian has it in dnsmasq-base.
-const describeBesideReal = REAL_DNSMASQ === undefined ? describe.skip : describe;
-const WITHOUT = REAL_DNSMASQ === undefined ? ' (skipped: no dnsmasq 2.90 on this machine)' : '';
 
 interface Step extends Question {
   readonly isOverTcp?: boolean;
@@ -134,7 +132,7 @@ const DIFFERENT: Readonly<Record<string, Difference>> = {
   },
 };
 
-describeBesideReal(`beside the real dnsmasq${WITHOUT}`, () => {
+describeBesideReal('beside the real dnsmasq', () => {
   let clusterUpstream: FakeUpstream;
   let otherUpstream: FakeUpstream;
 

@@ -1,10 +1,23 @@
-import { findRealDnsmasq, freePort, RunningProgram } from '@kube-dns/testkit';
+import { describe } from '@jest/globals';
+import {
+  findRealDnsmasq,
+  freePort,
+  missingRealDnsmasq,
+  RunningProgram,
+  unless,
+} from '@kube-dns/testkit';
 import { type Serving } from './processes.js';
 
 const ATTEMPTS = 3;
 
-/** The path of the real dnsmasq of the version that this one follows; undefined when there is none. */
-export const REAL_DNSMASQ = findRealDnsmasq('2.90');
+/** The version of dnsmasq that this one follows. */
+const VERSION = '2.90';
+
+/** The path of the real dnsmasq; undefined when there is none. */
+export const REAL_DNSMASQ = findRealDnsmasq(VERSION);
+
+/** `describe` for tests beside the real dnsmasq. */
+export const describeBesideReal: typeof describe = unless(missingRealDnsmasq(VERSION), describe);
 
 /** Options that isolate the real dnsmasq; ours reads no such files. */
 const ALONE = [

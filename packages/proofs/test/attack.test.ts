@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { dnsperfVersion } from '@kube-dns/testkit';
+import { missing, unless } from '@kube-dns/testkit';
 import { prove, run } from './prove-process.js';
 
-const hasDnsperf = (await dnsperfVersion()) !== undefined;
 const TIMEOUT_MS = 300_000;
 /** One of each kind, on the container that has more to do with it. */
 const ATTACKS = [
@@ -103,7 +102,7 @@ function weaknesses({
   ];
 }
 
-(hasDnsperf ? describe : describe.skip)('attacks (skipped without dnsperf)', () => {
+unless(missing('dnsperf'), describe)('attacks', () => {
   const tries: AttackResult[] = [];
   const of = (name: string) => tries.filter((result) => result.name === name);
 

@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { becomesTrue, endPrograms, type RunningProgram, until } from '@kube-dns/testkit';
+import { becomesTrue, endPrograms, type RunningProgram, unless, until } from '@kube-dns/testkit';
 import { NETWORK_ROWS } from '../src/faults/network-rows.js';
 import { networkSkipReason } from '../src/fixtures/network-namespace.js';
 import { descendants, type NetworkedProcess, processes } from './process-networks.js';
@@ -13,15 +13,13 @@ const STEP_MS = 50;
 const END_LIMIT_MS = 10_000;
 
 const skipReason = networkSkipReason();
-const onHosts = skipReason === undefined ? describe : describe.skip;
-const skipped = skipReason === undefined ? '' : ` (skipped: ${skipReason})`;
 
 interface RowResult {
   readonly id: string;
   readonly broken: readonly string[];
 }
 
-onHosts(`a fault between hosts${skipped}`, () => {
+unless(skipReason, describe)('a fault between hosts', () => {
   let results: ReadonlyMap<string, readonly string[]>;
 
   beforeAll(async () => {
@@ -35,7 +33,7 @@ onHosts(`a fault between hosts${skipped}`, () => {
   });
 });
 
-onHosts(`hosts that are not needed any more${skipped}`, () => {
+unless(skipReason, describe)('hosts that are not needed any more', () => {
   const own = skipReason === undefined ? readlinkSync('/proc/self/ns/net') : '';
 
   afterEach(() => endPrograms());

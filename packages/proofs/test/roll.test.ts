@@ -1,8 +1,7 @@
 import { expect, it } from '@jest/globals';
-import { dnsperfVersion } from '@kube-dns/testkit';
+import { missing, unless } from '@kube-dns/testkit';
 import { prove } from './prove-process.js';
 
-const hasDnsperf = (await dnsperfVersion()) !== undefined;
 const LIMIT_MS = 150_000;
 const SHORT = [
   '--qps=300',
@@ -13,8 +12,8 @@ const SHORT = [
   '--services=60',
 ];
 
-(hasDnsperf ? it : it.skip)(
-  'stopping, starting and configuring two pods loses nothing at the second try (skipped without dnsperf)',
+unless(missing('dnsperf'), it)(
+  'stopping, starting and configuring two pods loses nothing at the second try',
   async () => {
     const { stderr, figures } = await prove(['roll', ...SHORT], LIMIT_MS);
     expect(stderr).toContain('second pod: start');

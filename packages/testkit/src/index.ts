@@ -72,10 +72,16 @@ export { builtProgram } from './process/built-program.js';
 export { type CorePlan, findCores, pinnedCommand, pinProcess } from './process/cores.js';
 export { freePort } from './process/free-port.js';
 export {
-  areInstalled,
+  findCoreDns,
   findProgram,
   findRealDnsmasq,
+  missing,
+  missingCoreDns,
+  missingIpv6,
+  missingNamespaces,
+  missingRealDnsmasq,
   realDnsmasqVersion,
+  testTools,
 } from './process/installed.js';
 export {
   cpuUsage,
@@ -102,3 +108,4 @@ export { type Bar, formatValue, Report, type Section } from './report/report.js'
 export { median, type Range, rangeOf, type Spread, spreadOf } from './statistics.js';
 export { TemporaryFolder } from './temporary-folder.js';
 export { becomesTrue, until, untilEqual, type WaitLimits } from './until.js';
+export { unless } from './skipping.js';

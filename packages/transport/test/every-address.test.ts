@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ownedBy, TcpClient, UdpClient } from '@kube-dns/testkit';
+import { missingIpv6, ownedBy, TcpClient, UdpClient, unless } from '@kube-dns/testkit';
 import { decodeMessage, EVERY_ADDRESS } from '@kube-dns/wire';
 import { type Answerer, NO_ANSWER_YET } from '../src/answerer.js';
 import { BatchEngine } from '../src/batch/batch-engine.js';
@@ -10,8 +10,7 @@ import { AF_INET6 } from '../src/batch/constants.js';
 import { loadLibc } from '../src/batch/libc.js';
 import { listen } from '../src/listener.js';
 import type { UdpEngine } from '../src/udp-engine.js';
-import { ENGINES, HAS_BATCH } from './engines.js';
-import { HAS_IPV6 } from './ipv6.js';
+import { ENGINES, NO_BATCH } from './engines.js';
 import { replyTo } from './messages.js';
 import { answers, oneAddress, question } from './udp-listener.js';
 
@@ -38,7 +37,7 @@ async function answersAt(port: number, address: string): Promise<readonly number
   return replies.map((reply) => decodeMessage(reply).answers.length);
 }
 
-const withIpv6 = HAS_IPV6 ? describe : describe.skip;
+const withIpv6 = unless(missingIpv6(), describe);
 
 withIpv6.each(ENGINES)('listeners of both families with the engine %s', (_name, engine) => {
   it('serve both over UDP and TCP', async () => {
@@ -94,7 +93,7 @@ withIpv6.each(ENGINES)('listeners of both families with the engine %s', (_name, 
   });
 });
 
-(HAS_BATCH ? it : it.skip)('a system without IPv6 has listeners of IPv4 alone', async () => {
+unless(NO_BATCH, it)('a system without IPv6 has listeners of IPv4 alone', async () => {
   const libc = await loadLibc();
   let refusals = 0;
   const engine = new BatchEngine({

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { unless } from '@kube-dns/testkit';
 import { chooseUdpEngine } from '../src/choose-udp-engine.js';
-import { HAS_BATCH } from './engines.js';
+import { NO_BATCH } from './engines.js';
 
 describe('the choice of a UDP engine', () => {
   it('takes dgram when that is chosen', async () => {
@@ -10,7 +11,7 @@ describe('the choice of a UDP engine', () => {
     });
   });
 
-  (HAS_BATCH ? it : it.skip).each(['auto', 'batch'] as const)(
+  unless(NO_BATCH, it).each(['auto', 'batch'] as const)(
     'takes batch for %s where it works',
     async (choice) => {
       expect(await chooseUdpEngine(choice)).toMatchObject({

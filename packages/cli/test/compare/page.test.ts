@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { TemporaryFolder } from '@kube-dns/testkit';
-import { hasChromium, runChromium, withoutChromium } from './support/chromium.js';
+import { TemporaryFolder, unless } from '@kube-dns/testkit';
+import { runChromium, withoutChromium } from './support/chromium.js';
 import { runCompare } from './support/compare-run.js';
 import { ScriptedServer } from './support/scripted-server.js';
 
@@ -65,7 +65,7 @@ describe('the page of kube-dns compare', () => {
   });
 });
 
-(hasChromium ? describe : describe.skip)(`the page in Chromium${withoutChromium}`, () => {
+unless(withoutChromium, describe)('the page in Chromium', () => {
   it(
     'finds a planted difference by what the list is filtered for',
     async () => {

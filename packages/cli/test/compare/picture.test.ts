@@ -2,10 +2,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { TemporaryFolder } from '@kube-dns/testkit';
+import { TemporaryFolder, unless } from '@kube-dns/testkit';
 import { pageText } from '../../src/compare/report/html.js';
 import type { ResultData } from '../../src/compare/report/json.js';
-import { hasChromium, runChromium, withoutChromium } from './support/chromium.js';
+import { runChromium, withoutChromium } from './support/chromium.js';
 
 const PICTURE = fileURLToPath(new URL('../../images/compare.png', import.meta.url));
 /** What `--json` printed for kubedns and CoreDNS 1.14.7 with the sample cluster of manifests/local. */
@@ -40,8 +40,8 @@ describe('the picture of the page in the READMEs', () => {
   });
 
   // `UPDATE_PICTURE=1 npx jest picture` takes it anew.
-  (hasChromium ? it : it.skip)(
-    `can be taken anew from the result of a run${withoutChromium}`,
+  unless(withoutChromium, it)(
+    'can be taken anew from the result of a run',
     async () => {
       const folder = new TemporaryFolder();
       try {

@@ -1,9 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ApiServer } from '@kube-dns/apiserver';
-import { ask, freePort, type Rcode, type ReplyRecord, TemporaryFolder } from '@kube-dns/testkit';
+import {
+  ask,
+  findCoreDns,
+  freePort,
+  missingCoreDns,
+  missingRealDnsmasq,
+  type Rcode,
+  type ReplyRecord,
+  TemporaryFolder,
+  unless,
+} from '@kube-dns/testkit';
 import { compareAsJson, runCompare } from './support/compare-run.js';
 import {
-  REAL_DNSMASQ,
   type RunningServer,
   startCoreDns,
   startDnsmasq,
@@ -18,9 +27,6 @@ import {
 
 const TIMEOUT_MS = 90_000;
 const ZONE = 'cluster.local';
-const COREDNS = process.env.COREDNS ?? '';
-const noDnsmasq = REAL_DNSMASQ === undefined ? ' (skipped: dnsmasq-base is not installed)' : '';
-const noCoreDns = COREDNS === '' ? ' (CoreDNS skipped: COREDNS does not name its program)' : '';
 
 const open: { close(): unknown }[] = [];
 let api: ApiServer;
@@ -91,8 +97,8 @@ describe('kube-dns compare, the sample cluster in kubedns on one side', () => {
     TIMEOUT_MS,
   );
 
-  (REAL_DNSMASQ === undefined ? it.skip : it)(
-    `lists what the real dnsmasq with host records says differently, worst first${noDnsmasq}`,
+  unless(missingRealDnsmasq(), it)(
+    'lists what the real dnsmasq with host records says differently, worst first',
     async () => {
       const left = opened(await startKubedns(api, upstream.address));
       const right = opened(await startDnsmasq(RECORDS));
@@ -137,11 +143,13 @@ describe('kube-dns compare, the sample cluster in kubedns on one side', () => {
     TIMEOUT_MS,
   );
 
-  it.each(COREDNS === '' ? ['a script of CoreDNS'] : ['a script of CoreDNS', 'CoreDNS'])(
-    `lists beside %s with the standard Corefile what a client can notice${noCoreDns}`,
-    async (name) => {
+  describe.each([
+    { name: 'a script of CoreDNS', start: likeCoreDns, run: it },
+    { name: 'CoreDNS', start: coreDns, run: unless(missingCoreDns(), it) },
+  ])('beside $name with the standard Corefile', ({ start, run }) => {
+    const test = async () => {
       const kubedns = opened(await startKubedns(api, upstream.address));
-      const right = opened(await (name === 'CoreDNS' ? coreDns() : likeCoreDns(kubedns)));
+      const right = opened(await start(kubedns));
       const { stdout, ...data } = await compareBoth(kubedns, right);
       expect(data.verdict).toMatch(/^3 differences that a client can notice, [3-6] conventions$/);
       expect(data.status).toBe(1);
@@ -161,9 +169,9 @@ describe('kube-dns compare, the sample cluster in kubedns on one side', () => {
       expect(data.totals.same + data.totals.known + 3).toBe(data.questions.total);
       expect(stdout.startsWith(`${data.verdict}\n\nleft `)).toBe(true);
       expect(stdout.split('\n').length).toBeLessThan(60);
-    },
-    TIMEOUT_MS,
-  );
+    };
+    run('lists what a client can notice', test, TIMEOUT_MS);
+  });
 });
 
 async function compareBoth(left: RunningServer, right: RunningServer) {
@@ -174,7 +182,7 @@ async function compareBoth(left: RunningServer, right: RunningServer) {
 
 async function coreDns(): Promise<RunningServer> {
   const folder = opened(new TemporaryFolder());
-  return startCoreDns(COREDNS, folder.file('Corefile', standardCorefile(await freePort())));
+  return startCoreDns(findCoreDns()!, folder.file('Corefile', standardCorefile(await freePort())));
 }
 
 /** Answers as CoreDNS 1.14.7 does where it differs from kubedns: the test with the program checks this one. */

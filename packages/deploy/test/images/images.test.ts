@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Resolver } from 'node:dns/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { freePort, untilEqual } from '@kube-dns/testkit';
+import { freePort, unless, untilEqual } from '@kube-dns/testkit';
 import { startApiServer } from '../support/api-server.js';
 import { Dockerfile, IMAGES, ROOT } from '../support/dockerfile.js';
-import { canRunImages, Podman } from '../support/podman.js';
+import { imagesSkipReason, Podman } from '../support/podman.js';
 import { describePodUnderContainerd } from './pod-under-containerd.js';
 import { describePodUnderPodman } from './pod-under-podman.js';
 
@@ -18,7 +18,7 @@ const { version: VERSION } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf
 };
 const DNSMASQ = [`dnsmasq:${VERSION}`, '--', '--no-resolv', '--address=/a.test/192.0.2.1'];
 
-(canRunImages() ? describe : describe.skip)('the images, built by npm run images', () => {
+unless(imagesSkipReason(), describe)('the images, built by npm run images', () => {
   let podman: Podman;
 
   /** Runs `npm run images` with these arguments. */

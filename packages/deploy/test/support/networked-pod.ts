@@ -1,7 +1,11 @@
-import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parsePod, placePod, planPod, Volumes } from '@kube-dns/cli';
-import { areInstalled, type RunningProgram, TemporaryFolder } from '@kube-dns/testkit';
+import {
+  missing,
+  missingNamespaces,
+  type RunningProgram,
+  TemporaryFolder,
+} from '@kube-dns/testkit';
 import { containersOf, type HttpProbe } from '@kube-dns/testkit/manifests';
 import { BASE_DEPLOYMENT } from './base-deployment.js';
 import { ROOT } from './dockerfile.js';
@@ -22,11 +26,9 @@ const WITHOUT_IPV6 = fileURLToPath(new URL('../fixtures/without-ipv6.mjs', impor
 /** `timeoutSeconds` of the probes in the manifest. */
 const PROBE_SECONDS = '5';
 
-/** Whether pods can have networks of their own here; prints what is missing. */
-export function canMakeNetworks(): boolean {
-  const canUnshare = spawnSync('unshare', ['--net', 'true']).status === 0;
-  if (!canUnshare) process.stderr.write('skipped: this user cannot make a network (unshare)\n');
-  return canUnshare && areInstalled('ip', 'nsenter', 'dig', 'curl');
+/** Why no pod can have a network of its own here; undefined where it can. */
+export function networksSkipReason(): string | undefined {
+  return missingNamespaces() ?? missing('ip', 'nsenter', 'dig', 'curl');
 }
 
 /** The probes that kubelet sends to the pod of manifests/kube-dns. */

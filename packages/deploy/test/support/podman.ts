@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { areInstalled } from '@kube-dns/testkit';
+import { missing, missingNamespaces } from '@kube-dns/testkit';
 import { ROOT } from './dockerfile.js';
 import type { PodNetwork } from './pod-network.js';
 
@@ -12,24 +12,20 @@ const CLIENTS = ['nsenter', 'dig', 'curl', 'dnsperf'];
 /** Debian's containernetworking-plugins. */
 const CNI_PLUGIN = '/usr/lib/cni/ptp';
 
-/**
- * Whether images are built and run here: only in CI, because it takes two minutes and uses the registries of
- * npm and Debian; only as root, and with all programs installed.
- */
-export function canRunImages(): boolean {
-  if (!process.env.CI) {
-    process.stderr.write('skipped: without CI=true no image is built\n');
-    return false;
-  }
-  if (process.getuid?.() !== 0) {
-    process.stderr.write('skipped: only root can run images in a test\n');
-    return false;
-  }
+/** How long the registry of npm may take to answer. */
+const REGISTRY_MS = 15_000;
+
+/** Why no image is built and run here; undefined where it can be: as root, with all programs, and with the registry of npm. */
+export function imagesSkipReason(): string | undefined {
+  const program = missing(...COMMANDS, ...CLIENTS) ?? missingNamespaces();
+  if (program !== undefined) return program;
+  if (process.getuid?.() !== 0) return 'needs root, to run images in a test';
   if (!existsSync(CNI_PLUGIN)) {
-    process.stderr.write(`skipped: ${CNI_PLUGIN} is not installed\n`);
-    return false;
+    return `needs ${CNI_PLUGIN}: apt-get install containernetworking-plugins`;
   }
-  return areInstalled(...COMMANDS, ...CLIENTS);
+  const words = ['view', 'npm', 'version', '--fetch-retries=0'];
+  const { status } = spawnSync('npm', words, { timeout: REGISTRY_MS });
+  return status === 0 ? undefined : 'needs the registry of npm, which does not answer';
 }
 
 /** A podman with a separate store: it touches neither images nor network of this machine. */

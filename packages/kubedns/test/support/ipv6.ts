@@ -1,11 +1,5 @@
-import { networkInterfaces } from 'node:os';
 import { it } from '@jest/globals';
+import { missingIpv6, unless } from '@kube-dns/testkit';
 
-const hasIPv6 = Object.values(networkInterfaces())
-  .flat()
-  .some((network) => network?.address === '::1');
-
-/** Tests that need the address ::1; on a machine without it they are skipped, and their names say why. */
-export function itOverIPv6(): Pick<typeof it, 'each'> {
-  return hasIPv6 ? it : it.skip;
-}
+/** `it` for tests that need the address ::1. */
+export const itOverIPv6: typeof it = unless(missingIpv6(), it);

@@ -1,9 +1,35 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 /** `dnsmasq` on the PATH of an npm script is ours. */
 const DNSMASQ_PATHS = ['/usr/sbin/dnsmasq', '/usr/bin/dnsmasq'];
+
+/** The programs that tests look for, each with what installs it. */
+const INSTALLED_BY: Readonly<Record<string, string>> = {
+  'apt-get': 'a Debian',
+  catatonit: 'apt-get install catatonit',
+  chromium: 'apt-get install chromium',
+  containerd: 'apt-get install containerd',
+  coredns: 'put it into the PATH, or COREDNS=PATH names it',
+  ctr: 'apt-get install containerd',
+  curl: 'apt-get install curl',
+  dig: 'apt-get install dnsutils',
+  dnsperf: 'apt-get install dnsperf',
+  'dpkg-deb': 'a Debian',
+  helm: '.ci/run fetches it',
+  ip: 'apt-get install iproute2',
+  iptables: 'apt-get install iptables',
+  kubectl: '.ci/run fetches it',
+  nsenter: 'apt-get install util-linux',
+  podman: 'apt-get install podman netavark',
+  runc: 'apt-get install runc',
+  setpriv: 'apt-get install util-linux',
+  setsid: 'apt-get install util-linux',
+  ss: 'apt-get install iproute2',
+  unshare: 'apt-get install util-linux',
+};
 
 /** The path of a program of this machine; undefined where it is not installed. */
 export function findProgram(name: string): string | undefined {
@@ -11,11 +37,44 @@ export function findProgram(name: string): string | undefined {
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
-/** Whether all these programs are installed; prints the missing ones, as tests that need them are skipped. */
-export function areInstalled(...names: readonly string[]): boolean {
-  const missing = names.filter((name) => findProgram(name) === undefined);
-  for (const name of missing) process.stderr.write(`skipped: ${name} is not installed\n`);
-  return missing.length === 0;
+/** The first of these programs that is not installed, and what installs it; undefined where none is missing. */
+export function missing(...names: readonly string[]): string | undefined {
+  const name = names.find((each) => findProgram(each) === undefined);
+  if (name === undefined) return undefined;
+  const how = INSTALLED_BY[name];
+  return `needs ${name}${how === undefined ? '' : `: ${how}`}`;
+}
+
+/** What makes a difference to which tests run here: results of another set of programs do not count. */
+export function testTools(): string {
+  const names = Object.keys(INSTALLED_BY);
+  const paths = [...names.map(findProgram), findRealDnsmasq(), findCoreDns()];
+  const user = process.getuid?.() === 0 ? 'root' : 'user';
+  const rights = [user, missingNamespaces() ?? 'namespaces', missingIpv6() ?? '::1'];
+  return [...rights, ...paths.map((path) => path ?? '')].join(' ');
+}
+
+/** The program of CoreDNS: the one that COREDNS names, or on the PATH. */
+export function findCoreDns(): string | undefined {
+  const { COREDNS = '' } = process.env;
+  return COREDNS === '' ? findProgram('coredns') : COREDNS;
+}
+
+/** Why no test runs CoreDNS here; undefined where it can. */
+export function missingCoreDns(): string | undefined {
+  return findCoreDns() === undefined ? missing('coredns') : undefined;
+}
+
+/** Why no test uses the address ::1 here; undefined where it can. */
+export function missingIpv6(): string | undefined {
+  const addresses = Object.values(networkInterfaces()).flat();
+  return addresses.some((each) => each?.address === '::1') ? undefined : 'needs the address ::1';
+}
+
+/** Why no test makes a network or a mount of its own here; undefined where it can. */
+export function missingNamespaces(): string | undefined {
+  const { status } = spawnSync('unshare', ['--net', '--mount', 'true'], { stdio: 'ignore' });
+  return status === 0 ? undefined : 'needs root that may make namespaces';
 }
 
 /** The version of the dnsmasq at this path, for example `2.90`. */
@@ -29,4 +88,11 @@ export function findRealDnsmasq(version?: string): string | undefined {
   return DNSMASQ_PATHS.find(
     (path) => existsSync(path) && (version === undefined || realDnsmasqVersion(path) === version),
   );
+}
+
+/** Why no test runs the real dnsmasq here, of this version if given; undefined where it can. */
+export function missingRealDnsmasq(version?: string): string | undefined {
+  if (findRealDnsmasq(version) !== undefined) return undefined;
+  const wanted = version === undefined ? 'the real dnsmasq' : `the real dnsmasq ${version}`;
+  return `needs ${wanted}: apt-get install dnsmasq-base`;
 }

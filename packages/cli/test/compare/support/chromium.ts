@@ -1,14 +1,13 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { findProgram } from '@kube-dns/testkit';
+import { findProgram, missing } from '@kube-dns/testkit';
 
 const execute = promisify(execFile);
 const CHROMIUM = findProgram('chromium') ?? findProgram('chromium-headless-shell');
 
-/** Whether tests with the browser run, and what their title says where they do not. */
-export const hasChromium = CHROMIUM !== undefined;
-export const withoutChromium = hasChromium ? '' : ' (skipped: chromium is not installed)';
+/** Why no test uses the browser here; undefined where it is installed. */
+export const withoutChromium = CHROMIUM === undefined ? missing('chromium') : undefined;
 
 /** Runs Chromium without a window and without a network, and returns what it prints. */
 export async function runChromium(folder: string, args: readonly string[]): Promise<string> {
