@@ -6,7 +6,8 @@
  */
 export class BucketHistogram {
   readonly bounds: readonly number[];
-  readonly #counts: Float64Array;
+  /** Made with the first observation: most of many servers are never asked. */
+  #counts: Float64Array | undefined;
   #sum = 0;
   #count = 0;
 
@@ -16,7 +17,6 @@ export class BucketHistogram {
       throw new RangeError('histogram bounds must ascend');
     }
     this.bounds = bounds;
-    this.#counts = new Float64Array(bounds.length + 1);
   }
 
   /** Counts one value in the first bucket whose bound is not below it; not-a-number is ignored. */
@@ -29,6 +29,7 @@ export class BucketHistogram {
       if (value <= this.bounds[middle]!) high = middle;
       else low = middle + 1;
     }
+    this.#counts ??= new Float64Array(this.bounds.length + 1);
     this.#counts[low]! += 1;
     this.#sum += value;
     this.#count++;
@@ -45,7 +46,7 @@ export class BucketHistogram {
   /** How many observations were at most `bounds[index]`. */
   cumulative(index: number): number {
     let total = 0;
-    for (let bucket = 0; bucket <= index; bucket++) total += this.#counts[bucket] ?? 0;
+    for (let bucket = 0; bucket <= index; bucket++) total += this.#counts?.[bucket] ?? 0;
     return total;
   }
 }

@@ -138,15 +138,16 @@ export class Router {
 
   #build(): void {
     const groups = new Map<string, ServerGroup>();
+    const rules = this.#rules.filter((rule) => !this.#isDropped(rule));
     this.#routes = new Routes({
-      rules: this.#rules.filter((rule) => !this.#isDropped(rule)),
+      rules,
       resolvServers: this.#resolvServers.filter((server) => !this.#isOwn(server)),
       isUsable: (server) => !this.loops.isLooping(server),
       addressesOf: (host) => this.#hosts.addressesOf(host),
       groupOf: (domain, servers) => this.#groupOf(domain, servers, groups),
     });
     this.#groups = groups;
-    this.#options.upstreams.retain(this.#serversOf(this.#routes));
+    this.#options.upstreams.retain(this.#serversOf(this.#routes, rules));
     this.#events.onRoutesChanged();
   }
 
@@ -175,10 +176,12 @@ export class Router {
    * Every server in use, including those that are not asked because of a loop; in the order in which
    * dnsmasq lists them.
    */
-  *#serversOf({ routes, defaultServers }: Routes): Generator<UpstreamServer> {
-    for (const rule of this.#rules) {
-      const { target } = rule;
-      if (target.kind !== 'server' || this.#isDropped(rule)) continue;
+  *#serversOf(
+    { routes, defaultServers }: Routes,
+    rules: readonly ServerRule[],
+  ): Generator<UpstreamServer> {
+    for (const { target } of rules) {
+      if (target.kind !== 'server') continue;
       yield this.#upstreamAt(target.server, target.source);
     }
     for (const { server, source } of defaultServers) yield this.#upstreamAt(server, source);

@@ -18,19 +18,28 @@ const NONE = -1;
 
 /** What waits for the servers of a group, or of several groups with one limit. */
 export class GroupLoad {
+  // Made when they are needed: a configuration has many groups that are never asked.
+  #asked: FairPlaces<Flight> | undefined;
+  #joined: FairPlaces<Waiter> | undefined;
+
   /** For the forwarder: the places of questions, each of the client that waits longest for it. */
-  readonly asked = new FairPlaces<Flight>();
+  get asked(): FairPlaces<Flight> {
+    return (this.#asked ??= new FairPlaces());
+  }
+
   /** For the forwarder: the places of all others that wait. */
-  readonly joined = new FairPlaces<Waiter>();
+  get joined(): FairPlaces<Waiter> {
+    return (this.#joined ??= new FairPlaces());
+  }
 
   /** Questions in flight. */
   get questions(): number {
-    return this.asked.size;
+    return this.#asked?.size ?? 0;
   }
 
   /** Clients that joined a question in flight. */
   get joiners(): number {
-    return this.joined.size;
+    return this.#joined?.size ?? 0;
   }
 }
 

@@ -64,7 +64,7 @@ export class ServerPlaces {
   /** For TcpPlaces: how many it has. */
   taken = 0;
   readonly #all: TcpPlaces;
-  readonly #waiters = new Set<PlaceWaiter>();
+  #waiters: Set<PlaceWaiter> | undefined;
 
   constructor(all: TcpPlaces) {
     this.#all = all;
@@ -72,12 +72,13 @@ export class ServerPlaces {
 
   /** How many wait. */
   get waiting(): number {
-    return this.#waiters.size;
+    return this.#waiters?.size ?? 0;
   }
 
   /** True when a place is free, which is the caller's then; else it waits for one. */
   take(waiter: PlaceWaiter): boolean {
     if (this.#all.take(this)) return true;
+    this.#waiters ??= new Set();
     this.#waiters.add(waiter);
     this.#all.queue(this);
     return false;
@@ -90,13 +91,13 @@ export class ServerPlaces {
 
   /** Waits no longer. */
   leave(waiter: PlaceWaiter): void {
-    if (this.#waiters.delete(waiter)) this.#all.queue(this);
+    if (this.#waiters?.delete(waiter) === true) this.#all.queue(this);
   }
 
   /** For TcpPlaces: who has waited longest; it waits no longer. */
   next(): PlaceWaiter {
-    const [waiter] = this.#waiters;
-    this.#waiters.delete(waiter!);
+    const [waiter] = this.#waiters!;
+    this.#waiters!.delete(waiter!);
     return waiter!;
   }
 }
