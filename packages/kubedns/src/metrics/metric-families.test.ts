@@ -85,6 +85,14 @@ describe('the metrics of the program', () => {
     );
   });
 
+  it('show the first 1,000 stub domains', async () => {
+    const domains = Array.from({ length: 1_500 }, (_, i) => [`d${i}.local`, 1] as const);
+    const lines = await scrape({ stubServers: () => domains });
+    const shown = lines.filter((line) => line.startsWith('kubedns_stub_domain_servers{'));
+    expect(shown).toHaveLength(1_000);
+    expect(shown.at(-1)).toContain('d999.local');
+  });
+
   it('show no age before the first event', async () => {
     const lines = await scrape();
     expect(lines).toContain('kubedns_objects{resource="nodes"} 0');
