@@ -115,7 +115,6 @@ describe('parseFlags', () => {
       '/tmp',
       '-log_file=x',
       '--log_file_max_size=1800',
-      '--logging-format=text',
       '--vmodule=a=1',
       '--log-flush-frequency=5s',
       '--skip_headers',

@@ -9,6 +9,7 @@ import {
   type FlagValues,
 } from './flag-definition.js';
 import { hint } from './hint.js';
+import { LOG_FORMATS, type LogFormat } from './log.js';
 
 /** Name, version, summary and flags of a program. */
 export interface Program<S extends FlagSpec = FlagSpec> {
@@ -30,6 +31,7 @@ export interface ParsedFlags<S extends FlagSpec> {
   readonly isSet: (name: keyof S & string) => boolean;
   readonly positional: readonly string[];
   readonly verbosity: number;
+  readonly logFormat: LogFormat;
 }
 
 // The logging flags of Go's klog. Old manifests and scripts pass them; nothing here needs them.
@@ -46,7 +48,6 @@ const IGNORED_SETTINGS = [
   'log_dir',
   'log_file',
   'log_file_max_size',
-  'logging-format',
   'vmodule',
   'log-flush-frequency',
   'log_backtrace_at',
@@ -65,12 +66,25 @@ const VERSION_FLAG: FlagDefinition<FlagRequest> = {
   formatDefault: () => '',
 };
 
+const LOGGING_FORMAT_FLAG: FlagDefinition<LogFormat> = {
+  parse: (text) => {
+    const format = LOG_FORMATS.find((each) => each === text);
+    if (format === undefined) throw new Error(`must be one of ${LOG_FORMATS.join(', ')}`);
+    return format;
+  },
+  initial: 'text',
+  help: 'form of the log lines; json: one object per line, with the fields of Kubernetes components',
+  valueName: LOG_FORMATS.join('|'),
+  formatDefault: JSON.stringify,
+};
+
 /** Flags that are accepted and ignored. */
 export const IGNORED_FLAGS: readonly string[] = [...IGNORED_SWITCHES, ...IGNORED_SETTINGS];
 
 /** The flags that every program has in addition to those in its table. */
 export const SHARED_FLAGS: FlagSpec = {
   v: intFlag(0, 'log verbosity: 0 is quiet, 2 is what manifests use, 4 and up is for debugging'),
+  'logging-format': LOGGING_FORMAT_FLAG,
   version: VERSION_FLAG,
   ...Object.fromEntries(IGNORED_SWITCHES.map((name) => [name, ignored({ isBoolean: true })])),
   ...Object.fromEntries(IGNORED_SETTINGS.map((name) => [name, ignored({ isBoolean: false })])),
@@ -133,6 +147,7 @@ export function parseFlags<S extends FlagSpec>(
     isSet: (name) => states.get(normalize(name))?.isSet ?? false,
     positional,
     verbosity: states.get('v')!.value as number,
+    logFormat: states.get('logging-format')!.value as LogFormat,
   };
 }
 

@@ -47,6 +47,24 @@ describe('createLog', () => {
     expect(lines[0]!.split('] ')[1]).toBe('a\\r\\nb\\tc\\u001b[31md\\u0000\\u0085\\u2028e ü\n');
   });
 
+  it('writes an object per line with --logging-format=json', () => {
+    const lines: string[] = [];
+    const write = (line: string) => lines.push(line);
+    const log = createLog({ name: 'sample', verbosity: 2, format: 'json', write, now: () => 1.5 });
+    log.info('one "quoted"');
+    log.warn('two');
+    log.error('three\nlines');
+    log.verbose(2, 'four');
+    const common = { ts: 1.5, logger: 'sample' };
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { ...common, level: 'info', msg: 'one "quoted"', v: 0 },
+      { ...common, level: 'warning', msg: 'two', v: 0 },
+      { ...common, level: 'error', msg: 'three\\nlines', err: 'three\\nlines' },
+      { ...common, level: 'info', msg: 'four', v: 2 },
+    ]);
+    expect(lines.every((line) => line.indexOf('\n') === line.length - 1)).toBe(true);
+  });
+
   it('cuts a message that is too long', () => {
     const { log, lines } = collect();
     log.info('x'.repeat(100_000));

@@ -11,9 +11,15 @@ export interface Log {
   isEnabled(level: number): boolean;
 }
 
+/** How lines look: klog's, or JSON as of `k8s.io/component-base` with `--logging-format=json`. */
+export const LOG_FORMATS = ['text', 'json'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
 export interface LogOptions {
   readonly name: string;
   readonly verbosity: number;
+  /** Text unless given. */
+  readonly format?: LogFormat;
   /** Receives one line with its line feed; writes to stderr by default. */
   readonly write?: (line: string) => void;
   /** Milliseconds since the epoch. */
@@ -25,21 +31,45 @@ const MAX_MESSAGE = 8_192;
 /** What may wait while stderr is not read; further lines are dropped and counted. */
 const MAX_WAITING_BYTES = 256 * 1024;
 
-/** A log in the form of Go's klog: `I1121 03:10:00.123456   1234 program] message`. */
+type Severity = 'info' | 'warning' | 'error';
+
+const LETTERS = { info: 'I', warning: 'W', error: 'E' } as const;
+
+/**
+ * A log in the form of Go's klog, `I1121 03:10:00.123456   1234 program] message`, or with an object per line,
+ * `{"ts":1795230600123.456,"level":"info","logger":"program","msg":"message","v":0}`. An error has `err` in
+ * place of `v`.
+ */
 export function createLog(options: LogOptions): Log {
-  const { name, verbosity, write = createStderrWriter(), now = Date.now } = options;
+  const {
+    name,
+    verbosity,
+    format = 'text',
+    write = createStderrWriter(),
+    now = Date.now,
+  } = options;
   const tail = ` ${String(pid).padStart(7)} ${name}] `;
-  const line = (severity: string, message: string) =>
-    write(`${severity}${timestamp(now())}${tail}${escapeMessage(message)}\n`);
+  const line = (severity: Severity, message: string, level = 0) =>
+    write(
+      format === 'json'
+        ? jsonLine(now(), severity, name, message, level)
+        : `${LETTERS[severity]}${timestamp(now())}${tail}${escapeMessage(message)}\n`,
+    );
   return {
-    info: (message) => line('I', message),
-    warn: (message) => line('W', message),
-    error: (message) => line('E', message),
+    info: (message) => line('info', message),
+    warn: (message) => line('warning', message),
+    error: (message) => line('error', message),
     verbose: (level, message) => {
-      if (level <= verbosity) line('I', message);
+      if (level <= verbosity) line('info', message, level);
     },
     isEnabled: (level) => level <= verbosity,
   };
+}
+
+function jsonLine(ts: number, level: Severity, logger: string, text: string, v: number): string {
+  const msg = escapeMessage(text);
+  const last = level === 'error' ? { err: msg } : { v };
+  return `${JSON.stringify({ ts, level, logger, msg, ...last })}\n`;
 }
 
 function timestamp(ms: number): string {
@@ -76,9 +106,12 @@ export interface LogSink {
 /**
  * Writes lines to a stream that may be closed or read slowly. Errors are ignored, as nowhere is left to
  * report them. Lines that would accumulate in memory are dropped; their number is written before the
- * next line that is not.
+ * next line that is not, in the form of `formatNote`.
  */
-export function createStderrWriter(sink: LogSink = stderr): (line: string) => void {
+export function createStderrWriter(
+  sink: LogSink = stderr,
+  formatNote = (note: string) => `(${note})\n`,
+): (line: string) => void {
   let dropped = 0;
   listenOnce(sink);
   return (line) => {
@@ -89,7 +122,7 @@ export function createStderrWriter(sink: LogSink = stderr): (line: string) => vo
     if (dropped > 0) {
       const lines = dropped;
       dropped = 0;
-      sink.write(`(${lines} log lines dropped: stderr is read too slowly)\n`);
+      sink.write(formatNote(`${lines} log lines dropped: stderr is read too slowly`));
     }
     sink.write(line);
   };

@@ -55,22 +55,32 @@ export function runProgram<S extends FlagSpec>(
   const flags = readFlags(program, argv);
   if (flags === null) return;
 
-  let writeLine = createStderrWriter();
+  const errorLine = (message: string) => {
+    let line = `${program.name}: ${escapeMessage(message)}\n`;
+    if (flags.logFormat === 'json') {
+      const write = (text: string) => void (line = text);
+      createLog({ name: program.name, verbosity: 0, format: 'json', write }).error(message);
+    }
+    return line;
+  };
+  const formatNote = flags.logFormat === 'json' ? errorLine : undefined;
+  let writeLine = createStderrWriter(process.stderr, formatNote);
   const log = createLog({
     name: program.name,
     verbosity: flags.verbosity,
+    format: flags.logFormat,
     write: (line) => writeLine(line),
   });
   const fail = (error: unknown) => {
     if (error instanceof UsageError) {
-      exitWith(EXIT_USAGE, usageErrorText(program, error));
+      exitWith(EXIT_USAGE, errorLine(error.message));
       return;
     }
     const isExpected = error instanceof StartupError;
     // A start-up error is one line, also with the -v=2 of the manifests; a defect shows its stack.
     if (!isExpected && error instanceof Error) log.verbose(1, error.stack ?? '');
     const exitCode = isExpected ? error.exitCode : EXIT_UNEXPECTED;
-    exitWith(exitCode, `${program.name}: ${escapeMessage(errorText(error))}\n`);
+    exitWith(exitCode, errorLine(errorText(error)));
   };
   const uncaught = watchUncaught(log, fail);
   const signals = new SignalHandling({

@@ -24,20 +24,22 @@ describe('usageText', () => {
 Does one thing.
 
 Flags:
-      --addr ip              where (default "0.0.0.0")
-  -h, --help                 print this text and exit
-      --own text             own kind
-      --period duration      time between two (default 1m0s)
-      --port int             which (default 53)
-      --probe probe          what; may be repeated
-      --quick                whether
-  -v, --v int                log verbosity: 0 is quiet, 2 is what manifests use, 4 and up is for
-                             debugging
-      --version[=true|raw]   print the version and exit; raw prints it as a quoted string
+      --addr ip                    where (default "0.0.0.0")
+  -h, --help                       print this text and exit
+      --logging-format text|json   form of the log lines; json: one object per line, with the fields
+                                   of Kubernetes components (default "text")
+      --own text                   own kind
+      --period duration            time between two (default 1m0s)
+      --port int                   which (default 53)
+      --probe probe                what; may be repeated
+      --quick                      whether
+  -v, --v int                      log verbosity: 0 is quiet, 2 is what manifests use, 4 and up is
+                                   for debugging
+      --version[=true|raw]         print the version and exit; raw prints it as a quoted string
 
 Accepted and ignored: --add_dir_header, --alsologtostderr, --log-flush-frequency,
---log_backtrace_at, --log_dir, --log_file, --log_file_max_size, --logging-format, --logtostderr,
---one_output, --skip_headers, --skip_log_headers, --stderrthreshold, --vmodule.
+--log_backtrace_at, --log_dir, --log_file, --log_file_max_size, --logtostderr, --one_output,
+--skip_headers, --skip_log_headers, --stderrthreshold, --vmodule.
 `);
   });
 

@@ -81,6 +81,15 @@ describe('a start that fails', () => {
     expect(program.stderr).toBe('fixture: cannot start: two\\nlines\n');
   });
 
+  it.each([
+    ['startup', 255, 'cannot start: two\\nlines'],
+    ['usage', 2, 'these do not go together'],
+  ])('prints JSON with --logging-format=json for %s', async (kind, code, msg) => {
+    const program = run([`--fail=${kind}`, '--logging-format=json']);
+    expect(await program.ended).toBe(code);
+    expect(JSON.parse(program.stderr)).toMatchObject({ level: 'error', logger: 'fixture', msg });
+  });
+
   it('shows where it happened when asked to be verbose', async () => {
     const program = run(['--fail=error', '-v=1']);
     expect(await program.ended).toBe(1);
@@ -168,6 +177,21 @@ describe('a program that runs', () => {
     expect(await program.ended).toBe(0);
     expect(messagesOf(program)).toContain('drained');
     expect(program.stderr).not.toContain('again');
+  });
+
+  it('writes nothing but JSON with --logging-format=json, from its start to its end', async () => {
+    const program = await start(['--logging-format=json', '--later=uncaught']);
+    await program.waitForLine('unexpected error, continuing');
+    program.signal('SIGTERM');
+    expect(await program.ended).toBe(0);
+    const lines = program.stderr.trimEnd().split('\n');
+    const messages = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+    expect(messages[0]).toBe('started with []');
+    expect(messages.slice(-3)).toEqual([
+      'draining after SIGTERM',
+      'closing: one handler fails',
+      'drained',
+    ]);
   });
 
   it('waits no longer than a second on SIGINT', async () => {
