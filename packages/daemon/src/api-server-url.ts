@@ -8,6 +8,7 @@ interface ChosenCluster {
   readonly name: string;
   readonly server: string;
   readonly skipTLSVerify: boolean;
+  readonly caFile?: string;
 }
 
 /**

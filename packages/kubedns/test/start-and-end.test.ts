@@ -119,7 +119,7 @@ describe('a start that fails', () => {
     const kubedns = start(['--kubecfg-file=/no/such/file']);
     expect(await kubedns.program.ended).toBe(255);
     expect(kubedns.fatalErrors).toEqual([
-      "kubedns: kubeconfig /no/such/file: ENOENT: no such file or directory, open '/no/such/file'",
+      'kubedns: cannot read the kubeconfig /no/such/file: no such file or directory',
     ]);
   });
 

@@ -73,22 +73,41 @@ describe('a kubeconfig', () => {
   it('that is not there ends the program with one line that names it', () => {
     const kubecfgFile = join(folder, 'missing');
     const [message, exitCode] = failure({ kubecfgFile });
-    expect(message.startsWith(`kubeconfig ${kubecfgFile}: `)).toBe(true);
-    expect(message).toContain('ENOENT: no such file or directory');
+    expect(message.startsWith(`cannot read the kubeconfig ${kubecfgFile}: `)).toBe(true);
+    expect(message).toContain('no such file or directory');
     expect(exitCode).toBe(255);
   });
 
   it.each([
     ['broken YAML', 'a: [1', /unexpected end|expected|flow/],
     ['an empty file', '', /empty/],
-    ['something else', 'null', /^is not a kubeconfig$/],
+    ['something else', 'null', /^it is not a kubeconfig$/],
     ['a list of the wrong things', 'clusters: [1]', /name is missing/],
-    ['no current context', 'apiVersion: v1', /^the current context names no cluster$/],
+    [
+      'no current context',
+      'apiVersion: v1',
+      /^it has no current-context; kubectl config use-context NAME sets it$/,
+    ],
+    [
+      'a context that is not there',
+      kubeconfig('https://a').replace('current-context: here', 'current-context: gone'),
+      /^it has no context gone, which is its current-context; kubectl config get-contexts /,
+    ],
+    [
+      'a cluster that is not there',
+      kubeconfig('https://a').replace('cluster: mine', 'cluster: gone'),
+      /^it has no cluster gone, which the context here names$/,
+    ],
+    [
+      'a certificate that is not there',
+      kubeconfig('https://a', '{ client-certificate: /nowhere/crt, client-key: /nowhere/key }'),
+      /^it names \/nowhere\/crt: no such file or directory$/,
+    ],
     ['a server that is no URL', kubeconfig('localhost:8080'), /^server "localhost:8080" is not an/],
   ])('with %s ends the program with one line that names it', async (_what, text, reason) => {
     const kubecfgFile = await file(text);
     const [message, exitCode] = failure({ kubecfgFile });
-    const start = `kubeconfig ${kubecfgFile}: `;
+    const start = `cannot read the kubeconfig ${kubecfgFile}: `;
     expect(message.startsWith(start)).toBe(true);
     expect(message.slice(start.length)).toMatch(reason);
     expect(message).not.toContain('\n');

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { errorText, StartupError, useApiServer } from '@kube-dns/daemon';
+import { errorText, loadKubeconfig, StartupError, useApiServer } from '@kube-dns/daemon';
 import { KubeConfig } from '@kubernetes/client-node';
 
 /** The API server as given by the flags. */
@@ -25,24 +25,22 @@ export function loadKubeConfig(flags: ClusterFlags): KubeConfig {
     else loadServiceAccount(config);
     useApiServer(config, flags.masterUrl === '' ? undefined : flags.masterUrl);
   } catch (cause) {
+    if (cause instanceof StartupError) throw cause;
     throw new StartupError(`${sourceOf(flags)}: ${errorText(cause)}`, EXIT_FATAL, { cause });
   }
   return config;
 }
 
 function sourceOf({ kubecfgFile, masterUrl }: ClusterFlags): string {
-  if (kubecfgFile !== '') return `kubeconfig ${kubecfgFile}`;
+  if (kubecfgFile !== '') return `cannot read the kubeconfig ${kubecfgFile}`;
   return masterUrl === '' ? 'no API server' : 'kube-master-url';
 }
 
 function loadFile(config: KubeConfig, path: string): void {
   try {
-    config.loadFromFile(path);
+    loadKubeconfig(config, path);
   } catch (cause) {
-    // client-node does not check that the YAML is a map of the right lists.
-    if (cause instanceof TypeError) throw new Error('is not a kubeconfig', { cause });
-    // js-yaml adds an excerpt of the file below its first line.
-    throw new Error(errorText(cause).replace(/\n[^]*$/, ''), { cause });
+    throw new StartupError(errorText(cause), EXIT_FATAL, { cause });
   }
 }
 

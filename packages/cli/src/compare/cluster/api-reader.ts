@@ -1,6 +1,6 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { useApiServer } from '@kube-dns/daemon';
+import { errorText, loadKubeconfig, useApiServer } from '@kube-dns/daemon';
 import { CodedError } from '@kube-dns/wire';
 import { KubeConfig } from '@kubernetes/client-node';
 import { reasonOf } from '../../errors.js';
@@ -95,17 +95,19 @@ export class ApiReader {
 function load({ kubeconfig, api }: ApiSource): KubeConfig {
   const config = new KubeConfig();
   try {
-    if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
-    else {
+    if (kubeconfig !== undefined) loadKubeconfig(config, kubeconfig);
+  } catch (cause) {
+    throw refusal(errorText(cause), { cause });
+  }
+  try {
+    if (kubeconfig === undefined) {
       const cluster = { name: 'given', server: api ?? '', skipTLSVerify: false };
       config.loadFromClusterAndUser(cluster, { name: 'nobody' });
     }
     useApiServer(config, api);
   } catch (cause) {
-    const what = kubeconfig === undefined ? '--api' : `kubeconfig ${kubeconfig}`;
-    // client-node does not check the shape of the YAML.
-    const reason = cause instanceof TypeError ? 'is not a kubeconfig' : reasonOf(cause);
-    throw refusal(`${what}: ${reason}`, { cause });
+    const what = kubeconfig === undefined ? '--api' : `cannot read the kubeconfig ${kubeconfig}`;
+    throw refusal(`${what}: ${reasonOf(cause)}`, { cause });
   }
   return config;
 }
