@@ -1,5 +1,5 @@
 import { createSocket } from 'node:dgram';
-import { connect, isIPv6 } from 'node:net';
+import { isIPv6, Socket } from 'node:net';
 import { ExchangeError, type ExchangeErrorCode } from './errors.js';
 import { frameMessage, FrameReader } from './frame-reader.js';
 import { isReplyTo } from './reply-match.js';
@@ -10,6 +10,8 @@ export interface ExchangeRequest {
   readonly query: Uint8Array;
   readonly server: ServerAddress;
   readonly protocol: 'udp' | 'tcp';
+  /** The address of this machine that a connection over TCP comes from; the system chooses by default. */
+  readonly sourceAddress?: string | undefined;
   readonly timeoutMs: number;
   /** Which messages are the reply; those with its ID and question unless given. */
   readonly isReply?: typeof isReplyTo;
@@ -107,8 +109,8 @@ function exchangeUdp(request: ExchangeRequest, done: ExchangeDone): Exchange {
 }
 
 function exchangeTcp(request: ExchangeRequest, done: ExchangeDone): Exchange {
-  const { query, server, isReply = isReplyTo } = request;
-  const socket = connect({ host: server.address, port: server.port, noDelay: true });
+  const { query, server, sourceAddress, isReply = isReplyTo } = request;
+  const socket = new Socket().setNoDelay();
   const outcome = new Outcome(request, done, () => socket.destroy());
   const frames = new FrameReader();
   socket.on('error', (error) => outcome.failWith(error));
@@ -121,5 +123,12 @@ function exchangeTcp(request: ExchangeRequest, done: ExchangeDone): Exchange {
     else outcome.fail('malformed', 'the reply does not match the query');
   });
   socket.on('end', () => outcome.fail('closed', 'connection closed before the reply'));
+  const source = sourceAddress === undefined ? {} : { localAddress: sourceAddress };
+  try {
+    socket.connect({ host: server.address, port: server.port, ...source });
+  } catch (error) {
+    // The source is no address.
+    setImmediate(() => outcome.failWith(error as Error));
+  }
   return { cancel: () => void outcome.settle() };
 }

@@ -16,7 +16,7 @@ import type { ReplyFlaw } from '../src/upstream/reply-flaw.js';
 import { retryPlan } from '../src/upstream/retry-plan.js';
 import type { ServerCounter } from '../src/upstream/server-counter.js';
 import { type GroupLoad, ServerGroup, type ServerOrder } from '../src/upstream/server-group.js';
-import { UpstreamServers } from '../src/upstream/upstream-servers.js';
+import { type ServerSource, UpstreamServers } from '../src/upstream/upstream-servers.js';
 import { UpstreamSockets } from '../src/upstream/upstream-sockets.js';
 import { queryFor, type Question } from './questions.js';
 
@@ -117,6 +117,7 @@ export interface GroupSetup {
   readonly order?: ServerOrder;
   readonly domain?: string;
   readonly load?: GroupLoad;
+  readonly source?: ServerSource;
 }
 
 /** A forwarder with a clock that stands still, and scripted servers. */
@@ -152,11 +153,12 @@ export class ForwarderFixture {
       order = 'preferred',
       domain = '.',
       load,
+      source,
     } = typeof setup === 'string' ? { order: setup } : setup;
     const own: ScriptedNameServer[] = [];
     for (const script of scripts) own.push(await ScriptedNameServer.start(script));
     this.fakes.push(...own);
-    const all = own.map(({ port }) => this.#servers.at({ address: '127.0.0.1', port }));
+    const all = own.map(({ port }) => this.#servers.at({ address: '127.0.0.1', port }, source));
     const counts = all.map(({ text }) => this.#counterOf(text));
     return { group: new ServerGroup(domain, all, order, load), own, counts };
   }

@@ -132,6 +132,18 @@ describe('a question over TCP', () => {
     expect(other.client.result).toBe('A 10.0.0.2');
   });
 
+  it('leaves from the source address of a server, and not at all from none', async () => {
+    const askFrom = async (address: string) => {
+      const found = await fixture.groupOf([says('10.0.0.1')], { source: { address } });
+      const client = fixture.pass(overTcp('a'), found.group);
+      await answered(client);
+      return [client.result, ...found.own[0]!.requests.map(({ peer }) => peer.address)];
+    };
+    expect(await askFrom('127.0.0.7')).toEqual(['A 10.0.0.1', '127.0.0.7']);
+    expect(await askFrom('192.0.2.1')).toEqual(['SERVFAIL']);
+    expect(await askFrom('no-device')).toEqual(['SERVFAIL']);
+  });
+
   it('takes TC as it is', async () => {
     const { client, own } = await ask([truncated]);
     await answered(client);

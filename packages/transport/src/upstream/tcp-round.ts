@@ -72,7 +72,8 @@ export class TcpRound implements PlaceWaiter {
     const query = server.edns.fit(this.#query, startedAtMs);
     writeUint16(query, 0, randomId());
     const timeoutMs = Math.ceil(leftMs / (this.#servers.length + this.#reserved));
-    const request = { query, server, protocol: 'tcp', timeoutMs } as const;
+    const { address: sourceAddress } = server.source;
+    const request = { query, server, protocol: 'tcp', sourceAddress, timeoutMs } as const;
     this.#exchange = exchange(request, (error, reply) => {
       this.#release(server);
       const { counts } = server;

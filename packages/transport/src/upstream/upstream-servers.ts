@@ -12,6 +12,7 @@ const MAX_LOOKS = 16;
 /** The source of queries to a server, where the system does not choose it. */
 export interface ServerSource {
   readonly address?: string;
+  /** Over UDP. */
   readonly port?: number;
 }
 
@@ -19,6 +20,7 @@ export interface ServerSource {
 export interface UpstreamServer extends ServerAddress {
   /** `ADDRESS#PORT`. */
   readonly text: string;
+  readonly source: ServerSource;
   readonly sockets: ServerSockets;
   readonly counts: ServerCounter;
   readonly health: ServerHealth;
@@ -74,6 +76,7 @@ export class UpstreamServers {
       address: host,
       port,
       text,
+      source,
       sockets,
       health: new ServerHealth({ sockets, now: this.#now, onChange }),
       counts: this.#counters.of(text),
