@@ -172,6 +172,6 @@ describe('--metrics-addr', () => {
   it('ends it with 2 and the reason when it is no address', async () => {
     const run = runDnsmasq('--metrics-addr=9153', '--');
     expect(await run.ended).toBe(2);
-    expect(run.stderr).toContain('"--metrics-addr" flag: the port is missing');
+    expect(run.stderr).toContain('dnsmasq: --metrics-addr=9153: the port is missing');
   });
 });

@@ -146,7 +146,8 @@ const CRAFTED: Readonly<Record<string, (query: Query) => Buffer>> = {
     changed(responseTo(query, PLAIN), (reply) => (reply[query.questionEnd + 5] = 3)),
   validated: (query) => changed(responseTo(query, PLAIN), (reply) => (reply[3]! |= FLAG.AD)),
   // The upper bits of the rcode, in OPT.
-  badvers: (query) => changed(responseTo(query, {}), (reply) => (reply[reply.length - 6] = 1)),
+  // No error that has a meaning: the next query after BADVERS is without EDNS.
+  extended: (query) => changed(responseTo(query, {}), (reply) => (reply[reply.length - 6] = 2)),
 };
 
 /** The script of that upstream. */
