@@ -1,17 +1,18 @@
+import { type RepliedQuery, withoutPlainOpt } from './edns-support.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
 import type { ReplyHandler, SentQuery } from './upstream-socket.js';
 import type { UpstreamServer } from './upstream-servers.js';
 
 /** One sending of a question to one server, and its outcome. */
-export interface Attempt {
+export interface Attempt extends RepliedQuery {
   /** The server's index in the group. */
   readonly at: number;
   readonly server: UpstreamServer;
   readonly sent: SentQuery;
-  /** What was sent. */
-  readonly query: Buffer;
-  readonly sentAtMs: number;
+  /** What was sent last, and whether that is the query without the OPT record of the one before. */
+  query: Buffer;
+  isPlainAgain: boolean;
   /** When the same datagram was last sent. */
   resentAtMs: number;
   hasFailed: boolean;
@@ -112,9 +113,7 @@ export class AttemptList {
       this.#resends++;
     }
     if (last !== undefined && this.#countTo(at) >= this.#rules.portLimit) {
-      last.hasFailed = last.isSilent = false;
-      last.resentAtMs = nowMs;
-      last.sent.socket.resend(last.sent);
+      this.#resend(last, nowMs);
     } else if (!this.#sendNew(at, nowMs)) return false;
     this.#count(server, last !== undefined);
     return true;
@@ -138,6 +137,7 @@ export class AttemptList {
   /** Asks a server again that replied that it does not know EDNS, without that; false for any other reply. */
   sendWithoutEdns(attempt: Attempt, reply: Uint8Array, nowMs: number): boolean {
     const { at, server, query, hasFailed } = attempt;
+    server.edns.noteReply(attempt, reply, nowMs);
     if (!server.edns.isRefused(query, reply, nowMs)) return false;
     // A reply that arrives twice is followed by one query.
     if (hasFailed) return true;
@@ -152,6 +152,18 @@ export class AttemptList {
     server.counts.countQuery(isRetry);
   }
 
+  /** The same ID and port; after a time-out without EDNS, to which the server may be silent. */
+  #resend(last: Attempt, nowMs: number): void {
+    if (last.isSilent) {
+      const plain = withoutPlainOpt(last.query);
+      last.isPlainAgain ||= plain !== last.query;
+      last.query = plain;
+    }
+    last.hasFailed = last.isSilent = false;
+    last.resentAtMs = nowMs;
+    last.sent.socket.resend(last.sent, last.query);
+  }
+
   #sendNew(at: number, nowMs: number): boolean {
     const server = this.#group.servers[at]!;
     const query = server.edns.fit(this.#query, nowMs);
@@ -162,6 +174,7 @@ export class AttemptList {
       server,
       sent,
       query,
+      isPlainAgain: false,
       sentAtMs: nowMs,
       resentAtMs: nowMs,
       hasFailed: false,

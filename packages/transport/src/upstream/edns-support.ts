@@ -4,6 +4,7 @@ import {
   QUESTION_FIXED_BYTES,
   RCODE,
   readUint16,
+  RecordCursor,
   skipName,
   TYPE,
   writeUint16,
@@ -12,16 +13,47 @@ import { rcodeOf } from './reply-flaw.js';
 
 /** A server that does not know EDNS is sent queries without it for this long; it may be replaced by a newer one. */
 const FORGET_MS = 900_000;
+/** The same after this many questions, one after the other, that had no reply but without EDNS: a firewall may drop it. */
+const MAX_SILENCES = 3;
+const FORGET_SILENCE_MS = 300_000;
 /** The upper bits of the extended rcode 16. */
 const BADVERS_HIGH = 1;
+const DNSSEC_OK_BYTE = 0x80;
+const cursor = new RecordCursor();
+
+/** A query that had a reply. */
+export interface RepliedQuery {
+  /** As it was sent last. */
+  readonly query: Buffer;
+  readonly sentAtMs: number;
+  /** There was no reply until it was sent again without its OPT record. */
+  readonly isPlainAgain: boolean;
+}
 
 /** Whether a server knows EDNS. It counts as one that does until it shows otherwise (RFC 6891 section 7). */
 export class EdnsSupport {
   #unknownUntilMs = Number.NEGATIVE_INFINITY;
+  #silentUntilMs = Number.NEGATIVE_INFINITY;
+  #silences = 0;
+  #silenceAtMs = Number.NEGATIVE_INFINITY;
 
   /** The query as this server takes it: without its OPT record if the server does not know that. */
   fit(query: Buffer, nowMs: number): Buffer {
-    return nowMs < this.#unknownUntilMs ? withoutOpt(query) : query;
+    if (nowMs < this.#unknownUntilMs) return withoutOpt(query);
+    return nowMs < this.#silentUntilMs ? withoutPlainOpt(query) : query;
+  }
+
+  /** Learns from a reply whether the server is silent to queries with EDNS. */
+  noteReply({ query, sentAtMs, isPlainAgain }: RepliedQuery, reply: Uint8Array, nowMs: number) {
+    if (isPlainAgain && !hasOpt(reply)) {
+      // Questions of the same time tell no more than one: the server may just have been away.
+      if (sentAtMs <= this.#silenceAtMs) return;
+      this.#silenceAtMs = nowMs;
+      if (++this.#silences >= MAX_SILENCES) this.#silentUntilMs = nowMs + FORGET_SILENCE_MS;
+    } else if (this.#silences > 0 && (isPlainAgain || withoutOpt(query) !== query)) {
+      this.#silences = 0;
+      this.#silentUntilMs = Number.NEGATIVE_INFINITY;
+    }
   }
 
   /** Whether the reply shows that the server does not know EDNS, so that the query is to be sent without it. */
@@ -44,6 +76,19 @@ function isBadVersion(reply: Uint8Array): boolean {
   const optAt = skipName(reply, HEADER_BYTES, reply.length) + QUESTION_FIXED_BYTES;
   const isOpt = reply[optAt] === 0 && readUint16(reply, optAt + 1) === TYPE.OPT;
   return isOpt && reply[optAt + 5] === BADVERS_HIGH;
+}
+
+function hasOpt(message: Uint8Array): boolean {
+  cursor.reset(message, message.length);
+  while (cursor.next()) if (cursor.type === TYPE.OPT) return true;
+  return false;
+}
+
+/** A copy of a query without an OPT record that asks for nothing: no DNSSEC, no option; else the query itself. */
+export function withoutPlainOpt(query: Buffer): Buffer {
+  const plain = withoutOpt(query);
+  const isForSize = query.length === plain.length + OPT_BYTES;
+  return isForSize && (query[plain.length + 7]! & DNSSEC_OK_BYTE) === 0 ? plain : query;
 }
 
 /** A copy of a query without its OPT record; the query itself if it has no such record, or others beside it. */

@@ -20,7 +20,7 @@ export interface SentQuery {
   readonly socket: UpstreamSocket;
   readonly id: number;
   /** The message; the ID in it is that of its last sending. */
-  readonly query: Buffer;
+  query: Buffer;
   readonly server: ServerAddress;
   readonly handler: ReplyHandler;
 }
@@ -87,9 +87,11 @@ export class UpstreamSocket implements PortOwner {
     return sent;
   }
 
-  /** Sends the same datagram once more, with the same ID. */
-  resend(sent: SentQuery): void {
-    if (this.#inFlight.get(sent.id) === sent) this.#write(sent);
+  /** Sends a query once more, with the same ID; the message may be another with the same question. */
+  resend(sent: SentQuery, query = sent.query): void {
+    if (this.#inFlight.get(sent.id) !== sent) return;
+    sent.query = query;
+    this.#write(sent);
   }
 
   /** Waits for no reply to this query any more. */
