@@ -1,21 +1,7 @@
 import { join } from 'node:path';
-import { hint, parseArguments, UsageError } from '@kube-dns/daemon';
-import { compare } from './compare/compare.js';
-import { convert } from './convert/convert.js';
+import { parseArguments, UsageError } from '@kube-dns/daemon';
+import { commandOf, COMMANDS, PROGRAM_FLAGS, usage } from './commands.js';
 import { CliError } from './errors.js';
-import { up } from './up/up.js';
-
-interface Command {
-  readonly summary: string;
-  /** Resolves with the process's status. */
-  readonly run: (args: readonly string[], repository: string) => Promise<number>;
-}
-
-const COMMANDS: ReadonlyMap<string, Command> = new Map([
-  ['up', { summary: 'run the DNS pod on this machine', run: up }],
-  ['compare', { summary: 'show where two name servers answer differently', run: compare }],
-  ['convert', { summary: 'between kube-dns and CoreDNS, and manifests to ours', run: convert }],
-]);
 
 /** The bundle is packages/cli/dist/kube-dns.cjs of the repository. */
 const REPOSITORY = join(__dirname, '..', '..', '..');
@@ -23,30 +9,10 @@ const EXIT_USAGE = 2;
 /** How long the process waits at most for a reader to take the last lines of output. */
 const FLUSH_MS = 1_000;
 
-function usage(): string {
-  const commands = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`);
-  return [
-    'Usage: kube-dns COMMAND [flags]',
-    '',
-    'Commands:',
-    ...commands,
-    '',
-    'Flags:',
-    '  -h, --help     show this text, or that of a command',
-    '  --version      show the version',
-    '',
-  ].join('\n');
-}
-
 async function main(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
-  const command = COMMANDS.get(name ?? '');
-  if (command !== undefined) return command.run(rest, REPOSITORY);
-  if (name !== undefined && !name.startsWith('-')) {
-    throw new UsageError(`unknown command ${name}${hint(name, COMMANDS.keys(), 'kube-dns')}`);
-  }
-  const options = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean' } } as const;
-  const { values } = parseArguments({ args: [...args], options }, 'kube-dns');
+  if (name !== undefined && !name.startsWith('-')) return commandOf(name).run(rest, REPOSITORY);
+  const { values } = parseArguments({ args: [...args], options: PROGRAM_FLAGS }, 'kube-dns');
   if (values.help === true) process.stdout.write(usage());
   else if (values.version === true) {
     process.stdout.write(`kube-dns ${process.env.KUBE_DNS_VERSION ?? 'unknown'}\n`);

@@ -55,7 +55,8 @@ function plainDefault(initial: unknown): string {
   return '';
 }
 
-function layOut(left: string, text: string, column: number): string[] {
+/** The lines of one flag in a usage: `left`, and from `column` on the words of its text, wrapped. */
+export function layOut(left: string, text: string, column: number): string[] {
   const indent = ' '.repeat(column);
   if (left.length + 3 > column) return [left, ...wrap(indent, text, indent)];
   return wrap(left.padEnd(column), text, indent);

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { type HostPort, parseArguments, parseHostPort, UsageError } from '@kube-dns/daemon';
 import type { ServerAddress } from '@kube-dns/transport';
+import { flagRows, type FlagTable, HELP_FLAG } from '../flag-table.js';
 import { type Side, type Way, WAYS } from './asking/way.js';
 import { readQuestion } from './questions/question.js';
 import { ASPECT_ORDER } from './verdict/compare-replies.js';
@@ -28,7 +29,7 @@ export interface CompareOptions extends ClassRules {
   readonly html: string | undefined;
 }
 
-/** The flags, in the order of the usage; `text` is a line or two of it. */
+/** The flags, in the order of the usage. */
 export const COMPARE_FLAGS = {
   left: {
     type: 'string',
@@ -74,6 +75,7 @@ export const COMPARE_FLAGS = {
     type: 'string',
     value: 'WAYS',
     initial: 'udp,tcp,edns',
+    choices: WAYS,
     text: 'how to ask: any of udp, tcp, and edns (UDP with EDNS)',
   },
   rate: {
@@ -99,12 +101,14 @@ export const COMPARE_FLAGS = {
     type: 'string',
     multiple: true,
     value: 'CLASS',
+    choices: Object.keys(CLASSES),
     text: 'count differences of this class, but do not list them; may be repeated',
   },
   'fail-on': {
     type: 'string',
     multiple: true,
     value: 'CLASS',
+    choices: Object.keys(CLASSES),
     text: 'status 1 for this class only, a convention or not; may be repeated',
   },
   json: { type: 'boolean', text: 'print the whole result as JSON instead of tables' },
@@ -113,28 +117,16 @@ export const COMPARE_FLAGS = {
     value: 'FILE',
     text: 'also write a page with a list that can be filtered',
   },
-  help: { type: 'boolean', short: 'h', text: 'show this text' },
-} as const;
+  help: HELP_FLAG,
+} as const satisfies FlagTable;
 
-interface FlagText {
-  readonly value?: string;
-  readonly initial?: string;
-  readonly text: string;
-}
-
-const FLAG_COLUMN = 24;
+const CLASS_COLUMN = 24;
 const MAX_RATE = 1_000_000;
 const MAX_CONCURRENCY = 10_000;
 const MAX_SECONDS = 3_600;
 
 /** The text of `kube-dns compare --help`. */
 export function compareUsage(): string {
-  const rows = Object.entries<FlagText>(COMPARE_FLAGS).map(([name, { value, initial, text }]) => {
-    const flag = `  ${name === 'help' ? '-h, ' : ''}--${name}${value === undefined ? '' : ` ${value}`}`;
-    const lead =
-      flag.length < FLAG_COLUMN ? flag.padEnd(FLAG_COLUMN) : `${flag}\n${' '.repeat(FLAG_COLUMN)}`;
-    return `${lead}${text}${initial === undefined ? '' : ` (${initial})`}`;
-  });
   return `Usage: kube-dns compare --left ADDR[:PORT] --right ADDR[:PORT] SOURCE... [flags]
 
 Asks two name servers the same questions and shows where they differ: rcode, records, TTLs.
@@ -143,7 +135,7 @@ equal ones as one. Nothing is changed anywhere. A SOURCE is one of --kubeconfig,
 --questions and --from-log.
 
 Flags:
-${rows.join('\n')}
+${flagRows(COMPARE_FLAGS)}
 
 Classes of differences that a client can notice:
 ${classRows(ASPECT_ORDER)}
@@ -157,7 +149,7 @@ or reached. --ignore and --fail-on change which classes count.
 }
 
 function classRows(classes: readonly DifferenceClass[]): string {
-  return classes.map((one) => `  ${one.padEnd(FLAG_COLUMN - 2)}${CLASSES[one]}`).join('\n');
+  return classes.map((one) => `  ${one.padEnd(CLASS_COLUMN - 2)}${CLASSES[one]}`).join('\n');
 }
 
 /** Parses the arguments after `compare`; throws a UsageError. 'help' for `--help`. */

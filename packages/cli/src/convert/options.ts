@@ -1,4 +1,5 @@
 import { parseArguments, UsageError } from '@kube-dns/daemon';
+import { flagRows, type FlagTable, HELP_FLAG } from '../flag-table.js';
 
 /** The options of `kube-dns convert`. */
 export interface ConvertOptions {
@@ -10,6 +11,30 @@ export interface ConvertOptions {
   readonly line: string | undefined;
 }
 
+/** The flags, in the order of the usage. */
+export const CONVERT_FLAGS = {
+  to: {
+    type: 'string',
+    value: 'FORMAT',
+    choices: ['corefile', 'configmap'],
+    text: `what to write; corefile: a Corefile from the ConfigMap kube-dns and, where FILE has it, the Deployment;
+      configmap: the ConfigMap kube-dns and the containers' arguments from a Corefile, or from the
+      ConfigMap that it is in`,
+  },
+  args: {
+    type: 'string',
+    value: 'LINE',
+    text: 'the arguments of the container dnsmasq, instead of those of a Deployment',
+  },
+  manifest: {
+    type: 'string',
+    value: 'FILE',
+    text: `our manifests with domain, address, arguments and configuration of FILE, a Deployment or
+      ReplicationController of kube-dns with its other objects`,
+  },
+  help: HELP_FLAG,
+} as const satisfies FlagTable;
+
 /** The text of `kube-dns convert --help`. */
 export const CONVERT_USAGE = `Usage: kube-dns convert --to corefile FILE... [--args LINE]
        kube-dns convert --to configmap FILE
@@ -19,13 +44,7 @@ Converts the configuration of kube-dns to CoreDNS and back, and the manifest of 
 to ours. The result is on stdout; what could not be carried over is on stderr and in comments.
 
 Flags:
-  --to corefile      a Corefile from the ConfigMap kube-dns and, where FILE has it, the Deployment
-  --to configmap     the ConfigMap kube-dns and the containers' arguments from a Corefile, or from
-                     the ConfigMap that it is in
-  --args LINE        the arguments of the container dnsmasq, instead of those of a Deployment
-  --manifest FILE    our manifests with domain, address, arguments and configuration of FILE, a
-                     Deployment or ReplicationController of kube-dns with its other objects
-  -h, --help         show this text
+${flagRows(CONVERT_FLAGS)}
 
 FILE is YAML or JSON, also as kubectl get -o yaml writes it; - is stdin.
 Status: 0 everything was carried over, 1 something was not, 2 wrong usage or input.
@@ -34,16 +53,7 @@ Status: 0 everything was carried over, 1 something was not, 2 wrong usage or inp
 /** Parses the arguments after `convert`; throws a UsageError. */
 export function parseConvertOptions(args: readonly string[]): ConvertOptions {
   const { values, positionals } = parseArguments(
-    {
-      args: withJoinedLine(args),
-      allowPositionals: true,
-      options: {
-        to: { type: 'string' },
-        args: { type: 'string' },
-        manifest: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    },
+    { args: withJoinedLine(args), allowPositionals: true, options: CONVERT_FLAGS },
     'kube-dns convert',
   );
   const { to, manifest, args: line } = values;

@@ -1,4 +1,5 @@
 import { parseArguments, UsageError } from '@kube-dns/daemon';
+import { flagRows, type FlagTable, HELP_FLAG } from '../flag-table.js';
 
 /** The options of `kube-dns up`. */
 export interface UpOptions {
@@ -11,6 +12,27 @@ export interface UpOptions {
   readonly only: readonly string[];
 }
 
+/** The flags, in the order of the usage. */
+export const UP_FLAGS = {
+  manifest: {
+    type: 'string',
+    value: 'FILE',
+    text: 'a Pod or Deployment in YAML; unless given, manifests/local/pod.yaml of this repository',
+  },
+  kubeconfig: {
+    type: 'string',
+    value: 'FILE',
+    text: 'use the cluster of this kubeconfig instead of the embedded API server',
+  },
+  only: {
+    type: 'string',
+    multiple: true,
+    value: 'CONTAINER',
+    text: 'run only this container of the pod; may be repeated',
+  },
+  help: HELP_FLAG,
+} as const satisfies FlagTable;
+
 /** The text of `kube-dns up --help`. */
 export const UP_USAGE = `Usage: kube-dns up [flags]
 
@@ -18,11 +40,7 @@ Runs the pod of a manifest on this machine as a kubelet would: the containers' c
 processes, with their probes, restarts and one common log. Needs no root and no container engine.
 
 Flags:
-  --manifest FILE     a Pod or Deployment in YAML (default: manifests/local/pod.yaml of this
-                      repository)
-  --kubeconfig FILE   use the cluster of this kubeconfig instead of the embedded API server
-  --only CONTAINER    run only this container of the pod; may be repeated
-  -h, --help          show this text
+${flagRows(UP_FLAGS)}
 
 Ctrl-C stops the pod gracefully, a second Ctrl-C immediately.
 Status: 0 stopped, 1 could not be started, 2 wrong usage, 130 stopped by a second Ctrl-C.
@@ -30,18 +48,7 @@ Status: 0 stopped, 1 could not be started, 2 wrong usage, 130 stopped by a secon
 
 /** Parses the arguments after `up`; throws a UsageError. */
 export function parseUpOptions(args: readonly string[]): UpOptions {
-  const { values } = parseArguments(
-    {
-      args: [...args],
-      options: {
-        manifest: { type: 'string' },
-        kubeconfig: { type: 'string' },
-        only: { type: 'string', multiple: true },
-        help: { type: 'boolean', short: 'h' },
-      },
-    },
-    'kube-dns up',
-  );
+  const { values } = parseArguments({ args: [...args], options: UP_FLAGS }, 'kube-dns up');
   for (const flag of ['manifest', 'kubeconfig'] as const) {
     if (values[flag] === '') throw new UsageError(`--${flag} needs a file`);
   }

@@ -18,6 +18,7 @@ const INSTALLED_BY: Readonly<Record<string, string>> = {
   dig: 'apt-get install dnsutils',
   dnsperf: 'apt-get install dnsperf',
   'dpkg-deb': 'a Debian',
+  fish: 'apt-get install fish',
   helm: '.ci/run fetches it',
   ip: 'apt-get install iproute2',
   iptables: 'apt-get install iptables',
@@ -29,6 +30,7 @@ const INSTALLED_BY: Readonly<Record<string, string>> = {
   setsid: 'apt-get install util-linux',
   ss: 'apt-get install iproute2',
   unshare: 'apt-get install util-linux',
+  zsh: 'apt-get install zsh',
 };
 
 /** The path of a program of this machine; undefined where it is not installed. */
