@@ -86,8 +86,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#attempts.renew();
     this.#endTcp();
     this.#dueAtMs = nowMs + this.group.pauseMs(this.#owner.plan, this.#retries);
-    const isAwaited = this.group.probe(nowMs, HOLD_MS);
-    this.#heldUntilMs = this.group.failure === undefined ? NOT_HELD : nowMs + HOLD_MS;
+    const isAwaited = this.group.probe(nowMs, HOLD_MS, this.isOverTcp);
+    this.#heldUntilMs = this.group.isDown(this.isOverTcp) ? nowMs + HOLD_MS : NOT_HELD;
     if (this.#heldUntilMs !== NOT_HELD) return isAwaited;
     if (this.isOverTcp) {
       this.#askOverTcp(this.group.inOrder(), 0);
@@ -193,7 +193,6 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   onTcpReply(server: UpstreamServer, reply: Buffer): void {
     const at = this.group.servers.indexOf(server);
-    server.health.noteReply(this.#owner.now());
     if (this.#hasMixedCase) server.caseEcho.learn(this.asked.query, reply);
     const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(at, reply);
     if (flaw === 'finished') return;
@@ -227,7 +226,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   /** All servers were down: sends the question when one is up again, or gives up. */
   #checkServers(nowMs: number): void {
-    if (this.group.failure === undefined) {
+    if (!this.group.isDown(this.isOverTcp)) {
       if (!this.start(nowMs, this.deadlineMs)) this.#finish(null);
     } else if (nowMs >= this.#heldUntilMs) this.#finish(null);
   }

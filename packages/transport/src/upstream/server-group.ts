@@ -83,7 +83,7 @@ export class ServerGroup {
     return ALL_SERVERS;
   }
 
-  /** Why no server can be asked now: all of them are down. Undefined while one is up. */
+  /** Why no server can be asked over UDP now: all of them are down. Undefined while one is up. */
   get failure(): Failure | undefined {
     let failure: Failure | undefined;
     for (const { health } of this.servers) {
@@ -93,11 +93,23 @@ export class ServerGroup {
     return failure;
   }
 
+  /** Whether no server can be asked now; over TCP those can that reply over TCP alone. */
+  isDown(isOverTcp: boolean): boolean {
+    for (const { health, tcpHealth } of this.servers) {
+      if (!health.isDown || (isOverTcp && tcpHealth.isUp)) return false;
+    }
+    return true;
+  }
+
   /** Probes the servers that are down; whether a reply may arrive within this time. */
-  probe(nowMs: number, replyMs: number): boolean {
+  probe(nowMs: number, replyMs: number, isOverTcp: boolean): boolean {
     let isAwaited = false;
-    for (const { health } of this.servers) {
-      if (health.isDown) isAwaited = health.probe(nowMs, replyMs) || isAwaited;
+    for (const server of this.servers) {
+      const { health, tcpHealth } = server;
+      if (!health.isDown) continue;
+      isAwaited = health.probe(nowMs, replyMs) || isAwaited;
+      if (!isOverTcp || tcpHealth.isUp) continue;
+      isAwaited = tcpHealth.probe(server, this.domain, nowMs, replyMs) || isAwaited;
     }
     return isAwaited;
   }
@@ -111,9 +123,9 @@ export class ServerGroup {
     return Math.min(plan.delayMs(0), plan.timeoutMs / (this.servers.length + 1));
   }
 
-  /** All servers that are up, the preferred one first. */
+  /** All servers that can be asked over TCP, the preferred one first. */
   inOrder(): readonly UpstreamServer[] {
-    const up = this.servers.filter(({ health }) => !health.isDown);
+    const up = this.servers.filter(({ health, tcpHealth }) => !health.isDown || tcpHealth.isUp);
     const preferred = this.servers[this.#preferred];
     if (this.order === 'strict' || preferred === undefined || preferred.health.isDown) return up;
     return [preferred, ...up.filter((server) => server !== preferred)];

@@ -9,7 +9,7 @@ import {
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
 import { queryMessage, readQuery } from '../../test/questions.js';
-import { fails, held, says, silent } from '../../test/scripts.js';
+import { fails, hangingUp, held, says, silent } from '../../test/scripts.js';
 import type { ServerGroup, ServerOrder } from './server-group.js';
 
 let fixture: ForwarderFixture;
@@ -20,6 +20,7 @@ beforeEach(() => {
 
 afterEach(() => fixture.close());
 
+const overTcp = (name: string) => readQuery(queryMessage({ name }), true);
 const edns = (name: string) => ({ name, ednsBytes: 1232 });
 
 /** Each question that times out shows twice that the server may be down. */
@@ -98,9 +99,33 @@ describe('a server that was silent to three questions in a row', () => {
     fixture.ask(group, 'probing');
     fixture.wait(100);
     const client = new WaitingClient();
-    const query = readQuery(queryMessage({ name: 'a' }), true);
-    fixture.pass(query, group, client);
+    fixture.pass(overTcp('a'), group, client);
+    fixture.wait(50);
     expect(client.result).toBe('SERVFAIL');
+  });
+
+  it('is asked over TCP for a client over TCP where it replies to that', async () => {
+    const { group, own } = await fixture.groupOf([
+      (request) => (request.protocol === 'tcp' ? says('10.0.0.1')(request) : null),
+    ]);
+    timeOut(group);
+    const first = fixture.pass(overTcp('a'), group);
+    await until(() => group.servers[0]!.tcpHealth.isUp);
+    fixture.wait(50);
+    await answered(first);
+    const second = fixture.pass(overTcp('b'), group);
+    await answered(second);
+    expect([first.result, second.result]).toEqual(['A 10.0.0.1', 'A 10.0.0.1']);
+    const overUdp = fixture.ask(group, 'c');
+    fixture.wait(50);
+    expect(overUdp.result).toBe('SERVFAIL');
+    own[0]!.script = hangingUp;
+    const third = fixture.pass(overTcp('d'), group);
+    await answered(third);
+    const fourth = fixture.pass(overTcp('e'), group);
+    fixture.wait(50);
+    expect([third.result, fourth.result]).toEqual(['SERVFAIL', 'SERVFAIL']);
+    expect(own[0]!.names).not.toContain('e');
   });
 
   it('is none that answers others meanwhile: these questions are slow', async () => {

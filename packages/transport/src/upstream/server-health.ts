@@ -6,7 +6,7 @@ import type { ServerSockets } from './upstream-sockets.js';
 /** After so many time-outs in a row a server is down. */
 const MAX_TIMEOUTS = 3;
 /** One probe in this time is sent to a server that is down, or may be. One without a reply for so long has timed out. */
-const PROBE_PAUSE_MS = 1_000;
+export const PROBE_PAUSE_MS = 1_000;
 /** Probes that wait for a reply, which may take several pauses. */
 const MAX_PROBES = 4;
 

@@ -77,6 +77,7 @@ export class TcpRound implements PlaceWaiter {
     this.#exchange = exchange(request, (error, reply) => {
       this.#release(server);
       const { counts } = server;
+      server.tcpHealth.isUp = reply !== null;
       counts.countQuery(false);
       if (reply === null) {
         this.#owner.onTcpError(server, error!.code);

@@ -3,6 +3,7 @@ import { EdnsSupport } from './edns-support.js';
 import { CaseEcho } from './name-case.js';
 import type { ServerCounter, ServerCounters } from './server-counter.js';
 import { ServerHealth } from './server-health.js';
+import { TcpHealth } from './tcp-health.js';
 import type { ServerSockets, UpstreamTarget, UpstreamSockets } from './upstream-sockets.js';
 
 /** How often servers that are down are looked after, and how many of them at a time: each probe needs a socket. */
@@ -23,7 +24,9 @@ export interface UpstreamServer extends ServerAddress {
   readonly source: ServerSource;
   readonly sockets: ServerSockets;
   readonly counts: ServerCounter;
+  /** Over UDP. */
   readonly health: ServerHealth;
+  readonly tcpHealth: TcpHealth;
   readonly caseEcho: CaseEcho;
   readonly edns: EdnsSupport;
 }
@@ -79,6 +82,7 @@ export class UpstreamServers {
       source,
       sockets,
       health: new ServerHealth({ sockets, now: this.#now, onChange }),
+      tcpHealth: new TcpHealth(this.#now),
       counts: this.#counters.of(text),
       caseEcho: new CaseEcho(),
       edns: new EdnsSupport(),
@@ -95,6 +99,7 @@ export class UpstreamServers {
       if (retained.has(server)) continue;
       this.#down.delete(server);
       server.health.close();
+      server.tcpHealth.close();
       server.sockets.close();
       this.#servers.delete(key);
     }
@@ -118,6 +123,7 @@ export class UpstreamServers {
   }
 
   #noteHealth(server: UpstreamServer): void {
+    server.tcpHealth.isUp = false;
     if (server.health.isDown) {
       this.#down.add(server);
       this.#timer ??= setInterval(() => this.probeDown(), LOOK_MS).unref();
