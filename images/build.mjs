@@ -40,13 +40,30 @@ Builds the container images, all three when none is named.
 
 class UsageError extends Error {}
 
-/** As parseArgs of Node, with a UsageError for what is wrong with the command line. */
-function parse(config) {
+const text = { type: 'string' };
+const OPTIONS = {
+  base: text,
+  'build-image': text,
+  prefix: text,
+  tag: text,
+  platform: text,
+  engine: text,
+  help: { type: 'boolean' },
+};
+
+/** As parseArgs of Node, with a UsageError of one line for what is wrong with the command line. */
+function parse(args) {
   try {
-    return parseArgs(config);
+    return parseArgs({ args, allowPositionals: true, options: OPTIONS });
   } catch (error) {
     if (!error.code?.startsWith('ERR_PARSE_ARGS_')) throw error;
-    throw new UsageError(error.message, { cause: error });
+    const option = /--?[^\s',]+(?= <|'| )/.exec(error.message)?.[0] ?? '';
+    const all = Object.keys(OPTIONS).map((name) => `--${name}`);
+    if (!all.includes(option)) {
+      throw new UsageError(`unknown option ${option}; there are ${all.join(', ')}`);
+    }
+    const has = error.message.includes('does not take') ? 'takes no' : 'needs a';
+    throw new UsageError(`${option} ${has} value`);
   }
 }
 
@@ -54,22 +71,11 @@ function readArguments(argv) {
   const split = argv.indexOf('--');
   const own = split < 0 ? argv : argv.slice(0, split);
   const extra = split < 0 ? [] : argv.slice(split + 1);
-  const text = { type: 'string' };
-  const { values, positionals } = parse({
-    args: own,
-    allowPositionals: true,
-    options: {
-      base: text,
-      'build-image': text,
-      prefix: text,
-      tag: text,
-      platform: text,
-      engine: text,
-      help: { type: 'boolean' },
-    },
-  });
+  const { values, positionals } = parse(own);
   const unknown = positionals.find((name) => !IMAGES.includes(name));
-  if (unknown !== undefined) throw new UsageError(`there is no image ${unknown}`);
+  if (unknown !== undefined) {
+    throw new UsageError(`there is no image ${unknown}; there are ${IMAGES.join(', ')}`);
+  }
   if (values.engine !== undefined && !ENGINE_NAMES.includes(values.engine)) {
     throw new UsageError(`--engine: ${values.engine} is none of ${ENGINE_NAMES.join(', ')}`);
   }
@@ -120,6 +126,8 @@ function withoutRegistry(engine, images) {
 function main() {
   const { values, names, extra } = readArguments(process.argv.slice(2));
   if (values.help) {
+    // A reader that closes the pipe (`| head -1`) is no reason for a stack trace.
+    process.stdout.on('error', () => undefined);
     process.stdout.write(usage);
     return;
   }
@@ -158,6 +166,5 @@ try {
   const isUsage = error instanceof UsageError;
   if (!isUsage && !(error instanceof ImageError)) throw error;
   process.stderr.write(`images: ${error.message}\n`);
-  if (isUsage) process.stderr.write(usage);
   process.exitCode = isUsage ? EXIT_USAGE : 1;
 }

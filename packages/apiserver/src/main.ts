@@ -41,7 +41,6 @@ process.stderr.on('error', () => undefined);
 
 main().catch((error: unknown) => {
   printError(messageOf(error));
-  if (error instanceof UsageError) process.stderr.write(USAGE);
   // Any other error is a defect, so its stack is printed.
   if (!(error instanceof ApiserverError) && error instanceof Error) {
     process.stderr.write(`${error.stack ?? ''}\n`);

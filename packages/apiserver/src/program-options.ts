@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { messageOf, UsageError } from './errors.js';
+import { codeOf, messageOf, UsageError } from './errors.js';
 
 /** What the command line requests. */
 export type ProgramOptions =
@@ -33,24 +33,55 @@ An in-memory Kubernetes API server.
   --version             show the version
 `;
 
+const FLAGS = {
+  port: { type: 'string' },
+  host: { type: 'string' },
+  manifests: { type: 'string', multiple: true },
+  'service-cluster-ip-range': { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
+} as const;
+
 function parse(args: readonly string[]) {
   try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        port: { type: 'string' },
-        host: { type: 'string' },
-        manifests: { type: 'string', multiple: true },
-        'service-cluster-ip-range': { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-        version: { type: 'boolean' },
-      },
-    });
-    return values;
+    return parseArgs({ args: [...args], options: FLAGS }).values;
   } catch (error) {
-    const [sentence = ''] = messageOf(error).split(/\. |\n/);
-    throw new UsageError(sentence.charAt(0).toLowerCase() + sentence.slice(1), { cause: error });
+    throw new UsageError(complaint(error), { cause: error });
   }
+}
+
+/** An error of `parseArgs` in our words. */
+function complaint(error: unknown): string {
+  const message = messageOf(error);
+  const flag = /--?[^\s',]+(?= <|'| )/.exec(message)?.[0] ?? '';
+  switch (codeOf(error)) {
+    case 'ERR_PARSE_ARGS_UNKNOWN_OPTION': {
+      const near = nearest(flag);
+      return `unknown flag ${flag}; ${near === undefined ? 'see apiserver --help' : `did you mean ${near}?`}`;
+    }
+    case 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE':
+      return message.includes('does not take') ? `${flag} takes no value` : `${flag} needs a value`;
+    default:
+      return `${/'([^']*)'/.exec(message)?.[1] ?? ''} is one argument too many`;
+  }
+}
+
+/** The flag with almost the same letters: this package imports no other one, and has few flags. */
+function nearest(word: string): string | undefined {
+  return Object.keys(FLAGS)
+    .map((name) => `--${name}`)
+    .find((flag) => (flag.startsWith(word) && word.length > 3) || lettersApart(word, flag) < 3);
+}
+
+function lettersApart(word: string, flag: string): number {
+  const rest = Array.from(flag);
+  let extra = 0;
+  for (const letter of word) {
+    const at = rest.indexOf(letter);
+    if (at < 0) extra++;
+    else rest.splice(at, 1);
+  }
+  return extra + rest.length;
 }
 
 function readPort(text: string | undefined): number {
