@@ -2,13 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  endPrograms,
-  findRealDnsmasq,
-  missing,
-  unless,
-  until,
-} from '@kube-dns/testkit';
+import { endPrograms, findRealDnsmasq, missing, unless, until } from '@kube-dns/testkit';
 import { childrenOf, isRunning, startBench } from './bench-process.js';
 
 const TINY = ['--services=20', '--slices=40', '--endpoints=2'];
@@ -44,6 +38,13 @@ async function measure(
 }
 
 describe('the bench', () => {
+  it('--help without a reader ends without a stack', async () => {
+    const bench = startBench(['--help']);
+    await bench.hangUp('stdout');
+    expect(await bench.ended).toBe(0);
+    expect(bench.stderr).toBe('');
+  });
+
   it('measures memory, start, stalls and a relist', async () => {
     const { output, figures } = await measure('kubedns-scale', ...TINY, '--settle=0', '--rate=200');
     expect(output.machine).toMatchObject({

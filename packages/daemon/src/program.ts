@@ -106,6 +106,8 @@ function readFlags<S extends FlagSpec>(
   program: Program<S>,
   argv: readonly string[],
 ): ParsedFlags<S> | null {
+  // A reader that closes the pipe (`--help | head -1`) is no reason for a stack trace.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     const flags = parseFlags(program, argv);
     if (flags.request === 'run') return flags;

@@ -31,6 +31,13 @@ describe('printing and ending', () => {
     expect(program.stderr).toBe('');
   });
 
+  it('prints no stack when nobody reads the usage', async () => {
+    const program = run(['--help']);
+    await program.hangUp('stdout');
+    expect(await program.ended).toBe(0);
+    expect(program.stderr).toBe('');
+  });
+
   it.each([
     ['--version', 'Kube-DNS 1.2.3\n'],
     ['--version=raw', '"1.2.3"\n'],

@@ -96,7 +96,10 @@ describe('kube-dns compare ends with 2 and one line for', () => {
       'kube-dns: cannot read the kubeconfig /nowhere/config: no such file or directory\n',
     );
     const file = folder.file('config', 'just text');
-    await expectRefusal([...both(), '--kubeconfig', file], /^kube-dns: cannot read the kubeconfig \S+: .+\n$/);
+    await expectRefusal(
+      [...both(), '--kubeconfig', file],
+      /^kube-dns: cannot read the kubeconfig \S+: .+\n$/,
+    );
   });
 
   it('a question file that is missing or malformed', async () => {

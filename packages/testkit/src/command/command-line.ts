@@ -58,6 +58,8 @@ export function runCommandLine(
   words: CommandWords,
 ): void {
   const owned = new Owned();
+  // A reader that closes the pipe (`… --help | head -1`) is no reason for a stack trace.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   let isInterrupted = false;
   for (const [signal, status] of Object.entries(SIGNALS)) {
     process.once(signal, () => {
