@@ -238,10 +238,12 @@ describeBesideReal('a source of queries that this machine does not have', () => 
     ['192.0.2.77', 'failed to bind server socket to 192.0.2.77: Cannot assign requested address'],
     ['nope', 'failed to bind server socket to nope: No such device'],
   ])('is logged, and the question refused, by both: @%s', async (source, line) => {
-    const options = ['-k', '--no-resolv', '--log-facility=-', `--server=127.0.0.1@${source}`];
+    const server = `--server=127.0.0.1@${source}`;
+    const options = ['-k', '--no-resolv', '--log-queries', '--log-facility=-', server];
     for (const { process, port } of [await serveReal(options), await serve(options)]) {
       expect((await ask(port, 'a.example')).rcode).toBe('REFUSED');
       await process.waitForLine(line);
+      await process.waitForLine('config error is REFUSED (EDE: network error)');
     }
   });
 });

@@ -1,12 +1,12 @@
 import type { Answerer, Client, ReplyInspector, ServerGroup } from '@kube-dns/transport';
-import type { Query } from '@kube-dns/wire';
+import { EXTENDED_ERROR, type Query } from '@kube-dns/wire';
 import type { Forwarding } from '../upstream/forwarding.js';
 import type { LoopDetector } from '../upstream/loop-detector.js';
 import type { AnswererParts } from './dnsmasq-answerer.js';
 import type { AnswerDetails, AnswerSource, QueryLog } from './query-log.js';
 
-/** dnsmasq's log text for a query that is refused because there are no servers. */
-const NOT_READY: AnswerDetails = { errorDetail: ' (EDE: not ready)' };
+/** A query that is refused because there are no servers. */
+const NOT_READY: AnswerDetails = { errorCode: EXTENDED_ERROR.NOT_READY };
 
 /** Logs each query before it is answered (`--log-queries`). */
 export class LoggedAnswerer implements Answerer {
@@ -85,6 +85,10 @@ class LoggedForwarder implements Forwarding {
     return this.#forwarder.sentForUdp;
   }
 
+  get refusals(): Forwarding['refusals'] {
+    return this.#forwarder.refusals;
+  }
+
   forward(
     query: Query,
     out: Uint8Array,
@@ -95,7 +99,8 @@ class LoggedForwarder implements Forwarding {
     const before = group.servers.map(({ counts }) => counts.queries);
     const loggedInspector = this.#inspectorFor(inspector);
     const length = this.#forwarder.forward(query, out, client, group, loggedInspector);
-    if (length > 0) this.#log.answer('config', out.subarray(0, length));
+    const { code: errorCode } = this.refusals.last;
+    if (length > 0) this.#log.answer('config', out.subarray(0, length), { errorCode });
     else this.#logForwarded(query, group, before);
     return length;
   }

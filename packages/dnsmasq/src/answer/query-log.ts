@@ -7,6 +7,7 @@ import {
 } from '@kube-dns/transport';
 import {
   expandName,
+  EXTENDED_ERROR,
   FLAG,
   HEADER_BYTES,
   lowerCaseByte,
@@ -38,8 +39,8 @@ export interface RecordOrigins {
 
 export interface AnswerDetails {
   readonly origins?: RecordOrigins;
-  /** The text after an error's name, such as ` (EDE: not ready)`. */
-  readonly errorDetail?: string;
+  /** The Extended DNS Error of a refusal, which its client gets only with EDNS. */
+  readonly errorCode?: number;
 }
 
 /** Maximum of logged records per message: a message may have thousands. */
@@ -49,6 +50,14 @@ const RCODE_TEXTS: ReadonlyMap<number, string> = new Map([
   [RCODE.SERVFAIL, 'SERVFAIL'],
   [RCODE.REFUSED, 'REFUSED'],
   [RCODE.NOTIMP, 'not implemented'],
+]);
+/** As dnsmasq calls them (src/cache.c, edestr). */
+const EXTENDED_ERROR_TEXTS: ReadonlyMap<number, string> = new Map([
+  [EXTENDED_ERROR.OTHER, 'other'],
+  [EXTENDED_ERROR.CACHED_ERROR, 'cached error'],
+  [EXTENDED_ERROR.NOT_READY, 'not ready'],
+  [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY, 'no reachable authority'],
+  [EXTENDED_ERROR.NETWORK_ERROR, 'network error'],
 ]);
 const FAILURE_TEXTS: Readonly<Record<FailureReason, string>> = {
   servfail: 'SERVFAIL',
@@ -129,7 +138,7 @@ export class QueryLog {
     tag: QueryTag,
     source: AnswerSource,
     message: Uint8Array,
-    { origins, errorDetail = '' }: AnswerDetails,
+    { origins, errorCode = -1 }: AnswerDetails,
   ): void {
     const cursor = this.#cursor.reset(message, message.length);
     if (cursor.isMalformed() || cursor.end === HEADER_BYTES) return;
@@ -141,7 +150,9 @@ export class QueryLog {
       return;
     }
     if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) {
-      this.#write(tag, `${source} error is ${RCODE_TEXTS.get(rcode) ?? rcode}${errorDetail}`);
+      const error = EXTENDED_ERROR_TEXTS.get(errorCode);
+      const detail = error === undefined ? '' : ` (EDE: ${error})`;
+      this.#write(tag, `${source} error is ${RCODE_TEXTS.get(rcode) ?? rcode}${detail}`);
       return;
     }
     let name = nameText(message, QUESTION_OFFSET);

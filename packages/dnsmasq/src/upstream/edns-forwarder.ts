@@ -17,6 +17,10 @@ export class EdnsForwarder implements Forwarding {
     return this.#forwarder.sentForUdp;
   }
 
+  get refusals(): Forwarding['refusals'] {
+    return this.#forwarder.refusals;
+  }
+
   forward(
     query: Query,
     out: Uint8Array,

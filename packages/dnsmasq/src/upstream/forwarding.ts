@@ -5,6 +5,8 @@ import type { Query } from '@kube-dns/wire';
 export interface Forwarding {
   /** Queries over UDP that made this send something upstream. */
   readonly sentForUdp: number;
+  /** Why the last query was refused: an Extended DNS Error, negative for none. */
+  readonly refusals: { readonly last: { readonly code: number } };
   /** Returns what an Answerer returns. */
   forward(
     query: Query,

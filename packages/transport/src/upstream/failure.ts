@@ -1,4 +1,4 @@
-import { encodeRefusal, EXTENDED_ERROR, type Query, relayTargetOf } from '@kube-dns/wire';
+import { EXTENDED_ERROR } from '@kube-dns/wire';
 
 /** Why a question has no answer: an Extended DNS Error (RFC 8914), with a text where its code does not say it. */
 export interface Failure {
@@ -19,15 +19,3 @@ export const TOO_MANY_VARIANTS: Failure = {
   code: EXTENDED_ERROR.OTHER,
   text: 'too many different queries for this name',
 };
-
-/** Writes a refusal into `out` and returns its length. */
-export function refuse(
-  query: Query,
-  out: Uint8Array,
-  rcode: number,
-  { code, text }: Failure = UNEXPLAINED,
-): number {
-  const refusal = encodeRefusal(relayTargetOf(query, false, false, query.bytes), rcode, code, text);
-  out.set(refusal);
-  return refusal.length;
-}

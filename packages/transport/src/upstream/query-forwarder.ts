@@ -1,7 +1,7 @@
 import { MAX_MESSAGE_BYTES, Query, RCODE, RecordCursor } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET } from '../answerer.js';
 import { Admission, type AdmissionOwner } from './admission.js';
-import { type Failure, LOOP, NO_REPLY, refuse, TOO_MANY_VARIANTS, UNREACHABLE } from './failure.js';
+import { type Failure, LOOP, NO_REPLY, TOO_MANY_VARIANTS, UNREACHABLE } from './failure.js';
 import { FailureMemory } from './failure-memory.js';
 import { Flight } from './flight.js';
 import type { FlightOwner, ReplyInspector } from './flight-owner.js';
@@ -10,6 +10,7 @@ import { IdleSignal } from './idle-signal.js';
 import { LoopProbes } from './loop-probes.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
 import { AskedQuestion, QuestionKey } from './question-key.js';
+import { RefusalWriter } from './refusal-writer.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
 import { type AddedOptions, NO_OPTIONS, sentFlags, upstreamMessage } from './upstream-query.js';
@@ -39,6 +40,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   readonly plan: RetryPlan;
   readonly portLimit: number;
   readonly cursor = new RecordCursor();
+  readonly refusals = new RefusalWriter();
   readonly options: QueryForwarderOptions;
   readonly #passesAd: boolean;
   readonly #key = new QuestionKey();
@@ -95,12 +97,12 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     if (failure !== undefined) return this.#refuseFailed(query, out, failure);
     if (!this.#admission.hasPlace(address, known, group)) {
       this.onDisplaced(group);
-      return refuse(query, out, RCODE.REFUSED);
+      return this.refusals.write(query, out, RCODE.REFUSED);
     }
     const flight = known ?? this.#createFlight(query, group);
     if (flight === undefined) {
       this.overflows++;
-      return refuse(query, out, RCODE.REFUSED, TOO_MANY_VARIANTS);
+      return this.refusals.write(query, out, RCODE.REFUSED, TOO_MANY_VARIANTS);
     }
     const isSent = this.#joinOrLaunch(query, flight, address, inspector);
     if (!isSent) return this.#refuseUnsent(query, out, group);
@@ -283,12 +285,12 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
 
   #refuseUnsent(query: Query, out: Uint8Array, group: ServerGroup): number {
     const isFailure = group.failure !== undefined || this.options.unsentRcode === RCODE.SERVFAIL;
-    if (!isFailure) return refuse(query, out, RCODE.REFUSED, UNREACHABLE);
+    if (!isFailure) return this.refusals.write(query, out, RCODE.REFUSED, UNREACHABLE);
     return this.#refuseFailed(query, out, group.failure ?? UNREACHABLE);
   }
 
   #refuseFailed(query: Query, out: Uint8Array, failure: Failure): number {
     if (failure === NO_REPLY || failure === UNREACHABLE) this.failures++;
-    return refuse(query, out, RCODE.SERVFAIL, failure);
+    return this.refusals.write(query, out, RCODE.SERVFAIL, failure);
   }
 }
