@@ -151,6 +151,7 @@ export class DnsmasqServer {
       statistics: this.#statistics,
       showsCache: options.logsQueries !== 'no',
       records: options.records,
+      hosts: () => this.#local.hosts(),
       usesStale: options.maxStaleSeconds > 0,
       log,
     });

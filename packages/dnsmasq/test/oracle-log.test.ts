@@ -170,18 +170,25 @@ describeBesideReal('the log of queries, beside the real dnsmasq', () => {
     expect(own.slice(-ours.length)).toEqual(ours);
   });
 
-  it('has the same static records in the dump of SIGUSR1', async () => {
+  it('has the same static records and hosts in the dump of SIGUSR1', async () => {
     const rows: string[][] = [];
     for (const serving of servings) {
       const { process } = serving;
       process.signal('SIGUSR1');
       await process.waitForLine(/^.*\bal2\.x .* CF I/m);
       await process.waitForLine(/^.*\brec\.x .*config/m);
-      rows.push(linesOf(serving).filter((line) => /^(?:al|rec)\S* +\S+ +[46C]F[ R]I/.test(line)));
+      await process.waitForLine(/^.*\bsecond\.x .*hosts/m);
+      await process.waitForLine(/^.*\bhost\.x .*fd00::5.*hosts/m);
+      await process.waitForLine(/^.*\bhost\.x .*10\.1\.1\.1.*hosts/m);
+      rows.push(
+        linesOf(serving).filter((line) =>
+          /^(?:al|rec|host\.|second)\S* +\S+ +[46C]F[ R]I/.test(line),
+        ),
+      );
     }
     const [real = [], ours = []] = rows;
     expect(ours.toSorted()).toEqual(real.toSorted());
-    expect(ours).toHaveLength(3);
+    expect(ours).toHaveLength(6);
   });
 
   it('has the same lines: a query that joins one in flight', async () => {

@@ -5,6 +5,7 @@ import { storeReply } from '../../test/cached-answers.js';
 import { addressRecords } from '../../test/messages.js';
 import { recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache } from '../cache/answer-cache.js';
+import { HostsTable } from '../local/hosts-table.js';
 import { parseOptions } from '../options/parse-options.js';
 import type { LocalRecord } from '../options/record-values.js';
 import { ServerStatistics } from '../upstream/server-statistics.js';
@@ -17,6 +18,7 @@ function createDump({
   showsCache = false,
   usesStale = false,
   records = [] as readonly LocalRecord[],
+  hosts = new HostsTable(),
 } = {}) {
   const log = recordedLog();
   const cache = new AnswerCache({ maxRecords: 10_000, nowSeconds: () => 0 });
@@ -28,6 +30,7 @@ function createDump({
     statistics,
     showsCache,
     records,
+    hosts: () => hosts.entries(),
     usesStale,
     log,
     now: () => new Date(2026, 10, 21, 7, 0, 0).getTime(),

@@ -9,6 +9,7 @@ import {
 } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import type { CachedAnswer } from '../cache/entry-writer.js';
+import type { HostsEntry } from '../local/hosts-table.js';
 import type { LocalRecord } from '../options/record-values.js';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
 import type { AnswerCounters } from './answer-counters.js';
@@ -22,6 +23,8 @@ export interface StatisticsDumpOptions {
   readonly showsCache: boolean;
   /** The static records: their addresses and CNAMEs are written with the cache. */
   readonly records: readonly LocalRecord[];
+  /** The addresses of hosts files, which are written with the cache, too. */
+  readonly hosts: () => Iterable<HostsEntry>;
   /** Whether expired answers are served: their number is then shown. */
   readonly usesStale: boolean;
   readonly log: Log;
@@ -29,14 +32,15 @@ export interface StatisticsDumpOptions {
   readonly now?: () => number;
 }
 
-/** How many answers of the cache are written in one turn of the event loop. */
-const ANSWERS_PER_TURN = 200;
+/** How many lines are written in one turn of the event loop. */
+const LINES_PER_TURN = 200;
 
 /** Widths of the columns of the cache's dump (dnsmasq src/cache.c, dump_cache_entry). */
 const HOST_WIDTH = 30;
 const ADDRESS_WIDTH = 40;
 const FLAGS_WIDTH = 10;
 const EXPIRES_WIDTH = 24;
+const IPV4_BYTES = 4;
 
 /** SIGUSR1: the statistics in the log, worded as dnsmasq does (src/cache.c, dump_cache). */
 export class StatisticsDump {
@@ -80,23 +84,29 @@ export class StatisticsDump {
 
   #writeCache(): void {
     this.close();
-    const { cache, log } = this.#options;
+    const { log } = this.#options;
     log.info(row('Host', 'Address', 'Flags', 'Expires', 'Source'));
     const widths = [HOST_WIDTH, ADDRESS_WIDTH, FLAGS_WIDTH, EXPIRES_WIDTH, 12];
     log.info(widths.map((width) => '-'.repeat(width)).join(' '));
-    for (const line of staticLines(this.#options.records)) log.info(line);
-    this.#writeAnswers(cache.answers());
+    this.#writeLines(this.#lines());
   }
 
-  #writeAnswers(answers: Iterator<CachedAnswer, void>): void {
-    for (let i = 0; i < ANSWERS_PER_TURN; i++) {
-      const next = answers.next();
-      if (next.done === true) return;
-      const answer = next.value;
-      const expires = expiryText(this.#now() + answer.secondsLeft * 1000);
-      for (const line of answerLines(answer, expires)) this.#options.log.info(line);
+  *#lines(): Generator<string, void> {
+    const { cache, records, hosts } = this.#options;
+    yield* staticLines(records);
+    for (const entry of hosts()) yield hostsLine(entry);
+    for (const answer of cache.answers()) {
+      yield* answerLines(answer, expiryText(this.#now() + answer.secondsLeft * 1000));
     }
-    this.#next = setImmediate(() => this.#writeAnswers(answers));
+  }
+
+  #writeLines(lines: Iterator<string, void>): void {
+    for (let i = 0; i < LINES_PER_TURN; i++) {
+      const next = lines.next();
+      if (next.done === true) return;
+      this.#options.log.info(next.value);
+    }
+    this.#next = setImmediate(() => this.#writeLines(lines));
   }
 }
 
@@ -115,6 +125,12 @@ function staticLines(records: readonly LocalRecord[]): string[] {
     const flags = `${typeLetter(type)}F${isReversed ? 'R' : ' '}I   HC`;
     return row(host, addressText(rdata), flags, '', 'config');
   });
+}
+
+function hostsLine({ name, address, isReverse, file }: HostsEntry): string {
+  const family = typeLetter(address.length === IPV4_BYTES ? TYPE.A : TYPE.AAAA);
+  const flags = `${family}F${isReverse ? 'R' : ' '}I   H`;
+  return row(nameText(name, 0), addressText(address), flags, '', file);
 }
 
 function reverseKey(address: string, name: Uint8Array): string {

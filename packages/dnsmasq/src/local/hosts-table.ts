@@ -1,4 +1,4 @@
-import { TYPE } from '@kube-dns/wire';
+import { lowerCaseByte, TYPE } from '@kube-dns/wire';
 import { NONE } from '../none.js';
 import { ByteArena } from './byte-arena.js';
 import { ByteIndex } from './byte-index.js';
@@ -10,6 +10,15 @@ const IPV4_BYTES = 4;
 const IPV6_BYTES = 16;
 /** Maximum of addresses of one family per name; more would not fit an answer over UDP. */
 const MAX_ADDRESSES = 1_024;
+
+/** An address of a name. */
+export interface HostsEntry {
+  /** In wire form; as it was written where it is the reverse of the address, else lower-cased. */
+  readonly name: Uint8Array;
+  readonly address: Uint8Array;
+  readonly isReverse: boolean;
+  readonly file: string;
+}
 
 /**
  * The names and addresses of hosts files. It is filled once and never changed: reading the files again
@@ -86,6 +95,23 @@ export class HostsTable {
       this.#reverseLengths.push(length);
     }
     this.#link(name, address, bytes.length);
+  }
+
+  /** Every address of every name. */
+  *entries(): Generator<HostsEntry, void> {
+    for (let key = 0; key < this.size; key++) {
+      const name = new Uint8Array(this.#names.lengthOf(key));
+      this.#arena.copy(this.#names.placeOf(key), name);
+      for (let link = this.#firstLinks.at(key); link !== NONE; link = this.#linkNext.at(link)) {
+        const number = this.#linkAddresses.at(link);
+        const address = new Uint8Array(this.#addresses.lengthOf(number));
+        this.#arena.copy(this.#addresses.placeOf(number), address);
+        const reverse = Uint8Array.from(this.nameOf(address, address.length)!);
+        const isReverse = Buffer.compare(reverse.map(lowerCaseByte), name) === 0;
+        const file = this.#files[this.#linkFiles.at(link)]!;
+        yield { name: isReverse ? reverse : name, address, isReverse, file };
+      }
+    }
   }
 
   /** Whether there are hosts at the name or below it. */

@@ -13,7 +13,7 @@ import {
 } from '@kube-dns/wire';
 import type { DnsmasqOptions } from '../options/option-values.js';
 import { FoundRecords } from './found-records.js';
-import { HostsTable } from './hosts-table.js';
+import { type HostsEntry, HostsTable } from './hosts-table.js';
 import type { StaticRecords } from './static-records.js';
 
 type AnswerOptions = Pick<
@@ -73,6 +73,11 @@ export class LocalAnswers {
   setFolders(tables: readonly HostsTable[]): void {
     this.#folderHosts = tables;
     this.#hosts = [this.#mainHosts, ...tables];
+  }
+
+  /** Every address of the hosts. */
+  *hosts(): Generator<HostsEntry, void> {
+    for (const table of this.#hosts) yield* table.entries();
   }
 
   /** Whether there is data at a lower-cased name or below it. */

@@ -17,7 +17,7 @@ import { isUnqualified } from '../routing/domain-index.js';
 import { DomainRules } from './domain-rules.js';
 import { HostsFolder } from './hosts-folder.js';
 import { readHostsFiles } from './hosts-files.js';
-import { HostsTable } from './hosts-table.js';
+import { type HostsEntry, HostsTable } from './hosts-table.js';
 import { interfaceRecords } from './interface-records.js';
 import { LocalAnswers } from './local-answers.js';
 import { NearAddresses } from './near-addresses.js';
@@ -171,6 +171,11 @@ export class LocalData {
       this.#writer.add(SECTION.ANSWER, undefined, recordType, localTtlSeconds, rdata);
     }
     return this.#writer.finish();
+  }
+
+  /** Every address of hosts files. */
+  hosts(): Iterable<HostsEntry> {
+    return this.#answers.hosts();
   }
 
   /** The origins of local records for the log; see {@link LocalAnswers}. */
