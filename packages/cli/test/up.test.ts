@@ -210,6 +210,16 @@ describe('kube-dns up refuses with one line and status 1', () => {
     }
   });
 
+  it('a kubeconfig that is none', async () => {
+    const file = join(folder, 'kubeconfig');
+    writeFileSync(file, 'clusters: []\ncurrent-context: gone\n');
+    await expectFailure(
+      ['--manifest', manifest([web()]), '--kubeconfig', file],
+      1,
+      /^kube-dns: cannot read the kubeconfig \S+: it has no context gone, .*\n$/,
+    );
+  });
+
   it('a kubeconfig that is not there', async () => {
     await expectFailure(
       ['--manifest', manifest([web()]), '--kubeconfig', 'gone'],

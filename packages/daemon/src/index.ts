@@ -48,6 +48,7 @@ export {
   type HttpServerOptions,
   type RequestHandler,
 } from './http-server.js';
+export { denialAdvice } from './denial.js';
 export { loadKubeconfig, type KubeconfigReader } from './kubeconfig.js';
 export { createLog, createStderrWriter, type Log, type LogOptions } from './log.js';
 export { BucketHistogram } from './metrics/bucket-histogram.js';

@@ -83,7 +83,9 @@ describe('the token of a service account', () => {
 
   it('is used as soon as it is replaced, over the same connection', async () => {
     await inCluster('old');
-    await expect(ask()).rejects.toThrow('HTTP 401: who are you');
+    await expect(ask()).rejects.toThrow(
+      'HTTP 401: who are you; the credentials of the service account are not accepted',
+    );
     await writeFile(path('token'), 'new');
     await ask();
     expect(requests.map(({ headers }) => headers.authorization)).toEqual([

@@ -1,10 +1,18 @@
-import { fileURLToPath } from 'node:url';
-import { dirname } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { TemporaryFolder } from '@kube-dns/testkit';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { parsePod } from './manifest.js';
 import { useRealCluster } from './real-cluster.js';
 
-const KUBECONFIG = fileURLToPath(import.meta.url);
+const folder = new TemporaryFolder();
+const KUBECONFIG = folder.file(
+  'kubeconfig',
+  `clusters: [{ name: c, cluster: { server: 'http://127.0.0.1:1' } }]
+contexts: [{ name: x, context: { cluster: c, user: '' } }]
+current-context: x
+`,
+);
+
+afterAll(() => folder.close());
 
 function pod(...containers: string[]) {
   const text = `kind: Pod
@@ -38,7 +46,14 @@ describe('a real cluster in place of the API server', () => {
 
   it.each([
     ['/nowhere/config', 'cannot read the kubeconfig /nowhere/config: no such file or directory'],
-    [dirname(KUBECONFIG), /: is a directory$/],
+    [folder.path, /: is a directory$/],
+    [folder.file('empty', ''), /^cannot read the kubeconfig .*empty: \S+/],
+    [folder.file('list', '[1]'), /^cannot read the kubeconfig .*list: \S+/],
+    [folder.file('broken', 'clusters: ['), /^cannot read the kubeconfig .*broken: not valid: /],
+    [
+      folder.file('other', 'clusters: []\ncurrent-context: gone\n'),
+      /^cannot read the kubeconfig .*other: it has no context gone, /,
+    ],
   ])('refuses the kubeconfig %s', (file, message) => {
     expect(() => useRealCluster(pod('{ name: k, image: kubedns }'), file)).toThrow(message);
   });

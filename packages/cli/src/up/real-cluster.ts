@@ -1,22 +1,21 @@
-import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { reasonOf, StartError } from '../errors.js';
+import { errorText, loadKubeconfig } from '@kube-dns/daemon';
+import { KubeConfig } from '@kubernetes/client-node';
+import { StartError } from '../errors.js';
 import type { ContainerSpec } from './container-spec.js';
 import type { PodSpec } from './manifest.js';
 import { programNameOf } from './programs.js';
 
 /**
  * The same pod on a real cluster: without its API server containers, and with kubedns reading
- * `kubeconfig`. Throws a StartError when that file cannot be read or the pod has no kubedns.
+ * `kubeconfig`. Throws a StartError when that file cannot be used or the pod has no kubedns.
  */
 export function useRealCluster(pod: PodSpec, kubeconfig: string): PodSpec {
   const file = resolve(kubeconfig);
   try {
-    accessSync(file, constants.R_OK);
-    if (statSync(file).isDirectory()) throw new Error('is a directory');
+    loadKubeconfig(new KubeConfig(), kubeconfig);
   } catch (error) {
-    const reason = `cannot read the kubeconfig ${kubeconfig}: ${reasonOf(error)}`;
-    throw new StartError(reason, { cause: error });
+    throw new StartError(errorText(error), { cause: error });
   }
   const containers = pod.containers
     .filter((container) => programNameOf(container) !== 'apiserver')

@@ -90,6 +90,26 @@ describe('kube-dns compare ends with 2 and one line for', () => {
     );
   });
 
+  it.each([
+    [401, 'the credentials of the context here are not accepted'],
+    [403, 'it needs list on services: see the ClusterRole in manifests/kube-dns/rbac.yaml'],
+  ])('an API server that refuses with %i', async (code, advice) => {
+    const api = createServer((_, response) => response.writeHead(code).end('{}'));
+    open.push({ close: () => api.close() });
+    await once(api.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
+    const config = {
+      clusters: [{ name: 'c', cluster: { server: url } }],
+      users: [{ name: 'me', user: { token: 'old' } }],
+      contexts: [{ name: 'here', context: { cluster: 'c', user: 'me' } }],
+      'current-context': 'here',
+    };
+    await expectRefusal(
+      [...both(), '--kubeconfig', folder.file('config', JSON.stringify(config))],
+      `kube-dns: cannot read /api/v1/services of ${url}: HTTP status ${code}; ${advice}\n`,
+    );
+  });
+
   it('a kubeconfig that is not there, or is none', async () => {
     await expectRefusal(
       [...both(), '--kubeconfig', '/nowhere/config'],

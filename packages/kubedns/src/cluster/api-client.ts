@@ -71,11 +71,9 @@ export class ApiClient {
       const response = await this.#send({ ...request, signal });
       if (response.statusCode === 200) return new ApiBody(response, signal);
       const retryAfterMs = parseRetryAfter(response.headers['retry-after']);
-      throw new ApiError(
-        response.statusCode ?? 0,
-        await readReason(response, signal),
-        retryAfterMs,
-      );
+      const status = response.statusCode ?? 0;
+      const advice = this.#credentials.adviceFor(status, request.path);
+      throw new ApiError(status, (await readReason(response, signal)) + advice, retryAfterMs);
     } catch (error) {
       throw signal.aborted ? (signal.reason as Error) : error;
     } finally {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { OutgoingHttpHeaders } from 'node:http';
 import type * as https from 'node:https';
+import { denialAdvice } from '@kube-dns/daemon';
 import type { KubeConfig } from '@kubernetes/client-node';
 
 /** Credentials of requests: the only adapter to the credentials of client-node. */
@@ -13,6 +14,11 @@ export class Credentials {
 
   get server(): string {
     return this.#config.getCurrentCluster()?.server ?? '';
+  }
+
+  /** What to do about a refused request, as the end of the line that reports it; empty for another status. */
+  adviceFor(status: number, path: string): string {
+    return denialAdvice(status, path, this.#config, 'list and watch');
   }
 
   /** Whether requests go through a proxy; then the request must use the agent of the options. */

@@ -1,6 +1,6 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { errorText, loadKubeconfig, useApiServer } from '@kube-dns/daemon';
+import { denialAdvice, errorText, loadKubeconfig, useApiServer } from '@kube-dns/daemon';
 import { CodedError } from '@kube-dns/wire';
 import { KubeConfig } from '@kubernetes/client-node';
 import { reasonOf } from '../../errors.js';
@@ -20,8 +20,11 @@ const DENIED = new Set([401, 403, 404]);
 
 /** The API server does not have the resource, or does not allow us to read it. */
 class DeniedError extends CodedError<'denied'> {
-  constructor(message: string) {
-    super('denied', message);
+  readonly status: number;
+
+  constructor(status: number) {
+    super('denied', `HTTP status ${status}`);
+    this.status = status;
   }
 }
 
@@ -58,7 +61,9 @@ export class ApiReader {
   }
 
   #refused(path: string, cause: unknown): Error {
-    return refusal(`cannot read ${path} of ${this.server}: ${reasonOf(cause)}`, { cause });
+    const status = cause instanceof DeniedError ? cause.status : 0;
+    const advice = denialAdvice(status, path, this.#config, 'list');
+    return refusal(`cannot read ${path} of ${this.server}: ${reasonOf(cause)}${advice}`, { cause });
   }
 
   async #pages(path: string, onItem: (item: unknown) => void): Promise<void> {
@@ -132,7 +137,8 @@ function fetchText(url: URL, options: https.RequestOptions): Promise<string> {
       response.on('end', () => {
         const status = response.statusCode ?? 0;
         if (status === 200) resolve(Buffer.concat(chunks).toString('utf8'));
-        else reject(new (DENIED.has(status) ? DeniedError : Error)(`HTTP status ${status}`));
+        else if (DENIED.has(status)) reject(new DeniedError(status));
+        else reject(new Error(`HTTP status ${status}`));
       });
     });
   });

@@ -1,0 +1,25 @@
+import { expect, it } from '@jest/globals';
+import { denialAdvice } from './denial.js';
+
+const asker = (user: { name: string; authProvider?: object } | null) => ({
+  getCurrentContext: () => 'prod',
+  getCurrentUser: () => user,
+});
+const ME = { name: 'me' };
+const POD = { name: 'inClusterUser', authProvider: { name: 'tokenFile' } };
+
+it.each([
+  [401, ME, '; the credentials of the context prod are not accepted'],
+  [401, POD, '; the credentials of the service account are not accepted'],
+  [401, { name: 'nobody' }, '; it wants credentials: give a kubeconfig'],
+  [401, null, '; it wants credentials: give a kubeconfig'],
+  [
+    403,
+    ME,
+    '; it needs list and watch on services: see the ClusterRole in manifests/kube-dns/rbac.yaml',
+  ],
+  [404, ME, ''],
+  [500, ME, ''],
+])('a refusal with %i of %j says what to do', (status, user, advice) => {
+  expect(denialAdvice(status, '/api/v1/services', asker(user), 'list and watch')).toBe(advice);
+});
