@@ -44,6 +44,20 @@ describe('the manifest of the newest kube-dns', () => {
     }
   });
 
+  unless(missing('kubectl'), it)('has all of our own one', () => {
+    const text = render(join(MANIFESTS, 'kube-dns')).map((each) => JSON.stringify(each));
+    const { lines } = convertText(text.join('\n---\n'));
+    expect(lines.filter((line) => !line.includes('it is not written again'))).toEqual([]);
+  });
+
+  it('names an entry of a list without keys that ours does not have', () => {
+    const text = stock.replace(
+      'dnsPolicy: Default',
+      'dnsPolicy: Default\n      topologySpreadConstraints: [{ maxSkew: 7, topologyKey: rack }]',
+    );
+    expect(convertText(text).lines[0]).toContain('[{"maxSkew":7,"topologyKey":"rack"}]');
+  });
+
   it('retains its domain, address, keys and arguments', () => {
     const text = stock
       .replaceAll('cluster.local', 'k8s.test')

@@ -64,8 +64,12 @@ function missing(old: unknown, ours: unknown, path: string): Leaf[] {
     const items: readonly unknown[] = Array.isArray(ours) ? ours : [];
     return old.flatMap((item: unknown) => {
       const id = idOf(item);
-      const match = items.find((each) => idOf(each) === id);
-      const at = `${path}[${id}]`;
+      const isSame =
+        id === undefined
+          ? (each: unknown) => missing(item, each, '').length === 0
+          : (each: unknown) => idOf(each) === id;
+      const match = items.find(isSame);
+      const at = `${path}[${id ?? JSON.stringify(item)}]`;
       return match === undefined ? [{ path: at, value: item }] : missing(item, match, at);
     });
   }
@@ -78,14 +82,14 @@ function missing(old: unknown, ours: unknown, path: string): Leaf[] {
   );
 }
 
-/** The fields that identify an item of a list: kubectl's merge keys. */
-function idOf(item: unknown): string {
+/** The fields that identify an item of a list: kubectl's merge keys. Undefined for an item without: its content does. */
+function idOf(item: unknown): string | undefined {
   const { mountPath, containerPort, protocol, name, key } = asMapping(item) ?? {};
   if (typeof mountPath === 'string') return mountPath;
   if (typeof containerPort === 'number') return `${containerPort}${shown(protocol ?? 'TCP')}`;
   if (typeof name === 'string') return name;
   if (typeof key === 'string') return key;
-  return typeof item === 'string' ? item : JSON.stringify(item);
+  return typeof item === 'string' ? item : undefined;
 }
 
 /** A value after a colon; empty for a long one. */
