@@ -25,16 +25,15 @@ export interface RecordStore {
   putNamespace(name: string, exists: boolean): void;
 }
 
+/** The resources whose objects have parts that may be left out. */
+type ReadResource = 'services' | 'endpointSlices' | 'endpoints';
+
 export interface ClusterStateOptions {
   readonly records: RecordStore;
   /** `hash` unless given. */
   readonly endpointNames?: EndpointNames;
   /** Called for each part of an object that was left out. */
-  readonly onRejected?: (
-    resource: 'endpointSlices' | 'endpoints',
-    key: string,
-    reason: string,
-  ) => void;
+  readonly onRejected?: (resource: ReadResource, key: string, reason: string) => void;
 }
 
 /** As measured, with its place in the zone. */
@@ -53,14 +52,14 @@ export class ClusterState {
 
   constructor(options: ClusterStateOptions) {
     const { records, endpointNames: names = 'hash', onRejected } = options;
-    const readingOf = (resource: 'endpointSlices' | 'endpoints', key: string) => ({
+    const readingOf = (resource: ReadResource, key: string) => ({
       names,
       onRejected: (reason: string) => onRejected?.(resource, key, reason),
     });
     const replaceSlice = (_key: string, before?: EndpointSlice, after?: EndpointSlice) =>
       records.replaceSlice(before, after);
     this.services = {
-      project: (_key, object) => projectService(object, names),
+      project: (key, object) => projectService(object, readingOf('services', key)),
       isSame: isSameService,
       bytesOf: serviceBytes,
       change: (key, _before, after) => records.putService(key, after),

@@ -70,7 +70,7 @@ export class ClusterWatch {
       records,
       endpointNames: options.endpointNames ?? 'hash',
       onRejected: (resource, key, reason) => {
-        (resource === 'endpoints' ? endpoints : slices).reject(key, reason);
+        ({ services, endpointSlices: slices, endpoints })[resource].reject(key, reason);
       },
     });
     const base = {

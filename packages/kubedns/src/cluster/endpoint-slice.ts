@@ -2,6 +2,8 @@ import { isDnsLabel, isIpAddress } from '@kube-dns/daemon';
 import type { V1EndpointSlice } from '@kubernetes/client-node';
 import type { EndpointNames } from '../config/naming.js';
 import { dashedLabel } from '../zone/endpoint-name.js';
+import { CountLimit } from './count-limit.js';
+import type { ObjectReading } from './object-reading.js';
 import type { Projection } from './object-store.js';
 import {
   ADDRESS_BYTES,
@@ -33,12 +35,6 @@ export interface EndpointSlice extends Projection {
   readonly groups: readonly EndpointGroup[];
 }
 
-/** Options of reading endpoints; `onRejected` is called for an endpoint that is left out. */
-export interface EndpointReading {
-  readonly names: EndpointNames;
-  readonly onRejected: (reason: string) => void;
-}
-
 /** The common fields of an endpoint in EndpointSlice and Endpoints objects. */
 export interface EndpointFields {
   readonly address: string;
@@ -63,7 +59,7 @@ const SERVICE_LABEL = 'kubernetes.io/service-name';
  */
 export function projectEndpointSlice(
   object: V1EndpointSlice,
-  reading: EndpointReading,
+  reading: ObjectReading,
 ): EndpointSlice {
   const namespace = object.metadata?.namespace ?? '';
   const service = object.metadata?.labels?.[SERVICE_LABEL] ?? '';
@@ -76,7 +72,7 @@ export function projectEndpointSlice(
     service: service === '' ? '' : `${namespace}/${service}`,
     groups: isOfNames
       ? []
-      : groupEndpoints(readyEndpoints(object), readPorts(object.ports), reading),
+      : groupEndpoints(readyEndpoints(object, reading), readPorts(object.ports), reading),
   };
 }
 
@@ -90,23 +86,29 @@ export function sliceBytes({ groups }: EndpointSlice): number {
   return bytes;
 }
 
-function readyEndpoints(object: V1EndpointSlice): EndpointFields[] {
+function readyEndpoints(object: V1EndpointSlice, reading: ObjectReading): EndpointFields[] {
+  const limit = endpointLimit();
   const ready = (object.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
-  return ready.flatMap(({ addresses, hostname, targetRef }) => {
+  const endpoints = ready.flatMap(({ addresses, hostname, targetRef }) => {
     const pod = targetRef?.kind === 'Pod' ? targetRef.name : undefined;
-    return addresses.map((address) => ({ address, hostname, pod }));
+    return limit.take(addresses).map((address) => ({ address, hostname, pod }));
   });
+  limit.report(reading);
+  return endpoints;
+}
+
+/** The limit of the endpoints of one object. */
+export function endpointLimit(): CountLimit {
+  return new CountLimit('endpoints', MAX_ENDPOINTS);
 }
 
 /** Groups endpoints with the same ports by family. */
 export function groupEndpoints(
   endpoints: readonly EndpointFields[],
   ports: PortList,
-  reading: EndpointReading,
+  reading: ObjectReading,
 ): EndpointGroup[] {
-  const others = endpoints.length - MAX_ENDPOINTS;
-  if (others > 0) reading.onRejected(`${others} more endpoints than ${MAX_ENDPOINTS}`);
-  const good = endpoints.slice(0, MAX_ENDPOINTS).filter((endpoint) => isSound(endpoint, reading));
+  const good = endpoints.filter((endpoint) => isSound(endpoint, reading));
   return ([IPV4_BYTES, IPV6_BYTES] as const).flatMap((size) => groupOf(good, size, ports, reading));
 }
 
@@ -114,7 +116,7 @@ function groupOf(
   endpoints: readonly EndpointFields[],
   size: AddressSize,
   ports: PortList,
-  { names }: EndpointReading,
+  { names }: ObjectReading,
 ): EndpointGroup[] {
   const own = endpoints.filter(({ address }) => address.includes(':') === (size === IPV6_BYTES));
   if (own.length === 0) return [];
@@ -159,7 +161,7 @@ function labelOf({ address, hostname, pod }: EndpointFields, names: EndpointName
   return names === 'pod' && typeof pod === 'string' && isDnsLabel(pod) ? pod : '';
 }
 
-function isSound({ address, hostname }: EndpointFields, { onRejected }: EndpointReading): boolean {
+function isSound({ address, hostname }: EndpointFields, { onRejected }: ObjectReading): boolean {
   // The API promises text; check it, because a regular expression converts anything to text.
   if (typeof address !== 'string' || !isIpAddress(address)) {
     onRejected(`endpoint ${JSON.stringify(address)} is not an IP address`);

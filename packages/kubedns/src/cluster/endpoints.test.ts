@@ -81,4 +81,13 @@ describe('projectEndpoints', () => {
     expect(groups.map(countOf)).toEqual([4_096]);
     expect(rejected).toEqual(['35904 more endpoints than 4096']);
   });
+
+  it('uses 4,096 endpoints of all subsets together, and 256 subsets', () => {
+    const addresses = Array.from({ length: 20 }, (_, i) => ({ ip: `10.0.0.${i}` }));
+    const subsets = Array.from({ length: 300 }, () => ({ addresses }));
+    rejected.length = 0;
+    const { groups } = project(endpointsObject({ subsets }));
+    expect(groups.reduce((sum, group) => sum + countOf(group), 0)).toBe(4_096);
+    expect(rejected).toEqual(['1024 more endpoints than 4096', '44 more subsets than 256']);
+  });
 });

@@ -1,9 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { HEADLESS, serviceObject } from '../../test/support/objects.js';
+import { countOf } from './packed-addresses.js';
 import { projectService } from './service.js';
 
+const rejected: string[] = [];
+const reading = { names: 'hash', onRejected: (reason: string) => rejected.push(reason) } as const;
 const project = (fields: Parameters<typeof serviceObject>[0]) =>
-  projectService(serviceObject(fields), 'hash');
+  projectService(serviceObject(fields), reading);
 
 describe('projectService', () => {
   it('stores the fields that DNS needs', () => {
@@ -35,7 +38,13 @@ describe('projectService', () => {
   it('uses the one address of a server without dual stack', () => {
     const object = serviceObject({ clusterIPs: ['10.0.0.9'] });
     delete object.spec!.clusterIPs;
-    expect(projectService(object, 'hash').ipv4.bytes).toBe('\x0a\x00\x00\x09');
+    expect(projectService(object, reading).ipv4.bytes).toBe('\x0a\x00\x00\x09');
+  });
+
+  it('uses 16 cluster addresses; the API allows two', () => {
+    const clusterIPs = Array.from({ length: 40_000 }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
+    expect(countOf(project({ clusterIPs }).ipv4)).toBe(16);
+    expect(rejected).toEqual(['39984 more cluster addresses than 16']);
   });
 
   it.each([

@@ -3,6 +3,8 @@ import { encodeName } from '@kube-dns/wire';
 import type { V1Service } from '@kubernetes/client-node';
 import type { EndpointNames } from '../config/naming.js';
 import { dashedLabel } from '../zone/endpoint-name.js';
+import { CountLimit } from './count-limit.js';
+import type { ObjectReading } from './object-reading.js';
 import type { Projection } from './object-store.js';
 import {
   ADDRESS_BYTES,
@@ -17,6 +19,8 @@ import { equalPorts, PORT_BYTES, type PortList, readPorts } from './ports.js';
 
 /** A service without ports, with its name and namespace in the zone, as measured. */
 const SERVICE_BYTES = 1_400;
+/** The API allows two, one of each family. */
+const MAX_CLUSTER_IPS = 16;
 const NO_NAME = new Uint8Array(0);
 
 /** The fields of a Service that DNS needs. */
@@ -36,7 +40,7 @@ export interface Service extends Projection {
 }
 
 /** Projects a Service of the API; throws when a field is invalid. */
-export function projectService(object: V1Service, names: EndpointNames): Service {
+export function projectService(object: V1Service, reading: ObjectReading): Service {
   const namespace = object.metadata?.namespace ?? '';
   const name = object.metadata?.name ?? '';
   checkLabels(namespace, name);
@@ -44,7 +48,7 @@ export function projectService(object: V1Service, names: EndpointNames): Service
   const isExternal = spec?.type === 'ExternalName';
   const target = isExternal ? (spec.externalName ?? '').replace(/\.$/, '') : '';
   if (isExternal && target === '') throw new Error('the service has no externalName');
-  const addresses = isExternal ? [target].filter(isIpAddress) : clusterAddresses(spec);
+  const addresses = isExternal ? [target].filter(isIpAddress) : clusterAddresses(spec, reading);
   return {
     version: '',
     listNumber: 0,
@@ -53,8 +57,8 @@ export function projectService(object: V1Service, names: EndpointNames): Service
     kind: isExternal ? 'external-name' : kindOf(addresses),
     ipv4: packAddresses(addresses, IPV4_BYTES),
     ipv6: packAddresses(addresses, IPV6_BYTES),
-    ipv4Labels: labelsOf(addresses, IPV4_BYTES, names),
-    ipv6Labels: labelsOf(addresses, IPV6_BYTES, names),
+    ipv4Labels: labelsOf(addresses, IPV4_BYTES, reading.names),
+    ipv6Labels: labelsOf(addresses, IPV6_BYTES, reading.names),
     ports: readPorts(spec?.ports),
     cname: isExternal && addresses.length === 0 ? encodeName(target) : undefined,
   };
@@ -84,9 +88,12 @@ export function checkLabels(...labels: readonly string[]): void {
   }
 }
 
-function clusterAddresses(spec: V1Service['spec']): string[] {
+function clusterAddresses(spec: V1Service['spec'], reading: ObjectReading): string[] {
   const texts = spec?.clusterIPs?.length ? spec.clusterIPs : [spec?.clusterIP ?? ''];
-  return texts.filter((text) => {
+  const limit = new CountLimit('cluster addresses', MAX_CLUSTER_IPS);
+  const used = limit.take(texts);
+  limit.report(reading);
+  return used.filter((text) => {
     if (text === '' || text === 'None') return false;
     if (isIpAddress(text)) return true;
     throw new Error(`clusterIP ${JSON.stringify(text)} is not an IP address`);
