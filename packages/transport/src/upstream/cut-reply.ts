@@ -14,11 +14,12 @@ export function isTruncated(reply: Uint8Array): boolean {
 }
 
 /**
- * What is left of a cut reply when nothing better comes (dnsmasq src/rfc1035.c, extract_addresses). The
- * cursor is the caller's.
+ * What is left of a cut reply when nothing better comes (dnsmasq src/rfc1035.c, extract_addresses), in the
+ * same bytes: no records, and no authority over them. The cursor is the caller's.
  */
 export function withoutRecords(reply: Buffer, cursor: RecordCursor): Buffer {
   const { end } = cursor.reset(reply, reply.length);
+  writeUint16(reply, 2, readUint16(reply, 2) & ~FLAG.AA);
   return reply.subarray(0, fitMessage(reply, reply.length, end + OPT_BYTES, cursor));
 }
 

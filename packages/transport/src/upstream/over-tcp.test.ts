@@ -7,6 +7,7 @@ import {
   TIMEOUT_MS,
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
+import { replyTo } from '../../test/messages.js';
 import { queryMessage, readQuery } from '../../test/questions.js';
 import { fails, hangingUp, says, silent, truncated, truncating } from '../../test/scripts.js';
 
@@ -53,6 +54,18 @@ describe('a truncated reply', () => {
     const client = fixture.ask(group, 'a');
     await answered(client);
     expect(client.answer).toMatchObject({ isTruncated: true, rcode: 'NOERROR', answers: [] });
+  });
+
+  it('is passed on without AA: nothing is left of what the server said', async () => {
+    const { group } = await fixture.groupOf([
+      ({ query, protocol }) =>
+        protocol === 'tcp' ? null : [replyTo(query, { flags: FLAG.TC | FLAG.AA })],
+    ]);
+    const client = fixture.ask(group, 'a');
+    await fixture.asked(2);
+    fixture.wait(TIMEOUT_MS);
+    await answered(client);
+    expect(client.answer).toMatchObject({ isTruncated: true, isAuthoritative: false });
   });
 
   it('is preferred to refusals that come later', async () => {
