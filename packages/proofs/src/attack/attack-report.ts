@@ -11,7 +11,7 @@ const MAX_PAIRS = 4;
 /** After an attack the median is as before, except for other load of the machine. */
 const AFTER_FACTOR = 2;
 const AFTER_SPARE_MS = 1;
-/** dnsmasq holds a socket for late replies for 4.5 s and 10 s more, and closes it within a second. */
+/** dnsmasq asks for 4.5 s after the last client, waits for late replies 10 s at most, and closes the socket within a second. */
 const LONGEST_SOCKET_SECONDS = 16;
 
 function ms(value: number): string {

@@ -31,8 +31,10 @@ export interface AttemptRules {
 
 /** Between two sendings of a question to one server, whatever asks for them. */
 const RESEND_PAUSE_MS = 500;
-/** Sendings of a question to servers that were asked before, until its time-out. */
+/** Sendings of a question to servers that were asked before, until its time-out; later this many to each in that time. */
 const MAX_RESENDS = 5;
+/** An ID and a port are given up after this time: a late reply can still be cached until then. */
+const PAIR_MS = 10_000;
 
 /** The attempts of one question, in order; a server may occur more than once, each time with another port. */
 export class AttemptList {
@@ -45,6 +47,7 @@ export class AttemptList {
   readonly #attempts: Attempt[] = [];
   #sends = 0;
   #resends = 0;
+  #isEven = false;
 
   constructor(rules: AttemptRules, group: ServerGroup, query: Buffer, handler: ReplyHandler) {
     this.#rules = rules;
@@ -77,9 +80,17 @@ export class AttemptList {
     return this.#attempts.every(({ hasFailed }) => hasFailed);
   }
 
-  /** The question is asked anew: no attempt has failed, and none was made too often. */
-  renew(): void {
+  /** Whether a reply may arrive; afterwards to none whose ID and port are too old. */
+  mayReply(nowMs: number): boolean {
+    this.#forgetBefore(nowMs - PAIR_MS);
+    return this.#attempts.length > 0;
+  }
+
+  /** The question is asked anew: no attempt has failed, none was made too often, and none gets too old meanwhile. */
+  renew(nowMs: number): void {
     this.#resends = 0;
+    this.#isEven = false;
+    this.#forgetBefore(nowMs - Math.max(0, PAIR_MS - this.#rules.plan.timeoutMs));
     for (const attempt of this.#attempts) attempt.hasFailed = attempt.hasReplied = false;
   }
 
@@ -108,11 +119,14 @@ export class AttemptList {
     if (server.health.isDown) return false;
     const last = this.#lastTo(at);
     if (last !== undefined) {
-      const isSoon = nowMs - last.resentAtMs < this.#resendPauseMs;
-      if (isSoon || this.#resends >= MAX_RESENDS) return true;
+      const pauseMs = this.#resendPauseMs;
+      const isOften = !this.#isEven && this.#resends >= MAX_RESENDS;
+      if (isOften || nowMs - last.resentAtMs < pauseMs) return true;
       this.#resends++;
+      if (this.#isEven) this.#forgetBefore(nowMs + pauseMs - PAIR_MS, at);
     }
-    if (last !== undefined && this.#countTo(at) >= this.#rules.portLimit) {
+    const count = this.#countTo(at);
+    if (last !== undefined && count > 0 && count >= this.#rules.portLimit) {
       this.#resend(last, nowMs);
     } else if (!this.#sendNew(at, nowMs)) return false;
     this.#count(server, last !== undefined);
@@ -132,6 +146,15 @@ export class AttemptList {
     if (this.#group.order === 'strict') this.sendToNext(nowMs);
     else this.sendToAll(nowMs);
     return this.#sends > sends;
+  }
+
+  /** Clients still ask after the time-out: all servers get it, evenly from now on. Returns the pause that follows. */
+  sendEvenly(nowMs: number): number {
+    this.#isEven = true;
+    this.#forgetBefore(nowMs - PAIR_MS);
+    const sends = this.#sends;
+    this.sendToAll(nowMs);
+    return this.#sends > sends ? this.#resendPauseMs : 0;
   }
 
   /** Asks a server again that replied that it does not know EDNS, without that; false for any other reply. */
@@ -216,7 +239,19 @@ export class AttemptList {
 
   /** A shorter pause where the first one is configured (`--fast-dns-retry`), or fits a short time-out. */
   get #resendPauseMs(): number {
-    return Math.min(RESEND_PAUSE_MS, this.#rules.plan.delayMs(0));
+    const { plan } = this.#rules;
+    if (this.#isEven) return Math.max(RESEND_PAUSE_MS, plan.timeoutMs / MAX_RESENDS);
+    return Math.min(RESEND_PAUSE_MS, plan.delayMs(0));
+  }
+
+  /** Waits for no reply to what was sent before this time, to one server or all. */
+  #forgetBefore(sinceMs: number, to?: number): void {
+    for (let i = this.#attempts.length - 1; i >= 0; i--) {
+      const { at, sent, sentAtMs } = this.#attempts[i]!;
+      if (sentAtMs > sinceMs || (to !== undefined && at !== to)) continue;
+      sent.socket.forget(sent);
+      this.#attempts.splice(i, 1);
+    }
   }
 
   #lastTo(at: number): Attempt | undefined {

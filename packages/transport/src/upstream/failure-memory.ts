@@ -11,6 +11,7 @@ import type { Failure } from './failure.js';
 import type { Flight } from './flight.js';
 import { rcodeOf } from './reply-flaw.js';
 import { type QuestionKey, type QuestionVariant, UNSHARED } from './question-key.js';
+import type { ServerGroup } from './server-group.js';
 
 /** How long a failure is remembered (RFC 9520 section 3.2: at least a second). */
 const REMEMBERED_MS = 1_000;
@@ -22,6 +23,8 @@ const MAX_FORMS = 8;
 interface Remembered extends QuestionVariant {
   readonly question: Uint8Array;
   readonly failure: Failure;
+  /** Its servers, when that was because all of them were down. */
+  readonly down: ServerGroup | undefined;
   readonly endsAtMs: number;
 }
 
@@ -37,13 +40,16 @@ export class FailureMemory {
     this.#now = now;
   }
 
-  /** Why the question failed less than a second ago; undefined when it did not. */
+  /** Why the question failed less than a second ago; undefined when it did not, or servers are back since. */
   find(key: QuestionKey): Failure | undefined {
     if (this.#byQuestion.size === 0) return undefined;
     const forms = this.#byQuestion.get(key.question, 0, key.length);
     if (forms === undefined) return undefined;
     const nowMs = this.#now();
-    for (const form of forms) if (nowMs < form.endsAtMs && key.isOf(form)) return form.failure;
+    for (const form of forms) {
+      const isBack = form.down !== undefined && form.down.failure === undefined;
+      if (nowMs < form.endsAtMs && !isBack && key.isOf(form)) return form.failure;
+    }
     return undefined;
   }
 
@@ -55,7 +61,9 @@ export class FailureMemory {
     const nowMs = this.#now();
     const question = flight.asked.copy();
     const failure = reply === null ? flight.failure : failureOf(reply);
-    const remembered = { question, variant, options, failure, endsAtMs: nowMs + REMEMBERED_MS };
+    const down = reply === null && flight.group.failure !== undefined ? flight.group : undefined;
+    const endsAtMs = nowMs + REMEMBERED_MS;
+    const remembered = { question, variant, options, failure, down, endsAtMs };
     let gone = 0;
     for (const { endsAtMs } of this.#inOrder) {
       if (nowMs < endsAtMs && this.#inOrder.length - gone < MAX_FAILURES) break;

@@ -49,13 +49,14 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   startedAtMs = 0;
   /** Until then the question is retransmitted; afterwards it only waits for late replies. */
   deadlineMs = 0;
+  /** The best there is for a client that cannot wait any longer. */
+  fallback: Buffer | null = null;
   readonly #owner: FlightOwner;
   readonly #attempts: AttemptList;
   #dueAtMs = Number.POSITIVE_INFINITY;
   #retries = 0;
   /** Set while the question is asked over TCP; nothing is sent over UDP meanwhile. */
   #tcp: TcpRound | undefined;
-  #fallback: Buffer | undefined;
   #heldUntilMs = NOT_HELD;
   #failure = NO_REPLY;
   #relayAtMs = Number.POSITIVE_INFINITY;
@@ -82,10 +83,10 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.isProbed = false;
     this.#retries = 0;
     this.#relayAtMs = Number.POSITIVE_INFINITY;
-    this.#fallback = undefined;
-    this.#attempts.renew();
+    this.fallback = null;
+    this.#attempts.renew(nowMs);
     this.#endTcp();
-    this.#dueAtMs = nowMs + this.group.pauseMs(this.#owner.plan, this.#retries);
+    this.#pause(nowMs);
     const isAwaited = this.group.probe(nowMs, HOLD_MS, this.isOverTcp);
     this.#heldUntilMs = this.group.isDown(this.isOverTcp) ? nowMs + HOLD_MS : NOT_HELD;
     if (this.#heldUntilMs !== NOT_HELD) return isAwaited;
@@ -114,13 +115,13 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   tick(nowMs: number): void {
     if (this.#heldUntilMs !== NOT_HELD) this.#checkServers(nowMs);
     else if (this.#tcp !== undefined) return;
-    else if (nowMs >= this.#relayAtMs) this.#finish(this.#fallback ?? null);
+    else if (nowMs >= this.#relayAtMs) this.#finish(this.fallback);
     else if (nowMs >= this.#dueAtMs && nowMs < this.deadlineMs) this.#retransmit(nowMs);
   }
 
-  /** The best there is for a client that cannot wait any longer, or null. */
-  fallback(): Buffer | null {
-    return this.#fallback ?? null;
+  /** Whether a late reply may arrive. */
+  mayReply(nowMs: number): boolean {
+    return this.#attempts.mayReply(nowMs);
   }
 
   /** Why there is no reply. */
@@ -131,7 +132,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   /** Its time is over; returns the best there was. */
   expire(): Buffer | null {
     this.#attempts.end(this.startedAtMs);
-    return this.#fallback ?? null;
+    return this.fallback;
   }
 
   /** Ends it with SERVFAIL. */
@@ -163,7 +164,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (this.#attempts.sendWithoutEdns(attempt, reply, nowMs)) return;
     const isForged = this.#hasMixedCase && !server.caseEcho.accepts(this.asked.query, reply);
     if (isForged || isTruncated(reply)) {
-      if (!isForged) this.#fallback = withoutRecords(reply, this.#owner.cursor);
+      if (!isForged) this.fallback = withoutRecords(reply, this.#owner.cursor);
       // A reply that arrives twice is fetched over TCP once.
       if (!attempt.hasFailed) this.#askOverTcp([server], this.#attempts.unaskedCount);
       attempt.hasFailed = true;
@@ -211,8 +212,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#endTcp();
     const nowMs = this.#owner.now();
     const isOver = this.isOverTcp || nowMs >= this.deadlineMs;
-    if (isOver || !this.#attempts.sendToOthers(nowMs)) this.#finish(this.#fallback ?? null);
-    else this.#dueAtMs = nowMs + this.group.pauseMs(this.#owner.plan, this.#retries);
+    if (isOver || !this.#attempts.sendToOthers(nowMs)) this.#finish(this.fallback);
+    else this.#pause(nowMs);
   }
 
   get #isOverUdp(): boolean {
@@ -234,17 +235,21 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   /** A server had no answer: asks those that were not asked yet, or waits for the others. */
   #advance(nowMs: number): void {
     if (this.#attempts.sendToOthers(nowMs)) return;
-    if (this.#attempts.haveAllFailed) this.#finish(this.#fallback ?? null);
-    else if (this.#fallback !== undefined) {
+    if (this.#attempts.haveAllFailed) this.#finish(this.fallback);
+    else if (this.fallback !== null) {
       this.#relayAtMs = Math.min(this.#relayAtMs, nowMs + PATIENCE_MS);
     }
   }
 
+  #pause(nowMs: number): void {
+    const ageMs = nowMs - this.startedAtMs;
+    this.#dueAtMs = nowMs + this.group.pauseMs(this.#owner.plan, this.#retries, ageMs);
+  }
+
   /** Silence: the next server first, then all. */
   #retransmit(nowMs: number): void {
-    const { plan } = this.#owner;
     this.#retries++;
-    this.#dueAtMs = nowMs + this.group.pauseMs(plan, this.#retries);
+    this.#pause(nowMs);
     for (const attempt of this.#attempts.open()) {
       this.group.avoid(attempt.at);
       attempt.server.health.noteSilence(this.group.domain, attempt.resentAtMs);
@@ -253,7 +258,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
       this.#countError(attempt.server, 'timeout');
     }
     const wasForAll = this.#attempts.unaskedCount === 0;
-    if (this.group.order === 'strict' || (this.#retries === 1 && !wasForAll)) {
+    if (this.#dueAtMs <= nowMs) this.#dueAtMs = nowMs + this.#attempts.sendEvenly(nowMs);
+    else if (this.group.order === 'strict' || (this.#retries === 1 && !wasForAll)) {
       const { current } = this.#attempts;
       if (!this.#attempts.sendToNext(nowMs)) this.#attempts.send(current, nowMs);
     } else this.#attempts.sendToAll(nowMs);
@@ -271,8 +277,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   /** A refusal is an answer when nothing better comes; a truncated reply is better. */
   #holdBack(refusal: Buffer): void {
-    if (this.#fallback !== undefined && isTruncated(this.#fallback)) return;
-    this.#fallback = bareRefusal(refusal, this.#owner.cursor);
+    if (this.fallback !== null && isTruncated(this.fallback)) return;
+    this.fallback = bareRefusal(refusal, this.#owner.cursor);
   }
 
   /** `ignored`: the reply counts as if it had not arrived. */

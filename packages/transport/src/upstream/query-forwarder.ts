@@ -19,8 +19,6 @@ import { type AskCallback, CallbackWaiter, ClientWaiter, type Waiter } from './w
 const TICK_MS = 50;
 /** dnsmasq src/forward.c: a duplicate after this time makes us ask again. */
 const REPEAT_AFTER_MS = 2_000;
-/** A late reply can still be cached, and answers a client that asks again. */
-const LINGER_MS = 10_000;
 
 /**
  * Forwards questions to groups of servers and their replies to all clients with the same question. Every
@@ -244,10 +242,10 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
       const flight = all[i];
       if (flight === undefined) continue;
       for (const waiter of this.#flights.takeExpired(flight, nowMs)) {
-        this.#answer(waiter, flight.fallback(), flight.failure);
+        this.#answer(waiter, flight.fallback, flight.failure);
       }
       if (!flight.isCounted) {
-        if (nowMs - flight.deadlineMs >= LINGER_MS) this.#drop(flight);
+        if (!flight.mayReply(nowMs)) this.#drop(flight);
       } else if (nowMs >= flight.deadlineMs) {
         this.#failed.note(flight, flight.expire());
         this.onForsaken(flight);

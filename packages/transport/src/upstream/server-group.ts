@@ -115,12 +115,14 @@ export class ServerGroup {
   }
 
   /**
-   * The pause after so many retransmissions. In strict order only the next server takes over, so the time is
-   * divided among them.
+   * The pause after so many retransmissions of a question that is so old: until the time-out at most. In strict order
+   * only the next server takes over, so the time is divided among them.
    */
-  pauseMs(plan: RetryPlan, retries: number): number {
-    if (this.order !== 'strict' || this.servers.length === 1) return plan.delayMs(retries);
-    return Math.min(plan.delayMs(0), plan.timeoutMs / (this.servers.length + 1));
+  pauseMs(plan: RetryPlan, retries: number, ageMs: number): number {
+    const leftMs = plan.timeoutMs - ageMs;
+    if (this.order !== 'strict' || this.servers.length === 1)
+      return Math.min(plan.delayMs(retries), leftMs);
+    return Math.min(plan.delayMs(0), plan.timeoutMs / (this.servers.length + 1), leftMs);
   }
 
   /** All servers that can be asked over TCP, the preferred one first. */
