@@ -1,6 +1,6 @@
 import { createStderrWriter, failStartup, MetricsServer, runProgram } from '@kube-dns/daemon';
 import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
-import { isNannyFlag, PROGRAM } from './config/flags.js';
+import { isMeantForNanny, isNannyFlag, PROGRAM } from './config/flags.js';
 import { corednsFamilies } from './metrics/coredns-families.js';
 import { LogFile } from './log/log-file.js';
 import { splitArguments } from './options/argument-line.js';
@@ -13,7 +13,7 @@ const METRICS_PATH = '/metrics';
 const EXIT_MISC = 5;
 
 function run(argv: readonly string[]): void {
-  const halves = splitArguments(argv, isNannyFlag);
+  const halves = splitArguments(argv, isNannyFlag, isMeantForNanny);
   runProgram(
     PROGRAM,
     async ({ values, log, signals, writeLogTo, facts }) => {

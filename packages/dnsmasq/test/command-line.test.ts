@@ -99,6 +99,20 @@ describe('a command line that cannot be obeyed', () => {
     expect(await run.ended).toBe(2);
     expect(run.stderr).toBe('dnsmasq: unknown flag --syncIntreval; did you mean --syncInterval?\n');
   });
+
+  it('does the same where there is no --', async () => {
+    const run = runDnsmasq('-metric-addr=:1');
+    expect(await run.ended).toBe(2);
+    expect(run.stderr).toBe('dnsmasq: unknown flag -metric-addr; did you mean --metrics-addr?\n');
+  });
+
+  it('says so in JSON where the line asks for it', async () => {
+    const run = runDnsmasq('--syncIntreval=1s', '--logging-format=json', '--', '-k');
+    expect(await run.ended).toBe(2);
+    expect(JSON.parse(run.stderr)).toMatchObject({
+      msg: 'unknown flag --syncIntreval; did you mean --syncInterval?',
+    });
+  });
 });
 
 describe('--log-facility with a file', () => {

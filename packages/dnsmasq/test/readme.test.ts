@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parseFlags } from '@kube-dns/daemon';
-import { isNannyFlag, NANNY_FLAGS, PROGRAM } from '../src/config/flags.js';
+import { isMeantForNanny, isNannyFlag, NANNY_FLAGS, PROGRAM } from '../src/config/flags.js';
 import { metricFamilies, type MetricSources } from '../src/metrics/metric-families.js';
 import { splitArguments } from '../src/options/argument-line.js';
 import { KNOWN_OPTIONS } from '../src/options/find-option.js';
@@ -31,7 +31,7 @@ describe('the README', () => {
   it('has an example with a valid command line', () => {
     const [, script = ''] = readme.split('```sh\n');
     const line = script.split('\ndig')[0]!.replace('npx dnsmasq ', '').replaceAll('\\\n', ' ');
-    const { nanny, dnsmasq } = splitArguments(line.split(/\s+/), isNannyFlag);
+    const { nanny, dnsmasq } = splitArguments(line.split(/\s+/), isNannyFlag, isMeantForNanny);
     expect(parseFlags(PROGRAM, nanny).values).toMatchObject({ restartDnsmasq: true });
     expect(parseOptions(dnsmasq)).toMatchObject({ port: 1053, cacheSize: 1000 });
     expect(parseOptions(dnsmasq).serverRules).toHaveLength(2);

@@ -1,12 +1,15 @@
 import {
   boolFlag,
   durationFlag,
+  nearest,
+  SHARED_FLAGS,
   type FlagSpec,
   type FlagValues,
   type Program,
   stringFlag,
   VERSION,
 } from '@kube-dns/daemon';
+import { OPTION_NAMES } from '../options/find-option.js';
 import { optionsText } from '../options/options-text.js';
 import { metricsAddressFlag } from './metrics-address.js';
 
@@ -45,7 +48,23 @@ export const PROGRAM: Program<typeof NANNY_FLAGS> = {
 const SHARED_NAMES =
   /^(?:h|help|v\d*|version|vmodule|logtostderr|alsologtostderr|stderrthreshold|one_output|add_dir_header|log_(?:dir|file|file_max_size|flush_frequency|backtrace_at)|logging_format|skip_(?:headers|log_headers))$/;
 
+const NANNY_NAMES = Object.keys({ ...NANNY_FLAGS, ...SHARED_FLAGS });
+/** Fewer letters may well be options of dnsmasq with one letter each, such as `-kN`. */
+const LEAST_LETTERS = 5;
+
 /** Whether a flag's name, without dashes, is one of the nanny's. */
 export function isNannyFlag(name: string): boolean {
   return Object.hasOwn(NANNY_FLAGS, name) || SHARED_NAMES.test(name.replaceAll('-', '_'));
+}
+
+/**
+ * Whether a word of a line without `--` is meant as a nanny's flag: it looks like one, or like one that is mistyped, and
+ * is no option of dnsmasq. dnsmasq would read `-metric-addr` as `-m etric-addr`.
+ */
+export function isMeantForNanny(word: string): boolean {
+  const [, dashes = '', name = ''] = /^(--?)([^=]+)/.exec(word) ?? [];
+  if (name.length < LEAST_LETTERS) return false;
+  if (dashes === '-') return nearest(name, NANNY_NAMES) !== undefined;
+  if (OPTION_NAMES.some((option) => option.startsWith(name))) return false;
+  return NANNY_NAMES.includes(nearest(name, [...NANNY_NAMES, ...OPTION_NAMES]) ?? '');
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { isNannyFlag } from '../config/flags.js';
+import { isMeantForNanny, isNannyFlag } from '../config/flags.js';
 import { splitArguments } from './argument-line.js';
 
-const split = (line: string) => splitArguments(line.split(' ').filter(Boolean), isNannyFlag);
+const split = (line: string) =>
+  splitArguments(line.split(' ').filter(Boolean), isNannyFlag, isMeantForNanny);
 const halves = (nanny: string, dnsmasq: string) => ({
   nanny: nanny.split(' ').filter(Boolean),
   dnsmasq: dnsmasq.split(' ').filter(Boolean),
@@ -37,9 +38,18 @@ describe('a line without --', () => {
     '--help',
     '-h',
     '--version=raw',
-  ])('is the nanny’s when it starts with one of its flags: %s', (line) => {
-    expect(split(line)).toEqual(halves(line, ''));
-  });
+    '-metric-addr=:1',
+    '--metric-addr=:1',
+    '-sync-interval=5s',
+    '--confgDir=/x',
+    '-k -metrics-addr=:1',
+    '--no-resolv --metric-addr=:1',
+  ])(
+    'is the nanny’s when it starts with one of its flags, or has one that is mistyped: %s',
+    (line) => {
+      expect(split(line)).toEqual(halves(line, ''));
+    },
+  );
 
   it.each([
     '--cache-size=1000 --no-resolv --server=127.0.0.1#10053 --log-facility=-',
@@ -49,6 +59,10 @@ describe('a line without --', () => {
     'junk',
     '-',
     '--constructor',
+    '--conf-drr=/x',
+    '--log-facility=-',
+    '--log-queries',
+    '-p5353 -c1000 -S/a.b/192.0.2.1#53 -C/etc/dnsmasq.conf -ulocal -xpath',
   ])('is dnsmasq’s when it starts with anything else: %s', (line) => {
     expect(split(line)).toEqual(halves('', line));
   });

@@ -7,17 +7,20 @@ export interface ArgumentHalves {
 /**
  * Splits argv at the first `--`: nanny flags before, dnsmasq options after it, including a second `--`
  * (kubernetes/dns cmd/dnsmasq-nanny/main.go). Without `--` a line that starts with one of the nanny's
- * flags is all the nanny's, and any other line is dnsmasq's, because the oldest manifests run dnsmasq itself.
+ * flags, or has a word that is meant as one, is all the nanny's, which refuses what is not. Any other line is
+ * dnsmasq's, because the oldest manifests run dnsmasq itself.
  */
 export function splitArguments(
   argv: readonly string[],
   isNannyFlag: (name: string) => boolean,
+  isMeantForNanny: (word: string) => boolean,
 ): ArgumentHalves {
   const separator = argv.indexOf('--');
   if (separator >= 0) {
     return { nanny: argv.slice(0, separator), dnsmasq: argv.slice(separator + 1) };
   }
   const name = /^--?([^=]+)/.exec(argv[0] ?? '')?.[1];
-  const isNanny = argv.length === 0 || (name !== undefined && isNannyFlag(name));
+  const isNanny =
+    argv.length === 0 || (name !== undefined && isNannyFlag(name)) || argv.some(isMeantForNanny);
   return isNanny ? { nanny: argv, dnsmasq: [] } : { nanny: [], dnsmasq: argv };
 }

@@ -11,11 +11,17 @@ export const KNOWN_OPTIONS: readonly OptionDefinition[] = [...OPTIONS, ...FILE_O
 const BY_NAME = new Map(KNOWN_OPTIONS.map((option) => [option.name, option]));
 const BY_LETTER = new Map(KNOWN_OPTIONS.map((option) => [option.short, option]));
 const UNSUPPORTED_BY_LETTER = new Map(UNSUPPORTED_OPTIONS.map(({ short, name }) => [short, name]));
-const NAMES = [...BY_NAME.keys(), ...UNSUPPORTED_OPTIONS.map(({ name }) => name)];
+/** The names of all options of dnsmasq, supported or not. */
+export const OPTION_NAMES: readonly string[] = [
+  ...BY_NAME.keys(),
+  ...UNSUPPORTED_OPTIONS.map(({ name }) => name),
+];
 
 /** Finds an option by its name or an unambiguous abbreviation. Throws an OptionError. */
 export function findByAbbreviation(name: string): OptionDefinition {
-  const matches = NAMES.includes(name) ? [name] : NAMES.filter((full) => full.startsWith(name));
+  const matches = OPTION_NAMES.includes(name)
+    ? [name]
+    : OPTION_NAMES.filter((full) => full.startsWith(name));
   if (matches.length === 1) return findByName(matches[0]!);
   if (matches.length === 0) throw new OptionError(`unknown option --${name}${meant(name, '--')}`);
   const list = matches.map((full) => `--${full}`).join(', ');
@@ -26,7 +32,7 @@ export function findByAbbreviation(name: string): OptionDefinition {
 export function findByName(name: string): OptionDefinition {
   const option = BY_NAME.get(name);
   if (option !== undefined) return option;
-  if (NAMES.includes(name)) throw unsupported(name);
+  if (OPTION_NAMES.includes(name)) throw unsupported(name);
   throw new OptionError(`unknown option ${JSON.stringify(name)}${meant(name, '')}`, 'bad option');
 }
 
