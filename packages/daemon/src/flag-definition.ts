@@ -110,10 +110,14 @@ export function parseGoBool(text: string, wanted = 'true or false'): boolean {
   throw new Error(`must be ${wanted}`);
 }
 
-/** A Go duration (`1m0s`, `500ms`); its value is in milliseconds. */
+/** A Go duration (`1m0s`, `500ms`) that is not negative; its value is in milliseconds. */
 export function durationFlag(initialMs: number, help: string): FlagDefinition<number> {
   return {
-    parse: parseGoDuration,
+    parse: (text) => {
+      const ms = parseGoDuration(text);
+      if (ms < 0) throw new Error('must not be negative');
+      return ms;
+    },
     initial: initialMs,
     help,
     valueName: 'duration',

@@ -151,6 +151,14 @@ export function parseFlags<S extends FlagSpec>(
   };
 }
 
+/** The form of the log that a command line asks for which is refused, as far as it can be read. */
+export function requestedLogFormat(argv: readonly string[]): LogFormat {
+  const end = argv.indexOf('--');
+  const words = (end < 0 ? argv : argv.slice(0, end)).join('\n');
+  const asked = [...words.matchAll(/^--?logging[-_]format[=\n](.*)$/gm)].at(-1)?.[1];
+  return LOG_FORMATS.find((format) => format === asked) ?? LOGGING_FORMAT_FLAG.initial;
+}
+
 function normalize(name: string): string {
   return name.replaceAll('_', '-');
 }

@@ -31,6 +31,7 @@ describe('parseHostPort', () => {
     ['[]', 'not an IPv6 address in brackets'],
     ['a:b:c', 'too many colons'],
     ['[::1', 'too many colons'],
+    ['::1:10053', 'write [::1]:10053'],
   ])('refuses %j', (text, reason) => {
     expect(() => parseHostPort(text)).toThrow(new Error(reason));
   });

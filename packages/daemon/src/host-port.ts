@@ -21,13 +21,18 @@ export function parseHostPort(text: string): HostPort {
     return { host, port: parsePort(port) };
   }
   const [host = '', port, ...rest] = text.split(':');
-  if (rest.length > 0) throw new Error('too many colons');
+  if (rest.length > 0) throw new Error(colonsText(text));
   return { host, port: parsePort(port) };
 }
 
 /** `host:port`, with brackets around an IPv6 address. */
 export function formatHostPort({ host, port }: { host: string; port: number }): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function colonsText(text: string): string {
+  const [, host = '', port = ''] = /^(.*):(.*)$/s.exec(text) ?? [];
+  return isIPv6(host) ? `write [${host}]:${port}` : 'too many colons';
 }
 
 function parsePort(text: string | undefined): number | null {

@@ -6,6 +6,7 @@ import { bindAddress, systemReason } from '@kube-dns/wire';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 
 import { errorText, StartupError } from './errors.js';
+import { formatHostPort } from './host-port.js';
 import { HttpConnections } from './http-connections.js';
 import type { Log } from './log.js';
 import { requestTurns } from './request-turns.js';
@@ -126,7 +127,8 @@ async function listen(server: Server, host: string, options: HttpServerOptions):
     server.listen({ host, port: options.port });
     await once(server, 'listening'); // rejects on 'error'
   } catch (error) {
-    const where = `${options.host}:${options.port}`;
+    // Without a host, as Go's `:53`: every address.
+    const where = formatHostPort({ host, port: options.port });
     throw new StartupError(
       `${options.purpose}: cannot listen on ${where}: ${systemReason(error)}`,
       EXIT_CANNOT_LISTEN,

@@ -33,6 +33,7 @@ export {
 } from './flag-definition.js';
 export {
   parseFlags,
+  SHARED_FLAGS,
   wrongValue,
   type FlagRequest,
   type ParsedFlags,

@@ -2,8 +2,8 @@ import process from 'node:process';
 
 import { errorText, StartupError, UsageError } from './errors.js';
 import type { FlagSpec, FlagValues } from './flag-definition.js';
-import { parseFlags, type ParsedFlags, type Program } from './flags.js';
-import { createLog, createStderrWriter, escapeMessage, type Log } from './log.js';
+import { parseFlags, type ParsedFlags, type Program, requestedLogFormat } from './flags.js';
+import { createLog, createStderrWriter, escapeMessage, type Log, type LogFormat } from './log.js';
 import { SignalHandling, type Signals } from './signals.js';
 import { usageText } from './usage.js';
 
@@ -55,14 +55,7 @@ export function runProgram<S extends FlagSpec>(
   const flags = readFlags(program, argv);
   if (flags === null) return;
 
-  const errorLine = (message: string) => {
-    let line = `${program.name}: ${escapeMessage(message)}\n`;
-    if (flags.logFormat === 'json') {
-      const write = (text: string) => void (line = text);
-      createLog({ name: program.name, verbosity: 0, format: 'json', write }).error(message);
-    }
-    return line;
-  };
+  const errorLine = (message: string) => lastLine(program, message, flags.logFormat);
   const formatNote = flags.logFormat === 'json' ? errorLine : undefined;
   let writeLine = createStderrWriter(process.stderr, formatNote);
   const log = createLog({
@@ -115,14 +108,19 @@ function readFlags<S extends FlagSpec>(
     process.exitCode = 0;
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(usageErrorText(program, error));
+    process.stderr.write(lastLine(program, error.message, requestedLogFormat(argv)));
     process.exitCode = EXIT_USAGE;
   }
   return null;
 }
 
-function usageErrorText(program: Program, error: UsageError): string {
-  return `${program.name}: ${escapeMessage(error.message)}\n`;
+/** Why the program ends, in the form of its log. */
+function lastLine({ name }: Program, message: string, format: LogFormat): string {
+  let line = `${name}: ${escapeMessage(message)}\n`;
+  if (format === 'json') {
+    createLog({ name, verbosity: 0, format, write: (text) => void (line = text) }).error(message);
+  }
+  return line;
 }
 
 function requestedText(program: Program, request: 'help' | 'version' | 'raw-version'): string {
