@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import {
   durationFlag,
   type FlagDefinition,
@@ -8,6 +9,7 @@ import {
   parseNameservers,
   stringFlag,
 } from '@kube-dns/daemon';
+import { bindAddress, EVERY_ADDRESS } from '@kube-dns/wire';
 
 /** Leaves space for names below the zone, such as `hostmaster.<zone>`. */
 const MAX_DOMAIN_LENGTH = 240;
@@ -44,6 +46,18 @@ export function urlFlag(help: string): FlagDefinition<string> {
         throw new Error(`${JSON.stringify(expanded)} is not an http or https URL`);
       }
       return expanded;
+    },
+  };
+}
+
+/** An IP address to serve on, in brackets or not; empty is every address. */
+export function addressFlag(initial: string, help: string): FlagDefinition<string> {
+  return {
+    ...stringFlag(initial, help, 'ip'),
+    parse: (text) => {
+      const address = bindAddress(text);
+      if (address === EVERY_ADDRESS || isIP(address) !== 0) return text;
+      throw new Error('not an IP address');
     },
   };
 }

@@ -13,6 +13,7 @@ import { MAX_TTL_SECONDS } from '@kube-dns/wire';
 import { ENDPOINTS_SOURCES } from '../cluster/cluster-watch.js';
 import { DEFAULT_STORE_LIMITS } from '../cluster/store-limits.js';
 import {
+  addressFlag,
   choiceFlag,
   domainFlag,
   federationsFlag,
@@ -39,7 +40,7 @@ export const KUBEDNS_FLAGS = {
   'config-map-namespace': objectNameFlag('kube-system', 'namespace of config-map'),
   'config-period': waitFlag(10 * SECOND, 'how often to read config-dir again'),
   'coredns-metrics': boolFlag(false, 'also serve metrics under CoreDNS’s names'),
-  'dns-bind-address': stringFlag(
+  'dns-bind-address': addressFlag(
     '0.0.0.0',
     'address that DNS is served on; 0.0.0.0 and [::]: all addresses, IPv4 and IPv6',
   ),

@@ -125,6 +125,11 @@ describe('a stub domain', () => {
     expect(serversFor(upstreams, 'c.d')).toEqual(['192.0.2.3#53']);
   });
 
+  it('says which domain has no servers', () => {
+    create().apply(config({ 'a.b': [] }));
+    expect(log.lines).toContain('I stubDomains: a.b has no servers: it counts as absent');
+  });
+
   it('leaves out a server with port 0 and logs it', () => {
     const upstreams = create();
     upstreams.apply(config({ 'a.b': ['192.0.2.2:0', '192.0.2.3'] }));

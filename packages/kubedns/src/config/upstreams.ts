@@ -97,7 +97,9 @@ export class Upstreams {
     this.#followOthers();
     this.#fill(this.#stubs);
     for (const [domain, texts] of config.stubDomains) {
-      log.verbose(2, `name servers for ${domain}: ${texts.join(', ')}`);
+      if (texts.length === 0)
+        log.info(`stubDomains: ${domain} has no servers: it counts as absent`);
+      else log.verbose(2, `name servers for ${domain}: ${texts.join(', ')}`);
     }
   }
 
