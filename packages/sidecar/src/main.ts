@@ -1,4 +1,5 @@
 import { formatHostPort, runProgram, VERSION } from '@kube-dns/daemon';
+import { bindAddress, EVERY_ADDRESS } from '@kube-dns/wire';
 
 import { FLAGS } from './flags.js';
 import { readOptions } from './options.js';
@@ -22,5 +23,7 @@ runProgram(program, async ({ values, log, signals, facts }) => {
   log.info(
     `statistics of dnsmasq at ${formatHostPort(options.dnsmasq)} every ${options.pollIntervalMs} ms`,
   );
-  log.info(`serving HTTP on ${options.httpHost} port ${sidecar.http.port}`);
+  const isEvery = bindAddress(options.httpHost) === EVERY_ADDRESS;
+  const where = isEvery ? 'every address,' : options.httpHost;
+  log.info(`serving HTTP on ${where} port ${sidecar.http.port}`);
 });

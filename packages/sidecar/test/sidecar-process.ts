@@ -7,6 +7,6 @@ export function startSidecar(...args: readonly string[]): RunningProgram {
 
 /** The URL of a sidecar, once it serves HTTP. */
 export async function urlOf(sidecar: RunningProgram): Promise<string> {
-  const [, port = ''] = await sidecar.waitForLine(/serving HTTP on \S+ port (\d+)/);
+  const [, port = ''] = await sidecar.waitForLine(/serving HTTP on .* port (\d+)/);
   return `http://127.0.0.1:${port}`;
 }

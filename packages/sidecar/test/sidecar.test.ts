@@ -152,5 +152,13 @@ describe('a start that fails', () => {
     expect(second.stderr).toContain(
       `\nsidecar: metrics: cannot listen on ${new URL(first).host}: address already in use\n`,
     );
+    const third = start(`--prometheus-port=${new URL(first).port}`, '--prometheus-addr=0.0.0.0');
+    expect(await third.ended).toBe(255);
+    expect(third.stderr).toContain(`cannot listen on :${new URL(first).port}: address`);
+  });
+
+  it('says that it serves every address', async () => {
+    const sidecar = start('--prometheus-addr=[::]');
+    await sidecar.waitForLine(/serving HTTP on every address, port \d+/);
   });
 });
