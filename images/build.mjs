@@ -24,7 +24,7 @@ const BASE_IMAGE = 'node:24-bookworm-slim';
 const LOCAL_PREFIX = 'localhost/';
 const EXIT_USAGE = 2;
 
-const usage = `usage: npm run images -- [options] [${IMAGES.join('|')}...] [-- engine options]
+const usage = `Usage: npm run images -- [options] [${IMAGES.join('|')}...] [-- engine options]
 
 Builds the container images, all three when none is named.
 

@@ -8,7 +8,20 @@ import { renderKustomization } from './dist/index.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const source = join(root, 'manifests', 'kube-dns');
-const folder = resolve(process.argv[2] ?? join(root, 'dist', 'chart'));
+const [name = join(root, 'dist', 'chart'), ...more] = process.argv.slice(2);
+if (name === '--help' || name === '-h') {
+  console.log(`Usage: npm run chart -- [FOLDER]
+
+Writes a Helm chart of manifests/kube-dns to the folder, dist/chart unless one is given.`);
+  process.exit(0);
+}
+const extra = name.startsWith('-') ? name : more[0];
+if (extra !== undefined) {
+  const what = extra.startsWith('-') ? `unknown option ${extra}` : 'more than one folder';
+  console.error(`chart: ${what}; see npm run chart -- --help`);
+  process.exit(2);
+}
+const folder = resolve(name);
 
 /** Stands for `{{ EXPRESSION }}` until the objects are text. */
 const expression = (text) => `<<${text}>>`;

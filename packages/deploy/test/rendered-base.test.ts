@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +17,22 @@ const inOrder = (objects: readonly { readonly kind?: unknown }[]) =>
 
 withKubectl('renderFolder makes the objects that kubectl kustomize makes', () => {
   expect(inOrder(renderFolder(BASE).objects)).toEqual(inOrder(render(BASE)));
+});
+
+it.each([
+  [['--help'], 0],
+  [['--hlep'], 2],
+  [['a', '--x'], 2],
+])('npm run chart -- %j ends with %i and writes nothing', (words, status) => {
+  const folder = mkdtempSync(join(tmpdir(), 'kube-dns-chart-'));
+  const made = spawnSync(process.execPath, [`${ROOT}packages/cli/chart.mjs`, ...words], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  expect(made.status).toBe(status);
+  expect(`${made.stdout}${made.stderr}`).toContain('npm run chart -- ');
+  expect(readdirSync(folder)).toEqual([]);
+  rmSync(folder, { recursive: true });
 });
 
 unless(missing('helm', 'kubectl'), describe)('the Helm chart', () => {

@@ -216,7 +216,7 @@ describe('npm run images', () => {
 
   it('explains itself without an engine, and its README knows each option', () => {
     const { status, stdout } = build('--help');
-    expect(stdout).toMatch(/^usage: npm run images/);
+    expect(stdout).toMatch(/^Usage: npm run images/);
     expect(status).toBe(0);
     const readme = readFileSync(`${ROOT}images/README.md`, 'utf8');
     const inReadme = [...readme.matchAll(/^\| `(--[a-z-]+)/gm)].map((match) => match[1]);
