@@ -68,7 +68,8 @@ export const COMMANDS: Commands = new Map<string, Command>([
 export function commandOf(name: string): Command {
   const command = COMMANDS.get(name);
   if (command !== undefined) return command;
-  throw new UsageError(`unknown command ${name}${hint(name, COMMANDS.keys(), 'kube-dns')}`);
+  const known = [...COMMANDS.keys(), '--version'];
+  throw new UsageError(`unknown command ${name}${hint(name, known, 'kube-dns')}`);
 }
 
 /** The text of `kube-dns --help`. */

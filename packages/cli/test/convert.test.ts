@@ -241,6 +241,7 @@ describe('kube-dns convert', () => {
       ['--to=corefile', 'other.json'],
       'kube-dns: there is no ConfigMap kube-dns and no pod of kube-dns: ConfigMap kube-root-ca.crt\n',
     ],
+    [['--to=corefile', 'empty'], /^[^\n]*no pod of kube-dns; the input has no objects\n$/],
     [
       ['--manifest', 'map.json'],
       'kube-dns: there is no kube-dns pod among the objects: ConfigMap kube-dns\n',
@@ -263,6 +264,7 @@ describe('kube-dns convert', () => {
     writeFileSync(at('broken'), '. {\n');
     writeFileSync(at('wrong.yaml'), 'kind: [\n');
     writeFileSync(at('text.yaml'), 'just text\n');
+    writeFileSync(at('empty'), '');
     const bad = { ...CONFIG_MAP, data: { stubDomains: '{' } };
     writeFileSync(at('bad.json'), JSON.stringify(bad));
     writeFileSync(at('binary'), Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 7) % 256)));

@@ -243,6 +243,7 @@ describe('the command line', () => {
   it.each([
     [[], /^kube-dns: a command is missing: up, .*; see kube-dns --help\n$/],
     [['down'], /^kube-dns: unknown command down; see kube-dns --help\n$/],
+    [['version'], /^kube-dns: unknown command version; did you mean --version\?\n$/],
     [['comapre'], /^kube-dns: unknown command comapre; did you mean compare\?\n$/],
     [['--what'], /^kube-dns: unknown flag --what; see kube-dns --help\n$/],
   ])('refuses %j with one line and status 2', async (args, message) => {

@@ -1,5 +1,11 @@
 import { isIP } from 'node:net';
-import { type HostPort, parseArguments, parseHostPort, UsageError } from '@kube-dns/daemon';
+import {
+  type HostPort,
+  nearest,
+  parseArguments,
+  parseHostPort,
+  UsageError,
+} from '@kube-dns/daemon';
 import type { ServerAddress } from '@kube-dns/transport';
 import { flagRows, type FlagTable, HELP_FLAG } from '../flag-table.js';
 import { type Side, type Way, WAYS } from './asking/way.js';
@@ -235,8 +241,12 @@ function classesOf(flag: string, texts: readonly string[]): Set<DifferenceClass>
   const names = texts.flatMap((text) => text.split(','));
   return new Set(
     names.map((name) => {
-      const known = (Object.keys(CLASSES) as DifferenceClass[]).find((one) => one === name);
-      return known ?? fail(`--${flag} ${name}: must be of ${Object.keys(CLASSES).join(', ')}`);
+      const classes = Object.keys(CLASSES) as DifferenceClass[];
+      const known = classes.find((one) => one === name);
+      if (known !== undefined) return known;
+      const near = nearest(name, classes);
+      const meant = near === undefined ? '' : `; did you mean ${near}?`;
+      return fail(`--${flag} ${name}: must be of ${classes.join(', ')}${meant}`);
     }),
   );
 }

@@ -8,7 +8,7 @@ import type { FindImports } from './corefile/resolve.js';
 import { toCorefile } from './corefile/to-corefile.js';
 import { importsInObjects, importsOnDisk } from './import-files.js';
 import { InputError } from './input-error.js';
-import { dataOf, readKubeObjects, unreadable, type KubeObject } from './kube-objects.js';
+import { dataOf, foundText, readKubeObjects, unreadable, type KubeObject } from './kube-objects.js';
 import { convertManifest } from './manifest/convert-manifest.js';
 import { findWorkload, podWords } from './manifest/workload.js';
 import { CONVERT_USAGE, parseConvertOptions, type ConvertOptions } from './options.js';
@@ -92,8 +92,8 @@ function setupOf(
     );
   }
   if (configMap === undefined && workload === undefined && words === undefined) {
-    const found = objects.map(({ kind, name }) => `${kind} ${name}`).join(', ') || 'nothing';
-    throw new InputError(`there is no ConfigMap kube-dns and no pod of kube-dns: ${found}`);
+    const found = foundText(objects);
+    throw new InputError(`there is no ConfigMap kube-dns and no pod of kube-dns${found}`);
   }
   for (const each of objects) {
     if (

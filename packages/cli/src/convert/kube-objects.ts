@@ -37,6 +37,12 @@ function objectsIn(document: unknown, file: string): KubeObject[] {
   return [{ kind, name: typeof name === 'string' ? name : '', value, file }];
 }
 
+/** The end of a complaint that something is not among these objects: what is. */
+export function foundText(objects: readonly KubeObject[]): string {
+  const found = objects.map(({ kind, name }) => `${kind} ${name}`).join(', ');
+  return found === '' ? '; the input has no objects' : `: ${found}`;
+}
+
 /** The texts of a ConfigMap by their keys; throws an InputError for another kind of value. */
 export function dataOf({ value, file, name }: KubeObject): ReadonlyMap<string, string> {
   return new Map(

@@ -194,7 +194,10 @@ describe('kube-dns compare ends with 2 and one line for', () => {
     [['--over', 'udp,quic'], '--over udp,quic: must be of udp, tcp, edns'],
     [['--external', 'a..b'], '--external a..b: is not a name'],
     [['--html', ''], '--html needs a value'],
-    [['--ignore', 'ra'], `--ignore ra: must be of ${Object.keys(CLASSES).join(', ')}`],
+    [
+      ['--ignore', 'ra-flg'],
+      `--ignore ra-flg: must be of ${Object.keys(CLASSES).join(', ')}; did you mean ra-flag?`,
+    ],
     [['--fail-on', 'ttl,x'], `--fail-on x: must be of ${Object.keys(CLASSES).join(', ')}`],
     [
       ['--ignore', 'ttl', '--fail-on', 'rcode', '--fail-on', 'ttl'],

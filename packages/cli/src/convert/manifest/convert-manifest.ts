@@ -8,7 +8,7 @@ import {
   type Draft,
   type Mapping,
 } from '../../manifests/mapping.js';
-import { dataOf, type KubeObject } from '../kube-objects.js';
+import { dataOf, foundText, type KubeObject } from '../kube-objects.js';
 import { InputError } from '../input-error.js';
 import { plainDomain } from '../dns-setup.js';
 import { readGoFlags } from '../pod/go-flags.js';
@@ -33,8 +33,7 @@ export function convertManifest(
 ): Draft[] {
   const workload = findWorkload(objects);
   if (workload === undefined) {
-    const found = objects.map(({ kind, name }) => `${kind} ${name}`).join(', ') || 'nothing';
-    throw new InputError(`there is no kube-dns pod among the objects: ${found}`);
+    throw new InputError(`there is no kube-dns pod among the objects${foundText(objects)}`);
   }
   const base = readBase(repository);
   const deployment = ofKind(base, 'Deployment');
