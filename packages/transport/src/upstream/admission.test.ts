@@ -6,6 +6,7 @@ import {
   WaitingClient,
 } from '../../test/forwarder-fixture.js';
 import { says, silent } from '../../test/scripts.js';
+import type { ServerGroup } from './server-group.js';
 
 let fixture: ForwarderFixture;
 beforeEach(() => {
@@ -51,6 +52,26 @@ describe('1,500 slow questions of one client', () => {
     );
     await answered(...clients);
     expect(resultsOf(clients)).toEqual({ 'A 10.0.0.1': 1_500 });
+  });
+});
+
+describe('slow questions of many clients', () => {
+  const fill = (group: ServerGroup, count: number) => {
+    for (let i = 0; i < 1_500; i++) fixture.ask(group, `slow${i}`, from(`10.0.1.${i % count}`));
+  };
+
+  it('leave a place to another client while they are nine', async () => {
+    const { group } = await fixture.groupOf([slow]);
+    fill(group, 9);
+    const other = fixture.ask(group, 'new', from('10.0.0.2'));
+    await answered(other);
+    expect(other.result).toBe('A 10.0.0.1');
+  });
+
+  it('leave none when they are ten or more', async () => {
+    const { group } = await fixture.groupOf([slow]);
+    fill(group, 10);
+    expect(fixture.ask(group, 'new', from('10.0.0.2')).result).toBe('REFUSED');
   });
 });
 
