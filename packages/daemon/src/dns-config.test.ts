@@ -20,9 +20,12 @@ function mistakesOf(action: () => unknown): readonly string[] {
   return [];
 }
 
-function manyDomains(count: number, servers = 1): string {
+function manyDomains(count: number, servers = 1, labels = ''): string {
   const list = Array.from({ length: servers }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
-  const domains = Array.from({ length: count }, (_, i) => [`d${i}.example`, list] as const);
+  const domains = Array.from(
+    { length: count },
+    (_, i) => [`d${i}${labels}.example`, list] as const,
+  );
   return JSON.stringify(Object.fromEntries(domains));
 }
 
@@ -59,6 +62,11 @@ describe('parseDnsConfig', () => {
     ['30,000 stub domains', manyDomains(30_000), 'it has more than 100000 brackets and commas'],
     ['3,000 stub domains', manyDomains(3_000), '3000 domains, at most 2048 are possible'],
     ['too many servers', manyDomains(3, 1_000), '3000 servers, at most 2048 are possible'],
+    [
+      'names with too many labels',
+      manyDomains(2_048, 1, '.a'.repeat(108)),
+      'domains of 467882 characters, at most 49152 are possible',
+    ],
     ['deep nesting', '['.repeat(500_000), 'it is nested more than 100 deep'],
     [
       'too many values',

@@ -27,6 +27,8 @@ const MAX_KEY_CHARACTERS = 1024 * 1024;
 const MAX_STUB_DOMAINS = 2_048;
 /** Of all stub domains together, each time they are given. */
 const MAX_STUB_SERVERS = 2_048;
+/** Of the names of all stub domains together: each label takes time, and each character. */
+const MAX_STUB_CHARACTERS = 49_152;
 const MAX_FEDERATIONS = 2_048;
 
 /** Collects a mistake, so that the log shows all of them together. */
@@ -148,10 +150,15 @@ function countProblem(entries: readonly (readonly [string, unknown])[]): string 
   if (entries.length > MAX_STUB_DOMAINS) {
     return `${entries.length} domains, at most ${MAX_STUB_DOMAINS} are possible`;
   }
-  const servers = entries.reduce(
-    (sum, [, list]) => sum + (Array.isArray(list) ? list.length : 0),
-    0,
-  );
+  let servers = 0;
+  let characters = 0;
+  for (const [domain, list] of entries) {
+    characters += domain.length;
+    if (Array.isArray(list)) servers += list.length;
+  }
+  if (characters > MAX_STUB_CHARACTERS) {
+    return `domains of ${characters} characters, at most ${MAX_STUB_CHARACTERS} are possible`;
+  }
   if (servers <= MAX_STUB_SERVERS) return undefined;
   return `${servers} servers, at most ${MAX_STUB_SERVERS} are possible`;
 }
