@@ -72,6 +72,34 @@ describe('many variants of a question', () => {
     expect(fixture.forwarder).toMatchObject({ inFlight: 0, remembered: 0 });
   });
 
+  it('have four IDs at a time when each has a record of its own, as others end and begin', async () => {
+    const { group, own } = await fixture.groupOf([silent]);
+    const clients: WaitingClient[] = [];
+    const openNow = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      // The last byte is that of the record's data.
+      const sent = new Set(questionsAt(own[0]!).map(({ query }) => query[query.length - 1]!));
+      return [sent.size, [...sent].filter((i) => clients[i]!.result === '').length] as const;
+    };
+    let asked = 0;
+    let most = 0;
+    for (let i = 0; i < 60; i++) {
+      const record = Buffer.from([0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 2, 1, i]);
+      const message = Buffer.concat([queryMessage({ name: 'a' }), record]);
+      message.writeUInt16BE(1, 8);
+      clients.push(from(i + 1));
+      fixture.pass(readQuery(message), group, clients[i]);
+      fixture.wait(TIMEOUT_MS / 20);
+      const [sent, open] = await openNow();
+      asked = sent;
+      const { inFlight, remembered } = fixture.forwarder;
+      // Those that only wait for a late reply, too.
+      most = Math.max(most, open + remembered - inFlight);
+    }
+    expect(asked).toBeGreaterThan(4);
+    expect(most).toBe(4);
+  });
+
   it('are asked four at a time, all in turn, and other names at once', async () => {
     let open = 0;
     let most = 0;
