@@ -49,6 +49,7 @@ export {
   type HttpServerOptions,
   type RequestHandler,
 } from './http-server.js';
+export { connectionReason } from './connection-reason.js';
 export { denialAdvice } from './denial.js';
 export { loadKubeconfig, type KubeconfigReader } from './kubeconfig.js';
 export { createLog, createStderrWriter, type Log, type LogOptions } from './log.js';

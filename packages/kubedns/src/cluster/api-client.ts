@@ -1,7 +1,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { errorText } from '@kube-dns/daemon';
+import { connectionReason } from '@kube-dns/daemon';
 import { ApiError } from '../errors.js';
 import { ApiBody } from './api-body.js';
 import { Credentials } from './credentials.js';
@@ -100,7 +100,9 @@ export class ApiClient {
   }
 
   async #optionsFor({ isWatch = false, signal }: ApiRequest): Promise<https.RequestOptions> {
-    const options = await this.#credentials.requestOptions();
+    const options = await this.#credentials.requestOptions().catch((cause: unknown) => {
+      throw new ApiError(0, connectionReason(cause), 0, { cause });
+    });
     // A proxy needs the agent of client-node; otherwise our agents reuse connections.
     if (!this.#credentials.usesProxy) options.agent = this.#agentFor(isWatch);
     options.headers = {
@@ -129,7 +131,7 @@ function sendOnce(url: URL, options: https.RequestOptions): Promise<http.Incomin
       const isStaleSocket =
         request.reusedSocket && (cause.code === 'ECONNRESET' || cause.code === 'EPIPE');
       const Failure = isStaleSocket ? StaleConnectionError : ApiError;
-      reject(new Failure(0, errorText(cause), 0, { cause }));
+      reject(new Failure(0, connectionReason(cause), 0, { cause }));
     });
   });
 }

@@ -1,6 +1,12 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { denialAdvice, errorText, loadKubeconfig, useApiServer } from '@kube-dns/daemon';
+import {
+  connectionReason,
+  denialAdvice,
+  errorText,
+  loadKubeconfig,
+  useApiServer,
+} from '@kube-dns/daemon';
 import { CodedError } from '@kube-dns/wire';
 import { KubeConfig } from '@kubernetes/client-node';
 import { reasonOf } from '../../errors.js';
@@ -62,8 +68,9 @@ export class ApiReader {
 
   #refused(path: string, cause: unknown): Error {
     const status = cause instanceof DeniedError ? cause.status : 0;
+    const reason = connectionReason(cause, reasonOf);
     const advice = denialAdvice(status, path, this.#config, 'list');
-    return refusal(`cannot read ${path} of ${this.server}: ${reasonOf(cause)}${advice}`, { cause });
+    return refusal(`cannot read ${path} of ${this.server}: ${reason}${advice}`, { cause });
   }
 
   async #pages(path: string, onItem: (item: unknown) => void): Promise<void> {

@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { get } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
+import { connectionReason } from './connection-reason.js';
+
+describe('connectionReason', () => {
+  it('says that a server does not speak TLS', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const [error] = (await once(get(`https://127.0.0.1:${port}`), 'finish').catch(
+      (reason: unknown) => [reason],
+    )) as [unknown];
+    expect(connectionReason(error)).toBe('the server does not speak TLS: use http://');
+    server.close();
+  });
+
+  it('names the program for credentials that is not there', async () => {
+    const [error] = (await once(spawn('no-such-plugin'), 'error')) as [unknown];
+    expect(connectionReason(error)).toBe(
+      'cannot run no-such-plugin, which the kubeconfig names for credentials: no such file or directory',
+    );
+  });
+
+  it('leaves other errors to others', () => {
+    expect(connectionReason(new Error('x'))).toBe('x');
+    expect(connectionReason(new Error('x'), () => 'y')).toBe('y');
+  });
+});
