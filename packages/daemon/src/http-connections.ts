@@ -1,71 +1,89 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Connections at a time; beyond, the idlest of the client that has the most is closed. */
+/** Connections at a time; beyond, the longest unused of the client that has the most is closed. */
 const MAX_CONNECTIONS = 64;
-/** Further ones while all are busy and no client has more than the new one's; then the oldest of these is closed. */
-const RESERVED_CONNECTIONS = 8;
+/** Of answers that their clients have not read, together; beyond, the oldest of their connections are closed. */
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
+/** Node parses all requests of a chunk of 64 KiB, a thousand of them, in one go; so it gets small ones. */
+const PIECE_BYTES = 512;
 
 interface Connection {
-  readonly socket: Socket;
   readonly client: string;
-  /** Requests that are not answered yet. */
-  requests: number;
+  /** A request is not answered yet, or the answer is not read. */
+  isBusy: boolean;
 }
 
 /**
- * Bounds the connections of an HTTP server. A new one always has a place, and long enough for a short answer:
- * so no number of idle, slow or deaf clients fails the kubelet's probes.
+ * Bounds the connections of an HTTP server, their requests and their unread answers. A new connection always has
+ * a place, long enough for a short answer, so no number of idle, slow or deaf clients fails the kubelet's probes.
+ * A second request before the first is answered closes its connection (RFC 9112 section 9.3.2).
  */
 export class HttpConnections {
   /** In order of last use, the longest unused first. */
   readonly #open = new Map<Socket, Connection>();
+  readonly #handle: RequestListener;
 
-  constructor(server: Server) {
+  constructor(server: Server, handle: RequestListener) {
+    this.#handle = handle;
     server.on('connection', (socket: Socket) => this.#admit(socket));
-    server.on('request', ({ socket }, response) => {
-      this.#use(socket, 1);
-      response.once('close', () => this.#use(socket, -1));
-    });
+    server.on('request', (request, response) => this.#begin(request, response));
   }
 
   #admit(socket: Socket): void {
-    const connection = { socket, client: socket.remoteAddress ?? '', requests: 0 };
-    this.#open.set(socket, connection);
+    this.#open.set(socket, { client: socket.remoteAddress ?? '', isBusy: false });
     socket.once('close', () => this.#open.delete(socket));
-    if (this.#open.size <= MAX_CONNECTIONS) return;
-    const displaced = this.#displacedBy(connection) ?? this.#oldestReserved();
-    if (displaced === undefined) return;
-    this.#open.delete(displaced.socket);
-    displaced.socket.destroy();
+    readInPieces(socket);
+    if (this.#open.size > MAX_CONNECTIONS) this.#end(this.#displaced());
+    this.#boundUnread();
   }
 
-  #use(socket: Socket, requests: number): void {
+  #begin(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
     const connection = this.#open.get(socket);
-    if (connection === undefined) return;
-    connection.requests += requests;
-    this.#open.delete(socket);
-    this.#open.set(socket, connection);
+    if (connection === undefined || connection.isBusy) {
+      this.#end(socket);
+      return;
+    }
+    this.#use(socket, connection, true);
+    response.once('close', () => this.#use(socket, connection, false));
+    this.#handle(request, response);
   }
 
-  /** Of the client with the most connections the idlest; a busy one only if its client has more than the new one's. */
-  #displacedBy(added: Connection): Connection | undefined {
+  #use(socket: Socket, connection: Connection, isBusy: boolean): void {
+    connection.isBusy = isBusy;
+    if (this.#open.delete(socket)) this.#open.set(socket, connection);
+  }
+
+  #end(socket: Socket): void {
+    this.#open.delete(socket);
+    socket.destroy();
+  }
+
+  #displaced(): Socket {
     const counts = new Map<string, number>();
     for (const { client } of this.#open.values()) counts.set(client, (counts.get(client) ?? 0) + 1);
-    let displaced: Connection | undefined;
-    let highest = 0;
-    for (const connection of this.#open.values()) {
-      const isIdle = connection.requests === 0;
-      const count = counts.get(connection.client)!;
-      if (connection === added || (!isIdle && count <= counts.get(added.client)!)) continue;
-      const rank = 2 * count + (isIdle ? 1 : 0);
-      if (rank > highest) [displaced, highest] = [connection, rank];
-    }
-    return displaced;
+    const most = Math.max(...counts.values());
+    return [...this.#open].find(([, { client }]) => counts.get(client) === most)![0];
   }
 
-  #oldestReserved(): Connection | undefined {
-    if (this.#open.size <= MAX_CONNECTIONS + RESERVED_CONNECTIONS) return undefined;
-    return [...this.#open.values()].at(-1 - RESERVED_CONNECTIONS);
+  #boundUnread(): void {
+    let unread = 0;
+    for (const socket of [...this.#open.keys()].reverse()) {
+      unread += socket.writableLength;
+      if (socket.writableLength > 0 && unread > MAX_UNREAD_BYTES) this.#end(socket);
+    }
   }
+}
+
+/** Passes what is read on to the listeners of the HTTP server in pieces, until one of them ends the connection. */
+function readInPieces(socket: Socket): void {
+  const listeners = socket.listeners('data') as ((chunk: Buffer) => void)[];
+  socket.removeAllListeners('data');
+  socket.on('data', (chunk: Buffer) => {
+    for (let at = 0; at < chunk.length && !socket.destroyed; at += PIECE_BYTES) {
+      const piece = chunk.subarray(at, at + PIECE_BYTES);
+      for (const listener of listeners) listener.call(socket, piece);
+    }
+  });
 }

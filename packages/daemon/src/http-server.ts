@@ -44,8 +44,6 @@ const SILENCE_TIMEOUT_MS = 30_000;
 /** How late the time-outs of headers and requests may be noticed. */
 const CHECK_INTERVAL_MS = 250;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Then the connection is closed: reading hundreds of requests at once would take a turn of tens of milliseconds. */
-const MAX_REQUESTS = 64;
 
 /**
  * Serves `routes` over HTTP; paths match exactly, as in Go, and an unknown one is Go's plain 404.
@@ -55,19 +53,14 @@ const MAX_REQUESTS = 64;
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { log, purpose } = options;
   const host = bindAddress(options.host);
-  const server = createServer(
-    {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      connectionsCheckingInterval: CHECK_INTERVAL_MS,
-      maxHeaderSize: MAX_HEADER_BYTES,
-    },
-    createApp(options),
-  );
-  server.maxRequestsPerSocket = MAX_REQUESTS;
-  server.on('dropRequest', (_request, socket) => socket.destroy());
-  new HttpConnections(server);
+  const server = createServer({
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECK_INTERVAL_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  });
+  new HttpConnections(server, requestTurns(createApp(options)));
   server.setTimeout(SILENCE_TIMEOUT_MS);
   await listen(server, host, options);
   server.on('error', (error) => log.error(`${purpose}: ${error.message}`));
@@ -85,7 +78,6 @@ function createApp({ routes, log, purpose }: HttpServerOptions): Express {
   app.disable('etag');
   app.enable('case sensitive routing');
   app.enable('strict routing');
-  app.use(requestTurns());
   routes(app);
   app.use((_request, response) => {
     response
