@@ -35,7 +35,6 @@ export class HttpConnections {
     socket.once('close', () => this.#open.delete(socket));
     readInPieces(socket);
     if (this.#open.size > MAX_CONNECTIONS) this.#end(this.#displaced());
-    this.#boundUnread();
   }
 
   #begin(request: IncomingMessage, response: ServerResponse): void {
@@ -45,6 +44,7 @@ export class HttpConnections {
       this.#end(socket);
       return;
     }
+    this.#boundUnread();
     this.#use(socket, connection, true);
     response.once('close', () => this.#use(socket, connection, false));
     this.#handle(request, response);
