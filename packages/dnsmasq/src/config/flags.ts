@@ -49,6 +49,7 @@ const SHARED_NAMES =
   /^(?:h|help|v\d*|version|vmodule|logtostderr|alsologtostderr|stderrthreshold|one_output|add_dir_header|log_(?:dir|file|file_max_size|flush_frequency|backtrace_at)|logging_format|skip_(?:headers|log_headers))$/;
 
 const NANNY_NAMES = Object.keys({ ...NANNY_FLAGS, ...SHARED_FLAGS });
+const ALL_NAMES = [...NANNY_NAMES, ...OPTION_NAMES];
 /** Fewer letters may well be options of dnsmasq with one letter each, such as `-kN`. */
 const LEAST_LETTERS = 5;
 
@@ -66,5 +67,5 @@ export function isMeantForNanny(word: string): boolean {
   if (name.length < LEAST_LETTERS) return false;
   if (dashes === '-') return nearest(name, NANNY_NAMES) !== undefined;
   if (OPTION_NAMES.some((option) => option.startsWith(name))) return false;
-  return NANNY_NAMES.includes(nearest(name, [...NANNY_NAMES, ...OPTION_NAMES]) ?? '');
+  return NANNY_NAMES.includes(nearest(name, ALL_NAMES) ?? '');
 }

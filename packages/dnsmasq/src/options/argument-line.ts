@@ -1,3 +1,6 @@
+/** Words that are compared with the nanny's flags; flags stand in front. */
+const MAX_WORDS = 16;
+
 /** The two halves of the command line of the dnsmasq-nanny container. */
 export interface ArgumentHalves {
   readonly nanny: readonly string[];
@@ -21,6 +24,8 @@ export function splitArguments(
   }
   const name = /^--?([^=]+)/.exec(argv[0] ?? '')?.[1];
   const isNanny =
-    argv.length === 0 || (name !== undefined && isNannyFlag(name)) || argv.some(isMeantForNanny);
+    argv.length === 0 ||
+    (name !== undefined && isNannyFlag(name)) ||
+    argv.slice(0, MAX_WORDS).some(isMeantForNanny);
   return isNanny ? { nanny: argv, dnsmasq: [] } : { nanny: [], dnsmasq: argv };
 }

@@ -60,9 +60,9 @@ describe('a running program', () => {
   });
 
   it('gets EPIPE when its stream is not read any more', async () => {
-    const code = 'process.stderr.on("error", ({ code }) => console.log(code)); console.log("up");';
+    const code = 'process.stderr.on("error", ({ code }) => console.log(code));';
     const program = start(
-      `${code} process.on("SIGUSR2", () => console.error("x")); setInterval(() => {}, 1e3);`,
+      `${code} process.on("SIGUSR2", () => console.error("x")); setInterval(() => {}, 1e3); console.log("up");`,
     );
     await program.waitForLine(/up/);
     await program.hangUp('stderr');
