@@ -66,18 +66,18 @@ function complaint(error: unknown): string {
   }
 }
 
-/** The flag with almost the same letters: this package imports no other one, and has few flags. */
+/** The flag with almost the same characters: this package imports no other one, and has few flags. */
 function nearest(word: string): string | undefined {
   return Object.keys(FLAGS)
     .map((name) => `--${name}`)
-    .find((flag) => (flag.startsWith(word) && word.length > 3) || lettersApart(word, flag) < 3);
+    .find((flag) => (flag.startsWith(word) && word.length > 3) || charactersApart(word, flag) < 3);
 }
 
-function lettersApart(word: string, flag: string): number {
+function charactersApart(word: string, flag: string): number {
   const rest = Array.from(flag);
   let extra = 0;
-  for (const letter of word) {
-    const at = rest.indexOf(letter);
+  for (const character of word) {
+    const at = rest.indexOf(character);
     if (at < 0) extra++;
     else rest.splice(at, 1);
   }

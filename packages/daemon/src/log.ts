@@ -33,7 +33,7 @@ const MAX_WAITING_BYTES = 256 * 1024;
 
 type Severity = 'info' | 'warning' | 'error';
 
-const LETTERS = { info: 'I', warning: 'W', error: 'E' } as const;
+const SEVERITY_CHARACTERS = { info: 'I', warning: 'W', error: 'E' } as const;
 
 /**
  * A log in the form of Go's klog, `I1121 03:10:00.123456   1234 program] message`, or with an object per line,
@@ -53,7 +53,7 @@ export function createLog(options: LogOptions): Log {
     write(
       format === 'json'
         ? jsonLine(now(), severity, name, message, level)
-        : `${LETTERS[severity]}${timestamp(now())}${tail}${escapeMessage(message)}\n`,
+        : `${SEVERITY_CHARACTERS[severity]}${timestamp(now())}${tail}${escapeMessage(message)}\n`,
     );
   return {
     info: (message) => line('info', message),

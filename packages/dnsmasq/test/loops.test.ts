@@ -9,7 +9,7 @@ import { serve } from './processes.js';
 /** `forwarding loop` as the text of the Extended DNS Error 0. */
 const LOOP = `15 0000${Buffer.from('forwarding loop').toString('hex')}`;
 const QUERY_TIMEOUT_MS = 4_500;
-/** A question that has no reply for a second is in doubt, whoever asks it. */
+/** A question that has no reply for a second is in doubt, whichever client asks it. */
 const LATE_MS = 1_000;
 /**
  * Of each question, through all relays. It takes 5 to 20: the question, the probe of a loop, and on a busy machine

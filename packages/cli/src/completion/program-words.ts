@@ -8,7 +8,7 @@ export interface ProgramWords {
   readonly flags: FlagTable;
 }
 
-/** What stands behind a flag or is an operand: nothing that is known, a file, or one of these words. */
+/** What follows a flag, or is an operand: nothing that is known, a file, or one of these words. */
 export type ValueWords = 'unknown' | 'file' | readonly string[];
 
 /** What may be typed as this value. */

@@ -50,8 +50,8 @@ const SHARED_NAMES =
 
 const NANNY_NAMES = Object.keys({ ...NANNY_FLAGS, ...SHARED_FLAGS });
 const ALL_NAMES = [...NANNY_NAMES, ...OPTION_NAMES];
-/** Fewer letters may well be options of dnsmasq with one letter each, such as `-kN`. */
-const LEAST_LETTERS = 5;
+/** Fewer characters may well be short options of dnsmasq, such as `-kN`. */
+const LEAST_CHARACTERS = 5;
 
 /** Whether a flag's name, without dashes, is one of the nanny's. */
 export function isNannyFlag(name: string): boolean {
@@ -64,7 +64,7 @@ export function isNannyFlag(name: string): boolean {
  */
 export function isMeantForNanny(word: string): boolean {
   const [, dashes = '', name = ''] = /^(--?)([^=]+)/.exec(word) ?? [];
-  if (name.length < LEAST_LETTERS) return false;
+  if (name.length < LEAST_CHARACTERS) return false;
   if (dashes === '-') return nearest(name, NANNY_NAMES) !== undefined;
   if (OPTION_NAMES.some((option) => option.startsWith(name))) return false;
   return NANNY_NAMES.includes(nearest(name, ALL_NAMES) ?? '');

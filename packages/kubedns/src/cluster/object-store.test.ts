@@ -45,6 +45,16 @@ async function list(...objects: readonly ApiObject[]): Promise<boolean> {
   return store.endList(number, turn);
 }
 
+/** Of objects whose version is their size in bytes. */
+const SIZED = {
+  project: (_key: string, { metadata }: ApiObject) => ({
+    version: '',
+    listNumber: 0,
+    text: metadata?.resourceVersion ?? '',
+  }),
+  bytesOf: ({ text }: StoredText) => Number(text),
+};
+
 describe('ObjectStore', () => {
   it('passes the old and the new projection to the sink', () => {
     store.put(object('web', '1'));
@@ -149,12 +159,7 @@ describe('ObjectStore', () => {
       stored = new Set();
       most = 0;
       const sink = {
-        project: (_key: string, { metadata }: ApiObject) => ({
-          version: '',
-          listNumber: 0,
-          text: metadata?.resourceVersion ?? '',
-        }),
-        bytesOf: ({ text }: StoredText) => Number(text),
+        ...SIZED,
         change: (key: string, _before: unknown, after: unknown) => {
           if (after === undefined) stored.delete(key.slice('shop/'.length));
           else stored.add(key.slice('shop/'.length));
@@ -193,12 +198,7 @@ describe('ObjectStore', () => {
 
   it('throws for what exceeds its limits, and has room again after deletions', () => {
     const sink = {
-      project: (_key: string, { metadata }: ApiObject) => ({
-        version: '',
-        listNumber: 0,
-        text: metadata?.resourceVersion ?? '',
-      }),
-      bytesOf: ({ text }: StoredText) => Number(text),
+      ...SIZED,
       change: () => undefined,
     };
     const limits = { maxObjects: 3, maxBytes: 100 };

@@ -179,14 +179,18 @@ export class FlightTable {
     flight.taken = undefined;
   }
 
+  #bucketOf(hash: number): number {
+    return hash & (this.#buckets.length - 1);
+  }
+
   #oldest(hash: number): Flight | undefined {
-    return this.#buckets[hash & (this.#buckets.length - 1)];
+    return this.#buckets[this.#bucketOf(hash)];
   }
 
   #link(flight: Flight): void {
     const oldest = this.#oldest(flight.asked.hash);
     if (oldest === undefined) {
-      this.#buckets[flight.asked.hash & (this.#buckets.length - 1)] = flight;
+      this.#buckets[this.#bucketOf(flight.asked.hash)] = flight;
       return;
     }
     let last = oldest;
@@ -205,8 +209,7 @@ export class FlightTable {
       if (each.isQueued) queued ??= each;
       else open++;
     }
-    if (before === undefined)
-      this.#buckets[flight.asked.hash & (this.#buckets.length - 1)] = flight.next;
+    if (before === undefined) this.#buckets[this.#bucketOf(flight.asked.hash)] = flight.next;
     else before.next = flight.next;
     flight.next = undefined;
     return open >= MAX_OPEN ? undefined : queued;

@@ -43,7 +43,7 @@ export class TcpHealth implements TcpRoundOwner {
   }
 
   onTcpEnd(): void {
-    // Nobody waits for more.
+    // No client waits for more.
   }
 
   /** Waits for no reply to a probe any more. */
