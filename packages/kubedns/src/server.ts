@@ -31,6 +31,8 @@ import { corednsFamilies } from './metrics/coredns-families.js';
 import { metricFamilies, type MetricSources } from './metrics/metric-families.js';
 import { EVENT_TO_SERVED_BOUNDS } from './metrics/metric-table.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
+import { AnnouncedRecords } from './subscription/announced-records.js';
+import { Subscribers } from './subscription/subscribers.js';
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
 import { countRecords } from './zone/record-count.js';
@@ -56,6 +58,7 @@ export class KubednsServer {
   readonly #upstreamStatistics = new UpstreamStatistics();
   readonly #eventToServed = new BucketHistogram(EVENT_TO_SERVED_BOUNDS);
   readonly #answerer: KubednsAnswerer;
+  readonly #subscribers: Subscribers;
   #listener: Listener | undefined;
   #isConfigured = false;
 
@@ -84,6 +87,8 @@ export class KubednsServer {
       onServiceChange: (key) => this.#upstreams.serviceChanged(key),
     });
     this.#zone = zone;
+    this.#subscribers = new Subscribers({ apex: zone.apex, isSynced: () => this.watch.isSynced });
+    const { news } = this.#subscribers;
     const zoneHosts = new ZoneHosts(zone);
     this.#upstreams = new Upstreams({
       log,
@@ -102,17 +107,18 @@ export class KubednsServer {
         this.#upstreams.apply(applied);
         this.#federations.apply(applied.federations);
         this.#zone.hasFederations = this.#federations.isActive;
+        news.flush('configuration');
       },
     });
     this.watch = new ClusterWatch({
       client,
-      records: zone,
+      records: new AnnouncedRecords(zone, news),
       log,
       endpointsSource: flags['endpoints-source'],
       endpointNames: flags['endpoint-names'],
       limits: { maxObjects: flags['max-objects'], maxBytes: flags['max-stored-bytes'] },
-      onNamespacesListed: () => (zone.hasAllNamespaces = true),
-      onNamespacesLost: () => (zone.hasAllNamespaces = false),
+      onNamespacesListed: () => this.#setNamespacesListed(true),
+      onNamespacesLost: () => this.#setNamespacesListed(false),
       onEvent: (latencyMs) => this.#eventToServed.observe(latencyMs / 1000),
     });
     this.#answerer = composeAnswerer({
@@ -186,6 +192,7 @@ export class KubednsServer {
 
   /** Ends questions in flight without answers, except with `--reuse-port`; may be called twice. */
   async close(): Promise<void> {
+    this.#subscribers.close();
     await this.#listener?.leave();
     await this.#listener?.close();
     this.#forwarder.close();
@@ -200,6 +207,12 @@ export class KubednsServer {
     return bindAddress(this.#flags['dns-bind-address']);
   }
 
+  /** Whether a namespace without services exists is known or not: names of pods depend on it. */
+  #setNamespacesListed(areListed: boolean): void {
+    this.#zone.hasAllNamespaces = areListed;
+    this.#subscribers.news.flush('configuration');
+  }
+
   async #listen(): Promise<Listener> {
     try {
       return await listen({
@@ -208,6 +221,7 @@ export class KubednsServer {
         port: this.#flags['dns-port'],
         reusesPort: this.#flags['reuse-port'],
         engine: this.#engine,
+        sessions: this.#subscribers,
         onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
       });
     } catch (error) {

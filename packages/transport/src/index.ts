@@ -17,6 +17,7 @@ export { serverText } from './server-address.js';
 export type { ServerAddress } from './server-address.js';
 export { ServerHosts } from './server-hosts.js';
 export type { HostLog, HostPace, ServerHostsOptions } from './server-hosts.js';
+export type { Session, SessionService } from './session.js';
 export type { TcpLimits } from './tcp-listener.js';
 export type { SourcePorts } from './source-ports.js';
 export { UDP_ENGINES, type UdpEngine, type UdpEngineChoice } from './udp-engine.js';

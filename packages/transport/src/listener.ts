@@ -6,6 +6,7 @@ import { DgramEngine } from './dgram/dgram-engine.js';
 import { ListenError } from './errors.js';
 import { MessageHandler } from './message-handler.js';
 import { TcpListener, type TcpLimits } from './tcp-listener.js';
+import type { SessionService } from './session.js';
 import type { UdpEngine } from './udp-engine.js';
 import { UdpListener } from './udp-listener.js';
 
@@ -30,6 +31,8 @@ export interface ListenOptions {
   readonly reusesPort?: boolean;
   /** Called with an error that the answerer threw; the client has received SERVFAIL. */
   readonly onFailure: (error: unknown) => void;
+  /** Serves DNS Stateful Operations (RFC 8490); without it they get NOTIMP. */
+  readonly sessions?: SessionService;
 }
 
 /** A DNS server on one address, over UDP and TCP. */
@@ -77,9 +80,9 @@ function isWithoutIpv6(error: unknown): boolean {
 
 async function listenOnce(options: ListenOptions): Promise<Listener> {
   const { address, maxUdpBytes = SAFE_UDP_BYTES, answerer, onFailure } = options;
-  const { engine = new DgramEngine(), reusesPort = false } = options;
+  const { engine = new DgramEngine(), reusesPort = false, sessions } = options;
   const counters = new ListenerCounters();
-  const handler = new MessageHandler({ answerer, counters, maxUdpBytes, onFailure });
+  const handler = new MessageHandler({ answerer, counters, maxUdpBytes, onFailure, sessions });
   const udp = new UdpListener(engine.createSocket(counters), handler);
   const tcp = new TcpListener(handler, { ...DEFAULT_TCP_LIMITS, ...options.tcp }, counters);
   const bind = async (protocol: 'UDP' | 'TCP', port: number): Promise<void> => {

@@ -3,6 +3,7 @@ import {
   fitMessage,
   FLAG,
   HEADER_BYTES,
+  isDso,
   OPCODE_MASK,
   Query,
   RCODE,
@@ -14,6 +15,7 @@ import {
 } from '@kube-dns/wire';
 import { type Answerer, type Client, NO_ANSWER_YET } from './answerer.js';
 import type { ListenerCounters } from './counters.js';
+import type { Session, SessionService } from './session.js';
 
 const REFUSALS = {
   formerr: RCODE.FORMERR,
@@ -28,6 +30,8 @@ export interface MessageHandlerOptions {
   readonly maxUdpBytes: number;
   /** Called with an error that the answerer threw: a defect, which must not end the process. */
   readonly onFailure: (error: unknown) => void;
+  /** Serves DNS Stateful Operations, over TCP; without it they are not implemented. */
+  readonly sessions?: SessionService | undefined;
 }
 
 /**
@@ -66,6 +70,20 @@ export class MessageHandler {
     else if (verdict === 'notimp') counters.notImplemented++;
     else counters.badVersions++;
     return this.#refuse(REFUSALS[verdict], verdict !== 'badvers', out);
+  }
+
+  /** Passes a message of DNS Stateful Operations on; false when it is none, or when they are not served. */
+  handleSession(message: Uint8Array, session: Session): boolean {
+    const { sessions, counters, onFailure } = this.#options;
+    if (sessions === undefined || !isDso(message)) return false;
+    try {
+      sessions.receive(message, session);
+    } catch (error) {
+      counters.failures++;
+      onFailure(error);
+      session.close();
+    }
+    return true;
   }
 
   /** Truncates an answer to the client's size; counts it. */

@@ -3,6 +3,7 @@ import { MAX_MESSAGE_BYTES, unmappedAddress } from '@kube-dns/wire';
 import type { Client, ReplyPath } from './answerer.js';
 import { frameMessage, FrameReader } from './frame-reader.js';
 import type { MessageHandler } from './message-handler.js';
+import type { Session } from './session.js';
 import type { Reading, TcpShares } from './tcp-shares.js';
 
 /** This many queries of one connection may wait for an answer; the next is read when one is answered. */
@@ -25,7 +26,7 @@ const LAST_QUERY_MS = 1_000;
  * One client over TCP: several queries on a connection, each answered as soon as its answer is ready
  * (RFC 7766 section 6.2.1.1). Reading stops while too many answers are due or unread.
  */
-export class TcpConnection implements Client, Reading {
+export class TcpConnection implements Client, Reading, Session {
   readonly address: string;
   readonly port: number;
   readonly #socket: Socket;
@@ -41,6 +42,7 @@ export class TcpConnection implements Client, Reading {
   #isOver = false;
   #isEnding = false;
   #isReading = false;
+  #stays = false;
   readonly #readOn = (): void => this.readOn();
 
   /** `onCut` is called when it is cut off because all connections together use too much memory. */
@@ -69,9 +71,31 @@ export class TcpConnection implements Client, Reading {
     });
   }
 
-  /** Whether a query of this connection still waits for its answer. */
+  /** Whether a query of this connection still waits for its answer, or it is a session that stays. */
   isBusy(): boolean {
-    return this.#deferred > 0;
+    return this.#deferred > 0 || this.#stays;
+  }
+
+  get unsentBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  stay(): void {
+    this.#stays = true;
+    this.#socket.setTimeout(0);
+  }
+
+  push(message: Uint8Array): void {
+    this.#send(message, message.length);
+    this.#account();
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  onClose(listener: () => void): void {
+    this.#socket.on('close', listener);
   }
 
   defer(): ReplyPath {
@@ -124,6 +148,7 @@ export class TcpConnection implements Client, Reading {
       isStarved = message === undefined || this.#isOver;
       if (message === undefined || this.#isOver) break;
       left--;
+      if (this.#handler.handleSession(message, this)) continue;
       const length = this.#handler.handle(message, message.length, true, this, out);
       if (length > 0) this.#send(out, length);
     }

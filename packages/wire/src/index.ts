@@ -12,6 +12,8 @@ export { AnswerWriter } from './answer-writer.js';
 export type { ResourceRecord } from './answer-writer.js';
 export { finishHash, FNV_OFFSET, hashByte, hashBytes, randomSeed } from './byte-hash.js';
 export { copyStart, readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
+export { DSO_TYPE, isDso, readDso, writeDso } from './dso.js';
+export type { DsoMessage, DsoTlv } from './dso.js';
 export { CodedError, WireError } from './errors.js';
 export type { WireErrorCode } from './errors.js';
 export {
@@ -66,4 +68,15 @@ export type { RelayTarget } from './relay.js';
 export { hexValue, ReverseAddress } from './reverse-address.js';
 export { BITS_PER_REVERSE_LABEL, reverseName } from './reverse-name.js';
 export { systemReason } from './system-reason.js';
+export {
+  changedTlv,
+  INSTANCE_BYTES,
+  plainNameEnd,
+  readChanged,
+  readSerialTlv,
+  readSubscribed,
+  serialTlv,
+  subscribedTlv,
+} from './subscription.js';
+export type { Changed, Subscribed } from './subscription.js';
 export { fitMessage } from './truncate.js';

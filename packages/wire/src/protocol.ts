@@ -32,6 +32,9 @@ export const RCODE = {
   NXDOMAIN: 3,
   NOTIMP: 4,
   REFUSED: 5,
+  NOTAUTH: 9,
+  /** The primary TLV of a DSO request is unknown (RFC 8490 section 5.1.1). */
+  DSOTYPENI: 11,
   BADVERS: 16,
 } as const;
 
@@ -50,6 +53,8 @@ export const FLAG = {
 export const RCODE_MASK = 0xf;
 /** The four bits of the opcode inside the flags word; 0 is QUERY. */
 export const OPCODE_MASK = 0x7800;
+/** DNS Stateful Operations in these bits (RFC 8490 section 5.4). */
+export const OPCODE_DSO = 6 << 11;
 
 /** Extended DNS Error codes (RFC 8914 section 4). */
 export const EXTENDED_ERROR = {

@@ -1,0 +1,174 @@
+import { randomBytes } from 'node:crypto';
+import type { Session, SessionService } from '@kube-dns/transport';
+import {
+  DSO_TYPE,
+  type DsoMessage,
+  type DsoTlv,
+  encodeKey,
+  INSTANCE_BYTES,
+  lowerCaseByte,
+  plainNameEnd,
+  RCODE,
+  readDso,
+  serialTlv,
+  subscribedTlv,
+  suffixOffset,
+  writeDso,
+  writeUint32,
+} from '@kube-dns/wire';
+import { ZoneNews } from './zone-news.js';
+
+/** Half of the TCP connections of the DNS port; others ask for TTLs. */
+const MAX_SUBSCRIBERS = 250;
+const HEARTBEAT_MS = 5_000;
+/** A client that has sent nothing for this long, although it should every KEEPALIVE_MS, has gone. */
+const SILENCE_MS = 30_000;
+const KEEPALIVE_MS = 10_000;
+/** A subscriber that leaves more unread than this is told of nothing until it has read it, */
+const MAX_UNSENT_BYTES = 64 * 1024;
+/** and is disconnected when it has not by then. */
+const BEHIND_MS = 10_000;
+const REVERSE_ZONES = ['in-addr.arpa', 'ip6.arpa'].map(encodeKey);
+
+interface Subscriber {
+  heardMs: number;
+  /** Since when it reads too slowly, undefined when it does not: it needs a FLUSH then. */
+  behindMs: number | undefined;
+}
+
+export interface SubscribersOptions {
+  /** The zone's name, lower-cased in wire form. */
+  readonly apex: Uint8Array;
+  /** Whether the zone is complete: before, a change is no news. */
+  readonly isSynced: () => boolean;
+  /** Milliseconds that never fall; the process's unless given. */
+  readonly now?: () => number;
+}
+
+/**
+ * The forwarders that want to know what changes in the zone and its reverse names. Each subscribes by DNS Stateful
+ * Operations (RFC 8490) on a connection to the DNS port, and learns names, never records.
+ */
+export class Subscribers implements SessionService {
+  readonly news = new ZoneNews((tlv) => this.#tell(tlv));
+  /** Subscribers that were disconnected because they did not read, or sent nothing. */
+  dropped = 0;
+  readonly #options: SubscribersOptions;
+  readonly #instance = randomBytes(INSTANCE_BYTES);
+  readonly #subscribers = new Map<Session, Subscriber>();
+  readonly #now: () => number;
+  #heartbeat: NodeJS.Timeout | undefined;
+
+  constructor(options: SubscribersOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** The connections with a subscription. */
+  get count(): number {
+    return this.#subscribers.size;
+  }
+
+  receive(bytes: Uint8Array, session: Session): void {
+    const message = readDso(bytes);
+    // RFC 8490 section 5.4.1, 5.3.3: without a session there is nobody to tell what is wrong.
+    if (message === undefined) session.close();
+    else if (!message.isResponse) this.#receive(message, session);
+  }
+
+  close(): void {
+    this.news.close();
+    clearInterval(this.#heartbeat);
+  }
+
+  #receive({ id, tlvs }: DsoMessage, session: Session): void {
+    const subscriber = this.#subscribers.get(session);
+    if (subscriber !== undefined) subscriber.heardMs = this.#now();
+    const [operation] = tlvs;
+    const respond = (rcode: number, ...answers: readonly DsoTlv[]) =>
+      session.push(writeDso({ id, isResponse: true, rcode, tlvs: answers }));
+    // A message that wants no response must be one that is understood (RFC 8490 section 5.1.1).
+    if (id === 0) session.close();
+    else if (operation === undefined) respond(RCODE.FORMERR);
+    else if (operation.type === DSO_TYPE.KEEPALIVE) respond(RCODE.NOERROR, keepalive());
+    else if (operation.type !== DSO_TYPE.SUBSCRIBE) respond(RCODE.DSOTYPENI);
+    else {
+      const rcode = this.#subscribe(operation.data, session);
+      if (rcode !== RCODE.NOERROR) respond(rcode);
+      else respond(rcode, subscribedTlv({ instance: this.#instance, serial: this.news.serial }));
+    }
+  }
+
+  #subscribe(zone: Uint8Array, session: Session): number {
+    if (plainNameEnd(zone, 0) !== zone.length) return RCODE.FORMERR;
+    if (!this.#serves(zone.map(lowerCaseByte))) return RCODE.NOTAUTH;
+    if (!this.#options.isSynced()) return RCODE.SERVFAIL;
+    if (this.#subscribers.has(session)) return RCODE.NOERROR;
+    if (this.count >= MAX_SUBSCRIBERS) return RCODE.REFUSED;
+    this.#subscribers.set(session, { heardMs: this.#now(), behindMs: undefined });
+    this.news.isWatched = true;
+    this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
+    session.stay();
+    session.onClose(() => {
+      this.#subscribers.delete(session);
+      if (this.count > 0) return;
+      this.news.isWatched = false;
+      clearInterval(this.#heartbeat);
+      this.#heartbeat = undefined;
+    });
+    return RCODE.NOERROR;
+  }
+
+  /** Whether names at or below a zone can be told: it is one of ours, or above or below one. */
+  #serves(zone: Uint8Array): boolean {
+    return [this.#options.apex, ...REVERSE_ZONES].some(
+      (own) =>
+        suffixOffset(zone, zone.length, own) >= 0 || suffixOffset(own, own.length, zone) >= 0,
+    );
+  }
+
+  #tell(tlv: DsoTlv): void {
+    const message = event(tlv);
+    for (const [session, subscriber] of this.#subscribers) {
+      if (this.#isBehind(session, subscriber)) continue;
+      session.push(message);
+    }
+  }
+
+  /** One that has caught up is told that everything may have changed. */
+  #isBehind(session: Session, subscriber: Subscriber): boolean {
+    const { unsentBytes } = session;
+    if (subscriber.behindMs === undefined) {
+      if (unsentBytes <= MAX_UNSENT_BYTES) return false;
+      subscriber.behindMs = this.#now();
+    } else if (unsentBytes === 0) {
+      subscriber.behindMs = undefined;
+      session.push(event(serialTlv(DSO_TYPE.FLUSH, this.news.serial)));
+    }
+    return true;
+  }
+
+  #beat(): void {
+    const now = this.#now();
+    const message = event(serialTlv(DSO_TYPE.HEARTBEAT, this.news.serial));
+    for (const [session, subscriber] of this.#subscribers) {
+      const { heardMs, behindMs = now } = subscriber;
+      if (now - heardMs > SILENCE_MS || now - behindMs > BEHIND_MS) {
+        this.dropped++;
+        session.close();
+      } else if (!this.#isBehind(session, subscriber)) session.push(message);
+    }
+  }
+}
+
+function event(tlv: DsoTlv): Uint8Array {
+  return writeDso({ id: 0, isResponse: false, rcode: RCODE.NOERROR, tlvs: [tlv] });
+}
+
+/** An inactive session may stay as long as a subscription lasts; a client must be heard every KEEPALIVE_MS. */
+function keepalive(): DsoTlv {
+  const data = new Uint8Array(8);
+  writeUint32(data, 0, KEEPALIVE_MS);
+  writeUint32(data, 4, KEEPALIVE_MS);
+  return { type: DSO_TYPE.KEEPALIVE, data };
+}

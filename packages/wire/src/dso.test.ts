@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { DSO_TYPE, isDso, readDso, writeDso } from './dso.js';
+import { RCODE } from './protocol.js';
+
+const tlv = fc.record({
+  type: fc.integer({ min: 0, max: 0xffff }),
+  data: fc.uint8Array({ maxLength: 300 }),
+});
+const message = fc.record({
+  id: fc.integer({ min: 0, max: 0xffff }),
+  isResponse: fc.boolean(),
+  rcode: fc.constantFrom(RCODE.NOERROR, RCODE.FORMERR, RCODE.NOTAUTH, RCODE.DSOTYPENI),
+  tlvs: fc.array(tlv, { maxLength: 5 }),
+});
+
+/** A keepalive request as RFC 8490 section 7.1 draws it: both times are 15 s. */
+const KEEPALIVE = '1234' + '3000' + '0000000000000000' + '00010008' + '00003a98' + '00003a98';
+
+describe('messages of DNS Stateful Operations', () => {
+  it('are read as they were written', () => {
+    fc.assert(
+      fc.property(message, (written) => {
+        const bytes = writeDso(written);
+        expect(isDso(bytes)).toBe(true);
+        expect(readDso(bytes)).toEqual(written);
+      }),
+    );
+  });
+
+  it('have the layout of RFC 8490', () => {
+    const bytes = Uint8Array.from(Buffer.from(KEEPALIVE, 'hex'));
+    const read = readDso(bytes)!;
+    expect(read).toMatchObject({ id: 0x1234, isResponse: false, rcode: 0 });
+    expect(read.tlvs.map(({ type }) => type)).toEqual([DSO_TYPE.KEEPALIVE]);
+    expect(Buffer.from(writeDso(read)).toString('hex')).toBe(KEEPALIVE);
+  });
+
+  it('are malformed with records, or when a TLV does not end with the message', () => {
+    const bytes = Uint8Array.from(Buffer.from(KEEPALIVE, 'hex'));
+    expect(readDso(bytes.slice(0, -1))).toBeUndefined();
+    expect(readDso(Uint8Array.from([...bytes, 0]))).toBeUndefined();
+    const withQuestion = bytes.slice();
+    withQuestion[5] = 1;
+    expect(readDso(withQuestion)).toBeUndefined();
+  });
+
+  it('are read whatever the bytes, without an error', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 12, maxLength: 200 }), (bytes) => {
+        bytes[2] = 0x30;
+        readDso(bytes);
+      }),
+    );
+  });
+
+  it('have an own opcode', () => {
+    expect(isDso(new Uint8Array(12))).toBe(false);
+    expect(isDso(new Uint8Array([0, 0, 0x30]))).toBe(false);
+  });
+});

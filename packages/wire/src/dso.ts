@@ -1,0 +1,73 @@
+import { readUint16, writeUint16 } from './bytes.js';
+import { FLAG, HEADER_BYTES, OPCODE_DSO, OPCODE_MASK, RCODE_MASK } from './protocol.js';
+
+/** TLV types: Keepalive (RFC 8490 section 7.1), and those of the range for private use (section 10.3). */
+export const DSO_TYPE = {
+  KEEPALIVE: 1,
+  /** Of a zone: its name; in the response, the server's instance and serial. */
+  SUBSCRIBE: 0xf800,
+  /** Owner names that changed, after the serials before and after. */
+  CHANGED: 0xf801,
+  /** Everything may have changed; the serial after it. */
+  FLUSH: 0xf802,
+  /** The serial, every few seconds. */
+  HEARTBEAT: 0xf803,
+} as const;
+
+/** A type with its data (RFC 8490 section 5.4.4). */
+export interface DsoTlv {
+  readonly type: number;
+  readonly data: Uint8Array;
+}
+
+/** A message of DNS Stateful Operations (RFC 8490); the first TLV of a request is its operation. */
+export interface DsoMessage {
+  /** 0 for a message that wants no response. */
+  readonly id: number;
+  readonly isResponse: boolean;
+  readonly rcode: number;
+  readonly tlvs: readonly DsoTlv[];
+}
+
+const TLV_HEAD_BYTES = 4;
+
+/** Whether a message has the opcode of DNS Stateful Operations. */
+export function isDso(bytes: Uint8Array): boolean {
+  return bytes.length >= HEADER_BYTES && (readUint16(bytes, 2) & OPCODE_MASK) === OPCODE_DSO;
+}
+
+/**
+ * Reads a message for which `isDso` is true; undefined when it is malformed: it has records, or its TLVs do not
+ * end with it. The data of the TLVs is not copied.
+ */
+export function readDso(bytes: Uint8Array): DsoMessage | undefined {
+  for (let at = 4; at < HEADER_BYTES; at++) if (bytes[at] !== 0) return undefined;
+  const tlvs: DsoTlv[] = [];
+  let at = HEADER_BYTES;
+  while (at < bytes.length) {
+    if (at + TLV_HEAD_BYTES > bytes.length) return undefined;
+    const end = at + TLV_HEAD_BYTES + readUint16(bytes, at + 2);
+    if (end > bytes.length) return undefined;
+    tlvs.push({ type: readUint16(bytes, at), data: bytes.subarray(at + TLV_HEAD_BYTES, end) });
+    at = end;
+  }
+  const flags = readUint16(bytes, 2);
+  const isResponse = (flags & FLAG.QR) !== 0;
+  return { id: readUint16(bytes, 0), isResponse, rcode: flags & RCODE_MASK, tlvs };
+}
+
+/** The bytes of a message; the caller keeps it below MAX_MESSAGE_BYTES. */
+export function writeDso({ id, isResponse, rcode, tlvs }: DsoMessage): Uint8Array {
+  const length = tlvs.reduce((sum, { data }) => sum + TLV_HEAD_BYTES + data.length, HEADER_BYTES);
+  const bytes = new Uint8Array(length);
+  writeUint16(bytes, 0, id);
+  writeUint16(bytes, 2, (isResponse ? FLAG.QR : 0) | OPCODE_DSO | rcode);
+  let at = HEADER_BYTES;
+  for (const { type, data } of tlvs) {
+    writeUint16(bytes, at, type);
+    writeUint16(bytes, at + 2, data.length);
+    bytes.set(data, at + TLV_HEAD_BYTES);
+    at += TLV_HEAD_BYTES + data.length;
+  }
+  return bytes;
+}
