@@ -20,6 +20,11 @@ export type { HostLog, HostPace, ServerHostsOptions } from './server-hosts.js';
 export type { Session, SessionService } from './session.js';
 export type { TcpLimits } from './tcp-listener.js';
 export type { SourcePorts } from './source-ports.js';
+export { ZoneSubscription } from './subscription/zone-subscription.js';
+export type {
+  SubscriptionEvents,
+  ZoneSubscriptionOptions,
+} from './subscription/zone-subscription.js';
 export { UDP_ENGINES, type UdpEngine, type UdpEngineChoice } from './udp-engine.js';
 export type { ReplyInspector } from './upstream/flight-owner.js';
 export { QueryForwarder } from './upstream/query-forwarder.js';

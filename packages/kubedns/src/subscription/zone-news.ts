@@ -1,4 +1,11 @@
-import { changedTlv, DSO_TYPE, type DsoTlv, encodeKey, reverseName, serialTlv } from '@kube-dns/wire';
+import {
+  changedTlv,
+  DSO_TYPE,
+  type DsoTlv,
+  encodeKey,
+  reverseName,
+  serialTlv,
+} from '@kube-dns/wire';
 import type { PackedAddresses } from '../cluster/packed-addresses.js';
 import type { ZoneChanges } from './announced-records.js';
 

@@ -19,6 +19,7 @@ import { UpstreamRecords } from '../../src/answer/upstream-records.js';
 import { ZoneAnswerer, type ZoneAnswererOptions } from '../../src/answer/zone-answerer.js';
 import type { EndpointNames, PtrMode } from '../../src/config/naming.js';
 import { UpstreamStatistics } from '../../src/metrics/upstream-statistics.js';
+import type { ZoneChanges } from '../../src/subscription/announced-records.js';
 import { Cluster } from './cluster.js';
 import { type Answer, type Asked, FakeClient, readAnswer, readQuery } from './messages.js';
 
@@ -29,6 +30,8 @@ export interface AnswersOptions extends Partial<Omit<ZoneAnswererOptions, 'zone'
   readonly maxInFlight?: number;
   readonly endpointNames?: EndpointNames;
   readonly ptr?: PtrMode;
+  /** Is told the names whose records change. */
+  readonly changes?: ZoneChanges;
 }
 
 /** Everything between a query and its answer, fed with objects by hand. */
@@ -44,8 +47,9 @@ export class Answers {
   isSynced = true;
 
   constructor(options: AnswersOptions = {}) {
-    const { deadlineMs = 2_000, maxInFlight = 10, endpointNames, ptr = 'all', ...rest } = options;
-    this.cluster = new Cluster(endpointNames);
+    const { deadlineMs = 2_000, maxInFlight = 10, endpointNames, ptr = 'all', ...others } = options;
+    const { changes, ...rest } = others;
+    this.cluster = new Cluster(endpointNames, undefined, undefined, undefined, changes);
     this.forwarder = new QueryForwarder({
       maxInFlight,
       plan: retryPlan(deadlineMs),

@@ -1,6 +1,7 @@
 import { ClusterState } from '../../src/cluster/cluster-state.js';
 import { type ApiObject, ObjectStore } from '../../src/cluster/object-store.js';
 import type { EndpointNames } from '../../src/config/naming.js';
+import { AnnouncedRecords, type ZoneChanges } from '../../src/subscription/announced-records.js';
 import { ClusterZone } from '../../src/zone/cluster-zone.js';
 
 /** The objects of one resource, as a ListWatch stores them, changed one at a time. */
@@ -24,13 +25,14 @@ export class Cluster {
     now: () => number = Date.now,
     domain = 'cluster.local.',
     onServiceChange: (key: string) => void = () => undefined,
+    changes?: ZoneChanges,
   ) {
     this.zone = new ClusterZone({ domain, negativeTtlSeconds: 5, now, onServiceChange });
     const onRejected = (what: string, reason: string) => {
       this.rejected.push(`${what}: ${reason}`);
     };
     const state = new ClusterState({
-      records: this.zone,
+      records: changes === undefined ? this.zone : new AnnouncedRecords(this.zone, changes),
       endpointNames,
       onRejected: (_resource, key, reason) => onRejected(key, reason),
     });

@@ -1,0 +1,133 @@
+import { describe, expect, it } from '@jest/globals';
+import { decodeName, encodeKey, reverseName } from '@kube-dns/wire';
+import fc from 'fast-check';
+import { Answers } from '../../test/support/answers.js';
+import { contents, histories, tell } from '../../test/support/object-histories.js';
+import {
+  HEADLESS,
+  namespaceObject,
+  serviceObject,
+  sliceObject,
+} from '../../test/support/objects.js';
+import type { ZoneChanges } from './announced-records.js';
+
+/** The names that were announced, as text. */
+class Announced implements ZoneChanges {
+  isWatched = true;
+  names: string[] = [];
+
+  add(name: Uint8Array): void {
+    this.names.push(decodeName(name));
+  }
+
+  addAddress({ size, bytes }: { size: number; bytes: string }, at: number): void {
+    this.names.push(reverseName(Buffer.from(bytes.slice(at, at + size), 'latin1')));
+  }
+
+  /** The names since the last call, each once. */
+  take(): string[] {
+    return [...new Set(this.names.splice(0))].sort();
+  }
+}
+
+function start(): { readonly announced: Announced; readonly answers: Answers } {
+  const announced = new Announced();
+  return { announced, answers: new Answers({ changes: announced }) };
+}
+
+/** A name covers itself and those below it; of those above it only whether they exist. */
+function isCovered(name: string, announced: readonly string[], hasChangedExistence: boolean) {
+  return announced.some(
+    (one) =>
+      one === name || name.endsWith(`.${one}`) || (hasChangedExistence && one.endsWith(`.${name}`)),
+  );
+}
+
+describe('AnnouncedRecords', () => {
+  it('announces each name whose answers change, for any history', async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, async (events) => {
+        const { announced, answers } = start();
+        let before = await contents(answers);
+        for (const event of events) {
+          tell(answers, event);
+          const after = await contents(answers);
+          const names = announced.take();
+          for (const [name, records] of Object.entries(after)) {
+            const last = before[name];
+            if (JSON.stringify(records) === JSON.stringify(last)) continue;
+            const hasChangedExistence = (records === undefined) !== (last === undefined);
+            expect({ name, names, is: isCovered(name, names, hasChangedExistence) }).toMatchObject({
+              is: true,
+            });
+          }
+          before = after;
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it('announces a service with its address, and what its address was', () => {
+    const { announced, answers } = start();
+    const { services } = answers.cluster;
+    services.put(serviceObject({ clusterIPs: ['10.0.0.1', 'fd00::1'] }));
+    const web = 'web.default.svc.cluster.local';
+    expect(announced.take()).toContain(web);
+    services.put(serviceObject({ clusterIPs: ['10.0.0.2'] }));
+    const reverse = ['10.0.0.1', '10.0.0.2', 'fd00::1'].map((text) => {
+      return reverseName(Uint8Array.from(text === 'fd00::1' ? IPV6 : text.split('.').map(Number)));
+    });
+    expect(announced.take()).toEqual([...reverse, web].sort());
+  });
+
+  it('announces of a slice the addresses that came, went or were renamed, and no others', () => {
+    const { announced, answers } = start();
+    const { services, endpointSlices } = answers.cluster;
+    services.put(serviceObject(HEADLESS));
+    const slice = (...endpoints: { addresses: string[]; hostname?: string }[]) =>
+      endpointSlices.put(sliceObject({ endpoints }));
+    slice({ addresses: ['10.1.0.1'], hostname: 'a' }, { addresses: ['10.1.0.2'] });
+    announced.take();
+    slice({ addresses: ['10.1.0.1'], hostname: 'b' }, { addresses: ['10.1.0.2'] });
+    const web = 'web.default.svc.cluster.local';
+    expect(announced.take()).toEqual(['1.0.1.10.in-addr.arpa', web]);
+    slice({ addresses: ['10.1.0.2'] }, { addresses: ['10.1.0.3'] });
+    expect(announced.take()).toEqual(['1.0.1.10.in-addr.arpa', '3.0.1.10.in-addr.arpa', web]);
+  });
+
+  it('announces nothing for the endpoints of a service with an address', () => {
+    const { announced, answers } = start();
+    answers.cluster.services.put(serviceObject());
+    announced.take();
+    answers.cluster.endpointSlices.put(sliceObject({ endpoints: ['10.1.0.1'] }));
+    expect(announced.take()).toEqual([]);
+  });
+
+  it('announces a namespace below svc and below pod when it comes and when it goes', () => {
+    const { announced, answers } = start();
+    const both = ['empty.pod.cluster.local', 'empty.svc.cluster.local'];
+    answers.cluster.namespaces.put(namespaceObject('empty'));
+    expect(announced.take()).toEqual(both);
+    answers.cluster.namespaces.delete(namespaceObject('empty'));
+    expect(announced.take()).toEqual(both);
+  });
+
+  it('announces the name server of the zone with its service', () => {
+    const { announced, answers } = start();
+    answers.cluster.services.put(serviceObject({ namespace: 'kube-system', name: 'kube-dns' }));
+    expect(announced.take()).toContain('ns.dns.cluster.local');
+  });
+
+  it('looks for no name when nobody wants to know', () => {
+    const { announced, answers } = start();
+    announced.isWatched = false;
+    answers.cluster.services.put(serviceObject());
+    expect(announced.names).toEqual([]);
+    expect(
+      answers.cluster.zone.findService(encodeKey('web.default.svc.cluster.local'), 0, 31),
+    ).toBeDefined();
+  });
+});
+
+const IPV6 = [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];

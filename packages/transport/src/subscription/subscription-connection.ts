@@ -1,0 +1,202 @@
+import { connect, type Socket } from 'node:net';
+import {
+  DSO_TYPE,
+  type DsoMessage,
+  type DsoTlv,
+  FLAG,
+  HEADER_BYTES,
+  isDso,
+  RCODE,
+  RCODE_MASK,
+  readChanged,
+  readDso,
+  readSerialTlv,
+  readSubscribed,
+  readUint16,
+  systemReason,
+  writeDso,
+  writeUint32,
+} from '@kube-dns/wire';
+import { frameMessage, FrameReader } from '../frame-reader.js';
+import type { ServerAddress } from '../server-address.js';
+
+/** Until all zones are subscribed to, from the first packet on. */
+const SUBSCRIBE_MS = 5_000;
+/** The server hears of this side at least this often (RFC 8490 section 6.5). */
+const KEEPALIVE_MS = 10_000;
+
+/** Called in the turn of the event loop in which the message arrives. */
+export interface ChangeEvents {
+  /** From now on every change is told by the process with this random number. What was before is unknown. */
+  onLive(instance: Uint8Array): void;
+  /** The records of a name, lower-cased in wire form, or of names below it have changed. The name is not copied. */
+  onChanged(name: Uint8Array): void;
+  /** Any record may have changed. */
+  onFlush(): void;
+}
+
+/**
+ * How a connection ended: `lost` it or the server; the server is `unsupported`: it does not tell changes; or it is
+ * `busy`: it cannot now.
+ */
+export type Outcome = 'lost' | 'unsupported' | 'busy';
+
+export interface ConnectionEvents extends ChangeEvents {
+  /** Called once, and nothing after it. */
+  onEnd(outcome: Outcome, reason: string): void;
+}
+
+export interface SubscriptionTarget {
+  readonly server: ServerAddress;
+  /** Lower-cased, in wire form; one at least. */
+  readonly zones: readonly Uint8Array[];
+  /** Without a message of the server for this long it is taken for dead. */
+  readonly silenceMs: number;
+}
+
+/** One connection to a server that tells changes, from its subscriptions to its end. */
+export class SubscriptionConnection {
+  isLive = false;
+  readonly #target: SubscriptionTarget;
+  readonly #events: ConnectionEvents;
+  readonly #socket: Socket;
+  readonly #frames = new FrameReader();
+  readonly #keepalive: NodeJS.Timeout;
+  #deadline: NodeJS.Timeout;
+  #isConnected = false;
+  #lastId = 0;
+  /** Subscriptions without a response. */
+  #due: number;
+  #instance: Uint8Array | undefined;
+  #serial = 0;
+  #hasEnded = false;
+
+  constructor(target: SubscriptionTarget, events: ConnectionEvents) {
+    this.#target = target;
+    this.#events = events;
+    this.#due = target.zones.length;
+    this.#deadline = setTimeout(() => this.#end('lost', 'no response'), SUBSCRIBE_MS);
+    this.#keepalive = setInterval(() => this.#request(keepalive()), KEEPALIVE_MS);
+    const { address, port } = target.server;
+    this.#socket = connect({ host: address, port, noDelay: true });
+    this.#socket.on('connect', () => {
+      this.#isConnected = true;
+      for (const data of target.zones) this.#request({ type: DSO_TYPE.SUBSCRIBE, data });
+    });
+    this.#socket.on('error', (error) => this.#end('lost', systemReason(error)));
+    this.#socket.on('end', () => this.#endByServer());
+    this.#socket.on('close', () => this.#endByServer());
+    this.#socket.on('data', (chunk) => this.#read(chunk));
+  }
+
+  /** Ends it without a call back. */
+  close(): void {
+    this.#hasEnded = true;
+    clearTimeout(this.#deadline);
+    clearInterval(this.#keepalive);
+    this.#socket.destroy();
+  }
+
+  #end(outcome: Outcome, reason: string): void {
+    if (this.#hasEnded) return;
+    this.close();
+    this.#events.onEnd(outcome, reason);
+  }
+
+  /** Who does not know the opcode may close the connection instead of an answer. */
+  #endByServer(): void {
+    const isAnswered = this.isLive || !this.#isConnected;
+    this.#end(isAnswered ? 'lost' : 'unsupported', 'the server closed the connection');
+  }
+
+  #request(operation: DsoTlv): void {
+    const id = (this.#lastId = (this.#lastId % 0xffff) + 1);
+    const rcode = RCODE.NOERROR;
+    this.#socket.write(frameMessage(writeDso({ id, isResponse: false, rcode, tlvs: [operation] })));
+  }
+
+  #read(chunk: Buffer): void {
+    this.#frames.push(chunk);
+    if (this.isLive) this.#deadline.refresh();
+    while (!this.#hasEnded) {
+      const bytes = this.#frames.next();
+      if (bytes === undefined) return;
+      const message = isDso(bytes) ? readDso(bytes) : undefined;
+      if (message === undefined) this.#endByRefusal(bytes);
+      else if (message.isResponse) this.#readResponse(message);
+      else this.#readEvent(message.tlvs[0]);
+    }
+  }
+
+  /** A refusal may come without the opcode of the request. */
+  #endByRefusal(bytes: Uint8Array): void {
+    const flags = bytes.length < HEADER_BYTES ? 0 : readUint16(bytes, 2);
+    const isRefusal = (flags & FLAG.QR) !== 0 && (flags & RCODE_MASK) !== RCODE.NOERROR;
+    if (isRefusal) this.#endByRcode(flags & RCODE_MASK);
+    else this.#end('unsupported', 'its response is malformed');
+  }
+
+  #endByRcode(rcode: number): void {
+    const isBusy = rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED;
+    this.#end(isBusy ? 'busy' : 'unsupported', `its response has the rcode ${rcode}`);
+  }
+
+  #readResponse({ rcode, tlvs }: DsoMessage): void {
+    // Of a keepalive request.
+    if (this.#due === 0) return;
+    this.#due--;
+    if (rcode === RCODE.NOERROR) {
+      const [operation] = tlvs;
+      const isSubscribed = operation?.type === DSO_TYPE.SUBSCRIBE;
+      const subscribed = isSubscribed ? readSubscribed(operation.data) : undefined;
+      if (subscribed === undefined) { this.#end('unsupported', 'its response is malformed'); return; }
+      if (this.#instance === undefined) this.#serial = subscribed.serial;
+      this.#instance = subscribed.instance;
+    } else if (rcode !== RCODE.NOTAUTH || (this.#due === 0 && this.#instance === undefined)) {
+      this.#endByRcode(rcode); return;
+    }
+    if (this.#due === 0) this.#goLive(this.#instance!);
+  }
+
+  #goLive(instance: Uint8Array): void {
+    this.isLive = true;
+    clearTimeout(this.#deadline);
+    const { silenceMs } = this.#target;
+    this.#deadline = setTimeout(() => this.#end('lost', 'no heartbeat'), silenceMs);
+    this.#events.onLive(instance);
+  }
+
+  /** Serials that do not continue mean that something was missed. */
+  #readEvent(operation: DsoTlv | undefined): void {
+    if (operation?.type === DSO_TYPE.CHANGED) this.#readChanged(operation.data);
+    else if (operation?.type === DSO_TYPE.FLUSH || operation?.type === DSO_TYPE.HEARTBEAT) {
+      const serial = readSerialTlv(operation.data);
+      if (serial === undefined) this.#end('lost', 'a message is malformed');
+      else this.#readSerial(serial, operation.type === DSO_TYPE.FLUSH);
+    }
+  }
+
+  #readChanged(data: Uint8Array): void {
+    const changed = readChanged(data);
+    if (changed === undefined) { this.#end('lost', 'a message is malformed'); return; }
+    const { before, after, names } = changed;
+    const isNext = before === this.#serial;
+    this.#serial = after;
+    if (!this.isLive) return;
+    if (!isNext) this.#events.onFlush();
+    else for (const name of names) this.#events.onChanged(name);
+  }
+
+  #readSerial(serial: number, isFlush: boolean): void {
+    const isNext = serial === this.#serial;
+    this.#serial = serial;
+    if (this.isLive && (isFlush || !isNext)) this.#events.onFlush();
+  }
+}
+
+function keepalive(): DsoTlv {
+  const data = new Uint8Array(8);
+  writeUint32(data, 0, KEEPALIVE_MS);
+  writeUint32(data, 4, KEEPALIVE_MS);
+  return { type: DSO_TYPE.KEEPALIVE, data };
+}

@@ -1,0 +1,101 @@
+import type { ServerAddress } from '../server-address.js';
+import {
+  type ChangeEvents,
+  type Outcome,
+  SubscriptionConnection,
+} from './subscription-connection.js';
+
+/** A server sends a heartbeat every 5 s. */
+const SILENCE_MS = 12_000;
+/** A server that does not tell changes is asked again after this time. */
+const UNSUPPORTED_PAUSE_MS = 60_000;
+/** A server that cannot tell them now: its zone is not complete, or it has enough subscribers. */
+const BUSY_PAUSE_MS = 1_000;
+/** Pauses after a lost connection: each is twice the last one. */
+const FIRST_PAUSE_MS = 100;
+const LAST_PAUSE_MS = 5_000;
+
+export interface SubscriptionEvents extends ChangeEvents {
+  /** No change is told any more. `reason` continues "the subscription has ended:". */
+  onLost(reason: string): void;
+  /** The server does not tell changes; it is asked again later, and this is not called again until it does. */
+  onUnsupported(reason: string): void;
+}
+
+export interface ZoneSubscriptionOptions {
+  readonly server: ServerAddress;
+  /** Lower-cased, in wire form; one at least. */
+  readonly zones: readonly Uint8Array[];
+  readonly events: SubscriptionEvents;
+  /** In milliseconds: 12 s without a message end a connection, 60 s are between two attempts, unless given. */
+  readonly silenceMs?: number;
+  readonly unsupportedPauseMs?: number;
+}
+
+/**
+ * Subscribes to the changes of zones at the server that answers for them: DNS Stateful Operations (RFC 8490) on a TCP
+ * connection to its DNS port, and again whenever that ends.
+ */
+export class ZoneSubscription {
+  readonly #options: ZoneSubscriptionOptions;
+  #connection: SubscriptionConnection | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #pauseMs = FIRST_PAUSE_MS;
+  #wasEverLive = false;
+  #isKnownUnsupported = false;
+
+  constructor(options: ZoneSubscriptionOptions) {
+    this.#options = options;
+  }
+
+  /** Whether changes are told now. */
+  get isLive(): boolean {
+    return this.#connection?.isLive ?? false;
+  }
+
+  start(): void {
+    const { server, zones, silenceMs = SILENCE_MS, events } = this.#options;
+    const connection = new SubscriptionConnection(
+      { server, zones, silenceMs },
+      {
+        onLive: (instance) => {
+          this.#pauseMs = FIRST_PAUSE_MS;
+          this.#wasEverLive = true;
+          this.#isKnownUnsupported = false;
+          events.onLive(instance);
+        },
+        onChanged: (name) => events.onChanged(name),
+        onFlush: () => events.onFlush(),
+        onEnd: (outcome, reason) => this.#onEnd(connection.isLive, outcome, reason),
+      },
+    );
+    this.#connection = connection;
+  }
+
+  close(): void {
+    clearTimeout(this.#retry);
+    this.#connection?.close();
+    this.#connection = undefined;
+  }
+
+  #onEnd(wasLive: boolean, outcome: Outcome, reason: string): void {
+    const { events } = this.#options;
+    this.#connection = undefined;
+    this.#retry = setTimeout(() => this.start(), this.#nextPauseMs(outcome));
+    if (wasLive) events.onLost(reason);
+    else if (outcome === 'unsupported' && !this.#isKnownUnsupported) {
+      this.#isKnownUnsupported = true;
+      events.onUnsupported(reason);
+    }
+  }
+
+  /** One that told changes before is starting again when it does not. */
+  #nextPauseMs(outcome: Outcome): number {
+    const { unsupportedPauseMs = UNSUPPORTED_PAUSE_MS } = this.#options;
+    if (outcome === 'busy') return BUSY_PAUSE_MS;
+    if (outcome === 'unsupported' && !this.#wasEverLive) return unsupportedPauseMs;
+    const pauseMs = this.#pauseMs;
+    this.#pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS);
+    return pauseMs;
+  }
+}
