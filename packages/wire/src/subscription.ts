@@ -8,6 +8,8 @@ export interface Subscribed {
   readonly instance: Uint8Array;
   /** How many CHANGED and FLUSH the process has sent. */
   readonly serial: number;
+  /** The name of its zone, lower-cased in wire form: services are three labels below it. */
+  readonly apex: Uint8Array;
 }
 
 /** Owner names whose records changed, each with everything below it. */
@@ -22,21 +24,24 @@ export interface Changed {
 /** Bytes of an instance. */
 export const INSTANCE_BYTES = 8;
 const SERIAL_BYTES = 8;
+const SUBSCRIBED_HEAD_BYTES = INSTANCE_BYTES + SERIAL_BYTES;
 const CHANGED_HEAD_BYTES = 2 * SERIAL_BYTES;
 
-export function subscribedTlv({ instance, serial }: Subscribed): DsoTlv {
-  const data = new Uint8Array(INSTANCE_BYTES + SERIAL_BYTES);
+export function subscribedTlv({ instance, serial, apex }: Subscribed): DsoTlv {
+  const data = new Uint8Array(SUBSCRIBED_HEAD_BYTES + apex.length);
   data.set(instance);
   writeSerial(data, INSTANCE_BYTES, serial);
+  data.set(apex, SUBSCRIBED_HEAD_BYTES);
   return { type: DSO_TYPE.SUBSCRIBE, data };
 }
 
 /** Undefined when the data is malformed. */
 export function readSubscribed(data: Uint8Array): Subscribed | undefined {
-  if (data.length !== INSTANCE_BYTES + SERIAL_BYTES) return undefined;
+  if (plainNameEnd(data, SUBSCRIBED_HEAD_BYTES) !== data.length) return undefined;
   return {
     instance: Uint8Array.from(data.subarray(0, INSTANCE_BYTES)),
     serial: readSerial(data, INSTANCE_BYTES),
+    apex: Uint8Array.from(data.subarray(SUBSCRIBED_HEAD_BYTES)),
   };
 }
 

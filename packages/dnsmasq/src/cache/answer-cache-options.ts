@@ -1,4 +1,5 @@
 import type { DnsmasqOptions } from '../options/option-values.js';
+import type { LiveSubscriptions } from './kept-entries.js';
 
 /** The size of an AnswerCache, and its rules for TTLs. */
 export interface AnswerCacheOptions {
@@ -10,6 +11,8 @@ export interface AnswerCacheOptions {
   readonly maxStaleSeconds?: number;
   /** Whether each answer rotates its records by one; true unless given. */
   readonly rotatesRecords?: boolean;
+  /** Which subscriptions live: answers that have one of them do not expire. None, unless given. */
+  readonly live?: LiveSubscriptions;
   /** A monotonic clock in seconds; the process's unless given. */
   readonly nowSeconds?: () => number;
 }

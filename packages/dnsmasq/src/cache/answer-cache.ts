@@ -4,7 +4,9 @@ import { DomainDrop } from './domain-drop.js';
 import { EntryTable } from './entry-table.js';
 import { type CachedAnswer, EntryWriter } from './entry-writer.js';
 import { EVERY_TYPE, type CacheableAnswer } from './cacheable-answer.js';
+import { type KeptBy, KeptEntries } from './kept-entries.js';
 import { NONE } from '../none.js';
+import { isAboveServices } from './owner-of-name.js';
 import { questionHash } from './question-hash.js';
 
 /** Names and records may be long: the cache uses at most this many bytes per record of its size. */
@@ -32,6 +34,7 @@ export class AnswerCache {
   readonly #maxBytes: number;
   /** How long an expired answer stays. */
   readonly #maxStaleSeconds: number;
+  readonly #kept: KeptEntries;
   readonly #now: () => number;
   readonly #seed = randomSeed();
   readonly #table = new EntryTable();
@@ -52,6 +55,8 @@ export class AnswerCache {
     this.maxRecords = maxRecords;
     this.#maxBytes = Math.max(maxRecords * MAX_BYTES_PER_RECORD, MIN_BYTES);
     this.#maxStaleSeconds = maxStaleSeconds;
+    const { live = new Uint8Array(1) } = options;
+    this.#kept = new KeptEntries(this.#table, live, (slot) => this.#remove(slot));
     this.#writer = new EntryWriter(this.#table, { maxTtlSeconds, rotatesRecords });
     this.#now = options.nowSeconds ?? (() => performance.now() / 1000);
   }
@@ -100,7 +105,7 @@ export class AnswerCache {
     if (slot === NONE) return 0;
     table.touch(slot);
     this.isStale = this.#isExpired(slot, now);
-    return this.#writer.write(slot, query, out, now);
+    return this.#writer.write(slot, query, out, this.isStale, now);
   }
 
   /** Whether an answer for the question's name and this type is cached. */
@@ -134,19 +139,24 @@ export class AnswerCache {
   /**
    * Stores an answer, and each target of its CNAMEs that `isStored` allows also under its own name. One
    * with more records than the cache holds is not stored, and neither is NXDOMAIN of a target that has
-   * cached records. The answer is consumed.
+   * cached records. Until `keptBy` tells that it changed, it does not expire. The answer is consumed.
    */
-  store(answer: CacheableAnswer, isStored: (target: CacheableAnswer) => boolean): void {
+  store(
+    answer: CacheableAnswer,
+    isStored: (target: CacheableAnswer) => boolean,
+    keptBy?: KeptBy,
+  ): void {
     const { type, cnames, target, targetLength } = answer;
     if (answer.totalWeight > this.maxRecords) return;
     if (type === EVERY_TYPE && cnames > 0 && this.hasName(target, targetLength)) return;
-    this.#store(answer);
-    while (answer.followCname()) if (isStored(answer)) this.#store(answer);
+    this.#store(answer, keptBy);
+    while (answer.followCname()) if (isStored(answer)) this.#store(answer, keptBy);
   }
 
-  #store(answer: CacheableAnswer): void {
+  #store(answer: CacheableAnswer, keptBy: KeptBy | undefined): void {
     const now = this.#now();
     const { name, nameLength, type, weight } = answer;
+    if (keptBy !== undefined && !this.#kept.isCurrent(answer, keptBy)) return;
     const nameHash = hashBytes(this.#seed, name, 0, nameLength);
     this.#removeKey(name, nameLength, nameHash, type);
     // The name exists. The other way round, NXDOMAIN does not end answers of the name: servers in front of
@@ -155,7 +165,8 @@ export class AnswerCache {
       this.#removeKey(name, nameLength, nameHash, EVERY_TYPE);
     }
     this.#makeRoom(weight, EntryTable.bytesOf(answer), now);
-    this.#table.add(answer, questionHash(nameHash, type), ++this.#serial, now);
+    const slot = this.#table.add(answer, questionHash(nameHash, type), ++this.#serial, now);
+    if (keptBy !== undefined) this.#kept.add(slot, answer, keptBy);
     if (type === EVERY_TYPE) this.#nxdomains++;
     this.#records += weight;
     this.insertions += answer.insertions;
@@ -168,6 +179,21 @@ export class AnswerCache {
   dropBelow(domain: Uint8Array): void {
     if (this.#table.size === 0) return;
     this.#drop.add(domain, this.#serial);
+  }
+
+  /**
+   * Drops the kept answers that a change of a name (lower-cased, in wire form) may change, in the zone with this apex.
+   * Returns their number, without those that go as in `dropBelow`: below the name of a namespace.
+   */
+  dropChanged(name: Uint8Array, apex: Uint8Array): number {
+    if (isAboveServices(name, apex)) this.dropBelow(name);
+    return this.#kept.change(name, apex, this.#now());
+  }
+
+  /** Drops all that is below a domain, kept or not, and keeps no reply to a question that was sent until now. */
+  dropZone(domain: Uint8Array): void {
+    this.#kept.changeAll(this.#now());
+    this.dropBelow(domain);
   }
 
   /** Empties the cache; its counters start again, as dnsmasq's do on SIGHUP. */
@@ -206,11 +232,12 @@ export class AnswerCache {
   }
 
   #isExpired(slot: number, now: number): boolean {
-    return now >= this.#table.columns.expiresAt[slot]!;
+    return now >= this.#table.columns.expiresAt[slot]! && !this.#kept.has(slot, now);
   }
 
   #isGone(slot: number, now: number): boolean {
-    return now >= this.#table.columns.expiresAt[slot]! + this.#maxStaleSeconds;
+    const { expiresAt } = this.#table.columns;
+    return now >= expiresAt[slot]! + this.#maxStaleSeconds && !this.#kept.has(slot, now);
   }
 
   #remove(slot: number): void {

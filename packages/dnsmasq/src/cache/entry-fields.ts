@@ -29,6 +29,11 @@ const KINDS = {
   expiresAt: Float64Array,
   /** The next entry of the same hash bucket, or the next free slot. */
   next: Int32Array,
+  /** The subscription that tells when it changes; 0 is none. */
+  subscription: Uint8Array,
+  /** Of those with a subscription: the hash of the name whose changes change it, and the next of the same bucket. */
+  owner: Int32Array,
+  nextOfOwner: Int32Array,
   /** The entries that were used before and after it. */
   older: Int32Array,
   newer: Int32Array,

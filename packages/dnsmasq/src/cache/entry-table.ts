@@ -17,6 +17,8 @@ export class EntryTable {
   #size = 0;
   #free = NONE;
   #buckets = new Int32Array(FIRST_SLOTS).fill(NONE);
+  /** The same of the entries with a subscription, by their owners; empty until there is one. */
+  #ownerBuckets = new Int32Array(0);
   #newest = NONE;
   oldest = NONE;
   readonly #cells = new CellStore();
@@ -42,7 +44,8 @@ export class EntryTable {
 
   /** Bytes of allocated memory. */
   get takenBytes(): number {
-    const columnBytes = this.#buckets.byteLength + this.#capacity * BYTES_PER_ENTRY;
+    const bucketBytes = this.#buckets.byteLength + this.#ownerBuckets.byteLength;
+    const columnBytes = bucketBytes + this.#capacity * BYTES_PER_ENTRY;
     return columnBytes + this.#cells.takenBytes;
   }
 
@@ -58,7 +61,7 @@ export class EntryTable {
   /** The entry of a name and a type, by the hash of both; NONE when there is none. */
   find(name: Uint8Array, length: number, hash: number, type: number): number {
     const { hash: hashes, type: types, nameBytes, cell, next } = this.columns;
-    let slot = this.#buckets[hash & (this.#buckets.length - 1)]!;
+    let slot = this.#buckets[bucketOf(hash, this.#buckets)]!;
     for (; slot !== NONE; slot = next[slot]!) {
       const isLike = hashes[slot] === hash && types[slot] === type && nameBytes[slot] === length;
       if (isLike && this.#cells.startsWith(cell[slot]!, name, length)) break;
@@ -66,8 +69,8 @@ export class EntryTable {
     return slot;
   }
 
-  /** Makes the newest entry, the `serial`-th; its hash is that of its name with its type. */
-  add(answer: CacheableAnswer, hash: number, serial: number, now: number): void {
+  /** Makes the newest entry, the `serial`-th, and returns its slot; its hash is that of its name with its type. */
+  add(answer: CacheableAnswer, hash: number, serial: number, now: number): number {
     const slot = this.#takeSlot();
     const { columns } = this;
     columns.hash[slot] = hash;
@@ -82,20 +85,19 @@ export class EntryTable {
     columns.turn[slot] = 0;
     columns.weight[slot] = answer.weight;
     columns.serial[slot] = serial;
+    columns.subscription[slot] = 0;
     columns.storedAt[slot] = now;
     // A TTL of 0, which only a cache that serves stale answers stores, is good for the moment.
     columns.expiresAt[slot] = now + Math.max(answer.lifetimeSeconds, 1);
     this.#linkBucket(slot);
     this.#append(slot);
+    return slot;
   }
 
   remove(slot: number): void {
-    const { hash, cell, next } = this.columns;
-    const bucket = hash[slot]! & (this.#buckets.length - 1);
-    let before = NONE;
-    for (let at = this.#buckets[bucket]!; at !== slot; at = next[at]!) before = at;
-    if (before === NONE) this.#buckets[bucket] = next[slot]!;
-    else next[before] = next[slot]!;
+    const { hash, cell, next, subscription, owner, nextOfOwner } = this.columns;
+    unchain(this.#buckets, next, hash, slot);
+    if (subscription[slot] !== 0) unchain(this.#ownerBuckets, nextOfOwner, owner, slot);
     this.#unlink(slot);
     this.#cells.release(cell[slot]!);
     cell[slot] = NONE;
@@ -104,8 +106,27 @@ export class EntryTable {
     this.#size--;
   }
 
+  /** Gives an entry the subscription that tells when its owner, known by a hash, changes. */
+  subscribe(slot: number, subscription: number, owner: number): void {
+    if (this.#ownerBuckets.length < this.#capacity) this.#rehashOwners();
+    this.columns.subscription[slot] = subscription;
+    this.columns.owner[slot] = owner;
+    this.#linkOwner(slot);
+  }
+
+  /** The first entry whose owner has this hash, after `slot` or of all; NONE when there is none. */
+  nextOfOwner(owner: number, slot = NONE): number {
+    if (this.#ownerBuckets.length === 0) return NONE;
+    const { owner: owners, nextOfOwner } = this.columns;
+    let at =
+      slot === NONE ? this.#ownerBuckets[bucketOf(owner, this.#ownerBuckets)]! : nextOfOwner[slot]!;
+    while (at !== NONE && owners[at] !== owner) at = nextOfOwner[at]!;
+    return at;
+  }
+
   clear(): void {
     this.#buckets.fill(NONE);
+    this.#ownerBuckets.fill(NONE);
     this.columns.cell.fill(NONE);
     this.#cells.clear();
     this.#size = 0;
@@ -170,9 +191,23 @@ export class EntryTable {
 
   #linkBucket(slot: number): void {
     const { hash, next } = this.columns;
-    const bucket = hash[slot]! & (this.#buckets.length - 1);
+    const bucket = bucketOf(hash[slot]!, this.#buckets);
     next[slot] = this.#buckets[bucket]!;
     this.#buckets[bucket] = slot;
+  }
+
+  #linkOwner(slot: number): void {
+    const { owner, nextOfOwner } = this.columns;
+    const bucket = bucketOf(owner[slot]!, this.#ownerBuckets);
+    nextOfOwner[slot] = this.#ownerBuckets[bucket]!;
+    this.#ownerBuckets[bucket] = slot;
+  }
+
+  #rehashOwners(): void {
+    this.#ownerBuckets = new Int32Array(this.#capacity).fill(NONE);
+    for (let slot = 0; slot < this.#capacity; slot++) {
+      if (this.isUsed(slot) && this.columns.subscription[slot] !== 0) this.#linkOwner(slot);
+    }
   }
 
   #grow(): void {
@@ -197,4 +232,17 @@ export class EntryTable {
       if (this.isUsed(slot)) this.#linkBucket(slot);
     }
   }
+}
+
+function bucketOf(hash: number, buckets: Int32Array): number {
+  return hash & (buckets.length - 1);
+}
+
+/** Takes a slot out of the list of its bucket. */
+function unchain(buckets: Int32Array, next: Int32Array, hashes: Int32Array, slot: number): void {
+  const bucket = bucketOf(hashes[slot]!, buckets);
+  let before = NONE;
+  for (let at = buckets[bucket]!; at !== slot; at = next[at]!) before = at;
+  if (before === NONE) buckets[bucket] = next[slot]!;
+  else next[before] = next[slot]!;
 }

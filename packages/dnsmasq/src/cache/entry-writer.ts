@@ -36,17 +36,19 @@ export class EntryWriter {
   }
 
   /**
-   * Writes an entry as the response to a query and returns its length; 0 when `out` is too small. A TTL
-   * that has passed is 0. The next response has the records one further on.
+   * Writes an entry as the response to a query and returns its length; 0 when `out` is too small. TTLs are 0 when it
+   * is stale; past its lifetime it is kept otherwise, and they are those of a new one. The next response has the
+   * records one further on.
    */
-  write(slot: number, query: Query, out: Uint8Array, now: number): number {
+  write(slot: number, query: Query, out: Uint8Array, isStale: boolean, now: number): number {
     const { columns } = this.#table;
     const start = query.questionEnd;
     const length = columns.recordBytes[slot]!;
     if (start + length > out.length) return 0;
     this.#table.copyRecords(slot, out, start);
     if (columns.setSize[slot]! > 1 && this.#options.rotatesRecords) this.#turn(slot, out, start);
-    const age = Math.floor(now - columns.storedAt[slot]!);
+    const isPast = now >= columns.expiresAt[slot]!;
+    const age = isPast && !isStale ? 0 : Math.floor(now - columns.storedAt[slot]!);
     const answers = columns.cnames[slot]! + columns.setSize[slot]!;
     const authorities = columns.authorities[slot]!;
     ageRecords(out, start, answers + authorities, age, this.#options.maxTtlSeconds);

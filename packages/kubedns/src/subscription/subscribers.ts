@@ -95,8 +95,13 @@ export class Subscribers implements SessionService {
     else {
       const rcode = this.#subscribe(operation.data, session);
       if (rcode !== RCODE.NOERROR) respond(rcode);
-      else respond(rcode, subscribedTlv({ instance: this.#instance, serial: this.news.serial }));
+      else respond(rcode, this.#subscribed());
     }
+  }
+
+  #subscribed(): DsoTlv {
+    const { apex } = this.#options;
+    return subscribedTlv({ instance: this.#instance, serial: this.news.serial, apex });
   }
 
   #subscribe(zone: Uint8Array, session: Session): number {

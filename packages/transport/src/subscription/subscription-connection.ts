@@ -13,6 +13,7 @@ import {
   readSerialTlv,
   readSubscribed,
   readUint16,
+  type Subscribed,
   systemReason,
   writeDso,
   writeUint32,
@@ -27,8 +28,8 @@ const KEEPALIVE_MS = 10_000;
 
 /** Called in the turn of the event loop in which the message arrives. */
 export interface ChangeEvents {
-  /** From now on every change is told by the process with this random number. What was before is unknown. */
-  onLive(instance: Uint8Array): void;
+  /** From now on every change is told. What was before is unknown. */
+  onLive(server: Pick<Subscribed, 'instance' | 'apex'>): void;
   /** The records of a name, lower-cased in wire form, or of names below it have changed. The name is not copied. */
   onChanged(name: Uint8Array): void;
   /** Any record may have changed. */
@@ -67,7 +68,8 @@ export class SubscriptionConnection {
   #lastId = 0;
   /** Subscriptions without a response. */
   #due: number;
-  #instance: Uint8Array | undefined;
+  /** What the first response said; undefined before. */
+  #subscribed: Subscribed | undefined;
   #serial = 0;
   #hasEnded = false;
 
@@ -149,21 +151,25 @@ export class SubscriptionConnection {
       const [operation] = tlvs;
       const isSubscribed = operation?.type === DSO_TYPE.SUBSCRIBE;
       const subscribed = isSubscribed ? readSubscribed(operation.data) : undefined;
-      if (subscribed === undefined) { this.#end('unsupported', 'its response is malformed'); return; }
-      if (this.#instance === undefined) this.#serial = subscribed.serial;
-      this.#instance = subscribed.instance;
-    } else if (rcode !== RCODE.NOTAUTH || (this.#due === 0 && this.#instance === undefined)) {
-      this.#endByRcode(rcode); return;
+      if (subscribed === undefined) {
+        this.#end('unsupported', 'its response is malformed');
+        return;
+      }
+      if (this.#subscribed === undefined) this.#serial = subscribed.serial;
+      this.#subscribed = subscribed;
+    } else if (rcode !== RCODE.NOTAUTH || (this.#due === 0 && this.#subscribed === undefined)) {
+      this.#endByRcode(rcode);
+      return;
     }
-    if (this.#due === 0) this.#goLive(this.#instance!);
+    if (this.#due === 0) this.#goLive(this.#subscribed!);
   }
 
-  #goLive(instance: Uint8Array): void {
+  #goLive(subscribed: Subscribed): void {
     this.isLive = true;
     clearTimeout(this.#deadline);
     const { silenceMs } = this.#target;
     this.#deadline = setTimeout(() => this.#end('lost', 'no heartbeat'), silenceMs);
-    this.#events.onLive(instance);
+    this.#events.onLive(subscribed);
   }
 
   /** Serials that do not continue mean that something was missed. */
@@ -178,7 +184,10 @@ export class SubscriptionConnection {
 
   #readChanged(data: Uint8Array): void {
     const changed = readChanged(data);
-    if (changed === undefined) { this.#end('lost', 'a message is malformed'); return; }
+    if (changed === undefined) {
+      this.#end('lost', 'a message is malformed');
+      return;
+    }
     const { before, after, names } = changed;
     const isNext = before === this.#serial;
     this.#serial = after;

@@ -58,11 +58,11 @@ export class ZoneSubscription {
     const connection = new SubscriptionConnection(
       { server, zones, silenceMs },
       {
-        onLive: (instance) => {
+        onLive: (subscribed) => {
           this.#pauseMs = FIRST_PAUSE_MS;
           this.#wasEverLive = true;
           this.#isKnownUnsupported = false;
-          events.onLive(instance);
+          events.onLive(subscribed);
         },
         onChanged: (name) => events.onChanged(name),
         onFlush: () => events.onFlush(),

@@ -1,0 +1,123 @@
+import { finishHash, hashBytes, MAX_NAME_BYTES, randomSeed, suffixOffset } from '@kube-dns/wire';
+import { NONE } from '../none.js';
+import type { CacheableAnswer } from './cacheable-answer.js';
+import type { EntryTable } from './entry-table.js';
+import { EVERY_CHANGE, isAboveServices, ownerOffset } from './owner-of-name.js';
+
+/** The most subscriptions that entries can have. */
+export const MAX_SUBSCRIPTIONS = 255;
+/** How long an entry is kept at most while its server tells changes. */
+const MAX_KEPT_SECONDS = 3_600;
+/** The owner of entries that any change drops. */
+const ANY_OWNER = 0;
+/** Owners share these by their hash: a reply that is taken for old costs another question. */
+const CHANGE_TIMES = 4_096;
+
+/** Who tells when an answer changes. */
+export interface KeptBy {
+  /** The number of the subscription, from 1 to MAX_SUBSCRIPTIONS. */
+  readonly subscription: number;
+  /** The apex of the server's zone, lower-cased in wire form. */
+  readonly apex: Uint8Array;
+  /** When the question was sent, in seconds by the cache's clock. */
+  readonly sentAt: number;
+}
+
+/** Whether each subscription, by its number, lives: its server tells every change. */
+export type LiveSubscriptions = Uint8Array;
+
+/**
+ * The entries whose server tells when they change: as long as it does they do not expire, and a change finds them by
+ * their owner, the name whose changes change them.
+ */
+export class KeptEntries {
+  readonly #table: EntryTable;
+  readonly #live: LiveSubscriptions;
+  readonly #remove: (slot: number) => void;
+  readonly #seed = randomSeed();
+  /** When owners changed last, by their hashes. */
+  readonly #changedAt = new Float64Array(CHANGE_TIMES).fill(-Infinity);
+  #anyChangedAt = -Infinity;
+  /** When names above services changed last, or all did. */
+  #manyChangedAt = -Infinity;
+  readonly #lookedAt = new Uint8Array(MAX_NAME_BYTES);
+
+  constructor(table: EntryTable, live: LiveSubscriptions, remove: (slot: number) => void) {
+    this.#table = table;
+    this.#live = live;
+    this.#remove = remove;
+  }
+
+  /** Whether an entry is as good as new, whatever its TTL. */
+  has(slot: number, now: number): boolean {
+    const { subscription, storedAt } = this.#table.columns;
+    return this.#live[subscription[slot]!] === 1 && now < storedAt[slot]! + MAX_KEPT_SECONDS;
+  }
+
+  /** Whether an answer has not changed since its question was sent. */
+  isCurrent(answer: CacheableAnswer, { apex, sentAt }: KeptBy): boolean {
+    const owner = this.#ownerFor(answer, apex);
+    const changedAt =
+      owner === ANY_OWNER ? this.#anyChangedAt : this.#changedAt[owner & (CHANGE_TIMES - 1)]!;
+    return sentAt > changedAt && sentAt > this.#manyChangedAt;
+  }
+
+  /** Keeps a new entry. */
+  add(slot: number, answer: CacheableAnswer, { apex, subscription }: KeptBy): void {
+    this.#table.subscribe(slot, subscription, this.#ownerFor(answer, apex));
+  }
+
+  /** Every question that was sent until now may have an old reply. */
+  changeAll(now: number): void {
+    this.#manyChangedAt = now;
+  }
+
+  /**
+   * Removes the entries that a change of a name (lower-cased, in wire form) may change: the name and all below it,
+   * those above it, as they depend on whether it exists, and those that any change removes. Returns their number;
+   * those below the name of a namespace are the caller's to find.
+   */
+  change(name: Uint8Array, apex: Uint8Array, now: number): number {
+    this.#anyChangedAt = now;
+    if (isAboveServices(name, apex)) this.#manyChangedAt = now;
+    let count = this.#removeOwned(ANY_OWNER, undefined);
+    const end = suffixOffset(name, name.length, apex);
+    for (let at = 0; at === 0 || at < end; at += 1 + name[at]!) {
+      const owner = this.#ownerOf(name, at, name.length);
+      this.#changedAt[owner & (CHANGE_TIMES - 1)] = now;
+      count += this.#removeOwned(owner, name.subarray(at));
+    }
+    return count;
+  }
+
+  /** The answer of a CNAME depends on its target, too, which has another name. */
+  #ownerFor({ name, nameLength, cnames }: CacheableAnswer, apex: Uint8Array): number {
+    const at = cnames > 0 ? EVERY_CHANGE : ownerOffset(name, nameLength, apex);
+    return at === EVERY_CHANGE ? ANY_OWNER : this.#ownerOf(name, at, nameLength);
+  }
+
+  #ownerOf(name: Uint8Array, start: number, end: number): number {
+    // Not ANY_OWNER.
+    return finishHash(hashBytes(this.#seed, name, start, end)) | 1;
+  }
+
+  /** Removes the entries with an owner that are at or below a name: another one may have the same hash. */
+  #removeOwned(owner: number, name: Uint8Array | undefined): number {
+    const table = this.#table;
+    let count = 0;
+    for (let slot = table.nextOfOwner(owner); slot !== NONE;) {
+      const next = table.nextOfOwner(owner, slot);
+      if (name === undefined || this.#isBelow(slot, name)) {
+        this.#remove(slot);
+        count++;
+      }
+      slot = next;
+    }
+    return count;
+  }
+
+  #isBelow(slot: number, name: Uint8Array): boolean {
+    const length = this.#table.copyName(slot, this.#lookedAt, 0);
+    return suffixOffset(this.#lookedAt, length, name) >= 0;
+  }
+}

@@ -1,0 +1,154 @@
+import type { Log } from '@kube-dns/daemon';
+import {
+  isOwnAddress,
+  type ServerAddress,
+  serverText,
+  type SubscriptionEvents,
+  ZoneSubscription,
+} from '@kube-dns/transport';
+import { decodeName, suffixOffset } from '@kube-dns/wire';
+import type { AnswerCache } from '../cache/answer-cache.js';
+import { type LiveSubscriptions, MAX_SUBSCRIPTIONS } from '../cache/kept-entries.js';
+import type { ServerRule } from '../options/server-value.js';
+
+export interface SubscriptionsOptions {
+  /** The servers of the command line, with their domains. */
+  readonly rules: readonly ServerRule[];
+  /** The addresses that this server listens on, once it does. */
+  readonly own: { readonly ownAddresses: readonly ServerAddress[] };
+  readonly cache: Pick<AnswerCache, 'dropChanged' | 'dropZone'>;
+  /** Which subscriptions live, by their numbers; the cache has the same. */
+  readonly live: LiveSubscriptions;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+}
+
+/** A server that may tell what changes in some zones, and what it has told. */
+export class ZoneServer {
+  /** How often a subscription became live, and how often it ended. */
+  started = 0;
+  lost = 0;
+  /** Names that changed, and cached answers that were dropped because of them. */
+  names = 0;
+  dropped = 0;
+  /** How often all answers were dropped: many names changed, or a message was missed. */
+  flushes = 0;
+  isLive = false;
+  /** The apex of the zone that the server told last. */
+  apex: Uint8Array = new Uint8Array(1);
+  readonly zones: Uint8Array[] = [];
+  /** Its number among the subscriptions, from 1. */
+  readonly number: number;
+  readonly server: ServerAddress;
+
+  constructor(number: number, server: ServerAddress) {
+    this.number = number;
+    this.server = server;
+  }
+
+  /** The names of its zones, for the log and metrics. */
+  get zoneNames(): string {
+    return this.zones.map((zone) => decodeName(zone)).join(', ');
+  }
+}
+
+/**
+ * Subscribes to the zones of `--server=/ZONE/ADDRESS` at that very address: who gives the answers of a zone is who may
+ * drop them from the cache. While a server tells its changes, its answers are kept until it says that they changed.
+ */
+export class Subscriptions {
+  readonly servers: readonly ZoneServer[];
+  readonly #options: SubscriptionsOptions;
+  #subscriptions: ZoneSubscription[] = [];
+
+  constructor(options: SubscriptionsOptions) {
+    this.#options = options;
+    this.servers = zoneServers(options.rules);
+  }
+
+  /** To be called once it is known which addresses are this server's own. */
+  start(): void {
+    const { ownAddresses } = this.#options.own;
+    const others = this.servers.filter(
+      ({ server }) => !ownAddresses.some((own) => isOwnAddress(server, own)),
+    );
+    this.#subscriptions = others.map(
+      (one) =>
+        new ZoneSubscription({
+          server: one.server,
+          zones: one.zones,
+          events: this.#eventsOf(one),
+        }),
+    );
+    for (const subscription of this.#subscriptions) subscription.start();
+  }
+
+  /** The server that tells when its answer about a name (lower-cased, in wire form) changes; undefined: none does. */
+  find({ address, port }: ServerAddress, name: Uint8Array, length: number): ZoneServer | undefined {
+    for (const one of this.servers) {
+      if (!one.isLive || one.server.port !== port || one.server.address !== address) continue;
+      for (const zone of one.zones) if (suffixOffset(name, length, zone) >= 0) return one;
+    }
+    return undefined;
+  }
+
+  close(): void {
+    for (const subscription of this.#subscriptions) subscription.close();
+    for (const one of this.servers) this.#setLive(one, false);
+  }
+
+  #eventsOf(one: ZoneServer): SubscriptionEvents {
+    const { cache, log } = this.#options;
+    const server = serverText(one.server);
+    return {
+      onLive: ({ apex }) => {
+        one.apex = apex;
+        one.started++;
+        this.#flush(one);
+        this.#setLive(one, true);
+        log.info(
+          `${server} tells the changes of ${one.zoneNames}: its answers are kept until then`,
+        );
+      },
+      onChanged: (name) => {
+        one.names++;
+        one.dropped += cache.dropChanged(Uint8Array.from(name), one.apex);
+      },
+      onFlush: () => {
+        one.flushes++;
+        this.#flush(one);
+      },
+      onLost: (reason) => {
+        one.lost++;
+        this.#setLive(one, false);
+        log.warn(`${server} tells no changes any more: ${reason}; TTLs rule until it does`);
+      },
+      onUnsupported: (reason) => {
+        log.info(`${server} does not tell changes of ${one.zoneNames} (${reason}): TTLs rule`);
+      },
+    };
+  }
+
+  #flush({ zones }: ZoneServer): void {
+    for (const zone of zones) this.#options.cache.dropZone(zone);
+  }
+
+  #setLive(one: ZoneServer, isLive: boolean): void {
+    one.isLive = isLive;
+    this.#options.live[one.number] = Number(isLive);
+  }
+}
+
+/** The servers of domains, each once, in the order of their rules. */
+function zoneServers(rules: readonly ServerRule[]): ZoneServer[] {
+  const servers = new Map<string, ZoneServer>();
+  for (const { domains, target } of rules) {
+    if (target.kind !== 'server' || domains.length === 0) continue;
+    const text = serverText(target.server);
+    const known = servers.get(text);
+    if (known === undefined && servers.size === MAX_SUBSCRIPTIONS) continue;
+    const one = known ?? new ZoneServer(servers.size + 1, target.server);
+    servers.set(text, one);
+    one.zones.push(...domains);
+  }
+  return Array.from(servers.values());
+}
