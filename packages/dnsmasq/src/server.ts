@@ -25,6 +25,7 @@ import { QueryLog } from './answer/query-log.js';
 import { StatisticsDump } from './answer/statistics-dump.js';
 import { AnswerCache } from './cache/answer-cache.js';
 import { cacheOptions } from './cache/answer-cache-options.js';
+import { MAX_SUBSCRIPTIONS } from './cache/kept-entries.js';
 import { cachingRules } from './cache/caching-rules.js';
 import type { NannyFlags } from './config/flags.js';
 import type { ResolvFiles } from './config/resolv-files.js';
@@ -37,6 +38,7 @@ import { metricFamilies } from './metrics/metric-families.js';
 import type { DnsmasqOptions } from './options/option-values.js';
 import { Reload } from './reload.js';
 import { Router } from './routing/router.js';
+import { Subscriptions } from './subscription/subscriptions.js';
 import { loggedPorts } from './upstream/bind-log.js';
 import {
   ednsOptions,
@@ -68,6 +70,7 @@ export class DnsmasqServer {
   readonly #reload: Reload;
   readonly #resolvFiles: ResolvFiles | undefined;
   readonly #router: Router;
+  readonly #subscriptions: Subscriptions;
   readonly #counters = new AnswerCounters();
   /** The answerer with the filter of `--local-service`. */
   readonly #answerer: Answerer;
@@ -85,7 +88,8 @@ export class DnsmasqServer {
     const queryLog =
       options.logsQueries === 'no' ? undefined : new QueryLog(log, options.logsQueries === 'extra');
     this.#port = new DnsPort(options, engine, log);
-    this.#cache = new AnswerCache(cacheOptions(options));
+    const live = new Uint8Array(MAX_SUBSCRIPTIONS + 1);
+    this.#cache = new AnswerCache({ ...cacheOptions(options), live });
     this.#cacheTotals = new CacheTotals(this.#cache);
     this.#local = new LocalData({ options, log });
     this.#sockets = new UpstreamSockets({
@@ -124,6 +128,14 @@ export class DnsmasqServer {
       events: this.#reload,
       log,
     });
+    this.#subscriptions = new Subscriptions({
+      rules: options.serverRules,
+      own: this.#port,
+      cache: this.#cache,
+      live,
+      isEnabled: options.subscribes && options.cacheSize > 0,
+      log,
+    });
     const texts = chaosTexts({
       counters: this.#counters,
       cache: this.#cache,
@@ -142,6 +154,7 @@ export class DnsmasqServer {
       ednsOptions: ednsOptions(options, log),
       local: this.#local,
       router: this.#router,
+      subscriptions: this.#subscriptions,
       log,
     });
     this.#answerer = behindLocalService(answerer, options, networkInterfaces(), log);
@@ -175,6 +188,7 @@ export class DnsmasqServer {
     this.#isStarted = true;
     await this.#port.open(this.#answerer);
     if (detectsLoops) this.#router.startProbing();
+    this.#subscriptions.start();
     if (this.#options.followsResolvFile) this.#router.followResolvFiles();
     this.#dumpAtIntervals(this.#flags.logInterval);
   }
@@ -216,6 +230,7 @@ export class DnsmasqServer {
     await this.#forwarder.settle();
     this.#local.close();
     this.#router.close();
+    this.#subscriptions.close();
     await this.#port.close();
     this.#forwarder.close();
     this.#dump.close();

@@ -95,6 +95,7 @@ export class AnswererTestbed {
       local: NO_LOCAL_DATA,
       counters: this.counters,
       router,
+      subscriptions: { find: () => undefined },
       caching: { ...PLAIN_RULES, ...setup.caching },
       replies: { ...defaultOptions(), ...setup.replies },
       filteredTypes: [],

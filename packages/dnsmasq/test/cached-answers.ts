@@ -7,6 +7,7 @@ import { queryFor, type Question, responseFor, type Response } from './messages.
 export const PLAIN_RULES: CachingRules = {
   isExtraType: () => false,
   cachesNegatives: true,
+  cachesToldNegatives: false,
   negativeTtlSeconds: 0,
   minTtlSeconds: 0,
   maxTtlSeconds: 0,

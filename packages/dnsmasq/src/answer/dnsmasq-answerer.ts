@@ -25,11 +25,12 @@ export interface AnswererParts {
 export class DnsmasqAnswerer implements Answerer {
   readonly #parts: AnswererParts;
   /** One for plain questions, one for others whose replies may be cached, too, and one for the rest. */
-  readonly #cacheReply: ReplyInspector = (reply, isCacheable) =>
-    this.#parts.intake.take(reply, isCacheable);
-  readonly #cacheNewReply: ReplyInspector = (reply, isCacheable) =>
-    this.#parts.intake.take(reply, isCacheable, false);
-  readonly #passReply: ReplyInspector = (reply) => this.#parts.intake.take(reply, false);
+  readonly #cacheReply: ReplyInspector = (reply, isCacheable, from) =>
+    this.#parts.intake.take(reply, isCacheable, from);
+  readonly #cacheNewReply: ReplyInspector = (reply, isCacheable, from) =>
+    this.#parts.intake.take(reply, isCacheable, from, false);
+  readonly #passReply: ReplyInspector = (reply, _, from) =>
+    this.#parts.intake.take(reply, false, from);
 
   constructor(parts: AnswererParts) {
     this.#parts = parts;

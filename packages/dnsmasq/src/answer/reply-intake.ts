@@ -1,4 +1,5 @@
 import type { Log } from '@kube-dns/daemon';
+import type { ReplyOrigin } from '@kube-dns/transport';
 import {
   decodeName,
   expandKey,
@@ -19,6 +20,7 @@ import { type CachingRules, ReplyReader } from '../cache/reply-reader.js';
 import type { LocalData } from '../local/local-data.js';
 import type { Route } from '../routing/route.js';
 import type { Router } from '../routing/router.js';
+import type { Subscriptions, ZoneServer } from '../subscription/subscriptions.js';
 import { clampTtls } from './clamp-ttls.js';
 import { FilteredTypes } from './filtered-types.js';
 import { emptyReply } from './reply-edit.js';
@@ -34,6 +36,7 @@ export interface ReplyIntakeOptions {
   readonly maxTtlSeconds: number;
   readonly local: Pick<LocalData, 'hasName'>;
   readonly router: Pick<Router, 'routes'>;
+  readonly subscriptions: Pick<Subscriptions, 'find'>;
   readonly log: Log;
 }
 
@@ -54,6 +57,9 @@ export class ReplyIntake {
   #nextRebindLogMs = 0;
   /** The route of the question whose reply is stored. */
   #route: Route | undefined;
+  /** The server that tells when its answers change, and when it was asked. */
+  #teller: ZoneServer | undefined;
+  #sentAt = 0;
   /** Whether it may take the place of a cached answer. */
   #mayReplace = true;
   readonly #isStored = (target: CacheableAnswer): boolean =>
@@ -70,8 +76,12 @@ export class ReplyIntake {
    * Stores a cacheable reply and returns what the clients get: null when the reply is to be ignored.
    * The reply may be changed in place. Without `mayReplace` no cached answer is replaced or hidden.
    */
-  take(reply: Buffer, isCacheable: boolean, mayReplace = true): Buffer | null {
+  take(reply: Buffer, isCacheable: boolean, from: ReplyOrigin, mayReplace = true): Buffer | null {
     this.#mayReplace = mayReplace;
+    // A server tells the changes of its own zone, not of what it was told itself.
+    const isOfZone = (readUint16(reply, 2) & FLAG.AA) !== 0;
+    this.#teller = isOfZone ? this.#options.subscriptions.find(from.server) : undefined;
+    this.#sentAt = from.sinceMs / 1_000;
     if (this.#filter.isIgnored(reply)) return null;
     const changed = this.#change(reply, isCacheable);
     clampTtls(changed, changed.length, this.#options.maxTtlSeconds, this.#cursor);
@@ -94,7 +104,7 @@ export class ReplyIntake {
       this.#logRebinding(reply);
       return emptyReply(reply, RCODE.NOERROR, EXTENDED_ERROR.BLOCKED);
     }
-    const hasCacheable = this.#reader.read(reply);
+    const hasCacheable = this.#reader.read(reply, this.#teller !== undefined);
     if (this.#reader.isMalformed) return emptyReply(reply, RCODE.SERVFAIL, -1);
     this.#store(hasCacheable && isCacheable);
     const filtered = this.#filtered.apply(reply, this.#reader.questionType);
@@ -108,9 +118,13 @@ export class ReplyIntake {
   #store(isStored: boolean): void {
     const { answer } = this.#reader;
     if (!isStored || !this.#isNew(answer)) return;
-    const { cache, router } = this.#options;
+    const { cache, router, caching } = this.#options;
+    const keptBy =
+      this.#teller?.has(answer.name, answer.nameLength) === true ? this.#teller : undefined;
+    // It was read as one whose server tells when it changes.
+    if (answer.setSize === 0 && keptBy === undefined && !caching.cachesNegatives) return;
     this.#route = answer.cnames > 0 ? router.routes.find(answer) : undefined;
-    cache.store(answer, this.#isStored);
+    cache.store(answer, this.#isStored, keptBy, this.#sentAt);
   }
 
   /** NXDOMAIN would hide the answers of every type. */

@@ -139,24 +139,26 @@ export class AnswerCache {
   /**
    * Stores an answer, and each target of its CNAMEs that `isStored` allows also under its own name. One
    * with more records than the cache holds is not stored, and neither is NXDOMAIN of a target that has
-   * cached records. Until `keptBy` tells that it changed, it does not expire. The answer is consumed.
+   * cached records. Until `keptBy` tells that it changed, it does not
+   * expire; when it has since its question was sent, in seconds by the clock, it is not stored. The answer is consumed.
    */
   store(
     answer: CacheableAnswer,
     isStored: (target: CacheableAnswer) => boolean,
     keptBy?: KeptBy,
+    sentAt = 0,
   ): void {
     const { type, cnames, target, targetLength } = answer;
     if (answer.totalWeight > this.maxRecords) return;
     if (type === EVERY_TYPE && cnames > 0 && this.hasName(target, targetLength)) return;
-    this.#store(answer, keptBy);
-    while (answer.followCname()) if (isStored(answer)) this.#store(answer, keptBy);
+    this.#store(answer, keptBy, sentAt);
+    while (answer.followCname()) if (isStored(answer)) this.#store(answer, keptBy, sentAt);
   }
 
-  #store(answer: CacheableAnswer, keptBy: KeptBy | undefined): void {
+  #store(answer: CacheableAnswer, keptBy: KeptBy | undefined, sentAt: number): void {
     const now = this.#now();
     const { name, nameLength, type, weight } = answer;
-    if (keptBy !== undefined && !this.#kept.isCurrent(answer, keptBy)) return;
+    if (keptBy !== undefined && !this.#kept.isCurrent(answer, keptBy, sentAt)) return;
     const nameHash = hashBytes(this.#seed, name, 0, nameLength);
     this.#removeKey(name, nameLength, nameHash, type);
     // The name exists. The other way round, NXDOMAIN does not end answers of the name: servers in front of

@@ -9,6 +9,7 @@ export function cachingRules(options: DnsmasqOptions): CachingRules {
   return {
     isExtraType: (type) => isEveryType || extraTypes.has(type),
     cachesNegatives: options.cachesNegatives,
+    cachesToldNegatives: options.cachesToldNegatives,
     negativeTtlSeconds: options.negTtlSeconds,
     minTtlSeconds: options.minCacheTtlSeconds,
     maxTtlSeconds: options.maxCacheTtlSeconds,

@@ -16,11 +16,9 @@ const CHANGE_TIMES = 4_096;
 /** Who tells when an answer changes. */
 export interface KeptBy {
   /** The number of the subscription, from 1 to MAX_SUBSCRIPTIONS. */
-  readonly subscription: number;
+  readonly number: number;
   /** The apex of the server's zone, lower-cased in wire form. */
   readonly apex: Uint8Array;
-  /** When the question was sent, in seconds by the cache's clock. */
-  readonly sentAt: number;
 }
 
 /** Whether each subscription, by its number, lives: its server tells every change. */
@@ -54,8 +52,8 @@ export class KeptEntries {
     return this.#live[subscription[slot]!] === 1 && now < storedAt[slot]! + MAX_KEPT_SECONDS;
   }
 
-  /** Whether an answer has not changed since its question was sent. */
-  isCurrent(answer: CacheableAnswer, { apex, sentAt }: KeptBy): boolean {
+  /** Whether an answer has not changed since its question was sent, in seconds by the cache's clock. */
+  isCurrent(answer: CacheableAnswer, { apex }: KeptBy, sentAt: number): boolean {
     const owner = this.#ownerFor(answer, apex);
     const changedAt =
       owner === ANY_OWNER ? this.#anyChangedAt : this.#changedAt[owner & (CHANGE_TIMES - 1)]!;
@@ -63,8 +61,8 @@ export class KeptEntries {
   }
 
   /** Keeps a new entry. */
-  add(slot: number, answer: CacheableAnswer, { apex, subscription }: KeptBy): void {
-    this.#table.subscribe(slot, subscription, this.#ownerFor(answer, apex));
+  add(slot: number, answer: CacheableAnswer, { apex, number }: KeptBy): void {
+    this.#table.subscribe(slot, number, this.#ownerFor(answer, apex));
   }
 
   /** Every question that was sent until now may have an old reply. */

@@ -22,6 +22,8 @@ export interface CachingRules {
   isExtraType(type: number): boolean;
   /** Whether negative answers are cached. */
   readonly cachesNegatives: boolean;
+  /** Those of servers that tell when they change. */
+  readonly cachesToldNegatives: boolean;
   /** How long a negative answer without SOA is cached; 0 is not at all. */
   readonly negativeTtlSeconds: number;
   /** Bounds of a cached TTL; 0 is none. The floor takes precedence over the ceiling. */
@@ -49,6 +51,7 @@ export class ReplyReader {
   /** Whether the last reply had malformed names or data. */
   isMalformed = false;
   readonly #rules: CachingRules;
+  #isTold = false;
   readonly #cursor = new RecordCursor();
   /** The owner of the last record. */
   readonly #owner = new Uint8Array(MAX_NAME_BYTES);
@@ -58,9 +61,13 @@ export class ReplyReader {
     this.#rules = rules;
   }
 
-  /** Reads the reply to a question of class IN; false when nothing of it is cacheable. */
-  read(reply: Uint8Array): boolean {
+  /**
+   * Reads the reply to a question of class IN; false when nothing of it is cacheable. `isTold`: its server tells when
+   * its answers change.
+   */
+  read(reply: Uint8Array, isTold = false): boolean {
     const { answer } = this;
+    this.#isTold = isTold;
     if (!this.#readQuestion(reply)) return false;
     for (let cnameAt = this.#readSet(); cnameAt >= 0; cnameAt = this.#readSet()) {
       if (answer.cnames === MAX_CNAMES || !this.#readCname(cnameAt)) return false;
@@ -131,9 +138,9 @@ export class ReplyReader {
   }
 
   #readNegative(): boolean {
-    const { cachesNegatives, negativeTtlSeconds } = this.#rules;
+    const { cachesNegatives, cachesToldNegatives, negativeTtlSeconds } = this.#rules;
     const { answer } = this;
-    if (!cachesNegatives) return false;
+    if (!cachesNegatives && !(this.#isTold && cachesToldNegatives)) return false;
     if (answer.rcode === RCODE.NXDOMAIN) answer.type = EVERY_TYPE;
     else if (!this.#isCachedType()) return false;
     if (this.#hasExtendedRcode()) return false;

@@ -1,3 +1,4 @@
+import { OptionError } from '../errors.js';
 import { wholeNumber } from './number-value.js';
 import { fields, flag, type OptionDefinition, setting } from './option-definition.js';
 import { parseType } from './rr-type.js';
@@ -62,8 +63,20 @@ export const CACHE_OPTIONS: readonly OptionDefinition[] = [
       draft.negTtlSeconds = wholeNumber(value);
     },
   ),
+  setting(
+    'negcache',
+    '',
+    'push: cache negative answers of zones whose server tells their changes, also with --no-negcache',
+    (draft, value) => {
+      if (value !== 'push') throw new OptionError('bad value, must be push');
+      draft.cachesToldNegatives = true;
+    },
+  ),
   flag('no-negcache', 'N', 'do not cache negative answers', (draft) => {
     draft.cachesNegatives = false;
+  }),
+  flag('no-subscribe', '', 'do not ask servers of domains to tell what changes there', (draft) => {
+    draft.subscribes = false;
   }),
   flag('no-round-robin', '', 'do not rotate the records of an RRset', (draft) => {
     draft.rotatesRecords = false;

@@ -30,6 +30,8 @@ export interface DnsmasqOptions {
   /** Records that the cache holds; 0 turns it off. */
   readonly cacheSize: number;
   readonly cachesNegatives: boolean;
+  /** Those of the zones whose servers tell when they change, whatever `cachesNegatives` is. */
+  readonly cachesToldNegatives: boolean;
   /** TTL of negative answers without SOA, in seconds; 0 does not cache them. */
   readonly negTtlSeconds: number;
   /** Ceiling on TTLs sent to clients, in seconds; 0 is none. */
@@ -47,6 +49,8 @@ export interface DnsmasqOptions {
   /** Questions in flight; ten times dnsmasq's default, which is too small for a cluster. */
   readonly maxInFlight: number;
   readonly serverRules: readonly ServerRule[];
+  /** Whether the servers of domains are asked to tell what changes there. */
+  readonly subscribes: boolean;
   /** A file of `server` and `rev-server` lines that SIGHUP reads again; empty is none. */
   readonly serversFile: string;
   readonly usesResolvFile: boolean;
@@ -155,6 +159,8 @@ export function defaultOptions(): OptionsDraft {
     maxUdpBytes: 1232,
     cacheSize: 150,
     cachesNegatives: true,
+    cachesToldNegatives: false,
+    subscribes: true,
     negTtlSeconds: 0,
     maxTtlSeconds: 0,
     maxCacheTtlSeconds: 86_400,

@@ -8,7 +8,7 @@ import {
 } from '@kube-dns/transport';
 import { decodeName, suffixOffset } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
-import { type LiveSubscriptions, MAX_SUBSCRIPTIONS } from '../cache/kept-entries.js';
+import { type KeptBy, type LiveSubscriptions, MAX_SUBSCRIPTIONS } from '../cache/kept-entries.js';
 import type { ServerRule } from '../options/server-value.js';
 
 export interface SubscriptionsOptions {
@@ -19,11 +19,13 @@ export interface SubscriptionsOptions {
   readonly cache: Pick<AnswerCache, 'dropChanged' | 'dropZone'>;
   /** Which subscriptions live, by their numbers; the cache has the same. */
   readonly live: LiveSubscriptions;
+  /** Whether servers are asked at all. */
+  readonly isEnabled: boolean;
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
 /** A server that may tell what changes in some zones, and what it has told. */
-export class ZoneServer {
+export class ZoneServer implements KeptBy {
   /** How often a subscription became live, and how often it ended. */
   started = 0;
   lost = 0;
@@ -45,6 +47,12 @@ export class ZoneServer {
     this.server = server;
   }
 
+  /** Whether a name (lower-cased, in wire form) is in one of its zones. */
+  has(name: Uint8Array, length: number): boolean {
+    for (const zone of this.zones) if (suffixOffset(name, length, zone) >= 0) return true;
+    return false;
+  }
+
   /** The names of its zones, for the log and metrics. */
   get zoneNames(): string {
     return this.zones.map((zone) => decodeName(zone)).join(', ');
@@ -62,7 +70,7 @@ export class Subscriptions {
 
   constructor(options: SubscriptionsOptions) {
     this.#options = options;
-    this.servers = zoneServers(options.rules);
+    this.servers = options.isEnabled ? zoneServers(options.rules) : [];
   }
 
   /** To be called once it is known which addresses are this server's own. */
@@ -82,11 +90,10 @@ export class Subscriptions {
     for (const subscription of this.#subscriptions) subscription.start();
   }
 
-  /** The server that tells when its answer about a name (lower-cased, in wire form) changes; undefined: none does. */
-  find({ address, port }: ServerAddress, name: Uint8Array, length: number): ZoneServer | undefined {
+  /** A server that tells now what changes in its zones; undefined when it does not. */
+  find({ address, port }: ServerAddress): ZoneServer | undefined {
     for (const one of this.servers) {
-      if (!one.isLive || one.server.port !== port || one.server.address !== address) continue;
-      for (const zone of one.zones) if (suffixOffset(name, length, zone) >= 0) return one;
+      if (one.isLive && one.server.port === port && one.server.address === address) return one;
     }
     return undefined;
   }

@@ -1,4 +1,5 @@
 import type { RecordCursor } from '@kube-dns/wire';
+import type { ServerAddress } from '../server-address.js';
 import type { AttemptRules } from './attempt-list.js';
 import type { Flight } from './flight.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
@@ -8,7 +9,18 @@ import type { QueryForwarderOptions } from './query-forwarder-options.js';
  * null to ignore it as if it had not arrived. `isCacheable` is false for a reply from servers
  * that no longer serve the question: it must not be cached.
  */
-export type ReplyInspector = (reply: Buffer, isCacheable: boolean) => Buffer | null | undefined;
+export type ReplyInspector = (
+  reply: Buffer,
+  isCacheable: boolean,
+  from: ReplyOrigin,
+) => Buffer | null | undefined;
+
+/** Where a reply comes from; valid during the call. */
+export interface ReplyOrigin {
+  readonly server: ServerAddress;
+  /** When the question was sent first, in milliseconds of `performance.now()`: the reply is not older. */
+  readonly sinceMs: number;
+}
 
 /** What a flight needs of its forwarder. */
 export interface FlightOwner extends AttemptRules {

@@ -1,7 +1,7 @@
 import type { ExchangeErrorCode } from '../errors.js';
 import { AttemptList } from './attempt-list.js';
 import type { TakenPlace } from './fair-places.js';
-import type { FlightOwner, ReplyInspector } from './flight-owner.js';
+import type { FlightOwner, ReplyInspector, ReplyOrigin } from './flight-owner.js';
 import { mixCase } from './name-case.js';
 import { type AskedQuestion, UNSHARED } from './question-key.js';
 import { bareRefusal, isTruncated, withoutRecords } from './cut-reply.js';
@@ -23,7 +23,7 @@ const NOT_HELD = Number.POSITIVE_INFINITY;
  * One question on its way to the servers of a group, over UDP until a reply is truncated, or over TCP. It
  * ends with the first usable reply; SERVFAIL and REFUSED are answers only when nothing better comes.
  */
-export class Flight implements ReplyHandler, TcpRoundOwner {
+export class Flight implements ReplyHandler, ReplyOrigin, TcpRoundOwner {
   readonly group: ServerGroup;
   readonly asked: AskedQuestion;
   readonly isOverTcp: boolean;
@@ -47,6 +47,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   /** Whether it was asked if the question is in a loop. */
   isProbed = false;
   startedAtMs = 0;
+  sinceMs = Number.POSITIVE_INFINITY;
   /** Until then the question is retransmitted; afterwards it only waits for late replies. */
   deadlineMs = 0;
   /** The best there is for a client that cannot wait any longer. */
@@ -61,6 +62,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   #failure = NO_REPLY;
   #relayAtMs = Number.POSITIVE_INFINITY;
   #isFinished = false;
+  #repliedAt = 0;
 
   constructor(owner: FlightOwner, group: ServerGroup, asked: AskedQuestion, isOverTcp: boolean) {
     this.#owner = owner;
@@ -79,6 +81,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
    */
   start(nowMs: number, deadlineMs: number): boolean {
     this.startedAtMs = nowMs;
+    this.sinceMs = Math.min(this.sinceMs, nowMs);
     this.deadlineMs = deadlineMs;
     this.isProbed = false;
     this.#retries = 0;
@@ -122,6 +125,11 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   /** Whether a late reply may arrive. */
   mayReply(nowMs: number): boolean {
     return this.#attempts.mayReply(nowMs);
+  }
+
+  /** The one whose reply is inspected. */
+  get server(): UpstreamServer {
+    return this.group.servers[this.#repliedAt]!;
   }
 
   /** Why there is no reply. */
@@ -283,7 +291,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   /** `ignored`: the reply counts as if it had not arrived. */
   #accept(at: number, reply: Buffer): 'finished' | 'ignored' | 'malformed' {
-    const seen = this.inspector?.(reply, this.isShared);
+    this.#repliedAt = at;
+    const seen = this.inspector?.(reply, this.isShared, this);
     if (seen === null) return 'ignored';
     // It was no refusal before: the inspector could not read it.
     if (seen !== undefined && isRefusal(seen)) return 'malformed';
