@@ -60,8 +60,8 @@ export class ZoneServer implements KeptBy {
 }
 
 /**
- * Subscribes to the zones of `--server=/ZONE/ADDRESS` at that very address: who gives the answers of a zone is who may
- * drop them from the cache. While a server tells its changes, its answers are kept until it says that they changed.
+ * Subscribes to the zones of `--server=/ZONE/ADDRESS` at that very address of this machine or pod: who gives the answers
+ * of a zone is who may drop them from the cache. While a server tells its changes, its answers are kept until it says that they changed.
  */
 export class Subscriptions {
   readonly servers: readonly ZoneServer[];
@@ -145,11 +145,15 @@ export class Subscriptions {
   }
 }
 
-/** The servers of domains, each once, in the order of their rules. */
+/**
+ * The servers of domains, each once, in the order of their rules. One at an address of another machine may be several
+ * behind a Service, and the one that answers need not be the one that tells.
+ */
 function zoneServers(rules: readonly ServerRule[]): ZoneServer[] {
   const servers = new Map<string, ZoneServer>();
   for (const { domains, target } of rules) {
     if (target.kind !== 'server' || domains.length === 0) continue;
+    if (!isLoopback(target.server.address)) continue;
     const text = serverText(target.server);
     const known = servers.get(text);
     if (known === undefined && servers.size === MAX_SUBSCRIPTIONS) continue;
@@ -158,4 +162,8 @@ function zoneServers(rules: readonly ServerRule[]): ZoneServer[] {
     one.zones.push(...domains);
   }
   return Array.from(servers.values());
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || address.startsWith('127.');
 }
