@@ -157,6 +157,7 @@ describe('a subscription', () => {
   it.each([
     ['NOTIMP', refuse(RCODE.NOTIMP)],
     ['FORMERR', refuse(RCODE.FORMERR)],
+    ['REFUSED', refuse(RCODE.REFUSED)],
     ['NOTAUTH for all zones', refuse(RCODE.NOTAUTH)],
     ['NOTIMP without the opcode', ({ id }: DsoMessage) => header(id, 0x8004)],
     ['NOERROR without what was asked for', refuse(RCODE.NOERROR)],

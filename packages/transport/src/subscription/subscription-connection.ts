@@ -37,8 +37,8 @@ export interface ChangeEvents {
 }
 
 /**
- * How a connection ended: `lost` it or the server; the server is `unsupported`: it does not tell changes; or it is
- * `busy`: it cannot now.
+ * How a connection ended: `lost` it or the server; the server is `unsupported`: it does not tell changes, or has enough
+ * subscribers; or it is `busy`: its zone is not complete yet.
  */
 export type Outcome = 'lost' | 'unsupported' | 'busy';
 
@@ -77,7 +77,7 @@ export class SubscriptionConnection {
     this.#target = target;
     this.#events = events;
     this.#due = target.zones.length;
-    this.#deadline = setTimeout(() => this.#end('lost', 'no response'), SUBSCRIBE_MS);
+    this.#deadline = setTimeout(() => this.#endByServer('no response'), SUBSCRIBE_MS);
     this.#keepalive = setInterval(() => this.#request(keepalive()), KEEPALIVE_MS);
     const { address, port } = target.server;
     this.#socket = connect({ host: address, port, noDelay: true });
@@ -86,8 +86,8 @@ export class SubscriptionConnection {
       for (const data of target.zones) this.#request({ type: DSO_TYPE.SUBSCRIBE, data });
     });
     this.#socket.on('error', (error) => this.#end('lost', systemReason(error)));
-    this.#socket.on('end', () => this.#endByServer());
-    this.#socket.on('close', () => this.#endByServer());
+    this.#socket.on('end', () => this.#endByServer('the server closed the connection'));
+    this.#socket.on('close', () => this.#endByServer('the server closed the connection'));
     this.#socket.on('data', (chunk) => this.#read(chunk));
   }
 
@@ -105,10 +105,10 @@ export class SubscriptionConnection {
     this.#events.onEnd(outcome, reason);
   }
 
-  /** Who does not know the opcode may close the connection instead of an answer. */
-  #endByServer(): void {
+  /** Who does not know the opcode may close the connection, or be silent. */
+  #endByServer(reason: string): void {
     const isAnswered = this.isLive || !this.#isConnected;
-    this.#end(isAnswered ? 'lost' : 'unsupported', 'the server closed the connection');
+    this.#end(isAnswered ? 'lost' : 'unsupported', reason);
   }
 
   #request(operation: DsoTlv): void {
@@ -139,8 +139,9 @@ export class SubscriptionConnection {
   }
 
   #endByRcode(rcode: number): void {
-    const isBusy = rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED;
-    this.#end(isBusy ? 'busy' : 'unsupported', `its response has the rcode ${rcode}`);
+    // dnsmasq 2.90 refuses what it does not know.
+    const outcome = rcode === RCODE.SERVFAIL ? 'busy' : 'unsupported';
+    this.#end(outcome, `its response has the rcode ${rcode}`);
   }
 
   #readResponse({ rcode, tlvs }: DsoMessage): void {

@@ -9,7 +9,7 @@ import {
 const SILENCE_MS = 12_000;
 /** A server that does not tell changes is asked again after this time. */
 const UNSUPPORTED_PAUSE_MS = 60_000;
-/** A server that cannot tell them now: its zone is not complete, or it has enough subscribers. */
+/** A server that cannot tell them now: its zone is not complete yet. */
 const BUSY_PAUSE_MS = 1_000;
 /** Pauses after a lost connection: each is twice the last one. */
 const FIRST_PAUSE_MS = 100;
