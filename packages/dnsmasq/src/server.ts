@@ -25,7 +25,7 @@ import { QueryLog } from './answer/query-log.js';
 import { StatisticsDump } from './answer/statistics-dump.js';
 import { AnswerCache } from './cache/answer-cache.js';
 import { cacheOptions } from './cache/answer-cache-options.js';
-import { MAX_SUBSCRIPTIONS } from './cache/kept-entries.js';
+import { WITH_TTL } from './cache/kept-entries.js';
 import { cachingRules } from './cache/caching-rules.js';
 import type { NannyFlags } from './config/flags.js';
 import type { ResolvFiles } from './config/resolv-files.js';
@@ -88,7 +88,7 @@ export class DnsmasqServer {
     const queryLog =
       options.logsQueries === 'no' ? undefined : new QueryLog(log, options.logsQueries === 'extra');
     this.#port = new DnsPort(options, engine, log);
-    const live = new Uint8Array(MAX_SUBSCRIPTIONS + 1);
+    const live = new Uint8Array(2 * WITH_TTL);
     this.#cache = new AnswerCache({ ...cacheOptions(options), live });
     this.#cacheTotals = new CacheTotals(this.#cache);
     this.#local = new LocalData({ options, log });

@@ -86,7 +86,9 @@ const whole = responseFor(
 
 describe('a reply on its way to the clients', () => {
   it('loses filtered records, without damage to names that pointed there', () => {
-    const { texts, ttls, answers } = readAnswer(createIntake().take(Buffer.from(whole), true, FROM)!);
+    const { texts, ttls, answers } = readAnswer(
+      createIntake().take(Buffer.from(whole), true, FROM)!,
+    );
     expect(texts).toEqual(['CNAME b.example', 'A 198.18.1.1', 'AAAA 2a00::2']);
     expect(answers.map(({ name }) => name)).toEqual(['a.example', 'b.example', 'c.b.example']);
     expect(ttls).toEqual([60, 60, 60]);
@@ -113,7 +115,9 @@ describe('a reply on its way to the clients', () => {
 
   it('is the same object where nothing is to be changed', () => {
     const reply = responseFor({ name: 'a.example' }, { answers: addressRecords(9, '192.0.2.1') });
-    expect(new ReplyIntake({ ...PLAIN, filteredTypes: [TYPE.TXT] }).take(reply, true, FROM)).toBe(reply);
+    expect(new ReplyIntake({ ...PLAIN, filteredTypes: [TYPE.TXT] }).take(reply, true, FROM)).toBe(
+      reply,
+    );
   });
 
   it.each([

@@ -59,6 +59,8 @@ export class ReplyIntake {
   #route: Route | undefined;
   /** The server that tells when its answers change, and when it was asked. */
   #teller: ZoneServer | undefined;
+  /** Whether the answer is of its own zone. */
+  #isOfTeller = false;
   #sentAt = 0;
   /** Whether it may take the place of a cached answer. */
   #mayReplace = true;
@@ -78,9 +80,9 @@ export class ReplyIntake {
    */
   take(reply: Buffer, isCacheable: boolean, from: ReplyOrigin, mayReplace = true): Buffer | null {
     this.#mayReplace = mayReplace;
+    this.#teller = this.#options.subscriptions.find(from.server);
     // A server tells the changes of its own zone, not of what it was told itself.
-    const isOfZone = (readUint16(reply, 2) & FLAG.AA) !== 0;
-    this.#teller = isOfZone ? this.#options.subscriptions.find(from.server) : undefined;
+    this.#isOfTeller = this.#teller !== undefined && (readUint16(reply, 2) & FLAG.AA) !== 0;
     this.#sentAt = from.sinceMs / 1_000;
     if (this.#filter.isIgnored(reply)) return null;
     const changed = this.#change(reply, isCacheable);
@@ -104,7 +106,7 @@ export class ReplyIntake {
       this.#logRebinding(reply);
       return emptyReply(reply, RCODE.NOERROR, EXTENDED_ERROR.BLOCKED);
     }
-    const hasCacheable = this.#reader.read(reply, this.#teller !== undefined);
+    const hasCacheable = this.#reader.read(reply, this.#isOfTeller);
     if (this.#reader.isMalformed) return emptyReply(reply, RCODE.SERVFAIL, -1);
     this.#store(hasCacheable && isCacheable);
     const filtered = this.#filtered.apply(reply, this.#reader.questionType);
@@ -119,11 +121,13 @@ export class ReplyIntake {
     const { answer } = this.#reader;
     if (!isStored || !this.#isNew(answer)) return;
     const { cache, router, caching } = this.#options;
-    const keptBy =
-      this.#teller?.has(answer.name, answer.nameLength) === true ? this.#teller : undefined;
+    const isOfZone = this.#teller?.has(answer.name, answer.nameLength) === true;
+    const teller = isOfZone ? this.#teller : undefined;
     // It was read as one whose server tells when it changes.
-    if (answer.setSize === 0 && keptBy === undefined && !caching.cachesNegatives) return;
+    const isTold = answer.setSize === 0 && this.#isOfTeller && !caching.cachesNegatives;
+    if (isTold && teller === undefined) return;
     this.#route = answer.cnames > 0 ? router.routes.find(answer) : undefined;
+    const keptBy = this.#isOfTeller ? teller : teller?.relayed;
     cache.store(answer, this.#isStored, keptBy, this.#sentAt);
   }
 

@@ -5,7 +5,9 @@ import type { EntryTable } from './entry-table.js';
 import { EVERY_CHANGE, isAboveServices, ownerOffset } from './owner-of-name.js';
 
 /** The most subscriptions that entries can have. */
-export const MAX_SUBSCRIPTIONS = 255;
+export const MAX_SUBSCRIPTIONS = 127;
+/** Added to the number of a subscription for entries that go with a change, and with their TTL, too. */
+export const WITH_TTL = 128;
 /** How long an entry is kept at most while its server tells changes. */
 const MAX_KEPT_SECONDS = 3_600;
 /** The owner of entries that any change drops. */
@@ -15,13 +17,13 @@ const CHANGE_TIMES = 4_096;
 
 /** Who tells when an answer changes. */
 export interface KeptBy {
-  /** The number of the subscription, from 1 to MAX_SUBSCRIPTIONS. */
+  /** The number of the subscription, from 1 to MAX_SUBSCRIPTIONS, or WITH_TTL more. */
   readonly number: number;
   /** The apex of the server's zone, lower-cased in wire form. */
   readonly apex: Uint8Array;
 }
 
-/** Whether each subscription, by its number, lives: its server tells every change. */
+/** Whether each subscription, by its number, lives: its server tells every change. WITH_TTL and above are never set. */
 export type LiveSubscriptions = Uint8Array;
 
 /**

@@ -6,9 +6,14 @@ import {
   type SubscriptionEvents,
   ZoneSubscription,
 } from '@kube-dns/transport';
-import { decodeName, suffixOffset } from '@kube-dns/wire';
+import { decodeName, ROOT_NAME, suffixOffset } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
-import { type KeptBy, type LiveSubscriptions, MAX_SUBSCRIPTIONS } from '../cache/kept-entries.js';
+import {
+  type KeptBy,
+  type LiveSubscriptions,
+  MAX_SUBSCRIPTIONS,
+  WITH_TTL,
+} from '../cache/kept-entries.js';
 import type { ServerRule } from '../options/server-value.js';
 
 export interface SubscriptionsOptions {
@@ -36,7 +41,9 @@ export class ZoneServer implements KeptBy {
   flushes = 0;
   isLive = false;
   /** The apex of the zone that the server told last. */
-  apex: Uint8Array = new Uint8Array(1);
+  apex: Uint8Array = ROOT_NAME;
+  /** For its answers that are of others: they may change with its zone, and have their TTL. */
+  readonly relayed: { number: number; apex: Uint8Array };
   readonly zones: Uint8Array[] = [];
   /** Its number among the subscriptions, from 1. */
   readonly number: number;
@@ -44,6 +51,7 @@ export class ZoneServer implements KeptBy {
 
   constructor(number: number, server: ServerAddress) {
     this.number = number;
+    this.relayed = { number: number + WITH_TTL, apex: ROOT_NAME };
     this.server = server;
   }
 
@@ -108,7 +116,7 @@ export class Subscriptions {
     const server = serverText(one.server);
     return {
       onLive: ({ apex }) => {
-        one.apex = apex;
+        one.apex = one.relayed.apex = apex;
         one.started++;
         this.#flush(one);
         this.#setLive(one, true);
