@@ -209,6 +209,7 @@ export class DnsmasqServer {
       cacheTotals: this.#cacheTotals,
       forwarder: this.#forwarder,
       statistics: this.#statistics,
+      subscriptions: this.#subscriptions,
       config: this.#config,
       configDirectory: this.#configDirectory,
     });

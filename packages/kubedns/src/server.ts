@@ -179,6 +179,7 @@ export class KubednsServer {
       zoneCounts: () => countRecords(this.#zone),
       watches: () => this.watch.statistics,
       eventToServed: this.#eventToServed,
+      subscribers: this.#subscribers,
       configuration: this.#configuration,
       forwarder: () => this.#forwarder,
       upstreams: this.#upstreamStatistics,

@@ -10,8 +10,10 @@ import {
   type ProgramFacts,
 } from '@kube-dns/daemon';
 import type { QueryForwarder } from '@kube-dns/transport';
+import { decodeName } from '@kube-dns/wire';
 import type { AnswerCounters } from '../answer/answer-counters.js';
 import type { AnswerCache } from '../cache/answer-cache.js';
+import type { Subscriptions } from '../subscription/subscriptions.js';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
 import type { AppliedConfig } from './applied-config.js';
 import type { CacheTotals } from './cache-totals.js';
@@ -25,6 +27,7 @@ export interface MetricSources extends ProgramFacts {
   readonly cacheTotals: Pick<CacheTotals, 'insertions' | 'evictions'>;
   readonly forwarder: Pick<QueryForwarder, 'joined' | 'inFlight' | 'overflows' | 'failures'>;
   readonly statistics: Pick<ServerStatistics, 'entries'>;
+  readonly subscriptions: Pick<Subscriptions, 'servers'>;
   readonly config: Pick<AppliedConfig, 'version' | 'generation' | 'appliedMs'>;
   readonly configDirectory: Pick<ConfigDirectory, 'rejected'>;
 }
@@ -32,7 +35,7 @@ export interface MetricSources extends ProgramFacts {
 /** Every metric of dnsmasq: see the table of names. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {
   const { version, counters, cache, cacheTotals, forwarder, config, configDirectory } = sources;
-  const { unexpectedErrors, statistics, port } = sources;
+  const { unexpectedErrors, statistics, subscriptions, port } = sources;
   return [
     info(OWN_METRICS.buildInfo, () => ({ version })),
     counter(OWN_METRICS.hits, () => counters.hits),
@@ -51,6 +54,25 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
       Array.from(statistics.entries(), ([server, { isUp }]) => ({
         labels: { server },
         value: Number(isUp),
+      })),
+    ),
+    gauge(OWN_METRICS.subscriptionLive, () =>
+      subscriptions.servers.flatMap(({ text: server, zones, isLive }) =>
+        zones.map((zone) => ({
+          labels: { server, zone: decodeName(zone) },
+          value: Number(isLive),
+        })),
+      ),
+    ),
+    counter(OWN_METRICS.subscriptionEvents, () =>
+      subscriptions.servers.flatMap(({ text: server, events }) =>
+        Object.entries(events).map(([event, value]) => ({ labels: { server, event }, value })),
+      ),
+    ),
+    counter(OWN_METRICS.subscriptionDropped, () =>
+      subscriptions.servers.map(({ text: server, dropped: value }) => ({
+        labels: { server },
+        value,
       })),
     ),
     info(OWN_METRICS.configInfo, () => ({ version: config.version })),

@@ -60,6 +60,21 @@ export const OWN_METRICS = {
     help: 'Whether a name server is used: 0 while it does not reply.',
     labelNames: ['server'],
   },
+  subscriptionLive: {
+    name: 'dnsmasq_subscription_live',
+    help: 'Whether a server tells the changes of a zone: 1, and its answers are kept until they change.',
+    labelNames: ['server', 'zone'],
+  },
+  subscriptionEvents: {
+    name: 'dnsmasq_subscription_events_total',
+    help: 'Subscriptions that began or were lost, names that changed, and flushes of all of the zone.',
+    labelNames: ['server', 'event'],
+  },
+  subscriptionDropped: {
+    name: 'dnsmasq_subscription_dropped_answers_total',
+    help: 'Cached answers that were dropped because their names changed.',
+    labelNames: ['server'],
+  },
   configInfo: {
     name: 'dnsmasq_config_info',
     help: 'Version of the active ConfigMap, empty without one; always 1.',

@@ -31,14 +31,13 @@ export interface SubscriptionsOptions {
 
 /** A server that may tell what changes in some zones, and what it has told. */
 export class ZoneServer implements KeptBy {
-  /** How often a subscription became live, and how often it ended. */
-  started = 0;
-  lost = 0;
-  /** Names that changed, and cached answers that were dropped because of them. */
-  names = 0;
+  /**
+   * How often a subscription became live and how often it ended, names that changed, and how often all answers were
+   * dropped: many names changed, or a message was missed.
+   */
+  readonly events = { started: 0, lost: 0, changed: 0, flushed: 0 };
+  /** Cached answers that were dropped because their names changed. */
   dropped = 0;
-  /** How often all answers were dropped: many names changed, or a message was missed. */
-  flushes = 0;
   isLive = false;
   /** The apex of the zone that the server told last. */
   apex: Uint8Array = ROOT_NAME;
@@ -61,7 +60,12 @@ export class ZoneServer implements KeptBy {
     return false;
   }
 
-  /** The names of its zones, for the log and metrics. */
+  /** As in the log and in metrics: `127.0.0.1#10053`. */
+  get text(): string {
+    return serverText(this.server);
+  }
+
+  /** The names of its zones. */
   get zoneNames(): string {
     return this.zones.map((zone) => decodeName(zone)).join(', ');
   }
@@ -113,11 +117,11 @@ export class Subscriptions {
 
   #eventsOf(one: ZoneServer): SubscriptionEvents {
     const { cache, log } = this.#options;
-    const server = serverText(one.server);
+    const server = one.text;
     return {
       onLive: ({ apex }) => {
         one.apex = one.relayed.apex = apex;
-        one.started++;
+        one.events.started++;
         this.#flush(one);
         this.#setLive(one, true);
         log.info(
@@ -125,15 +129,15 @@ export class Subscriptions {
         );
       },
       onChanged: (name) => {
-        one.names++;
+        one.events.changed++;
         one.dropped += cache.dropChanged(Uint8Array.from(name), one.apex);
       },
       onFlush: () => {
-        one.flushes++;
+        one.events.flushed++;
         this.#flush(one);
       },
       onLost: (reason) => {
-        one.lost++;
+        one.events.lost++;
         this.#setLive(one, false);
         log.warn(`${server} tells no changes any more: ${reason}; TTLs rule until it does`);
       },

@@ -15,6 +15,7 @@ import {
 import type { QueryForwarder } from '@kube-dns/transport';
 import { CAUSES, type QueryStatistics, SYSTEMS } from '../answer/query-statistics.js';
 import type { Configuration } from '../config/configuration.js';
+import type { Subscribers } from '../subscription/subscribers.js';
 import { LISTENER_METRICS, OWN_METRICS, SKYDNS_METRICS, UPSTREAM_METRICS } from './metric-table.js';
 import type { UpstreamStatistics } from './upstream-statistics.js';
 
@@ -42,6 +43,7 @@ export interface MetricSources extends ProgramFacts {
   readonly zoneCounts: () => Readonly<Record<string, number>>;
   readonly watches: () => Iterable<WatchStatistics>;
   readonly eventToServed: BucketHistogram;
+  readonly subscribers: Pick<Subscribers, 'count' | 'dropped' | 'news'>;
   readonly configuration: Pick<
     Configuration,
     'source' | 'version' | 'generation' | 'appliedMs' | 'rejected'
@@ -73,6 +75,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     counter(OWN_METRICS.wildcardQueries, () => sources.statistics().wildcards),
     histogram(OWN_METRICS.eventToServed, () => [{ labels: {}, histogram: sources.eventToServed }]),
     counter(OWN_METRICS.unexpectedErrors, sources.unexpectedErrors),
+    ...subscriberFamilies(sources),
     ...watchFamilies(sources),
     ...configurationFamilies(sources),
     ...forwarderFamilies(sources),
@@ -102,6 +105,15 @@ function skydnsFamilies({ prefix, statistics }: MetricSources): MetricFamily[] {
     counter(named(SKYDNS_METRICS.cacheMisses), () => [
       { labels: { cache: 'response' }, value: statistics().cacheMisses },
     ]),
+  ];
+}
+
+function subscriberFamilies({ subscribers }: MetricSources): MetricFamily[] {
+  return [
+    gauge(OWN_METRICS.subscribers, () => subscribers.count),
+    counter(OWN_METRICS.subscriberNames, () => subscribers.news.names),
+    counter(OWN_METRICS.subscriberFlushes, () => labelledBy('reason', subscribers.news.flushes)),
+    counter(OWN_METRICS.subscribersDropped, () => subscribers.dropped),
   ];
 }
 

@@ -57,6 +57,23 @@ export const OWN_METRICS = {
     help: 'The version that runs; always 1.',
     labelNames: ['version'],
   },
+  subscribers: {
+    name: 'kubedns_subscribers',
+    help: 'Forwarders that are told which names change.',
+  },
+  subscriberNames: {
+    name: 'kubedns_subscription_names_total',
+    help: 'Names that changed and were told to subscribers.',
+  },
+  subscriberFlushes: {
+    name: 'kubedns_subscription_flushes_total',
+    help: 'How often subscribers were told that any name may have changed, by reason.',
+    labelNames: ['reason'],
+  },
+  subscribersDropped: {
+    name: 'kubedns_subscribers_dropped_total',
+    help: 'Subscribers that were disconnected because they did not read or sent nothing.',
+  },
   ready: {
     name: 'kubedns_ready',
     help: '1 while /readiness answers 200, else 0.',
