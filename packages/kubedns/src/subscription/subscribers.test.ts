@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Session } from '@kube-dns/transport';
+import {
+  DSO_TYPE,
+  type DsoMessage,
+  encodeKey,
+  RCODE,
+  readDso,
+  readSubscribed,
+  ROOT_NAME,
+  writeDso,
+} from '@kube-dns/wire';
+import { Subscribers } from './subscribers.js';
+
+const APEX = encodeKey('cluster.local');
+
+/** A client's connection, as far as the service sees it. */
+class FakeSession implements Session {
+  readonly address = '127.0.0.1';
+  readonly port = 1;
+  unsentBytes = 0;
+  stays = false;
+  isClosed = false;
+  readonly messages: DsoMessage[] = [];
+  #onClose: () => void = () => undefined;
+
+  push(message: Uint8Array): void {
+    this.messages.push(readDso(message)!);
+  }
+
+  stay(): void {
+    this.stays = true;
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.#onClose();
+  }
+
+  onClose(listener: () => void): void {
+    this.#onClose = listener;
+  }
+
+  /** The types of what it was told, without heartbeats. */
+  get told(): number[] {
+    return this.messages
+      .filter(({ isResponse }) => !isResponse)
+      .map(({ tlvs }) => tlvs[0]!.type)
+      .filter((type) => type !== DSO_TYPE.HEARTBEAT);
+  }
+}
+
+let now: number;
+let isSynced: boolean;
+let subscribers: Subscribers;
+beforeEach(() => {
+  jest.useFakeTimers();
+  now = 0;
+  isSynced = true;
+  subscribers = new Subscribers({ apex: APEX, isSynced: () => isSynced, now: () => now });
+});
+afterEach(() => {
+  subscribers.close();
+  jest.useRealTimers();
+});
+
+function request(session: FakeSession, type: number, data: Uint8Array): number {
+  const bytes = writeDso({ id: 5, isResponse: false, rcode: 0, tlvs: [{ type, data }] });
+  subscribers.receive(bytes, session);
+  return session.messages.at(-1)!.rcode;
+}
+
+function subscribed(): FakeSession {
+  const session = new FakeSession();
+  expect(request(session, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.NOERROR);
+  return session;
+}
+
+function change(name = 'web.default.svc.cluster.local'): void {
+  subscribers.news.add(encodeKey(name));
+  jest.advanceTimersByTime(1);
+}
+
+function pass(ms: number): void {
+  for (const end = now + ms; now < end;) {
+    now += 1_000;
+    jest.advanceTimersByTime(1_000);
+  }
+}
+
+describe('Subscribers', () => {
+  it('say who they are and what the serial is, and tell changes from then on', () => {
+    change();
+    const session = subscribed();
+    expect(session.stays).toBe(true);
+    expect(readSubscribed(session.messages[0]!.tlvs[0]!.data)).toMatchObject({
+      serial: 0,
+      apex: APEX,
+    });
+    change();
+    expect(session.told).toEqual([DSO_TYPE.CHANGED]);
+    session.close();
+    expect(subscribers).toMatchObject({ count: 0, news: { isWatched: false } });
+  });
+
+  it.each([
+    ['the zone and all above it', APEX, RCODE.NOERROR],
+    ['a name below the zone', encodeKey('svc.cluster.local'), RCODE.NOERROR],
+    ['every name', ROOT_NAME, RCODE.NOERROR],
+    ['reverse names', encodeKey('10.in-addr.arpa'), RCODE.NOERROR],
+    ['a name beside the zone', encodeKey('xcluster.local'), RCODE.NOTAUTH],
+    ['bytes that are no name', Uint8Array.of(3, 1), RCODE.FORMERR],
+  ])('take subscriptions to %s as they should', (_, zone, rcode) => {
+    expect(request(new FakeSession(), DSO_TYPE.SUBSCRIBE, zone)).toBe(rcode);
+  });
+
+  it('take none before the cluster is listed', () => {
+    isSynced = false;
+    expect(request(new FakeSession(), DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.SERVFAIL);
+    expect(subscribers.count).toBe(0);
+  });
+
+  it('are 250 at most', () => {
+    for (let i = 0; i < 250; i++) subscribed();
+    const session = new FakeSession();
+    expect(request(session, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.REFUSED);
+    expect(subscribers.count).toBe(250);
+  });
+
+  it('that read slowly are told nothing, then that everything may have changed', () => {
+    const slow = subscribed();
+    const fast = subscribed();
+    slow.unsentBytes = 64 * 1024 + 1;
+    for (let i = 0; i < 3; i++) change(`s${i}.default.svc.cluster.local`);
+    expect(slow.told).toEqual([]);
+    expect(fast.told).toEqual(Array(3).fill(DSO_TYPE.CHANGED));
+    slow.unsentBytes = 0;
+    change();
+    expect(slow.told).toEqual([DSO_TYPE.FLUSH]);
+    change();
+    expect(slow.told).toEqual([DSO_TYPE.FLUSH, DSO_TYPE.CHANGED]);
+  });
+
+  it('that do not read for ten seconds are disconnected', () => {
+    const slow = subscribed();
+    slow.unsentBytes = 64 * 1024 + 1;
+    change();
+    pass(16_000);
+    expect(slow.isClosed).toBe(true);
+    expect(subscribers.dropped).toBe(1);
+  });
+
+  it('that send nothing for thirty seconds are disconnected, others are not', () => {
+    const silent = subscribed();
+    const alive = subscribed();
+    for (let i = 0; i < 4; i++) {
+      pass(10_000);
+      request(alive, DSO_TYPE.KEEPALIVE, new Uint8Array(8));
+    }
+    expect([silent.isClosed, alive.isClosed]).toEqual([true, false]);
+    const heartbeats = alive.messages.filter(({ tlvs }) => tlvs[0]?.type === DSO_TYPE.HEARTBEAT);
+    expect(heartbeats).toHaveLength(8);
+  });
+});
