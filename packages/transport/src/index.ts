@@ -26,7 +26,7 @@ export type {
   ZoneSubscriptionOptions,
 } from './subscription/zone-subscription.js';
 export { UDP_ENGINES, type UdpEngine, type UdpEngineChoice } from './udp-engine.js';
-export type { ReplyInspector, ReplyOrigin } from './upstream/flight-owner.js';
+export type { ReplyInspector } from './upstream/flight-owner.js';
 export { QueryForwarder } from './upstream/query-forwarder.js';
 export type { QueryForwarderOptions } from './upstream/query-forwarder-options.js';
 export type { FailureReason, ReplyFlaw } from './upstream/reply-flaw.js';

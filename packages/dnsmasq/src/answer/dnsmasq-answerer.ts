@@ -25,12 +25,12 @@ export interface AnswererParts {
 export class DnsmasqAnswerer implements Answerer {
   readonly #parts: AnswererParts;
   /** One for plain questions, one for others whose replies may be cached, too, and one for the rest. */
-  readonly #cacheReply: ReplyInspector = (reply, isCacheable, from) =>
-    this.#parts.intake.take(reply, isCacheable, from);
-  readonly #cacheNewReply: ReplyInspector = (reply, isCacheable, from) =>
-    this.#parts.intake.take(reply, isCacheable, from, false);
-  readonly #passReply: ReplyInspector = (reply, _, from) =>
-    this.#parts.intake.take(reply, false, from);
+  readonly #cacheReply: ReplyInspector = (reply, isCacheable, server, sinceMs) =>
+    this.#parts.intake.take(reply, isCacheable, server, sinceMs);
+  readonly #cacheNewReply: ReplyInspector = (reply, isCacheable, server, sinceMs) =>
+    this.#parts.intake.take(reply, isCacheable, server, sinceMs, false);
+  readonly #passReply: ReplyInspector = (reply, _, server, sinceMs) =>
+    this.#parts.intake.take(reply, false, server, sinceMs);
 
   constructor(parts: AnswererParts) {
     this.#parts = parts;

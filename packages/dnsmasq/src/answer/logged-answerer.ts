@@ -112,8 +112,8 @@ class LoggedForwarder implements Forwarding {
   /** The reply is logged with the tag of the query that it answers. */
   #inspectorFor(inspector: ReplyInspector): ReplyInspector {
     const { tag } = this.#log;
-    return (reply, isCacheable, from) => {
-      const answer = inspector(reply, isCacheable, from);
+    return (reply, isCacheable, server, sinceMs) => {
+      const answer = inspector(reply, isCacheable, server, sinceMs);
       if (answer) this.#log.reply(answer, tag);
       return answer;
     };

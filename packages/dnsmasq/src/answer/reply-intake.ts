@@ -1,5 +1,5 @@
 import type { Log } from '@kube-dns/daemon';
-import type { ReplyOrigin } from '@kube-dns/transport';
+import type { ServerAddress } from '@kube-dns/transport';
 import {
   decodeName,
   expandKey,
@@ -76,14 +76,21 @@ export class ReplyIntake {
 
   /**
    * Stores a cacheable reply and returns what the clients get: null when the reply is to be ignored.
-   * The reply may be changed in place. Without `mayReplace` no cached answer is replaced or hidden.
+   * The reply may be changed in place. `server` and `sinceMs` are those of a ReplyInspector; without `mayReplace` no
+   * cached answer is replaced or hidden.
    */
-  take(reply: Buffer, isCacheable: boolean, from: ReplyOrigin, mayReplace = true): Buffer | null {
+  take(
+    reply: Buffer,
+    isCacheable: boolean,
+    server: ServerAddress,
+    sinceMs: number,
+    mayReplace = true,
+  ): Buffer | null {
     this.#mayReplace = mayReplace;
-    this.#teller = this.#options.subscriptions.find(from.server);
+    this.#teller = this.#options.subscriptions.find(server);
     // A server tells the changes of its own zone, not of what it was told itself.
     this.#isOfTeller = this.#teller !== undefined && (readUint16(reply, 2) & FLAG.AA) !== 0;
-    this.#sentAt = from.sinceMs / 1_000;
+    this.#sentAt = sinceMs / 1_000;
     if (this.#filter.isIgnored(reply)) return null;
     const changed = this.#change(reply, isCacheable);
     clampTtls(changed, changed.length, this.#options.maxTtlSeconds, this.#cursor);

@@ -41,9 +41,9 @@ export class EdnsForwarder implements Forwarding {
 
   /** Ignores replies for another subnet than the query's; caches no reply that is for one client only. */
   #inspectorFor({ isForAll, subnet }: QueryOptions, inspector: ReplyInspector): ReplyInspector {
-    return (reply, isCacheable, from) => {
+    return (reply, isCacheable, server, sinceMs) => {
       if (subnet !== undefined && this.#options.isForeign(reply, subnet)) return null;
-      return inspector(reply, isCacheable && isForAll, from);
+      return inspector(reply, isCacheable && isForAll, server, sinceMs);
     };
   }
 }

@@ -7,20 +7,15 @@ import type { QueryForwarderOptions } from './query-forwarder-options.js';
 /**
  * Inspects a reply before the clients get it and returns what they get: the reply, changed or not;
  * null to ignore it as if it had not arrived. `isCacheable` is false for a reply from servers
- * that no longer serve the question: it must not be cached.
+ * that no longer serve the question: it must not be cached. `sinceMs`: when the question was sent to `server` or another
+ * first, in milliseconds of `performance.now()`; the reply is not older.
  */
 export type ReplyInspector = (
   reply: Buffer,
   isCacheable: boolean,
-  from: ReplyOrigin,
+  server: ServerAddress,
+  sinceMs: number,
 ) => Buffer | null | undefined;
-
-/** Where a reply comes from; valid during the call. */
-export interface ReplyOrigin {
-  readonly server: ServerAddress;
-  /** When the question was sent first, in milliseconds of `performance.now()`: the reply is not older. */
-  readonly sinceMs: number;
-}
 
 /** What a flight needs of its forwarder. */
 export interface FlightOwner extends AttemptRules {

@@ -1,7 +1,7 @@
 import type { ExchangeErrorCode } from '../errors.js';
 import { AttemptList } from './attempt-list.js';
 import type { TakenPlace } from './fair-places.js';
-import type { FlightOwner, ReplyInspector, ReplyOrigin } from './flight-owner.js';
+import type { FlightOwner, ReplyInspector } from './flight-owner.js';
 import { mixCase } from './name-case.js';
 import { type AskedQuestion, UNSHARED } from './question-key.js';
 import { bareRefusal, isTruncated, withoutRecords } from './cut-reply.js';
@@ -23,7 +23,7 @@ const NOT_HELD = Number.POSITIVE_INFINITY;
  * One question on its way to the servers of a group, over UDP until a reply is truncated, or over TCP. It
  * ends with the first usable reply; SERVFAIL and REFUSED are answers only when nothing better comes.
  */
-export class Flight implements ReplyHandler, ReplyOrigin, TcpRoundOwner {
+export class Flight implements ReplyHandler, TcpRoundOwner {
   readonly group: ServerGroup;
   readonly asked: AskedQuestion;
   readonly isOverTcp: boolean;
@@ -47,11 +47,12 @@ export class Flight implements ReplyHandler, ReplyOrigin, TcpRoundOwner {
   /** Whether it was asked if the question is in a loop. */
   isProbed = false;
   startedAtMs = 0;
-  sinceMs = Number.POSITIVE_INFINITY;
   /** Until then the question is retransmitted; afterwards it only waits for late replies. */
   deadlineMs = 0;
   /** The best there is for a client that cannot wait any longer. */
   fallback: Buffer | null = null;
+  /** When it was sent first: no reply is older. */
+  #sinceMs = Number.POSITIVE_INFINITY;
   readonly #owner: FlightOwner;
   readonly #attempts: AttemptList;
   #dueAtMs = Number.POSITIVE_INFINITY;
@@ -62,7 +63,6 @@ export class Flight implements ReplyHandler, ReplyOrigin, TcpRoundOwner {
   #failure = NO_REPLY;
   #relayAtMs = Number.POSITIVE_INFINITY;
   #isFinished = false;
-  #repliedAt = 0;
 
   constructor(owner: FlightOwner, group: ServerGroup, asked: AskedQuestion, isOverTcp: boolean) {
     this.#owner = owner;
@@ -81,7 +81,7 @@ export class Flight implements ReplyHandler, ReplyOrigin, TcpRoundOwner {
    */
   start(nowMs: number, deadlineMs: number): boolean {
     this.startedAtMs = nowMs;
-    this.sinceMs = Math.min(this.sinceMs, nowMs);
+    this.#sinceMs = Math.min(this.#sinceMs, nowMs);
     this.deadlineMs = deadlineMs;
     this.isProbed = false;
     this.#retries = 0;
@@ -125,11 +125,6 @@ export class Flight implements ReplyHandler, ReplyOrigin, TcpRoundOwner {
   /** Whether a late reply may arrive. */
   mayReply(nowMs: number): boolean {
     return this.#attempts.mayReply(nowMs);
-  }
-
-  /** The one whose reply is inspected. */
-  get server(): UpstreamServer {
-    return this.group.servers[this.#repliedAt]!;
   }
 
   /** Why there is no reply. */
@@ -291,8 +286,7 @@ export class Flight implements ReplyHandler, ReplyOrigin, TcpRoundOwner {
 
   /** `ignored`: the reply counts as if it had not arrived. */
   #accept(at: number, reply: Buffer): 'finished' | 'ignored' | 'malformed' {
-    this.#repliedAt = at;
-    const seen = this.inspector?.(reply, this.isShared, this);
+    const seen = this.inspector?.(reply, this.isShared, this.group.servers[at]!, this.#sinceMs);
     if (seen === null) return 'ignored';
     // It was no refusal before: the inspector could not read it.
     if (seen !== undefined && isRefusal(seen)) return 'malformed';
