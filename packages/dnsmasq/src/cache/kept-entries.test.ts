@@ -254,7 +254,7 @@ describe('the cache of a server that tells its changes', () => {
             live[1] = 1;
             news = [];
             told = new Map(zone);
-          } else if (live[1] === 1) {
+          } else if ('name' in step && live[1] === 1) {
             const seen = textOf(ask(`${step.name}.z`));
             // It may be newer than what was told, and then news of it is on its way.
             const possible = [told, ...news.map((one) => one.zone)].map((each) =>
