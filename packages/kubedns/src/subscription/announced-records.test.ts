@@ -64,7 +64,7 @@ describe('AnnouncedRecords', () => {
           before = after;
         }
       }),
-      { numRuns: 25 },
+      { numRuns: 50 },
     );
   });
 
@@ -94,6 +94,33 @@ describe('AnnouncedRecords', () => {
     expect(announced.take()).toEqual(['1.0.1.10.in-addr.arpa', web]);
     slice({ addresses: ['10.1.0.2'] }, { addresses: ['10.1.0.3'] });
     expect(announced.take()).toEqual(['1.0.1.10.in-addr.arpa', '3.0.1.10.in-addr.arpa', web]);
+  });
+
+  it.each([
+    ['comes to a service', '', 'web'],
+    ['leaves its service', 'web', ''],
+  ])('announces all addresses of a slice that %s', (_, from, to) => {
+    const { announced, answers } = start();
+    const { services, endpointSlices } = answers.cluster;
+    services.put(serviceObject(HEADLESS));
+    const put = (service: string) =>
+      endpointSlices.put(sliceObject({ service, endpoints: ['10.1.0.1'] }));
+    put(from);
+    announced.take();
+    put(to);
+    expect(announced.take()).toEqual(['1.0.1.10.in-addr.arpa', 'web.default.svc.cluster.local']);
+  });
+
+  it('announces an address that loses one of two hostnames', () => {
+    const { announced, answers } = start();
+    const { services, endpointSlices } = answers.cluster;
+    services.put(serviceObject(HEADLESS));
+    const named = (...hostnames: string[]) =>
+      hostnames.map((hostname) => ({ addresses: ['10.1.0.1'], hostname }));
+    endpointSlices.put(sliceObject({ endpoints: named('a', 'b') }));
+    announced.take();
+    endpointSlices.put(sliceObject({ endpoints: named('b') }));
+    expect(announced.take()).toContain('1.0.1.10.in-addr.arpa');
   });
 
   it('announces nothing for the endpoints of a service with an address', () => {

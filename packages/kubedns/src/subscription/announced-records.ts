@@ -34,40 +34,50 @@ export class AnnouncedRecords implements RecordStore {
   }
 
   putService(key: string, service: Service | undefined): void {
-    if (!this.#changes.isWatched) return this.#zone.putService(key, service);
-    const [namespace = '', name = ''] = key.split('/');
+    if (!this.#changes.isWatched) {
+      this.#zone.putService(key, service);
+      return;
+    }
+    const [namespace = ''] = key.split('/');
     const hadNamespace = this.#hasNamespace(namespace);
-    this.#addAddressesOf(this.#zone.namespaces.get(namespace)?.services.get(name));
+    this.#addAddressesOf(this.#find(key));
     this.#zone.putService(key, service);
-    this.#addAddressesOf(this.#zone.namespaces.get(namespace)?.services.get(name));
+    this.#addAddressesOf(this.#find(key));
     this.#addService(key);
     if (this.#hasNamespace(namespace) !== hadNamespace) this.#addNamespace(namespace);
     if (key === DNS_SERVICE) this.#changes.add(this.#nameServer);
   }
 
   replaceSlice(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void {
+    // A name that is too long for the zone ends the change half-way.
+    if (this.#changes.isWatched) this.#announceSlice(before, after);
     this.#zone.replaceSlice(before, after);
-    if (!this.#changes.isWatched) return;
-    const keys = new Set([before?.service ?? '', after?.service ?? '']);
-    keys.delete('');
-    // Of a service with an address they are in no answer, but whether there are any is in federated ones.
-    const isAnswered = Array.from(keys).some((key) => this.#isHeadless(key));
-    if (!isAnswered && !this.#zone.hasFederations) return;
-    for (const key of keys) this.#addService(key);
-    if (keys.size > 1) this.#addChangedAddresses(before, undefined);
-    this.#addChangedAddresses(keys.size > 1 ? undefined : before, after);
   }
 
   putNamespace(name: string, exists: boolean): void {
-    if (!this.#changes.isWatched) return this.#zone.putNamespace(name, exists);
+    if (!this.#changes.isWatched) {
+      this.#zone.putNamespace(name, exists);
+      return;
+    }
     const had = this.#hasNamespace(name);
     this.#zone.putNamespace(name, exists);
     if (this.#hasNamespace(name) !== had) this.#addNamespace(name);
   }
 
-  #isHeadless(key: string): boolean {
+  /** Of a service with an address, endpoints are in no answer, but whether there are any is in federated ones. */
+  #announceSlice(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void {
+    for (const key of new Set([before?.service ?? '', after?.service ?? ''])) {
+      const entry = this.#find(key);
+      const isAnswered = this.#zone.hasFederations && entry?.service !== undefined;
+      if (isAnswered || entry?.isHeadless === true) this.#addService(key);
+    }
+    this.#addAddressesBeside(before, after);
+    this.#addAddressesBeside(after, before);
+  }
+
+  #find(key: string): ZoneService | undefined {
     const [namespace = '', name = ''] = key.split('/');
-    return this.#zone.namespaces.get(namespace)?.services.get(name)?.isHeadless ?? false;
+    return this.#zone.namespaces.get(namespace)?.services.get(name);
   }
 
   #hasNamespace(name: string): boolean {
@@ -95,32 +105,26 @@ export class AnnouncedRecords implements RecordStore {
     }
   }
 
-  /** Adds the addresses that came, went, or have another label now. */
-  #addChangedAddresses(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void {
-    const labels = new Map<string, string>();
-    eachAddress(before, (group, at, address) => labels.set(address, labelAt(group, at)));
-    const kept = new Set<string>();
-    eachAddress(after, (group, at, address) => {
-      if (labels.get(address) === labelAt(group, at)) kept.add(address);
-      else this.#changes.addAddress(group, at);
-    });
-    eachAddress(before, (group, at, address) => {
-      if (!kept.has(address)) this.#changes.addAddress(group, at);
+  /** Adds the addresses of a headless service's slice that the other state of it does not have, or with another label. */
+  #addAddressesBeside(slice: EndpointSlice | undefined, other: EndpointSlice | undefined): void {
+    if (this.#find(slice?.service ?? '')?.isHeadless !== true) return;
+    const others = new Set<string>();
+    if (other?.service === slice?.service) eachEndpoint(other, (name) => others.add(name));
+    eachEndpoint(slice, (name, group, at) => {
+      if (!others.has(name)) this.#changes.addAddress(group, at);
     });
   }
 }
 
-function eachAddress(
+/** Passes on each endpoint's label with its address, and where its address is. */
+function eachEndpoint(
   slice: EndpointSlice | undefined,
-  look: (group: EndpointGroup, at: number, address: string) => void,
+  look: (name: string, group: EndpointGroup, at: number) => void,
 ): void {
   for (const group of slice?.groups ?? []) {
-    for (let at = 0; at < group.bytes.length; at += group.size) {
-      look(group, at, group.bytes.slice(at, at + group.size));
+    const { size, bytes, labels } = group;
+    for (let at = 0; at < bytes.length; at += size) {
+      look(`${labels?.[at / size] ?? ''}/${bytes.slice(at, at + size)}`, group, at);
     }
   }
-}
-
-function labelAt({ size, labels }: EndpointGroup, at: number): string {
-  return labels?.[at / size] ?? '';
 }

@@ -28,8 +28,16 @@ describe('ClusterZone', () => {
     cluster.services.put(serviceObject());
     expect(serial()).toBe(1_005);
     now += 5_000;
-    cluster.namespaces.put(namespaceObject('default'));
+    cluster.namespaces.put(namespaceObject('other'));
     expect(serial()).toBe(1_010);
+  });
+
+  it('does not count a namespace that exists already by its services', () => {
+    cluster.services.put(serviceObject());
+    now += 5_000;
+    cluster.namespaces.put(namespaceObject('default'));
+    cluster.namespaces.delete(namespaceObject('default'));
+    expect(serial()).toBe(1_000);
   });
 
   it('does not count events that change no answer', () => {

@@ -182,12 +182,13 @@ export class ClusterZone implements RecordStore {
     if (entry.isHeadless) this.#onServiceChange(entry.key);
   }
 
-  putNamespace(name: string, exists: boolean): void {
-    const namespace = exists ? this.#namespaceOf(name) : this.#namespaces.get(name);
+  putNamespace(name: string, isDeclared: boolean): void {
+    const namespace = isDeclared ? this.#namespaceOf(name) : this.#namespaces.get(name);
     if (namespace === undefined) return;
-    namespace.isDeclared = exists;
+    const existed = exists(namespace);
+    namespace.isDeclared = isDeclared;
+    if (exists(namespace) !== existed) this.#countChange();
     this.#dropEmpty(name, namespace);
-    this.#countChange();
   }
 
   /** Adds all current addresses of the service to the index, or removes them. */
