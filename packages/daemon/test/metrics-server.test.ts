@@ -60,6 +60,21 @@ describe('MetricsServer', () => {
     }
   });
 
+  it('serves pages as JSON at their paths, made at each request', async () => {
+    let made = 0;
+    const pages = new Map([['/state', () => `{"made":${++made}}`]]);
+    const options = { host: '127.0.0.1', port: 0, path: '/metrics', families: [], log };
+    const server = new MetricsServer({ ...options, pages });
+    servers.push(server);
+    await server.start();
+    for (const expected of [1, 2]) {
+      const response = await fetch(`http://127.0.0.1:${servedPort()}/state`);
+      expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+      expect(await response.json()).toEqual({ made: expected });
+    }
+    expect((await fetch(`http://127.0.0.1:${servedPort()}/states`)).status).toBe(404);
+  });
+
   it('continues without a port that is in use, logs that once, and opens it when it is free', async () => {
     const { blocker, port } = await blockPort();
     await create(port).start();

@@ -16,6 +16,8 @@ const TRIED = [
     '/healthz',
     '/healthcheck/dns',
     '/healthcheck/other',
+    '/subscribers',
+    '/subscriptions',
   ],
   ...[
     '/debug/pprof/',
@@ -98,9 +100,9 @@ afterAll(async () => {
 });
 
 describe.each([
-  ['readiness', ['/cache', '/readiness']],
+  ['readiness', ['/cache', '/readiness', '/subscribers']],
   ['kubednsMetrics', ['/metrics']],
-  ['dnsmasqMetrics', ['/metrics']],
+  ['dnsmasqMetrics', ['/metrics', '/subscriptions']],
   ['sidecar', ['/healthcheck/dns', '/healthz', '/metrics']],
 ] as const)('the port of %s', (name, known) => {
   it('has these pages and no others', async () => {

@@ -42,7 +42,8 @@ function run(argv: readonly string[]): void {
       const own = server.metricFamilies(facts);
       const others = values['coredns-metrics'] ? corednsFamilies(own, options.port) : [];
       const families = [...own, ...others];
-      const metrics = new MetricsServer({ ...address, path: METRICS_PATH, families, log });
+      const { pages } = server;
+      const metrics = new MetricsServer({ ...address, path: METRICS_PATH, families, pages, log });
       await metrics.start();
       signals.onTerminate(() => metrics.close());
     },

@@ -39,6 +39,7 @@ import type { DnsmasqOptions } from './options/option-values.js';
 import { Reload } from './reload.js';
 import { Router } from './routing/router.js';
 import { Subscriptions } from './subscription/subscriptions.js';
+import { subscriptionsPage } from './subscription/subscriptions-page.js';
 import { loggedPorts } from './upstream/bind-log.js';
 import {
   ednsOptions,
@@ -140,6 +141,7 @@ export class DnsmasqServer {
       counters: this.#counters,
       cache: this.#cache,
       statistics: this.#statistics,
+      subscriptions: () => this.#subscriptions.rows(),
     });
     const answerer = createAnswerer({
       cache: this.#cache,
@@ -209,10 +211,15 @@ export class DnsmasqServer {
       cacheTotals: this.#cacheTotals,
       forwarder: this.#forwarder,
       statistics: this.#statistics,
-      subscriptions: this.#subscriptions,
+      subscriptions: () => this.#subscriptions.rows(),
       config: this.#config,
       configDirectory: this.#configDirectory,
     });
+  }
+
+  /** What the metrics port serves in addition, by path. */
+  get pages(): ReadonlyMap<string, () => string> {
+    return new Map([['/subscriptions', () => subscriptionsPage(this.#subscriptions.rows())]]);
   }
 
   /** SIGUSR1: the statistics, worded as dnsmasq does. */

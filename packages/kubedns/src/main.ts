@@ -42,6 +42,7 @@ runProgram(
       log,
       isReady,
       dump: () => server.dump(),
+      subscribers: () => server.subscribersPage(),
     });
     log.info(`serving /readiness on port ${health.port}`);
     const metrics =

@@ -33,6 +33,7 @@ import { EVENT_TO_SERVED_BOUNDS } from './metrics/metric-table.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
 import { AnnouncedRecords } from './subscription/announced-records.js';
 import { Subscribers } from './subscription/subscribers.js';
+import { subscribersPage } from './subscription/subscribers-page.js';
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
 import { countRecords } from './zone/record-count.js';
@@ -164,6 +165,11 @@ export class KubednsServer {
   /** The records as JSON, in pieces. */
   dump(): Iterable<string> {
     return cacheJson(this.#zone);
+  }
+
+  /** Who is told which names change, as JSON. */
+  subscribersPage(): string {
+    return subscribersPage(this.#subscribers);
   }
 
   /** All metrics; `prefix` precedes the names of skydns. */

@@ -94,7 +94,7 @@ class Told implements SubscriptionEvents {
   readonly events: string[] = [];
   onLive = () => this.events.push('live');
   onChanged = (name: Uint8Array) => this.events.push(decodeName(name));
-  onFlush = () => this.events.push('flush');
+  onFlush = (cause: string) => this.events.push(`flush: ${cause}`);
   onLost = (reason: string) => this.events.push(`lost: ${reason}`);
   onUnsupported = (reason: string) => this.events.push(`unsupported: ${reason}`);
 }
@@ -140,7 +140,7 @@ describe('a subscription', () => {
     peer.tell(serialTlv(DSO_TYPE.HEARTBEAT, 42));
     peer.tell(serialTlv(DSO_TYPE.FLUSH, 43));
     await until('all', () => events.length >= 5);
-    expect(events).toEqual(['live', 'a.b', 'c.d', 'e.f', 'flush']);
+    expect(events).toEqual(['live', 'a.b', 'c.d', 'e.f', 'flush: by-server']);
   });
 
   it.each([
@@ -151,7 +151,7 @@ describe('a subscription', () => {
   ])('takes any name for changed when a message was %s', async (_, tlvs) => {
     const { peer, events } = await live();
     for (const tlv of tlvs) peer.tell(tlv);
-    await until('a flush', () => events.includes('flush'));
+    await until('a flush', () => events.includes('flush: missed-message'));
   });
 
   it.each([
@@ -165,10 +165,12 @@ describe('a subscription', () => {
     ['another message', ({ id }: DsoMessage) => header(id, 0x8000)],
   ])('is told once that the server does not know it, by %s, and asks again', async (_, react) => {
     const peer = await Peer.start(react);
-    const { events } = subscribe(peer, { unsupportedPauseMs: 20 });
+    const { events, subscription } = subscribe(peer, { unsupportedPauseMs: 20 });
     await until('asked three times', () => peer.connections >= 3);
     expect(events).toHaveLength(1);
     expect(events[0]).toMatch(/^unsupported: /);
+    const { state, reason } = subscription.status;
+    expect([state, `unsupported: ${reason}`]).toEqual(['unsupported', events[0]]);
   });
 
   it('lives with the zones that the server has', async () => {
@@ -201,6 +203,26 @@ describe('a subscription', () => {
   it('is lost without a heartbeat', async () => {
     const { events } = await live({ silenceMs: 50 });
     await until('lost', () => events.includes('lost: no heartbeat'));
+  });
+
+  it('says what it is, since when, and why it is not live', async () => {
+    const beforeMs = performance.now();
+    const { peer, events, subscription } = await live();
+    expect(subscription.status).toMatchObject({
+      state: 'live',
+      reason: '',
+      serial: FIRST_SERIAL,
+    });
+    const { sinceMs, heardMs } = subscription.status;
+    expect(sinceMs).toBeGreaterThanOrEqual(beforeMs);
+    peer.tell(changed(FIRST_SERIAL, 41, 'a.b'));
+    await until('the name', () => events.includes('a.b'));
+    expect(subscription.status.serial).toBe(41);
+    expect(subscription.status.heardMs).toBeGreaterThan(heardMs!);
+    peer.close();
+    await until('refused', () => /refused/i.test(subscription.status.reason));
+    expect(subscription.status).toMatchObject({ state: 'down', serial: undefined });
+    expect(subscription.status.sinceMs).toBeGreaterThan(sinceMs);
   });
 
   it.each([

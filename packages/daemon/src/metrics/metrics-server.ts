@@ -11,6 +11,8 @@ export interface MetricsServerOptions {
   readonly path: string;
   /** Served in addition to the metrics of the process. */
   readonly families: readonly MetricFamily[];
+  /** JSON by path, made at each request. */
+  readonly pages?: ReadonlyMap<string, () => string>;
   readonly log: Log;
   readonly retryMs?: number;
 }
@@ -38,7 +40,7 @@ export class MetricsServer {
    * or duplicate name.
    */
   async start(): Promise<void> {
-    const { host, port, path, families, log, retryMs = RETRY_MS } = this.#options;
+    const { host, port, path, families, pages, log, retryMs = RETRY_MS } = this.#options;
     const { startHttpServer } = await import('../http-server.js');
     const { metricsHandler } = await import('./exposition.js');
     const handler = metricsHandler(families);
@@ -50,9 +52,12 @@ export class MetricsServer {
         purpose: 'metrics',
         // Not a route: the path may hold characters that have a meaning in a pattern.
         routes: (app) =>
-          app.use((request, response, next) =>
-            request.path === path ? handler(request, response, next) : next(),
-          ),
+          app.use(async (request, response, next) => {
+            const page = pages?.get(request.path);
+            if (request.path === path) await handler(request, response, next);
+            else if (page === undefined) next();
+            else response.type('application/json').send(page());
+          }),
       });
       if (this.#isClosed) {
         await server.close();

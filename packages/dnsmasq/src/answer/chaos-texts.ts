@@ -1,4 +1,5 @@
 import type { AnswerCache } from '../cache/answer-cache.js';
+import type { SubscriptionRow } from '../subscription/subscription-row.js';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
 import type { AnswerCounters } from './answer-counters.js';
 import type { ChaosTexts } from './chaos.js';
@@ -10,10 +11,12 @@ export interface ChaosSources {
   readonly counters: Pick<AnswerCounters, 'hits' | 'misses'>;
   readonly cache: Pick<AnswerCache, 'maxRecords' | 'insertions' | 'evictions'>;
   readonly statistics: Pick<ServerStatistics, 'entries'>;
+  readonly subscriptions: () => readonly SubscriptionRow[];
 }
 
-/** The names below `bind` and their texts, as in dnsmasq; the sidecar reads the numbers. */
-export function chaosTexts({ counters, cache, statistics }: ChaosSources): ChaosTexts {
+/** The names below `bind` and their texts, as in dnsmasq, and one more; the sidecar reads the numbers. */
+export function chaosTexts(sources: ChaosSources): ChaosTexts {
+  const { counters, cache, statistics, subscriptions } = sources;
   const number = (read: () => number) => () => [String(read())];
   return new Map<string, () => string[]>([
     ['version.bind', () => [`dnsmasq-${DNSMASQ_VERSION}`]],
@@ -26,6 +29,7 @@ export function chaosTexts({ counters, cache, statistics }: ChaosSources): Chaos
     ['hits.bind', number(() => counters.hits)],
     ['auth.bind', number(() => 0)],
     ['servers.bind', () => serverTexts(statistics)],
+    ['subscriptions.bind', () => subscriptionTexts(subscriptions())],
   ]);
 }
 
@@ -34,4 +38,12 @@ function serverTexts(statistics: Pick<ServerStatistics, 'entries'>): string[] {
   return [...statistics.entries()].map(
     ([server, { queries, failed }]) => `${server} ${queries} ${failed}`,
   );
+}
+
+/** How many zones of servers are live, and how many should be. */
+function subscriptionTexts(rows: readonly SubscriptionRow[]): string[] {
+  return (['live', 'down'] as const).map((wanted) => {
+    const zones = rows.filter(({ state }) => state === wanted).flatMap((row) => row.zones);
+    return `${wanted} ${zones.length}`;
+  });
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { CLASS, decodeMessage, FLAG, RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
 import { readAnswer } from '../../test/client.js';
 import { queryFor, type Question, queryMessage, readQuery } from '../../test/messages.js';
+import { subscriptionRow } from '../../test/subscription-row.js';
 import { ServerStatistics } from '../upstream/server-statistics.js';
 import { ChaosAnswerer } from './chaos.js';
 import { chaosTexts } from './chaos-texts.js';
@@ -12,6 +13,11 @@ const chaos = new ChaosAnswerer(
     counters: { hits: 11, misses: 22 },
     cache: { maxRecords: 1000, insertions: 33, evictions: 44 },
     statistics,
+    subscriptions: () => [
+      subscriptionRow({ zones: ['cluster.local', 'in-addr.arpa'] }),
+      subscriptionRow({ state: 'down' }),
+      subscriptionRow({ state: 'unsupported' }),
+    ],
   }),
 );
 
@@ -33,6 +39,7 @@ describe('the names of class CHAOS', () => {
     ['misses.bind', '22'],
     ['hits.bind', '11'],
     ['auth.bind', '0'],
+    ['subscriptions.bind', 'live 2|down 1'],
   ])('%s says %s', (name, text) => {
     expect(answer({ name }).texts).toEqual([`TXT ${text}`]);
   });

@@ -71,6 +71,11 @@ export class AnswerCache {
     return this.#table.size;
   }
 
+  /** The answers that a subscription keeps while it lives. */
+  keptAnswers(subscription: number): number {
+    return this.#table.subscribed(subscription);
+  }
+
   /** Bytes of names and records now, and their maximum. */
   get usedBytes(): number {
     return this.#table.usedBytes;

@@ -4,6 +4,8 @@ import type { CacheableAnswer } from './cacheable-answer.js';
 import { NONE } from '../none.js';
 
 const FIRST_SLOTS = 256;
+/** As many as a byte has. */
+const SUBSCRIPTION_NUMBERS = 256;
 
 /**
  * The entries of the cache: their fields in columns, their names and records in cells, and three lists
@@ -19,6 +21,8 @@ export class EntryTable {
   #buckets = new Int32Array(FIRST_SLOTS).fill(NONE);
   /** The same of the entries with a subscription, by their owners; empty until there is one. */
   #ownerBuckets = new Int32Array(0);
+  /** How many entries each subscription has, by its number. */
+  readonly #subscribed = new Uint32Array(SUBSCRIPTION_NUMBERS);
   #newest = NONE;
   oldest = NONE;
   readonly #cells = new CellStore();
@@ -97,7 +101,10 @@ export class EntryTable {
   remove(slot: number): void {
     const { hash, cell, next, subscription, owner, nextOfOwner } = this.columns;
     unchain(this.#buckets, next, hash, slot);
-    if (subscription[slot] !== 0) unchain(this.#ownerBuckets, nextOfOwner, owner, slot);
+    if (subscription[slot] !== 0) {
+      unchain(this.#ownerBuckets, nextOfOwner, owner, slot);
+      this.#subscribed[subscription[slot]!]!--;
+    }
     this.#unlink(slot);
     this.#cells.release(cell[slot]!);
     cell[slot] = NONE;
@@ -112,6 +119,12 @@ export class EntryTable {
     this.columns.subscription[slot] = subscription;
     this.columns.owner[slot] = owner;
     this.#linkOwner(slot);
+    this.#subscribed[subscription]!++;
+  }
+
+  /** How many entries have a subscription. */
+  subscribed(subscription: number): number {
+    return this.#subscribed[subscription]!;
   }
 
   /** The first entry whose owner has this hash, after `slot` or of all; NONE when there is none. */
@@ -127,6 +140,7 @@ export class EntryTable {
   clear(): void {
     this.#buckets.fill(NONE);
     this.#ownerBuckets.fill(NONE);
+    this.#subscribed.fill(0);
     this.columns.cell.fill(NONE);
     this.#cells.clear();
     this.#size = 0;

@@ -55,6 +55,17 @@ describe('an answer whose server tells when it changes', () => {
     expect(cache.isStale).toBe(false);
   });
 
+  it('counts as kept until it is dropped', () => {
+    keep('web.ns.svc.z', address('10.0.0.1'));
+    keep('db.ns.svc.z', address('10.0.0.2'));
+    keep('db.ns.svc.z', address('10.0.0.3'));
+    expect([1, 2].map((number) => cache.keptAnswers(number))).toEqual([2, 0]);
+    changed('web.ns.svc.z');
+    expect(cache.keptAnswers(1)).toBe(1);
+    cache.clear();
+    expect(cache.keptAnswers(1)).toBe(0);
+  });
+
   it('expires an hour after it was stored', () => {
     keep('web.ns.svc.z', address('10.0.0.1'));
     now += 3_600;

@@ -10,14 +10,14 @@ import {
   type ProgramFacts,
 } from '@kube-dns/daemon';
 import type { QueryForwarder } from '@kube-dns/transport';
-import { decodeName } from '@kube-dns/wire';
 import type { AnswerCounters } from '../answer/answer-counters.js';
 import type { AnswerCache } from '../cache/answer-cache.js';
-import type { Subscriptions } from '../subscription/subscriptions.js';
+import type { SubscriptionRow } from '../subscription/subscription-row.js';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
 import type { AppliedConfig } from './applied-config.js';
 import type { CacheTotals } from './cache-totals.js';
 import { LISTENER_METRICS, OWN_METRICS, UPSTREAM_METRICS } from './metric-table.js';
+import { subscriptionFamilies } from './subscription-families.js';
 
 /** The sources of the values; they are read at each scrape. */
 export interface MetricSources extends ProgramFacts {
@@ -27,7 +27,7 @@ export interface MetricSources extends ProgramFacts {
   readonly cacheTotals: Pick<CacheTotals, 'insertions' | 'evictions'>;
   readonly forwarder: Pick<QueryForwarder, 'joined' | 'inFlight' | 'overflows' | 'failures'>;
   readonly statistics: Pick<ServerStatistics, 'entries'>;
-  readonly subscriptions: Pick<Subscriptions, 'servers'>;
+  readonly subscriptions: () => readonly SubscriptionRow[];
   readonly config: Pick<AppliedConfig, 'version' | 'generation' | 'appliedMs'>;
   readonly configDirectory: Pick<ConfigDirectory, 'rejected'>;
 }
@@ -56,25 +56,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
         value: Number(isUp),
       })),
     ),
-    gauge(OWN_METRICS.subscriptionLive, () =>
-      subscriptions.servers.flatMap(({ text: server, zones, isLive }) =>
-        zones.map((zone) => ({
-          labels: { server, zone: decodeName(zone) },
-          value: Number(isLive),
-        })),
-      ),
-    ),
-    counter(OWN_METRICS.subscriptionEvents, () =>
-      subscriptions.servers.flatMap(({ text: server, events }) =>
-        Object.entries(events).map(([event, value]) => ({ labels: { server, event }, value })),
-      ),
-    ),
-    counter(OWN_METRICS.subscriptionDropped, () =>
-      subscriptions.servers.map(({ text: server, dropped: value }) => ({
-        labels: { server },
-        value,
-      })),
-    ),
+    ...subscriptionFamilies(subscriptions),
     info(OWN_METRICS.configInfo, () => ({ version: config.version })),
     gauge(OWN_METRICS.configGeneration, () => config.generation),
     gauge(OWN_METRICS.configApplied, () => config.appliedMs / 1_000),

@@ -60,21 +60,6 @@ export const OWN_METRICS = {
     help: 'Whether a name server is used: 0 while it does not reply.',
     labelNames: ['server'],
   },
-  subscriptionLive: {
-    name: 'dnsmasq_subscription_live',
-    help: 'Whether a server tells the changes of a zone: 1, and its answers are kept until they change.',
-    labelNames: ['server', 'zone'],
-  },
-  subscriptionEvents: {
-    name: 'dnsmasq_subscription_events_total',
-    help: 'Subscriptions that began or were lost, names that changed, and flushes of all of the zone.',
-    labelNames: ['server', 'event'],
-  },
-  subscriptionDropped: {
-    name: 'dnsmasq_subscription_dropped_answers_total',
-    help: 'Cached answers that were dropped because their names changed.',
-    labelNames: ['server'],
-  },
   configInfo: {
     name: 'dnsmasq_config_info',
     help: 'Version of the active ConfigMap, empty without one; always 1.',
@@ -95,6 +80,40 @@ export const OWN_METRICS = {
   unexpectedErrors: {
     name: 'dnsmasq_unexpected_errors_total',
     help: 'Uncaught errors; the program continued.',
+  },
+} as const satisfies Record<string, MetricDescription>;
+
+/** By server that tells changes, or did. */
+export const SUBSCRIPTION_METRICS = {
+  live: {
+    name: 'dnsmasq_subscription_live',
+    help: 'Whether a server tells the changes of a zone: 1, and its answers are kept until they change.',
+    labelNames: ['server', 'zone'],
+  },
+  messageAge: {
+    name: 'dnsmasq_subscription_message_age_seconds',
+    help: 'Time since the last message of a live subscription; there is one every 5 s at least.',
+    labelNames: ['server'],
+  },
+  kept: {
+    name: 'dnsmasq_subscription_kept_answers',
+    help: 'Cached answers that stay until their names change.',
+    labelNames: ['server'],
+  },
+  dropped: {
+    name: 'dnsmasq_subscription_dropped_answers_total',
+    help: 'Cached answers that were dropped because their names changed.',
+    labelNames: ['server'],
+  },
+  events: {
+    name: 'dnsmasq_subscription_events_total',
+    help: 'Subscriptions that started or were lost, and names that changed.',
+    labelNames: ['server', 'event'],
+  },
+  flushes: {
+    name: 'dnsmasq_subscription_flushes_total',
+    help: 'How often all answers of the zones were dropped, by reason.',
+    labelNames: ['server', 'reason'],
   },
 } as const satisfies Record<string, MetricDescription>;
 

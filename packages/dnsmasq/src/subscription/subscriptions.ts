@@ -1,5 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import {
+  type FlushCause,
   isOwnAddress,
   type ServerAddress,
   serverText,
@@ -15,13 +16,14 @@ import {
   WITH_TTL,
 } from '../cache/kept-entries.js';
 import type { ServerRule } from '../options/server-value.js';
+import type { SubscriptionRow } from './subscription-row.js';
 
 export interface SubscriptionsOptions {
   /** The servers of the command line, with their domains. */
   readonly rules: readonly ServerRule[];
   /** The addresses that this server listens on, once it does. */
   readonly own: { readonly ownAddresses: readonly ServerAddress[] };
-  readonly cache: Pick<AnswerCache, 'dropChanged' | 'dropZone'>;
+  readonly cache: Pick<AnswerCache, 'dropChanged' | 'dropZone' | 'keptAnswers'>;
   /** Which subscriptions live, by their numbers; the cache has the same. */
   readonly live: LiveSubscriptions;
   /** Whether servers are asked at all. */
@@ -31,11 +33,14 @@ export interface SubscriptionsOptions {
 
 /** A server that may tell what changes in some zones, and what it has told. */
 export class ZoneServer implements KeptBy {
-  /**
-   * How often a subscription became live and how often it ended, names that changed, and how often all answers were
-   * dropped: many names changed, or a message was missed.
-   */
-  readonly events = { started: 0, lost: 0, changed: 0, flushed: 0 };
+  /** How often a subscription became live and how often it ended, and names that changed. */
+  readonly events = { started: 0, lost: 0, changed: 0 };
+  /** How often all answers were dropped, by reason. */
+  readonly flushes: Record<'new-subscription' | FlushCause, number> = {
+    'new-subscription': 0,
+    'by-server': 0,
+    'missed-message': 0,
+  };
   /** Cached answers that were dropped because their names changed. */
   dropped = 0;
   isLive = false;
@@ -78,7 +83,7 @@ export class ZoneServer implements KeptBy {
 export class Subscriptions {
   readonly servers: readonly ZoneServer[];
   readonly #options: SubscriptionsOptions;
-  #subscriptions: ZoneSubscription[] = [];
+  readonly #subscriptions = new Map<ZoneServer, ZoneSubscription>();
 
   constructor(options: SubscriptionsOptions) {
     this.#options = options;
@@ -91,15 +96,25 @@ export class Subscriptions {
     const others = this.servers.filter(
       ({ server }) => !ownAddresses.some((own) => isOwnAddress(server, own)),
     );
-    this.#subscriptions = others.map(
-      (one) =>
-        new ZoneSubscription({
-          server: one.server,
-          zones: one.zones,
-          events: this.#eventsOf(one),
-        }),
-    );
-    for (const subscription of this.#subscriptions) subscription.start();
+    for (const one of others) {
+      const { server, zones } = one;
+      const subscription = new ZoneSubscription({ server, zones, events: this.#eventsOf(one) });
+      this.#subscriptions.set(one, subscription);
+      subscription.start();
+    }
+  }
+
+  /** What pages, metrics and statistics show. */
+  rows(): SubscriptionRow[] {
+    return Array.from(this.#subscriptions, ([one, { status }]) => ({
+      ...status,
+      server: one.text,
+      zones: one.zones.map((zone) => decodeName(zone)),
+      keptAnswers: one.isLive ? this.#options.cache.keptAnswers(one.number) : 0,
+      droppedAnswers: one.dropped,
+      events: one.events,
+      flushes: one.flushes,
+    }));
   }
 
   /** A server that tells now what changes in its zones; undefined when it does not. */
@@ -111,7 +126,7 @@ export class Subscriptions {
   }
 
   close(): void {
-    for (const subscription of this.#subscriptions) subscription.close();
+    for (const subscription of this.#subscriptions.values()) subscription.close();
     for (const one of this.servers) this.#setLive(one, false);
   }
 
@@ -122,7 +137,7 @@ export class Subscriptions {
       onLive: ({ apex }) => {
         one.apex = one.relayed.apex = apex;
         one.events.started++;
-        this.#flush(one);
+        this.#flush(one, 'new-subscription');
         this.#setLive(one, true);
         log.info(
           `${server} tells the changes of ${one.zoneNames}: its answers are kept until then`,
@@ -132,10 +147,7 @@ export class Subscriptions {
         one.events.changed++;
         one.dropped += cache.dropChanged(Uint8Array.from(name), one.apex);
       },
-      onFlush: () => {
-        one.events.flushed++;
-        this.#flush(one);
-      },
+      onFlush: (cause) => this.#flush(one, cause),
       onLost: (reason) => {
         one.events.lost++;
         this.#setLive(one, false);
@@ -147,7 +159,8 @@ export class Subscriptions {
     };
   }
 
-  #flush({ zones }: ZoneServer): void {
+  #flush({ zones, flushes }: ZoneServer, cause: keyof ZoneServer['flushes']): void {
+    flushes[cause]++;
     for (const zone of zones) this.#options.cache.dropZone(zone);
   }
 

@@ -58,10 +58,10 @@ export const KUBEDNS_FLAGS = {
     'source of the endpoints of headless services; auto uses endpoints while access to slices is denied',
   ),
   federations: federationsFlag('deprecated: federations, used without config-dir and config-map'),
-  'healthz-port': portFlag(8081, 'port of /readiness and /cache'),
+  'healthz-port': portFlag(8081, 'port of /readiness, /cache and /subscribers'),
   'http-bind-address': stringFlag(
     '',
-    'address that /readiness, /cache and metrics are served on; default: all',
+    'address that these pages and metrics are served on; default: all',
   ),
   'initial-sync-timeout': waitFlag(
     60 * SECOND,

@@ -8,14 +8,16 @@ export interface HealthServerOptions {
   readonly isReady: () => boolean;
   /** The text of `/cache`, generated piece by piece on demand. */
   readonly dump: () => Iterable<string>;
+  /** The text of `/subscribers`. */
+  readonly subscribers: () => string;
 }
 
 /**
- * Serves `/readiness` (200 once every object was listed, 503 before and while closing) and `/cache`.
- * Rejects with a StartupError when the port is not available.
+ * Serves `/readiness` (200 once every object was listed, 503 before and while closing), `/cache` and
+ * `/subscribers`. Rejects with a StartupError when the port is not available.
  */
 export function startHealthServer(options: HealthServerOptions): Promise<HttpServer> {
-  const { host, port, log, isReady, dump } = options;
+  const { host, port, log, isReady, dump, subscribers } = options;
   return startHttpServer({
     host,
     port,
@@ -30,6 +32,9 @@ export function startHealthServer(options: HealthServerOptions): Promise<HttpSer
           .send(ready ? 'ok\n' : 'not ready\n');
       });
       app.all('/cache', dumpHandler(dump));
+      app.all('/subscribers', (_request, response) => {
+        response.type('application/json').send(subscribers());
+      });
     },
   });
 }

@@ -84,6 +84,10 @@ describe('the metrics of the program', () => {
         'kubedns_upstream_overflows_total 7',
         'kubedns_upstream_in_flight 2',
         'kubedns_unexpected_errors_total 1',
+        'kubedns_subscribers 0',
+        'kubedns_subscribers_behind 0',
+        'kubedns_subscription_lag_seconds_count 0',
+        'kubedns_subscription_flushes_total{reason="slow-subscriber"} 0',
       ]),
     );
   });

@@ -43,7 +43,7 @@ export interface MetricSources extends ProgramFacts {
   readonly zoneCounts: () => Readonly<Record<string, number>>;
   readonly watches: () => Iterable<WatchStatistics>;
   readonly eventToServed: BucketHistogram;
-  readonly subscribers: Pick<Subscribers, 'count' | 'dropped' | 'news'>;
+  readonly subscribers: Pick<Subscribers, 'count' | 'behind' | 'dropped' | 'news'>;
   readonly configuration: Pick<
     Configuration,
     'source' | 'version' | 'generation' | 'appliedMs' | 'rejected'
@@ -111,6 +111,8 @@ function skydnsFamilies({ prefix, statistics }: MetricSources): MetricFamily[] {
 function subscriberFamilies({ subscribers }: MetricSources): MetricFamily[] {
   return [
     gauge(OWN_METRICS.subscribers, () => subscribers.count),
+    gauge(OWN_METRICS.subscribersBehind, () => subscribers.behind),
+    histogram(OWN_METRICS.subscriptionLag, () => [{ labels: {}, histogram: subscribers.news.lag }]),
     counter(OWN_METRICS.subscriberNames, () => subscribers.news.names),
     counter(OWN_METRICS.subscriberFlushes, () => labelledBy('reason', subscribers.news.flushes)),
     counter(OWN_METRICS.subscribersDropped, () => subscribers.dropped),

@@ -61,6 +61,14 @@ export const OWN_METRICS = {
     name: 'kubedns_subscribers',
     help: 'Forwarders that are told which names change.',
   },
+  subscribersBehind: {
+    name: 'kubedns_subscribers_behind',
+    help: 'Subscribers that read too slowly and are told nothing until they have read the rest.',
+  },
+  subscriptionLag: {
+    name: 'kubedns_subscription_lag_seconds',
+    help: 'Time from a change of the zone until subscribers are told, or until a slow one is.',
+  },
   subscriberNames: {
     name: 'kubedns_subscription_names_total',
     help: 'Names that changed and were told to subscribers.',

@@ -11,6 +11,7 @@ import {
   writeDso,
 } from '@kube-dns/wire';
 import { Subscribers } from './subscribers.js';
+import { subscribersPage } from './subscribers-page.js';
 
 const APEX = encodeKey('cluster.local');
 
@@ -134,11 +135,41 @@ describe('Subscribers', () => {
     for (let i = 0; i < 3; i++) change(`s${i}.default.svc.cluster.local`);
     expect(slow.told).toEqual([]);
     expect(fast.told).toEqual(Array(3).fill(DSO_TYPE.CHANGED));
+    expect(subscribers.behind).toBe(1);
+    now += 2_000;
     slow.unsentBytes = 0;
     change();
     expect(slow.told).toEqual([DSO_TYPE.FLUSH]);
+    expect(subscribers.behind).toBe(0);
+    expect(subscribers.news.flushes['slow-subscriber']).toBe(1);
+    expect(subscribers.news.lag.sum).toBe(2);
     change();
     expect(slow.told).toEqual([DSO_TYPE.FLUSH, DSO_TYPE.CHANGED]);
+  });
+
+  it('are shown with their ages, and what they have not read', () => {
+    const slow = subscribed();
+    now += 1_500;
+    subscribed();
+    slow.unsentBytes = 64 * 1024 + 1;
+    change();
+    now += 500;
+    expect(JSON.parse(subscribersPage(subscribers))).toEqual({
+      serial: 1,
+      names: 1,
+      flushes: { 'many-changes': 0, configuration: 0, 'slow-subscriber': 0 },
+      dropped: 0,
+      subscribers: [
+        {
+          address: '127.0.0.1:1',
+          forSeconds: 2,
+          lastMessageAgeSeconds: 2,
+          behindSeconds: 0.5,
+          unreadBytes: 65_537,
+        },
+        { address: '127.0.0.1:1', forSeconds: 0.5, lastMessageAgeSeconds: 0.5, unreadBytes: 0 },
+      ],
+    });
   });
 
   it('that do not read for ten seconds are disconnected', () => {

@@ -31,9 +31,22 @@ const BEHIND_MS = 10_000;
 const REVERSE_ZONES = ['in-addr.arpa', 'ip6.arpa'].map(encodeKey);
 
 interface Subscriber {
+  readonly sinceMs: number;
   heardMs: number;
   /** Since when it reads too slowly, undefined when it does not: it needs a FLUSH then. */
   behindMs: number | undefined;
+}
+
+/** A subscriber, as the page shows it. Times are in milliseconds. */
+export interface SubscriberRow {
+  /** Its address and port. */
+  readonly host: string;
+  readonly port: number;
+  /** How long it is subscribed, how long ago it sent something, how long it has been too slow. */
+  readonly forMs: number;
+  readonly heardAgoMs: number;
+  readonly behindMs: number | undefined;
+  readonly unreadBytes: number;
 }
 
 export interface SubscribersOptions {
@@ -50,7 +63,7 @@ export interface SubscribersOptions {
  * Operations (RFC 8490) on a connection to the DNS port, and learns names, never records.
  */
 export class Subscribers implements SessionService {
-  readonly news = new ZoneNews((tlv) => this.#tell(tlv));
+  readonly news: ZoneNews;
   /** Subscribers that were disconnected because they did not read, or sent nothing. */
   dropped = 0;
   readonly #options: SubscribersOptions;
@@ -62,11 +75,30 @@ export class Subscribers implements SessionService {
   constructor(options: SubscribersOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
+    this.news = new ZoneNews((tlv) => this.#tell(tlv), this.#now);
   }
 
   /** The connections with a subscription. */
   get count(): number {
     return this.#subscribers.size;
+  }
+
+  /** Those that read too slowly, and are told nothing meanwhile. */
+  get behind(): number {
+    const isBehind = ({ behindMs }: Subscriber) => behindMs !== undefined;
+    return Array.from(this.#subscribers.values()).filter(isBehind).length;
+  }
+
+  rows(): SubscriberRow[] {
+    const now = this.#now();
+    return Array.from(this.#subscribers, ([session, { sinceMs, heardMs, behindMs }]) => ({
+      host: session.address,
+      port: session.port,
+      forMs: now - sinceMs,
+      heardAgoMs: now - heardMs,
+      behindMs: behindMs === undefined ? undefined : now - behindMs,
+      unreadBytes: session.unsentBytes,
+    }));
   }
 
   receive(bytes: Uint8Array, session: Session): void {
@@ -110,7 +142,8 @@ export class Subscribers implements SessionService {
     if (!this.#options.isSynced()) return RCODE.SERVFAIL;
     if (this.#subscribers.has(session)) return RCODE.NOERROR;
     if (this.count >= MAX_SUBSCRIBERS) return RCODE.REFUSED;
-    this.#subscribers.set(session, { heardMs: this.#now(), behindMs: undefined });
+    const now = this.#now();
+    this.#subscribers.set(session, { sinceMs: now, heardMs: now, behindMs: undefined });
     this.news.isWatched = true;
     this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
     session.stay();
@@ -147,6 +180,8 @@ export class Subscribers implements SessionService {
       if (unsentBytes <= MAX_UNSENT_BYTES) return false;
       subscriber.behindMs = this.#now();
     } else if (unsentBytes === 0) {
+      this.news.lag.observe((this.#now() - subscriber.behindMs) / 1_000);
+      this.news.flushes['slow-subscriber']++;
       subscriber.behindMs = undefined;
       session.push(event(serialTlv(DSO_TYPE.FLUSH, this.news.serial)));
     }

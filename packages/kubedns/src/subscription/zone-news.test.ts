@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { DSO_TYPE, type DsoTlv, encodeKey, readChanged, readSerialTlv } from '@kube-dns/wire';
 import { ZoneNews } from './zone-news.js';
@@ -42,6 +42,30 @@ describe('ZoneNews', () => {
     add('later');
     await until(() => told.length === 3);
     expect(told[2]).toMatchObject({ type: DSO_TYPE.CHANGED });
+  });
+
+  it('counts the seconds from the first change to its message', () => {
+    jest.useFakeTimers();
+    try {
+      const nows = [0, 3, 100, 120];
+      const timed = new ZoneNews(
+        () => undefined,
+        () => nows.shift()!,
+      );
+      timed.isWatched = true;
+      timed.add(encodeKey('a.b'));
+      timed.add(encodeKey('c.d'));
+      jest.runAllTimers();
+      expect([timed.lag.count, timed.lag.sum]).toEqual([1, 0.003]);
+      for (const name of manyNames(300, 'b')) timed.add(encodeKey(name));
+      jest.runAllTimers();
+      expect([timed.lag.count, timed.lag.sum]).toEqual([2, 0.023]);
+      timed.flush('configuration');
+      expect(timed.lag.count).toBe(2);
+      timed.close();
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('makes the reverse name of an address', async () => {

@@ -26,6 +26,9 @@ const SUBSCRIBE_MS = 5_000;
 /** The server hears of this side at least this often (RFC 8490 section 6.5). */
 const KEEPALIVE_MS = 10_000;
 
+/** Why any record may have changed: the server says so, or a message was missed. */
+export type FlushCause = 'by-server' | 'missed-message';
+
 /** Called in the turn of the event loop in which the message arrives. */
 export interface ChangeEvents {
   /** From now on every change is told. What was before is unknown. */
@@ -33,7 +36,7 @@ export interface ChangeEvents {
   /** The records of a name, lower-cased in wire form, or of names below it have changed. The name is not copied. */
   onChanged(name: Uint8Array): void;
   /** Any record may have changed. */
-  onFlush(): void;
+  onFlush(cause: FlushCause): void;
 }
 
 /**
@@ -58,6 +61,10 @@ export interface SubscriptionTarget {
 /** One connection to a server that tells changes, from its subscriptions to its end. */
 export class SubscriptionConnection {
   isLive = false;
+  /** When the server sent something, in milliseconds of `performance.now()`; undefined before. */
+  heardMs: number | undefined;
+  /** That of its last message. */
+  serial = 0;
   readonly #target: SubscriptionTarget;
   readonly #events: ConnectionEvents;
   readonly #socket: Socket;
@@ -70,7 +77,6 @@ export class SubscriptionConnection {
   #due: number;
   /** What the first response said; undefined before. */
   #subscribed: Subscribed | undefined;
-  #serial = 0;
   #hasEnded = false;
 
   constructor(target: SubscriptionTarget, events: ConnectionEvents) {
@@ -119,6 +125,7 @@ export class SubscriptionConnection {
 
   #read(chunk: Buffer): void {
     this.#frames.push(chunk);
+    this.heardMs = performance.now();
     if (this.isLive) this.#deadline.refresh();
     while (!this.#hasEnded) {
       const bytes = this.#frames.next();
@@ -156,7 +163,7 @@ export class SubscriptionConnection {
         this.#end('unsupported', 'its response is malformed');
         return;
       }
-      if (this.#subscribed === undefined) this.#serial = subscribed.serial;
+      if (this.#subscribed === undefined) this.serial = subscribed.serial;
       this.#subscribed = subscribed;
     } else if (rcode !== RCODE.NOTAUTH || (this.#due === 0 && this.#subscribed === undefined)) {
       this.#endByRcode(rcode);
@@ -190,17 +197,19 @@ export class SubscriptionConnection {
       return;
     }
     const { before, after, names } = changed;
-    const isNext = before === this.#serial;
-    this.#serial = after;
+    const isNext = before === this.serial;
+    this.serial = after;
     if (!this.isLive) return;
-    if (!isNext) this.#events.onFlush();
+    if (!isNext) this.#events.onFlush('missed-message');
     else for (const name of names) this.#events.onChanged(name);
   }
 
   #readSerial(serial: number, isFlush: boolean): void {
-    const isNext = serial === this.#serial;
-    this.#serial = serial;
-    if (this.isLive && (isFlush || !isNext)) this.#events.onFlush();
+    const isNext = serial === this.serial;
+    this.serial = serial;
+    if (!this.isLive) return;
+    if (isFlush) this.#events.onFlush('by-server');
+    else if (!isNext) this.#events.onFlush('missed-message');
   }
 }
 

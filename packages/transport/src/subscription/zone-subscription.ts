@@ -22,6 +22,19 @@ export interface SubscriptionEvents extends ChangeEvents {
   onUnsupported(reason: string): void;
 }
 
+/** What is known of a subscription. */
+export interface SubscriptionStatus {
+  /** `unsupported`: the server has never told changes; `down`: it should, and does not. */
+  readonly state: 'live' | 'down' | 'unsupported';
+  /** Why it is not live, '' while it is. */
+  readonly reason: string;
+  /** Since when it is live, or is not; when the server sent something: in milliseconds of `performance.now()`. */
+  readonly sinceMs: number;
+  readonly heardMs: number | undefined;
+  /** That of the last message; undefined while it is not live. */
+  readonly serial: number | undefined;
+}
+
 export interface ZoneSubscriptionOptions {
   readonly server: ServerAddress;
   /** Lower-cased, in wire form; one at least. */
@@ -43,6 +56,8 @@ export class ZoneSubscription {
   #pauseMs = FIRST_PAUSE_MS;
   #wasEverLive = false;
   #isKnownUnsupported = false;
+  #reason = 'no connection yet';
+  #sinceMs = performance.now();
 
   constructor(options: ZoneSubscriptionOptions) {
     this.#options = options;
@@ -51,6 +66,15 @@ export class ZoneSubscription {
   /** Whether changes are told now. */
   get isLive(): boolean {
     return this.#connection?.isLive ?? false;
+  }
+
+  get status(): SubscriptionStatus {
+    const { isLive, heardMs, serial } = this.#connection ?? {};
+    const since = { sinceMs: this.#sinceMs, heardMs };
+    if (isLive === true) return { ...since, state: 'live', reason: '', serial };
+    const isUnsupported = this.#isKnownUnsupported && !this.#wasEverLive;
+    const state = isUnsupported ? 'unsupported' : 'down';
+    return { ...since, state, reason: this.#reason, serial: undefined };
   }
 
   start(): void {
@@ -62,10 +86,11 @@ export class ZoneSubscription {
           this.#pauseMs = FIRST_PAUSE_MS;
           this.#wasEverLive = true;
           this.#isKnownUnsupported = false;
+          this.#sinceMs = performance.now();
           events.onLive(subscribed);
         },
         onChanged: (name) => events.onChanged(name),
-        onFlush: () => events.onFlush(),
+        onFlush: (cause) => events.onFlush(cause),
         onEnd: (outcome, reason) => this.#onEnd(connection.isLive, outcome, reason),
       },
     );
@@ -81,6 +106,8 @@ export class ZoneSubscription {
   #onEnd(wasLive: boolean, outcome: Outcome, reason: string): void {
     const { events } = this.#options;
     this.#connection = undefined;
+    this.#reason = reason;
+    if (wasLive) this.#sinceMs = performance.now();
     this.#retry = setTimeout(() => this.start(), this.#nextPauseMs(outcome));
     if (wasLive) events.onLost(reason);
     else if (outcome === 'unsupported' && !this.#isKnownUnsupported) {

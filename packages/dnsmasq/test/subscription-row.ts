@@ -1,0 +1,19 @@
+import type { SubscriptionRow } from '../src/subscription/subscription-row.js';
+
+/** A live subscription to `cluster.local`, but for what is given. */
+export function subscriptionRow(given: Partial<SubscriptionRow> = {}): SubscriptionRow {
+  return {
+    server: '127.0.0.1#10053',
+    zones: ['cluster.local'],
+    state: 'live',
+    reason: '',
+    sinceMs: 0,
+    heardMs: 0,
+    serial: 0,
+    keptAnswers: 0,
+    droppedAnswers: 0,
+    events: { started: 1, lost: 0, changed: 0 },
+    flushes: { 'new-subscription': 1, 'by-server': 0, 'missed-message': 0 },
+    ...given,
+  };
+}
