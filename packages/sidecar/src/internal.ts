@@ -4,3 +4,4 @@ export { QueryError } from './errors.js';
 export { FLAGS } from './flags.js';
 export { readOptions } from './options.js';
 export { parseStatistic, STATISTICS } from './statistics/statistic.js';
+export { parseSubscriptions } from './statistics/subscription-counts.js';

@@ -41,7 +41,7 @@ export function metricFamilies({ namespace, facts, poll, probes }: MetricSources
 
 /**
  * The metrics of dnsmasq's statistics, with the original's names, types and texts (kubernetes/dns
- * pkg/sidecar/metrics.go): no labels, no `_total`. The original does not have the last two.
+ * pkg/sidecar/metrics.go): no labels, no `_total`. The original does not have those after `errors`.
  */
 function statisticsFamilies(namespace: string, poll: StatisticsPoll): MetricFamily[] {
   const named = (name: string, help: string) => ({
@@ -63,6 +63,14 @@ function statisticsFamilies(namespace: string, poll: StatisticsPoll): MetricFami
     gauge(
       named('age_seconds', 'Time since the last successful poll; no sample before the first.'),
       () => ageSeconds(poll.ageMs()),
+    ),
+    gauge(
+      named('subscriptions_live', 'Zones whose servers tell dnsmasq what changes in them.'),
+      () => valueOf(poll.subscriptions?.live),
+    ),
+    gauge(
+      named('subscriptions_down', 'Zones whose servers should tell dnsmasq that, and do not.'),
+      () => valueOf(poll.subscriptions?.down),
     ),
   ];
 }
@@ -119,7 +127,12 @@ function programFamilies(namespace: string, facts: ProgramFacts): MetricFamily[]
 
 /** What never happened has no age: the metric has no sample then. */
 function ageSeconds(ageMs: number | null): LabelledValue[] {
-  return ageMs === null ? [] : [{ labels: {}, value: Math.max(0, ageMs) / 1_000 }];
+  return valueOf(ageMs === null ? undefined : Math.max(0, ageMs) / 1_000);
+}
+
+/** No sample for what is not known. */
+function valueOf(value: number | undefined): LabelledValue[] {
+  return value === undefined ? [] : [{ labels: {}, value }];
 }
 
 function metricName(namespace: string, subsystem: string, name: string): string {

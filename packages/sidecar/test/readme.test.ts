@@ -18,9 +18,10 @@ const command = /npx sidecar ([^]*?)\ncurl/.exec(readme)![1]!.split(/[\s\\]+/);
 
 let responder: Responder;
 beforeEach(async () => {
-  responder = await new Responder(({ name }) =>
-    name.endsWith('.bind') ? [txtRecord('1')] : [addressRecord],
-  ).start();
+  responder = await new Responder(({ name }) => {
+    if (name === 'subscriptions.bind') return [txtRecord('live 3', 'down 0')];
+    return name.endsWith('.bind') ? [txtRecord('1')] : [addressRecord];
+  }).start();
 });
 afterEach(async () => {
   await endPrograms();

@@ -13,6 +13,7 @@ let pacing: FakePacing;
 let lines: string[];
 let asked: string[];
 let numbers: Record<string, string>;
+let subscriptions: string[] | undefined;
 let ask: (name: string) => Promise<DecodedMessage>;
 let poll: StatisticsPoll;
 
@@ -21,6 +22,7 @@ beforeEach(() => {
   lines = [];
   asked = [];
   numbers = {};
+  subscriptions = undefined;
   ask = answer;
   setStatistics(10, 5, 2, 8, 1_000);
   poll = new StatisticsPoll({
@@ -38,6 +40,9 @@ function setStatistics(...values: number[]): void {
 
 function answer(name: string): Promise<DecodedMessage> {
   asked.push(name);
+  if (name === 'subscriptions.bind.' && subscriptions !== undefined) {
+    return Promise.resolve(replyWith(txtRecord(...subscriptions)));
+  }
   const number = numbers[name];
   if (number === undefined) return Promise.reject(new Error('no reply'));
   return Promise.resolve(replyWith(txtRecord(number)));
@@ -60,6 +65,7 @@ describe('StatisticsPoll', () => {
       'evictions.bind.',
       'insertions.bind.',
       'cachesize.bind.',
+      'subscriptions.bind.',
     ]);
     expect(values()).toEqual([10, 5, 2, 8, 1_000]);
     setStatistics(13, 6, 2, 9, 1_000);
@@ -119,6 +125,32 @@ describe('StatisticsPoll', () => {
     expect([poll.isUp, poll.ageMs()]).toEqual([true, 0]);
   });
 
+  it('knows which subscriptions are live while dnsmasq says so', async () => {
+    subscriptions = ['live 3', 'down 0'];
+    poll.start();
+    await pacing.paused();
+    expect(poll.subscriptions).toEqual({ live: 3, down: 0 });
+    subscriptions = ['live 2', 'down 1'];
+    await pollOnce();
+    expect(poll.subscriptions).toEqual({ live: 2, down: 1 });
+    delete numbers['hits.bind.'];
+    await pollOnce();
+    expect(poll.subscriptions).toBeUndefined();
+  });
+
+  it('asks a dnsmasq that knows no subscriptions once a minute, which is no failure', async () => {
+    poll.start();
+    await pacing.paused();
+    const timesAsked = () => asked.filter((name) => name === 'subscriptions.bind.').length;
+    for (let polls = 1; polls < 12; polls++) await pollOnce();
+    expect(timesAsked()).toBe(1);
+    subscriptions = ['live 3', 'down 0'];
+    await pollOnce();
+    expect(timesAsked()).toBe(2);
+    expect([poll.errors, poll.isUp, lines]).toEqual([0, true, []]);
+    expect(poll.subscriptions).toEqual({ live: 3, down: 0 });
+  });
+
   it('counts no failure when it is closed during a query', async () => {
     const isAsked = new Promise<(error: Error) => void>((resolve) => {
       ask = () => new Promise((_resolve, reject) => resolve(reject));
@@ -138,7 +170,7 @@ describe('StatisticsPoll', () => {
     poll.close();
     poll.close();
     await new Promise((resolve) => setImmediate(resolve));
-    expect(asked).toHaveLength(STATISTICS.length);
+    expect(asked).toHaveLength(STATISTICS.length + 1);
     expect(lines).toEqual([]);
   });
 });

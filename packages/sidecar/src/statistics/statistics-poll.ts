@@ -4,6 +4,14 @@ import type { DecodedMessage } from '@kube-dns/wire';
 import type { Pacing } from '../pacing.js';
 import { GrowingTotal } from './growing-total.js';
 import { parseStatistic, STATISTICS, type Statistic } from './statistic.js';
+import {
+  parseSubscriptions,
+  type SubscriptionCounts,
+  SUBSCRIPTIONS_NAME,
+} from './subscription-counts.js';
+
+/** A dnsmasq that does not know its subscriptions is asked for them again after this time. */
+const UNKNOWN_PAUSE_MS = 60_000;
 
 export interface StatisticsPollOptions {
   readonly intervalMs: number;
@@ -26,6 +34,9 @@ export class StatisticsPoll {
     insertions: new GrowingTotal(),
   };
   #cacheSize = 0;
+  #subscriptions: SubscriptionCounts | undefined;
+  /** When they may be asked for again, on the clock of the pacing. */
+  #subscriptionsDueMs = -Infinity;
   #errors = 0;
   #lastError = '';
   /** When a poll last succeeded, on the clock of the pacing. */
@@ -38,6 +49,11 @@ export class StatisticsPoll {
   /** The total since this process started; the cache size is the current one. */
   value(statistic: Statistic): number {
     return statistic === 'cachesize' ? this.#cacheSize : this.#totals[statistic].total;
+  }
+
+  /** As of the last poll; undefined when that failed, or the dnsmasq does not know them. */
+  get subscriptions(): SubscriptionCounts | undefined {
+    return this.#subscriptions;
   }
 
   /** How many polls failed. */
@@ -73,6 +89,7 @@ export class StatisticsPoll {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       await this.#poll(signal);
+      await this.#askSubscriptions(signal);
       await pacing.pause(intervalMs, signal);
     }
   }
@@ -96,6 +113,17 @@ export class StatisticsPoll {
       if (statistic === 'cachesize') this.#cacheSize = Math.max(value, 0);
       else this.#totals[statistic].read(value);
     }
+  }
+
+  /** Whatever goes wrong here is no failure of the poll: the dnsmasq may be another one than ours. */
+  async #askSubscriptions(signal: AbortSignal): Promise<void> {
+    const { ask, pacing } = this.#options;
+    if (!this.isUp) this.#subscriptions = undefined;
+    if (!this.isUp || signal.aborted || pacing.now() < this.#subscriptionsDueMs) return;
+    const reply = await ask(SUBSCRIPTIONS_NAME, signal).catch(() => undefined);
+    this.#subscriptions = reply && parseSubscriptions(reply);
+    if (this.#subscriptions === undefined)
+      this.#subscriptionsDueMs = pacing.now() + UNKNOWN_PAUSE_MS;
   }
 
   /** A server that is down fails with the same reason at every poll; that is logged once. */

@@ -1,4 +1,10 @@
-import { parseStatistic, QueryError, readReply, STATISTICS } from '@kube-dns/sidecar/internal';
+import {
+  parseStatistic,
+  parseSubscriptions,
+  QueryError,
+  readReply,
+  STATISTICS,
+} from '@kube-dns/sidecar/internal';
 import { isReplyTo } from '@kube-dns/transport/internal';
 import { encodeQuery, WireError } from '@kube-dns/wire';
 import { queriesFor, replySeeds, responseTo } from '../dns-seeds.js';
@@ -23,6 +29,7 @@ export function createSidecarReplies(): FuzzTarget {
       isReplyTo(query, input);
       try {
         const message = readReply(input);
+        parseSubscriptions(message);
         for (const statistic of STATISTICS) parseStatistic(statistic, message);
         return true;
       } catch (error) {
