@@ -96,6 +96,10 @@ withPod('the metrics of the containers of overlays/monitoring', () => {
     await untilEqual(true, () => shows(10055, /^kubedns_watch_restarts_total\{/m), {
       limitMs: READY_MS,
     });
+    // The sidecar has read the statistics since dnsmasq subscribed.
+    await untilEqual(true, () => shows(10054, /^kubedns_dnsmasq_subscriptions_live 3$/m), {
+      limitMs: READY_MS,
+    });
     sidecarText = await pod.text(10054, '/metrics');
     const others = [10055, 10056].map((port) => pod.text(port, '/metrics'));
     known = exposedMetrics([sidecarText, ...(await Promise.all(others))].join('\n'));
