@@ -1,5 +1,6 @@
 import {
   listen,
+  NO_OPTIONS,
   QueryForwarder,
   retryPlan,
   UpstreamServers,
@@ -95,7 +96,11 @@ export class AnswererTestbed {
       local: NO_LOCAL_DATA,
       counters: this.counters,
       router,
-      subscriptions: { find: () => undefined },
+      subscriptions: {
+        find: () => undefined,
+        noteStranger: () => undefined,
+        optionsFor: () => NO_OPTIONS,
+      },
       caching: { ...PLAIN_RULES, ...setup.caching },
       replies: { ...defaultOptions(), ...setup.replies },
       filteredTypes: [],

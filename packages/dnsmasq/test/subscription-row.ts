@@ -10,6 +10,7 @@ export function subscriptionRow(given: Partial<SubscriptionRow> = {}): Subscript
     sinceMs: 0,
     heardMs: 0,
     serial: 0,
+    processes: 1,
     keptAnswers: 0,
     droppedAnswers: 0,
     events: { started: 1, lost: 0, changed: 0 },

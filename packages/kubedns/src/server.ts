@@ -34,6 +34,7 @@ import { UpstreamStatistics } from './metrics/upstream-statistics.js';
 import { AnnouncedRecords } from './subscription/announced-records.js';
 import { Subscribers } from './subscription/subscribers.js';
 import { subscribersPage } from './subscription/subscribers-page.js';
+import { VersionedAnswerer } from './subscription/versioned-answerer.js';
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
 import { countRecords } from './zone/record-count.js';
@@ -223,7 +224,7 @@ export class KubednsServer {
   async #listen(): Promise<Listener> {
     try {
       return await listen({
-        answerer: this.#answerer,
+        answerer: new VersionedAnswerer(this.#answerer, this.#subscribers),
         address: this.#bindAddress,
         port: this.#flags['dns-port'],
         reusesPort: this.#flags['reuse-port'],

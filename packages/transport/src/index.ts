@@ -37,6 +37,7 @@ export type { FastRetry, RetryPlan } from './upstream/retry-plan.js';
 export type { ServerCounter, ServerCounters } from './upstream/server-counter.js';
 export { GroupLoad, ServerGroup } from './upstream/server-group.js';
 export type { ServerOrder } from './upstream/server-group.js';
+export { NO_OPTIONS } from './upstream/upstream-query.js';
 export type { AddedOptions } from './upstream/upstream-query.js';
 export { UpstreamServers } from './upstream/upstream-servers.js';
 export type { ServerSource, UpstreamServer } from './upstream/upstream-servers.js';

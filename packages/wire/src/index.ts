@@ -70,7 +70,6 @@ export { BITS_PER_REVERSE_LABEL, reverseName } from './reverse-name.js';
 export { systemReason } from './system-reason.js';
 export {
   changedTlv,
-  INSTANCE_BYTES,
   plainNameEnd,
   readChanged,
   readSerialTlv,
@@ -80,3 +79,11 @@ export {
 } from './subscription.js';
 export type { Changed, Subscribed } from './subscription.js';
 export { fitMessage } from './truncate.js';
+export {
+  appendZoneVersion,
+  INSTANCE_BYTES,
+  readSerial,
+  ZONE_VERSION_REQUEST,
+  zoneVersionAt,
+} from './zone-version.js';
+export type { ZoneVersion } from './zone-version.js';

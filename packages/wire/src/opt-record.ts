@@ -12,8 +12,8 @@ export interface EdnsTarget {
 export const OPT_BYTES = 11;
 /** The bytes of an Extended DNS Error option without text (RFC 8914 section 2). */
 export const EXTENDED_ERROR_OPTION_BYTES = 6;
-/** EDNS option codes (RFC 7871 section 6, RFC 8914 section 2). */
-export const EDNS_OPTION = { SUBNET: 8, EXTENDED_ERROR: 15 } as const;
+/** EDNS option codes (RFC 7871 section 6, RFC 8914 section 2, RFC 9660 section 2). */
+export const EDNS_OPTION = { SUBNET: 8, EXTENDED_ERROR: 15, ZONE_VERSION: 19 } as const;
 /** Code and length of an option. */
 const OPTION_HEAD_BYTES = 4;
 

@@ -12,6 +12,7 @@ import {
   SAFE_UDP_BYTES,
   TYPE,
 } from './protocol.js';
+import { isZoneVersionRequest } from './zone-version.js';
 
 /**
  * How a listener handles a message. `answer`: the query can be answered.
@@ -48,6 +49,8 @@ export class Query {
   hasOtherRecords = false;
   /** The DNSSEC OK bit (RFC 3225). */
   isDnssecOk = false;
+  /** Whether the version of the zone is wanted (RFC 9660); only if that is the first option. */
+  asksZoneVersion = false;
   isOverTcp = false;
   /** The largest answer that this client accepts, in bytes. */
   maxAnswerBytes = CLASSIC_UDP_BYTES;
@@ -70,6 +73,7 @@ export class Query {
     this.hasEdns = false;
     this.hasOtherRecords = false;
     this.isDnssecOk = false;
+    this.asksZoneVersion = false;
     this.questionEnd = HEADER_BYTES;
     this.nameLength = this.type = this.class = 0;
     this.maxAnswerBytes = isOverTcp ? MAX_MESSAGE_BYTES : CLASSIC_UDP_BYTES;
@@ -122,6 +126,7 @@ export class Query {
         this.hasEdns = true;
         this.isDnssecOk = (bytes[fixedAt + 6]! & 0x80) !== 0;
         version = bytes[fixedAt + 5]!;
+        this.asksZoneVersion = isZoneVersionRequest(bytes, fixedAt + RECORD_FIXED_BYTES, end);
         if (!this.isOverTcp) {
           const asked = readUint16(bytes, fixedAt + 2);
           this.maxAnswerBytes = Math.max(CLASSIC_UDP_BYTES, Math.min(asked, maxUdpBytes));

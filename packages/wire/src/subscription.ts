@@ -1,10 +1,10 @@
-import { readUint32, writeUint32 } from './bytes.js';
 import { DSO_TYPE, type DsoTlv } from './dso.js';
 import { MAX_LABEL_BYTES, MAX_NAME_BYTES } from './protocol.js';
+import { INSTANCE_BYTES, readSerial, SERIAL_BYTES, writeSerial } from './zone-version.js';
 
 /** What a server says of itself when it accepts a subscription. */
 export interface Subscribed {
-  /** Drawn at random when the process starts: another one means another process, with other serials. */
+  /** As in a ZoneVersion: another one means another process, with other serials. */
   readonly instance: Uint8Array;
   /** How many CHANGED and FLUSH the process has sent. */
   readonly serial: number;
@@ -21,9 +21,6 @@ export interface Changed {
   readonly names: readonly Uint8Array[];
 }
 
-/** Bytes of an instance. */
-export const INSTANCE_BYTES = 8;
-const SERIAL_BYTES = 8;
 const SUBSCRIBED_HEAD_BYTES = INSTANCE_BYTES + SERIAL_BYTES;
 const CHANGED_HEAD_BYTES = 2 * SERIAL_BYTES;
 
@@ -91,14 +88,4 @@ export function plainNameEnd(data: Uint8Array, at: number): number {
     if (data[next]! > MAX_LABEL_BYTES) return -1;
   }
   return -1;
-}
-
-/** Serials are counted, 64 bits on the wire; here they stay below 2^53. */
-function readSerial(data: Uint8Array, at: number): number {
-  return readUint32(data, at) * 0x1_0000_0000 + readUint32(data, at + 4);
-}
-
-function writeSerial(data: Uint8Array, at: number, serial: number): void {
-  writeUint32(data, at, Math.floor(serial / 0x1_0000_0000));
-  writeUint32(data, at + 4, serial % 0x1_0000_0000);
 }

@@ -13,6 +13,7 @@ export interface AnswererOptions
   readonly forwarder: QueryForwarder;
   readonly local: ReplyIntakeOptions['local'] & AnswererParts['local'];
   readonly router: AnswererParts['router'];
+  readonly subscriptions: ReplyIntakeOptions['subscriptions'] & AnswererParts['subscriptions'];
   /** Undefined unless queries go upstream with EDNS options. */
   readonly ednsOptions?: EdnsOptions | undefined;
   /** Undefined unless queries are logged. */
@@ -21,7 +22,8 @@ export interface AnswererOptions
 
 /** The answerer; parts that log or add EDNS options are in it only where an option asks for them. */
 export function createAnswerer(options: AnswererOptions): Answerer {
-  const { cache, chaos, counters, forwarder, local, router, ednsOptions, queryLog } = options;
+  const { cache, chaos, counters, forwarder, local, router, subscriptions } = options;
+  const { ednsOptions, queryLog } = options;
   const parts: AnswererParts = {
     chaos,
     counters,
@@ -31,6 +33,7 @@ export function createAnswerer(options: AnswererOptions): Answerer {
     refusals: new Refusals(),
     forwarder: ednsOptions === undefined ? forwarder : new EdnsForwarder(forwarder, ednsOptions),
     intake: new ReplyIntake(options),
+    subscriptions,
   };
   if (queryLog === undefined) return new DnsmasqAnswerer(parts);
   const answerer = new DnsmasqAnswerer(loggedParts(parts, queryLog));

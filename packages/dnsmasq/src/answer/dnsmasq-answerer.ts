@@ -3,6 +3,7 @@ import type { Query } from '@kube-dns/wire';
 import { mayFillCache, mayReadCache, mayReplaceCached } from '../cache/cacheable.js';
 import type { LocalData } from '../local/local-data.js';
 import type { Router } from '../routing/router.js';
+import type { Subscriptions } from '../subscription/subscriptions.js';
 import type { Forwarding } from '../upstream/forwarding.js';
 import type { AnswerCounters } from './answer-counters.js';
 import type { CachedAnswers } from './cached-answers.js';
@@ -18,6 +19,7 @@ export interface AnswererParts {
   readonly refusals: Pick<Refusals, 'answer'>;
   readonly forwarder: Forwarding;
   readonly intake: Pick<ReplyIntake, 'take'>;
+  readonly subscriptions: Pick<Subscriptions, 'optionsFor'>;
   readonly counters: AnswerCounters;
 }
 
@@ -25,12 +27,11 @@ export interface AnswererParts {
 export class DnsmasqAnswerer implements Answerer {
   readonly #parts: AnswererParts;
   /** One for plain questions, one for others whose replies may be cached, too, and one for the rest. */
-  readonly #cacheReply: ReplyInspector = (reply, isCacheable, server, sinceMs) =>
-    this.#parts.intake.take(reply, isCacheable, server, sinceMs);
-  readonly #cacheNewReply: ReplyInspector = (reply, isCacheable, server, sinceMs) =>
-    this.#parts.intake.take(reply, isCacheable, server, sinceMs, false);
-  readonly #passReply: ReplyInspector = (reply, _, server, sinceMs) =>
-    this.#parts.intake.take(reply, false, server, sinceMs);
+  readonly #cacheReply: ReplyInspector = (reply, isCacheable) =>
+    this.#parts.intake.take(reply, isCacheable);
+  readonly #cacheNewReply: ReplyInspector = (reply, isCacheable) =>
+    this.#parts.intake.take(reply, isCacheable, false);
+  readonly #passReply: ReplyInspector = (reply) => this.#parts.intake.take(reply, false);
 
   constructor(parts: AnswererParts) {
     this.#parts = parts;
@@ -78,17 +79,20 @@ export class DnsmasqAnswerer implements Answerer {
 
   /** Asks again for an answer that has expired; no client waits for it. */
   #renew(query: Query, client: Client): void {
-    const { router, forwarder } = this.#parts;
+    const { router, forwarder, subscriptions } = this.#parts;
     const { group } = router.routes.find(query);
-    if (group !== undefined) forwarder.refresh(query, group, this.#inspectorFor(query), client);
+    if (group === undefined) return;
+    const options = subscriptions.optionsFor(group);
+    forwarder.refresh(query, group, this.#inspectorFor(query), client, options);
   }
 
   #answerFromRoute(query: Query, out: Uint8Array, client: Client): number {
-    const { router, refusals, forwarder } = this.#parts;
+    const { router, refusals, forwarder, subscriptions } = this.#parts;
     const route = router.routes.find(query);
     const { group } = route;
     if (group === undefined) return refusals.answer(query, out, route);
-    return forwarder.forward(query, out, client, group, this.#inspectorFor(query));
+    const options = subscriptions.optionsFor(group);
+    return forwarder.forward(query, out, client, group, this.#inspectorFor(query), options);
   }
 
   #inspectorFor(query: Query): ReplyInspector {

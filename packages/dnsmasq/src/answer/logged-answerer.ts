@@ -1,4 +1,10 @@
-import type { Answerer, Client, ReplyInspector, ServerGroup } from '@kube-dns/transport';
+import type {
+  AddedOptions,
+  Answerer,
+  Client,
+  ReplyInspector,
+  ServerGroup,
+} from '@kube-dns/transport';
 import { EXTENDED_ERROR, type Query } from '@kube-dns/wire';
 import type { Forwarding } from '../upstream/forwarding.js';
 import type { LoopDetector } from '../upstream/loop-detector.js';
@@ -95,25 +101,32 @@ class LoggedForwarder implements Forwarding {
     client: Client,
     group: ServerGroup,
     inspector: ReplyInspector,
+    options: AddedOptions,
   ): number {
     const before = group.servers.map(({ counts }) => counts.queries);
     const loggedInspector = this.#inspectorFor(inspector);
-    const length = this.#forwarder.forward(query, out, client, group, loggedInspector);
+    const length = this.#forwarder.forward(query, out, client, group, loggedInspector, options);
     const { code: errorCode } = this.refusals.last;
     if (length > 0) this.#log.answer('config', out.subarray(0, length), { errorCode });
     else this.#logForwarded(query, group, before);
     return length;
   }
 
-  refresh(query: Query, group: ServerGroup, inspector: ReplyInspector, client: Client): void {
-    this.#forwarder.refresh(query, group, this.#inspectorFor(inspector), client);
+  refresh(
+    query: Query,
+    group: ServerGroup,
+    inspector: ReplyInspector,
+    client: Client,
+    options: AddedOptions,
+  ): void {
+    this.#forwarder.refresh(query, group, this.#inspectorFor(inspector), client, options);
   }
 
   /** The reply is logged with the tag of the query that it answers. */
   #inspectorFor(inspector: ReplyInspector): ReplyInspector {
     const { tag } = this.#log;
-    return (reply, isCacheable, server, sinceMs) => {
-      const answer = inspector(reply, isCacheable, server, sinceMs);
+    return (reply, isCacheable) => {
+      const answer = inspector(reply, isCacheable);
       if (answer) this.#log.reply(answer, tag);
       return answer;
     };

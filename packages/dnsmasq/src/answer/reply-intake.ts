@@ -1,5 +1,4 @@
 import type { Log } from '@kube-dns/daemon';
-import type { ServerAddress } from '@kube-dns/transport';
 import {
   decodeName,
   expandKey,
@@ -10,9 +9,12 @@ import {
   QUESTION_OFFSET,
   RCODE,
   RCODE_MASK,
+  INSTANCE_BYTES,
+  readSerial,
   readUint16,
   RecordCursor,
   writeUint16,
+  zoneVersionAt,
 } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import { type CacheableAnswer, EVERY_TYPE } from '../cache/cacheable-answer.js';
@@ -20,7 +22,8 @@ import { type CachingRules, ReplyReader } from '../cache/reply-reader.js';
 import type { LocalData } from '../local/local-data.js';
 import type { Route } from '../routing/route.js';
 import type { Router } from '../routing/router.js';
-import type { Subscriptions, ZoneServer } from '../subscription/subscriptions.js';
+import type { ServerInstance } from '../subscription/server-instance.js';
+import type { Subscriptions } from '../subscription/subscriptions.js';
 import { clampTtls } from './clamp-ttls.js';
 import { FilteredTypes } from './filtered-types.js';
 import { emptyReply } from './reply-edit.js';
@@ -36,7 +39,7 @@ export interface ReplyIntakeOptions {
   readonly maxTtlSeconds: number;
   readonly local: Pick<LocalData, 'hasName'>;
   readonly router: Pick<Router, 'routes'>;
-  readonly subscriptions: Pick<Subscriptions, 'find'>;
+  readonly subscriptions: Pick<Subscriptions, 'find' | 'noteStranger'>;
   readonly log: Log;
 }
 
@@ -57,11 +60,11 @@ export class ReplyIntake {
   #nextRebindLogMs = 0;
   /** The route of the question whose reply is stored. */
   #route: Route | undefined;
-  /** The server that tells when its answers change, and when it was asked. */
-  #teller: ZoneServer | undefined;
+  /** The process that tells when its answers change, and the last change that it knew. */
+  #teller: ServerInstance | undefined;
+  #serial = 0;
   /** Whether the answer is of its own zone. */
   #isOfTeller = false;
-  #sentAt = 0;
   /** Whether it may take the place of a cached answer. */
   #mayReplace = true;
   readonly #isStored = (target: CacheableAnswer): boolean =>
@@ -76,21 +79,13 @@ export class ReplyIntake {
 
   /**
    * Stores a cacheable reply and returns what the clients get: null when the reply is to be ignored.
-   * The reply may be changed in place. `server` and `sinceMs` are those of a ReplyInspector; without `mayReplace` no
-   * cached answer is replaced or hidden.
+   * The reply may be changed in place. Without `mayReplace` no cached answer is replaced or hidden.
    */
-  take(
-    reply: Buffer,
-    isCacheable: boolean,
-    server: ServerAddress,
-    sinceMs: number,
-    mayReplace = true,
-  ): Buffer | null {
+  take(reply: Buffer, isCacheable: boolean, mayReplace = true): Buffer | null {
     this.#mayReplace = mayReplace;
-    this.#teller = this.#options.subscriptions.find(server);
+    this.#findTeller(reply);
     // A server tells the changes of its own zone, not of what it was told itself.
     this.#isOfTeller = this.#teller !== undefined && (readUint16(reply, 2) & FLAG.AA) !== 0;
-    this.#sentAt = sinceMs / 1_000;
     if (this.#filter.isIgnored(reply)) return null;
     const changed = this.#change(reply, isCacheable);
     clampTtls(changed, changed.length, this.#options.maxTtlSeconds, this.#cursor);
@@ -135,7 +130,20 @@ export class ReplyIntake {
     if (isTold && teller === undefined) return;
     this.#route = answer.cnames > 0 ? router.routes.find(answer) : undefined;
     const keptBy = this.#isOfTeller ? teller : teller?.relayed;
-    cache.store(answer, this.#isStored, keptBy, this.#sentAt);
+    cache.store(answer, this.#isStored, keptBy, this.#serial);
+  }
+
+  /** A reply has a version when it was asked for, and its server knows it. */
+  #findTeller(reply: Buffer): void {
+    this.#teller = undefined;
+    const at = zoneVersionAt(reply);
+    if (at < 0) return;
+    const { subscriptions } = this.#options;
+    this.#teller = subscriptions.find(reply, at);
+    this.#serial = readSerial(reply, at + INSTANCE_BYTES);
+    if (this.#teller !== undefined) return;
+    const length = this.#readName(reply);
+    if (length > 0) subscriptions.noteStranger(this.#name, length);
   }
 
   /** NXDOMAIN would hide the answers of every type. */

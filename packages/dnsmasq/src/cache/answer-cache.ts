@@ -4,7 +4,7 @@ import { DomainDrop } from './domain-drop.js';
 import { EntryTable } from './entry-table.js';
 import { type CachedAnswer, EntryWriter } from './entry-writer.js';
 import { EVERY_TYPE, type CacheableAnswer } from './cacheable-answer.js';
-import { type KeptBy, KeptEntries } from './kept-entries.js';
+import { KeptEntries, type Teller } from './kept-entries.js';
 import { NONE } from '../none.js';
 import { isAboveServices } from './owner-of-name.js';
 import { questionHash } from './question-hash.js';
@@ -144,26 +144,26 @@ export class AnswerCache {
   /**
    * Stores an answer, and each target of its CNAMEs that `isStored` allows also under its own name. One
    * with more records than the cache holds is not stored, and neither is NXDOMAIN of a target that has
-   * cached records. Until `keptBy` tells that it changed, it does not
-   * expire; when it has since its question was sent, in seconds by the clock, it is not stored. The answer is consumed.
+   * cached records. Until a teller says that it changed, it does not expire; it is not stored when that was said after
+   * `serial`. The answer is consumed.
    */
   store(
     answer: CacheableAnswer,
     isStored: (target: CacheableAnswer) => boolean,
-    keptBy?: KeptBy,
-    sentAt = 0,
+    teller?: Teller,
+    serial = 0,
   ): void {
     const { type, cnames, target, targetLength } = answer;
     if (answer.totalWeight > this.maxRecords) return;
     if (type === EVERY_TYPE && cnames > 0 && this.hasName(target, targetLength)) return;
-    this.#store(answer, keptBy, sentAt);
-    while (answer.followCname()) if (isStored(answer)) this.#store(answer, keptBy, sentAt);
+    this.#store(answer, teller, serial);
+    while (answer.followCname()) if (isStored(answer)) this.#store(answer, teller, serial);
   }
 
-  #store(answer: CacheableAnswer, keptBy: KeptBy | undefined, sentAt: number): void {
+  #store(answer: CacheableAnswer, teller: Teller | undefined, serial: number): void {
     const now = this.#now();
     const { name, nameLength, type, weight } = answer;
-    if (keptBy !== undefined && !this.#kept.isCurrent(answer, keptBy, sentAt)) return;
+    if (teller !== undefined && !this.#kept.isCurrent(answer, teller, serial)) return;
     const nameHash = hashBytes(this.#seed, name, 0, nameLength);
     this.#removeKey(name, nameLength, nameHash, type);
     // The name exists. The other way round, NXDOMAIN does not end answers of the name: servers in front of
@@ -173,7 +173,7 @@ export class AnswerCache {
     }
     this.#makeRoom(weight, EntryTable.bytesOf(answer), now);
     const slot = this.#table.add(answer, questionHash(nameHash, type), ++this.#serial, now);
-    if (keptBy !== undefined) this.#kept.add(slot, answer, keptBy);
+    if (teller !== undefined) this.#kept.add(slot, answer, teller);
     if (type === EVERY_TYPE) this.#nxdomains++;
     this.#records += weight;
     this.insertions += answer.insertions;
@@ -189,18 +189,12 @@ export class AnswerCache {
   }
 
   /**
-   * Drops the kept answers that a change of a name (lower-cased, in wire form) may change, in the zone with this apex.
-   * Returns their number, without those that go as in `dropBelow`: below the name of a namespace.
+   * Drops the kept answers that a change of a name (lower-cased, in wire form) with this serial may change. Returns
+   * their number, without those that go as in `dropBelow`: below the name of a namespace.
    */
-  dropChanged(name: Uint8Array, apex: Uint8Array): number {
-    if (isAboveServices(name, apex)) this.dropBelow(name);
-    return this.#kept.change(name, apex, this.#now());
-  }
-
-  /** Drops all that is below a domain, kept or not, and keeps no reply to a question that was sent until now. */
-  dropZone(domain: Uint8Array): void {
-    this.#kept.changeAll(this.#now());
-    this.dropBelow(domain);
+  dropChanged(name: Uint8Array, teller: Teller, serial: number): number {
+    if (isAboveServices(name, teller.apex)) this.dropBelow(name);
+    return this.#kept.change(name, teller, serial);
   }
 
   /** Empties the cache; its counters start again, as dnsmasq's do on SIGHUP. */

@@ -10,15 +10,20 @@ import {
   soaRecord,
 } from '../../test/messages.js';
 import { AnswerCache } from './answer-cache.js';
+import type { Teller } from './kept-entries.js';
 import { ReplyReader } from './reply-reader.js';
+import { ToldChanges } from './told-changes.js';
 
 const APEX = keyOf('z');
-const KEPT_BY = { number: 1, apex: APEX };
+const INSTANCE = { number: 1, apex: APEX };
 const TTL = 30;
 const NEGATIVE_TTL = 5;
 
 let now: number;
 let live: Uint8Array;
+/** Of the last change that was told. */
+let serial: number;
+let teller: Teller;
 let cache: AnswerCache;
 const reader = new ReplyReader(PLAIN_RULES);
 
@@ -27,13 +32,15 @@ beforeEach(() => start());
 function start(): void {
   now = 100;
   live = Uint8Array.of(0, 1);
+  serial = 7;
+  teller = { ...INSTANCE, changes: new ToldChanges() };
   cache = new AnswerCache({ maxRecords: 1_000, nowSeconds: () => now, live });
 }
 
-/** Stores what a server that tells its changes replied to a question that was sent then. */
-function keep(name: string, response: Response, sentAt = now, type = 'A'): void {
-  if (!reader.read(responseFor({ name, type }, response), true)) throw new Error('not cacheable');
-  cache.store(reader.answer, () => true, KEPT_BY, sentAt);
+/** Stores a reply of a server that tells its changes, which knew those up to this serial. */
+function keep(name: string, response: Response, known = serial): void {
+  if (!reader.read(responseFor({ name, type: 'A' }, response), true)) throw new Error(name);
+  cache.store(reader.answer, () => true, teller, known);
 }
 
 const address = (data: string): Response => ({ answers: addressRecords(TTL, data) });
@@ -43,7 +50,11 @@ const DENIED: Response = {
 };
 const NO_DATA: Response = { authorities: [soaRecord(NEGATIVE_TTL, 'z', NEGATIVE_TTL)] };
 const ask = (name: string) => askCache(cache, name);
-const changed = (name: string) => cache.dropChanged(keyOf(name), APEX);
+const changed = (name: string) => cache.dropChanged(keyOf(name), teller, ++serial);
+function flush(): void {
+  teller.changes.noteAll(++serial);
+  cache.dropBelow(APEX);
+}
 
 describe('an answer whose server tells when it changes', () => {
   it('does not expire, and has its whole TTL again once that has passed', () => {
@@ -124,20 +135,18 @@ describe('an answer whose server tells when it changes', () => {
     expect(ask('2.0.0.10.in-addr.arpa')).toBeDefined();
   });
 
-  it('is not stored when it may be older than a change', () => {
+  it('is not stored when it does not know a change that was told', () => {
     for (const change of ['web.ns.svc.z', 'ns.svc.z']) {
-      const sentAt = now;
-      now += 0.001;
+      const known = serial;
       changed(change);
-      keep('web.ns.svc.z', address('10.0.0.1'), sentAt);
+      keep('web.ns.svc.z', address('10.0.0.1'), known);
       expect(ask('web.ns.svc.z')).toBeUndefined();
-      now += 0.001;
       keep('web.ns.svc.z', address('10.0.0.2'));
       expect(ask('web.ns.svc.z')).toBeDefined();
     }
-    const sentAt = now;
-    cache.dropZone(APEX);
-    keep('new.ns.svc.z', NO_DATA, sentAt);
+    const known = serial;
+    flush();
+    keep('new.ns.svc.z', NO_DATA, known);
     expect(ask('new.ns.svc.z')).toBeUndefined();
   });
 });
@@ -156,7 +165,10 @@ const NAMES = [
 
 /** What the server says of a name, as one text: the numbers of the services that it shows. */
 function truth(zone: Zone, name: string): string {
-  const below = (suffix: string) => [...zone].filter(([service]) => service.endsWith(suffix));
+  const below = (suffix: string) =>
+    [...zone]
+      .filter(([service]) => service.endsWith(suffix))
+      .sort(([, left], [, right]) => left - right);
   if (name === 'svc') return 'no data';
   if (name === '*.x.svc') return String(below('.x').map(([, number]) => number)) || 'denied';
   const [first = '', second] = name.replace(/^h\./, '').split('.');
@@ -234,24 +246,26 @@ describe('the cache of a server that tells its changes', () => {
         let told: Zone = new Map();
         /** Changes on their way, questions and replies on theirs. */
         let news: { readonly service: string; readonly zone: Zone }[] = [];
-        const questions: { readonly name: string; readonly sentAt: number }[] = [];
-        const replies: { readonly name: string; readonly sentAt: number; readonly text: string }[] =
+        const questions: string[] = [];
+        const replies: { readonly name: string; readonly known: number; readonly text: string }[] =
           [];
+        /** The changes that the server has told. */
+        let sent = serial;
         for (const step of all) {
-          now += 0.000_01;
           if (step.kind === 'wait') now += step.seconds;
           else if (step.kind === 'change') {
             if (step.exists) zone.set(step.service, ++changes);
             else if (!zone.delete(step.service)) continue;
+            sent++;
             news.push({ service: step.service, zone: new Map(zone) });
-          } else if (step.kind === 'send') questions.push({ name: step.name, sentAt: now });
+          } else if (step.kind === 'send') questions.push(step.name);
           else if (step.kind === 'process') {
-            const question = questions.shift();
-            if (question) replies.push({ ...question, text: truth(zone, question.name) });
+            const name = questions.shift();
+            if (name !== undefined) replies.push({ name, known: sent, text: truth(zone, name) });
           } else if (step.kind === 'reply') {
             const reply = replies.shift();
             if (reply && live[1] === 1)
-              keep(`${reply.name}.z`, responseOf(reply.text), reply.sentAt);
+              keep(`${reply.name}.z`, responseOf(reply.text), reply.known);
           } else if (step.kind === 'news') {
             const one = news.shift();
             if (one === undefined || live[1] === 0) continue;
@@ -261,7 +275,8 @@ describe('the cache of a server that tells its changes', () => {
             live[1] = 0;
             news = [];
           } else if (step.kind === 'connect') {
-            cache.dropZone(APEX);
+            serial = sent++;
+            flush();
             live[1] = 1;
             news = [];
             told = new Map(zone);

@@ -3,6 +3,7 @@ import { NONE } from '../none.js';
 import type { CacheableAnswer } from './cacheable-answer.js';
 import type { EntryTable } from './entry-table.js';
 import { EVERY_CHANGE, isAboveServices, ownerOffset } from './owner-of-name.js';
+import type { ToldChanges } from './told-changes.js';
 
 /** The most subscriptions that entries can have. */
 export const MAX_SUBSCRIPTIONS = 127;
@@ -12,15 +13,14 @@ export const WITH_TTL = 128;
 const MAX_KEPT_SECONDS = 3_600;
 /** The owner of entries that any change drops. */
 const ANY_OWNER = 0;
-/** Owners share these by their hash: a reply that is taken for old costs another question. */
-const CHANGE_TIMES = 4_096;
 
-/** Who tells when an answer changes. */
-export interface KeptBy {
+/** Who tells when answers change. */
+export interface Teller {
   /** The number of the subscription, from 1 to MAX_SUBSCRIPTIONS, or WITH_TTL more. */
   readonly number: number;
   /** The apex of the server's zone, lower-cased in wire form. */
   readonly apex: Uint8Array;
+  readonly changes: ToldChanges;
 }
 
 /** Whether each subscription, by its number, lives: its server tells every change. WITH_TTL and above are never set. */
@@ -35,11 +35,6 @@ export class KeptEntries {
   readonly #live: LiveSubscriptions;
   readonly #remove: (slot: number) => void;
   readonly #seed = randomSeed();
-  /** When owners changed last, by their hashes. */
-  readonly #changedAt = new Float64Array(CHANGE_TIMES).fill(-Infinity);
-  #anyChangedAt = -Infinity;
-  /** When names above services changed last, or all did. */
-  #manyChangedAt = -Infinity;
   readonly #lookedAt = new Uint8Array(MAX_NAME_BYTES);
 
   constructor(table: EntryTable, live: LiveSubscriptions, remove: (slot: number) => void) {
@@ -54,37 +49,29 @@ export class KeptEntries {
     return this.#live[subscription[slot]!] === 1 && now < storedAt[slot]! + MAX_KEPT_SECONDS;
   }
 
-  /** Whether an answer has not changed since its question was sent, in seconds by the cache's clock. */
-  isCurrent(answer: CacheableAnswer, { apex }: KeptBy, sentAt: number): boolean {
+  /** Whether a reply with this serial knows every change of its answer that was told. */
+  isCurrent(answer: CacheableAnswer, { apex, changes }: Teller, serial: number): boolean {
     const owner = this.#ownerFor(answer, apex);
-    const changedAt =
-      owner === ANY_OWNER ? this.#anyChangedAt : this.#changedAt[owner & (CHANGE_TIMES - 1)]!;
-    return sentAt > changedAt && sentAt > this.#manyChangedAt;
+    return owner === ANY_OWNER ? changes.areAllKnown(serial) : changes.isKnown(owner, serial);
   }
 
   /** Keeps a new entry. */
-  add(slot: number, answer: CacheableAnswer, { apex, number }: KeptBy): void {
+  add(slot: number, answer: CacheableAnswer, { apex, number }: Teller): void {
     this.#table.subscribe(slot, number, this.#ownerFor(answer, apex));
   }
 
-  /** Every question that was sent until now may have an old reply. */
-  changeAll(now: number): void {
-    this.#manyChangedAt = now;
-  }
-
   /**
-   * Removes the entries that a change of a name (lower-cased, in wire form) may change: the name and all below it,
-   * those above it, as they depend on whether it exists, and those that any change removes. Returns their number;
-   * those below the name of a namespace are the caller's to find.
+   * Removes the entries that a change of a name (lower-cased, in wire form) with this serial may change: the name and
+   * all below it, those above it, as they depend on whether it exists, and those that any change removes. Returns
+   * their number; those below the name of a namespace are the caller's to find.
    */
-  change(name: Uint8Array, apex: Uint8Array, now: number): number {
-    this.#anyChangedAt = now;
-    if (isAboveServices(name, apex)) this.#manyChangedAt = now;
+  change(name: Uint8Array, { apex, changes }: Teller, serial: number): number {
+    if (isAboveServices(name, apex)) changes.noteAll(serial);
     let count = this.#removeOwned(ANY_OWNER, undefined);
     const end = suffixOffset(name, name.length, apex);
     for (let at = 0; at === 0 || at < end; at += 1 + name[at]!) {
       const owner = this.#ownerOf(name, at, name.length);
-      this.#changedAt[owner & (CHANGE_TIMES - 1)] = now;
+      changes.note(owner, serial);
       count += this.#removeOwned(owner, name.subarray(at));
     }
     return count;

@@ -5,6 +5,8 @@ export interface SubscriptionRow extends SubscriptionStatus {
   /** `ADDRESS#PORT`. */
   readonly server: string;
   readonly zones: readonly string[];
+  /** Behind that address, those that tell changes now. */
+  readonly processes: number;
   /** Cached answers that stay until the server says that they changed. */
   readonly keptAnswers: number;
   /** Cached answers that were dropped because their names changed. */

@@ -11,6 +11,7 @@ it('the page of subscriptions says what is live, what is not and why, and how ol
     sinceMs: 9_000,
     heardMs: undefined,
     serial: undefined,
+    processes: 0,
   });
   const { events, flushes } = live;
   expect(JSON.parse(subscriptionsPage([live, down], 10_000))).toEqual({
@@ -22,6 +23,7 @@ it('the page of subscriptions says what is live, what is not and why, and how ol
         forSeconds: 9,
         lastMessageAgeSeconds: 0.5,
         serial: 7,
+        processes: 1,
         keptAnswers: 3,
         droppedAnswers: 0,
         events,
@@ -33,6 +35,7 @@ it('the page of subscriptions says what is live, what is not and why, and how ol
         state: 'down',
         reason: 'no heartbeat',
         forSeconds: 1,
+        processes: 0,
         keptAnswers: 0,
         droppedAnswers: 0,
         events,

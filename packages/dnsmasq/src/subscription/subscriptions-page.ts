@@ -15,6 +15,7 @@ export function subscriptionsPage(
     forSeconds: ageSeconds(row.sinceMs),
     lastMessageAgeSeconds: ageSeconds(row.heardMs),
     serial: row.serial,
+    processes: row.processes,
     keptAnswers: row.keptAnswers,
     droppedAnswers: row.droppedAnswers,
     events: row.events,

@@ -1,4 +1,10 @@
-import type { Client, QueryForwarder, ReplyInspector, ServerGroup } from '@kube-dns/transport';
+import type {
+  AddedOptions,
+  Client,
+  QueryForwarder,
+  ReplyInspector,
+  ServerGroup,
+} from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
 import type { EdnsOptions, QueryOptions } from './edns-options.js';
 import type { Forwarding } from './forwarding.js';
@@ -27,23 +33,36 @@ export class EdnsForwarder implements Forwarding {
     client: Client,
     group: ServerGroup,
     inspector: ReplyInspector,
+    added: AddedOptions,
   ): number {
-    const options = this.#options.optionsFor(query, client.address);
+    const options = this.#optionsFor(query, client, added);
     const own = this.#inspectorFor(options, inspector);
     return this.#forwarder.forward(query, out, client, group, own, options);
   }
 
-  refresh(query: Query, group: ServerGroup, inspector: ReplyInspector, client: Client): void {
-    const options = this.#options.optionsFor(query, client.address);
+  refresh(
+    query: Query,
+    group: ServerGroup,
+    inspector: ReplyInspector,
+    client: Client,
+    added: AddedOptions,
+  ): void {
+    const options = this.#optionsFor(query, client, added);
     const own = this.#inspectorFor(options, inspector);
     this.#forwarder.refresh(query, group, own, client, options);
   }
 
+  #optionsFor(query: Query, { address }: Client, { bytes }: AddedOptions): QueryOptions {
+    const options = this.#options.optionsFor(query, address);
+    if (bytes.length === 0) return options;
+    return { ...options, bytes: Buffer.concat([bytes, options.bytes]) };
+  }
+
   /** Ignores replies for another subnet than the query's; caches no reply that is for one client only. */
   #inspectorFor({ isForAll, subnet }: QueryOptions, inspector: ReplyInspector): ReplyInspector {
-    return (reply, isCacheable, server, sinceMs) => {
+    return (reply, isCacheable) => {
       if (subnet !== undefined && this.#options.isForeign(reply, subnet)) return null;
-      return inspector(reply, isCacheable && isForAll, server, sinceMs);
+      return inspector(reply, isCacheable && isForAll);
     };
   }
 }

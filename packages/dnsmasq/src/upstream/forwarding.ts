@@ -1,4 +1,4 @@
-import type { Client, ReplyInspector, ServerGroup } from '@kube-dns/transport';
+import type { AddedOptions, Client, ReplyInspector, ServerGroup } from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
 
 /** Sends queries to upstream servers: the `QueryForwarder`, or one that changes or logs what it sends. */
@@ -14,7 +14,14 @@ export interface Forwarding {
     client: Client,
     group: ServerGroup,
     inspector: ReplyInspector,
+    options: AddedOptions,
   ): number;
   /** Sends a query that no client waits for; `client` sent the query that showed the need. */
-  refresh(query: Query, group: ServerGroup, inspector: ReplyInspector, client: Client): void;
+  refresh(
+    query: Query,
+    group: ServerGroup,
+    inspector: ReplyInspector,
+    client: Client,
+    options: AddedOptions,
+  ): void;
 }

@@ -95,7 +95,7 @@ describe('Subscribers', () => {
     const session = subscribed();
     expect(session.stays).toBe(true);
     expect(readSubscribed(session.messages[0]!.tlvs[0]!.data)).toMatchObject({
-      serial: 0,
+      serial: 1,
       apex: APEX,
     });
     change();

@@ -16,6 +16,7 @@ import {
   writeDso,
   writeUint32,
 } from '@kube-dns/wire';
+import type { VersionSource } from './versioned-answerer.js';
 import { ZoneNews } from './zone-news.js';
 
 /** Half of the TCP connections of the DNS port; others ask for TTLs. */
@@ -62,12 +63,12 @@ export interface SubscribersOptions {
  * The forwarders that want to know what changes in the zone and its reverse names. Each subscribes by DNS Stateful
  * Operations (RFC 8490) on a connection to the DNS port, and learns names, never records.
  */
-export class Subscribers implements SessionService {
+export class Subscribers implements SessionService, VersionSource {
   readonly news: ZoneNews;
+  readonly instance = randomBytes(INSTANCE_BYTES);
   /** Subscribers that were disconnected because they did not read, or sent nothing. */
   dropped = 0;
   readonly #options: SubscribersOptions;
-  readonly #instance = randomBytes(INSTANCE_BYTES);
   readonly #subscribers = new Map<Session, Subscriber>();
   readonly #now: () => number;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -76,6 +77,15 @@ export class Subscribers implements SessionService {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
     this.news = new ZoneNews((tlv) => this.#tell(tlv), this.#now);
+  }
+
+  get apex(): Uint8Array {
+    return this.#options.apex;
+  }
+
+  /** Of the last change that was told. */
+  get serial(): number {
+    return this.news.serial;
   }
 
   /** The connections with a subscription. */
@@ -132,8 +142,7 @@ export class Subscribers implements SessionService {
   }
 
   #subscribed(): DsoTlv {
-    const { apex } = this.#options;
-    return subscribedTlv({ instance: this.#instance, serial: this.news.serial, apex });
+    return subscribedTlv(this);
   }
 
   #subscribe(zone: Uint8Array, session: Session): number {
@@ -144,7 +153,7 @@ export class Subscribers implements SessionService {
     if (this.count >= MAX_SUBSCRIBERS) return RCODE.REFUSED;
     const now = this.#now();
     this.#subscribers.set(session, { sinceMs: now, heardMs: now, behindMs: undefined });
-    this.news.isWatched = true;
+    this.news.watch();
     this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
     session.stay();
     session.onClose(() => {

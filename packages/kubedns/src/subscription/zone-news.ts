@@ -57,6 +57,12 @@ export class ZoneNews implements ZoneChanges {
     return this.#serial;
   }
 
+  /** There is a subscriber. What changed before has no serial, so the next answers have a new one. */
+  watch(): void {
+    if (!this.isWatched) this.#serial++;
+    this.isWatched = true;
+  }
+
   add(name: Uint8Array): void {
     if (!this.isWatched || this.#isFlushDue) return;
     this.#sinceMs ??= this.#now();

@@ -32,11 +32,14 @@ export type FlushCause = 'by-server' | 'missed-message';
 /** Called in the turn of the event loop in which the message arrives. */
 export interface ChangeEvents {
   /** From now on every change is told. What was before is unknown. */
-  onLive(server: Pick<Subscribed, 'instance' | 'apex'>): void;
-  /** The records of a name, lower-cased in wire form, or of names below it have changed. The name is not copied. */
-  onChanged(name: Uint8Array): void;
+  onLive(server: Subscribed): void;
+  /**
+   * The records of a name, lower-cased in wire form, or of names below it have changed: answers with a lower serial
+   * may be old. The name is not copied.
+   */
+  onChanged(name: Uint8Array, serial: number): void;
   /** Any record may have changed. */
-  onFlush(cause: FlushCause): void;
+  onFlush(cause: FlushCause, serial: number): void;
 }
 
 /**
@@ -177,7 +180,7 @@ export class SubscriptionConnection {
     clearTimeout(this.#deadline);
     const { silenceMs } = this.#target;
     this.#deadline = setTimeout(() => this.#end('lost', 'no heartbeat'), silenceMs);
-    this.#events.onLive(subscribed);
+    this.#events.onLive({ ...subscribed, serial: this.serial });
   }
 
   /** Serials that do not continue mean that something was missed. */
@@ -200,16 +203,16 @@ export class SubscriptionConnection {
     const isNext = before === this.serial;
     this.serial = after;
     if (!this.isLive) return;
-    if (!isNext) this.#events.onFlush('missed-message');
-    else for (const name of names) this.#events.onChanged(name);
+    if (!isNext) this.#events.onFlush('missed-message', after);
+    else for (const name of names) this.#events.onChanged(name, after);
   }
 
   #readSerial(serial: number, isFlush: boolean): void {
     const isNext = serial === this.serial;
     this.serial = serial;
     if (!this.isLive) return;
-    if (isFlush) this.#events.onFlush('by-server');
-    else if (!isNext) this.#events.onFlush('missed-message');
+    if (isFlush) this.#events.onFlush('by-server', serial);
+    else if (!isNext) this.#events.onFlush('missed-message', serial);
   }
 }
 

@@ -89,8 +89,8 @@ export class ZoneSubscription {
           this.#sinceMs = performance.now();
           events.onLive(subscribed);
         },
-        onChanged: (name) => events.onChanged(name),
-        onFlush: (cause) => events.onFlush(cause),
+        onChanged: (name, serial) => events.onChanged(name, serial),
+        onFlush: (cause, serial) => events.onFlush(cause, serial),
         onEnd: (outcome, reason) => this.#onEnd(connection.isLive, outcome, reason),
       },
     );

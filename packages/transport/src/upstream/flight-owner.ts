@@ -1,5 +1,4 @@
 import type { RecordCursor } from '@kube-dns/wire';
-import type { ServerAddress } from '../server-address.js';
 import type { AttemptRules } from './attempt-list.js';
 import type { Flight } from './flight.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
@@ -7,15 +6,9 @@ import type { QueryForwarderOptions } from './query-forwarder-options.js';
 /**
  * Inspects a reply before the clients get it and returns what they get: the reply, changed or not;
  * null to ignore it as if it had not arrived. `isCacheable` is false for a reply from servers
- * that no longer serve the question: it must not be cached. `sinceMs`: when the question was sent to `server` or another
- * first, in milliseconds of `performance.now()`; the reply is not older.
+ * that no longer serve the question: it must not be cached.
  */
-export type ReplyInspector = (
-  reply: Buffer,
-  isCacheable: boolean,
-  server: ServerAddress,
-  sinceMs: number,
-) => Buffer | null | undefined;
+export type ReplyInspector = (reply: Buffer, isCacheable: boolean) => Buffer | null | undefined;
 
 /** What a flight needs of its forwarder. */
 export interface FlightOwner extends AttemptRules {

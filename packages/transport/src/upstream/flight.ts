@@ -51,8 +51,6 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   deadlineMs = 0;
   /** The best there is for a client that cannot wait any longer. */
   fallback: Buffer | null = null;
-  /** When it was sent first: no reply is older. */
-  #sinceMs = Number.POSITIVE_INFINITY;
   readonly #owner: FlightOwner;
   readonly #attempts: AttemptList;
   #dueAtMs = Number.POSITIVE_INFINITY;
@@ -81,7 +79,6 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
    */
   start(nowMs: number, deadlineMs: number): boolean {
     this.startedAtMs = nowMs;
-    this.#sinceMs = Math.min(this.#sinceMs, nowMs);
     this.deadlineMs = deadlineMs;
     this.isProbed = false;
     this.#retries = 0;
@@ -286,7 +283,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   /** `ignored`: the reply counts as if it had not arrived. */
   #accept(at: number, reply: Buffer): 'finished' | 'ignored' | 'malformed' {
-    const seen = this.inspector?.(reply, this.isShared, this.group.servers[at]!, this.#sinceMs);
+    const seen = this.inspector?.(reply, this.isShared);
     if (seen === null) return 'ignored';
     // It was no refusal before: the inspector could not read it.
     if (seen !== undefined && isRefusal(seen)) return 'malformed';

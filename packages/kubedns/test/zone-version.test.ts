@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { endPrograms, exchange, until } from '@kube-dns/testkit';
+import { ZoneSubscription } from '@kube-dns/transport';
+import {
+  encodeKey,
+  readSerial,
+  type Subscribed,
+  writeUint16,
+  ZONE_VERSION_REQUEST,
+  zoneVersionAt,
+} from '@kube-dns/wire';
+import { type KubednsProcess, startKubedns } from './support/kubedns-process.js';
+import { queryBytes } from './support/messages.js';
+import { NameServer } from './support/name-server.js';
+import { namespaceObject, serviceObject } from './support/objects.js';
+
+const PORTS = [{ name: 'http', port: 80 }];
+const WEB = 'web.default.svc.cluster.local';
+
+let api: ApiServer;
+let upstream: NameServer;
+let kubedns: KubednsProcess;
+let subscription: ZoneSubscription | undefined;
+
+beforeEach(async () => {
+  api = await createApiServer();
+  const external = { type: 'ExternalName', externalName: 'a.example' };
+  await api.apply([
+    namespaceObject('default'),
+    serviceObject({ clusterIPs: ['10.96.0.5'], ports: PORTS }),
+    Object.assign(serviceObject({ name: 'out' }), { spec: external }),
+  ]);
+  upstream = await NameServer.start();
+  upstream.respond('a.example A', { answers: [{ type: 'A', ttl: 9, data: '192.0.2.1' }] });
+  kubedns = await startKubedns(api, upstream).ready();
+});
+afterEach(async () => {
+  subscription?.close();
+  await endPrograms();
+  await upstream.close();
+  await api.close();
+});
+
+/** The reply to a query that asks for the version. */
+async function askVersion(name: string, isOverTcp = false): Promise<Buffer> {
+  const plain = queryBytes(name, 'A', { hasEdns: true });
+  const query = Buffer.concat([plain, ZONE_VERSION_REQUEST]);
+  writeUint16(query, plain.length - 2, ZONE_VERSION_REQUEST.length);
+  return exchange(await kubedns.port(), query, { isOverTcp });
+}
+
+/** `LABELCOUNT TYPE INSTANCE SERIAL`, and undefined without a version. */
+function versionIn(reply: Buffer): string | undefined {
+  const at = zoneVersionAt(reply);
+  if (at < 0) return undefined;
+  const instance = reply.toString('hex', at, at + 8);
+  return `${reply[at - 2]} ${reply[at - 1]} ${instance} ${readSerial(reply, at + 8)}`;
+}
+
+async function subscribe(): Promise<Subscribed> {
+  const server = { address: '127.0.0.1', port: await kubedns.port() };
+  return new Promise((resolve) => {
+    const nothing = () => undefined;
+    const events = { onLive: resolve, onChanged: nothing, onFlush: nothing, onLost: nothing };
+    const zones = [encodeKey('cluster.local')];
+    subscription = new ZoneSubscription({
+      server,
+      zones,
+      events: { ...events, onUnsupported: nothing },
+    });
+    subscription.start();
+  });
+}
+
+describe('the version of the zone, for a client that asks for it', () => {
+  it.each([
+    ['the zone', WEB, 2],
+    ['a name that does not exist', `none.${WEB}`, 2],
+    ['a reverse name', '5.0.96.10.in-addr.arpa', 2],
+    ['an external name, with records from upstream', 'out.default.svc.cluster.local', 2],
+    ['a foreign reverse name', '1.2.0.192.in-addr.arpa', 2],
+  ])(
+    'is in the answer of %s, with the instance that subscribers are told',
+    async (_, name, labels) => {
+      const { instance, serial } = await subscribe();
+      const expected = `${labels} 246 ${Buffer.from(instance).toString('hex')} ${serial}`;
+      expect(versionIn(await askVersion(name))).toBe(expected);
+      expect(versionIn(await askVersion(name, true))).toBe(expected);
+    },
+  );
+
+  it('has a higher serial after each change', async () => {
+    const { serial } = await subscribe();
+    await api.apply([serviceObject({ name: 'new', clusterIPs: ['10.96.0.9'], ports: PORTS })]);
+    const serialNow = async () => Number(versionIn(await askVersion(WEB))!.split(' ')[3]);
+    await until('the next serial', async () => (await serialNow()) === serial + 1);
+  });
+
+  it('has another serial when there is a subscriber again: changes in between had none', async () => {
+    const first = await subscribe();
+    subscription!.close();
+    await until('no subscriber', async () => (await subscribe()).serial > first.serial);
+  });
+
+  it('is not in the answers of others', async () => {
+    const port = await kubedns.port();
+    for (const query of [queryBytes(WEB, 'A'), queryBytes(WEB, 'A', { hasEdns: true })]) {
+      const reply = await exchange(port, query);
+      expect(versionIn(reply)).toBeUndefined();
+      expect(reply.length).toBe(query.length + 16);
+    }
+  });
+});

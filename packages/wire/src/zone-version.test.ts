@@ -1,0 +1,89 @@
+import { describe, expect, it } from '@jest/globals';
+import { bytesOf, opt, queryBytes } from '../test/messages.js';
+import { appendOpt } from './opt-record.js';
+import { Query } from './query.js';
+import {
+  appendZoneVersion,
+  readSerial,
+  ZONE_VERSION_REQUEST,
+  zoneVersionAt,
+} from './zone-version.js';
+
+const INSTANCE = Uint8Array.from([1, 2, 3, 4, 5, 6, 7, 8]);
+const VERSION = { labelCount: 2, instance: INSTANCE, serial: 0x1_0000_0002 };
+const OPTION = [0, 19, 0, 18, 2, 246, ...INSTANCE, 0, 0, 0, 1, 0, 0, 0, 2];
+const MAX_BYTES = 1232;
+
+/** The bytes of an answer without records, with an OPT record, and its length. */
+function answerBytes(extendedError = -1): [Uint8Array, number] {
+  const query = queryBytes('web.default', { additionals: [opt()] });
+  const read = new Query();
+  read.read(query, query.length, false, MAX_BYTES);
+  const out = new Uint8Array(0x1_0000);
+  out.set(query.subarray(0, read.questionEnd));
+  out[11] = 0;
+  return [out, appendOpt(read, out, read.questionEnd, 0, extendedError)];
+}
+
+describe('the version of a zone', () => {
+  it('is an option of 18 bytes: labels of the zone, a type for local use, instance and serial', () => {
+    const [out, length] = answerBytes();
+    const end = appendZoneVersion(out, length, MAX_BYTES, VERSION);
+    const message = out.subarray(0, end);
+    expect(Array.from(message.subarray(length))).toEqual(OPTION);
+    expect(Array.from(message.subarray(length - 2, length))).toEqual([0, OPTION.length]);
+    const at = zoneVersionAt(message);
+    expect(message.subarray(at, at + 8)).toEqual(INSTANCE);
+    expect(readSerial(message, at + 8)).toBe(VERSION.serial);
+  });
+
+  it('is not in an answer that would be too large, that has no OPT record, or one with other options', () => {
+    const [out, length] = answerBytes();
+    expect(appendZoneVersion(out, length, length + OPTION.length - 1, VERSION)).toBe(length);
+    expect(appendZoneVersion(out.subarray(0, length), length, MAX_BYTES, VERSION)).toBe(length);
+    expect(appendZoneVersion(out, length - 11, MAX_BYTES, VERSION)).toBe(length - 11);
+    const [withError, errorLength] = answerBytes(15);
+    expect(appendZoneVersion(withError, errorLength, MAX_BYTES, VERSION)).toBe(errorLength);
+  });
+
+  it('is read where an answer ends with it, and nowhere else', () => {
+    const [out, length] = answerBytes();
+    expect(zoneVersionAt(out.subarray(0, length))).toBe(-1);
+    const end = appendZoneVersion(out, length, MAX_BYTES, VERSION);
+    for (let cut = 0; cut < end; cut++) expect(zoneVersionAt(out.subarray(0, cut))).toBe(-1);
+    for (const at of [
+      length - 11,
+      length - 10,
+      length - 2,
+      length - 1,
+      length,
+      length + 3,
+      length + 5,
+    ]) {
+      const other = Uint8Array.from(out.subarray(0, end));
+      other[at]! ^= 1;
+      expect(zoneVersionAt(other)).toBe(-1);
+    }
+  });
+});
+
+describe('a query', () => {
+  const asks = (...options: number[]) => {
+    const bytes = queryBytes('web.default');
+    const query = bytesOf(...bytes, 0, 0, 41, 4, 0xd0, 0, 0, 0, 0, 0, options.length, ...options);
+    query[11] = 1;
+    const read = new Query();
+    return [read.read(query, query.length, false, MAX_BYTES), read.asksZoneVersion];
+  };
+
+  it.each([
+    ['asks for the version with an empty option', true, ...ZONE_VERSION_REQUEST],
+    ['asks with others behind it', true, ...ZONE_VERSION_REQUEST, 0, 10, 0, 1, 9],
+    ['asks with data: no', false, 0, 19, 0, 1, 0],
+    ['asks behind another option: no', false, 0, 10, 0, 0, ...ZONE_VERSION_REQUEST],
+    ['ends within the option: no', false, 0, 19, 0],
+    ['has no option', false],
+  ])('%s', (_, isAsked, ...options) => {
+    expect(asks(...options)).toEqual(['answer', isAsked]);
+  });
+});
