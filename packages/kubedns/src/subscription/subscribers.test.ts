@@ -155,7 +155,7 @@ describe('Subscribers', () => {
     change();
     now += 500;
     expect(JSON.parse(subscribersPage(subscribers))).toEqual({
-      serial: 1,
+      serial: 2,
       names: 1,
       flushes: { 'many-changes': 0, configuration: 0, 'slow-subscriber': 0 },
       dropped: 0,
