@@ -1,0 +1,52 @@
+import { afterEach, expect, it } from '@jest/globals';
+import { addressRecords, Dnsmasq, exchange, ownedBy, ScriptedNameServer } from '@kube-dns/testkit';
+import { queryMessage } from './messages.js';
+
+const opened = ownedBy(afterEach);
+const HEADER_BYTES = 12;
+const NOTIMP = 4;
+const NAMES = ['web.zone.test', 'none.zone.test', 'web.zone.test', 'other.test'];
+
+/** A server that tells no changes, as CoreDNS: NOTIMP to the opcode. */
+function withoutSessions(): Promise<ScriptedNameServer> {
+  return ScriptedNameServer.start((request) => {
+    if (request.protocol === 'tcp') {
+      const refusal = Buffer.from(request.query.subarray(0, HEADER_BYTES));
+      refusal[2]! |= 0x80;
+      refusal[3] = NOTIMP;
+      return [refusal];
+    }
+    const { name } = request.question;
+    if (name.startsWith('none')) return { rcode: 'NXDOMAIN' };
+    return { answers: addressRecords(30, '10.0.0.1') };
+  });
+}
+
+/** What the server was asked over UDP and what the clients got, without IDs. */
+async function recorded(...args: string[]): Promise<{ asked: string[]; got: string[] }> {
+  const server = opened(await withoutSessions());
+  const dnsmasq = opened(
+    await Dnsmasq.start({
+      args: [
+        `--server=/zone.test/${server.text}`,
+        `--server=${server.text}`,
+        '--negcache=push',
+        ...args,
+      ],
+    }),
+  );
+  await dnsmasq.ready();
+  if (args.length === 0) await dnsmasq.server.waitForLine(/does not tell changes of zone.test/);
+  const text = (message: Uint8Array) => Buffer.from(message).toString('hex', 2);
+  const got: string[] = [];
+  for (const name of NAMES)
+    got.push(text(await exchange(dnsmasq.ports.dns, queryMessage({ name }))));
+  const queries = server.requests.filter(({ protocol }) => protocol === 'udp');
+  return { asked: queries.map(({ query }) => text(query)), got };
+}
+
+it('a server that tells no changes is asked, and its answers are given, byte for byte as without --negcache=push', async () => {
+  const subscribing = await recorded();
+  expect(subscribing.asked).toHaveLength(3);
+  expect(subscribing).toEqual(await recorded('--no-subscribe'));
+});
