@@ -98,7 +98,8 @@ export class AnswererTestbed {
       router,
       subscriptions: {
         find: () => undefined,
-        noteStranger: () => undefined,
+        search: () => undefined,
+        tellerOf: () => undefined,
         optionsFor: () => NO_OPTIONS,
       },
       caching: { ...PLAIN_RULES, ...setup.caching },

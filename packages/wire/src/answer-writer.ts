@@ -4,6 +4,7 @@ import { appendOpt, OPT_BYTES, optBytesFor } from './opt-record.js';
 import { CLASS, FLAG, HEADER_BYTES, QUESTION_OFFSET, RCODE, RCODE_MASK, TYPE } from './protocol.js';
 import type { Query } from './query.js';
 import { SECTION, type Section } from './record-cursor.js';
+import { ZONE_VERSION_BYTES } from './zone-version.js';
 
 /** One resource record of class IN; names in `owner` and `rdata` are in wire form, uncompressed. */
 export interface ResourceRecord {
@@ -27,6 +28,8 @@ export class AnswerWriter {
   #out: Uint8Array = new Uint8Array(0);
   /** How much of `#out` may be used. */
   #maxBytes = 0;
+  /** Left for OPT, and for a version of the zone that is appended to it later. */
+  #optBytes = 0;
   #at = 0;
   #flags = 0;
   /** The class of the records: the question's where it is CH, else IN. */
@@ -49,6 +52,8 @@ export class AnswerWriter {
       throw new RangeError(`${this.#maxBytes} bytes are too few for an answer`);
     }
     this.#query = query;
+    const versionBytes = query.asksZoneVersion ? ZONE_VERSION_BYTES : 0;
+    this.#optBytes = query.hasEdns ? OPT_BYTES + versionBytes : 0;
     this.#class = query.class === CLASS.CH ? CLASS.CH : CLASS.IN;
     this.#out = out;
     this.#flags = FLAG.QR | FLAG.RA | (query.flags & (FLAG.RD | FLAG.CD));
@@ -106,7 +111,7 @@ export class AnswerWriter {
     const nameCount = this.#nameCount;
     // The uncompressed size is the upper bound; space for OPT is reserved.
     const ownerBytes = owner === undefined ? 2 : nameBytes(owner);
-    const optBytes = this.#query.hasEdns ? OPT_BYTES : 0;
+    const optBytes = this.#optBytes;
     const most = ownerBytes + 10 + rdataBytes + optBytes;
     if (this.#isFull || start + most > this.#out.length) return this.#leaveOut(section);
     if (owner === undefined) this.#putPointer(QUESTION_OFFSET);

@@ -20,7 +20,8 @@ const INSTANCE_AND_SERIAL = 246;
 const OPTION_HEAD_BYTES = 4;
 const VERSION_HEAD_BYTES = 2;
 const DATA_BYTES = VERSION_HEAD_BYTES + INSTANCE_BYTES + SERIAL_BYTES;
-const OPTION_BYTES = OPTION_HEAD_BYTES + DATA_BYTES;
+/** Bytes of the option. */
+export const ZONE_VERSION_BYTES = OPTION_HEAD_BYTES + DATA_BYTES;
 
 /** The option that asks for the version: without data. */
 export const ZONE_VERSION_REQUEST = Uint8Array.of(0, EDNS_OPTION.ZONE_VERSION, 0, 0);
@@ -41,9 +42,9 @@ export function appendZoneVersion(
   maxBytes: number,
   { labelCount, instance, serial }: ZoneVersion,
 ): number {
-  const end = length + OPTION_BYTES;
+  const end = length + ZONE_VERSION_BYTES;
   if (end > Math.min(maxBytes, out.length) || !isOpt(out, length - OPT_BYTES, 0)) return length;
-  writeUint16(out, length - 2, OPTION_BYTES);
+  writeUint16(out, length - 2, ZONE_VERSION_BYTES);
   writeUint16(out, length, EDNS_OPTION.ZONE_VERSION);
   writeUint16(out, length + 2, DATA_BYTES);
   out[length + 4] = labelCount;
@@ -56,8 +57,8 @@ export function appendZoneVersion(
 
 /** The offset of the instance and then the serial in a message that ends as `appendZoneVersion` left it; else -1. */
 export function zoneVersionAt(message: Uint8Array): number {
-  const optionAt = message.length - OPTION_BYTES;
-  if (!isOpt(message, optionAt - OPT_BYTES, OPTION_BYTES)) return -1;
+  const optionAt = message.length - ZONE_VERSION_BYTES;
+  if (!isOpt(message, optionAt - OPT_BYTES, ZONE_VERSION_BYTES)) return -1;
   const isVersion =
     readUint16(message, optionAt) === EDNS_OPTION.ZONE_VERSION &&
     readUint16(message, optionAt + 2) === DATA_BYTES &&

@@ -19,7 +19,7 @@ import { Routes } from '../routing/routes.js';
 import { ReplyIntake } from './reply-intake.js';
 
 const log = recordedLog();
-const subscriptions = { find: () => undefined, noteStranger: () => undefined };
+const subscriptions = { find: () => undefined, search: () => undefined, tellerOf: () => undefined };
 const router = {
   routes: new Routes({
     rules: ['/stub.test/192.0.2.53', '/back.stub.test/#', '192.0.2.54'].map(parseServerRule),

@@ -18,6 +18,7 @@ import {
 } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import { type CacheableAnswer, EVERY_TYPE } from '../cache/cacheable-answer.js';
+import type { Teller } from '../cache/kept-entries.js';
 import { type CachingRules, ReplyReader } from '../cache/reply-reader.js';
 import type { LocalData } from '../local/local-data.js';
 import type { Route } from '../routing/route.js';
@@ -39,10 +40,12 @@ export interface ReplyIntakeOptions {
   readonly maxTtlSeconds: number;
   readonly local: Pick<LocalData, 'hasName'>;
   readonly router: Pick<Router, 'routes'>;
-  readonly subscriptions: Pick<Subscriptions, 'find' | 'noteStranger'>;
+  readonly subscriptions: Pick<Subscriptions, 'find' | 'search' | 'tellerOf'>;
   readonly log: Log;
 }
 
+/** The serial of a reply that has none. */
+const LATEST = Number.POSITIVE_INFINITY;
 /** The minimum time between two warnings of an attack. */
 const REBIND_LOG_MS = 1_000;
 
@@ -124,13 +127,21 @@ export class ReplyIntake {
     if (!isStored || !this.#isNew(answer)) return;
     const { cache, router, caching } = this.#options;
     const isOfZone = this.#teller?.has(answer.name, answer.nameLength) === true;
-    const teller = isOfZone ? this.#teller : undefined;
     // It was read as one whose server tells when it changes.
     const isTold = answer.setSize === 0 && this.#isOfTeller && !caching.cachesNegatives;
-    if (isTold && teller === undefined) return;
+    if (isTold && !isOfZone) return;
     this.#route = answer.cnames > 0 ? router.routes.find(answer) : undefined;
-    const keptBy = this.#isOfTeller ? teller : teller?.relayed;
-    cache.store(answer, this.#isStored, keptBy, this.#serial);
+    if (isOfZone) cache.store(answer, this.#isStored, this.#keptBy, this.#serial);
+    else cache.store(answer, this.#isStored, this.#tellerBeside(answer), LATEST);
+  }
+
+  get #keptBy(): Teller | undefined {
+    return this.#isOfTeller ? this.#teller : this.#teller?.relayed;
+  }
+
+  /** Another process behind the server's address tells nothing itself: its answers go with the changes that are told. */
+  #tellerBeside({ name, nameLength }: CacheableAnswer): Teller | undefined {
+    return this.#options.subscriptions.tellerOf(name, nameLength)?.relayed;
   }
 
   /** A reply has a version when it was asked for, and its server knows it. */
@@ -143,7 +154,7 @@ export class ReplyIntake {
     this.#serial = readSerial(reply, at + INSTANCE_BYTES);
     if (this.#teller !== undefined) return;
     const length = this.#readName(reply);
-    if (length > 0) subscriptions.noteStranger(this.#name, length);
+    if (length > 0) subscriptions.search(this.#name, length);
   }
 
   /** NXDOMAIN would hide the answers of every type. */

@@ -55,7 +55,7 @@ export class Subscriptions {
   /** The options that questions to a group of servers have. */
   optionsFor({ servers }: ServerGroup): AddedOptions {
     for (const one of this.servers) {
-      if (!one.isLive) continue;
+      if (one.live === undefined) continue;
       const { address, port } = one.server;
       for (const server of servers) {
         if (server.port === port && server.address === address) return VERSION_OPTIONS;
@@ -73,12 +73,19 @@ export class Subscriptions {
     return undefined;
   }
 
-  /** A process that tells no changes has answered for a name (lower-cased, in wire form). */
-  noteStranger(name: Uint8Array, nameLength: number): void {
-    const nowMs = performance.now();
+  /** A process that tells changes of the zone that a name (lower-cased, in wire form) is in. */
+  tellerOf(name: Uint8Array, nameLength: number): ServerInstance | undefined {
     for (const one of this.servers) {
-      if (one.isLive && one.has(name, nameLength)) one.search(nowMs);
+      const { live } = one;
+      if (live?.has(name, nameLength) === true) return live;
     }
+    return undefined;
+  }
+
+  /** A process that tells no changes has answered for such a name: it is looked for. */
+  search(name: Uint8Array, nameLength: number): void {
+    const nowMs = performance.now();
+    for (const one of this.servers) if (one.live?.has(name, nameLength) === true) one.search(nowMs);
   }
 
   close(): void {

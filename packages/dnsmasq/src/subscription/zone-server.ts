@@ -5,7 +5,7 @@ import {
   serverText,
   ZoneSubscription,
 } from '@kube-dns/transport';
-import { decodeName, type Subscribed, suffixOffset } from '@kube-dns/wire';
+import { decodeName, type Subscribed } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import type { LiveSubscriptions } from '../cache/kept-entries.js';
 import { ServerInstance } from './server-instance.js';
@@ -93,9 +93,10 @@ export class ZoneServer {
     return count;
   }
 
-  /** Whether a process tells changes now. */
-  get isLive(): boolean {
-    return this.liveCount > 0;
+  /** A process that tells changes now. */
+  get live(): ServerInstance | undefined {
+    for (const { instance } of this.#connected) if (instance.isLive) return instance;
+    return undefined;
   }
 
   /** Subscribes to a process of the server. */
@@ -127,12 +128,6 @@ export class ZoneServer {
       if (instance.isLive && instance.is(bytes, at)) return instance;
     }
     return undefined;
-  }
-
-  /** Whether a name (lower-cased, in wire form) is in one of its zones. */
-  has(name: Uint8Array, length: number): boolean {
-    for (const zone of this.zones) if (suffixOffset(name, length, zone) >= 0) return true;
-    return false;
   }
 
   /** A process answered that tells no changes: another connection may lead to it. */
@@ -174,7 +169,7 @@ export class ZoneServer {
       return;
     }
     if (same !== undefined) this.#end(same);
-    const isFirst = !this.isLive;
+    const isFirst = this.live === undefined;
     this.#searchPauseMs = FIRST_SEARCH_MS;
     this.#events.started++;
     instance.become(id, apex);

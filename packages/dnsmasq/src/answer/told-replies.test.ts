@@ -1,0 +1,138 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { appendZoneVersion, FLAG, RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
+import { askCache, PLAIN_RULES } from '../../test/cached-answers.js';
+import {
+  addressRecords,
+  keyOf,
+  type Response,
+  responseFor,
+  soaRecord,
+} from '../../test/messages.js';
+import { recordedLog } from '../../test/recorded-log.js';
+import { AnswerCache } from '../cache/answer-cache.js';
+import { defaultOptions } from '../options/option-values.js';
+import { parseServerRule } from '../options/server-value.js';
+import { Routes } from '../routing/routes.js';
+import { ServerInstance } from '../subscription/server-instance.js';
+import { ReplyIntake } from './reply-intake.js';
+
+const APEX = keyOf('z');
+const KNOWN = new Uint8Array(8).fill(1);
+const STRANGER = new Uint8Array(8).fill(2);
+const MAX_BYTES = 1232;
+const OPT = Uint8Array.of(0, 0, TYPE.OPT, 4, 0xd0, 0, 0, 0, 0, 0, 0);
+const ADDRESS: Response = { answers: addressRecords(30, '10.0.0.1') };
+const DENIED: Response = { rcode: RCODE.NXDOMAIN, authorities: [soaRecord(5, 'z', 5)] };
+
+let now: number;
+let live: Uint8Array;
+let cache: AnswerCache;
+let instance: ServerInstance;
+let searched: number;
+let intake: ReplyIntake;
+
+beforeEach(() => {
+  now = 0;
+  live = Uint8Array.of(0, 1);
+  searched = 0;
+  cache = new AnswerCache({ maxRecords: 100, nowSeconds: () => now, live });
+  instance = new ServerInstance(1, [APEX]);
+  instance.become(KNOWN, APEX);
+  instance.changes.noteAll(10);
+  intake = new ReplyIntake({
+    cache,
+    caching: { ...PLAIN_RULES, cachesNegatives: false, cachesToldNegatives: true },
+    replies: defaultOptions(),
+    filteredTypes: [],
+    maxTtlSeconds: 0,
+    local: { hasName: () => false },
+    router: { routes: new Routes({ rules: [parseServerRule('/z/192.0.2.1')], resolvServers: [] }) },
+    subscriptions: {
+      find: (reply, at) => (instance.is(reply, at) ? instance : undefined),
+      search: () => searched++,
+      tellerOf: (name, length) => (instance.has(name, length) ? instance : undefined),
+    },
+    log: recordedLog(),
+  });
+});
+
+interface Told {
+  readonly id?: Uint8Array;
+  readonly serial?: number;
+  readonly isOwn?: boolean;
+}
+
+/** Takes the reply of a process that knew the changes up to a serial; without AA where the answer is not its own. */
+function take(name: string, response: Response, told: Told = {}): void {
+  const { id: id = KNOWN, serial = 10, isOwn = true } = told;
+  const plain = responseFor({ name }, response);
+  const out = Buffer.alloc(MAX_BYTES);
+  out.set(plain);
+  out.set(OPT, plain.length);
+  writeUint16(out, 10, 1);
+  if (isOwn) out[2]! |= FLAG.AA >> 8;
+  const version = { labelCount: 1, instance: id, serial };
+  const end = appendZoneVersion(out, plain.length + OPT.length, MAX_BYTES, version);
+  intake.take(out.subarray(0, end), true);
+}
+
+const ask = (name: string) => askCache(cache, name)?.rcode;
+const change = (name: string) => cache.dropChanged(keyOf(name), instance, 11);
+
+describe('a reply of a process that tells its changes', () => {
+  it('is kept, also a negative one, until a change of its name', () => {
+    take('a.n.svc.z', ADDRESS);
+    take('b.n.svc.z', DENIED);
+    now = 1_000;
+    expect(['a', 'b'].map((name) => ask(`${name}.n.svc.z`))).toEqual(['NOERROR', 'NXDOMAIN']);
+    change('a.n.svc.z');
+    expect(['a', 'b'].map((name) => ask(`${name}.n.svc.z`))).toEqual([undefined, 'NXDOMAIN']);
+  });
+
+  it('is not kept when it does not know a change that was told', () => {
+    change('a.n.svc.z');
+    take('a.n.svc.z', ADDRESS, { serial: 10 });
+    expect(ask('a.n.svc.z')).toBeUndefined();
+    take('a.n.svc.z', ADDRESS, { serial: 11 });
+    expect(ask('a.n.svc.z')).toBe('NOERROR');
+  });
+
+  it('has its TTL, and goes with a change, when it is of others', () => {
+    take('a.n.svc.z', ADDRESS, { isOwn: false });
+    take('b.n.svc.z', ADDRESS, { isOwn: false });
+    take('c.n.svc.z', DENIED, { isOwn: false });
+    change('a.n.svc.z');
+    expect(['a', 'b', 'c'].map((name) => ask(`${name}.n.svc.z`))).toEqual([
+      undefined,
+      'NOERROR',
+      undefined,
+    ]);
+    now = 31;
+    expect(ask('b.n.svc.z')).toBeUndefined();
+  });
+
+  it('has its TTL when the name is in none of its zones', () => {
+    take('a.example', ADDRESS);
+    change('a.example');
+    expect(ask('a.example')).toBe('NOERROR');
+    now = 31;
+    expect(ask('a.example')).toBeUndefined();
+  });
+});
+
+describe('a reply of another process behind that address', () => {
+  it('has its TTL, and goes with a change; the process is looked for', () => {
+    take('a.n.svc.z', ADDRESS, { id: STRANGER, serial: 3 });
+    take('b.n.svc.z', ADDRESS, { id: STRANGER, serial: 3 });
+    take('c.n.svc.z', DENIED, { id: STRANGER, serial: 3 });
+    expect(searched).toBe(3);
+    change('a.n.svc.z');
+    expect(['a', 'b', 'c'].map((name) => ask(`${name}.n.svc.z`))).toEqual([
+      undefined,
+      'NOERROR',
+      undefined,
+    ]);
+    now = 31;
+    expect(ask('b.n.svc.z')).toBeUndefined();
+  });
+});
