@@ -1,5 +1,5 @@
 import { ScriptedNameServer } from '@kube-dns/testkit';
-import { decodeName, isDso, type Query, RCODE, readUint16, writeDso } from '@kube-dns/wire';
+import { decodeName, type Query } from '@kube-dns/wire';
 import { addressRecords, readQuery, type Response, responseTo } from './messages.js';
 
 /** A query that reached the upstream. */
@@ -75,7 +75,6 @@ export class FakeUpstream {
     protocol: Asked['protocol'],
     sourcePort: number,
   ): Promise<readonly Buffer[]> {
-    if (isDso(message)) return [notImplemented(message)];
     const query = readQuery(message, protocol === 'tcp');
     const name = decodeName(query.name);
     if (LOOP_LABEL.test(name)) return [];
@@ -85,12 +84,6 @@ export class FakeUpstream {
     if (reply === null) return [];
     return isMessages(reply) ? reply : [responseTo(query, reply)];
   }
-}
-
-/** What a server says that tells no changes. */
-function notImplemented(request: Buffer): Buffer {
-  const response = { id: readUint16(request, 0), isResponse: true, rcode: RCODE.NOTIMP, tlvs: [] };
-  return Buffer.from(writeDso(response));
 }
 
 function isMessages(reply: Response | readonly Buffer[]): reply is readonly Buffer[] {

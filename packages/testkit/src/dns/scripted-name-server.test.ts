@@ -38,6 +38,14 @@ describe('a scripted name server', () => {
     expect((await exchange(server.port, query)).toString()).toBe('bytes');
   });
 
+  it('tells no changes: a request of DNS Stateful Operations is no query', async () => {
+    const server = await serve(() => ({}));
+    const request = Buffer.from('123430000000000000000000', 'hex');
+    const response = await exchange(server.port, request, { isOverTcp: true });
+    expect(response.toString('hex')).toBe('1234b0040000000000000000');
+    expect(server.requests).toEqual([]);
+  });
+
   it('reads queries that arrive over TCP in one piece and in many', async () => {
     const { port } = await serve(() => ({}));
     const client = own(await TcpClient.connect(port));

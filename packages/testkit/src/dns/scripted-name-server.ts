@@ -59,7 +59,15 @@ export interface NameServerOptions {
 
 const RECEIVE_BYTES = 1024 * 1024;
 
-/** A name server on one port, over UDP and TCP, that answers by a script and records its queries. */
+const HEADER_BYTES = 12;
+/** Of DNS Stateful Operations (RFC 8490). */
+const DSO_OPCODE = 6;
+const NOTIMP = 4;
+
+/**
+ * A name server on one port, over UDP and TCP, that answers by a script and records its queries. It tells no changes:
+ * requests for them, which are no queries, get NOTIMP.
+ */
 export class ScriptedNameServer implements Closable {
   /** The received queries, the oldest first. */
   readonly requests: NameServerRequest[] = [];
@@ -165,6 +173,10 @@ export class ScriptedNameServer implements Closable {
     fields: Omit<ConstructorParameters<typeof NameServerRequest>[0], 'count'>,
     send: (message: Uint8Array) => void,
   ): void {
+    if (opcodeOf(fields.query) === DSO_OPCODE) {
+      send(notImplemented(fields.query));
+      return;
+    }
     const request = new NameServerRequest({ ...fields, count: this.requests.length }, send);
     this.requests.push(request);
     const reply = this.script(request);
@@ -177,6 +189,18 @@ export class ScriptedNameServer implements Closable {
     const messages = isMessages(reply) ? reply : [encodeReply(request.query, reply)];
     for (const message of messages) request.send(message);
   }
+}
+
+function opcodeOf(message: Buffer): number {
+  return message.length < HEADER_BYTES ? 0 : (message[2]! >> 3) & 0x0f;
+}
+
+function notImplemented(request: Buffer): Buffer {
+  const response = Buffer.alloc(HEADER_BYTES);
+  request.copy(response, 0, 0, 3);
+  response[2]! |= 0x80;
+  response[3] = NOTIMP;
+  return response;
 }
 
 /** A port of 127.0.0.1 on which no server listens. */
