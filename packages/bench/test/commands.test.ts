@@ -3,8 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { endPrograms, findRealDnsmasq, missing, unless, until } from '@kube-dns/testkit';
+import { ClusterPlan } from '../src/cluster/cluster-plan.js';
+import { changesOf, togglesOf } from '../src/cluster/toggles.js';
 import { childrenOf, isRunning, startBench } from './bench-process.js';
 
+const CHANGES = changesOf(
+  togglesOf(new ClusterPlan({ services: 1, slices: 1, endpointsPerSlice: 1, headless: 0 })),
+);
 const TINY = ['--services=20', '--slices=40', '--endpoints=2'];
 
 interface BenchOutput {
@@ -73,6 +78,27 @@ describe('the bench', () => {
     expect(figures.get('events written')).toBeGreaterThan(50);
     expect(figures.get('lag at 0-1 s, median')).toBeGreaterThan(0);
     expect(figures.get('changes never served meanwhile')).toBe(0);
+  });
+
+  it('times changes through the cache of the pod', async () => {
+    const few = ['--services=20', '--slices=40', '--seconds=1', '--events=100', '--pause=10'];
+    const { figures } = await measure('pod-changes', ...few, '--alone');
+    for (const change of CHANGES) {
+      expect(figures.get(`${change}, p50`)).toBeGreaterThan(-10);
+      expect(figures.get(`${change}, p99`)).toBeLessThan(10_000);
+    }
+    expect(figures.get('changes never seen')).toBe(0);
+    expect(figures.get('events meanwhile')).toBeGreaterThan(50);
+  });
+
+  it('measures what a subscription costs', async () => {
+    const few = ['--runs=1', '--subscriptions=20', '--services=20', '--seconds=1', '--events=100'];
+    const { figures } = await measure('subscription-cost', ...few);
+    for (const side of ['kubedns', 'dnsmasq']) {
+      expect(figures.get(`${side}: each of 20, heap`)).toBeGreaterThan(1);
+      expect(figures.get(`${side}: each of 20, heap`)).toBeLessThan(200);
+      expect(figures.get(`${side}: cost of the subscription`)).toBeGreaterThan(-50);
+    }
   });
 
   const queries = unless(missing('dnsperf'), it);

@@ -5,10 +5,13 @@ import { DNSMASQ_LOAD } from '../src/commands/dnsmasq-load.js';
 import { KUBEDNS_CHANGES } from '../src/commands/kubedns-changes.js';
 import { KUBEDNS_QUERIES } from '../src/commands/kubedns-queries.js';
 import { KUBEDNS_SCALE } from '../src/commands/kubedns-scale.js';
+import { POD_CHANGES } from '../src/commands/pod-changes.js';
+import { SUBSCRIPTION_COST } from '../src/commands/subscription-cost.js';
 import { WORKLOADS } from '../src/workloads/workload-table.js';
 
 const ABOUT_KUBEDNS = [KUBEDNS_SCALE, KUBEDNS_CHANGES, KUBEDNS_QUERIES];
 const ABOUT_LOAD = [DNS, DNSMASQ_LOAD];
+const ABOUT_SUBSCRIPTIONS = [POD_CHANGES, SUBSCRIPTION_COST];
 
 /** The names of options in the first column of the table that begins so. */
 function optionsNamed(readme: string, head: string): readonly string[] {
@@ -22,7 +25,8 @@ describe('the README', () => {
     const readme = await readFile('README.md', 'utf8');
     const table = /\| Command .*?\n\n/s.exec(readme)?.[0] ?? '';
     const named = [...table.matchAll(/^\| `([\w-]+)`/gm)].map(([, name]) => name);
-    expect(named).toEqual([...ABOUT_LOAD, ...ABOUT_KUBEDNS].map(({ name }) => name));
+    const commands = [...ABOUT_LOAD, ...ABOUT_KUBEDNS, ...ABOUT_SUBSCRIPTIONS];
+    expect(named).toEqual(commands.map(({ name }) => name));
   });
 
   it('names the workloads that there are', async () => {
@@ -43,6 +47,15 @@ describe('the README', () => {
       expect(names.filter((name) => !(name in options))).toEqual([]);
     }
   });
+
+  it.each(ABOUT_SUBSCRIPTIONS)(
+    'names options in "Option of $name" that it has',
+    async (command) => {
+      const names = optionsNamed(await readFile('README.md', 'utf8'), `Option of ${command.name}`);
+      expect(names.length).toBeGreaterThan(3);
+      expect(names.filter((name) => !(name in command.options))).toEqual([]);
+    },
+  );
 
   it('names every option of the load', async () => {
     const readme = await readFile('README.md', 'utf8');

@@ -84,6 +84,7 @@ export {
   testTools,
 } from './process/installed.js';
 export {
+  anonymousBytes,
   cpuUsage,
   peakRssBytes,
   type ProcessUsage,

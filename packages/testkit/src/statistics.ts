@@ -2,6 +2,7 @@
 export interface Spread {
   readonly count: number;
   readonly p50: number;
+  readonly p90: number;
   readonly p99: number;
   readonly max: number;
 }
@@ -22,12 +23,13 @@ function ascending(values: Iterable<number>): number[] {
   return [...values].sort((left, right) => left - right);
 }
 
-/** Median, 99th percentile and maximum. */
+/** Median, 90th and 99th percentile, and maximum. */
 export function spreadOf(values: Iterable<number>): Spread {
   const sorted = ascending(values);
   return {
     count: sorted.length,
     p50: percentile(sorted, 0.5),
+    p90: percentile(sorted, 0.9),
     p99: percentile(sorted, 0.99),
     max: sorted.at(-1) ?? Number.NaN,
   };

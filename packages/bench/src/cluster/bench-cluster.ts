@@ -7,6 +7,7 @@ import { type Change, type ChangeKind, ChangeSource } from './changes.js';
 import { ClusterPlan, type ClusterSize } from './cluster-plan.js';
 import { markerObjects } from './marker.js';
 import { namespaceObject, serviceObject, sliceObject } from './objects.js';
+import { type Toggle, toggleNamespace, togglesOf, type ToggleState } from './toggles.js';
 
 /** A cluster that can be listed. */
 export interface StartedCluster {
@@ -40,6 +41,10 @@ export interface BenchClusterMethods {
   prepare(kind: ChangeKind): Expectation;
   /** Writes the prepared change; returns its moment on the monotonic clock. */
   write(): number;
+  /** Gives all toggles of the plan their first state. */
+  startToggles(): void;
+  /** Writes a state of a toggle; returns the moment after it on the monotonic clock. */
+  toggle(number: number, state: 0 | 1): number;
   /** Writes this many events per second from now on. */
   startNoise(eventsPerSecond: number): void;
   /** Stops that; returns the number of written events. */
@@ -52,7 +57,7 @@ const RESOURCES = {
   endpointslices: '/apis/discovery.k8s.io/v1/endpointslices',
 } as const;
 const WARM_PAGE = 500;
-const TICK_MS = 5;
+const TICK_MS = 1;
 /** A real API server does not share the cores of the pod: the measured server has priority. */
 const NICE = 5;
 /** Large enough for 100,000 services. */
@@ -64,6 +69,7 @@ export class BenchCluster implements BenchClusterMethods {
   #server: ApiServer | undefined;
   #source: ChangeSource | undefined;
   #prepared: Change | undefined;
+  #toggles: readonly Toggle[] = [];
   #markers = 0;
   #ticker: Ticker | undefined;
   #noise = { perSecond: 0, startMs: 0, written: 0 };
@@ -129,6 +135,17 @@ export class BenchCluster implements BenchClusterMethods {
     return atMs;
   }
 
+  startToggles(): void {
+    this.#toggles = togglesOf(this.#plan!);
+    this.#running.objects.load([toggleNamespace()]);
+    for (const [first] of this.#toggles) this.#write(first);
+  }
+
+  toggle(number: number, state: 0 | 1): number {
+    this.#write(this.#toggles[number]![state]);
+    return monotonicMs();
+  }
+
   startNoise(eventsPerSecond: number): void {
     this.#noise = { perSecond: eventsPerSecond, startMs: monotonicMs(), written: 0 };
   }
@@ -142,6 +159,14 @@ export class BenchCluster implements BenchClusterMethods {
   get #running(): ApiServer {
     if (!this.#server) throw new Error('the cluster was not started');
     return this.#server;
+  }
+
+  #write({ put = [], removed }: ToggleState): void {
+    const { objects } = this.#running;
+    if (removed && objects.get(removed.kind, removed.namespace, removed.name)) {
+      objects.delete(removed.kind, removed.namespace, removed.name);
+    }
+    objects.load(put);
   }
 
   #fill(objects: ObjectAccess, plan: ClusterPlan): void {

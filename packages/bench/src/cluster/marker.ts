@@ -17,9 +17,10 @@ export interface Marker {
   readonly expectations: readonly Expectation[];
 }
 
-function moved<T extends KubeObject>(object: T, name: string): T {
+/** The same object under another name. */
+export function moved<T extends KubeObject>(object: T, name: string, namespace = NAMESPACE): T {
   const uid = `00000000-0000-4000-8000-${Buffer.from(name).toString('hex').slice(0, 12)}`;
-  return { ...object, metadata: { ...object.metadata, name, namespace: NAMESPACE, uid } };
+  return { ...object, metadata: { ...object.metadata, name, namespace, uid } };
 }
 
 /** The n-th state of the marker: a cluster service, a headless one with its slice, their namespace. */

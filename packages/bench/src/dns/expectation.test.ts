@@ -56,6 +56,18 @@ describe('an expected answer', () => {
     expect(any.isRight(answer())).toBe(false);
   });
 
+  it('is right with as many records as expected', () => {
+    const one = new Asked({ name: NAME, type: 'A', address: '10.0.0.2', count: 1 });
+    expect(one.isRight(answer({ addresses: ['10.0.0.2'] }))).toBe(true);
+    expect(one.isRight(answer({ addresses: ['10.0.0.1', '10.0.0.2'] }))).toBe(false);
+  });
+
+  it('is right with the rcode that is expected', () => {
+    const none = new Asked({ name: NAME, type: 'A', rcode: 'NXDOMAIN' });
+    expect(none.isRight(answer({ rcode: 3 }))).toBe(true);
+    expect(none.isRight(answer({ addresses: ['10.0.0.2'] }))).toBe(false);
+  });
+
   it('is identified by its ID', () => {
     expect(messageId(answer({ id: 4711 }))).toBe(4711);
     expect(messageId(Buffer.alloc(3))).toBe(-1);

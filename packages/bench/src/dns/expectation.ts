@@ -1,5 +1,6 @@
-import { isIPv4 } from 'node:net';
 import {
+  addressBytes,
+  encodeName,
   encodeQuery,
   HEADER_BYTES,
   QUESTION_FIXED_BYTES,
@@ -17,9 +18,14 @@ import {
 export interface Expectation {
   /** Without final dot. */
   readonly name: string;
-  readonly type: 'A' | 'SRV';
-  /** An address that must be among the records; for SRV any record will do. */
+  readonly type: 'A' | 'SRV' | 'PTR';
+  /** An address, or the name of a PTR record, that must be among the records; unless given, any record will do. */
   readonly address?: string;
+  readonly target?: string;
+  /** The number of records; any unless given. */
+  readonly count?: number;
+  /** Default: NOERROR. */
+  readonly rcode?: 'NOERROR' | 'NXDOMAIN';
 }
 
 /** OPT with a UDP payload size of 4,096 bytes. */
@@ -33,18 +39,21 @@ export class Asked {
   readonly query: Buffer;
   readonly #questionEnd: number;
   readonly #type: number;
-  readonly #address: Buffer | undefined;
+  readonly #rcode: number;
+  readonly #rdata: Uint8Array | undefined;
+  readonly #count: number | undefined;
   readonly #cursor = new RecordCursor();
 
-  constructor({ name, type, address }: Expectation) {
+  constructor({ name, type, address, target, count, rcode = 'NOERROR' }: Expectation) {
     const plain = encodeQuery({ id: 0, name, type });
     writeUint16(plain, ADDITIONAL_COUNT_OFFSET, 1);
     this.query = Buffer.concat([plain, OPT]);
     this.#questionEnd = skipName(plain, HEADER_BYTES, plain.length) + QUESTION_FIXED_BYTES;
     this.#type = TYPE[type];
-    if (address !== undefined && isIPv4(address)) {
-      this.#address = Buffer.from(address.split('.').map(Number));
-    }
+    this.#rcode = RCODE[rcode];
+    this.#count = count;
+    if (address !== undefined) this.#rdata = addressBytes(address);
+    if (target !== undefined) this.#rdata = encodeName(target);
   }
 
   /** Whether a message answers this question; the caller compares the ID. */
@@ -57,16 +66,22 @@ export class Asked {
     );
   }
 
-  /** Whether a message is the answer that is expected: NOERROR, with the record. */
+  /** Whether a message is the answer that is expected: with the rcode, and for NOERROR with the record. */
   isRight(message: Buffer): boolean {
-    if (!this.isAnsweredBy(message) || (message[3]! & RCODE_MASK) !== RCODE.NOERROR) return false;
+    if (!this.isAnsweredBy(message) || (message[3]! & RCODE_MASK) !== this.#rcode) return false;
+    if (this.#rcode !== RCODE.NOERROR) return true;
     const cursor = this.#cursor.reset(message, message.length);
+    const rdata = this.#rdata;
+    let count = 0;
+    let isThere = false;
     while (cursor.next() && cursor.section === SECTION.ANSWER) {
       if (cursor.type !== this.#type) continue;
-      if (this.#address === undefined) return true;
-      if (this.#address.compare(message, cursor.rdataStart, cursor.end) === 0) return true;
+      count++;
+      isThere ||=
+        rdata === undefined ||
+        message.compare(rdata, 0, rdata.length, cursor.rdataStart, cursor.end) === 0;
     }
-    return false;
+    return isThere && (this.#count === undefined || this.#count === count);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { RunningProgram } from '@kube-dns/testkit';
 import type { LoadQuestion } from '../queries/question-file.js';
 
 /** A server that takes part. */
@@ -9,6 +10,8 @@ export interface Subject {
   readonly isOneProcess: boolean;
   /** Throws a MeasureError when it has ended. */
   readonly check: () => void;
+  /** Undefined for the echo. */
+  readonly server?: RunningProgram;
 }
 
 /** One kind of load that all subjects are given. */

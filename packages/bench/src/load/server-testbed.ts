@@ -15,7 +15,8 @@ import { ClusterPlan, type ClusterSize } from '../cluster/cluster-plan.js';
 import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
 import { followingKubedns } from '../servers/following-kubedns.js';
 import type { EchoMethods } from '../servers/echo.js';
-import { type PeerName, PeerProgram } from '../servers/peer-programs.js';
+import { type PeerName, type PeerOptions, PeerProgram } from '../servers/peer-programs.js';
+import { stockArguments } from '../servers/stock-arguments.js';
 import type { Subject } from './contest.js';
 
 /** The programs that are measured. */
@@ -36,19 +37,31 @@ export interface Programs {
 export interface TestbedCluster {
   readonly plan: ClusterPlan;
   readonly apiUrl: string;
+  readonly remote: Remote<BenchClusterMethods>;
+}
+
+/** kubedns and the dnsmasq in front of it, which is told the changes. */
+export interface Pod {
+  readonly kubedns: Subject;
+  readonly dnsmasq: Subject;
 }
 
 /** Whether a server is measured or is the upstream of a measured one, and its further flags. */
 export interface Part {
   readonly isUpstream?: boolean;
+  /** Of a kubedns; default: 127.0.0.1. */
+  readonly address?: string;
   readonly flags?: readonly string[];
 }
 
 export const OUR_DNSMASQ = 'our dnsmasq';
 export const OUR_KUBEDNS = 'our kubedns';
 export const DNSMASQ = 'dnsmasq';
+export const COREDNS = 'coredns';
 
 const READY_LIMIT_MS = 120_000;
+/** What our dnsmasq logs once it is told the changes. */
+export const SUBSCRIBED = /tells the changes of cluster\.local/;
 const CLUSTER_NODE_FLAGS = ['--expose-gc'];
 
 /** Starts the servers of a workload, each on its core; closing `owned` ends them. */
@@ -66,24 +79,43 @@ export class ServerTestbed {
   async cluster(size: ClusterSize): Promise<TestbedCluster> {
     const entry = new URL('../cluster/bench-cluster.js#BenchCluster', import.meta.url);
     const nodeFlags = CLUSTER_NODE_FLAGS;
-    const cluster = this.owned.add(
+    const remote = this.owned.add(
       new Remote<BenchClusterMethods>('the API server', entry, { nodeFlags }),
     );
-    const { url: apiUrl } = await cluster.call('start', size);
-    await pinProcess(cluster.pid, this.#cores?.upstream);
-    return { plan: new ClusterPlan(size), apiUrl };
+    const { url: apiUrl } = await remote.call('start', size);
+    await pinProcess(remote.pid, this.#cores?.upstream);
+    return { plan: new ClusterPlan(size), apiUrl, remote };
   }
 
   async kubedns({ apiUrl }: TestbedCluster, part: Part = {}): Promise<Subject> {
     const { node, nodeFlags, kubedns: program, kubednsFlags } = this.programs;
     const flags = [...kubednsFlags, ...(part.flags ?? [])];
-    const start = { ...followingKubedns(apiUrl, flags), node, nodeFlags, program };
+    const { address = '127.0.0.1' } = part;
+    const start = { ...followingKubedns(apiUrl, flags), node, nodeFlags, program, address };
     const started = this.owned.add(await Kubedns.start(start));
     await started.ready(READY_LIMIT_MS);
     return this.#subject(OUR_KUBEDNS, started.server, started.ports.dns, part);
   }
 
   async ourDnsmasq(args: readonly string[], part: Part = {}): Promise<Subject> {
+    const { server, ports } = await this.#startDnsmasq(args, part);
+    return this.#subject(OUR_DNSMASQ, server, ports.dns, part);
+  }
+
+  /** A kubedns, and a dnsmasq with the arguments of the manifest and more, once it is told the changes. */
+  async pod(cluster: TestbedCluster, args: readonly string[] = []): Promise<Pod> {
+    const kubedns = await this.kubedns(cluster, { isUpstream: true });
+    return { kubedns, dnsmasq: await this.subscribedDnsmasq(kubedns, args) };
+  }
+
+  /** Another dnsmasq of that kind. */
+  async subscribedDnsmasq(kubedns: Subject, args: readonly string[] = []): Promise<Subject> {
+    const { server, ports } = await this.#startDnsmasq([...stockArguments(kubedns.port), ...args]);
+    await server.waitForLine(SUBSCRIBED);
+    return this.#subject(OUR_DNSMASQ, server, ports.dns);
+  }
+
+  async #startDnsmasq(args: readonly string[], part: Part = {}): Promise<Dnsmasq> {
     const { node, nodeFlags, dnsmasq: program, dnsmasqFlags } = this.programs;
     const started = this.owned.add(
       await Dnsmasq.start({
@@ -96,7 +128,7 @@ export class ServerTestbed {
       }),
     );
     await started.ready();
-    return this.#subject(OUR_DNSMASQ, started.server, started.ports.dns, part);
+    return started;
   }
 
   /** None where there is no such program. */
@@ -111,15 +143,27 @@ export class ServerTestbed {
   }
 
   /** The peers of kubedns that a path was given for. */
-  async peers({ apiUrl }: TestbedCluster, knownName: string): Promise<readonly Subject[]> {
-    const subjects: Subject[] = [];
-    for (const name of ['kube-dns', 'coredns'] as const) {
-      const path = this.programs.peers[name];
-      if (path === undefined) continue;
-      const peer = this.owned.add(await PeerProgram.start(name, path, { apiUrl, knownName }));
-      subjects.push(await this.#subject(name, peer.server, peer.port));
-    }
-    return subjects;
+  async peers(cluster: TestbedCluster, knownName: string): Promise<readonly Subject[]> {
+    const kubeDns = await this.#peer('kube-dns', cluster, { knownName });
+    return [...kubeDns, ...(await this.coredns(cluster, { knownName }))];
+  }
+
+  /** None where no path was given for it. */
+  coredns(cluster: TestbedCluster, options: PeerOptions): Promise<readonly Subject[]> {
+    return this.#peer(COREDNS, cluster, options);
+  }
+
+  async #peer(
+    name: PeerName,
+    { apiUrl }: TestbedCluster,
+    options: PeerOptions,
+  ): Promise<readonly Subject[]> {
+    const path = this.programs.peers[name];
+    if (path === undefined) return [];
+    const isOnOneCore = this.#cores !== undefined;
+    const start = { ...options, apiUrl, isOnOneCore };
+    const { server, port } = this.owned.add(await PeerProgram.start(name, path, start));
+    return [await this.#subject(name, server, port)];
   }
 
   /** A name server that answers every name, as the upstream of a dnsmasq. */
@@ -151,6 +195,6 @@ export class ServerTestbed {
   ): Promise<Subject> {
     const { pid } = server;
     await pinProcess(pid, isUpstream ? this.#cores?.upstream : this.#cores?.server);
-    return { name, port, pid, isOneProcess: true, check: () => server.check() };
+    return { name, port, pid, server, isOneProcess: true, check: () => server.check() };
   }
 }

@@ -14,6 +14,21 @@ import { ZONE } from '../cluster/cluster-plan.js';
 /** The peers of kubedns that a path can be given for. */
 export type PeerName = 'kube-dns' | 'coredns';
 
+/** What a peer of kubedns is started with. */
+export interface PeerOptions {
+  /** A name that has an address. */
+  readonly knownName: string;
+  /** CoreDNS as clusters have it, with `cache 30`, and the port of the name server for names of the world. */
+  readonly stock?: { readonly upstreamPort?: number };
+}
+
+interface PeerStart extends PeerOptions {
+  readonly apiUrl: string;
+  /** A Go program finds out by itself on how many it runs, but before it is pinned. */
+  readonly isOnOneCore: boolean;
+}
+
+const STOCK_SECONDS = 30;
 /** No server listens there, so no query of a bench leaves the machine. */
 const NO_NAMESERVER = '127.0.0.1:9';
 const START_LIMIT_MS = 60_000;
@@ -31,11 +46,24 @@ async function kubeDnsArgs(apiUrl: string, port: number): Promise<readonly strin
 }
 
 /** The command line of CoreDNS, whose only configuration is a file. */
-function corednsArgs(apiUrl: string, port: number, folder: string): readonly string[] {
+function corednsArgs(port: number, folder: string, options: PeerStart): readonly string[] {
   const corefile = join(folder, 'Corefile');
-  const block = [`kubernetes ${ZONE} {`, `  endpoint ${apiUrl}`, '}'];
-  const lines = [`.:${port} {`, '  bind 127.0.0.1', ...block.map((line) => `  ${line}`), '}'];
-  writeFileSync(corefile, `${lines.join('\n')}\n`);
+  const { apiUrl, stock } = options;
+  const kubernetes =
+    stock === undefined
+      ? [`kubernetes ${ZONE} {`, `  endpoint ${apiUrl}`, '}']
+      : [
+          `kubernetes ${ZONE} in-addr.arpa ip6.arpa {`,
+          `  endpoint ${apiUrl}`,
+          '  pods insecure',
+          `  ttl ${STOCK_SECONDS}`,
+          '}',
+          `cache ${STOCK_SECONDS}`,
+        ];
+  const upstream = stock?.upstreamPort;
+  const forward = upstream === undefined ? [] : [`forward . 127.0.0.1:${upstream}`];
+  const block = ['bind 127.0.0.1', ...kubernetes, ...forward].map((line) => `  ${line}`);
+  writeFileSync(corefile, [`.:${port} {`, ...block, '}', ''].join('\n'));
   return [`-conf=${corefile}`];
 }
 
@@ -52,18 +80,16 @@ export class PeerProgram implements Closable {
   }
 
   /** Starts it and waits until it has the address of this name. Throws a MeasureError. */
-  static async start(
-    name: PeerName,
-    path: string,
-    { apiUrl, knownName }: { readonly apiUrl: string; readonly knownName: string },
-  ): Promise<PeerProgram> {
+  static async start(name: PeerName, path: string, start: PeerStart): Promise<PeerProgram> {
+    const { apiUrl, knownName, isOnOneCore } = start;
     const owned = new Owned();
     try {
       const { path: folder } = owned.add(new TemporaryFolder());
       const port = await freePort();
       const isGo = name === 'kube-dns';
-      const args = isGo ? await kubeDnsArgs(apiUrl, port) : corednsArgs(apiUrl, port, folder);
-      const server = owned.add(new RunningProgram(name, path, args));
+      const args = isGo ? await kubeDnsArgs(apiUrl, port) : corednsArgs(port, folder, start);
+      const env = isOnOneCore ? { GOMAXPROCS: '1' } : {};
+      const server = owned.add(new RunningProgram(name, path, args, { env }));
       const query = encodeQuery({ id: 1, name: knownName, type: 'A' });
       await awaitRecord(server, port, query, START_LIMIT_MS);
       return new PeerProgram(server, port, owned);

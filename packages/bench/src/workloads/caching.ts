@@ -48,38 +48,3 @@ export const EIGHTY_TWENTY: Workload = {
   },
   judge: () => [],
 };
-
-/** The domains that a pod's resolver appends to a name with fewer than five dots, before it tries the name. */
-const SEARCH_DOMAINS = [
-  'team-000.svc.cluster.local',
-  'svc.cluster.local',
-  'cluster.local',
-  'region.compute.internal',
-] as const;
-
-/** The names that a pod asks for when it looks up names of the world: four of five do not exist. */
-export function searchPathQuestions(names: number): readonly LoadQuestion[] {
-  const lookups = Math.ceil(names / (SEARCH_DOMAINS.length + 1));
-  return questionsAbout(lookups, 'example').flatMap(({ name, type }) => [
-    ...SEARCH_DOMAINS.map((domain) => ({ name: `${name}.${domain}`, type })),
-    { name, type },
-  ]);
-}
-
-/** Mostly negative answers from the cache. */
-export const SEARCH_PATH: Workload = {
-  name: 'search-path',
-  summary:
-    'both: five names for each lookup, four of which do not exist; negative answers are cached',
-  prepare: async (testbed, { names }) => ({
-    subjects: await bothDnsmasqs(testbed),
-    trials: [
-      {
-        name: ONLY_TRIAL,
-        questions: searchPathQuestions(names),
-        rcodes: ['NOERROR', 'NXDOMAIN'],
-      },
-    ],
-  }),
-  judge: () => [],
-};

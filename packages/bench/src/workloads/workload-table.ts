@@ -1,5 +1,6 @@
-import { DNSMASQ_HITS, EIGHTY_TWENTY, SEARCH_PATH } from './caching.js';
+import { DNSMASQ_HITS, EIGHTY_TWENTY } from './caching.js';
 import { HEADLESS } from './headless.js';
+import { SEARCH_PATH } from './search-path.js';
 import { DGRAM_ENGINE, KUBEDNS_SERVICES, LIMIT, MISSES, MIXED_CLIENTS } from './services.js';
 import type { Workload } from './workload.js';
 

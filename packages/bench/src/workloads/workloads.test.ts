@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Metrics, Score } from '../load/contest.js';
 import { ScoreLog } from '../load/score-log.js';
-import { DNSMASQ, OUR_DNSMASQ, OUR_KUBEDNS } from '../load/server-testbed.js';
-import { DNSMASQ_HITS, searchPathQuestions } from './caching.js';
+import { COREDNS, DNSMASQ, OUR_DNSMASQ, OUR_KUBEDNS } from '../load/server-testbed.js';
+import { DNSMASQ_HITS } from './caching.js';
+import { SEARCH_DOMAINS, SEARCH_PATH, searchPathQuestions } from './search-path.js';
 import { KUBEDNS_SERVICES, MIXED_CLIENTS } from './services.js';
 import { soonAsDnsmasq } from './workload.js';
 import { WORKLOADS } from './workload-table.js';
@@ -32,15 +33,17 @@ describe('the workloads', () => {
   });
 
   it('look names up along the search path: four that do not exist, then the name', () => {
-    const questions = searchPathQuestions(10);
-    expect(questions.map(({ name }) => name).slice(0, 5)).toEqual([
-      'host-0.example.team-000.svc.cluster.local',
-      'host-0.example.svc.cluster.local',
-      'host-0.example.cluster.local',
-      'host-0.example.region.compute.internal',
-      'host-0.example',
+    const questions = searchPathQuestions(20, SEARCH_DOMAINS.cloud);
+    const asked = questions.map(({ name, type }) => `${name} ${type}`);
+    expect(asked.filter((text) => text.endsWith(' A')).slice(0, 5)).toEqual([
+      'host-0.example.team-000.svc.cluster.local A',
+      'host-0.example.svc.cluster.local A',
+      'host-0.example.cluster.local A',
+      'host-0.example.region.compute.internal A',
+      'host-0.example A',
     ]);
-    expect(new Set(questions.map(({ name }) => name)).size).toBe(10);
+    expect(asked.filter((text) => text.endsWith(' AAAA'))).toHaveLength(10);
+    expect(new Set(asked).size).toBe(20);
   });
 });
 
@@ -51,6 +54,21 @@ describe('the bars', () => {
     expect(judged.slice(0, 2)).toMatchObject([
       { value: 1.4, unit: '×', bar: { atLeast: 1.3 } },
       { value: 0.5, unit: '×', bar: { atMost: 0.75 } },
+    ]);
+  });
+
+  it('of the search path are ratios to dnsmasq, to CoreDNS and to plain hits', () => {
+    const lookups = 'search path';
+    const scores = [
+      score(OUR_DNSMASQ, { queriesPerSecond: 130, cpuUs: 2 }, lookups),
+      score(OUR_DNSMASQ, { cpuUs: 1.6 }, 'plain hits'),
+      score(DNSMASQ, {}, lookups),
+      score(COREDNS, { cpuUs: 9 }, lookups),
+    ];
+    expect(SEARCH_PATH.judge(new ScoreLog(scores))).toMatchObject([
+      { value: 1.3, bar: { atLeast: 1.2 } },
+      { value: 1.25, bar: { atMost: 1.05 } },
+      { value: 4.5, bar: { atLeast: 4 } },
     ]);
   });
 

@@ -8,8 +8,8 @@ import { connectUdp } from './udp-socket.js';
 const LIMIT_MS = 10_000;
 const SOON = { limitMs: LIMIT_MS, stepMs: 2 };
 
-function answer(name: string) {
-  return decodeMessage(answerTo(encodeQuery({ id: 7, name }))!);
+function answer(name: string, type = 'A') {
+  return decodeMessage(answerTo(encodeQuery({ id: 7, name, type }))!);
 }
 
 describe('the answer of the name server', () => {
@@ -20,6 +20,12 @@ describe('the answer of the name server', () => {
       questions: [{ name: 'Host-1.Example' }],
       answers: [{ name: 'Host-1.Example', type: 'A', ttl: 86_400, data: '198.51.100.7' }],
     });
+  });
+
+  it('is an IPv6 address when one is asked for', () => {
+    expect(answer('host-1.example', 'AAAA').answers).toMatchObject([
+      { type: 'AAAA', data: '2001:db8::7' },
+    ]);
   });
 
   it('is an address with TTL 0 for some names', () => {

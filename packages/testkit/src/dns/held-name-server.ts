@@ -13,7 +13,7 @@ export interface HeldNameServerMethods {
   received(): number;
 }
 
-/** Last labels with a special answer. All other names have an address with a long TTL. */
+/** Last labels with a special answer. All other names have an address of each family with a long TTL. */
 export const NAME_ENDS = {
   /** An address that is not cached: its TTL is 0. */
   uncached: 'uncached',
@@ -23,13 +23,15 @@ export const NAME_ENDS = {
 
 const LONG_TTL_SECONDS = 86_400;
 const NEGATIVE_TTL_SECONDS = 3_600;
-const ADDRESS = [198, 51, 100, 7];
+const ADDRESS = Buffer.from([198, 51, 100, 7]);
+/** 2001:db8::7 */
+const IPV6_ADDRESS = Buffer.from('20010db8000000000000000000000007', 'hex');
 /** QR, RD and RA. */
 const FLAGS = 0x8180;
 const POINTER = 0xc000;
 const HEADER_BYTES = 12;
 const QUESTION_FIXED_BYTES = 4;
-const TYPE = { A: 1, SOA: 6 } as const;
+const TYPE = { A: 1, SOA: 6, AAAA: 28 } as const;
 const NXDOMAIN = 3;
 
 interface Held {
@@ -78,7 +80,9 @@ export function answerTo(query: Buffer): Buffer | undefined {
   head.writeUInt16BE(FLAGS, 2);
   head.writeUInt16BE(1, 6);
   const ttl = lastLabel === NAME_ENDS.uncached ? 0 : LONG_TTL_SECONDS;
-  return Buffer.concat([head, record(HEADER_BYTES, TYPE.A, ttl, Buffer.from(ADDRESS))]);
+  const isIpv6 = query.readUInt16BE(nameEnd) === TYPE.AAAA;
+  const [type, address] = isIpv6 ? [TYPE.AAAA, IPV6_ADDRESS] : [TYPE.A, ADDRESS];
+  return Buffer.concat([head, record(HEADER_BYTES, type, ttl, address)]);
 }
 
 /** The upstream of a measured dnsmasq: it has an answer for every name, and can hold answers. */

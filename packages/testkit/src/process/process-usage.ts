@@ -34,6 +34,11 @@ export function rssBytes(pid: number): number {
   return statusBytes(pid, 'VmRSS');
 }
 
+/** The current memory of a process that belongs to no file, in bytes (RssAnon). */
+export function anonymousBytes(pid: number): number {
+  return statusBytes(pid, 'RssAnon');
+}
+
 /** The peak memory of a process since its start or `resetPeak`, in bytes (VmHWM). */
 export function peakRssBytes(pid: number): number {
   return statusBytes(pid, 'VmHWM');
