@@ -231,6 +231,7 @@ describe('older and odder pods', () => {
     expect(made.slice(made.indexOf('--') + 1)).toEqual([
       '--keep-in-foreground',
       '-N',
+      '--negcache=push',
       ...args.slice(1),
     ]);
   });

@@ -154,7 +154,7 @@ describe('the pod of a Corefile', () => {
   });
 
   it.each([
-    ['disable denial', ['--no-negcache'], []],
+    ['disable denial', ['--no-negcache', '--negcache=push'], []],
     [
       'disable success',
       ['--cache-size=0'],

@@ -29,6 +29,14 @@ describe('the Corefile of a kube-dns pod', () => {
     expect(lines).toEqual([]);
   });
 
+  it('is the same whether negative answers are kept until they change or not', () => {
+    const line = '--no-negcache --server=/cluster.local/127.0.0.1#10053';
+    const { text, lines } = converted(`${line} --negcache=push --no-subscribe`);
+    expect(lines).toEqual([]);
+    expect(text).toBe(converted(line).text);
+    expect(text).toContain('disable denial');
+  });
+
   it('forwards to the upstream servers of the ConfigMap in place of resolv.conf', () => {
     const { text } = converted(undefined, { upstreamNameservers: '["1.1.1.1","8.8.8.8:5353"]' });
     expect(text).toContain('    forward . 1.1.1.1 8.8.8.8:5353 {\n');

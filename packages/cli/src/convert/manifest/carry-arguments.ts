@@ -88,7 +88,17 @@ export function carryDnsmasq(
       word.endsWith(old) ? `${word.slice(0, -old.length)}127.0.0.1#${KUBEDNS_PORT}` : word,
     );
   });
-  return [...nanny, '--', ...options];
+  return [...nanny, '--', ...keepingToldNegatives(options)];
+}
+
+/**
+ * As in our manifest: an older one turns negative caching off because nobody told the cache what changed. Here kubedns
+ * does.
+ */
+function keepingToldNegatives(options: readonly string[]): string[] {
+  const isSaid = options.some((word) => word.startsWith('--negcache'));
+  const at = options.findIndex((word) => word === '--no-negcache' || word === '-N');
+  return isSaid || at < 0 ? [...options] : options.toSpliced(at + 1, 0, '--negcache=push');
 }
 
 function isNoSeparator(word: string): boolean {

@@ -35,8 +35,8 @@ const WITHOUT_VALUE = new Set(
     'all-servers bind-dynamic bind-interfaces bogus-priv clear-on-reload conntrack dns-loop-detect ' +
     'dnssec dnssec-debug dnssec-no-timecheck domain-needed expand-hosts filter-A filter-AAAA ' +
     'filterwin2k help keep-in-foreground localise-queries localmx no-daemon no-hosts no-ident ' +
-    'no-negcache no-poll no-resolv no-round-robin proxy-dnssec rebind-localhost-ok selfmx ' +
-    'stop-dns-rebind strict-order strip-mac strip-subnet test use-0x20 version'
+    'no-negcache no-poll no-resolv no-round-robin no-subscribe proxy-dnssec rebind-localhost-ok ' +
+    'reuse-port selfmx stop-dns-rebind strict-order strip-mac strip-subnet test use-0x20 version'
   ).split(' '),
 );
 const WITH_EQUALS_ONLY = new Set(

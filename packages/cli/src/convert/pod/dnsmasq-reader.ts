@@ -26,6 +26,8 @@ const OF_THE_PROCESS = new Set(
     ' ',
   ),
 );
+/** About a server that tells what changes: CoreDNS has the cluster's names in its own memory. */
+const OF_SUBSCRIPTIONS = new Set(['negcache', 'no-subscribe']);
 const NO_COUNTERPART = 'the standard plugins of CoreDNS have no counterpart';
 const NUMBER = /^\d{1,9}$/;
 
@@ -124,7 +126,8 @@ function readOption(option: DnsmasqOption, reading: Reading): void {
       draft.filteredTypes = [...draft.filteredTypes, name === 'filter-A' ? 'A' : 'AAAA'];
       return;
     default:
-      if (!OF_THE_PROCESS.has(name)) notes.lose(text, NO_COUNTERPART);
+      if (!OF_THE_PROCESS.has(name) && !OF_SUBSCRIPTIONS.has(name))
+        notes.lose(text, NO_COUNTERPART);
   }
 }
 

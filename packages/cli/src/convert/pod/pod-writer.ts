@@ -47,7 +47,7 @@ export function dnsmasqArguments(setup: DnsSetup): string[] {
     '--',
     '-k',
     `--cache-size=${setup.cacheSize}`,
-    ...(setup.cachesNegativeAnswers ? [] : ['--no-negcache']),
+    ...(setup.cachesNegativeAnswers ? [] : ['--no-negcache', '--negcache=push']),
     ...(maxTtl === 0 ? [] : [`--max-ttl=${maxTtl}`, `--max-cache-ttl=${maxTtl}`]),
     ...(minTtl === 0 ? [] : [`--min-cache-ttl=${minTtl}`]),
     ...(staleSeconds === 0 ? [] : [`--use-stale-cache=${staleSeconds}`]),
