@@ -67,5 +67,6 @@ export { isDnsLabel, isDnsSubdomain, isIpAddress, parseNameServer } from './name
 export { runProgram, type ProgramContext, type ProgramFacts, type RunOptions } from './program.js';
 export type { Signals, TerminationSignal } from './signals.js';
 export { MAX_TIMER_MS } from './timer.js';
+export { readTsigKey } from './tsig-key-file.js';
 export { layOut, usageText } from './usage.js';
 export { VERSION } from './version.js';

@@ -8,7 +8,7 @@ import type { ServerRule } from './options/server-value.js';
 import type { RouterEvents } from './routing/router-events.js';
 
 export interface ReloadOptions {
-  readonly cache: Pick<AnswerCache, 'clear' | 'dropBelow'>;
+  readonly cache: Pick<AnswerCache, 'clear' | 'dropBelow' | 'dropNotified'>;
   readonly cacheTotals: Pick<CacheTotals, 'retain'>;
   readonly forwarder: Pick<QueryForwarder, 'forgetQuestions'>;
   readonly local: Pick<LocalData, 'reload' | 'useServerRules'>;
@@ -16,7 +16,7 @@ export interface ReloadOptions {
   readonly log: Pick<Log, 'info'>;
 }
 
-/** What a reload, and each change of the routes, does to the cache, the local data and the queries in flight. */
+/** What a reload, each change of the routes, and a NOTIFY does to the cache, the local data and the queries in flight. */
 export class Reload implements RouterEvents {
   readonly #parts: ReloadOptions;
 
@@ -43,6 +43,13 @@ export class Reload implements RouterEvents {
 
   onDomainsChanged(domains: readonly Uint8Array[]): void {
     for (const domain of domains) this.#parts.cache.dropBelow(domain);
+  }
+
+  /** A NOTIFY for a name of a zone: replies about the zone that are on their way may be older. */
+  onNameChanged(name: Uint8Array, zone: Uint8Array): void {
+    const { cache, forwarder } = this.#parts;
+    cache.dropNotified(name, zone);
+    forwarder.forgetQuestions(zone);
   }
 
   onResolvFileChanged(): void {

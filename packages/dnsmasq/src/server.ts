@@ -7,6 +7,7 @@ import {
   type MetricFamily,
   parseDnsConfig,
   type ProgramFacts,
+  readTsigKey,
 } from '@kube-dns/daemon';
 import {
   type Answerer,
@@ -35,6 +36,8 @@ import { logStart } from './log/start-lines.js';
 import { AppliedConfig } from './metrics/applied-config.js';
 import { CacheTotals } from './metrics/cache-totals.js';
 import { metricFamilies } from './metrics/metric-families.js';
+import { NotifyAnswerer } from './notify/notify-answerer.js';
+import { EXIT_BAD_FILE } from './options/exit-codes.js';
 import type { DnsmasqOptions } from './options/option-values.js';
 import { Reload } from './reload.js';
 import { Router } from './routing/router.js';
@@ -75,13 +78,14 @@ export class DnsmasqServer {
   readonly #counters = new AnswerCounters();
   /** The answerer with the filter of `--local-service`. */
   readonly #answerer: Answerer;
+  readonly #notifies: NotifyAnswerer;
   readonly #dump: StatisticsDump;
   readonly #configDirectory: ConfigDirectory;
   readonly #config = new AppliedConfig();
   #dumpTimer: NodeJS.Timeout | undefined;
   #isStarted = false;
 
-  /** Builds the parts, each from those above it. */
+  /** Builds the parts, each from those above it; throws a StartupError for a key file that is missing or broken. */
   constructor(flags: NannyFlags, options: DnsmasqOptions, engine: UdpEngine, log: Log) {
     this.#flags = flags;
     this.#options = options;
@@ -160,6 +164,11 @@ export class DnsmasqServer {
       log,
     });
     this.#answerer = behindLocalService(answerer, options, networkInterfaces(), log);
+    this.#notifies = new NotifyAnswerer({
+      rules: options.notifyRules,
+      key: readTsigKey(options.notifyKeyFile, EXIT_BAD_FILE),
+      drop: (name, zone) => this.#reload.onNameChanged(name, zone),
+    });
     this.#dump = new StatisticsDump({
       cache: this.#cache,
       counters: this.#counters,
@@ -188,7 +197,8 @@ export class DnsmasqServer {
     await this.#configDirectory.start();
     this.#router.load();
     this.#isStarted = true;
-    await this.#port.open(this.#answerer);
+    const takesNotifies = this.#options.notifyRules.length > 0;
+    await this.#port.open(this.#answerer, takesNotifies ? this.#notifies : undefined);
     if (detectsLoops) this.#router.startProbing();
     this.#subscriptions.start();
     if (this.#options.followsResolvFile) this.#router.followResolvFiles();
@@ -212,6 +222,7 @@ export class DnsmasqServer {
       forwarder: this.#forwarder,
       statistics: this.#statistics,
       subscriptions: () => this.#subscriptions.rows(),
+      notifies: this.#notifies,
       config: this.#config,
       configDirectory: this.#configDirectory,
     });

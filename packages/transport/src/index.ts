@@ -11,7 +11,7 @@ export { listen } from './listener.js';
 export type { Listener, ListenOptions } from './listener.js';
 export { isOwnAddress } from './own-address.js';
 export { randomId } from './random-id.js';
-export { hasIdOf } from './reply-match.js';
+export { hasIdOf, isReplyTo } from './reply-match.js';
 export { parseResolvConf } from './resolv-conf.js';
 export { serverText } from './server-address.js';
 export type { ServerAddress } from './server-address.js';
@@ -20,6 +20,7 @@ export type { HostLog, HostPace, ServerHostsOptions } from './server-hosts.js';
 export type { Session, SessionService } from './session.js';
 export type { TcpLimits } from './tcp-listener.js';
 export type { SourcePorts } from './source-ports.js';
+export { TokenBucket } from './token-bucket.js';
 export { ZoneSubscription } from './subscription/zone-subscription.js';
 export type { FlushCause } from './subscription/subscription-connection.js';
 export type {

@@ -33,6 +33,8 @@ export interface ListenOptions {
   readonly onFailure: (error: unknown) => void;
   /** Serves DNS Stateful Operations (RFC 8490); without it they get NOTIMP. */
   readonly sessions?: SessionService;
+  /** Answers NOTIFY (RFC 1996), with and without a TSIG; without it they get NOTIMP. */
+  readonly notifies?: Answerer | undefined;
 }
 
 /** A DNS server on one address, over UDP and TCP. */
@@ -80,9 +82,12 @@ function isWithoutIpv6(error: unknown): boolean {
 
 async function listenOnce(options: ListenOptions): Promise<Listener> {
   const { address, maxUdpBytes = SAFE_UDP_BYTES, answerer, onFailure } = options;
-  const { engine = new DgramEngine(), reusesPort = false, sessions } = options;
+  const { engine = new DgramEngine(), reusesPort = false, sessions, notifies } = options;
   const counters = new ListenerCounters();
-  const handler = new MessageHandler({ answerer, counters, maxUdpBytes, onFailure, sessions });
+  const handler = new MessageHandler({
+    ...{ answerer, counters, maxUdpBytes, onFailure },
+    ...{ sessions, notifies },
+  });
   const udp = new UdpListener(engine.createSocket(counters), handler);
   const tcp = new TcpListener(handler, { ...DEFAULT_TCP_LIMITS, ...options.tcp }, counters);
   const bind = async (protocol: 'UDP' | 'TCP', port: number): Promise<void> => {

@@ -5,6 +5,7 @@ import {
   HEADER_BYTES,
   isDso,
   OPCODE_MASK,
+  OPCODE_NOTIFY,
   Query,
   RCODE,
   RCODE_MASK,
@@ -32,6 +33,8 @@ export interface MessageHandlerOptions {
   readonly onFailure: (error: unknown) => void;
   /** Serves DNS Stateful Operations, over TCP; without it they are not implemented. */
   readonly sessions?: SessionService | undefined;
+  /** Answers NOTIFY; without it they are not implemented. */
+  readonly notifies?: Answerer | undefined;
 }
 
 /**
@@ -57,11 +60,15 @@ export class MessageHandler {
     out: Uint8Array,
   ): number {
     const { query } = this;
-    const { counters, maxUdpBytes } = this.#options;
+    const { answerer, notifies, counters, maxUdpBytes } = this.#options;
     if (isOverTcp) counters.tcpQueries++;
     else counters.udpQueries++;
-    const verdict = query.read(bytes, length, isOverTcp, maxUdpBytes);
-    if (verdict === 'answer') return this.#answer(client, out);
+    let verdict = query.read(bytes, length, isOverTcp, maxUdpBytes);
+    if (verdict === 'answer') return this.#answer(answerer, client, out);
+    if (verdict === 'notimp' && notifies !== undefined && isNotify(query)) {
+      verdict = query.readBody();
+      if (verdict === 'answer') return this.#answer(notifies, client, out);
+    }
     if (verdict === 'drop') {
       counters.dropped++;
       return 0;
@@ -97,9 +104,9 @@ export class MessageHandler {
     return fitted;
   }
 
-  #answer(client: Client, out: Uint8Array): number {
+  #answer(answerer: Answerer, client: Client, out: Uint8Array): number {
     const { query } = this;
-    const { answerer, counters, onFailure } = this.#options;
+    const { counters, onFailure } = this.#options;
     let length: number;
     try {
       length = answerer.answer(query, out, client);
@@ -124,4 +131,8 @@ export class MessageHandler {
     writeUint16(out, 2, FLAG.QR | (query.flags & (OPCODE_MASK | FLAG.RD)) | rcode);
     return HEADER_BYTES;
   }
+}
+
+function isNotify({ flags }: Query): boolean {
+  return (flags & OPCODE_MASK) === OPCODE_NOTIFY;
 }

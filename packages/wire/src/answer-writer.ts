@@ -1,7 +1,16 @@
 import { readUint16, writeUint16, writeUint32 } from './bytes.js';
 import { lowerCaseByte, nameBytes } from './name.js';
 import { appendOpt, OPT_BYTES, optBytesFor } from './opt-record.js';
-import { CLASS, FLAG, HEADER_BYTES, QUESTION_OFFSET, RCODE, RCODE_MASK, TYPE } from './protocol.js';
+import {
+  CLASS,
+  FLAG,
+  HEADER_BYTES,
+  OPCODE_MASK,
+  QUESTION_OFFSET,
+  RCODE,
+  RCODE_MASK,
+  TYPE,
+} from './protocol.js';
 import type { Query } from './query.js';
 import { SECTION, type Section } from './record-cursor.js';
 import { ZONE_VERSION_BYTES } from './zone-version.js';
@@ -43,7 +52,7 @@ export class AnswerWriter {
   #nameCount = 0;
 
   /**
-   * Starts the answer: RA set, RD and CD as asked, no error, no record. It uses at most `maxBytes` of
+   * Starts the answer: RA set, opcode, RD and CD as asked, no error, no record. It uses at most `maxBytes` of
    * `out`. Throws a RangeError when the question and OPT do not fit; 512 bytes are always enough.
    */
   begin(query: Query, out: Uint8Array, maxBytes = out.length): void {
@@ -56,7 +65,7 @@ export class AnswerWriter {
     this.#optBytes = query.hasEdns ? OPT_BYTES + versionBytes : 0;
     this.#class = query.class === CLASS.CH ? CLASS.CH : CLASS.IN;
     this.#out = out;
-    this.#flags = FLAG.QR | FLAG.RA | (query.flags & (FLAG.RD | FLAG.CD));
+    this.#flags = FLAG.QR | FLAG.RA | (query.flags & (FLAG.RD | FLAG.CD | OPCODE_MASK));
     this.#rcode = RCODE.NOERROR;
     this.#extendedError = -1;
     this.#isFull = false;

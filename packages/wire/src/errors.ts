@@ -12,8 +12,8 @@ export class CodedError<Code extends string = string> extends Error {
   }
 }
 
-/** What can be wrong with a name or a message; stable, so that callers may count by it. */
-export type WireErrorCode = 'bad-name' | 'bad-message' | 'bad-rdata';
+/** What can be wrong with a name, a message or a key; stable, so that callers may count by it. */
+export type WireErrorCode = 'bad-name' | 'bad-message' | 'bad-rdata' | 'bad-key';
 
-/** Thrown for names and messages that cannot be read or written; never on the query path. */
+/** Thrown for names, messages and keys that cannot be read or written; never on the query path. */
 export class WireError extends CodedError<WireErrorCode> {}

@@ -31,6 +31,7 @@ export {
   suffixOffset,
 } from './name.js';
 export { NameTable } from './name-table.js';
+export { writeNotify } from './notify.js';
 export {
   appendOpt,
   EDNS_OPTION,
@@ -50,11 +51,13 @@ export {
   MAX_NAME_BYTES,
   MAX_TTL_SECONDS,
   OPCODE_MASK,
+  OPCODE_NOTIFY,
   QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   RCODE,
   RCODE_MASK,
   SAFE_UDP_BYTES,
+  TSIG_ERROR,
   TYPE,
 } from './protocol.js';
 export { copyQuery, Query } from './query.js';
@@ -79,6 +82,10 @@ export {
 } from './subscription.js';
 export type { Changed, Subscribed } from './subscription.js';
 export { fitMessage } from './truncate.js';
+export { checkTsig, readTsig, refuseTsig, signMessage } from './tsig.js';
+export type { Signing, Tsig } from './tsig.js';
+export { parseTsigKey } from './tsig-key.js';
+export type { TsigKey } from './tsig-key.js';
 export {
   appendZoneVersion,
   INSTANCE_BYTES,

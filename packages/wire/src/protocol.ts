@@ -38,6 +38,9 @@ export const RCODE = {
   BADVERS: 16,
 } as const;
 
+/** Why a TSIG is refused: its error field, beside the codes of RCODE (RFC 8945 section 3). */
+export const TSIG_ERROR = { BADSIG: 16, BADKEY: 17, BADTIME: 18, BADTRUNC: 22 } as const;
+
 /** The bits of the header's second 16-bit word (RFC 1035 section 4.1.1, RFC 4035 section 3). */
 export const FLAG = {
   QR: 0x8000,
@@ -53,6 +56,8 @@ export const FLAG = {
 export const RCODE_MASK = 0xf;
 /** The four bits of the opcode inside the flags word; 0 is QUERY. */
 export const OPCODE_MASK = 0x7800;
+/** NOTIFY in these bits (RFC 1996 section 3). */
+export const OPCODE_NOTIFY = 4 << 11;
 /** DNS Stateful Operations in these bits (RFC 8490 section 5.4). */
 export const OPCODE_DSO = 6 << 11;
 

@@ -81,9 +81,13 @@ export class Query {
     this.id = readUint16(bytes, 0);
     this.flags = readUint16(bytes, 2);
     if ((this.flags & FLAG.QR) !== 0) return 'drop';
-    if ((this.flags & OPCODE_MASK) !== 0) return 'notimp';
-    if (!hasPlausibleCounts(bytes) || !this.#readQuestion()) return 'formerr';
-    return this.#readRecords(maxUdpBytes);
+    return (this.flags & OPCODE_MASK) === 0 ? this.readBody() : 'notimp';
+  }
+
+  /** Reads on a message of another opcode that has the form of a query, such as NOTIFY (RFC 1996 section 3.7). */
+  readBody(): Verdict {
+    if (!hasPlausibleCounts(this.bytes) || !this.#readQuestion()) return 'formerr';
+    return this.#readRecords(this.maxUdpBytes);
   }
 
   #readQuestion(): boolean {

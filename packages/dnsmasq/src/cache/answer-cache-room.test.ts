@@ -90,13 +90,17 @@ describe('dropping a domain', () => {
     expect(cachedNames()).toEqual([]);
   });
 
-  it('drops every answer with a CNAME, which may lead there', () => {
+  it('drops every answer with a CNAME that leads there, and no other', () => {
     testbed.store('a.other', [
-      cname('a.other', 'a.example'),
-      { ...addressRecords(30, '10.0.0.1')[0]!, owner: 'a.example' },
+      cname('a.other', 'A.Example'),
+      { ...addressRecords(30, '10.0.0.1')[0]!, owner: 'A.Example' },
+    ]);
+    testbed.store('xa.example', [
+      cname('xa.example', 'b.other'),
+      { ...addressRecords(30, '10.0.0.1')[0]!, owner: 'b.other' },
     ]);
     testbed.cache.dropBelow(keyOf('a.example'));
-    expect(cachedNames()).toEqual([]);
+    expect(cachedNames()).toEqual(['xa.example']);
   });
 
   it('applies immediately in a large cache, is removed in turns, and spares later answers', async () => {

@@ -1,4 +1,4 @@
-import { hashBytes, MAX_NAME_BYTES, type Query, randomSeed, TYPE } from '@kube-dns/wire';
+import { hashBytes, type Query, randomSeed, TYPE } from '@kube-dns/wire';
 import type { AnswerCacheOptions } from './answer-cache-options.js';
 import { DomainDrop } from './domain-drop.js';
 import { EntryTable } from './entry-table.js';
@@ -39,11 +39,7 @@ export class AnswerCache {
   readonly #seed = randomSeed();
   readonly #table = new EntryTable();
   readonly #writer: EntryWriter;
-  readonly #drop = new DomainDrop(
-    () => this.#table.capacity,
-    (slot) => this.#dropIfBelow(slot),
-  );
-  readonly #lookedAt = new Uint8Array(MAX_NAME_BYTES);
+  readonly #drop = new DomainDrop(this.#table, (slot) => this.#remove(slot));
   #records = 0;
   #serial = 0;
   #nxdomains = 0;
@@ -197,6 +193,11 @@ export class AnswerCache {
     return this.#kept.change(name, teller, serial);
   }
 
+  /** Drops, as `dropBelow` does, the answers that a change of a name in a zone may change, kept or not. */
+  dropNotified(name: Uint8Array, zone: Uint8Array): void {
+    if (this.#table.size > 0) this.#drop.addChanged(name, zone, this.#serial);
+  }
+
   /** Empties the cache; its counters start again, as dnsmasq's do on SIGHUP. */
   clear(): void {
     this.#drop.stop();
@@ -220,9 +221,7 @@ export class AnswerCache {
   #find(name: Uint8Array, length: number, nameHash: number, type: number, now: number): number {
     const slot = this.#table.find(name, length, questionHash(nameHash, type), type);
     if (slot === NONE) return NONE;
-    const { serial, cnames } = this.#table.columns;
-    const isDropped = this.#drop.includes(name, length, serial[slot]!, cnames[slot]! > 0);
-    if (!isDropped && !this.#isGone(slot, now)) return slot;
+    if (!this.#drop.includes(slot, name, length) && !this.#isGone(slot, now)) return slot;
     this.#remove(slot);
     return NONE;
   }
@@ -274,16 +273,6 @@ export class AnswerCache {
       if (this.#sweepHand >= capacity) this.#sweepHand = 0;
       const slot = this.#sweepHand++;
       if (this.#table.isUsed(slot) && this.#isGone(slot, now)) this.#remove(slot);
-    }
-  }
-
-  #dropIfBelow(slot: number): void {
-    const table = this.#table;
-    if (!table.isUsed(slot)) return;
-    const { serial, cnames } = table.columns;
-    const length = table.copyName(slot, this.#lookedAt, 0);
-    if (this.#drop.includes(this.#lookedAt, length, serial[slot]!, cnames[slot]! > 0)) {
-      this.#remove(slot);
     }
   }
 }

@@ -1,46 +1,66 @@
-import { suffixOffset } from '@kube-dns/wire';
+import { lowerCaseByte, MAX_NAME_BYTES, suffixOffset } from '@kube-dns/wire';
+import { EVERY_TYPE } from './cacheable-answer.js';
+import type { EntryTable } from './entry-table.js';
+import { hasAsterisk } from './owner-of-name.js';
+import { RECORD_HEAD_BYTES, skipRecords } from './record-block.js';
 
 interface DroppedDomain {
   readonly domain: Uint8Array;
   /** Entries up to this serial are dropped, later ones are not. */
   readonly lastSerial: number;
+  /** Of names that changed: the zone in which they may be the reason why others exist. */
+  readonly zone?: Uint8Array | undefined;
 }
 
 /** Comparisons of an entry with a domain in one turn of the event loop. */
 const COMPARISONS_PER_TURN = 16_384;
+/** With as many, it is the whole zone that a name that changed drops. */
+const MAX_NAMES = 16;
 
 /**
  * The domains whose entries are being dropped: a look-up skips such an entry immediately, while the entries
  * are removed over several turns of the event loop.
  */
 export class DomainDrop {
-  readonly #slots: () => number;
-  readonly #look: (slot: number) => void;
+  readonly #table: EntryTable;
+  readonly #remove: (slot: number) => void;
+  /** The name of the entry that is looked at, and the target of its CNAME. */
+  readonly #name = new Uint8Array(MAX_NAME_BYTES);
+  readonly #target = new Uint8Array(MAX_NAME_BYTES);
+  readonly #records = new Uint8Array(0x1_0000);
   #slot = 0;
   #domains: DroppedDomain[] = [];
   #next: NodeJS.Immediate | undefined;
 
-  /** `slots` are the slots that may have entries; `look` removes the one in a slot if it is dropped. */
-  constructor(slots: () => number, look: (slot: number) => void) {
-    this.#slots = slots;
-    this.#look = look;
+  constructor(table: EntryTable, remove: (slot: number) => void) {
+    this.#table = table;
+    this.#remove = remove;
   }
 
-  /** Drops the entries up to a serial. */
+  /** Drops the entries up to a serial at or below a domain (lower-cased, in wire form), and those that lead there. */
   add(domain: Uint8Array, lastSerial: number): void {
-    this.#slot = 0;
-    this.#domains.push({ domain, lastSerial });
-    if (this.#next === undefined) this.#run();
+    this.#add({ domain, lastSerial });
   }
 
   /**
-   * Whether an entry is for a name (lower-cased, in wire form) at or below a dropped domain, or may be:
-   * targets of CNAMEs are not looked up, all entries with a CNAME are dropped.
+   * Drops those that a change of a name may change: as `add`, and in its zone NXDOMAIN of the names above it, and
+   * wildcards. While there is much to drop it drops the zone.
    */
-  includes(name: Uint8Array, length: number, serial: number, hasCname: boolean): boolean {
-    for (const { domain, lastSerial } of this.#domains) {
-      if (serial > lastSerial) continue;
-      if (hasCname || suffixOffset(name, length, domain) >= 0) return true;
+  addChanged(name: Uint8Array, zone: Uint8Array, lastSerial: number): void {
+    const domain = this.#domains.length < MAX_NAMES ? name : zone;
+    // What has been waiting is part of it.
+    this.#domains = this.#domains.filter(
+      (other) => !isBelow(other.domain, domain) || !isBelow(other.zone ?? other.domain, zone),
+    );
+    this.#add({ domain, lastSerial, zone });
+  }
+
+  /** Whether the entry in a slot, for a name (lower-cased, in wire form), is dropped. */
+  includes(slot: number, name: Uint8Array, length: number): boolean {
+    for (const dropped of this.#domains) {
+      if (this.#table.columns.serial[slot]! > dropped.lastSerial) continue;
+      if (this.#concerns(dropped, slot, name, length)) return true;
+      if (this.#leadsTo(dropped, slot)) return true;
     }
     return false;
   }
@@ -52,11 +72,63 @@ export class DomainDrop {
     this.#domains = [];
   }
 
+  #add(dropped: DroppedDomain): void {
+    this.#slot = 0;
+    this.#domains.push(dropped);
+    if (this.#next === undefined) this.#run();
+  }
+
   #run(): void {
+    const { capacity } = this.#table;
     const count = Math.ceil(COMPARISONS_PER_TURN / this.#domains.length);
-    const end = Math.min(this.#slot + count, this.#slots());
+    const end = Math.min(this.#slot + count, capacity);
     for (; this.#slot < end; this.#slot++) this.#look(this.#slot);
-    if (this.#slot < this.#slots()) this.#next = setImmediate(() => this.#run());
+    if (this.#slot < capacity) this.#next = setImmediate(() => this.#run());
     else this.stop();
   }
+
+  #look(slot: number): void {
+    if (!this.#table.isUsed(slot)) return;
+    const length = this.#table.copyName(slot, this.#name, 0);
+    if (this.includes(slot, this.#name, length)) this.#remove(slot);
+  }
+
+  /** Whether the answer for a name depends on the domain. */
+  #concerns(
+    { domain, zone }: DroppedDomain,
+    slot: number,
+    name: Uint8Array,
+    length: number,
+  ): boolean {
+    if (suffixOffset(name, length, domain) >= 0) return true;
+    if (zone === undefined || suffixOffset(name, length, zone) < 0) return false;
+    if (hasAsterisk(name)) return true;
+    // RFC 8020: below it there is something.
+    const isNxdomain = this.#table.columns.type[slot] === EVERY_TYPE;
+    return isNxdomain && isBelow(domain, name.subarray(0, length));
+  }
+
+  /** Whether a CNAME of the entry leads to a name that depends on the domain. */
+  #leadsTo(dropped: DroppedDomain, slot: number): boolean {
+    const cnames = this.#table.columns.cnames[slot]!;
+    if (cnames === 0) return false;
+    this.#table.copyRecords(slot, this.#records, 0);
+    let at = 0;
+    for (let i = 0; i < cnames; i++) {
+      const end = skipRecords(this.#records, at, 1);
+      const length = end - at - RECORD_HEAD_BYTES;
+      const start = end - length;
+      for (let j = 0; j < length; j++) {
+        this.#target[j] = lowerCaseByte(this.#records[start + j]!);
+      }
+      if (this.#concerns(dropped, slot, this.#target, length)) return true;
+      at = end;
+    }
+    return false;
+  }
+}
+
+/** Whether a name is at or below another; both are lower-cased, in wire form. */
+function isBelow(name: Uint8Array, domain: Uint8Array): boolean {
+  return suffixOffset(name, name.length, domain) >= 0;
 }

@@ -25,6 +25,14 @@ export function ownerOffset(name: Uint8Array, length: number, apex: Uint8Array):
   return at;
 }
 
+/** Whether a name in wire form has a label `*`: the records of all that match are its answer. */
+export function hasAsterisk(name: Uint8Array): boolean {
+  for (let at = 0; name[at]! > 0; at += 1 + name[at]!) {
+    if (name[at] === 1 && name[at + 1] === ASTERISK) return true;
+  }
+  return false;
+}
+
 /** Whether everything below a name must be looked for when it changes: it is above services. */
 export function isAboveServices(name: Uint8Array, apex: Uint8Array): boolean {
   const end = suffixOffset(name, name.length, apex);

@@ -27,11 +27,12 @@ export class DnsPort {
   }
 
   /** Listens; throws a StartupError with dnsmasq's exit codes. */
-  async open(answerer: Answerer): Promise<void> {
+  async open(answerer: Answerer, notifies?: Answerer): Promise<void> {
     this.#served = await servePort({
       options: this.#options,
       addresses: this.#addresses,
       answerer,
+      notifies,
       engine: this.#engine,
       log: this.#log,
     });

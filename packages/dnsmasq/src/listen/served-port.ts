@@ -11,6 +11,8 @@ export interface ServePortOptions {
   /** The result of `listenAddresses` at the start. */
   readonly addresses: readonly string[];
   readonly answerer: Answerer;
+  /** Undefined where NOTIFY is not implemented. */
+  readonly notifies: Answerer | undefined;
   readonly engine: UdpEngine;
   readonly log: Log;
 }
@@ -26,12 +28,14 @@ export function servePort({
   options,
   addresses,
   answerer,
+  notifies,
   engine,
   log,
 }: ServePortOptions): Promise<ServedPort> {
   const { port, maxTcpConnections, maxUdpBytes, binding, reusesPort } = options;
   const listenOptions: Omit<ListenOptions, 'address'> = {
     answerer,
+    notifies,
     port,
     maxUdpBytes,
     engine,

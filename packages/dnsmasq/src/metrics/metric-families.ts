@@ -12,6 +12,7 @@ import {
 import type { QueryForwarder } from '@kube-dns/transport';
 import type { AnswerCounters } from '../answer/answer-counters.js';
 import type { AnswerCache } from '../cache/answer-cache.js';
+import type { NotifyAnswerer } from '../notify/notify-answerer.js';
 import type { SubscriptionRow } from '../subscription/subscription-row.js';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
 import type { AppliedConfig } from './applied-config.js';
@@ -28,6 +29,7 @@ export interface MetricSources extends ProgramFacts {
   readonly forwarder: Pick<QueryForwarder, 'joined' | 'inFlight' | 'overflows' | 'failures'>;
   readonly statistics: Pick<ServerStatistics, 'entries'>;
   readonly subscriptions: () => readonly SubscriptionRow[];
+  readonly notifies: Pick<NotifyAnswerer, 'results'>;
   readonly config: Pick<AppliedConfig, 'version' | 'generation' | 'appliedMs'>;
   readonly configDirectory: Pick<ConfigDirectory, 'rejected'>;
 }
@@ -35,7 +37,7 @@ export interface MetricSources extends ProgramFacts {
 /** Every metric of dnsmasq: see the table of names. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {
   const { version, counters, cache, cacheTotals, forwarder, config, configDirectory } = sources;
-  const { unexpectedErrors, statistics, subscriptions, port } = sources;
+  const { unexpectedErrors, statistics, subscriptions, notifies, port } = sources;
   return [
     info(OWN_METRICS.buildInfo, () => ({ version })),
     counter(OWN_METRICS.hits, () => counters.hits),
@@ -57,6 +59,9 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
       })),
     ),
     ...subscriptionFamilies(subscriptions),
+    counter(OWN_METRICS.notifies, () =>
+      Object.entries(notifies.results).map(([result, value]) => ({ labels: { result }, value })),
+    ),
     info(OWN_METRICS.configInfo, () => ({ version: config.version })),
     gauge(OWN_METRICS.configGeneration, () => config.generation),
     gauge(OWN_METRICS.configApplied, () => config.appliedMs / 1_000),

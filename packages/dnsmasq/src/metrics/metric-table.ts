@@ -60,6 +60,11 @@ export const OWN_METRICS = {
     help: 'Whether a name server is used: 0 while it does not reply.',
     labelNames: ['server'],
   },
+  notifies: {
+    name: 'dnsmasq_notifies_total',
+    help: 'NOTIFY messages by result: accepted, or why they dropped nothing (--allow-notify).',
+    labelNames: ['result'],
+  },
   configInfo: {
     name: 'dnsmasq_config_info',
     help: 'Version of the active ConfigMap, empty without one; always 1.',

@@ -3,6 +3,7 @@ import { EDNS_CHANGE_OPTIONS } from './edns-change-options.js';
 import { FILTER_OPTIONS } from './filter-options.js';
 import { FORWARDING_OPTIONS } from './forwarding-options.js';
 import { LOCAL_OPTIONS } from './local-options.js';
+import { NOTIFY_OPTIONS } from './notify-options.js';
 import type { OptionDefinition } from './option-definition.js';
 import { PROCESS_OPTIONS } from './process-options.js';
 
@@ -14,4 +15,5 @@ export const OPTIONS: readonly OptionDefinition[] = [
   ...EDNS_CHANGE_OPTIONS,
   ...FILTER_OPTIONS,
   ...LOCAL_OPTIONS,
+  ...NOTIFY_OPTIONS,
 ].sort((one, other) => (one.name < other.name ? -1 : 1));

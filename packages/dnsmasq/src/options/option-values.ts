@@ -2,6 +2,7 @@ import type { FastRetry, UdpEngineChoice } from '@kube-dns/transport';
 import type { AddressAlias, AddressRange } from './address-range.js';
 import { type EdnsChanges, NO_EDNS_CHANGES } from './edns-changes.js';
 import type { AddressRule, PlainDomains, ServerRule } from './server-value.js';
+import type { NotifyRule } from './notify-rule.js';
 import type { LocalRecord } from './record-values.js';
 import type { SynthDomain } from './synth-domain.js';
 
@@ -51,6 +52,10 @@ export interface DnsmasqOptions {
   readonly serverRules: readonly ServerRule[];
   /** Whether the servers of domains are asked to tell what changes there. */
   readonly subscribes: boolean;
+  /** Who may send a NOTIFY; none means that they are not implemented, as in dnsmasq. */
+  readonly notifyRules: readonly NotifyRule[];
+  /** The file of the key that a NOTIFY must be signed with; empty is none. */
+  readonly notifyKeyFile: string;
   /** A file of `server` and `rev-server` lines that SIGHUP reads again; empty is none. */
   readonly serversFile: string;
   readonly usesResolvFile: boolean;
@@ -171,6 +176,8 @@ export function defaultOptions(): OptionsDraft {
     hasIdent: true,
     maxInFlight: 1_500,
     serverRules: [],
+    notifyRules: [],
+    notifyKeyFile: '',
     serversFile: '',
     usesResolvFile: true,
     resolvFile: '/etc/resolv.conf',

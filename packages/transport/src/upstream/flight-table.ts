@@ -153,9 +153,9 @@ export class FlightTable {
     return false;
   }
 
-  /** From now on no client joins the flights that there are. */
-  forgetKeys(): void {
-    for (const flight of this.#flights) flight.isShared = false;
+  /** From now on no client joins the flights that there are, or those of names at or below a domain. */
+  forgetKeys(domain: Uint8Array): void {
+    for (const flight of this.#flights) if (flight.asked.isBelow(domain)) flight.isShared = false;
   }
 
   /** A waiter gives back the place that it has beside the question's. */

@@ -1,4 +1,4 @@
-import { MAX_MESSAGE_BYTES, Query, RCODE, RecordCursor } from '@kube-dns/wire';
+import { MAX_MESSAGE_BYTES, Query, RCODE, RecordCursor, ROOT_NAME } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET } from '../answerer.js';
 import { Admission, type AdmissionOwner } from './admission.js';
 import { type Failure, LOOP, NO_REPLY, TOO_MANY_VARIANTS, UNREACHABLE } from './failure.js';
@@ -145,10 +145,10 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     if (flight !== undefined) this.#joinOrLaunch(query, flight, address, inspector);
   }
 
-  /** The servers have changed: replies to questions in flight go to their clients, but not to a cache. */
-  forgetQuestions(): void {
-    this.#flights.forgetKeys();
-    this.#failed.clear();
+  /** A domain (lower-cased, in wire form), or all, changed: replies to questions in flight go to clients, not to a cache. */
+  forgetQuestions(domain = ROOT_NAME): void {
+    this.#flights.forgetKeys(domain);
+    if (domain === ROOT_NAME) this.#failed.clear();
   }
 
   /** Resolves when every question that is in flight now is answered; bounded by the time-out. */

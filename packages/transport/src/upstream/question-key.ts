@@ -9,6 +9,7 @@ import {
   QUESTION_OFFSET,
   randomSeed,
   readUint16,
+  suffixOffset,
   writeUint16,
 } from '@kube-dns/wire';
 
@@ -99,6 +100,13 @@ export class AskedQuestion implements QuestionVariant {
       if (lowerCaseByte(query[i]!) !== lowerCaseByte(this.query[i]!)) return false;
     }
     return readUint16(query, typeAt) === readUint16(this.query, typeAt);
+  }
+
+  /** Whether the name is at or below a domain (lower-cased, in wire form). */
+  isBelow(domain: Uint8Array): boolean {
+    if (domain.length === 1) return true;
+    const name = this.copy();
+    return suffixOffset(name, name.length - QUESTION_FIXED_BYTES, domain) >= 0;
   }
 
   /** A copy of name, in lower case, type and class. */

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { parseTsigKey, systemReason, type TsigKey } from '@kube-dns/wire';
+import { errorText, StartupError } from './errors.js';
+
+/**
+ * Reads the key file of `--notify-key`; undefined for the empty path. Throws a StartupError with the exit code that
+ * names the file and the reason, and never the secret.
+ */
+export function readTsigKey(path: string, exitCode: number): TsigKey | undefined {
+  if (path === '') return undefined;
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new StartupError(`cannot read ${path}: ${systemReason(error)}`, exitCode);
+  }
+  try {
+    return parseTsigKey(text);
+  } catch (error) {
+    throw new StartupError(`${path} is no TSIG key file: ${errorText(error)}`, exitCode);
+  }
+}

@@ -1,0 +1,139 @@
+import { type Answerer, type Client, NO_ANSWER_YET, TokenBucket } from '@kube-dns/transport';
+import {
+  AnswerWriter,
+  checkTsig,
+  CLASS,
+  FLAG,
+  parseAddress,
+  type Query,
+  RCODE,
+  readTsig,
+  readUint16,
+  refuseTsig,
+  signMessage,
+  suffixOffset,
+  type Tsig,
+  TSIG_ERROR,
+  type TsigKey,
+  TYPE,
+  writeUint16,
+} from '@kube-dns/wire';
+import { isInRange } from '../options/address-range.js';
+import type { NotifyRule } from '../options/notify-rule.js';
+
+/** NOTIFY messages that may drop answers, a second: a flood costs no more refetches than that. */
+const MAX_DROPS_PER_SECOND = 100;
+/** What a response has not (RFC 1996 section 3). */
+const NO_QUERY_FLAGS = ~(FLAG.RD | FLAG.RA | FLAG.CD) & 0xffff;
+
+/** How a NOTIFY was answered. */
+export type NotifyResult = 'accepted' | 'limited' | 'refused' | 'bad_signature' | 'malformed';
+
+export interface NotifyAnswererOptions {
+  readonly rules: readonly NotifyRule[];
+  /** With a key each NOTIFY must be signed with it. */
+  readonly key: TsigKey | undefined;
+  /** Drops what a change of the name may change. */
+  readonly drop: (name: Uint8Array, zone: Uint8Array) => void;
+  /** Milliseconds that never fall, and those since the epoch; the process's unless given. */
+  readonly now?: () => number;
+  readonly wallNow?: () => number;
+}
+
+/**
+ * Answers NOTIFY (RFC 1996): one for a name of an allowed zone from an allowed address drops the name's cached answers
+ * and all below it. Records in it are ignored, so that it can cost another question, and never changes an answer.
+ */
+export class NotifyAnswerer implements Answerer {
+  readonly results: Record<NotifyResult, number> = {
+    ...{ accepted: 0, limited: 0, refused: 0 },
+    ...{ bad_signature: 0, malformed: 0 },
+  };
+  readonly #options: NotifyAnswererOptions;
+  readonly #limit: TokenBucket;
+  readonly #wallNow: () => number;
+  readonly #writer = new AnswerWriter();
+
+  constructor(options: NotifyAnswererOptions) {
+    this.#options = options;
+    this.#limit = new TokenBucket(MAX_DROPS_PER_SECOND, MAX_DROPS_PER_SECOND, options.now);
+    this.#wallNow = options.wallNow ?? Date.now;
+  }
+
+  answer(query: Query, out: Uint8Array, { address }: Client): number {
+    if (query.type !== TYPE.SOA) return this.#respond('malformed', RCODE.NOTIMP, query, out);
+    const rule = this.#ruleFor(query, address);
+    if (rule === undefined) return this.#respond('refused', RCODE.REFUSED, query, out);
+    // A message without other records has no TSIG.
+    const tsig = query.hasOtherRecords ? readTsig(messageOf(query)) : 'none';
+    if (tsig === 'malformed') return this.#respond('malformed', RCODE.FORMERR, query, out);
+    if (tsig !== 'none') return this.#answerSigned(query, out, rule, tsig);
+    const isSignatureWanted = this.#options.key !== undefined;
+    if (isSignatureWanted) return this.#respond('bad_signature', RCODE.REFUSED, query, out);
+    return this.#drop(rule, query)
+      ? this.#respond('accepted', RCODE.NOERROR, query, out)
+      : NO_ANSWER_YET;
+  }
+
+  #answerSigned(query: Query, out: Uint8Array, rule: NotifyRule, tsig: Tsig): number {
+    const { key } = this.#options;
+    const nowSeconds = Math.floor(this.#wallNow() / 1_000);
+    const error =
+      key === undefined ? TSIG_ERROR.BADKEY : checkTsig(messageOf(query), tsig, key, nowSeconds);
+    if (error === RCODE.FORMERR) return this.#respond('malformed', RCODE.FORMERR, query, out);
+    if (key === undefined || error === TSIG_ERROR.BADKEY || error === TSIG_ERROR.BADSIG) {
+      const length = this.#respond('bad_signature', RCODE.NOTAUTH, query, out);
+      return refuseTsig(out, length, tsig, error);
+    }
+    const { mac: requestMac, timeSeconds } = tsig;
+    if (error !== RCODE.NOERROR) {
+      const length = this.#respond('bad_signature', RCODE.NOTAUTH, query, out);
+      // RFC 8945 section 5.2.3: the client's time, so that it can check the MAC, and the server's.
+      const times = error === TSIG_ERROR.BADTIME ? { serverTimeSeconds: nowSeconds } : {};
+      return signMessage(out, length, key, { timeSeconds, requestMac, error, ...times });
+    }
+    if (!this.#drop(rule, query)) return NO_ANSWER_YET;
+    const length = this.#respond('accepted', RCODE.NOERROR, query, out);
+    return signMessage(out, length, key, { timeSeconds: nowSeconds, requestMac });
+  }
+
+  #ruleFor(
+    { class: queryClass, name, nameLength }: Query,
+    address: string,
+  ): NotifyRule | undefined {
+    const source = parseAddress(address);
+    if (queryClass !== CLASS.IN || source === undefined) return undefined;
+    return this.#options.rules.find(
+      ({ zone, sources }) =>
+        suffixOffset(name, nameLength, zone) >= 0 &&
+        sources.some((range) => isInRange(range, source, 0, source.length)),
+    );
+  }
+
+  /**
+   * False beyond the limit. There is no response then: any response ends the retransmissions of the sender (RFC 1996
+   * section 3.6), and without one it sends the NOTIFY again, when it may drop.
+   */
+  #drop({ zone }: NotifyRule, { name, nameLength }: Query): boolean {
+    if (!this.#limit.take()) {
+      this.results.limited++;
+      return false;
+    }
+    this.#options.drop(name.slice(0, nameLength), zone);
+    return true;
+  }
+
+  #respond(result: NotifyResult, rcode: number, query: Query, out: Uint8Array): number {
+    this.results[result]++;
+    this.#writer.begin(query, out);
+    this.#writer.setAuthoritative();
+    this.#writer.setRcode(rcode);
+    const length = this.#writer.finish();
+    writeUint16(out, 2, readUint16(out, 2) & NO_QUERY_FLAGS);
+    return length;
+  }
+}
+
+function messageOf({ bytes, length }: Query): Uint8Array {
+  return bytes.subarray(0, length);
+}

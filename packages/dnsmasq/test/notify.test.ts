@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  endPrograms,
+  missing,
+  outputOf,
+  runProgram,
+  TemporaryFolder,
+  unless,
+  until,
+} from '@kube-dns/testkit';
+import { encodeKey, RCODE, readUint16, writeNotify, writeUint16 } from '@kube-dns/wire';
+import { ask, askTcp, exchangeTcp, exchangeUdp } from './client.js';
+import { FakeUpstream, held, type Script } from './fake-upstream.js';
+import { addressRecords, queryMessage, soaRecord } from './messages.js';
+import { PROGRAM, serve, type Serving } from './processes.js';
+
+const ZONE = 'zone.example';
+/** No subscription: that must not be what drops answers. */
+const OPTIONS = ['-k', '--no-resolv', '--no-hosts', '--no-subscribe'];
+const SECRET = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=';
+const keyText = (algorithm: string, secret = SECRET) =>
+  `key "notify" {\n\talgorithm ${algorithm};\n\tsecret "${secret}";\n};\n`;
+
+const folder = new TemporaryFolder();
+const keyFile = folder.file('notify.key', keyText('hmac-sha256'));
+const otherFile = folder.file('other.key', keyText('hmac-sha256', `B${SECRET.slice(1)}`));
+let upstream: FakeUpstream;
+let plain: Serving;
+let keyed: Serving;
+let address = '10.0.0.1';
+
+const existing: Script = () => ({ answers: addressRecords(300, address) });
+
+beforeAll(async () => {
+  upstream = await FakeUpstream.start(existing);
+  const options = [...OPTIONS, `--server=${upstream.text}`];
+  const rules = folder.file(
+    'notify.conf',
+    `allow-notify=/${ZONE}/192.0.2.0/24,127.0.0.1\nallow-notify=/far.example/192.0.2.0/24\n`,
+  );
+  [plain, keyed] = await Promise.all([
+    serve([...options, `--conf-file=${rules}`]),
+    serve([...options, `--allow-notify=/${ZONE}/127.0.0.0/8`, `--notify-key=${keyFile}`]),
+  ]);
+});
+
+beforeEach(() => {
+  upstream.script = existing;
+  address = '10.0.0.1';
+});
+
+afterAll(async () => {
+  await endPrograms();
+  await upstream.close();
+  await folder.close();
+});
+
+function notify(name = ZONE): Buffer {
+  const soaRdata = new Uint8Array(22);
+  const apex = encodeKey(ZONE);
+  return Buffer.from(writeNotify({ id: 9, name: encodeKey(name), apex, soaRdata, ttlSeconds: 5 }));
+}
+
+const textsOf = async (name: string, server = plain) => (await ask(server.port, name)).texts;
+
+/** Puts a name into the cache, then changes it at the server. */
+async function change(name: string, server = plain): Promise<void> {
+  address = '10.0.0.1';
+  expect(await textsOf(name, server)).toEqual(['A 10.0.0.1']);
+  address = '10.0.0.2';
+  expect(await textsOf(name, server)).toEqual(['A 10.0.0.1']);
+}
+
+describe('a NOTIFY', () => {
+  it('makes the next answer the new one, without a subscription, and leaves other names', async () => {
+    await change(`other.${ZONE}`);
+    await change(`x.web.${ZONE}`);
+    const reply = await exchangeUdp(plain.port, notify(`web.${ZONE}`));
+    expect(readUint16(reply, 2)).toBe(0xa400);
+    expect(await textsOf(`x.web.${ZONE}`)).toEqual(['A 10.0.0.2']);
+    expect(await textsOf(`other.${ZONE}`)).toEqual(['A 10.0.0.1']);
+  });
+
+  it('ends NXDOMAIN of the names above', async () => {
+    upstream.script = () => ({ rcode: RCODE.NXDOMAIN, authorities: [soaRecord(300, ZONE, 300)] });
+    const denied = async () => (await ask(plain.port, `ns.${ZONE}`)).rcode;
+    const before = await denied();
+    upstream.script = existing;
+    expect(await denied()).toBe(before);
+    await exchangeUdp(plain.port, notify(`web.ns.${ZONE}`));
+    expect(await denied()).not.toBe(before);
+  });
+
+  it('keeps a reply that was on its way out of the cache', async () => {
+    const late = held('10.0.0.1');
+    upstream.script = late.script;
+    const asked = upstream.asked.length;
+    const waiting = textsOf(`late.${ZONE}`);
+    await until(() => upstream.asked.length > asked);
+    await exchangeUdp(plain.port, notify(`late.${ZONE}`));
+    late.release();
+    expect(await waiting).toEqual(['A 10.0.0.1']);
+    upstream.script = existing;
+    address = '10.0.0.2';
+    expect(await textsOf(`late.${ZONE}`)).toEqual(['A 10.0.0.2']);
+  });
+
+  it('drops over TCP, too', async () => {
+    await change(`tcp.${ZONE}`);
+    expect(readUint16(await exchangeTcp(plain.port, notify(`tcp.${ZONE}`)), 2)).toBe(0xa400);
+    expect((await askTcp(plain.port, { name: `tcp.${ZONE}` })).texts).toEqual(['A 10.0.0.2']);
+  });
+
+  it('never inserts: its records are ignored', async () => {
+    const asked = upstream.asked.length;
+    await exchangeUdp(plain.port, notify());
+    await ask(plain.port, { name: ZONE, type: 'SOA' });
+    expect(upstream.asked.length).toBeGreaterThan(asked);
+  });
+
+  it('for a zone that this source may not speak for is refused and drops nothing', async () => {
+    await change('a.far.example');
+    const reply = await exchangeUdp(plain.port, notify('a.far.example'));
+    expect(readUint16(reply, 2)).toBe(0xa400 | RCODE.REFUSED);
+    expect(await textsOf('a.far.example')).toEqual(['A 10.0.0.1']);
+  });
+
+  const changed = (at: number, value: number): Buffer => {
+    const message = notify();
+    writeUint16(message, at, value);
+    return message;
+  };
+  const questionEnd = 12 + encodeKey(ZONE).length + 4;
+  const withPointer = (pointer: number): Buffer => {
+    const message = notify();
+    return Buffer.concat([
+      message.subarray(0, questionEnd),
+      Buffer.from([pointer >> 8, pointer & 0xff]),
+      message.subarray(questionEnd + encodeKey(ZONE).length),
+    ]);
+  };
+  const nameless = (): Buffer => {
+    const message = notify();
+    writeUint16(message, 12, 0xc00c);
+    return message;
+  };
+  it.each<[string, () => Buffer, number]>([
+    ['a header alone', () => notify().subarray(0, 12), RCODE.FORMERR],
+    ['no question', () => changed(4, 0), RCODE.FORMERR],
+    ['two questions', () => changed(4, 2), RCODE.FORMERR],
+    ['more records than there are', () => changed(10, 2), RCODE.FORMERR],
+    ['many answers', () => changed(6, 9), RCODE.FORMERR],
+    ['a question that is cut', () => notify().subarray(0, questionEnd - 2), RCODE.FORMERR],
+    ['a record that is cut', () => notify().subarray(0, -1), RCODE.FORMERR],
+    ['a pointer to itself as its name', nameless, RCODE.FORMERR],
+    ['a pointer to itself as the owner', () => withPointer(0xc000 | questionEnd), RCODE.NOERROR],
+    ['another type', () => changed(questionEnd - 4, 1), RCODE.NOTIMP],
+    ['another class', () => changed(questionEnd - 2, 3), RCODE.REFUSED],
+    ['another opcode', () => changed(2, 5 << 11), RCODE.NOTIMP],
+  ])('with %s has its rcode, over UDP and TCP', async (_, message, rcode) => {
+    for (const exchange of [exchangeUdp, exchangeTcp]) {
+      const reply = await exchange(plain.port, message());
+      expect(readUint16(reply, 2) & 0x7f).toBe(rcode);
+      expect(readUint16(reply, 2) & 0xf800).toBe(0x8000 | (readUint16(message(), 2) & 0x7800));
+    }
+  });
+
+  it('that is a response gets no answer', async () => {
+    const probe = queryMessage({ name: `probe.${ZONE}`, id: 0x7777 });
+    const first = await exchangeUdp(plain.port, changed(2, 0xa400), { after: probe });
+    expect(readUint16(first, 0)).toBe(0x7777);
+  });
+
+  it('is not implemented without the option, as before', async () => {
+    const { port } = await serve(OPTIONS);
+    for (const exchange of [exchangeUdp, exchangeTcp]) {
+      const reply = await exchange(port, notify());
+      expect(reply.toString('hex')).toBe('0009a0040000000000000000');
+    }
+  });
+});
+
+unless(missing('dig'), describe)('dig +opcode=notify', () => {
+  const dig = async ({ port }: Serving, ...words: string[]) => {
+    const common = ['@127.0.0.1', '-p', String(port), '+opcode=notify', '+time=5', '+tries=1'];
+    return outputOf('dig', [...common, ...words]);
+  };
+
+  it('with the key drops, and dig takes the signature of the answer for good', async () => {
+    for (const transport of ['notcp', 'tcp']) {
+      const name = `dig-${transport}.${ZONE}`;
+      await change(name, keyed);
+      const text = await dig(keyed, `+${transport}`, '-k', keyFile, name, 'SOA');
+      expect(text).toContain('opcode: NOTIFY, status: NOERROR');
+      expect(text).toMatch(/^notify\.\s+0\s+ANY\s+TSIG\s+hmac-sha256\. .* NOERROR 0/m);
+      expect(text).not.toMatch(/verify|could not be validated/);
+      expect(await textsOf(name, keyed)).toEqual(['A 10.0.0.2']);
+    }
+  });
+
+  it.each([
+    ['no key', [], 'status: REFUSED', ''],
+    ['another secret', ['-k', otherFile], 'status: NOTAUTH', 'BADSIG'],
+    ['another name', ['-y', `hmac-sha256:x:${SECRET}`], 'status: NOTAUTH', 'BADKEY'],
+    ['another algorithm', ['-y', `hmac-sha512:notify:${SECRET}`], 'status: NOTAUTH', 'BADKEY'],
+  ])('with %s drops nothing', async (what, words, status, error) => {
+    const name = `${what.replace(' ', '-')}.${ZONE}`;
+    await change(name, keyed);
+    const text = await dig(keyed, ...words, name, 'SOA');
+    expect(text).toContain(status);
+    expect(text).toContain(error);
+    expect(await textsOf(name, keyed)).toEqual(['A 10.0.0.1']);
+  });
+});
+
+describe('the options', () => {
+  const run = (...options: string[]) =>
+    runProgram(process.execPath, [PROGRAM, '--', '-k', '--port=0', '--no-resolv', ...options], {});
+
+  it.each([
+    [['--notify-key=/nonexistent/k'], 'cannot read /nonexistent/k: no such file or directory', 3],
+    [['--notify-key=/'], 'cannot read /: is a directory', 3],
+    [
+      ['--notify-key=/etc/hostname'],
+      '/etc/hostname is no TSIG key file: the statement key is missing',
+      3,
+    ],
+    [['--allow-notify=cluster.local'], '"cluster.local" is not /zone/IP[/bits],…', 1],
+    [['--allow-notify=/cluster.local/'], '"/cluster.local/" is not /zone/IP[/bits],…', 1],
+    [['--allow-notify=/a..b/10.0.0.1'], 'bad zone: name "a..b": empty label', 1],
+    [['--allow-notify=/a/10.0.0.1/33'], 'bad number "33"', 1],
+    [['--allow-notify=/a/10.0.0.1,b'], 'bad address "b"', 1],
+  ])('%j end the start', async (options, reason, code) => {
+    const { end, stderr } = await run(...options);
+    expect(stderr).toContain(reason);
+    expect(end).toBe(code);
+  });
+});
