@@ -3,7 +3,9 @@ import {
   errorText,
   failStartup,
   type Log,
+  MAX_TIMER_MS,
   type MetricFamily,
+  readTsigKey,
 } from '@kube-dns/daemon';
 import {
   listen,
@@ -31,6 +33,8 @@ import { corednsFamilies } from './metrics/coredns-families.js';
 import { metricFamilies, type MetricSources } from './metrics/metric-families.js';
 import { EVENT_TO_SERVED_BOUNDS } from './metrics/metric-table.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
+import { Notifier } from './notify/notifier.js';
+import { NotifyMessages } from './notify/notify-messages.js';
 import { AnnouncedRecords } from './subscription/announced-records.js';
 import { Subscribers } from './subscription/subscribers.js';
 import { subscribersPage } from './subscription/subscribers-page.js';
@@ -42,6 +46,7 @@ import { countRecords } from './zone/record-count.js';
 /** Limit of questions in flight to upstream servers. */
 const MAX_IN_FLIGHT = 1_500;
 const EXIT_CANNOT_BIND = 1;
+const EXIT_FATAL = 255;
 
 /** The parts of a running kubedns, composed from its flags. */
 export class KubednsServer {
@@ -61,10 +66,11 @@ export class KubednsServer {
   readonly #eventToServed = new BucketHistogram(EVENT_TO_SERVED_BOUNDS);
   readonly #answerer: KubednsAnswerer;
   readonly #subscribers: Subscribers;
+  readonly #notifier: Notifier;
   #listener: Listener | undefined;
   #isConfigured = false;
 
-  /** Throws a StartupError when no API server is configured, or when two configuration sources are. */
+  /** Throws a StartupError when no API server is configured, two configuration sources are, or a key file is broken. */
   constructor(flags: KubednsFlags, engine: UdpEngine, log: Log, version: string) {
     this.#flags = flags;
     this.#engine = engine;
@@ -91,6 +97,9 @@ export class KubednsServer {
     this.#zone = zone;
     this.#subscribers = new Subscribers({ apex: zone.apex, isSynced: () => this.watch.isSynced });
     const { news } = this.#subscribers;
+    const key = readTsigKey(flags['notify-key'], EXIT_FATAL);
+    const messages = new NotifyMessages(zone, flags['record-ttl'], key);
+    this.#notifier = new Notifier({ servers: flags.notify, news, messages, log });
     const zoneHosts = new ZoneHosts(zone);
     this.#upstreams = new Upstreams({
       log,
@@ -153,6 +162,9 @@ export class KubednsServer {
     // Files can be read immediately. The API server may hang, and only one place waits for it.
     if (this.#configuration.source !== 'configmap') await configured;
     this.watch.start();
+    void this.watch.waitForSync(MAX_TIMER_MS).then((isSynced) => {
+      if (isSynced) this.#notifier.start();
+    });
     this.#log.info(`following ${this.#client.server}`);
     await configured;
     this.#isConfigured = true;
@@ -187,6 +199,7 @@ export class KubednsServer {
       watches: () => this.watch.statistics,
       eventToServed: this.#eventToServed,
       subscribers: this.#subscribers,
+      notified: this.#notifier.targets,
       configuration: this.#configuration,
       forwarder: () => this.#forwarder,
       upstreams: this.#upstreamStatistics,
@@ -201,6 +214,7 @@ export class KubednsServer {
   /** Ends questions in flight without answers, except with `--reuse-port`; may be called twice. */
   async close(): Promise<void> {
     this.#subscribers.close();
+    this.#notifier.close();
     await this.#listener?.leave();
     await this.#listener?.close();
     this.#forwarder.close();

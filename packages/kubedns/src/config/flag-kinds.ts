@@ -4,15 +4,19 @@ import {
   type FlagDefinition,
   isDnsLabel,
   isDnsSubdomain,
+  isIpAddress,
+  MAX_PORT,
   MAX_TIMER_MS,
   parseFederations,
   parseNameservers,
   stringFlag,
 } from '@kube-dns/daemon';
+import type { ServerAddress } from '@kube-dns/transport';
 import { bindAddress, EVERY_ADDRESS } from '@kube-dns/wire';
 
 /** Leaves space for names below the zone, such as `hostmaster.<zone>`. */
 const MAX_DOMAIN_LENGTH = 240;
+const DNS_PORT = 53;
 
 /** A zone whose labels are all valid (kubernetes/dns cmd/kube-dns/app/options: clusterDomainVar). */
 export function domainFlag(initial: string, help: string): FlagDefinition<string> {
@@ -114,6 +118,28 @@ export function nameserversFlag(help: string): FlagDefinition<readonly string[]>
     valueName: 'ip[:port],…',
     formatDefault: () => '',
   };
+}
+
+/** Servers, `ip[#port],…`, no more than `max` of them; repeated flags add up. */
+export function serversFlag(help: string, max: number): FlagDefinition<readonly ServerAddress[]> {
+  return {
+    parse: (text, previous) => {
+      const servers = [...previous, ...text.split(',').map(parseServer)];
+      if (servers.length > max) throw new Error(`more than ${max} servers`);
+      return servers;
+    },
+    initial: [],
+    help,
+    valueName: 'ip[#port],…',
+    formatDefault: () => '',
+  };
+}
+
+function parseServer(text: string): ServerAddress {
+  const [, address = '', portText] = /^([^#]*)(?:#([0-9]{1,5}))?$/.exec(text.trim()) ?? [];
+  const port = Number(portText ?? DNS_PORT);
+  if (isIpAddress(address) && port >= 1 && port <= MAX_PORT) return { address, port };
+  throw new Error(`${JSON.stringify(text.trim())} is not ip or ip#port`);
 }
 
 /** Federations, `name=domain,…`; repeated flags add up. Hidden from the usage, as in the original. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseFlags, UsageError, usageText } from '@kube-dns/daemon';
+import { serverText } from '@kube-dns/transport';
 import { KUBEDNS_FLAGS, type KubednsFlags, PROGRAM } from './flags.js';
 
 const parse = (...argv: string[]): KubednsFlags => parseFlags(PROGRAM, argv).values;
@@ -28,6 +29,8 @@ describe('the flags', () => {
       'max-stored-bytes': 67_108_864,
       nameservers: [],
       'negative-ttl': 5,
+      notify: [],
+      'notify-key': '',
       pods: 'insecure',
       profiling: false,
       ptr: 'all',
@@ -48,6 +51,23 @@ describe('the flags', () => {
         'config-dir': '/kube-dns-config',
       },
     });
+  });
+
+  it('take the servers of --notify from several flags, IPv6, too', () => {
+    const { notify } = parse('--notify=10.0.0.1, fd00::1#5353', '--notify=192.0.2.1#54');
+    expect(notify.map(serverText)).toEqual(['10.0.0.1#53', 'fd00::1#5353', '192.0.2.1#54']);
+  });
+
+  it.each(['', 'a.example', '10.0.0.1#', '10.0.0.1#0', '10.0.0.1#65536', '10.0.0.1,', '10.0.0.1:53', '[::1]#53'])(
+    'refuse --notify=%s',
+    (text) => {
+      expect(() => parse(`--notify=${text}`)).toThrow(/--notify.* is not ip or ip#port/);
+    },
+  );
+
+  it('refuse more than 16 servers of --notify', () => {
+    const many = Array.from({ length: 17 }, (_, i) => `10.0.0.${i}`);
+    expect(() => parse(`--notify=${many.join(',')}`)).toThrow('more than 16 servers');
   });
 
   it.each([

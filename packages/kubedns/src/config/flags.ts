@@ -19,12 +19,15 @@ import {
   federationsFlag,
   nameserversFlag,
   objectNameFlag,
+  serversFlag,
   urlFlag,
   waitFlag,
 } from './flag-kinds.js';
 import { ENDPOINT_NAMES, POD_MODES, PTR_MODES } from './naming.js';
 
 const SECOND = 1_000;
+/** Each has its own retransmissions. */
+const MAX_NOTIFIED = 16;
 
 /** The flags of kubedns; names and defaults are the original's where it has them. */
 export const KUBEDNS_FLAGS = {
@@ -86,6 +89,15 @@ export const KUBEDNS_FLAGS = {
     min: 0,
     max: MAX_TTL_SECONDS,
   }),
+  notify: serversFlag(
+    'servers that get a NOTIFY for each name that changes (RFC 1996); may be repeated',
+    MAX_NOTIFIED,
+  ),
+  'notify-key': stringFlag(
+    '',
+    'file with the TSIG key that signs these, as tsig-keygen writes it',
+    'path',
+  ),
   pods: choiceFlag(
     POD_MODES,
     'insecure',

@@ -15,6 +15,7 @@ import {
 import type { QueryForwarder } from '@kube-dns/transport';
 import { CAUSES, type QueryStatistics, SYSTEMS } from '../answer/query-statistics.js';
 import type { Configuration } from '../config/configuration.js';
+import type { NotifyTarget } from '../notify/notify-target.js';
 import type { Subscribers } from '../subscription/subscribers.js';
 import { LISTENER_METRICS, OWN_METRICS, SKYDNS_METRICS, UPSTREAM_METRICS } from './metric-table.js';
 import type { UpstreamStatistics } from './upstream-statistics.js';
@@ -44,6 +45,7 @@ export interface MetricSources extends ProgramFacts {
   readonly watches: () => Iterable<WatchStatistics>;
   readonly eventToServed: BucketHistogram;
   readonly subscribers: Pick<Subscribers, 'count' | 'behind' | 'dropped' | 'news'>;
+  readonly notified: readonly Pick<NotifyTarget, 'text' | 'sent' | 'results'>[];
   readonly configuration: Pick<
     Configuration,
     'source' | 'version' | 'generation' | 'appliedMs' | 'rejected'
@@ -76,6 +78,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     histogram(OWN_METRICS.eventToServed, () => [{ labels: {}, histogram: sources.eventToServed }]),
     counter(OWN_METRICS.unexpectedErrors, sources.unexpectedErrors),
     ...subscriberFamilies(sources),
+    ...notifyFamilies(sources),
     ...watchFamilies(sources),
     ...configurationFamilies(sources),
     ...forwarderFamilies(sources),
@@ -116,6 +119,19 @@ function subscriberFamilies({ subscribers }: MetricSources): MetricFamily[] {
     counter(OWN_METRICS.subscriberNames, () => subscribers.news.names),
     counter(OWN_METRICS.subscriberFlushes, () => labelledBy('reason', subscribers.news.flushes)),
     counter(OWN_METRICS.subscribersDropped, () => subscribers.dropped),
+  ];
+}
+
+function notifyFamilies({ notified }: MetricSources): MetricFamily[] {
+  return [
+    counter(OWN_METRICS.notifySent, () =>
+      notified.map(({ text: target, sent: value }) => ({ labels: { target }, value })),
+    ),
+    counter(OWN_METRICS.notifyResults, () =>
+      notified.flatMap(({ text: target, results }) =>
+        Object.entries(results).map(([result, value]) => ({ labels: { target, result }, value })),
+      ),
+    ),
   ];
 }
 

@@ -71,7 +71,7 @@ export const OWN_METRICS = {
   },
   subscriberNames: {
     name: 'kubedns_subscription_names_total',
-    help: 'Names that changed and were told to subscribers.',
+    help: 'Names that changed and were told to subscribers or by NOTIFY.',
   },
   subscriberFlushes: {
     name: 'kubedns_subscription_flushes_total',
@@ -81,6 +81,16 @@ export const OWN_METRICS = {
   subscribersDropped: {
     name: 'kubedns_subscribers_dropped_total',
     help: 'Subscribers that were disconnected because they did not read or sent nothing.',
+  },
+  notifySent: {
+    name: 'kubedns_notify_sent_total',
+    help: 'NOTIFY messages that were sent, including retransmissions (--notify).',
+    labelNames: ['target'],
+  },
+  notifyResults: {
+    name: 'kubedns_notify_results_total',
+    help: 'Names that were told by NOTIFY: acknowledged, refused, or given up without a reply.',
+    labelNames: ['target', 'result'],
   },
   ready: {
     name: 'kubedns_ready',

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Session, SessionService } from '@kube-dns/transport';
 import {
+  changedTlv,
   DSO_TYPE,
   type DsoMessage,
   type DsoTlv,
@@ -17,7 +18,7 @@ import {
   writeUint32,
 } from '@kube-dns/wire';
 import type { VersionSource } from './versioned-answerer.js';
-import { ZoneNews } from './zone-news.js';
+import { type NewsListener, ZoneNews } from './zone-news.js';
 
 /** Half of the TCP connections of the DNS port; others ask for TTLs. */
 const MAX_SUBSCRIBERS = 250;
@@ -63,7 +64,7 @@ export interface SubscribersOptions {
  * The forwarders that want to know what changes in the zone and its reverse names. Each subscribes by DNS Stateful
  * Operations (RFC 8490) on a connection to the DNS port, and learns names, never records.
  */
-export class Subscribers implements SessionService, VersionSource {
+export class Subscribers implements SessionService, VersionSource, NewsListener {
   readonly news: ZoneNews;
   readonly instance = randomBytes(INSTANCE_BYTES);
   /** Subscribers that were disconnected because they did not read, or sent nothing. */
@@ -76,7 +77,7 @@ export class Subscribers implements SessionService, VersionSource {
   constructor(options: SubscribersOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
-    this.news = new ZoneNews((tlv) => this.#tell(tlv), this.#now);
+    this.news = new ZoneNews(this.#now);
   }
 
   get apex(): Uint8Array {
@@ -118,6 +119,14 @@ export class Subscribers implements SessionService, VersionSource {
     else if (!message.isResponse) this.#receive(message, session);
   }
 
+  onChanged(names: readonly Uint8Array[], after: number): void {
+    this.#tell(changedTlv({ before: after - 1, after, names }));
+  }
+
+  onFlush(serial: number): void {
+    this.#tell(serialTlv(DSO_TYPE.FLUSH, serial));
+  }
+
   close(): void {
     this.news.close();
     clearInterval(this.#heartbeat);
@@ -153,13 +162,13 @@ export class Subscribers implements SessionService, VersionSource {
     if (this.count >= MAX_SUBSCRIBERS) return RCODE.REFUSED;
     const now = this.#now();
     this.#subscribers.set(session, { sinceMs: now, heardMs: now, behindMs: undefined });
-    this.news.watch();
+    this.news.listen(this);
     this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
     session.stay();
     session.onClose(() => {
       this.#subscribers.delete(session);
       if (this.count > 0) return;
-      this.news.isWatched = false;
+      this.news.leave(this);
       clearInterval(this.#heartbeat);
       this.#heartbeat = undefined;
     });

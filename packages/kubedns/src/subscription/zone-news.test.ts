@@ -1,15 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
-import { DSO_TYPE, type DsoTlv, encodeKey, readChanged, readSerialTlv } from '@kube-dns/wire';
+import { encodeKey } from '@kube-dns/wire';
 import { ZoneNews } from './zone-news.js';
 
-let told: DsoTlv[];
+/** What a listener was told: names, or a flush, and the serial. */
+type Told = readonly [names: readonly Uint8Array[] | 'flush', serial: number];
+
+let told: Told[];
 let news: ZoneNews;
+const listener = (to: Told[]) => ({
+  onChanged: (...changed: Told) => to.push(changed),
+  onFlush: (serial: number) => to.push(['flush', serial]),
+});
 beforeEach(() => {
   told = [];
-  news = new ZoneNews((tlv) => told.push(tlv));
-  news.isWatched = true;
+  news = new ZoneNews();
+  news.listen(listener(told));
 });
 afterEach(() => news.close());
 
@@ -25,9 +32,9 @@ describe('ZoneNews', () => {
     await until(() => told.length === 1);
     add('e.f');
     await until(() => told.length === 2);
-    expect(told.map(({ data }) => readChanged(data))).toEqual([
-      { before: 0, after: 1, names: [encodeKey('a.b'), encodeKey('c.d')] },
-      { before: 1, after: 2, names: [encodeKey('e.f')] },
+    expect(told).toEqual([
+      [[encodeKey('a.b'), encodeKey('c.d')], 2],
+      [[encodeKey('e.f')], 3],
     ]);
   });
 
@@ -36,23 +43,20 @@ describe('ZoneNews', () => {
     await until(() => told.length === 1);
     add(...manyNames(100, 'b'));
     await until(() => told.length === 2);
-    expect(told.map(({ type }) => type)).toEqual([DSO_TYPE.CHANGED, DSO_TYPE.FLUSH]);
-    expect(readSerialTlv(told[1]!.data)).toBe(2);
+    expect(told[0]).toMatchObject([{ length: 200 }, 2]);
+    expect(told[1]).toEqual(['flush', 3]);
     expect(news.flushes['many-changes']).toBe(1);
     add('later');
     await until(() => told.length === 3);
-    expect(told[2]).toMatchObject({ type: DSO_TYPE.CHANGED });
+    expect(told[2]).toEqual([[encodeKey('later')], 4]);
   });
 
   it('counts the seconds from the first change to its message', () => {
     jest.useFakeTimers();
     try {
       const nows = [0, 3, 100, 120];
-      const timed = new ZoneNews(
-        () => undefined,
-        () => nows.shift()!,
-      );
-      timed.isWatched = true;
+      const timed = new ZoneNews(() => nows.shift()!);
+      timed.listen(listener([]));
       timed.add(encodeKey('a.b'));
       timed.add(encodeKey('c.d'));
       jest.runAllTimers();
@@ -71,15 +75,29 @@ describe('ZoneNews', () => {
   it('makes the reverse name of an address', async () => {
     news.addAddress({ size: 4, bytes: '\x0a\x00\x00\x01\x0a\x00\x00\x02' }, 4);
     await until(() => told.length === 1);
-    expect(readChanged(told[0]!.data)?.names).toEqual([encodeKey('2.0.0.10.in-addr.arpa')]);
+    expect(told[0]![0]).toEqual([encodeKey('2.0.0.10.in-addr.arpa')]);
+  });
+
+  it('tells the same to all who listen, until they leave', async () => {
+    const others: Told[] = [];
+    const other = listener(others);
+    news.listen(other);
+    add('a.b');
+    await until(() => others.length === 1);
+    news.flush('configuration');
+    expect(others).toEqual(told);
+    news.leave(other);
+    expect(news.isWatched).toBe(true);
+    news.flush('configuration');
+    expect([told.length, others.length]).toEqual([3, 2]);
   });
 
   it('tells nothing while nobody listens', async () => {
-    news.isWatched = false;
+    news.close();
     add('a.b');
     news.flush('configuration');
     await delay(30);
     expect(told).toEqual([]);
-    expect(news.serial).toBe(0);
+    expect(news.serial).toBe(1);
   });
 });

@@ -1,31 +1,30 @@
 import { BucketHistogram } from '@kube-dns/daemon';
-import {
-  changedTlv,
-  DSO_TYPE,
-  type DsoTlv,
-  encodeKey,
-  reverseName,
-  serialTlv,
-} from '@kube-dns/wire';
+import { encodeKey, reverseName } from '@kube-dns/wire';
 import type { PackedAddresses } from '../cluster/packed-addresses.js';
 import { DURATION_BOUNDS } from '../metrics/metric-table.js';
 import type { ZoneChanges } from './announced-records.js';
 
-/** More names than this in a window are told as a FLUSH at its end. */
+/** More names than this in a window are told as a flush at its end. */
 const MAX_NAMES = 256;
 const WINDOW_MS = 20;
 
-/** Why subscribers were told that everything may have changed; one of them, when it has read what it left unread. */
+/** Why it was told that everything may have changed; to one subscriber, when it has read what it left unread. */
 export type FlushReason = 'many-changes' | 'configuration' | 'slow-subscriber';
 
+/** Is told what changes. */
+export interface NewsListener {
+  /** Names that changed, lower-cased in wire form, and the serial after that. */
+  onChanged(names: readonly Uint8Array[], serial: number): void;
+  /** Everything may have changed. */
+  onFlush(serial: number): void;
+}
+
 /**
- * Tells the names that changed, once per turn of the event loop: a CHANGED with the serials before and after. Many
- * changes become one FLUSH, so that a large relist costs subscribers no more than their cached answers.
+ * Tells the names that changed to all who listen, once per turn of the event loop, with a serial. Many changes become
+ * one flush, so that a large relist costs caches no more than their answers.
  */
 export class ZoneNews implements ZoneChanges {
-  /** Whether there is a subscriber. */
-  isWatched = false;
-  /** Names in CHANGED; FLUSH by reason. */
+  /** Names that were told; flushes by reason. */
   names = 0;
   readonly flushes: Record<FlushReason, number> = {
     'many-changes': 0,
@@ -35,7 +34,7 @@ export class ZoneNews implements ZoneChanges {
   /** Seconds from a change of the zone until it is told. */
   readonly lag = new BucketHistogram(DURATION_BOUNDS);
   #serial = 0;
-  readonly #tell: (tlv: DsoTlv) => void;
+  readonly #listeners = new Set<NewsListener>();
   readonly #now: () => number;
   /** By their bytes as text. */
   readonly #changed = new Map<string, Uint8Array>();
@@ -46,21 +45,28 @@ export class ZoneNews implements ZoneChanges {
   /** When the first change came that is not told yet; undefined when there is none. */
   #sinceMs: number | undefined;
 
-  /** `tell` sends a CHANGED or a FLUSH to all subscribers; `now` is a clock in milliseconds that never falls. */
-  constructor(tell: (tlv: DsoTlv) => void, now: () => number = () => performance.now()) {
-    this.#tell = tell;
+  /** `now` is a clock in milliseconds that never falls. */
+  constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** The number of CHANGED and FLUSH that were told. */
+  /** How often something was told, or may have been missed. */
   get serial(): number {
     return this.#serial;
   }
 
-  /** There is a subscriber. What changed before has no serial, so the next answers have a new one. */
-  watch(): void {
+  get isWatched(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  /** From now on it is told. What changed while no one was has no serial, so the next answers have a new one. */
+  listen(listener: NewsListener): void {
     if (!this.isWatched) this.#serial++;
-    this.isWatched = true;
+    this.#listeners.add(listener);
+  }
+
+  leave(listener: NewsListener): void {
+    this.#listeners.delete(listener);
   }
 
   add(name: Uint8Array): void {
@@ -86,14 +92,14 @@ export class ZoneNews implements ZoneChanges {
     }
     this.flushes[reason]++;
     this.#serial++;
-    this.#tell(serialTlv(DSO_TYPE.FLUSH, this.#serial));
+    for (const each of this.#listeners) each.onFlush(this.#serial);
     this.#noteLag();
   }
 
   close(): void {
     clearImmediate(this.#immediate);
     clearTimeout(this.#window);
-    this.isWatched = false;
+    this.#listeners.clear();
   }
 
   #tellNames(): void {
@@ -104,8 +110,8 @@ export class ZoneNews implements ZoneChanges {
     this.names += names.length;
     this.#namesInWindow += names.length;
     this.#startWindow();
-    const before = this.#serial++;
-    this.#tell(changedTlv({ before, after: this.#serial, names }));
+    this.#serial++;
+    for (const each of this.#listeners) each.onChanged(names, this.#serial);
     this.#noteLag();
   }
 

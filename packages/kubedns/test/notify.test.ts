@@ -1,0 +1,253 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ServerAddress } from '@kube-dns/transport';
+import { type NameServerRequest, ScriptedNameServer, until } from '@kube-dns/testkit';
+import {
+  decodeMessage,
+  encodeKey,
+  encodeRdata,
+  OPCODE_MASK,
+  OPCODE_NOTIFY,
+  parseTsigKey,
+  readTsig,
+  readUint16,
+  signMessage,
+  type TsigKey,
+  writeUint16,
+} from '@kube-dns/wire';
+import { NotifyMessages } from '../src/notify/notify-messages.js';
+import { NotifyTarget } from '../src/notify/notify-target.js';
+import { Notifier } from '../src/notify/notifier.js';
+import { ZoneNews } from '../src/subscription/zone-news.js';
+
+const KEY = parseTsigKey('key "k" { algorithm hmac-sha256; secret "AAECAwQFBgcICQoLDA0ODw=="; };');
+const ZONES = ['cluster.local', 'in-addr.arpa', 'ip6.arpa'];
+const zone = {
+  apex: encodeKey('cluster.local'),
+  soaRdata: encodeRdata({
+    type: 'SOA',
+    name: '.',
+    data: {
+      mname: 'ns.dns.cluster.local',
+      rname: 'hostmaster.cluster.local',
+      ...{ serial: 1_700_000_000, refresh: 1, retry: 2, expire: 3, minimum: 4 },
+    },
+  }),
+};
+const serviceName = (name: string) => `${name}.default.svc.cluster.local`;
+
+let server: ScriptedNameServer;
+let target: NotifyTarget;
+let log: string[];
+
+beforeEach(async () => {
+  log = [];
+  server = await ScriptedNameServer.start(acknowledge);
+  create();
+});
+afterEach(async () => {
+  target.close();
+  await server.close();
+});
+
+function create(key?: TsigKey, at: ServerAddress = server): void {
+  const messages = new NotifyMessages(zone, 30, key);
+  target = new NotifyTarget({
+    server: { address: at.address, port: at.port },
+    messages,
+    log: { warn: (text) => log.push(text) },
+  });
+}
+
+/** The response with an rcode: the message with QR, and its question alone. */
+function responseTo(query: Buffer, rcode = 0): Buffer {
+  const { questionEnd } = partsOf(query);
+  const response = Buffer.from(query.subarray(0, questionEnd));
+  writeUint16(response, 2, 0x8000 | readUint16(query, 2) | rcode);
+  writeUint16(response, 6, 0);
+  writeUint16(response, 10, 0);
+  return response;
+}
+
+function partsOf(query: Buffer): { questionEnd: number } {
+  let at = 12;
+  while (query[at] !== 0) at += 1 + query[at]!;
+  return { questionEnd: at + 5 };
+}
+
+function acknowledge({ query }: NameServerRequest): Buffer[] {
+  return [responseTo(query)];
+}
+
+const namesAsked = () => server.requests.map(({ question }) => question.name);
+const idsAsked = () => server.requests.map(({ query }) => readUint16(query, 0));
+const notify = (...names: string[]) => {
+  for (const name of names) target.notify(encodeKey(name));
+};
+
+describe('a target of --notify', () => {
+  it('gets one message with the name, the SOA and its serial, until it has replied', async () => {
+    notify(serviceName('web'));
+    await until(() => target.results.acknowledged === 1);
+    const { query, protocol } = server.requests[0]!;
+    expect(protocol).toBe('udp');
+    expect(readUint16(query, 2) & OPCODE_MASK).toBe(OPCODE_NOTIFY);
+    expect(decodeMessage(query)).toMatchObject({
+      questions: [{ name: serviceName('web'), type: 'SOA', class: 'IN' }],
+      answers: [{ name: 'cluster.local', type: 'SOA', data: { serial: 1_700_000_000 } }],
+    });
+    expect(target.sent).toBe(1);
+    expect(target.results).toEqual({ acknowledged: 1, refused: 0, given_up: 0 });
+  });
+
+  it('gets it again after 0.1, 0.4 and 1.6 s, under the same ID, then is given up and logged', async () => {
+    const times: number[] = [];
+    server.script = () => {
+      times.push(performance.now());
+      return null;
+    };
+    notify(serviceName('web'));
+    await until(() => target.results.given_up === 1, { limitMs: 30_000 });
+    expect(new Set(idsAsked()).size).toBe(1);
+    expect(target.sent).toBe(4);
+    // Later on a busy machine, never sooner.
+    const gaps = times.slice(1).map((time, i) => Math.round((time - times[i]!) / 10) * 10);
+    [100, 400, 1_600].forEach((least, i) => expect(gaps[i]).toBeGreaterThanOrEqual(least - 50));
+    expect(log).toEqual([
+      `${target.text} does not reply to NOTIFY: ${target.text} over udp: no reply within 2000 ms`,
+    ]);
+  });
+
+  it('is not taken for silent because its port is closed at first', async () => {
+    const { port } = server;
+    await server.close();
+    notify(serviceName('web'));
+    await until(() => target.sent >= 2);
+    server = await ScriptedNameServer.start(acknowledge, { port });
+    await until(() => target.results.acknowledged === 1);
+    expect(log).toEqual([]);
+  });
+
+  it('is asked until the right reply comes: that ID, that question, a NOTIFY, a response', async () => {
+    server.script = ({ query, count }) => {
+      const other = responseTo(query);
+      if (count === 0) writeUint16(other, 0, readUint16(query, 0) ^ 1);
+      else if (count === 1) other[13]! ^= 1;
+      else if (count === 2) writeUint16(other, 2, 0x8000);
+      return count < 3 ? [other, query] : [responseTo(query)];
+    };
+    notify(serviceName('web'));
+    await until(() => target.results.acknowledged === 1);
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it('that refuses is counted, and not asked again', async () => {
+    server.script = ({ query }) => [responseTo(query, 5)];
+    notify(serviceName('web'));
+    await until(() => target.results.refused === 1);
+    expect(target.sent).toBe(1);
+  });
+
+  it('gets a name that changes all the time once in 50 ms, the last change included', async () => {
+    const sinceMs = performance.now();
+    for (let i = 0; i < 20; i++) {
+      notify(serviceName('web'));
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    const lastMs = performance.now();
+    const count = () => server.requests.length;
+    await until(() => target.results.acknowledged === target.sent && count() >= 2);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(count()).toBeLessThanOrEqual(Math.ceil((lastMs - sinceMs) / 50) + 2);
+    expect(new Set(idsAsked()).size).toBeGreaterThan(1);
+  });
+
+  it('gets the zone in place of more than 16 names, and of reverse names theirs', async () => {
+    server.script = () => null;
+    notify(...Array.from({ length: 16 }, (_, i) => serviceName(`s${i}`)));
+    await until(() => server.requests.length === 16);
+    for (let i = 0; i < 1_000; i++) notify(serviceName(`t${i}`), `${i}.0.0.10.in-addr.arpa`);
+    await until(() => namesAsked().includes('in-addr.arpa'));
+    const later = namesAsked().slice(16);
+    expect(later.filter((name) => !ZONES.includes(name) && !/^(?:t|\d)/.test(name))).toEqual([]);
+    expect(later).toContain('cluster.local');
+    expect(new Set(later).size).toBeLessThanOrEqual(18);
+  });
+
+  it('is sent no more than 100 messages a second, however much changes', async () => {
+    const sinceMs = performance.now();
+    let isOver = false;
+    const changes = setInterval(() => {
+      for (let i = 0; i < 50 && !isOver; i++) {
+        notify(serviceName(`s${Math.random()}`.replace('.', '')), `${i}.0.0.10.in-addr.arpa`);
+      }
+    }, 5);
+    await until(() => performance.now() - sinceMs > 1_000);
+    isOver = true;
+    clearInterval(changes);
+    const seconds = (performance.now() - sinceMs) / 1_000;
+    // 16 at first, 40 names and 20 of each zone a second.
+    expect(target.sent).toBeLessThanOrEqual(16 + 3 + 100 * seconds);
+    expect(target.sent).toBeGreaterThan(16);
+  });
+});
+
+describe('a target with a key', () => {
+  it('gets signed messages, and its signed reply counts', async () => {
+    server.script = ({ query }) => {
+      const tsig = readTsig(query);
+      if (typeof tsig === 'string') return null;
+      const out = Buffer.alloc(1_000);
+      const length = responseTo(query).copy(out);
+      const timeSeconds = Math.floor(Date.now() / 1_000);
+      return [
+        out.subarray(0, signMessage(out, length, KEY, { timeSeconds, requestMac: tsig.mac })),
+      ];
+    };
+    create(KEY);
+    notify(serviceName('web'));
+    await until(() => target.results.acknowledged === 1);
+    expect(target.sent).toBe(1);
+  });
+
+  it('whose replies are not signed is asked again', async () => {
+    server.script = ({ query }) => [responseTo(query, 5)];
+    create(KEY);
+    notify(serviceName('web'));
+    await until(() => target.sent >= 2);
+    expect(target.results).toEqual({ acknowledged: 0, refused: 0, given_up: 0 });
+  });
+
+  it('knows what was wrong with a reply', () => {
+    const sent = new NotifyMessages(zone, 30, KEY).write(encodeKey('cluster.local'));
+    const reply = responseTo(Buffer.from(sent.message), 5);
+    expect(sent.isReply(reply)).toBe(false);
+    expect(sent.flaw).toBe('a reply with rcode 5 is not signed');
+    const out = Buffer.alloc(1_000);
+    const length = reply.copy(out);
+    const other = { ...KEY, secret: Buffer.from('another') };
+    const signed = signMessage(out, length, other, { timeSeconds: Date.now() / 1_000 });
+    expect(sent.isReply(out.subarray(0, signed))).toBe(false);
+    expect(sent.flaw).toBe('a reply with rcode 5 and TSIG error 0 is not signed by the key');
+  });
+});
+
+describe('the notifier', () => {
+  it('tells the zones when it starts and when all may have changed, and then each name', async () => {
+    const news = new ZoneNews();
+    const messages = new NotifyMessages(zone, 30, undefined);
+    const servers = [{ address: server.address, port: server.port }];
+    const notifier = new Notifier({ servers, news, messages, log: { warn: () => undefined } });
+    news.add(encodeKey(serviceName('before')));
+    notifier.start();
+    await until(() => notifier.targets[0]!.results.acknowledged === 3);
+    expect(namesAsked().sort()).toEqual(ZONES);
+    news.add(encodeKey(serviceName('web')));
+    await until(() => namesAsked().includes(serviceName('web')));
+    news.flush('configuration');
+    await until(() => server.requests.length === 7);
+    notifier.close();
+    expect(news.isWatched).toBe(false);
+    expect(namesAsked().slice(4).sort()).toEqual(ZONES);
+    news.close();
+  });
+});
