@@ -1,4 +1,4 @@
-import type { DecodedMessage, DecodedRecord } from '@kube-dns/wire';
+import { decodeMessage, type DecodedMessage, type DecodedRecord } from '@kube-dns/wire';
 
 /** One line per record of an answer, without TTLs and in an order that does not depend on the message. */
 export function answerText(rcode: string, records: readonly string[]): string {
@@ -28,4 +28,13 @@ function dataText(record: DecodedRecord): string {
 export function textOf({ rcode, isTruncated, answers }: DecodedMessage): string {
   const records = answers.map((record) => recordText(record.name, record.type, dataText(record)));
   return answerText(isTruncated ? `${rcode}, cut` : rcode, records);
+}
+
+/** The text of an answer, or why it is none. */
+export function readAnswer(message: Buffer): string {
+  try {
+    return textOf(decodeMessage(message));
+  } catch (error) {
+    return `no message: ${String(error)}`;
+  }
 }

@@ -1,7 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { encodeQuery, exchange, monotonicMs } from '@kube-dns/testkit';
-import { decodeMessage } from '@kube-dns/wire';
-import { textOf } from './answer-text.js';
+import { encodeQuery, monotonicMs } from '@kube-dns/testkit';
+import { readAnswer } from './answer-text.js';
+import { askOverTcp } from './ask-over-tcp.js';
 import { type AnswerFigures, AnswerLog } from './answer-log.js';
 import { type AcceptanceWindow, Judge } from './judge.js';
 import { type Asking, QuestionMix } from './question-mix.js';
@@ -134,23 +133,5 @@ export class CheckingClient implements CheckingClientMethods {
     }
     this.#inFlight--;
     this.#log.lost(`${asking.question.name} ${asking.question.type}`);
-  }
-}
-
-/**
- * Asks on a new connection. Resolves to undefined after `limitMs`, not earlier: a client whose connection
- * is refused or reset asks again as late as one whose datagram is lost.
- */
-function askOverTcp(port: number, query: Buffer, limitMs: number): Promise<Buffer | undefined> {
-  const timeout = delay(limitMs, undefined, { ref: false });
-  const answer = exchange(port, query, { isOverTcp: true, limitMs }).catch(() => timeout);
-  return Promise.race([answer, timeout]);
-}
-
-function readAnswer(message: Buffer): string {
-  try {
-    return textOf(decodeMessage(message));
-  } catch (error) {
-    return `no message: ${String(error)}`;
   }
 }

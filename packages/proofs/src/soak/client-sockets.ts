@@ -4,26 +4,26 @@ import { writeUint16 } from '@kube-dns/wire';
 import type { Asking } from './question-mix.js';
 
 /** A query whose answer is outstanding. */
-export interface Waiting {
-  readonly asking: Asking;
+export interface Waiting<A = Asking> {
+  readonly asking: A;
   /** When the client wanted to know, and when this try was sent. */
   readonly firstSentMs: number;
   readonly sentMs: number;
   readonly tries: number;
 }
 
-export interface ClientSocketsOptions {
+export interface ClientSocketsOptions<A = Asking> {
   readonly port: number;
   readonly count: number;
   readonly timeoutMs: number;
-  readonly onAnswer: (waiting: Waiting, message: Buffer) => void;
-  readonly onTimeout: (waiting: Waiting) => void;
+  readonly onAnswer: (waiting: Waiting<A>, message: Buffer) => void;
+  readonly onTimeout: (waiting: Waiting<A>) => void;
 }
 
-interface ClientSocket {
+interface ClientSocket<A> {
   readonly socket: Socket;
   /** By ID, the oldest first. */
-  readonly waiting: Map<number, Waiting>;
+  readonly waiting: Map<number, Waiting<A>>;
   nextId: number;
 }
 
@@ -32,26 +32,26 @@ const RENEWAL_MS = 1_000;
 const RECEIVE_BYTES = 1024 * 1024;
 
 /** The sockets of many clients of one server. Each second a new one replaces the oldest. */
-export class ClientSockets {
-  readonly #options: ClientSocketsOptions;
-  #sockets: ClientSocket[] = [];
+export class ClientSockets<A = Asking> {
+  readonly #options: ClientSocketsOptions<A>;
+  #sockets: ClientSocket<A>[] = [];
   /** Replaced, but with answers outstanding. */
-  #old: ClientSocket[] = [];
+  #old: ClientSocket<A>[] = [];
   #turn = 0;
   #renewedMs = 0;
   #isClosed = false;
 
-  private constructor(options: ClientSocketsOptions) {
+  private constructor(options: ClientSocketsOptions<A>) {
     this.#options = options;
   }
 
-  static async open(options: ClientSocketsOptions): Promise<ClientSockets> {
-    const sockets = new ClientSockets(options);
+  static async open<A = Asking>(options: ClientSocketsOptions<A>): Promise<ClientSockets<A>> {
+    const sockets = new ClientSockets<A>(options);
     for (let i = 0; i < options.count; i++) await sockets.#add();
     return sockets;
   }
 
-  send(query: Buffer, waiting: Waiting): void {
+  send(query: Buffer, waiting: Waiting<A>): void {
     const to = this.#sockets[this.#turn++ % this.#sockets.length]!;
     while (to.waiting.has(to.nextId)) to.nextId = (to.nextId + 1) % MAX_IDS;
     const id = to.nextId;
@@ -88,7 +88,7 @@ export class ClientSockets {
 
   async #add(): Promise<void> {
     const socket = createSocket({ type: 'udp4', recvBufferSize: RECEIVE_BYTES });
-    const waiting = new Map<number, Waiting>();
+    const waiting = new Map<number, Waiting<A>>();
     socket.on('message', (message) => {
       const id = message.length < 2 ? -1 : message.readUInt16BE(0);
       const asked = waiting.get(id);

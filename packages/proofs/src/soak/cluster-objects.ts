@@ -21,8 +21,9 @@ export function namespaceObject(name: string): KubeObject {
 
 /** The Service of a state that is there. */
 export function serviceObject(state: ServiceState): Service {
-  const { kind, name, namespace, clusterIP, portName, port, target } = state;
+  const { kind, name, namespace, clusterIP, ipv6, portName, port, target } = state;
   const address = kind === 'headless' ? 'None' : clusterIP;
+  const isDual = kind === 'address' && ipv6 !== undefined;
   return {
     apiVersion: 'v1',
     kind: 'Service',
@@ -33,8 +34,8 @@ export function serviceObject(state: ServiceState): Service {
         : {
             type: 'ClusterIP',
             clusterIP: address,
-            clusterIPs: [address],
-            ipFamilies: ['IPv4'],
+            clusterIPs: isDual ? [address, ipv6] : [address],
+            ipFamilies: isDual ? ['IPv4', 'IPv6'] : ['IPv4'],
             ports: [{ name: portName, protocol: 'TCP', port, targetPort: port }],
             selector: { app: name },
             sessionAffinity: 'None',

@@ -17,6 +17,8 @@ export interface ServiceState {
   readonly isThere: boolean;
   /** Of an `address`. */
   readonly clusterIP: string;
+  /** A second address, of IPv6. */
+  readonly ipv6?: string | undefined;
   readonly portName: string;
   readonly port: number;
   /** Of a `headless`, only those that are ready. */

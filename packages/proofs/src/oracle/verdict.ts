@@ -1,0 +1,105 @@
+import { monotonicMs } from '@kube-dns/testkit';
+import type { History } from './history.js';
+import type { Told } from './oracle-clients.js';
+import { isMere, isNegative } from './questions.js';
+import type { Stalls } from './stalls.js';
+
+/** Whether dnsmasq was told of changes all the time while a question was answered. */
+export type Time = 'subscribed' | 'disturbed';
+
+/** What became of the questions of one kind of time. */
+export class Tally {
+  answers = 0;
+  /** Those whose data was the API's no more when they were asked for. */
+  old = 0;
+  /** The oldest of each kind, less stalls of this machine, in ms. */
+  oldestPositiveMs = 0;
+  oldestNegativeMs = 0;
+  /** The oldest, stalls included. */
+  oldestSeenMs = 0;
+  /** That were right at no time, or no answers to the question. */
+  wrong = 0;
+  /** SERVFAIL, REFUSED, or silence. */
+  failed = 0;
+}
+
+const FAILURES = ['SERVFAIL', 'REFUSED'];
+const MAX_EXAMPLES = 10;
+const REMEMBERED_MS = 2_000;
+
+/** Compares each answer with what the API had. */
+export class Verdict {
+  readonly tallies: Readonly<Record<Time, Tally>> = {
+    subscribed: new Tally(),
+    disturbed: new Tally(),
+  };
+  readonly examples: string[] = [];
+  readonly #history: History;
+  readonly #stalls: Stalls;
+  readonly #remarkableMs: number;
+  #calm = { after: 'the start', sinceMs: monotonicMs() };
+
+  /** Answers of a subscribed time that are older than `remarkableMs` are examples. */
+  constructor(history: History, stalls: Stalls, remarkableMs: number) {
+    this.#history = history;
+    this.#stalls = stalls;
+    this.#remarkableMs = remarkableMs;
+  }
+
+  /** It is calm again after a fault. */
+  calm(after: string, sinceMs: number): void {
+    this.#calm = { after, sinceMs };
+  }
+
+  judge({ question, askedMs, text }: Told, time: Time): void {
+    const tally = this.tallies[time];
+    if (text === undefined || FAILURES.some((failure) => text.startsWith(failure))) {
+      // dnsmasq remembers a failure for a second (RFC 9520), also when its server is back.
+      if (time === 'subscribed' && askedMs - this.#calm.sinceMs < REMEMBERED_MS) {
+        this.tallies.disturbed.failed++;
+        return;
+      }
+      tally.failed++;
+      if (time === 'subscribed')
+        this.#show(
+          `${question.name} ${question.type}: ${text ?? 'silence'}, ${this.#since(askedMs)}`,
+        );
+      return;
+    }
+    tally.answers++;
+    const untilMs = this.#rightUntil({ question, askedMs, text }, time);
+    if (untilMs === undefined) {
+      tally.wrong++;
+      this.#show(`${time}: ${question.name} ${question.type}: ${text} was never right`);
+      return;
+    }
+    const seenMs = askedMs - untilMs;
+    if (seenMs <= 0) return;
+    tally.old++;
+    this.#stalls.look();
+    const ageMs = Math.max(0, seenMs - this.#stalls.within(untilMs, askedMs));
+    tally.oldestSeenMs = Math.max(tally.oldestSeenMs, seenMs);
+    if (isNegative(text)) tally.oldestNegativeMs = Math.max(tally.oldestNegativeMs, ageMs);
+    else tally.oldestPositiveMs = Math.max(tally.oldestPositiveMs, ageMs);
+    if (time === 'subscribed' && ageMs > this.#remarkableMs) {
+      this.#show(`${question.name} ${question.type}: ${text} is ${ageMs.toFixed(0)} ms old`);
+    }
+  }
+
+  #rightUntil({ question, askedMs, text }: Told & { text: string }, time: Time) {
+    const exact = this.#history.rightUntil(question, askedMs, (expected) => expected === text);
+    if (exact !== undefined || time === 'subscribed' || !isMere(text)) return exact;
+    return this.#history.rightUntil(question, askedMs, (expected) =>
+      expected.startsWith('NOERROR'),
+    );
+  }
+
+  #since(askedMs: number): string {
+    const { after, sinceMs } = this.#calm;
+    return `${((askedMs - sinceMs) / 1_000).toFixed(1)} s after ${after}`;
+  }
+
+  #show(example: string): void {
+    if (this.examples.length < MAX_EXAMPLES) this.examples.push(example);
+  }
+}
