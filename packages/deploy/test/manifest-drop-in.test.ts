@@ -15,6 +15,8 @@ import {
   STOCK_OBJECTS,
 } from '@kube-dns/testkit/manifests';
 
+/** The original's dnsmasq does not know it. */
+const OWN_ARGUMENT = '--negcache=push';
 const BASE = join(MANIFESTS, 'kube-dns');
 const AUTOSCALER = join(MANIFESTS, 'overlays', 'autoscaler');
 const hasKubectl = missing('kubectl') === undefined;
@@ -56,13 +58,15 @@ withKubectl('the base compared with the manifest of the original', () => {
     expect(own?.volumes).toEqual(expect.arrayContaining([...volumes]));
   });
 
-  it('has the same containers, with the same arguments when the domain is put in', () => {
+  it('has the same containers, with the same arguments when the domain is put in, and one more', () => {
     const linesOf = (deployment: Deployment) =>
       parsePod(JSON.stringify(deployment), 'deployment.json').containers.map(({ name, args }) => ({
         name,
-        args,
+        args: args.filter((arg) => arg !== OWN_ARGUMENT),
       }));
     expect(linesOf(ourDeployment)).toEqual(linesOf(stockDeployment));
+    const [dnsmasq] = containersOf(ourDeployment).filter(({ name }) => name === 'dnsmasq');
+    expect(dnsmasq?.args).toContain(OWN_ARGUMENT);
   });
 
   it.each(containersOf(stockDeployment))(

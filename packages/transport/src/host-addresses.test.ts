@@ -55,7 +55,7 @@ describe('the addresses of a reply', () => {
 
   it.each([
     ['an error', replyTo(query, { rcode: 3 }), 'the answer is NXDOMAIN'],
-    ['an error without a name', replyTo(query, { rcode: 9 }), 'the answer is RCODE 9'],
+    ['an error without a name', replyTo(query, { rcode: 12 }), 'the answer is RCODE 12'],
     [
       'a record that breaks off',
       replyTo(query, { addresses: ['10.0.0.1'] }).subarray(0, -1),
