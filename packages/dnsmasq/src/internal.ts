@@ -4,5 +4,7 @@ export { configuredRules } from './config/server-rules.js';
 export { parseServersFile } from './config/servers-file.js';
 export { HostsLines } from './local/hosts-files.js';
 export { HostsTable } from './local/hosts-table.js';
+export { NotifyAnswerer } from './notify/notify-answerer.js';
+export { parseNotifyRule } from './options/notify-rule.js';
 export { parseOptions } from './options/parse-options.js';
 export { DnsmasqServer } from './server.js';

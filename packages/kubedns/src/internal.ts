@@ -10,4 +10,5 @@ export { readEvent } from './cluster/watch.js';
 export { PROGRAM } from './config/flags.js';
 export { ApiError, StreamError } from './errors.js';
 export { UpstreamStatistics } from './metrics/upstream-statistics.js';
+export { NotifyMessages } from './notify/notify-messages.js';
 export { ClusterZone } from './zone/cluster-zone.js';

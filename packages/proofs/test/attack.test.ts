@@ -12,6 +12,8 @@ const ATTACKS = [
   'any',
   'bomb-queries',
   'bomb-replies',
+  'notify',
+  'notify-foreign',
   'spoofed-replies',
   'birthday',
   'tcp-slow',
@@ -25,6 +27,8 @@ const COUNTED: ReadonlyMap<string, RegExp> = new Map([
   ['dead-stub', /overflows/],
   ['large-edns', /refused messages/],
   ['bomb-queries', /refused messages/],
+  ['notify', /NOTIFY limited/],
+  ['notify-foreign', /NOTIFY refused/],
   ['tcp-slow', /TCP refused/],
   ['kubedns-tcp-slow', /TCP refused/],
 ]);
@@ -39,6 +43,7 @@ const MIN_SENT = 50;
 const MIN_GUESSES = 1_000;
 /** Of ID and port, for one name and type. */
 const MAX_PAIRS = 4;
+const MAX_DROPS_PER_SECOND = 100;
 /** Connections that each container accepts, and sockets from which it queries its servers. */
 const MAX_DESCRIPTORS = 1_000 + 512 + 100;
 
@@ -48,6 +53,7 @@ interface AttackResult {
   readonly accepted?: number;
   readonly guesses?: number;
   readonly pairs?: number;
+  readonly dropsPerSecond?: number;
   readonly under: { readonly sent: number; readonly inTime: number };
   readonly after: { readonly inTime: number };
   readonly containers: readonly {
@@ -139,5 +145,14 @@ unless(missing('dnsperf'), describe)('attacks', () => {
 
   it('queries for one name that differ in all else leave four IDs and ports to guess', () => {
     for (const { pairs } of of('birthday')) expect(pairs).toBeLessThanOrEqual(MAX_PAIRS);
+  });
+
+  it('a flood of NOTIFY drops answers 100 times a second at most, and a foreign one never', () => {
+    for (const { dropsPerSecond } of of('notify')) {
+      expect(dropsPerSecond).toBeLessThanOrEqual(MAX_DROPS_PER_SECOND);
+    }
+    for (const { counters } of of('notify-foreign').flatMap(({ containers }) => containers)) {
+      expect(counters).not.toContain('NOTIFY accepted');
+    }
   });
 });

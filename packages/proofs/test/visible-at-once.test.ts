@@ -5,9 +5,11 @@ import {
   type Dnsmasq,
   type DnsRecord,
   findRealDnsmasq,
+  freePort,
   type Kubedns,
   missingRealDnsmasq,
   RealDnsmasq,
+  TemporaryFolder,
   unless,
   until,
 } from '@kube-dns/testkit';
@@ -16,6 +18,8 @@ import { service } from './change-objects.js';
 import { type Asked, CHANGES, FIRST_OBJECTS } from './changes.js';
 
 const ZONE = 'svc.cluster.local';
+const ZONES = ['cluster.local', 'in-addr.arpa', 'ip6.arpa'];
+const folder = new TemporaryFolder();
 /** What is waited for is told within milliseconds: this is the patience with a loaded machine. */
 const CHANGED_MS = 1_000;
 
@@ -24,9 +28,7 @@ let kubedns: Kubedns;
 let dnsmasq: Dnsmasq;
 
 function serverArgs(port: number): string[] {
-  return ['cluster.local', 'in-addr.arpa', 'ip6.arpa'].map(
-    (zone) => `--server=/${zone}/127.0.0.1#${port}`,
-  );
+  return ZONES.map((zone) => `--server=/${zone}/127.0.0.1#${port}`);
 }
 
 function dataOf(record: DnsRecord): string {
@@ -87,8 +89,34 @@ async function endAll(): Promise<void> {
   await api.close();
 }
 
-describe('a change in the API, seen through the cache', () => {
-  beforeAll(startAll);
+/** The same by NOTIFY, signed, in place of a subscription: what is cached goes with its TTL otherwise, after 5 or 30 s. */
+async function startNotified(): Promise<void> {
+  const keyFile = folder.file(
+    'notify.key',
+    'key "notify" { algorithm hmac-sha256; secret "AAECAwQFBgcICQoLDA0ODw=="; };',
+  );
+  api = await createApiServer();
+  await api.apply(FIRST_OBJECTS);
+  const dns = await freePort();
+  const flags = [`--notify=127.0.0.1#${dns}`, `--notify-key=${keyFile}`];
+  kubedns = await startKubedns({ flags: [`--kube-master-url=${api.url}`, ...flags] });
+  await kubedns.ready();
+  const rules = ZONES.map((zone) => `--allow-notify=/${zone}/127.0.0.1`);
+  dnsmasq = await startDnsmasq({
+    args: [
+      ...['--no-subscribe', '--cache-size=1000', `--notify-key=${keyFile}`, ...rules],
+      ...serverArgs(kubedns.ports.dns),
+    ],
+    ports: { dns },
+  });
+  await dnsmasq.ready();
+}
+
+describe.each([
+  ['by a subscription', startAll],
+  ['by NOTIFY', startNotified],
+])('a change in the API, seen through the cache %s', (_, start) => {
+  beforeAll(start);
   afterAll(endAll);
 
   it.each(CHANGES)(
@@ -105,6 +133,8 @@ describe('a change in the API, seen through the cache', () => {
     },
   );
 });
+
+afterAll(() => folder.close());
 
 describe('an answer of a zone whose server tells changes', () => {
   beforeEach(startAll);

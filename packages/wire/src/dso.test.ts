@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DSO_TYPE, isDso, readDso, writeDso } from './dso.js';
+import { ROOT_NAME } from './name.js';
 import { RCODE } from './protocol.js';
+import { changedTlv, readChanged } from './subscription.js';
 
 const tlv = fc.record({
   type: fc.integer({ min: 0, max: 0xffff }),
@@ -43,6 +45,21 @@ describe('messages of DNS Stateful Operations', () => {
     const withQuestion = bytes.slice();
     withQuestion[5] = 1;
     expect(readDso(withQuestion)).toBeUndefined();
+  });
+
+  it('have 16 TLVs at most, so that empty ones do not become many objects', () => {
+    const empty = { type: 0, data: new Uint8Array(0) };
+    const withTlvs = (length: number) =>
+      writeDso({ id: 1, isResponse: false, rcode: 0, tlvs: Array.from({ length }, () => empty) });
+    expect(readDso(withTlvs(16))?.tlvs).toHaveLength(16);
+    expect(readDso(withTlvs(17))).toBeUndefined();
+  });
+
+  it('name 256 names at most that changed', () => {
+    const withNames = (length: number) =>
+      changedTlv({ before: 0, after: 1, names: Array.from({ length }, () => ROOT_NAME) });
+    expect(readChanged(withNames(256).data)?.names).toHaveLength(256);
+    expect(readChanged(withNames(257).data)).toBeUndefined();
   });
 
   it('are read whatever the bytes, without an error', () => {

@@ -30,6 +30,8 @@ export interface DsoMessage {
 }
 
 const TLV_HEAD_BYTES = 4;
+/** More than any operation has: empty ones take four bytes each, and an object. */
+const MAX_TLVS = 16;
 
 /** Whether a message has the opcode of DNS Stateful Operations. */
 export function isDso(bytes: Uint8Array): boolean {
@@ -37,15 +39,15 @@ export function isDso(bytes: Uint8Array): boolean {
 }
 
 /**
- * Reads a message for which `isDso` is true; undefined when it is malformed: it has records, or its TLVs do not
- * end with it. The data of the TLVs is not copied.
+ * Reads a message for which `isDso` is true; undefined when it is malformed: it has records, more than MAX_TLVS, or
+ * its TLVs do not end with it. The data of the TLVs is not copied.
  */
 export function readDso(bytes: Uint8Array): DsoMessage | undefined {
   for (let at = 4; at < HEADER_BYTES; at++) if (bytes[at] !== 0) return undefined;
   const tlvs: DsoTlv[] = [];
   let at = HEADER_BYTES;
   while (at < bytes.length) {
-    if (at + TLV_HEAD_BYTES > bytes.length) return undefined;
+    if (at + TLV_HEAD_BYTES > bytes.length || tlvs.length === MAX_TLVS) return undefined;
     const end = at + TLV_HEAD_BYTES + readUint16(bytes, at + 2);
     if (end > bytes.length) return undefined;
     tlvs.push({ type: readUint16(bytes, at), data: bytes.subarray(at + TLV_HEAD_BYTES, end) });

@@ -23,6 +23,8 @@ export interface Changed {
 
 const SUBSCRIBED_HEAD_BYTES = INSTANCE_BYTES + SERIAL_BYTES;
 const CHANGED_HEAD_BYTES = 2 * SERIAL_BYTES;
+/** Of one message; beyond, a server tells that everything may have changed. */
+const MAX_NAMES = 256;
 
 export function subscribedTlv({ instance, serial, apex }: Subscribed): DsoTlv {
   const data = new Uint8Array(SUBSCRIBED_HEAD_BYTES + apex.length);
@@ -42,7 +44,7 @@ export function readSubscribed(data: Uint8Array): Subscribed | undefined {
   };
 }
 
-/** The names have at most 256 · 255 bytes, so that the message has a length that TCP can carry. */
+/** There are at most 256 names of 255 bytes, so that the message has a length that TCP can carry. */
 export function changedTlv({ before, after, names }: Changed): DsoTlv {
   const length = names.reduce((sum, name) => sum + name.length, CHANGED_HEAD_BYTES);
   const data = new Uint8Array(length);
@@ -56,13 +58,13 @@ export function changedTlv({ before, after, names }: Changed): DsoTlv {
   return { type: DSO_TYPE.CHANGED, data };
 }
 
-/** Undefined when the data is malformed. The names are not copied. */
+/** Undefined when the data is malformed, or has more than 256 names. The names are not copied. */
 export function readChanged(data: Uint8Array): Changed | undefined {
   if (data.length < CHANGED_HEAD_BYTES) return undefined;
   const names: Uint8Array[] = [];
   for (let at = CHANGED_HEAD_BYTES; at < data.length;) {
     const end = plainNameEnd(data, at);
-    if (end < 0) return undefined;
+    if (end < 0 || names.length === MAX_NAMES) return undefined;
     names.push(data.subarray(at, end));
     at = end;
   }

@@ -8,6 +8,7 @@ const PERCENT = 100;
 const IN_TIME_BAR = 90;
 /** Questions of one name and type that are in flight. */
 const MAX_PAIRS = 4;
+const MAX_DROPS_PER_SECOND = 100;
 /** After an attack the median is as before, except for other load of the machine. */
 const AFTER_FACTOR = 2;
 const AFTER_SPARE_MS = 1;
@@ -44,6 +45,9 @@ export function addOutcome(
     add('forged replies that were accepted', did.accepted, '', 0);
     if (did.pairs !== undefined) add('pairs of ID and port at a time', did.pairs, '', MAX_PAIRS);
     add('forged replies', did.guesses ?? Number.NaN, '', { atLeast: 1 });
+  }
+  if (did.dropsPerSecond !== undefined) {
+    add('messages that dropped answers, a second', did.dropsPerSecond, '', MAX_DROPS_PER_SECOND);
   }
   for (const container of containers) {
     const { name, peakRssBytes, memoryLimitBytes, descriptors, counters } = container;

@@ -37,6 +37,8 @@ export interface AttackResult {
   readonly guesses?: number;
   /** Pairs of ID and port that a reply could have at one time, the most of them; undefined where they are not counted. */
   readonly pairs?: number;
+  /** Messages a second that dropped cached answers, after those that may at once; undefined where there are none. */
+  readonly dropsPerSecond?: number;
 }
 
 /** An attack that goes on. */

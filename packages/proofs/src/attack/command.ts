@@ -18,6 +18,7 @@ import type { HostileServerMethods } from './hostile-server.js';
 import { HonestClients, type HonestResult } from './honest-clients.js';
 import { addOutcome, addOutcomes } from './attack-report.js';
 import { DOMAINS, PODS, SERVICES } from './names.js';
+import { NOTIFY_ARGS } from './notify-floods.js';
 import { type AttackOutcome, runAttack } from './run-attack.js';
 
 const OPTIONS = {
@@ -81,6 +82,7 @@ async function startPod(
     services: SERVICES,
     pods: PODS,
     dnsmasqArgs: [
+      ...NOTIFY_ARGS,
       `--server=127.0.0.1#${server}`,
       `--server=/${DOMAINS.dead}/127.0.0.1#${dead}`,
       `--server=/${DOMAINS.silent}/127.0.0.1#${ports.silent}`,

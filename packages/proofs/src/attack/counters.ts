@@ -15,6 +15,11 @@ const COUNTERS: Readonly<Record<Container['name'], readonly Counter[]>> = {
     { text: 'joined', metric: 'dnsmasq_upstream_joined_total' },
     { text: 'evictions', metric: 'dnsmasq_cache_evictions_total' },
     { text: 'refused messages', metric: 'dnsmasq_refused_messages_total' },
+    ...['accepted', 'limited', 'refused'].map((result) => ({
+      text: `NOTIFY ${result}`,
+      metric: 'dnsmasq_notifies_total',
+      labels: { result },
+    })),
     { text: 'truncated', metric: 'dnsmasq_truncated_answers_total' },
     { text: 'not sent', metric: 'dnsmasq_send_errors_total' },
     { text: 'defects', metric: 'dnsmasq_answer_failures_total' },

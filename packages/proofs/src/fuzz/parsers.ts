@@ -19,6 +19,13 @@ export const PARSERS: readonly FuzzParser[] = [
   packet('kubedns-replies', async () =>
     (await import('./targets/kubedns-replies.js')).createKubednsReplies(),
   ),
+  packet('notify', async () => (await import('./targets/notify.js')).createNotify()),
+  packet('dso-messages', async () => (await import('./targets/dso-frames.js')).createDsoMessages()),
+  packet('dso-subscribed', async () =>
+    (await import('./targets/dso-frames.js')).createDsoSubscribed(),
+  ),
+  packet('dso-changed', async () => (await import('./targets/dso-frames.js')).createDsoChanged()),
+  packet('dso-serial', async () => (await import('./targets/dso-frames.js')).createDsoSerial()),
   packet('host-replies', async () =>
     (await import('./targets/host-replies.js')).createHostReplies(),
   ),
@@ -28,6 +35,7 @@ export const PARSERS: readonly FuzzParser[] = [
   text('hosts-file', async () => (await import('./targets/hosts-file.js')).createHostsFile()),
   text('resolv-file', async () => (await import('./targets/resolv-file.js')).createResolvFile()),
   text('servers-file', async () => (await import('./targets/servers-file.js')).createServersFile()),
+  text('tsig-key', async () => (await import('./targets/tsig-key.js')).createTsigKey()),
   text('config-map', async () => (await import('./targets/config-map.js')).createConfigMap()),
   text('list-stream', async () => (await import('./targets/list-stream.js')).createListStream()),
   text('watch-stream', async () => (await import('./targets/watch-stream.js')).createWatchStream()),
