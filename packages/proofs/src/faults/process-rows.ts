@@ -52,8 +52,12 @@ async function killKubedns(context: FaultContext): Promise<number> {
     reason: 'unreachable',
   });
   context.claim(failures > 0, `${FAILURES}{reason="unreachable"} is ${failures}`);
+  const live = async () => (await testbed.metrics('dnsmasq')).sum('dnsmasq_subscription_live');
+  const whileGone = await live();
+  context.claim(whileGone === 0, `dnsmasq_subscription_live is ${whileGone} without a kubedns`);
   await testbed.well();
   await testbed.rightSince('cluster', performance.now());
+  await testbed.waitFor('subscription', async () => (await live()) > 0);
   await claimErrors(context, testbed, 'kubedns');
   await testbed.claimEnds({ kubedns: 1 });
   const seen = await testbed.finish(killedMs);
@@ -173,10 +177,10 @@ export const PROCESS_ROWS: readonly Fault[] = [
     id: 'kubedns-killed',
     happens: 'kubedns ends by SIGKILL, and is started again',
     clients:
-      "Names in dnsmasq's cache and those of upstreams as before; SERVFAIL immediately for all others",
+      'Names that dnsmasq has cached since less than their TTL, and those of upstreams, as before; SERVFAIL immediately for all others',
     duration: `${RESTARTED}; then until it has seen the cluster`,
     limitMs: KILLED_LIMIT_MS,
-    metrics: `\`/readiness\` of kubedns does not answer, then is 503; \`${FAILURES}{reason="unreachable"}\` grows; \`/healthcheck/kubedns\` is 503 from the next probe on, and \`${ERRORS('kubedns')}\` grows`,
+    metrics: `\`/readiness\` of kubedns does not answer, then is 503; \`${FAILURES}{reason="unreachable"}\` grows; \`/healthcheck/kubedns\` is 503 from the next probe on, and \`${ERRORS('kubedns')}\` grows; \`dnsmasq_subscription_live\` is 0 until 5 s after it is back at most`,
     run: killKubedns,
   },
   {
