@@ -120,13 +120,14 @@ export class DnsmasqServer {
       log,
     });
     this.#resolvFiles = resolvFiles(options, log);
+    const upstreams = new UpstreamServers(this.#sockets, this.#statistics, {
+      onHealthChange: (server) => noteHealth(server, this.#statistics, log),
+    });
     this.#router = new Router({
       rules: options.serverRules,
       resolvFiles: this.#resolvFiles,
       serversFile: serversFile(options, log),
-      upstreams: new UpstreamServers(this.#sockets, this.#statistics, {
-        onHealthChange: (server) => noteHealth(server, this.#statistics, log),
-      }),
+      upstreams,
       order: serverOrder(options),
       own: this.#port,
       kubednsServer: kubednsServer(flags, log),
@@ -140,6 +141,7 @@ export class DnsmasqServer {
       live,
       isEnabled: options.subscribes && options.cacheSize > 0,
       log,
+      onLive: (server) => upstreams.noteAlive(server),
     });
     const texts = chaosTexts({
       counters: this.#counters,

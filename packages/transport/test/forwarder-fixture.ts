@@ -128,7 +128,7 @@ export class ForwarderFixture {
   /** The domains of the groups whose queries were refused for want of room. */
   readonly overflows: string[] = [];
   readonly #counters = new Map<string, RecordedCounter>();
-  readonly #servers = new UpstreamServers(
+  readonly servers = new UpstreamServers(
     this.sockets,
     { of: (text) => this.#counterOf(text), retain: () => undefined },
     { now: () => this.now },
@@ -158,7 +158,7 @@ export class ForwarderFixture {
     const own: ScriptedNameServer[] = [];
     for (const script of scripts) own.push(await ScriptedNameServer.start(script));
     this.fakes.push(...own);
-    const all = own.map(({ port }) => this.#servers.at({ address: '127.0.0.1', port }, source));
+    const all = own.map(({ port }) => this.servers.at({ address: '127.0.0.1', port }, source));
     const counts = all.map(({ text }) => this.#counterOf(text));
     return { group: new ServerGroup(domain, all, order, load), own, counts };
   }
@@ -201,7 +201,7 @@ export class ForwarderFixture {
 
   async close(): Promise<void> {
     this.forwarder.close();
-    this.#servers.close();
+    this.servers.close();
     this.sockets.close();
     await Promise.all(this.fakes.map((fake) => fake.close()));
   }

@@ -24,6 +24,8 @@ export interface ZoneServerOptions {
   readonly live: LiveSubscriptions;
   /** Another number of a subscription; undefined when there is none. */
   readonly takeNumber: () => number | undefined;
+  /** A process of the server tells changes from now on. */
+  readonly onLive: (server: ServerAddress) => void;
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
@@ -173,6 +175,8 @@ export class ZoneServer {
     this.#searchPauseMs = FIRST_SEARCH_MS;
     this.#events.started++;
     instance.become(id, apex);
+    // What is dropped now is asked for at once: the server must not be taken for down until its next probe.
+    this.#options.onLive(this.server);
     this.#flush(instance, 'new-subscription', serial);
     this.#setLive(instance, true);
     const { log } = this.#options;

@@ -52,12 +52,11 @@ async function killKubedns(context: FaultContext): Promise<number> {
     reason: 'unreachable',
   });
   context.claim(failures > 0, `${FAILURES}{reason="unreachable"} is ${failures}`);
-  const live = async () => (await testbed.metrics('dnsmasq')).sum('dnsmasq_subscription_live');
-  const whileGone = await live();
-  context.claim(whileGone === 0, `dnsmasq_subscription_live is ${whileGone} without a kubedns`);
+  const live = await testbed.liveZones();
+  context.claim(live === 0, `dnsmasq_subscription_live is ${live} without a kubedns`);
   await testbed.well();
   await testbed.rightSince('cluster', performance.now());
-  await testbed.waitFor('subscription', async () => (await live()) > 0);
+  await testbed.subscribed();
   await claimErrors(context, testbed, 'kubedns');
   await testbed.claimEnds({ kubedns: 1 });
   const seen = await testbed.finish(killedMs);

@@ -133,6 +133,8 @@ export class ProcessTestbed {
   /** Waits until all is well, with a client that goes on asking. */
   async settled(): Promise<void> {
     await this.well();
+    // It empties the cache when it begins.
+    await this.subscribed();
     const questions = {
       port: this.ports.dns,
       names: NAMES,
@@ -166,6 +168,16 @@ export class ProcessTestbed {
   /** Whether the sidecar reports that another container is healthy. */
   isHealthy(name: 'kubedns' | 'dnsmasq', limitMs = PAGE_LIMIT_MS): Promise<boolean> {
     return isOk(this.ports.sidecar, `/healthcheck/${name}`, limitMs);
+  }
+
+  /** Waits until kubedns tells dnsmasq what changes. */
+  subscribed(): Promise<void> {
+    return this.waitFor('subscription', async () => (await this.liveZones()) > 0);
+  }
+
+  /** Zones whose subscription is live. */
+  async liveZones(): Promise<number> {
+    return (await this.metrics('dnsmasq')).sum('dnsmasq_subscription_live');
   }
 
   metrics(name: ContainerName): Promise<MetricPage> {

@@ -67,6 +67,19 @@ describe('a server that was silent to three questions in a row', () => {
     expect(client.result).toBe('A 10.0.0.1');
   });
 
+  it('is back at once when it says something over another connection', async () => {
+    const { group, own } = await fixture.groupOf([silent]);
+    timeOut(group);
+    own[0]!.script = says('10.0.0.1');
+    fixture.servers.noteAlive({ address: '127.0.0.1', port: own[0]!.port + 1 });
+    expect(group.failure).toBeDefined();
+    fixture.servers.noteAlive(own[0]!.at);
+    expect(group.failure).toBeUndefined();
+    const client = fixture.ask(group, 'back');
+    await answered(client);
+    expect(client.result).toBe('A 10.0.0.1');
+  });
+
   it('is back with a late reply', async () => {
     const { script, release } = held('10.0.0.1');
     const { group } = await fixture.groupOf([script]);

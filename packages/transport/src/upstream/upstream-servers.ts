@@ -116,6 +116,13 @@ export class UpstreamServers {
     if (this.#down.size === 0) this.close();
   }
 
+  /** A server has said something, over another connection than those of questions. */
+  noteAlive({ address, port }: ServerAddress): void {
+    for (const server of [...this.#down]) {
+      if (server.port === port && server.address === address) server.health.noteReply(this.#now());
+    }
+  }
+
   /** Probes no server any more. May be called twice. */
   close(): void {
     clearInterval(this.#timer);
