@@ -48,7 +48,12 @@ const FAULTS: Readonly<Record<string, Fault>> = {
       return container === 'dnsmasq' ? [...args, ...own] : args;
     },
   },
-  'kubedns hangs': { strike: (pod) => pod.signal('kubedns', 'SIGSTOP') },
+  'kubedns hangs': {
+    strike: async (pod) => {
+      await until('a subscription', () => pod.log.includes('tells the changes of'));
+      pod.signal('kubedns', 'SIGSTOP');
+    },
+  },
   'the sidecar probes a domain that kubedns does not have': {
     edit: (container, args) =>
       container === 'sidecar'
