@@ -37,6 +37,9 @@ const SOURCES: MetricSources = {
     },
   ],
   eventToServed: new BucketHistogram([0.05]),
+  notified: [
+    { text: '192.0.2.1#53', sent: 5, results: { acknowledged: 1, refused: 2, given_up: 3 } },
+  ],
   subscribers: new Subscribers({ apex: ROOT_NAME, isSynced: () => true }),
   configuration: {
     source: 'directory',
@@ -84,6 +87,8 @@ describe('the metrics of the program', () => {
         'kubedns_upstream_overflows_total 7',
         'kubedns_upstream_in_flight 2',
         'kubedns_unexpected_errors_total 1',
+        'kubedns_notify_sent_total{target="192.0.2.1#53"} 5',
+        'kubedns_notify_results_total{target="192.0.2.1#53",result="given_up"} 3',
         'kubedns_subscribers 0',
         'kubedns_subscribers_behind 0',
         'kubedns_subscription_lag_seconds_count 0',

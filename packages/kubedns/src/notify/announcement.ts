@@ -1,5 +1,5 @@
 import { exchange, type Exchange, type ServerAddress } from '@kube-dns/transport';
-import { RCODE, RCODE_MASK, readUint16 } from '@kube-dns/wire';
+import { RCODE_MASK, readUint16 } from '@kube-dns/wire';
 import type { NotifyMessages, SentNotify } from './notify-messages.js';
 
 /** How long each sending waits for a reply before the next one, and before it is given up. */
@@ -9,8 +9,7 @@ const PAUSE_MS = 50;
 
 export interface AnnouncementEvents {
   onSent(): void;
-  /** With NOERROR, or not. */
-  onReply(isGood: boolean): void;
+  onReply(rcode: number): void;
   onGivenUp(reason: string): void;
   /** Nothing is left to do. */
   onIdle(): void;
@@ -77,8 +76,8 @@ export class Announcement {
       (error, reply) => {
         this.#exchange = undefined;
         if (reply !== null) {
-          this.#events.onReply((readUint16(reply, 2) & RCODE_MASK) === RCODE.NOERROR);
           this.#end();
+          this.#events.onReply(readUint16(reply, 2) & RCODE_MASK);
           return;
         }
         // A closed port is reported at once, and may be open when the server has started.

@@ -1,6 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import { type ServerAddress, serverText, TokenBucket } from '@kube-dns/transport';
-import { encodeKey, suffixOffset } from '@kube-dns/wire';
+import { encodeKey, RCODE, suffixOffset } from '@kube-dns/wire';
 import { Announcement, type AnnouncementEvents } from './announcement.js';
 import type { NotifyMessages } from './notify-messages.js';
 
@@ -74,20 +74,23 @@ export class NotifyTarget {
     let announcement = this.#announcements.get(key);
     if (announcement === undefined) {
       const { server, messages } = this.#options;
-      announcement = new Announcement(name, server, messages, this.#eventsOf(key));
+      announcement = new Announcement(name, server, messages, this.#eventsOf(name, key));
       this.#announcements.set(key, announcement);
     }
     announcement.start();
   }
 
-  #eventsOf(key: string): AnnouncementEvents {
+  #eventsOf(name: Uint8Array, key: string): AnnouncementEvents {
     const { results } = this;
     return {
       onSent: () => {
         this.sent++;
       },
-      onReply: (isGood) => {
-        results[isGood ? 'acknowledged' : 'refused']++;
+      onReply: (rcode) => {
+        results[rcode === RCODE.NOERROR ? 'acknowledged' : 'refused']++;
+        const zone = this.#zoneOf(name);
+        // A secondary: it knows the zone, and no name in it.
+        if (rcode === RCODE.NOTAUTH && name.length > zone.length) this.#announceZone(zone);
       },
       onGivenUp: (reason) => {
         results.given_up++;
