@@ -96,6 +96,12 @@ withDig('the pod of manifests/local', () => {
     const text = await (await get('/metrics')).text();
     expect(text).toContain('kubedns_probe_kubedns_latency_ms_bucket{le="0.25"}');
     expect(text).toMatch(/^kubedns_dnsmasq_hits \d+$/m);
+    const subscriptions = async () =>
+      (await (await get('/metrics')).text()).match(/^kubedns_dnsmasq_subscriptions.*$/gm);
+    const shown = readFileSync(join(ROOT, 'README.md'), 'utf8').match(
+      /^kubedns_dnsmasq_subscriptions.*$/gm,
+    );
+    await untilEqual(String(shown), async () => String(await subscriptions()));
   });
 
   it('serves an object within a second of its file, and forgets it with the file', async () => {
