@@ -97,6 +97,13 @@ describe('a reply of a process that tells its changes', () => {
     expect(ask('a.n.svc.z')).toBe('NOERROR');
   });
 
+  it('is not stored when its question was asked before changes were told', () => {
+    intake.take(Buffer.from(responseFor({ name: 'a.n.svc.z' }, ADDRESS)), true);
+    expect(ask('a.n.svc.z')).toBeUndefined();
+    intake.take(Buffer.from(responseFor({ name: 'a.example' }, ADDRESS)), true);
+    expect(ask('a.example')).toBe('NOERROR');
+  });
+
   it('has its TTL, and goes with a change, when it is of others', () => {
     take('a.n.svc.z', ADDRESS, { isOwn: false });
     take('b.n.svc.z', ADDRESS, { isOwn: false });

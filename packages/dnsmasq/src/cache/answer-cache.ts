@@ -186,10 +186,10 @@ export class AnswerCache {
 
   /**
    * Drops the kept answers that a change of a name (lower-cased, in wire form) with this serial may change. Returns
-   * their number, without those that go as in `dropBelow`: below the name of a namespace.
+   * their number, without those that go as in `dropNotified`, in a zone: below the name of a namespace.
    */
-  dropChanged(name: Uint8Array, teller: Teller, serial: number): number {
-    if (isAboveServices(name, teller.apex)) this.dropBelow(name);
+  dropChanged(name: Uint8Array, teller: Teller, serial: number, zone = teller.apex): number {
+    if (isAboveServices(name, teller.apex)) this.dropNotified(name, zone);
     return this.#kept.change(name, teller, serial);
   }
 

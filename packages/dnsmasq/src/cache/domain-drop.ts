@@ -48,10 +48,6 @@ export class DomainDrop {
    */
   addChanged(name: Uint8Array, zone: Uint8Array, lastSerial: number): void {
     const domain = this.#domains.length < MAX_NAMES ? name : zone;
-    // What has been waiting is part of it.
-    this.#domains = this.#domains.filter(
-      (other) => !isBelow(other.domain, domain) || !isBelow(other.zone ?? other.domain, zone),
-    );
     this.#add({ domain, lastSerial, zone });
   }
 
@@ -73,9 +69,15 @@ export class DomainDrop {
   }
 
   #add(dropped: DroppedDomain): void {
+    const { domain, zone = domain } = dropped;
+    // What has been waiting is part of it.
+    this.#domains = this.#domains.filter(
+      (other) => !isBelow(other.domain, domain) || !isBelow(other.zone ?? other.domain, zone),
+    );
     this.#slot = 0;
     this.#domains.push(dropped);
-    if (this.#next === undefined) this.#run();
+    // Later: who tells much in one turn must not make each of it a walk through the cache.
+    this.#next ??= setImmediate(() => this.#run());
   }
 
   #run(): void {
@@ -83,6 +85,7 @@ export class DomainDrop {
     const count = Math.ceil(COMPARISONS_PER_TURN / this.#domains.length);
     const end = Math.min(this.#slot + count, capacity);
     for (; this.#slot < end; this.#slot++) this.#look(this.#slot);
+    this.#next = undefined;
     if (this.#slot < capacity) this.#next = setImmediate(() => this.#run());
     else this.stop();
   }

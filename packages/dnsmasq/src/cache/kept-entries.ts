@@ -62,17 +62,17 @@ export class KeptEntries {
 
   /**
    * Removes the entries that a change of a name (lower-cased, in wire form) with this serial may change: the name and
-   * all below it, those above it, as they depend on whether it exists, and those that any change removes. Returns
-   * their number; those below the name of a namespace are the caller's to find.
+   * all below it, those above it, as they depend on whether it exists, and those that any change removes. They are
+   * entries of this teller. Returns their number; those below the name of a namespace are the caller's to find.
    */
-  change(name: Uint8Array, { apex, changes }: Teller, serial: number): number {
+  change(name: Uint8Array, { apex, changes, number }: Teller, serial: number): number {
     if (isAboveServices(name, apex)) changes.noteAll(serial);
-    let count = this.#removeOwned(ANY_OWNER, undefined);
+    let count = this.#removeOwned(number, ANY_OWNER, undefined);
     const end = suffixOffset(name, name.length, apex);
     for (let at = 0; at === 0 || at < end; at += 1 + name[at]!) {
       const owner = this.#ownerOf(name, at, name.length);
       changes.note(owner, serial);
-      count += this.#removeOwned(owner, name.subarray(at));
+      count += this.#removeOwned(number, owner, name.subarray(at));
     }
     return count;
   }
@@ -89,12 +89,13 @@ export class KeptEntries {
   }
 
   /** Removes the entries with an owner that are at or below a name: another one may have the same hash. */
-  #removeOwned(owner: number, name: Uint8Array | undefined): number {
+  #removeOwned(number: number, owner: number, name: Uint8Array | undefined): number {
     const table = this.#table;
     let count = 0;
     for (let slot = table.nextOfOwner(owner); slot !== NONE;) {
       const next = table.nextOfOwner(owner, slot);
-      if (name === undefined || this.#isBelow(slot, name)) {
+      const isOwn = table.columns.subscription[slot]! % WITH_TTL === number;
+      if (isOwn && (name === undefined || this.#isBelow(slot, name))) {
         this.#remove(slot);
         count++;
       }

@@ -5,7 +5,7 @@ import {
   serverText,
   ZoneSubscription,
 } from '@kube-dns/transport';
-import { decodeName, type Subscribed } from '@kube-dns/wire';
+import { decodeName, type Subscribed, suffixOffset } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import type { LiveSubscriptions } from '../cache/kept-entries.js';
 import { ServerInstance } from './server-instance.js';
@@ -110,10 +110,7 @@ export class ZoneServer {
       zones: this.zones,
       events: {
         onLive: (subscribed) => this.#goLive(connected, subscribed),
-        onChanged: (name, serial) => {
-          this.#events.changed++;
-          this.#dropped += this.#options.cache.dropChanged(Uint8Array.from(name), instance, serial);
-        },
+        onChanged: (name, serial) => this.#change(instance, Uint8Array.from(name), serial),
         onFlush: (cause, serial) => this.#flush(instance, cause, serial),
         onLost: (reason) => this.#lose(connected, reason),
         onUnsupported: (reason) => this.#giveUp(connected, reason),
@@ -185,6 +182,17 @@ export class ZoneServer {
         `${this.text} tells the changes of ${this.#zoneNames.join(', ')}: its answers are kept until then`,
       );
     } else log.info(`${this.text} has ${this.liveCount} processes that tell changes`);
+  }
+
+  /** Names beside the zones are none of its business, whatever the apex that it told. */
+  #change(instance: ServerInstance, name: Uint8Array, serial: number): void {
+    this.#events.changed++;
+    const zone = this.zones.find((each) => suffixOffset(name, name.length, each) >= 0);
+    if (zone !== undefined) {
+      this.#dropped += this.#options.cache.dropChanged(name, instance, serial, zone);
+    } else if (this.zones.some((each) => suffixOffset(each, each.length, name) >= 0)) {
+      this.#flush(instance, 'by-server', serial);
+    }
   }
 
   #lose(connected: Connected, reason: string): void {

@@ -14,7 +14,7 @@ import {
 import { Random } from '../fuzz/random.js';
 import { PROGRAM_OPTIONS } from '../program-options.js';
 import { History } from './history.js';
-import { OracleClients } from './oracle-clients.js';
+import { OracleClients, type Told } from './oracle-clients.js';
 import { FAULT_KINDS, MAX_FROZEN_MS, OraclePod } from './oracle-pod.js';
 import { randomQuestion } from './questions.js';
 import { Stalls } from './stalls.js';
@@ -39,6 +39,8 @@ type Values = OptionValues<typeof OPTIONS>;
 const MS = 1_000;
 const NEGATIVE_TTL_SECONDS = 5;
 const CHURN_TICK_MS = 5;
+/** For each question to kubedns itself there are as many to dnsmasq. */
+const STRAIGHT_PART = 4;
 const PROGRESS_MS = 10_000;
 
 /** Changes the cluster at its rate until it is closed. */
@@ -98,48 +100,55 @@ async function run(values: Values, context: CommandContext): Promise<void> {
   let time: Time = 'subscribed';
   let calmSinceMs = monotonicMs();
   const churned = owned.add(churn(history, maker, values.churn, ({ apply }) => apply(api.objects)));
-  const clients = owned.add(
-    await OracleClients.start({
-      port: pod.ports.dns,
-      perSecond: values.qps,
-      next: () => randomQuestion(below, history.world),
-      isOneIn: (count) => random.isOneIn(count),
-      onTold: (told) =>
-        verdict.judge(
-          told,
-          told.askedMs >= calmSinceMs && time === 'subscribed' ? time : 'disturbed',
-        ),
-    }),
-  );
+  const ask = async (port: number, perSecond: number, calm: Time) => {
+    const onTold = (told: Told) => {
+      const isCalm = told.askedMs >= calmSinceMs && time === 'subscribed';
+      if (isCalm) verdict.judge(told, calm);
+      else if (calm === 'subscribed') verdict.judge(told, 'disturbed');
+    };
+    const next = () => randomQuestion(below, history.world);
+    const isOneIn = (count: number) => random.isOneIn(count);
+    return owned.add(await OracleClients.start({ port, perSecond, next, isOneIn, onTold }));
+  };
+  const clients = await ask(pod.ports.dns, values.qps, 'subscribed');
+  const straight = await ask(pod.ports.kubedns, values.qps / STRAIGHT_PART, 'straight');
   const startMs = monotonicMs();
   const endMs = startMs + values.minutes * 60 * MS;
-  const told = setInterval(() => progress(progressText(verdict, startMs)), PROGRESS_MS);
+  let shown = 0;
+  const told = setInterval(() => {
+    progress(progressText(verdict, startMs));
+    for (; shown < verdict.examples.length; shown++) progress(verdict.examples[shown]!);
+  }, PROGRESS_MS);
   const count = values.faults * FAULT_KINDS.length;
   const made = { cut: 0, freeze: 0, restart: 0 };
   for (let i = 0; i < count; i++) {
     await delay(Math.max(MS, startMs + ((i + 0.5) / count) * (endMs - startMs) - monotonicMs()));
     const kind = FAULT_KINDS[i % FAULT_KINDS.length]!;
     time = 'disturbed';
+    progress(`${kind} ${made[kind]}`);
+    verdict.calm(`during ${kind} ${made[kind]}`, monotonicMs());
     await pod.disturb(kind, made[kind]++);
     time = 'subscribed';
     calmSinceMs = monotonicMs();
-    verdict.calm(`${kind} ${made[kind]}`, calmSinceMs);
+    verdict.calm(`after ${kind} ${made[kind] - 1}`, calmSinceMs);
   }
   await delay(Math.max(MS, endMs - monotonicMs()));
   clearInterval(told);
   await churned.close();
   await clients.close();
+  await straight.close();
   addFindings(values, context, verdict, stalls);
   report.add('changes', churned.changes, '');
   for (const kind of FAULT_KINDS) report.add(`times of ${kind}`, made[kind], '');
 }
 
 function progressText({ tallies }: Verdict, startMs: number): string {
-  const { subscribed, disturbed } = tallies;
+  const { subscribed, disturbed, straight } = tallies;
   return (
     `${((monotonicMs() - startMs) / MS).toFixed(0)} s: ${subscribed.answers} answers, ` +
     `${subscribed.wrong + disturbed.wrong} wrong, oldest while subscribed ` +
-    `${Math.max(subscribed.oldestPositiveMs, subscribed.oldestNegativeMs).toFixed(0)} ms`
+    `${Math.max(subscribed.oldestPositiveMs, subscribed.oldestNegativeMs).toFixed(0)} ms, ` +
+    `of kubedns itself ${Math.max(straight.oldestPositiveMs, straight.oldestNegativeMs).toFixed(0)} ms`
   );
 }
 
@@ -165,6 +174,11 @@ function addFindings(
     }
     report.add(`${time}: oldest answer, with stalls of this machine`, oldestSeenMs, 'ms');
   }
+  const { straight } = tallies;
+  const oldestMs = Math.max(straight.oldestPositiveMs, straight.oldestNegativeMs);
+  report.add('kubedns itself: answers', straight.answers, '', { atLeast: 1 });
+  report.add('kubedns itself: that were never right', straight.wrong, '', 0);
+  report.add('kubedns itself: oldest answer', oldestMs, 'ms');
   report.add('stalls of this machine, in all', stalls.totalMs, 'ms');
   report.add('the longest of them', stalls.longestMs, 'ms');
   for (const example of examples) report.note(example);

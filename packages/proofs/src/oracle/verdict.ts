@@ -4,8 +4,11 @@ import type { Told } from './oracle-clients.js';
 import { isMere, isNegative } from './questions.js';
 import type { Stalls } from './stalls.js';
 
-/** Whether dnsmasq was told of changes all the time while a question was answered. */
-export type Time = 'subscribed' | 'disturbed';
+/**
+ * Whether dnsmasq was told of changes all the time while a question was answered; or a time like that, of a question to
+ * kubedns itself: what is old there comes late from the API.
+ */
+export type Time = 'subscribed' | 'disturbed' | 'straight';
 
 /** What became of the questions of one kind of time. */
 export class Tally {
@@ -32,12 +35,13 @@ export class Verdict {
   readonly tallies: Readonly<Record<Time, Tally>> = {
     subscribed: new Tally(),
     disturbed: new Tally(),
+    straight: new Tally(),
   };
   readonly examples: string[] = [];
   readonly #history: History;
   readonly #stalls: Stalls;
   readonly #remarkableMs: number;
-  #calm = { after: 'the start', sinceMs: monotonicMs() };
+  #calm = { after: 'after the start', sinceMs: monotonicMs() };
 
   /** Answers of a subscribed time that are older than `remarkableMs` are examples. */
   constructor(history: History, stalls: Stalls, remarkableMs: number) {
@@ -67,7 +71,7 @@ export class Verdict {
       return;
     }
     tally.answers++;
-    const untilMs = this.#rightUntil({ question, askedMs, text }, time);
+    const untilMs = this.#rightUntil({ question, askedMs, text });
     if (untilMs === undefined) {
       tally.wrong++;
       this.#show(`${time}: ${question.name} ${question.type}: ${text} was never right`);
@@ -86,20 +90,22 @@ export class Verdict {
     }
   }
 
-  #rightUntil({ question, askedMs, text }: Told & { text: string }, time: Time) {
-    const exact = this.#history.rightUntil(question, askedMs, (expected) => expected === text);
-    if (exact !== undefined || time === 'subscribed' || !isMere(text)) return exact;
-    return this.#history.rightUntil(question, askedMs, (expected) =>
-      expected.startsWith('NOERROR'),
+  /** NODATA may be made of NXDOMAIN: it is as old as what the cache has of the name. */
+  #rightUntil({ question, askedMs, text }: Told & { text: string }): number | undefined {
+    const history = this.#history;
+    const isMade = isMere(text) && question.expected(history.world).startsWith('NXDOMAIN');
+    return history.rightUntil(question, askedMs, (expected) =>
+      isMade ? expected.startsWith('NOERROR') : expected === text,
     );
   }
 
   #since(askedMs: number): string {
     const { after, sinceMs } = this.#calm;
-    return `${((askedMs - sinceMs) / 1_000).toFixed(1)} s after ${after}`;
+    return `${((askedMs - sinceMs) / 1_000).toFixed(1)} s ${after}`;
   }
 
   #show(example: string): void {
-    if (this.examples.length < MAX_EXAMPLES) this.examples.push(example);
+    if (this.examples.length === MAX_EXAMPLES) return;
+    this.examples.push(`${example}; ${this.#calm.after}`);
   }
 }

@@ -29,6 +29,9 @@ const KEEPALIVE_MS = 10_000;
 /** Why any record may have changed: the server says so, or a message was missed. */
 export type FlushCause = 'by-server' | 'missed-message';
 
+/** For messages in one turn of the event loop: a server that sends without end must not stop all else. */
+const TURN_MS = 2;
+
 /** Called in the turn of the event loop in which the message arrives. */
 export interface ChangeEvents {
   /** From now on every change is told. What was before is unknown. */
@@ -81,6 +84,8 @@ export class SubscriptionConnection {
   /** What the first response said; undefined before. */
   #subscribed: Subscribed | undefined;
   #hasEnded = false;
+  /** The turn in which it reads on. */
+  #next: NodeJS.Immediate | undefined;
 
   constructor(target: SubscriptionTarget, events: ConnectionEvents) {
     this.#target = target;
@@ -105,6 +110,7 @@ export class SubscriptionConnection {
     this.#hasEnded = true;
     clearTimeout(this.#deadline);
     clearInterval(this.#keepalive);
+    clearImmediate(this.#next);
     this.#socket.destroy();
   }
 
@@ -130,7 +136,16 @@ export class SubscriptionConnection {
     this.#frames.push(chunk);
     this.heardMs = performance.now();
     if (this.isLive) this.#deadline.refresh();
+    if (this.#next === undefined) this.#readOn();
+  }
+
+  #readOn(): void {
+    const endMs = performance.now() + TURN_MS;
     while (!this.#hasEnded) {
+      if (performance.now() > endMs) {
+        this.#pause();
+        return;
+      }
       const bytes = this.#frames.next();
       if (bytes === undefined) return;
       const message = isDso(bytes) ? readDso(bytes) : undefined;
@@ -138,6 +153,15 @@ export class SubscriptionConnection {
       else if (message.isResponse) this.#readResponse(message);
       else this.#readEvent(message.tlvs[0]);
     }
+  }
+
+  #pause(): void {
+    this.#socket.pause();
+    this.#next = setImmediate(() => {
+      this.#next = undefined;
+      this.#socket.resume();
+      this.#readOn();
+    });
   }
 
   /** A refusal may come without the opcode of the request. */

@@ -1,0 +1,164 @@
+import { createServer, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { frameMessage, Frames, ownedBy, until } from '@kube-dns/testkit';
+import {
+  changedTlv,
+  DSO_TYPE,
+  type DsoTlv,
+  encodeKey,
+  RCODE,
+  readDso,
+  ROOT_NAME,
+  serialTlv,
+  subscribedTlv,
+  writeDso,
+} from '@kube-dns/wire';
+import { AnswerCache } from '../src/cache/answer-cache.js';
+import type { Teller } from '../src/cache/kept-entries.js';
+import { ReplyReader } from '../src/cache/reply-reader.js';
+import { ToldChanges } from '../src/cache/told-changes.js';
+import { ZoneServer } from '../src/subscription/zone-server.js';
+import { askCache, PLAIN_RULES } from './cached-answers.js';
+import { addressRecords, responseFor } from './messages.js';
+
+const own = ownedBy(afterEach);
+const INSTANCE = new Uint8Array(8).fill(9);
+const SERIAL = 5;
+const ENTRIES = 9_000;
+const CHUNK_BYTES = 64 * 1024;
+/** Of CPU, in one turn of the event loop; garbage is collected in some. */
+const MAX_TURN_MS = 100;
+const FLOOD_MS = 1_500;
+
+let cache: AnswerCache;
+let live: Uint8Array;
+let session: Socket;
+let server: ZoneServer;
+/** What the cache has of a server that tells the changes of another zone. */
+const other: Teller = { number: 100, apex: encodeKey('cluster.local'), changes: new ToldChanges() };
+const reader = new ReplyReader(PLAIN_RULES);
+
+function store(name: string, teller?: Teller): void {
+  reader.read(responseFor({ name, type: 'A' }, { answers: addressRecords(60, '10.0.0.1') }));
+  cache.store(reader.answer, () => true, teller, SERIAL);
+}
+
+function tell(tlv: DsoTlv): Buffer {
+  return frameMessage(writeDso({ id: 0, isResponse: false, rcode: 0, tlvs: [tlv] }));
+}
+
+/** The names and the losses of everything that it was told. */
+function counted(): number {
+  const { flushes, events } = server.row()!;
+  return [flushes['by-server'], flushes['missed-message'], events.changed].reduce<number>(
+    (sum, count = 0) => sum + count,
+    0,
+  );
+}
+
+/** Subscribes dnsmasq to a server of the zone `evil.test` that claims to have all names. */
+beforeEach(async () => {
+  live = new Uint8Array(256);
+  live[other.number] = 1;
+  cache = new AnswerCache({ maxRecords: 10_000, live });
+  const tcp = createServer((socket) => {
+    session = socket;
+    const frames = new Frames();
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => {
+      for (const message of frames.push(chunk)) {
+        const { id } = readDso(message)!;
+        const tlvs = [subscribedTlv({ instance: INSTANCE, serial: SERIAL, apex: ROOT_NAME })];
+        socket.write(frameMessage(writeDso({ id, isResponse: true, rcode: RCODE.NOERROR, tlvs })));
+      }
+    });
+  }).listen(0, '127.0.0.1');
+  await once(tcp, 'listening');
+  own({ close: () => Promise.resolve(void tcp.close()) });
+  const { port } = tcp.address() as { port: number };
+  const log = { info: () => undefined, warn: () => undefined };
+  server = new ZoneServer({
+    server: { address: '127.0.0.1', port },
+    cache,
+    live,
+    takeNumber: () => 1,
+    onLive: () => undefined,
+    log,
+  });
+  server.zones.push(encodeKey('evil.test'));
+  server.connect();
+  own({
+    close: () => {
+      server.close();
+      session.destroy();
+      return Promise.resolve();
+    },
+  });
+  await until('a subscription', () => server.live);
+});
+
+describe('a server that tells false changes', () => {
+  it('drops nothing beside its zone', async () => {
+    store('web.default.svc.cluster.local', other);
+    store('*.default.svc.cluster.local', other);
+    store('www.example.com');
+    store('host.evil.test', server.live);
+    const names = ['web.default.svc.cluster.local', 'com', 'x.evil.test', 'evil.test', '.'];
+    names.forEach((name, i) => {
+      const changed = { before: SERIAL + i, after: SERIAL + i + 1, names: [encodeKey(name)] };
+      session.write(tell(changedTlv(changed)));
+    });
+    session.write(tell(serialTlv(DSO_TYPE.FLUSH, SERIAL + names.length + 1)));
+    await until(() => askCache(cache, 'host.evil.test') === undefined);
+    await until(() => counted() > names.length);
+    for (const name of ['web.default', '*.default'].map((each) => `${each}.svc.cluster.local`)) {
+      expect(askCache(cache, name)).toBeDefined();
+    }
+    expect(askCache(cache, 'www.example.com')).toBeDefined();
+  });
+
+  it('is left when it tells more names at once than a server does', async () => {
+    const names = new Array<Uint8Array>(CHUNK_BYTES - 64).fill(ROOT_NAME);
+    session.write(tell(changedTlv({ before: SERIAL, after: SERIAL + 1, names })));
+    await until(() => server.live === undefined);
+    expect(server.row()?.events.changed).toBe(0);
+  });
+
+  const namespaces = Array.from({ length: 256 }, (_, i) => encodeKey(`n${i}.evil.test`));
+  it.each<[string, (serial: number) => Buffer]>([
+    ['everything', (serial) => tell(serialTlv(DSO_TYPE.FLUSH, serial + 1))],
+    [
+      'many names',
+      (serial) => tell(changedTlv({ before: serial, after: serial + 1, names: namespaces })),
+    ],
+    [
+      'one name',
+      (serial) =>
+        tell(changedTlv({ before: serial, after: serial + 1, names: namespaces.slice(0, 1) })),
+    ],
+  ])('stops nothing else when it tells %s without end', async (_, message) => {
+    for (let i = 0; i < ENTRIES; i++) store(`w${i}.example.com`);
+    const messages: Buffer[] = [];
+    for (let bytes = 0; bytes < CHUNK_BYTES; bytes += messages.at(-1)!.length) {
+      messages.push(message(SERIAL + messages.length));
+    }
+    const block = Buffer.concat(messages);
+    const flood = () => {
+      if (session.writableLength === 0) session.write(block);
+    };
+    flood();
+    let longestMs = 0;
+    const endMs = performance.now() + FLOOD_MS;
+    while (performance.now() < endMs) {
+      const before = process.cpuUsage();
+      await new Promise((resolve) => setImmediate(resolve));
+      const { user, system } = process.cpuUsage(before);
+      longestMs = Math.max(longestMs, (user + system) / 1_000);
+      flood();
+    }
+    expect(longestMs).toBeLessThan(MAX_TURN_MS);
+    expect(counted()).toBeGreaterThan(100);
+    expect(askCache(cache, 'w1.example.com')).toBeDefined();
+  });
+});
