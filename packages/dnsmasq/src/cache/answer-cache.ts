@@ -151,6 +151,7 @@ export class AnswerCache {
   ): void {
     const { type, cnames, target, targetLength } = answer;
     if (answer.totalWeight > this.maxRecords) return;
+    if (answer.cnames > 0 && this.#drop.mayBeLate(answer, this.#now())) return;
     if (type === EVERY_TYPE && cnames > 0 && this.hasName(target, targetLength)) return;
     this.#store(answer, teller, serial);
     while (answer.followCname()) if (isStored(answer)) this.#store(answer, teller, serial);
@@ -195,7 +196,7 @@ export class AnswerCache {
 
   /** Drops, as `dropBelow` does, the answers that a change of a name in a zone may change, kept or not. */
   dropNotified(name: Uint8Array, zone: Uint8Array): void {
-    if (this.#table.size > 0) this.#drop.addChanged(name, zone, this.#serial);
+    this.#drop.addChanged(name, zone, this.#serial, this.#now());
   }
 
   /** Empties the cache; its counters start again, as dnsmasq's do on SIGHUP. */

@@ -1,5 +1,5 @@
 import { lowerCaseByte, MAX_NAME_BYTES, suffixOffset } from '@kube-dns/wire';
-import { EVERY_TYPE } from './cacheable-answer.js';
+import { type CacheableAnswer, EVERY_TYPE } from './cacheable-answer.js';
 import type { EntryTable } from './entry-table.js';
 import { hasAsterisk } from './owner-of-name.js';
 import { RECORD_HEAD_BYTES, skipRecords } from './record-block.js';
@@ -16,6 +16,8 @@ interface DroppedDomain {
 const COMPARISONS_PER_TURN = 16_384;
 /** With as many, it is the whole zone that a name that changed drops. */
 const MAX_NAMES = 16;
+/** So long a reply to a question that was sent before a change may come. */
+const LATE_SECONDS = 10;
 
 /**
  * The domains whose entries are being dropped: a look-up skips such an entry immediately, while the entries
@@ -31,6 +33,8 @@ export class DomainDrop {
   #slot = 0;
   #domains: DroppedDomain[] = [];
   #next: NodeJS.Immediate | undefined;
+  /** The zones in which a name changed, and until when a reply may be older than that. */
+  readonly #lateUntil = new Map<Uint8Array, number>();
 
   constructor(table: EntryTable, remove: (slot: number) => void) {
     this.#table = table;
@@ -44,9 +48,10 @@ export class DomainDrop {
 
   /**
    * Drops those that a change of a name may change: as `add`, and in its zone NXDOMAIN of the names above it, and
-   * wildcards. While there is much to drop it drops the zone.
+   * wildcards. While there is much to drop it drops the zone. `now` is in seconds.
    */
-  addChanged(name: Uint8Array, zone: Uint8Array, lastSerial: number): void {
+  addChanged(name: Uint8Array, zone: Uint8Array, lastSerial: number, now: number): void {
+    this.#lateUntil.set(zone, now + LATE_SECONDS);
     const domain = this.#domains.length < MAX_NAMES ? name : zone;
     this.#add({ domain, lastSerial, zone });
   }
@@ -57,6 +62,21 @@ export class DomainDrop {
       if (this.#table.columns.serial[slot]! > dropped.lastSerial) continue;
       if (this.#concerns(dropped, slot, name, length)) return true;
       if (this.#leadsTo(dropped, slot)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Whether the reply to a question about a name outside of a zone leads into it by a CNAME, and may be older than a
+   * change there. Questions about names of the zone itself are not cached then.
+   */
+  mayBeLate({ name, nameLength, bytes, cnames }: CacheableAnswer, now: number): boolean {
+    for (const [zone, until] of this.#lateUntil) {
+      if (now >= until) this.#lateUntil.delete(zone);
+      else if (suffixOffset(name, nameLength, zone) < 0) {
+        const isInZone = (length: number) => suffixOffset(this.#target, length, zone) >= 0;
+        if (this.#someTarget(bytes, cnames, isInZone)) return true;
+      }
     }
     return false;
   }
@@ -116,15 +136,18 @@ export class DomainDrop {
     const cnames = this.#table.columns.cnames[slot]!;
     if (cnames === 0) return false;
     this.#table.copyRecords(slot, this.#records, 0);
+    const concerns = (length: number) => this.#concerns(dropped, slot, this.#target, length);
+    return this.#someTarget(this.#records, cnames, concerns);
+  }
+
+  /** Whether one of the targets of CNAMEs, each of which is in `#target` in lower case with this length, is so. */
+  #someTarget(records: Uint8Array, cnames: number, is: (length: number) => boolean): boolean {
     let at = 0;
     for (let i = 0; i < cnames; i++) {
-      const end = skipRecords(this.#records, at, 1);
-      const length = end - at - RECORD_HEAD_BYTES;
-      const start = end - length;
-      for (let j = 0; j < length; j++) {
-        this.#target[j] = lowerCaseByte(this.#records[start + j]!);
-      }
-      if (this.#concerns(dropped, slot, this.#target, length)) return true;
+      const end = skipRecords(records, at, 1);
+      const start = at + RECORD_HEAD_BYTES;
+      for (let j = start; j < end; j++) this.#target[j - start] = lowerCaseByte(records[j]!);
+      if (is(end - start)) return true;
       at = end;
     }
     return false;

@@ -51,6 +51,21 @@ describe('a name that changed', () => {
     expect(['one.elsewhere', 'two.elsewhere'].filter(testbed.has)).toEqual(['two.elsewhere']);
   });
 
+  it('keeps replies that lead to its zone from outside out of the cache while they may be old', () => {
+    const store = (name: string, to: string) =>
+      testbed.store(name, [cname(name, to), { ...A[0]!, owner: to }]);
+    const stored = () => {
+      store('one.elsewhere', 'B.ns.zone');
+      store('two.elsewhere', 'a.elsewhere');
+      store('alias.zone', 'b.ns.zone');
+      return ['one.elsewhere', 'two.elsewhere', 'alias.zone'].filter(testbed.has);
+    };
+    notify('a.ns.zone');
+    expect(stored()).toEqual(['two.elsewhere', 'alias.zone']);
+    testbed.now += 10;
+    expect(stored()).toEqual(['one.elsewhere', 'two.elsewhere', 'alias.zone']);
+  });
+
   it('spares what is cached later, while it is still being dropped', async () => {
     testbed.create(100_000);
     for (let i = 0; i < 30_000; i++) testbed.store(`n${i}.zone`, A);

@@ -58,12 +58,18 @@ describe('the flags', () => {
     expect(notify.map(serverText)).toEqual(['10.0.0.1#53', 'fd00::1#5353', '192.0.2.1#54']);
   });
 
-  it.each(['', 'a.example', '10.0.0.1#', '10.0.0.1#0', '10.0.0.1#65536', '10.0.0.1,', '10.0.0.1:53', '[::1]#53'])(
-    'refuse --notify=%s',
-    (text) => {
-      expect(() => parse(`--notify=${text}`)).toThrow(/--notify.* is not ip or ip#port/);
-    },
-  );
+  it.each([
+    '',
+    'a.example',
+    '10.0.0.1#',
+    '10.0.0.1#0',
+    '10.0.0.1#65536',
+    '10.0.0.1,',
+    '10.0.0.1:53',
+    '[::1]#53',
+  ])('refuse --notify=%s', (text) => {
+    expect(() => parse(`--notify=${text}`)).toThrow(/--notify.* is not ip or ip#port/);
+  });
 
   it('refuse more than 16 servers of --notify', () => {
     const many = Array.from({ length: 17 }, (_, i) => `10.0.0.${i}`);
