@@ -29,6 +29,7 @@ export type {
   ZoneSubscriptionOptions,
 } from './subscription/zone-subscription.js';
 export { UDP_ENGINES, type UdpEngine, type UdpEngineChoice } from './udp-engine.js';
+export { networkOf } from './upstream/fair-places.js';
 export type { ReplyInspector } from './upstream/flight-owner.js';
 export { QueryForwarder } from './upstream/query-forwarder.js';
 export type { QueryForwarderOptions } from './upstream/query-forwarder-options.js';

@@ -17,13 +17,17 @@ const APEX = encodeKey('cluster.local');
 
 /** A client's connection, as far as the service sees it. */
 class FakeSession implements Session {
-  readonly address = '127.0.0.1';
+  readonly address: string;
   readonly port = 1;
   unsentBytes = 0;
   stays = false;
   isClosed = false;
   readonly messages: DsoMessage[] = [];
   #onClose: () => void = () => undefined;
+
+  constructor(address = '10.1.0.1') {
+    this.address = address;
+  }
 
   push(message: Uint8Array): void {
     this.messages.push(readDso(message)!);
@@ -71,8 +75,8 @@ function request(session: FakeSession, type: number, data: Uint8Array): number {
   return session.messages.at(-1)!.rcode;
 }
 
-function subscribed(): FakeSession {
-  const session = new FakeSession();
+function subscribed(address?: string): FakeSession {
+  const session = new FakeSession(address);
   expect(request(session, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.NOERROR);
   return session;
 }
@@ -122,10 +126,32 @@ describe('Subscribers', () => {
   });
 
   it('are 250 at most', () => {
-    for (let i = 0; i < 250; i++) subscribed();
-    const session = new FakeSession();
-    expect(request(session, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.REFUSED);
+    for (let i = 0; i < 250; i++) subscribed(`10.1.0.${i}`);
+    for (const address of ['10.1.0.1', '10.1.1.1']) {
+      const session = new FakeSession(address);
+      expect(request(session, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.REFUSED);
+    }
     expect(subscribers.count).toBe(250);
+  });
+
+  it.each([
+    ['that has fewer', '10.1.0.2', '10.9.9.9'],
+    ['of another network', 'fd00:0:0:2::1', 'fd00:0:0:1::7'],
+    ['of the same pod', '127.0.0.1', '10.9.9.9'],
+  ])('give a place of the client that has most to one %s', (_, address, greedy) => {
+    const first = subscribed(greedy);
+    for (let i = 1; i < 250; i++) subscribed(greedy);
+    expect(request(new FakeSession(greedy), DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.REFUSED);
+    const session = subscribed(address);
+    expect([first.isClosed, session.isClosed, subscribers.count]).toEqual([true, false, 250]);
+  });
+
+  it('of the same pod have a place although each of many clients has one', () => {
+    for (let i = 0; i < 250; i++) subscribed(`10.1.0.${i}`);
+    const session = subscribed('127.0.0.1');
+    const other = new FakeSession('10.1.1.1');
+    expect(request(other, DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.REFUSED);
+    expect([session.isClosed, subscribers.count]).toEqual([false, 250]);
   });
 
   it('that read slowly are told nothing, then that everything may have changed', () => {

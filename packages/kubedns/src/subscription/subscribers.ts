@@ -17,11 +17,10 @@ import {
   writeDso,
   writeUint32,
 } from '@kube-dns/wire';
+import { makePlace } from './subscriber-places.js';
 import type { VersionSource } from './versioned-answerer.js';
 import { type NewsListener, ZoneNews } from './zone-news.js';
 
-/** Half of the TCP connections of the DNS port; others ask for TTLs. */
-const MAX_SUBSCRIBERS = 250;
 const HEARTBEAT_MS = 5_000;
 /** A client that has sent nothing for this long, although it should every KEEPALIVE_MS, has gone. */
 const SILENCE_MS = 30_000;
@@ -67,7 +66,7 @@ export interface SubscribersOptions {
 export class Subscribers implements SessionService, VersionSource, NewsListener {
   readonly news: ZoneNews;
   readonly instance = randomBytes(INSTANCE_BYTES);
-  /** Subscribers that were disconnected because they did not read, or sent nothing. */
+  /** Subscribers that were disconnected because they did not read, or sent nothing, or for one of another client. */
   dropped = 0;
   readonly #options: SubscribersOptions;
   readonly #subscribers = new Map<Session, Subscriber>();
@@ -159,7 +158,9 @@ export class Subscribers implements SessionService, VersionSource, NewsListener 
     if (!this.#serves(zone.map(lowerCaseByte))) return RCODE.NOTAUTH;
     if (!this.#options.isSynced()) return RCODE.SERVFAIL;
     if (this.#subscribers.has(session)) return RCODE.NOERROR;
-    if (this.count >= MAX_SUBSCRIBERS) return RCODE.REFUSED;
+    const place = makePlace(this.#subscribers, session);
+    if (place === false) return RCODE.REFUSED;
+    if (place !== true) this.#drop(place);
     const now = this.#now();
     this.#subscribers.set(session, { sinceMs: now, heardMs: now, behindMs: undefined });
     this.news.listen(this);
@@ -173,6 +174,12 @@ export class Subscribers implements SessionService, VersionSource, NewsListener 
       this.#heartbeat = undefined;
     });
     return RCODE.NOERROR;
+  }
+
+  #drop(session: Session): void {
+    this.dropped++;
+    this.#subscribers.delete(session);
+    session.close();
   }
 
   /** Whether names at or below a zone can be told: it is one of ours, or above or below one. */
@@ -212,8 +219,7 @@ export class Subscribers implements SessionService, VersionSource, NewsListener 
     for (const [session, subscriber] of this.#subscribers) {
       const { heardMs, behindMs = now } = subscriber;
       if (now - heardMs > SILENCE_MS || now - behindMs > BEHIND_MS) {
-        this.dropped++;
-        session.close();
+        this.#drop(session);
       } else if (!this.#isBehind(session, subscriber)) session.push(message);
     }
   }

@@ -92,11 +92,14 @@ export class Verdict {
 
   /** NODATA may be made of NXDOMAIN: it is as old as what the cache has of the name. */
   #rightUntil({ question, askedMs, text }: Told & { text: string }): number | undefined {
-    const history = this.#history;
-    const isMade = isMere(text) && question.expected(history.world).startsWith('NXDOMAIN');
-    return history.rightUntil(question, askedMs, (expected) =>
-      isMade ? expected.startsWith('NOERROR') : expected === text,
-    );
+    const until = (isRight: (expected: string) => boolean) =>
+      this.#history.rightUntil(question, askedMs, isRight);
+    const exactMs = until((expected) => expected === text);
+    const isMade =
+      isMere(text) && until((expected) => expected.startsWith('NXDOMAIN')) !== undefined;
+    if (exactMs === askedMs || !isMade) return exactMs;
+    const madeMs = until((expected) => expected.startsWith('NOERROR'));
+    return madeMs === undefined ? exactMs : Math.max(madeMs, exactMs ?? 0);
   }
 
   #since(askedMs: number): string {

@@ -116,7 +116,7 @@ export class FairPlaces<Taker> {
 }
 
 /** The /64 of an IPv6 address in its shortest spelling; undefined for IPv4. */
-function networkOf(address: string): string | undefined {
+export function networkOf(address: string): string | undefined {
   if (!address.includes(':')) return undefined;
   const [head = '', tail] = address.split('::');
   const groups = head === '' ? [] : head.split(':');
