@@ -187,13 +187,13 @@ describe('Subscribers', () => {
       dropped: 0,
       subscribers: [
         {
-          address: '127.0.0.1:1',
+          address: '10.1.0.1:1',
           forSeconds: 2,
           lastMessageAgeSeconds: 2,
           behindSeconds: 0.5,
           unreadBytes: 65_537,
         },
-        { address: '127.0.0.1:1', forSeconds: 0.5, lastMessageAgeSeconds: 0.5, unreadBytes: 0 },
+        { address: '10.1.0.1:1', forSeconds: 0.5, lastMessageAgeSeconds: 0.5, unreadBytes: 0 },
       ],
     });
   });
