@@ -129,6 +129,8 @@ describe('the exposition', () => {
     );
     expect(added.map(({ name }) => name)).toEqual([
       'kubedns_dnsmasq_age_seconds',
+      'kubedns_dnsmasq_subscriptions_down',
+      'kubedns_dnsmasq_subscriptions_live',
       'kubedns_dnsmasq_up',
       'kubedns_probe_dnsmasq_age_seconds',
       'kubedns_probe_dnsmasq_up',
@@ -151,6 +153,14 @@ describe('the exposition', () => {
       expect(age).toBeGreaterThanOrEqual(0);
       expect(age).toBeLessThan(10);
     }
+  });
+
+  it('has no sample of subscriptions while dnsmasq does not know them, and no error', async () => {
+    const families = parsePrometheusText(await settled());
+    for (const state of ['live', 'down']) {
+      expect(families.get(`kubedns_dnsmasq_subscriptions_${state}`)?.samples).toEqual([]);
+    }
+    expect(valueOf(families, 'kubedns_dnsmasq_errors')).toBe(0);
   });
 
   it('sets dnsmasq_up to 0 when dnsmasq no longer answers with its statistics', async () => {
