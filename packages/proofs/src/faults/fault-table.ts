@@ -5,6 +5,7 @@ import { LIMIT_ROWS } from './limit-rows.js';
 import { NETWORK_ROWS } from './network-rows.js';
 import { PORT_ROWS } from './port-rows.js';
 import { PROCESS_ROWS } from './process-rows.js';
+import { SUBSCRIPTION_ROWS } from './subscription-rows.js';
 import { UPSTREAM_ROWS } from './upstream-rows.js';
 
 /** Every row, in the order of FAULTS.md. */
@@ -14,6 +15,7 @@ export const FAULTS: readonly Fault[] = [
   ...UPSTREAM_ROWS,
   ...CONFIG_ROWS,
   ...PROCESS_ROWS,
+  ...SUBSCRIPTION_ROWS,
   ...LIMIT_ROWS,
   ...PORT_ROWS,
 ];

@@ -1,0 +1,134 @@
+import { createApiServer } from '@kube-dns/apiserver';
+import { ask, becomesTrue, type Closable, freePort, MeasureError, until } from '@kube-dns/testkit';
+import { DsoRelay, type EventFate } from '../fixtures/dso-relay.js';
+import { startDnsmasq, startKubedns } from '../fixtures/pod-containers.js';
+import { TcpRelay } from '../fixtures/tcp-relay.js';
+import { UdpRelay } from '../fixtures/udp-relay.js';
+import { namespaceObject, serviceObject } from '../soak/cluster-objects.js';
+import { dnsName } from '../soak/question.js';
+import { serviceState } from '../soak/service-state.js';
+import type { Fault, FaultContext } from './fault.js';
+
+const HOST = '127.0.0.1';
+const READY_LIMIT_MS = 30_000;
+/** After this time without a message dnsmasq takes a server for dead; one comes every 5 s. */
+const SILENCE_MS = 12_000;
+const HEARTBEAT_MS = 5_000;
+const SPARE_MS = 8_000;
+/** Shorter than the silence, so that what is old then is old for the silence alone. */
+const RECORD_TTL_SECONDS = 2;
+const FLUSHES = 'dnsmasq_subscription_flushes_total';
+const LIVE = 'dnsmasq_subscription_live';
+const STATE = serviceState(0, 0);
+
+/** Passes what dnsmasq and kubedns say to each other over TCP. */
+type Relay<R> = (port: number, target: number) => Promise<R>;
+
+/** dnsmasq that is told the changes of one service, through a relay. */
+async function startPod<R extends Closable>({ owned, ...programs }: FaultContext, relay: Relay<R>) {
+  const { node, nodeFlags } = programs;
+  const api = owned.add(
+    await createApiServer({
+      seed: (objects) => objects.load([namespaceObject(STATE.namespace), serviceObject(STATE)]),
+    }),
+  );
+  const flags = [`--kube-master-url=${api.url}`, `--record-ttl=${RECORD_TTL_SECONDS}`];
+  const kubedns = owned.add(await startKubedns({ flags, node, nodeFlags }));
+  await kubedns.ready(READY_LIMIT_MS);
+  const port = await freePort();
+  const way = owned.add(await relay(port, kubedns.ports.dns));
+  owned.add(await UdpRelay.start(HOST, port, kubedns.ports.dns));
+  const args = [
+    '--cache-size=100',
+    '--no-negcache',
+    '--negcache=push',
+    `--server=/cluster.local/${HOST}#${port}`,
+  ];
+  const dnsmasq = owned.add(await startDnsmasq({ args, node, nodeFlags }));
+  await dnsmasq.ready();
+  const isLive = async () => (await dnsmasq.metrics()).sum(LIVE) === 1;
+  await until('a subscription', isLive, { limitMs: READY_LIMIT_MS });
+  let last = 0;
+  return {
+    way,
+    isLive,
+    metrics: () => dnsmasq.metrics(),
+    /** Changes the address, once the old one is cached, and resolves to the ms until dnsmasq has the new one. */
+    change: async (limitMs: number) => {
+      await answered(last);
+      last = (last + 1) % 200;
+      const startMs = performance.now();
+      api.objects.load([serviceObject({ ...STATE, clusterIP: addressOf(last) })]);
+      await answered(last, limitMs);
+      return performance.now() - startMs;
+    },
+  };
+
+  async function answered(number: number, limitMs = READY_LIMIT_MS): Promise<void> {
+    const address = number === 0 ? STATE.clusterIP : addressOf(number);
+    const isRight = async () => {
+      const { answers } = await ask(dnsmasq.ports.dns, dnsName(STATE));
+      return answers.some((record) => record.type === 'A' && record.data === address);
+    };
+    if (await becomesTrue(isRight, { limitMs })) return;
+    throw new MeasureError(`the old answer after ${limitMs / 1_000} s`);
+  }
+}
+
+function addressOf(number: number): string {
+  return `10.96.7.${number}`;
+}
+
+async function garbleEvents(context: FaultContext): Promise<number> {
+  const order: readonly EventFate[] = ['passed', 'doubled', 'passed', 'lost', 'passed', 'late'];
+  let turn = 0;
+  const pod = await startPod(context, (port, target) =>
+    DsoRelay.start(port, target, () => order[turn++ % order.length]!),
+  );
+  let longestMs = 0;
+  // Each fate once.
+  for (let left = order.length; left > 0; left--) {
+    longestMs = Math.max(longestMs, await pod.change(HEARTBEAT_MS + SPARE_MS));
+  }
+  const { lost, doubled, late } = pod.way.fates;
+  context.claim(Math.min(lost, doubled, late) > 0, 'no message was lost, doubled or late');
+  const missed = (await pod.metrics()).sum(FLUSHES, { reason: 'missed-message' });
+  context.claim(missed > 0, `${FLUSHES}{reason="missed-message"} is ${missed}`);
+  context.claim(await pod.isLive(), `${LIVE} is not 1`);
+  return longestMs;
+}
+
+async function vanish(context: FaultContext): Promise<number> {
+  const pod = await startPod(context, (port, target) => TcpRelay.start(HOST, port, target));
+  pod.way.way = 'silent';
+  const oldMs = await pod.change(SILENCE_MS + SPARE_MS);
+  context.claim(!(await pod.isLive()), `${LIVE} is 1`);
+  pod.way.way = 'open';
+  await until('a subscription', () => pod.isLive(), { limitMs: READY_LIMIT_MS });
+  const newMs = await pod.change(SPARE_MS);
+  context.claim(newMs < HEARTBEAT_MS, `a change took ${Math.round(newMs)} ms afterwards`);
+  return oldMs;
+}
+
+/** Faults of what kubedns tells dnsmasq. */
+export const SUBSCRIPTION_ROWS: readonly Fault[] = [
+  {
+    id: 'subscription-garbled',
+    happens: 'Messages of kubedns about changes are lost, come twice or in another order',
+    clients: 'Old answers of what a lost message named',
+    duration: 'Until the next message: 5 s at most',
+    limitMs: HEARTBEAT_MS + SPARE_MS,
+    metrics: `\`${FLUSHES}{reason="missed-message"}\` grows; \`${LIVE}\` stays 1`,
+    run: garbleEvents,
+  },
+  {
+    id: 'subscription-vanished',
+    happens:
+      'The connection on which kubedns tells changes loses every byte, and nobody closes it; UDP works',
+    clients: 'Old answers that were cached before',
+    duration: '12 s, or the TTL when that is longer',
+    limitMs: SILENCE_MS + SPARE_MS,
+    metrics: `\`${LIVE}\` is 0 after 12 s, and 1 again 5 s after the fault at most`,
+    run: vanish,
+  },
+];
