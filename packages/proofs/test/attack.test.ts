@@ -20,6 +20,7 @@ const ATTACKS = [
   'tcp-fragments',
   'tcp-deaf',
   'kubedns-tcp-slow',
+  'kubedns-subscribers',
 ];
 /** What the attacked container counts of it. */
 const COUNTED: ReadonlyMap<string, RegExp> = new Map([

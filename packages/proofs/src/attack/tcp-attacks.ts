@@ -1,5 +1,5 @@
 import { frameMessage } from '@kube-dns/transport';
-import { encodeQuery } from '@kube-dns/wire';
+import { DSO_TYPE, encodeKey, encodeQuery, RCODE, writeDso } from '@kube-dns/wire';
 import { type Attack, countText } from './attack.js';
 import { HONEST_NAMES, LARGE_NAME } from './names.js';
 import { addressQuery, paddedQuery } from './query-template.js';
@@ -68,6 +68,33 @@ const FRAGMENTS: readonly TcpAttackPlan[] = [
   },
 ];
 
+const dso = (type: number, data: Uint8Array) =>
+  frameMessage(
+    writeDso({ id: 1, isResponse: false, rcode: RCODE.NOERROR, tlvs: [{ type, data }] }),
+  );
+const SUBSCRIBE = dso(DSO_TYPE.SUBSCRIBE, encodeKey('cluster.local'));
+/** Of every operation, with data that has no meaning, as a whole and in the middle of another. */
+const GARBAGE = Buffer.concat(
+  [...Object.values(DSO_TYPE), 0, 0xffff].flatMap((type) => [
+    dso(type, Uint8Array.of(63, 0, 192, 12)),
+    dso(type, new Uint8Array(60_000)),
+    frameMessage(SUBSCRIBE.subarray(2, 14 + (type % 7))),
+  ]),
+);
+
+/** Those that take all places and read nothing, as many again that try, and those that say that they are there. */
+const SUBSCRIBERS: readonly TcpAttackPlan[] = [
+  { connections: 300, perSecond: 0, first: [SUBSCRIBE], isDeaf: true },
+  {
+    connections: 50,
+    perSecond: 5_000,
+    first: [SUBSCRIBE],
+    stream: dso(DSO_TYPE.KEEPALIVE, new Uint8Array(8)),
+    writeBytes: 1_000,
+  },
+  { connections: 50, perSecond: 500, first: [], stream: GARBAGE, writeBytes: 8_192 },
+];
+
 const DEAF: readonly TcpAttackPlan[] = [
   {
     connections: 1_000,
@@ -80,8 +107,8 @@ const DEAF: readonly TcpAttackPlan[] = [
 ];
 
 /** Attacks by clients over TCP, on both containers. */
-export const TCP_ATTACKS: readonly Attack[] = (['dnsmasq', 'kubedns'] as const).flatMap(
-  (target) => {
+export const TCP_ATTACKS: readonly Attack[] = [
+  ...(['dnsmasq', 'kubedns'] as const).flatMap((target) => {
     const prefix = target === 'dnsmasq' ? '' : 'kubedns-';
     return [
       attack({
@@ -103,5 +130,11 @@ export const TCP_ATTACKS: readonly Attack[] = (['dnsmasq', 'kubedns'] as const).
         plans: DEAF,
       }),
     ];
-  },
-);
+  }),
+  attack({
+    name: 'kubedns-subscribers',
+    target: 'kubedns',
+    what: '300 clients that subscribe and read nothing, 50 that send keepalives without end, and 50 that send garbage',
+    plans: SUBSCRIBERS,
+  }),
+];
