@@ -69,7 +69,7 @@ export type { Section } from './record-cursor.js';
 export { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
 export type { RelayTarget } from './relay.js';
 export { hexValue, ReverseAddress } from './reverse-address.js';
-export { BITS_PER_REVERSE_LABEL, reverseName } from './reverse-name.js';
+export { BITS_PER_REVERSE_LABEL, encodeReverseName, reverseName } from './reverse-name.js';
 export { systemReason } from './system-reason.js';
 export {
   changedTlv,

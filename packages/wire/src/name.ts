@@ -117,25 +117,33 @@ export function suffixOffset(name: Uint8Array, length: number, suffix: Uint8Arra
 
 /** Puts labels (UTF-8 text, no escapes) before a name in wire form; throws a WireError when too long. */
 export function prependLabels(labels: readonly string[], name: Uint8Array): Uint8Array {
-  const parts: Uint8Array[] = [];
-  for (const label of labels) {
-    const bytes = Buffer.from(label, 'utf8');
+  const parts = labels.map((label) => Buffer.from(label, 'utf8'));
+  let length = name.length;
+  for (const [i, bytes] of parts.entries()) {
+    const label = labels[i]!;
+    length += 1 + bytes.length;
     if (bytes.length === 0 || bytes.length > MAX_LABEL_BYTES) {
       throw new WireError(
         'bad-name',
         `label ${JSON.stringify(label)}: must have 1 to ${MAX_LABEL_BYTES} bytes`,
       );
     }
-    parts.push(Uint8Array.of(bytes.length), bytes);
   }
-  const joined = Buffer.concat([...parts, name]);
-  if (joined.length > MAX_NAME_BYTES) {
+  if (length > MAX_NAME_BYTES) {
     throw new WireError(
       'bad-name',
       `name ${labels.join('.')}…: longer than ${MAX_NAME_BYTES} bytes`,
     );
   }
-  return new Uint8Array(joined);
+  const joined = new Uint8Array(length);
+  let at = 0;
+  for (const bytes of parts) {
+    joined[at] = bytes.length;
+    joined.set(bytes, at + 1);
+    at += 1 + bytes.length;
+  }
+  joined.set(name, at);
+  return joined;
 }
 
 /**

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { addressBytes } from './address.js';
 import { encodeKey } from './name.js';
 import { ReverseAddress } from './reverse-address.js';
-import { reverseName } from './reverse-name.js';
+import { encodeReverseName, reverseName } from './reverse-name.js';
 
 describe('ReverseAddress', () => {
   const reverse = new ReverseAddress();
@@ -77,6 +77,17 @@ describe('ReverseAddress', () => {
         const { bytes, size, isCanonical } = read(reverseName(addressBytes(text)));
         expect(isCanonical).toBe(true);
         expect([...bytes.subarray(0, size)]).toEqual([...addressBytes(text)]);
+      }),
+    );
+  });
+});
+
+describe('encodeReverseName', () => {
+  it('writes the wire form of what reverseName writes', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (text) => {
+        const address = addressBytes(text);
+        expect([...encodeReverseName(address)]).toEqual([...encodeKey(reverseName(address))]);
       }),
     );
   });

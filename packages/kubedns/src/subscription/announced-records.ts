@@ -66,18 +66,31 @@ export class AnnouncedRecords implements RecordStore {
 
   /** Of a service with an address, endpoints are in no answer, but whether there are any is in federated ones. */
   #announceSlice(before: EndpointSlice | undefined, after: EndpointSlice | undefined): void {
-    for (const key of new Set([before?.service ?? '', after?.service ?? ''])) {
-      const entry = this.#find(key);
-      const isAnswered = this.#zone.hasFederations && entry?.service !== undefined;
-      if (isAnswered || entry?.isHeadless === true) this.#addService(key);
+    if (before?.service === after?.service) {
+      this.#announceEndpoints(before?.service, before, after);
+    } else {
+      this.#announceEndpoints(before?.service, before, undefined);
+      this.#announceEndpoints(after?.service, undefined, after);
     }
+  }
+
+  #announceEndpoints(
+    key = '',
+    before: EndpointSlice | undefined,
+    after: EndpointSlice | undefined,
+  ): void {
+    const entry = this.#find(key);
+    const isAnswered = this.#zone.hasFederations && entry?.service !== undefined;
+    if (isAnswered || entry?.isHeadless === true) this.#addService(key);
+    if (entry?.isHeadless !== true) return;
     this.#addAddressesBeside(before, after);
     this.#addAddressesBeside(after, before);
   }
 
   #find(key: string): ZoneService | undefined {
-    const [namespace = '', name = ''] = key.split('/');
-    return this.#zone.namespaces.get(namespace)?.services.get(name);
+    const slash = key.indexOf('/');
+    const namespace = this.#zone.namespaces.get(key.slice(0, slash));
+    return namespace?.services.get(key.slice(slash + 1));
   }
 
   #hasNamespace(name: string): boolean {
@@ -105,11 +118,10 @@ export class AnnouncedRecords implements RecordStore {
     }
   }
 
-  /** Adds the addresses of a headless service's slice that the other state of it does not have, or with another label. */
+  /** Adds the addresses of a slice that the other state of it does not have, or with another label. */
   #addAddressesBeside(slice: EndpointSlice | undefined, other: EndpointSlice | undefined): void {
-    if (this.#find(slice?.service ?? '')?.isHeadless !== true) return;
     const others = new Set<string>();
-    if (other?.service === slice?.service) eachEndpoint(other, (name) => others.add(name));
+    eachEndpoint(other, (name) => others.add(name));
     eachEndpoint(slice, (name, group, at) => {
       if (!others.has(name)) this.#changes.addAddress(group, at);
     });

@@ -83,7 +83,7 @@ function subscribed(address?: string): FakeSession {
 
 function change(name = 'web.default.svc.cluster.local'): void {
   subscribers.news.add(encodeKey(name));
-  jest.advanceTimersByTime(1);
+  jest.advanceTimersByTime(3);
 }
 
 function pass(ms: number): void {

@@ -38,6 +38,27 @@ describe('ZoneNews', () => {
     ]);
   });
 
+  it('tells what changes within 3 ms of a message together after them', () => {
+    jest.useFakeTimers();
+    try {
+      add('a.b');
+      jest.advanceTimersByTime(0);
+      expect(told).toHaveLength(1);
+      add('c.d');
+      jest.advanceTimersByTime(2);
+      add('e.f');
+      expect(told).toHaveLength(1);
+      jest.advanceTimersByTime(1);
+      expect(told[1]).toEqual([[encodeKey('c.d'), encodeKey('e.f')], 3]);
+      jest.advanceTimersByTime(10);
+      add('g.h');
+      jest.advanceTimersByTime(0);
+      expect(told).toHaveLength(3);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   it('tells more than 256 names of 20 ms as one flush after them', async () => {
     add(...manyNames(200, 'a'));
     await until(() => told.length === 1);

@@ -1,5 +1,5 @@
 import { BucketHistogram } from '@kube-dns/daemon';
-import { encodeKey, reverseName } from '@kube-dns/wire';
+import { encodeReverseName } from '@kube-dns/wire';
 import type { PackedAddresses } from '../cluster/packed-addresses.js';
 import { DURATION_BOUNDS } from '../metrics/metric-table.js';
 import type { ZoneChanges } from './announced-records.js';
@@ -7,6 +7,8 @@ import type { ZoneChanges } from './announced-records.js';
 /** More names than this in a window are told as a flush at its end. */
 const MAX_NAMES = 256;
 const WINDOW_MS = 20;
+/** From one message with names to the next: it costs both sides more than the names in it. */
+const PAUSE_MS = 3;
 
 /** Why it was told that everything may have changed; to one subscriber, when it has read what it left unread. */
 export type FlushReason = 'many-changes' | 'configuration' | 'slow-subscriber';
@@ -20,8 +22,8 @@ export interface NewsListener {
 }
 
 /**
- * Tells the names that changed to all who listen, once per turn of the event loop, with a serial. Many changes become
- * one flush, so that a large relist costs caches no more than their answers.
+ * Tells the names that changed to all who listen, with a serial: at the end of the turn of the event loop, and those of
+ * the next 3 ms together. Many changes become one flush, so that a large relist costs caches no more than their answers.
  */
 export class ZoneNews implements ZoneChanges {
   /** Names that were told; flushes by reason. */
@@ -39,6 +41,7 @@ export class ZoneNews implements ZoneChanges {
   /** By their bytes as text. */
   readonly #changed = new Map<string, Uint8Array>();
   #immediate: NodeJS.Immediate | undefined;
+  #pause: NodeJS.Timeout | undefined;
   #window: NodeJS.Timeout | undefined;
   #namesInWindow = 0;
   #isFlushDue = false;
@@ -72,15 +75,15 @@ export class ZoneNews implements ZoneChanges {
   add(name: Uint8Array): void {
     if (!this.isWatched || this.#isFlushDue) return;
     this.#sinceMs ??= this.#now();
-    this.#changed.set(Buffer.from(name).toString('latin1'), name);
+    this.#changed.set(textOf(name), name);
     if (this.#namesInWindow + this.#changed.size > MAX_NAMES) this.#flushLater();
-    else this.#immediate ??= setImmediate(() => this.#tellNames());
+    else if (!this.#pause) this.#immediate ??= setImmediate(() => this.#tellNames());
   }
 
   addAddress({ size, bytes }: PackedAddresses, at: number): void {
     if (!this.isWatched || this.#isFlushDue) return;
     const address = Buffer.from(bytes.slice(at, at + size), 'latin1');
-    this.add(encodeKey(reverseName(address)));
+    this.add(encodeReverseName(address));
   }
 
   /** Tells that everything may have changed. */
@@ -98,6 +101,7 @@ export class ZoneNews implements ZoneChanges {
 
   close(): void {
     clearImmediate(this.#immediate);
+    clearTimeout(this.#pause);
     clearTimeout(this.#window);
     this.#listeners.clear();
   }
@@ -110,9 +114,15 @@ export class ZoneNews implements ZoneChanges {
     this.names += names.length;
     this.#namesInWindow += names.length;
     this.#startWindow();
+    this.#pause = setTimeout(() => this.#endPause(), PAUSE_MS);
     this.#serial++;
     for (const each of this.#listeners) each.onChanged(names, this.#serial);
     this.#noteLag();
+  }
+
+  #endPause(): void {
+    this.#pause = undefined;
+    this.#tellNames();
   }
 
   #noteLag(): void {
@@ -137,4 +147,9 @@ export class ZoneNews implements ZoneChanges {
     this.#isFlushDue = false;
     this.flush('many-changes');
   }
+}
+
+/** The bytes as text, a character each. */
+function textOf({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, length).toString('latin1');
 }
