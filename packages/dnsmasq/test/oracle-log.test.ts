@@ -149,7 +149,8 @@ describeBesideReal('the log of queries, beside the real dnsmasq', () => {
       ...['--txt-record=txt.x,hello', '--srv-host=_s._tcp.x,rec.x,80', '--mx-host=mx.x,rec.x'],
       '--ptr-record=9.9.9.9.in-addr.arpa,ptr.x',
     ];
-    servings = [await serveReal(options), await serve(['--no-hosts', ...options])];
+    const own = ['--no-hosts', '--no-subscribe'];
+    servings = [await serveReal(options), await serve([...own, ...options])];
   });
 
   afterAll(async () => {
