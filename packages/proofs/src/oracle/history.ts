@@ -8,9 +8,9 @@ interface Past {
 }
 
 /** Nothing may be this old. */
-const FORGOTTEN_MS = 60_000;
+const FORGOTTEN_MS = 45_000;
 
-/** The worlds of the last minute. All moments are on the monotonic clock. */
+/** The worlds of the last 45 s. All moments are on the monotonic clock. */
 export class History {
   /** The newest last. */
   readonly #past: Past[] = [];

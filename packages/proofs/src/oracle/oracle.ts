@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createApiServer } from '@kube-dns/apiserver';
 import {
+  type Closable,
   type Command,
   type CommandContext,
   ConfigVolume,
@@ -43,23 +44,28 @@ const CHURN_TICK_MS = 5;
 const STRAIGHT_PART = 4;
 const PROGRESS_MS = 10_000;
 
-/** Changes the cluster at its rate until it is closed. */
-function churn(history: History, maker: WorldMaker, perSecond: number, apply: Apply) {
-  const startMs = monotonicMs();
+function repeat(act: () => void, everyMs: number): Closable {
+  const timer = setInterval(act, everyMs);
   const close = () => {
     clearInterval(timer);
     return Promise.resolve();
   };
-  const churned = { changes: 0, close };
-  const timer = setInterval(() => {
+  return { close };
+}
+
+/** Changes the cluster at its rate until it is closed. */
+function churn(history: History, maker: WorldMaker, perSecond: number, apply: Apply) {
+  const startMs = monotonicMs();
+  const done = { changes: 0 };
+  const change = () => {
     const due = ((monotonicMs() - startMs) * perSecond) / MS;
-    for (; churned.changes < due; churned.changes++) {
-      const change = maker.next(history.world);
-      apply(change);
-      history.add(change.world, monotonicMs());
+    for (; done.changes < due; done.changes++) {
+      const next = maker.next(history.world);
+      apply(next);
+      history.add(next.world, monotonicMs());
     }
-  }, CHURN_TICK_MS);
-  return churned;
+  };
+  return Object.assign(done, repeat(change, CHURN_TICK_MS));
 }
 
 type Apply = (change: ReturnType<WorldMaker['next']>) => void;
@@ -115,10 +121,11 @@ async function run(values: Values, context: CommandContext): Promise<void> {
   const startMs = monotonicMs();
   const endMs = startMs + values.minutes * 60 * MS;
   let shown = 0;
-  const told = setInterval(() => {
+  const show = () => {
     progress(progressText(verdict, startMs));
     for (; shown < verdict.examples.length; shown++) progress(verdict.examples[shown]!);
-  }, PROGRESS_MS);
+  };
+  owned.add(repeat(show, PROGRESS_MS));
   const count = values.faults * FAULT_KINDS.length;
   const made = { cut: 0, freeze: 0, restart: 0 };
   for (let i = 0; i < count; i++) {
@@ -133,7 +140,6 @@ async function run(values: Values, context: CommandContext): Promise<void> {
     verdict.calm(`after ${kind} ${made[kind] - 1}`, calmSinceMs);
   }
   await delay(Math.max(MS, endMs - monotonicMs()));
-  clearInterval(told);
   await churned.close();
   await clients.close();
   await straight.close();

@@ -95,9 +95,8 @@ export class Verdict {
     const until = (isRight: (expected: string) => boolean) =>
       this.#history.rightUntil(question, askedMs, isRight);
     const exactMs = until((expected) => expected === text);
-    const isMade =
-      isMere(text) && until((expected) => expected.startsWith('NXDOMAIN')) !== undefined;
-    if (exactMs === askedMs || !isMade) return exactMs;
+    if (exactMs === askedMs || !isMere(text)) return exactMs;
+    if (until((expected) => expected.startsWith('NXDOMAIN')) === undefined) return exactMs;
     const madeMs = until((expected) => expected.startsWith('NOERROR'));
     return madeMs === undefined ? exactMs : Math.max(madeMs, exactMs ?? 0);
   }
