@@ -97,6 +97,26 @@ describe('a reply of a process that tells its changes', () => {
     expect(ask('a.n.svc.z')).toBe('NOERROR');
   });
 
+  it.each([
+    ['lower', 3],
+    ['equal', 10],
+    ['higher', 40],
+  ])(
+    'is kept of a process that began anew with a %s serial, until it tells a change',
+    (_, first) => {
+      change('a.n.svc.z');
+      instance.become(STRANGER, APEX);
+      instance.changes.noteAll(first);
+      take('a.n.svc.z', ADDRESS, { id: STRANGER, serial: first - 1 });
+      expect(ask('a.n.svc.z')).toBeUndefined();
+      take('a.n.svc.z', ADDRESS, { id: STRANGER, serial: first });
+      expect(ask('a.n.svc.z')).toBe('NOERROR');
+      cache.dropChanged(keyOf('a.n.svc.z'), instance, first + 1);
+      take('a.n.svc.z', ADDRESS, { id: STRANGER, serial: first });
+      expect(ask('a.n.svc.z')).toBeUndefined();
+    },
+  );
+
   it('is not stored when its question was asked before changes were told', () => {
     intake.take(Buffer.from(responseFor({ name: 'a.n.svc.z' }, ADDRESS)), true);
     expect(ask('a.n.svc.z')).toBeUndefined();
