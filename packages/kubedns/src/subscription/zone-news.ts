@@ -41,10 +41,12 @@ export class ZoneNews implements ZoneChanges {
   /** By their bytes as text. */
   readonly #changed = new Map<string, Uint8Array>();
   #immediate: NodeJS.Immediate | undefined;
+  /** Ends the pause after a message, unless a change does that first: a timer wakes the program once more. */
   #pause: NodeJS.Timeout | undefined;
-  #window: NodeJS.Timeout | undefined;
+  #toldMs = Number.NEGATIVE_INFINITY;
+  #windowMs = Number.NEGATIVE_INFINITY;
   #namesInWindow = 0;
-  #isFlushDue = false;
+  #flushTimer: NodeJS.Timeout | undefined;
   /** When the first change came that is not told yet; undefined when there is none. */
   #sinceMs: number | undefined;
 
@@ -73,15 +75,21 @@ export class ZoneNews implements ZoneChanges {
   }
 
   add(name: Uint8Array): void {
-    if (!this.isWatched || this.#isFlushDue) return;
-    this.#sinceMs ??= this.#now();
+    if (!this.isWatched || this.#flushTimer !== undefined) return;
+    const nowMs = this.#now();
+    this.#sinceMs ??= nowMs;
     this.#changed.set(textOf(name), name);
-    if (this.#namesInWindow + this.#changed.size > MAX_NAMES) this.#flushLater();
-    else if (!this.#pause) this.#immediate ??= setImmediate(() => this.#tellNames());
+    if (nowMs - this.#windowMs >= WINDOW_MS) {
+      this.#windowMs = nowMs;
+      this.#namesInWindow = 0;
+    }
+    if (this.#namesInWindow + this.#changed.size > MAX_NAMES) this.#flushLater(nowMs);
+    else if (nowMs - this.#toldMs < PAUSE_MS) this.#pause ??= setTimeout(this.#tellNames, PAUSE_MS);
+    else this.#immediate ??= setImmediate(this.#tellNames);
   }
 
   addAddress({ size, bytes }: PackedAddresses, at: number): void {
-    if (!this.isWatched || this.#isFlushDue) return;
+    if (!this.isWatched || this.#flushTimer !== undefined) return;
     const address = Buffer.from(bytes.slice(at, at + size), 'latin1');
     this.add(encodeReverseName(address));
   }
@@ -96,55 +104,46 @@ export class ZoneNews implements ZoneChanges {
     this.flushes[reason]++;
     this.#serial++;
     for (const each of this.#listeners) each.onFlush(this.#serial);
-    this.#noteLag();
+    this.#noteLag(this.#now());
   }
 
   close(): void {
-    clearImmediate(this.#immediate);
-    clearTimeout(this.#pause);
-    clearTimeout(this.#window);
+    this.#clearTimers();
+    clearTimeout(this.#flushTimer);
     this.#listeners.clear();
   }
 
-  #tellNames(): void {
-    this.#immediate = undefined;
+  readonly #tellNames = (): void => {
+    this.#clearTimers();
     if (this.#changed.size === 0) return;
     const names = Array.from(this.#changed.values());
     this.#changed.clear();
     this.names += names.length;
     this.#namesInWindow += names.length;
-    this.#startWindow();
-    this.#pause = setTimeout(() => this.#endPause(), PAUSE_MS);
+    this.#toldMs = this.#now();
     this.#serial++;
     for (const each of this.#listeners) each.onChanged(names, this.#serial);
-    this.#noteLag();
+    this.#noteLag(this.#toldMs);
+  };
+
+  #clearTimers(): void {
+    clearImmediate(this.#immediate);
+    clearTimeout(this.#pause);
+    this.#immediate = this.#pause = undefined;
   }
 
-  #endPause(): void {
-    this.#pause = undefined;
-    this.#tellNames();
-  }
-
-  #noteLag(): void {
-    if (this.#sinceMs !== undefined) this.lag.observe((this.#now() - this.#sinceMs) / 1_000);
+  #noteLag(nowMs: number): void {
+    if (this.#sinceMs !== undefined) this.lag.observe((nowMs - this.#sinceMs) / 1_000);
     this.#sinceMs = undefined;
   }
 
-  #flushLater(): void {
-    this.#isFlushDue = true;
+  #flushLater(nowMs: number): void {
     this.#changed.clear();
-    this.#startWindow();
-  }
-
-  #startWindow(): void {
-    this.#window ??= setTimeout(() => this.#endWindow(), WINDOW_MS);
+    this.#flushTimer = setTimeout(() => this.#endWindow(), this.#windowMs + WINDOW_MS - nowMs);
   }
 
   #endWindow(): void {
-    this.#window = undefined;
-    this.#namesInWindow = 0;
-    if (!this.#isFlushDue) return;
-    this.#isFlushDue = false;
+    this.#flushTimer = undefined;
     this.flush('many-changes');
   }
 }
