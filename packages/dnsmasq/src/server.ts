@@ -142,6 +142,10 @@ export class DnsmasqServer {
       isEnabled: options.subscribes && options.cacheSize > 0,
       log,
       onLive: (server) => upstreams.noteAlive(server),
+      onChange: (name, zone) => {
+        this.#forwarder.forgetQuestions(name);
+        this.#forwarder.forgetFailures(zone);
+      },
     });
     const texts = chaosTexts({
       counters: this.#counters,

@@ -84,6 +84,7 @@ beforeEach(async () => {
     live,
     takeNumber: () => 1,
     onLive: () => undefined,
+    onChange: () => undefined,
     log,
   });
   server.zones.push(encodeKey('evil.test'));

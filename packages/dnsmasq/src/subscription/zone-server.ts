@@ -24,6 +24,8 @@ export interface ZoneServerOptions {
   readonly live: LiveSubscriptions;
   /** Another number of a subscription; undefined when there is none. */
   readonly takeNumber: () => number | undefined;
+  /** The name has changed, or all below it, in a zone of the server. */
+  readonly onChange: (name: Uint8Array, zone: Uint8Array) => void;
   /** A process of the server tells changes from now on. */
   readonly onLive: (server: ServerAddress) => void;
   readonly log: Pick<Log, 'info' | 'warn'>;
@@ -189,6 +191,7 @@ export class ZoneServer {
     this.#events.changed++;
     const zone = this.zones.find((each) => suffixOffset(name, name.length, each) >= 0);
     if (zone !== undefined) {
+      this.#options.onChange(name, zone);
       this.#dropped += this.#options.cache.dropChanged(name, instance, serial, zone);
     } else if (this.zones.some((each) => suffixOffset(each, each.length, name) >= 0)) {
       this.#flush(instance, 'by-server', serial);
@@ -230,7 +233,10 @@ export class ZoneServer {
   ): void {
     this.#flushes[cause]++;
     changes.noteAll(serial);
-    for (const zone of this.zones) this.#options.cache.dropBelow(zone);
+    for (const zone of this.zones) {
+      this.#options.onChange(zone, zone);
+      this.#options.cache.dropBelow(zone);
+    }
   }
 
   #setLive(instance: ServerInstance, isLive: boolean): void {

@@ -2,9 +2,11 @@ import {
   EDNS_OPTION,
   EXTENDED_ERROR,
   NameTable,
+  QUESTION_FIXED_BYTES,
   RCODE,
   readUint16,
   RecordCursor,
+  suffixOffset,
   TYPE,
 } from '@kube-dns/wire';
 import type { Failure } from './failure.js';
@@ -57,7 +59,8 @@ export class FailureMemory {
   note(flight: Flight, reply: Uint8Array | null): void {
     const { variant, options } = flight.asked;
     const isFailure = reply === null || rcodeOf(reply) === RCODE.SERVFAIL;
-    if (!isFailure || variant === UNSHARED) return;
+    // Of one that is not shared any more the answer may have changed meanwhile.
+    if (!isFailure || variant === UNSHARED || !flight.isShared) return;
     const nowMs = this.#now();
     const question = flight.asked.copy();
     const failure = reply === null ? flight.failure : failureOf(reply);
@@ -84,9 +87,15 @@ export class FailureMemory {
     if (forms?.length === 0) this.#byQuestion.delete(question);
   }
 
-  clear(): void {
-    this.#byQuestion.clear();
-    this.#inOrder = [];
+  /** Forgets the failures of a domain (lower-cased, in wire form) and of all names below it. */
+  forgetBelow(domain: Uint8Array): void {
+    if (this.#byQuestion.size === 0) return;
+    this.#inOrder = this.#inOrder.filter((each) => {
+      const { question } = each;
+      if (suffixOffset(question, question.length - QUESTION_FIXED_BYTES, domain) < 0) return true;
+      this.#remove(each);
+      return false;
+    });
   }
 }
 

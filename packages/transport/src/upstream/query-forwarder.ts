@@ -148,7 +148,12 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   /** A domain (lower-cased, in wire form), or all, changed: replies to questions in flight go to clients, not to a cache. */
   forgetQuestions(domain = ROOT_NAME): void {
     this.#flights.forgetKeys(domain);
-    if (domain === ROOT_NAME) this.#failed.clear();
+    this.#failed.forgetBelow(domain);
+  }
+
+  /** Questions of a domain that failed a moment ago may be answered now. */
+  forgetFailures(domain: Uint8Array): void {
+    this.#failed.forgetBelow(domain);
   }
 
   /** Resolves when every question that is in flight now is answered; bounded by the time-out. */

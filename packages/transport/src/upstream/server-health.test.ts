@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
-import { EXTENDED_ERROR, RCODE } from '@kube-dns/wire';
+import { encodeKey, EXTENDED_ERROR, RCODE } from '@kube-dns/wire';
 import {
   answered,
   ForwarderFixture,
@@ -242,6 +242,19 @@ describe('a failure', () => {
     const client = fixture.ask(group, 'a');
     await answered(client);
     expect(client.result).toBe('A 10.0.0.1');
+  });
+
+  it('is forgotten when its name, or another of the domain, has changed', async () => {
+    const { group, own } = await fixture.groupOf([fails(RCODE.SERVFAIL)]);
+    for (const name of ['a.x', 'b.y']) await answered(fixture.ask(group, name));
+    own[0]!.script = says('10.0.0.1');
+    fixture.forwarder.forgetQuestions(encodeKey('c.x'));
+    expect(fixture.ask(group, 'a.x').result).toBe('SERVFAIL');
+    fixture.forwarder.forgetFailures(encodeKey('x'));
+    const changed = fixture.ask(group, 'a.x');
+    await answered(changed);
+    expect(changed.result).toBe('A 10.0.0.1');
+    expect(fixture.ask(group, 'b.y').result).toBe('SERVFAIL');
   });
 
   it('that was REFUSED is not remembered', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
-import { FLAG, RCODE, writeUint16 } from '@kube-dns/wire';
+import { encodeKey, FLAG, RCODE, writeUint16 } from '@kube-dns/wire';
 import {
   answered,
   ForwarderFixture,
@@ -247,5 +247,22 @@ describe('a forwarder that ends', () => {
     group.servers[0]!.sockets.send = () => undefined;
     expect(fixture.ask(group, 'a').result).toBe('SERVFAIL');
     expect(fixture.forwarder).toMatchObject({ inFlight: 0, failures: 1, forwarded: 0 });
+  });
+});
+
+describe('a question on its way', () => {
+  it('is joined by no client that asks after its name has changed', async () => {
+    const { script, release } = held('10.0.0.1');
+    const { group, own } = await fixture.groupOf([script]);
+    const early = fixture.ask(group, 'a');
+    await fixture.asked(1);
+    fixture.forwarder.forgetQuestions(encodeKey('a'));
+    own[0]!.script = says('10.0.0.2');
+    const late = fixture.ask(group, 'a');
+    await answered(late);
+    expect(late.result).toBe('A 10.0.0.2');
+    release();
+    await answered(early);
+    expect(early.result).toBe('A 10.0.0.1');
   });
 });
