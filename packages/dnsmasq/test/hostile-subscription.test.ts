@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { frameMessage, Frames, ownedBy, until } from '@kube-dns/testkit';
 import {
   changedTlv,
+  decodeName,
   DSO_TYPE,
   type DsoTlv,
   encodeKey,
@@ -57,8 +58,12 @@ function counted(): number {
   );
 }
 
+/** The names of which questions on their way are forgotten. */
+let changed: string[];
+
 /** Subscribes dnsmasq to a server of the zone `evil.test` that claims to have all names. */
 beforeEach(async () => {
+  changed = [];
   live = new Uint8Array(256);
   live[other.number] = 1;
   cache = new AnswerCache({ maxRecords: 10_000, live });
@@ -84,7 +89,7 @@ beforeEach(async () => {
     live,
     takeNumber: () => 1,
     onLive: () => undefined,
-    onChange: () => undefined,
+    onChange: (name) => changed.push(decodeName(name)),
     log,
   });
   server.zones.push(encodeKey('evil.test'));
@@ -97,6 +102,10 @@ beforeEach(async () => {
     },
   });
   await until('a subscription', () => server.live);
+});
+
+it('what was asked before changes were told is asked again: it may be older', () => {
+  expect(changed).toEqual(['evil.test']);
 });
 
 describe('a server that tells false changes', () => {

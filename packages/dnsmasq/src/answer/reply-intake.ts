@@ -66,7 +66,6 @@ export class ReplyIntake {
   /** The process that tells when its answers change, and the last change that it knew. */
   #teller: ServerInstance | undefined;
   #serial = 0;
-  #hasVersion = false;
   /** Whether the answer is of its own zone. */
   #isOfTeller = false;
   /** Whether it may take the place of a cached answer. */
@@ -132,14 +131,8 @@ export class ReplyIntake {
     const isTold = answer.setSize === 0 && this.#isOfTeller && !caching.cachesNegatives;
     if (isTold && !isOfZone) return;
     this.#route = answer.cnames > 0 ? router.routes.find(answer) : undefined;
-    if (isOfZone) {
-      cache.store(answer, this.#isStored, this.#keptBy, this.#serial);
-      return;
-    }
-    const beside = this.#tellerBeside(answer);
-    // It was asked before changes were told: nobody knows how old it is.
-    if (beside !== undefined && !this.#hasVersion) return;
-    cache.store(answer, this.#isStored, beside, LATEST);
+    if (isOfZone) cache.store(answer, this.#isStored, this.#keptBy, this.#serial);
+    else cache.store(answer, this.#isStored, this.#tellerBeside(answer), LATEST);
   }
 
   get #keptBy(): Teller | undefined {
@@ -155,7 +148,6 @@ export class ReplyIntake {
   #findTeller(reply: Buffer): void {
     this.#teller = undefined;
     const at = zoneVersionAt(reply);
-    this.#hasVersion = at >= 0;
     if (at < 0) return;
     const { subscriptions } = this.#options;
     this.#teller = subscriptions.find(reply, at);

@@ -146,7 +146,7 @@ describe('AnnouncedRecords', () => {
     expect(announced.take()).toContain('ns.dns.cluster.local');
   });
 
-  it('looks for no name when nobody wants to know', () => {
+  it('looks for no name while there is no subscriber', () => {
     const { announced, answers } = start();
     announced.isWatched = false;
     answers.cluster.services.put(serviceObject());

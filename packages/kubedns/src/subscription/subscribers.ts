@@ -113,7 +113,7 @@ export class Subscribers implements SessionService, VersionSource, NewsListener 
 
   receive(bytes: Uint8Array, session: Session): void {
     const message = readDso(bytes);
-    // RFC 8490 section 5.4.1, 5.3.3: without a session there is nobody to tell what is wrong.
+    // RFC 8490 section 5.4.1, 5.3.3: without a session no one can be told what is wrong.
     if (message === undefined) session.close();
     else if (!message.isResponse) this.#receive(message, session);
   }

@@ -116,7 +116,7 @@ describe('ZoneNews', () => {
     expect([told.length, others.length]).toEqual([3, 2]);
   });
 
-  it('tells nothing while nobody listens', async () => {
+  it('tells nothing while no one listens', async () => {
     news.close();
     add('a.b');
     news.flush('configuration');

@@ -124,7 +124,7 @@ export const SUBSCRIPTION_ROWS: readonly Fault[] = [
   {
     id: 'subscription-vanished',
     happens:
-      'The connection on which kubedns tells changes loses every byte, and nobody closes it; UDP works',
+      'The connection on which kubedns tells changes loses every byte, and is not closed; UDP works',
     clients: 'Old answers that were cached before',
     duration: '12 s, or the TTL when that is longer',
     limitMs: SILENCE_MS + SPARE_MS,

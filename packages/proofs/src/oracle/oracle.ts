@@ -71,7 +71,7 @@ function churn(history: History, maker: WorldMaker, perSecond: number, apply: Ap
 type Apply = (change: ReturnType<WorldMaker['next']>) => void;
 
 async function startPod(values: Values, { owned }: CommandContext, apiUrl: string) {
-  // Reverse names that the cluster does not have: nobody else has them.
+  // Reverse names that the cluster does not have: no other server has them.
   const upstream = owned.add(await ScriptedNameServer.start(() => ({ rcode: 'NXDOMAIN' })));
   const folder = owned.add(new TemporaryFolder()).path;
   const volume = new ConfigVolume(join(folder, 'config'));

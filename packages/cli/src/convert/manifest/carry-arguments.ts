@@ -92,8 +92,8 @@ export function carryDnsmasq(
 }
 
 /**
- * As in our manifest: an older one turns negative caching off because nobody told the cache what changed. Here kubedns
- * does.
+ * As in our manifest: an older one turns negative caching off because its cache is told no change. Here kubedns tells
+ * them.
  */
 function keepingToldNegatives(options: readonly string[]): string[] {
   const isSaid = options.some((word) => word.startsWith('--negcache'));
