@@ -70,8 +70,12 @@ export class ReplyIntake {
   #isOfTeller = false;
   /** Whether it may take the place of a cached answer. */
   #mayReplace = true;
+  /** Whether the name of the question exists although the reply says NXDOMAIN: that may be so of a CNAME's target alone. */
+  #isContradicted = false;
   readonly #isStored = (target: CacheableAnswer): boolean =>
-    this.#options.router.routes.find(target) === this.#route && this.#isNew(target);
+    !this.#isContradicted &&
+    this.#options.router.routes.find(target) === this.#route &&
+    this.#isNew(target);
 
   constructor(options: ReplyIntakeOptions) {
     this.#options = options;
@@ -104,7 +108,8 @@ export class ReplyIntake {
       this.#store(isCacheable && this.#reader.readAsNxdomain(reply, bogusTtl));
       return emptyReply(reply, RCODE.NXDOMAIN, EXTENDED_ERROR.BLOCKED);
     }
-    if (rcode === RCODE.NXDOMAIN && this.#isKnown(reply)) {
+    this.#isContradicted = rcode === RCODE.NXDOMAIN && this.#isKnown(reply);
+    if (this.#isContradicted) {
       writeUint16(reply, 2, (readUint16(reply, 2) & ~RCODE_MASK) | FLAG.AA);
     }
     if (this.#filter.isRebinding(reply) && this.#isOfDefaultServers(reply)) {
@@ -163,12 +168,16 @@ export class ReplyIntake {
     return answer.type !== EVERY_TYPE && !this.#options.cache.isLive(answer);
   }
 
-  /** Whether a name exists that a server denies: for the type of the question then, and no other. */
+  /**
+   * Whether a name exists that a server denies: for the type of the question then, and no other. What the cache has of a
+   * server that tells changes is no proof: this reply may be newer than the change on its way.
+   */
   #isKnown(reply: Buffer): boolean {
     const { local, cache } = this.#options;
     const length = this.#readName(reply);
     if (length < 0) return false;
-    return local.hasName(this.#name.subarray(0, length)) || cache.hasName(this.#name, length);
+    if (local.hasName(this.#name.subarray(0, length))) return true;
+    return !this.#isOfTeller && cache.hasName(this.#name, length);
   }
 
   /** The cluster and stub domains have private addresses: only other names are protected from them. */

@@ -56,7 +56,11 @@ beforeEach(() => {
   });
 });
 
+const records = (owner: string) =>
+  addressRecords(30, '10.0.0.1').map((each) => ({ ...each, owner }));
+
 interface Told {
+  readonly type?: string;
   readonly id?: Uint8Array;
   readonly serial?: number;
   readonly isOwn?: boolean;
@@ -64,8 +68,8 @@ interface Told {
 
 /** Takes the reply of a process that knew the changes up to a serial; without AA where the answer is not its own. */
 function take(name: string, response: Response, told: Told = {}): void {
-  const { id: id = KNOWN, serial = 10, isOwn = true } = told;
-  const plain = responseFor({ name }, response);
+  const { id = KNOWN, serial = 10, isOwn = true, type = 'A' } = told;
+  const plain = responseFor({ name, type }, response);
   const out = Buffer.alloc(MAX_BYTES);
   out.set(plain);
   out.set(OPT, plain.length);
@@ -129,6 +133,18 @@ describe('a reply of a process that tells its changes', () => {
     ]);
     now = 31;
     expect(ask('b.n.svc.z')).toBeUndefined();
+  });
+
+  it('is believed when it denies a name whose old answer is cached: its change is on its way', () => {
+    const leadingTo = (target: string): Response => ({
+      answers: [{ type: 'CNAME', ttl: 30, data: target }],
+    });
+    take('x.n.svc.z', { answers: [...leadingTo('b.n.svc.z').answers!, ...records('b.n.svc.z')] });
+    take('x.n.svc.z', { ...DENIED, ...leadingTo('a.n.svc.z') }, { serial: 11, type: 'AAAA' });
+    change('x.n.svc.z');
+    expect(ask('a.n.svc.z')).toBe('NXDOMAIN');
+    take('b.n.svc.z', DENIED, { serial: 11, type: 'AAAA' });
+    expect(askCache(cache, { name: 'b.n.svc.z', type: 'AAAA' })?.rcode).toBe('NXDOMAIN');
   });
 
   it('has its TTL when the name is in none of its zones', () => {
