@@ -26,7 +26,7 @@ import { QueryLog } from './answer/query-log.js';
 import { StatisticsDump } from './answer/statistics-dump.js';
 import { AnswerCache } from './cache/answer-cache.js';
 import { cacheOptions } from './cache/answer-cache-options.js';
-import { WITH_TTL } from './cache/kept-entries.js';
+import { neverHeard } from './cache/kept-entries.js';
 import { cachingRules } from './cache/caching-rules.js';
 import type { NannyFlags } from './config/flags.js';
 import type { ResolvFiles } from './config/resolv-files.js';
@@ -93,8 +93,8 @@ export class DnsmasqServer {
     const queryLog =
       options.logsQueries === 'no' ? undefined : new QueryLog(log, options.logsQueries === 'extra');
     this.#port = new DnsPort(options, engine, log);
-    const live = new Uint8Array(2 * WITH_TTL);
-    this.#cache = new AnswerCache({ ...cacheOptions(options), live });
+    const heardAt = neverHeard();
+    this.#cache = new AnswerCache({ ...cacheOptions(options), heardAt });
     this.#cacheTotals = new CacheTotals(this.#cache);
     this.#local = new LocalData({ options, log });
     this.#sockets = new UpstreamSockets({
@@ -138,7 +138,7 @@ export class DnsmasqServer {
       rules: options.serverRules,
       own: this.#port,
       cache: this.#cache,
-      live,
+      heardAt,
       isEnabled: options.subscribes && options.cacheSize > 0,
       log,
       onLive: (server) => upstreams.noteAlive(server),

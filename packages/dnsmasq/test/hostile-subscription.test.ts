@@ -16,7 +16,7 @@ import {
   writeDso,
 } from '@kube-dns/wire';
 import { AnswerCache } from '../src/cache/answer-cache.js';
-import type { Teller } from '../src/cache/kept-entries.js';
+import { type HeardAt, neverHeard, type Teller } from '../src/cache/kept-entries.js';
 import { ReplyReader } from '../src/cache/reply-reader.js';
 import { ToldChanges } from '../src/cache/told-changes.js';
 import { ZoneServer } from '../src/subscription/zone-server.js';
@@ -33,7 +33,7 @@ const MAX_TURN_MS = 100;
 const FLOOD_MS = 1_500;
 
 let cache: AnswerCache;
-let live: Uint8Array;
+let heardAt: HeardAt;
 let session: Socket;
 let server: ZoneServer;
 /** What the cache has of a server that tells the changes of another zone. */
@@ -64,9 +64,9 @@ let changed: string[];
 /** Subscribes dnsmasq to a server of the zone `evil.test` that claims to have all names. */
 beforeEach(async () => {
   changed = [];
-  live = new Uint8Array(256);
-  live[other.number] = 1;
-  cache = new AnswerCache({ maxRecords: 10_000, live });
+  heardAt = neverHeard();
+  heardAt[other.number] = Number.POSITIVE_INFINITY;
+  cache = new AnswerCache({ maxRecords: 10_000, heardAt });
   const tcp = createServer((socket) => {
     session = socket;
     const frames = new Frames();
@@ -86,7 +86,7 @@ beforeEach(async () => {
   server = new ZoneServer({
     server: { address: '127.0.0.1', port },
     cache,
-    live,
+    heardAt,
     takeNumber: () => 1,
     onLive: () => undefined,
     onChange: (name) => changed.push(decodeName(name)),

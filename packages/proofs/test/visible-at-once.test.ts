@@ -22,6 +22,7 @@ const ZONES = ['cluster.local', 'in-addr.arpa', 'ip6.arpa'];
 const folder = new TemporaryFolder();
 /** What is waited for is told within milliseconds: this is the patience with a loaded machine. */
 const CHANGED_MS = 1_000;
+const NEGATIVE_TTL_MS = 5_000;
 
 let api: ApiServer;
 let kubedns: Kubedns;
@@ -144,12 +145,21 @@ describe('an answer of a zone whose server tells changes', () => {
     await cached(`web.shop.${ZONE}`, {}, 'NOERROR 10.96.1.1');
     await cached(`none.shop.${ZONE}`, {}, 'NXDOMAIN');
     // The TTL of a negative answer is 5 s.
-    await new Promise((resolve) => setTimeout(resolve, 5_500));
+    await new Promise((resolve) => setTimeout(resolve, NEGATIVE_TTL_MS + 500));
     await cached(`none.shop.${ZONE}`, {}, 'NXDOMAIN');
     kubedns.server.signal('SIGKILL');
     await dnsmasq.server.waitForLine(/tells no changes any more/);
     expect(await answer(`none.shop.${ZONE}`)).toBe('SERVFAIL');
     expect(await answer(`web.shop.${ZONE}`)).toBe('NOERROR 10.96.1.1');
+  });
+
+  it('is given no longer than its TTL after the last message of a server that hangs', async () => {
+    await cached(`none.shop.${ZONE}`, {}, 'NXDOMAIN');
+    kubedns.server.signal('SIGSTOP');
+    await new Promise((resolve) => setTimeout(resolve, NEGATIVE_TTL_MS + 500));
+    expect(await answer(`none.shop.${ZONE}`)).toBe('SERVFAIL');
+    expect(await answer(`web.shop.${ZONE}`)).toBe('SERVFAIL');
+    kubedns.server.signal('SIGCONT');
   });
 
   it('is asked for again after the server was away', async () => {

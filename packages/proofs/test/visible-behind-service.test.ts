@@ -6,7 +6,7 @@ import { startDnsmasq, startKubedns } from '../src/fixtures/pod-containers.js';
 const NAMES = 40;
 const SEARCH_MS = 20_000;
 /** Of a negative answer, and some time more. */
-const NEGATIVE_TTL_MS = 1_500;
+const NEGATIVE_TTL_MS = 4_500;
 const nameOf = (i: number) => `web-${i}.shop.svc.cluster.local`;
 
 let api: ApiServer;
@@ -26,7 +26,7 @@ function service(i: number): Manifest {
 
 async function startProcess(): Promise<Kubedns> {
   const kubedns = await startKubedns({
-    flags: [`--kube-master-url=${api.url}`, '--reuse-port', '--negative-ttl=1'],
+    flags: [`--kube-master-url=${api.url}`, '--reuse-port', '--negative-ttl=4'],
     ports: { dns: port },
   });
   await kubedns.ready();

@@ -10,6 +10,7 @@ import {
 } from '../../test/messages.js';
 import { recordedLog } from '../../test/recorded-log.js';
 import { AnswerCache } from '../cache/answer-cache.js';
+import { type HeardAt, neverHeard } from '../cache/kept-entries.js';
 import { defaultOptions } from '../options/option-values.js';
 import { parseServerRule } from '../options/server-value.js';
 import { Routes } from '../routing/routes.js';
@@ -25,7 +26,7 @@ const ADDRESS: Response = { answers: addressRecords(30, '10.0.0.1') };
 const DENIED: Response = { rcode: RCODE.NXDOMAIN, authorities: [soaRecord(5, 'z', 5)] };
 
 let now: number;
-let live: Uint8Array;
+let heardAt: HeardAt;
 let cache: AnswerCache;
 let instance: ServerInstance;
 let searched: number;
@@ -33,9 +34,10 @@ let intake: ReplyIntake;
 
 beforeEach(() => {
   now = 0;
-  live = Uint8Array.of(0, 1);
+  heardAt = neverHeard();
+  heardAt[1] = Number.POSITIVE_INFINITY;
   searched = 0;
-  cache = new AnswerCache({ maxRecords: 100, nowSeconds: () => now, live });
+  cache = new AnswerCache({ maxRecords: 100, nowSeconds: () => now, heardAt });
   instance = new ServerInstance(1, [APEX]);
   instance.become(KNOWN, APEX);
   instance.changes.noteAll(10);

@@ -1,5 +1,5 @@
 import type { DnsmasqOptions } from '../options/option-values.js';
-import type { LiveSubscriptions } from './kept-entries.js';
+import type { HeardAt } from './kept-entries.js';
 
 /** The size of an AnswerCache, and its rules for TTLs. */
 export interface AnswerCacheOptions {
@@ -11,8 +11,8 @@ export interface AnswerCacheOptions {
   readonly maxStaleSeconds?: number;
   /** Whether each answer rotates its records by one; true unless given. */
   readonly rotatesRecords?: boolean;
-  /** Which subscriptions live: answers that have one of them do not expire. None, unless given. */
-  readonly live?: LiveSubscriptions;
+  /** When the servers of subscriptions were heard; none lives, unless given. */
+  readonly heardAt?: HeardAt;
   /** A monotonic clock in seconds; the process's unless given. */
   readonly nowSeconds?: () => number;
 }

@@ -4,7 +4,7 @@ import { DomainDrop } from './domain-drop.js';
 import { EntryTable } from './entry-table.js';
 import { type CachedAnswer, EntryWriter } from './entry-writer.js';
 import { EVERY_TYPE, type CacheableAnswer } from './cacheable-answer.js';
-import { KeptEntries, type Teller } from './kept-entries.js';
+import { KeptEntries, neverHeard, type Teller } from './kept-entries.js';
 import { NONE } from '../none.js';
 import { isAboveServices } from './owner-of-name.js';
 import { questionHash } from './question-hash.js';
@@ -51,8 +51,8 @@ export class AnswerCache {
     this.maxRecords = maxRecords;
     this.#maxBytes = Math.max(maxRecords * MAX_BYTES_PER_RECORD, MIN_BYTES);
     this.#maxStaleSeconds = maxStaleSeconds;
-    const { live = new Uint8Array(1) } = options;
-    this.#kept = new KeptEntries(this.#table, live, (slot) => this.#remove(slot));
+    const { heardAt = neverHeard() } = options;
+    this.#kept = new KeptEntries(this.#table, heardAt, (slot) => this.#remove(slot));
     this.#writer = new EntryWriter(this.#table, { maxTtlSeconds, rotatesRecords });
     this.#now = options.nowSeconds ?? (() => performance.now() / 1000);
   }

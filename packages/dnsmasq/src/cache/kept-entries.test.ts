@@ -10,17 +10,19 @@ import {
   soaRecord,
 } from '../../test/messages.js';
 import { AnswerCache } from './answer-cache.js';
-import type { Teller } from './kept-entries.js';
+import { type HeardAt, neverHeard, type Teller } from './kept-entries.js';
 import { ReplyReader } from './reply-reader.js';
 import { ToldChanges } from './told-changes.js';
 
 const APEX = keyOf('z');
+/** At any time. */
+const HEARD_NOW = Number.POSITIVE_INFINITY;
 const INSTANCE = { number: 1, apex: APEX };
 const TTL = 30;
 const NEGATIVE_TTL = 5;
 
 let now: number;
-let live: Uint8Array;
+let heardAt: HeardAt;
 /** Of the last change that was told. */
 let serial: number;
 let teller: Teller;
@@ -31,10 +33,11 @@ beforeEach(() => start());
 
 function start(): void {
   now = 100;
-  live = Uint8Array.of(0, 1);
+  heardAt = neverHeard();
+  heardAt[1] = HEARD_NOW;
   serial = 7;
   teller = { ...INSTANCE, changes: new ToldChanges() };
-  cache = new AnswerCache({ maxRecords: 1_000, nowSeconds: () => now, live });
+  cache = new AnswerCache({ maxRecords: 1_000, nowSeconds: () => now, heardAt });
 }
 
 /** Stores a reply of a server that tells its changes, which knew those up to this serial. */
@@ -77,6 +80,22 @@ describe('an answer whose server tells when it changes', () => {
     expect(cache.keptAnswers(1)).toBe(0);
   });
 
+  it('is given for its TTL after its server was heard last, and no longer', () => {
+    keep('web.ns.svc.z', address('10.0.0.1'));
+    keep('new.ns.svc.z', DENIED);
+    heardAt[1] = now + 1_000;
+    now += 1_000 + NEGATIVE_TTL - 1;
+    expect(['web', 'new'].map((name) => ask(`${name}.ns.svc.z`)?.rcode)).toEqual([
+      'NOERROR',
+      'NXDOMAIN',
+    ]);
+    now += 1;
+    expect(ask('new.ns.svc.z')).toBeUndefined();
+    expect(ask('web.ns.svc.z')).toBeDefined();
+    now += TTL - NEGATIVE_TTL;
+    expect(ask('web.ns.svc.z')).toBeUndefined();
+  });
+
   it('expires an hour after it was stored', () => {
     keep('web.ns.svc.z', address('10.0.0.1'));
     now += 3_600;
@@ -87,7 +106,7 @@ describe('an answer whose server tells when it changes', () => {
     keep('web.ns.svc.z', address('10.0.0.1'));
     keep('new.ns.svc.z', DENIED);
     now += NEGATIVE_TTL;
-    live[1] = 0;
+    heardAt[1] = -Infinity;
     expect(ask('new.ns.svc.z')).toBeUndefined();
     expect(ask('web.ns.svc.z')?.answers).toEqual(['web.ns.svc.z A 10.0.0.1 25']);
     now += TTL;
@@ -264,23 +283,23 @@ describe('the cache of a server that tells its changes', () => {
             if (name !== undefined) replies.push({ name, known: sent, text: truth(zone, name) });
           } else if (step.kind === 'reply') {
             const reply = replies.shift();
-            if (reply && live[1] === 1)
+            if (reply && heardAt[1] === HEARD_NOW)
               keep(`${reply.name}.z`, responseOf(reply.text), reply.known);
           } else if (step.kind === 'news') {
             const one = news.shift();
-            if (one === undefined || live[1] === 0) continue;
+            if (one === undefined || heardAt[1] !== HEARD_NOW) continue;
             told = one.zone;
             changed(`${one.service}.svc.z`);
           } else if (step.kind === 'cut') {
-            live[1] = 0;
+            heardAt[1] = -Infinity;
             news = [];
           } else if (step.kind === 'connect') {
             serial = sent++;
             flush();
-            live[1] = 1;
+            heardAt[1] = HEARD_NOW;
             news = [];
             told = new Map(zone);
-          } else if ('name' in step && live[1] === 1) {
+          } else if ('name' in step && heardAt[1] === HEARD_NOW) {
             const seen = textOf(ask(`${step.name}.z`));
             // It may be newer than what was told, and then news of it is on its way.
             const possible = [told, ...news.map((one) => one.zone)].map((each) =>

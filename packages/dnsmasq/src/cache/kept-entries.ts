@@ -23,8 +23,16 @@ export interface Teller {
   readonly changes: ToldChanges;
 }
 
-/** Whether each subscription, by its number, lives: its server tells every change. WITH_TTL and above are never set. */
-export type LiveSubscriptions = Uint8Array;
+/**
+ * When the server of each subscription, by its number, was heard last, in seconds by the cache's clock: every change
+ * until then is known. -Infinity while the subscription does not live; WITH_TTL and above are never set.
+ */
+export type HeardAt = Float64Array;
+
+/** With no subscription that lives. */
+export function neverHeard(): HeardAt {
+  return new Float64Array(2 * WITH_TTL).fill(Number.NEGATIVE_INFINITY);
+}
 
 /**
  * The entries whose server tells when they change: as long as it does they do not expire, and a change finds them by
@@ -32,21 +40,23 @@ export type LiveSubscriptions = Uint8Array;
  */
 export class KeptEntries {
   readonly #table: EntryTable;
-  readonly #live: LiveSubscriptions;
+  readonly #heardAt: HeardAt;
   readonly #remove: (slot: number) => void;
   readonly #seed = randomSeed();
   readonly #lookedAt = new Uint8Array(MAX_NAME_BYTES);
 
-  constructor(table: EntryTable, live: LiveSubscriptions, remove: (slot: number) => void) {
+  constructor(table: EntryTable, heardAt: HeardAt, remove: (slot: number) => void) {
     this.#table = table;
-    this.#live = live;
+    this.#heardAt = heardAt;
     this.#remove = remove;
   }
 
-  /** Whether an entry is as good as new, whatever its TTL. */
+  /** Whether an entry is as good as new: it was right when its server was heard last, and that is within its TTL. */
   has(slot: number, now: number): boolean {
-    const { subscription, storedAt } = this.#table.columns;
-    return this.#live[subscription[slot]!] === 1 && now < storedAt[slot]! + MAX_KEPT_SECONDS;
+    const { subscription, storedAt, expiresAt } = this.#table.columns;
+    const lifetime = expiresAt[slot]! - storedAt[slot]!;
+    const isTrue = now < this.#heardAt[subscription[slot]!]! + lifetime;
+    return isTrue && now < storedAt[slot]! + MAX_KEPT_SECONDS;
   }
 
   /** Whether a reply with this serial knows every change of its answer that was told. */

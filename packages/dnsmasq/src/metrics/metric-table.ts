@@ -97,7 +97,7 @@ export const SUBSCRIPTION_METRICS = {
   },
   messageAge: {
     name: 'dnsmasq_subscription_message_age_seconds',
-    help: 'Time since the last message of a live subscription; there is one every 5 s at least.',
+    help: 'Time since the last message of a live subscription; there is one every 2 s at least.',
     labelNames: ['server'],
   },
   kept: {

@@ -146,6 +146,15 @@ describe('a NOTIFY with a key', () => {
     expect(checkTsig(reply, tsigOf(reply), KEY, NOW_SECONDS, mac)).toBe(RCODE.NOERROR);
   });
 
+  it('that is signed, for a zone that is not allowed, is refused, and its answer is signed', () => {
+    const message = signed(notify('other.test'));
+    const reply = answer(message);
+    expect(rcodeOf(reply)).toBe(RCODE.REFUSED);
+    expect(dropped).toEqual([]);
+    const { mac } = tsigOf(message);
+    expect(checkTsig(reply, tsigOf(reply), KEY, NOW_SECONDS, mac)).toBe(RCODE.NOERROR);
+  });
+
   it('that is unsigned is refused, and its answer is not signed', () => {
     const reply = answer(notify('cluster.local'));
     expect(rcodeOf(reply)).toBe(RCODE.REFUSED);

@@ -62,12 +62,14 @@ export class NotifyAnswerer implements Answerer {
 
   answer(query: Query, out: Uint8Array, { address }: Client): number {
     if (query.type !== TYPE.SOA) return this.#respond('malformed', RCODE.NOTIMP, query, out);
-    const rule = this.#ruleFor(query, address);
-    if (rule === undefined) return this.#respond('refused', RCODE.REFUSED, query, out);
+    const allowed = this.#rulesFor(address);
+    if (allowed.length === 0) return this.#respond('refused', RCODE.REFUSED, query, out);
+    const rule = ruleFor(query, allowed);
     // A message without other records has no TSIG.
     const tsig = query.hasOtherRecords ? readTsig(messageOf(query)) : 'none';
     if (tsig === 'malformed') return this.#respond('malformed', RCODE.FORMERR, query, out);
     if (tsig !== 'none') return this.#answerSigned(query, out, rule, tsig);
+    if (rule === undefined) return this.#respond('refused', RCODE.REFUSED, query, out);
     const isSignatureWanted = this.#options.key !== undefined;
     if (isSignatureWanted) return this.#respond('bad_signature', RCODE.REFUSED, query, out);
     return this.#drop(rule, query)
@@ -75,7 +77,7 @@ export class NotifyAnswerer implements Answerer {
       : NO_ANSWER_YET;
   }
 
-  #answerSigned(query: Query, out: Uint8Array, rule: NotifyRule, tsig: Tsig): number {
+  #answerSigned(query: Query, out: Uint8Array, rule: NotifyRule | undefined, tsig: Tsig): number {
     const { key } = this.#options;
     const nowSeconds = Math.floor(this.#wallNow() / 1_000);
     const error =
@@ -92,21 +94,19 @@ export class NotifyAnswerer implements Answerer {
       const times = error === TSIG_ERROR.BADTIME ? { serverTimeSeconds: nowSeconds } : {};
       return signMessage(out, length, key, { timeSeconds, requestMac, error, ...times });
     }
-    if (!this.#drop(rule, query)) return NO_ANSWER_YET;
-    const length = this.#respond('accepted', RCODE.NOERROR, query, out);
+    if (rule !== undefined && !this.#drop(rule, query)) return NO_ANSWER_YET;
+    const length =
+      rule === undefined
+        ? this.#respond('refused', RCODE.REFUSED, query, out)
+        : this.#respond('accepted', RCODE.NOERROR, query, out);
     return signMessage(out, length, key, { timeSeconds: nowSeconds, requestMac });
   }
 
-  #ruleFor(
-    { class: queryClass, name, nameLength }: Query,
-    address: string,
-  ): NotifyRule | undefined {
+  #rulesFor(address: string): readonly NotifyRule[] {
     const source = parseAddress(address);
-    if (queryClass !== CLASS.IN || source === undefined) return undefined;
-    return this.#options.rules.find(
-      ({ zone, sources }) =>
-        suffixOffset(name, nameLength, zone) >= 0 &&
-        sources.some((range) => isInRange(range, source, 0, source.length)),
+    if (source === undefined) return [];
+    return this.#options.rules.filter(({ sources }) =>
+      sources.some((range) => isInRange(range, source, 0, source.length)),
     );
   }
 
@@ -136,4 +136,12 @@ export class NotifyAnswerer implements Answerer {
 
 function messageOf({ bytes, length }: Query): Uint8Array {
   return bytes.subarray(0, length);
+}
+
+function ruleFor(
+  { class: queryClass, name, nameLength }: Query,
+  rules: readonly NotifyRule[],
+): NotifyRule | undefined {
+  if (queryClass !== CLASS.IN) return undefined;
+  return rules.find(({ zone }) => suffixOffset(name, nameLength, zone) >= 0);
 }

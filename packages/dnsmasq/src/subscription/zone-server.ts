@@ -7,7 +7,7 @@ import {
 } from '@kube-dns/transport';
 import { decodeName, type Subscribed, suffixOffset } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
-import type { LiveSubscriptions } from '../cache/kept-entries.js';
+import type { HeardAt } from '../cache/kept-entries.js';
 import { ServerInstance } from './server-instance.js';
 import type { SubscriptionRow } from './subscription-row.js';
 
@@ -20,8 +20,8 @@ const LAST_SEARCH_MS = 30_000;
 export interface ZoneServerOptions {
   readonly server: ServerAddress;
   readonly cache: Pick<AnswerCache, 'dropChanged' | 'dropBelow' | 'keptAnswers'>;
-  /** Which subscriptions live, by their numbers; the cache has the same. */
-  readonly live: LiveSubscriptions;
+  /** When subscriptions were heard, by their numbers; the cache has the same. */
+  readonly heardAt: HeardAt;
   /** Another number of a subscription; undefined when there is none. */
   readonly takeNumber: () => number | undefined;
   /** The name has changed, or all below it, in a zone of the server. */
@@ -114,6 +114,7 @@ export class ZoneServer {
         onLive: (subscribed) => this.#goLive(connected, subscribed),
         onChanged: (name, serial) => this.#change(instance, Uint8Array.from(name), serial),
         onFlush: (cause, serial) => this.#flush(instance, cause, serial),
+        onHeard: () => this.#noteHeard(instance),
         onLost: (reason) => this.#lose(connected, reason),
         onUnsupported: (reason) => this.#giveUp(connected, reason),
       },
@@ -239,8 +240,12 @@ export class ZoneServer {
     }
   }
 
+  #noteHeard({ isLive, number }: ServerInstance): void {
+    this.#options.heardAt[number] = isLive ? performance.now() / 1_000 : Number.NEGATIVE_INFINITY;
+  }
+
   #setLive(instance: ServerInstance, isLive: boolean): void {
     instance.isLive = isLive;
-    this.#options.live[instance.number] = Number(isLive);
+    this.#noteHeard(instance);
   }
 }

@@ -216,6 +216,6 @@ describe('Subscribers', () => {
     }
     expect([silent.isClosed, alive.isClosed]).toEqual([true, false]);
     const heartbeats = alive.messages.filter(({ tlvs }) => tlvs[0]?.type === DSO_TYPE.HEARTBEAT);
-    expect(heartbeats).toHaveLength(8);
+    expect(heartbeats).toHaveLength(20);
   });
 });

@@ -21,7 +21,8 @@ import { makePlace } from './subscriber-places.js';
 import type { VersionSource } from './versioned-answerer.js';
 import { type NewsListener, ZoneNews } from './zone-news.js';
 
-const HEARTBEAT_MS = 5_000;
+/** Well below the TTL of negative answers, which caches give no longer than that after a message. */
+const HEARTBEAT_MS = 2_000;
 /** A client that has sent nothing for this long, although it should every KEEPALIVE_MS, has gone. */
 const SILENCE_MS = 30_000;
 const KEEPALIVE_MS = 10_000;
@@ -114,8 +115,9 @@ export class Subscribers implements SessionService, VersionSource, NewsListener 
   receive(bytes: Uint8Array, session: Session): void {
     const message = readDso(bytes);
     // RFC 8490 section 5.4.1, 5.3.3: without a session no one can be told what is wrong.
-    if (message === undefined) session.close();
-    else if (!message.isResponse) this.#receive(message, session);
+    // Section 5.5.2: nor is a response to anything that was asked.
+    if (message === undefined || message.isResponse) session.close();
+    else this.#receive(message, session);
   }
 
   onChanged(names: readonly Uint8Array[], after: number): void {

@@ -43,6 +43,8 @@ export interface ChangeEvents {
   onChanged(name: Uint8Array, serial: number): void;
   /** Any record may have changed. */
   onFlush(cause: FlushCause, serial: number): void;
+  /** Every change that the server has told until now was passed on. */
+  onHeard?(): void;
 }
 
 /**
@@ -141,13 +143,16 @@ export class SubscriptionConnection {
 
   #readOn(): void {
     const endMs = performance.now() + TURN_MS;
-    while (!this.#hasEnded) {
+    for (let count = 0; !this.#hasEnded; count++) {
       if (performance.now() > endMs) {
         this.#pause();
         return;
       }
       const bytes = this.#frames.next();
-      if (bytes === undefined) return;
+      if (bytes === undefined) {
+        if (count > 0 && this.isLive) this.#events.onHeard?.();
+        return;
+      }
       const message = isDso(bytes) ? readDso(bytes) : undefined;
       if (message === undefined) this.#endByRefusal(bytes);
       else if (message.isResponse) this.#readResponse(message);

@@ -5,7 +5,7 @@ import {
   SubscriptionConnection,
 } from './subscription-connection.js';
 
-/** A server sends a heartbeat every 5 s. */
+/** A server sends a heartbeat every 2 s. */
 const SILENCE_MS = 12_000;
 /** A server that does not tell changes is asked again after this time. */
 const UNSUPPORTED_PAUSE_MS = 60_000;
@@ -91,6 +91,7 @@ export class ZoneSubscription {
         },
         onChanged: (name, serial) => events.onChanged(name, serial),
         onFlush: (cause, serial) => events.onFlush(cause, serial),
+        onHeard: () => events.onHeard?.(),
         onEnd: (outcome, reason) => this.#onEnd(connection.isLive, outcome, reason),
       },
     );
