@@ -121,7 +121,10 @@ export class DnsmasqServer {
     });
     this.#resolvFiles = resolvFiles(options, log);
     const upstreams = new UpstreamServers(this.#sockets, this.#statistics, {
-      onHealthChange: (server) => noteHealth(server, this.#statistics, log),
+      onHealthChange: (server) => {
+        noteHealth(server, this.#statistics, log);
+        if (!server.health.isDown) this.#subscriptions.retry(server);
+      },
     });
     this.#router = new Router({
       rules: options.serverRules,

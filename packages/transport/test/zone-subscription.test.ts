@@ -173,6 +173,21 @@ describe('a subscription', () => {
     expect([state, `unsupported: ${reason}`]).toEqual(['unsupported', events[0]]);
   });
 
+  it('that does not know the operation is asked at once when it is there again', async () => {
+    let isKnown = false;
+    const peer = await Peer.start((request) =>
+      isKnown ? accept(request) : refuse(RCODE.NOTIMP)(request),
+    );
+    const { events, subscription } = subscribe(peer);
+    await until('refused', () => events.length === 1);
+    isKnown = true;
+    subscription.retry();
+    subscription.retry();
+    await until('live', () => events.length === 2);
+    subscription.retry();
+    expect([events[1], peer.connections]).toEqual(['live', 2]);
+  });
+
   it('lives with the zones that the server has', async () => {
     const peer = await Peer.start((request) =>
       (request.id === 1 ? refuse(RCODE.NOTAUTH) : accept)(request),

@@ -52,6 +52,14 @@ export class Subscriptions {
     return this.servers.flatMap((one) => one.row() ?? []);
   }
 
+  /** A server replies again after it was down. */
+  retry({ address, port }: ServerAddress): void {
+    const one = this.servers.find(
+      ({ server }) => server.port === port && server.address === address,
+    );
+    one?.retry();
+  }
+
   /** The options that questions to a group of servers have. */
   optionsFor({ servers }: ServerGroup): AddedOptions {
     for (const one of this.servers) {

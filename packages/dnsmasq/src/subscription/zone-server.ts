@@ -141,6 +141,11 @@ export class ZoneServer {
     this.connect();
   }
 
+  /** The server replies again after it was down. */
+  retry(): void {
+    for (const { subscription } of this.#connected) subscription.retry();
+  }
+
   close(): void {
     for (const connected of [...this.#connected]) this.#end(connected);
   }

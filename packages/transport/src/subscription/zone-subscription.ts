@@ -98,6 +98,13 @@ export class ZoneSubscription {
     this.#connection = connection;
   }
 
+  /** The server is there again, or another one at its address: it is asked now, not after the pause. */
+  retry(): void {
+    if (this.#connection !== undefined || this.#retry === undefined) return;
+    clearTimeout(this.#retry);
+    this.start();
+  }
+
   close(): void {
     clearTimeout(this.#retry);
     this.#connection?.close();
