@@ -182,10 +182,20 @@ describe('a subscription', () => {
     await until('refused', () => events.length === 1);
     isKnown = true;
     subscription.retry();
-    subscription.retry();
     await until('live', () => events.length === 2);
     subscription.retry();
     expect([events[1], peer.connections]).toEqual(['live', 2]);
+  });
+
+  it('that is silent is asked on a new connection when it is there again', async () => {
+    let isSilent = true;
+    const peer = await Peer.start((request) => (isSilent ? 'silence' : accept(request)));
+    const { events, subscription } = subscribe(peer);
+    await until('asked', () => peer.requests.length === ZONES.length);
+    isSilent = false;
+    subscription.retry();
+    await until('live', () => events.includes('live'));
+    expect([events, peer.connections]).toEqual([['live'], 2]);
   });
 
   it('lives with the zones that the server has', async () => {

@@ -55,6 +55,7 @@ export class ZoneSubscription {
   #retry: NodeJS.Timeout | undefined;
   #pauseMs = FIRST_PAUSE_MS;
   #wasEverLive = false;
+  #isClosed = false;
   #isKnownUnsupported = false;
   #reason = 'no connection yet';
   #sinceMs = performance.now();
@@ -98,14 +99,19 @@ export class ZoneSubscription {
     this.#connection = connection;
   }
 
-  /** The server is there again, or another one at its address: it is asked now, not after the pause. */
+  /**
+   * The server is there again, or another one at its address: it is asked now, not after the pause, and on a new
+   * connection, because one without a response may be of the server before.
+   */
   retry(): void {
-    if (this.#connection !== undefined || this.#retry === undefined) return;
+    if (this.isLive || this.#isClosed) return;
     clearTimeout(this.#retry);
+    this.#connection?.close();
     this.start();
   }
 
   close(): void {
+    this.#isClosed = true;
     clearTimeout(this.#retry);
     this.#connection?.close();
     this.#connection = undefined;
