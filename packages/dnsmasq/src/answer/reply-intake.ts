@@ -70,7 +70,10 @@ export class ReplyIntake {
   #isOfTeller = false;
   /** Whether it may take the place of a cached answer. */
   #mayReplace = true;
-  /** Whether the name of the question exists although the reply says NXDOMAIN: that may be so of a CNAME's target alone. */
+  /**
+   * Whether the name of the question exists although the reply says NXDOMAIN, which is true of a CNAME's target then:
+   * NODATA would be kept for it.
+   */
   #isContradicted = false;
   readonly #isStored = (target: CacheableAnswer): boolean =>
     !this.#isContradicted &&
@@ -108,8 +111,9 @@ export class ReplyIntake {
       this.#store(isCacheable && this.#reader.readAsNxdomain(reply, bogusTtl));
       return emptyReply(reply, RCODE.NXDOMAIN, EXTENDED_ERROR.BLOCKED);
     }
-    this.#isContradicted = rcode === RCODE.NXDOMAIN && this.#isKnown(reply);
-    if (this.#isContradicted) {
+    const isKnown = rcode === RCODE.NXDOMAIN && this.#isKnown(reply);
+    this.#isContradicted = isKnown && this.#teller !== undefined;
+    if (isKnown) {
       writeUint16(reply, 2, (readUint16(reply, 2) & ~RCODE_MASK) | FLAG.AA);
     }
     if (this.#filter.isRebinding(reply) && this.#isOfDefaultServers(reply)) {
