@@ -15,7 +15,7 @@ const READY_LIMIT_MS = 30_000;
 const SILENCE_MS = 12_000;
 const HEARTBEAT_MS = 2_000;
 const SPARE_MS = 8_000;
-/** Shorter than the silence, so that what is old then is old for the silence alone. */
+/** The old answer is given no longer than this; shorter than the silence, so that it does not hide that. */
 const RECORD_TTL_SECONDS = 2;
 const FLUSHES = 'dnsmasq_subscription_flushes_total';
 const LIVE = 'dnsmasq_subscription_live';
