@@ -1,14 +1,18 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { RCODE } from '@kube-dns/wire';
 import fc from 'fast-check';
 import { askCache, PLAIN_RULES } from '../../test/cached-answers.js';
+import { addressRecords, keyOf, type Response, responseFor } from '../../test/messages.js';
 import {
-  addressRecords,
-  keyOf,
-  type Response,
-  responseFor,
-  soaRecord,
-} from '../../test/messages.js';
+  DENIED,
+  NEGATIVE_TTL,
+  NO_DATA,
+  responseOf,
+  steps,
+  textOf,
+  truth,
+  TTL,
+  type Zone,
+} from '../../test/zone-model.js';
 import { AnswerCache } from './answer-cache.js';
 import { type HeardAt, neverHeard, type Teller } from './kept-entries.js';
 import { ReplyReader } from './reply-reader.js';
@@ -18,8 +22,6 @@ const APEX = keyOf('z');
 /** At any time. */
 const HEARD_NOW = Number.POSITIVE_INFINITY;
 const INSTANCE = { number: 1, apex: APEX };
-const TTL = 30;
-const NEGATIVE_TTL = 5;
 
 let now: number;
 let heardAt: HeardAt;
@@ -47,11 +49,6 @@ function keep(name: string, response: Response, known = serial): void {
 }
 
 const address = (data: string): Response => ({ answers: addressRecords(TTL, data) });
-const DENIED: Response = {
-  rcode: RCODE.NXDOMAIN,
-  authorities: [soaRecord(NEGATIVE_TTL, 'z', NEGATIVE_TTL)],
-};
-const NO_DATA: Response = { authorities: [soaRecord(NEGATIVE_TTL, 'z', NEGATIVE_TTL)] };
 const ask = (name: string) => askCache(cache, name);
 const changed = (name: string) => cache.dropChanged(keyOf(name), teller, ++serial);
 function flush(): void {
@@ -169,90 +166,6 @@ describe('an answer whose server tells when it changes', () => {
     expect(ask('new.ns.svc.z')).toBeUndefined();
   });
 });
-
-/** Services by name, each with the number of its last change. */
-type Zone = ReadonlyMap<string, number>;
-
-const SERVICES = ['a.x', 'b.x', 'c.y'];
-const NAMES = [
-  'svc',
-  'x.svc',
-  'y.svc',
-  '*.x.svc',
-  ...SERVICES.flatMap((s) => [`${s}.svc`, `h.${s}.svc`]),
-];
-
-/** What the server says of a name, as one text: the numbers of the services that it shows. */
-function truth(zone: Zone, name: string): string {
-  const below = (suffix: string) =>
-    [...zone]
-      .filter(([service]) => service.endsWith(suffix))
-      .sort(([, left], [, right]) => left - right);
-  if (name === 'svc') return 'no data';
-  if (name === '*.x.svc') return String(below('.x').map(([, number]) => number)) || 'denied';
-  const [first = '', second] = name.replace(/^h\./, '').split('.');
-  if (second === 'svc') return below(`.${first}`).length > 0 ? 'no data' : 'denied';
-  return String(zone.get(`${first}.${second}`) ?? 'denied');
-}
-
-function responseOf(text: string): Response {
-  if (text === 'denied') return DENIED;
-  if (text === 'no data') return NO_DATA;
-  return {
-    answers: text
-      .split(',')
-      .map(
-        (number) =>
-          addressRecords(
-            TTL,
-            `10.${number.padStart(5, '0').replace(/^(..)(..)(.)/, (_, a: string, b: string, c: string) => `${+a}.${+b}.${+c}`)}`,
-          )[0]!,
-      ),
-  };
-}
-
-function textOf(seen: ReturnType<typeof ask>): string | undefined {
-  if (seen === undefined) return undefined;
-  if (seen.rcode === 'NXDOMAIN') return 'denied';
-  if (seen.answers.length === 0) return 'no data';
-  const numbers = seen.answers.map((answer) => {
-    const [, a, b, c] = answer.split(' ')[2]!.split('.').map(Number);
-    return a! * 1_000 + b! * 10 + c!;
-  });
-  return String(numbers.sort((left, right) => left - right));
-}
-
-type Step =
-  | { readonly kind: 'change'; readonly service: string; readonly exists: boolean }
-  | { readonly kind: 'send' | 'ask'; readonly name: string }
-  | { readonly kind: 'process' | 'reply' | 'news' | 'cut' | 'connect' }
-  | { readonly kind: 'wait'; readonly seconds: number };
-
-const step = <K extends string>(...kinds: K[]) => fc.record({ kind: fc.constantFrom(...kinds) });
-const names = fc.constantFrom(...NAMES);
-
-/** Each change has time to be told: else there would always be news on its way. */
-const steps: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('change' as const),
-      service: fc.constantFrom(...SERVICES),
-      exists: fc.boolean(),
-    }),
-  },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant('send' as const), name: names }) },
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('ask' as const), name: names }) },
-  { weight: 12, arbitrary: step('process', 'reply', 'news') },
-  { weight: 1, arbitrary: step('cut', 'connect', 'connect') },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant('wait' as const),
-      seconds: fc.constantFrom(0.001, 1, 6, 40),
-    }),
-  },
-);
 
 describe('the cache of a server that tells its changes', () => {
   it('has no answer that contradicts a change it was told, in any order of events', () => {
