@@ -39,7 +39,7 @@ export const CHANGES: readonly Change[] = [
     after: 'NOERROR 10.96.1.2',
   },
   {
-    what: 'an address changes, for a name in other letters',
+    what: 'an address changes, for a name in mixed case',
     name: `WeB.Shop.${ZONE}`,
     before: 'NOERROR 10.96.1.1',
     to: [service('web', '10.96.1.9')],

@@ -1,4 +1,4 @@
-import { readUint16, writeUint16 } from './bytes.js';
+import { readUint16, writeUint16, writeUint32 } from './bytes.js';
 import { FLAG, HEADER_BYTES, OPCODE_DSO, OPCODE_MASK, RCODE_MASK } from './protocol.js';
 
 /** TLV types: Keepalive (RFC 8490 section 7.1), and those of the range for private use (section 10.3). */
@@ -72,4 +72,15 @@ export function writeDso({ id, isResponse, rcode, tlvs }: DsoMessage): Uint8Arra
     at += TLV_HEAD_BYTES + data.length;
   }
   return bytes;
+}
+
+/**
+ * A Keepalive (RFC 8490 section 7.1): a session may be inactive for this long, as it has a subscription, and each side is
+ * heard as often.
+ */
+export function keepaliveTlv(ms: number): DsoTlv {
+  const data = new Uint8Array(8);
+  writeUint32(data, 0, ms);
+  writeUint32(data, 4, ms);
+  return { type: DSO_TYPE.KEEPALIVE, data };
 }

@@ -12,7 +12,7 @@ export { AnswerWriter } from './answer-writer.js';
 export type { ResourceRecord } from './answer-writer.js';
 export { finishHash, FNV_OFFSET, hashByte, hashBytes, randomSeed } from './byte-hash.js';
 export { copyStart, readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
-export { DSO_TYPE, isDso, readDso, writeDso } from './dso.js';
+export { DSO_TYPE, isDso, keepaliveTlv, readDso, writeDso } from './dso.js';
 export type { DsoMessage, DsoTlv } from './dso.js';
 export { CodedError, WireError } from './errors.js';
 export type { WireErrorCode } from './errors.js';

@@ -7,6 +7,7 @@ import {
   type DsoTlv,
   encodeKey,
   INSTANCE_BYTES,
+  keepaliveTlv,
   lowerCaseByte,
   plainNameEnd,
   RCODE,
@@ -15,7 +16,6 @@ import {
   subscribedTlv,
   suffixOffset,
   writeDso,
-  writeUint32,
 } from '@kube-dns/wire';
 import { makePlace } from './subscriber-places.js';
 import type { VersionSource } from './versioned-answerer.js';
@@ -142,7 +142,8 @@ export class Subscribers implements SessionService, VersionSource, NewsListener 
     // A message that wants no response must be one that is understood (RFC 8490 section 5.1.1).
     if (id === 0) session.close();
     else if (operation === undefined) respond(RCODE.FORMERR);
-    else if (operation.type === DSO_TYPE.KEEPALIVE) respond(RCODE.NOERROR, keepalive());
+    else if (operation.type === DSO_TYPE.KEEPALIVE)
+      respond(RCODE.NOERROR, keepaliveTlv(KEEPALIVE_MS));
     else if (operation.type !== DSO_TYPE.SUBSCRIBE) respond(RCODE.DSOTYPENI);
     else {
       const rcode = this.#subscribe(operation.data, session);
@@ -229,12 +230,4 @@ export class Subscribers implements SessionService, VersionSource, NewsListener 
 
 function event(tlv: DsoTlv): Uint8Array {
   return writeDso({ id: 0, isResponse: false, rcode: RCODE.NOERROR, tlvs: [tlv] });
-}
-
-/** An inactive session may stay as long as a subscription lasts; a client must be heard every KEEPALIVE_MS. */
-function keepalive(): DsoTlv {
-  const data = new Uint8Array(8);
-  writeUint32(data, 0, KEEPALIVE_MS);
-  writeUint32(data, 4, KEEPALIVE_MS);
-  return { type: DSO_TYPE.KEEPALIVE, data };
 }

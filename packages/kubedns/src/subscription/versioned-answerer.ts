@@ -73,7 +73,7 @@ class VersionedClient implements Client, ZoneVersion {
 
   defer(): ReplyPath {
     const reply = this.#client.defer();
-    const { labelCount, serial, instance } = this;
+    const version = { labelCount: this.labelCount, serial: this.serial, instance: this.instance };
     const maxBytes = this.#maxBytes;
     return {
       get address() {
@@ -83,7 +83,6 @@ class VersionedClient implements Client, ZoneVersion {
         return reply.port;
       },
       send: (message, length) => {
-        const version = { labelCount, serial, instance };
         reply.send(message, appendZoneVersion(message, length, maxBytes, version));
       },
       abandon: () => reply.abandon(),

@@ -6,6 +6,7 @@ import {
   FLAG,
   HEADER_BYTES,
   isDso,
+  keepaliveTlv,
   RCODE,
   RCODE_MASK,
   readChanged,
@@ -16,7 +17,6 @@ import {
   type Subscribed,
   systemReason,
   writeDso,
-  writeUint32,
 } from '@kube-dns/wire';
 import { frameMessage, FrameReader } from '../frame-reader.js';
 import type { ServerAddress } from '../server-address.js';
@@ -94,7 +94,7 @@ export class SubscriptionConnection {
     this.#events = events;
     this.#due = target.zones.length;
     this.#deadline = setTimeout(() => this.#endByServer('no response'), SUBSCRIBE_MS);
-    this.#keepalive = setInterval(() => this.#request(keepalive()), KEEPALIVE_MS);
+    this.#keepalive = setInterval(() => this.#request(keepaliveTlv(KEEPALIVE_MS)), KEEPALIVE_MS);
     const { address, port } = target.server;
     this.#socket = connect({ host: address, port, noDelay: true });
     this.#socket.on('connect', () => {
@@ -243,11 +243,4 @@ export class SubscriptionConnection {
     if (isFlush) this.#events.onFlush('by-server', serial);
     else if (!isNext) this.#events.onFlush('missed-message', serial);
   }
-}
-
-function keepalive(): DsoTlv {
-  const data = new Uint8Array(8);
-  writeUint32(data, 0, KEEPALIVE_MS);
-  writeUint32(data, 4, KEEPALIVE_MS);
-  return { type: DSO_TYPE.KEEPALIVE, data };
 }
