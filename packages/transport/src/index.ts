@@ -14,7 +14,7 @@ export { randomId } from './random-id.js';
 export { hasIdOf, isReplyTo } from './reply-match.js';
 export { parseResolvConf } from './resolv-conf.js';
 export { serverText } from './server-address.js';
-export type { ServerAddress } from './server-address.js';
+export type { Encryption, ServerAddress } from './server-address.js';
 export { ServerHosts } from './server-hosts.js';
 export type { HostLog, HostPace, ServerHostsOptions } from './server-hosts.js';
 export type { Session, SessionService } from './session.js';

@@ -1,10 +1,28 @@
+/** How a server is asked where that is not plain UDP and TCP: DNS over TLS (RFC 7858) or over HTTPS (RFC 8484). */
+export interface Encryption {
+  readonly protocol: 'tls' | 'https';
+  /** The DNS name or IP address that the server's certificate must have. */
+  readonly name: string;
+  /** Over HTTPS: the path of the URL, with its first slash; else empty. */
+  readonly path: string;
+}
+
 /** A name server: an IP address (never a name) and a port. */
 export interface ServerAddress {
   readonly address: string;
   readonly port: number;
+  /** Plain UDP and TCP without it. */
+  readonly encryption?: Encryption;
 }
 
-/** The text of a server as dnsmasq writes it: `127.0.0.1#10053`. */
-export function serverText(server: ServerAddress): string {
-  return `${server.address}#${server.port}`;
+/**
+ * The text of a server as dnsmasq writes it: `127.0.0.1#10053`; of an encrypted one `tls://9.9.9.9#853%dns.example`
+ * or `https://dns.example/dns-query (9.9.9.9#443)`.
+ */
+export function serverText({ address, port, encryption }: ServerAddress): string {
+  const text = `${address}#${port}`;
+  if (encryption === undefined) return text;
+  const { protocol, name, path } = encryption;
+  if (protocol === 'https') return `https://${name}${path} (${text})`;
+  return name === address ? `tls://${text}` : `tls://${text}%${name}`;
 }
