@@ -1,14 +1,15 @@
 import { ConfigError, errorText } from './errors.js';
 import { JsonShape } from './json-shape.js';
-import { isDnsLabel, isDnsSubdomain, isIpAddress, parseNameServer } from './name-server.js';
+import { isDnsLabel, isDnsSubdomain, isIpAddress } from './name-checks.js';
+import { parseNameServer } from './name-server.js';
 
 /** The content of the kube-dns ConfigMap. Servers stay as they are written. */
 export interface DnsConfig {
   /** Federation name → domain. */
   readonly federations: ReadonlyMap<string, string>;
-  /** Domain (lower case, no final dot) → its servers: IPs with or without port, or names. */
+  /** Domain (lower case, no final dot) → its servers: IPs with or without port, names, or encrypted ones. */
   readonly stubDomains: ReadonlyMap<string, readonly string[]>;
-  /** IPs with or without port; empty: those of resolv.conf. */
+  /** IPs with or without port, or encrypted ones; empty: those of resolv.conf. */
   readonly upstreamNameservers: readonly string[];
 }
 
@@ -55,7 +56,7 @@ export function parseFederations(text: string): ReadonlyMap<string, string> {
   return collecting((note) => readFederations(text, note));
 }
 
-/** Reads `ip[:port],…`, the value of the flag `nameservers`; throws a ConfigError. */
+/** Reads `ip[:port],…` or encrypted servers, the value of the flag `nameservers`; throws a ConfigError. */
 export function parseNameservers(text: string): readonly string[] {
   return collecting((note) => {
     const servers = text
@@ -190,7 +191,8 @@ function readUpstreams(value: unknown, note: Note): readonly string[] {
 function checkUpstream(key: string, server: string, note: Note): void {
   const refuse = (reason: string) => note(`${key}: ${quote(server)}: ${reason}`);
   try {
-    const { host, port } = parseNameServer(server);
+    const { host, port, encryption } = parseNameServer(server);
+    if (encryption !== undefined) return;
     if (!isIpAddress(host)) refuse('not an IP address');
     else if (port === 0) refuse('port 0 is not possible');
     else if (server.endsWith(':') && !isIpAddress(server)) refuse('the port is missing');

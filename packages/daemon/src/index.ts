@@ -20,6 +20,7 @@ export {
 } from './json-bytes.js';
 export { JsonShape } from './json-shape.js';
 export { ConfigError, errorText, failStartup, StartupError, UsageError } from './errors.js';
+export { parseEncryptedServer, type EncryptedServer } from './encrypted-server.js';
 export {
   boolFlag,
   durationFlag,
@@ -63,7 +64,8 @@ export { MetricsServer, type MetricsServerOptions } from './metrics/metrics-serv
 export { NameServerHealth, nameServerFamilies } from './metrics/name-server-families.js';
 export type { CountedNameServer, NameServerMetrics } from './metrics/name-server-families.js';
 export { renamedFamilies, type MetricRename } from './metrics/renamed-families.js';
-export { isDnsLabel, isDnsSubdomain, isIpAddress, parseNameServer } from './name-server.js';
+export { isDnsLabel, isDnsSubdomain, isIpAddress } from './name-checks.js';
+export { parseNameServer, type NameServer } from './name-server.js';
 export { runProgram, type ProgramContext, type ProgramFacts, type RunOptions } from './program.js';
 export type { Signals, TerminationSignal } from './signals.js';
 export { MAX_TIMER_MS } from './timer.js';

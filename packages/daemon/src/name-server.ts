@@ -1,30 +1,22 @@
-import { isIP } from 'node:net';
-
+import type { Encryption } from '@kube-dns/transport';
+import { parseEncryptedServer } from './encrypted-server.js';
 import { type HostPort, parseHostPort } from './host-port.js';
+import { isDnsSubdomain, isIpAddress } from './name-checks.js';
 
-const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
-const MAX_NAME = 253;
-
-/** Whether the text is an RFC 1123 label in lower case, as Kubernetes checks it. */
-export function isDnsLabel(text: string): boolean {
-  return LABEL.test(text);
-}
-
-/** Whether the text is an RFC 1123 subdomain in lower case, without a final dot. */
-export function isDnsSubdomain(text: string): boolean {
-  return text.length <= MAX_NAME && text.split('.').every(isDnsLabel);
-}
-
-/** Whether the text is an IPv4 or IPv6 address without a zone. */
-export function isIpAddress(text: string): boolean {
-  return isIP(text) !== 0 && !text.includes('%');
+/** A name server as it is written. */
+export interface NameServer extends HostPort {
+  /** Plain UDP and TCP without it; with it there is a port, too. */
+  readonly encryption?: Encryption;
 }
 
 /**
- * Parses `IPv4`, `IPv4:port`, `IPv6`, `[IPv6]`, `[IPv6]:port` or a name; throws with the reason.
- * An empty port (`1.2.3.4:`) counts as none. The caller decides whether a name is allowed.
+ * Parses `IPv4`, `IPv4:port`, `IPv6`, `[IPv6]`, `[IPv6]:port`, a name, `tls://…` or `https://…` (see
+ * {@link parseEncryptedServer}); throws with the reason. An empty port (`1.2.3.4:`) counts as none. The caller
+ * decides whether a name is allowed.
  */
-export function parseNameServer(text: string): HostPort {
+export function parseNameServer(text: string): NameServer {
+  const encrypted = parseEncryptedServer(text);
+  if (encrypted !== undefined) return encrypted;
   const hasEmptyPort = text.endsWith(':') && !isIpAddress(text);
   const { host, port } = parseHostPort(hasEmptyPort ? text.slice(0, -1) : text);
   if (isIpAddress(host)) return { host, port };

@@ -84,7 +84,7 @@ describe('the directory of the ConfigMap', () => {
     await put('upstreamNameservers', [upstream.address]);
     await put('stubDomains', { 'acme.local': ['ns.example.com'] });
     const kubedns = await start(`--config-dir=${folder}`).ready();
-    await kubedns.waitForLine(/stubDomains: the server ns\.example\.com is at 127\.0\.0\.1$/m);
+    await kubedns.waitForLine(/the server ns\.example\.com is at 127\.0\.0\.1$/m);
   });
 
   it('is not asked to forward to this server itself', async () => {

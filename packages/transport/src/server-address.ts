@@ -1,3 +1,5 @@
+import { isIPv6 } from 'node:net';
+
 /** How a server is asked where that is not plain UDP and TCP: DNS over TLS (RFC 7858) or over HTTPS (RFC 8484). */
 export interface Encryption {
   readonly protocol: 'tls' | 'https';
@@ -23,6 +25,8 @@ export function serverText({ address, port, encryption }: ServerAddress): string
   const text = `${address}#${port}`;
   if (encryption === undefined) return text;
   const { protocol, name, path } = encryption;
-  if (protocol === 'https') return `https://${name}${path} (${text})`;
+  if (protocol === 'https') {
+    return `https://${isIPv6(name) ? `[${name}]` : name}${path} (${text})`;
+  }
   return name === address ? `tls://${text}` : `tls://${text}%${name}`;
 }

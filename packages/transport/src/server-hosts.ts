@@ -109,9 +109,7 @@ export class ServerHosts {
     this.#forwarder.forgetQuestions();
     const followed = [...names].slice(0, MAX_HOSTS);
     if (followed.length < names.size) {
-      this.#options.log.warn(
-        `stubDomains: ${names.size} servers by name; only the first ${MAX_HOSTS} are used`,
-      );
+      this.#options.log.warn(`${names.size} servers by name; only the first ${MAX_HOSTS} are used`);
     }
     for (const name of followed) {
       const host = this.#hosts.get(name) ?? newHost(name);
@@ -135,7 +133,8 @@ export class ServerHosts {
     stop(host);
     const servers = this.#options.serversFor(host.name);
     if (servers.length === 0) {
-      this.#fail(host, 'there is no name server to ask');
+      const advice = `write its address in place of its name (tls://, https://: ADDRESS%${host.name})`;
+      this.#fail(host, `there is no name server to ask; ${advice}`);
       return;
     }
     const all = servers.map((server) => this.#servers.at(server));
@@ -165,7 +164,7 @@ export class ServerHosts {
     }
     const now = this.addressesOf(host.name).join(', ');
     if (now !== before) {
-      this.#options.log.info(`stubDomains: the server ${host.name} is at ${now}`);
+      this.#options.log.info(`the server ${host.name} is at ${now}`);
       this.#options.onChange();
     }
     const ttlMs = Math.min(...found.map(({ ttlSeconds }) => ttlSeconds)) * 1_000;
@@ -175,7 +174,7 @@ export class ServerHosts {
   #fail(host: Host, reason: string): void {
     // The same failure repeats with each try; it is logged once.
     if (host.failures === 0) {
-      this.#options.log.warn(`stubDomains: cannot resolve the server ${host.name}: ${reason}`);
+      this.#options.log.warn(`cannot resolve the server ${host.name}: ${reason}`);
     }
     const pauseMs = this.#pace.retryMs * 2 ** Math.min(host.failures, MAX_DOUBLINGS);
     host.failures++;

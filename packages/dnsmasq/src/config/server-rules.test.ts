@@ -12,7 +12,7 @@ function rulesOf(files: Readonly<Record<string, unknown>>) {
       target.kind === 'server'
         ? serverText(target.server)
         : target.kind === 'named-server'
-          ? `${target.server.host} by name`
+          ? `${serverText({ ...target.server, address: target.server.host })} by name`
           : target.kind;
     return `${decodeName(domain!)} ${server}`;
   });
@@ -41,7 +41,7 @@ describe('what the ConfigMap adds to the command line', () => {
         'corp.example 1.2.3.5#53',
         'lab 2001:db8::1#53',
         'lab 2001:db8::2#10053',
-        'named ns.example.com by name',
+        'named ns.example.com#53 by name',
       ],
       usesResolvFile: true,
     });
@@ -51,6 +51,23 @@ describe('what the ConfigMap adds to the command line', () => {
     const upstreamNameservers = ['2.2.2.2:10053', '2001:db8:1::1', '[2001:db8:3::3]:53'];
     expect(rulesOf({ upstreamNameservers })).toEqual({
       lines: ['. 2.2.2.2#10053', '. 2001:db8:1::1#53', '. 2001:db8:3::3#53'],
+      usesResolvFile: false,
+    });
+  });
+
+  it('has encrypted servers, too, as CoreDNS or as dnsmasq writes their ports', () => {
+    expect(
+      rulesOf({
+        stubDomains: { corp: ['tls://9.9.9.9:8853%dns.example', 'tls://dns.example'] },
+        upstreamNameservers: ['tls://9.9.9.9#8853%dns.example', 'https://dns.example/q'],
+      }),
+    ).toEqual({
+      lines: [
+        'corp tls://9.9.9.9#8853%dns.example',
+        'corp tls://dns.example#853 by name',
+        '. tls://9.9.9.9#8853%dns.example',
+        '. https://dns.example/q (dns.example#443) by name',
+      ],
       usesResolvFile: false,
     });
   });

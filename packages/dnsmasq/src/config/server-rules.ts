@@ -1,7 +1,8 @@
-import { type DnsConfig, isIpAddress, parseNameServer } from '@kube-dns/daemon';
+import { isIP } from 'node:net';
+import { type DnsConfig, parseNameServer } from '@kube-dns/daemon';
 import { encodeKey, ROOT_NAME } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
-import { DEFAULT_PORT, type ServerRule } from '../options/server-value.js';
+import { DEFAULT_PORT, type RouteTarget, type ServerRule } from '../options/server-value.js';
 
 /** What the ConfigMap adds to the command line (kubernetes/dns pkg/dnsmasq/nanny.go, Configure). */
 export interface ConfiguredRules {
@@ -39,13 +40,14 @@ function serversByDomain({ stubDomains, upstreamNameservers }: DnsConfig): Map<s
 }
 
 function rule(key: string, domain: Uint8Array, text: string): ServerRule {
-  const { host, port } = parseNameServer(text);
+  const { host, port, ...rest } = parseNameServer(text);
   if (port === 0) {
     throw new OptionError(`${key}: server ${JSON.stringify(text)}: port 0 cannot be asked`);
   }
-  const at = port ?? DEFAULT_PORT;
-  if (isIpAddress(host)) {
-    return { domains: [domain], target: { kind: 'server', server: { address: host, port: at } } };
-  }
-  return { domains: [domain], target: { kind: 'named-server', server: { host, port: at } } };
+  const server = { port: port ?? DEFAULT_PORT, ...rest };
+  const target: RouteTarget =
+    isIP(host) === 0
+      ? { kind: 'named-server', server: { ...server, host } }
+      : { kind: 'server', server: { ...server, address: host } };
+  return { domains: [domain], target };
 }

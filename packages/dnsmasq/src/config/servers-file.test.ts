@@ -26,6 +26,16 @@ describe('a servers file', () => {
     expect(complaints).toEqual([]);
   });
 
+  it('has encrypted servers, whose # and // begin no comment', () => {
+    const text = 'server=/a.x/tls://1.2.3.4#8853%dns.example\nserver=https://1.2.3.4/q # here\n';
+    const { rules, complaints } = parseServersFile(text, '/f');
+    expect(rules.map(({ target }) => target)).toMatchObject([
+      { server: { port: 8853, encryption: { protocol: 'tls', name: 'dns.example' } } },
+      { server: { port: 443, encryption: { protocol: 'https', path: '/q' } } },
+    ]);
+    expect(complaints).toEqual([]);
+  });
+
   it('has bad lines, each of which is reported while the others apply', () => {
     const lines = [
       'port=5',

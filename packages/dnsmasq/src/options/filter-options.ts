@@ -2,7 +2,7 @@ import { TYPE } from '@kube-dns/wire';
 import { parseAddressRange, parseAlias } from './address-range.js';
 import { fields, flag, list, type OptionDefinition } from './option-definition.js';
 import { parseType } from './rr-type.js';
-import { parsePlainDomains } from './server-value.js';
+import { parsePlainDomains } from './rule-domains.js';
 
 /** Which queries are not forwarded, and how answers are changed. */
 export const FILTER_OPTIONS: readonly OptionDefinition[] = [

@@ -1,7 +1,8 @@
 import type { FastRetry, UdpEngineChoice } from '@kube-dns/transport';
 import type { AddressAlias, AddressRange } from './address-range.js';
 import { type EdnsChanges, NO_EDNS_CHANGES } from './edns-changes.js';
-import type { AddressRule, PlainDomains, ServerRule } from './server-value.js';
+import type { PlainDomains } from './rule-domains.js';
+import type { AddressRule, ServerRule } from './server-value.js';
 import type { NotifyRule } from './notify-rule.js';
 import type { LocalRecord } from './record-values.js';
 import type { SynthDomain } from './synth-domain.js';

@@ -137,6 +137,12 @@ describe('--rev-server', () => {
     expect(rule!.target).toEqual({ kind: 'server', server: { address: '1.1.1.1', port: 5353 } });
   });
 
+  it('may be an encrypted server', () => {
+    const [rule] = parseOptions(['--rev-server=10.0.0.0/8,https://1.1.1.1/dns-query']).serverRules;
+    const encryption = { protocol: 'https', name: '1.1.1.1', path: '/dns-query' };
+    expect(rule!.target).toMatchObject({ server: { address: '1.1.1.1', port: 443, encryption } });
+  });
+
   it('has local zones without a server', () => {
     expect(parseOptions(['--rev-server=10.0.0.0/8']).serverRules[0]!.target.kind).toBe('local');
   });

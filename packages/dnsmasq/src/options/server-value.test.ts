@@ -8,7 +8,9 @@ function read(value: string): [domains: string[], target: string] {
   const { domains, target } = parseServerRule(value);
   let text: string = target.kind;
   if (target.kind === 'server') text = serverText(target.server);
-  if (target.kind === 'named-server') text = `named ${target.server.host}#${target.server.port}`;
+  if (target.kind === 'named-server') {
+    text = `named ${serverText({ ...target.server, address: target.server.host })}`;
+  }
   return [domains.map((domain) => decodeName(domain)), text];
 }
 
@@ -54,6 +56,39 @@ describe('a server with domains', () => {
     ['/_tcp.example/1.2.3.4', ['_tcp.example'], '1.2.3.4#53'],
   ])('is read: %s', (value, domains, target) => {
     expect(read(value)).toEqual([domains, target]);
+  });
+});
+
+describe('an encrypted server', () => {
+  it.each<[string, string[], string]>([
+    ['tls://9.9.9.9', ['.'], 'tls://9.9.9.9#853'],
+    ['/corp/tls://9.9.9.9#8853%dns.example', ['corp'], 'tls://9.9.9.9#8853%dns.example'],
+    ['/a.example/b.example/tls://::1', ['a.example', 'b.example'], 'tls://::1#853'],
+    ['/corp/tls://dns.example', ['corp'], 'named tls://dns.example#853'],
+    ['https://9.9.9.9/dns-query', ['.'], 'https://9.9.9.9/dns-query (9.9.9.9#443)'],
+    ['/corp/https://[::1]:8443/a/b', ['corp'], 'https://[::1]/a/b (::1#8443)'],
+    ['/#/https://dns.example/q', ['.'], 'named https://dns.example/q (dns.example#443)'],
+  ])('is read: %s', (value, domains, target) => {
+    expect(read(value)).toEqual([domains, target]);
+  });
+
+  it.each([
+    ['/corp/tls://9.9.9.9%dns.example@10.0.0.1', { address: '10.0.0.1' }],
+    ['https://9.9.9.9/dns-query@eth0', { interface: 'eth0' }],
+  ])('may have a source: %s', (value, source) => {
+    expect(parseServerRule(value).target).toMatchObject({ kind: 'server', source });
+  });
+
+  it.each([
+    ['/corp/tls://', 'bad server "tls://": the address is missing'],
+    ['tls://9.9.9.9#0', 'bad server "tls://9.9.9.9#0": port 0 is not possible'],
+    ['/corp/https://a.b', 'bad server "https://a.b": the path is missing, such as /dns-query'],
+    [
+      '/corp/quic://9.9.9.9',
+      'bad server "quic://9.9.9.9": unknown scheme quic://, only tls:// and https:// are possible',
+    ],
+  ])('is refused with its text and the reason: %s', (value, message) => {
+    expect(() => parseServerRule(value)).toThrow(new OptionError(message));
   });
 });
 

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { isIP, isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { MAX_PORT, parseHostPort } from '@kube-dns/daemon';
-import type { ServerAddress } from '@kube-dns/transport';
-import { encodeKey, parseAddress, ROOT_NAME, WireError } from '@kube-dns/wire';
+import { errorText, MAX_PORT, parseEncryptedServer, parseHostPort } from '@kube-dns/daemon';
+import type { Encryption, ServerAddress } from '@kube-dns/transport';
+import { parseAddress } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
+import { type RuleDomains, splitDomains } from './rule-domains.js';
 
 /** The source of queries to a server; the system chooses what is undefined. */
 export interface ServerSource {
@@ -17,6 +18,7 @@ export interface ServerSource {
 export interface NamedServer {
   readonly host: string;
   readonly port: number;
+  readonly encryption?: Encryption;
 }
 
 /** Where a domain's questions go: to servers, to the servers of no domain, or nowhere. */
@@ -25,27 +27,6 @@ export type RouteTarget =
   | { readonly kind: 'named-server'; readonly server: NamedServer; readonly source?: ServerSource }
   | { readonly kind: 'default' }
   | { readonly kind: 'local' };
-
-/** `*end.parent`: names with a label before `parent` that ends so. All lower-cased. */
-export interface WildcardDomain {
-  /** May be empty: every name below `parent` then. */
-  readonly labelEnd: Uint8Array;
-  /** In wire form. */
-  readonly parent: Uint8Array;
-}
-
-/** Domains without wildcards. */
-export interface PlainDomains {
-  /** Lower-cased names in wire form, each with all below it; the root is every name. */
-  readonly domains: readonly Uint8Array[];
-  /** Names of one label, too. */
-  readonly isUnqualified?: boolean;
-}
-
-/** The names that a rule applies to. */
-export interface RuleDomains extends PlainDomains {
-  readonly wildcards?: readonly WildcardDomain[];
-}
 
 /** One `--server` or `--local`: a target for domains. */
 export interface ServerRule extends RuleDomains {
@@ -67,7 +48,7 @@ const NO_SUCH_NAME = 'Name or service not known';
 /**
  * Reads the value of `--server`: `[/domain/…/]target`, where the target is nothing (the domains stay
  * local), `#` (the servers of no domain), or `host[%scope][#port][@source]`. Beyond dnsmasq's grammar,
- * `[IPv6]` and `:port` are accepted. Throws an OptionError.
+ * `[IPv6]`, `:port`, `tls://…` and `https://…` are accepted. Throws an OptionError.
  */
 export function parseServerRule(value: string): ServerRule {
   const { domains, rest } = splitDomains(value);
@@ -85,68 +66,13 @@ export function parseAddressRule(value: string): AddressRule | ServerRule {
   return { ...domains, address };
 }
 
-/**
- * Reads `/domain/…/` or one bare domain, in which `*` is an ordinary character; an empty one is the names
- * of one label. Throws an OptionError.
- */
-export function parsePlainDomains(value: string): PlainDomains {
-  const texts = value.replace(/^\/|\/$/g, '').split('/');
-  return {
-    domains: texts.filter((text) => text !== '').map(parseDomain),
-    ...(texts.includes('') ? { isUnqualified: true } : {}),
-  };
-}
-
-function splitDomains(value: string): { domains: RuleDomains; rest: string } {
-  // Without a second slash there is no domain: `/` alone is every name, as the empty value.
-  const end = value.lastIndexOf('/');
-  if (end < 1) {
-    const rest = value === '/' ? '' : value;
-    return { domains: { domains: [ROOT_NAME] }, rest };
-  }
-  const texts = value.startsWith('/') ? value.slice(1, end).split('/') : undefined;
-  if (texts === undefined) return { domains: { domains: [ROOT_NAME] }, rest: value };
-  const wildcards = texts.filter(isWildcard).map(parseWildcard);
-  return {
-    domains: {
-      domains: texts.filter((text) => text !== '' && !isWildcard(text)).map(parseDomain),
-      ...(wildcards.length > 0 ? { wildcards } : {}),
-      ...(texts.includes('') ? { isUnqualified: true } : {}),
-    },
-    rest: value.slice(end + 1),
-  };
-}
-
-function isWildcard(text: string): boolean {
-  return text.startsWith('*');
-}
-
-/** Leading and trailing dots are ignored; `#` is every name. */
-function parseDomain(text: string): Uint8Array {
-  const name = text.replace(/^\.+/, '');
-  if (text === '#' || name === '') return ROOT_NAME;
-  try {
-    return encodeKey(name);
-  } catch (error) {
-    if (error instanceof WireError) throw new OptionError(`bad domain: ${error.message}`);
-    throw error;
-  }
-}
-
-function parseWildcard(text: string): WildcardDomain {
-  const [labelEnd = '', ...parents] = text.slice(1).split('.');
-  return {
-    labelEnd: labelEnd === '' ? new Uint8Array(0) : parseDomain(labelEnd).slice(1, -1),
-    parent: parseDomain(parents.join('.')),
-  };
-}
-
 function parseTarget(text: string): RouteTarget {
   if (text === '') return { kind: 'local' };
   if (text === '#') return { kind: 'default' };
   const [serverText = '', ...sourceTexts] = text.split('@');
   const source = parseSource(sourceTexts);
-  const server = parseServer(serverText) ?? parseNamedServer(serverText);
+  const server =
+    parseEncrypted(serverText) ?? parseServer(serverText) ?? parseNamedServer(serverText);
   if ('host' in server) return { kind: 'named-server', server, ...withSource(source) };
   checkScope(server.address);
   checkFamilies(server.address, source?.address);
@@ -206,6 +132,17 @@ function checkFamilies(server: string, source: string | undefined): void {
     `source ${source} of server ${server}`,
     `cannot use ${one} server address with ${other} source address`,
   );
+}
+
+function parseEncrypted(text: string): ServerAddress | NamedServer | undefined {
+  try {
+    const server = parseEncryptedServer(text);
+    if (server === undefined || isIP(server.host) === 0) return server;
+    const { host: address, port, encryption } = server;
+    return { address, port, encryption };
+  } catch (error) {
+    throw new OptionError(`bad server ${JSON.stringify(text)}: ${errorText(error)}`);
+  }
 }
 
 /** `name[#port]`. Text of only digits and dots is a malformed address. */

@@ -133,7 +133,9 @@ export class Router {
   }
 
   #probe(): void {
-    this.loops.probe(this.#routes.defaultServers.map(({ server }) => server));
+    const servers = this.#routes.defaultServers.map(({ server }) => server);
+    // Probes are plain text, which an encrypted server never gets.
+    this.loops.probe(servers.filter(({ encryption }) => encryption === undefined));
   }
 
   #build(): void {

@@ -1,11 +1,7 @@
 import { type ServerAddress, serverText } from '@kube-dns/transport';
 import { decodeName, ROOT_NAME } from '@kube-dns/wire';
-import type {
-  RuleDomains,
-  ServerRule,
-  ServerSource,
-  WildcardDomain,
-} from '../options/server-value.js';
+import type { RuleDomains, WildcardDomain } from '../options/rule-domains.js';
+import type { ServerRule, ServerSource } from '../options/server-value.js';
 
 /** A server of a domain, and the source of queries to it. */
 export interface RoutedServer {
@@ -47,10 +43,10 @@ export class RuleDrafts {
       else if (target.kind === 'default') draft.usesDefault = true;
       else if (target.kind === 'server') addServer(draft, target.server, target.source);
       else {
-        const { host, port } = target.server;
+        const { host, ...server } = target.server;
         // A name without addresses (yet) still claims the domain: its questions must not go to other servers.
         for (const address of this.#addressesOf(host)) {
-          addServer(draft, { address, port }, target.source);
+          addServer(draft, { ...server, address }, target.source);
         }
       }
     }

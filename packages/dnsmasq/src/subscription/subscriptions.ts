@@ -105,8 +105,8 @@ export class Subscriptions {
     const servers = new Map<string, ZoneServer>();
     for (const { domains, target } of rules) {
       if (target.kind !== 'server' || domains.length === 0) continue;
-      // A connection could not leave by an interface, as queries do.
-      if (target.source !== undefined) continue;
+      // A connection could not leave by an interface, as queries do, and what is encrypted is never asked in plain text.
+      if (target.source !== undefined || target.server.encryption !== undefined) continue;
       const text = serverText(target.server);
       const one = servers.get(text) ?? this.#zoneServer(target.server);
       servers.set(text, one);

@@ -109,7 +109,7 @@ export function objectNameFlag(initial: string, help: string): FlagDefinition<st
   };
 }
 
-/** Name servers, `ip[:port],…`; the last flag wins. */
+/** Name servers, `ip[:port],…` or encrypted ones; the last flag wins. */
 export function nameserversFlag(help: string): FlagDefinition<readonly string[]> {
   return {
     parse: (text) => parseNameservers(text),

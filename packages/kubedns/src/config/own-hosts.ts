@@ -46,7 +46,7 @@ export class OwnHosts {
     this.#hosts.set(name, host);
     const text = textOf(host);
     if (before !== undefined && textOf(before) === text) return false;
-    this.#log.info(`stubDomains: the server ${name} is ${text}`);
+    this.#log.info(`the server ${name} is ${text}`);
     return true;
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { EMPTY_DNS_CONFIG, type DnsConfig } from '@kube-dns/daemon';
 import { until } from '@kube-dns/testkit';
-import { serverText, UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
+import { UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
 import { encodeKey } from '@kube-dns/wire';
 import { type RecordedLog, recordedLog } from '../../test/support/recorded-log.js';
 import { NameServer } from '../../test/support/name-server.js';
@@ -56,7 +56,7 @@ function serversFor(upstreams: Upstreams, name: string): string[] {
   const wire = encodeKey(name);
   const buffer = new Uint8Array(300).fill(1);
   buffer.set(wire);
-  return upstreams.groupFor(buffer, wire.length).servers.map(serverText);
+  return upstreams.groupFor(buffer, wire.length).servers.map(({ text }) => text);
 }
 
 describe('the default servers', () => {
@@ -198,10 +198,10 @@ describe('a server that is given by name', () => {
     services.delete(serviceObject(ns));
     expect(serversFor(upstreams, 'x.a.b')).toEqual(['192.0.2.6#53']);
     expect(log.lines.filter((line) => line.includes(`the server ${name}`))).toEqual([
-      `I stubDomains: the server ${name} is not in the cluster`,
-      `I stubDomains: the server ${name} is at 10.0.0.5, fd00::5`,
-      `I stubDomains: the server ${name} is at 10.0.0.6`,
-      `I stubDomains: the server ${name} is not in the cluster`,
+      `I the server ${name} is not in the cluster`,
+      `I the server ${name} is at 10.0.0.5, fd00::5`,
+      `I the server ${name} is at 10.0.0.6`,
+      `I the server ${name} is not in the cluster`,
     ]);
   });
 
@@ -228,6 +228,43 @@ describe('a server that is given by name', () => {
     expect(serversFor(upstreams, 'a.b')).toEqual(['10.0.0.7#53']);
     cluster.services.put(serviceObject({ ...two, externalName: 'ext.infra.svc.cluster.local' }));
     expect(serversFor(upstreams, 'a.b')).toEqual([]);
+  });
+});
+
+describe('an encrypted server', () => {
+  const DOH = 'https://dns.example/q';
+
+  it('keeps its protocol, port and certificate’s name, in both keys', () => {
+    const upstreams = create();
+    const stubs = { 'a.b': ['tls://192.0.2.2%dns.example', 'tls://[fd00::1]:8853'] };
+    upstreams.apply(config(stubs, ['https://192.0.2.3/q']));
+    expect(serversFor(upstreams, 'a.b')).toEqual([
+      'tls://192.0.2.2#853%dns.example',
+      'tls://fd00::1#8853',
+    ]);
+    expect(serversFor(upstreams, 'x.y')).toEqual(['https://192.0.2.3/q (192.0.2.3#443)']);
+  });
+
+  it('may have a name, also as a default server beside one with an address', async () => {
+    const upstream = await NameServer.start();
+    opened.push(upstream);
+    upstream.respond('dns.example A', {
+      answers: [{ type: 'A', name: 'dns.example', ttl: 60, data: '192.0.2.5' }],
+    });
+    const upstreams = create();
+    upstreams.apply(config({ 'a.b': ['tls://dns.example'] }, [DOH, upstream.address]));
+    await until('resolved', () => serversFor(upstreams, 'x.y').length === 2);
+    expect(serversFor(upstreams, 'x.y')[0]).toBe('https://dns.example/q (192.0.2.5#443)');
+    expect(serversFor(upstreams, 'a.b')).toEqual(['tls://192.0.2.5#853%dns.example']);
+  });
+
+  it('is warned about where nothing but itself could look up its name', () => {
+    create().apply(config({}, [DOH]));
+    expect(log.lines).toEqual([
+      'I name servers: https://dns.example/q (dns.example#443)',
+      'W cannot resolve the server dns.example: there is no name server to ask; ' +
+        'write its address in place of its name (tls://, https://: ADDRESS%dns.example)',
+    ]);
   });
 });
 

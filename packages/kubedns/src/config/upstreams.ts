@@ -1,11 +1,6 @@
 import { readFileSync } from 'node:fs';
-import {
-  type DnsConfig,
-  errorText,
-  isIpAddress,
-  type Log,
-  parseNameServer,
-} from '@kube-dns/daemon';
+import { isIP } from 'node:net';
+import { type DnsConfig, errorText, type Log, parseNameServer } from '@kube-dns/daemon';
 import {
   type HostPace,
   isOwnAddress,
@@ -37,9 +32,11 @@ export interface UpstreamsOptions {
   readonly pace?: Partial<HostPace>;
 }
 
-/** The servers of a stub domain: as configured, and with the addresses resolved so far. */
-interface StubDomain {
+/** The servers of a domain: as configured, and with the addresses resolved so far. */
+interface DomainServers {
   readonly domain: string;
+  /** What named them, for the log. */
+  readonly key: string;
   /** An `address` may be a host name. */
   readonly servers: readonly ServerAddress[];
   readonly hasNames: boolean;
@@ -62,20 +59,21 @@ export class Upstreams {
   /** One limit of questions in flight for all domains together. */
   readonly #load = new GroupLoad();
   readonly #noServers: ServerGroup;
-  #default: ServerGroup;
+  #default: DomainServers;
   /** In the order of the configuration, and by their names. */
-  #stubs: readonly StubDomain[] = [];
-  #stubTable = new NameTable<StubDomain>();
+  #stubs: readonly DomainServers[] = [];
+  #stubTable = new NameTable<DomainServers>();
   #config: DnsConfig | undefined;
 
   constructor(options: UpstreamsOptions) {
     this.#options = options;
-    this.#default = this.#noServers = this.#groupOf(EVERY_NAME, []);
+    this.#noServers = this.#groupOf(EVERY_NAME, []);
+    this.#default = this.#domain(EVERY_NAME, this.#resolvConf, []);
     this.#ownHosts = new OwnHosts(options.resolveOwn, options.log);
     this.#hosts = new ServerHosts({
       log: options.log,
       sockets: options.servers.sockets,
-      serversFor: () => this.#default.servers,
+      serversFor: () => this.#default.group.servers,
       onChange: () => this.#fillNamed(),
       ...(options.pace && { pace: options.pace }),
     });
@@ -86,14 +84,15 @@ export class Upstreams {
     this.#config = config;
     this.#setStubs(config);
     const configured = config.upstreamNameservers.map(parseServer);
-    const servers =
+    this.#default =
       configured.length > 0
-        ? this.#usable('upstreamNameservers', configured)
-        : this.#usable(this.#resolvConf, this.#readResolvConf());
-    this.#default = this.#groupOf(EVERY_NAME, servers);
+        ? this.#domain(EVERY_NAME, 'upstreamNameservers', configured)
+        : this.#domain(EVERY_NAME, this.#resolvConf, this.#readResolvConf());
+    const servers = this.#usable(this.#default.key, this.#default.servers);
     const { log } = this.#options;
     log.info(`name servers: ${servers.map(serverText).join(', ') || 'none'}`);
     this.#ownHosts.follow(this.#namesOfServers().filter((host) => this.#isInZone(host)));
+    this.#default.group = this.#groupOf(EVERY_NAME, this.#resolved(servers));
     this.#followOthers();
     this.#fill(this.#stubs);
     for (const [domain, texts] of config.stubDomains) {
@@ -113,12 +112,12 @@ export class Upstreams {
    * servers for a stub domain of which no server is resolved yet. Allocates nothing.
    */
   groupFor(name: Uint8Array, length: number): ServerGroup {
-    if (this.#stubs.length === 0) return this.#default;
+    if (this.#stubs.length === 0) return this.#default.group;
     for (let at = 0; at < length; at += name[at]! + 1) {
       const stub = this.#stubTable.get(name, at, length);
       if (stub !== undefined) return stub.group;
     }
-    return this.#default;
+    return this.#default.group;
   }
 
   /** Stops resolving names of servers, and probing servers that are down; may be called twice. */
@@ -151,7 +150,7 @@ export class Upstreams {
   }
 
   #addressesOf(host: string): readonly string[] {
-    if (isIpAddress(host)) return [host];
+    if (!isName(host)) return [host];
     const own = this.#ownHosts.get(host);
     if (own === undefined) return this.#hosts.addressesOf(host);
     return own.target === undefined ? own.addresses : this.#hosts.addressesOf(own.target);
@@ -159,24 +158,27 @@ export class Upstreams {
 
   /** The servers that have names may be elsewhere now. */
   #fillNamed(): void {
-    this.#fill(this.#stubs.filter(({ hasNames }) => hasNames));
+    this.#fill(this.#named());
   }
 
-  #fill(stubs: readonly StubDomain[]): void {
-    for (const stub of stubs) {
-      const { domain, hasNames } = stub;
-      const servers = hasNames
-        ? stub.servers.flatMap((each) => this.#resolved(each))
-        : stub.servers;
-      stub.group = this.#groupOf(domain, this.#usable(`stubDomains: ${domain}`, servers));
+  #fill(domains: readonly DomainServers[]): void {
+    for (const each of domains) {
+      const servers = each.hasNames ? this.#resolved(each.servers) : each.servers;
+      each.group = this.#groupOf(each.domain, this.#usable(each.key, servers));
     }
-    const groups = [this.#default, ...this.#stubs.map(({ group }) => group)];
+    const groups = [this.#default, ...this.#stubs].map(({ group }) => group);
     this.#options.servers.retain(groups.flatMap(({ servers }) => servers));
     this.#options.onChange?.();
   }
 
-  #resolved({ address, port }: ServerAddress): readonly ServerAddress[] {
-    return this.#addressesOf(address).map((each) => ({ address: each, port }));
+  #named(): readonly DomainServers[] {
+    return [this.#default, ...this.#stubs].filter(({ hasNames }) => hasNames);
+  }
+
+  #resolved(servers: readonly ServerAddress[]): readonly ServerAddress[] {
+    return servers.flatMap((server) =>
+      this.#addressesOf(server.address).map((address) => ({ ...server, address })),
+    );
   }
 
   /** Servers are asked in the configured order. */
@@ -202,13 +204,11 @@ export class Upstreams {
 
   /** A domain with an empty list counts as absent (kubernetes/dns pkg/dnsmasq/nanny.go, Configure). */
   #setStubs({ stubDomains }: DnsConfig): void {
-    const stubs: StubDomain[] = [];
-    const table = new NameTable<StubDomain>();
+    const stubs: DomainServers[] = [];
+    const table = new NameTable<DomainServers>();
     for (const [domain, texts] of stubDomains) {
       if (texts.length === 0) continue;
-      const servers = texts.map(parseServer);
-      const hasNames = servers.some(({ address }) => !isIpAddress(address));
-      const stub = { domain, servers, hasNames, group: this.#noServers };
+      const stub = this.#domain(domain, `stubDomains: ${domain}`, texts.map(parseServer));
       stubs.push(stub);
       table.set(encodeKey(domain), stub);
     }
@@ -216,12 +216,15 @@ export class Upstreams {
     this.#stubTable = table;
   }
 
+  /** Without a group of its servers yet. */
+  #domain(domain: string, key: string, servers: readonly ServerAddress[]): DomainServers {
+    const hasNames = servers.some(({ address }) => isName(address));
+    return { domain, key, servers, hasNames, group: this.#noServers };
+  }
+
   #namesOfServers(): readonly string[] {
-    const named = this.#stubs.filter(({ hasNames }) => hasNames);
-    const addresses = new Set(
-      named.flatMap(({ servers }) => servers.map(({ address }) => address)),
-    );
-    return [...addresses].filter((address) => !isIpAddress(address));
+    const addresses = this.#named().flatMap(({ servers }) => servers.map(({ address }) => address));
+    return [...new Set(addresses)].filter(isName);
   }
 
   get #resolvConf(): string {
@@ -240,6 +243,10 @@ export class Upstreams {
 
 /** Parses a server of a valid configuration; `address` may be a host name. */
 function parseServer(text: string): ServerAddress {
-  const { host, port } = parseNameServer(text);
-  return { address: host, port: port ?? DEFAULT_PORT };
+  const { host, port, ...rest } = parseNameServer(text);
+  return { address: host, port: port ?? DEFAULT_PORT, ...rest };
+}
+
+function isName(address: string): boolean {
+  return isIP(address) === 0;
 }
