@@ -1,14 +1,32 @@
 import { expect } from '@jest/globals';
-import { FLAG, readUint16 } from '@kube-dns/wire';
+import { EDNS_OPTION, FLAG, readUint16 } from '@kube-dns/wire';
 import type { Answer } from './client.js';
 
 type DnsRecord = Answer['answers'][number];
 
-/** A record as text without its TTL, the one thing that is not compared to the letter. */
-export const withoutTtl = (record: DnsRecord): string =>
-  JSON.stringify({ ...record, ttl: undefined });
+const isReason = ({ code }: { readonly code: number }): boolean =>
+  code === EDNS_OPTION.EXTENDED_ERROR;
 
-/** What is compared of an answer. Records in a fixed order: dnsmasq rotates them at each answer. */
+const optionsOf = (record: DnsRecord) => (record.type === 'OPT' ? record.options : []);
+
+/** A record as text without its TTL and its Extended DNS Errors, which are not compared to the letter. */
+export const withoutTtl = (record: DnsRecord): string => {
+  const options = { options: optionsOf(record).filter((option) => !isReason(option)) };
+  return JSON.stringify({ ...record, ...(record.type === 'OPT' && options), ttl: undefined });
+};
+
+/** The codes of an answer's Extended DNS Errors. */
+export function reasonsOf({ additionals }: Answer): number[] {
+  const reasons = additionals.flatMap(optionsOf).filter(isReason);
+  return reasons.map((option) => ('data' in option ? readUint16(option.data as Buffer, 0) : -1));
+}
+
+/** Whether ours explains what the real one explains, with the same codes; it explains more, and in words. */
+export function explainsAsMuch(ours: readonly number[], real: readonly number[]): boolean {
+  return real.every((code) => ours.includes(code));
+}
+
+/** What is compared of an answer, with {@link reasonsOf}. Records in a fixed order: dnsmasq rotates them at each answer. */
 export function viewOf({ bytes, rcode, questions, answers, authorities, additionals }: Answer) {
   const flags = readUint16(bytes, 2);
   return {

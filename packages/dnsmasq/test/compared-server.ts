@@ -1,6 +1,6 @@
 import { until } from '@kube-dns/testkit';
 import { readUint16 } from '@kube-dns/wire';
-import { withoutTtl } from './answer-view.js';
+import { reasonsOf, withoutTtl } from './answer-view.js';
 import { type Answer, ask, askTcp, statistic } from './client.js';
 import type { FakeUpstream } from './fake-upstream.js';
 import type { AskedQuestion } from './oracle-cache-steps.js';
@@ -12,6 +12,8 @@ const COUNTERS = ['hits', 'misses', 'insertions', 'evictions'];
 export interface Seen {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly ttls: readonly number[];
+  /** The codes of its Extended DNS Errors. */
+  readonly reasons: readonly number[];
 }
 
 const ttlsOf = ({ answers, authorities }: Answer): number[] =>
@@ -45,6 +47,7 @@ export class ComparedServer {
         asked: asked.map(({ name, type, protocol }) => `${name} ${type} ${protocol}`),
       },
       ttls: ttlsOf(answer),
+      reasons: reasonsOf(answer),
     };
   }
 

@@ -54,7 +54,7 @@ describe('a client with cookies', () => {
       // Extended DNS Errors do come back.
       ['A 10.0.0.1', '1232 | 15 0016'],
       ['A 10.0.0.1', '1232'],
-      ['A 10.0.0.9', '1232'],
+      ['A 10.0.0.9', `1232 | 15 0004${Buffer.from('--address').toString('hex')}`],
     ]);
     expect(seen).toEqual(['1232']);
   });

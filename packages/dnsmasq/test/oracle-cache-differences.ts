@@ -57,11 +57,6 @@ export const DIFFERENT: Readonly<Record<string, Difference>> = {
     steps: [q('private', 'ANY')],
     fields: ['answers'],
   },
-  'a type filtered out of a cached answer: reported for every type; dnsmasq only for addresses': {
-    options: ['--filter-rr=SRV'],
-    steps: times(2, q('services', 'SRV', EDNS)),
-    fields: ['additionals'],
-  },
   'a question for a CNAME: forwarded; dnsmasq takes it from another answer, with AA': {
     options: [],
     steps: [q('dangling'), q('dangling', 'CNAME')],

@@ -53,7 +53,7 @@ describeBesideReal("the cache beside the real dnsmasq's", () => {
     return [asFields({}), asFields({})];
   }
 
-  const asFields = (fields: Record<string, unknown>): Seen => ({ fields, ttls: [] });
+  const asFields = (fields: Record<string, unknown>): Seen => ({ fields, ttls: [], reasons: [] });
 
   const haveSameTtls = (seen: Seen, expected: Seen): boolean =>
     expected.ttls.every((ttl, i) => Math.abs(ttl - seen.ttls[i]!) <= 1);
@@ -70,6 +70,7 @@ describeBesideReal("the cache beside the real dnsmasq's", () => {
         ...(refreshesStale && { asked: undefined }),
       };
       expect({ ...seen.fields, ...at }).toEqual({ ...expected.fields, ...at });
+      expect(seen.reasons).toEqual(expect.arrayContaining([...expected.reasons]));
       const ttls = haveSameTtls(seen, expected) ? seen.ttls : expected.ttls;
       expect({ ...at, ttls: seen.ttls }).toEqual({ ...at, ttls });
     }

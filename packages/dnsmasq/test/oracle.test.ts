@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { endPrograms, freePort, until } from '@kube-dns/testkit';
-import { expectSameTtls, viewOf } from './answer-view.js';
+import { expectSameTtls, reasonsOf, viewOf } from './answer-view.js';
 import { type Answer, ask, askTcp, statistic } from './client.js';
 import { FakeUpstream } from './fake-upstream.js';
 import type { Question } from './messages.js';
@@ -163,6 +163,7 @@ describeBesideReal('beside the real dnsmasq', () => {
         continue;
       }
       expect({ step, ...viewOf(seen) }).toEqual({ step, ...viewOf(expected) });
+      expect(reasonsOf(seen)).toEqual(expect.arrayContaining(reasonsOf(expected)));
       expectSameTtls(seen, expected);
     }
   }

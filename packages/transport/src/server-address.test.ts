@@ -12,11 +12,9 @@ describe('serverText', () => {
 
   it('writes an encrypted server as it is configured, with its address', () => {
     const server = { address: '192.0.2.1', port: 853 };
-    const texts = [
-      { ...TLS, name: '192.0.2.1' },
-      { ...TLS, name: 'dns.example' },
-      HTTPS,
-    ].map((encryption) => serverText({ ...server, encryption }));
+    const texts = [{ ...TLS, name: '192.0.2.1' }, { ...TLS, name: 'dns.example' }, HTTPS].map(
+      (encryption) => serverText({ ...server, encryption }),
+    );
     expect(texts).toEqual([
       'tls://192.0.2.1#853',
       'tls://192.0.2.1#853%dns.example',

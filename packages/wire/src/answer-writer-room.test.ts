@@ -4,8 +4,11 @@ import { opt, readQuery } from '../test/messages.js';
 import { add, address, srv, write } from '../test/writing.js';
 import { AnswerWriter } from './answer-writer.js';
 import { encodeName } from './name.js';
-import { RCODE } from './protocol.js';
+import { extendedErrorOption } from './opt-record.js';
+import { EXTENDED_ERROR, RCODE } from './protocol.js';
 import { RecordCursor, SECTION, type Section } from './record-cursor.js';
+
+const NOT_READY = extendedErrorOption(EXTENDED_ERROR.NOT_READY);
 
 describe('AnswerWriter compression', () => {
   it('points an owner to the whole question, whatever its case', () => {
@@ -142,17 +145,17 @@ describe('AnswerWriter in a small buffer', () => {
     const query = readQuery('web.x', { additionals: [opt()] });
     const out = new Uint8Array(1_000);
     const writer = new AnswerWriter();
-    const lengthIn = (maxBytes: number, extendedError?: number) => {
+    const lengthIn = (maxBytes: number, options?: Uint8Array) => {
       writer.begin(query, out, maxBytes);
-      writer.setRcode(RCODE.SERVFAIL, extendedError);
+      writer.setRcode(RCODE.SERVFAIL, options);
       for (let i = 0; i < 2; i++) add(writer, { type: 'PTR', name: 'web.x', data: `a${i}.web.x` });
       return { length: writer.finish(), isFull: writer.isFull };
     };
     // Header and question 23, each record 2 + 10 + 5, OPT 11.
     expect(lengthIn(68)).toEqual({ length: 68, isFull: false });
     expect(lengthIn(67)).toEqual({ length: 51, isFull: true });
-    expect(lengthIn(74, 14)).toEqual({ length: 74, isFull: false });
-    expect(lengthIn(73, 14)).toEqual({ length: 68, isFull: false });
+    expect(lengthIn(74, NOT_READY)).toEqual({ length: 74, isFull: false });
+    expect(lengthIn(73, NOT_READY)).toEqual({ length: 68, isFull: false });
   });
 
   it('throws for one that has no room for the question', () => {

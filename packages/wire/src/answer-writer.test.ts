@@ -7,9 +7,12 @@ import { opt, readQuery } from '../test/messages.js';
 import { add, address, srv, write } from '../test/writing.js';
 import { AnswerWriter } from './answer-writer.js';
 import { encodeName } from './name.js';
+import { extendedErrorOption } from './opt-record.js';
 import { EXTENDED_ERROR, RCODE, TYPE } from './protocol.js';
 import { Query } from './query.js';
 import { SECTION } from './record-cursor.js';
+
+const NOT_READY = extendedErrorOption(EXTENDED_ERROR.NOT_READY);
 
 describe('AnswerWriter header and question', () => {
   it('echoes ID and question, in the same case', () => {
@@ -42,7 +45,7 @@ describe('AnswerWriter header and question', () => {
     const writer = new AnswerWriter();
     writer.begin(readQuery('a.example', { additionals: [opt()] }), out);
     writer.setAuthoritative();
-    writer.setRcode(RCODE.SERVFAIL, EXTENDED_ERROR.NOT_READY);
+    writer.setRcode(RCODE.SERVFAIL, NOT_READY);
     add(writer, address('a.example', '10.0.0.1'));
     writer.finish();
     writer.begin(readQuery('b'), out);
@@ -157,7 +160,7 @@ describe('AnswerWriter EDNS', () => {
 
   it('says an extended error', () => {
     const { decoded } = write(withOpt(), (writer) => {
-      writer.setRcode(RCODE.SERVFAIL, EXTENDED_ERROR.NOT_READY);
+      writer.setRcode(RCODE.SERVFAIL, NOT_READY);
     });
     expect((decoded as { rcode?: string }).rcode).toBe('SERVFAIL');
     expect(decoded.additionals).toMatchObject([
@@ -167,7 +170,7 @@ describe('AnswerWriter EDNS', () => {
 
   it('says no extended error to a client without EDNS', () => {
     const { decoded } = write(readQuery('web.x'), (writer) => {
-      writer.setRcode(RCODE.SERVFAIL, EXTENDED_ERROR.NOT_READY);
+      writer.setRcode(RCODE.SERVFAIL, NOT_READY);
     });
     expect(decoded.additionals).toEqual([]);
   });

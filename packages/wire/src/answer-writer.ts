@@ -1,6 +1,6 @@
 import { readUint16, writeUint16, writeUint32 } from './bytes.js';
 import { lowerCaseByte, nameBytes } from './name.js';
-import { appendOpt, OPT_BYTES, optBytesFor } from './opt-record.js';
+import { appendOpt, NO_EDNS_OPTIONS, OPT_BYTES } from './opt-record.js';
 import {
   CLASS,
   FLAG,
@@ -45,7 +45,7 @@ export class AnswerWriter {
   #class: number = CLASS.IN;
   #isFull = false;
   #rcode: number = RCODE.NOERROR;
-  #extendedError = -1;
+  #options = NO_EDNS_OPTIONS;
   readonly #counts = new Uint16Array(3);
   /** Offsets of names in the message that a later name may point to. */
   readonly #names = new Uint16Array(MAX_REMEMBERED_NAMES);
@@ -57,7 +57,7 @@ export class AnswerWriter {
    */
   begin(query: Query, out: Uint8Array, maxBytes = out.length): void {
     this.#maxBytes = Math.min(maxBytes, out.length);
-    if (query.questionEnd + optBytesFor(query) > this.#maxBytes) {
+    if (query.questionEnd + (query.hasEdns ? OPT_BYTES : 0) > this.#maxBytes) {
       throw new RangeError(`${this.#maxBytes} bytes are too few for an answer`);
     }
     this.#query = query;
@@ -67,7 +67,7 @@ export class AnswerWriter {
     this.#out = out;
     this.#flags = FLAG.QR | FLAG.RA | (query.flags & (FLAG.RD | FLAG.CD | OPCODE_MASK));
     this.#rcode = RCODE.NOERROR;
-    this.#extendedError = -1;
+    this.#options = NO_EDNS_OPTIONS;
     this.#isFull = false;
     this.#counts.fill(0);
     for (let i = QUESTION_OFFSET; i < query.questionEnd; i++) out[i] = query.bytes[i]!;
@@ -88,10 +88,15 @@ export class AnswerWriter {
     else this.#flags &= ~FLAG.TC;
   }
 
-  /** Sets the response code and, for clients with EDNS, an Extended DNS Error (RFC 8914). */
-  setRcode(rcode: number, extendedError = -1): void {
+  /** Sets the response code and, for clients with EDNS, encoded options: an Extended DNS Error (RFC 8914). */
+  setRcode(rcode: number, options = NO_EDNS_OPTIONS): void {
     this.#rcode = rcode;
-    this.#extendedError = extendedError;
+    this.#options = options;
+  }
+
+  /** Sets encoded options for clients with EDNS, and leaves the response code. */
+  explain(options: Uint8Array): void {
+    this.#options = options;
   }
 
   /** Whether a record did not fit: no other is added then. */
@@ -151,10 +156,10 @@ export class AnswerWriter {
     writeUint16(out, 6, this.#counts[SECTION.ANSWER]!);
     writeUint16(out, 8, this.#counts[SECTION.AUTHORITY]!);
     writeUint16(out, 10, this.#counts[SECTION.ADDITIONAL]!);
-    // Records take precedence over the extended error.
-    const fits = this.#at + optBytesFor(this.#query) <= this.#maxBytes;
-    const extendedError = fits ? this.#extendedError : -1;
-    this.#at = appendOpt(this.#query, out, this.#at, this.#rcode, extendedError);
+    // Records take precedence over options.
+    const fits = this.#at + OPT_BYTES + this.#options.length <= this.#maxBytes;
+    const options = fits ? this.#options : NO_EDNS_OPTIONS;
+    this.#at = appendOpt(this.#query, out, this.#at, this.#rcode, options);
     return this.#at;
   }
 

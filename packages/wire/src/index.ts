@@ -35,9 +35,9 @@ export { writeNotify } from './notify.js';
 export {
   appendOpt,
   EDNS_OPTION,
-  EXTENDED_ERROR_OPTION_BYTES,
+  extendedErrorOption,
+  NO_EDNS_OPTIONS,
   OPT_BYTES,
-  writeExtendedError,
 } from './opt-record.js';
 export { decodeFirstAnswers, decodeMessage, encodeQuery, encodeRdata } from './packet.js';
 export type { DecodedMessage, DecodedRecord, QueryFields } from './packet.js';

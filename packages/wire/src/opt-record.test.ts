@@ -1,15 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import packet from 'dns-packet';
 import { addressRecords, opt, readQuery, responseBytes } from '../test/messages.js';
-import { appendOpt, OPT_BYTES } from './opt-record.js';
+import { appendOpt, extendedErrorOption, NO_EDNS_OPTIONS, OPT_BYTES } from './opt-record.js';
 import { EXTENDED_ERROR } from './protocol.js';
 
 const message = responseBytes('web.x', { answers: addressRecords('web.x', 1) });
 
-function append(query: Parameters<typeof appendOpt>[0], size: number, extendedError = -1): Buffer {
+function append(
+  query: Parameters<typeof appendOpt>[0],
+  size: number,
+  options = NO_EDNS_OPTIONS,
+): Buffer {
   const out = Buffer.alloc(size, 0xee);
   message.copy(out);
-  return out.subarray(0, appendOpt(query, out, message.length, 0, extendedError));
+  return out.subarray(0, appendOpt(query, out, message.length, 0, options));
 }
 
 describe('appendOpt', () => {
@@ -24,7 +28,9 @@ describe('appendOpt', () => {
 
   it('adds an extended error when there is one', () => {
     const query = readQuery('web.x', { additionals: [opt()] });
-    const decoded = packet.decode(append(query, 512, EXTENDED_ERROR.STALE_ANSWER));
+    const decoded = packet.decode(
+      append(query, 512, extendedErrorOption(EXTENDED_ERROR.STALE_ANSWER)),
+    );
     expect(decoded.additionals).toMatchObject([
       { options: [{ code: 15, data: Buffer.from([0, 3]) }] },
     ]);
@@ -38,5 +44,18 @@ describe('appendOpt', () => {
     const query = readQuery('web.x', { additionals: [opt()] });
     expect(append(query, message.length + OPT_BYTES - 1)).toEqual(message);
     expect(append(query, message.length + OPT_BYTES)).toHaveLength(message.length + OPT_BYTES);
+  });
+});
+
+describe('extendedErrorOption', () => {
+  it('has the code and a text', () => {
+    const option = Buffer.from(extendedErrorOption(EXTENDED_ERROR.NETWORK_ERROR, 'no'));
+    expect(option.toString('hex')).toBe('000f000400176e6f');
+  });
+
+  it('has the first 40 bytes of a longer text', () => {
+    const option = Buffer.from(extendedErrorOption(EXTENDED_ERROR.OTHER, 'x'.repeat(41)));
+    expect(option).toHaveLength(46);
+    expect(option.readUInt16BE(2)).toBe(42);
   });
 });

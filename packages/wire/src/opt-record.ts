@@ -10,33 +10,41 @@ export interface EdnsTarget {
 
 /** The bytes that an OPT record without options takes (RFC 6891 section 6.1.2). */
 export const OPT_BYTES = 11;
-/** The bytes of an Extended DNS Error option without text (RFC 8914 section 2). */
-export const EXTENDED_ERROR_OPTION_BYTES = 6;
+/** No options of an OPT record. */
+export const NO_EDNS_OPTIONS: Uint8Array = new Uint8Array(0);
+/** The bytes of an Extended DNS Error option before its text (RFC 8914 section 2). */
+const EXTENDED_ERROR_HEAD_BYTES = 6;
+/** The most bytes of such a text: it must not take the place of records. */
+const MAX_EXTENDED_ERROR_TEXT_BYTES = 40;
 /** EDNS option codes (RFC 7871 section 6, RFC 8914 section 2, RFC 9660 section 2). */
 export const EDNS_OPTION = { SUBNET: 8, EXTENDED_ERROR: 15, ZONE_VERSION: 19 } as const;
 /** Code and length of an option. */
 const OPTION_HEAD_BYTES = 4;
 
-/** The most bytes that `appendOpt` adds to an answer to this query. */
-export function optBytesFor(query: EdnsTarget): number {
-  return query.hasEdns ? OPT_BYTES + EXTENDED_ERROR_OPTION_BYTES : 0;
+/** An Extended DNS Error as an option (RFC 8914 section 2); of a text that is not short the first 40 bytes. */
+export function extendedErrorOption(code: number, text = ''): Uint8Array {
+  const bytes = Buffer.from(text).subarray(0, MAX_EXTENDED_ERROR_TEXT_BYTES);
+  const option = new Uint8Array(EXTENDED_ERROR_HEAD_BYTES + bytes.length);
+  writeUint16(option, 0, EDNS_OPTION.EXTENDED_ERROR);
+  writeUint16(option, 2, 2 + bytes.length);
+  writeUint16(option, 4, code);
+  option.set(bytes, EXTENDED_ERROR_HEAD_BYTES);
+  return option;
 }
 
 /**
  * Appends the OPT record that a client with EDNS gets (RFC 6891 section 6.1.1) to a whole message of
  * `length` bytes, counts it in the header, and returns the new length: the upper bits of `rcode`, DO as
- * asked, and an Extended DNS Error unless that is negative. Nothing is added for a client without EDNS,
- * or when it does not fit `out`.
+ * asked, and encoded options. Nothing is added for a client without EDNS, or when it does not fit `out`.
  */
 export function appendOpt(
   query: EdnsTarget,
   out: Uint8Array,
   length: number,
   rcode = 0,
-  extendedError = -1,
+  options = NO_EDNS_OPTIONS,
 ): number {
-  const optionBytes = extendedError < 0 ? 0 : EXTENDED_ERROR_OPTION_BYTES;
-  const end = length + OPT_BYTES + optionBytes;
+  const end = length + OPT_BYTES + options.length;
   if (!query.hasEdns || end > out.length) return length;
   out[length] = 0;
   writeUint16(out, length + 1, TYPE.OPT);
@@ -46,17 +54,10 @@ export function appendOpt(
   // RFC 3225 section 3: DO is copied from the query, whatever the answer.
   out[length + 7] = query.isDnssecOk ? 0x80 : 0;
   out[length + 8] = 0;
-  writeUint16(out, length + 9, optionBytes);
-  if (optionBytes > 0) writeExtendedError(out, length + OPT_BYTES, extendedError);
+  writeUint16(out, length + 9, options.length);
+  for (let i = 0; i < options.length; i++) out[length + OPT_BYTES + i] = options[i]!;
   writeUint16(out, 10, readUint16(out, 10) + 1);
   return end;
-}
-
-/** Writes an Extended DNS Error option without text, of EXTENDED_ERROR_OPTION_BYTES, at `at`. */
-export function writeExtendedError(out: Uint8Array, at: number, code: number): void {
-  writeUint16(out, at, EDNS_OPTION.EXTENDED_ERROR);
-  writeUint16(out, at + 2, 2);
-  writeUint16(out, at + 4, code);
 }
 
 /**

@@ -61,16 +61,23 @@ export const OPCODE_NOTIFY = 4 << 11;
 /** DNS Stateful Operations in these bits (RFC 8490 section 5.4). */
 export const OPCODE_DSO = 6 << 11;
 
-/** Extended DNS Error codes (RFC 8914 section 4). */
+/** Extended DNS Error codes (RFC 8914 section 4, and the IANA registry for SYNTHESIZED). */
 export const EXTENDED_ERROR = {
   OTHER: 0,
   STALE_ANSWER: 3,
+  FORGED_ANSWER: 4,
   CACHED_ERROR: 13,
   NOT_READY: 14,
   BLOCKED: 15,
   FILTERED: 17,
+  PROHIBITED: 18,
+  STALE_NXDOMAIN: 19,
+  NOT_AUTHORITATIVE: 20,
+  NOT_SUPPORTED: 21,
   NO_REACHABLE_AUTHORITY: 22,
   NETWORK_ERROR: 23,
+  INVALID_DATA: 24,
+  SYNTHESIZED: 29,
 } as const;
 
 /** Bytes of a message header (RFC 1035 section 4.1.1). */

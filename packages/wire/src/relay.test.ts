@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import packet from 'dns-packet';
 import type { Packet } from 'dns-packet';
 import { addressRecords, opt, queryBytes, readQuery, responseBytes } from '../test/messages.js';
+import { extendedErrorOption } from './opt-record.js';
 import { EXTENDED_ERROR, RCODE } from './protocol.js';
 import { RecordCursor } from './record-cursor.js';
 import { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
@@ -204,9 +205,10 @@ describe('encodeRefusal', () => {
 
   it('has an Extended DNS Error with a text for a client with EDNS', () => {
     const target = client('a', { additionals: [opt()] });
-    const refusal = Buffer.from(encodeRefusal(target, RCODE.SERVFAIL, EXTENDED_ERROR.OTHER, 'no'));
+    const other = extendedErrorOption(EXTENDED_ERROR.OTHER, 'no');
+    const refusal = Buffer.from(encodeRefusal(target, RCODE.SERVFAIL, other));
     expect(refusal.subarray(-10).toString('hex')).toBe('0008000f000400006e6f');
-    expect(encodeRefusal(client('a'), RCODE.SERVFAIL, EXTENDED_ERROR.OTHER, 'no')).toHaveLength(19);
+    expect(encodeRefusal(client('a'), RCODE.SERVFAIL, other)).toHaveLength(19);
   });
 
   it.each([0, 0x80])('copies the DO bit: %d', (dnssecOk) => {

@@ -3,17 +3,16 @@ import {
   appendOpt,
   EDNS_OPTION,
   type EdnsTarget,
+  NO_EDNS_OPTIONS,
   OPT_BYTES,
-  optBytesFor,
   retainOptions,
 } from './opt-record.js';
-import { FLAG, HEADER_BYTES, QUESTION_OFFSET, TYPE } from './protocol.js';
+import { FLAG, HEADER_BYTES, QUESTION_OFFSET, RCODE, RCODE_MASK, TYPE } from './protocol.js';
 import type { Query } from './query.js';
 import { isSameQuestion } from './question.js';
 import { type RecordCursor, SECTION } from './record-cursor.js';
 
-const NO_OPTIONS = new Uint8Array(0);
-const NO_MESSAGE = NO_OPTIONS;
+const NO_MESSAGE = new Uint8Array(0);
 
 /** What an adapted reply needs from the client's query, which is overwritten by then. */
 export interface RelayTarget extends EdnsTarget {
@@ -56,28 +55,20 @@ export function relayTargetOf(
 
 /**
  * A response without records: the question, an rcode below 16, and for a client with EDNS an OPT, DO as
- * asked, with an Extended DNS Error unless that is negative, and its text.
+ * asked, with encoded options.
  */
 export function encodeRefusal(
   target: RelayTarget,
   rcode: number,
-  extendedError = -1,
-  text = '',
+  options = NO_EDNS_OPTIONS,
 ): Uint8Array {
   const { questionEnd } = target;
-  const message = Buffer.alloc(questionEnd + optBytesFor(target) + text.length);
+  const message = new Uint8Array(questionEnd + OPT_BYTES + options.length);
   writeUint16(message, 0, target.id);
   writeUint16(message, 2, FLAG.QR | FLAG.RA | (target.flags & (FLAG.RD | FLAG.CD)) | rcode);
   writeUint16(message, 4, 1);
   copyQuestion(target, message);
-  const end = appendOpt(target, message, questionEnd, rcode, extendedError);
-  if (!target.hasEdns || extendedError < 0) return message.subarray(0, end);
-  // The text is the end of the option, which is the end of the record (RFC 8914 section 2).
-  const written = message.write(text, end, 'latin1');
-  const lengthAt = questionEnd + OPT_BYTES - 2;
-  writeUint16(message, lengthAt, readUint16(message, lengthAt) + written);
-  writeUint16(message, lengthAt + 4, readUint16(message, lengthAt + 4) + written);
-  return message;
+  return message.subarray(0, appendOpt(target, message, questionEnd, rcode, options));
 }
 
 /**
@@ -85,13 +76,15 @@ export function encodeRefusal(
  * of the name, RA set, AD cleared because nothing was validated here, and nothing after the last record (dnsmasq
  * src/rfc1035.c, resize_packet). OPT is hop by hop (RFC 6891 section 6.1.1): a client with EDNS gets one of
  * ours, which retains the server's Extended DNS Errors, and the subnet if the client sent one. -1 when the reply is
- * malformed or is not about that question. The cursor is the caller's.
+ * malformed or is not about that question. `reason`, an option, is added to SERVFAIL and REFUSED that have no Extended
+ * DNS Error. The cursor is the caller's.
  */
 export function adaptReply(
   reply: Uint8Array,
   target: RelayTarget,
   cursor: RecordCursor,
   out: Uint8Array,
+  reason = NO_EDNS_OPTIONS,
 ): number {
   cursor.reset(reply, reply.length);
   const isBare = cursor.end === HEADER_BYTES;
@@ -101,7 +94,7 @@ export function adaptReply(
   let optAt = -1;
   let additionals = 0;
   let upperRcode = 0;
-  let options: Uint8Array = NO_OPTIONS;
+  let options: Uint8Array = NO_EDNS_OPTIONS;
   let isSigned = false;
   while (cursor.next()) {
     if (cursor.section !== SECTION.ADDITIONAL) continue;
@@ -124,12 +117,23 @@ export function adaptReply(
   writeUint16(out, 2, flags | (target.flags & fromClient) | FLAG.RA);
   if (isSigned) return end;
   if (optAt >= 0) writeUint16(out, 10, additionals);
-  const length = appendOpt(target, out, end, upperRcode << 4);
-  const isRoom = length > end && length + options.length <= out.length;
-  if (options.length === 0 || !isRoom) return length;
-  writeUint16(out, length - 2, options.length);
-  out.set(options, length);
-  return length + options.length;
+  if (reason.length > 0 && isRefusal(flags) && !hasExtendedError(options)) {
+    options = Buffer.concat([options, reason]);
+  }
+  const isRoom = end + OPT_BYTES + options.length <= out.length;
+  return appendOpt(target, out, end, upperRcode << 4, isRoom ? options : NO_EDNS_OPTIONS);
+}
+
+function isRefusal(flags: number): boolean {
+  const rcode = flags & RCODE_MASK;
+  return rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED;
+}
+
+function hasExtendedError(options: Uint8Array): boolean {
+  for (let at = 0; at + 4 <= options.length; at += 4 + readUint16(options, at + 2)) {
+    if (readUint16(options, at) === EDNS_OPTION.EXTENDED_ERROR) return true;
+  }
+  return false;
 }
 
 /** A copy of the options of a server's OPT record, the cursor's, that the client gets. */
@@ -138,7 +142,7 @@ function retainedOptions(
   { rdataStart, end }: RecordCursor,
   { passesSubnet }: RelayTarget,
 ): Uint8Array {
-  if (rdataStart === end) return NO_OPTIONS;
+  if (rdataStart === end) return NO_EDNS_OPTIONS;
   const options = new Uint8Array(reply.subarray(rdataStart, end));
   const length = retainOptions(options, (code) => {
     return code === EDNS_OPTION.EXTENDED_ERROR || (passesSubnet && code === EDNS_OPTION.SUBNET);

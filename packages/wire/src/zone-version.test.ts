@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { bytesOf, opt, queryBytes } from '../test/messages.js';
-import { appendOpt } from './opt-record.js';
+import { appendOpt, extendedErrorOption, NO_EDNS_OPTIONS } from './opt-record.js';
 import { Query } from './query.js';
 import {
   appendZoneVersion,
@@ -15,14 +15,14 @@ const OPTION = [0, 19, 0, 18, 2, 246, ...INSTANCE, 0, 0, 0, 1, 0, 0, 0, 2];
 const MAX_BYTES = 1232;
 
 /** The bytes of an answer without records, with an OPT record, and its length. */
-function answerBytes(extendedError = -1): [Uint8Array, number] {
+function answerBytes(options = NO_EDNS_OPTIONS): [Uint8Array, number] {
   const query = queryBytes('web.default', { additionals: [opt()] });
   const read = new Query();
   read.read(query, query.length, false, MAX_BYTES);
   const out = new Uint8Array(0x1_0000);
   out.set(query.subarray(0, read.questionEnd));
   out[11] = 0;
-  return [out, appendOpt(read, out, read.questionEnd, 0, extendedError)];
+  return [out, appendOpt(read, out, read.questionEnd, 0, options)];
 }
 
 describe('the version of a zone', () => {
@@ -42,7 +42,7 @@ describe('the version of a zone', () => {
     expect(appendZoneVersion(out, length, length + OPTION.length - 1, VERSION)).toBe(length);
     expect(appendZoneVersion(out.subarray(0, length), length, MAX_BYTES, VERSION)).toBe(length);
     expect(appendZoneVersion(out, length - 11, MAX_BYTES, VERSION)).toBe(length - 11);
-    const [withError, errorLength] = answerBytes(15);
+    const [withError, errorLength] = answerBytes(extendedErrorOption(15));
     expect(appendZoneVersion(withError, errorLength, MAX_BYTES, VERSION)).toBe(errorLength);
   });
 

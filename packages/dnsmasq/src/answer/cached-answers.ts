@@ -1,5 +1,6 @@
-import { AnswerWriter, appendOpt, EXTENDED_ERROR, type Query, RCODE, TYPE } from '@kube-dns/wire';
+import { AnswerWriter, appendOpt, NO_EDNS_OPTIONS, type Query, RCODE, TYPE } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
+import { FILTERED_TYPE, STALE } from '../explanations.js';
 import { FilteredTypes } from './filtered-types.js';
 
 /** Types whose presence in the cache shows that a name exists (dnsmasq src/rfc1035.c, answer_request). */
@@ -25,13 +26,13 @@ export class CachedAnswers {
   answer(query: Query, out: Uint8Array): number {
     let length = this.#cache.answer(query, out);
     if (length === 0) return 0;
-    let extendedError: number = this.#cache.isStale ? EXTENDED_ERROR.STALE_ANSWER : -1;
+    let options = this.#cache.isStale ? STALE : NO_EDNS_OPTIONS;
     if (this.#filtered.has(query.type)) {
       const whole = length;
       length = this.#filtered.cut(out, length, query.type);
-      if (length < whole) extendedError = EXTENDED_ERROR.FILTERED;
+      if (length < whole) options = FILTERED_TYPE;
     }
-    return appendOpt(query, out, length, 0, extendedError);
+    return appendOpt(query, out, length, 0, options);
   }
 
   /** A name with a cached address exists, so a filtered type needs no query to a server. */
@@ -41,7 +42,7 @@ export class CachedAnswers {
       SIBLINGS.some((type) => type !== query.type && this.#cache.has(query, type));
     if (!hasSibling) return 0;
     this.#writer.begin(query, out);
-    this.#writer.setRcode(RCODE.NOERROR, EXTENDED_ERROR.FILTERED);
+    this.#writer.setRcode(RCODE.NOERROR, FILTERED_TYPE);
     return this.#writer.finish();
   }
 }

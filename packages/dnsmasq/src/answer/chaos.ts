@@ -12,6 +12,7 @@ import {
   TYPE,
   writeUint16,
 } from '@kube-dns/wire';
+import { UNKNOWN_CHAOS } from '../explanations.js';
 
 /** The texts behind the names of class CHAOS (lower case, no final dot), asked for at each query. */
 export type ChaosTexts = ReadonlyMap<string, () => readonly string[]>;
@@ -50,7 +51,7 @@ export class ChaosAnswerer {
 
 function writeRefusal(query: Query, out: Uint8Array): number {
   const end = writeHeader(query, out, RCODE.NOTIMP);
-  return appendOpt(query, out, end);
+  return appendOpt(query, out, end, RCODE.NOTIMP, UNKNOWN_CHAOS);
 }
 
 /** One TXT record of class CH, which the writer for class IN does not write. */

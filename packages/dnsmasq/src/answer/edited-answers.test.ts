@@ -4,6 +4,7 @@ import { AnswererTestbed } from '../../test/answerer-testbed.js';
 import { ask, askTcp, flagsOf } from '../../test/client.js';
 import { FakeUpstream } from '../../test/fake-upstream.js';
 import { addressRecords, type Response, soaRecord } from '../../test/messages.js';
+import { FILTERED_TYPE } from '../explanations.js';
 import { parseAddressRange, parseAlias } from '../options/address-range.js';
 
 let testbed: AnswererTestbed;
@@ -24,7 +25,7 @@ describe('an expired answer of a filtered type', () => {
     testbed.now += 200;
     const { texts, bytes } = await ask(testbed.port, { name: 'a.example', ednsBytes: 1232 });
     expect(texts).toEqual([]);
-    expect(bytes.subarray(-6)).toEqual(Buffer.from([0, 15, 0, 2, 0, 17]));
+    expect(bytes.subarray(-FILTERED_TYPE.length)).toEqual(Buffer.from(FILTERED_TYPE));
     expect(testbed.counters.staleAnswers).toBe(1);
   });
 });
@@ -131,7 +132,7 @@ describe('filtered types', () => {
     expect((await ask(testbed.port, 'a.example')).texts).toEqual(['CNAME b.example']);
     const { texts, bytes } = await ask(testbed.port, { name: 'a.example', ednsBytes: 1232 });
     expect(texts).toEqual(['CNAME b.example']);
-    expect(bytes.subarray(-6)).toEqual(Buffer.from([0, 15, 0, 2, 0, 17]));
+    expect(bytes.subarray(-FILTERED_TYPE.length)).toEqual(Buffer.from(FILTERED_TYPE));
     expect(testbed.upstream.asked).toHaveLength(1);
   });
 

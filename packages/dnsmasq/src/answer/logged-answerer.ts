@@ -106,8 +106,9 @@ class LoggedForwarder implements Forwarding {
     const before = group.servers.map(({ counts }) => counts.queries);
     const loggedInspector = this.#inspectorFor(inspector);
     const length = this.#forwarder.forward(query, out, client, group, loggedInspector, options);
-    const { code: errorCode } = this.refusals.last;
-    if (length > 0) this.#log.answer('config', out.subarray(0, length), { errorCode });
+    const { code } = this.refusals.last ?? {};
+    const details = code === undefined ? {} : { errorCode: code };
+    if (length > 0) this.#log.answer('config', out.subarray(0, length), details);
     else this.#logForwarded(query, group, before);
     return length;
   }

@@ -58,6 +58,7 @@ const EXTENDED_ERROR_TEXTS: ReadonlyMap<number, string> = new Map([
   [EXTENDED_ERROR.NOT_READY, 'not ready'],
   [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY, 'no reachable authority'],
   [EXTENDED_ERROR.NETWORK_ERROR, 'network error'],
+  [EXTENDED_ERROR.INVALID_DATA, 'invalid data'],
 ]);
 const FAILURE_TEXTS: Readonly<Record<FailureReason, string>> = {
   servfail: 'SERVFAIL',

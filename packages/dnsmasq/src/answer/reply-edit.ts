@@ -1,8 +1,6 @@
 import {
   expandName,
   expandRdata,
-  EXTENDED_ERROR,
-  EXTENDED_ERROR_OPTION_BYTES,
   FLAG,
   MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
@@ -12,20 +10,20 @@ import {
   RecordCursor,
   SECTION,
   TYPE,
-  writeExtendedError,
   writeUint16,
   writeUint32,
 } from '@kube-dns/wire';
+import { FILTERED_TYPE } from '../explanations.js';
 
 /** Scratch space for a copy, and for the owner of one of its records; results are copied out of it. */
 const scratch = new Uint8Array(MAX_MESSAGE_BYTES);
 const owner = new Uint8Array(MAX_NAME_BYTES);
 
 /**
- * A copy of a reply without its records: header and question, another rcode, OPT if it had one, with an
- * Extended DNS Error unless that is negative.
+ * A copy of a reply without its records: header and question, another rcode, OPT if it had one, with a further
+ * option.
  */
-export function emptyReply(reply: Uint8Array, rcode: number, extendedError: number): Buffer {
+export function emptyReply(reply: Uint8Array, rcode: number, option: Uint8Array): Buffer {
   const cursor = new RecordCursor().reset(reply, reply.length);
   const questionEnd = cursor.end;
   let opt = reply.subarray(0, 0);
@@ -33,7 +31,7 @@ export function emptyReply(reply: Uint8Array, rcode: number, extendedError: numb
     if (cursor.type === TYPE.OPT) opt = reply.subarray(cursor.start, cursor.end);
   }
   const hasOpt = opt.length > 0;
-  const optionBytes = hasOpt && extendedError >= 0 ? EXTENDED_ERROR_OPTION_BYTES : 0;
+  const optionBytes = hasOpt ? option.length : 0;
   const empty = Buffer.alloc(questionEnd + opt.length + optionBytes);
   empty.set(reply.subarray(0, questionEnd));
   writeUint16(empty, 2, (readUint16(reply, 2) & ~(FLAG.TC | FLAG.AA | RCODE_MASK)) | rcode);
@@ -41,16 +39,15 @@ export function emptyReply(reply: Uint8Array, rcode: number, extendedError: numb
   if (!hasOpt) return empty;
   writeUint16(empty, 10, 1);
   empty.set(opt, questionEnd);
-  if (optionBytes > 0)
-    addExtendedError(empty, questionEnd, empty.length - optionBytes, extendedError);
+  addOption(empty, questionEnd, empty.length - optionBytes, option);
   return empty;
 }
 
-/** Adds the option to an OPT record that ends at `end`, if it fits. */
-function addExtendedError(message: Uint8Array, optAt: number, end: number, code: number): void {
+/** Adds an option to an OPT record that ends at `end`. */
+function addOption(message: Uint8Array, optAt: number, end: number, option: Uint8Array): void {
   const lengthAt = optAt + 9;
-  writeUint16(message, lengthAt, readUint16(message, lengthAt) + EXTENDED_ERROR_OPTION_BYTES);
-  writeExtendedError(message, end, code);
+  writeUint16(message, lengthAt, readUint16(message, lengthAt) + option.length);
+  message.set(option, end);
 }
 
 /**
@@ -72,10 +69,10 @@ export function withoutTypes(
     if (cursor.section === SECTION.ANSWER && isUnwanted(cursor.type)) continue;
     const start = to;
     to = copyRecord(reply, cursor, to);
-    if (to < 0 || to + EXTENDED_ERROR_OPTION_BYTES > scratch.length) return undefined;
+    if (to < 0 || to + FILTERED_TYPE.length > scratch.length) return undefined;
     if (cursor.type === TYPE.OPT && cursor.section === SECTION.ADDITIONAL && scratch[start] === 0) {
-      addExtendedError(scratch, start, to, EXTENDED_ERROR.FILTERED);
-      to += EXTENDED_ERROR_OPTION_BYTES;
+      addOption(scratch, start, to, FILTERED_TYPE);
+      to += FILTERED_TYPE.length;
     }
     counts[cursor.section]!++;
   }

@@ -3,7 +3,6 @@ import {
   decodeName,
   expandKey,
   expandName,
-  EXTENDED_ERROR,
   FLAG,
   MAX_NAME_BYTES,
   QUESTION_OFFSET,
@@ -20,6 +19,7 @@ import type { AnswerCache } from '../cache/answer-cache.js';
 import { type CacheableAnswer, EVERY_TYPE } from '../cache/cacheable-answer.js';
 import type { Teller } from '../cache/kept-entries.js';
 import { type CachingRules, ReplyReader } from '../cache/reply-reader.js';
+import { BOGUS, MALFORMED, REBINDING } from '../explanations.js';
 import type { LocalData } from '../local/local-data.js';
 import type { Route } from '../routing/route.js';
 import type { Router } from '../routing/router.js';
@@ -109,7 +109,7 @@ export class ReplyIntake {
     const bogusTtl = this.#filter.bogusTtl(reply);
     if (bogusTtl >= 0) {
       this.#store(isCacheable && this.#reader.readAsNxdomain(reply, bogusTtl));
-      return emptyReply(reply, RCODE.NXDOMAIN, EXTENDED_ERROR.BLOCKED);
+      return emptyReply(reply, RCODE.NXDOMAIN, BOGUS);
     }
     const isKnown = rcode === RCODE.NXDOMAIN && this.#isKnown(reply);
     this.#isContradicted = isKnown && this.#teller !== undefined;
@@ -118,13 +118,13 @@ export class ReplyIntake {
     }
     if (this.#filter.isRebinding(reply) && this.#isOfDefaultServers(reply)) {
       this.#logRebinding(reply);
-      return emptyReply(reply, RCODE.NOERROR, EXTENDED_ERROR.BLOCKED);
+      return emptyReply(reply, RCODE.NOERROR, REBINDING);
     }
     const hasCacheable = this.#reader.read(reply, this.#isOfTeller);
-    if (this.#reader.isMalformed) return emptyReply(reply, RCODE.SERVFAIL, -1);
+    if (this.#reader.isMalformed) return emptyReply(reply, RCODE.SERVFAIL, MALFORMED);
     this.#store(hasCacheable && isCacheable);
     const filtered = this.#filtered.apply(reply, this.#reader.questionType);
-    return filtered ?? emptyReply(reply, RCODE.SERVFAIL, -1);
+    return filtered ?? emptyReply(reply, RCODE.SERVFAIL, MALFORMED);
   }
 
   /**

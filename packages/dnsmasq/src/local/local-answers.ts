@@ -1,6 +1,5 @@
 import {
   AnswerWriter,
-  EXTENDED_ERROR,
   lowerCaseByte,
   MAX_NAME_BYTES,
   type Query,
@@ -11,6 +10,7 @@ import {
   type Section,
   TYPE,
 } from '@kube-dns/wire';
+import { FILTERED_TYPE } from '../explanations.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
 import { FoundRecords } from './found-records.js';
 import { type HostsEntry, HostsTable } from './hosts-table.js';
@@ -275,7 +275,7 @@ export class LocalAnswers {
 
   #writeFiltered(query: Query, out: Uint8Array): number {
     this.#writer.begin(query, out);
-    this.#writer.setRcode(RCODE.NOERROR, EXTENDED_ERROR.FILTERED);
+    this.#writer.setRcode(RCODE.NOERROR, FILTERED_TYPE);
     return this.#writer.finish();
   }
 }

@@ -10,6 +10,14 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
+import {
+  FILTERED_WINDOWS,
+  GIVEN_ADDRESS,
+  LOCAL_DOMAIN,
+  PLAIN_NAME,
+  PRIVATE_REVERSE,
+  SYNTHESIZED,
+} from '../explanations.js';
 import { clientAddress } from '../listen/client-address.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
 import type { ServerRule } from '../options/server-value.js';
@@ -116,10 +124,10 @@ export class LocalData {
     const synthetic = this.#synth === undefined ? 0 : this.#answerMade(query, out, this.#synth);
     if (synthetic > 0) return synthetic;
     if (isBogusPriv && this.#isPrivateReverse(query)) {
-      return this.#deny(query, out, RCODE.NXDOMAIN, true);
+      return this.#deny(query, out, RCODE.NXDOMAIN, PRIVATE_REVERSE, true);
     }
     if (filtersWindows && isWindowsQuestion(query)) {
-      return this.#deny(query, out, RCODE.NOERROR, true);
+      return this.#deny(query, out, RCODE.NOERROR, FILTERED_WINDOWS, true);
     }
     const verdict = this.#rules.find(query);
     if (verdict !== undefined) {
@@ -128,11 +136,11 @@ export class LocalData {
       if (length > 0 || !isLocal) return length;
       const exists =
         ipv4.length > 0 || ipv6.length > 0 || this.#exists(query.name, query.nameLength);
-      return this.#deny(query, out, exists ? RCODE.NOERROR : RCODE.NXDOMAIN, false);
+      return this.#deny(query, out, exists ? RCODE.NOERROR : RCODE.NXDOMAIN, LOCAL_DOMAIN);
     }
     if (needsDomain && isPlainName(query)) {
       const rcode = this.#exists(query.name, query.nameLength) ? RCODE.NOERROR : RCODE.NXDOMAIN;
-      return this.#deny(query, out, rcode, false);
+      return this.#deny(query, out, rcode, PLAIN_NAME);
     }
     return 0;
   }
@@ -165,6 +173,7 @@ export class LocalData {
     if (made.every(([, rdata]) => rdata === undefined)) return 0;
     this.#writer.begin(query, out);
     this.#writer.setAuthoritative();
+    this.#writer.explain(SYNTHESIZED);
     const { localTtlSeconds } = this.#options;
     for (const [recordType, rdata] of made) {
       if (rdata === undefined) continue;
@@ -183,9 +192,15 @@ export class LocalData {
     return this.#answers;
   }
 
-  #deny(query: Query, out: Uint8Array, rcode: number, isAuthoritative: boolean): number {
+  #deny(
+    query: Query,
+    out: Uint8Array,
+    rcode: number,
+    reason: Uint8Array,
+    isAuthoritative = false,
+  ): number {
     this.#writer.begin(query, out);
-    this.#writer.setRcode(rcode);
+    this.#writer.setRcode(rcode, reason);
     if (isAuthoritative) this.#writer.setAuthoritative();
     return this.#writer.finish();
   }
@@ -204,6 +219,7 @@ export class LocalData {
     const writer = this.#writer;
     writer.begin(query, out);
     writer.setAuthoritative();
+    writer.explain(GIVEN_ADDRESS);
     if (takesIpv4) {
       for (const rdata of ipv4)
         writer.add(SECTION.ANSWER, undefined, TYPE.A, localTtlSeconds, rdata);

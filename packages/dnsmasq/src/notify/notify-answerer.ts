@@ -4,6 +4,7 @@ import {
   checkTsig,
   CLASS,
   FLAG,
+  NO_EDNS_OPTIONS,
   parseAddress,
   type Query,
   RCODE,
@@ -18,6 +19,7 @@ import {
   TYPE,
   writeUint16,
 } from '@kube-dns/wire';
+import { PROHIBITED } from '../explanations.js';
 import { isInRange } from '../options/address-range.js';
 import type { NotifyRule } from '../options/notify-rule.js';
 
@@ -127,7 +129,7 @@ export class NotifyAnswerer implements Answerer {
     this.results[result]++;
     this.#writer.begin(query, out);
     this.#writer.setAuthoritative();
-    this.#writer.setRcode(rcode);
+    this.#writer.setRcode(rcode, result === 'refused' ? PROHIBITED : NO_EDNS_OPTIONS);
     const length = this.#writer.finish();
     writeUint16(out, 2, readUint16(out, 2) & NO_QUERY_FLAGS);
     return length;

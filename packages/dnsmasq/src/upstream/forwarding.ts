@@ -6,7 +6,7 @@ export interface Forwarding {
   /** Queries over UDP that made this send something upstream. */
   readonly sentForUdp: number;
   /** Why the last query was refused: an Extended DNS Error, negative for none. */
-  readonly refusals: { readonly last: { readonly code: number } };
+  readonly refusals: { readonly last: { readonly code: number } | undefined };
   /** Returns what an Answerer returns. */
   forward(
     query: Query,

@@ -8,6 +8,7 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
+import { NOT_OURS } from './explanations.js';
 
 export interface ChaosFacts {
   /** As `kube-dns 1.2.3`. */
@@ -32,7 +33,7 @@ export class ChaosAnswerer {
   answer(query: Query, writer: AnswerWriter): void {
     const text = this.#texts.get(query.name, 0, query.nameLength);
     if (text === undefined) {
-      writer.setRcode(RCODE.REFUSED);
+      writer.setRcode(RCODE.REFUSED, NOT_OURS);
       return;
     }
     writer.setAuthoritative();

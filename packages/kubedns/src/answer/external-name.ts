@@ -4,7 +4,6 @@ import {
   buildQuery,
   copyQuery,
   equalNames,
-  EXTENDED_ERROR,
   lowerCaseByte,
   MAX_MESSAGE_BYTES,
   type Query,
@@ -15,6 +14,7 @@ import {
   writeUint32,
 } from '@kube-dns/wire';
 import type { Upstreams } from '../config/upstreams.js';
+import { NO_TARGET } from './explanations.js';
 import type { UpstreamRecords } from './upstream-records.js';
 import type { ZoneAnswerer } from './zone-answerer.js';
 
@@ -106,7 +106,7 @@ export class ExternalNames {
 
   #fail(query: Query, out: Uint8Array, chain: Chain): number {
     this.#begin(query, out, chain);
-    this.#writer.setRcode(RCODE.SERVFAIL, EXTENDED_ERROR.NETWORK_ERROR);
+    this.#writer.setRcode(RCODE.SERVFAIL, NO_TARGET);
     return this.#finish(out, chain);
   }
 

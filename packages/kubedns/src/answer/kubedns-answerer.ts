@@ -3,7 +3,6 @@ import {
   AnswerWriter,
   CLASS,
   encodeKey,
-  EXTENDED_ERROR,
   FLAG,
   type Query,
   RCODE,
@@ -14,6 +13,7 @@ import {
 import type { Upstreams } from '../config/upstreams.js';
 import type { ChaosAnswerer } from './chaos-answerer.js';
 import { CountedClient } from './counted-client.js';
+import { NO_SERVERS, NOT_OURS, NOT_READY } from './explanations.js';
 import type { ExternalNames } from './external-name.js';
 import { ForwardedReplies } from './forwarded-replies.js';
 import type { QueryStatistics, System } from './query-statistics.js';
@@ -80,7 +80,7 @@ export class KubednsAnswerer implements Answerer {
     const isOfZone = query.class === CLASS.IN || query.class === CLASS.ANY;
     return isOfZone
       ? this.#answerZone(query, out, client)
-      : this.#refuse(query, out, RCODE.REFUSED);
+      : this.#refuse(query, out, RCODE.REFUSED, NOT_OURS);
   }
 
   #answerZone(query: Query, out: Uint8Array, client: Client): number {
@@ -117,14 +117,14 @@ export class KubednsAnswerer implements Answerer {
     const group = upstreams.groupFor(query.name, query.nameLength);
     // A missing server is a failure, not a policy: SERVFAIL, as the original.
     if (group.servers.length === 0) {
-      return this.#refuse(query, out, RCODE.SERVFAIL, EXTENDED_ERROR.NETWORK_ERROR);
+      return this.#refuse(query, out, RCODE.SERVFAIL, NO_SERVERS);
     }
     return forwarder.forward(query, out, client, group, this.#replies.inspect);
   }
 
   /** Answers while the zone is incomplete: a client would cache a negative answer. */
   #answerUnready(query: Query, out: Uint8Array): number {
-    return this.#refuse(query, out, RCODE.SERVFAIL, EXTENDED_ERROR.NOT_READY);
+    return this.#refuse(query, out, RCODE.SERVFAIL, NOT_READY);
   }
 
   /** The size limit of the client holds from the start: an answer cut later would be counted as whole. */
@@ -132,9 +132,9 @@ export class KubednsAnswerer implements Answerer {
     this.#writer.begin(query, out, query.maxAnswerBytes);
   }
 
-  #refuse(query: Query, out: Uint8Array, rcode: number, extendedError?: number): number {
+  #refuse(query: Query, out: Uint8Array, rcode: number, reason: Uint8Array): number {
     this.#begin(query, out);
-    this.#writer.setRcode(rcode, extendedError);
+    this.#writer.setRcode(rcode, reason);
     return this.#writer.finish();
   }
 }

@@ -1,7 +1,6 @@
 import {
   type AnswerWriter,
   encodeRdata,
-  EXTENDED_ERROR,
   MAX_MESSAGE_BYTES,
   prependLabels,
   type Query,
@@ -14,6 +13,7 @@ import type { Service } from '../cluster/service.js';
 import type { PodMode } from '../config/naming.js';
 import { addressType } from '../zone/address.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
+import { NO_TRANSFERS, POD_NAME, UNAVAILABLE, UNFINISHED } from './explanations.js';
 import { ServiceAnswerer } from './service-answerer.js';
 import { Shuffle } from './shuffle.js';
 import { ZoneQuestion, type ZoneQuestionOptions } from './zone-question.js';
@@ -98,7 +98,7 @@ export class ZoneAnswerer {
   /** Answers a question about the name that was read; the writer has begun. */
   answer(query: Query, writer: AnswerWriter): void {
     if (query.type === TYPE.AXFR || query.type === TYPE.IXFR) {
-      writer.setRcode(RCODE.REFUSED);
+      writer.setRcode(RCODE.REFUSED, NO_TRANSFERS);
       return;
     }
     writer.setAuthoritative();
@@ -126,6 +126,7 @@ export class ZoneAnswerer {
         this.#answerOne(TYPE.CNAME, question.cname, owner, type, writer);
         break;
       case 'pod':
+        writer.explain(POD_NAME);
         this.#answerOne(
           addressType(question.address.length),
           question.address,
@@ -155,7 +156,7 @@ export class ZoneAnswerer {
         this.#answerNoData(writer);
         break;
       case 'unavailable':
-        writer.setRcode(RCODE.SERVFAIL, EXTENDED_ERROR.NOT_READY);
+        writer.setRcode(RCODE.SERVFAIL, UNAVAILABLE);
         break;
       case 'absent':
         this.#answerNegative(writer, RCODE.NXDOMAIN);
@@ -164,7 +165,7 @@ export class ZoneAnswerer {
 
   /** Nothing was found within the limits of a wildcard, which is no proof that there is nothing. */
   #answerUnfinished(writer: AnswerWriter): void {
-    writer.setRcode(RCODE.SERVFAIL, EXTENDED_ERROR.OTHER);
+    writer.setRcode(RCODE.SERVFAIL, UNFINISHED);
   }
 
   /** Answers for a name with one record. */

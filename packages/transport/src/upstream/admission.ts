@@ -1,5 +1,5 @@
 import { RCODE } from '@kube-dns/wire';
-import { UNEXPLAINED } from './failure.js';
+import { TOO_MANY_WAITING } from './failure.js';
 import type { Flight } from './flight.js';
 import type { FlightTable } from './flight-table.js';
 import type { ServerGroup } from './server-group.js';
@@ -55,7 +55,7 @@ export class Admission {
   }
 
   #refuse(waiter: Waiter, { group }: Flight): void {
-    waiter.fail(UNEXPLAINED, RCODE.REFUSED);
+    waiter.fail(TOO_MANY_WAITING, RCODE.REFUSED);
     this.#owner.onDisplaced(group);
   }
 }

@@ -9,7 +9,7 @@ import {
   suffixOffset,
   TYPE,
 } from '@kube-dns/wire';
-import type { Failure } from './failure.js';
+import { type Failure, failure } from './failure.js';
 import type { Flight } from './flight.js';
 import { rcodeOf } from './reply-flaw.js';
 import { type QuestionKey, type QuestionVariant, UNSHARED } from './question-key.js';
@@ -63,10 +63,10 @@ export class FailureMemory {
     if (!isFailure || variant === UNSHARED || !flight.isShared) return;
     const nowMs = this.#now();
     const question = flight.asked.copy();
-    const failure = reply === null ? flight.failure : failureOf(reply);
+    const reason = reply === null ? flight.failure : rememberedReason(reply);
     const down = reply === null && flight.group.failure !== undefined ? flight.group : undefined;
     const endsAtMs = nowMs + REMEMBERED_MS;
-    const remembered = { question, variant, options, failure, down, endsAtMs };
+    const remembered = { question, variant, options, failure: reason, down, endsAtMs };
     let gone = 0;
     for (const { endsAtMs } of this.#inOrder) {
       if (nowMs < endsAtMs && this.#inOrder.length - gone < MAX_FAILURES) break;
@@ -99,15 +99,17 @@ export class FailureMemory {
   }
 }
 
+const CACHED_ERROR = failure(EXTENDED_ERROR.CACHED_ERROR, 'SERVFAIL of less than a second ago');
+
 /** What is remembered of a reply with SERVFAIL: its first Extended DNS Error, or that it is remembered. */
-function failureOf(reply: Uint8Array): Failure {
+function rememberedReason(reply: Uint8Array): Failure {
   const cursor = new RecordCursor().reset(reply, reply.length);
   while (cursor.next()) {
     if (cursor.type !== TYPE.OPT) continue;
     for (let at = cursor.rdataStart; at + 6 <= cursor.end; at += 4 + readUint16(reply, at + 2)) {
       if (readUint16(reply, at) !== EDNS_OPTION.EXTENDED_ERROR) continue;
-      return { code: readUint16(reply, at + 4), text: '' };
+      return failure(readUint16(reply, at + 4), '');
     }
   }
-  return { code: EXTENDED_ERROR.CACHED_ERROR, text: '' };
+  return CACHED_ERROR;
 }

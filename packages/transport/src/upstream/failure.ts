@@ -1,21 +1,48 @@
-import { EXTENDED_ERROR } from '@kube-dns/wire';
+import { EXTENDED_ERROR, extendedErrorOption } from '@kube-dns/wire';
+import type { FailureReason } from './reply-flaw.js';
 
-/** Why a question has no answer: an Extended DNS Error (RFC 8914), with a text where its code does not say it. */
+/** Why a question has no answer. */
 export interface Failure {
+  /** An Extended DNS Error (RFC 8914), and the same as an option with a text. */
   readonly code: number;
-  readonly text: string;
+  readonly option: Uint8Array;
+  /** Whether that is because no server replied. */
+  readonly isSilence: boolean;
 }
 
-/** No Extended DNS Error. */
-export const UNEXPLAINED: Failure = { code: -1, text: '' };
-/** No server answered in time. */
-export const NO_REPLY: Failure = { code: EXTENDED_ERROR.NO_REACHABLE_AUTHORITY, text: '' };
-/** No server can be reached. */
-export const UNREACHABLE: Failure = { code: EXTENDED_ERROR.NETWORK_ERROR, text: '' };
-/** The question came back from the servers that it was sent to. */
-export const LOOP: Failure = { code: EXTENDED_ERROR.OTHER, text: 'forwarding loop' };
-/** Too many different queries of one name and type wait for servers. */
-export const TOO_MANY_VARIANTS: Failure = {
-  code: EXTENDED_ERROR.OTHER,
-  text: 'too many different queries for this name',
+const { NO_REACHABLE_AUTHORITY, NETWORK_ERROR, INVALID_DATA, OTHER } = EXTENDED_ERROR;
+
+/** The code and the word of each reason. */
+const CAUSES: Readonly<Record<FailureReason, readonly [code: number, text: string]>> = {
+  timeout: [NO_REACHABLE_AUTHORITY, 'timeout'],
+  unreachable: [NETWORK_ERROR, 'unreachable'],
+  refused: [NETWORK_ERROR, 'port closed'],
+  closed: [NETWORK_ERROR, 'connection closed'],
+  servfail: [NO_REACHABLE_AUTHORITY, 'SERVFAIL'],
+  refusal: [NO_REACHABLE_AUTHORITY, 'REFUSED'],
+  lame: [NO_REACHABLE_AUTHORITY, 'referral'],
+  malformed: [INVALID_DATA, 'malformed'],
 };
+const REPLIES: ReadonlySet<FailureReason> = new Set(['servfail', 'refusal', 'lame', 'malformed']);
+
+/** A failure with a text of at most 40 bytes. */
+export function failure(code: number, text: string, isSilence = false): Failure {
+  return { code, option: extendedErrorOption(code, text), isSilence };
+}
+
+/** That a server (`ADDRESS#PORT`) had no answer. */
+export function failureFrom(reason: FailureReason, server: string): Failure {
+  const [code, text] = CAUSES[reason];
+  return failure(code, `${text} ${server}`, !REPLIES.has(reason));
+}
+
+/** The question cannot be sent: there is no socket for it, or no route. */
+export const NOT_SENT = failure(NETWORK_ERROR, 'cannot send', true);
+/** The reply cannot be relayed. */
+export const UNREADABLE = failure(INVALID_DATA, 'malformed reply');
+/** The question came back from the servers that it was sent to. */
+export const LOOP = failure(OTHER, 'forwarding loop');
+/** Too many different queries of one name and type wait for servers. */
+export const TOO_MANY_VARIANTS = failure(OTHER, 'too many different queries for this name');
+/** Too many queries wait for servers. */
+export const TOO_MANY_WAITING = failure(OTHER, 'too many queries wait for servers');

@@ -5,8 +5,8 @@ import type { FlightOwner, ReplyInspector } from './flight-owner.js';
 import { mixCase } from './name-case.js';
 import { type AskedQuestion, UNSHARED } from './question-key.js';
 import { bareRefusal, isTruncated, withoutRecords } from './cut-reply.js';
-import { type Failure, NO_REPLY, UNEXPLAINED } from './failure.js';
-import { failureOf, flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
+import { type Failure, failureFrom } from './failure.js';
+import { type FailureReason, failureOf, flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
 import { type TcpRoundOwner, TcpRound } from './tcp-round.js';
 import type { UpstreamServer } from './upstream-servers.js';
@@ -58,7 +58,10 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   /** Set while the question is asked over TCP; nothing is sent over UDP meanwhile. */
   #tcp: TcpRound | undefined;
   #heldUntilMs = NOT_HELD;
-  #failure = NO_REPLY;
+  /** Why the last server had no answer, and which; or why the forwarder ended it. */
+  #reason: FailureReason = 'timeout';
+  #failed: UpstreamServer | undefined;
+  #failure: Failure | undefined;
   #relayAtMs = Number.POSITIVE_INFINITY;
   #isFinished = false;
 
@@ -126,7 +129,9 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   /** Why there is no reply. */
   get failure(): Failure {
-    return this.group.failure ?? this.#failure;
+    const { failure, servers } = this.group;
+    const server = this.#failed ?? servers[this.#attempts.current] ?? servers[0];
+    return this.#failure ?? failure ?? failureFrom(this.#reason, server?.text ?? '');
   }
 
   /** Its time is over; returns the best there was. */
@@ -176,8 +181,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     attempt.hasFailed = true;
     if (flaw === 'refusal') this.#holdBack(reply);
     server.counts.countFlaw(flaw);
-    this.#owner.options.onFailure?.(this.asked.query, server, failureOf(flaw, reply));
-    this.#failure = UNEXPLAINED;
+    this.#noteFailure(server, failureOf(flaw, reply));
     this.group.avoid(at);
     this.#advance(nowMs);
   }
@@ -198,8 +202,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(at, reply);
     if (flaw === 'finished') return;
     if (flaw === 'refusal') this.#holdBack(reply);
-    if (flaw !== 'ignored')
-      this.#owner.options.onFailure?.(this.asked.query, server, failureOf(flaw, reply));
+    if (flaw !== 'ignored') this.#noteFailure(server, failureOf(flaw, reply));
     this.#tcp?.askNext();
   }
 
@@ -222,7 +225,13 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   #countError(server: UpstreamServer, code: ExchangeErrorCode): void {
     server.counts.countError(code);
-    this.#owner.options.onFailure?.(this.asked.query, server, code);
+    this.#noteFailure(server, code);
+  }
+
+  #noteFailure(server: UpstreamServer, reason: FailureReason): void {
+    this.#failed = server;
+    this.#reason = reason;
+    this.#owner.options.onFailure?.(this.asked.query, server, reason);
   }
 
   /** All servers were down: sends the question when one is up again, or gives up. */

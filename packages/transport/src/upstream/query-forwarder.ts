@@ -1,7 +1,7 @@
 import { MAX_MESSAGE_BYTES, Query, RCODE, RecordCursor, ROOT_NAME } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET } from '../answerer.js';
 import { Admission, type AdmissionOwner } from './admission.js';
-import { type Failure, LOOP, NO_REPLY, TOO_MANY_VARIANTS, UNREACHABLE } from './failure.js';
+import { type Failure, LOOP, NOT_SENT, TOO_MANY_VARIANTS, TOO_MANY_WAITING } from './failure.js';
 import { FailureMemory } from './failure-memory.js';
 import { Flight } from './flight.js';
 import type { FlightOwner, ReplyInspector } from './flight-owner.js';
@@ -11,6 +11,7 @@ import { LoopProbes } from './loop-probes.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
 import { AskedQuestion, QuestionKey } from './question-key.js';
 import { RefusalWriter } from './refusal-writer.js';
+import { isRefusal } from './reply-flaw.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
 import { type AddedOptions, NO_OPTIONS, sentFlags, upstreamMessage } from './upstream-query.js';
@@ -95,7 +96,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     if (failure !== undefined) return this.#refuseFailed(query, out, failure);
     if (!this.#admission.hasPlace(address, known, group)) {
       this.onDisplaced(group);
-      return this.refusals.write(query, out, RCODE.REFUSED);
+      return this.refusals.write(query, out, RCODE.REFUSED, TOO_MANY_WAITING);
     }
     const flight = known ?? this.#createFlight(query, group);
     if (flight === undefined) {
@@ -178,10 +179,9 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   /** For a flight: it has its reply. */
   finish(flight: Flight, reply: Buffer | null): void {
     const waiters = this.#flights.leaveAll(flight);
-    const { failure } = flight;
     this.#failed.note(flight, reply);
     this.#drop(flight);
-    for (const waiter of waiters) this.#answer(waiter, reply, failure);
+    for (const waiter of waiters) this.#answer(waiter, reply, flight);
   }
 
   /** The flight of the same question, if there is one; the key is that of this question afterwards. */
@@ -247,7 +247,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
       const flight = all[i];
       if (flight === undefined) continue;
       for (const waiter of this.#flights.takeExpired(flight, nowMs)) {
-        this.#answer(waiter, flight.fallback, flight.failure);
+        this.#answer(waiter, flight.fallback, flight);
       }
       if (!flight.isCounted) {
         if (!flight.mayReply(nowMs)) this.#drop(flight);
@@ -280,20 +280,21 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     else this.#drop(flight);
   }
 
-  #answer(waiter: Waiter, reply: Buffer | null, failure: Failure): void {
-    if (reply === null) this.failures++;
-    if (reply === null) waiter.fail(failure);
-    else waiter.answer(reply, this.cursor);
+  #answer(waiter: Waiter, reply: Buffer | null, flight: Flight): void {
+    if (reply === null) {
+      this.failures++;
+      waiter.fail(flight.failure);
+    } else waiter.answer(reply, this.cursor, isRefusal(reply) ? flight.failure : undefined);
   }
 
   #refuseUnsent(query: Query, out: Uint8Array, group: ServerGroup): number {
     const isFailure = group.failure !== undefined || this.options.unsentRcode === RCODE.SERVFAIL;
-    if (!isFailure) return this.refusals.write(query, out, RCODE.REFUSED, UNREACHABLE);
-    return this.#refuseFailed(query, out, group.failure ?? UNREACHABLE);
+    if (!isFailure) return this.refusals.write(query, out, RCODE.REFUSED, NOT_SENT);
+    return this.#refuseFailed(query, out, group.failure ?? NOT_SENT);
   }
 
   #refuseFailed(query: Query, out: Uint8Array, failure: Failure): number {
-    if (failure === NO_REPLY || failure === UNREACHABLE) this.failures++;
+    if (failure.isSilence) this.failures++;
     return this.refusals.write(query, out, RCODE.SERVFAIL, failure);
   }
 }

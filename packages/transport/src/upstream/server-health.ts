@@ -1,5 +1,6 @@
 import { buildQuery, encodeKey, TYPE } from '@kube-dns/wire';
-import { type Failure, NO_REPLY, UNREACHABLE } from './failure.js';
+import { type Failure, failureFrom } from './failure.js';
+import type { FailureReason } from './reply-flaw.js';
 import type { ReplyHandler, SentQuery } from './upstream-socket.js';
 import type { ServerSockets } from './upstream-sockets.js';
 
@@ -11,6 +12,8 @@ export const PROBE_PAUSE_MS = 1_000;
 const MAX_PROBES = 4;
 
 export interface ServerHealthOptions {
+  /** `ADDRESS#PORT`. */
+  readonly text: string;
   readonly sockets: ServerSockets;
   /** Milliseconds that never fall. */
   readonly now: () => number;
@@ -27,6 +30,7 @@ export interface ServerHealthOptions {
 export class ServerHealth implements ReplyHandler {
   /** Why it is down; undefined while it is up. */
   failure: Failure | undefined;
+  #reason: FailureReason | undefined;
   readonly #options: ServerHealthOptions;
   #timeouts = 0;
   #repliedAtMs = Number.NEGATIVE_INFINITY;
@@ -69,13 +73,13 @@ export class ServerHealth implements ReplyHandler {
     this.#timeouts++;
     const isConfirmed = this.#options.now() - this.#unansweredSinceMs >= PROBE_PAUSE_MS;
     if (!isConfirmed) this.noteSilence(domain, sentAtMs);
-    else if (this.#timeouts >= MAX_TIMEOUTS && !this.isDown) this.#change(NO_REPLY);
+    else if (this.#timeouts >= MAX_TIMEOUTS && !this.isDown) this.#change('timeout');
   }
 
   /** Its machine reports that the port is closed. */
   noteUnreachable(domain = this.#domain): void {
     this.#domain = domain;
-    if (this.failure !== UNREACHABLE) this.#change(UNREACHABLE);
+    if (this.#reason !== 'unreachable') this.#change('unreachable');
   }
 
   /** Sends a probe when one is due; whether the last one was sent less than this time ago. */
@@ -111,9 +115,10 @@ export class ServerHealth implements ReplyHandler {
     return Buffer.from(buildQuery(encodeKey(this.#domain), TYPE.SOA));
   }
 
-  #change(failure: Failure | undefined): void {
+  #change(reason: FailureReason | undefined): void {
     const wasDown = this.isDown;
-    this.failure = failure;
+    this.#reason = reason;
+    this.failure = reason && failureFrom(reason, this.#options.text);
     if (wasDown !== this.isDown) this.#options.onChange();
   }
 }

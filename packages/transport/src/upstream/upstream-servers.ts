@@ -81,7 +81,7 @@ export class UpstreamServers {
       text,
       source,
       sockets,
-      health: new ServerHealth({ sockets, now: this.#now, onChange }),
+      health: new ServerHealth({ text, sockets, now: this.#now, onChange }),
       tcpHealth: new TcpHealth(this.#now),
       counts: this.#counters.of(text),
       caseEcho: new CaseEcho(),

@@ -10,7 +10,7 @@ import {
 } from '@kube-dns/wire';
 import type { Client, ReplyPath } from '../answerer.js';
 import type { TakenPlace } from './fair-places.js';
-import { type Failure, UNEXPLAINED } from './failure.js';
+import { type Failure, UNREADABLE } from './failure.js';
 import type { Flight } from './flight.js';
 
 /** An answer while it is sent, which copies it. */
@@ -26,8 +26,8 @@ export interface Waiter {
   taken: TakenPlace<Waiter> | undefined;
   /** Whether a query over UDP is a retransmission of this waiter's. */
   isAskingAgain(query: Query, client: Client): boolean;
-  /** Gives it a copy of a reply; the cursor is the caller's. */
-  answer(reply: Buffer, cursor: RecordCursor): void;
+  /** Gives it a copy of a reply; SERVFAIL and REFUSED get a reason if they have none. The cursor is the caller's. */
+  answer(reply: Buffer, cursor: RecordCursor, failure?: Failure): void;
   /** No server has an answer; SERVFAIL by default. */
   fail(failure: Failure, rcode?: number): void;
   /** There will be no answer. */
@@ -65,14 +65,14 @@ export class ClientWaiter implements Waiter {
   }
 
   /** SERVFAIL in place of a reply that cannot be read. */
-  answer(reply: Buffer, cursor: RecordCursor): void {
-    const length = adaptReply(reply, this.#target, cursor, out);
-    if (length < 0) this.fail(UNEXPLAINED);
+  answer(reply: Buffer, cursor: RecordCursor, failure?: Failure): void {
+    const length = adaptReply(reply, this.#target, cursor, out, failure?.option);
+    if (length < 0) this.fail(UNREADABLE);
     else this.#reply.send(out, length);
   }
 
-  fail({ code, text }: Failure, rcode: number = RCODE.SERVFAIL): void {
-    const refusal = encodeRefusal(this.#target, rcode, code, text);
+  fail({ option }: Failure, rcode: number = RCODE.SERVFAIL): void {
+    const refusal = encodeRefusal(this.#target, rcode, option);
     this.#reply.send(refusal, refusal.length);
   }
 
