@@ -7,7 +7,7 @@ export interface HostsEntry {
 /**
  * The settings that both a kube-dns pod with its ConfigMap and a Corefile have: every conversion uses them.
  * Domains are in lower case without a final dot, `.` is all of them. Servers are `IP`, `IPv4:port`,
- * `[IPv6]:port` or a name; one without a port has port 53.
+ * `[IPv6]:port` or a name; one without a port has port 53. Encrypted ones are `tls://…` or `https://…`.
  */
 export interface DnsSetup {
   readonly port: number;
@@ -21,6 +21,8 @@ export interface DnsSetup {
   readonly upstreams: readonly string[];
   /** A file whose name servers are also upstreams; empty for none. */
   readonly resolvFile: string;
+  /** A file with the certificates of the authorities of encrypted servers; empty for the system's. */
+  readonly tlsCa: string;
   readonly asksInOrder: boolean;
   /** The maximum of queries in flight; undefined for the default. */
   readonly forwardMax: number | undefined;
@@ -76,6 +78,7 @@ export const STOCK_SETUP: DnsSetup = {
   upstreamDomains: [],
   upstreams: [],
   resolvFile: RESOLV_CONF,
+  tlsCa: '',
   asksInOrder: false,
   forwardMax: undefined,
   cacheSize: 1000,

@@ -12,11 +12,21 @@ const label = fc.stringMatching(/^[a-z]{3,6}$/);
 const ipv4 = fc.ipV4();
 const ipv6 = fc.constantFrom('2001:db8::1', 'fd00::53');
 const port = fc.integer({ min: 54, max: 65_535 });
+const tlsName = fc.option(
+  label.map((text) => `%${text}.tls.test`),
+  { nil: '' },
+);
 const server = fc.oneof(
   ipv4,
   ipv6,
   fc.tuple(ipv4, port).map(([ip, number]) => `${ip}:${number}`),
   fc.tuple(ipv6, port).map(([ip, number]) => `[${ip}]:${number}`),
+  fc.tuple(fc.oneof(ipv4, ipv6), tlsName).map(([ip, name]) => `tls://${ip}${name}`),
+  fc
+    .tuple(fc.oneof(ipv4, ipv6), fc.integer({ min: 8_000, max: 9_000 }), tlsName)
+    .map(([ip, number, name]) => `tls://${ip}#${number}${name}`),
+  ipv4.map((ip) => `https://${ip}:8443/dns-query`),
+  ipv6.map((ip) => `https://[${ip}]/dns-query`),
 );
 const servers = fc.uniqueArray(server, { minLength: 1, maxLength: 3 });
 

@@ -1,6 +1,7 @@
 import { plainDomain } from '../dns-setup.js';
-import { isNamedServer, plainServer } from '../server-text.js';
+import { isNamedServer } from '../server-text.js';
 import type { Directive } from './corefile.js';
+import { serverOfTarget } from './encrypted-targets.js';
 import { change, lose, wholeNumber, type PluginContext } from './plugin-context.js';
 
 const NOTHING_LIKE_IT = 'dnsmasq has nothing like it';
@@ -13,10 +14,12 @@ export function readForward(plugin: Directive, zone: string, context: PluginCont
     lose(context, plugin, zone, `there is another forward for ${domain}`);
     return;
   }
+  const options = plugin.block ?? [];
+  const tlsName = options.find(({ name }) => name === 'tls_servername')?.args[0] ?? '';
   let file = '';
   const servers: string[] = [];
   for (const target of targets) {
-    const server = plainServer(target);
+    const server = serverOfTarget(target, tlsName);
     if (target.startsWith('/')) {
       if (file !== '') lose(context, plugin, zone, `dnsmasq reads one file, not ${target}, too`);
       else file = target;
@@ -24,17 +27,13 @@ export function readForward(plugin: Directive, zone: string, context: PluginCont
       lose(context, plugin, zone, `${target} is no server that dnsmasq can ask`);
     } else {
       if (isNamedServer(server)) {
-        change(
-          context,
-          plugin,
-          zone,
-          `${server} is a name: its address is looked up again and again`,
-        );
+        const certificate = server.includes('://') ? ', and its certificate must have a name' : '';
+        const what = `${server} is a name: its address is looked up again and again`;
+        change(context, plugin, zone, `${what}${certificate}`);
       }
       servers.push(server);
     }
   }
-  const options = plugin.block ?? [];
   for (const option of options) checkOption(option, zone, context);
   const limit = options.find(({ name }) => name === 'max_concurrent')?.args[0];
   context.forwards.set(domain, {
@@ -58,7 +57,28 @@ function checkOption(option: Directive, zone: string, context: PluginContext): v
       return;
     case 'prefer_udp':
       return; // what dnsmasq does
+    case 'tls_servername':
+      return; // it is with each server
+    case 'tls':
+      readTls(option, zone, context);
+      return;
     default:
       lose(context, option, zone, NOTHING_LIKE_IT);
+  }
+}
+
+/** `tls`, `tls CA`, `tls CERT KEY` or `tls CERT KEY CA`. */
+function readTls(option: Directive, zone: string, context: PluginContext): void {
+  const { draft } = context;
+  const { args } = option;
+  if (args.length > 1) {
+    lose(context, option, zone, 'dnsmasq has no certificate of its own for servers');
+  }
+  const ca = args.length % 2 === 1 ? args.at(-1)! : '';
+  if (ca === '' || ca === draft.tlsCa) return;
+  if (draft.tlsCa !== '') lose(context, option, zone, `all servers have one --tls-ca`);
+  else {
+    draft.tlsCa = ca;
+    change(context, option, zone, 'the containers kubedns and dnsmasq need this file');
   }
 }

@@ -196,7 +196,11 @@ describe('the pod of a Corefile', () => {
     ['cache {\nsuccess 10 20\ndenial 10 5\n}', 'line 6: denial 10 5 (in .): dnsmasq has one size'],
     ['template ANY ANY {\nrcode REFUSED\n}', 'line 4: template ANY ANY (in .): '],
     ['health {\nlameduck soon\n}', 'line 5: lameduck soon'],
-    ['forward a.b tls://9.9.9.9', 'tls://9.9.9.9 is no server that dnsmasq can ask'],
+    ['forward a.b quic://9.9.9.9', 'quic://9.9.9.9 is no server that dnsmasq can ask'],
+    [
+      'forward a.b tls://9.9.9.9 {\ntls c.crt c.key\n}',
+      'line 5: tls c.crt c.key (in .): dnsmasq has no certificate of its own for servers',
+    ],
     ['forward a.b 9.9.9.9 {\nexpire 10s\n}', 'line 5: expire 10s'],
     ['forward . 9.9.9.9', 'line 4: forward . 9.9.9.9 (in .): there is another forward'],
     ['bufsize many', 'line 4: bufsize many (in .): not a number'],

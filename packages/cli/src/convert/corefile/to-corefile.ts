@@ -7,9 +7,10 @@ import {
   type HostsEntry,
 } from '../dns-setup.js';
 import type { Notes } from '../notes.js';
-import { isNamedServer } from '../server-text.js';
+import { isNamedServer, serverHost } from '../server-text.js';
 import { cacheDirective } from './cache-directive.js';
 import { directive, type Directive, type ServerBlock } from './corefile.js';
+import { type ForwardTargets, forwardTargets } from './encrypted-targets.js';
 
 /** coredns/coredns#7923. */
 const NAMED_SERVER =
@@ -29,12 +30,13 @@ export function toCorefile(setup: DnsSetup, notes: Notes): ServerBlock[] {
     notes.lose(`federations: ${name}=${domain}`, 'CoreDNS has no federations any more');
   }
   const stubs = usableStubs(setup, notes);
-  const upstreams = forwardTargets(setup, setup.upstreams, '.', notes);
-  if (setup.resolvFile !== '') upstreams.push(setup.resolvFile);
+  const configured = targetsOf(setup, setup.upstreams, '.', notes);
+  const files = setup.resolvFile === '' ? [] : [setup.resolvFile];
+  const upstreams = { ...configured, targets: [...configured.targets, ...files] };
   const zones = ['.', ...stubs.keys(), ...setup.upstreamDomains.filter((zone) => zone !== '.')];
   return [...new Set(zones)].map((zone) => {
-    const targets = stubs.get(zone) ?? upstreams;
-    const directives = zoneDirectives({ zone, zones, targets }, setup, notes);
+    const forward = stubs.get(zone) ?? upstreams;
+    const directives = zoneDirectives({ zone, zones, forward }, setup, notes);
     const key = setup.port === 53 && zone !== '.' ? `${zone}:53` : `${zone}:${setup.port}`;
     return { keys: [key], directives, line: 0 };
   });
@@ -45,7 +47,7 @@ interface Zone {
   readonly zone: string;
   /** All zones, this one included. */
   readonly zones: readonly string[];
-  readonly targets: readonly string[];
+  readonly forward: ForwardTargets;
 }
 
 function zoneDirectives(here: Zone, setup: DnsSetup, notes: Notes): Directive[] {
@@ -61,7 +63,7 @@ function zoneDirectives(here: Zone, setup: DnsSetup, notes: Notes): Directive[] 
     ...hostsDirectives(here, setup, notes),
     ...kubernetesDirectives(here, setup),
     ...forMain([directive('prometheus', [':9153'])]),
-    ...(here.targets.length === 0 ? [] : [forwardDirective(here.targets, setup)]),
+    ...(here.forward.targets.length === 0 ? [] : [forwardDirective(here.forward, setup)]),
     ...cacheDirective(setup),
     ...(setup.detectsLoops ? [directive('loop')] : []),
     ...forMain([directive('reload'), ...(setup.isProfiled ? [directive('pprof')] : [])]),
@@ -78,46 +80,50 @@ function isHere(name: string, { zone, zones }: Zone): boolean {
 }
 
 /** Without domains of the cluster's names. */
-function usableStubs(setup: DnsSetup, notes: Notes): Map<string, readonly string[]> {
-  const stubs = new Map<string, readonly string[]>();
+function usableStubs(setup: DnsSetup, notes: Notes): Map<string, ForwardTargets> {
+  const stubs = new Map<string, ForwardTargets>();
   for (const [domain, servers] of setup.stubDomains) {
     if ([setup.domain, ...REVERSE_ZONES].includes(domain)) {
       const what = `servers of ${domain}: ${servers.join(' ')}`;
       notes.lose(what, 'CoreDNS answers these names from the cluster');
       continue;
     }
-    const targets = forwardTargets(setup, servers, domain, notes);
-    if (targets.length > 0) stubs.set(domain, targets);
+    const forward = targetsOf(setup, servers, domain, notes);
+    if (forward.targets.length > 0) stubs.set(domain, forward);
   }
   return stubs;
 }
 
-function forwardTargets(
+function targetsOf(
   setup: DnsSetup,
   servers: readonly string[],
   domain: string,
   notes: Notes,
-): string[] {
-  const targets: string[] = [];
+): ForwardTargets {
+  const usable: string[] = [];
+  const about = (server: string) => `server ${server} of ${domain === '.' ? 'all names' : domain}`;
   for (const server of new Set(servers)) {
-    const what = `server ${server} of ${domain === '.' ? 'all names' : domain}`;
-    if (isNamedServer(server) && isWithin(server, setup.domain)) {
+    const what = about(server);
+    if (isNamedServer(server) && isWithin(serverHost(server), setup.domain)) {
       notes.lose(what, 'CoreDNS cannot look up a server in the cluster that it serves itself');
-    } else if (targets.length >= MAX_SERVERS) {
+    } else if (usable.length >= MAX_SERVERS) {
       notes.lose(what, `forward takes ${MAX_SERVERS} servers at most`);
     } else {
       if (isNamedServer(server)) notes.change(what, NAMED_SERVER);
-      targets.push(server);
+      usable.push(server);
     }
   }
-  return targets;
+  const forward = forwardTargets(usable, setup.tlsCa);
+  for (const [server, reason] of forward.lost) notes.lose(about(server), reason);
+  return forward;
 }
 
-function forwardDirective(targets: readonly string[], setup: DnsSetup): Directive {
+function forwardDirective({ targets, options }: ForwardTargets, setup: DnsSetup): Directive {
   return directive(
     'forward',
     ['.', ...targets],
     [
+      ...options,
       directive('max_concurrent', [`${setup.forwardMax ?? DNSMASQ_FORWARD_MAX}`]),
       ...(setup.asksInOrder ? [directive('policy', ['sequential'])] : []),
     ],

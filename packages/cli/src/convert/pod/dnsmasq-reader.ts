@@ -82,6 +82,9 @@ function readOption(option: DnsmasqOption, reading: Reading): void {
     case 'no-resolv':
       reading.readsResolvFile = false;
       return;
+    case 'tls-ca':
+      draft.tlsCa = value;
+      return;
     case 'cache-size':
       readNumber(option, reading, (number) => (draft.cacheSize = number));
       return;
@@ -148,7 +151,8 @@ function readCeilings(ceilings: ReadonlyMap<string, number>, { draft, notes }: R
 
 /** The domains of `/a/b/rest`, and the rest; no domains for a value without slashes. */
 function splitDomains(value: string): { domains: string[]; rest: string } {
-  const end = value.lastIndexOf('/');
+  const scheme = value.search(/\/[a-z][a-z0-9+.-]*:\/\//i);
+  const end = scheme < 0 ? value.lastIndexOf('/') : scheme;
   if (!value.startsWith('/') || end < 1) return { domains: [], rest: value };
   return { domains: value.slice(1, end).split('/'), rest: value.slice(end + 1) };
 }

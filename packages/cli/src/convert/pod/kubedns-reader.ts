@@ -39,6 +39,9 @@ function readFlag(flag: GoFlag, draft: SetupDraft, notes: Notes): void {
       if (draft.upstreams.length > 0) draft.resolvFile = '';
       return;
     }
+    case 'tls-ca':
+      draft.tlsCa = value;
+      return;
     case 'pods':
       if (value === 'insecure' || value === 'disabled') draft.pods = value;
       else notes.lose(text, 'no such mode');

@@ -1,4 +1,4 @@
-import { isDnsSubdomain } from '@kube-dns/daemon';
+import { isDnsSubdomain, parseEncryptedServer } from '@kube-dns/daemon';
 import { RESOLV_CONF, STOCK_SETUP, type DnsSetup } from '../dns-setup.js';
 import { dnsmasqServer, isNamedServer } from '../server-text.js';
 
@@ -35,6 +35,7 @@ export function kubednsArguments(setup: DnsSetup): string[] {
     ...(recordTtl === STOCK_SETUP.recordTtl ? [] : [`--record-ttl=${recordTtl}`]),
     ...(drainSeconds === STOCK_SETUP.drainSeconds ? [] : [`--drain-time=${drainSeconds}s`]),
     ...(setup.isProfiled ? ['--profiling'] : []),
+    ...tlsArguments(setup),
     '--v=2',
   ];
 }
@@ -62,6 +63,7 @@ export function dnsmasqArguments(setup: DnsSetup): string[] {
     ...setup.filteredTypes.map((type) => `--filter-${type}`),
     ...[setup.domain, ...setup.reverseZones].map((zone) => `--server=/${zone}/${KUBEDNS}`),
     ...upstreamArguments(setup),
+    ...tlsArguments(setup),
     ...localArguments(setup),
   ];
 }
@@ -69,7 +71,16 @@ export function dnsmasqArguments(setup: DnsSetup): string[] {
 /** Whether the upstream servers fit into the ConfigMap, which then replaces resolv.conf. */
 function hasConfiguredUpstreams({ upstreams, resolvFile }: DnsSetup): boolean {
   const isRoom = upstreams.length > 0 && upstreams.length <= MAX_CONFIGURED && resolvFile === '';
-  return isRoom && !upstreams.some(isNamedServer);
+  // The keys of the ConfigMap take no plain server by name.
+  return isRoom && upstreams.every((server) => !isNamedServer(server) || isEncrypted(server));
+}
+
+function isEncrypted(server: string): boolean {
+  return parseEncryptedServer(server) !== undefined;
+}
+
+function tlsArguments({ tlsCa }: DnsSetup): string[] {
+  return tlsCa === '' ? [] : [`--tls-ca=${tlsCa}`];
 }
 
 function upstreamArguments(setup: DnsSetup): string[] {
