@@ -22,6 +22,12 @@ export interface Client {
   defer(): ReplyPath;
 }
 
+/** The client that a listener has received a query from. */
+export interface AddressedClient extends Client {
+  /** Writes the bytes of the address, 4 or 16, at `at`, and returns how many. */
+  copyAddress(to: Uint8Array, at: number): number;
+}
+
 /** The path back to one client. To send more than once, or to a client that has disconnected, does nothing. */
 export interface ReplyPath {
   /** The client's address as text, and its port. */

@@ -1,3 +1,5 @@
+import type { CookieState } from './cookies/server-cookies.js';
+
 /** What a listener counts, in plain numbers; a scrape reads them. */
 export class ListenerCounters {
   udpQueries = 0;
@@ -10,6 +12,10 @@ export class ListenerCounters {
   formErrors = 0;
   notImplemented = 0;
   badVersions = 0;
+  /** Queries with a cookie, by what their server cookie was: see CookieState. */
+  readonly cookies: Record<CookieState, number> = { good: 0, old: 0, bad: 0, none: 0 };
+  /** Queries that got BADCOOKIE. */
+  badCookies = 0;
   /** Answers truncated to the client's size, here or by the answerer (which sets TC). */
   truncated = 0;
   /** Errors thrown by the answerer; the client got SERVFAIL. */

@@ -49,6 +49,8 @@ export interface DatagramSocket {
   leavePort(): void;
   /** Sends `length` bytes, which may change afterwards. A datagram that cannot be sent is dropped and counted. */
   send(bytes: Uint8Array, length: number, peer: Peer): void;
+  /** Writes the bytes of a peer's address, 4 or 16, at `at`, and returns how many. */
+  copyAddress(peer: Peer, to: Uint8Array, at: number): number;
   /** A peer that stays valid until it is released, for an answer that is sent later. */
   retain(peer: Peer): Peer;
   release(peer: Peer): void;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { EVERY_ADDRESS, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import type { Answerer } from './answerer.js';
+import { ServerCookies } from './cookies/server-cookies.js';
 import { ListenerCounters } from './counters.js';
 import { DgramEngine } from './dgram/dgram-engine.js';
 import { ListenError } from './errors.js';
@@ -35,6 +36,8 @@ export interface ListenOptions {
   readonly sessions?: SessionService;
   /** Answers NOTIFY (RFC 1996), with and without a TSIG; without it they get NOTIMP. */
   readonly notifies?: Answerer | undefined;
+  /** Makes the cookies of the answers (RFC 7873); the listeners of a process share it. */
+  readonly cookies?: ServerCookies;
 }
 
 /** A DNS server on one address, over UDP and TCP. */
@@ -83,10 +86,11 @@ function isWithoutIpv6(error: unknown): boolean {
 async function listenOnce(options: ListenOptions): Promise<Listener> {
   const { address, maxUdpBytes = SAFE_UDP_BYTES, answerer, onFailure } = options;
   const { engine = new DgramEngine(), reusesPort = false, sessions, notifies } = options;
+  const { cookies = new ServerCookies() } = options;
   const counters = new ListenerCounters();
   const handler = new MessageHandler({
     ...{ answerer, counters, maxUdpBytes, onFailure },
-    ...{ sessions, notifies },
+    ...{ sessions, notifies, cookies },
   });
   const udp = new UdpListener(engine.createSocket(counters), handler);
   const tcp = new TcpListener(handler, { ...DEFAULT_TCP_LIMITS, ...options.tcp }, counters);

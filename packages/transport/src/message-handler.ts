@@ -1,5 +1,7 @@
 import {
   AnswerWriter,
+  appendOpt,
+  appendOption,
   fitMessage,
   FLAG,
   HEADER_BYTES,
@@ -14,7 +16,9 @@ import {
   type Verdict,
   writeUint16,
 } from '@kube-dns/wire';
-import { type Answerer, type Client, NO_ANSWER_YET } from './answerer.js';
+import { type AddressedClient, type Answerer, NO_ANSWER_YET } from './answerer.js';
+import type { AnswerCookie } from './cookies/answer-cookie.js';
+import type { CookieState, ServerCookies } from './cookies/server-cookies.js';
 import type { ListenerCounters } from './counters.js';
 import type { Session, SessionService } from './session.js';
 
@@ -22,13 +26,16 @@ const REFUSALS = {
   formerr: RCODE.FORMERR,
   notimp: RCODE.NOTIMP,
   badvers: RCODE.BADVERS,
-} as const satisfies Record<Exclude<Verdict, 'answer' | 'drop'>, number>;
+  badoption: RCODE.FORMERR,
+} as const satisfies Record<Exclude<Verdict, 'answer' | 'drop' | 'cookie'>, number>;
 
 export interface MessageHandlerOptions {
   readonly answerer: Answerer;
   readonly counters: ListenerCounters;
   /** The largest UDP answer, whatever a client's EDNS asks for, in bytes. */
   readonly maxUdpBytes: number;
+  /** Makes the cookies of answers to queries with a cookie. */
+  readonly cookies: ServerCookies;
   /** Called with an error that the answerer threw: a defect, which must not end the process. */
   readonly onFailure: (error: unknown) => void;
   /** Serves DNS Stateful Operations, over TCP; without it they are not implemented. */
@@ -46,6 +53,8 @@ export class MessageHandler {
   readonly #options: MessageHandlerOptions;
   readonly #writer = new AnswerWriter();
   readonly #cursor = new RecordCursor();
+  /** What the answer to the current query gets. */
+  #cookie: AnswerCookie;
 
   constructor(options: MessageHandlerOptions) {
     this.#options = options;
@@ -56,7 +65,7 @@ export class MessageHandler {
     bytes: Uint8Array,
     length: number,
     isOverTcp: boolean,
-    client: Client,
+    client: AddressedClient,
     out: Uint8Array,
   ): number {
     const { query } = this;
@@ -64,7 +73,11 @@ export class MessageHandler {
     if (isOverTcp) counters.tcpQueries++;
     else counters.udpQueries++;
     let verdict = query.read(bytes, length, isOverTcp, maxUdpBytes);
-    if (verdict === 'answer') return this.#answer(answerer, client, out);
+    this.#cookie = undefined;
+    if (verdict === 'answer') {
+      if (query.cookieAt > 0) this.#judgeCookie(client);
+      return this.#answer(answerer, client, out);
+    }
     if (verdict === 'notimp' && notifies !== undefined && isNotify(query)) {
       verdict = query.readBody();
       if (verdict === 'answer') return this.#answer(notifies, client, out);
@@ -73,10 +86,19 @@ export class MessageHandler {
       counters.dropped++;
       return 0;
     }
-    if (verdict === 'formerr') counters.formErrors++;
-    else if (verdict === 'notimp') counters.notImplemented++;
-    else counters.badVersions++;
-    return this.#refuse(REFUSALS[verdict], verdict !== 'badvers', out);
+    if (verdict === 'cookie') return this.#answerCookie(client, out);
+    if (verdict === 'notimp') counters.notImplemented++;
+    else if (verdict === 'badvers') counters.badVersions++;
+    else counters.formErrors++;
+    if (verdict === 'badvers' && query.cookieAt > 0) this.#judgeCookie(client);
+    const isUnreadable = verdict === 'formerr' || verdict === 'notimp';
+    const refusalBytes = this.#refuse(REFUSALS[verdict], isUnreadable, out);
+    return this.#addCookie(out, refusalBytes, this.#cookie);
+  }
+
+  /** The cookie of the answer to the current query, for an answer that is sent later. */
+  get retainedCookie(): AnswerCookie {
+    return this.#cookie?.slice();
   }
 
   /** Passes a message of DNS Stateful Operations on; false when it is none, or when they are not served. */
@@ -93,18 +115,45 @@ export class MessageHandler {
     return true;
   }
 
-  /** Truncates an answer to the client's size; counts it. */
-  fit(message: Uint8Array, length: number, maxBytes: number): number {
+  /** Truncates an answer to the client's size, which leaves room for a cookie, and adds that; counts it. */
+  fit(message: Uint8Array, length: number, maxBytes: number, cookie: AnswerCookie): number {
     const { counters } = this.#options;
     counters.answers++;
     const fitted = fitMessage(message, length, maxBytes, this.#cursor);
     const flags = readUint16(message, 2);
     counters.rcodes[flags & RCODE_MASK]!++;
     if (fitted < length || (flags & FLAG.TC) !== 0) counters.truncated++;
-    return fitted;
+    return this.#addCookie(message, fitted, cookie);
   }
 
-  #answer(answerer: Answerer, client: Client, out: Uint8Array): number {
+  #addCookie(message: Uint8Array, length: number, cookie: AnswerCookie): number {
+    return cookie === undefined ? length : appendOption(message, length, cookie, this.#cursor);
+  }
+
+  /** Counts the cookie of the current query; its answer gets a good one. */
+  #judgeCookie(client: AddressedClient): CookieState {
+    const { cookies, counters } = this.#options;
+    const state = cookies.judge(this.query, client);
+    counters.cookies[state]++;
+    this.#cookie = cookies.option;
+    return state;
+  }
+
+  /** Answers a query without a question (RFC 7873 section 5.4). */
+  #answerCookie(client: AddressedClient, out: Uint8Array): number {
+    const { query } = this;
+    const { counters } = this.#options;
+    const state = this.#judgeCookie(client);
+    const isBad = state === 'old' || state === 'bad';
+    if (isBad) counters.badCookies++;
+    const rcode = isBad ? RCODE.BADCOOKIE : RCODE.NOERROR;
+    const headBytes = this.#writeHead(rcode & RCODE_MASK, out);
+    const length = appendOpt(query, out, headBytes, rcode);
+    if (isBad) return this.#addCookie(out, length, this.#cookie);
+    return this.fit(out, length, query.maxAnswerBytes, this.#cookie);
+  }
+
+  #answer(answerer: Answerer, client: AddressedClient, out: Uint8Array): number {
     const { query } = this;
     const { counters, onFailure } = this.#options;
     let length: number;
@@ -115,7 +164,7 @@ export class MessageHandler {
       onFailure(error);
       length = this.#refuse(RCODE.SERVFAIL, false, out);
     }
-    return length === NO_ANSWER_YET ? 0 : this.fit(out, length, query.maxAnswerBytes);
+    return length === NO_ANSWER_YET ? 0 : this.fit(out, length, query.maxAnswerBytes, this.#cookie);
   }
 
   /** The refusal of an unreadable message echoes the header alone, its opcode included. */
@@ -126,6 +175,11 @@ export class MessageHandler {
       this.#writer.setRcode(rcode);
       return this.#writer.finish();
     }
+    return this.#writeHead(rcode, out);
+  }
+
+  #writeHead(rcode: number, out: Uint8Array): number {
+    const { query } = this;
     out.fill(0, 0, HEADER_BYTES);
     writeUint16(out, 0, query.id);
     writeUint16(out, 2, FLAG.QR | (query.flags & (OPCODE_MASK | FLAG.RD)) | rcode);

@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 import { MAX_MESSAGE_BYTES, unmappedAddress } from '@kube-dns/wire';
-import type { Client, ReplyPath } from './answerer.js';
+import type { AddressedClient, ReplyPath } from './answerer.js';
+import { copyAddress } from './copy-address.js';
+import { type AnswerCookie, withRoom } from './cookies/answer-cookie.js';
 import { frameMessage, FrameReader } from './frame-reader.js';
 import type { MessageHandler } from './message-handler.js';
 import type { Session } from './session.js';
@@ -26,7 +28,7 @@ const LAST_QUERY_MS = 1_000;
  * One client over TCP: several queries on a connection, each answered as soon as its answer is ready
  * (RFC 7766 section 6.2.1.1). Reading stops while too many answers are due or unread.
  */
-export class TcpConnection implements Client, Reading, Session {
+export class TcpConnection implements AddressedClient, Reading, Session {
   readonly address: string;
   readonly port: number;
   readonly #socket: Socket;
@@ -98,15 +100,23 @@ export class TcpConnection implements Client, Reading, Session {
     this.#socket.on('close', listener);
   }
 
+  copyAddress(to: Uint8Array, at: number): number {
+    return copyAddress(this.address, to, at);
+  }
+
   defer(): ReplyPath {
     this.#deferred++;
-    return new TcpReplyPath(this);
+    const { query, retainedCookie } = this.#handler;
+    return new TcpReplyPath(this, query.maxAnswerBytes, retainedCookie);
   }
 
   /** Sends a deferred answer (nothing when `length` is 0) and continues to read. */
-  finish(message: Uint8Array, length: number): void {
+  finish(message: Uint8Array, length: number, maxBytes: number, cookie: AnswerCookie): void {
     this.#deferred--;
-    if (length > 0) this.#send(message, this.#handler.fit(message, length, MAX_MESSAGE_BYTES));
+    if (length > 0) {
+      const answer = withRoom(message, length, cookie);
+      this.#send(answer, this.#handler.fit(answer, length, maxBytes, cookie));
+    }
     // Not immediately: the answerer may be in the middle of sending replies, or inside `answer`.
     process.nextTick(this.#readOn);
   }
@@ -191,17 +201,21 @@ class TcpReplyPath implements ReplyPath {
   readonly address: string;
   readonly port: number;
   #connection: TcpConnection | undefined;
+  readonly #maxBytes: number;
+  readonly #cookie: AnswerCookie;
 
-  constructor(connection: TcpConnection) {
+  constructor(connection: TcpConnection, maxBytes: number, cookie: AnswerCookie) {
     this.address = connection.address;
     this.port = connection.port;
     this.#connection = connection;
+    this.#maxBytes = maxBytes;
+    this.#cookie = cookie;
   }
 
   send(message: Uint8Array, length: number): void {
     const connection = this.#connection;
     this.#connection = undefined;
-    connection?.finish(message, length);
+    connection?.finish(message, length, this.#maxBytes, this.#cookie);
   }
 
   abandon(): void {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { unmappedAddress } from '@kube-dns/wire';
-import type { Client, ReplyPath } from './answerer.js';
+import type { AddressedClient, ReplyPath } from './answerer.js';
+import { type AnswerCookie, withRoom } from './cookies/answer-cookie.js';
 import type { DatagramSocket, Peer } from './datagram-socket.js';
 import type { MessageHandler } from './message-handler.js';
 import { requireReusePort } from './reuse-port.js';
@@ -11,7 +12,7 @@ const IDLE_ROUNDS = 2;
 const ROUND_MS = 10;
 
 /** Passes the datagrams of one socket to a handler and sends the answers. */
-export class UdpListener implements Client {
+export class UdpListener implements AddressedClient {
   readonly #socket: DatagramSocket;
   readonly #handler: MessageHandler;
   #peer = NO_PEER;
@@ -36,6 +37,10 @@ export class UdpListener implements Client {
     return unmappedAddress(this.#peer.address);
   }
 
+  copyAddress(to: Uint8Array, at: number): number {
+    return this.#socket.copyAddress(this.#peer, to, at);
+  }
+
   async open(address: string, port: number, reusesPort = false): Promise<void> {
     if (reusesPort) requireReusePort();
     const socket = this.#socket;
@@ -53,16 +58,21 @@ export class UdpListener implements Client {
 
   defer(): ReplyPath {
     this.#waiting++;
-    return new UdpReplyPath(
-      this,
-      this.#socket.retain(this.#peer),
-      this.#handler.query.maxAnswerBytes,
-    );
+    const { query, retainedCookie } = this.#handler;
+    const peer = this.#socket.retain(this.#peer);
+    return new UdpReplyPath(this, peer, query.maxAnswerBytes, retainedCookie);
   }
 
   /** For a reply path: sends the answer, truncated to its client's size. */
-  send(message: Uint8Array, length: number, maxBytes: number, peer: Peer): void {
-    this.#socket.send(message, this.#handler.fit(message, length, maxBytes), peer);
+  send(
+    message: Uint8Array,
+    length: number,
+    maxBytes: number,
+    cookie: AnswerCookie,
+    peer: Peer,
+  ): void {
+    const answer = withRoom(message, length, cookie);
+    this.#socket.send(answer, this.#handler.fit(answer, length, maxBytes, cookie), peer);
   }
 
   /** For a reply path: its answer is sent or abandoned. */
@@ -92,13 +102,15 @@ export class UdpListener implements Client {
 class UdpReplyPath implements ReplyPath {
   readonly #listener: UdpListener;
   readonly #maxBytes: number;
+  readonly #cookie: AnswerCookie;
   /** Undefined once the answer is sent or abandoned. */
   #peer: Peer | undefined;
 
-  constructor(listener: UdpListener, peer: Peer, maxBytes: number) {
+  constructor(listener: UdpListener, peer: Peer, maxBytes: number, cookie: AnswerCookie) {
     this.#listener = listener;
     this.#peer = peer;
     this.#maxBytes = maxBytes;
+    this.#cookie = cookie;
   }
 
   get address(): string {
@@ -112,7 +124,7 @@ class UdpReplyPath implements ReplyPath {
   send(message: Uint8Array, length: number): void {
     const peer = this.#peer;
     if (peer === undefined) return;
-    this.#listener.send(message, length, this.#maxBytes, peer);
+    this.#listener.send(message, length, this.#maxBytes, this.#cookie, peer);
     this.abandon();
   }
 

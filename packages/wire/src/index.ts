@@ -12,6 +12,14 @@ export { AnswerWriter } from './answer-writer.js';
 export type { ResourceRecord } from './answer-writer.js';
 export { finishHash, FNV_OFFSET, hashByte, hashBytes, randomSeed } from './byte-hash.js';
 export { copyStart, readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
+export {
+  appendOption,
+  CLIENT_COOKIE_BYTES,
+  COOKIE_OPTION_BYTES,
+  findOption,
+  isCookieLength,
+  SERVER_COOKIE_BYTES,
+} from './cookie.js';
 export { DSO_TYPE, isDso, keepaliveTlv, readDso, writeDso } from './dso.js';
 export type { DsoMessage, DsoTlv } from './dso.js';
 export { CodedError, WireError } from './errors.js';
@@ -70,6 +78,7 @@ export { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
 export type { RelayTarget } from './relay.js';
 export { hexValue, ReverseAddress } from './reverse-address.js';
 export { BITS_PER_REVERSE_LABEL, encodeReverseName, reverseName } from './reverse-name.js';
+export { SIP_HASH_BYTES, SIP_KEY_BYTES, sipHash } from './sip-hash.js';
 export { systemReason } from './system-reason.js';
 export {
   changedTlv,

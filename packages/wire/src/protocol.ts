@@ -36,6 +36,8 @@ export const RCODE = {
   /** The primary TLV of a DSO request is unknown (RFC 8490 section 5.1.1). */
   DSOTYPENI: 11,
   BADVERS: 16,
+  /** The server cookie is missing or bad (RFC 7873 section 8). */
+  BADCOOKIE: 23,
 } as const;
 
 /** Why a TSIG is refused: its error field, beside the codes of RCODE (RFC 8945 section 3). */

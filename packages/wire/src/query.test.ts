@@ -227,3 +227,63 @@ describe('copyQuery', () => {
 function nameOf(...lengths: number[]): (number | string)[] {
   return [...lengths.flatMap((length) => [length, 'a'.repeat(length)]), 0];
 }
+
+describe('Query.read of a cookie', () => {
+  const CLIENT = '0102030405060708';
+  const NSID = [0, 3, 0, 0];
+
+  /** A query with an OPT record that has these options. */
+  const withOptions = (...options: number[]): Uint8Array => {
+    const opt = [...optBytes().slice(0, -2), options.length >> 8, options.length & 0xff];
+    return message([0x0100, 1, 0, 0, 1], ...QUESTION, ...opt, ...options);
+  };
+  const cookie = (hex: string): number[] => {
+    const data = [...Buffer.from(hex, 'hex')];
+    return [0, 10, 0, data.length, ...data];
+  };
+  const readData = () =>
+    Buffer.from(query.bytes.subarray(query.cookieAt, query.cookieAt + query.cookieBytes)).toString(
+      'hex',
+    );
+
+  it.each([
+    ['alone', cookie(CLIENT), CLIENT],
+    ['with a server cookie', cookie(CLIENT.repeat(3)), CLIENT.repeat(3)],
+    ['of the greatest length', cookie(CLIENT.repeat(5)), CLIENT.repeat(5)],
+    ['behind other options', [...NSID, 0, 12, 0, 2, 0, 0, ...cookie(CLIENT)], CLIENT],
+    ['before other options', [...cookie(CLIENT), ...NSID], CLIENT],
+    // RFC 7873 section 4: all but the first are ignored.
+    ['of two', [...cookie(CLIENT), ...cookie('ff'.repeat(8))], CLIENT],
+  ])('finds one %s', (_place, options, expected) => {
+    expect(read(withOptions(...options))).toBe('answer');
+    expect(readData()).toBe(expected);
+    expect(query.maxAnswerBytes).toBe(MAX_UDP - 28);
+    expect(query.asksZoneVersion).toBe(false);
+  });
+
+  it.each([0, 1, 7, 9, 15, 41, 100])('refuses one of %d bytes', (bytes) => {
+    expect(read(withOptions(...NSID, ...cookie('00'.repeat(bytes))))).toBe('badoption');
+    expect([query.cookieAt, query.maxAnswerBytes]).toEqual([0, MAX_UDP]);
+  });
+
+  it('ignores options that do not fit the record, as dnsmasq does', () => {
+    expect(read(withOptions(0, 10, 0, 8, 1, 2))).toBe('answer');
+    expect(read(withOptions(0, 3, 0, 9, ...cookie(CLIENT)))).toBe('answer');
+    expect(query.cookieAt).toBe(0);
+  });
+
+  it('finds none in the next query', () => {
+    read(withOptions(...cookie(CLIENT)));
+    expect(read(withOptions())).toBe('answer');
+    expect([query.cookieAt, query.cookieBytes, query.maxAnswerBytes]).toEqual([0, 0, MAX_UDP]);
+  });
+
+  it('takes one without a question', () => {
+    const opt = [...optBytes().slice(0, -2), 0, 12, ...cookie(CLIENT)];
+    expect(read(message([0x0100, 0, 0, 0, 1], ...opt))).toBe('cookie');
+    expect(readData()).toBe(CLIENT);
+    expect(read(message([0x0100, 0, 0, 0, 1], ...optBytes()))).toBe('formerr');
+    expect(read(message([0x0100, 0, 0, 0, 0]))).toBe('formerr');
+    expect(read(message([0x0100, 0, 0, 0, 1], ...opt.slice(0, -1)))).toBe('formerr');
+  });
+});

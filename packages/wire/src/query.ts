@@ -1,5 +1,7 @@
 import { readUint16 } from './bytes.js';
+import { COOKIE_OPTION_BYTES, findOption, isCookieLength } from './cookie.js';
 import { lowerCaseByte, skipName } from './name.js';
+import { EDNS_OPTION, OPTION_HEAD_BYTES } from './opt-record.js';
 import {
   CLASSIC_UDP_BYTES,
   FLAG,
@@ -17,8 +19,9 @@ import { isZoneVersionRequest } from './zone-version.js';
 /**
  * How a listener handles a message. `answer`: the query can be answered.
  * `drop`: nothing may be sent (too short, or itself a response, which could start a loop).
+ * `badoption`: its question can be read, but not its COOKIE option. `cookie`: it has no question, only a cookie.
  */
-export type Verdict = 'answer' | 'drop' | 'formerr' | 'notimp' | 'badvers';
+export type Verdict = 'answer' | 'drop' | 'formerr' | 'notimp' | 'badvers' | 'badoption' | 'cookie';
 
 /** The most records that a query may have outside its question: an IXFR's SOA, an OPT and a TSIG. */
 const MAX_ANSWERS = 1;
@@ -51,8 +54,11 @@ export class Query {
   isDnssecOk = false;
   /** Whether the version of the zone is wanted (RFC 9660); only if that is the first option. */
   asksZoneVersion = false;
+  /** Where the data of the COOKIE option is in `bytes`, and how much (RFC 7873 section 4); 0 without one. */
+  cookieAt = 0;
+  cookieBytes = 0;
   isOverTcp = false;
-  /** The largest answer that this client accepts, in bytes. */
+  /** The largest answer that this client accepts, in bytes, without the cookie that is added to it. */
   maxAnswerBytes = CLASSIC_UDP_BYTES;
   /** The largest UDP message that this server receives and sends; its OPT records announce it. */
   maxUdpBytes = SAFE_UDP_BYTES;
@@ -74,6 +80,7 @@ export class Query {
     this.hasOtherRecords = false;
     this.isDnssecOk = false;
     this.asksZoneVersion = false;
+    this.cookieAt = this.cookieBytes = 0;
     this.questionEnd = HEADER_BYTES;
     this.nameLength = this.type = this.class = 0;
     this.maxAnswerBytes = isOverTcp ? MAX_MESSAGE_BYTES : CLASSIC_UDP_BYTES;
@@ -81,13 +88,21 @@ export class Query {
     this.id = readUint16(bytes, 0);
     this.flags = readUint16(bytes, 2);
     if ((this.flags & FLAG.QR) !== 0) return 'drop';
-    return (this.flags & OPCODE_MASK) === 0 ? this.readBody() : 'notimp';
+    if ((this.flags & OPCODE_MASK) !== 0) return 'notimp';
+    return readUint16(bytes, 4) === 0 ? this.#readCookie() : this.readBody();
   }
 
   /** Reads on a message of another opcode that has the form of a query, such as NOTIFY (RFC 1996 section 3.7). */
   readBody(): Verdict {
-    if (!hasPlausibleCounts(this.bytes) || !this.#readQuestion()) return 'formerr';
+    if (!hasPlausibleCounts(this.bytes, 1) || !this.#readQuestion()) return 'formerr';
     return this.#readRecords(this.maxUdpBytes);
+  }
+
+  /** A message without a question may ask for a server cookie (RFC 7873 section 5.4). */
+  #readCookie(): Verdict {
+    if (!hasPlausibleCounts(this.bytes, 0)) return 'formerr';
+    const verdict = this.#readRecords(this.maxUdpBytes);
+    return verdict === 'answer' && this.cookieAt > 0 ? 'cookie' : 'formerr';
   }
 
   #readQuestion(): boolean {
@@ -119,6 +134,7 @@ export class Query {
     const firstAdditional = readUint16(bytes, 6) + readUint16(bytes, 8);
     const count = firstAdditional + readUint16(bytes, 10);
     let version = 0;
+    let hasBadCookie = false;
     let at = this.questionEnd;
     for (let i = 0; i < count; i++) {
       const fixedAt = skipName(bytes, at, length);
@@ -131,6 +147,7 @@ export class Query {
         this.isDnssecOk = (bytes[fixedAt + 6]! & 0x80) !== 0;
         version = bytes[fixedAt + 5]!;
         this.asksZoneVersion = isZoneVersionRequest(bytes, fixedAt + RECORD_FIXED_BYTES, end);
+        hasBadCookie = !this.#findCookie(fixedAt + RECORD_FIXED_BYTES, end);
         if (!this.isOverTcp) {
           const asked = readUint16(bytes, fixedAt + 2);
           this.maxAnswerBytes = Math.max(CLASSIC_UDP_BYTES, Math.min(asked, maxUdpBytes));
@@ -138,14 +155,27 @@ export class Query {
       } else this.hasOtherRecords = true;
       at = end;
     }
-    return version === 0 ? 'answer' : 'badvers';
+    if (this.cookieAt > 0) this.maxAnswerBytes -= COOKIE_OPTION_BYTES;
+    if (version !== 0) return 'badvers';
+    return hasBadCookie ? 'badoption' : 'answer';
+  }
+
+  /** Finds the cookie among the options; false when its length is wrong. */
+  #findCookie(optionsAt: number, end: number): boolean {
+    const at = findOption(this.bytes, optionsAt, end, EDNS_OPTION.COOKIE);
+    if (at < 0) return true;
+    const length = readUint16(this.bytes, at + 2);
+    if (!isCookieLength(length)) return false;
+    this.cookieAt = at + OPTION_HEAD_BYTES;
+    this.cookieBytes = length;
+    return true;
   }
 }
 
-/** One question, and no more records than a query needs (as miekg/dns DefaultMsgAcceptFunc). */
-function hasPlausibleCounts(bytes: Uint8Array): boolean {
+/** So many questions, and no more records than a query needs (as miekg/dns DefaultMsgAcceptFunc). */
+function hasPlausibleCounts(bytes: Uint8Array, questions: number): boolean {
   return (
-    readUint16(bytes, 4) === 1 &&
+    readUint16(bytes, 4) === questions &&
     readUint16(bytes, 6) <= MAX_ANSWERS &&
     readUint16(bytes, 8) <= MAX_AUTHORITIES &&
     readUint16(bytes, 10) <= MAX_ADDITIONALS

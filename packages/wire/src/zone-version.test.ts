@@ -78,9 +78,9 @@ describe('a query', () => {
 
   it.each([
     ['asks for the version with an empty option', true, ...ZONE_VERSION_REQUEST],
-    ['asks with others behind it', true, ...ZONE_VERSION_REQUEST, 0, 10, 0, 1, 9],
+    ['asks with others behind it', true, ...ZONE_VERSION_REQUEST, 0, 11, 0, 1, 9],
     ['asks with data: no', false, 0, 19, 0, 1, 0],
-    ['asks behind another option: no', false, 0, 10, 0, 0, ...ZONE_VERSION_REQUEST],
+    ['asks behind another option: no', false, 0, 11, 0, 0, ...ZONE_VERSION_REQUEST],
     ['ends within the option: no', false, 0, 19, 0],
     ['has no option', false],
   ])('%s', (_, isAsked, ...options) => {

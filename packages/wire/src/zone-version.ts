@@ -1,5 +1,5 @@
 import { readUint16, readUint32, writeUint16, writeUint32 } from './bytes.js';
-import { EDNS_OPTION, OPT_BYTES } from './opt-record.js';
+import { EDNS_OPTION, OPT_BYTES, OPTION_HEAD_BYTES } from './opt-record.js';
 import { TYPE } from './protocol.js';
 
 /** Which process answered, and which of its changes its answer knows (RFC 9660). */
@@ -17,7 +17,6 @@ export const INSTANCE_BYTES = 8;
 export const SERIAL_BYTES = 8;
 /** The type of our versions: the first of those for local use (RFC 9660 section 7.2). */
 const INSTANCE_AND_SERIAL = 246;
-const OPTION_HEAD_BYTES = 4;
 const VERSION_HEAD_BYTES = 2;
 const DATA_BYTES = VERSION_HEAD_BYTES + INSTANCE_BYTES + SERIAL_BYTES;
 /** Bytes of the option. */

@@ -32,12 +32,24 @@ const OPT_WITH_OPTIONS = Buffer.from([
   ...[0, 8, 0, 7, 0, 1, 24, 0, 192, 0, 2],
   ...[0, 10, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8],
 ]);
+/** OPT with NSID and both cookies. */
+const OPT_WITH_COOKIES = Buffer.from([
+  ...[0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 32, 0, 3, 0, 0],
+  ...[0, 10, 0, 24, 1, 2, 3, 4, 5, 6, 7, 8],
+  ...[1, 0, 0, 0, 0x6b, 3, 0x18, 0x17, 1, 2, 3, 4, 5, 6, 7, 8],
+]);
 const out = new Uint8Array(65_535);
 
 /** A query, and the same with EDNS, and with options in it. */
 export function queriesFor(name: string, type: string, recordClass: 'IN' | 'CH' = 'IN'): Buffer[] {
   const query = Buffer.from(encodeQuery({ id: 0x1234, name, type, class: recordClass }));
-  return [query, ...[OPT, OPT_WITH_OPTIONS].map((opt) => withAdditional(query, opt))];
+  const opts = [OPT, OPT_WITH_OPTIONS, OPT_WITH_COOKIES];
+  return [query, ...opts.map((opt) => withAdditional(query, opt))];
+}
+
+/** A query without a question, for a server cookie (RFC 7873 section 5.4). */
+export function cookieQuery(): Buffer {
+  return withAdditional(Buffer.from('123401000000000000000000', 'hex'), OPT_WITH_COOKIES);
 }
 
 /** A response to a question of type A, or of another one. */

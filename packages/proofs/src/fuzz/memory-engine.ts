@@ -13,6 +13,7 @@ export interface SentUpstream {
 }
 
 const CLIENT = { address: '127.0.0.1', port: 40_000 };
+const CLIENT_ADDRESS = Uint8Array.of(127, 0, 0, 1);
 
 /** Moves datagrams within the process: everything of a listener and of upstream sockets except the system. */
 export class MemoryEngine implements UdpEngine {
@@ -33,6 +34,10 @@ export class MemoryEngine implements UdpEngine {
       },
       leavePort: () => undefined,
       send: (bytes, length) => void this.answers.push(Buffer.from(bytes.subarray(0, length))),
+      copyAddress: (_peer, to, at) => {
+        to.set(CLIENT_ADDRESS, at);
+        return CLIENT_ADDRESS.length;
+      },
       retain: (peer) => peer,
       release: () => undefined,
       close: () => Promise.resolve(),

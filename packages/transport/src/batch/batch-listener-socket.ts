@@ -71,6 +71,10 @@ export class BatchListenerSocket implements DatagramSocket, SocketOwner {
     this.#hub.flushSoon();
   }
 
+  copyAddress(peer: Peer, to: Uint8Array, at: number): number {
+    return batchPeerOf(peer).copyAddress(to, at);
+  }
+
   retain(peer: Peer): Peer {
     const retained = this.#sparePeers.pop() ?? BatchPeer.copy();
     retained.copyFrom(batchPeerOf(peer));

@@ -1,5 +1,6 @@
 import type { Peer } from '../datagram-socket.js';
 import { AddressTexts } from './address-texts.js';
+import { AF_INET } from './constants.js';
 import { CONTROL_WORDS, type MessageArena, NAME_WORDS } from './message-arena.js';
 
 const IPV4_CONTROL_BYTES = 32;
@@ -10,6 +11,12 @@ const IPV6_INTERFACE = 8;
 /** fe80::/10, as the first two bytes of a little-endian word. */
 const LINK_LOCAL_MASK = 0xc0ff;
 const LINK_LOCAL = 0x80fe;
+/** Words of a struct sockaddr_in and sockaddr_in6. */
+const FAMILY_MASK = 0xffff;
+const IPV4_NAME_WORD = 1;
+const IPV6_NAME_WORD = 2;
+/** The third word of ::ffff:0:0/96, as a signed number. */
+const MAPPED_WORD = -0x1_0000;
 const texts = new AddressTexts();
 
 /**
@@ -51,6 +58,22 @@ export class BatchPeer implements Peer {
     return ((word >>> 8) & 0xff00) | (word >>> 24);
   }
 
+  /** Writes the bytes of the address, 4 or 16, at `at`, and returns how many; IPv4 in IPv6 is IPv4. */
+  copyAddress(to: Uint8Array, at: number): number {
+    const words = this.#words;
+    const ipv6At = this.#nameAt + IPV6_NAME_WORD;
+    if ((words[this.#nameAt]! & FAMILY_MASK) === AF_INET) {
+      copyWord(words[this.#nameAt + IPV4_NAME_WORD]!, to, at);
+      return 4;
+    }
+    if (words[ipv6At] === 0 && words[ipv6At + 1] === 0 && words[ipv6At + 2] === MAPPED_WORD) {
+      copyWord(words[ipv6At + 3]!, to, at);
+      return 4;
+    }
+    for (let i = 0; i < 4; i++) copyWord(words[ipv6At + i]!, to, at + 4 * i);
+    return 16;
+  }
+
   pointTo(arena: MessageArena, slot: number): void {
     this.#nameLengthAt = arena.nameLengthAt(slot);
     this.#nameAt = arena.nameAt(slot);
@@ -90,6 +113,14 @@ export class BatchPeer implements Peer {
     for (let i = 0; i < CONTROL_WORDS; i++) words[controlAt + i] = from[this.#controlAt + i]!;
     leaveRouteOpen(words, controlAt, controlBytes);
   }
+}
+
+/** Four bytes of the network in a word of this machine, which is little-endian here. */
+function copyWord(word: number, to: Uint8Array, at: number): void {
+  to[at] = word;
+  to[at + 1] = word >>> 8;
+  to[at + 2] = word >>> 16;
+  to[at + 3] = word >>> 24;
 }
 
 /** The route decides on the interface, except for a link-local address. */

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { EVERY_ADDRESS, MAX_MESSAGE_BYTES } from '@kube-dns/wire';
 import { noLookup } from '../address-lookup.js';
+import { copyAddress } from '../copy-address.js';
 import type { ListenerCounters } from '../counters.js';
 import {
   type DatagramHandler,
@@ -97,6 +98,10 @@ export class DgramSocket implements DatagramSocket {
   /** The system skips a connected socket when it chooses one of a port (SO_REUSEPORT). */
   #connect(): void {
     this.#socket?.connect(DISCARD_PORT, this.#discardAddress);
+  }
+
+  copyAddress({ address }: Peer, to: Uint8Array, at: number): number {
+    return copyAddress(address, to, at);
   }
 
   /** Node makes a new object for each datagram. */
