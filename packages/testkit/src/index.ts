@@ -32,6 +32,7 @@ export {
   parseLatencies,
   runDnsperf,
 } from './dns/dnsperf.js';
+export { EncryptedNameServer, type EncryptedNameServerOptions } from './dns/encrypted-name-server.js';
 export { ask, exchange, type ExchangeOptions } from './dns/exchange.js';
 export { frameMessage, Frames } from './dns/frames.js';
 export { HeldNameServer, type HeldNameServerMethods, NAME_ENDS } from './dns/held-name-server.js';
@@ -108,5 +109,6 @@ export type { Machine } from './report/machine.js';
 export { type Bar, formatValue, Report, type Section } from './report/report.js';
 export { median, type Range, rangeOf, type Spread, spreadOf } from './statistics.js';
 export { TemporaryFolder } from './temporary-folder.js';
+export { type Certificate, type CertificateFields, TestAuthority } from './tls/certificate.js';
 export { becomesTrue, until, untilEqual, type WaitLimits } from './until.js';
 export { unless } from './skipping.js';

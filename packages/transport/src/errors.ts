@@ -34,7 +34,15 @@ export class EngineError extends CodedError {
 }
 
 /** Why an exchange with an upstream server had no usable reply. */
-export type ExchangeErrorCode = 'timeout' | 'refused' | 'unreachable' | 'malformed' | 'closed';
+export type ExchangeErrorCode =
+  | 'timeout'
+  | 'refused'
+  | 'unreachable'
+  | 'malformed'
+  | 'closed'
+  /** An encrypted server whose certificate must not be used, or that has no other fault that is known. */
+  | 'certificate'
+  | 'handshake';
 
 /** An exchange with an upstream server that failed. */
 export class ExchangeError extends CodedError<ExchangeErrorCode> {}

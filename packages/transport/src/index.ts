@@ -5,6 +5,7 @@ export { ServerCookies } from './cookies/server-cookies.js';
 export type { CookieSecrets } from './cookies/server-cookies.js';
 export { ListenerCounters } from './counters.js';
 export { EngineError, ExchangeError, ListenError } from './errors.js';
+export type { EncryptedStatus } from './encrypted/server-connections.js';
 export type { ExchangeErrorCode } from './errors.js';
 export { exchange } from './exchange.js';
 export type { Exchange, ExchangeDone, ExchangeRequest } from './exchange.js';
@@ -45,7 +46,12 @@ export { NO_OPTIONS } from './upstream/upstream-query.js';
 export type { AddedOptions } from './upstream/upstream-query.js';
 export { UpstreamServers } from './upstream/upstream-servers.js';
 export type { ServerSource, UpstreamServer } from './upstream/upstream-servers.js';
-export type { ReplyHandler, SentQuery } from './upstream/upstream-socket.js';
-export { ServerSockets, UpstreamSockets } from './upstream/upstream-sockets.js';
+export type {
+  ReplyHandler,
+  SentQuery,
+  ServerSockets,
+  Unreachable,
+} from './upstream/server-sockets.js';
+export { UpstreamSockets } from './upstream/upstream-sockets.js';
 export type { UpstreamTarget, UpstreamSocketsOptions } from './upstream/upstream-sockets.js';
 export type { AskCallback } from './upstream/waiter.js';

@@ -35,6 +35,8 @@ export interface ServerHostsOptions {
   readonly sockets: UpstreamSockets;
   /** The servers to ask for a host name; without any, the name is tried again later. */
   readonly serversFor: (host: string) => readonly ServerAddress[];
+  /** As of UpstreamServers. */
+  readonly tlsCa?: string | undefined;
   /** Called when a host has other addresses than before. */
   readonly onChange: () => void;
   readonly pace?: Partial<HostPace>;
@@ -82,10 +84,8 @@ export class ServerHosts {
   constructor(options: ServerHostsOptions) {
     this.#options = options;
     this.#pace = { ...DEFAULT_PACE, ...options.pace };
-    this.#servers = new UpstreamServers(options.sockets, {
-      of: () => UNCOUNTED,
-      retain: () => undefined,
-    });
+    const counters = { of: () => UNCOUNTED, retain: () => undefined };
+    this.#servers = new UpstreamServers(options.sockets, counters, { tlsCa: options.tlsCa });
     this.#forwarder = new QueryForwarder({
       maxInFlight: MAX_HOSTS * FAMILIES.length,
       plan: retryPlan(this.#pace.deadlineMs),

@@ -8,7 +8,7 @@ import {
   until,
 } from '@kube-dns/testkit';
 import { encodeQuery, writeUint16 } from '@kube-dns/wire';
-import type { ReplyHandler, SentQuery } from '../src/upstream/upstream-socket.js';
+import type { ReplyHandler, SentQuery } from '../src/upstream/server-sockets.js';
 import { UpstreamSockets, type UpstreamSocketsOptions } from '../src/upstream/upstream-sockets.js';
 import { ENGINES } from './engines.js';
 import { replyTo } from './messages.js';
@@ -207,7 +207,7 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
     expect(server.requests[1]!.query).toEqual(server.requests[0]!.query);
     sent.socket.forget(sent);
     sent.socket.resend(sent);
-    expect(sent.socket.inFlight).toBe(0);
+    expect(sent.socket).toHaveProperty('inFlight', 0);
   });
 
   it('leaves from the one port that is asked for, for all servers', async () => {
@@ -252,6 +252,7 @@ describe.each(ENGINES)('UpstreamSockets with the engine %s', (_name, engine) => 
     const sent = sockets.socketsFor({ server: server.at }).send(question(), handler)!;
     sockets.close();
     sockets.close();
-    expect([sockets.size, sent.socket.inFlight]).toEqual([0, 0]);
+    expect(sockets.size).toBe(0);
+    expect(sent.socket).toHaveProperty('inFlight', 0);
   });
 });

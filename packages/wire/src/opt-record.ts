@@ -16,8 +16,15 @@ export const NO_EDNS_OPTIONS: Uint8Array = new Uint8Array(0);
 const EXTENDED_ERROR_HEAD_BYTES = 6;
 /** The most bytes of such a text: it must not take the place of records. */
 const MAX_EXTENDED_ERROR_TEXT_BYTES = 40;
-/** EDNS option codes (RFC 7871 section 6, RFC 7873 section 4, RFC 8914 section 2, RFC 9660 section 2). */
-export const EDNS_OPTION = { SUBNET: 8, COOKIE: 10, EXTENDED_ERROR: 15, ZONE_VERSION: 19 } as const;
+/** EDNS option codes (RFC 7828 section 3.1, RFC 7830 section 3, RFC 7871 section 6, RFC 7873 section 4, RFC 8914 section 2, RFC 9660 section 2). */
+export const EDNS_OPTION = {
+  SUBNET: 8,
+  COOKIE: 10,
+  TCP_KEEPALIVE: 11,
+  PADDING: 12,
+  EXTENDED_ERROR: 15,
+  ZONE_VERSION: 19,
+} as const;
 /** Code and length of an option. */
 export const OPTION_HEAD_BYTES = 4;
 

@@ -69,6 +69,8 @@ const FAILURE_TEXTS: Readonly<Record<FailureReason, string>> = {
   refused: 'connection refused',
   closed: 'connection closed',
   unreachable: 'unreachable',
+  certificate: 'wrong certificate',
+  handshake: 'TLS handshake failed',
 };
 const NODATA_TEXTS: ReadonlyMap<number, string> = new Map([
   [TYPE.A, 'NODATA-IPv4'],

@@ -70,6 +70,7 @@ export class Router {
     this.#hosts = new ServerHosts({
       log: options.log,
       sockets: options.upstreams.sockets,
+      tlsCa: options.upstreams.tlsCa,
       serversFor: (host) => this.#serversForHost(host),
       onChange: () => this.#build(),
       ...(options.hostPace && { pace: options.hostPace }),

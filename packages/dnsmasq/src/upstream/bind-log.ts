@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 import type { Log } from '@kube-dns/daemon';
 import type { UdpEngine } from '@kube-dns/transport';
 
-type Ports = Pick<UdpEngine, 'openUpstreamPort'>;
+type Ports = Pick<UdpEngine, 'openUpstreamPort' | 'sendTogether'>;
 
 /** An attacker's names must not fill the log; dnsmasq logs each failure. */
 const LOG_EVERY_MS = 1_000;
@@ -23,6 +23,7 @@ export function loggedPorts(
     log.error(`failed to bind server socket to ${source}: ${reason}`);
   };
   return {
+    sendTogether: (work) => engine.sendTogether(work),
     openUpstreamPort: (options, owner) => {
       const { sourceAddress: source } = options;
       const isDevice = source !== undefined && isIP(source) === 0;

@@ -73,6 +73,7 @@ export class Upstreams {
     this.#hosts = new ServerHosts({
       log: options.log,
       sockets: options.servers.sockets,
+      tlsCa: options.servers.tlsCa,
       serversFor: () => this.#default.group.servers,
       onChange: () => this.#fillNamed(),
       ...(options.pace && { pace: options.pace }),

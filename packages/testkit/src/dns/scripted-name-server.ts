@@ -208,6 +208,9 @@ export async function deadServer(): Promise<ServerEndpoint> {
   return { address: '127.0.0.1', port: await freePort() };
 }
 
-function isMessages(reply: Response | readonly Uint8Array[]): reply is readonly Uint8Array[] {
+/** Whether a reply is given as whole messages. */
+export function isMessages(
+  reply: Response | readonly Uint8Array[],
+): reply is readonly Uint8Array[] {
   return Array.isArray(reply);
 }

@@ -1,7 +1,7 @@
 import { type RepliedQuery, withoutPlainOpt } from './edns-support.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
-import type { ReplyHandler, SentQuery } from './upstream-socket.js';
+import type { ReplyHandler, SentQuery } from './server-sockets.js';
 import type { UpstreamServer } from './upstream-servers.js';
 
 /** One sending of a question to one server, and its outcome. */
@@ -175,9 +175,9 @@ export class AttemptList {
     server.counts.countQuery(isRetry);
   }
 
-  /** The same ID and port; after a time-out without EDNS, to which the server may be silent. */
+  /** The same ID and port; after a time-out over UDP without EDNS, to which the server may be silent. */
   #resend(last: Attempt, nowMs: number): void {
-    if (last.isSilent) {
+    if (last.isSilent && last.server.encryption === undefined) {
       const plain = withoutPlainOpt(last.query);
       last.isPlainAgain ||= plain !== last.query;
       last.query = plain;

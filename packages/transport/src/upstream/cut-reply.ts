@@ -23,6 +23,12 @@ export function withoutRecords(reply: Buffer, cursor: RecordCursor): Buffer {
   return reply.subarray(0, fitMessage(reply, reply.length, end + OPT_BYTES, cursor));
 }
 
+/** What is passed on when nothing better comes than a refusal: that, or a truncated reply. The cursor is the caller's. */
+export function betterOf(fallback: Buffer | null, refusal: Buffer, cursor: RecordCursor): Buffer {
+  const isBetter = fallback !== null && isTruncated(fallback);
+  return isBetter ? fallback : bareRefusal(refusal, cursor);
+}
+
 /**
  * A refusal as it may be passed on, in the same bytes: the server had no answer, so it has no records and no
  * authority. OPT stays, with the reason. The cursor is the caller's.

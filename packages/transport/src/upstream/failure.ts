@@ -18,6 +18,8 @@ const CAUSES: Readonly<Record<FailureReason, readonly [code: number, text: strin
   unreachable: [NETWORK_ERROR, 'unreachable'],
   refused: [NETWORK_ERROR, 'port closed'],
   closed: [NETWORK_ERROR, 'connection closed'],
+  certificate: [NETWORK_ERROR, 'wrong certificate'],
+  handshake: [NETWORK_ERROR, 'no TLS handshake'],
   servfail: [NO_REACHABLE_AUTHORITY, 'SERVFAIL'],
   refusal: [NO_REACHABLE_AUTHORITY, 'REFUSED'],
   lame: [NO_REACHABLE_AUTHORITY, 'referral'],

@@ -4,13 +4,14 @@ import type { TakenPlace } from './fair-places.js';
 import type { FlightOwner, ReplyInspector } from './flight-owner.js';
 import { mixCase } from './name-case.js';
 import { type AskedQuestion, UNSHARED } from './question-key.js';
-import { bareRefusal, isTruncated, withoutRecords } from './cut-reply.js';
-import { type Failure, failureFrom } from './failure.js';
+import { betterOf, isTruncated, withoutRecords } from './cut-reply.js';
+import type { Failure } from './failure.js';
+import { LastFailure } from './last-failure.js';
 import { type FailureReason, failureOf, flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
 import { type TcpRoundOwner, TcpRound } from './tcp-round.js';
 import type { UpstreamServer } from './upstream-servers.js';
-import type { ReplyHandler, SentQuery } from './upstream-socket.js';
+import type { ReplyHandler, SentQuery, Unreachable } from './server-sockets.js';
 import type { Waiter } from './waiter.js';
 
 /** How long a refusal waits for a better reply of the other servers that were asked. */
@@ -58,10 +59,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   /** Set while the question is asked over TCP; nothing is sent over UDP meanwhile. */
   #tcp: TcpRound | undefined;
   #heldUntilMs = NOT_HELD;
-  /** Why the last server had no answer, and which; or why the forwarder ended it. */
-  #reason: FailureReason = 'timeout';
-  #failed: UpstreamServer | undefined;
-  #failure: Failure | undefined;
+  readonly #lastFailure = new LastFailure();
   #relayAtMs = Number.POSITIVE_INFINITY;
   #isFinished = false;
 
@@ -70,8 +68,9 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.group = group;
     this.asked = asked;
     this.isShared = asked.variant !== UNSHARED;
-    this.isOverTcp = isOverTcp;
-    this.#hasMixedCase = owner.options.mixesCase === true && this.isShared;
+    // To encrypted servers there is one way for all questions, and nobody can forge a reply.
+    this.isOverTcp = isOverTcp && !group.isEncrypted;
+    this.#hasMixedCase = owner.options.mixesCase === true && this.isShared && !group.isEncrypted;
     if (this.#hasMixedCase) mixCase(asked.query);
     this.#attempts = new AttemptList(owner, group, asked.query, this);
   }
@@ -129,9 +128,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   /** Why there is no reply. */
   get failure(): Failure {
-    const { failure, servers } = this.group;
-    const server = this.#failed ?? servers[this.#attempts.current] ?? servers[0];
-    return this.#failure ?? failure ?? failureFrom(this.#reason, server?.text ?? '');
+    return this.#lastFailure.of(this.group, this.#attempts.current);
   }
 
   /** Its time is over; returns the best there was. */
@@ -142,7 +139,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   /** Ends it with SERVFAIL. */
   fail(failure: Failure): void {
-    this.#failure = failure;
+    this.#lastFailure.ended = failure;
     this.#finish(null);
   }
 
@@ -168,7 +165,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     server.counts.countReply(rcodeOf(reply), nowMs - attempt.sentAtMs);
     if (this.#attempts.sendWithoutEdns(attempt, reply, nowMs)) return;
     const isForged = this.#hasMixedCase && !server.caseEcho.accepts(this.asked.query, reply);
-    if (isForged || isTruncated(reply)) {
+    if (isForged || (isTruncated(reply) && server.encryption === undefined)) {
       if (!isForged) this.fallback = withoutRecords(reply, this.#owner.cursor);
       // A reply that arrives twice is fetched over TCP once.
       if (!attempt.hasFailed) this.#askOverTcp([server], this.#attempts.unaskedCount);
@@ -179,21 +176,25 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     // After an ignored reply the wait goes on; a flawed reply counts once per attempt.
     if (flaw === 'finished' || flaw === 'ignored' || attempt.hasFailed) return;
     attempt.hasFailed = true;
-    if (flaw === 'refusal') this.#holdBack(reply);
+    if (flaw === 'refusal') this.fallback = betterOf(this.fallback, reply, this.#owner.cursor);
     server.counts.countFlaw(flaw);
     this.#noteFailure(server, failureOf(flaw, reply));
     this.group.avoid(at);
     this.#advance(nowMs);
   }
 
-  onUnreachable(sent: SentQuery): void {
+  onUnreachable(sent: SentQuery, why?: Unreachable): void {
     const attempt = this.#attempts.of(sent);
     if (attempt === undefined || this.#isFinished || attempt.hasFailed) return;
     attempt.hasFailed = true;
-    this.#countError(attempt.server, 'unreachable');
-    attempt.server.health.noteUnreachable(this.group.domain);
+    this.onTcpError(attempt.server, why?.code ?? 'unreachable');
+    attempt.server.health.noteUnreachable(this.group.domain, why);
     this.group.avoid(attempt.at);
     if (this.#tcp === undefined) this.#advance(this.#owner.now());
+  }
+
+  onDelay(): void {
+    if (this.#isOverUdp && !this.#isFinished) this.#attempts.sendToOthers(this.#owner.now());
   }
 
   onTcpReply(server: UpstreamServer, reply: Buffer): void {
@@ -201,13 +202,15 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (this.#hasMixedCase) server.caseEcho.learn(this.asked.query, reply);
     const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(at, reply);
     if (flaw === 'finished') return;
-    if (flaw === 'refusal') this.#holdBack(reply);
+    if (flaw === 'refusal') this.fallback = betterOf(this.fallback, reply, this.#owner.cursor);
     if (flaw !== 'ignored') this.#noteFailure(server, failureOf(flaw, reply));
     this.#tcp?.askNext();
   }
 
+  /** Over UDP, too. */
   onTcpError(server: UpstreamServer, code: ExchangeErrorCode): void {
-    this.#countError(server, code);
+    server.counts.countError(code);
+    this.#noteFailure(server, code);
   }
 
   /** The servers that were not asked over UDP may still have an answer. */
@@ -223,14 +226,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     return this.#tcp === undefined && !this.isQueued;
   }
 
-  #countError(server: UpstreamServer, code: ExchangeErrorCode): void {
-    server.counts.countError(code);
-    this.#noteFailure(server, code);
-  }
-
   #noteFailure(server: UpstreamServer, reason: FailureReason): void {
-    this.#failed = server;
-    this.#reason = reason;
+    this.#lastFailure.note(server, reason);
     this.#owner.options.onFailure?.(this.asked.query, server, reason);
   }
 
@@ -264,7 +261,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
       attempt.server.health.noteSilence(this.group.domain, attempt.resentAtMs);
       if (attempt.isSilent) continue;
       attempt.isSilent = true;
-      this.#countError(attempt.server, 'timeout');
+      this.onTcpError(attempt.server, 'timeout');
     }
     const wasForAll = this.#attempts.unaskedCount === 0;
     if (this.#dueAtMs <= nowMs) this.#dueAtMs = nowMs + this.#attempts.sendEvenly(nowMs);
@@ -282,12 +279,6 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   #endTcp(): void {
     this.#tcp?.cancel();
     this.#tcp = undefined;
-  }
-
-  /** A refusal is an answer when nothing better comes; a truncated reply is better. */
-  #holdBack(refusal: Buffer): void {
-    if (this.fallback !== null && isTruncated(this.fallback)) return;
-    this.fallback = bareRefusal(refusal, this.#owner.cursor);
   }
 
   /** `ignored`: the reply counts as if it had not arrived. */

@@ -10,7 +10,7 @@ import {
 import { LOOP } from './failure.js';
 import type { Flight } from './flight.js';
 import type { QuestionKey } from './question-key.js';
-import type { ReplyHandler, SentQuery } from './upstream-socket.js';
+import type { ReplyHandler, SentQuery } from './server-sockets.js';
 
 /** Questions that are in doubt at the same time. */
 const MAX_PROBES = 64;

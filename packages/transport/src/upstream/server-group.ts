@@ -53,6 +53,8 @@ export class ServerGroup {
   readonly servers: readonly UpstreamServer[];
   readonly order: ServerOrder;
   readonly load: GroupLoad;
+  /** Each of its servers is encrypted. */
+  readonly isEncrypted: boolean;
   #preferred = NONE;
   #queriesSinceProbe = 0;
   #probedAtMs = Number.NEGATIVE_INFINITY;
@@ -68,6 +70,7 @@ export class ServerGroup {
     this.servers = servers;
     this.order = order;
     this.load = load;
+    this.isEncrypted = servers.every(({ encryption }) => encryption !== undefined);
   }
 
   /** The server that a new question goes to, by its place in `servers`, or ALL_SERVERS. */

@@ -1,8 +1,7 @@
 import { buildQuery, encodeKey, TYPE } from '@kube-dns/wire';
 import { type Failure, failureFrom } from './failure.js';
 import type { FailureReason } from './reply-flaw.js';
-import type { ReplyHandler, SentQuery } from './upstream-socket.js';
-import type { ServerSockets } from './upstream-sockets.js';
+import type { ReplyHandler, SentQuery, ServerSockets, Unreachable } from './server-sockets.js';
 
 /** After so many time-outs in a row a server is down. */
 const MAX_TIMEOUTS = 3;
@@ -12,7 +11,7 @@ export const PROBE_PAUSE_MS = 1_000;
 const MAX_PROBES = 4;
 
 export interface ServerHealthOptions {
-  /** `ADDRESS#PORT`. */
+  /** As `serverText` writes it. */
   readonly text: string;
   readonly sockets: ServerSockets;
   /** Milliseconds that never fall. */
@@ -76,10 +75,14 @@ export class ServerHealth implements ReplyHandler {
     else if (this.#timeouts >= MAX_TIMEOUTS && !this.isDown) this.#change('timeout');
   }
 
-  /** Its machine reports that the port is closed. */
-  noteUnreachable(domain = this.#domain): void {
+  /**
+   * Its machine reports that the port is closed, or there is no connection to it. One that takes connections may
+   * have closed one of them: a probe tells.
+   */
+  noteUnreachable(domain = this.#domain, why?: Unreachable): void {
     this.#domain = domain;
-    if (this.#reason !== 'unreachable') this.#change('unreachable');
+    if (why?.code === 'closed') this.probe(this.#options.now());
+    else this.#fail(why);
   }
 
   /** Sends a probe when one is due; whether the last one was sent less than this time ago. */
@@ -98,8 +101,8 @@ export class ServerHealth implements ReplyHandler {
     this.noteReply(this.#options.now());
   }
 
-  onUnreachable(): void {
-    this.noteUnreachable();
+  onUnreachable(_sent: SentQuery, why?: Unreachable): void {
+    this.#fail(why);
   }
 
   /** Waits for no reply to a probe any more. */
@@ -109,16 +112,21 @@ export class ServerHealth implements ReplyHandler {
     this.#isRepeated = false;
   }
 
+  #fail(why?: Unreachable): void {
+    const reason = why?.code ?? 'unreachable';
+    if (this.#reason !== reason || why !== undefined) this.#change(reason, why?.failure);
+  }
+
   #nextProbe(): Buffer {
     this.#isRepeated = !this.#isRepeated && this.#answered !== undefined;
     if (this.#isRepeated) return Buffer.from(this.#answered!);
     return Buffer.from(buildQuery(encodeKey(this.#domain), TYPE.SOA));
   }
 
-  #change(reason: FailureReason | undefined): void {
+  #change(reason: FailureReason | undefined, failure?: Failure): void {
     const wasDown = this.isDown;
     this.#reason = reason;
-    this.failure = reason && failureFrom(reason, this.#options.text);
+    this.failure = failure ?? (reason && failureFrom(reason, this.#options.text));
     if (wasDown !== this.isDown) this.#options.onChange();
   }
 }

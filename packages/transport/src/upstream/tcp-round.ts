@@ -1,6 +1,7 @@
 import { writeUint16 } from '@kube-dns/wire';
 import type { ExchangeErrorCode } from '../errors.js';
-import { type Exchange, exchange } from '../exchange.js';
+import { type Exchange, exchange, type ExchangeDone } from '../exchange.js';
+import { exchangeEncrypted } from '../encrypted/encrypted-exchange.js';
 import { randomId } from '../random-id.js';
 import { rcodeOf } from './reply-flaw.js';
 import type { PlaceWaiter } from './tcp-places.js';
@@ -19,7 +20,7 @@ export interface TcpRoundOwner {
 
 /**
  * One question over TCP to servers in turn, a new connection each, for which it may have to wait; the owner calls
- * for the next.
+ * for the next. An encrypted server is asked over its own connections, never over plain TCP.
  */
 export class TcpRound implements PlaceWaiter {
   readonly #owner: TcpRoundOwner;
@@ -56,7 +57,7 @@ export class TcpRound implements PlaceWaiter {
     const [server] = this.#servers;
     this.#isAsking = server !== undefined;
     if (server === undefined) this.#owner.onTcpEnd();
-    else if (server.sockets.tcp.take(this)) this.onPlace();
+    else if (server.tcpPlaces.take(this)) this.onPlace();
   }
 
   onPlace(): void {
@@ -72,9 +73,7 @@ export class TcpRound implements PlaceWaiter {
     const query = server.edns.fit(this.#query, startedAtMs);
     writeUint16(query, 0, randomId());
     const timeoutMs = Math.ceil(leftMs / (this.#servers.length + this.#reserved));
-    const { address: sourceAddress } = server.source;
-    const request = { query, server, protocol: 'tcp', sourceAddress, timeoutMs } as const;
-    this.#exchange = exchange(request, (error, reply) => {
+    this.#exchange = askOnce(server, query, timeoutMs, (error, reply) => {
       this.#release(server);
       const { counts } = server;
       server.tcpHealth.isUp = reply !== null;
@@ -95,7 +94,7 @@ export class TcpRound implements PlaceWaiter {
     const [server] = this.#servers;
     if (server === undefined) return;
     this.#exchange?.cancel();
-    server.sockets.tcp.leave(this);
+    server.tcpPlaces.leave(this);
     this.#release(server);
   }
 
@@ -107,6 +106,17 @@ export class TcpRound implements PlaceWaiter {
   #release(server: UpstreamServer): void {
     if (!this.#hasPlace) return;
     this.#hasPlace = false;
-    server.sockets.tcp.release();
+    server.tcpPlaces.release();
   }
+}
+
+function askOnce(
+  server: UpstreamServer,
+  query: Buffer,
+  timeoutMs: number,
+  done: ExchangeDone,
+): Exchange {
+  if (server.encryption !== undefined) return exchangeEncrypted(server, query, timeoutMs, done);
+  const { address: sourceAddress } = server.source;
+  return exchange({ query, server, protocol: 'tcp', sourceAddress, timeoutMs }, done);
 }

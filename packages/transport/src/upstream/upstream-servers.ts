@@ -1,10 +1,14 @@
+import type { EncryptedStatus } from '../encrypted/server-connections.js';
+import { TlsTrust } from '../encrypted/tls-trust.js';
 import { type ServerAddress, serverText } from '../server-address.js';
 import { EdnsSupport } from './edns-support.js';
 import { CaseEcho } from './name-case.js';
 import type { ServerCounter, ServerCounters } from './server-counter.js';
 import { ServerHealth } from './server-health.js';
 import { TcpHealth } from './tcp-health.js';
-import type { ServerSockets, UpstreamTarget, UpstreamSockets } from './upstream-sockets.js';
+import type { ServerSockets, Unreachable } from './server-sockets.js';
+import { ServerPlaces } from './tcp-places.js';
+import type { UpstreamSockets, UpstreamTarget } from './upstream-sockets.js';
 
 /** How often servers that are down are looked after, and how many of them at a time: each probe needs a socket. */
 const LOOK_MS = 250;
@@ -19,10 +23,14 @@ export interface ServerSource {
 
 /** A server that can be asked; one object per address, port and source, whatever its domains. */
 export interface UpstreamServer extends ServerAddress {
-  /** `ADDRESS#PORT`. */
+  /** As `serverText` writes it: `ADDRESS#PORT` of one that is not encrypted. */
   readonly text: string;
   readonly source: ServerSource;
   readonly sockets: ServerSockets;
+  /** Its connections over plain TCP. */
+  readonly tcpPlaces: ServerPlaces;
+  /** The connections to it, where they are encrypted. */
+  readonly encrypted?: EncryptedStatus;
   readonly counts: ServerCounter;
   /** Over UDP. */
   readonly health: ServerHealth;
@@ -36,6 +44,10 @@ export interface UpstreamServersOptions {
   readonly onHealthChange?: (server: UpstreamServer) => void;
   /** Milliseconds that never fall, as the forwarder's; the clock of the process by default. */
   readonly now?: () => number;
+  /** The authorities of encrypted servers, as PEM text; the system's by default. A text without a certificate is an error. */
+  readonly tlsCa?: string | undefined;
+  /** Called when no connection to an encrypted server can be opened, for each new reason. */
+  readonly onTlsFailure?: (server: UpstreamServer, why: Unreachable) => void;
 }
 
 /** The servers of all domains, with their sockets and counts; both outlive a change of configuration. */
@@ -45,6 +57,7 @@ export class UpstreamServers {
   readonly #counters: ServerCounters;
   readonly #options: UpstreamServersOptions;
   readonly #now: () => number;
+  readonly #trust: TlsTrust;
   #servers = new Map<string, UpstreamServer>();
   /** Those that are down, the one that was probed last at the end. */
   readonly #down = new Set<UpstreamServer>();
@@ -59,6 +72,12 @@ export class UpstreamServers {
     this.#counters = counters;
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
+    this.#trust = new TlsTrust(options.tlsCa);
+  }
+
+  /** The authorities of encrypted servers; undefined for the system's. */
+  get tlsCa(): string | undefined {
+    return this.#options.tlsCa;
   }
 
   /** The server at an address. */
@@ -72,15 +91,19 @@ export class UpstreamServers {
       ...(source.address !== undefined && { sourceAddress: source.address }),
       ...(source.port !== undefined && { sourcePort: source.port }),
     };
-    const { address: host, port } = address;
-    const sockets = this.sockets.socketsFor(target);
+    const onFailure = (why: Unreachable) => this.#options.onTlsFailure?.(server, why);
+    const encrypted =
+      address.encryption &&
+      this.sockets.encrypted.connectionsTo({ target, trust: this.#trust, onFailure });
+    const sockets = encrypted ?? this.sockets.socketsFor(target);
     const onChange = () => this.#noteHealth(server);
     const server: UpstreamServer = {
-      address: host,
-      port,
+      ...address,
+      ...(encrypted !== undefined && { encrypted }),
       text,
       source,
       sockets,
+      tcpPlaces: new ServerPlaces(this.sockets.tcp),
       health: new ServerHealth({ text, sockets, now: this.#now, onChange }),
       tcpHealth: new TcpHealth(this.#now),
       counts: this.#counters.of(text),
@@ -119,7 +142,8 @@ export class UpstreamServers {
   /** A server has said something, over another connection than those of questions. */
   noteAlive({ address, port }: ServerAddress): void {
     for (const server of [...this.#down]) {
-      if (server.port === port && server.address === address) server.health.noteReply(this.#now());
+      const isAt = server.port === port && server.address === address;
+      if (isAt && server.encryption === undefined) server.health.noteReply(this.#now());
     }
   }
 

@@ -6,18 +6,9 @@ import { isResponseTo } from '../reply-match.js';
 import type { ServerAddress } from '../server-address.js';
 import { portsToTry, type SourcePorts } from '../source-ports.js';
 import type { OpenUpstreamPort, PortOwner, UpstreamPort } from '../upstream-port.js';
+import type { QuerySocket, ReplyHandler, SentQuery } from './server-sockets.js';
 
-/** Receives the outcome of the queries that it sent. */
-export interface ReplyHandler {
-  /** A reply from the server that was asked, with the query's ID and question; it belongs to the handler. */
-  onReply(sent: SentQuery, reply: Buffer): void;
-  /** The server's machine reports that the port is closed. */
-  onUnreachable(sent: SentQuery): void;
-}
-
-/** One query that went to one server and can still be answered. */
-export interface SentQuery {
-  readonly socket: UpstreamSocket;
+interface SentDatagram extends SentQuery {
   readonly id: number;
   /** The message; the ID in it is that of its last sending. */
   query: Buffer;
@@ -45,13 +36,13 @@ const MAX_IN_FLIGHT = 1 << 15;
  * A UDP socket with many queries in flight. A reply counts only for a query of this socket, to the
  * server that replied, with its ID and its question (RFC 5452 section 9.1).
  */
-export class UpstreamSocket implements PortOwner {
+export class UpstreamSocket implements PortOwner, QuerySocket {
   /** A retired one sends no query; it waits for the replies that may still arrive. */
   isRetired = false;
   usedAtMs: number;
   readonly openedAtMs: number;
   #port: UpstreamPort | undefined;
-  readonly #inFlight = new Map<number, SentQuery>();
+  readonly #inFlight = new Map<number, SentDatagram>();
   readonly #onEmpty: (socket: UpstreamSocket) => void;
   readonly #isConnected: boolean;
 
@@ -81,21 +72,21 @@ export class UpstreamSocket implements PortOwner {
     if (this.#inFlight.size >= MAX_IN_FLIGHT) return undefined;
     let id = randomId();
     while (this.#inFlight.has(id)) id = randomId();
-    const sent: SentQuery = { socket: this, id, query, server, handler };
+    const sent: SentDatagram = { socket: this, id, query, server, handler };
     this.#inFlight.set(id, sent);
     this.#write(sent);
     return sent;
   }
 
   /** Sends a query once more, with the same ID; the message may be another with the same question. */
-  resend(sent: SentQuery, query = sent.query): void {
+  resend(sent: SentDatagram, query = sent.query): void {
     if (this.#inFlight.get(sent.id) !== sent) return;
     sent.query = query;
     this.#write(sent);
   }
 
   /** Waits for no reply to this query any more. */
-  forget(sent: SentQuery): void {
+  forget(sent: SentDatagram): void {
     if (this.#inFlight.get(sent.id) !== sent) return;
     this.#inFlight.delete(sent.id);
     if (this.#inFlight.size === 0) this.#onEmpty(this);
@@ -119,7 +110,7 @@ export class UpstreamSocket implements PortOwner {
     this.#port?.close();
   }
 
-  #write({ id, query, server }: SentQuery): void {
+  #write({ id, query, server }: SentDatagram): void {
     writeUint16(query, 0, id);
     this.#port?.send(query, server);
   }

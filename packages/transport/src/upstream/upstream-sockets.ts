@@ -2,16 +2,18 @@ import { isIPv6 } from 'node:net';
 import { descriptorShare } from '../descriptor-limit.js';
 import { randomId } from '../random-id.js';
 import type { ServerAddress } from '../server-address.js';
+import { EncryptedServers } from '../encrypted/encrypted-servers.js';
 import { reservedPorts, type SourcePorts } from '../source-ports.js';
 import { DgramEngine } from '../dgram/dgram-engine.js';
 import type { UdpEngine } from '../udp-engine.js';
 import type { OpenUpstreamPort } from '../upstream-port.js';
-import { ServerPlaces, TcpPlaces } from './tcp-places.js';
-import { type ReplyHandler, type SentQuery, UpstreamSocket } from './upstream-socket.js';
+import type { ReplyHandler, SentQuery, ServerSockets } from './server-sockets.js';
+import { TcpPlaces } from './tcp-places.js';
+import { UpstreamSocket } from './upstream-socket.js';
 
 export interface UpstreamSocketsOptions {
   /** How datagrams move; node:dgram by default. */
-  readonly engine?: Pick<UdpEngine, 'openUpstreamPort'>;
+  readonly engine?: Pick<UdpEngine, 'openUpstreamPort' | 'sendTogether'>;
   readonly ports?: SourcePorts;
   /** Milliseconds that never fall; the clock of the process by default. */
   readonly now?: () => number;
@@ -49,8 +51,10 @@ const MAX_AGE_MS = 10_000;
  */
 export class UpstreamSockets {
   readonly #now: () => number;
-  /** For ServerSockets: the connections over TCP. */
+  /** The connections over plain TCP. */
   readonly tcp: TcpPlaces;
+  /** The connections to encrypted servers. */
+  readonly encrypted: EncryptedServers;
   /** Over UDP. */
   readonly #maxOpen: number;
   readonly #openPort: OpenUpstreamPort;
@@ -73,6 +77,10 @@ export class UpstreamSockets {
     this.#now = options.now ?? (() => performance.now());
     const engine = options.engine ?? new DgramEngine();
     this.#openPort = (port, owner) => engine.openUpstreamPort(port, owner);
+    this.encrypted = new EncryptedServers({
+      now: this.#now,
+      together: (work) => engine.sendTogether(work),
+    });
     this.#filledAtMs = this.#now();
     this.#timer = setInterval(() => this.sweep(), SWEEP_MS).unref();
   }
@@ -85,7 +93,7 @@ export class UpstreamSockets {
   /** The sockets for one server; several objects for one server are independent. */
   socketsFor(end: UpstreamTarget): ServerSockets {
     this.#avoided.add(end.server.port);
-    return new ServerSockets(this, end);
+    return new UdpSockets(this, end);
   }
 
   /** Closes unused sockets; called by a timer. */
@@ -105,9 +113,10 @@ export class UpstreamSockets {
     for (const socket of this.#fixed.values()) socket.close();
     this.#open.clear();
     this.#fixed.clear();
+    this.encrypted.close();
   }
 
-  /** For ServerSockets: the one socket of a target with a fixed port. */
+  /** For UdpSockets: the one socket of a target with a fixed port. */
   fixedSocket({ server, sourceAddress, sourcePort }: UpstreamTarget): UpstreamSocket | undefined {
     const port = sourcePort ?? this.#ports.fixed!;
     const isIpv6 = isIPv6(server.address);
@@ -127,12 +136,12 @@ export class UpstreamSockets {
     return socket;
   }
 
-  /** For ServerSockets: whether every query to this target uses the same port. */
+  /** For UdpSockets: whether every query to this target uses the same port. */
   isFixed(end: UpstreamTarget): boolean {
     return (end.sourcePort ?? 0) > 0 || this.#ports.fixed !== undefined;
   }
 
-  /** For ServerSockets: one more socket, unless there are enough; undefined also when none can be opened. */
+  /** For UdpSockets: one more socket, unless there are enough; undefined also when none can be opened. */
   freshSocket(
     { server, sourceAddress }: UpstreamTarget,
     isNeeded: boolean,
@@ -160,7 +169,7 @@ export class UpstreamSockets {
     return socket;
   }
 
-  /** For ServerSockets: it sends no more queries; it is closed when none is in flight. */
+  /** For UdpSockets: it sends no more queries; it is closed when none is in flight. */
   retire(socket: UpstreamSocket): void {
     socket.isRetired = true;
     if (socket.inFlight === 0) this.#discard(socket);
@@ -171,10 +180,8 @@ export class UpstreamSockets {
   }
 }
 
-/** The sockets for one server. */
-export class ServerSockets {
-  /** Its connections over TCP, which others open. */
-  readonly tcp: ServerPlaces;
+/** The UDP sockets for one server. */
+class UdpSockets implements ServerSockets {
   readonly #all: UpstreamSockets;
   readonly #end: UpstreamTarget;
   readonly #isFixed: boolean;
@@ -185,21 +192,15 @@ export class ServerSockets {
   #drawnFor = 0;
 
   constructor(all: UpstreamSockets, end: UpstreamTarget) {
-    this.tcp = new ServerPlaces(all.tcp);
     this.#all = all;
     this.#end = end;
     this.#isFixed = all.isFixed(end);
   }
 
-  /**
-   * Sends a query with a new ID, which is written into it; the caller does not change the message until
-   * it forgets the query. Undefined when it cannot be sent.
-   */
   send(query: Buffer, handler: ReplyHandler): SentQuery | undefined {
     return this.#socket()?.send(query, this.#end.server, handler);
   }
 
-  /** Retires the sockets; queries in flight can still get replies. */
   close(): void {
     if (!this.#isFixed) for (const socket of this.#shared) this.#all.retire(socket);
     this.#shared.length = 0;

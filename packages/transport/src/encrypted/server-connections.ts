@@ -1,0 +1,264 @@
+import type {
+  QuerySocket,
+  ReplyHandler,
+  SentQuery,
+  ServerSockets,
+  Unreachable,
+} from '../upstream/server-sockets.js';
+import type { UpstreamTarget } from '../upstream/upstream-sockets.js';
+import { BackOff } from './back-off.js';
+import { Connection, type ConnectionOwner } from './connection.js';
+import { EncryptedQuery, NOT_MOVED } from './encrypted-query.js';
+import type { EncryptedServers } from './encrypted-servers.js';
+import { tlsFailure } from './tls-failure.js';
+import type { TlsTrust } from './tls-trust.js';
+
+/** With so many queries under way on each connection a second one is opened; a third when both are full. */
+const BUSY = 50;
+const MOST_BUSY = 2;
+const MOST_CONNECTIONS = 3;
+/** Queries that wait for a connection. */
+const MAX_WAITING = 1_000;
+/** After so long they may be asked of other servers. */
+const DELAY_MS = 50;
+
+/** What is shown of an encrypted server. */
+export interface EncryptedStatus {
+  /** Open now. */
+  readonly connections: number;
+  /** So far. */
+  readonly handshakes: number;
+  /** In seconds since 1970; 0: none seen. */
+  readonly certificateEndsAt: number;
+}
+
+export interface ServerConnectionsOptions {
+  readonly target: UpstreamTarget;
+  readonly trust: TlsTrust;
+  /** Called when no connection can be opened, for each new reason. */
+  readonly onFailure: (why: Unreachable) => void;
+}
+
+/**
+ * The connections to one encrypted server. It is never asked in another way: without a connection queries wait, and
+ * then fail.
+ */
+export class ServerConnections
+  implements ServerSockets, QuerySocket, ConnectionOwner, EncryptedStatus
+{
+  readonly share: EncryptedServers;
+  readonly target: UpstreamTarget;
+  readonly trust: TlsTrust;
+  handshakes = 0;
+  certificateEndsAt = 0;
+  readonly #onFailure: (why: Unreachable) => void;
+  #connections: Connection[] = [];
+  readonly #waiting = new Set<EncryptedQuery>();
+  readonly #backOff = new BackOff();
+  #ticket: Buffer | undefined;
+  #failure = '';
+  #serial = 0;
+  #isClosed = false;
+
+  /** For EncryptedServers. */
+  constructor(share: EncryptedServers, options: ServerConnectionsOptions) {
+    this.share = share;
+    this.target = options.target;
+    this.trust = options.trust;
+    this.#onFailure = options.onFailure;
+  }
+
+  get connections(): number {
+    let open = 0;
+    for (const { isOpen } of this.#connections) if (isOpen) open++;
+    return open;
+  }
+
+  /** Open, or being opened. */
+  get size(): number {
+    return this.#connections.length;
+  }
+
+  /** Whether there is nothing to look after, and whether there will never be again. */
+  get isUnused(): boolean {
+    return this.#connections.length === 0 && this.#waiting.size === 0;
+  }
+  get isOver(): boolean {
+    return this.#isClosed && this.isUnused;
+  }
+
+  /** A short handshake has no certificate: there is none after the end of the one that was seen. */
+  get ticket(): Buffer | undefined {
+    return Date.now() / 1_000 < this.certificateEndsAt ? this.#ticket : undefined;
+  }
+
+  send(query: Buffer, handler: ReplyHandler): SentQuery | undefined {
+    const sent = new EncryptedQuery(this, query, handler);
+    return !this.#isClosed && this.#place(sent) ? sent : undefined;
+  }
+
+  resend(sent: EncryptedQuery, query = sent.query): void {
+    const isOther = query !== sent.query;
+    sent.query = query;
+    if (sent.connection !== undefined) {
+      // What was sent arrives: only another message has to be sent.
+      if (isOther) sent.connection.resend(sent);
+    } else if (!sent.isWaiting) {
+      sent.movedBefore = NOT_MOVED;
+      this.#place(sent);
+    }
+  }
+
+  forget(sent: EncryptedQuery): void {
+    sent.connection?.forget(sent);
+    if (sent.isWaiting) this.#unqueue(sent);
+  }
+
+  /** Takes no more queries; the connections are closed after the last reply. */
+  close(): void {
+    this.#isClosed = true;
+    for (const connection of this.#connections) connection.retire();
+  }
+
+  /** Ends all connections; queries get no reply. */
+  destroy(): void {
+    this.#isClosed = true;
+    for (const connection of this.#connections.splice(0)) connection.destroy();
+    this.#waiting.clear();
+  }
+
+  /** Closes a connection that is not used; false when there is none. */
+  closeIdle(): boolean {
+    const idle = this.#connections.find(({ isIdle }) => isIdle);
+    idle?.close();
+    return idle !== undefined;
+  }
+
+  /** Does what is due. */
+  tick(nowMs: number): void {
+    for (const connection of [...this.#connections]) connection.tick(nowMs);
+    this.#openMore();
+    for (const sent of this.#waiting) {
+      if (nowMs - sent.sinceMs < DELAY_MS) break;
+      if (sent.isDelayed) continue;
+      sent.isDelayed = true;
+      sent.handler.onDelay?.(sent);
+    }
+  }
+
+  onTicket(ticket: Buffer): void {
+    this.#ticket = ticket;
+  }
+
+  onOpen(connection: Connection, certificateEndsAt: number | undefined): void {
+    this.handshakes++;
+    if (certificateEndsAt !== undefined) this.certificateEndsAt = certificateEndsAt;
+    this.#failure = '';
+    if (this.#isClosed) connection.retire();
+    this.onRoom();
+  }
+
+  onReply(): void {
+    this.#backOff.reset();
+  }
+
+  onRoom(): void {
+    if (this.#waiting.size === 0) return;
+    for (const sent of this.#waiting) {
+      const connection = this.#roomy();
+      if (connection === undefined) break;
+      this.#unqueue(sent);
+      connection.send(sent);
+    }
+    this.#openMore();
+  }
+
+  onRefused(connection: Connection, sent: EncryptedQuery): void {
+    this.#move(sent, connection, 'REFUSED_STREAM');
+  }
+
+  onRejected(sent: EncryptedQuery, code: string): void {
+    sent.handler.onUnreachable(sent, tlsFailure(this.target.server, code, true));
+  }
+
+  onEnd(connection: Connection, code: string | undefined): void {
+    this.#connections = this.#connections.filter((each) => each !== connection);
+    if (code === undefined) return;
+    if (!connection.hasReplied) this.#backOff.fail(this.share.nowMs);
+    if (!connection.wasOpen) this.#fail(code);
+    for (const sent of connection.underWay) this.#move(sent, connection, code);
+    this.#openMore();
+  }
+
+  /** Sends a query or lets it wait; false when too many wait. */
+  #place(sent: EncryptedQuery): boolean {
+    this.share.wake();
+    const connection = this.#roomy();
+    if (connection !== undefined) {
+      connection.send(sent);
+      if (connection.load === BUSY && this.#connections.length < MOST_BUSY) this.#openOne();
+      return true;
+    }
+    if (this.#waiting.size >= MAX_WAITING) return false;
+    sent.sinceMs = this.share.nowMs;
+    sent.isWaiting = true;
+    this.#waiting.add(sent);
+    this.#openMore();
+    return true;
+  }
+
+  #roomy(): Connection | undefined {
+    for (const connection of this.#connections) if (connection.hasRoom) return connection;
+    return undefined;
+  }
+
+  /** Opens a connection when queries wait. */
+  #openMore(): void {
+    if (this.#waiting.size > 0) this.#openOne();
+  }
+
+  /** Opens one more connection, unless there are enough, one is being opened, or it is too early after a failure. */
+  #openOne(): void {
+    let count = 0;
+    for (const { isOpen, isRetired } of this.#connections) {
+      if (!isOpen) return;
+      if (!isRetired) count++;
+    }
+    if (count >= MOST_CONNECTIONS || !this.#backOff.isOver(this.share.nowMs)) return;
+    if (!this.share.mayOpen()) return;
+    const connection = new Connection(this, this.#serial++);
+    this.#connections.push(connection);
+    connection.open();
+  }
+
+  #unqueue(sent: EncryptedQuery): void {
+    sent.isWaiting = false;
+    this.#waiting.delete(sent);
+  }
+
+  /**
+   * A query that lost its connection is sent once more. What cut one connection may have cut the others: only on one
+   * that was opened since then the query is lost.
+   */
+  #move(sent: EncryptedQuery, { serial }: Connection, code: string): void {
+    sent.connection = undefined;
+    const isLost = serial >= sent.movedBefore;
+    if (sent.movedBefore === NOT_MOVED) sent.movedBefore = this.#serial;
+    if (!isLost && this.#place(sent)) return;
+    sent.handler.onUnreachable(sent, tlsFailure(this.target.server, code, true));
+  }
+
+  /** No connection could be opened: without another one the queries fail that wait. */
+  #fail(code: string): void {
+    const why = tlsFailure(this.target.server, code, false);
+    if (this.#failure !== why.text) this.#onFailure(why);
+    this.#failure = why.text;
+    // A ticket must not be the reason.
+    this.#ticket = undefined;
+    if (this.#connections.length > 0) return;
+    for (const sent of [...this.#waiting]) {
+      this.#unqueue(sent);
+      sent.handler.onUnreachable(sent, why);
+    }
+  }
+}

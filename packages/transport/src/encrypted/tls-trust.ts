@@ -1,0 +1,28 @@
+import { X509Certificate } from 'node:crypto';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+
+/** RFC 8310 section 6 asks for nothing older; TLS 1.3 is used where the server has it. */
+const MIN_VERSION = 'TLSv1.2';
+let bySystem: SecureContext | undefined;
+
+/** Whose certificates are accepted. Reading the system's takes tens of milliseconds, so that is done once, when it is needed. */
+export class TlsTrust {
+  readonly #own: SecureContext | undefined;
+
+  /** The authorities as PEM text; those of the system without it. Throws for a text without a certificate. */
+  constructor(authorities?: string) {
+    if (authorities === undefined) return;
+    new X509Certificate(authorities);
+    this.#own = createSecureContext({ ca: authorities, minVersion: MIN_VERSION });
+  }
+
+  get context(): SecureContext {
+    return this.#own ?? (bySystem ??= systemContext());
+  }
+}
+
+function systemContext(): SecureContext {
+  const ca = getCACertificates('system');
+  // A system without certificates: those that Node brings.
+  return createSecureContext({ ...(ca.length > 0 && { ca }), minVersion: MIN_VERSION });
+}
