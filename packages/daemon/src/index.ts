@@ -18,6 +18,7 @@ export {
   OPEN_BRACKET,
   QUOTE,
 } from './json-bytes.js';
+export { formatGoDuration, parseGoDuration } from './go-duration.js';
 export { JsonShape } from './json-shape.js';
 export { ConfigError, errorText, failStartup, StartupError, UsageError } from './errors.js';
 export { parseEncryptedServer, type EncryptedServer } from './encrypted-server.js';

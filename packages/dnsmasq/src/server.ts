@@ -23,6 +23,7 @@ import { chaosTexts } from './answer/chaos-texts.js';
 import { createAnswerer } from './answer/create-answerer.js';
 import { behindLocalService } from './answer/local-service.js';
 import { QueryLog } from './answer/query-log.js';
+import { staleRules } from './answer/stale-rules.js';
 import { StatisticsDump } from './answer/statistics-dump.js';
 import { AnswerCache } from './cache/answer-cache.js';
 import { cacheOptions } from './cache/answer-cache-options.js';
@@ -44,6 +45,7 @@ import { Router } from './routing/router.js';
 import { Subscriptions } from './subscription/subscriptions.js';
 import { subscriptionsPage } from './subscription/subscriptions-page.js';
 import { loggedPorts } from './upstream/bind-log.js';
+import { isOfCluster } from './upstream/cluster-servers.js';
 import {
   ednsOptions,
   kubednsServer,
@@ -94,7 +96,12 @@ export class DnsmasqServer {
       options.logsQueries === 'no' ? undefined : new QueryLog(log, options.logsQueries === 'extra');
     this.#port = new DnsPort(options, engine, log);
     const heardAt = neverHeard();
-    this.#cache = new AnswerCache({ ...cacheOptions(options), heardAt });
+    const lastHeardAt = options.stale && neverHeard();
+    this.#cache = new AnswerCache({
+      ...cacheOptions(options),
+      heardAt,
+      ...(lastHeardAt && { lastHeardAt }),
+    });
     this.#cacheTotals = new CacheTotals(this.#cache);
     this.#local = new LocalData({ options, log });
     this.#sockets = new UpstreamSockets({
@@ -110,6 +117,7 @@ export class DnsmasqServer {
       mixesCase: options.mixesCase,
       onOverflow: overflowLog(options.maxInFlight, log),
       onFailure: queryLog && ((...failure) => queryLog.failed(...failure)),
+      stale: options.stale && staleRules(options.stale, this.#cache),
     });
     this.#reload = new Reload({
       cache: this.#cache,
@@ -126,6 +134,7 @@ export class DnsmasqServer {
         if (!server.health.isDown) this.#subscriptions.retry(server);
       },
     });
+    const kubedns = kubednsServer(flags, log);
     this.#router = new Router({
       rules: options.serverRules,
       resolvFiles: this.#resolvFiles,
@@ -133,7 +142,7 @@ export class DnsmasqServer {
       upstreams,
       order: serverOrder(options),
       own: this.#port,
-      kubednsServer: kubednsServer(flags, log),
+      kubednsServer: kubedns,
       events: this.#reload,
       log,
     });
@@ -142,6 +151,7 @@ export class DnsmasqServer {
       own: this.#port,
       cache: this.#cache,
       heardAt,
+      ...(lastHeardAt && { lastHeardAt }),
       isEnabled: options.subscribes && options.cacheSize > 0,
       log,
       onLive: (server) => upstreams.noteAlive(server),
@@ -163,6 +173,9 @@ export class DnsmasqServer {
       filteredTypes: options.filteredTypes,
       maxTtlSeconds: options.maxTtlSeconds,
       queryLog,
+      servesStaleLate: options.stale !== undefined,
+      dropsExpired: options.stale !== undefined,
+      isOfCluster: options.stale && ((group) => isOfCluster(group, kubedns, this.#subscriptions)),
       chaos: new ChaosAnswerer(options.hasIdent ? texts : new Map()),
       counters: this.#counters,
       forwarder: this.#forwarder,
@@ -185,7 +198,7 @@ export class DnsmasqServer {
       showsCache: options.logsQueries !== 'no',
       records: options.records,
       hosts: () => this.#local.hosts(),
-      usesStale: options.maxStaleSeconds > 0,
+      usesStale: options.maxStaleSeconds > 0 || options.stale !== undefined,
       log,
     });
     this.#configDirectory = new ConfigDirectory({

@@ -10,11 +10,13 @@ import { ChaosAnswerer } from '../src/answer/chaos.js';
 import { AnswerCounters } from '../src/answer/answer-counters.js';
 import { type AnswererOptions, createAnswerer } from '../src/answer/create-answerer.js';
 import { QueryLog } from '../src/answer/query-log.js';
+import { staleRules } from '../src/answer/stale-rules.js';
 import type { AnswerCacheOptions } from '../src/cache/answer-cache-options.js';
 import { AnswerCache } from '../src/cache/answer-cache.js';
 import type { CachingRules } from '../src/cache/reply-reader.js';
 import { defaultOptions } from '../src/options/option-values.js';
 import { parseServerRule } from '../src/options/server-value.js';
+import type { StaleOptions } from '../src/options/stale-value.js';
 import { Router } from '../src/routing/router.js';
 import { ServerStatistics } from '../src/upstream/server-statistics.js';
 import { PLAIN_RULES } from './cached-answers.js';
@@ -39,6 +41,7 @@ export interface AnswererSetup {
   readonly replies?: Partial<AnswererOptions['replies']>;
   readonly options?: Partial<AnswererOptions>;
   readonly logsQueries?: boolean;
+  readonly stale?: StaleOptions;
 }
 
 /** An answerer behind a port, in front of a scripted server, with a clock that stands still. */
@@ -47,6 +50,8 @@ export class AnswererTestbed {
   readonly log = recordedLog();
   readonly counters = new AnswerCounters();
   now = 1_000;
+  /** How far the clocks of the forwarder and of servers are ahead, in milliseconds. */
+  aheadMs = 0;
   /** There from `start` on. */
   cache!: AnswerCache;
   port = 0;
@@ -72,20 +77,28 @@ export class AnswererTestbed {
   }
 
   async start(setup: AnswererSetup = {}): Promise<void> {
-    const { rules = [this.upstream.text], maxInFlight = 100, maxTtlSeconds = 0 } = setup;
+    const { rules = [this.upstream.text], maxInFlight = 100, maxTtlSeconds = 0, stale } = setup;
     const { log } = this;
     this.cache = new AnswerCache({
       maxRecords: 100,
       maxTtlSeconds,
       nowSeconds: () => this.now,
+      ...(stale && { maxStaleSeconds: stale.maxAgeSeconds, staleTtlSeconds: stale.ttlSeconds }),
       ...setup.cache,
     });
+    const now = () => performance.now() + this.aheadMs;
     const plan = retryPlan(1_000);
-    const forwarder = new QueryForwarder({ maxInFlight, plan, maxUdpBytes: 1232 });
+    const forwarder = new QueryForwarder({
+      maxInFlight,
+      plan,
+      maxUdpBytes: 1232,
+      stale: stale && staleRules(stale, this.cache),
+      now,
+    });
     const sockets = new UpstreamSockets();
     const router = new Router({
       rules: rules.map(parseServerRule),
-      upstreams: new UpstreamServers(sockets, new ServerStatistics()),
+      upstreams: new UpstreamServers(sockets, new ServerStatistics(), { now }),
       log: recordedLog(),
     });
     router.load();
@@ -107,6 +120,8 @@ export class AnswererTestbed {
       filteredTypes: [],
       maxTtlSeconds,
       log,
+      servesStaleLate: stale !== undefined,
+      dropsExpired: stale !== undefined,
       ...(setup.logsQueries === true && { queryLog: new QueryLog(log, true) }),
       ...setup.options,
     });

@@ -18,6 +18,7 @@ export { hasIdOf, isReplyTo } from './reply-match.js';
 export { parseResolvConf } from './resolv-conf.js';
 export { serverText } from './server-address.js';
 export type { Encryption, ServerAddress } from './server-address.js';
+export type { StaleAnswer, StaleReason, StaleRules } from './upstream/stale-clients.js';
 export { ServerHosts } from './server-hosts.js';
 export type { HostLog, HostPace, ServerHostsOptions } from './server-hosts.js';
 export type { Session, SessionService } from './session.js';

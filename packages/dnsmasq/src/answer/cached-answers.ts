@@ -2,6 +2,7 @@ import { AnswerWriter, appendOpt, NO_EDNS_OPTIONS, type Query, RCODE, TYPE } fro
 import type { AnswerCache } from '../cache/answer-cache.js';
 import { FILTERED_TYPE, STALE } from '../explanations.js';
 import { FilteredTypes } from './filtered-types.js';
+import { staleOption } from './stale-option.js';
 
 /** Types whose presence in the cache shows that a name exists (dnsmasq src/rfc1035.c, answer_request). */
 const SIBLINGS = [TYPE.A, TYPE.AAAA];
@@ -10,10 +11,13 @@ const SIBLINGS = [TYPE.A, TYPE.AAAA];
 export class CachedAnswers {
   readonly #cache: AnswerCache;
   readonly #filtered: FilteredTypes;
+  readonly #saysAge: boolean;
   readonly #writer = new AnswerWriter();
 
-  constructor(cache: AnswerCache, filteredTypes: readonly number[]) {
+  /** `saysAge`: of an expired answer clients learn how long ago that was. */
+  constructor(cache: AnswerCache, filteredTypes: readonly number[], saysAge: boolean) {
     this.#cache = cache;
+    this.#saysAge = saysAge;
     this.#filtered = new FilteredTypes(filteredTypes);
   }
 
@@ -22,17 +26,27 @@ export class CachedAnswers {
     return this.#cache.isStale;
   }
 
+  /** Of the last answer, if it has expired: see the columns of entries. */
+  get triedAtMs(): number {
+    return this.#cache.triedAtMs;
+  }
+
   /** Writes the answer into `out` and returns its length; 0 when there is none. */
   answer(query: Query, out: Uint8Array): number {
     let length = this.#cache.answer(query, out);
     if (length === 0) return 0;
-    let options = this.#cache.isStale ? STALE : NO_EDNS_OPTIONS;
+    let options = this.#cache.isStale ? this.#staleOption : NO_EDNS_OPTIONS;
     if (this.#filtered.has(query.type)) {
       const whole = length;
       length = this.#filtered.cut(out, length, query.type);
       if (length < whole) options = FILTERED_TYPE;
     }
     return appendOpt(query, out, length, 0, options);
+  }
+
+  get #staleOption(): Uint8Array {
+    const { isDenial, staleSeconds } = this.#cache;
+    return this.#saysAge ? staleOption(isDenial, staleSeconds) : STALE;
   }
 
   /** A name with a cached address exists, so a filtered type needs no query to a server. */

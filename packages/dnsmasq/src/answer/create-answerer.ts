@@ -7,6 +7,7 @@ import { LoggedAnswerer, loggedParts } from './logged-answerer.js';
 import type { QueryLog } from './query-log.js';
 import { Refusals } from './refusals.js';
 import { ReplyIntake, type ReplyIntakeOptions } from './reply-intake.js';
+import { StaleAnswers } from './stale-answers.js';
 
 export interface AnswererOptions
   extends ReplyIntakeOptions, Pick<AnswererParts, 'chaos' | 'counters'> {
@@ -18,6 +19,8 @@ export interface AnswererOptions
   readonly ednsOptions?: EdnsOptions | undefined;
   /** Undefined unless queries are logged. */
   readonly queryLog?: QueryLog | undefined;
+  /** Expired answers are served when there is no reply in time (`--stale`); at once by default, if the cache has any. */
+  readonly servesStaleLate?: boolean;
 }
 
 /** The answerer; parts that log or add EDNS options are in it only where an option asks for them. */
@@ -29,13 +32,22 @@ export function createAnswerer(options: AnswererOptions): Answerer {
     counters,
     local,
     router,
-    cached: new CachedAnswers(cache, options.filteredTypes),
+    cached: new CachedAnswers(cache, options.filteredTypes, options.servesStaleLate === true),
     refusals: new Refusals(),
     forwarder: ednsOptions === undefined ? forwarder : new EdnsForwarder(forwarder, ednsOptions),
     intake: new ReplyIntake(options),
     subscriptions,
+    stale: options.servesStaleLate === true ? staleAnswers(options) : undefined,
   };
   if (queryLog === undefined) return new DnsmasqAnswerer(parts);
   const answerer = new DnsmasqAnswerer(loggedParts(parts, queryLog));
   return new LoggedAnswerer(answerer, router.loops, queryLog);
+}
+
+function staleAnswers({ counters, forwarder, queryLog }: AnswererOptions): StaleAnswers {
+  return new StaleAnswers({
+    counters,
+    now: () => forwarder.now(),
+    onGiven: queryLog && ((message) => queryLog.stale(message)),
+  });
 }

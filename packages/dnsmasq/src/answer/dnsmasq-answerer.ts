@@ -1,4 +1,4 @@
-import type { Answerer, Client, ReplyInspector } from '@kube-dns/transport';
+import type { Answerer, Client, ReplyInspector, StaleAnswer } from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
 import { mayFillCache, mayReadCache, mayReplaceCached } from '../cache/cacheable.js';
 import type { LocalData } from '../local/local-data.js';
@@ -10,22 +10,27 @@ import type { CachedAnswers } from './cached-answers.js';
 import type { ChaosAnswerer } from './chaos.js';
 import type { Refusals } from './refusals.js';
 import type { ReplyIntake } from './reply-intake.js';
+import type { StaleAnswers } from './stale-answers.js';
 
 export interface AnswererParts {
   readonly chaos: Pick<ChaosAnswerer, 'owns' | 'answer'>;
   readonly local: Pick<LocalData, 'answer' | 'answerByRule' | 'origins'>;
-  readonly cached: Pick<CachedAnswers, 'answer' | 'answerFromSibling' | 'isStale'>;
+  readonly cached: Pick<CachedAnswers, 'answer' | 'answerFromSibling' | 'isStale' | 'triedAtMs'>;
   readonly router: Pick<Router, 'routes' | 'loops'>;
   readonly refusals: Pick<Refusals, 'answer'>;
   readonly forwarder: Forwarding;
   readonly intake: Pick<ReplyIntake, 'take'>;
   readonly subscriptions: Pick<Subscriptions, 'optionsFor'>;
   readonly counters: AnswerCounters;
+  /** Undefined where expired answers are served at once, or not at all. */
+  readonly stale?: StaleAnswers | undefined;
 }
 
 /** Answers from local data and the cache, or forwards along the routes; dnsmasq's order of answering. */
 export class DnsmasqAnswerer implements Answerer {
   readonly #parts: AnswererParts;
+  /** The expired answer to the query that is being answered. */
+  #stale: StaleAnswer | undefined;
   /** One for plain questions, one for others whose replies may be cached, too, and one for the rest. */
   readonly #cacheReply: ReplyInspector = (reply, isCacheable) =>
     this.#parts.intake.take(reply, isCacheable);
@@ -41,6 +46,7 @@ export class DnsmasqAnswerer implements Answerer {
     const { router, forwarder, local } = this.#parts;
     if (router.loops.isOwnProbe(query)) return 0;
     const sentBefore = forwarder.sentForUdp;
+    this.#stale = undefined;
     let length = this.#answerFromMemory(query, out, client);
     if (length === 0) length = local.answerByRule(query, out);
     if (length === 0) length = this.#answerFromRoute(query, out, client);
@@ -66,15 +72,26 @@ export class DnsmasqAnswerer implements Answerer {
   }
 
   #answerFromCache(query: Query, out: Uint8Array, client: Client): number {
-    const { cached, counters } = this.#parts;
+    const { cached, counters, stale } = this.#parts;
     if (!mayReadCache(query)) return 0;
     const length = cached.answer(query, out);
     if (length === 0) return cached.answerFromSibling(query, out);
-    if (cached.isStale) {
-      counters.staleAnswers++;
-      this.#renew(query, client);
-    }
+    if (!cached.isStale) return length;
+    if (stale !== undefined) return this.#offerStale(stale, query, out.subarray(0, length));
+    counters.staleAnswers++;
+    this.#renew(query, client);
     return length;
+  }
+
+  /** Returns the length when the client gets the expired answer now: its question is not asked. */
+  #offerStale(stale: StaleAnswers, query: Query, message: Uint8Array): number {
+    const { group } = this.#parts.router.routes.find(query);
+    if (stale.isHeld(this.#parts.cached.triedAtMs, group)) {
+      stale.note(message, 'known');
+      return message.length;
+    }
+    this.#stale = stale.offer(message);
+    return 0;
   }
 
   /** Asks again for an answer that has expired; no client waits for it. */
@@ -92,7 +109,8 @@ export class DnsmasqAnswerer implements Answerer {
     const { group } = route;
     if (group === undefined) return refusals.answer(query, out, route);
     const options = subscriptions.optionsFor(group);
-    return forwarder.forward(query, out, client, group, this.#inspectorFor(query), options);
+    const inspector = this.#inspectorFor(query);
+    return forwarder.forward(query, out, client, group, inspector, options, this.#stale);
   }
 
   #inspectorFor(query: Query): ReplyInspector {

@@ -4,6 +4,7 @@ import type {
   Client,
   ReplyInspector,
   ServerGroup,
+  StaleAnswer,
 } from '@kube-dns/transport';
 import { EXTENDED_ERROR, type Query } from '@kube-dns/wire';
 import type { Forwarding } from '../upstream/forwarding.js';
@@ -34,7 +35,7 @@ export class LoggedAnswerer implements Answerer {
 
 /** The same parts; each logs what it answers. */
 export function loggedParts(parts: AnswererParts, log: QueryLog): AnswererParts {
-  const { chaos, local, cached, refusals } = parts;
+  const { chaos, local, cached, refusals, stale } = parts;
   const logged = (
     source: AnswerSource,
     out: Uint8Array,
@@ -62,8 +63,13 @@ export function loggedParts(parts: AnswererParts, log: QueryLog): AnswererParts 
       get isStale() {
         return cached.isStale;
       },
+      get triedAtMs() {
+        return cached.triedAtMs;
+      },
       answer: (query, out) => {
         const length = cached.answer(query, out);
+        // With `--stale` it is logged once a client gets it.
+        if (cached.isStale && stale !== undefined) return length;
         return logged(cached.isStale ? 'cached-stale' : 'cached', out, length);
       },
       answerFromSibling: (query, out) =>
@@ -102,10 +108,20 @@ class LoggedForwarder implements Forwarding {
     group: ServerGroup,
     inspector: ReplyInspector,
     options: AddedOptions,
+    stale?: StaleAnswer,
   ): number {
     const before = group.servers.map(({ counts }) => counts.queries);
     const loggedInspector = this.#inspectorFor(inspector);
-    const length = this.#forwarder.forward(query, out, client, group, loggedInspector, options);
+    const length = this.#forwarder.forward(
+      query,
+      out,
+      client,
+      group,
+      loggedInspector,
+      options,
+      stale,
+    );
+    if (length > 0 && stale !== undefined) return length;
     const { code } = this.refusals.last ?? {};
     const details = code === undefined ? {} : { errorCode: code };
     if (length > 0) this.#log.answer('config', out.subarray(0, length), details);

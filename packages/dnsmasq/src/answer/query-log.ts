@@ -137,6 +137,11 @@ export class QueryLog {
     this.#writeMessage(tag ?? '', 'reply', message, {});
   }
 
+  /** An expired answer that a client gets, maybe later than its query. */
+  stale(message: Uint8Array): void {
+    this.#writeMessage('', 'cached-stale', message, {});
+  }
+
   #writeMessage(
     tag: QueryTag,
     source: AnswerSource,

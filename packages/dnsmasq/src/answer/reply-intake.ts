@@ -1,4 +1,5 @@
 import type { Log } from '@kube-dns/daemon';
+import type { ServerGroup } from '@kube-dns/transport';
 import {
   decodeName,
   expandKey,
@@ -41,6 +42,10 @@ export interface ReplyIntakeOptions {
   readonly local: Pick<LocalData, 'hasName'>;
   readonly router: Pick<Router, 'routes'>;
   readonly subscriptions: Pick<Subscriptions, 'find' | 'search' | 'tellerOf'>;
+  /** Whether an answer that is not cached ends the expired one that is. */
+  readonly dropsExpired?: boolean;
+  /** Whether servers answer for the cluster, whose expired answers are served only briefly; none by default. */
+  readonly isOfCluster?: ((group: ServerGroup | undefined) => boolean) | undefined;
   readonly log: Log;
 }
 
@@ -123,6 +128,7 @@ export class ReplyIntake {
     const hasCacheable = this.#reader.read(reply, this.#isOfTeller);
     if (this.#reader.isMalformed) return emptyReply(reply, RCODE.SERVFAIL, MALFORMED);
     this.#store(hasCacheable && isCacheable);
+    if (!hasCacheable && isCacheable) this.#dropExpired(reply);
     const filtered = this.#filtered.apply(reply, this.#reader.questionType);
     return filtered ?? emptyReply(reply, RCODE.SERVFAIL, MALFORMED);
   }
@@ -134,14 +140,23 @@ export class ReplyIntake {
   #store(isStored: boolean): void {
     const { answer } = this.#reader;
     if (!isStored || !this.#isNew(answer)) return;
-    const { cache, router, caching } = this.#options;
+    const { cache, router, caching, isOfCluster } = this.#options;
     const isOfZone = this.#teller?.has(answer.name, answer.nameLength) === true;
     // It was read as one whose server tells when it changes.
     const isTold = answer.setSize === 0 && this.#isOfTeller && !caching.cachesNegatives;
     if (isTold && !isOfZone) return;
-    this.#route = answer.cnames > 0 ? router.routes.find(answer) : undefined;
+    const needsRoute = answer.cnames > 0 || isOfCluster !== undefined;
+    this.#route = needsRoute ? router.routes.find(answer) : undefined;
+    answer.isOfCluster = isOfCluster?.(this.#route?.group) === true;
     if (isOfZone) cache.store(answer, this.#isStored, this.#keptBy, this.#serial);
     else cache.store(answer, this.#isStored, this.#tellerBeside(answer), LATEST);
+  }
+
+  /** What is not cached is newer than what has expired, all the same. */
+  #dropExpired(reply: Buffer): void {
+    const { cache, dropsExpired = false } = this.#options;
+    const length = dropsExpired && this.#mayReplace ? this.#readName(reply) : -1;
+    if (length > 0) cache.dropExpired(this.#name, length, this.#reader.questionType);
   }
 
   get #keptBy(): Teller | undefined {

@@ -4,6 +4,8 @@ import { askCache, storeReply } from '../../test/cached-answers.js';
 import { addressRecords } from '../../test/messages.js';
 import { AnswerCache } from './answer-cache.js';
 
+const STALE_TTL = 30;
+
 let now = 0;
 let cache: AnswerCache;
 
@@ -20,10 +22,12 @@ class Model {
   insertions = 0;
   evictions = 0;
   readonly #maxRecords: number;
+  readonly #maxStale: number;
   #sweptAt = -1;
 
-  constructor(maxRecords: number) {
+  constructor(maxRecords: number, maxStale: number) {
     this.#maxRecords = maxRecords;
+    this.#maxStale = maxStale;
   }
 
   get recordCount(): number {
@@ -36,28 +40,43 @@ class Model {
     this.#sweep(records);
     while (this.recordCount + records > this.#maxRecords) {
       const gone = this.entries.shift()!;
-      if (now < gone.storedAt + gone.ttl) this.evictions++;
+      if (!this.#isGone(gone)) this.evictions++;
     }
     this.entries.push({ name, records, ttl, storedAt: now });
     this.insertions += records;
   }
 
-  /** Expired answers are removed before anything is evicted; they are searched once a second. */
+  /** Answers that are gone, and expired ones beyond half, are removed before others; they are searched once a second. */
   #sweep(records: number): void {
     const second = Math.floor(now);
     if (this.recordCount + records <= this.#maxRecords || this.#sweptAt === second) return;
     this.#sweptAt = second;
-    this.entries = this.entries.filter(({ storedAt, ttl }) => now < storedAt + ttl);
+    this.entries = this.entries.filter((entry) => !this.#isGone(entry));
+    for (const entry of [...this.entries]) {
+      const expired = this.entries.filter((each) => !isLive(each));
+      const isTooMuch = expired.reduce((sum, each) => sum + each.records, 0) > this.#maxRecords / 2;
+      if (isTooMuch && !isLive(entry)) this.entries.splice(this.entries.indexOf(entry), 1);
+    }
+  }
+
+  #isGone({ storedAt, ttl }: ModelEntry): boolean {
+    return now >= storedAt + ttl + this.#maxStale;
   }
 
   ttl(name: string): number | undefined {
     const found = this.entries.find((entry) => entry.name === name);
     if (found === undefined) return undefined;
     this.entries = this.entries.filter((entry) => entry !== found);
-    if (now >= found.storedAt + found.ttl) return undefined;
+    if (this.#isGone(found)) return undefined;
     this.entries.push(found);
+    if (!isLive(found))
+      return Math.min(STALE_TTL, found.storedAt + found.ttl + this.#maxStale - now);
     return found.ttl - Math.floor(now - found.storedAt);
   }
+}
+
+function isLive({ storedAt, ttl }: ModelEntry): boolean {
+  return now < storedAt + ttl;
 }
 
 function ttlOf(name: string): number | undefined {
@@ -80,11 +99,19 @@ describe('the cache, compared with a plain list', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 8 }),
+        fc.constantFrom(0, 0, 5, 60),
         fc.array(step, { maxLength: 60 }),
-        (size, steps) => {
+        (size, maxStaleSeconds, steps) => {
           now = 1_000;
-          cache = new AnswerCache({ maxRecords: size, nowSeconds: () => now });
-          const model = new Model(size);
+          const nowSeconds = () => now;
+          const staleTtlSeconds = STALE_TTL;
+          cache = new AnswerCache({
+            maxRecords: size,
+            maxStaleSeconds,
+            staleTtlSeconds,
+            nowSeconds,
+          });
+          const model = new Model(size, maxStaleSeconds);
           for (const [action, what, amount, ttl] of steps) {
             if (action === 'wait') now += amount;
             else if (action === 'ask') expect(ttlOf(what)).toBe(model.ttl(what));

@@ -9,16 +9,22 @@ export interface AnswerCacheOptions {
   readonly maxTtlSeconds?: number;
   /** How long an expired answer is served, in seconds; 0, the default, is not at all. */
   readonly maxStaleSeconds?: number;
+  /** The TTL of expired answers that are served, in seconds; 0, the default, as dnsmasq has it. */
+  readonly staleTtlSeconds?: number;
   /** Whether each answer rotates its records by one; true unless given. */
   readonly rotatesRecords?: boolean;
   /** When the servers of subscriptions were heard; none lives, unless given. */
   readonly heardAt?: HeardAt;
+  /** The same, also of those that do not live any more. */
+  readonly lastHeardAt?: HeardAt;
   /** A monotonic clock in seconds; the process's unless given. */
   readonly nowSeconds?: () => number;
 }
 
 /** The options of the cache in the command line. */
 export function cacheOptions(options: DnsmasqOptions): AnswerCacheOptions {
-  const { cacheSize: maxRecords, maxTtlSeconds, maxStaleSeconds, rotatesRecords } = options;
-  return { maxRecords, maxTtlSeconds, maxStaleSeconds, rotatesRecords };
+  const { cacheSize: maxRecords, maxTtlSeconds, stale, rotatesRecords } = options;
+  const maxStaleSeconds = stale?.maxAgeSeconds ?? options.maxStaleSeconds;
+  const staleTtlSeconds = stale?.ttlSeconds ?? 0;
+  return { maxRecords, maxTtlSeconds, maxStaleSeconds, staleTtlSeconds, rotatesRecords };
 }

@@ -44,6 +44,17 @@ describe('the size of the cache', () => {
     expect(testbed.cache.recordCount).toBe(1);
   });
 
+  it('is at most half for expired answers where others need the room', () => {
+    testbed.create(8, { maxStaleSeconds: 3_600, staleTtlSeconds: 30 });
+    const old = ['a', 'b', 'c', 'd', 'e', 'f'];
+    for (const name of ['x', 'y']) testbed.store(name, addressRecords(300, '10.0.0.1'));
+    for (const name of old) testbed.store(name, addressRecords(5, '10.0.0.1'));
+    testbed.now += 5;
+    testbed.store('z', addressRecords(300, '10.0.0.1'));
+    expect([...old, 'x', 'y', 'z'].filter(testbed.has)).toEqual([...old.slice(2), 'x', 'y', 'z']);
+    expect(testbed.cache.evictions).toBe(0);
+  });
+
   it('counts as evicted only unexpired answers', () => {
     testbed.create(2);
     testbed.store('a', addressRecords(5, '10.0.0.1'));

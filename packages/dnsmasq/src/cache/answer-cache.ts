@@ -1,9 +1,11 @@
 import { hashBytes, type Query, randomSeed, TYPE } from '@kube-dns/wire';
 import type { AnswerCacheOptions } from './answer-cache-options.js';
 import { DomainDrop } from './domain-drop.js';
+import { EntryLifetimes } from './entry-lifetimes.js';
 import { EntryTable } from './entry-table.js';
-import { type CachedAnswer, EntryWriter } from './entry-writer.js';
+import { type CachedAnswer, EntryWriter, FRESH } from './entry-writer.js';
 import { EVERY_TYPE, type CacheableAnswer } from './cacheable-answer.js';
+import { ExpiredEntries } from './expired-entries.js';
 import { KeptEntries, neverHeard, type Teller } from './kept-entries.js';
 import { NONE } from '../none.js';
 import { isAboveServices } from './owner-of-name.js';
@@ -15,8 +17,6 @@ const MAX_BYTES_PER_RECORD = 512;
 const MIN_BYTES = 128 * 1024;
 /** Types that are cached unless an option says otherwise. */
 const TYPES_OF_NAMES = [TYPE.A, TYPE.AAAA, TYPE.SRV, TYPE.PTR];
-/** Entries that are checked in one step when expired ones are removed. */
-const SWEPT_ENTRIES = 65_536;
 
 /**
  * Answers by question, in cells of bytes and columns of numbers. An answer is removed as a whole when its
@@ -27,32 +27,45 @@ export class AnswerCache {
   /** Records stored, and unexpired answers removed for lack of space, counted as in dnsmasq. */
   insertions = 0;
   evictions = 0;
-  /** Whether the last answer was expired. */
+  /** Whether the last answer was expired; then for how long, and when it was asked for in vain: see the columns. */
   isStale = false;
+  staleSeconds = 0;
+  triedAtMs = 0;
+  /** Whether the last answer that was expired says that there are no records. */
+  isDenial = false;
   /** Maximum of cached records. */
   readonly maxRecords: number;
   readonly #maxBytes: number;
-  /** How long an expired answer stays. */
-  readonly #maxStaleSeconds: number;
+  /** The TTL that expired answers are told with. */
+  readonly #staleTtlSeconds: number;
   readonly #kept: KeptEntries;
   readonly #now: () => number;
   readonly #seed = randomSeed();
   readonly #table = new EntryTable();
   readonly #writer: EntryWriter;
+  readonly #lifetimes: EntryLifetimes;
+  readonly #expiredEntries: ExpiredEntries;
   readonly #drop = new DomainDrop(this.#table, (slot) => this.#remove(slot));
   #records = 0;
   #serial = 0;
   #nxdomains = 0;
-  #sweptAtSecond = -1;
-  #sweepHand = 0;
 
   constructor(options: AnswerCacheOptions) {
     const { maxRecords, maxTtlSeconds = 0, maxStaleSeconds = 0, rotatesRecords = true } = options;
     this.maxRecords = maxRecords;
     this.#maxBytes = Math.max(maxRecords * MAX_BYTES_PER_RECORD, MIN_BYTES);
-    this.#maxStaleSeconds = maxStaleSeconds;
-    const { heardAt = neverHeard() } = options;
-    this.#kept = new KeptEntries(this.#table, heardAt, (slot) => this.#remove(slot));
+    const { staleTtlSeconds = 0, heardAt = neverHeard(), lastHeardAt = heardAt } = options;
+    const ceiling = maxTtlSeconds > 0 ? maxTtlSeconds : staleTtlSeconds;
+    this.#staleTtlSeconds = Math.min(staleTtlSeconds, ceiling);
+    this.#kept = new KeptEntries(this.#table, heardAt, lastHeardAt, (slot) => this.#remove(slot));
+    this.#lifetimes = new EntryLifetimes(this.#table, this.#kept, maxStaleSeconds);
+    this.#expiredEntries = new ExpiredEntries({
+      table: this.#table,
+      lifetimes: this.#lifetimes,
+      maxRecords,
+      maxBytes: this.#maxBytes,
+      remove: (slot) => this.#remove(slot),
+    });
     this.#writer = new EntryWriter(this.#table, { maxTtlSeconds, rotatesRecords });
     this.#now = options.nowSeconds ?? (() => performance.now() / 1000);
   }
@@ -95,7 +108,7 @@ export class AnswerCache {
     const nameHash = hashBytes(this.#seed, query.name, 0, query.nameLength);
     const now = this.#now();
     let slot = this.#find(query.name, query.nameLength, nameHash, query.type, now);
-    if (this.#nxdomains > 0 && (slot === NONE || this.#isExpired(slot, now))) {
+    if (this.#nxdomains > 0 && (slot === NONE || this.#lifetimes.isExpired(slot, now))) {
       // It is newer than what has expired: see store.
       const nxdomain = this.#find(query.name, query.nameLength, nameHash, EVERY_TYPE, now);
       // The CNAME before it exists, whatever its target.
@@ -105,8 +118,20 @@ export class AnswerCache {
     }
     if (slot === NONE) return 0;
     table.touch(slot);
-    this.isStale = this.#isExpired(slot, now);
-    return this.#writer.write(slot, query, out, this.isStale, now);
+    this.isStale = this.#lifetimes.isExpired(slot, now);
+    const staleTtl = this.isStale ? this.#noteStale(slot, now) : FRESH;
+    return this.#writer.write(slot, query, out, staleTtl, now);
+  }
+
+  /** Expired answers for a name, for this type or every one, were asked for in vain: see the columns. */
+  noteTried(name: Uint8Array, length: number, type: number, atMs: number): void {
+    const { triedAtMs } = this.#table.columns;
+    this.#eachExpired(name, length, type, (slot) => (triedAtMs[slot] = atMs));
+  }
+
+  /** Removes these expired answers: a newer one is known, and not cached. */
+  dropExpired(name: Uint8Array, length: number, type: number): void {
+    this.#eachExpired(name, length, type, (slot) => this.#remove(slot));
   }
 
   /** Whether an answer for the question's name and this type is cached. */
@@ -122,7 +147,7 @@ export class AnswerCache {
     const now = this.#now();
     for (const type of TYPES_OF_NAMES) {
       const slot = this.#find(name, length, nameHash, type, now);
-      if (slot !== NONE && !this.#isExpired(slot, now)) return true;
+      if (slot !== NONE && !this.#lifetimes.isExpired(slot, now)) return true;
     }
     return false;
   }
@@ -133,7 +158,7 @@ export class AnswerCache {
     const now = this.#now();
     return [type, EVERY_TYPE].some((each) => {
       const slot = this.#find(name, nameLength, nameHash, each, now);
-      return slot !== NONE && !this.#isExpired(slot, now);
+      return slot !== NONE && !this.#lifetimes.isExpired(slot, now);
     });
   }
 
@@ -222,23 +247,32 @@ export class AnswerCache {
   #find(name: Uint8Array, length: number, nameHash: number, type: number, now: number): number {
     const slot = this.#table.find(name, length, questionHash(nameHash, type), type);
     if (slot === NONE) return NONE;
-    if (!this.#drop.includes(slot, name, length) && !this.#isGone(slot, now)) return slot;
+    if (!this.#drop.includes(slot, name, length) && !this.#lifetimes.isGone(slot, now)) return slot;
     this.#remove(slot);
     return NONE;
+  }
+
+  #eachExpired(name: Uint8Array, length: number, type: number, act: (slot: number) => void): void {
+    const nameHash = hashBytes(this.#seed, name, 0, length);
+    const now = this.#now();
+    for (const each of [type, EVERY_TYPE]) {
+      const slot = this.#find(name, length, nameHash, each, now);
+      if (slot !== NONE && this.#lifetimes.isExpired(slot, now)) act(slot);
+    }
+  }
+
+  /** Notes what is known of an expired answer; returns the TTL that it is told with. */
+  #noteStale(slot: number, now: number): number {
+    const { triedAtMs, setSize } = this.#table.columns;
+    this.staleSeconds = now - this.#lifetimes.endOf(slot);
+    this.triedAtMs = triedAtMs[slot]!;
+    this.isDenial = setSize[slot] === 0;
+    return Math.min(this.#staleTtlSeconds, Math.ceil(this.#lifetimes.goneAt(slot) - now));
   }
 
   #removeKey(name: Uint8Array, length: number, nameHash: number, type: number): void {
     const slot = this.#table.find(name, length, questionHash(nameHash, type), type);
     if (slot !== NONE) this.#remove(slot);
-  }
-
-  #isExpired(slot: number, now: number): boolean {
-    return now >= this.#table.columns.expiresAt[slot]! && !this.#kept.has(slot, now);
-  }
-
-  #isGone(slot: number, now: number): boolean {
-    const { expiresAt } = this.#table.columns;
-    return now >= expiresAt[slot]! + this.#maxStaleSeconds && !this.#kept.has(slot, now);
   }
 
   #remove(slot: number): void {
@@ -251,29 +285,15 @@ export class AnswerCache {
   /** Removes expired answers first, and then, as evictions, the least recently used. */
   #makeRoom(weight: number, bytes: number, now: number): void {
     if (!this.#isFull(weight, bytes)) return;
-    const second = Math.floor(now);
-    if (second !== this.#sweptAtSecond) {
-      this.#sweptAtSecond = second;
-      this.#sweep(now);
-    }
+    this.#expiredEntries.sweep(now);
     while (this.#isFull(weight, bytes)) {
       const slot = this.#table.oldest;
-      if (!this.#isGone(slot, now)) this.evictions++;
+      if (!this.#lifetimes.isGone(slot, now)) this.evictions++;
       this.#remove(slot);
     }
   }
 
   #isFull(weight: number, bytes: number): boolean {
     return this.#records + weight > this.maxRecords || this.usedBytes + bytes > this.#maxBytes;
-  }
-
-  /** Removes expired answers; in a cache larger than a slice, those of the next slice. */
-  #sweep(now: number): void {
-    const { capacity } = this.#table;
-    for (let count = Math.min(capacity, SWEPT_ENTRIES); count > 0; count--) {
-      if (this.#sweepHand >= capacity) this.#sweepHand = 0;
-      const slot = this.#sweepHand++;
-      if (this.#table.isUsed(slot) && this.#isGone(slot, now)) this.#remove(slot);
-    }
   }
 }

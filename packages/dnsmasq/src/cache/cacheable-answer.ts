@@ -50,6 +50,8 @@ export class CacheableAnswer {
   authorities = 0;
   /** The lifetime of the whole answer in seconds. */
   lifetimeSeconds = 0;
+  /** Whether it is of the cluster: set by who stores it. */
+  isOfCluster = false;
   /** The last target of the CNAMEs, as `name`. */
   readonly target = new Uint8Array(MAX_NAME_BYTES);
   targetLength = 0;

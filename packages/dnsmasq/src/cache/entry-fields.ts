@@ -27,6 +27,13 @@ const KINDS = {
   /** Seconds by the cache's clock. */
   storedAt: Float64Array,
   expiresAt: Float64Array,
+  /** Whether it is of the cluster, where an address soon has another owner. */
+  isOfCluster: Uint8Array,
+  /**
+   * When it was asked for in vain after its end, in milliseconds by the forwarder's clock; 0 is never, and negative
+   * when no server replied to anything.
+   */
+  triedAtMs: Float64Array,
   /** The next entry of the same hash bucket, or the next free slot. */
   next: Int32Array,
   /** The subscription that tells when it changes; 0 is none. */

@@ -58,6 +58,12 @@ export class EntryTable {
     return CellStore.roundUp(nameLength + length);
   }
 
+  /** The bytes that an entry's name and records use. */
+  bytesAt(slot: number): number {
+    const { nameBytes, recordBytes } = this.columns;
+    return CellStore.roundUp(nameBytes[slot]! + recordBytes[slot]!);
+  }
+
   isUsed(slot: number): boolean {
     return this.columns.cell[slot] !== NONE;
   }
@@ -90,6 +96,8 @@ export class EntryTable {
     columns.weight[slot] = answer.weight;
     columns.serial[slot] = serial;
     columns.subscription[slot] = 0;
+    columns.isOfCluster[slot] = Number(answer.isOfCluster);
+    columns.triedAtMs[slot] = 0;
     columns.storedAt[slot] = now;
     // A TTL of 0, which only a cache that serves stale answers stores, is good for the moment.
     columns.expiresAt[slot] = now + Math.max(answer.lifetimeSeconds, 1);

@@ -7,7 +7,7 @@ import {
   writeUint16,
 } from '@kube-dns/wire';
 import type { EntryTable } from './entry-table.js';
-import { ageRecords, rotateRecords, writeResponseHeader } from './record-block.js';
+import { ageRecords, rotateRecords, setTtls, writeResponseHeader } from './record-block.js';
 
 /** One answer, for a dump. */
 export interface CachedAnswer {
@@ -15,6 +15,9 @@ export interface CachedAnswer {
   readonly message: Uint8Array;
   readonly secondsLeft: number;
 }
+
+/** Not stale. */
+export const FRESH = -1;
 
 export interface EntryWriterOptions {
   /** Ceiling on the TTLs that clients see, in seconds; 0 is none. */
@@ -36,11 +39,11 @@ export class EntryWriter {
   }
 
   /**
-   * Writes an entry as the response to a query and returns its length; 0 when `out` is too small. TTLs are 0 when it
-   * is stale; past its lifetime it is kept otherwise, and they are those of a new one. The next response has the
-   * records one further on.
+   * Writes an entry as the response to a query and returns its length; 0 when `out` is too small. When it is stale,
+   * all TTLs are `staleTtl`, or as old as they are where that is 0; else it is FRESH. Past its lifetime it is kept then,
+   * and they are those of a new one. The next response has the records one further on.
    */
-  write(slot: number, query: Query, out: Uint8Array, isStale: boolean, now: number): number {
+  write(slot: number, query: Query, out: Uint8Array, staleTtl: number, now: number): number {
     const { columns } = this.#table;
     const start = query.questionEnd;
     const length = columns.recordBytes[slot]!;
@@ -48,10 +51,12 @@ export class EntryWriter {
     this.#table.copyRecords(slot, out, start);
     if (columns.setSize[slot]! > 1 && this.#options.rotatesRecords) this.#turn(slot, out, start);
     const isPast = now >= columns.expiresAt[slot]!;
-    const age = isPast && !isStale ? 0 : Math.floor(now - columns.storedAt[slot]!);
+    const age = isPast && staleTtl === FRESH ? 0 : Math.floor(now - columns.storedAt[slot]!);
     const answers = columns.cnames[slot]! + columns.setSize[slot]!;
     const authorities = columns.authorities[slot]!;
-    ageRecords(out, start, answers + authorities, age, this.#options.maxTtlSeconds);
+    const records = answers + authorities;
+    if (staleTtl > 0) setTtls(out, start, records, staleTtl);
+    else ageRecords(out, start, records, age, this.#options.maxTtlSeconds);
     for (let i = QUESTION_OFFSET; i < start; i++) out[i] = query.bytes[i]!;
     const flags = FLAG.QR | FLAG.RA | (query.flags & (FLAG.RD | FLAG.CD)) | columns.rcode[slot]!;
     writeResponseHeader(out, query.id, flags, answers, authorities);

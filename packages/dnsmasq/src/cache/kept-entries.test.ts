@@ -110,6 +110,27 @@ describe('an answer whose server tells when it changes', () => {
     expect(ask('web.ns.svc.z')).toBeUndefined();
   });
 
+  it('is stale from when its server was heard last', () => {
+    const lastHeardAt = neverHeard();
+    const stale = { maxStaleSeconds: 60, staleTtlSeconds: 30 };
+    cache = new AnswerCache({
+      maxRecords: 9,
+      nowSeconds: () => now,
+      heardAt,
+      lastHeardAt,
+      ...stale,
+    });
+    keep('web.ns.svc.z', address('10.0.0.1'));
+    now += 1_000;
+    lastHeardAt[1] = now;
+    heardAt[1] = -Infinity;
+    now += 59;
+    expect(ask('web.ns.svc.z')?.answers).toEqual(['web.ns.svc.z A 10.0.0.1 1']);
+    expect(cache).toMatchObject({ isStale: true, staleSeconds: 59 });
+    now += 1;
+    expect(ask('web.ns.svc.z')).toBeUndefined();
+  });
+
   it.each([
     ['of the name', 'web.ns.svc.z'],
     ['of the service that it is below', 'host.web.ns.svc.z'],

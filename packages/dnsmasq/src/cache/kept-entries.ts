@@ -41,13 +41,20 @@ export function neverHeard(): HeardAt {
 export class KeptEntries {
   readonly #table: EntryTable;
   readonly #heardAt: HeardAt;
+  readonly #lastHeardAt: HeardAt;
   readonly #remove: (slot: number) => void;
   readonly #seed = randomSeed();
   readonly #lookedAt = new Uint8Array(MAX_NAME_BYTES);
 
-  constructor(table: EntryTable, heardAt: HeardAt, remove: (slot: number) => void) {
+  constructor(
+    table: EntryTable,
+    heardAt: HeardAt,
+    lastHeardAt: HeardAt,
+    remove: (slot: number) => void,
+  ) {
     this.#table = table;
     this.#heardAt = heardAt;
+    this.#lastHeardAt = lastHeardAt;
     this.#remove = remove;
   }
 
@@ -57,6 +64,12 @@ export class KeptEntries {
     const lifetime = expiresAt[slot]! - storedAt[slot]!;
     const isTrue = now < this.#heardAt[subscription[slot]!]! + lifetime;
     return isTrue && now < storedAt[slot]! + MAX_KEPT_SECONDS;
+  }
+
+  /** Until when an entry was right, as far as its server told; -Infinity where none did. */
+  until(slot: number): number {
+    const { subscription, storedAt } = this.#table.columns;
+    return Math.min(this.#lastHeardAt[subscription[slot]!]!, storedAt[slot]! + MAX_KEPT_SECONDS);
   }
 
   /** Whether a reply with this serial knows every change of its answer that was told. */

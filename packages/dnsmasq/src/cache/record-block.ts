@@ -62,6 +62,14 @@ export function ageRecords(
   }
 }
 
+/** Sets the TTLs of the records at `start`, as above. */
+export function setTtls(bytes: Uint8Array, start: number, count: number, seconds: number): void {
+  for (let at = start; count > 0; count--) {
+    setTtl(bytes, at, seconds);
+    at = skipRecords(bytes, at, 1);
+  }
+}
+
 /**
  * Rotates the `setSize` records after the CNAMEs at `start`: the first `turn` of them become the last. No
  * pointer may lead into them. `scratch` is as large as the records.

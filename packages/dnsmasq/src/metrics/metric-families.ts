@@ -43,6 +43,12 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     counter(OWN_METRICS.hits, () => counters.hits),
     counter(OWN_METRICS.misses, () => counters.misses),
     counter(OWN_METRICS.staleAnswers, () => counters.staleAnswers),
+    counter(OWN_METRICS.staleReasons, () =>
+      Object.entries(counters.staleReasons).map(([reason, value]) => ({
+        labels: { reason },
+        value,
+      })),
+    ),
     gauge(OWN_METRICS.cacheSize, () => cache.maxRecords),
     gauge(OWN_METRICS.cacheRecords, () => cache.recordCount),
     gauge(OWN_METRICS.cacheBytes, () => cache.usedBytes),

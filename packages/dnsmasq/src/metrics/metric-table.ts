@@ -17,7 +17,12 @@ export const OWN_METRICS = {
   },
   staleAnswers: {
     name: 'dnsmasq_stale_answers_total',
-    help: 'Queries that were answered with expired records (--use-stale-cache).',
+    help: 'Queries that were answered with expired records (--stale, --use-stale-cache).',
+  },
+  staleReasons: {
+    name: 'dnsmasq_stale_answers_by_reason_total',
+    help: 'The same of --stale: no reply in time, no usable reply, or known not to come.',
+    labelNames: ['reason'],
   },
   cacheSize: {
     name: 'dnsmasq_cache_max_records',

@@ -2,6 +2,7 @@ import { OptionError } from '../errors.js';
 import { wholeNumber } from './number-value.js';
 import { fields, flag, type OptionDefinition, setting } from './option-definition.js';
 import { parseType } from './rr-type.js';
+import { parseStale } from './stale-value.js';
 
 /** dnsmasq's own limits (src/config.h, src/option.c). */
 const MAX_CACHE_SIZE = 5_000_000;
@@ -81,6 +82,14 @@ export const CACHE_OPTIONS: readonly OptionDefinition[] = [
   flag('no-round-robin', '', 'do not rotate the records of an RRset', (draft) => {
     draft.rotatesRecords = false;
   }),
+  setting(
+    'stale',
+    '',
+    'extension: TIMEOUT[,MAXAGE[,TTL]]: serve expired answers when there is no reply in time (default MAXAGE 1h, TTL 30)',
+    (draft, value) => {
+      draft.stale = parseStale(value);
+    },
+  ),
   setting(
     'use-stale-cache',
     '',

@@ -5,6 +5,7 @@ import type { PlainDomains } from './rule-domains.js';
 import type { AddressRule, ServerRule } from './server-value.js';
 import type { NotifyRule } from './notify-rule.js';
 import type { LocalRecord } from './record-values.js';
+import type { StaleOptions } from './stale-value.js';
 import type { SynthDomain } from './synth-domain.js';
 
 /** The options in dnsmasq's half of the command line; the defaults are dnsmasq's unless a field says otherwise. */
@@ -43,8 +44,10 @@ export interface DnsmasqOptions {
   readonly minCacheTtlSeconds: number;
   /** Types that are cached in addition to dnsmasq's own (`--cache-rr`); 255 is every type. */
   readonly cachedTypes: readonly number[];
-  /** For how long expired answers are served, in seconds; 0 is not at all, Infinity is without limit. */
+  /** For how long expired answers are served at once, in seconds; 0 is not at all, Infinity is without limit. */
   readonly maxStaleSeconds: number;
+  /** Expired answers are served when there is no reply in time; undefined is not at all. */
+  readonly stale: StaleOptions | undefined;
   readonly rotatesRecords: boolean;
   readonly hasIdent: boolean;
 
@@ -173,6 +176,7 @@ export function defaultOptions(): OptionsDraft {
     minCacheTtlSeconds: 0,
     cachedTypes: [],
     maxStaleSeconds: 0,
+    stale: undefined,
     rotatesRecords: true,
     hasIdent: true,
     maxInFlight: 1_500,

@@ -118,6 +118,9 @@ describe('the ways to write an option', () => {
     ['-qk', { logsQueries: 'yes' }],
     ['--log-queries=extra', { logsQueries: 'extra' }],
     ['--use-stale-cache', { maxStaleSeconds: 86_400 }],
+    ['--stale=100ms', { stale: { timeoutMs: 100, maxAgeSeconds: 3_600, ttlSeconds: 30 } }],
+    ['--stale=1.8s,1m,5', { stale: { timeoutMs: 1_800, maxAgeSeconds: 60, ttlSeconds: 5 } }],
+    ['--stale=0,20', { stale: { timeoutMs: 0, maxAgeSeconds: 20, ttlSeconds: 20 } }],
     ['--use-stale-cache=0', { maxStaleSeconds: Number.POSITIVE_INFINITY }],
     ['--fast-dns-retry', { fastRetry: { firstMs: 1_000, limitMs: 10_000 } }],
     ['--fast-dns-retry=200,3000', { fastRetry: { firstMs: 200, limitMs: 3_000 } }],
@@ -190,6 +193,10 @@ describe('an invalid command line', () => {
     ['--listen-address=here', 'try --help (--listen-address: bad address "here")'],
     ['--listen-address=', 'try --help (--listen-address: bad address "")'],
     ['--fast-dns-retry=49', 'try --help (--fast-dns-retry: 49 ms are too few)'],
+    ['--stale=x', 'try --help (--stale: "x" is no duration, such as 100ms, 1h or 30)'],
+    ['--stale=1,2,3,4', 'try --help (--stale: it is TIMEOUT[,MAXAGE[,TTL]])'],
+    ['--stale=1,0', 'try --help (--stale: an age of 0 is too short)'],
+    ['--stale=1,60,61', 'try --help (--stale: a TTL of 61 is not between 1 and the age)'],
     ['--max-tcp-connections=0', 'try --help (--max-tcp-connections: it cannot be 0)'],
     ['--log-facility=here', 'bad log facility (--log-facility: no facility "here")'],
     ['-S 1.2.3.4#x', 'bad port (--server: bad port "x")'],
@@ -221,6 +228,7 @@ describe('an invalid command line', () => {
     ['--cname=a,b --cname=b,c --cname=c,b', 'CNAME loop involving c'],
     ['--cname=a,b --dns-rr=a,5,017a00 --cname=b,a', 'CNAME loop involving b'],
     ['--dns-rr=a,5,016100', 'CNAME loop involving a'],
+    ['--stale=1 --use-stale-cache', '--stale and --use-stale-cache: only one of them can be given'],
     ['-n -r /a -r /b', 'only one resolv.conf file allowed in no-poll mode.'],
   ])('has options that do not go together: %s', (line, message) => {
     expect(() => parse(line)).toThrow(new StartupError(message, 1));

@@ -101,6 +101,10 @@ class ArgumentReader {
     if (loop !== undefined) {
       throw new StartupError(`CNAME loop involving ${loop}`, EXIT_BAD_CONFIGURATION);
     }
+    if (draft.stale !== undefined && draft.maxStaleSeconds > 0) {
+      const message = '--stale and --use-stale-cache: only one of them can be given';
+      throw new StartupError(message, EXIT_BAD_CONFIGURATION);
+    }
     if (!draft.followsResolvFile && draft.usesResolvFile && draft.resolvFiles.length > 1) {
       const message = 'only one resolv.conf file allowed in no-poll mode.';
       throw new StartupError(message, EXIT_BAD_CONFIGURATION);

@@ -72,6 +72,13 @@ export class Subscriptions {
     return NO_OPTIONS;
   }
 
+  /** Whether one of these servers tells changes, or did. */
+  hasTold({ servers }: ServerGroup): boolean {
+    return this.servers.some(
+      (one) => one.hasTold && servers.some((server) => isSameServer(server, one.server)),
+    );
+  }
+
   /** The process whose instance is at an offset of a reply, and that tells its changes now. */
   find(reply: Uint8Array, at: number): ServerInstance | undefined {
     for (const one of this.servers) {
@@ -120,4 +127,8 @@ export class Subscriptions {
       this.#lastNumber === MAX_SUBSCRIPTIONS ? undefined : ++this.#lastNumber;
     return new ZoneServer({ ...this.#options, server, takeNumber });
   }
+}
+
+function isSameServer(one: ServerAddress, other: ServerAddress): boolean {
+  return one.port === other.port && one.address === other.address;
 }

@@ -22,6 +22,8 @@ export interface ZoneServerOptions {
   readonly cache: Pick<AnswerCache, 'dropChanged' | 'dropBelow' | 'keptAnswers'>;
   /** When subscriptions were heard, by their numbers; the cache has the same. */
   readonly heardAt: HeardAt;
+  /** The same, also of those that do not live any more. */
+  readonly lastHeardAt?: HeardAt;
   /** Another number of a subscription; undefined when there is none. */
   readonly takeNumber: () => number | undefined;
   /** The name has changed, or all below it, in a zone of the server. */
@@ -88,6 +90,11 @@ export class ZoneServer {
       events: this.#events,
       flushes: this.#flushes,
     };
+  }
+
+  /** Whether it tells changes, or did. */
+  get hasTold(): boolean {
+    return this.#events.started > 0;
   }
 
   /** The processes that tell changes now. */
@@ -246,7 +253,9 @@ export class ZoneServer {
   }
 
   #noteHeard({ isLive, number }: ServerInstance): void {
-    this.#options.heardAt[number] = isLive ? performance.now() / 1_000 : Number.NEGATIVE_INFINITY;
+    const { heardAt, lastHeardAt } = this.#options;
+    heardAt[number] = isLive ? performance.now() / 1_000 : Number.NEGATIVE_INFINITY;
+    if (isLive && lastHeardAt !== undefined) lastHeardAt[number] = heardAt[number]!;
   }
 
   #setLive(instance: ServerInstance, isLive: boolean): void {

@@ -4,6 +4,7 @@ import type {
   QueryForwarder,
   ReplyInspector,
   ServerGroup,
+  StaleAnswer,
 } from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
 import type { EdnsOptions, QueryOptions } from './edns-options.js';
@@ -34,10 +35,11 @@ export class EdnsForwarder implements Forwarding {
     group: ServerGroup,
     inspector: ReplyInspector,
     added: AddedOptions,
+    stale?: StaleAnswer,
   ): number {
     const options = this.#optionsFor(query, client, added);
     const own = this.#inspectorFor(options, inspector);
-    return this.#forwarder.forward(query, out, client, group, own, options);
+    return this.#forwarder.forward(query, out, client, group, own, options, stale);
   }
 
   refresh(

@@ -1,4 +1,10 @@
-import type { AddedOptions, Client, ReplyInspector, ServerGroup } from '@kube-dns/transport';
+import type {
+  AddedOptions,
+  Client,
+  ReplyInspector,
+  ServerGroup,
+  StaleAnswer,
+} from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
 
 /** Sends queries to upstream servers: the `QueryForwarder`, or one that changes or logs what it sends. */
@@ -15,6 +21,7 @@ export interface Forwarding {
     group: ServerGroup,
     inspector: ReplyInspector,
     options: AddedOptions,
+    stale?: StaleAnswer,
   ): number;
   /** Sends a query that no client waits for; `client` sent the query that showed the need. */
   refresh(

@@ -123,6 +123,17 @@ export class FlightTable {
     return flight;
   }
 
+  /** Removes the waiters of a flight that have expired answers. */
+  takeStale(flight: Flight): readonly Waiter[] {
+    const stale = flight.waiters.filter((waiter) => waiter.stale !== undefined);
+    if (stale.length === flight.waiters.length) return this.leave(flight, stale.length);
+    for (const waiter of stale) {
+      if (waiter === flight.waiters[0]) this.leave(flight, 1);
+      else this.remove(waiter);
+    }
+    return stale;
+  }
+
   /** Removes the waiters of a flight whose time is over; they are in order of their deadlines. */
   takeExpired(flight: Flight, nowMs: number): readonly Waiter[] {
     const { waiters } = flight;

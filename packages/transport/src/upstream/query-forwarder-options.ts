@@ -2,6 +2,7 @@ import type { ServerAddress } from '../server-address.js';
 import type { FailureReason } from './reply-flaw.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
+import type { StaleRules } from './stale-clients.js';
 
 export interface QueryForwarderOptions {
   /** Questions in flight per group of servers, and clients that joined them; beyond, REFUSED. */
@@ -22,6 +23,8 @@ export interface QueryForwarderOptions {
   /** Called when a server had no answer to a question, whose query this is; its bytes change later. */
   readonly onFailure?:
     ((query: Buffer, server: ServerAddress, reason: FailureReason) => void) | undefined;
+  /** When clients get expired answers; they have none by default. */
+  readonly stale?: StaleRules | undefined;
   /** Milliseconds that never fall; the clock of the process by default. */
   readonly now?: () => number;
 }

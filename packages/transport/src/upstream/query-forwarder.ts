@@ -1,9 +1,10 @@
-import { MAX_MESSAGE_BYTES, Query, RCODE, RecordCursor, ROOT_NAME } from '@kube-dns/wire';
+import { MAX_MESSAGE_BYTES, Query, RCODE, ROOT_NAME } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET } from '../answerer.js';
 import { Admission, type AdmissionOwner } from './admission.js';
 import { type Failure, LOOP, NOT_SENT, TOO_MANY_VARIANTS, TOO_MANY_WAITING } from './failure.js';
 import { FailureMemory } from './failure-memory.js';
 import { Flight } from './flight.js';
+import { ForwarderCounters } from './forwarder-counters.js';
 import type { FlightOwner, ReplyInspector } from './flight-owner.js';
 import { FlightTable } from './flight-table.js';
 import { IdleSignal } from './idle-signal.js';
@@ -11,11 +12,11 @@ import { LoopProbes } from './loop-probes.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
 import { AskedQuestion, QuestionKey } from './question-key.js';
 import { RefusalWriter } from './refusal-writer.js';
-import { isRefusal } from './reply-flaw.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
+import { giveNow, type StaleAnswer, StaleClients } from './stale-clients.js';
 import { type AddedOptions, NO_OPTIONS, sentFlags, upstreamMessage } from './upstream-query.js';
-import { type AskCallback, CallbackWaiter, ClientWaiter, type Waiter } from './waiter.js';
+import { type AskCallback, CallbackWaiter, ClientWaiter } from './waiter.js';
 
 const TICK_MS = 50;
 /** dnsmasq src/forward.c: a duplicate after this time makes us ask again. */
@@ -25,39 +26,29 @@ const REPEAT_AFTER_MS = 2_000;
  * Forwards questions to groups of servers and their replies to all clients with the same question. Every
  * client gets an answer within the time-out; what is in flight is bounded per group.
  */
-export class QueryForwarder implements FlightOwner, AdmissionOwner {
-  /** Questions forwarded, alone or joined to an equal one in flight. */
-  forwarded = 0;
-  /** Queries over UDP that made us send a query upstream (dnsmasq's `misses`). */
-  sentForUdp = 0;
-  /** Queries that joined a question in flight; some of them made us send it again. */
-  joined = 0;
-  /** Queries refused because too many were in flight. */
-  overflows = 0;
-  /** Questions that no server answered; the client got SERVFAIL. */
-  failures = 0;
+export class QueryForwarder extends ForwarderCounters implements FlightOwner, AdmissionOwner {
   readonly plan: RetryPlan;
   readonly portLimit: number;
-  readonly cursor = new RecordCursor();
   readonly refusals = new RefusalWriter();
   readonly options: QueryForwarderOptions;
-  readonly #passesAd: boolean;
   readonly #key = new QuestionKey();
   readonly #flights: FlightTable;
   readonly #admission: Admission;
   readonly #failed = new FailureMemory(() => this.now());
   readonly #loops = new LoopProbes();
+  readonly #stale: StaleClients | undefined;
   readonly #own = new Query();
   #timer: NodeJS.Timeout | undefined;
   readonly #idle = new IdleSignal();
 
   constructor(options: QueryForwarderOptions) {
+    super();
     this.options = options;
     this.plan = options.plan;
     this.portLimit = options.portLimit ?? 1;
-    this.#passesAd = options.passesAd ?? false;
     this.#flights = new FlightTable(options.maxInFlight);
     this.#admission = new Admission(this.#flights, options.maxInFlight, this);
+    this.#stale = options.stale && new StaleClients(options.stale, this.#flights, () => this.now());
   }
 
   /** Questions in flight. */
@@ -75,8 +66,8 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   }
 
   /**
-   * Forwards a query and answers its client later, or writes a refusal into `out` immediately. Returns
-   * what an Answerer returns. `inspector` gets the reply before the clients do.
+   * Forwards a query and answers its client later, or writes a refusal into `out` immediately; returns what an Answerer
+   * does. `inspector` gets the reply before the clients, who get `stale` unless there is a usable one in time.
    */
   forward(
     query: Query,
@@ -85,6 +76,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     group: ServerGroup,
     inspector?: ReplyInspector,
     options = NO_OPTIONS,
+    stale?: StaleAnswer,
   ): number {
     const { address } = client;
     const known = this.#find(query, options);
@@ -93,39 +85,38 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
       return NO_ANSWER_YET;
     }
     const failure = this.#failureOf(known);
-    if (failure !== undefined) return this.#refuseFailed(query, out, failure);
+    if (failure !== undefined) return this.#refuseFailed(query, out, failure, stale);
+    const isLate = this.#stale?.isLate(known) === true;
+    if (stale && (isLate || group.isDown(query.isOverTcp))) return giveNow(stale, out);
     if (!this.#admission.hasPlace(address, known, group)) {
       this.onDisplaced(group);
-      return this.refusals.write(query, out, RCODE.REFUSED, TOO_MANY_WAITING);
+      return this.refusals.write(query, out, RCODE.REFUSED, TOO_MANY_WAITING, stale);
     }
     const flight = known ?? this.#createFlight(query, group);
     if (flight === undefined) {
       this.overflows++;
-      return this.refusals.write(query, out, RCODE.REFUSED, TOO_MANY_VARIANTS);
+      return this.refusals.write(query, out, RCODE.REFUSED, TOO_MANY_VARIANTS, stale);
     }
     const isSent = this.#joinOrLaunch(query, flight, address, inspector);
-    if (!isSent) return this.#refuseUnsent(query, out, group);
+    if (!isSent) return this.#refuseUnsent(query, out, group, stale);
     this.forwarded++;
-    this.#flights.join(
-      flight,
-      new ClientWaiter(query, client, flight, this.#passesAd, options.hasClientSubnet),
-    );
+    const { passesAd = false } = this.options;
+    const passesSubnet = options.hasClientSubnet;
+    const waiter = new ClientWaiter(query, client, flight, passesAd, passesSubnet, stale);
+    this.#flights.join(flight, waiter);
+    if (stale) this.#stale?.watch(flight);
     return NO_ANSWER_YET;
   }
 
   /**
-   * Asks servers a question of the program itself, a whole query, for the client with this address if there is one,
-   * and calls back later, within the time-out; it joins an equal one in flight. False, and no call, when too
-   * many are in flight or no server can be reached.
+   * Asks servers a question of the program itself, a whole query, for the client with this address if there is one, and
+   * calls back within the time-out. False, and no call, when too many are in flight or no server can be reached.
    */
   ask(message: Uint8Array, group: ServerGroup, done: AskCallback, client = ''): boolean {
     const query = this.#own;
     if (query.read(message, message.length, false, MAX_MESSAGE_BYTES) !== 'answer') return false;
-    const known = this.#find(query, NO_OPTIONS);
-    const isFailed = this.#failureOf(known) !== undefined;
-    if (isFailed || !this.#admission.hasPlace(client, known, group)) return false;
-    const flight = known ?? this.#createFlight(query, group);
-    if (flight === undefined || !this.#joinOrLaunch(query, flight, client)) return false;
+    const flight = this.#send(query, client, this.#find(query, NO_OPTIONS), group);
+    if (flight === undefined) return false;
     this.forwarded++;
     this.#flights.join(flight, new CallbackWaiter(client, flight.deadlineMs, done));
     return true;
@@ -140,10 +131,21 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     options = NO_OPTIONS,
   ): void {
     const known = this.#find(query, options);
-    const isNeeded = known?.isCounted !== true && this.#failureOf(known) === undefined;
-    if (!isNeeded || !this.#admission.hasPlace(address, known, group)) return;
+    if (known?.isCounted !== true) this.#send(query, address, known, group, inspector);
+  }
+
+  /** Asks, or joins, a question for which the program itself waits, or no one; undefined when that cannot be. */
+  #send(
+    query: Query,
+    client: string,
+    known: Flight | undefined,
+    group: ServerGroup,
+    inspector?: ReplyInspector,
+  ): Flight | undefined {
+    const isFailed = this.#failureOf(known) !== undefined;
+    if (isFailed || !this.#admission.hasPlace(client, known, group)) return undefined;
     const flight = known ?? this.#createFlight(query, group);
-    if (flight !== undefined) this.#joinOrLaunch(query, flight, address, inspector);
+    return flight && this.#joinOrLaunch(query, flight, client, inspector) ? flight : undefined;
   }
 
   /** A domain (lower-cased, in wire form), or all, changed: replies to questions in flight go to clients, not to a cache. */
@@ -169,6 +171,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   close(): void {
     this.#loops.forget();
     clearInterval(this.#timer);
+    this.#stale?.close();
     for (const flight of [...this.#flights.all]) {
       for (const waiter of flight.waiters.splice(0)) waiter.abandon();
       this.#flights.drop(flight);
@@ -180,13 +183,14 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   finish(flight: Flight, reply: Buffer | null): void {
     const waiters = this.#flights.leaveAll(flight);
     this.#failed.note(flight, reply);
+    this.#stale?.noteEnd(flight, reply);
     this.#drop(flight);
-    for (const waiter of waiters) this.#answer(waiter, reply, flight);
+    for (const waiter of waiters) this.answer(waiter, reply, flight);
   }
 
   /** The flight of the same question, if there is one; the key is that of this question afterwards. */
   #find(query: Query, { bytes }: AddedOptions): Flight | undefined {
-    this.#key.fill(query, sentFlags(query, this.#passesAd), bytes);
+    this.#key.fill(query, sentFlags(query, this.options.passesAd === true), bytes);
     return this.#flights.find(this.#key);
   }
 
@@ -242,17 +246,20 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   /** Does what is due; called by the timer, or by a test with its own clock. */
   tick(): void {
     const nowMs = this.now();
+    this.#stale?.tick();
     const { all } = this.#flights;
     for (let i = all.length - 1; i >= 0; i--) {
       const flight = all[i];
       if (flight === undefined) continue;
       for (const waiter of this.#flights.takeExpired(flight, nowMs)) {
-        this.#answer(waiter, flight.fallback, flight);
+        this.answer(waiter, flight.fallback, flight);
       }
       if (!flight.isCounted) {
         if (!flight.mayReply(nowMs)) this.#drop(flight);
       } else if (nowMs >= flight.deadlineMs) {
-        this.#failed.note(flight, flight.expire());
+        const reply = flight.expire();
+        this.#failed.note(flight, reply);
+        this.#stale?.noteEnd(flight, reply);
         this.onForsaken(flight);
       } else {
         this.#loops.check(flight, nowMs, this.plan.replyMs);
@@ -280,21 +287,14 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     else this.#drop(flight);
   }
 
-  #answer(waiter: Waiter, reply: Buffer | null, flight: Flight): void {
-    if (reply === null) {
-      this.failures++;
-      waiter.fail(flight.failure);
-    } else waiter.answer(reply, this.cursor, isRefusal(reply) ? flight.failure : undefined);
-  }
-
-  #refuseUnsent(query: Query, out: Uint8Array, group: ServerGroup): number {
+  #refuseUnsent(query: Query, out: Uint8Array, group: ServerGroup, stale?: StaleAnswer): number {
     const isFailure = group.failure !== undefined || this.options.unsentRcode === RCODE.SERVFAIL;
-    if (!isFailure) return this.refusals.write(query, out, RCODE.REFUSED, NOT_SENT);
-    return this.#refuseFailed(query, out, group.failure ?? NOT_SENT);
+    if (!isFailure) return this.refusals.write(query, out, RCODE.REFUSED, NOT_SENT, stale);
+    return this.#refuseFailed(query, out, group.failure ?? NOT_SENT, stale);
   }
 
-  #refuseFailed(query: Query, out: Uint8Array, failure: Failure): number {
-    if (failure.isSilence) this.failures++;
-    return this.refusals.write(query, out, RCODE.SERVFAIL, failure);
+  #refuseFailed(query: Query, out: Uint8Array, failure: Failure, stale?: StaleAnswer): number {
+    if (failure.isSilence && stale === undefined) this.failures++;
+    return this.refusals.write(query, out, RCODE.SERVFAIL, failure, stale);
   }
 }

@@ -96,6 +96,20 @@ export class ServerGroup {
     return failure;
   }
 
+  /** When one of its servers replied last, to a question or a probe. */
+  get repliedAtMs(): number {
+    let repliedAtMs = Number.NEGATIVE_INFINITY;
+    for (const { health } of this.servers) {
+      repliedAtMs = Math.max(repliedAtMs, health.repliedAtMs);
+    }
+    return repliedAtMs;
+  }
+
+  /** Finds out whether any server replies: each gets a probe, one a second at most. */
+  look(nowMs: number): void {
+    for (const { health } of this.servers) health.probe(nowMs);
+  }
+
   /** Whether no server can be asked now; over TCP those can that reply over TCP alone. */
   isDown(isOverTcp: boolean): boolean {
     for (const { health, tcpHealth } of this.servers) {

@@ -32,7 +32,8 @@ export class ServerHealth implements ReplyHandler {
   #reason: FailureReason | undefined;
   readonly #options: ServerHealthOptions;
   #timeouts = 0;
-  #repliedAtMs = Number.NEGATIVE_INFINITY;
+  /** When it replied last, to a question or a probe. */
+  repliedAtMs = Number.NEGATIVE_INFINITY;
   #probedAtMs = Number.NEGATIVE_INFINITY;
   /** When the first probe after the last reply was sent. */
   #unansweredSinceMs = Number.POSITIVE_INFINITY;
@@ -51,7 +52,7 @@ export class ServerHealth implements ReplyHandler {
 
   /** The server has replied to this query, whatever it said. The query's bytes stay, but for its ID. */
   noteReply(nowMs: number, query = this.#answered): void {
-    this.#repliedAtMs = nowMs;
+    this.repliedAtMs = nowMs;
     this.#timeouts = 0;
     this.#answered = query;
     if (this.#probes.length > 0) this.close();
@@ -61,14 +62,14 @@ export class ServerHealth implements ReplyHandler {
   /** A question that was sent at this time has no reply for a while: the server may be down. */
   noteSilence(domain: string, sentAtMs: number): void {
     // A server that replied to others meanwhile is up: the question is a slow one.
-    if (sentAtMs <= this.#repliedAtMs) return;
+    if (sentAtMs <= this.repliedAtMs) return;
     this.#domain = domain;
     this.probe(this.#options.now());
   }
 
   /** A question that was sent at this time has ended without a reply. */
   noteTimeout(domain: string, sentAtMs: number): void {
-    if (sentAtMs <= this.#repliedAtMs) return;
+    if (sentAtMs <= this.repliedAtMs) return;
     this.#timeouts++;
     const isConfirmed = this.#options.now() - this.#unansweredSinceMs >= PROBE_PAUSE_MS;
     if (!isConfirmed) this.noteSilence(domain, sentAtMs);

@@ -12,6 +12,7 @@ import type { Client, ReplyPath } from '../answerer.js';
 import type { TakenPlace } from './fair-places.js';
 import { type Failure, UNREADABLE } from './failure.js';
 import type { Flight } from './flight.js';
+import { isUsable, type StaleAnswer, type StaleReason } from './stale-clients.js';
 
 /** An answer while it is sent, which copies it. */
 const out = new Uint8Array(MAX_MESSAGE_BYTES);
@@ -24,12 +25,16 @@ export interface Waiter {
   /** Set by the table of flights: what it waits for, and the place that it has beside the question's. */
   flight: Flight | undefined;
   taken: TakenPlace<Waiter> | undefined;
+  /** What it gets in place of a failure, and of a late reply. */
+  readonly stale: StaleAnswer | undefined;
   /** Whether a query over UDP is a retransmission of this waiter's. */
   isAskingAgain(query: Query, client: Client): boolean;
   /** Gives it a copy of a reply; SERVFAIL and REFUSED get a reason if they have none. The cursor is the caller's. */
   answer(reply: Buffer, cursor: RecordCursor, failure?: Failure): void;
   /** No server has an answer; SERVFAIL by default. */
   fail(failure: Failure, rcode?: number): void;
+  /** It gets its expired answer; it must have one. */
+  giveStale(reason: StaleReason): void;
   /** There will be no answer. */
   abandon(): void;
 }
@@ -40,6 +45,7 @@ export class ClientWaiter implements Waiter {
   flight: Flight | undefined;
   taken: TakenPlace<Waiter> | undefined;
   readonly deadlineMs: number;
+  readonly stale: StaleAnswer | undefined;
   readonly #target: RelayTarget;
   readonly #reply: ReplyPath;
   readonly #isOverTcp: boolean;
@@ -51,9 +57,11 @@ export class ClientWaiter implements Waiter {
     { asked, deadlineMs }: Flight,
     passesAd: boolean,
     passesSubnet: boolean,
+    stale?: StaleAnswer,
   ) {
     this.client = client.address;
     this.deadlineMs = deadlineMs;
+    this.stale = stale;
     this.#target = relayTargetOf(query, passesAd, passesSubnet, asked.query);
     this.#reply = client.defer();
     this.#isOverTcp = query.isOverTcp;
@@ -66,14 +74,25 @@ export class ClientWaiter implements Waiter {
 
   /** SERVFAIL in place of a reply that cannot be read. */
   answer(reply: Buffer, cursor: RecordCursor, failure?: Failure): void {
-    const length = adaptReply(reply, this.#target, cursor, out, failure?.option);
+    const isGood = this.stale === undefined || isUsable(reply);
+    const length = isGood ? adaptReply(reply, this.#target, cursor, out, failure?.option) : -1;
     if (length < 0) this.fail(UNREADABLE);
     else this.#reply.send(out, length);
   }
 
   fail({ option }: Failure, rcode: number = RCODE.SERVFAIL): void {
+    if (this.stale !== undefined) {
+      this.giveStale('failure');
+      return;
+    }
     const refusal = encodeRefusal(this.#target, rcode, option);
     this.#reply.send(refusal, refusal.length);
+  }
+
+  giveStale(reason: StaleReason): void {
+    const { message } = this.stale!;
+    this.stale!.onGiven(reason);
+    this.#reply.send(message, message.length);
   }
 
   abandon(): void {
@@ -90,6 +109,7 @@ export class CallbackWaiter implements Waiter {
   flight: Flight | undefined;
   taken: TakenPlace<Waiter> | undefined;
   readonly deadlineMs: number;
+  readonly stale = undefined;
   readonly #done: AskCallback;
 
   constructor(client: string, deadlineMs: number, done: AskCallback) {
@@ -108,6 +128,10 @@ export class CallbackWaiter implements Waiter {
 
   fail(): void {
     this.#done(null);
+  }
+
+  giveStale(): void {
+    // It has none.
   }
 
   abandon(): void {

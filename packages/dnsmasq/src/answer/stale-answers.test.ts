@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
+import { EDNS_OPTION, RCODE } from '@kube-dns/wire';
+import { AnswererTestbed, type AnswererSetup } from '../../test/answerer-testbed.js';
+import { reasonsOf } from '../../test/answer-view.js';
+import { type Answer, ask, askTcp } from '../../test/client.js';
+import type { Reply } from '../../test/fake-upstream.js';
+import { addressRecords, soaRecord } from '../../test/messages.js';
+
+const STALE = { timeoutMs: 50, maxAgeSeconds: 3_600, ttlSeconds: 30 };
+/** For servers that reply: a busy machine is late. */
+const PATIENT = { stale: { ...STALE, timeoutMs: 900 } };
+const OLD = 'A 10.0.0.1';
+const NEW = 'A 10.0.0.2';
+
+let testbed: AnswererTestbed;
+/** What the server says from now on. */
+let says: () => Reply;
+
+beforeEach(async () => {
+  testbed = await AnswererTestbed.create();
+  says = () => ({ answers: addressRecords(10, '10.0.0.1') });
+  testbed.upstream.script = () => says();
+});
+
+afterEach(() => testbed.close());
+
+const silent = () => null;
+const fresh = () => ({ answers: addressRecords(10, '10.0.0.2') });
+const question = (name: string) => ({ name, ednsBytes: 1232 });
+const get = (name = 'a.example') => ask(testbed.port, question(name));
+const askedOf = (name = 'a.example') =>
+  testbed.upstream.asked.filter((each) => each.name === name).length;
+
+/** The text of an answer's Extended DNS Error. */
+function reasonText({ additionals }: Answer): string {
+  const options = additionals.flatMap((record) => (record.type === 'OPT' ? record.options : []));
+  const found = options.find(
+    (option) => (option as { code: number }).code === EDNS_OPTION.EXTENDED_ERROR,
+  );
+  return found !== undefined && 'data' in found ? String(found.data).slice(2) : '';
+}
+
+/** A name is cached, and has expired for 5 s. */
+async function startExpired(setup: AnswererSetup = {}, ...names: string[]): Promise<void> {
+  await testbed.start({ stale: STALE, ...setup });
+  for (const name of ['a.example', ...names]) await get(name);
+  testbed.now += 15;
+}
+
+describe('an expired answer', () => {
+  it('is given when the server is silent, with its TTL, its age and EDE 3', async () => {
+    await startExpired();
+    says = silent;
+    const answer = await get();
+    expect(answer.texts).toEqual([OLD]);
+    expect(answer.ttls).toEqual([30]);
+    expect(reasonsOf(answer)).toEqual([3]);
+    expect(reasonText(answer)).toBe('expired 5 s ago');
+    expect(testbed.counters).toMatchObject({ staleAnswers: 1, staleReasons: { timeout: 1 } });
+  });
+
+  it('is not given when the server answers in time', async () => {
+    await startExpired(PATIENT);
+    says = fresh;
+    expect((await get()).texts).toEqual([NEW]);
+    expect((await get()).texts).toEqual([NEW]);
+    expect(askedOf()).toBe(2);
+    expect(testbed.counters.staleAnswers).toBe(0);
+  });
+
+  it.each([RCODE.SERVFAIL, RCODE.REFUSED, 1, 4])('is given in place of rcode %i', async (rcode) => {
+    await startExpired(PATIENT);
+    says = () => ({ rcode });
+    expect((await get()).texts).toEqual([OLD]);
+    expect((await get()).texts).toEqual([OLD]);
+    expect(askedOf()).toBe(2);
+    expect(testbed.counters.staleReasons).toEqual({ timeout: 0, failure: 1, known: 1 });
+  });
+
+  it('is replaced by a reply that comes later', async () => {
+    await startExpired();
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    testbed.upstream.script = async () => {
+      await released;
+      return fresh();
+    };
+    expect((await get()).texts).toEqual([OLD]);
+    release();
+    await until(() => testbed.cache.insertions === 2);
+    expect((await get()).texts).toEqual([NEW]);
+    expect(askedOf()).toBe(2);
+  });
+
+  it.each([true, false])('gives way to NXDOMAIN, cached or not (%s)', async (cachesNegatives) => {
+    await startExpired({ ...PATIENT, caching: { cachesNegatives } });
+    says = () => ({ rcode: RCODE.NXDOMAIN, authorities: [soaRecord(60)] });
+    expect((await get()).rcode).toBe('NXDOMAIN');
+    testbed.now += 100;
+    says = silent;
+    const answer = await get();
+    expect(answer.rcode).toBe(cachesNegatives ? 'NXDOMAIN' : 'SERVFAIL');
+    if (cachesNegatives) expect(reasonsOf(answer)).toEqual([19]);
+  });
+
+  it('gives way to NODATA', async () => {
+    await startExpired(PATIENT);
+    says = () => ({ authorities: [soaRecord(60)] });
+    expect(await get()).toMatchObject({ rcode: 'NOERROR', texts: [] });
+    testbed.now += 100;
+    says = silent;
+    const answer = await get();
+    expect(answer).toMatchObject({ rcode: 'NOERROR', texts: [] });
+    expect(reasonsOf(answer)).toEqual([19]);
+  });
+
+  it('is gone when it is too old', async () => {
+    await startExpired({ stale: { ...STALE, maxAgeSeconds: 20 } });
+    says = silent;
+    testbed.now += 10;
+    expect((await get()).ttls).toEqual([5]);
+    testbed.now += 5;
+    expect((await get()).rcode).toBe('SERVFAIL');
+  });
+
+  it('of the cluster is gone after a minute', async () => {
+    await startExpired({ options: { isOfCluster: () => true } });
+    says = silent;
+    testbed.now += 54;
+    expect((await get()).texts).toEqual([OLD]);
+    testbed.now += 1;
+    expect((await get()).rcode).toBe('SERVFAIL');
+  });
+
+  it('is given where there is no place for the question', async () => {
+    await startExpired();
+    says = silent;
+    const others = Array.from({ length: 100 }, (_, i) => get(`n${i}.example`));
+    await until(() => testbed.upstream.asked.length > 100);
+    expect((await get()).texts).toEqual([OLD]);
+    await Promise.all(others);
+  });
+
+  it('is given over TCP, and to a client without EDNS, who gets no reason', async () => {
+    await startExpired();
+    says = silent;
+    expect((await askTcp(testbed.port, { name: 'a.example' })).texts).toEqual([OLD]);
+    expect(await ask(testbed.port, 'a.example')).toMatchObject({ texts: [OLD], additionals: [] });
+  });
+
+  it('is none for a question with DO', async () => {
+    await startExpired();
+    says = silent;
+    const answer = await ask(testbed.port, { ...question('a.example'), isDnssecOk: true });
+    expect(answer.rcode).toBe('SERVFAIL');
+  });
+
+  it('is logged when a client gets it', async () => {
+    await startExpired({ logsQueries: true });
+    says = silent;
+    await get();
+    expect(testbed.log.messages.at(-1)).toBe('cached-stale a.example is 10.0.0.1');
+  });
+});
+
+describe('a question that was asked in vain', () => {
+  it('is asked once in 30 s, whatever clients ask', async () => {
+    await startExpired(PATIENT);
+    says = () => ({ rcode: RCODE.SERVFAIL });
+    for (let i = 0; i < 29; i++) {
+      expect((await get()).texts).toEqual([OLD]);
+      testbed.aheadMs += 1_000;
+    }
+    expect(askedOf()).toBe(2);
+    testbed.aheadMs += 2_000;
+    says = fresh;
+    expect((await get()).texts).toEqual([NEW]);
+  });
+
+  it('is asked once for many clients at the same time', async () => {
+    await startExpired();
+    says = silent;
+    const answers = await Promise.all(Array.from({ length: 50 }, () => get()));
+    expect(answers.every(({ texts: [text] }) => text === OLD)).toBe(true);
+    expect(askedOf()).toBe(2);
+  });
+
+  it('is asked again once a server that was silent has replied to another', async () => {
+    await startExpired({}, 'b.example');
+    says = silent;
+    expect((await get()).texts).toEqual([OLD]);
+    says = fresh;
+    expect((await get('b.example')).texts).toEqual([NEW]);
+    await until(async () => (await get()).texts[0] === NEW);
+  });
+
+  it('is asked again once a server that was silent has replied to a probe', async () => {
+    await startExpired();
+    says = silent;
+    expect((await get()).texts).toEqual([OLD]);
+    says = fresh;
+    testbed.aheadMs += 2_000;
+    await get();
+    await until(async () => (await get()).texts[0] === NEW);
+  });
+
+  it('is not asked again when servers that reply to others leave it unanswered', async () => {
+    await startExpired({}, 'b.example');
+    testbed.upstream.script = (_query, { name }) => (name === 'a.example' ? null : fresh());
+    const first = get();
+    await get('b.example');
+    expect((await first).texts).toEqual([OLD]);
+    const asked = askedOf();
+    expect((await get()).texts).toEqual([OLD]);
+    expect(askedOf()).toBe(asked);
+  });
+});
