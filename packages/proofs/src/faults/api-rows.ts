@@ -10,6 +10,7 @@ import {
   slowServer,
   startWithoutServer,
 } from './api-scenarios.js';
+import { EXTENDED_ERROR } from '@kube-dns/wire';
 import type { Fault } from './fault.js';
 import { EMPTY_NAMESPACE_NAME } from './small-cluster.js';
 
@@ -57,6 +58,7 @@ export const API_ROWS: readonly Fault[] = [
     duration:
       'Until it is there, and up to 30 s more; after `--initial-sync-timeout` (1 min) kubedns ends with 255 and is restarted',
     limitMs: SHORT_LIMIT_MS,
+    reasons: [EXTENDED_ERROR.NOT_READY],
     metrics:
       '`/readiness` is 503 and `kubedns_ready` 0; `skydns_skydns_dns_error_count_total{cause="servfail"}` grows',
     run: startWithoutServer,

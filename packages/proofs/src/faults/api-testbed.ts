@@ -60,7 +60,7 @@ export async function startClient(
 ): Promise<SteadyClient> {
   const names = [...rightTexts(services).keys()];
   return context.owned.add(
-    await SteadyClient.start({ port, names, ratePerSecond: RATE_PER_SECOND }),
+    await SteadyClient.start({ port, names, ratePerSecond: RATE_PER_SECOND }, context.reasons),
   );
 }
 

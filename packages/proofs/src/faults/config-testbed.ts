@@ -94,12 +94,12 @@ export class ConfigTestbed {
     const followers: Follower[] = [
       {
         what: 'dnsmasq',
-        client: owned.add(await client(dnsmasq.ports.dns)),
+        client: owned.add(await client(dnsmasq.ports.dns, context.reasons)),
         metrics: () => dnsmasq.metrics(),
       },
       {
         what: 'kubedns',
-        client: owned.add(await client(kubedns.ports.dns)),
+        client: owned.add(await client(kubedns.ports.dns, context.reasons)),
         metrics: () => kubedns.metrics(),
       },
     ];
@@ -141,7 +141,7 @@ export class ConfigTestbed {
   }
 }
 
-function client(port: number): Promise<SteadyClient> {
+function client(port: number, reasons: Set<number>): Promise<SteadyClient> {
   const names = Array.from({ length: NAME_COUNT }, (_, i) => `host-${i}.${STUB_DOMAIN}`);
-  return SteadyClient.start({ port, names, ratePerSecond: RATE_PER_SECOND });
+  return SteadyClient.start({ port, names, ratePerSecond: RATE_PER_SECOND }, reasons);
 }

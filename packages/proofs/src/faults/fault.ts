@@ -10,6 +10,8 @@ export interface FaultContext {
   /** Records a claim that does not hold, as one lower-case sentence; the row continues. */
   readonly claim: (holds: boolean, otherwise: string) => void;
   readonly progress: (text: string) => void;
+  /** The codes of Extended DNS Errors that clients of the row have read by dig. */
+  readonly reasons: Set<number>;
 }
 
 /** One row of the fault table: the fault, the claims, and the test of both. */
@@ -22,6 +24,10 @@ export interface Fault {
   readonly duration: string;
   /** The most that `run` may measure of it, with the flags that it sets, on a busy machine. */
   readonly limitMs: number;
+  /** The codes of Extended DNS Errors that clients with EDNS get, one of these; none unless given. */
+  readonly reasons?: readonly number[];
+  /** Whether so many answers have one that dig reads it; true unless given. */
+  readonly haveAllReason?: boolean;
   /** Names of metrics are in backquotes. */
   readonly metrics: string;
   /** Only the command runs it: it is long, or much like a row that is part of the tests. */

@@ -6,6 +6,7 @@ import { CONTAINER_NAMES } from '../fixtures/manifest-pod.js';
 import { openDescriptors } from '../fixtures/process-watch.js';
 import { SteadyClient } from '../fixtures/steady-client.js';
 import { troubleMs } from '../fixtures/tally.js';
+import { EXTENDED_ERROR } from '@kube-dns/wire';
 import type { Fault, FaultContext } from './fault.js';
 import { EVERY_KIND, isRight, LATE_MS, ProcessTestbed, throughShell } from './process-testbed.js';
 
@@ -213,6 +214,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
       'Names in the cache and in the cluster as before; SERVFAIL for all others: after 4.5 s at first, immediately once three questions have timed out',
     duration: 'Until an upstream is back, and up to a second more',
     limitMs: 5_000,
+    reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
     metrics:
       '`/metrics` answer; `dnsmasq_upstream_server_failures_total{reason="timeout"}` grows: a quarter of the descriptors are for upstreams, beyond it questions share them',
     isLong: true,

@@ -1,4 +1,5 @@
 import { networkSkipReason } from '../fixtures/network-namespace.js';
+import { EXTENDED_ERROR } from '@kube-dns/wire';
 import type { Fault } from './fault.js';
 import { cutApi, delayApi, loseApiPackets } from './network-api-scenarios.js';
 import {
@@ -38,6 +39,8 @@ const ROWS: readonly Fault[] = [
       'Names in the cache as before; of all others a third a second late, some three seconds, and fewer than one in ten get SERVFAIL after 4.5 s',
     duration: 'Until none is lost: the next question is answered immediately',
     limitMs: 6_000,
+    reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
+    haveAllReason: false,
     metrics: `\`${FAILURES}{reason="timeout"}\` grows`,
     isLong: true,
     run: loseUpstreamsDatagrams,
@@ -61,6 +64,7 @@ const ROWS: readonly Fault[] = [
       'Names in the cache as before; SERVFAIL for all others: after 4.5 s at first, immediately once three questions have timed out',
     duration: 'Until it is up, and up to a second more',
     limitMs: 6_000,
+    reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY, EXTENDED_ERROR.NETWORK_ERROR],
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
     run: cutUpstreams,
   },

@@ -53,17 +53,20 @@ export class NetworkTestbed {
   readonly servers: Remote<FarServersMethods>;
   readonly pod: HostPod;
   readonly #clients: Remote<ClientHostMethods>;
+  readonly #reasons: Set<number>;
 
   private constructor(
     network: HostNetwork,
     servers: Remote<FarServersMethods>,
     clients: Remote<ClientHostMethods>,
     pod: HostPod,
+    reasons: Set<number>,
   ) {
     this.network = network;
     this.servers = servers;
     this.#clients = clients;
     this.pod = pod;
+    this.#reasons = reasons;
   }
 
   /** Starts it all, and waits until all is well and some names are in the cache. */
@@ -89,7 +92,7 @@ export class NetworkTestbed {
       ),
     );
     const pod = new HostPod({ ...context, network, clients });
-    const testbed = new NetworkTestbed(network, servers, clients, pod);
+    const testbed = new NetworkTestbed(network, servers, clients, pod, context.reasons);
     const programs: RunningProgram[] = [];
     if (containers.includes('kubedns')) {
       await servers.call('startApi', NETWORK_SERVICES);
@@ -136,7 +139,8 @@ export class NetworkTestbed {
   }
 
   /** Sends no more, and returns what became of all questions. */
-  finish(): Promise<readonly Seen[]> {
+  async finish(): Promise<readonly Seen[]> {
+    for (const code of await this.#clients.call('reasons')) this.#reasons.add(code);
     return this.#clients.call('finish');
   }
 

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { ask } from '@kube-dns/testkit';
+import { DigReasons } from '../fixtures/dig-reasons.js';
 import type { ContainerName, PodPorts } from '../fixtures/manifest-pod.js';
+import { EXTENDED_ERROR } from '@kube-dns/wire';
 import type { Fault, FaultContext } from './fault.js';
 import { EVERY_KIND, ProcessTestbed, RESTARTED } from './process-testbed.js';
 import { serviceName } from './small-cluster.js';
@@ -43,6 +45,9 @@ function takenPort({ name, end, answer }: TakenPort) {
       },
     );
     const container = testbed.containers[name];
+    const { dns: port } = testbed.ports;
+    const asked = { address: '127.0.0.1', port, names: [serviceName(1)] };
+    context.owned.add(new DigReasons(asked, context.reasons));
     await testbed.waitFor('end of a container', () => container.ends.length > 0);
     context.claim(end.test(container.ends[0]!), `${name} ended with ${container.ends[0]}`);
     await testbed.waitFor(
@@ -82,6 +87,7 @@ export const PORT_ROWS: readonly Fault[] = [
     clients: 'SERVFAIL for names of the cluster',
     duration: RESTARTED,
     limitMs: 30_000,
+    reasons: [EXTENDED_ERROR.NETWORK_ERROR, EXTENDED_ERROR.NOT_READY],
     metrics:
       'It ends with 1 and `kubedns: cannot listen on ADDRESS over TCP: address already in use`',
     run: takenPort({

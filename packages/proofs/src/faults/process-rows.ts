@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Seen } from '../fixtures/steady-client.js';
 import { troubleMs } from '../fixtures/tally.js';
 import { AGE, clockJump } from './clock-scenarios.js';
+import { EXTENDED_ERROR } from '@kube-dns/wire';
 import type { Fault, FaultContext } from './fault.js';
 import {
   EVERY_KIND,
@@ -179,6 +180,7 @@ export const PROCESS_ROWS: readonly Fault[] = [
       'Names that dnsmasq has cached since less than their TTL, and those of upstreams, as before; SERVFAIL immediately for all others',
     duration: `${RESTARTED}; then until it has seen the cluster`,
     limitMs: KILLED_LIMIT_MS,
+    reasons: [EXTENDED_ERROR.NETWORK_ERROR, EXTENDED_ERROR.NOT_READY],
     metrics: `\`/readiness\` of kubedns does not answer, then is 503; \`${FAILURES}{reason="unreachable"}\` grows; \`/healthcheck/kubedns\` is 503 from the next probe on, and \`${ERRORS('kubedns')}\` grows; \`dnsmasq_subscription_live\` is 0 until 5 s after it is back at most`,
     run: killKubedns,
   },
@@ -208,6 +210,7 @@ export const PROCESS_ROWS: readonly Fault[] = [
       "Names in dnsmasq's cache and those of upstreams as before; SERVFAIL for all others: after 4.5 s at first, or an answer when it goes on, immediately once three questions have timed out",
     duration: 'Until it goes on, and up to a second more',
     limitMs: 5_000,
+    reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
     metrics: `\`/readiness\` of kubedns does not answer; \`${FAILURES}{reason="timeout"}\` grows; \`/healthcheck/kubedns\` is 503 from the next probe on, and \`${ERRORS('kubedns')}\` grows`,
     isLong: true,
     run: stopKubedns,

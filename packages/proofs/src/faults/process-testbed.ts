@@ -141,7 +141,8 @@ export class ProcessTestbed {
       ratePerSecond: RATE_PER_SECOND,
       timeoutMs: CLIENT_TIMEOUT_MS,
     };
-    const client = (this.#client = this.#context.owned.add(await SteadyClient.start(questions)));
+    const { owned, reasons } = this.#context;
+    const client = (this.#client = owned.add(await SteadyClient.start(questions, reasons)));
     await this.waitFor('right answers at first', () => {
       const last = client.seen.slice(-SETTLED_AFTER);
       return last.length === SETTLED_AFTER && last.every(isRight);

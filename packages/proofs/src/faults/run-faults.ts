@@ -1,4 +1,4 @@
-import { messageOf, Owned } from '@kube-dns/testkit';
+import { findProgram, messageOf, Owned } from '@kube-dns/testkit';
 import type { Fault, FaultContext } from './fault.js';
 
 /** What was seen of one row. */
@@ -25,14 +25,21 @@ export async function runFault(fault: Fault, programs: FaultPrograms): Promise<F
   const owned = new Owned();
   programs.owned?.add(owned);
   const broken: string[] = [];
+  const reasons = new Set<number>();
   let measuredMs = Number.NaN;
   const claim = (holds: boolean, otherwise: string) => {
     if (!holds) broken.push(otherwise);
   };
   try {
-    measuredMs = await fault.run({ ...programs, owned, claim });
+    measuredMs = await fault.run({ ...programs, owned, claim, reasons });
     const took = `clients saw it for ${Math.round(measuredMs)} ms, not ${fault.limitMs} at most`;
     claim(measuredMs <= fault.limitMs, took);
+    const { reasons: listed = [], haveAllReason = true } = fault;
+    const isRead = reasons.size > 0 || listed.length === 0 || !haveAllReason;
+    const isListed = [...reasons].every((code) => listed.includes(code));
+    const codes = [...reasons].join(', ') || 'none';
+    const canRead = findProgram('dig') !== undefined;
+    claim(!canRead || (isRead && isListed), `dig read the Extended DNS Errors ${codes}`);
   } catch (error) {
     broken.push(messageOf(error));
   } finally {

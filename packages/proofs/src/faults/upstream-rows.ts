@@ -1,3 +1,4 @@
+import { EXTENDED_ERROR } from '@kube-dns/wire';
 import type { Fault } from './fault.js';
 import {
   allFail,
@@ -25,6 +26,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     clients: 'Names in the cache as before; SERVFAIL immediately for all others',
     duration: 'Until one is back, and up to a second more',
     limitMs: BACK_MS,
+    reasons: [EXTENDED_ERROR.NETWORK_ERROR],
     metrics: `\`${FAILURES}{reason="unreachable"}\` and \`${UNANSWERED}\` grow`,
     run: allFail({
       behavior: 'gone',
@@ -42,6 +44,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
       'Names in the cache as before; SERVFAIL for all others: after 4.5 s at first, immediately once three questions have timed out',
     duration: 'Until one is back, and up to a second more',
     limitMs: BACK_MS,
+    reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
     run: allFail({
       behavior: 'silent',
@@ -70,6 +73,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
       'Names in the cache as before; SERVFAIL for all others, never the address: after 4.5 s at first, immediately once three questions have timed out',
     duration: 'Until one is honest, and up to a second more',
     limitMs: BACK_MS,
+    reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
     metrics: `\`${FAILURES}{reason="timeout"}\` and \`${UNANSWERED}\` grow`,
     isLong: true,
     run: allFail({
@@ -88,6 +92,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     clients: 'Names in the cache as before; REFUSED immediately for all others',
     duration: 'Until one answers: the next question is answered',
     limitMs: BACK_MS,
+    reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
     metrics: `\`${FAILURES}{reason="refused"}\` grows`,
     isLong: true,
     run: allFail({
@@ -105,6 +110,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     clients: 'Names in the cache as before; SERVFAIL immediately for all others',
     duration: 'Until one answers: the next question is answered',
     limitMs: BACK_MS,
+    reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
     metrics: `\`${FAILURES}{reason="servfail"}\` grows`,
     isLong: true,
     run: allFail({
@@ -122,6 +128,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     clients: 'Names in the cache as before; SERVFAIL immediately for all others',
     duration: 'Until one answers: the next question is answered',
     limitMs: BACK_MS,
+    reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
     metrics: `\`${FAILURES}{reason="refused"}\` and \`${UNANSWERED}\` grow`,
     isLong: true,
     run: allFail({
@@ -139,6 +146,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
     clients: 'Names in the cache as before; SERVFAIL immediately for all others',
     duration: 'Until one answers: the next question is answered',
     limitMs: BACK_MS,
+    reasons: [EXTENDED_ERROR.INVALID_DATA],
     metrics: `\`${FAILURES}{reason="malformed"}\` and \`${UNANSWERED}\` grow`,
     run: allFail({
       behavior: 'broken',

@@ -72,7 +72,7 @@ export class UpstreamTestbed {
       ratePerSecond: RATE_PER_SECOND,
       timeoutMs: CLIENT_TIMEOUT_MS,
     };
-    const client = owned.add(await SteadyClient.start(questions));
+    const client = owned.add(await SteadyClient.start(questions, context.reasons));
     const isWarm = () =>
       client.seen.length >= SETTLED_AFTER && client.seen.slice(-20).every(isRight);
     if (!(await becomesTrue(isWarm, { limitMs: WARM_LIMIT_MS, stepMs: STEP_MS }))) {
