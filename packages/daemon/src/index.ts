@@ -1,6 +1,7 @@
 export { useApiServer, type ClusterChoice } from './api-server-url.js';
 export { ConfigDirectory, type ConfigDirectoryOptions } from './config-directory.js';
 export { configVersion, type ConfigFiles } from './config-files.js';
+export { CookieSecretFile } from './cookie-secret-file.js';
 export { logRefusedConfig } from './config-refusal.js';
 export {
   EMPTY_DNS_CONFIG,

@@ -227,10 +227,11 @@ export class DnsmasqServer {
     this.#dumpAtIntervals(this.#flags.logInterval);
   }
 
-  /** SIGHUP: empties the cache and reads the hosts files and the resolv file again. */
+  /** SIGHUP: empties the cache and reads the hosts files, the resolv file and the cookie secrets again. */
   reload(): void {
     this.#reload.clear();
     this.#router.load();
+    this.#port.reload();
   }
 
   /** Every metric. */

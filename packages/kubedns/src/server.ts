@@ -1,5 +1,6 @@
 import {
   BucketHistogram,
+  CookieSecretFile,
   errorText,
   failStartup,
   type Log,
@@ -13,6 +14,7 @@ import {
   ListenError,
   QueryForwarder,
   retryPlan,
+  ServerCookies,
   type UdpEngine,
   UpstreamServers,
   UpstreamSockets,
@@ -67,6 +69,8 @@ export class KubednsServer {
   readonly #answerer: KubednsAnswerer;
   readonly #subscribers: Subscribers;
   readonly #notifier: Notifier;
+  readonly #cookies = new ServerCookies();
+  readonly #cookieSecrets: CookieSecretFile | undefined;
   #listener: Listener | undefined;
   #isConfigured = false;
 
@@ -142,6 +146,12 @@ export class KubednsServer {
       statistics: this.#statistics,
       isSynced: () => this.watch.isSynced,
     });
+    const path = flags['cookie-secret-file'];
+    if (path === '') return;
+    this.#cookieSecrets = new CookieSecretFile({
+      ...{ path, exitCode: EXIT_FATAL, log },
+      onChange: (secrets) => this.#cookies.use(secrets),
+    });
   }
 
   /** Whether DNS is served, the whole cluster was listed, within the limits, and a configuration is active. */
@@ -170,9 +180,10 @@ export class KubednsServer {
     this.#isConfigured = true;
   }
 
-  /** SIGHUP: reads resolv.conf again, where it is used, and resolves the names of servers again. */
+  /** SIGHUP: reads resolv.conf, where it is used, and the cookie secrets again, and resolves the names of servers again. */
   reload(): void {
     this.#upstreams.refresh();
+    void this.#cookieSecrets?.reload();
   }
 
   /** The records as JSON, in pieces. */
@@ -215,6 +226,7 @@ export class KubednsServer {
   async close(): Promise<void> {
     this.#subscribers.close();
     this.#notifier.close();
+    this.#cookieSecrets?.close();
     await this.#listener?.leave();
     await this.#listener?.close();
     this.#forwarder.close();
@@ -244,6 +256,7 @@ export class KubednsServer {
         reusesPort: this.#flags['reuse-port'],
         engine: this.#engine,
         sessions: this.#subscribers,
+        cookies: this.#cookies,
         onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
       });
     } catch (error) {

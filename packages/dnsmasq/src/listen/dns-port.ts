@@ -1,7 +1,14 @@
 import { networkInterfaces } from 'node:os';
-import type { Log } from '@kube-dns/daemon';
-import type { Answerer, Listener, ServerAddress, UdpEngine } from '@kube-dns/transport';
+import { CookieSecretFile, type Log } from '@kube-dns/daemon';
+import {
+  type Answerer,
+  type Listener,
+  type ServerAddress,
+  ServerCookies,
+  type UdpEngine,
+} from '@kube-dns/transport';
 import { EVERY_ADDRESS } from '@kube-dns/wire';
+import { EXIT_BAD_FILE } from '../options/exit-codes.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
 import { listenAddresses } from './listen-addresses.js';
 import type { ServedPort } from './listeners.js';
@@ -12,13 +19,27 @@ export class DnsPort {
   readonly #options: DnsmasqOptions;
   readonly #engine: UdpEngine;
   readonly #log: Log;
+  readonly #cookies = new ServerCookies();
+  readonly #cookieSecrets: CookieSecretFile | undefined;
   #addresses: readonly string[] = [];
   #served: ServedPort | undefined;
 
+  /** Throws a StartupError for a bad file of cookie secrets. */
   constructor(options: DnsmasqOptions, engine: UdpEngine, log: Log) {
     this.#options = options;
     this.#engine = engine;
     this.#log = log;
+    const { cookieSecretFile: path } = options;
+    if (path === '') return;
+    this.#cookieSecrets = new CookieSecretFile({
+      ...{ path, exitCode: EXIT_BAD_FILE, log },
+      onChange: (secrets) => this.#cookies.use(secrets),
+    });
+  }
+
+  /** SIGHUP: reads the cookie secrets again. */
+  reload(): void {
+    void this.#cookieSecrets?.reload();
   }
 
   /** Finds the addresses to serve on, before `open`; throws a StartupError for a missing interface. */
@@ -33,6 +54,7 @@ export class DnsPort {
       addresses: this.#addresses,
       answerer,
       notifies,
+      cookies: this.#cookies,
       engine: this.#engine,
       log: this.#log,
     });
@@ -60,6 +82,7 @@ export class DnsPort {
 
   /** May be called twice. */
   async close(): Promise<void> {
+    this.#cookieSecrets?.close();
     await this.#served?.close();
   }
 }

@@ -1,6 +1,12 @@
 import { networkInterfaces } from 'node:os';
 import { errorText, type Log } from '@kube-dns/daemon';
-import { type Answerer, listen, type ListenOptions, type UdpEngine } from '@kube-dns/transport';
+import {
+  type Answerer,
+  listen,
+  type ListenOptions,
+  type ServerCookies,
+  type UdpEngine,
+} from '@kube-dns/transport';
 import { DynamicListeners } from './dynamic-listeners.js';
 import { listenAddresses } from './listen-addresses.js';
 import { openListeners, type ServedPort } from './listeners.js';
@@ -13,6 +19,8 @@ export interface ServePortOptions {
   readonly answerer: Answerer;
   /** Undefined where NOTIFY is not implemented. */
   readonly notifies: Answerer | undefined;
+  /** Those of all addresses. */
+  readonly cookies: ServerCookies;
   readonly engine: UdpEngine;
   readonly log: Log;
 }
@@ -29,6 +37,7 @@ export function servePort({
   addresses,
   answerer,
   notifies,
+  cookies,
   engine,
   log,
 }: ServePortOptions): Promise<ServedPort> {
@@ -36,6 +45,7 @@ export function servePort({
   const listenOptions: Omit<ListenOptions, 'address'> = {
     answerer,
     notifies,
+    cookies,
     port,
     maxUdpBytes,
     engine,

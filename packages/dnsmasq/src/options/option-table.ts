@@ -1,4 +1,5 @@
 import { CACHE_OPTIONS } from './cache-options.js';
+import { COOKIE_OPTIONS } from './cookie-options.js';
 import { EDNS_CHANGE_OPTIONS } from './edns-change-options.js';
 import { FILTER_OPTIONS } from './filter-options.js';
 import { FORWARDING_OPTIONS } from './forwarding-options.js';
@@ -16,4 +17,5 @@ export const OPTIONS: readonly OptionDefinition[] = [
   ...FILTER_OPTIONS,
   ...LOCAL_OPTIONS,
   ...NOTIFY_OPTIONS,
+  ...COOKIE_OPTIONS,
 ].sort((one, other) => (one.name < other.name ? -1 : 1));

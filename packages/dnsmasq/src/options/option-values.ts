@@ -60,6 +60,8 @@ export interface DnsmasqOptions {
   readonly notifyRules: readonly NotifyRule[];
   /** The file of the key that a NOTIFY must be signed with; empty is none. */
   readonly notifyKeyFile: string;
+  /** The file of the secrets of server cookies; empty is a random one. */
+  readonly cookieSecretFile: string;
   /** A file of `server` and `rev-server` lines that SIGHUP reads again; empty is none. */
   readonly serversFile: string;
   readonly usesResolvFile: boolean;
@@ -183,6 +185,7 @@ export function defaultOptions(): OptionsDraft {
     serverRules: [],
     notifyRules: [],
     notifyKeyFile: '',
+    cookieSecretFile: '',
     serversFile: '',
     usesResolvFile: true,
     resolvFile: '/etc/resolv.conf',

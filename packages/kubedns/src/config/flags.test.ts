@@ -12,6 +12,7 @@ describe('the flags', () => {
       'config-map': '',
       'config-map-namespace': 'kube-system',
       'config-period': 10_000,
+      'cookie-secret-file': '',
       'coredns-metrics': false,
       'dns-bind-address': '0.0.0.0',
       'dns-port': 53,

@@ -42,6 +42,11 @@ export const KUBEDNS_FLAGS = {
   ),
   'config-map-namespace': objectNameFlag('kube-system', 'namespace of config-map'),
   'config-period': waitFlag(10 * SECOND, 'how often to read config-dir again'),
+  'cookie-secret-file': stringFlag(
+    '',
+    'file with the secret of server cookies, 32 hex digits, and the last one in a second line; default: a random one',
+    'path',
+  ),
   'coredns-metrics': boolFlag(false, 'also serve metrics under CoreDNS’s names'),
   'dns-bind-address': addressFlag(
     '0.0.0.0',

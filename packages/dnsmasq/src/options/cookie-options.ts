@@ -1,0 +1,13 @@
+import { type OptionDefinition, setting } from './option-definition.js';
+
+/** Cookies of clients and servers (RFC 7873). dnsmasq has none of them. */
+export const COOKIE_OPTIONS: readonly OptionDefinition[] = [
+  setting(
+    'cookie-secret-file',
+    '',
+    'extension: file with the secret of server cookies, 32 hex digits, and the last one in a second line',
+    (draft, value) => {
+      draft.cookieSecretFile = value;
+    },
+  ),
+];
