@@ -2,6 +2,8 @@
 export interface CarrierOwner {
   /** A message of the server; its ID says which query it may answer. It belongs to the owner. */
   onMessage(message: Buffer): void;
+  /** The server is there. */
+  onAlive(): void;
   /** The server does not take this query on this connection; another may. */
   onRefused(id: number): void;
   /** The server cannot answer this query: a code for the text of the failure. */

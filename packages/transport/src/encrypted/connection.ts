@@ -1,14 +1,15 @@
-import { checkServerIdentity, connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import { isIP } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { readUint16 } from '@kube-dns/wire';
 import { randomId } from '../random-id.js';
 import { isResponseTo } from '../reply-match.js';
 import type { UpstreamTarget } from '../upstream/upstream-sockets.js';
 import type { Carrier, CarrierOwner } from './carrier.js';
+import { DohCarrier } from './doh-carrier.js';
 import { type CarrierTurn, DotCarrier } from './dot-carrier.js';
 import type { EncryptedQuery } from './encrypted-query.js';
 import type { HandshakePlaces, HandshakeWaiter } from './handshake-places.js';
 import { keepaliveMs } from './keepalive.js';
+import { certificateEnd, codeOf, openTls } from './open-tls.js';
 import type { TlsTrust } from './tls-trust.js';
 
 /** Queries under way on one connection. */
@@ -114,16 +115,14 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
   onTurn(): void {
     this.#sinceMs = this.#owner.share.nowMs;
     try {
-      this.#socket = connect(this.#options());
+      const { target, trust, ticket } = this.#owner;
+      this.#socket = openTls(target, trust, ticket);
     } catch (error) {
       // The source is no address.
       setImmediate(() => this.#end(codeOf(error)));
       return;
     }
     const socket = this.#socket;
-    // The process may end while it is open.
-    socket.unref();
-    socket.setNoDelay(true);
     socket.on('secureConnect', () => this.#start(socket));
     socket.on('session', (ticket) => this.#owner.onTicket(ticket));
     socket.on('error', (error) => this.#end(codeOf(error)));
@@ -155,9 +154,7 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
   }
 
   onMessage(message: Buffer): void {
-    const { share } = this.#owner;
-    this.#sinceMs = share.nowMs;
-    this.#pingedAtMs = Number.POSITIVE_INFINITY;
+    this.onAlive();
     if (message.length < 2 || this.#isEnded) return;
     const id = readUint16(message, 0);
     const sent = this.#underWay.get(id);
@@ -169,6 +166,11 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     this.#take(id);
     sent.handler.onReply(sent, message);
     this.#owner.onRoom();
+  }
+
+  onAlive(): void {
+    this.#sinceMs = this.#owner.share.nowMs;
+    this.#pingedAtMs = Number.POSITIVE_INFINITY;
   }
 
   onRefused(id: number): void {
@@ -221,30 +223,20 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     this.#socket?.destroy();
   }
 
-  #options(): ConnectionOptions {
-    const { target, trust, ticket } = this.#owner;
-    const { address, port, encryption } = target.server;
-    const { name, protocol } = encryption!;
-    return {
-      host: address,
-      port,
-      ...(target.sourceAddress !== undefined && { localAddress: target.sourceAddress }),
-      // An address is not sent (RFC 6066 section 3).
-      ...(isIP(name) === 0 && { servername: name.replace(/\.$/, '') }),
-      ...(ticket !== undefined && { session: ticket }),
-      ALPNProtocols: [protocol === 'tls' ? 'dot' : 'h2'],
-      secureContext: trust.context,
-      rejectUnauthorized: true,
-      checkServerIdentity: (_host, certificate) => checkServerIdentity(name, certificate),
-    };
-  }
-
   #start(socket: TLSSocket): void {
     const { share } = this.#owner;
     share.handshakes.release(this);
     if (this.#isEnded) return;
     this.#sinceMs = share.nowMs;
-    this.#carrier = new DotCarrier(this, share, socket);
+    const { server } = this.#owner.target;
+    const isHttps = server.encryption!.protocol === 'https';
+    if (isHttps && socket.alpnProtocol !== 'h2') {
+      this.#end('NO_HTTP2');
+      return;
+    }
+    this.#carrier = isHttps
+      ? new DohCarrier(this, socket, server)
+      : new DotCarrier(this, share, socket);
     this.#owner.onOpen(this, certificateEnd(socket));
   }
 
@@ -281,16 +273,4 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     if (code !== undefined) this.#socket?.destroy();
     this.#owner.onEnd(this, code);
   }
-}
-
-function codeOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code ?? message;
-}
-
-/** In seconds since 1970; undefined when the handshake was short, without a certificate. */
-function certificateEnd(socket: TLSSocket): number | undefined {
-  if (socket.isSessionReused()) return undefined;
-  const end = socket.getPeerX509Certificate()?.validTo;
-  return end === undefined ? undefined : Date.parse(end) / 1_000;
 }

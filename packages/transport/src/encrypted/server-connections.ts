@@ -174,6 +174,7 @@ export class ServerConnections
   }
 
   onRefused(connection: Connection, sent: EncryptedQuery): void {
+    connection.retire();
     this.#move(sent, connection, 'REFUSED_STREAM');
   }
 

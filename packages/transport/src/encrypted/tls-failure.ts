@@ -43,7 +43,7 @@ const MAX_TEXT = 40;
 
 /** Why a connection to a server could not be opened, or has ended, by the code of the error. */
 export function tlsFailure(server: ServerAddress, error: string, wasOpen: boolean): Unreachable {
-  const cause = SHORT[error] ?? error.replace(/^ERR_(SSL_|TLS_)?/, '');
+  const cause = SHORT[error] ?? error.replace(/^ERR_(SSL_|TLS_)?(TLSV1_|SSLV3_)?/, '');
   const isCertificate = !wasOpen && OF_CERTIFICATE.test(cause);
   const atOpening = isCertificate ? 'certificate' : (CODES[error] ?? 'handshake');
   const text = failureText(server, cause);

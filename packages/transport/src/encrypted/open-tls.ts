@@ -1,0 +1,44 @@
+import { isIP } from 'node:net';
+import { checkServerIdentity, connect, type TLSSocket } from 'node:tls';
+import type { UpstreamTarget } from '../upstream/upstream-sockets.js';
+import type { TlsTrust } from './tls-trust.js';
+
+/**
+ * Begins a handshake with a server. It fails unless the certificate is valid, of a trusted authority and for the
+ * server's name. Throws when the source is no address.
+ */
+export function openTls(
+  { server, sourceAddress }: UpstreamTarget,
+  trust: TlsTrust,
+  ticket: Buffer | undefined,
+): TLSSocket {
+  const { address, port, encryption } = server;
+  const { name, protocol } = encryption!;
+  const socket = connect({
+    host: address,
+    port,
+    ...(sourceAddress !== undefined && { localAddress: sourceAddress }),
+    // An address is not sent (RFC 6066 section 3).
+    ...(isIP(name) === 0 && { servername: name.replace(/\.$/, '') }),
+    ...(ticket !== undefined && { session: ticket }),
+    ALPNProtocols: [protocol === 'tls' ? 'dot' : 'h2'],
+    secureContext: trust.context,
+    rejectUnauthorized: true,
+    checkServerIdentity: (_host, certificate) => checkServerIdentity(name, certificate),
+  });
+  socket.setNoDelay(true);
+  // The process may end while it is open.
+  return socket.unref();
+}
+
+/** When the certificate ends, in seconds since 1970; undefined after a short handshake, which has none. */
+export function certificateEnd(socket: TLSSocket): number | undefined {
+  const end = socket.isSessionReused() ? undefined : socket.getPeerX509Certificate()?.validTo;
+  return end === undefined ? undefined : Date.parse(end) / 1_000;
+}
+
+/** The code of an error of a connection. */
+export function codeOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code ?? message;
+}
