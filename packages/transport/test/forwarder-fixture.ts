@@ -55,14 +55,26 @@ export class WaitingClient implements Client {
     return this.answer.rcode === 'NOERROR' ? this.answer.texts.join() : this.answer.rcode;
   }
 
-  /** The code of the answer's Extended DNS Error; -1 without one. */
+  /** The code of the answer's first Extended DNS Error; -1 without one. */
   get extendedError(): number {
+    const { bytes } = this;
+    const at = this.#extendedErrorAt;
+    return at < 0 ? -1 : readUint16(bytes, at + 4);
+  }
+
+  /** The text of that error; empty without one. */
+  get extendedErrorText(): string {
+    const { bytes } = this;
+    const at = this.#extendedErrorAt;
+    return at < 0 ? '' : bytes.toString('latin1', at + 6, at + 4 + readUint16(bytes, at + 2));
+  }
+
+  get #extendedErrorAt(): number {
     const { bytes } = this;
     const cursor = new RecordCursor().reset(bytes, bytes.length);
     while (cursor.next()) if (cursor.type === TYPE.OPT) break;
-    const isThere =
-      cursor.end - cursor.rdataStart >= 6 && readUint16(bytes, cursor.rdataStart) === 15;
-    return isThere ? readUint16(bytes, cursor.rdataStart + 4) : -1;
+    const at = cursor.rdataStart;
+    return cursor.end - at >= 6 && readUint16(bytes, at) === 15 ? at : -1;
   }
 
   /** Takes an answer that is there at once. */
