@@ -165,8 +165,13 @@ describe('a negative answer', () => {
 describe('a transfer', () => {
   it.each(['AXFR', 'IXFR'])('by %s is refused', async (type) => {
     for (const name of ['cluster.local', WEB, `no.${WEB}`]) {
-      expect(await answers.ask(name, type)).toMatchObject({ rcode: 'REFUSED', answers: [] });
+      expect(await answers.ask(name, type)).toMatchObject({
+        rcode: 'REFUSED',
+        answers: [],
+      });
     }
+    const { extendedError } = await answers.ask(WEB, type, { hasEdns: true });
+    expect(extendedError).toBe(EXTENDED_ERROR.NOT_SUPPORTED);
   });
 });
 
@@ -181,6 +186,8 @@ describe('a pod name', () => {
     const answer = await answers.ask(pod(label), type);
     expect(answer).toMatchObject({ rcode: 'NOERROR', flags: 'aa ra rd', ttls: [30] });
     expect(answer.answers).toEqual([`${pod(label)} ${record}`]);
+    const { extendedError } = await answers.ask(pod(label), type, { hasEdns: true });
+    expect(extendedError).toBe(EXTENDED_ERROR.SYNTHESIZED);
   });
 
   it.each([

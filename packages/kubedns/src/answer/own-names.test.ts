@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { CLASS, readUint16 } from '@kube-dns/wire';
+import { CLASS, EXTENDED_ERROR, readUint16 } from '@kube-dns/wire';
 import { Answers } from '../../test/support/answers.js';
 import { FakeClient, readAnswer, readQuery } from '../../test/support/messages.js';
 import { HEADLESS, serviceObject, sliceObject } from '../../test/support/objects.js';
@@ -41,7 +41,10 @@ describe('a question of class CHAOS', () => {
   it.each(['authors.bind', 'x.version.bind', WEB, 'cluster.local'])(
     'for %s is refused',
     async (name) => {
-      expect(await answers.ask(name, 'TXT', CHAOS)).toMatchObject({ rcode: 'REFUSED' });
+      const edns = { ...CHAOS, hasEdns: true };
+      const extendedError = EXTENDED_ERROR.NOT_AUTHORITATIVE;
+      const refused = { rcode: 'REFUSED', extendedError };
+      expect(await answers.ask(name, 'TXT', edns)).toMatchObject(refused);
     },
   );
 });
