@@ -64,13 +64,18 @@ export { counter, gauge, histogram, info, labelledBy } from './metrics/metric-fa
 export type { LabelledValue, MetricDescription, MetricFamily } from './metrics/metric-family.js';
 export { MetricsServer, type MetricsServerOptions } from './metrics/metrics-server.js';
 export { NameServerHealth, nameServerFamilies } from './metrics/name-server-families.js';
-export type { CountedNameServer, NameServerMetrics } from './metrics/name-server-families.js';
+export type {
+  CountedNameServer,
+  EncryptedNameServer,
+  NameServerMetrics,
+} from './metrics/name-server-families.js';
 export { renamedFamilies, type MetricRename } from './metrics/renamed-families.js';
 export { isDnsLabel, isDnsSubdomain, isIpAddress } from './name-checks.js';
 export { parseNameServer, type NameServer } from './name-server.js';
 export { runProgram, type ProgramContext, type ProgramFacts, type RunOptions } from './program.js';
 export type { Signals, TerminationSignal } from './signals.js';
 export { MAX_TIMER_MS } from './timer.js';
+export { readTlsCa } from './tls-ca-file.js';
 export { readTsigKey } from './tsig-key-file.js';
 export { layOut, usageText } from './usage.js';
 export { VERSION } from './version.js';

@@ -84,7 +84,11 @@ withPod('the metrics of the containers of overlays/monitoring', () => {
       pattern.test(await pod.text(port, '/metrics'));
     const dig = (port: number, name: string) =>
       outputOf('dig', ['@127.0.0.1', '-p', String(pod.portFor(port)), name]);
-    pod.configure('stubDomains', `{"gone.example":["127.0.0.1:${await freePort()}"]}`);
+    const nobody = `127.0.0.1:${await freePort()}`;
+    pod.configure(
+      'stubDomains',
+      `{"gone.example":["${nobody}"],"tls.example":["tls://${nobody}"]}`,
+    );
     await untilEqual(true, () => shows(10056, /^dnsmasq_config_generation 2$/m), {
       limitMs: READY_MS,
     });

@@ -7,6 +7,7 @@ import {
   type MetricFamily,
   parseDnsConfig,
   type ProgramFacts,
+  readTlsCa,
   readTsigKey,
 } from '@kube-dns/daemon';
 import {
@@ -75,6 +76,7 @@ export class DnsmasqServer {
   readonly #forwarder: QueryForwarder;
   readonly #reload: Reload;
   readonly #resolvFiles: ResolvFiles | undefined;
+  readonly #upstreams: UpstreamServers;
   readonly #router: Router;
   readonly #subscriptions: Subscriptions;
   readonly #counters = new AnswerCounters();
@@ -87,7 +89,7 @@ export class DnsmasqServer {
   #dumpTimer: NodeJS.Timeout | undefined;
   #isStarted = false;
 
-  /** Builds the parts, each from those above it; throws a StartupError for a key file that is missing or broken. */
+  /** Builds the parts, each from those above it; throws a StartupError for a file of keys or certificates that is missing or broken. */
   constructor(flags: NannyFlags, options: DnsmasqOptions, engine: UdpEngine, log: Log) {
     this.#flags = flags;
     this.#options = options;
@@ -128,7 +130,9 @@ export class DnsmasqServer {
       log,
     });
     this.#resolvFiles = resolvFiles(options, log);
-    const upstreams = new UpstreamServers(this.#sockets, this.#statistics, {
+    this.#upstreams = new UpstreamServers(this.#sockets, this.#statistics, {
+      tlsCa: readTlsCa(options.tlsCaFile, EXIT_BAD_FILE),
+      onTlsFailure: ({ text }, why) => log.warn(`nameserver ${text}: ${why.text}`),
       onHealthChange: (server) => {
         noteHealth(server, this.#statistics, log);
         if (!server.health.isDown) this.#subscriptions.retry(server);
@@ -139,7 +143,7 @@ export class DnsmasqServer {
       rules: options.serverRules,
       resolvFiles: this.#resolvFiles,
       serversFile: serversFile(options, log),
-      upstreams,
+      upstreams: this.#upstreams,
       order: serverOrder(options),
       own: this.#port,
       kubednsServer: kubedns,
@@ -154,7 +158,7 @@ export class DnsmasqServer {
       ...(lastHeardAt && { lastHeardAt }),
       isEnabled: options.subscribes && options.cacheSize > 0,
       log,
-      onLive: (server) => upstreams.noteAlive(server),
+      onLive: (server) => this.#upstreams.noteAlive(server),
       onChange: (name, zone) => {
         this.#forwarder.forgetQuestions(name);
         this.#forwarder.forgetFailures(zone);
@@ -244,6 +248,7 @@ export class DnsmasqServer {
       cacheTotals: this.#cacheTotals,
       forwarder: this.#forwarder,
       statistics: this.#statistics,
+      upstreams: this.#upstreams,
       subscriptions: () => this.#subscriptions.rows(),
       notifies: this.#notifies,
       config: this.#config,

@@ -6,6 +6,7 @@ import {
   type Log,
   MAX_TIMER_MS,
   type MetricFamily,
+  readTlsCa,
   readTsigKey,
 } from '@kube-dns/daemon';
 import {
@@ -60,6 +61,7 @@ export class KubednsServer {
   readonly #client: ApiClient;
   readonly #sockets: UpstreamSockets;
   readonly #forwarder: QueryForwarder;
+  readonly #upstreamServers: UpstreamServers;
   readonly #upstreams: Upstreams;
   readonly #federations: Federations;
   readonly #configuration: Configuration;
@@ -74,7 +76,7 @@ export class KubednsServer {
   #listener: Listener | undefined;
   #isConfigured = false;
 
-  /** Throws a StartupError when no API server is configured, two configuration sources are, or a key file is broken. */
+  /** Throws a StartupError when no API server is configured, two configuration sources are, or a file of a key or certificates is broken. */
   constructor(flags: KubednsFlags, engine: UdpEngine, log: Log, version: string) {
     this.#flags = flags;
     this.#engine = engine;
@@ -105,9 +107,13 @@ export class KubednsServer {
     const messages = new NotifyMessages(zone, flags['record-ttl'], key);
     this.#notifier = new Notifier({ servers: flags.notify, news, messages, log });
     const zoneHosts = new ZoneHosts(zone);
+    this.#upstreamServers = new UpstreamServers(this.#sockets, this.#upstreamStatistics, {
+      tlsCa: readTlsCa(flags['tls-ca'], EXIT_FATAL),
+      onTlsFailure: ({ text }, why) => log.warn(`name server ${text}: ${why.text}`),
+    });
     this.#upstreams = new Upstreams({
       log,
-      servers: new UpstreamServers(this.#sockets, this.#upstreamStatistics),
+      servers: this.#upstreamServers,
       onChange: () => this.#forwarder.forgetQuestions(),
       domain: flags.domain,
       resolveOwn: (host) => zoneHosts.resolve(host),
@@ -214,6 +220,7 @@ export class KubednsServer {
       configuration: this.#configuration,
       forwarder: () => this.#forwarder,
       upstreams: this.#upstreamStatistics,
+      upstreamServers: this.#upstreamServers,
       stubServers: () => this.#upstreams.stubServers(),
       listener: () => this.#listener,
     });

@@ -7,6 +7,9 @@ const METRICS = {
   queries: { name: 'queries', help: 'H.', labelNames: ['server'] },
   latency: { name: 'latency', help: 'H.', labelNames: ['server'] },
   failures: { name: 'failures', help: 'H.', labelNames: ['server', 'reason'] },
+  connections: { name: 'connections', help: 'H.', labelNames: ['server'] },
+  handshakes: { name: 'handshakes', help: 'H.', labelNames: ['server'] },
+  certificateEnd: { name: 'certificate_end', help: 'H.', labelNames: ['server'] },
 };
 
 describe('NameServerHealth', () => {
@@ -24,11 +27,13 @@ describe('NameServerHealth', () => {
     ['refused', 'unreachable'],
     ['unreachable', 'unreachable'],
     ['closed', 'unreachable'],
+    ['certificate', 'certificate'],
+    ['handshake', 'handshake'],
   ] as const)('counts the error %s as %s', (code, reason) => {
     const health = new NameServerHealth();
     health.countError(code);
-    const none = { timeout: 0, unreachable: 0, malformed: 0, servfail: 0, refused: 0 };
-    expect(health.failures).toEqual({ ...none, [reason]: 1 });
+    expect(health.failures[reason]).toBe(1);
+    expect(Object.values(health.failures).reduce((sum, count) => sum + count)).toBe(1);
     expect(health.latencySeconds.count).toBe(0);
   });
 });
@@ -38,8 +43,13 @@ describe('the metrics of name servers', () => {
     const health = new NameServerHealth();
     health.countReply(2, 3);
     const text = await renderFamilies(
-      nameServerFamilies(METRICS, () => [['10.0.0.1#53', { queries: 4, health }]]),
+      nameServerFamilies(
+        METRICS,
+        () => [['10.0.0.1#53', { queries: 4, health }]],
+        () => [{ text: '10.0.0.1#53' }],
+      ),
     );
+    expect(text).not.toContain('connections{');
     expect(text).toContain('queries{server="10.0.0.1#53"} 4\n');
     expect(text).toContain('latency_bucket{server="10.0.0.1#53",le="0.0025"} 0\n');
     expect(text).toContain('latency_bucket{server="10.0.0.1#53",le="0.005"} 1\n');
@@ -50,6 +60,29 @@ describe('the metrics of name servers', () => {
       'failures{server="10.0.0.1#53",reason="malformed"} 0',
       'failures{server="10.0.0.1#53",reason="servfail"} 1',
       'failures{server="10.0.0.1#53",reason="refused"} 0',
+      'failures{server="10.0.0.1#53",reason="certificate"} 0',
+      'failures{server="10.0.0.1#53",reason="handshake"} 0',
+    ]);
+  });
+
+  it('have the connections of encrypted servers, those of several sources together', async () => {
+    const of = (connections: number, handshakes: number, certificateEndsAt: number) => ({
+      text: 'tls://10.0.0.1#853',
+      encrypted: { connections, handshakes, certificateEndsAt },
+    });
+    const all = [of(2, 7, 0), of(1, 3, 1_800_000_000), of(0, 1, 1_900_000_000)];
+    const text = await renderFamilies(
+      nameServerFamilies(
+        METRICS,
+        () => [],
+        () => all,
+      ),
+    );
+    const values = text.match(/^\w+\{server="tls:\/\/10\.0\.0\.1#853"\} .*$/gm);
+    expect(values?.map((line) => line.replace(/\{.*\}/, ''))).toEqual([
+      'certificate_end 1800000000',
+      'connections 3',
+      'handshakes 11',
     ]);
   });
 });

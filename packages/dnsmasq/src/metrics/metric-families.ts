@@ -6,6 +6,7 @@ import {
   info,
   listenerFamilies,
   type MetricFamily,
+  type EncryptedNameServer,
   nameServerFamilies,
   type ProgramFacts,
 } from '@kube-dns/daemon';
@@ -28,6 +29,7 @@ export interface MetricSources extends ProgramFacts {
   readonly cacheTotals: Pick<CacheTotals, 'insertions' | 'evictions'>;
   readonly forwarder: Pick<QueryForwarder, 'joined' | 'inFlight' | 'overflows' | 'failures'>;
   readonly statistics: Pick<ServerStatistics, 'entries'>;
+  readonly upstreams: { readonly all: Iterable<EncryptedNameServer> };
   readonly subscriptions: () => readonly SubscriptionRow[];
   readonly notifies: Pick<NotifyAnswerer, 'results'>;
   readonly config: Pick<AppliedConfig, 'version' | 'generation' | 'appliedMs'>;
@@ -73,7 +75,11 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     gauge(OWN_METRICS.configApplied, () => config.appliedMs / 1_000),
     counter(OWN_METRICS.configRejected, () => configDirectory.rejected),
     counter(OWN_METRICS.unexpectedErrors, unexpectedErrors),
-    ...nameServerFamilies(UPSTREAM_METRICS, () => statistics.entries()),
+    ...nameServerFamilies(
+      UPSTREAM_METRICS,
+      () => statistics.entries(),
+      () => sources.upstreams.all,
+    ),
     ...listenerFamilies(LISTENER_METRICS, () => port.listeners),
   ];
 }

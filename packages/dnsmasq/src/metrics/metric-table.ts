@@ -144,6 +144,21 @@ export const UPSTREAM_METRICS = {
     help: 'Questions that a name server did not answer, by reason.',
     labelNames: ['server', 'reason'],
   },
+  connections: {
+    name: 'dnsmasq_upstream_server_connections',
+    help: 'Open connections to an encrypted name server.',
+    labelNames: ['server'],
+  },
+  handshakes: {
+    name: 'dnsmasq_upstream_server_handshakes_total',
+    help: 'TLS handshakes with an encrypted name server.',
+    labelNames: ['server'],
+  },
+  certificateEnd: {
+    name: 'dnsmasq_upstream_server_certificate_end_timestamp_seconds',
+    help: 'When the certificate of an encrypted name server ends; 0 before one was accepted.',
+    labelNames: ['server'],
+  },
 } as const satisfies NameServerMetrics;
 
 /** All addresses of the DNS port together. */

@@ -129,6 +129,14 @@ export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
   flag('strict-order', 'o', 'ask servers in their order', (draft) => {
     draft.isStrictOrder = true;
   }),
+  setting(
+    'tls-ca',
+    '',
+    'extension: file with the authorities of tls:// and https:// servers, as PEM (default: those of the system)',
+    (draft, value) => {
+      draft.tlsCaFile = value;
+    },
+  ),
   flag(
     'use-0x20',
     '',

@@ -89,6 +89,8 @@ export interface DnsmasqOptions {
   /** The case of names in queries is random, and the reply must have the same. */
   readonly mixesCase: boolean;
   readonly ednsChanges: EdnsChanges;
+  /** The file of the authorities that encrypted servers are checked by; empty is the system's. */
+  readonly tlsCaFile: string;
 
   readonly stopsRebind: boolean;
   readonly allowsLocalhostRebind: boolean;
@@ -186,6 +188,7 @@ export function defaultOptions(): OptionsDraft {
     notifyRules: [],
     notifyKeyFile: '',
     cookieSecretFile: '',
+    tlsCaFile: '',
     serversFile: '',
     usesResolvFile: true,
     resolvFile: '/etc/resolv.conf',

@@ -290,15 +290,6 @@ describe('default servers that forward queries back here', () => {
     }
   });
 
-  it('are not probed where they are encrypted, because a probe is plain text', async () => {
-    testbed.router.close();
-    testbed.create(`tls://${fakes[0]!.text}`, fakes[1]!.text);
-    testbed.router.load();
-    testbed.router.startProbing();
-    await until(() => fakes[1]!.asked.length > 0);
-    expect(fakes[0]!.asked).toEqual([]);
-  });
-
   it('are not probed before probes can arrive', async () => {
     testbed.router.load();
     testbed.router.startProbing();

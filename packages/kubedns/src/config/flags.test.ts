@@ -32,6 +32,7 @@ describe('the flags', () => {
       'negative-ttl': 5,
       notify: [],
       'notify-key': '',
+      'tls-ca': '',
       pods: 'insecure',
       profiling: false,
       ptr: 'all',

@@ -116,6 +116,11 @@ export const KUBEDNS_FLAGS = {
     false,
     'let several processes that have this flag serve one port (SO_REUSEPORT)',
   ),
+  'tls-ca': stringFlag(
+    '',
+    'file with the authorities of tls:// and https:// name servers, as PEM; default: those of the system',
+    'path',
+  ),
   'udp-engine': choiceFlag(
     UDP_ENGINES,
     'auto',

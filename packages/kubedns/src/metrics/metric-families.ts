@@ -9,6 +9,7 @@ import {
   listenerFamilies,
   type MetricDescription,
   type MetricFamily,
+  type EncryptedNameServer,
   nameServerFamilies,
   type ProgramFacts,
 } from '@kube-dns/daemon';
@@ -55,6 +56,7 @@ export interface MetricSources extends ProgramFacts {
     'forwarded' | 'failures' | 'overflows' | 'inFlight'
   >;
   readonly upstreams: Pick<UpstreamStatistics, 'entries'>;
+  readonly upstreamServers: { readonly all: Iterable<EncryptedNameServer> };
   /** The number of known servers of each stub domain. */
   readonly stubServers: () => Iterable<readonly [domain: string, servers: number]>;
   /** Undefined until the listener is open. */
@@ -82,7 +84,11 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     ...watchFamilies(sources),
     ...configurationFamilies(sources),
     ...forwarderFamilies(sources),
-    ...nameServerFamilies(UPSTREAM_METRICS, () => sources.upstreams.entries()),
+    ...nameServerFamilies(
+      UPSTREAM_METRICS,
+      () => sources.upstreams.entries(),
+      () => sources.upstreamServers.all,
+    ),
     ...listenerFamilies(LISTENER_METRICS, () => [sources.listener() ?? []].flat()),
   ];
 }

@@ -205,6 +205,21 @@ export const UPSTREAM_METRICS = {
     help: 'Questions without a usable reply from a name server, by reason.',
     labelNames: ['server', 'reason'],
   },
+  connections: {
+    name: 'kubedns_upstream_server_connections',
+    help: 'Open connections to an encrypted name server.',
+    labelNames: ['server'],
+  },
+  handshakes: {
+    name: 'kubedns_upstream_server_handshakes_total',
+    help: 'TLS handshakes with an encrypted name server.',
+    labelNames: ['server'],
+  },
+  certificateEnd: {
+    name: 'kubedns_upstream_server_certificate_end_timestamp_seconds',
+    help: 'When the certificate of an encrypted name server ends; 0 before one was accepted.',
+    labelNames: ['server'],
+  },
 } as const satisfies NameServerMetrics;
 
 /** The metrics of the DNS port. */

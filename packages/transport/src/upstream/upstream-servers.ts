@@ -114,6 +114,11 @@ export class UpstreamServers {
     return server;
   }
 
+  /** Those that are in use now. */
+  get all(): Iterable<UpstreamServer> {
+    return this.#servers.values();
+  }
+
   /** Forgets every server but these, in the order of their metrics. */
   retain(servers: Iterable<UpstreamServer>): void {
     const retained = new Set(servers);
