@@ -21,6 +21,7 @@ export { httpStatus, isOk } from './containers/http-status.js';
 export { Kubedns, type KubednsPorts, type KubednsStart } from './containers/kubedns.js';
 export { MetricPage } from './containers/metric-page.js';
 export { RealDnsmasq, type RealDnsmasqOptions } from './containers/real-dnsmasq.js';
+export { Unbound, type UnboundOptions } from './containers/unbound.js';
 export { awaitRecord } from './dns/await-record.js';
 export { TcpClient, UdpClient } from './dns/clients.js';
 export {
@@ -32,7 +33,10 @@ export {
   parseLatencies,
   runDnsperf,
 } from './dns/dnsperf.js';
-export { EncryptedNameServer, type EncryptedNameServerOptions } from './dns/encrypted-name-server.js';
+export {
+  EncryptedNameServer,
+  type EncryptedNameServerOptions,
+} from './dns/encrypted-name-server.js';
 export { ask, exchange, type ExchangeOptions } from './dns/exchange.js';
 export { frameMessage, Frames } from './dns/frames.js';
 export { HeldNameServer, type HeldNameServerMethods, NAME_ENDS } from './dns/held-name-server.js';

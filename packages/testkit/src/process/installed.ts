@@ -29,6 +29,7 @@ const INSTALLED_BY: Readonly<Record<string, string>> = {
   setpriv: 'apt-get install util-linux',
   setsid: 'apt-get install util-linux',
   ss: 'apt-get install iproute2',
+  unbound: 'apt-get install unbound',
   unshare: 'apt-get install util-linux',
   zsh: 'apt-get install zsh',
 };
