@@ -211,7 +211,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
     id: 'descriptors-upstream',
     happens: `250 new names a second for upstreams that are silent, where a process may have ${DESCRIPTORS} descriptors`,
     clients:
-      'Names in the cache and in the cluster as before; SERVFAIL for all others: after 4.5 s at first, immediately once three questions have timed out',
+      'Names in the cache and in the cluster as before; SERVFAIL for all others: after 1.8 s at first, then immediately',
     duration: 'Until an upstream is back, and up to a second more',
     limitMs: 5_000,
     reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],

@@ -61,7 +61,7 @@ const ROWS: readonly Fault[] = [
     id: 'network-cuts-upstreams',
     happens: 'The link between dnsmasq and all three upstreams is down; then it is up',
     clients:
-      'Names in the cache as before; SERVFAIL for all others: after 4.5 s at first, immediately once three questions have timed out',
+      'Names in the cache as before; SERVFAIL for all others: after 1.8 s at first, then immediately',
     duration: 'Until it is up, and up to a second more',
     limitMs: 6_000,
     reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY, EXTENDED_ERROR.NETWORK_ERROR],

@@ -207,7 +207,7 @@ export const PROCESS_ROWS: readonly Fault[] = [
     id: 'kubedns-stopped',
     happens: 'kubedns is stopped by SIGSTOP for 6 s, and goes on',
     clients:
-      "Names in dnsmasq's cache and those of upstreams as before; SERVFAIL for all others: after 4.5 s at first, or an answer when it goes on, immediately once three questions have timed out",
+      "Names in dnsmasq's cache and those of upstreams as before; SERVFAIL for all others: after 1.8 s at first, or an answer when it goes on, then immediately",
     duration: 'Until it goes on, and up to a second more',
     limitMs: 5_000,
     reasons: [EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],

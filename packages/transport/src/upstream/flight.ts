@@ -89,7 +89,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#attempts.renew(nowMs);
     this.#endTcp();
     this.#pause(nowMs);
-    const isAwaited = this.group.probe(nowMs, HOLD_MS, this.isOverTcp);
+    const isAwaited = this.group.probe(nowMs, this.isOverTcp);
     this.#heldUntilMs = this.group.isDown(this.isOverTcp) ? nowMs + HOLD_MS : NOT_HELD;
     if (this.#heldUntilMs !== NOT_HELD) return isAwaited;
     if (this.isOverTcp) {
@@ -159,7 +159,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (attempt === undefined || this.#isFinished) return;
     const { at, server } = attempt;
     const nowMs = this.#owner.now();
-    server.health.noteReply(nowMs, attempt.query);
+    server.health.noteReply(nowMs, attempt.query, attempt.sentAtMs);
     attempt.hasReplied = true;
     if (this.#tcp !== undefined) return;
     server.counts.countReply(rcodeOf(reply), nowMs - attempt.sentAtMs);

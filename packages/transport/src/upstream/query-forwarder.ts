@@ -4,15 +4,15 @@ import { Admission, type AdmissionOwner } from './admission.js';
 import { type Failure, LOOP, NOT_SENT, TOO_MANY_VARIANTS, TOO_MANY_WAITING } from './failure.js';
 import { FailureMemory } from './failure-memory.js';
 import { Flight } from './flight.js';
-import { ForwarderCounters } from './forwarder-counters.js';
+import { ForwarderBase } from './forwarder-base.js';
 import type { FlightOwner, ReplyInspector } from './flight-owner.js';
 import { FlightTable } from './flight-table.js';
 import { IdleSignal } from './idle-signal.js';
 import { LoopProbes } from './loop-probes.js';
+import { isLost } from './lost-question.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
 import { AskedQuestion, QuestionKey } from './question-key.js';
 import { RefusalWriter } from './refusal-writer.js';
-import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
 import { giveNow, type StaleAnswer, StaleClients } from './stale-clients.js';
 import { type AddedOptions, NO_OPTIONS, sentFlags, upstreamMessage } from './upstream-query.js';
@@ -26,11 +26,8 @@ const REPEAT_AFTER_MS = 2_000;
  * Forwards questions to groups of servers and their replies to all clients with the same question. Every
  * client gets an answer within the time-out; what is in flight is bounded per group.
  */
-export class QueryForwarder extends ForwarderCounters implements FlightOwner, AdmissionOwner {
-  readonly plan: RetryPlan;
-  readonly portLimit: number;
+export class QueryForwarder extends ForwarderBase implements FlightOwner, AdmissionOwner {
   readonly refusals = new RefusalWriter();
-  readonly options: QueryForwarderOptions;
   readonly #key = new QuestionKey();
   readonly #flights: FlightTable;
   readonly #admission: Admission;
@@ -42,10 +39,7 @@ export class QueryForwarder extends ForwarderCounters implements FlightOwner, Ad
   readonly #idle = new IdleSignal();
 
   constructor(options: QueryForwarderOptions) {
-    super();
-    this.options = options;
-    this.plan = options.plan;
-    this.portLimit = options.portLimit ?? 1;
+    super(options);
     this.#flights = new FlightTable(options.maxInFlight);
     this.#admission = new Admission(this.#flights, options.maxInFlight, this);
     this.#stale = options.stale && new StaleClients(options.stale, this.#flights, () => this.now());
@@ -59,10 +53,6 @@ export class QueryForwarder extends ForwarderCounters implements FlightOwner, Ad
   /** Flights: questions in flight, and questions that only wait for a late reply. */
   get remembered(): number {
     return this.#flights.all.length;
-  }
-
-  now(): number {
-    return this.options.now?.() ?? performance.now();
   }
 
   /**
@@ -101,8 +91,8 @@ export class QueryForwarder extends ForwarderCounters implements FlightOwner, Ad
     if (!isSent) return this.#refuseUnsent(query, out, group, stale);
     this.forwarded++;
     const { passesAd = false } = this.options;
-    const passesSubnet = options.hasClientSubnet;
-    const waiter = new ClientWaiter(query, client, flight, passesAd, passesSubnet, stale);
+    const { hasClientSubnet } = options;
+    const waiter = new ClientWaiter(query, client, flight, passesAd, hasClientSubnet, stale);
     this.#flights.join(flight, waiter);
     if (stale) this.#stale?.watch(flight);
     return NO_ANSWER_YET;
@@ -251,12 +241,13 @@ export class QueryForwarder extends ForwarderCounters implements FlightOwner, Ad
     for (let i = all.length - 1; i >= 0; i--) {
       const flight = all[i];
       if (flight === undefined) continue;
-      for (const waiter of this.#flights.takeExpired(flight, nowMs)) {
+      const endMs = isLost(flight, nowMs) ? Number.POSITIVE_INFINITY : nowMs;
+      for (const waiter of this.#flights.takeExpired(flight, endMs)) {
         this.answer(waiter, flight.fallback, flight);
       }
       if (!flight.isCounted) {
         if (!flight.mayReply(nowMs)) this.#drop(flight);
-      } else if (nowMs >= flight.deadlineMs) {
+      } else if (endMs >= flight.deadlineMs) {
         const reply = flight.expire();
         this.#failed.note(flight, reply);
         this.#stale?.noteEnd(flight, reply);

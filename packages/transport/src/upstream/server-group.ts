@@ -118,17 +118,17 @@ export class ServerGroup {
     return true;
   }
 
-  /** Probes the servers that are down; whether a reply may arrive within this time. */
-  probe(nowMs: number, replyMs: number, isOverTcp: boolean): boolean {
-    let isAwaited = false;
+  /** Probes the servers that are down, where that is due; false when it is not. */
+  probe(nowMs: number, isOverTcp: boolean): boolean {
+    let isSent = false;
     for (const server of this.servers) {
       const { health, tcpHealth } = server;
       if (!health.isDown) continue;
-      isAwaited = health.probe(nowMs, replyMs) || isAwaited;
+      isSent = health.probe(nowMs) || isSent;
       if (!isOverTcp || tcpHealth.isUp) continue;
-      isAwaited = tcpHealth.probe(server, this.domain, nowMs, replyMs) || isAwaited;
+      isSent = tcpHealth.probe(server, this.domain, nowMs) || isSent;
     }
-    return isAwaited;
+    return isSent;
   }
 
   /**

@@ -1,12 +1,19 @@
 import { buildQuery, encodeKey, TYPE } from '@kube-dns/wire';
 import { type Failure, failureFrom } from './failure.js';
 import type { FailureReason } from './reply-flaw.js';
+import { ReplyTime } from './reply-time.js';
 import type { ReplyHandler, SentQuery, ServerSockets, Unreachable } from './server-sockets.js';
 
 /** After so many time-outs in a row a server is down. */
 const MAX_TIMEOUTS = 3;
 /** One probe in this time is sent to a server that is down, or may be. One without a reply for so long has timed out. */
 export const PROBE_PAUSE_MS = 1_000;
+/** The same while a question is in doubt: datagrams may be lost. */
+const DOUBT_PAUSE_MS = 400;
+/** A server that replied sooner before is down when it replies to nothing for so long. */
+const SILENCE_MS = 1_400;
+/** So long after its last probe silence begins anew: this program stood still, and replies may wait to be read. */
+const LAST_PROBE_MS = 2 * DOUBT_PAUSE_MS;
 /** Probes that wait for a reply, which may take several pauses. */
 const MAX_PROBES = 4;
 
@@ -21,10 +28,10 @@ export interface ServerHealthOptions {
 }
 
 /**
- * Whether a server replies. It is down after time-outs in a row, or when its port is closed, and up again with
- * its first reply, to a probe or to a late question. A time-out counts only beside a probe that timed out, too,
- * because a client can choose questions that a server that is up leaves unanswered. Probes repeat the question
- * that the server answered last, and ask for the SOA of its domain, in turn; any reply will do.
+ * Whether a server replies. It is down after time-outs in a row, after a silence that is long for it, or when its port is
+ * closed, and up again with its first reply, to a probe or to a late question. A time-out counts only beside a probe that
+ * timed out, too, because a client can choose questions that a server that is up leaves unanswered. Probes repeat the
+ * question that the server answered last, and ask for the SOA of its domain, in turn; any reply will do.
  */
 export class ServerHealth implements ReplyHandler {
   /** Why it is down; undefined while it is up. */
@@ -38,6 +45,8 @@ export class ServerHealth implements ReplyHandler {
   /** When the first probe after the last reply was sent. */
   #unansweredSinceMs = Number.POSITIVE_INFINITY;
   readonly #probes: SentQuery[] = [];
+  /** How long it takes to reply to questions. */
+  readonly replyTime = new ReplyTime();
   #domain = '.';
   #answered: Buffer | undefined;
   #isRepeated = false;
@@ -50,8 +59,9 @@ export class ServerHealth implements ReplyHandler {
     return this.failure !== undefined;
   }
 
-  /** The server has replied to this query, whatever it said. The query's bytes stay, but for its ID. */
-  noteReply(nowMs: number, query = this.#answered): void {
+  /** The server has replied to this query, sent at this time, whatever it said. The query's bytes stay, but for its ID. */
+  noteReply(nowMs: number, query = this.#answered, sentAtMs?: number): void {
+    if (sentAtMs !== undefined) this.replyTime.note(nowMs - sentAtMs);
     this.repliedAtMs = nowMs;
     this.#timeouts = 0;
     this.#answered = query;
@@ -65,6 +75,19 @@ export class ServerHealth implements ReplyHandler {
     if (sentAtMs <= this.repliedAtMs) return;
     this.#domain = domain;
     this.probe(this.#options.now());
+  }
+
+  /**
+   * A question that was sent at this time has no reply from any server yet: finds out whether this one replies to
+   * anything. It is down if it does not for long, and for longer than this, which its replies may take.
+   */
+  doubt(domain: string, sentAtMs: number, limitMs: number): void {
+    if (sentAtMs <= this.repliedAtMs || this.isDown) return;
+    const nowMs = this.#options.now();
+    this.#domain = domain;
+    if (nowMs - this.#probedAtMs > LAST_PROBE_MS) this.#unansweredSinceMs = nowMs;
+    this.probe(nowMs, DOUBT_PAUSE_MS);
+    if (nowMs - this.#unansweredSinceMs >= Math.max(SILENCE_MS, limitMs)) this.#change('timeout');
   }
 
   /** A question that was sent at this time has ended without a reply. */
@@ -86,16 +109,16 @@ export class ServerHealth implements ReplyHandler {
     else this.#fail(why);
   }
 
-  /** Sends a probe when one is due; whether the last one was sent less than this time ago. */
-  probe(nowMs: number, replyMs = 0): boolean {
-    if (nowMs - this.#probedAtMs >= PROBE_PAUSE_MS) {
-      this.#probedAtMs = nowMs;
-      this.#unansweredSinceMs = Math.min(this.#unansweredSinceMs, nowMs);
-      if (this.#probes.length === MAX_PROBES) forget(this.#probes.shift()!);
-      const sent = this.#options.sockets.send(this.#nextProbe(), this);
-      if (sent !== undefined) this.#probes.push(sent);
-    }
-    return nowMs - this.#probedAtMs < replyMs;
+  /** Sends a probe when one is due; false when none is. */
+  probe(nowMs: number, pauseMs = PROBE_PAUSE_MS): boolean {
+    const ageMs = nowMs - this.#probedAtMs;
+    if (ageMs < pauseMs) return false;
+    this.#probedAtMs = nowMs;
+    this.#unansweredSinceMs = Math.min(this.#unansweredSinceMs, nowMs);
+    if (this.#probes.length === MAX_PROBES) forget(this.#probes.shift()!);
+    const sent = this.#options.sockets.send(this.#nextProbe(), this);
+    if (sent !== undefined) this.#probes.push(sent);
+    return true;
   }
 
   onReply(): void {

@@ -18,16 +18,15 @@ export class TcpHealth implements TcpRoundOwner {
     this.#now = now;
   }
 
-  /** Probes the server when that is due; whether the last probe was sent less than this time ago. */
-  probe(server: UpstreamServer, domain: string, nowMs: number, replyMs: number): boolean {
-    if (nowMs - this.#probedAtMs >= PROBE_PAUSE_MS) {
-      this.close();
-      this.#probedAtMs = nowMs;
-      const query = Buffer.from(buildQuery(encodeKey(domain), TYPE.SOA));
-      this.#probe = new TcpRound(this, query, [server], nowMs + PROBE_PAUSE_MS, 0);
-      this.#probe.askNext();
-    }
-    return nowMs - this.#probedAtMs < replyMs;
+  /** Probes the server when that is due; false when it is not. */
+  probe(server: UpstreamServer, domain: string, nowMs: number): boolean {
+    if (nowMs - this.#probedAtMs < PROBE_PAUSE_MS) return false;
+    this.close();
+    this.#probedAtMs = nowMs;
+    const query = Buffer.from(buildQuery(encodeKey(domain), TYPE.SOA));
+    this.#probe = new TcpRound(this, query, [server], nowMs + PROBE_PAUSE_MS, 0);
+    this.#probe.askNext();
+    return true;
   }
 
   now(): number {
