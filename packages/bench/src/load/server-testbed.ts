@@ -10,6 +10,9 @@ import {
   type RealDnsmasqOptions,
   Remote,
   type RunningProgram,
+  TemporaryFolder,
+  Unbound,
+  type UnboundOptions,
 } from '@kube-dns/testkit';
 import { ClusterPlan, type ClusterSize } from '../cluster/cluster-plan.js';
 import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
@@ -153,9 +156,14 @@ export class ServerTestbed {
     return this.#peer(COREDNS, cluster, options);
   }
 
+  /** A CoreDNS without a cluster; none where no path was given for it. */
+  corednsWith(options: PeerOptions): Promise<readonly Subject[]> {
+    return this.#peer(COREDNS, { apiUrl: '' }, options);
+  }
+
   async #peer(
     name: PeerName,
-    { apiUrl }: TestbedCluster,
+    { apiUrl }: Pick<TestbedCluster, 'apiUrl'>,
     options: PeerOptions,
   ): Promise<readonly Subject[]> {
     const path = this.programs.peers[name];
@@ -175,6 +183,16 @@ export class ServerTestbed {
     const port = await remote.call('start');
     await pinProcess(remote.pid, this.#cores?.upstream);
     return { remote, port };
+  }
+
+  /** A name server over TLS, and the file with the certificate `ca` of its authority. */
+  async encryptedNameServer(
+    options: UnboundOptions,
+    ca: string,
+  ): Promise<{ readonly port: number; readonly ca: string }> {
+    const { server, ports } = this.owned.add(await Unbound.start(options));
+    await pinProcess(server.pid, this.#cores?.upstream);
+    return { port: ports.tls, ca: this.owned.add(new TemporaryFolder()).file('ca.pem', ca) };
   }
 
   async echo(): Promise<Subject> {

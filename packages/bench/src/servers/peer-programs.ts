@@ -20,6 +20,8 @@ export interface PeerOptions {
   readonly knownName: string;
   /** CoreDNS as clusters have it, with `cache 30`, and the port of the name server for names of the world. */
   readonly stock?: { readonly upstreamPort?: number };
+  /** A CoreDNS with these in place of the cluster. */
+  readonly directives?: readonly string[];
 }
 
 interface PeerStart extends PeerOptions {
@@ -48,7 +50,7 @@ async function kubeDnsArgs(apiUrl: string, port: number): Promise<readonly strin
 /** The command line of CoreDNS, whose only configuration is a file. */
 function corednsArgs(port: number, folder: string, options: PeerStart): readonly string[] {
   const corefile = join(folder, 'Corefile');
-  const { apiUrl, stock } = options;
+  const { apiUrl, stock, directives } = options;
   const kubernetes =
     stock === undefined
       ? [`kubernetes ${ZONE} {`, `  endpoint ${apiUrl}`, '}']
@@ -62,7 +64,8 @@ function corednsArgs(port: number, folder: string, options: PeerStart): readonly
         ];
   const upstream = stock?.upstreamPort;
   const forward = upstream === undefined ? [] : [`forward . 127.0.0.1:${upstream}`];
-  const block = ['bind 127.0.0.1', ...kubernetes, ...forward].map((line) => `  ${line}`);
+  const own = directives ?? [...kubernetes, ...forward];
+  const block = ['bind 127.0.0.1', ...own].map((line) => `  ${line}`);
   writeFileSync(corefile, [`.:${port} {`, ...block, '}', ''].join('\n'));
   return [`-conf=${corefile}`];
 }

@@ -1,4 +1,5 @@
 import { DNSMASQ_HITS, EIGHTY_TWENTY } from './caching.js';
+import { DOT } from './dot.js';
 import { HEADLESS } from './headless.js';
 import { SEARCH_PATH } from './search-path.js';
 import { DGRAM_ENGINE, KUBEDNS_SERVICES, LIMIT, MISSES, MIXED_CLIENTS } from './services.js';
@@ -11,6 +12,7 @@ export const WORKLOADS: readonly Workload[] = [
   MIXED_CLIENTS,
   HEADLESS,
   MISSES,
+  DOT,
   DGRAM_ENGINE,
   EIGHTY_TWENTY,
   SEARCH_PATH,

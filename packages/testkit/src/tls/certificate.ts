@@ -95,7 +95,9 @@ export class TestAuthority {
 
 function encode(tag: number, content: Uint8Array): Buffer {
   const { length } = content;
-  const head = length < 0x80 ? [tag, length] : [tag, 0x82, length >> 8, length & 0xff];
+  // As short as it can be: Go refuses any other.
+  const size = length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  const head = [tag, ...(length < 0x80 ? [length] : size)];
   return Buffer.concat([Buffer.from(head), content]);
 }
 
