@@ -67,6 +67,7 @@ export {
   ScriptedNameServer,
   type ServerEndpoint,
 } from './dns/scripted-name-server.js';
+export { STUB_RESOLVERS, StubResolver, type StubResolverName } from './dns/stub-resolvers.js';
 export { LoopbackUpstream } from './dns/loopback-upstream.js';
 export { connectUdp, sendQuietly } from './dns/udp-socket.js';
 export { CommandError, MeasureError, messageOf, UsageError } from './errors.js';
