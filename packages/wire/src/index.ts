@@ -103,3 +103,4 @@ export {
   zoneVersionAt,
 } from './zone-version.js';
 export type { ZoneVersion } from './zone-version.js';
+export { markReasons, reasonsOf } from './upstream-reasons.js';

@@ -23,29 +23,31 @@ export class CachedAnswers {
 
   /** Whether the last answer has expired. */
   get isStale(): boolean {
-    return this.#cache.isStale;
+    return this.#cache.last.isStale;
   }
 
   /** Of the last answer, if it has expired: see the columns of entries. */
   get triedAtMs(): number {
-    return this.#cache.triedAtMs;
+    return this.#cache.last.triedAtMs;
   }
 
   /** Writes the answer into `out` and returns its length; 0 when there is none. */
   answer(query: Query, out: Uint8Array): number {
     let length = this.#cache.answer(query, out);
     if (length === 0) return 0;
-    let options = this.#cache.isStale ? this.#staleOption : NO_EDNS_OPTIONS;
+    let options = this.#cache.last.isStale ? this.#staleOption : NO_EDNS_OPTIONS;
     if (this.#filtered.has(query.type)) {
       const whole = length;
       length = this.#filtered.cut(out, length, query.type);
       if (length < whole) options = FILTERED_TYPE;
     }
+    const { reasons } = this.#cache.last;
+    if (reasons.length > 0) options = Buffer.concat([options, reasons]);
     return appendOpt(query, out, length, 0, options);
   }
 
   get #staleOption(): Uint8Array {
-    const { isDenial, staleSeconds } = this.#cache;
+    const { isDenial, staleSeconds } = this.#cache.last;
     return this.#saysAge ? staleOption(isDenial, staleSeconds) : STALE;
   }
 

@@ -5,6 +5,7 @@ import {
   expandKey,
   expandName,
   FLAG,
+  markReasons,
   MAX_NAME_BYTES,
   QUESTION_OFFSET,
   RCODE,
@@ -12,6 +13,7 @@ import {
   INSTANCE_BYTES,
   readSerial,
   readUint16,
+  reasonsOf,
   RecordCursor,
   writeUint16,
   zoneVersionAt,
@@ -73,6 +75,8 @@ export class ReplyIntake {
   #serial = 0;
   /** Whether the answer is of its own zone. */
   #isOfTeller = false;
+  /** Whether it has Extended DNS Errors. */
+  #hasReasons = false;
   /** Whether it may take the place of a cached answer. */
   #mayReplace = true;
   /**
@@ -96,9 +100,11 @@ export class ReplyIntake {
    * Stores a cacheable reply and returns what the clients get: null when the reply is to be ignored.
    * The reply may be changed in place. Without `mayReplace` no cached answer is replaced or hidden.
    */
-  take(reply: Buffer, isCacheable: boolean, mayReplace = true): Buffer | null {
+  take(received: Buffer, isCacheable: boolean, mayReplace = true): Buffer | null {
     this.#mayReplace = mayReplace;
-    this.#findTeller(reply);
+    this.#findTeller(received);
+    const reply = markReasons(received, this.#cursor);
+    this.#hasReasons = reply !== received;
     // A server tells the changes of its own zone, not of what it was told itself.
     this.#isOfTeller = this.#teller !== undefined && (readUint16(reply, 2) & FLAG.AA) !== 0;
     if (this.#filter.isIgnored(reply)) return null;
@@ -126,6 +132,7 @@ export class ReplyIntake {
       return emptyReply(reply, RCODE.NOERROR, REBINDING);
     }
     const hasCacheable = this.#reader.read(reply, this.#isOfTeller);
+    if (this.#hasReasons) this.#reader.answer.reasons = reasonsOf(reply, this.#cursor);
     if (this.#reader.isMalformed) return emptyReply(reply, RCODE.SERVFAIL, MALFORMED);
     this.#store(hasCacheable && isCacheable);
     if (!hasCacheable && isCacheable) this.#dropExpired(reply);

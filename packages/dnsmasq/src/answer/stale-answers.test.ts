@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
-import { EDNS_OPTION, RCODE } from '@kube-dns/wire';
+import { EDNS_OPTION, extendedErrorOption, OPT_BYTES, RCODE } from '@kube-dns/wire';
 import { AnswererTestbed, type AnswererSetup } from '../../test/answerer-testbed.js';
 import { reasonsOf } from '../../test/answer-view.js';
 import { type Answer, ask, askTcp } from '../../test/client.js';
-import type { Reply } from '../../test/fake-upstream.js';
-import { addressRecords, soaRecord } from '../../test/messages.js';
+import type { Reply, Script } from '../../test/fake-upstream.js';
+import { addressRecords, responseTo, soaRecord } from '../../test/messages.js';
 
 const STALE = { timeoutMs: 50, maxAgeSeconds: 3_600, ttlSeconds: 30 };
 /** For servers that reply: a busy machine is late. */
@@ -161,6 +161,37 @@ describe('an expired answer', () => {
     says = silent;
     await get();
     expect(testbed.log.messages.at(-1)).toBe('cached-stale a.example is 10.0.0.1');
+  });
+});
+
+describe('the reasons that a server gave', () => {
+  /** A reply with an Extended DNS Error. */
+  const explained: Script = (query) => {
+    const reply = responseTo(query, { answers: addressRecords(10, '10.0.0.1') });
+    // Without its OPT record.
+    const bare = reply.subarray(0, -OPT_BYTES);
+    const option = extendedErrorOption(29, 'made up');
+    const opt = Buffer.from([0, 0, 41, 4, 208, 0, 0, 0, 0, 0, option.length]);
+    return [Buffer.concat([bare, opt, option])];
+  };
+
+  it('are the same on a miss and on a hit, and say that they are the server’s', async () => {
+    testbed.upstream.script = explained;
+    await testbed.start(PATIENT);
+    for (let i = 0; i < 2; i++) {
+      const answer = await get();
+      expect(reasonsOf(answer)).toEqual([29]);
+      expect(reasonText(answer)).toBe('upstream: made up');
+    }
+    expect(askedOf()).toBe(1);
+    expect(await ask(testbed.port, 'a.example')).toMatchObject({ additionals: [] });
+  });
+
+  it('stay beside that of an expired answer', async () => {
+    testbed.upstream.script = explained;
+    await startExpired();
+    testbed.upstream.script = silent;
+    expect(reasonsOf(await get())).toEqual([3, 29]);
   });
 });
 

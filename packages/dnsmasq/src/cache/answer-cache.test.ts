@@ -240,10 +240,10 @@ describe('an expired answer', () => {
       { ...addressRecords(30, '10.0.0.1')[0]!, owner: 'b.example' },
     ]);
     expect(testbed.ask('a.example')?.ttls).toEqual([300, 30]);
-    expect(testbed.cache.isStale).toBe(false);
+    expect(testbed.cache.last.isStale).toBe(false);
     testbed.now += 30;
     expect(testbed.ask('a.example')?.ttls).toEqual([270, 0]);
-    expect(testbed.cache.isStale).toBe(true);
+    expect(testbed.cache.last.isStale).toBe(true);
     testbed.now += 99.9;
     expect(testbed.has('a.example')).toBe(true);
     testbed.now += 0.1;
@@ -268,9 +268,9 @@ describe('an expired answer', () => {
       { cachesZeroTtls: true },
     );
     expect(testbed.ask('a')?.ttls).toEqual([0]);
-    expect(testbed.cache.isStale).toBe(false);
+    expect(testbed.cache.last.isStale).toBe(false);
     testbed.now += 1;
     expect(testbed.ask('a')?.ttls).toEqual([0]);
-    expect(testbed.cache.isStale).toBe(true);
+    expect(testbed.cache.last.isStale).toBe(true);
   });
 });

@@ -3,9 +3,10 @@ import type { AnswerCacheOptions } from './answer-cache-options.js';
 import { DomainDrop } from './domain-drop.js';
 import { EntryLifetimes } from './entry-lifetimes.js';
 import { EntryTable } from './entry-table.js';
-import { type CachedAnswer, EntryWriter, FRESH } from './entry-writer.js';
+import { type CachedAnswer, EntryWriter } from './entry-writer.js';
 import { EVERY_TYPE, type CacheableAnswer } from './cacheable-answer.js';
 import { ExpiredEntries } from './expired-entries.js';
+import { LastAnswer } from './last-answer.js';
 import { KeptEntries, neverHeard, type Teller } from './kept-entries.js';
 import { NONE } from '../none.js';
 import { isAboveServices } from './owner-of-name.js';
@@ -27,17 +28,11 @@ export class AnswerCache {
   /** Records stored, and unexpired answers removed for lack of space, counted as in dnsmasq. */
   insertions = 0;
   evictions = 0;
-  /** Whether the last answer was expired; then for how long, and when it was asked for in vain: see the columns. */
-  isStale = false;
-  staleSeconds = 0;
-  triedAtMs = 0;
-  /** Whether the last answer that was expired says that there are no records. */
-  isDenial = false;
+  /** What is known of the last answer. */
+  readonly last: LastAnswer;
   /** Maximum of cached records. */
   readonly maxRecords: number;
   readonly #maxBytes: number;
-  /** The TTL that expired answers are told with. */
-  readonly #staleTtlSeconds: number;
   readonly #kept: KeptEntries;
   readonly #now: () => number;
   readonly #seed = randomSeed();
@@ -56,9 +51,10 @@ export class AnswerCache {
     this.#maxBytes = Math.max(maxRecords * MAX_BYTES_PER_RECORD, MIN_BYTES);
     const { staleTtlSeconds = 0, heardAt = neverHeard(), lastHeardAt = heardAt } = options;
     const ceiling = maxTtlSeconds > 0 ? maxTtlSeconds : staleTtlSeconds;
-    this.#staleTtlSeconds = Math.min(staleTtlSeconds, ceiling);
     this.#kept = new KeptEntries(this.#table, heardAt, lastHeardAt, (slot) => this.#remove(slot));
     this.#lifetimes = new EntryLifetimes(this.#table, this.#kept, maxStaleSeconds);
+    const staleTtl = Math.min(staleTtlSeconds, ceiling);
+    this.last = new LastAnswer(this.#table, this.#lifetimes, staleTtl);
     this.#expiredEntries = new ExpiredEntries({
       table: this.#table,
       lifetimes: this.#lifetimes,
@@ -100,7 +96,7 @@ export class AnswerCache {
 
   /**
    * Writes the answer to a question of class IN into `out` and returns its length; 0 when there is none.
-   * `isStale` is then set when it must be refreshed.
+   * `last` says then when it must be refreshed.
    */
   answer(query: Query, out: Uint8Array): number {
     const table = this.#table;
@@ -118,20 +114,20 @@ export class AnswerCache {
     }
     if (slot === NONE) return 0;
     table.touch(slot);
-    this.isStale = this.#lifetimes.isExpired(slot, now);
-    const staleTtl = this.isStale ? this.#noteStale(slot, now) : FRESH;
+    const staleTtl = this.last.note(slot, now);
     return this.#writer.write(slot, query, out, staleTtl, now);
   }
 
   /** Expired answers for a name, for this type or every one, were asked for in vain: see the columns. */
   noteTried(name: Uint8Array, length: number, type: number, atMs: number): void {
-    const { triedAtMs } = this.#table.columns;
-    this.#eachExpired(name, length, type, (slot) => (triedAtMs[slot] = atMs));
+    for (const slot of this.#expired(name, length, type)) {
+      this.#table.columns.triedAtMs[slot] = atMs;
+    }
   }
 
   /** Removes these expired answers: a newer one is known, and not cached. */
   dropExpired(name: Uint8Array, length: number, type: number): void {
-    this.#eachExpired(name, length, type, (slot) => this.#remove(slot));
+    for (const slot of this.#expired(name, length, type)) this.#remove(slot);
   }
 
   /** Whether an answer for the question's name and this type is cached. */
@@ -154,12 +150,9 @@ export class AnswerCache {
 
   /** Whether a question with this name and type gets an answer that has not expired. */
   isLive({ name, nameLength, type }: CacheableAnswer): boolean {
-    const nameHash = hashBytes(this.#seed, name, 0, nameLength);
     const now = this.#now();
-    return [type, EVERY_TYPE].some((each) => {
-      const slot = this.#find(name, nameLength, nameHash, each, now);
-      return slot !== NONE && !this.#lifetimes.isExpired(slot, now);
-    });
+    const slots = this.#slots(name, nameLength, type, now);
+    return slots.some((slot) => !this.#lifetimes.isExpired(slot, now));
   }
 
   /**
@@ -252,22 +245,17 @@ export class AnswerCache {
     return NONE;
   }
 
-  #eachExpired(name: Uint8Array, length: number, type: number, act: (slot: number) => void): void {
+  /** The entries of a name for a type and for every one. */
+  #slots(name: Uint8Array, length: number, type: number, now: number): number[] {
     const nameHash = hashBytes(this.#seed, name, 0, length);
-    const now = this.#now();
-    for (const each of [type, EVERY_TYPE]) {
-      const slot = this.#find(name, length, nameHash, each, now);
-      if (slot !== NONE && this.#lifetimes.isExpired(slot, now)) act(slot);
-    }
+    const slots = [type, EVERY_TYPE].map((each) => this.#find(name, length, nameHash, each, now));
+    return slots.filter((slot) => slot !== NONE);
   }
 
-  /** Notes what is known of an expired answer; returns the TTL that it is told with. */
-  #noteStale(slot: number, now: number): number {
-    const { triedAtMs, setSize } = this.#table.columns;
-    this.staleSeconds = now - this.#lifetimes.endOf(slot);
-    this.triedAtMs = triedAtMs[slot]!;
-    this.isDenial = setSize[slot] === 0;
-    return Math.min(this.#staleTtlSeconds, Math.ceil(this.#lifetimes.goneAt(slot) - now));
+  #expired(name: Uint8Array, length: number, type: number): number[] {
+    const now = this.#now();
+    const slots = this.#slots(name, length, type, now);
+    return slots.filter((slot) => this.#lifetimes.isExpired(slot, now));
   }
 
   #removeKey(name: Uint8Array, length: number, nameHash: number, type: number): void {

@@ -3,6 +3,7 @@ import {
   lowerCaseByte,
   MAX_NAME_BYTES,
   MAX_TTL_SECONDS,
+  NO_EDNS_OPTIONS,
   QUESTION_FIXED_BYTES,
   QUESTION_OFFSET,
   RCODE,
@@ -52,6 +53,8 @@ export class CacheableAnswer {
   lifetimeSeconds = 0;
   /** Whether it is of the cluster: set by who stores it. */
   isOfCluster = false;
+  /** The server's Extended DNS Errors, as options: set by who stores it. */
+  reasons = NO_EDNS_OPTIONS;
   /** The last target of the CNAMEs, as `name`. */
   readonly target = new Uint8Array(MAX_NAME_BYTES);
   targetLength = 0;
@@ -86,6 +89,7 @@ export class CacheableAnswer {
     this.rcode = rcode;
     this.length = this.cnames = this.setSize = this.authorities = 0;
     this.lifetimeSeconds = this.#targetLifetimeSeconds = MAX_TTL_SECONDS;
+    this.reasons = NO_EDNS_OPTIONS;
     this.target.set(this.name);
     this.targetLength = this.nameLength;
     this.#targetPointer = POINTER | QUESTION_OFFSET;

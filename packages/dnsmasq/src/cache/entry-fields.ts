@@ -7,10 +7,12 @@ import { NONE } from '../none.js';
 const KINDS = {
   /** The hash of the name with the type. */
   hash: Int32Array,
-  /** The first cell of the name and the records after it; NONE in a free slot. */
+  /** The first cell of the name, and the records and the server's reasons after it; NONE in a free slot. */
   cell: Int32Array,
   nameBytes: Uint8Array,
   recordBytes: Uint16Array,
+  /** Of the Extended DNS Errors after the records. */
+  reasonBytes: Uint8Array,
   /** EVERY_TYPE where the name does not exist. */
   type: Uint16Array,
   rcode: Uint8Array,

@@ -27,7 +27,7 @@ export class EntryTable {
   oldest = NONE;
   readonly #cells = new CellStore();
   /** A name, then its records, before they are copied into the cells. */
-  readonly #scratch = new Uint8Array(0x1_0000);
+  readonly #scratch = new Uint8Array(0x1_0100);
 
   get size(): number {
     return this.#size;
@@ -54,14 +54,14 @@ export class EntryTable {
   }
 
   /** The bytes that an answer's name and records would use. */
-  static bytesOf({ nameLength, length }: CacheableAnswer): number {
-    return CellStore.roundUp(nameLength + length);
+  static bytesOf({ nameLength, length, reasons }: CacheableAnswer): number {
+    return CellStore.roundUp(nameLength + length + reasons.length);
   }
 
   /** The bytes that an entry's name and records use. */
   bytesAt(slot: number): number {
-    const { nameBytes, recordBytes } = this.columns;
-    return CellStore.roundUp(nameBytes[slot]! + recordBytes[slot]!);
+    const { nameBytes, recordBytes, reasonBytes } = this.columns;
+    return CellStore.roundUp(nameBytes[slot]! + recordBytes[slot]! + reasonBytes[slot]!);
   }
 
   isUsed(slot: number): boolean {
@@ -87,6 +87,7 @@ export class EntryTable {
     columns.cell[slot] = this.#putBytes(answer);
     columns.nameBytes[slot] = answer.nameLength;
     columns.recordBytes[slot] = answer.length;
+    columns.reasonBytes[slot] = answer.reasons.length;
     columns.type[slot] = answer.type;
     columns.rcode[slot] = answer.rcode;
     columns.cnames[slot] = answer.cnames;
@@ -178,10 +179,20 @@ export class EntryTable {
     this.#cells.copyTo(cell[slot]!, nameBytes[slot]!, recordBytes[slot]!, out, at);
   }
 
-  #putBytes({ name, nameLength, bytes, length }: CacheableAnswer): number {
+  /** A copy of an entry's reasons. */
+  copyReasons(slot: number): Uint8Array {
+    const { cell, nameBytes, recordBytes, reasonBytes } = this.columns;
+    const reasons = new Uint8Array(reasonBytes[slot]!);
+    const from = nameBytes[slot]! + recordBytes[slot]!;
+    this.#cells.copyTo(cell[slot]!, from, reasons.length, reasons, 0);
+    return reasons;
+  }
+
+  #putBytes({ name, nameLength, bytes, length, reasons }: CacheableAnswer): number {
     this.#scratch.set(name.subarray(0, nameLength));
     this.#scratch.set(bytes.subarray(0, length), nameLength);
-    return this.#cells.put(this.#scratch, nameLength + length);
+    this.#scratch.set(reasons, nameLength + length);
+    return this.#cells.put(this.#scratch, nameLength + length + reasons.length);
   }
 
   #takeSlot(): number {

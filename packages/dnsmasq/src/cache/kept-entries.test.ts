@@ -63,7 +63,7 @@ describe('an answer whose server tells when it changes', () => {
     expect(ask('web.ns.svc.z')?.answers).toEqual(['web.ns.svc.z A 10.0.0.1 20']);
     now += 1_000;
     expect(ask('web.ns.svc.z')?.answers).toEqual(['web.ns.svc.z A 10.0.0.1 30']);
-    expect(cache.isStale).toBe(false);
+    expect(cache.last.isStale).toBe(false);
   });
 
   it('counts as kept until it is dropped', () => {
@@ -126,7 +126,7 @@ describe('an answer whose server tells when it changes', () => {
     heardAt[1] = -Infinity;
     now += 59;
     expect(ask('web.ns.svc.z')?.answers).toEqual(['web.ns.svc.z A 10.0.0.1 1']);
-    expect(cache).toMatchObject({ isStale: true, staleSeconds: 59 });
+    expect(cache.last).toMatchObject({ isStale: true, staleSeconds: 59 });
     now += 1;
     expect(ask('web.ns.svc.z')).toBeUndefined();
   });

@@ -1,6 +1,7 @@
 import {
   fitMessage,
   FLAG,
+  markReasons,
   OPT_BYTES,
   readUint16,
   type RecordCursor,
@@ -31,7 +32,7 @@ export function betterOf(fallback: Buffer | null, refusal: Buffer, cursor: Recor
 
 /**
  * A refusal as it may be passed on, in the same bytes: the server had no answer, so it has no records and no
- * authority. OPT stays, with the reason. The cursor is the caller's.
+ * authority. OPT stays, with the reason, which says that it is the server's. The cursor is the caller's.
  */
 export function bareRefusal(reply: Buffer, cursor: RecordCursor): Buffer {
   const { end } = cursor.reset(reply, reply.length);
@@ -46,5 +47,5 @@ export function bareRefusal(reply: Buffer, cursor: RecordCursor): Buffer {
     ? fitMessage(reply, reply.length, end + optBytes, cursor)
     : reply.length;
   writeUint16(reply, 2, flags);
-  return reply.subarray(0, length);
+  return markReasons(reply.subarray(0, length), cursor);
 }
