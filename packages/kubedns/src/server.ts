@@ -71,7 +71,7 @@ export class KubednsServer {
   readonly #answerer: KubednsAnswerer;
   readonly #subscribers: Subscribers;
   readonly #notifier: Notifier;
-  readonly #cookies = new ServerCookies();
+  readonly #cookies: ServerCookies;
   readonly #cookieSecrets: CookieSecretFile | undefined;
   #listener: Listener | undefined;
   #isConfigured = false;
@@ -152,6 +152,7 @@ export class KubednsServer {
       statistics: this.#statistics,
       isSynced: () => this.watch.isSynced,
     });
+    this.#cookies = new ServerCookies({ requiredAbove: flags['require-cookie'] });
     const path = flags['cookie-secret-file'];
     if (path === '') return;
     this.#cookieSecrets = new CookieSecretFile({

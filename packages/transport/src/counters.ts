@@ -14,8 +14,9 @@ export class ListenerCounters {
   badVersions = 0;
   /** Queries with a cookie, by what their server cookie was: see CookieState. */
   readonly cookies: Record<CookieState, number> = { good: 0, old: 0, bad: 0, none: 0 };
-  /** Queries that got BADCOOKIE. */
+  /** Queries that got BADCOOKIE; without a cookie, that got TC in place of an answer. */
   badCookies = 0;
+  cookieless = 0;
   /** Answers truncated to the client's size, here or by the answerer (which sets TC). */
   truncated = 0;
   /** Errors thrown by the answerer; the client got SERVFAIL. */

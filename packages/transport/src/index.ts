@@ -1,7 +1,7 @@
 export { NO_ANSWER_YET } from './answerer.js';
 export type { Answerer, Client, ReplyPath } from './answerer.js';
 export { chooseUdpEngine, type ChosenEngine } from './choose-udp-engine.js';
-export { ServerCookies } from './cookies/server-cookies.js';
+export { COOKIELESS_PER_SECOND, ServerCookies } from './cookies/server-cookies.js';
 export type { CookieSecrets } from './cookies/server-cookies.js';
 export { ListenerCounters } from './counters.js';
 export { EngineError, ExchangeError, ListenError } from './errors.js';

@@ -69,14 +69,15 @@ export class MessageHandler {
     out: Uint8Array,
   ): number {
     const { query } = this;
-    const { answerer, notifies, counters, maxUdpBytes } = this.#options;
+    const { answerer, notifies, counters, maxUdpBytes, cookies } = this.#options;
     if (isOverTcp) counters.tcpQueries++;
     else counters.udpQueries++;
     let verdict = query.read(bytes, length, isOverTcp, maxUdpBytes);
     this.#cookie = undefined;
     if (verdict === 'answer') {
-      if (query.cookieAt > 0) this.#judgeCookie(client);
-      return this.#answer(answerer, client, out);
+      const isGood = query.cookieAt > 0 && this.#judgeCookie(client) === 'good';
+      const isAdmitted = isGood || isOverTcp || cookies.admits(client);
+      return isAdmitted ? this.#answer(answerer, client, out) : this.#wantCookie(out);
     }
     if (verdict === 'notimp' && notifies !== undefined && isNotify(query)) {
       verdict = query.readBody();
@@ -137,6 +138,23 @@ export class MessageHandler {
     counters.cookies[state]++;
     this.#cookie = cookies.option;
     return state;
+  }
+
+  /**
+   * In place of an answer (RFC 7873 section 5.2.3): a client with a cookie gets BADCOOKIE and asks again with the good
+   * one, another gets TC and comes over TCP. Neither waits for a time-out, and neither answer is much larger than its query.
+   */
+  #wantCookie(out: Uint8Array): number {
+    const { query } = this;
+    const { counters } = this.#options;
+    if (this.#cookie !== undefined) {
+      counters.badCookies++;
+      return this.#addCookie(out, this.#refuse(RCODE.BADCOOKIE, false, out), this.#cookie);
+    }
+    counters.cookieless++;
+    this.#writer.begin(query, out);
+    this.#writer.setTruncated();
+    return this.fit(out, this.#writer.finish(), query.maxAnswerBytes, undefined);
   }
 
   /** Answers a query without a question (RFC 7873 section 5.4). */

@@ -19,7 +19,7 @@ export class DnsPort {
   readonly #options: DnsmasqOptions;
   readonly #engine: UdpEngine;
   readonly #log: Log;
-  readonly #cookies = new ServerCookies();
+  readonly #cookies: ServerCookies;
   readonly #cookieSecrets: CookieSecretFile | undefined;
   #addresses: readonly string[] = [];
   #served: ServedPort | undefined;
@@ -29,7 +29,8 @@ export class DnsPort {
     this.#options = options;
     this.#engine = engine;
     this.#log = log;
-    const { cookieSecretFile: path } = options;
+    const { cookieSecretFile: path, cookieRequiredAbove: requiredAbove } = options;
+    this.#cookies = new ServerCookies({ requiredAbove });
     if (path === '') return;
     this.#cookieSecrets = new CookieSecretFile({
       ...{ path, exitCode: EXIT_BAD_FILE, log },

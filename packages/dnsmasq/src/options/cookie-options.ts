@@ -1,3 +1,5 @@
+import { COOKIELESS_PER_SECOND } from '@kube-dns/transport';
+import { wholeNumber } from './number-value.js';
 import { type OptionDefinition, setting } from './option-definition.js';
 
 /** Cookies of clients and servers (RFC 7873). dnsmasq has none of them. */
@@ -9,5 +11,14 @@ export const COOKIE_OPTIONS: readonly OptionDefinition[] = [
     (draft, value) => {
       draft.cookieSecretFile = value;
     },
+  ),
+  setting(
+    'require-cookie',
+    '',
+    'extension: above so many UDP queries a second without a good server cookie they get BADCOOKIE or TC (default 10000)',
+    (draft, value) => {
+      draft.cookieRequiredAbove = value === '' ? COOKIELESS_PER_SECOND : wholeNumber(value);
+    },
+    'optional',
   ),
 ];

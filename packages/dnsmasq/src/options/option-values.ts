@@ -62,6 +62,8 @@ export interface DnsmasqOptions {
   readonly notifyKeyFile: string;
   /** The file of the secrets of server cookies; empty is a random one. */
   readonly cookieSecretFile: string;
+  /** Above so many queries a second without a good server cookie that is needed; undefined: never. */
+  readonly cookieRequiredAbove: number | undefined;
   /** A file of `server` and `rev-server` lines that SIGHUP reads again; empty is none. */
   readonly serversFile: string;
   readonly usesResolvFile: boolean;
@@ -188,6 +190,7 @@ export function defaultOptions(): OptionsDraft {
     notifyRules: [],
     notifyKeyFile: '',
     cookieSecretFile: '',
+    cookieRequiredAbove: undefined,
     tlsCaFile: '',
     serversFile: '',
     usesResolvFile: true,

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import {
   durationFlag,
   type FlagDefinition,
+  intFlag,
   isDnsLabel,
   isDnsSubdomain,
   isIpAddress,
@@ -93,6 +94,22 @@ export function choiceFlag<T extends string>(
     help,
     valueName: choices.join('|'),
     formatDefault: JSON.stringify,
+  };
+}
+
+/** A rate that may be left out, and is `usual` then: `--flag`, `--flag=100`; undefined without the flag, and for false. */
+export function rateFlag(usual: number, help: string): FlagDefinition<number | undefined> {
+  const flag = intFlag(usual, help, { min: 0 });
+  return {
+    parse: (text) => {
+      if (text === 'false') return undefined;
+      return text === 'true' ? usual : flag.parse(text, usual, true);
+    },
+    initial: undefined,
+    isBoolean: true,
+    help,
+    valueName: 'int',
+    formatDefault: () => '',
   };
 }
 

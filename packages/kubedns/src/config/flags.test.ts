@@ -37,6 +37,7 @@ describe('the flags', () => {
       profiling: false,
       ptr: 'all',
       'record-ttl': 30,
+      'require-cookie': undefined,
       'reuse-port': false,
       'udp-engine': 'auto',
       wildcards: true,

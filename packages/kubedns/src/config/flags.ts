@@ -8,7 +8,7 @@ import {
   stringFlag,
   VERSION,
 } from '@kube-dns/daemon';
-import { UDP_ENGINES } from '@kube-dns/transport';
+import { COOKIELESS_PER_SECOND, UDP_ENGINES } from '@kube-dns/transport';
 import { MAX_TTL_SECONDS } from '@kube-dns/wire';
 import { ENDPOINTS_SOURCES } from '../cluster/cluster-watch.js';
 import { DEFAULT_STORE_LIMITS } from '../cluster/store-limits.js';
@@ -19,6 +19,7 @@ import {
   federationsFlag,
   nameserversFlag,
   objectNameFlag,
+  rateFlag,
   serversFlag,
   urlFlag,
   waitFlag,
@@ -112,6 +113,10 @@ export const KUBEDNS_FLAGS = {
   profiling: boolFlag(false, 'serve a CPU profiler and memory figures on 127.0.0.1:6060'),
   ptr: choiceFlag(PTR_MODES, 'all', 'PTR records of an address that several services share'),
   'record-ttl': intFlag(30, 'TTL of records, in seconds', { min: 0, max: MAX_TTL_SECONDS }),
+  'require-cookie': rateFlag(
+    COOKIELESS_PER_SECOND,
+    'above so many UDP queries a second without a good server cookie they get BADCOOKIE or TC; alone: 10000',
+  ),
   'reuse-port': boolFlag(
     false,
     'let several processes that have this flag serve one port (SO_REUSEPORT)',

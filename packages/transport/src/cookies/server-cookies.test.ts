@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { COOKIE_OPTION_BYTES, parseAddress, Query } from '@kube-dns/wire';
-import type { AddressedClient } from '../answerer.js';
+import { COOKIE_OPTION_BYTES, Query } from '@kube-dns/wire';
+import { clientAt } from '../../test/client-at.js';
 import { ServerCookies } from './server-cookies.js';
 
 const SECRET = 'e5e973e5a6b2a43f48e7dc849e37bfcf';
@@ -13,28 +13,13 @@ function hex(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, 'hex'));
 }
 
-function clientAt(text: string): AddressedClient {
-  const bytes = parseAddress(text)!;
-  return {
-    address: text,
-    port: 53,
-    copyAddress: (to, at) => {
-      to.set(bytes, at);
-      return bytes.length;
-    },
-    defer: () => {
-      throw new Error('nothing is deferred here');
-    },
-  };
-}
-
 /** What a query with this cookie gets at this time: what its own was, and the new one. */
 function judge(
   cookie: string,
   nowSeconds: number,
   { address = ADDRESS, secrets = [SECRET] }: { address?: string; secrets?: string[] } = {},
 ): [string, string] {
-  const cookies = new ServerCookies(() => nowSeconds * 1_000 + 999);
+  const cookies = new ServerCookies({ nowMs: () => nowSeconds * 1_000 + 999 });
   const [current, ...others] = secrets.map(hex);
   cookies.use([current!, ...others]);
   const query = new Query();
@@ -122,7 +107,7 @@ describe('a server cookie', () => {
     query.bytes = hex(CLIENT);
     query.cookieBytes = 8;
     const made = [1, 2].map(() => {
-      const cookies = new ServerCookies(() => 0);
+      const cookies = new ServerCookies({ nowMs: () => 0 });
       cookies.judge(query, clientAt(ADDRESS));
       return Buffer.from(cookies.option).toString('hex');
     });
@@ -149,5 +134,26 @@ describe('a server cookie', () => {
     });
     // The number of the clock has 16 bytes until the compiler puts it elsewhere; the least object has more.
     expect(grown.sort((a, b) => a - b)[4]).toBeLessThan(5_000 * 20);
+  });
+});
+
+describe('a required cookie', () => {
+  it('is needed above the rate, and not on this machine', () => {
+    let nowMs = 0;
+    const cookies = new ServerCookies({ requiredAbove: 2, uptimeMs: () => nowMs });
+    const remote = clientAt(ADDRESS);
+    expect([1, 2, 3].map(() => cookies.admits(remote))).toEqual([true, true, false]);
+    for (const local of ['127.0.0.1', '127.9.9.9', '::1']) {
+      expect(cookies.admits(clientAt(local))).toBe(true);
+    }
+    for (const other of ['::2', 'fd00::1']) expect(cookies.admits(clientAt(other))).toBe(false);
+    nowMs = 500;
+    expect([1, 2].map(() => cookies.admits(remote))).toEqual([true, false]);
+  });
+
+  it('is needed for each query with rate 0, for none without a rate', () => {
+    const remote = clientAt(ADDRESS);
+    expect(new ServerCookies({ requiredAbove: 0 }).admits(remote)).toBe(false);
+    expect(new ServerCookies().admits(remote)).toBe(true);
   });
 });

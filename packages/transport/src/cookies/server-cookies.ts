@@ -13,6 +13,7 @@ import {
   writeUint32,
 } from '@kube-dns/wire';
 import type { AddressedClient } from '../answerer.js';
+import { TokenBucket } from '../token-bucket.js';
 
 /** The secret that cookies are made with, and others whose cookies are still taken. Each has SIP_KEY_BYTES. */
 export type CookieSecrets = readonly [current: Uint8Array, ...others: readonly Uint8Array[]];
@@ -22,6 +23,23 @@ export type CookieSecrets = readonly [current: Uint8Array, ...others: readonly U
  * another client, another secret or forged; `none`, the client has none yet.
  */
 export type CookieState = 'good' | 'old' | 'bad' | 'none';
+
+export interface ServerCookiesOptions {
+  /**
+   * Above so many queries over UDP a second without a good server cookie, all addresses together, such a query gets no
+   * answer but how to go on. Without it no cookie is needed.
+   */
+  readonly requiredAbove?: number | undefined;
+  /** Milliseconds since 1970; the clock of the system unless given. */
+  readonly nowMs?: () => number;
+  /** Milliseconds that never fall; the clock of the process unless given. */
+  readonly uptimeMs?: () => number;
+}
+
+/** `requiredAbove` where a cookie is wanted and no rate is said. */
+export const COOKIELESS_PER_SECOND = 10_000;
+/** 127.0.0.0/8 and ::1: a container of the same pod, or a probe. */
+const IPV4_LOOPBACK = 127;
 
 /** A cookie is good for this long, and this far ahead; it is renewed after half of it (RFC 9018 section 4.3). */
 const GOOD_SECONDS = 3_600;
@@ -35,6 +53,7 @@ const TIME_AT = 4;
 const HASH_AT = SERVER_COOKIE_BYTES - SIP_HASH_BYTES;
 /** What is hashed before the address. */
 const HASHED_BYTES = CLIENT_COOKIE_BYTES + HASH_AT;
+const IPV4_BYTES = 4;
 const MAX_ADDRESS_BYTES = 16;
 /** The index of the secret that cookies are made with. */
 const CURRENT = 0;
@@ -50,11 +69,16 @@ export class ServerCookies {
   readonly #nowMs: () => number;
   readonly #hashed = new Uint8Array(HASHED_BYTES + MAX_ADDRESS_BYTES);
   readonly #hash = new Uint8Array(SIP_HASH_BYTES);
+  readonly #cookieless: TokenBucket | undefined;
   #secrets: CookieSecrets = [randomBytes(SIP_KEY_BYTES)];
 
-  /** The secret is random until `use`; `nowMs` is since 1970. */
-  constructor(nowMs: () => number = () => Date.now()) {
+  /** The secret is random until `use`. */
+  constructor(options: ServerCookiesOptions = {}) {
+    const { requiredAbove, nowMs = () => Date.now(), uptimeMs } = options;
     this.#nowMs = nowMs;
+    if (requiredAbove !== undefined) {
+      this.#cookieless = new TokenBucket(requiredAbove, requiredAbove, uptimeMs);
+    }
     writeUint16(this.option, 0, EDNS_OPTION.COOKIE);
     writeUint16(this.option, 2, COOKIE_OPTION_BYTES - HEAD_BYTES);
   }
@@ -90,6 +114,19 @@ export class ServerCookies {
     }
     this.#make(nowSeconds, hashedBytes);
     return state;
+  }
+
+  /** Whether a query over UDP without a good cookie is answered; it counts. A client on this machine always is. */
+  admits(client: AddressedClient): boolean {
+    if (this.#cookieless === undefined || this.#isLocal(client)) return true;
+    return this.#cookieless.take();
+  }
+
+  #isLocal(client: AddressedClient): boolean {
+    const address = this.#hashed;
+    if (client.copyAddress(address, 0) === IPV4_BYTES) return address[0] === IPV4_LOOPBACK;
+    for (let i = 0; i < MAX_ADDRESS_BYTES - 1; i++) if (address[i] !== 0) return false;
+    return address[MAX_ADDRESS_BYTES - 1] === 1;
   }
 
   /** The index of the secret that the server cookie at `at` was made with, for the client whose data is ready; -1: none. */
