@@ -1,5 +1,10 @@
 import { once } from 'node:events';
-import { createSecureServer, type Http2SecureServer, type ServerHttp2Stream } from 'node:http2';
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import {
   createServer as createTlsServer,
@@ -53,6 +58,7 @@ export class EncryptedNameServer implements Closable {
   readonly #running = new Set<Socket>();
   /** Each connection of a client, and the one behind it to the server. */
   readonly #relays = new Map<Socket, Socket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
   readonly #front: Server;
   readonly #server: TlsServer | Http2SecureServer;
 
@@ -68,6 +74,10 @@ export class EncryptedNameServer implements Closable {
       if (!isHttps) this.#serveTls(socket);
     });
     this.#server.on('tlsClientError', () => undefined);
+    this.#server.on('session', (session: ServerHttp2Session) => {
+      this.#sessions.add(session);
+      session.on('close', () => this.#sessions.delete(session));
+    });
     this.#server.on('stream', (stream: ServerHttp2Stream, headers: Headers) =>
       this.#serveHttp(stream, headers),
     );
@@ -106,6 +116,11 @@ export class EncryptedNameServer implements Closable {
   /** Shows another certificate from now on. */
   show(certificate: Certificate): void {
     this.#server.setSecureContext(certificate);
+  }
+
+  /** Over HTTPS: takes no more requests on the connections of now (GOAWAY); those under way are answered. */
+  goAway(): void {
+    for (const session of this.#sessions) session.close();
   }
 
   /** Ends all connections without a word. */
@@ -152,7 +167,7 @@ export class EncryptedNameServer implements Closable {
     this.mostHandshakes = Math.max(this.mostHandshakes, this.#running.size);
     const begin = () => socket.pipe(inner).pipe(socket);
     if (this.handshakeDelayMs === 0) begin();
-    else setTimeout(begin, this.handshakeDelayMs);
+    else setTimeout(begin, this.handshakeDelayMs).unref();
   }
 
   #noteHandshake(socket: TLSSocket): void {

@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { tlsFailure } from './tls-failure.js';
+
+const server = {
+  address: '192.0.2.1',
+  port: 853,
+  encryption: { protocol: 'tls', name: 'dns.example', path: '' },
+} as const;
+const textOf = (error: string, at = server) =>
+  Buffer.from(tlsFailure(at, error, false).failure.option.subarray(6)).toString();
+
+describe('the failure of a connection', () => {
+  it.each([
+    ['CERT_HAS_EXPIRED', 'certificate', 'CERT_HAS_EXPIRED tls://192.0.2.1#853'],
+    ['CERT_NOT_YET_VALID', 'certificate', 'CERT_NOT_YET_VALID tls://192.0.2.1#853'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate', 'CERT_ALTNAME_INVALID tls://192.0.2.1#853'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'certificate', 'UNKNOWN_CA tls://192.0.2.1#853'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate', 'SELF_SIGNED_CERT tls://192.0.2.1#853'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'handshake', 'NO_TLS tls://192.0.2.1#853'],
+    ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', 'handshake', 'ALERT_PROTOCOL_VERSION 192.0.2.1'],
+    ['ECONNRESET', 'handshake', 'ECONNRESET tls://192.0.2.1#853'],
+    ['ECONNREFUSED', 'refused', 'ECONNREFUSED tls://192.0.2.1#853'],
+    ['EHOSTUNREACH', 'unreachable', 'EHOSTUNREACH tls://192.0.2.1#853'],
+    ['ETIMEDOUT', 'timeout', 'ETIMEDOUT tls://192.0.2.1#853'],
+  ])('%s counts as %s and says why, and which server', (error, code, text) => {
+    expect(tlsFailure(server, error, false)).toMatchObject({ code, failure: { code: 23 } });
+    expect(textOf(error)).toBe(text);
+  });
+
+  it('is that the connection was closed, once that was open', () => {
+    expect(tlsFailure(server, 'ECONNRESET', true).code).toBe('closed');
+  });
+
+  it('has the whole cause in the text, whatever the address', () => {
+    const long = { ...server, address: '2001:db8:1111:2222:3333:4444:5555:6666' } as never;
+    const text = textOf('CERT_HAS_EXPIRED', long);
+    expect(text).toHaveLength(40);
+    expect(text).toBe('CERT_HAS_EXPIRED 2001:db8:1111:2222:3333');
+  });
+
+  it('says what to do', () => {
+    expect(tlsFailure(server, 'CERT_HAS_EXPIRED', false).text).toBe(
+      'its certificate has expired: renew it, or set the clock of this machine (CERT_HAS_EXPIRED)',
+    );
+  });
+});

@@ -1,0 +1,147 @@
+import {
+  type CertificateFields,
+  EncryptedNameServer,
+  type EncryptedNameServerOptions,
+  type Script,
+  TestAuthority,
+} from '@kube-dns/testkit';
+import { decodeMessage, encodeQuery } from '@kube-dns/wire';
+import type { ServerAddress } from '../src/server-address.js';
+import type { ServerSockets, Unreachable } from '../src/upstream/server-sockets.js';
+import { type UpstreamServer, UpstreamServers } from '../src/upstream/upstream-servers.js';
+import { UpstreamSockets } from '../src/upstream/upstream-sockets.js';
+import { queryMessage } from './questions.js';
+import { says } from './scripts.js';
+
+export const ADDRESS = '127.0.0.1';
+export const authority = new TestAuthority();
+const GOOD = { names: [ADDRESS, 'dns.example'] };
+
+/** What became of a query: the text of its answer, or why there is none. */
+export type Result = string | Unreachable;
+
+/** A script whose answers wait; each with the address that its name says: `n7` is 10.0.0.7. */
+export class HeldAnswers {
+  isHolding = true;
+  #releases: (() => void)[] = [];
+
+  readonly script: Script = (request) => {
+    const answer = () => {
+      for (const message of addressOfName(request) as readonly Uint8Array[]) request.send(message);
+    };
+    if (this.isHolding) this.#releases.push(answer);
+    else answer();
+    return null;
+  };
+
+  /** Answers what came so far, the newest first, and whatever comes. */
+  release(): void {
+    this.isHolding = false;
+    for (const release of this.#releases.splice(0).reverse()) release();
+  }
+}
+
+/** Answers `n7` with 10.0.0.7. */
+export const addressOfName: Script = (request) => {
+  const number = Number(/^n(\d+)/i.exec(request.question.name)?.[1] ?? 0);
+  return says(`10.0.${number >> 8}.${number & 0xff}`)(request);
+};
+
+/** Encrypted name servers, and the sockets to ask them; with a clock of its own if that is wanted. */
+export class EncryptedFixture {
+  readonly own: EncryptedNameServer[] = [];
+  readonly failures: string[] = [];
+  readonly sockets: UpstreamSockets;
+  readonly servers: UpstreamServers;
+  /** Stands still once it is set. */
+  nowMs: number | undefined;
+  readonly #protocol: 'tls' | 'https';
+
+  constructor(
+    protocol: 'tls' | 'https',
+    { tlsCa }: { readonly tlsCa?: string } = { tlsCa: authority.cert },
+  ) {
+    this.#protocol = protocol;
+    const now = () => this.nowMs ?? performance.now();
+    this.sockets = new UpstreamSockets({ now });
+    const uncounted = {
+      queries: 0,
+      countQuery: () => undefined,
+      countReply: () => undefined,
+      countFlaw: () => undefined,
+      countError: () => undefined,
+    };
+    this.servers = new UpstreamServers(
+      this.sockets,
+      { of: () => uncounted, retain: () => undefined },
+      {
+        now,
+        ...(tlsCa !== undefined && { tlsCa }),
+        onTlsFailure: ({ text }, why) => this.failures.push(`${text}: ${why.text}`),
+      },
+    );
+  }
+
+  /** A name server with a good certificate, or another. */
+  async serve(
+    script: Script = addressOfName,
+    certificate: CertificateFields = GOOD,
+    options: Partial<EncryptedNameServerOptions> = {},
+  ): Promise<EncryptedNameServer> {
+    const protocol = this.#protocol;
+    const all = { certificate: authority.issue(certificate), protocol, ...options };
+    const server = await EncryptedNameServer.start(script, all);
+    this.own.push(server);
+    return server;
+  }
+
+  addressOf(port: number, name = ADDRESS): ServerAddress {
+    const protocol = this.#protocol;
+    const path = protocol === 'https' ? '/dns-query' : '';
+    return { address: ADDRESS, port, encryption: { protocol, name, path } };
+  }
+
+  at(port: number, name = ADDRESS): UpstreamServer {
+    return this.servers.at(this.addressOf(port, name));
+  }
+
+  /** Moves the clock, and does what is due then. */
+  wait(ms: number): void {
+    this.nowMs = (this.nowMs ?? Math.ceil(performance.now())) + ms;
+    this.sockets.encrypted.tick();
+  }
+
+  async close(): Promise<void> {
+    this.servers.close();
+    this.sockets.close();
+    await Promise.all(this.own.map((server) => server.close()));
+  }
+}
+
+/** Sends a query with an OPT record; undefined when that is not possible. */
+export function ask(
+  sockets: ServerSockets,
+  name: string,
+  query = queryMessage({ name, ednsBytes: 1232 }),
+): Promise<Result | undefined> {
+  let done: (result: Result) => void = () => undefined;
+  const result = new Promise<Result>((resolve) => (done = resolve));
+  const sent = sockets.send(query, {
+    onReply: (_sent, reply) => {
+      const { answers, rcode } = decodeMessage(reply);
+      done(answers[0]?.type === 'A' ? answers[0].data : rcode);
+    },
+    onUnreachable: (_sent, why) => done(why!),
+  });
+  return sent === undefined ? Promise.resolve(undefined) : result;
+}
+
+/** Asks for `n0`, `n1` and so on. */
+export function askMany(sockets: ServerSockets, count: number, from = 0) {
+  return Array.from({ length: count }, (_, i) => ask(sockets, `n${from + i}`));
+}
+
+export const addressesOf = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, i) => `10.0.${(from + i) >> 8}.${(from + i) & 0xff}`);
+
+export const plainQuery = (name: string) => encodeQuery({ id: 0, name, type: 'A' });

@@ -1,0 +1,132 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type EncryptedNameServer, ownedBy, ScriptedNameServer, until } from '@kube-dns/testkit';
+import { FLAG, RCODE, readUint16 } from '@kube-dns/wire';
+import { QueryForwarder } from '../src/upstream/query-forwarder.js';
+import { retryPlan } from '../src/upstream/retry-plan.js';
+import { ServerGroup, type ServerOrder } from '../src/upstream/server-group.js';
+import type { UpstreamServer } from '../src/upstream/upstream-servers.js';
+import { ADDRESS, addressOfName, authority, EncryptedFixture } from './encrypted-fixture.js';
+import { answered, TIMEOUT_MS, WaitingClient } from './forwarder-fixture.js';
+import { queryMessage, readQuery } from './questions.js';
+import { fails, truncated } from './scripts.js';
+
+const opened = ownedBy(afterEach);
+
+describe.each(['tls', 'https'] as const)('questions to servers over %s', (protocol) => {
+  let fixture: EncryptedFixture;
+  let forwarder: QueryForwarder;
+  const out = new Uint8Array(65_535);
+
+  beforeEach(() => {
+    fixture = new EncryptedFixture(protocol);
+    const plan = retryPlan(TIMEOUT_MS);
+    const rules = { maxInFlight: 100, plan, maxUdpBytes: 1232, mixesCase: true };
+    forwarder = new QueryForwarder({ ...rules, unsentRcode: RCODE.SERVFAIL });
+  });
+
+  afterEach(async () => {
+    forwarder.close();
+    await fixture.close();
+  });
+
+  const groupOf = (servers: readonly UpstreamServer[], order: ServerOrder = 'preferred') =>
+    new ServerGroup('.', servers, order);
+  const at = ({ port }: EncryptedNameServer) => fixture.at(port);
+
+  const ask = async (group: ServerGroup, name: string, isOverTcp = false) => {
+    const client = new WaitingClient();
+    const query = readQuery(queryMessage({ name, ednsBytes: 1232 }), isOverTcp);
+    const length = forwarder.forward(query, out, client, group);
+    if (length > 0) client.take(out.subarray(0, length));
+    await answered(client);
+    return client;
+  };
+
+  /** What arrives at a port over plain UDP. */
+  const datagramsAt = async (port: number) => {
+    const received: Buffer[] = [];
+    const socket = createSocket('udp4', (bytes) => received.push(bytes));
+    socket.bind(port, ADDRESS);
+    await once(socket, 'listening');
+    opened({ close: () => socket.close() });
+    return received;
+  };
+
+  it('are asked over that alone, for clients over UDP and TCP, and also when the reply is truncated', async () => {
+    const server = await fixture.serve((request) =>
+      request.question.name === 'cut' ? truncated(request) : addressOfName(request),
+    );
+    const received = await datagramsAt(server.port);
+    const group = groupOf([at(server)]);
+    expect((await ask(group, 'n1')).result).toBe('A 10.0.0.1');
+    expect((await ask(group, 'n2', true)).result).toBe('A 10.0.0.2');
+    for (const isOverTcp of [false, true]) {
+      const { bytes } = await ask(group, 'cut', isOverTcp);
+      expect(readUint16(bytes, 2) & FLAG.TC).toBe(FLAG.TC);
+    }
+    expect(server.names).toEqual(['n1', 'n2', 'cut', 'cut']);
+    expect(received).toEqual([]);
+    // What was padded comes back without padding, and with the spelling of the client.
+    expect((await ask(group, 'n3')).bytes.length).toBeLessThan(100);
+  });
+
+  it('over TCP use it also when servers of both kinds serve a domain', async () => {
+    const server = await fixture.serve();
+    const plain = opened(await ScriptedNameServer.start(fails(RCODE.REFUSED)));
+    const group = groupOf([fixture.servers.at(plain.at), at(server)], 'strict');
+    const received = await datagramsAt(server.port);
+    expect((await ask(group, 'n7', true)).result).toBe('A 10.0.0.7');
+    expect(plain.names).toHaveLength(1);
+    expect(received).toEqual([]);
+  });
+
+  it('fail with the cause and the server, at once for the next ones, until the certificate is good', async () => {
+    const server = await fixture.serve(addressOfName, { names: [ADDRESS], toDays: -0.5 });
+    const group = groupOf([at(server)]);
+    for (const name of ['n1', 'n2', 'n3']) {
+      const client = await ask(group, name);
+      expect([client.result, client.extendedError]).toEqual(['SERVFAIL', 23]);
+      const text = client.bytes.toString('latin1');
+      expect(text).toContain(`CERT_HAS_EXPIRED ${protocol}://127.0.0.1`.slice(0, 40));
+    }
+    expect(server.requests).toEqual([]);
+    expect(at(server).health.isDown).toBe(true);
+    server.show(authority.issue({ names: [ADDRESS] }));
+    await until(async () => (await ask(group, `n${server.accepted + 10}`)).result.startsWith('A'));
+  });
+
+  it.each(['preferred', 'strict', 'all'] as const)(
+    'go to the next server when the first has a wrong certificate, in order %s',
+    async (order) => {
+      const wrong = await fixture.serve(addressOfName, { names: ['127.0.0.9'] });
+      const good = await fixture.serve();
+      const group = groupOf([at(wrong), at(good)], order);
+      for (let i = 0; i < 5; i++) expect((await ask(group, `n${i}`)).result).toBe(`A 10.0.0.${i}`);
+      expect([wrong.names.length, good.names.length]).toEqual([0, 5]);
+    },
+  );
+
+  it('do not wait for a slow handshake when another server can answer', async () => {
+    const slow = await fixture.serve();
+    slow.handshakeDelayMs = 60_000;
+    const good = await fixture.serve();
+    const group = groupOf([at(slow), at(good)], 'strict');
+    const before = performance.now();
+    for (let i = 0; i < 3; i++) expect((await ask(group, `n${i}`)).result).toBe(`A 10.0.0.${i}`);
+    // The plan for retransmissions alone would take a second for each.
+    expect(performance.now() - before).toBeLessThan(900);
+    expect(slow.names).toEqual([]);
+  });
+
+  it('are answered by the other server while one is cut off all the time', async () => {
+    const cutting = await fixture.serve(() => {
+      setImmediate(() => cutting.cut());
+      return null;
+    });
+    const good = await fixture.serve();
+    const group = groupOf([at(cutting), at(good)], 'strict');
+    for (let i = 0; i < 5; i++) expect((await ask(group, `n${i}`)).result).toBe(`A 10.0.0.${i}`);
+  });
+});
