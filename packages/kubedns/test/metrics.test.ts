@@ -31,6 +31,7 @@ const OWN = [
   'kubedns_config_generation gauge',
   'kubedns_config_info gauge',
   'kubedns_config_rejected_total counter',
+  'kubedns_cookies_total counter',
   'kubedns_event_to_served_seconds histogram',
   'kubedns_last_event_age_seconds gauge',
   'kubedns_messages_total counter',

@@ -20,6 +20,8 @@ export interface ListenerMetrics {
   /** By `reason`. */
   readonly refusedMessages: MetricDescription;
   readonly truncated: MetricDescription;
+  /** By `result`. */
+  readonly cookies: MetricDescription;
   readonly answerFailures: MetricDescription;
   readonly sendErrors: MetricDescription;
   /** By `event`. */
@@ -61,12 +63,23 @@ export function listenerFamilies(
         formerr: (c) => c.formErrors,
         notimp: (c) => c.notImplemented,
         badvers: (c) => c.badVersions,
+        badcookie: (c) => c.badCookies,
+        nocookie: (c) => c.cookieless,
         dropped: (c) => c.dropped,
       }),
     ),
     counter(
       metrics.truncated,
       sum((c) => c.truncated),
+    ),
+    counter(
+      metrics.cookies,
+      labelled('result', {
+        good: (c) => c.cookies.good,
+        old: (c) => c.cookies.old,
+        bad: (c) => c.cookies.bad,
+        none: (c) => c.cookies.none,
+      }),
     ),
     counter(
       metrics.answerFailures,
@@ -108,6 +121,7 @@ function* answersByRcode(
     if (name !== undefined || value > 0) yield { labels: { rcode: name ?? String(rcode) }, value };
   }
   yield { labels: { rcode: 'BADVERS' }, value: sum(({ badVersions }) => badVersions)() };
+  yield { labels: { rcode: 'BADCOOKIE' }, value: sum(({ badCookies }) => badCookies)() };
 }
 
 function refusals({ formErrors, notImplemented }: ListenerCounters, rcode: number): number {

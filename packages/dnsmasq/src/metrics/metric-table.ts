@@ -182,6 +182,11 @@ export const LISTENER_METRICS = {
     name: 'dnsmasq_truncated_answers_total',
     help: 'Answers that were truncated to the size that the client accepts.',
   },
+  cookies: {
+    name: 'dnsmasq_cookies_total',
+    help: 'Queries with a COOKIE option, by what their server cookie was.',
+    labelNames: ['result'],
+  },
   answerFailures: {
     name: 'dnsmasq_answer_failures_total',
     help: 'Questions that could not be answered because of a defect; the client got SERVFAIL.',

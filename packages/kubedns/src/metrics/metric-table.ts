@@ -243,6 +243,11 @@ export const LISTENER_METRICS = {
     name: 'kubedns_truncated_answers_total',
     help: 'Answers truncated to the size that the client accepts.',
   },
+  cookies: {
+    name: 'kubedns_cookies_total',
+    help: 'Queries with a COOKIE option, by what their server cookie was.',
+    labelNames: ['result'],
+  },
   answerFailures: {
     name: 'kubedns_answer_failures_total',
     help: 'Questions answered with SERVFAIL because of an internal error.',
