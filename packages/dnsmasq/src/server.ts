@@ -99,11 +99,7 @@ export class DnsmasqServer {
     this.#port = new DnsPort(options, engine, log);
     const heardAt = neverHeard();
     const lastHeardAt = options.stale && neverHeard();
-    this.#cache = new AnswerCache({
-      ...cacheOptions(options),
-      heardAt,
-      ...(lastHeardAt && { lastHeardAt }),
-    });
+    this.#cache = new AnswerCache({ ...cacheOptions(options), heardAt, lastHeardAt });
     this.#cacheTotals = new CacheTotals(this.#cache);
     this.#local = new LocalData({ options, log });
     this.#sockets = new UpstreamSockets({
@@ -155,7 +151,7 @@ export class DnsmasqServer {
       own: this.#port,
       cache: this.#cache,
       heardAt,
-      ...(lastHeardAt && { lastHeardAt }),
+      lastHeardAt,
       isEnabled: options.subscribes && options.cacheSize > 0,
       log,
       onLive: (server) => this.#upstreams.noteAlive(server),
@@ -177,8 +173,8 @@ export class DnsmasqServer {
       filteredTypes: options.filteredTypes,
       maxTtlSeconds: options.maxTtlSeconds,
       queryLog,
+      prefetching: options.prefetch,
       servesStaleLate: options.stale !== undefined,
-      dropsExpired: options.stale !== undefined,
       isOfCluster: options.stale && ((group) => isOfCluster(group, kubedns, this.#subscriptions)),
       chaos: new ChaosAnswerer(options.hasIdent ? texts : new Map()),
       counters: this.#counters,

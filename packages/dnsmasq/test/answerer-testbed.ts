@@ -121,7 +121,6 @@ export class AnswererTestbed {
       maxTtlSeconds,
       log,
       servesStaleLate: stale !== undefined,
-      dropsExpired: stale !== undefined,
       ...(setup.logsQueries === true && { queryLog: new QueryLog(log, true) }),
       ...setup.options,
     });

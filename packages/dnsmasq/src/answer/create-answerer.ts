@@ -1,10 +1,12 @@
 import type { Answerer, QueryForwarder } from '@kube-dns/transport';
+import type { PrefetchOptions } from '../options/prefetch-value.js';
 import { EdnsForwarder } from '../upstream/edns-forwarder.js';
 import type { EdnsOptions } from '../upstream/edns-options.js';
 import { CachedAnswers } from './cached-answers.js';
 import { type AnswererParts, DnsmasqAnswerer } from './dnsmasq-answerer.js';
 import { LoggedAnswerer, loggedParts } from './logged-answerer.js';
 import type { QueryLog } from './query-log.js';
+import { Prefetch } from './prefetch.js';
 import { Refusals } from './refusals.js';
 import { ReplyIntake, type ReplyIntakeOptions } from './reply-intake.js';
 import { StaleAnswers } from './stale-answers.js';
@@ -19,8 +21,8 @@ export interface AnswererOptions
   readonly ednsOptions?: EdnsOptions | undefined;
   /** Undefined unless queries are logged. */
   readonly queryLog?: QueryLog | undefined;
-  /** Expired answers are served when there is no reply in time (`--stale`); at once by default, if the cache has any. */
-  readonly servesStaleLate?: boolean;
+  /** Undefined unless popular answers are asked for before they expire (`--prefetch`). */
+  readonly prefetching?: PrefetchOptions | undefined;
 }
 
 /** The answerer; parts that log or add EDNS options are in it only where an option asks for them. */
@@ -37,6 +39,7 @@ export function createAnswerer(options: AnswererOptions): Answerer {
     forwarder: ednsOptions === undefined ? forwarder : new EdnsForwarder(forwarder, ednsOptions),
     intake: new ReplyIntake(options),
     subscriptions,
+    prefetch: options.prefetching && new Prefetch(options.prefetching, cache),
     stale: options.servesStaleLate === true ? staleAnswers(options) : undefined,
   };
   if (queryLog === undefined) return new DnsmasqAnswerer(parts);

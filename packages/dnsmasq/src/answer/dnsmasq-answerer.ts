@@ -8,6 +8,7 @@ import type { Forwarding } from '../upstream/forwarding.js';
 import type { AnswerCounters } from './answer-counters.js';
 import type { CachedAnswers } from './cached-answers.js';
 import type { ChaosAnswerer } from './chaos.js';
+import type { Prefetch } from './prefetch.js';
 import type { Refusals } from './refusals.js';
 import type { ReplyIntake } from './reply-intake.js';
 import type { StaleAnswers } from './stale-answers.js';
@@ -24,6 +25,8 @@ export interface AnswererParts {
   readonly counters: AnswerCounters;
   /** Undefined where expired answers are served at once, or not at all. */
   readonly stale?: StaleAnswers | undefined;
+  /** Undefined where no answer is asked for before it expires. */
+  readonly prefetch?: Prefetch | undefined;
 }
 
 /** Answers from local data and the cache, or forwards along the routes; dnsmasq's order of answering. */
@@ -72,10 +75,11 @@ export class DnsmasqAnswerer implements Answerer {
   }
 
   #answerFromCache(query: Query, out: Uint8Array, client: Client): number {
-    const { cached, counters, stale } = this.#parts;
+    const { cached, counters, prefetch, stale } = this.#parts;
     if (!mayReadCache(query)) return 0;
     const length = cached.answer(query, out);
     if (length === 0) return cached.answerFromSibling(query, out);
+    if (prefetch?.isPopular === true && !cached.isStale) this.#prefetch(prefetch, query, client);
     if (!cached.isStale) return length;
     if (stale !== undefined) return this.#offerStale(stale, query, out.subarray(0, length));
     counters.staleAnswers++;
@@ -92,6 +96,16 @@ export class DnsmasqAnswerer implements Answerer {
     }
     this.#stale = stale.offer(message);
     return 0;
+  }
+
+  /** Asks again for an answer that expires soon, so that no client has to wait. */
+  #prefetch(prefetch: Prefetch, query: Query, client: Client): void {
+    const { router, forwarder, subscriptions } = this.#parts;
+    const { group } = router.routes.find(query);
+    if (group === undefined || !mayFillCache(query) || !prefetch.isDue(group)) return;
+    const options = subscriptions.optionsFor(group);
+    const inspector = this.#inspectorFor(query);
+    if (forwarder.refresh(query, group, inspector, client, options, true)) prefetch.noteAsked();
   }
 
   /** Asks again for an answer that has expired; no client waits for it. */

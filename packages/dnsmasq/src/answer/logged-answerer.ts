@@ -135,8 +135,10 @@ class LoggedForwarder implements Forwarding {
     inspector: ReplyInspector,
     client: Client,
     options: AddedOptions,
-  ): void {
-    this.#forwarder.refresh(query, group, this.#inspectorFor(inspector), client, options);
+    isPrefetch?: boolean,
+  ): boolean {
+    const own = this.#inspectorFor(inspector);
+    return this.#forwarder.refresh(query, group, own, client, options, isPrefetch);
   }
 
   /** The reply is logged with the tag of the query that it answers. */

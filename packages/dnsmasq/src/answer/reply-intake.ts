@@ -44,8 +44,11 @@ export interface ReplyIntakeOptions {
   readonly local: Pick<LocalData, 'hasName'>;
   readonly router: Pick<Router, 'routes'>;
   readonly subscriptions: Pick<Subscriptions, 'find' | 'search' | 'tellerOf'>;
-  /** Whether an answer that is not cached ends the expired one that is. */
-  readonly dropsExpired?: boolean;
+  /**
+   * Expired answers are served when there is no reply in time (`--stale`), so that one that is not cached ends them; at
+   * once by default, if the cache has any.
+   */
+  readonly servesStaleLate?: boolean;
   /** Whether servers answer for the cluster, whose expired answers are served only briefly; none by default. */
   readonly isOfCluster?: ((group: ServerGroup | undefined) => boolean) | undefined;
   readonly log: Log;
@@ -161,8 +164,8 @@ export class ReplyIntake {
 
   /** What is not cached is newer than what has expired, all the same. */
   #dropExpired(reply: Buffer): void {
-    const { cache, dropsExpired = false } = this.#options;
-    const length = dropsExpired && this.#mayReplace ? this.#readName(reply) : -1;
+    const { cache, servesStaleLate = false } = this.#options;
+    const length = servesStaleLate && this.#mayReplace ? this.#readName(reply) : -1;
     if (length > 0) cache.dropExpired(this.#name, length, this.#reader.questionType);
   }
 

@@ -13,10 +13,12 @@ export interface AnswerCacheOptions {
   readonly staleTtlSeconds?: number;
   /** Whether each answer rotates its records by one; true unless given. */
   readonly rotatesRecords?: boolean;
+  /** Whether hits are counted; not unless given. */
+  readonly countsHits?: boolean;
   /** When the servers of subscriptions were heard; none lives, unless given. */
   readonly heardAt?: HeardAt;
   /** The same, also of those that do not live any more. */
-  readonly lastHeardAt?: HeardAt;
+  readonly lastHeardAt?: HeardAt | undefined;
   /** A monotonic clock in seconds; the process's unless given. */
   readonly nowSeconds?: () => number;
 }
@@ -26,5 +28,13 @@ export function cacheOptions(options: DnsmasqOptions): AnswerCacheOptions {
   const { cacheSize: maxRecords, maxTtlSeconds, stale, rotatesRecords } = options;
   const maxStaleSeconds = stale?.maxAgeSeconds ?? options.maxStaleSeconds;
   const staleTtlSeconds = stale?.ttlSeconds ?? 0;
-  return { maxRecords, maxTtlSeconds, maxStaleSeconds, staleTtlSeconds, rotatesRecords };
+  const countsHits = options.prefetch !== undefined;
+  return {
+    maxRecords,
+    maxTtlSeconds,
+    maxStaleSeconds,
+    staleTtlSeconds,
+    rotatesRecords,
+    countsHits,
+  };
 }

@@ -54,7 +54,8 @@ export class AnswerCache {
     this.#kept = new KeptEntries(this.#table, heardAt, lastHeardAt, (slot) => this.#remove(slot));
     this.#lifetimes = new EntryLifetimes(this.#table, this.#kept, maxStaleSeconds);
     const staleTtl = Math.min(staleTtlSeconds, ceiling);
-    this.last = new LastAnswer(this.#table, this.#lifetimes, staleTtl);
+    const { countsHits = false } = options;
+    this.last = new LastAnswer(this.#table, this.#lifetimes, staleTtl, countsHits);
     this.#expiredEntries = new ExpiredEntries({
       table: this.#table,
       lifetimes: this.#lifetimes,
@@ -64,6 +65,11 @@ export class AnswerCache {
     });
     this.#writer = new EntryWriter(this.#table, { maxTtlSeconds, rotatesRecords });
     this.#now = options.nowSeconds ?? (() => performance.now() / 1000);
+  }
+
+  /** How many seconds are left of the last answer's lifetime. */
+  get lastSecondsLeft(): number {
+    return this.last.secondsLeft(this.#now());
   }
 
   /** The records stored now. */

@@ -29,6 +29,8 @@ const KINDS = {
   /** Seconds by the cache's clock. */
   storedAt: Float64Array,
   expiresAt: Float64Array,
+  /** How often it was asked for, up to a limit; FETCHED when a newer one was asked for. */
+  hits: Uint8Array,
   /** Whether it is of the cluster, where an address soon has another owner. */
   isOfCluster: Uint8Array,
   /**

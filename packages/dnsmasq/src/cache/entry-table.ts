@@ -97,6 +97,7 @@ export class EntryTable {
     columns.weight[slot] = answer.weight;
     columns.serial[slot] = serial;
     columns.subscription[slot] = 0;
+    columns.hits[slot] = 0;
     columns.isOfCluster[slot] = Number(answer.isOfCluster);
     columns.triedAtMs[slot] = 0;
     columns.storedAt[slot] = now;

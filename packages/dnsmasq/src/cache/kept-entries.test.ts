@@ -110,6 +110,13 @@ describe('an answer whose server tells when it changes', () => {
     expect(ask('web.ns.svc.z')).toBeUndefined();
   });
 
+  it('counts no hits: it needs no newer one', () => {
+    cache = new AnswerCache({ maxRecords: 9, nowSeconds: () => now, heardAt, countsHits: true });
+    keep('web.ns.svc.z', address('10.0.0.1'));
+    for (let i = 0; i < 5; i++) ask('web.ns.svc.z');
+    expect(cache.last.hits).toBe(0);
+  });
+
   it('is stale from when its server was heard last', () => {
     const lastHeardAt = neverHeard();
     const stale = { maxStaleSeconds: 60, staleTtlSeconds: 30 };

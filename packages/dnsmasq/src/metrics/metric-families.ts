@@ -27,7 +27,10 @@ export interface MetricSources extends ProgramFacts {
   readonly port: { readonly listeners: readonly CountedListener[] };
   readonly cache: Pick<AnswerCache, 'maxRecords' | 'recordCount' | 'usedBytes'>;
   readonly cacheTotals: Pick<CacheTotals, 'insertions' | 'evictions'>;
-  readonly forwarder: Pick<QueryForwarder, 'joined' | 'inFlight' | 'overflows' | 'failures'>;
+  readonly forwarder: Pick<
+    QueryForwarder,
+    'joined' | 'inFlight' | 'overflows' | 'failures' | 'prefetches'
+  >;
   readonly statistics: Pick<ServerStatistics, 'entries'>;
   readonly upstreams: { readonly all: Iterable<EncryptedNameServer> };
   readonly subscriptions: () => readonly SubscriptionRow[];
@@ -48,6 +51,12 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     counter(OWN_METRICS.staleReasons, () =>
       Object.entries(counters.staleReasons).map(([reason, value]) => ({
         labels: { reason },
+        value,
+      })),
+    ),
+    counter(OWN_METRICS.prefetches, () =>
+      Object.entries(forwarder.prefetches.results).map(([result, value]) => ({
+        labels: { result },
         value,
       })),
     ),

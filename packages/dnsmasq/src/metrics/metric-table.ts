@@ -24,6 +24,11 @@ export const OWN_METRICS = {
     help: 'The same of --stale: no reply in time, no usable reply, or known not to come.',
     labelNames: ['reason'],
   },
+  prefetches: {
+    name: 'dnsmasq_prefetches_total',
+    help: 'Answers that were asked for before they expired, by result (--prefetch).',
+    labelNames: ['result'],
+  },
   cacheSize: {
     name: 'dnsmasq_cache_max_records',
     help: 'Maximum of records in the cache (--cache-size).',

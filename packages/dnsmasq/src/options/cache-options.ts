@@ -1,6 +1,7 @@
 import { OptionError } from '../errors.js';
 import { wholeNumber } from './number-value.js';
 import { fields, flag, type OptionDefinition, setting } from './option-definition.js';
+import { parsePrefetch } from './prefetch-value.js';
 import { parseType } from './rr-type.js';
 import { parseStale } from './stale-value.js';
 
@@ -82,6 +83,15 @@ export const CACHE_OPTIONS: readonly OptionDefinition[] = [
   flag('no-round-robin', '', 'do not rotate the records of an RRset', (draft) => {
     draft.rotatesRecords = false;
   }),
+  setting(
+    'prefetch',
+    '',
+    'extension: HITS[,PERCENT]: ask again before answers expire that were asked for so often (default 3,10)',
+    (draft, value) => {
+      draft.prefetch = parsePrefetch(value);
+    },
+    'optional',
+  ),
   setting(
     'stale',
     '',

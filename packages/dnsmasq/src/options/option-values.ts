@@ -5,6 +5,7 @@ import type { PlainDomains } from './rule-domains.js';
 import type { AddressRule, ServerRule } from './server-value.js';
 import type { NotifyRule } from './notify-rule.js';
 import type { LocalRecord } from './record-values.js';
+import type { PrefetchOptions } from './prefetch-value.js';
 import type { StaleOptions } from './stale-value.js';
 import type { SynthDomain } from './synth-domain.js';
 
@@ -48,6 +49,8 @@ export interface DnsmasqOptions {
   readonly maxStaleSeconds: number;
   /** Expired answers are served when there is no reply in time; undefined is not at all. */
   readonly stale: StaleOptions | undefined;
+  /** Popular answers are asked for again before they expire; undefined is none. */
+  readonly prefetch: PrefetchOptions | undefined;
   readonly rotatesRecords: boolean;
   readonly hasIdent: boolean;
 
@@ -183,6 +186,7 @@ export function defaultOptions(): OptionsDraft {
     cachedTypes: [],
     maxStaleSeconds: 0,
     stale: undefined,
+    prefetch: undefined,
     rotatesRecords: true,
     hasIdent: true,
     maxInFlight: 1_500,

@@ -23,7 +23,7 @@ export interface ZoneServerOptions {
   /** When subscriptions were heard, by their numbers; the cache has the same. */
   readonly heardAt: HeardAt;
   /** The same, also of those that do not live any more. */
-  readonly lastHeardAt?: HeardAt;
+  readonly lastHeardAt?: HeardAt | undefined;
   /** Another number of a subscription; undefined when there is none. */
   readonly takeNumber: () => number | undefined;
   /** The name has changed, or all below it, in a zone of the server. */

@@ -48,10 +48,11 @@ export class EdnsForwarder implements Forwarding {
     inspector: ReplyInspector,
     client: Client,
     added: AddedOptions,
-  ): void {
+    isPrefetch?: boolean,
+  ): boolean {
     const options = this.#optionsFor(query, client, added);
     const own = this.#inspectorFor(options, inspector);
-    this.#forwarder.refresh(query, group, own, client, options);
+    return this.#forwarder.refresh(query, group, own, client, options, isPrefetch);
   }
 
   #optionsFor(query: Query, { address }: Client, { bytes }: AddedOptions): QueryOptions {

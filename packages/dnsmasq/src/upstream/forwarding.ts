@@ -23,12 +23,13 @@ export interface Forwarding {
     options: AddedOptions,
     stale?: StaleAnswer,
   ): number;
-  /** Sends a query that no client waits for; `client` sent the query that showed the need. */
+  /** Sends a query that no client waits for; `client` sent the query that showed the need. False when it is not sent. */
   refresh(
     query: Query,
     group: ServerGroup,
     inspector: ReplyInspector,
     client: Client,
     options: AddedOptions,
-  ): void;
+    isPrefetch?: boolean,
+  ): boolean;
 }

@@ -59,7 +59,7 @@ describe('a question without an answer', () => {
     const { group } = await fixture.groupOf([script]);
     const client = fixture.ask(group, EDNS);
     await answered(client);
-    expect(reasonOf(client)).toBe('SERVFAIL 6 no');
+    expect(reasonOf(client)).toBe('SERVFAIL 6 upstream: no');
   });
 
   it('has no reason for a client without EDNS', async () => {

@@ -1,5 +1,6 @@
 import { RecordCursor } from '@kube-dns/wire';
 import type { Flight } from './flight.js';
+import { Prefetches } from './prefetches.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
 import { isRefusal } from './reply-flaw.js';
 import type { RetryPlan } from './retry-plan.js';
@@ -20,6 +21,7 @@ export class ForwarderBase {
   readonly options: QueryForwarderOptions;
   readonly plan: RetryPlan;
   readonly portLimit: number;
+  readonly prefetches = new Prefetches();
   readonly cursor = new RecordCursor();
 
   constructor(options: QueryForwarderOptions) {

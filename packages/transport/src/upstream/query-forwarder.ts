@@ -112,16 +112,22 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
     return true;
   }
 
-  /** Asks a question for which no client waits, unless it is in flight or the limit is reached. */
+  /** Asks a question for which no client waits, unless it is in flight; false when it is not asked. */
   refresh(
     query: Query,
     group: ServerGroup,
     inspector: ReplyInspector,
     { address }: Client,
     options = NO_OPTIONS,
-  ): void {
+    isPrefetch = false,
+  ): boolean {
     const known = this.#find(query, options);
-    if (known?.isCounted !== true) this.#send(query, address, known, group, inspector);
+    if (known?.isCounted === true) return true;
+    const { maxInFlight } = this.options;
+    if (isPrefetch && !this.prefetches.mayAsk(group, this.inFlight, maxInFlight)) return false;
+    const flight = this.#send(query, address, known, group, inspector);
+    if (isPrefetch) this.prefetches.add(flight);
+    return flight !== undefined;
   }
 
   /** Asks, or joins, a question for which the program itself waits, or no one; undefined when that cannot be. */
@@ -172,10 +178,14 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
   /** For a flight: it has its reply. */
   finish(flight: Flight, reply: Buffer | null): void {
     const waiters = this.#flights.leaveAll(flight);
-    this.#failed.note(flight, reply);
-    this.#stale?.noteEnd(flight, reply);
+    this.#noteEnd(flight, reply);
     this.#drop(flight);
     for (const waiter of waiters) this.answer(waiter, reply, flight);
+  }
+
+  #noteEnd(flight: Flight, reply: Buffer | null): void {
+    if (!this.prefetches.noteEnd(flight, reply)) this.#failed.note(flight, reply);
+    this.#stale?.noteEnd(flight, reply);
   }
 
   /** The flight of the same question, if there is one; the key is that of this question afterwards. */
@@ -248,9 +258,7 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
       if (!flight.isCounted) {
         if (!flight.mayReply(nowMs)) this.#drop(flight);
       } else if (endMs >= flight.deadlineMs) {
-        const reply = flight.expire();
-        this.#failed.note(flight, reply);
-        this.#stale?.noteEnd(flight, reply);
+        this.#noteEnd(flight, flight.expire());
         this.onForsaken(flight);
       } else {
         this.#loops.check(flight, nowMs, this.plan.replyMs);

@@ -105,6 +105,15 @@ export class ServerGroup {
     return repliedAtMs;
   }
 
+  /** A reply that takes longer is late for the slowest of the servers that ever replied; Infinity when none did. */
+  get replyLimitMs(): number {
+    let limitMs = Number.NEGATIVE_INFINITY;
+    for (const { health } of this.servers) {
+      if (health.replyTime.isKnown) limitMs = Math.max(limitMs, health.replyTime.limitMs);
+    }
+    return limitMs < 0 ? Number.POSITIVE_INFINITY : limitMs;
+  }
+
   /** Finds out whether any server replies: each gets a probe, one a second at most. */
   look(nowMs: number): void {
     for (const { health } of this.servers) health.probe(nowMs);

@@ -59,10 +59,16 @@ export class ServerHealth implements ReplyHandler {
     return this.failure !== undefined;
   }
 
+  /** Whether a probe has no reply yet. */
+  get isInDoubt(): boolean {
+    return this.#unansweredSinceMs !== Number.POSITIVE_INFINITY;
+  }
+
   /** The server has replied to this query, sent at this time, whatever it said. The query's bytes stay, but for its ID. */
   noteReply(nowMs: number, query = this.#answered, sentAtMs?: number): void {
     if (sentAtMs !== undefined) this.replyTime.note(nowMs - sentAtMs);
     this.repliedAtMs = nowMs;
+    this.#unansweredSinceMs = Number.POSITIVE_INFINITY;
     this.#timeouts = 0;
     this.#answered = query;
     if (this.#probes.length > 0) this.close();

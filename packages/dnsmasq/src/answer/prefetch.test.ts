@@ -1,0 +1,148 @@
+import { describe, expect, it } from '@jest/globals';
+import { NO_OPTIONS, type ReplyInspector } from '@kube-dns/transport';
+import { NO_LOCAL_DATA } from '../../test/answerer-testbed.js';
+import { storeReply } from '../../test/cached-answers.js';
+import { addressRecords, queryFor, type Question } from '../../test/messages.js';
+import { AnswerCache } from '../cache/answer-cache.js';
+import type { Forwarding } from '../upstream/forwarding.js';
+import { AnswerCounters } from './answer-counters.js';
+import { CachedAnswers } from './cached-answers.js';
+import { DnsmasqAnswerer } from './dnsmasq-answerer.js';
+import { Prefetch } from './prefetch.js';
+
+const RULES = { hits: 3, percent: 10 };
+const UPSTREAM_SECONDS = 0.05;
+const TTL = 10;
+const NAME = 'popular.example';
+/** As if replies took the time above. */
+const GROUP = { replyLimitMs: 2 * 1_000 * UPSTREAM_SECONDS } as unknown;
+const CLIENT = { address: '192.0.2.1', port: 5_000, defer: () => undefined as never };
+
+/** An answerer before a server that replies after a while, by a clock of its own. */
+class Simulation {
+  now = 100;
+  /** Questions that were sent, and those of them that a client waits for. */
+  sent = 0;
+  waits = 0;
+  /** Whether a prefetch is sent. */
+  isSent = true;
+  readonly cache: AnswerCache;
+  readonly #answerer: DnsmasqAnswerer;
+  readonly #out = new Uint8Array(65_535);
+  #replies: { readonly atSecond: number; readonly question: Question }[] = [];
+
+  constructor(prefetching: boolean, ttl = TTL) {
+    this.cache = new AnswerCache({
+      maxRecords: 10,
+      countsHits: prefetching,
+      nowSeconds: () => this.now,
+    });
+    this.#ttl = ttl;
+    const forwarder: Forwarding = {
+      sentForUdp: 0,
+      refusals: { last: undefined },
+      forward: (query) => this.#send(query.type === 28 ? 'AAAA' : 'A', true),
+      refresh: () => this.isSent && this.#send('A', false) === 0,
+    };
+    const unused = () => 0;
+    this.#answerer = new DnsmasqAnswerer({
+      chaos: { owns: () => false, answer: unused },
+      local: NO_LOCAL_DATA,
+      cached: new CachedAnswers(this.cache, [], false),
+      router: {
+        routes: { find: () => ({ group: GROUP }) },
+        loops: { isOwnProbe: () => false },
+      } as unknown as ConstructorParameters<typeof DnsmasqAnswerer>[0]['router'],
+      refusals: { answer: unused },
+      forwarder,
+      intake: { take: ((reply: Buffer) => reply) satisfies ReplyInspector },
+      subscriptions: { optionsFor: () => NO_OPTIONS },
+      counters: new AnswerCounters(),
+      prefetch: prefetching ? new Prefetch(RULES, this.cache) : undefined,
+    });
+  }
+
+  readonly #ttl: number;
+
+  /** Lets time go by, and asks. */
+  ask(afterSeconds: number, fields: Partial<Question> = {}): void {
+    this.now += afterSeconds;
+    const isDue = ({ atSecond }: { readonly atSecond: number }) => atSecond <= this.now;
+    for (const { question } of this.#replies.filter(isDue)) {
+      storeReply(this.cache, question, { answers: addressRecords(this.#ttl, '10.0.0.1') });
+    }
+    this.#replies = this.#replies.filter((reply) => !isDue(reply));
+    this.#answerer.answer(queryFor({ name: NAME, ...fields }), this.#out, CLIENT);
+  }
+
+  #send(type: string, isWaitedFor: boolean): number {
+    if (isWaitedFor) this.waits++;
+    const isInFlight = this.#replies.length > 0;
+    if (isInFlight) return 0;
+    this.sent++;
+    this.#replies.push({ atSecond: this.now + UPSTREAM_SECONDS, question: { name: NAME, type } });
+    return 0;
+  }
+}
+
+/** A name that is asked for 20 times a second, for ten minutes. */
+function popular(prefetching: boolean, ttl = TTL): Simulation {
+  const simulation = new Simulation(prefetching, ttl);
+  for (let i = 0; i < 12_000; i++) simulation.ask(0.05);
+  return simulation;
+}
+
+describe('prefetch', () => {
+  it.each([10, 11, 30, 300])('lets no client wait, for a tenth more questions: TTL %i', (ttl) => {
+    const with_ = popular(true, ttl);
+    const without = popular(false, ttl);
+    expect(with_.waits).toBeLessThanOrEqual(2);
+    expect(with_.sent).toBeLessThanOrEqual(Math.ceil(1.1 * without.sent));
+    expect(without.waits).toBeGreaterThan(with_.waits);
+  });
+
+  it('asks for a name once before its answer expires', () => {
+    const simulation = new Simulation(true);
+    for (let i = 0; i < 4; i++) simulation.ask(0.1);
+    simulation.ask(9, {});
+    for (let i = 0; i < 20; i++) simulation.ask(0.001);
+    expect(simulation.sent).toBe(2);
+  });
+
+  it('asks again with the next hit when it was not sent', () => {
+    const simulation = new Simulation(true);
+    for (let i = 0; i < 4; i++) simulation.ask(0.1);
+    simulation.isSent = false;
+    simulation.ask(9);
+    simulation.isSent = true;
+    simulation.ask(0.01);
+    expect(simulation.sent).toBe(2);
+  });
+
+  it.each<[string, (simulation: Simulation) => void]>([
+    ['that was asked for once', () => undefined],
+    [
+      'that was asked for often, but not shortly before its end',
+      (simulation) => {
+        for (let i = 0; i < 85; i++) simulation.ask(0.1);
+      },
+    ],
+    [
+      'for a question whose answer is not cached',
+      (simulation) => {
+        for (let i = 0; i < 5; i++) simulation.ask(0.1);
+        simulation.ask(8.9, { isCheckingDisabled: true });
+      },
+    ],
+  ])('asks for no name %s', (_what, act) => {
+    const simulation = new Simulation(true);
+    simulation.ask(0);
+    act(simulation);
+    expect(simulation.sent).toBe(1);
+  });
+
+  it('asks for no answer that lives less than 10 s', () => {
+    const simulation = popular(true, 9);
+    expect(simulation.waits).toBeGreaterThan(50);
+  });
+});
