@@ -19,7 +19,7 @@ const SLOW_MS = 1_000;
 const MOST_SLOW = 1_000;
 const HANDSHAKE_MS = 5_000;
 /** Queries wait, and nothing has arrived for so long: the server is asked for a sign of life, which takes as long at most. */
-const SILENCE_MS = 1_000;
+const SILENCE_MS = 500;
 const IDLE_MS = 30_000;
 
 /** What the connections of a process share. */
