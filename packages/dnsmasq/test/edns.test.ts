@@ -60,7 +60,8 @@ describe('a client with cookies', () => {
     ]);
     const reasons = answers.map(([, opt]) => opt.replace(/ \| 10 .*/, ''));
     const forged = `15 0004${Buffer.from('--address').toString('hex')}`;
-    expect(reasons).toEqual(['1232 | 15 0016', '1232', `1232 | ${forged}`]);
+    const own = `1232 | 15 0016${Buffer.from('upstream').toString('hex')}`;
+    expect(reasons).toEqual([own, own, `1232 | ${forged}`]);
     expect(seen).toEqual(['1232']);
   });
 
