@@ -18,6 +18,8 @@ export const PLAIN_NAME = extendedErrorOption(EXTENDED_ERROR.BLOCKED, '--domain-
 export const LOCAL_DOMAIN = extendedErrorOption(EXTENDED_ERROR.BLOCKED, 'local domain');
 /** Of `--address`. */
 export const GIVEN_ADDRESS = extendedErrorOption(EXTENDED_ERROR.FORGED_ANSWER, '--address');
+/** Of `--alias`. */
+export const ALIASED = extendedErrorOption(EXTENDED_ERROR.FORGED_ANSWER, '--alias');
 /** Of `--synth-domain`. */
 export const SYNTHESIZED = extendedErrorOption(EXTENDED_ERROR.SYNTHESIZED, '--synth-domain');
 /** Of `--allow-notify`: another client. */

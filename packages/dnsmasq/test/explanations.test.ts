@@ -8,6 +8,7 @@ import { serve } from './processes.js';
 const ADDRESSES: Readonly<Record<string, string>> = {
   'bogus.example': '198.18.0.1',
   'rebound.example': '10.0.0.1',
+  'aliased.example': '192.0.2.7',
 };
 /** Other names are refused. */
 const SCRIPT: Script = (_query, { name }) => {
@@ -26,8 +27,9 @@ beforeAll(async () => {
   const rules = ['--address=/given.example/10.0.0.9', '--local=/local.example/'];
   const filters = ['--bogus-nxdomain=198.18.0.0/24', '--stop-dns-rebind', '--filterwin2k'];
   const others = ['--synth-domain=made.example,10.9.0.0/24,host-', '--filter-AAAA', '-b', '-D'];
+  const alias = '--alias=192.0.2.7,198.51.100.7';
   const options = ['-k', '-R', '-h', '--no-subscribe', '--host-record=host.example,10.0.0.8'];
-  ({ port } = await serve([...options, server, ...rules, ...filters, ...others]));
+  ({ port } = await serve([...options, alias, server, ...rules, ...filters, ...others]));
 });
 
 afterAll(async () => {
@@ -51,6 +53,8 @@ unless(missing('dig'), it).each([
   [['srv.example', 'SRV'], '17 (Filtered): (--filterwin2k)'],
   [['bogus.example'], '15 (Blocked): (--bogus-nxdomain)'],
   [['rebound.example'], '15 (Blocked): (--stop-dns-rebind)'],
+  [['aliased.example'], '4 (Forged Answer): (--alias)'],
+  [['aliased.example'], '4 (Forged Answer): (--alias)'],
   [['host.example', 'AAAA'], '17 (Filtered): (type)'],
   [['x.bind', 'TXT', 'CH'], '21 (Not Supported)'],
   [['other.example'], '22 (No Reachable Authority): (REFUSED SERVER)'],

@@ -43,6 +43,19 @@ export function emptyReply(reply: Uint8Array, rcode: number, option: Uint8Array)
   return empty;
 }
 
+/** A copy of a reply with a further option in its OPT record; the reply itself when it has none. */
+export function withReason(reply: Buffer, option: Uint8Array): Buffer {
+  const cursor = new RecordCursor().reset(reply, reply.length);
+  while (cursor.next()) {
+    if (cursor.type !== TYPE.OPT || cursor.section !== SECTION.ADDITIONAL) continue;
+    const { start, end } = cursor;
+    const copy = Buffer.concat([reply.subarray(0, end), option, reply.subarray(end)]);
+    addOption(copy, start, end, option);
+    return copy;
+  }
+  return reply;
+}
+
 /** Adds an option to an OPT record that ends at `end`. */
 function addOption(message: Uint8Array, optAt: number, end: number, option: Uint8Array): void {
   const lengthAt = optAt + 9;

@@ -76,10 +76,11 @@ export class ReplyFilter {
     return false;
   }
 
-  /** Replaces addresses by the rules of `--alias`; the reply is then not authoritative (no AA). */
-  replaceAddresses(reply: Uint8Array): void {
+  /** Replaces addresses by the rules of `--alias`, if any; the reply is then not authoritative (no AA). */
+  replaceAddresses(reply: Uint8Array): boolean {
     const { aliases } = this.#rules;
-    if (aliases.length === 0) return;
+    if (aliases.length === 0) return false;
+    let isReplaced = false;
     const cursor = this.#cursor.reset(reply, reply.length);
     while (nextAddress(cursor, SECTION.ADDITIONAL)) {
       if (cursor.type !== TYPE.A || cursor.section === SECTION.AUTHORITY) continue;
@@ -89,7 +90,9 @@ export class ReplyFilter {
       const { to, mask } = alias;
       writeUint32(reply, cursor.rdataStart, ((to & mask) | (address & ~mask)) >>> 0);
       writeUint16(reply, 2, readUint16(reply, 2) & ~FLAG.AA);
+      isReplaced = true;
     }
+    return isReplaced;
   }
 
   #findIn(reply: Uint8Array, ranges: readonly AddressRange[]): number {

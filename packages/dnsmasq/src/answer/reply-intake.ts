@@ -22,7 +22,7 @@ import type { AnswerCache } from '../cache/answer-cache.js';
 import { type CacheableAnswer, EVERY_TYPE } from '../cache/cacheable-answer.js';
 import type { Teller } from '../cache/kept-entries.js';
 import { type CachingRules, ReplyReader } from '../cache/reply-reader.js';
-import { BOGUS, MALFORMED, REBINDING } from '../explanations.js';
+import { ALIASED, BOGUS, MALFORMED, REBINDING } from '../explanations.js';
 import type { LocalData } from '../local/local-data.js';
 import type { Route } from '../routing/route.js';
 import type { Router } from '../routing/router.js';
@@ -30,7 +30,7 @@ import type { ServerInstance } from '../subscription/server-instance.js';
 import type { Subscriptions } from '../subscription/subscriptions.js';
 import { clampTtls } from './clamp-ttls.js';
 import { FilteredTypes } from './filtered-types.js';
-import { emptyReply } from './reply-edit.js';
+import { emptyReply, withReason } from './reply-edit.js';
 import { ReplyFilter, type ReplyRules } from './reply-filter.js';
 
 export interface ReplyIntakeOptions {
@@ -106,7 +106,8 @@ export class ReplyIntake {
   take(received: Buffer, isCacheable: boolean, mayReplace = true): Buffer | null {
     this.#mayReplace = mayReplace;
     this.#findTeller(received);
-    const reply = markReasons(received, this.#cursor);
+    const marked = markReasons(received, this.#cursor);
+    const reply = this.#filter.replaceAddresses(marked) ? withReason(marked, ALIASED) : marked;
     this.#hasReasons = reply !== received;
     // A server tells the changes of its own zone, not of what it was told itself.
     this.#isOfTeller = this.#teller !== undefined && (readUint16(reply, 2) & FLAG.AA) !== 0;
@@ -119,7 +120,6 @@ export class ReplyIntake {
   #change(reply: Buffer, isCacheable: boolean): Buffer {
     const rcode = readUint16(reply, 2) & RCODE_MASK;
     if (rcode !== RCODE.NOERROR && rcode !== RCODE.NXDOMAIN) return reply;
-    this.#filter.replaceAddresses(reply);
     const bogusTtl = this.#filter.bogusTtl(reply);
     if (bogusTtl >= 0) {
       this.#store(isCacheable && this.#reader.readAsNxdomain(reply, bogusTtl));
