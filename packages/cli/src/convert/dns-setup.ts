@@ -1,3 +1,5 @@
+import { NO_STALE, type PrefetchSetup, type StaleSetup } from './stale-setup.js';
+
 /** A line of a hosts file. */
 export interface HostsEntry {
   readonly address: string;
@@ -32,8 +34,9 @@ export interface DnsSetup {
   /** Ceiling and floor of TTLs in seconds; 0 for none. */
   readonly maxTtl: number;
   readonly minTtl: number;
-  /** For how many seconds a stale record may be used; 0 for not at all. */
-  readonly staleSeconds: number;
+  readonly stale: StaleSetup;
+  /** Undefined for none. */
+  readonly prefetch: PrefetchSetup | undefined;
   readonly detectsLoops: boolean;
   readonly turnsRecords: boolean;
   readonly logsQueries: boolean;
@@ -85,7 +88,8 @@ export const STOCK_SETUP: DnsSetup = {
   cachesNegativeAnswers: false,
   maxTtl: 0,
   minTtl: 0,
-  staleSeconds: 0,
+  stale: NO_STALE,
+  prefetch: undefined,
   detectsLoops: true,
   turnsRecords: true,
   logsQueries: false,

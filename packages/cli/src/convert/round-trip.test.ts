@@ -7,6 +7,7 @@ import { STOCK_SETUP, type DnsSetup } from './dns-setup.js';
 import { configMapData, dnsmasqArguments, kubednsArguments } from './pod/pod-writer.js';
 import { readPodSource } from './pod/pod-words.js';
 import { Notes } from './notes.js';
+import { NO_STALE } from './stale-setup.js';
 
 const label = fc.stringMatching(/^[a-z]{3,6}$/);
 const ipv4 = fc.ipV4();
@@ -45,7 +46,14 @@ const setups: fc.Arbitrary<DnsSetup> = fc
     cachesNegativeAnswers: fc.boolean(),
     maxTtl: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 600 })),
     minTtl: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 600 })),
-    staleSeconds: fc.constantFrom(0, 60, 86_400),
+    stale: fc.constantFrom(
+      NO_STALE,
+      { ...NO_STALE, seconds: 60 },
+      { ...NO_STALE, seconds: 86_400 },
+      { seconds: 3_600, waitMs: 100, ttl: 30 },
+      { seconds: 60, waitMs: 1_800, ttl: 5 },
+    ),
+    prefetch: fc.constantFrom(undefined, { hits: 3, percent: 10 }, { hits: 10, percent: 20 }),
     forwardMax: fc.constantFrom(undefined, 150, 5000),
     maxUdpBytes: fc.constantFrom(undefined, 512, 4096),
     bits: fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
@@ -80,7 +88,13 @@ const setups: fc.Arbitrary<DnsSetup> = fc
       localTtl: hasLocal ? localTtl : 0,
       // Without a cache nothing is said about what is in it.
       ...(rest.cacheSize === 0
-        ? { cachesNegativeAnswers: true, maxTtl: 0, minTtl: 0, staleSeconds: 0 }
+        ? {
+            cachesNegativeAnswers: true,
+            maxTtl: 0,
+            minTtl: 0,
+            stale: NO_STALE,
+            prefetch: undefined,
+          }
         : {}),
       detectsLoops: bits[0]!,
       turnsRecords: bits[1]!,

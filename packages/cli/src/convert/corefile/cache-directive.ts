@@ -1,9 +1,23 @@
 import type { DnsSetup, SetupDraft } from '../dns-setup.js';
+import {
+  durationMs,
+  NO_STALE,
+  type PrefetchSetup,
+  STALE_TTL,
+  type StaleSetup,
+  WAIT_MS,
+} from '../stale-setup.js';
 import { directive, type Directive } from './corefile.js';
 
 /** The defaults of coredns plugin/cache: its size and longest TTLs. */
 const DEFAULT_SIZE = 9984;
 const DEFAULT_TTL = { success: 3600, denial: 1800 };
+/** How often dnsmasq asks for an expired answer. */
+const RECHECK_MS = 30_000;
+/** Hits without a longer gap than that count; the default. */
+const PREFETCH_GAP = '1m';
+/** The most hits of dnsmasq's `--prefetch`. */
+const MAX_HITS = 254;
 
 /** Receives what dnsmasq does not have, and what it does in another way. */
 interface CacheNotes {
@@ -13,7 +27,7 @@ interface CacheNotes {
 
 /** The directive `cache` of a setup; none when there is no cache. */
 export function cacheDirective(setup: DnsSetup): Directive[] {
-  const { cacheSize, cachesNegativeAnswers, staleSeconds } = setup;
+  const { cacheSize, cachesNegativeAnswers, stale, prefetch } = setup;
   if (cacheSize === 0) return [];
   return [
     directive(
@@ -24,7 +38,8 @@ export function cacheDirective(setup: DnsSetup): Directive[] {
         cachesNegativeAnswers
           ? directive('denial', sizes('denial', setup))
           : directive('disable', ['denial']),
-        ...(staleSeconds === 0 ? [] : [directive('serve_stale', [`${staleSeconds}s`])]),
+        ...serveStale(stale),
+        ...(prefetch === undefined ? [] : [directive('prefetch', prefetchWords(prefetch))]),
       ],
     ),
   ];
@@ -51,7 +66,7 @@ export function readCache(cache: Directive, draft: SetupDraft, notes: CacheNotes
 }
 
 function readOption(option: Directive, draft: SetupDraft, notes: CacheNotes): void {
-  const { name, args } = option;
+  const { name } = option;
   const { lose } = notes;
   switch (name) {
     case 'success':
@@ -63,15 +78,62 @@ function readOption(option: Directive, draft: SetupDraft, notes: CacheNotes): vo
     case 'disable':
       readDisable(option, draft, notes);
       return;
-    case 'serve_stale': {
-      const seconds = secondsOf(args[0] ?? '1h');
-      if (seconds === undefined || args.length > 1) lose(option, 'dnsmasq has a duration only');
-      if (seconds !== undefined) draft.staleSeconds = seconds;
+    case 'serve_stale':
+      readServeStale(option, draft, notes);
       return;
-    }
+    case 'prefetch':
+      readPrefetchWords(option, draft, notes);
+      return;
     default:
       lose(option, 'dnsmasq has nothing like it');
   }
+}
+
+/** `serve_stale [DURATION] [immediate|verify [TIMEOUT]] [TTL] [RECHECK]`; a recheck every 30 s is ours. */
+function serveStale({ seconds, waitMs, ttl }: StaleSetup): Directive[] {
+  if (seconds === 0) return [];
+  const waiting = waitMs === undefined ? [] : ['verify', `${waitMs}ms`, `${ttl}s`];
+  return [directive('serve_stale', [`${seconds}s`, ...waiting])];
+}
+
+function readServeStale(option: Directive, draft: SetupDraft, { lose, change }: CacheNotes): void {
+  const [age = '1h', mode = 'immediate', ...rest] = option.args;
+  const seconds = secondsOf(age);
+  const times = rest.map(durationMs);
+  if (seconds === undefined || times.includes(undefined) || !/^(?:immediate|verify)$/.test(mode)) {
+    lose(option, 'not [DURATION] [immediate|verify [TIMEOUT]] [TTL] [RECHECK]');
+    return;
+  }
+  if (mode === 'immediate') {
+    draft.stale = { ...NO_STALE, seconds };
+    if (rest.length > 0) lose(option, 'dnsmasq has a duration only');
+    return;
+  }
+  const [waitMs = WAIT_MS, ttlMs, recheckMs = RECHECK_MS] = times;
+  const ttl = ttlMs === undefined ? STALE_TTL : Math.max(1, Math.floor(ttlMs / 1_000));
+  draft.stale = { seconds, waitMs, ttl };
+  if (rest.length === 0) change(option, 'clients get an expired answer after 1.8 s');
+  if (ttlMs !== ttl * 1_000) change(option, `clients get expired answers with a TTL of ${ttl} s`);
+  if (recheckMs !== RECHECK_MS || rest.length > 3) lose(option, 'a recheck is every 30 s');
+}
+
+/** `prefetch AMOUNT [DURATION [PERCENTAGE%]]`. */
+function prefetchWords({ hits, percent }: PrefetchSetup): string[] {
+  return [`${hits}`, PREFETCH_GAP, `${percent}%`];
+}
+
+function readPrefetchWords(option: Directive, draft: SetupDraft, notes: CacheNotes): void {
+  const [amount = '', gap = PREFETCH_GAP, share = '10%', ...rest] = option.args;
+  const [, percent] = /^(\d{1,2})%$/.exec(share) ?? [];
+  const isKnown = isNumber(amount) && Number(amount) > 0 && percent !== undefined;
+  if (!isKnown || rest.length > 0) {
+    notes.lose(option, 'not AMOUNT [DURATION [PERCENTAGE%]]');
+    return;
+  }
+  const hits = Math.min(Number(amount), MAX_HITS);
+  draft.prefetch = { hits, percent: Number(percent) };
+  if (gap !== PREFETCH_GAP) notes.change(option, 'hits are counted since the answer came');
+  if (hits < Number(amount)) notes.change(option, `dnsmasq counts ${MAX_HITS} hits`);
 }
 
 /** `disable success|denial [ZONES…]`: without zones, that of the server block. */

@@ -191,7 +191,7 @@ describe('the pod of a Corefile', () => {
     ['rewrite name a b', 'line 4: rewrite name a b (in .): kube-dns has nothing like it'],
     ['autopath @kubernetes', 'line 4: autopath @kubernetes'],
     ['import common', 'line 4: import common: it is not here: put its text in its place'],
-    ['cache {\nprefetch 10\n}', 'line 5: prefetch 10 (in .): dnsmasq has nothing like it'],
+    ['cache {\nprefetch x\n}', 'line 5: prefetch x (in .): not AMOUNT [DURATION [PERCENTAGE%]]'],
     ['cache 30 a.b', 'line 4: cache 30 a.b (in .): dnsmasq has one cache for all'],
     ['cache {\nsuccess 10 20\ndenial 10 5\n}', 'line 6: denial 10 5 (in .): dnsmasq has one size'],
     ['template ANY ANY {\nrcode REFUSED\n}', 'line 4: template ANY ANY (in .): '],

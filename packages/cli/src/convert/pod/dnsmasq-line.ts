@@ -42,7 +42,7 @@ const WITHOUT_VALUE = new Set(
 const WITH_EQUALS_ONLY = new Set(
   (
     'add-mac add-subnet cache-size conf-file dnssec-check-unsigned enable-dbus fast-dns-retry group ' +
-    'local-service log-async log-queries pid-file resolv-file umbrella use-stale-cache user'
+    'local-service log-async log-queries pid-file prefetch resolv-file umbrella use-stale-cache user'
   ).split(' '),
 );
 

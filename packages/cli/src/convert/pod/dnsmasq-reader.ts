@@ -9,6 +9,7 @@ import {
 import type { Notes } from '../notes.js';
 import { plainServer } from '../server-text.js';
 import { readDnsmasqLine, type DnsmasqOption } from './dnsmasq-line.js';
+import { MIN_PERCENT, NO_STALE, readPrefetch, readStale } from '../stale-setup.js';
 
 /** The state of reading dnsmasq's half of the command line. */
 interface Reading {
@@ -99,10 +100,26 @@ function readOption(option: DnsmasqOption, reading: Reading): void {
       return;
     case 'use-stale-cache':
       readNumber({ ...option, value: value || '86400' }, reading, (number) => {
-        draft.staleSeconds = number;
+        draft.stale = { ...NO_STALE, seconds: number };
         if (number === 0) notes.lose(text, 'serve_stale has an end');
       });
       return;
+    case 'stale': {
+      const stale = readStale(value);
+      if (stale === undefined) notes.lose(text, 'not TIMEOUT[,MAXAGE[,TTL]]');
+      else draft.stale = stale;
+      return;
+    }
+    case 'prefetch': {
+      const prefetch = readPrefetch(value);
+      if (prefetch === undefined) notes.lose(text, 'not HITS[,PERCENT]');
+      else if (prefetch.percent >= MIN_PERCENT) draft.prefetch = prefetch;
+      else {
+        draft.prefetch = { ...prefetch, percent: MIN_PERCENT };
+        notes.lose(text, `prefetch has ${MIN_PERCENT}% at least`);
+      }
+      return;
+    }
     case 'dns-forward-max':
       readNumber(option, reading, (number) => (draft.forwardMax = number));
       return;

@@ -1,6 +1,7 @@
 import { isDnsSubdomain, parseEncryptedServer } from '@kube-dns/daemon';
 import { RESOLV_CONF, STOCK_SETUP, type DnsSetup } from '../dns-setup.js';
 import { dnsmasqServer, isNamedServer } from '../server-text.js';
+import { staleArguments } from '../stale-setup.js';
 
 /** kubernetes/dns pkg/dns/config/config.go refuses more. */
 const MAX_CONFIGURED = 3;
@@ -42,7 +43,7 @@ export function kubednsArguments(setup: DnsSetup): string[] {
 
 /** The arguments of the container dnsmasq for a setup: the nanny's, `--`, and dnsmasq's. */
 export function dnsmasqArguments(setup: DnsSetup): string[] {
-  const { maxTtl, minTtl, staleSeconds, forwardMax, maxUdpBytes, port } = setup;
+  const { maxTtl, minTtl, stale, prefetch, forwardMax, maxUdpBytes, port } = setup;
   return [
     ...NANNY,
     '--',
@@ -51,7 +52,8 @@ export function dnsmasqArguments(setup: DnsSetup): string[] {
     ...(setup.cachesNegativeAnswers ? [] : ['--no-negcache', '--negcache=push']),
     ...(maxTtl === 0 ? [] : [`--max-ttl=${maxTtl}`, `--max-cache-ttl=${maxTtl}`]),
     ...(minTtl === 0 ? [] : [`--min-cache-ttl=${minTtl}`]),
-    ...(staleSeconds === 0 ? [] : [`--use-stale-cache=${staleSeconds}`]),
+    ...staleArguments(stale),
+    ...(prefetch === undefined ? [] : [`--prefetch=${prefetch.hits},${prefetch.percent}`]),
     ...(setup.detectsLoops ? ['--dns-loop-detect'] : []),
     '--log-facility=-',
     ...(setup.logsQueries ? ['--log-queries'] : []),
