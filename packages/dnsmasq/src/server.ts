@@ -128,6 +128,7 @@ export class DnsmasqServer {
     this.#resolvFiles = resolvFiles(options, log);
     this.#upstreams = new UpstreamServers(this.#sockets, this.#statistics, {
       tlsCa: readTlsCa(options.tlsCaFile, EXIT_BAD_FILE),
+      usesCookies: options.asksWithCookies,
       onTlsFailure: ({ text }, why) => log.warn(`nameserver ${text}: ${why.text}`),
       onHealthChange: (server) => {
         noteHealth(server, this.#statistics, log);

@@ -65,6 +65,24 @@ describe('a client with cookies', () => {
     expect(seen).toEqual(['1232']);
   });
 
+  it('is not seen by a server that is asked with --upstream-cookies: it gets one of ours, and its own back', async () => {
+    const theirs = 'c0'.repeat(16);
+    upstream.script = (query) => {
+      const asked = optText(query.bytes.subarray(0, query.length));
+      seen.push(asked);
+      const cookie = asked.replace('1232 | ', '').slice(0, '10 '.length + 16) + theirs;
+      return [responseWithOptions(query, { answers: addressRecords(60, '10.0.0.1') }, cookie)];
+    };
+    const { port } = await serve(['-R', `--server=${upstream.text}`, '--upstream-cookies']);
+    for (const name of ['one.example', 'two.example']) {
+      const answer = await exchangeUdp(port, queryWithOptions({ name }, COOKIES[0]));
+      expect(readAnswer(answer).texts).toEqual(['A 10.0.0.1']);
+      expect(optText(answer)).toMatch(OURS);
+    }
+    expect(seen).toEqual([expect.stringMatching(/^1232 \| 10 [0-9a-f]{16}$/), seen[0]! + theirs]);
+    expect(seen[0]).not.toContain(COOKIES[0]);
+  });
+
   it('and another with another cookie cause one question', async () => {
     const { script, release } = held('10.0.0.1');
     upstream.script = script;

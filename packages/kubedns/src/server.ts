@@ -109,6 +109,7 @@ export class KubednsServer {
     const zoneHosts = new ZoneHosts(zone);
     this.#upstreamServers = new UpstreamServers(this.#sockets, this.#upstreamStatistics, {
       tlsCa: readTlsCa(flags['tls-ca'], EXIT_FATAL),
+      usesCookies: flags['upstream-cookies'],
       onTlsFailure: ({ text }, why) => log.warn(`name server ${text}: ${why.text}`),
     });
     this.#upstreams = new Upstreams({

@@ -56,6 +56,7 @@ const OWN = [
   'kubedns_truncated_answers_total counter',
   'kubedns_udp_engine_info gauge',
   'kubedns_unexpected_errors_total counter',
+  'kubedns_upstream_cookie_rejects_total counter',
   'kubedns_upstream_failures_total counter',
   'kubedns_upstream_in_flight gauge',
   'kubedns_upstream_overflows_total counter',

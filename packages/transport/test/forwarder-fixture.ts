@@ -140,15 +140,16 @@ export class ForwarderFixture {
   /** The domains of the groups whose queries were refused for want of room. */
   readonly overflows: string[] = [];
   readonly #counters = new Map<string, RecordedCounter>();
-  readonly servers = new UpstreamServers(
-    this.sockets,
-    { of: (text) => this.#counterOf(text), retain: () => undefined },
-    { now: () => this.now },
-  );
+  readonly servers: UpstreamServers;
   readonly #out = new Uint8Array(65_535);
   now = 1_000_000;
 
-  constructor(options: Partial<QueryForwarderOptions> = {}) {
+  constructor(options: Partial<QueryForwarderOptions> = {}, usesCookies = false) {
+    this.servers = new UpstreamServers(
+      this.sockets,
+      { of: (text) => this.#counterOf(text), retain: () => undefined },
+      { now: () => this.now, usesCookies },
+    );
     this.forwarder = new QueryForwarder({
       maxInFlight: 100,
       plan: retryPlan(TIMEOUT_MS),

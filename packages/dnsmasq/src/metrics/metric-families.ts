@@ -32,7 +32,10 @@ export interface MetricSources extends ProgramFacts {
     'joined' | 'inFlight' | 'overflows' | 'failures' | 'prefetches'
   >;
   readonly statistics: Pick<ServerStatistics, 'entries'>;
-  readonly upstreams: { readonly all: Iterable<EncryptedNameServer> };
+  readonly upstreams: {
+    readonly all: Iterable<EncryptedNameServer>;
+    readonly rejectedReplies: number;
+  };
   readonly subscriptions: () => readonly SubscriptionRow[];
   readonly notifies: Pick<NotifyAnswerer, 'results'>;
   readonly config: Pick<AppliedConfig, 'version' | 'generation' | 'appliedMs'>;
@@ -68,6 +71,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     counter(OWN_METRICS.upstreamJoined, () => forwarder.joined),
     gauge(OWN_METRICS.upstreamInFlight, () => forwarder.inFlight),
     counter(OWN_METRICS.upstreamOverflows, () => forwarder.overflows),
+    counter(OWN_METRICS.upstreamRejected, () => sources.upstreams.rejectedReplies),
     counter(OWN_METRICS.upstreamFailures, () => forwarder.failures),
     gauge(OWN_METRICS.serverUp, () =>
       Array.from(statistics.entries(), ([server, { isUp }]) => ({

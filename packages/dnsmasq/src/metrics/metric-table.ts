@@ -61,6 +61,10 @@ export const OWN_METRICS = {
     name: 'dnsmasq_upstream_overflows_total',
     help: 'Queries that were refused because too many were in flight (--dns-forward-max).',
   },
+  upstreamRejected: {
+    name: 'dnsmasq_upstream_cookie_rejects_total',
+    help: 'Replies of name servers that were not taken because our cookie was missing.',
+  },
   upstreamFailures: {
     name: 'dnsmasq_upstream_failures_total',
     help: 'Queries that got SERVFAIL because no name server answered in time.',

@@ -1,6 +1,6 @@
 import { COOKIELESS_PER_SECOND } from '@kube-dns/transport';
 import { wholeNumber } from './number-value.js';
-import { type OptionDefinition, setting } from './option-definition.js';
+import { flag, type OptionDefinition, setting } from './option-definition.js';
 
 /** Cookies of clients and servers (RFC 7873). dnsmasq has none of them. */
 export const COOKIE_OPTIONS: readonly OptionDefinition[] = [
@@ -20,5 +20,13 @@ export const COOKIE_OPTIONS: readonly OptionDefinition[] = [
       draft.cookieRequiredAbove = value === '' ? COOKIELESS_PER_SECOND : wholeNumber(value);
     },
     'optional',
+  ),
+  flag(
+    'upstream-cookies',
+    '',
+    'extension: ask servers with cookies, and take no reply without',
+    (draft) => {
+      draft.asksWithCookies = true;
+    },
   ),
 ];

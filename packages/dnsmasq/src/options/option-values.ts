@@ -67,6 +67,8 @@ export interface DnsmasqOptions {
   readonly cookieSecretFile: string;
   /** Above so many queries a second without a good server cookie that is needed; undefined: never. */
   readonly cookieRequiredAbove: number | undefined;
+  /** Servers are asked with cookies. */
+  readonly asksWithCookies: boolean;
   /** A file of `server` and `rev-server` lines that SIGHUP reads again; empty is none. */
   readonly serversFile: string;
   readonly usesResolvFile: boolean;
@@ -195,6 +197,7 @@ export function defaultOptions(): OptionsDraft {
     notifyKeyFile: '',
     cookieSecretFile: '',
     cookieRequiredAbove: undefined,
+    asksWithCookies: false,
     tlsCaFile: '',
     serversFile: '',
     usesResolvFile: true,

@@ -40,6 +40,7 @@ describe('the flags', () => {
       'require-cookie': undefined,
       'reuse-port': false,
       'udp-engine': 'auto',
+      'upstream-cookies': false,
       wildcards: true,
     });
   });

@@ -131,6 +131,10 @@ export const KUBEDNS_FLAGS = {
     'auto',
     'how datagrams move: batch = many per system call (Linux), dgram = one; auto: batch where it works',
   ),
+  'upstream-cookies': boolFlag(
+    false,
+    'ask upstream servers with cookies (RFC 7873), and take no reply without',
+  ),
   wildcards: boolFlag(true, 'answer names with a label * for all that match; false: NXDOMAIN'),
 } satisfies FlagSpec;
 

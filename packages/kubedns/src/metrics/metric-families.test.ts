@@ -50,7 +50,7 @@ const SOURCES: MetricSources = {
   },
   forwarder: () => ({ forwarded: 9, failures: 8, overflows: 7, inFlight: 2 }),
   upstreams: { entries: () => new Map().entries() },
-  upstreamServers: { all: [] },
+  upstreamServers: { all: [], rejectedReplies: 0 },
   stubServers: () => [['acme.local', 2] as const],
   listener: () => undefined,
   unexpectedErrors: () => 1,

@@ -56,7 +56,10 @@ export interface MetricSources extends ProgramFacts {
     'forwarded' | 'failures' | 'overflows' | 'inFlight'
   >;
   readonly upstreams: Pick<UpstreamStatistics, 'entries'>;
-  readonly upstreamServers: { readonly all: Iterable<EncryptedNameServer> };
+  readonly upstreamServers: {
+    readonly all: Iterable<EncryptedNameServer>;
+    readonly rejectedReplies: number;
+  };
   /** The number of known servers of each stub domain. */
   readonly stubServers: () => Iterable<readonly [domain: string, servers: number]>;
   /** Undefined until the listener is open. */
@@ -204,9 +207,14 @@ function configurationFamilies({ configuration }: MetricSources): MetricFamily[]
   ];
 }
 
-function forwarderFamilies({ forwarder, stubServers }: MetricSources): MetricFamily[] {
+function forwarderFamilies({
+  forwarder,
+  stubServers,
+  upstreamServers,
+}: MetricSources): MetricFamily[] {
   return [
     counter(OWN_METRICS.upstreamQueries, () => forwarder().forwarded),
+    counter(OWN_METRICS.upstreamRejected, () => upstreamServers.rejectedReplies),
     counter(OWN_METRICS.upstreamFailures, () => forwarder().failures),
     counter(OWN_METRICS.upstreamOverflows, () => forwarder().overflows),
     gauge(OWN_METRICS.upstreamInFlight, () => forwarder().inFlight),

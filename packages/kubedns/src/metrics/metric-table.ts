@@ -165,6 +165,10 @@ export const OWN_METRICS = {
     name: 'kubedns_upstream_queries_total',
     help: 'Questions forwarded to name servers.',
   },
+  upstreamRejected: {
+    name: 'kubedns_upstream_cookie_rejects_total',
+    help: 'Replies of name servers that were not taken because our cookie was missing.',
+  },
   upstreamFailures: {
     name: 'kubedns_upstream_failures_total',
     help: 'Questions that no name server answered.',

@@ -21,6 +21,9 @@ export interface Attempt extends RepliedQuery {
   hasReplied: boolean;
 }
 
+/** Of a reply. `forged`: it may be, so the question is asked over TCP. */
+export type Judgement = 'taken' | 'forged' | 'asked again';
+
 /** What the attempts of a question depend on. */
 export interface AttemptRules {
   readonly plan: RetryPlan;
@@ -48,6 +51,7 @@ export class AttemptList {
   #sends = 0;
   #resends = 0;
   #isEven = false;
+  #hadBadCookie = false;
 
   constructor(rules: AttemptRules, group: ServerGroup, query: Buffer, handler: ReplyHandler) {
     this.#rules = rules;
@@ -157,16 +161,37 @@ export class AttemptList {
     return this.#sends > sends ? this.#resendPauseMs : 0;
   }
 
-  /** Asks a server again that replied that it does not know EDNS, without that; false for any other reply. */
-  sendWithoutEdns(attempt: Attempt, reply: Uint8Array, nowMs: number): boolean {
-    const { at, server, query, hasFailed } = attempt;
+  /**
+   * Judges a reply: its server is asked again without what it does not know, or with the cookie that it wants; or it
+   * may be forged, by its cookie or the case of its question.
+   */
+  judge(attempt: Attempt, reply: Uint8Array, nowMs: number, isMixed: boolean): Judgement {
+    const { server, query } = attempt;
+    const cookie = server.cookies?.judge(query, reply) ?? 'taken';
+    if (cookie === 'forged') return 'forged';
+    if (cookie === 'again') {
+      const isFirst = !this.#hadBadCookie;
+      this.#hadBadCookie = true;
+      return isFirst && this.#sendOtherwise(attempt, nowMs) ? 'asked again' : 'forged';
+    }
     server.edns.noteReply(attempt, reply, nowMs);
-    if (!server.edns.isRefused(query, reply, nowMs)) return false;
+    const isRefused = server.edns.isRefused(query, reply, nowMs);
+    if (isRefused && this.#sendOtherwise(attempt, nowMs)) return 'asked again';
+    return isMixed && !server.caseEcho.accepts(this.#query, reply) ? 'forged' : 'taken';
+  }
+
+  /** A reply over TCP tells what to expect of those over UDP. */
+  noteTcpReply({ caseEcho, cookies }: UpstreamServer, reply: Uint8Array, isMixed: boolean): void {
+    if (isMixed) caseEcho.learn(this.#query, reply);
+    cookies?.noteTcpReply();
+  }
+
+  #sendOtherwise(attempt: Attempt, nowMs: number): boolean {
     // A reply that arrives twice is followed by one query.
-    if (hasFailed) return true;
+    if (attempt.hasFailed) return true;
     attempt.hasFailed = true;
-    if (!this.#sendNew(at, nowMs)) return false;
-    this.#count(server, true);
+    if (!this.#sendNew(attempt.at, nowMs)) return false;
+    this.#count(attempt.server, true);
     return true;
   }
 
@@ -178,7 +203,10 @@ export class AttemptList {
   /** The same ID and port; after a time-out over UDP without EDNS, to which the server may be silent. */
   #resend(last: Attempt, nowMs: number): void {
     if (last.isSilent && last.server.encryption === undefined) {
-      const plain = withoutPlainOpt(last.query);
+      const { cookies, edns } = last.server;
+      const plain = withoutPlainOpt(
+        cookies === undefined ? last.query : edns.fit(this.#query, nowMs),
+      );
       last.isPlainAgain ||= plain !== last.query;
       last.query = plain;
     }
@@ -189,7 +217,8 @@ export class AttemptList {
 
   #sendNew(at: number, nowMs: number): boolean {
     const server = this.#group.servers[at]!;
-    const query = server.edns.fit(this.#query, nowMs);
+    const fitted = server.edns.fit(this.#query, nowMs);
+    const query = server.cookies?.add(fitted) ?? fitted;
     const sent = server.sockets.send(query, this.#handler);
     if (sent === undefined) return false;
     this.#attempts.push({

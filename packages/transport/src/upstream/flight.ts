@@ -154,7 +154,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     return this.#owner.now();
   }
 
-  onReply(sent: SentQuery, reply: Buffer): void {
+  onReply(sent: SentQuery, received: Buffer): void {
     const attempt = this.#attempts.of(sent);
     if (attempt === undefined || this.#isFinished) return;
     const { at, server } = attempt;
@@ -162,11 +162,12 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     server.health.noteReply(nowMs, attempt.query, attempt.sentAtMs);
     attempt.hasReplied = true;
     if (this.#tcp !== undefined) return;
-    server.counts.countReply(rcodeOf(reply), nowMs - attempt.sentAtMs);
-    if (this.#attempts.sendWithoutEdns(attempt, reply, nowMs)) return;
-    const isForged = this.#hasMixedCase && !server.caseEcho.accepts(this.asked.query, reply);
-    if (isForged || (isTruncated(reply) && server.encryption === undefined)) {
-      if (!isForged) this.fallback = withoutRecords(reply, this.#owner.cursor);
+    server.counts.countReply(rcodeOf(received), nowMs - attempt.sentAtMs);
+    const judged = this.#attempts.judge(attempt, received, nowMs, this.#hasMixedCase);
+    if (judged === 'asked again') return;
+    const reply = server.cookies?.strip(received) ?? received;
+    if (judged === 'forged' || (isTruncated(reply) && server.encryption === undefined)) {
+      if (judged === 'taken') this.fallback = withoutRecords(reply, this.#owner.cursor);
       // A reply that arrives twice is fetched over TCP once.
       if (!attempt.hasFailed) this.#askOverTcp([server], this.#attempts.unaskedCount);
       attempt.hasFailed = true;
@@ -198,8 +199,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   }
 
   onTcpReply(server: UpstreamServer, reply: Buffer): void {
+    this.#attempts.noteTcpReply(server, reply, this.#hasMixedCase);
     const at = this.group.servers.indexOf(server);
-    if (this.#hasMixedCase) server.caseEcho.learn(this.asked.query, reply);
     const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(at, reply);
     if (flaw === 'finished') return;
     if (flaw === 'refusal') this.fallback = betterOf(this.fallback, reply, this.#owner.cursor);
@@ -217,8 +218,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   onTcpEnd(): void {
     this.#endTcp();
     const nowMs = this.#owner.now();
-    const isOver = this.isOverTcp || nowMs >= this.deadlineMs;
-    if (isOver || !this.#attempts.sendToOthers(nowMs)) this.#finish(this.fallback);
+    if (this.isOverTcp || nowMs >= this.deadlineMs || !this.#attempts.sendToOthers(nowMs))
+      this.#finish(this.fallback);
     else this.#pause(nowMs);
   }
 
@@ -281,11 +282,10 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#tcp = undefined;
   }
 
-  /** `ignored`: the reply counts as if it had not arrived. */
+  /** `ignored`: the reply counts as if it had not arrived; `malformed`: the inspector could not read it. */
   #accept(at: number, reply: Buffer): 'finished' | 'ignored' | 'malformed' {
     const seen = this.inspector?.(reply, this.isShared);
     if (seen === null) return 'ignored';
-    // It was no refusal before: the inspector could not read it.
     if (seen !== undefined && isRefusal(seen)) return 'malformed';
     this.group.prefer(at);
     this.#finish(seen ?? reply);

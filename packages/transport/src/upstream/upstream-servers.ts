@@ -3,6 +3,7 @@ import { TlsTrust } from '../encrypted/tls-trust.js';
 import { type ServerAddress, serverText } from '../server-address.js';
 import { EdnsSupport } from './edns-support.js';
 import { CaseEcho } from './name-case.js';
+import { UpstreamCookies } from './upstream-cookies.js';
 import type { ServerCounter, ServerCounters } from './server-counter.js';
 import { ServerHealth } from './server-health.js';
 import { TcpHealth } from './tcp-health.js';
@@ -37,11 +38,15 @@ export interface UpstreamServer extends ServerAddress {
   readonly tcpHealth: TcpHealth;
   readonly caseEcho: CaseEcho;
   readonly edns: EdnsSupport;
+  /** The cookies that it is asked with, if any. */
+  readonly cookies?: UpstreamCookies;
 }
 
 export interface UpstreamServersOptions {
   /** Called when a server goes down, and when it is up again. */
   readonly onHealthChange?: (server: UpstreamServer) => void;
+  /** Servers that are not encrypted are asked with cookies (RFC 7873); not by default. */
+  readonly usesCookies?: boolean;
   /** Milliseconds that never fall, as the forwarder's; the clock of the process by default. */
   readonly now?: () => number;
   /** The authorities of encrypted servers, as PEM text; the system's by default. A text without a certificate is an error. */
@@ -52,6 +57,8 @@ export interface UpstreamServersOptions {
 
 /** The servers of all domains, with their sockets and counts; both outlive a change of configuration. */
 export class UpstreamServers {
+  /** Replies over UDP that were not taken because our cookie was missing. */
+  rejectedReplies = 0;
   /** The sockets that all of them share. */
   readonly sockets: UpstreamSockets;
   readonly #counters: ServerCounters;
@@ -100,6 +107,8 @@ export class UpstreamServers {
     const server: UpstreamServer = {
       ...address,
       ...(encrypted !== undefined && { encrypted }),
+      ...(this.#options.usesCookies === true &&
+        encrypted === undefined && { cookies: new UpstreamCookies(() => this.rejectedReplies++) }),
       text,
       source,
       sockets,
