@@ -20,6 +20,8 @@ export interface Carrier {
   readonly limit: number;
   /** Sends a query under an ID that no other query under way has; the message may change afterwards. */
   send(id: number, query: Buffer): void;
+  /** Takes what has arrived, where the socket is not its own to read. */
+  push?(bytes: Buffer, length: number): void;
   /** Waits for no reply to this query any more. */
   cancel(id: number): void;
   /** Makes the server say something. */

@@ -1,6 +1,5 @@
 import type { TLSSocket } from 'node:tls';
 import { readUint16 } from '@kube-dns/wire';
-import { randomId } from '../random-id.js';
 import { isResponseTo } from '../reply-match.js';
 import type { UpstreamTarget } from '../upstream/upstream-sockets.js';
 import type { Carrier, CarrierOwner } from './carrier.js';
@@ -9,8 +8,9 @@ import { type CarrierTurn, DotCarrier } from './dot-carrier.js';
 import type { EncryptedQuery } from './encrypted-query.js';
 import type { HandshakePlaces, HandshakeWaiter } from './handshake-places.js';
 import { keepaliveMs } from './keepalive.js';
-import { certificateEnd, codeOf, openTls } from './open-tls.js';
+import { type Arrived, certificateEnd, codeOf, openTls } from './open-tls.js';
 import type { TlsTrust } from './tls-trust.js';
+import { UnderWay } from './under-way.js';
 
 /** Queries under way on one connection. */
 const MOST_UNDER_WAY = 100;
@@ -58,7 +58,7 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
   /** Its number among those to the server. */
   readonly serial: number;
   readonly #owner: ConnectionOwner;
-  readonly #underWay = new Map<number, EncryptedQuery>();
+  readonly #underWay = new UnderWay();
   #socket: TLSSocket | undefined;
   #carrier: Carrier | undefined;
   #slow = 0;
@@ -100,7 +100,7 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
 
   /** The queries that have no reply yet. */
   get underWay(): readonly EncryptedQuery[] {
-    return [...this.#underWay.values()];
+    return this.#underWay.list();
   }
 
   get isIdle(): boolean {
@@ -116,7 +116,9 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     this.#sinceMs = this.#owner.share.nowMs;
     try {
       const { target, trust, ticket } = this.#owner;
-      this.#socket = openTls(target, trust, ticket);
+      const isHttps = target.server.encryption!.protocol === 'https';
+      const onArrived: Arrived = (bytes, length) => this.#carrier?.push?.(bytes, length);
+      this.#socket = openTls(target, trust, ticket, isHttps ? undefined : onArrived);
     } catch (error) {
       // The source is no address.
       setImmediate(() => this.#end(codeOf(error)));
@@ -134,13 +136,10 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
   send(sent: EncryptedQuery): void {
     const { nowMs } = this.#owner.share;
     if (this.#underWay.size === 0) this.#sinceMs = nowMs;
-    let id = randomId();
-    while (this.#underWay.has(id)) id = randomId();
+    this.#underWay.add(sent);
     sent.connection = this;
-    sent.id = id;
     sent.sinceMs = nowMs;
-    this.#underWay.set(id, sent);
-    this.#carrier!.send(id, sent.query);
+    this.#carrier!.send(sent.id, sent.query);
   }
 
   /** Sends a query under way once more, which is another message now. */
@@ -244,17 +243,14 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     const sent = this.#underWay.get(id);
     if (sent === undefined) return undefined;
     sent.connection = undefined;
-    this.#underWay.delete(id);
+    this.#underWay.remove(sent);
     if (this.#isSlow(sent)) this.#slow--;
     return sent;
   }
 
   #countSlow(): void {
     this.#slow = 0;
-    for (const sent of this.#underWay.values()) {
-      if (!this.#isSlow(sent)) break;
-      this.#slow++;
-    }
+    for (const sent of this.#underWay.list()) if (this.#isSlow(sent)) this.#slow++;
   }
 
   #isSlow({ sinceMs }: EncryptedQuery): boolean {

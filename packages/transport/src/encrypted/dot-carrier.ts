@@ -1,8 +1,8 @@
 import type { TLSSocket } from 'node:tls';
 import { buildQuery, encodeKey, TYPE, writeUint16 } from '@kube-dns/wire';
-import { FrameReader } from '../frame-reader.js';
 import { randomId } from '../random-id.js';
 import type { Carrier, CarrierOwner } from './carrier.js';
+import { FrameBlocks } from './frame-blocks.js';
 import { paddedLength, writePadded } from './padding.js';
 
 /** One TLS record (RFC 8446 section 5.1): the queries of a turn of the event loop usually fit. */
@@ -14,21 +14,22 @@ const NOTHING = Buffer.alloc(0);
 export interface CarrierTurn {
   /** Calls `flush` at the end of this turn of the event loop. */
   flushLater(carrier: { flush(): void }): void;
-  /** Runs `work`, which answers clients; the answers leave together where possible. */
-  together(work: () => void): void;
+  /** Calls `read` at the end of this turn, which answers clients; the answers leave together where possible. */
+  readLater(carrier: { read(): void }): void;
 }
 
 /**
  * DNS over TLS (RFC 7858): messages with a length in front, answers in any order (RFC 7766). The queries of one turn of
- * the event loop are written together, each into its place in a block of memory that is used once.
+ * the event loop are written together, each into its place in a block of memory that is used once. Its replies, each of
+ * which may be a TLS record of its own, are read together.
  */
 export class DotCarrier implements Carrier {
   readonly limit = Number.POSITIVE_INFINITY;
   readonly #owner: CarrierOwner;
   readonly #turn: CarrierTurn;
   readonly #socket: TLSSocket;
-  readonly #frames = new FrameReader();
-  readonly #readAll = () => this.#read();
+  readonly #frames = new FrameBlocks();
+  #isUnread = false;
   #block = NOTHING;
   #begin = 0;
   #end = 0;
@@ -37,10 +38,8 @@ export class DotCarrier implements Carrier {
     this.#owner = owner;
     this.#turn = turn;
     this.#socket = socket;
-    socket.on('data', (chunk: Buffer) => {
-      this.#frames.push(chunk);
-      turn.together(this.#readAll);
-    });
+    const read = () => this.read();
+    for (const event of ['end', 'error', 'close']) socket.prependListener(event, read);
   }
 
   send(id: number, query: Buffer): void {
@@ -52,6 +51,20 @@ export class DotCarrier implements Carrier {
     writePadded(query, this.#block, at, length);
     writeUint16(this.#block, at, id);
     this.#end = at + length;
+  }
+
+  push(bytes: Buffer, length: number): void {
+    this.#frames.push(bytes, length);
+    if (!this.#isUnread) this.#turn.readLater(this);
+    this.#isUnread = true;
+  }
+
+  /** Reads what has arrived. */
+  read(): void {
+    this.#isUnread = false;
+    for (let message = this.#frames.next(); message !== undefined; message = this.#frames.next()) {
+      this.#owner.onMessage(message);
+    }
   }
 
   cancel(): void {
@@ -73,7 +86,7 @@ export class DotCarrier implements Carrier {
 
   close(): void {
     this.flush();
-    this.#socket.removeAllListeners('data').resume().destroySoon();
+    this.#socket.resume().destroySoon();
   }
 
   #renew(bytes: number): void {
@@ -81,11 +94,5 @@ export class DotCarrier implements Carrier {
     this.#block = Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, bytes));
     this.#begin = this.#end = 0;
     this.#turn.flushLater(this);
-  }
-
-  #read(): void {
-    for (let message = this.#frames.next(); message !== undefined; message = this.#frames.next()) {
-      this.#owner.onMessage(message);
-    }
   }
 }

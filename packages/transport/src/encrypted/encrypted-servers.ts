@@ -19,18 +19,20 @@ export interface EncryptedServersOptions {
 /** What the connections to all encrypted servers share: the turns of handshakes, the clock, and the end of each turn. */
 export class EncryptedServers implements ConnectionShare {
   readonly handshakes: HandshakePlaces;
-  readonly together: (work: () => void) => void;
   nowMs: number;
   readonly #now: () => number;
   readonly #max = descriptorShare(MAX_CONNECTIONS, SHARE_OF_DESCRIPTORS);
   readonly #servers = new Set<ServerConnections>();
   #timer: NodeJS.Timeout | undefined;
   #unflushed: { flush(): void }[] = [];
+  #unread: { read(): void }[] = [];
   readonly #flushAll = () => this.#flush();
+  readonly #readAll: () => void;
 
   constructor({ now, together }: EncryptedServersOptions) {
     this.#now = now;
-    this.together = together;
+    const read = () => this.#read();
+    this.#readAll = () => together(read);
     this.nowMs = now();
     this.handshakes = new HandshakePlaces(now);
   }
@@ -81,6 +83,17 @@ export class EncryptedServers implements ConnectionShare {
   flushLater(carrier: { flush(): void }): void {
     if (this.#unflushed.length === 0) setImmediate(this.#flushAll);
     this.#unflushed.push(carrier);
+  }
+
+  readLater(carrier: { read(): void }): void {
+    if (this.#unread.length === 0) setImmediate(this.#readAll);
+    this.#unread.push(carrier);
+  }
+
+  #read(): void {
+    const carriers = this.#unread;
+    this.#unread = [];
+    for (const carrier of carriers) carrier.read();
   }
 
   #flush(): void {
