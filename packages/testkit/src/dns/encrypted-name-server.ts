@@ -68,12 +68,12 @@ export class EncryptedNameServer implements Closable {
     const isHttps = options.protocol === 'https';
     this.#server = isHttps
       ? createSecureServer(options.certificate)
-      : createTlsServer({ ...options.certificate, ALPNProtocols: ['dot'] });
+      : createTlsServer(options.certificate);
     this.#server.on('secureConnection', (socket: TLSSocket) => {
       this.#noteHandshake(socket);
       if (!isHttps) this.#serveTls(socket);
     });
-    this.#server.on('tlsClientError', () => undefined);
+    this.#server.on('tlsClientError', (_error, socket: TLSSocket) => socket.destroy());
     this.#server.on('session', (session: ServerHttp2Session) => {
       this.#sessions.add(session);
       session.on('close', () => this.#sessions.delete(session));
