@@ -95,18 +95,19 @@ describe.each(['tls', 'https'] as const)(
       const server = await fixture.serve();
       const { sockets } = fixture.at(server.port);
       const stalls = new Stalls();
-      const results: Promise<Result | undefined>[] = [];
-      for (let sent = 0; sent < 5_000; sent += 100) {
-        results.push(...askMany(sockets, 100, sent));
-        if (sent % 1_000 === 500) {
-          await until(() => server.requests.length >= sent - 300, { stepMs: 1 });
-          server.cut();
-        }
-        await Promise.race([Promise.all(results.slice(-300, -200)), results.at(-1)]);
+      const answers: (Result | undefined)[] = [];
+      for (let sent = 0; sent < 5_000; sent += 500) {
+        const before = server.requests.length;
+        const results = askMany(sockets, 500, sent);
+        // Some are answered, some under way, and some wait. A question is cut off once: its retry is answered.
+        await until(() => server.requests.length >= before + 150, { stepMs: 1 });
+        server.cut();
+        answers.push(...(await Promise.all(results)));
       }
-      expect(await Promise.all(results)).toEqual(addressesOf(5_000));
-      expect(stalls.end()).toBeLessThan(STALL_MS);
-      expect(server.handshakes).toBeGreaterThanOrEqual(6);
+      const longestMs = stalls.end();
+      expect(answers).toEqual(addressesOf(5_000));
+      expect(longestMs).toBeLessThan(STALL_MS);
+      expect(server.handshakes).toBeGreaterThanOrEqual(10);
     });
   },
 );
@@ -205,7 +206,7 @@ class Stalls {
     const nowMs = cpuMs();
     this.#most = Math.max(this.#most, nowMs - this.#beforeMs);
     this.#beforeMs = nowMs;
-    if (!this.#isOver) setImmediate(() => this.#turn());
+    if (!this.#isOver) setImmediate(() => this.#turn()).unref();
   }
 }
 
