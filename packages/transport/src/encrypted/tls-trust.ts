@@ -5,7 +5,7 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 const MIN_VERSION = 'TLSv1.2';
 let bySystem: SecureContext | undefined;
 
-/** Whose certificates are accepted. Reading the system's takes tens of milliseconds, so that is done once, when it is needed. */
+/** Whose certificates are accepted. Reading the system's takes some 100 ms: that is done once, and only where a server is encrypted. */
 export class TlsTrust {
   readonly #own: SecureContext | undefined;
 
@@ -14,6 +14,11 @@ export class TlsTrust {
     if (authorities === undefined) return;
     new X509Certificate(authorities);
     this.#own = createSecureContext({ ca: authorities, minVersion: MIN_VERSION });
+  }
+
+  /** Reads the certificates now, before clients wait for a handshake. */
+  load(): void {
+    void this.context;
   }
 
   get context(): SecureContext {

@@ -99,6 +99,7 @@ export class UpstreamServers {
       ...(source.port !== undefined && { sourcePort: source.port }),
     };
     const onFailure = (why: Unreachable) => this.#options.onTlsFailure?.(server, why);
+    if (address.encryption !== undefined) this.#trust.load();
     const encrypted =
       address.encryption &&
       this.sockets.encrypted.connectionsTo({ target, trust: this.#trust, onFailure });
