@@ -58,7 +58,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
       })),
     ),
     counter(OWN_METRICS.prefetches, () =>
-      Object.entries(forwarder.prefetches.results).map(([result, value]) => ({
+      Object.entries(forwarder.prefetches).map(([result, value]) => ({
         labels: { result },
         value,
       })),
@@ -68,11 +68,11 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     gauge(OWN_METRICS.cacheBytes, () => cache.usedBytes),
     counter(OWN_METRICS.insertions, () => cacheTotals.insertions),
     counter(OWN_METRICS.evictions, () => cacheTotals.evictions),
-    counter(OWN_METRICS.upstreamJoined, () => forwarder.joined),
+    counter(OWN_METRICS.upstreamJoined, () => forwarder.counters.joined),
     gauge(OWN_METRICS.upstreamInFlight, () => forwarder.inFlight),
-    counter(OWN_METRICS.upstreamOverflows, () => forwarder.overflows),
+    counter(OWN_METRICS.upstreamOverflows, () => forwarder.counters.overflows),
     counter(OWN_METRICS.upstreamRejected, () => sources.upstreams.rejectedReplies),
-    counter(OWN_METRICS.upstreamFailures, () => forwarder.failures),
+    counter(OWN_METRICS.upstreamFailures, () => forwarder.counters.failures),
     gauge(OWN_METRICS.serverUp, () =>
       Array.from(statistics.entries(), ([server, { isUp }]) => ({
         labels: { server },

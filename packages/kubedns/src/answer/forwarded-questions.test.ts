@@ -41,7 +41,10 @@ describe('a question for a name outside the zone', () => {
   it('is SERVFAIL in time when all are silent', async () => {
     first.isSilent = second.isSilent = true;
     expect((await answers.ask('a.example', 'A')).rcode).toBe('SERVFAIL');
-    expect(answers.forwarder).toMatchObject({ forwarded: 1, failures: 1, inFlight: 0 });
+    expect(answers.forwarder).toMatchObject({
+      inFlight: 0,
+      counters: { forwarded: 1, failures: 1 },
+    });
   });
 
   it('is asked once for several clients, each of which is counted', async () => {
@@ -49,7 +52,7 @@ describe('a question for a name outside the zone', () => {
     const both = await Promise.all([answers.ask('a.example', 'A'), answers.ask('A.EXAMPLE', 'A')]);
     expect(both.map(({ question }) => question)).toEqual(['a.example A', 'A.EXAMPLE A']);
     expect(first.asked).toEqual(['a.example A']);
-    expect(answers.forwarder).toMatchObject({ forwarded: 2, joined: 1 });
+    expect(answers.forwarder).toMatchObject({ counters: { forwarded: 2, joined: 1 } });
     expect(answers.statistics.requests.recursive).toBe(2);
   });
 
@@ -70,7 +73,7 @@ describe('a question for a name outside the zone', () => {
     first.isSilent = second.isSilent = true;
     const waiting = answers.ask('a.example', 'A');
     expect((await answers.ask('b.example', 'A')).rcode).toBe('REFUSED');
-    expect(answers.forwarder.overflows).toBe(1);
+    expect(answers.forwarder.counters.overflows).toBe(1);
     await waiting;
   });
 
@@ -80,7 +83,7 @@ describe('a question for a name outside the zone', () => {
       rcode: 'SERVFAIL',
       extendedError: EXTENDED_ERROR.NETWORK_ERROR,
     });
-    expect(answers.forwarder.failures).toBe(1);
+    expect(answers.forwarder.counters.failures).toBe(1);
   });
 
   it('shares the reply with the end of a CNAME', async () => {

@@ -40,7 +40,7 @@ describe('1,500 slow questions of one client', () => {
     expect(resultsOf(attacker.slice(0, 40))).toEqual({ REFUSED: 40 });
     expect(resultsOf(attacker.slice(40, 1_500))).toEqual({ '': 1_460 });
     expect(group.load).toMatchObject({ questions: 1_460, joiners: 0 });
-    expect(fixture.forwarder.overflows).toBe(140);
+    expect(fixture.forwarder.counters.overflows).toBe(140);
     fixture.wait(TIMEOUT_MS);
     expect(group.load).toMatchObject({ questions: 0, joiners: 0 });
   });

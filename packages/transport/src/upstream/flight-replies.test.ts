@@ -132,7 +132,7 @@ describe('a server whose replies are none', () => {
       await answered(client);
       expect(client.result).toBe('SERVFAIL');
       expect(counts.map(({ flaws }) => flaws)).toEqual([[reason], [reason]]);
-      expect(fixture.forwarder.failures).toBe(1);
+      expect(fixture.forwarder.counters.failures).toBe(1);
     },
   );
 

@@ -156,6 +156,18 @@ export class FlightTable {
     return this.#unlink(flight);
   }
 
+  /** Whether a flight that no client waits for may wait for a late reply, which is cached. */
+  mayLinger(flight: Flight): boolean {
+    const isRoom = this.#flights.length - this.#inFlight < this.#limit;
+    const { isShared, isQueued, isOverTcp } = flight;
+    return isRoom && isShared && !isQueued && !isOverTcp && !this.hasQueued(flight);
+  }
+
+  /** Whether every question that was in flight at this time has ended. */
+  areSettled(sinceMs: number): boolean {
+    return this.#flights.every((each) => !each.isCounted || each.startedAtMs > sinceMs);
+  }
+
   /** Whether a flight of the same question is queued. */
   hasQueued(flight: Flight): boolean {
     for (let each = this.#oldest(flight.asked.hash); each !== undefined; each = each.next) {

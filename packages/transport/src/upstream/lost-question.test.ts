@@ -44,7 +44,7 @@ describe('a question that no server answers', () => {
       'SERVFAIL',
       EXTENDED_ERROR.NO_REACHABLE_AUTHORITY,
     ]);
-    expect(fixture.forwarder.failures).toBe(1);
+    expect(fixture.forwarder.counters.failures).toBe(1);
   });
 
   it('fails at once after that, but for one that is sent with a probe', async () => {

@@ -168,7 +168,7 @@ describe('a question over TCP', () => {
     const { client } = await ask([hangingUp, hangingUp]);
     await answered(client);
     expect(client.result).toBe('SERVFAIL');
-    expect(fixture.forwarder.failures).toBe(1);
+    expect(fixture.forwarder.counters.failures).toBe(1);
   });
 
   it('gives each server its part of the time', async () => {

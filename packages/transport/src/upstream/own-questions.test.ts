@@ -30,7 +30,10 @@ describe('a question of the program’s own', () => {
       answers: [{ data: '10.0.0.1' }],
     });
     expect(own[0]!.names).toEqual(['wEb.x']);
-    expect(fixture.forwarder).toMatchObject({ forwarded: 1, failures: 0, inFlight: 0 });
+    expect(fixture.forwarder).toMatchObject({
+      inFlight: 0,
+      counters: { forwarded: 1, failures: 0 },
+    });
   });
 
   it('calls back with a refusal when there is no better reply', async () => {
@@ -48,7 +51,7 @@ describe('a question of the program’s own', () => {
     fixture.wait(1);
     fixture.wait(TIMEOUT_MS);
     expect(replies).toEqual([null]);
-    expect(fixture.forwarder.failures).toBe(1);
+    expect(fixture.forwarder.counters.failures).toBe(1);
   });
 
   it('joins a client’s, and a client joins it, each with a reply of its own', async () => {
@@ -69,7 +72,7 @@ describe('a question of the program’s own', () => {
     await replied(2);
     expect(decodeMessage(replies[1]!).answers).toMatchObject([{ data: '10.0.0.1' }]);
     expect(own[0]!.requests).toHaveLength(2);
-    expect(fixture.forwarder).toMatchObject({ forwarded: 4, joined: 2 });
+    expect(fixture.forwarder).toMatchObject({ counters: { forwarded: 4, joined: 2 } });
   });
 
   it('is not asked when there is no room for it, also among those that join', async () => {
@@ -84,7 +87,7 @@ describe('a question of the program’s own', () => {
     const { group } = await fixture.groupOf([silent]);
     group.servers[0]!.sockets.send = () => undefined;
     expect(ask(group, 'a')).toBe(false);
-    expect(fixture.forwarder).toMatchObject({ forwarded: 0, inFlight: 0 });
+    expect(fixture.forwarder).toMatchObject({ inFlight: 0, counters: { forwarded: 0 } });
   });
 
   it('is asked again, for itself, while the reply to the one before is taken', async () => {

@@ -17,7 +17,7 @@ afterEach(() => fixture.close());
 const CLIENT = new WaitingClient();
 const prefetch = (group: ServerGroup, name: string) =>
   fixture.forwarder.refresh(queryFor({ name }), group, () => undefined, CLIENT, undefined, true);
-const results = () => fixture.forwarder.prefetches.results;
+const results = () => fixture.forwarder.prefetches;
 
 describe('prefetches', () => {
   it('are one at a time, and a tenth of the questions in flight', async () => {
@@ -65,6 +65,6 @@ describe('prefetches', () => {
     const client = fixture.ask(group, 'a');
     await answered(client);
     expect(results()).toEqual({ fresh: 1, failed: 0, dropped: 0 });
-    expect(fixture.forwarder.joined).toBe(1);
+    expect(fixture.forwarder.counters.joined).toBe(1);
   });
 });

@@ -131,7 +131,7 @@ describe('silence', () => {
     expect(client.result).toBe('');
     fixture.wait(1);
     expect(client.result).toBe('SERVFAIL');
-    expect(fixture.forwarder).toMatchObject({ inFlight: 0, failures: 1 });
+    expect(fixture.forwarder).toMatchObject({ inFlight: 0, counters: { failures: 1 } });
     expect(group.load.questions).toBe(0);
   });
 

@@ -1,18 +1,20 @@
-import { MAX_MESSAGE_BYTES, Query, RCODE, ROOT_NAME } from '@kube-dns/wire';
+import { MAX_MESSAGE_BYTES, Query, RCODE, RecordCursor, ROOT_NAME } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET } from '../answerer.js';
 import { Admission, type AdmissionOwner } from './admission.js';
-import { type Failure, LOOP, NOT_SENT, TOO_MANY_VARIANTS, TOO_MANY_WAITING } from './failure.js';
-import { FailureMemory } from './failure-memory.js';
+import { type Failure, LOOP, TOO_MANY_VARIANTS, TOO_MANY_WAITING } from './failure.js';
 import { Flight } from './flight.js';
-import { ForwarderBase } from './forwarder-base.js';
+import { ForwarderCounters } from './forwarder-counters.js';
 import type { FlightOwner, ReplyInspector } from './flight-owner.js';
 import { FlightTable } from './flight-table.js';
 import { IdleSignal } from './idle-signal.js';
 import { LoopProbes } from './loop-probes.js';
 import { isLost } from './lost-question.js';
+import type { PrefetchResults } from './prefetches.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
+import { QuestionEnds } from './question-ends.js';
 import { AskedQuestion, QuestionKey } from './question-key.js';
 import { RefusalWriter } from './refusal-writer.js';
+import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
 import { giveNow, type StaleAnswer, StaleClients } from './stale-clients.js';
 import { type AddedOptions, NO_OPTIONS, sentFlags, upstreamMessage } from './upstream-query.js';
@@ -26,12 +28,18 @@ const REPEAT_AFTER_MS = 2_000;
  * Forwards questions to groups of servers and their replies to all clients with the same question. Every
  * client gets an answer within the time-out; what is in flight is bounded per group.
  */
-export class QueryForwarder extends ForwarderBase implements FlightOwner, AdmissionOwner {
-  readonly refusals = new RefusalWriter();
+export class QueryForwarder implements FlightOwner, AdmissionOwner {
+  readonly counters = new ForwarderCounters();
+  readonly refusals: RefusalWriter;
+  readonly options: QueryForwarderOptions;
+  readonly plan: RetryPlan;
+  readonly portLimit: number;
+  readonly cursor = new RecordCursor();
+  readonly now: () => number;
   readonly #key = new QuestionKey();
   readonly #flights: FlightTable;
   readonly #admission: Admission;
-  readonly #failed = new FailureMemory(() => this.now());
+  readonly #ends: QuestionEnds;
   readonly #loops = new LoopProbes();
   readonly #stale: StaleClients | undefined;
   readonly #own = new Query();
@@ -39,15 +47,26 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
   readonly #idle = new IdleSignal();
 
   constructor(options: QueryForwarderOptions) {
-    super(options);
+    this.options = options;
+    this.plan = options.plan;
+    this.portLimit = options.portLimit ?? 1;
+    this.now = options.now ?? (() => performance.now());
     this.#flights = new FlightTable(options.maxInFlight);
     this.#admission = new Admission(this.#flights, options.maxInFlight, this);
-    this.#stale = options.stale && new StaleClients(options.stale, this.#flights, () => this.now());
+    const { counters, cursor, now } = this;
+    this.#stale = options.stale && new StaleClients(options.stale, this.#flights, now);
+    this.#ends = new QuestionEnds({ counters, cursor, stale: this.#stale, now });
+    this.refusals = new RefusalWriter(counters, options.unsentRcode);
   }
 
   /** Questions in flight. */
   get inFlight(): number {
     return this.#flights.inFlight;
+  }
+
+  /** What became of prefetches. */
+  get prefetches(): PrefetchResults {
+    return this.#ends.prefetches.results;
   }
 
   /** Flights: questions in flight, and questions that only wait for a late reply. */
@@ -71,11 +90,11 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
     const { address } = client;
     const known = this.#find(query, options);
     if (known !== undefined && this.#flights.isAskedAgain(known, query, client)) {
-      if (known.sendAgain(this.now())) this.sentForUdp++;
+      if (known.sendAgain(this.now())) this.counters.sentForUdp++;
       return NO_ANSWER_YET;
     }
     const failure = this.#failureOf(known);
-    if (failure !== undefined) return this.#refuseFailed(query, out, failure, stale);
+    if (failure !== undefined) return this.refusals.writeFailed(query, out, failure, stale);
     const isLate = this.#stale?.isLate(known) === true;
     if (stale && (isLate || group.isDown(query.isOverTcp))) return giveNow(stale, out);
     if (!this.#admission.hasPlace(address, known, group)) {
@@ -84,12 +103,12 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
     }
     const flight = known ?? this.#createFlight(query, group);
     if (flight === undefined) {
-      this.overflows++;
+      this.counters.overflows++;
       return this.refusals.write(query, out, RCODE.REFUSED, TOO_MANY_VARIANTS, stale);
     }
     const isSent = this.#joinOrLaunch(query, flight, address, inspector);
-    if (!isSent) return this.#refuseUnsent(query, out, group, stale);
-    this.forwarded++;
+    if (!isSent) return this.refusals.writeUnsent(query, out, group, stale);
+    this.counters.forwarded++;
     const { passesAd = false } = this.options;
     const { hasClientSubnet } = options;
     const waiter = new ClientWaiter(query, client, flight, passesAd, hasClientSubnet, stale);
@@ -107,7 +126,7 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
     if (query.read(message, message.length, false, MAX_MESSAGE_BYTES) !== 'answer') return false;
     const flight = this.#send(query, client, this.#find(query, NO_OPTIONS), group);
     if (flight === undefined) return false;
-    this.forwarded++;
+    this.counters.forwarded++;
     this.#flights.join(flight, new CallbackWaiter(client, flight.deadlineMs, done));
     return true;
   }
@@ -124,9 +143,10 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
     const known = this.#find(query, options);
     if (known?.isCounted === true) return true;
     const { maxInFlight } = this.options;
-    if (isPrefetch && !this.prefetches.mayAsk(group, this.inFlight, maxInFlight)) return false;
+    if (isPrefetch && !this.#ends.prefetches.mayAsk(group, this.inFlight, maxInFlight))
+      return false;
     const flight = this.#send(query, address, known, group, inspector);
-    if (isPrefetch) this.prefetches.add(flight);
+    if (isPrefetch) this.#ends.prefetches.add(flight);
     return flight !== undefined;
   }
 
@@ -147,20 +167,18 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
   /** A domain (lower-cased, in wire form), or all, changed: replies to questions in flight go to clients, not to a cache. */
   forgetQuestions(domain = ROOT_NAME): void {
     this.#flights.forgetKeys(domain);
-    this.#failed.forgetBelow(domain);
+    this.#ends.failures.forgetBelow(domain);
   }
 
   /** Questions of a domain that failed a moment ago may be answered now. */
   forgetFailures(domain: Uint8Array): void {
-    this.#failed.forgetBelow(domain);
+    this.#ends.failures.forgetBelow(domain);
   }
 
   /** Resolves when every question that is in flight now is answered; bounded by the time-out. */
   async settle(): Promise<void> {
     const sinceMs = this.now();
-    await this.#idle.until(() =>
-      this.#flights.all.every(({ isCounted, startedAtMs }) => !isCounted || startedAtMs > sinceMs),
-    );
+    await this.#idle.until(() => this.#flights.areSettled(sinceMs));
   }
 
   /** Ends every question; waiting clients get no answer. May be called twice. */
@@ -178,14 +196,9 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
   /** For a flight: it has its reply. */
   finish(flight: Flight, reply: Buffer | null): void {
     const waiters = this.#flights.leaveAll(flight);
-    this.#noteEnd(flight, reply);
+    this.#ends.note(flight, reply);
     this.#drop(flight);
-    for (const waiter of waiters) this.answer(waiter, reply, flight);
-  }
-
-  #noteEnd(flight: Flight, reply: Buffer | null): void {
-    if (!this.prefetches.noteEnd(flight, reply)) this.#failed.note(flight, reply);
-    this.#stale?.noteEnd(flight, reply);
+    for (const waiter of waiters) this.#ends.answer(waiter, reply, flight);
   }
 
   /** The flight of the same question, if there is one; the key is that of this question afterwards. */
@@ -197,7 +210,7 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
   /** Why the question that was looked for failed a moment ago, unless it is in flight again; or it is a loop's. */
   #failureOf(known: Flight | undefined): Failure | undefined {
     if (this.#loops.catches(this.#key)) return LOOP;
-    return known?.isCounted === true ? undefined : this.#failed.find(this.#key);
+    return known?.isCounted === true ? undefined : this.#ends.failures.find(this.#key);
   }
 
   /** Gives a flight the whole time-out, and starts it unless it is in flight; false when it cannot be sent. */
@@ -205,9 +218,9 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
     const nowMs = this.now();
     const deadlineMs = nowMs + this.plan.timeoutMs;
     if (flight.isCounted) {
-      this.joined++;
+      this.counters.joined++;
       const isRepeated = nowMs - flight.startedAtMs >= REPEAT_AFTER_MS && flight.repeat(nowMs);
-      if (isRepeated && !query.isOverTcp) this.sentForUdp++;
+      if (isRepeated && !query.isOverTcp) this.counters.sentForUdp++;
       flight.deadlineMs = deadlineMs;
       flight.inspector ??= inspector;
       this.#loops.noteAsker(flight, client, nowMs);
@@ -222,7 +235,7 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
     flight.client = client;
     this.#flights.count(flight);
     this.#timer ??= setInterval(() => this.tick(), TICK_MS).unref();
-    if (!query.isOverTcp) this.sentForUdp++;
+    if (!query.isOverTcp) this.counters.sentForUdp++;
     if (flight.hasSibling) this.#loops.noteAsker(flight, client, nowMs);
     return true;
   }
@@ -253,12 +266,12 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
       if (flight === undefined) continue;
       const endMs = isLost(flight, nowMs) ? Number.POSITIVE_INFINITY : nowMs;
       for (const waiter of this.#flights.takeExpired(flight, endMs)) {
-        this.answer(waiter, flight.fallback, flight);
+        this.#ends.answer(waiter, flight.fallback, flight);
       }
       if (!flight.isCounted) {
         if (!flight.mayReply(nowMs)) this.#drop(flight);
       } else if (endMs >= flight.deadlineMs) {
-        this.#noteEnd(flight, flight.expire());
+        this.#ends.note(flight, flight.expire());
         this.onForsaken(flight);
       } else {
         this.#loops.check(flight, nowMs, this.plan.replyMs);
@@ -274,26 +287,13 @@ export class QueryForwarder extends ForwarderBase implements FlightOwner, Admiss
 
   /** For the admission, and for a query that is refused itself. */
   onDisplaced(group: ServerGroup): void {
-    this.overflows++;
+    this.counters.overflows++;
     this.options.onOverflow?.(group);
   }
 
   /** No client waits any more; a late reply may still come. */
   onForsaken(flight: Flight): void {
-    const isRoom = this.remembered - this.inFlight < this.options.maxInFlight;
-    const mayLinger = isRoom && flight.isShared && !flight.isQueued && !flight.isOverTcp;
-    if (mayLinger && !this.#flights.hasQueued(flight)) this.#flights.uncount(flight);
+    if (this.#flights.mayLinger(flight)) this.#flights.uncount(flight);
     else this.#drop(flight);
-  }
-
-  #refuseUnsent(query: Query, out: Uint8Array, group: ServerGroup, stale?: StaleAnswer): number {
-    const isFailure = group.failure !== undefined || this.options.unsentRcode === RCODE.SERVFAIL;
-    if (!isFailure) return this.refusals.write(query, out, RCODE.REFUSED, NOT_SENT, stale);
-    return this.#refuseFailed(query, out, group.failure ?? NOT_SENT, stale);
-  }
-
-  #refuseFailed(query: Query, out: Uint8Array, failure: Failure, stale?: StaleAnswer): number {
-    if (failure.isSilence && stale === undefined) this.failures++;
-    return this.refusals.write(query, out, RCODE.SERVFAIL, failure, stale);
   }
 }

@@ -1,0 +1,43 @@
+import type { RecordCursor } from '@kube-dns/wire';
+import { FailureMemory } from './failure-memory.js';
+import type { Flight } from './flight.js';
+import type { ForwarderCounters } from './forwarder-counters.js';
+import { Prefetches } from './prefetches.js';
+import { isRefusal } from './reply-flaw.js';
+import type { StaleClients } from './stale-clients.js';
+import type { Waiter } from './waiter.js';
+
+export interface QuestionEndsOptions {
+  readonly counters: ForwarderCounters;
+  readonly cursor: RecordCursor;
+  /** Undefined unless clients get expired answers. */
+  readonly stale: StaleClients | undefined;
+  readonly now: () => number;
+}
+
+/** What follows from the end of a question: for those that wait, for the same question later, and for prefetches. */
+export class QuestionEnds {
+  readonly failures: FailureMemory;
+  readonly prefetches = new Prefetches();
+  readonly #options: QuestionEndsOptions;
+
+  constructor(options: QuestionEndsOptions) {
+    this.#options = options;
+    this.failures = new FailureMemory(options.now);
+  }
+
+  /** A question has ended, with a reply or without. */
+  note(flight: Flight, reply: Buffer | null): void {
+    if (!this.prefetches.noteEnd(flight, reply)) this.failures.note(flight, reply);
+    this.#options.stale?.noteEnd(flight, reply);
+  }
+
+  /** Gives one that waited what it ended with. */
+  answer(waiter: Waiter, reply: Buffer | null, flight: Flight): void {
+    const { counters, cursor } = this.#options;
+    if (reply === null) {
+      if (waiter.stale === undefined) counters.failures++;
+      waiter.fail(flight.failure);
+    } else waiter.answer(reply, cursor, isRefusal(reply) ? flight.failure : undefined);
+  }
+}
