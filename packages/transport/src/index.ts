@@ -35,6 +35,7 @@ export type {
 export { UDP_ENGINES, type UdpEngine, type UdpEngineChoice } from './udp-engine.js';
 export { networkOf } from './upstream/fair-places.js';
 export type { ReplyInspector } from './upstream/flight-owner.js';
+export type { ForwarderCounters } from './upstream/forwarder-counters.js';
 export { QueryForwarder } from './upstream/query-forwarder.js';
 export type { QueryForwarderOptions } from './upstream/query-forwarder-options.js';
 export type { FailureReason, ReplyFlaw } from './upstream/reply-flaw.js';

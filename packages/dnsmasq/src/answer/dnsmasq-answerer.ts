@@ -48,12 +48,12 @@ export class DnsmasqAnswerer implements Answerer {
   answer(query: Query, out: Uint8Array, client: Client): number {
     const { router, forwarder, local } = this.#parts;
     if (router.loops.isOwnProbe(query)) return 0;
-    const sentBefore = forwarder.sentForUdp;
+    const sentBefore = forwarder.counters.sentForUdp;
     this.#stale = undefined;
     let length = this.#answerFromMemory(query, out, client);
     if (length === 0) length = local.answerByRule(query, out);
     if (length === 0) length = this.#answerFromRoute(query, out, client);
-    if (!query.isOverTcp) this.#count(length, forwarder.sentForUdp - sentBefore);
+    if (!query.isOverTcp) this.#count(length, forwarder.counters.sentForUdp - sentBefore);
     return length;
   }
 

@@ -93,8 +93,8 @@ class LoggedForwarder implements Forwarding {
     this.#log = log;
   }
 
-  get sentForUdp(): number {
-    return this.#forwarder.sentForUdp;
+  get counters(): Forwarding['counters'] {
+    return this.#forwarder.counters;
   }
 
   get refusals(): Forwarding['refusals'] {

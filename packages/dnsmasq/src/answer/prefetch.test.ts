@@ -39,7 +39,7 @@ class Simulation {
     });
     this.#ttl = ttl;
     const forwarder: Forwarding = {
-      sentForUdp: 0,
+      counters: { sentForUdp: 0 },
       refusals: { last: undefined },
       forward: (query) => this.#send(query.type === 28 ? 'AAAA' : 'A', true),
       refresh: () => this.isSent && this.#send('A', false) === 0,

@@ -27,10 +27,7 @@ export interface MetricSources extends ProgramFacts {
   readonly port: { readonly listeners: readonly CountedListener[] };
   readonly cache: Pick<AnswerCache, 'maxRecords' | 'recordCount' | 'usedBytes'>;
   readonly cacheTotals: Pick<CacheTotals, 'insertions' | 'evictions'>;
-  readonly forwarder: Pick<
-    QueryForwarder,
-    'joined' | 'inFlight' | 'overflows' | 'failures' | 'prefetches'
-  >;
+  readonly forwarder: Pick<QueryForwarder, 'counters' | 'inFlight' | 'prefetches'>;
   readonly statistics: Pick<ServerStatistics, 'entries'>;
   readonly upstreams: {
     readonly all: Iterable<EncryptedNameServer>;

@@ -20,8 +20,8 @@ export class EdnsForwarder implements Forwarding {
     this.#options = options;
   }
 
-  get sentForUdp(): number {
-    return this.#forwarder.sentForUdp;
+  get counters(): Forwarding['counters'] {
+    return this.#forwarder.counters;
   }
 
   get refusals(): Forwarding['refusals'] {

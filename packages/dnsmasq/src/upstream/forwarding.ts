@@ -1,6 +1,7 @@
 import type {
   AddedOptions,
   Client,
+  ForwarderCounters,
   ReplyInspector,
   ServerGroup,
   StaleAnswer,
@@ -10,7 +11,7 @@ import type { Query } from '@kube-dns/wire';
 /** Sends queries to upstream servers: the `QueryForwarder`, or one that changes or logs what it sends. */
 export interface Forwarding {
   /** Queries over UDP that made this send something upstream. */
-  readonly sentForUdp: number;
+  readonly counters: Pick<ForwarderCounters, 'sentForUdp'>;
   /** Why the last query was refused: an Extended DNS Error, negative for none. */
   readonly refusals: { readonly last: { readonly code: number } | undefined };
   /** Returns what an Answerer returns. */

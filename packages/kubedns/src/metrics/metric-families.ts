@@ -51,10 +51,7 @@ export interface MetricSources extends ProgramFacts {
     Configuration,
     'source' | 'version' | 'generation' | 'appliedMs' | 'rejected'
   >;
-  readonly forwarder: () => Pick<
-    QueryForwarder,
-    'forwarded' | 'failures' | 'overflows' | 'inFlight'
-  >;
+  readonly forwarder: () => Pick<QueryForwarder, 'counters' | 'inFlight'>;
   readonly upstreams: Pick<UpstreamStatistics, 'entries'>;
   readonly upstreamServers: {
     readonly all: Iterable<EncryptedNameServer>;
@@ -213,10 +210,10 @@ function forwarderFamilies({
   upstreamServers,
 }: MetricSources): MetricFamily[] {
   return [
-    counter(OWN_METRICS.upstreamQueries, () => forwarder().forwarded),
+    counter(OWN_METRICS.upstreamQueries, () => forwarder().counters.forwarded),
     counter(OWN_METRICS.upstreamRejected, () => upstreamServers.rejectedReplies),
-    counter(OWN_METRICS.upstreamFailures, () => forwarder().failures),
-    counter(OWN_METRICS.upstreamOverflows, () => forwarder().overflows),
+    counter(OWN_METRICS.upstreamFailures, () => forwarder().counters.failures),
+    counter(OWN_METRICS.upstreamOverflows, () => forwarder().counters.overflows),
     gauge(OWN_METRICS.upstreamInFlight, () => forwarder().inFlight),
     gauge(OWN_METRICS.stubServers, () => {
       const first = Array.from(stubServers()).slice(0, MAX_STUB_DOMAINS);
