@@ -48,7 +48,10 @@ const SOURCES: MetricSources = {
     appliedMs: 1_500,
     rejected: 6,
   },
-  forwarder: () => ({ forwarded: 9, failures: 8, overflows: 7, inFlight: 2 }),
+  forwarder: () => ({
+    counters: { forwarded: 9, sentForUdp: 0, joined: 0, failures: 8, overflows: 7 },
+    inFlight: 2,
+  }),
   upstreams: { entries: () => new Map().entries() },
   upstreamServers: { all: [], rejectedReplies: 0 },
   stubServers: () => [['acme.local', 2] as const],

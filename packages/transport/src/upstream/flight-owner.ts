@@ -14,6 +14,6 @@ export type ReplyInspector = (reply: Buffer, isCacheable: boolean) => Buffer | n
 export interface FlightOwner extends AttemptRules {
   readonly cursor: RecordCursor;
   readonly options: Pick<QueryForwarderOptions, 'mixesCase' | 'onFailure'>;
-  /** The flight is over: it has a reply, or `null` for SERVFAIL. */
-  finish(flight: Flight, reply: Buffer | null): void;
+  /** The flight is over: it has a reply, or `null` for SERVFAIL. `mayBeLate`: a better one may still come. */
+  finish(flight: Flight, reply: Buffer | null, mayBeLate?: boolean): void;
 }

@@ -77,6 +77,34 @@ describe('a server that says SERVFAIL or REFUSED', () => {
     expect(client.result).toBe('REFUSED');
   });
 
+  it('is believed while a slow one takes its time, whose reply is taken all the same', async () => {
+    const { script, release } = held('10.0.0.2');
+    const { group, counts } = await fixture.groupOf([fails(RCODE.SERVFAIL), script], 'all');
+    const seen: boolean[] = [];
+    const inspector: ReplyInspector = (reply, isCacheable) => {
+      seen.push(isCacheable);
+      return reply;
+    };
+    const first = fixture.ask(group, 'a', undefined, inspector);
+    await until(() => counts[0]!.rcodes.length === 1);
+    fixture.wait(1_000);
+    expect(first.result).toBe('SERVFAIL');
+    fixture.wait(1_500);
+    release();
+    await until(() => seen.length > 0);
+    expect(seen).toEqual([true]);
+    expect(fixture.forwarder.remembered).toBe(0);
+    // It is known now how long that one takes.
+    const second = fixture.ask(group, 'b');
+    await until(() => counts[0]!.rcodes.length === 2);
+    fixture.wait(1_000);
+    fixture.wait(1_500);
+    expect(second.result).toBe('');
+    release();
+    await answered(second);
+    expect(second.result).toBe('A 10.0.0.2');
+  });
+
   it.each<ServerOrder>(['preferred', 'strict', 'all'])(
     'is believed when all do, in order %s',
     async (order) => {

@@ -7,6 +7,7 @@ import { type AskedQuestion, UNSHARED } from './question-key.js';
 import { betterOf, isTruncated, withoutRecords } from './cut-reply.js';
 import type { Failure } from './failure.js';
 import { LastFailure } from './last-failure.js';
+import { patienceMs } from './patience.js';
 import { type FailureReason, failureOf, flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
 import { type TcpRoundOwner, TcpRound } from './tcp-round.js';
@@ -14,8 +15,6 @@ import type { UpstreamServer } from './upstream-servers.js';
 import type { ReplyHandler, SentQuery, Unreachable } from './server-sockets.js';
 import type { Waiter } from './waiter.js';
 
-/** How long a refusal waits for a better reply of the other servers that were asked. */
-const PATIENCE_MS = 1_000;
 /** How long a question waits for the reply to a probe when all servers are down. */
 const HOLD_MS = 50;
 const NOT_HELD = Number.POSITIVE_INFINITY;
@@ -117,7 +116,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   tick(nowMs: number): void {
     if (this.#heldUntilMs !== NOT_HELD) this.#checkServers(nowMs);
     else if (this.#tcp !== undefined) return;
-    else if (nowMs >= this.#relayAtMs) this.#finish(this.fallback);
+    else if (nowMs >= this.#relayAtMs) this.#owner.finish(this, this.expire(), true);
     else if (nowMs >= this.#dueAtMs && nowMs < this.deadlineMs) this.#retransmit(nowMs);
   }
 
@@ -244,7 +243,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (this.#attempts.sendToOthers(nowMs)) return;
     if (this.#attempts.haveAllFailed) this.#finish(this.fallback);
     else if (this.fallback !== null) {
-      this.#relayAtMs = Math.min(this.#relayAtMs, nowMs + PATIENCE_MS);
+      this.#relayAtMs = Math.min(this.#relayAtMs, nowMs + patienceMs(this.#attempts.open()));
     }
   }
 

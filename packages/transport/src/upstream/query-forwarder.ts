@@ -194,10 +194,11 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   }
 
   /** For a flight: it has its reply. */
-  finish(flight: Flight, reply: Buffer | null): void {
+  finish(flight: Flight, reply: Buffer | null, mayBeLate = false): void {
     const waiters = this.#flights.leaveAll(flight);
     this.#ends.note(flight, reply);
-    this.#drop(flight);
+    if (mayBeLate) this.onForsaken(flight);
+    else this.#drop(flight);
     for (const waiter of waiters) this.#ends.answer(waiter, reply, flight);
   }
 

@@ -1,0 +1,13 @@
+import type { Attempt } from './attempt-list.js';
+
+const PATIENCE_MS = 1_000;
+
+/** How long a refusal waits for a better reply of the others that were asked: longer where one takes longer. */
+export function patienceMs(open: readonly Attempt[]): number {
+  let limitMs = PATIENCE_MS;
+  for (const { server } of open) {
+    const { replyTime } = server.health;
+    if (replyTime.isKnown) limitMs = Math.max(limitMs, replyTime.limitMs);
+  }
+  return limitMs;
+}
