@@ -87,10 +87,11 @@ describe('an object above 2 MiB', () => {
     const follower = new Follower(url).start();
     await until('16 MiB', () => sent > 16, { limitMs: 60_000 });
     const before = process.memoryUsage();
-    await until('64 MiB', () => sent > 64, { limitMs: 60_000 });
+    await until('160 MiB', () => sent > 160, { limitMs: 60_000 });
     const after = process.memoryUsage();
     const grown = after.external + after.heapUsed - before.external - before.heapUsed;
-    expect(grown).toBeLessThan(32 * 1024 * 1024);
+    // Less than half of what came; the collector takes its time on a busy machine.
+    expect(grown).toBeLessThan(64 * 1024 * 1024);
     await follower.close();
   });
 });
