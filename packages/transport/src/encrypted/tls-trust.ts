@@ -16,9 +16,9 @@ export class TlsTrust {
     this.#own = createSecureContext({ ca: authorities, minVersion: MIN_VERSION });
   }
 
-  /** Reads the certificates now, before clients wait for a handshake. */
+  /** To be called before clients wait for a handshake, as it reads the certificates. */
   load(): void {
-    void this.context;
+    if (this.#own === undefined) bySystem ??= systemContext();
   }
 
   get context(): SecureContext {

@@ -59,7 +59,7 @@ export function forwardTargets(servers: readonly string[], tlsCa: string): Forwa
 export function serverOfTarget(target: string, name: string): string | undefined {
   // CoreDNS has the certificate's name inside the brackets.
   const turned = target.replace(/^(tls:\/\/)\[([^\]%]*)%([^\]]*)\](.*)$/, '$1[$2]$4%$3');
-  const isHttps = turned.startsWith("https://") && !turned.slice('https://'.length).includes('/');
+  const isHttps = turned.startsWith('https://') && !turned.slice('https://'.length).includes('/');
   const server = plainServer(isHttps ? `${turned}${COREDNS_PATH}` : turned);
   const encrypted = server === undefined ? undefined : parseEncryptedServer(server);
   if (encrypted === undefined || name === '') return server;
