@@ -49,7 +49,7 @@ const SOURCES: MetricSources = {
     rejected: 6,
   },
   forwarder: () => ({
-    counters: { forwarded: 9, sentForUdp: 0, joined: 0, failures: 8, overflows: 7 },
+    counters: { forwarded: 9, failures: 8, overflows: 7 },
     inFlight: 2,
   }),
   upstreams: { entries: () => new Map().entries() },

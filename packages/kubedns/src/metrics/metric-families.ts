@@ -13,7 +13,7 @@ import {
   nameServerFamilies,
   type ProgramFacts,
 } from '@kube-dns/daemon';
-import type { QueryForwarder } from '@kube-dns/transport';
+import type { ForwarderCounters, QueryForwarder } from '@kube-dns/transport';
 import { CAUSES, type QueryStatistics, SYSTEMS } from '../answer/query-statistics.js';
 import type { Configuration } from '../config/configuration.js';
 import type { NotifyTarget } from '../notify/notify-target.js';
@@ -51,7 +51,9 @@ export interface MetricSources extends ProgramFacts {
     Configuration,
     'source' | 'version' | 'generation' | 'appliedMs' | 'rejected'
   >;
-  readonly forwarder: () => Pick<QueryForwarder, 'counters' | 'inFlight'>;
+  readonly forwarder: () => Pick<QueryForwarder, 'inFlight'> & {
+    readonly counters: Pick<ForwarderCounters, 'forwarded' | 'failures' | 'overflows'>;
+  };
   readonly upstreams: Pick<UpstreamStatistics, 'entries'>;
   readonly upstreamServers: {
     readonly all: Iterable<EncryptedNameServer>;
