@@ -2,7 +2,7 @@
 import { EXTENDED_ERROR, extendedErrorOption } from '@kube-dns/wire';
 
 /** A type of `--filter-A`, `--filter-AAAA` or `--filter-rr`. */
-export const FILTERED_TYPE = extendedErrorOption(EXTENDED_ERROR.FILTERED, 'type');
+export const FILTERED_TYPE = extendedErrorOption(EXTENDED_ERROR.FILTERED, 'filtered type');
 /** Of `--filterwin2k`. */
 export const FILTERED_WINDOWS = extendedErrorOption(EXTENDED_ERROR.FILTERED, '--filterwin2k');
 export const STALE = extendedErrorOption(EXTENDED_ERROR.STALE_ANSWER);

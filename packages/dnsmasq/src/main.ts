@@ -1,9 +1,20 @@
-import { createStderrWriter, failStartup, MetricsServer, runProgram } from '@kube-dns/daemon';
+import {
+  CookieSecretFile,
+  createStderrWriter,
+  failStartup,
+  type Log,
+  MetricsServer,
+  readTlsCa,
+  readTsigKey,
+  runProgram,
+} from '@kube-dns/daemon';
 import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
 import { isMeantForNanny, isNannyFlag, PROGRAM } from './config/flags.js';
 import { corednsFamilies } from './metrics/coredns-families.js';
 import { LogFile } from './log/log-file.js';
 import { splitArguments } from './options/argument-line.js';
+import { EXIT_BAD_FILE } from './options/exit-codes.js';
+import type { DnsmasqOptions } from './options/option-values.js';
 import { optionsText } from './options/options-text.js';
 import { DEFAULT_CONFIG_FILE, parseOptions } from './options/parse-options.js';
 import { DnsmasqServer } from './server.js';
@@ -19,6 +30,7 @@ function run(argv: readonly string[]): void {
     async ({ values, log, signals, writeLogTo, facts }) => {
       const options = parseOptions(halves.dnsmasq, DEFAULT_CONFIG_FILE);
       if (options.request !== 'serve') {
+        if (options.request === 'test') checkFiles(options, log);
         sayWhatIsAsked(options.request);
         return;
       }
@@ -54,6 +66,15 @@ function run(argv: readonly string[]): void {
 /** Undefined where the log goes to stderr. */
 function openLogFile(path: string): LogFile | undefined {
   return path === '' ? undefined : new LogFile({ path, fallback: createStderrWriter() });
+}
+
+/** Throws the StartupError of a file of keys or certificates that a start would end with. */
+function checkFiles(options: DnsmasqOptions, log: Log): void {
+  readTlsCa(options.tlsCaFile, EXIT_BAD_FILE);
+  readTsigKey(options.notifyKeyFile, EXIT_BAD_FILE);
+  const path = options.cookieSecretFile;
+  if (path === '') return;
+  new CookieSecretFile({ path, exitCode: EXIT_BAD_FILE, log, onChange: () => undefined }).close();
 }
 
 function sayWhatIsAsked(request: 'test' | 'help' | 'version'): void {

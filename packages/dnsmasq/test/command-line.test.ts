@@ -221,6 +221,19 @@ describe('asking without serving', () => {
     expect(await run.ended).toBe(1);
   });
 
+  it.each(['--tls-ca', '--cookie-secret-file', '--notify-key'])(
+    '--test ends with 3, as a start, for a %s that is missing or bad',
+    async (option) => {
+      const paths = ['/nonexistent/file', '/dev/null'];
+      const runs = paths.map((path) => runDnsmasq('--', '--test', `${option}=${path}`));
+      expect(await Promise.all(runs.map(({ ended }) => ended))).toEqual([3, 3]);
+      for (const [i, { stderr }] of runs.entries()) {
+        expect(stderr).toContain(paths[i]);
+        expect(stderr).not.toContain('OK');
+      }
+    },
+  );
+
   it('--help lists the flags of both halves', async () => {
     const run = runDnsmasq('--help');
     expect(await run.ended).toBe(0);

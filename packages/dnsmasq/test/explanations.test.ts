@@ -55,7 +55,7 @@ unless(missing('dig'), it).each([
   [['rebound.example'], '15 (Blocked): (--stop-dns-rebind)'],
   [['aliased.example'], '4 (Forged Answer): (--alias)'],
   [['aliased.example'], '4 (Forged Answer): (--alias)'],
-  [['host.example', 'AAAA'], '17 (Filtered): (type)'],
+  [['host.example', 'AAAA'], '17 (Filtered): (filtered type)'],
   [['x.bind', 'TXT', 'CH'], '21 (Not Supported)'],
   [['other.example'], '22 (No Reachable Authority): (REFUSED SERVER)'],
 ])('the reason of the answer to %j is %s', async (question, reason) => {

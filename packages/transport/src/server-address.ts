@@ -17,12 +17,18 @@ export interface ServerAddress {
   readonly encryption?: Encryption;
 }
 
+/** `ADDRESS#PORT`, also of an encrypted server: what has a place in a text of 40 bytes. */
+export function addressText({ address, port }: ServerAddress): string {
+  return `${address}#${port}`;
+}
+
 /**
  * The text of a server as dnsmasq writes it: `127.0.0.1#10053`; of an encrypted one `tls://9.9.9.9#853%dns.example`
  * or `https://dns.example/dns-query (9.9.9.9#443)`.
  */
-export function serverText({ address, port, encryption }: ServerAddress): string {
-  const text = `${address}#${port}`;
+export function serverText(server: ServerAddress): string {
+  const { address, encryption } = server;
+  const text = addressText(server);
   if (encryption === undefined) return text;
   const { protocol, name, path } = encryption;
   if (protocol === 'https') {

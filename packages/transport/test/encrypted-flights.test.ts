@@ -89,7 +89,7 @@ describe.each(['tls', 'https'] as const)('questions to servers over %s', (protoc
       const client = await ask(group, name);
       expect([client.result, client.extendedError]).toEqual(['SERVFAIL', 23]);
       const text = client.bytes.toString('latin1');
-      expect(text).toContain(`CERT_HAS_EXPIRED ${protocol}://127.0.0.1`.slice(0, 40));
+      expect(text).toContain('CERT_HAS_EXPIRED 127.0.0.1#');
     }
     expect(server.requests).toEqual([]);
     expect(at(server).health.isDown).toBe(true);

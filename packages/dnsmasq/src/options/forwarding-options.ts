@@ -120,7 +120,7 @@ export const FORWARDING_OPTIONS: readonly OptionDefinition[] = [
   list(
     'server',
     'S',
-    '[/domain/…/]IP[#port][@source]: forward questions to this server; extension: tls://IP[#port][%name], https://host[:port]/path',
+    '[/domain/…/]IP[#port][@source]: forward queries to this server; extension: tls://host[#port][%name], https://host[:port]/path',
     serverRule,
   ),
   setting('servers-file', '', 'file of server lines, read again on SIGHUP', (draft, value) => {

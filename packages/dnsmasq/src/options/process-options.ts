@@ -109,8 +109,13 @@ export const PROCESS_OPTIONS: readonly OptionDefinition[] = [
       draft.reusesPort = true;
     },
   ),
-  flag('test', '', 'check the options and exit', (draft) => {
-    draft.request = 'test';
-  }),
+  flag(
+    'test',
+    '',
+    'check the options and the files of keys and certificates, and exit',
+    (draft) => {
+      draft.request = 'test';
+    },
+  ),
   setting('user', 'u', 'accepted: the user of the process does not change', accepted, 'optional'),
 ];

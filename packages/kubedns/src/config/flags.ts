@@ -89,7 +89,7 @@ export const KUBEDNS_FLAGS = {
     { min: 1 },
   ),
   nameservers: nameserversFlag(
-    'upstream name servers, also tls://ip[:port][%name] and https://host[:port]/path, used without config-dir and config-map; default: those of /etc/resolv.conf',
+    'upstream name servers, also tls://host[:port][%name] and https://host[:port]/path, used without config-dir and config-map; default: those of /etc/resolv.conf',
   ),
   'negative-ttl': intFlag(5, 'TTL of negative answers, in seconds', {
     min: 0,

@@ -1,10 +1,10 @@
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import type { ExchangeErrorCode } from '../errors.js';
-import type { ServerAddress } from '../server-address.js';
+import { addressText, type ServerAddress } from '../server-address.js';
 import { failure } from '../upstream/failure.js';
 import type { Unreachable } from '../upstream/server-sockets.js';
 
-/** The codes of Node and OpenSSL that are long, or say the same, in the words of this project's texts. */
+/** The codes of Node and OpenSSL that are long, or say the same, in the words of the texts of plain servers. */
 const SHORT: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'CERT_ALTNAME_INVALID',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'SELF_SIGNED_CERT',
@@ -14,6 +14,13 @@ const SHORT: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'UNKNOWN_CA',
   ERR_SSL_WRONG_VERSION_NUMBER: 'NO_TLS',
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'NO_TLS',
+  ECONNREFUSED: 'port closed',
+  ECONNRESET: 'connection closed',
+  CLOSED: 'connection closed',
+  ETIMEDOUT: 'timeout',
+  SILENT: 'timeout',
+  EHOSTUNREACH: 'unreachable',
+  ENETUNREACH: 'unreachable',
 };
 /** How the codes of a certificate that must not be used begin. */
 const OF_CERTIFICATE =
@@ -54,8 +61,8 @@ export function tlsFailure(server: ServerAddress, error: string, wasOpen: boolea
   };
 }
 
-/** Cause and server, as much of the server as there is space for. */
-function failureText({ address, port, encryption }: ServerAddress, cause: string): string {
-  const full = `${cause} ${encryption?.protocol}://${address}#${port}`;
-  return full.length <= MAX_TEXT ? full : `${cause} ${address}`;
+/** Cause and server, as much of the server as there is space for: no half of a port. */
+function failureText(server: ServerAddress, cause: string): string {
+  const full = `${cause} ${addressText(server)}`;
+  return full.length <= MAX_TEXT ? full : `${cause} ${server.address}`;
 }

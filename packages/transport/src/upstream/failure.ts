@@ -1,4 +1,5 @@
 import { EXTENDED_ERROR, extendedErrorOption } from '@kube-dns/wire';
+import { addressText, type ServerAddress } from '../server-address.js';
 import type { FailureReason } from './reply-flaw.js';
 
 /** Why a question has no answer. */
@@ -32,10 +33,14 @@ export function failure(code: number, text: string, isSilence = false): Failure 
   return { code, option: extendedErrorOption(code, text), isSilence };
 }
 
-/** That a server (`ADDRESS#PORT`) had no answer. */
-export function failureFrom(reason: FailureReason, server: string): Failure {
+/** That a server had no answer. */
+export function failureFrom(reason: FailureReason, server?: ServerAddress): Failure {
   const [code, text] = CAUSES[reason];
-  return failure(code, `${text} ${server}`, !REPLIES.has(reason));
+  return failure(
+    code,
+    server === undefined ? text : `${text} ${addressText(server)}`,
+    !REPLIES.has(reason),
+  );
 }
 
 /** The question cannot be sent: there is no socket for it, or no route. */

@@ -19,6 +19,6 @@ export class LastFailure {
   /** What is told: that no server of the group is up, or why the last one had no answer; at first the one at `current`. */
   of({ failure, servers }: ServerGroup, current: number): Failure {
     const server = this.#server ?? servers[current] ?? servers[0];
-    return this.ended ?? failure ?? failureFrom(this.#reason, server?.text ?? '');
+    return this.ended ?? failure ?? failureFrom(this.#reason, server);
   }
 }

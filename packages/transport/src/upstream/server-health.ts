@@ -1,4 +1,5 @@
 import { buildQuery, encodeKey, TYPE } from '@kube-dns/wire';
+import type { ServerAddress } from '../server-address.js';
 import { type Failure, failureFrom } from './failure.js';
 import type { FailureReason } from './reply-flaw.js';
 import { ReplyTime } from './reply-time.js';
@@ -18,8 +19,7 @@ const LAST_PROBE_MS = 2 * DOUBT_PAUSE_MS;
 const MAX_PROBES = 4;
 
 export interface ServerHealthOptions {
-  /** As `serverText` writes it. */
-  readonly text: string;
+  readonly server: ServerAddress;
   readonly sockets: ServerSockets;
   /** Milliseconds that never fall. */
   readonly now: () => number;
@@ -156,7 +156,7 @@ export class ServerHealth implements ReplyHandler {
   #change(reason: FailureReason | undefined, failure?: Failure): void {
     const wasDown = this.isDown;
     this.#reason = reason;
-    this.failure = failure ?? (reason && failureFrom(reason, this.#options.text));
+    this.failure = failure ?? (reason && failureFrom(reason, this.#options.server));
     if (wasDown !== this.isDown) this.#options.onChange();
   }
 }

@@ -114,7 +114,7 @@ export class UpstreamServers {
       source,
       sockets,
       tcpPlaces: new ServerPlaces(this.sockets.tcp),
-      health: new ServerHealth({ text, sockets, now: this.#now, onChange }),
+      health: new ServerHealth({ server: address, sockets, now: this.#now, onChange }),
       tcpHealth: new TcpHealth(this.#now),
       counts: this.#counters.of(text),
       caseEcho: new CaseEcho(),
