@@ -5,10 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
 import { stringify } from 'yaml';
 import {
+  addressRecords,
+  EncryptedNameServer,
   freePort,
   LoopbackUpstream,
   missing,
   outputOf,
+  TestAuthority,
   unless,
   untilEqual,
 } from '@kube-dns/testkit';
@@ -197,6 +200,58 @@ withDig('the commands of the README', () => {
       await untilEqual(true, isHealthy, { limitMs: READY_MS });
       const metric = /^kubedns_probe_dnsmasq_up 1$/m;
       expect(await showsMetric(ports.get('10054'), metric)).toBe(true);
+    });
+  });
+
+  describe('under "Encrypted upstreams"', () => {
+    const NAME = 'dns.quad9.net';
+    const commands = shellBlock(readme, 'Encrypted upstreams');
+    const programs = new NpxCommands();
+    const authority = new TestAuthority();
+    let quad9: EncryptedNameServer;
+
+    /** Starts the command with this name after `%`, and returns what the one with dig shows. */
+    async function startWith(name: string): Promise<() => Promise<string>> {
+      const port = String(await freePort());
+      const replacements = new Map([
+        ['1053', port],
+        ['9.9.9.9', `127.0.0.1#${quad9.port}`],
+        [NAME, name],
+      ]);
+      const ca = join(folder, 'ca.pem');
+      writeFileSync(ca, authority.cert);
+      programs.start(replaceAll(commandWith(commands, 'dnsmasq'), replacements), `--tls-ca=${ca}`);
+      const [dig, ...words] = replaceAll(commandWith(commands, 'dig'), replacements).split(' ');
+      return () => outputOf(dig ?? '', words).catch(() => '');
+    }
+    /** What the README shows of this error. */
+    const shown = (code: number) => new RegExp(`^; EDE: ${code} .*$`, 'm').exec(readme)?.[0] ?? '';
+
+    beforeAll(async () => {
+      const script = () => ({ answers: addressRecords(1, '192.0.2.1') });
+      const certificate = authority.issue({ names: [NAME] });
+      quad9 = await EncryptedNameServer.start(script, { certificate });
+    });
+    afterAll(async () => {
+      await programs.close();
+      await quad9.close();
+    });
+
+    it('ask over TLS, and show an expired answer when the server is away', async () => {
+      const dug = await startWith(NAME);
+      const hasAnswer = async () => (await dug()).includes('192.0.2.1');
+      await untilEqual(true, hasAnswer, { limitMs: READY_MS });
+      quad9.script = () => null;
+      const expected = shown(3).replace(/\d+ s/, 'N s');
+      const ede = async () => /^; EDE: .*$/m.exec(await dug())?.[0].replace(/\d+ s/, 'N s');
+      await untilEqual(expected, ede, { limitMs: READY_MS });
+    });
+
+    it('show why a server with another name is not asked', async () => {
+      const dug = await startWith('wrong.example');
+      const expected = shown(23).replace('9.9.9.9#853', `127.0.0.1#${quad9.port}`);
+      const ede = async () => /^; EDE: .*$/m.exec(await dug())?.[0];
+      await untilEqual(expected, ede, { limitMs: READY_MS });
     });
   });
 
