@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { endPrograms, missing, outputOf, unless } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
 import { FakeUpstream, type Script } from './fake-upstream.js';
-import { addressRecords } from './messages.js';
+import { addressRecords, responseTo } from './messages.js';
 import { serve } from './processes.js';
 
 const ADDRESSES: Readonly<Record<string, string>> = {
@@ -10,8 +10,19 @@ const ADDRESSES: Readonly<Record<string, string>> = {
   'rebound.example': '10.0.0.1',
   'aliased.example': '192.0.2.7',
 };
+/** The text of an Extended DNS Error that the server has. */
+const TEXTS: Readonly<Record<string, Buffer>> = {
+  'emoji.example': Buffer.from('😀'.repeat(20)),
+  'bytes.example': Buffer.of(0xff, 0xfe, 0x0a),
+};
 /** Other names are refused. */
-const SCRIPT: Script = (_query, { name }) => {
+const SCRIPT: Script = (query, { name }) => {
+  const text = TEXTS[name];
+  if (text !== undefined) {
+    const reply = responseTo(query, { answers: addressRecords(30, '192.0.2.1') });
+    reply.writeUInt16BE(6 + text.length, reply.length - 2);
+    return [Buffer.concat([reply, Buffer.of(0, 15, 0, 2 + text.length, 0, 6), text])];
+  }
   const address = ADDRESSES[name];
   return address === undefined
     ? { rcode: RCODE.REFUSED }
@@ -55,6 +66,10 @@ unless(missing('dig'), it).each([
   [['rebound.example'], '15 (Blocked): (--stop-dns-rebind)'],
   [['aliased.example'], '4 (Forged Answer): (--alias)'],
   [['aliased.example'], '4 (Forged Answer): (--alias)'],
+  [['emoji.example'], `6 (DNSSEC Bogus): (upstream: ${'😀'.repeat(7)})`],
+  [['emoji.example'], `6 (DNSSEC Bogus): (upstream: ${'😀'.repeat(7)})`],
+  [['bytes.example'], '6 (DNSSEC Bogus): (upstream: ???)'],
+  [['bytes.example'], '6 (DNSSEC Bogus): (upstream: ???)'],
   [['host.example', 'AAAA'], '17 (Filtered): (filtered type)'],
   [['x.bind', 'TXT', 'CH'], '21 (Not Supported)'],
   [['other.example'], '22 (No Reachable Authority): (REFUSED SERVER)'],

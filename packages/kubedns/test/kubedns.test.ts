@@ -45,6 +45,13 @@ afterEach(async () => {
 const start = (args?: readonly string[], env?: NodeJS.ProcessEnv) =>
   startKubedns(api, upstream, args, env);
 
+/** An option with an Extended DNS Error. */
+function extendedError(code: number, text: Buffer): Buffer {
+  const head = Buffer.from([0, 15, 0, 0, 0, code]);
+  head.writeUInt16BE(2 + text.length, 2);
+  return Buffer.concat([head, text]);
+}
+
 describe('the program', () => {
   it('answers SERVFAIL and is not ready until the cluster is listed, then answers with its records', async () => {
     api.hang();
@@ -98,6 +105,26 @@ describe('the program', () => {
     expect(negative).toMatch(/flags: qr aa rd ra;/);
     expect(negative).toMatch(/cluster\.local\.\s+5\s+IN\s+SOA/);
     expect(negative).not.toMatch(/malformed|extra bytes/);
+  });
+
+  itWithDig('gives what a server says of its answer as text that dig can read', async () => {
+    const kubedns = await start().ready();
+    const port = String(await kubedns.port());
+    const response = { answers: [{ type: 'A', ttl: 9, data: '192.0.2.1' } as const] };
+    for (const [name, said, expected] of [
+      ['emoji.test', ['😀'.repeat(20)], [`upstream: ${'😀'.repeat(7)}`]],
+      ['long.test', ['x'.repeat(900)], [`upstream: ${'x'.repeat(30)}`]],
+      ['bytes.test', [Buffer.of(0xff, 0xfe)], ['upstream: ??']],
+      ['many.test', Array<string>(150).fill('a'), ['upstream: a', 'upstream: a']],
+      ['behind-dnsmasq.test', ['upstream: a\u001b'], ['upstream: a?']],
+    ] as const) {
+      upstream.respond(`${name} A`, response);
+      upstream.options = Buffer.concat(said.map((text) => extendedError(6, Buffer.from(text))));
+      const { stdout } = await promisify(execFile)('dig', ['@127.0.0.1', '-p', port, name]);
+      const texts = [...stdout.matchAll(/^; EDE: 6 \(DNSSEC Bogus\): \((.*)\)$/gm)];
+      expect(texts.map(([, text]) => text)).toEqual(expected);
+      expect(stdout).toMatch('192.0.2.1');
+    }
   });
 
   it('serves a change of an object within a second', async () => {

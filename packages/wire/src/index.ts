@@ -46,6 +46,7 @@ export {
   extendedErrorOption,
   NO_EDNS_OPTIONS,
   OPT_BYTES,
+  OPTION_HEAD_BYTES,
 } from './opt-record.js';
 export { decodeFirstAnswers, decodeMessage, encodeQuery, encodeRdata } from './packet.js';
 export type { DecodedMessage, DecodedRecord, QueryFields } from './packet.js';

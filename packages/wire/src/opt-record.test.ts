@@ -58,4 +58,10 @@ describe('extendedErrorOption', () => {
     expect(option).toHaveLength(46);
     expect(option.readUInt16BE(2)).toBe(42);
   });
+
+  it('has no part of a character that does not fit', () => {
+    const option = Buffer.from(extendedErrorOption(EXTENDED_ERROR.OTHER, `x${'😀'.repeat(20)}`));
+    expect(option.readUInt16BE(2)).toBe(2 + 37);
+    expect(option.toString('utf8', 6)).toBe(`x${'😀'.repeat(9)}`);
+  });
 });

@@ -13,9 +13,9 @@ export const OPT_BYTES = 11;
 /** No options of an OPT record. */
 export const NO_EDNS_OPTIONS: Uint8Array = new Uint8Array(0);
 /** The bytes of an Extended DNS Error option before its text (RFC 8914 section 2). */
-const EXTENDED_ERROR_HEAD_BYTES = 6;
+export const EXTENDED_ERROR_HEAD_BYTES = 6;
 /** The most bytes of such a text: it must not take the place of records. */
-const MAX_EXTENDED_ERROR_TEXT_BYTES = 40;
+export const MAX_EXTENDED_ERROR_TEXT_BYTES = 40;
 /** EDNS option codes (RFC 7828 section 3.1, RFC 7830 section 3, RFC 7871 section 6, RFC 7873 section 4, RFC 8914 section 2, RFC 9660 section 2). */
 export const EDNS_OPTION = {
   SUBNET: 8,
@@ -27,16 +27,16 @@ export const EDNS_OPTION = {
 } as const;
 /** Code and length of an option. */
 export const OPTION_HEAD_BYTES = 4;
+const encoder = new TextEncoder();
 
-/** An Extended DNS Error as an option (RFC 8914 section 2); of a text that is not short the first 40 bytes. */
+/** An Extended DNS Error as an option (RFC 8914 section 2), with the whole characters in the first 40 bytes of a text. */
 export function extendedErrorOption(code: number, text = ''): Uint8Array {
-  const bytes = Buffer.from(text).subarray(0, MAX_EXTENDED_ERROR_TEXT_BYTES);
-  const option = new Uint8Array(EXTENDED_ERROR_HEAD_BYTES + bytes.length);
+  const option = new Uint8Array(EXTENDED_ERROR_HEAD_BYTES + MAX_EXTENDED_ERROR_TEXT_BYTES);
+  const { written } = encoder.encodeInto(text, option.subarray(EXTENDED_ERROR_HEAD_BYTES));
   writeUint16(option, 0, EDNS_OPTION.EXTENDED_ERROR);
-  writeUint16(option, 2, 2 + bytes.length);
+  writeUint16(option, 2, EXTENDED_ERROR_HEAD_BYTES - OPTION_HEAD_BYTES + written);
   writeUint16(option, 4, code);
-  option.set(bytes, EXTENDED_ERROR_HEAD_BYTES);
-  return option;
+  return option.slice(0, EXTENDED_ERROR_HEAD_BYTES + written);
 }
 
 /**

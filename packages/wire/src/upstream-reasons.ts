@@ -1,5 +1,12 @@
 import { readUint16, writeUint16 } from './bytes.js';
-import { EDNS_OPTION, extendedErrorOption, NO_EDNS_OPTIONS, OPT_BYTES } from './opt-record.js';
+import {
+  EDNS_OPTION,
+  EXTENDED_ERROR_HEAD_BYTES,
+  extendedErrorOption,
+  MAX_EXTENDED_ERROR_TEXT_BYTES,
+  NO_EDNS_OPTIONS,
+  OPTION_HEAD_BYTES,
+} from './opt-record.js';
 import { TYPE } from './protocol.js';
 import { type RecordCursor, SECTION } from './record-cursor.js';
 
@@ -7,79 +14,85 @@ import { type RecordCursor, SECTION } from './record-cursor.js';
 const MARK = 'upstream';
 /** The Extended DNS Errors of one reply that are kept, each of 46 bytes at most. */
 const MAX_REASONS = 2;
-/** Code and length of an option, and the code of the error. */
-const OPTION_HEAD_BYTES = 4;
-const CODE_BYTES = 2;
+/** The bytes of a server's text that are read: a character at the end may be cut. */
+const MAX_READ_BYTES = MAX_EXTENDED_ERROR_TEXT_BYTES + 4;
+/** What a terminal must not get; U+FFFD stands for what is not UTF-8. */
+const UNREADABLE = /[\p{Cc}\uFFFD]/gu;
+/** A text may end with it (RFC 8914 section 2). */
+const FINAL_NUL = /\0$/;
 
 /**
- * A server's reply whose Extended DNS Errors (RFC 8914) say that they are the server's: a copy, or the reply itself when
- * it has none, or is signed. The cursor is the caller's.
+ * A server's reply whose Extended DNS Errors (RFC 8914) say that they are the server's, two at most, in texts that can
+ * be read: a copy, or the reply itself when it has none, or is signed. The cursor is the caller's.
  */
 export function markReasons(reply: Buffer, cursor: RecordCursor): Buffer {
-  if (!findOpt(reply, cursor)) return reply;
-  const { rdataStart, end } = cursor;
-  const options: Uint8Array[] = [];
-  let reasons = 0;
-  for (let at = rdataStart; at + OPTION_HEAD_BYTES <= end;) {
-    const next = at + OPTION_HEAD_BYTES + readUint16(reply, at + 2);
-    if (next > end) return reply;
-    const isReason =
-      readUint16(reply, at) === EDNS_OPTION.EXTENDED_ERROR &&
-      next >= at + OPTION_HEAD_BYTES + CODE_BYTES;
-    if (!isReason) options.push(reply.subarray(at, next));
-    else if (reasons++ < MAX_REASONS) options.push(marked(reply.subarray(at, next)));
-    at = next;
-  }
-  if (reasons === 0) return reply;
-  const data = Buffer.concat(options);
-  const changed = Buffer.concat([reply.subarray(0, rdataStart), data, reply.subarray(end)]);
-  writeUint16(changed, rdataStart - 2, data.length);
+  const data = optionsOf(reply, cursor);
+  if (data === undefined) return reply;
+  const options = splitOptions(data);
+  const reasons = options.filter(isReason);
+  if (reasons.length === 0) return reply;
+  const others = options.filter((option) => !isReason(option));
+  const readable = reasons.filter(isWhole).slice(0, MAX_REASONS).map(marked);
+  const start = data.byteOffset - reply.byteOffset;
+  const kept = Buffer.concat([...others, ...readable]);
+  const rest = reply.subarray(start + data.length);
+  const changed = Buffer.concat([reply.subarray(0, start), kept, rest]);
+  writeUint16(changed, start - 2, kept.length);
   return changed;
 }
 
 /** The Extended DNS Errors of a message, as options; empty when it has none. The cursor is the caller's. */
 export function reasonsOf(message: Uint8Array, cursor: RecordCursor): Uint8Array {
-  if (!findOpt(message, cursor)) return NO_EDNS_OPTIONS;
-  const { rdataStart, end } = cursor;
-  const reasons: Uint8Array[] = [];
-  for (let at = rdataStart; at + OPTION_HEAD_BYTES <= end;) {
-    const next = at + OPTION_HEAD_BYTES + readUint16(message, at + 2);
-    const isReason = readUint16(message, at) === EDNS_OPTION.EXTENDED_ERROR && next <= end;
-    if (isReason && reasons.length < MAX_REASONS) reasons.push(message.subarray(at, next));
+  const data = optionsOf(message, cursor);
+  if (data === undefined) return NO_EDNS_OPTIONS;
+  const reasons = splitOptions(data).filter((option) => isReason(option) && isWhole(option));
+  return reasons.length === 0 ? NO_EDNS_OPTIONS : Buffer.concat(reasons);
+}
+
+/** The options of an OPT record's data, up to one that does not fit. */
+function splitOptions(data: Uint8Array): Uint8Array[] {
+  const options: Uint8Array[] = [];
+  for (let at = 0; at + OPTION_HEAD_BYTES <= data.length;) {
+    const next = at + OPTION_HEAD_BYTES + readUint16(data, at + 2);
+    if (next > data.length) break;
+    options.push(data.subarray(at, next));
     at = next;
   }
-  return reasons.length === 0 ? NO_EDNS_OPTIONS : Buffer.concat(reasons);
+  return options;
+}
+
+function isReason(option: Uint8Array): boolean {
+  return readUint16(option, 0) === EDNS_OPTION.EXTENDED_ERROR;
+}
+
+/** Whether an Extended DNS Error has a code. */
+function isWhole(option: Uint8Array): boolean {
+  return option.length >= EXTENDED_ERROR_HEAD_BYTES;
 }
 
 /** The same option, with a text that says so. */
 function marked(option: Uint8Array): Uint8Array {
-  const at = OPTION_HEAD_BYTES + CODE_BYTES;
-  const text = Buffer.from(option.subarray(at)).toString();
+  const bytes = option.subarray(EXTENDED_ERROR_HEAD_BYTES).subarray(0, MAX_READ_BYTES);
+  const text = Buffer.from(bytes).toString().replace(FINAL_NUL, '').replace(UNREADABLE, '?');
   const isMarked = text.startsWith(MARK);
   const own = text === '' ? MARK : `${MARK}: ${text}`;
   return extendedErrorOption(readUint16(option, OPTION_HEAD_BYTES), isMarked ? text : own);
 }
 
-/** Moves a cursor to the OPT record with options of a message that is not signed; false when there is none. */
-function findOpt(message: Uint8Array, cursor: RecordCursor): boolean {
-  if (isBareOpt(message, message.length - OPT_BYTES)) return false;
-  let optAt = -1;
+/**
+ * A view of the data of a message's first OPT record; undefined when it has no options, or the message is signed. The
+ * end of the message does not tell that: a text may look like an OPT record.
+ */
+function optionsOf(message: Uint8Array, cursor: RecordCursor): Uint8Array | undefined {
+  let start = -1;
+  let end = -1;
   cursor.reset(message, message.length);
   while (cursor.next()) {
     if (cursor.section !== SECTION.ADDITIONAL) continue;
-    if (cursor.type === TYPE.SIG || cursor.type === TYPE.TSIG) return false;
-    if (cursor.type === TYPE.OPT && cursor.rdataStart < cursor.end) optAt = cursor.start;
+    if (cursor.type === TYPE.SIG || cursor.type === TYPE.TSIG) return undefined;
+    if (cursor.type !== TYPE.OPT || start >= 0) continue;
+    start = cursor.rdataStart;
+    end = cursor.end;
   }
-  if (optAt < 0 || cursor.isMalformed()) return false;
-  cursor.reset(message, message.length);
-  while (cursor.next() && (cursor.section !== SECTION.ADDITIONAL || cursor.start !== optAt)) {
-    // Continue with the OPT record.
-  }
-  return true;
-}
-
-/** Whether the message ends with an OPT record without options, as most do. */
-function isBareOpt(message: Uint8Array, at: number): boolean {
-  const isOpt = at > 0 && message[at] === 0 && readUint16(message, at + 1) === TYPE.OPT;
-  return isOpt && readUint16(message, at + OPT_BYTES - 2) === 0;
+  return start === end || cursor.isMalformed() ? undefined : message.subarray(start, end);
 }

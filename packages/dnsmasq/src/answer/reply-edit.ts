@@ -28,7 +28,9 @@ export function emptyReply(reply: Uint8Array, rcode: number, option: Uint8Array)
   const questionEnd = cursor.end;
   let opt = reply.subarray(0, 0);
   while (cursor.next()) {
-    if (cursor.type === TYPE.OPT) opt = reply.subarray(cursor.start, cursor.end);
+    if (cursor.type !== TYPE.OPT || cursor.section !== SECTION.ADDITIONAL) continue;
+    opt = reply.subarray(cursor.start, cursor.end);
+    break;
   }
   const hasOpt = opt.length > 0;
   const optionBytes = hasOpt ? option.length : 0;

@@ -153,6 +153,16 @@ describe('a reply on its way to the clients', () => {
     expect(additionals).toMatchObject([{ options: [{ code: 15, data: Buffer.from([0, 15]) }] }]);
   });
 
+  it('has its first OPT and no second one when it is emptied', () => {
+    const query = queryFor({ name: 'a.example', ednsBytes: 1232 });
+    const reply = responseTo(query, { answers: addressRecords(30, '192.0.2.200') });
+    const second = Buffer.from('00002904d000000000000006000f00020006', 'hex');
+    reply.writeUInt16BE(2, 10);
+    const both = Buffer.concat([reply, second]);
+    const { additionals } = readAnswer(createIntake().take(both, true)!);
+    expect(additionals).toMatchObject([{ options: [{ code: 15, data: Buffer.from([0, 15]) }] }]);
+  });
+
   it.each([RCODE.SERVFAIL, RCODE.REFUSED, RCODE.NOTIMP])('is left alone with rcode %d', (rcode) => {
     const reply = responseFor({ name: 'a' }, { rcode, answers: addressRecords(30, '10.0.0.1') });
     const before = Buffer.from(reply);

@@ -5,6 +5,7 @@ import {
   expandKey,
   FLAG,
   HEADER_BYTES,
+  markReasons,
   MAX_MESSAGE_BYTES,
   MAX_NAME_BYTES,
   Query,
@@ -44,7 +45,8 @@ export class ForwardedReplies {
   }
 
   /** For the forwarder. */
-  readonly inspect: ReplyInspector = (reply) => {
+  readonly inspect: ReplyInspector = (received) => {
+    const reply = markReasons(received, this.#cursor);
     writeUint16(reply, 2, readUint16(reply, 2) & ~FLAG.AA);
     return this.#isClean(reply) ? reply : this.#rewrite(reply);
   };

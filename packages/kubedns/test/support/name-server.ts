@@ -1,4 +1,4 @@
-import { type Response, ScriptedNameServer } from '@kube-dns/testkit';
+import { encodeReply, type Response, ScriptedNameServer } from '@kube-dns/testkit';
 
 /** The first label of a probe for a loop: clients here have the address of the server that they ask, too. */
 const LOOP_LABEL = /^[0-9a-f]{16}\b/;
@@ -6,14 +6,18 @@ const LOOP_LABEL = /^[0-9a-f]{16}\b/;
 /** A name server on loopback that answers by a table of questions. */
 export class NameServer {
   isSilent = false;
+  /** The options of an OPT record that responses have; undefined: no OPT record. */
+  options: Buffer | undefined;
   readonly #responses = new Map<string, Response>();
   readonly #server: ScriptedNameServer;
 
   private constructor(server: ScriptedNameServer) {
     this.#server = server;
-    server.script = ({ question: { name, type } }) => {
+    server.script = ({ query, question: { name, type } }) => {
       if (this.isSilent) return null;
-      return this.#responses.get(`${name.toLowerCase()} ${type}`) ?? { rcode: 'NXDOMAIN' };
+      const response = this.#responses.get(`${name.toLowerCase()} ${type}`);
+      const reply = encodeReply(query, response ?? { rcode: 'NXDOMAIN' });
+      return [this.options === undefined ? reply : withOpt(reply, this.options)];
     };
   }
 
@@ -52,4 +56,11 @@ export class NameServer {
   #questions() {
     return this.#server.requests.filter(({ question }) => !LOOP_LABEL.test(question.name));
   }
+}
+
+function withOpt(reply: Buffer, options: Buffer): Buffer {
+  const opt = Buffer.from([0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 0]);
+  opt.writeUInt16BE(options.length, opt.length - 2);
+  reply.writeUInt16BE(reply.readUInt16BE(10) + 1, 10);
+  return Buffer.concat([reply, opt, options]);
 }

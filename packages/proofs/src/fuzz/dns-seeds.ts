@@ -38,6 +38,11 @@ const OPT_WITH_COOKIES = Buffer.from([
   ...[0, 10, 0, 24, 1, 2, 3, 4, 5, 6, 7, 8],
   ...[1, 0, 0, 0, 0x6b, 3, 0x18, 0x17, 1, 2, 3, 4, 5, 6, 7, 8],
 ]);
+/** OPT with Extended DNS Errors: a text, one that is not UTF-8, no code, and more bytes than there are. */
+const OPT_WITH_REASONS = Buffer.from([
+  ...[0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 28, 0, 15, 0, 4, 0, 6, 110, 111],
+  ...[0, 15, 0, 4, 0, 9, 255, 10, 0, 15, 0, 1, 0, 0, 15, 0, 9, 0, 7],
+]);
 const out = new Uint8Array(65_535);
 
 /** A query, and the same with EDNS, and with options in it. */
@@ -146,6 +151,7 @@ export function replySeeds(domain: string): Buffer[] {
     ...seeds,
     withAdditional(first, OPT),
     withAdditional(first, OPT_WITH_OPTIONS),
+    withAdditional(first, OPT_WITH_REASONS),
     withFlags(first, FLAG.TC),
     withFlags(first, FLAG.AA),
   ];

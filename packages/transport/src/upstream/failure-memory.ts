@@ -1,13 +1,13 @@
 import {
-  EDNS_OPTION,
   EXTENDED_ERROR,
   NameTable,
+  OPTION_HEAD_BYTES,
   QUESTION_FIXED_BYTES,
   RCODE,
   readUint16,
+  reasonsOf,
   RecordCursor,
   suffixOffset,
-  TYPE,
 } from '@kube-dns/wire';
 import { type Failure, failure } from './failure.js';
 import type { Flight } from './flight.js';
@@ -101,15 +101,9 @@ export class FailureMemory {
 
 const CACHED_ERROR = failure(EXTENDED_ERROR.CACHED_ERROR, 'SERVFAIL of less than a second ago');
 
-/** What is remembered of a reply with SERVFAIL: its first Extended DNS Error, or that it is remembered. */
+/** What is remembered of a reply with SERVFAIL: its Extended DNS Errors, or that it is remembered. */
 function rememberedReason(reply: Uint8Array): Failure {
-  const cursor = new RecordCursor().reset(reply, reply.length);
-  while (cursor.next()) {
-    if (cursor.type !== TYPE.OPT) continue;
-    for (let at = cursor.rdataStart; at + 6 <= cursor.end; at += 4 + readUint16(reply, at + 2)) {
-      if (readUint16(reply, at) !== EDNS_OPTION.EXTENDED_ERROR) continue;
-      return failure(readUint16(reply, at + 4), '');
-    }
-  }
-  return CACHED_ERROR;
+  const option = reasonsOf(reply, new RecordCursor());
+  if (option.length === 0) return CACHED_ERROR;
+  return { code: readUint16(option, OPTION_HEAD_BYTES), option, isSilence: false };
 }

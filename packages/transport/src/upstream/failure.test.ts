@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Script } from '@kube-dns/testkit';
-import { FLAG, RCODE } from '@kube-dns/wire';
+import { EXTENDED_ERROR, FLAG, RCODE } from '@kube-dns/wire';
 import {
   answered,
   ForwarderFixture,
   TIMEOUT_MS,
-  type WaitingClient,
+  WaitingClient,
 } from '../../test/forwarder-fixture.js';
 import { replyTo, withOpt } from '../../test/messages.js';
 import { fails, silent } from '../../test/scripts.js';
@@ -19,6 +19,16 @@ beforeEach(() => {
 });
 
 afterEach(() => fixture.close());
+
+/** SERVFAIL with these options. */
+const failsWith =
+  (options: readonly number[]): Script =>
+  ({ query }) => {
+    const refusal = withOpt(replyTo(query, { rcode: RCODE.SERVFAIL }), 1232);
+    const reply = Buffer.concat([refusal, Buffer.from(options)]);
+    reply.writeUInt16BE(options.length, refusal.length - 2);
+    return [reply];
+  };
 
 /** The rcode and the only Extended DNS Error of an answer. */
 function reasonOf({ result, extendedError, extendedErrorText }: WaitingClient): string {
@@ -50,16 +60,26 @@ describe('a question without an answer', () => {
   });
 
   it('says what the server says about it instead', async () => {
-    const own = Buffer.from([0, 15, 0, 4, 0, 6, 0x6e, 0x6f]);
-    const script: Script = ({ query }) => {
-      const reply = Buffer.concat([withOpt(replyTo(query, { rcode: RCODE.SERVFAIL }), 1232), own]);
-      reply.writeUInt16BE(own.length, reply.length - own.length - 2);
-      return [reply];
-    };
-    const { group } = await fixture.groupOf([script]);
-    const client = fixture.ask(group, EDNS);
-    await answered(client);
-    expect(reasonOf(client)).toBe('SERVFAIL 6 upstream: no');
+    const { group } = await fixture.groupOf([failsWith([0, 15, 0, 4, 0, 6, 0x6e, 0x6f])]);
+    for (const port of [1, 2]) {
+      const client = fixture.ask(group, EDNS, new WaitingClient(port));
+      await answered(client);
+      expect(reasonOf(client)).toBe('SERVFAIL 6 upstream: no');
+    }
+    const count = fixture.fakes[0]!.requests.length;
+    expect(count).toBe(1);
+  });
+
+  it('does not read a reason beyond the end of its option', async () => {
+    const { group } = await fixture.groupOf([failsWith([0, 15, 0, 100, 0, 6, 0x6e, 0x6f])]);
+    for (const [port, code] of [
+      [1, EXTENDED_ERROR.NO_REACHABLE_AUTHORITY],
+      [2, EXTENDED_ERROR.CACHED_ERROR],
+    ] as const) {
+      const client = fixture.ask(group, EDNS, new WaitingClient(port));
+      await answered(client);
+      expect(client.extendedError).toBe(code);
+    }
   });
 
   it('has no reason for a client without EDNS', async () => {
