@@ -18,7 +18,7 @@ export const withoutTtl = (record: DnsRecord): string => {
 /** The codes of an answer's Extended DNS Errors. */
 export function reasonsOf({ additionals }: Answer): number[] {
   const reasons = additionals.flatMap(optionsOf).filter(isReason);
-  return reasons.map((option) => ('data' in option ? readUint16(option.data as Buffer, 0) : -1));
+  return reasons.map((option) => ('data' in option ? readUint16(option.data!, 0) : -1));
 }
 
 /** Whether ours explains what the real one explains, with the same codes; it explains more, and in words. */
