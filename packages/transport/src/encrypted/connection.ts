@@ -52,8 +52,8 @@ export interface ConnectionOwner {
 
 /** One connection to an encrypted server, with many queries under way. */
 export class Connection implements CarrierOwner, HandshakeWaiter {
-  /** The server has replied here. */
-  hasReplied = false;
+  /** How often the server has replied here. */
+  replies = 0;
   isRetired = false;
   /** Its number among those to the server. */
   readonly serial: number;
@@ -72,6 +72,10 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     this.serial = serial;
     this.#owner = owner;
     this.#sinceMs = owner.share.nowMs;
+  }
+
+  get hasReplied(): boolean {
+    return this.replies > 0;
   }
 
   /** The handshake is over. */
@@ -139,12 +143,9 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     this.#underWay.add(sent);
     sent.connection = this;
     sent.sinceMs = nowMs;
+    sent.repliesBefore = this.replies;
+    sent.tries++;
     this.#carrier!.send(sent.id, sent.query);
-  }
-
-  /** Sends a query under way once more, which is another message now. */
-  resend({ id, query }: EncryptedQuery): void {
-    this.#carrier!.send(id, query);
   }
 
   forget(sent: EncryptedQuery): void {
@@ -159,11 +160,11 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     const sent = this.#underWay.get(id);
     if (sent === undefined || !isResponseTo(sent.query, message)) return;
     if (!this.hasReplied) this.#owner.onReply();
-    this.hasReplied = true;
+    this.replies++;
     if (this.#underWay.size === 1)
       this.#idleMs = Math.min(IDLE_MS, keepaliveMs(message) ?? IDLE_MS);
     this.#take(id);
-    sent.handler.onReply(sent, message);
+    sent.onReply(message);
     this.#owner.onRoom();
   }
 

@@ -19,6 +19,8 @@ const MOST_BUSY = 2;
 const MOST_CONNECTIONS = 3;
 /** Queries that wait for a connection. */
 const MAX_WAITING = 1_000;
+/** A query is sent so often at most, whatever becomes of the connections. */
+const MAX_TRIES = 10;
 /** After so long they may be asked of other servers. */
 const DELAY_MS = 50;
 
@@ -97,21 +99,28 @@ export class ServerConnections
     return !this.#isClosed && this.#place(sent) ? sent : undefined;
   }
 
+  /** What was sent has arrived, but the server may have lost it: it gets another query, on another connection if there is one. */
   resend(sent: EncryptedQuery, query = sent.query): void {
-    const isOther = query !== sent.query;
     sent.query = query;
-    if (sent.connection !== undefined) {
-      // What was sent arrives: only another message has to be sent.
-      if (isOther) sent.connection.resend(sent);
-    } else if (!sent.isWaiting) {
+    if (sent.isWaiting) return;
+    if (sent.connection === undefined) {
       sent.movedBefore = NOT_MOVED;
+      sent.tries = 0;
       this.#place(sent);
+      return;
     }
+    if (sent.copy !== undefined) this.forget(sent.copy);
+    sent.copy = undefined;
+    const connection = this.#roomy(sent.connection) ?? this.#roomy();
+    if (connection === undefined) return;
+    sent.copy = new EncryptedQuery(this, query, sent.handler, sent);
+    connection.send(sent.copy);
   }
 
   forget(sent: EncryptedQuery): void {
     sent.connection?.forget(sent);
     if (sent.isWaiting) this.#unqueue(sent);
+    if (sent.copy !== undefined) this.forget(sent.copy);
   }
 
   /** Takes no more queries; the connections are closed after the last reply. */
@@ -139,8 +148,7 @@ export class ServerConnections
     for (const connection of [...this.#connections]) connection.tick(nowMs);
     this.#openMore();
     for (const sent of this.#waiting) {
-      if (nowMs - sent.sinceMs < DELAY_MS) break;
-      if (sent.isDelayed) continue;
+      if (sent.isDelayed || nowMs - sent.sinceMs < DELAY_MS) continue;
       sent.isDelayed = true;
       sent.handler.onDelay?.(sent);
     }
@@ -179,7 +187,7 @@ export class ServerConnections
   }
 
   onRejected(sent: EncryptedQuery, code: string): void {
-    sent.handler.onUnreachable(sent, tlsFailure(this.target.server, code, true));
+    sent.onUnreachable(tlsFailure(this.target.server, code, true));
   }
 
   onEnd(connection: Connection, code: string | undefined): void {
@@ -187,7 +195,11 @@ export class ServerConnections
     if (code === undefined) return;
     if (!connection.hasReplied) this.#backOff.fail(this.share.nowMs);
     if (!connection.wasOpen) this.#fail(code);
-    for (const sent of connection.underWay) this.#move(sent, connection, code);
+    const waiting = [...this.#waiting];
+    const cut = [...connection.underWay].sort((one, other) => other.tries - one.tries);
+    for (const sent of cut) this.#move(sent, connection, code);
+    // They come first, those before the others that were cut more often.
+    for (const sent of waiting) if (this.#waiting.delete(sent)) this.#waiting.add(sent);
     this.#openMore();
   }
 
@@ -208,8 +220,10 @@ export class ServerConnections
     return true;
   }
 
-  #roomy(): Connection | undefined {
-    for (const connection of this.#connections) if (connection.hasRoom) return connection;
+  #roomy(but?: Connection): Connection | undefined {
+    for (const connection of this.#connections) {
+      if (connection.hasRoom && connection !== but) return connection;
+    }
     return undefined;
   }
 
@@ -239,14 +253,16 @@ export class ServerConnections
 
   /**
    * A query that lost its connection is sent once more. What cut one connection may have cut the others: only on one
-   * that was opened since then the query is lost.
+   * that was opened since then the query is lost. It does not count where the server answered others meanwhile: some
+   * close a connection after so many.
    */
-  #move(sent: EncryptedQuery, { serial }: Connection, code: string): void {
+  #move(sent: EncryptedQuery, { serial, replies }: Connection, code: string): void {
     sent.connection = undefined;
-    const isLost = serial >= sent.movedBefore;
-    if (sent.movedBefore === NOT_MOVED) sent.movedBefore = this.#serial;
+    const hasProgress = replies > sent.repliesBefore;
+    const isLost = sent.tries >= MAX_TRIES || (!hasProgress && serial >= sent.movedBefore);
+    if (!hasProgress && sent.movedBefore === NOT_MOVED) sent.movedBefore = this.#serial;
     if (!isLost && this.#place(sent)) return;
-    sent.handler.onUnreachable(sent, tlsFailure(this.target.server, code, true));
+    sent.onUnreachable(tlsFailure(this.target.server, code, true));
   }
 
   /** No connection could be opened: without another one the queries fail that wait. */
@@ -259,7 +275,7 @@ export class ServerConnections
     if (this.#connections.length > 0) return;
     for (const sent of [...this.#waiting]) {
       this.#unqueue(sent);
-      sent.handler.onUnreachable(sent, why);
+      sent.onUnreachable(why);
     }
   }
 }

@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { type Script, until } from '@kube-dns/testkit';
+import {
+  addressesOf,
+  addressOfName,
+  ask,
+  askMany,
+  EncryptedFixture,
+  type Result,
+} from './encrypted-fixture.js';
+import { queryMessage } from './questions.js';
+
+/** Closes each connection after so many answers; what else is there has none. */
+function closingAfter(most: number): Script {
+  const answered = new WeakMap<object, number>();
+  return (request) => {
+    const count = (answered.get(request.socket!) ?? 0) + 1;
+    answered.set(request.socket!, count);
+    if (count > most) return null;
+    if (count === most) setImmediate(() => request.socket!.end());
+    return addressOfName(request);
+  };
+}
+
+describe.each(['tls', 'https'] as const)('a question to a server over %s', (protocol) => {
+  let fixture: EncryptedFixture;
+
+  beforeEach(() => {
+    fixture = new EncryptedFixture(protocol);
+  });
+
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await fixture.close();
+  });
+
+  /** Sends `n7`; `again` sends it once more. */
+  const swallowed = (port: number) => {
+    const results: string[] = [];
+    const { sockets } = fixture.at(port);
+    const sent = sockets.send(queryMessage({ name: 'n7', ednsBytes: 1232 }), {
+      onReply: (of, reply) => results.push(`${of === sent} ${reply.subarray(-4).join('.')}`),
+      onUnreachable: (_sent, why) => results.push(why!.text),
+    })!;
+    return { results, again: () => sent.socket.resend(sent) };
+  };
+
+  it('is asked once more where it was swallowed, and the first reply counts', async () => {
+    let count = 0;
+    const server = await fixture.serve((request) => {
+      if (request.question.name === 'n7' && count++ === 0) return null;
+      return addressOfName(request);
+    });
+    const { results, again } = swallowed(server.port);
+    await until(() => server.requests.length === 1);
+    again();
+    await until(() => results.length > 0);
+    expect(results).toEqual(['true 10.0.0.7']);
+    expect(server).toMatchObject({ names: ['n7', 'n7'], accepted: 1 });
+  });
+
+  it('that was sent twice has one reply, and is lost once', async () => {
+    const releases: (() => void)[] = [];
+    const server = await fixture.serve((request) => {
+      releases.push(() => (addressOfName(request) as Uint8Array[]).forEach((m) => request.send(m)));
+      return null;
+    });
+    const { results, again } = swallowed(server.port);
+    await until(() => releases.length === 1);
+    again();
+    await until(() => releases.length === 2);
+    for (const release of releases.splice(0)) release();
+    await until(() => results.length > 0);
+    expect(
+      await Promise.race([ask(fixture.at(server.port).sockets, 'n1'), Promise.resolve('none')]),
+    ).toBe('none');
+    expect(results).toEqual(['true 10.0.0.7']);
+    const lost = swallowed(server.port);
+    await until(() => releases.length === 2);
+    lost.again();
+    await until(() => releases.length === 3);
+    server.script = () => {
+      setImmediate(() => server.cut());
+      return null;
+    };
+    server.cut();
+    await until(() => lost.results.length > 0);
+    expect(lost.results).toHaveLength(1);
+  });
+});
+
+describe('a server over TLS that closes its connections', () => {
+  it.each([1, 5])('after %i answers loses none of 100 questions, 8 at a time', async (most) => {
+    const fixture = new EncryptedFixture('tls');
+    try {
+      const server = await fixture.serve(closingAfter(most));
+      const { sockets } = fixture.at(server.port);
+      const results: (Result | undefined)[] = [];
+      let next = 0;
+      const client = async () => {
+        while (next < 100) {
+          const number = next++;
+          results[number] = (await askMany(sockets, 1, number)[0]) ?? 'not sent';
+        }
+      };
+      await Promise.all(Array.from({ length: 8 }, client));
+      expect(results).toEqual(addressesOf(100));
+      expect(server.mostHandshakes).toBeLessThanOrEqual(2);
+      fixture.sockets.close();
+      await until(() => server.open === 0);
+    } finally {
+      await fixture.close();
+    }
+  });
+});
