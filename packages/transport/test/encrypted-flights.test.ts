@@ -97,6 +97,38 @@ describe.each(['tls', 'https'] as const)('questions to servers over %s', (protoc
     await until(async () => (await ask(group, `n${server.accepted + 10}`)).result.startsWith('A'));
   });
 
+  it('are not asked over a kept connection when its certificate has ended', async () => {
+    const server = await fixture.serve(addressOfName, { names: [ADDRESS], toDays: 3 / 86_400 });
+    const group = groupOf([at(server)]);
+    expect((await ask(group, 'n1')).result).toBe('A 10.0.0.1');
+    const last = await until('the end', async () => {
+      const client = await ask(group, 'n2');
+      return client.result === 'SERVFAIL' && client;
+    });
+    expect(last.bytes.toString('latin1')).toContain('CERT_HAS_EXPIRED 127.0.0.1#');
+  });
+
+  it('fail soon when their server is silent that has replied before, and the next ones at once', async () => {
+    let isSilent = false;
+    const server = await fixture.serve((request) => (isSilent ? null : addressOfName(request)));
+    const group = groupOf([at(server)]);
+    expect((await ask(group, 'n1')).result).toBe('A 10.0.0.1');
+    isSilent = true;
+    for (const limitMs of [3_500, 1_000]) {
+      const before = performance.now();
+      const client = await ask(group, `n${limitMs}`);
+      expect([client.result, client.extendedError]).toEqual(['SERVFAIL', 22]);
+      // The whole time-out is 4.5 s.
+      expect(performance.now() - before).toBeLessThan(limitMs);
+    }
+    isSilent = false;
+    await until(async () => (await ask(group, 'n3')).result === 'A 10.0.0.3');
+    // Probes, too.
+    expect(server.requests.map(({ query }) => query.length % 128)).toEqual(
+      server.requests.map(() => 0),
+    );
+  });
+
   it.each(['preferred', 'strict', 'all'] as const)(
     'go to the next server when the first has a wrong certificate, in order %s',
     async (order) => {

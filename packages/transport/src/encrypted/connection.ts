@@ -55,6 +55,8 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
   /** How often the server has replied here. */
   replies = 0;
   isRetired = false;
+  /** Set by the owner: when the certificate of the server ends, in seconds since 1970. */
+  certificateEndsAt = Number.POSITIVE_INFINITY;
   /** Its number among those to the server. */
   readonly serial: number;
   readonly #owner: ConnectionOwner;

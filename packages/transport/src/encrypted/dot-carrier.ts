@@ -3,7 +3,7 @@ import { buildQuery, encodeKey, TYPE, writeUint16 } from '@kube-dns/wire';
 import { randomId } from '../random-id.js';
 import type { Carrier, CarrierOwner } from './carrier.js';
 import { FrameBlocks } from './frame-blocks.js';
-import { paddedLength, writePadded } from './padding.js';
+import { paddable, paddedLength, writePadded } from './padding.js';
 
 /** One TLS record (RFC 8446 section 5.1): the queries of a turn of the event loop usually fit. */
 const BLOCK_BYTES = 16_384;
@@ -73,7 +73,7 @@ export class DotCarrier implements Carrier {
 
   /** Any name server has a reply to this, if only a refusal. */
   ping(): void {
-    this.send(randomId(), Buffer.from(buildQuery(encodeKey('.'), TYPE.SOA)));
+    this.send(randomId(), paddable(buildQuery(encodeKey('.'), TYPE.SOA)));
   }
 
   /** Writes what the queries of this turn have left. */

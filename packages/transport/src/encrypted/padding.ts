@@ -1,9 +1,11 @@
 import {
+  appendOpt,
   EDNS_OPTION,
   HEADER_BYTES,
   OPT_BYTES,
   QUESTION_FIXED_BYTES,
   readUint16,
+  SAFE_UDP_BYTES,
   skipName,
   TYPE,
   writeUint16,
@@ -13,6 +15,15 @@ import {
 const BLOCK_BYTES = 128;
 const OPTION_HEAD_BYTES = 4;
 const MAX_BYTES = 65_535;
+
+/** A query of this program with an OPT record, so that it is padded: its length would tell its name. */
+export function paddable(query: Uint8Array): Buffer {
+  const message = Buffer.alloc(query.length + OPT_BYTES);
+  message.set(query);
+  const opt = { hasEdns: true, isDnssecOk: false, maxUdpBytes: SAFE_UDP_BYTES };
+  appendOpt(opt, message, query.length);
+  return message;
+}
 
 /** How long a query is with its padding (RFC 7830); one without an OPT record at its end, or with a signature, stays as it is. */
 export function paddedLength(query: Uint8Array): number {

@@ -145,7 +145,12 @@ export class ServerConnections
 
   /** Does what is due. */
   tick(nowMs: number): void {
-    for (const connection of [...this.#connections]) connection.tick(nowMs);
+    const nowSeconds = Date.now() / 1_000;
+    for (const connection of [...this.#connections]) {
+      // The next handshake refuses the certificate, or has another.
+      if (nowSeconds >= connection.certificateEndsAt) connection.retire();
+      connection.tick(nowMs);
+    }
     this.#openMore();
     for (const sent of this.#waiting) {
       if (sent.isDelayed || nowMs - sent.sinceMs < DELAY_MS) continue;
@@ -161,6 +166,7 @@ export class ServerConnections
   onOpen(connection: Connection, certificateEndsAt: number | undefined): void {
     this.handshakes++;
     if (certificateEndsAt !== undefined) this.certificateEndsAt = certificateEndsAt;
+    connection.certificateEndsAt = this.certificateEndsAt;
     this.#failure = '';
     if (this.#isClosed) connection.retire();
     this.onRoom();

@@ -7,6 +7,7 @@ import {
   readUint16,
   ROOT_NAME,
 } from '@kube-dns/wire';
+import { paddable } from '../encrypted/padding.js';
 import { LOOP } from './failure.js';
 import type { Flight } from './flight.js';
 import type { QuestionKey } from './question-key.js';
@@ -92,11 +93,12 @@ export class LoopProbes implements ReplyHandler {
     const label = randomBytes(LABEL_BYTES / 2).toString('hex');
     const probed = Buffer.concat([Buffer.from([LABEL_BYTES]), Buffer.from(label), name]);
     const end = asked.subarray(-QUESTION_FIXED_BYTES);
-    const sent = flight.group.servers.flatMap(({ sockets, health }) => {
+    const sent = flight.group.servers.flatMap(({ sockets, health, encryption }) => {
       const query = Buffer.from(buildQuery(probed, readUint16(end, 0)));
       // The class, too, is that of the question.
       end.copy(query, query.length - QUESTION_FIXED_BYTES);
-      return health.isDown ? [] : (sockets.send(query, this) ?? []);
+      const probe = encryption === undefined ? query : paddable(query);
+      return health.isDown ? [] : (sockets.send(probe, this) ?? []);
     });
     const question = Buffer.concat([probed, end]);
     const probe = { question, flight, sent, endsAtMs: nowMs + PROBE_MS };

@@ -14,8 +14,7 @@ export function isLost(
   nowMs: number,
 ): boolean {
   const ageMs = nowMs - startedAtMs;
-  const isOverUdp = !isOverTcp && !group.isEncrypted;
-  if (ageMs < DOUBT_MS || !isCounted || isQueued || !isOverUdp || fallback !== null) return false;
+  if (ageMs < DOUBT_MS || !isCounted || isQueued || isOverTcp || fallback !== null) return false;
   const limitMs = group.replyLimitMs;
   if (ageMs < limitMs) return false;
   for (const { health } of group.servers) health.doubt(group.domain, startedAtMs, limitMs);

@@ -1,4 +1,5 @@
 import { buildQuery, encodeKey, TYPE } from '@kube-dns/wire';
+import { paddable } from '../encrypted/padding.js';
 import type { ServerAddress } from '../server-address.js';
 import { type Failure, failureFrom } from './failure.js';
 import type { FailureReason } from './reply-flaw.js';
@@ -150,7 +151,8 @@ export class ServerHealth implements ReplyHandler {
   #nextProbe(): Buffer {
     this.#isRepeated = !this.#isRepeated && this.#answered !== undefined;
     if (this.#isRepeated) return Buffer.from(this.#answered!);
-    return Buffer.from(buildQuery(encodeKey(this.#domain), TYPE.SOA));
+    const query = buildQuery(encodeKey(this.#domain), TYPE.SOA);
+    return this.#options.server.encryption === undefined ? Buffer.from(query) : paddable(query);
   }
 
   #change(reason: FailureReason | undefined, failure?: Failure): void {
