@@ -88,10 +88,12 @@ describe('an object above 2 MiB', () => {
     await until('16 MiB', () => sent > 16, { limitMs: 60_000 });
     const before = process.memoryUsage();
     await until('160 MiB', () => sent > 160, { limitMs: 60_000 });
-    const after = process.memoryUsage();
-    const grown = after.external + after.heapUsed - before.external - before.heapUsed;
-    // Less than half of what came; the collector takes its time on a busy machine.
-    expect(grown).toBeLessThan(64 * 1024 * 1024);
+    const grown = () => {
+      const { external, heapUsed } = process.memoryUsage();
+      return external + heapUsed - before.external - before.heapUsed;
+    };
+    // More comes all the time; on a busy machine the collector is late.
+    await until('a fifth of what came', () => grown() < 32 * 1024 * 1024, { limitMs: 30_000 });
     await follower.close();
   });
 });
