@@ -93,6 +93,11 @@ async function run(values: Values, context: CommandContext): Promise<void> {
   const plan = planOf(values, cores);
   const chosen = WORKLOADS.filter(({ name }) => values.only.includes(name));
   for (const workload of chosen) {
+    const skipReason = workload.skipReason?.();
+    if (skipReason !== undefined) {
+      report.note(`${workload.name} was left out: it ${skipReason}`);
+      continue;
+    }
     progress(`${workload.name}: ${workload.summary}`);
     const own = owned.add(new Owned());
     const contest = await workload.prepare(new ServerTestbed(programs, own, cores), values);

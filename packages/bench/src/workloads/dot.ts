@@ -1,4 +1,4 @@
-import { TestAuthority } from '@kube-dns/testkit';
+import { missing, TestAuthority } from '@kube-dns/testkit';
 import { COREDNS, OUR_DNSMASQ, type ServerTestbed } from '../load/server-testbed.js';
 import type { Subject } from '../load/contest.js';
 import { ONLY_TRIAL, type Workload } from './workload.js';
@@ -32,6 +32,7 @@ async function subjectsOf(testbed: ServerTestbed, knownName: string): Promise<re
 export const DOT: Workload = {
   name: 'dot',
   summary: 'our dnsmasq and CoreDNS without a cache, over TLS to the same Unbound',
+  skipReason: () => missing('unbound'),
   prepare: async (testbed, { names }) => {
     const questions = Array.from({ length: names }, (_, i) => ({
       name: `host-${i}.${DOMAIN}`,

@@ -21,6 +21,8 @@ export interface Judged {
 export interface Workload {
   readonly name: string;
   readonly summary: string;
+  /** Why it cannot run on this machine; undefined where it can. */
+  readonly skipReason?: () => string | undefined;
   /** Starts the servers. */
   readonly prepare: (testbed: ServerTestbed, size: WorkloadSize) => Promise<Contest>;
   /** The promises about what was measured; those that need a server that is not here are left out. */
