@@ -145,7 +145,6 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     this.#underWay.add(sent);
     sent.connection = this;
     sent.sinceMs = nowMs;
-    sent.repliesBefore = this.replies;
     sent.tries++;
     this.#carrier!.send(sent.id, sent.query);
   }

@@ -17,8 +17,7 @@ export class EncryptedQuery implements SentQuery {
   connection: Connection | undefined;
   id = 0;
   sinceMs = 0;
-  /** How many replies the connection had when it was sent there, and how often it was sent. */
-  repliesBefore = 0;
+  /** How often it was sent. */
   tries = 0;
   isWaiting = false;
   /** Its connection was cut, and it was sent once more: the connections from this one on were opened afterwards. */

@@ -259,12 +259,12 @@ export class ServerConnections
 
   /**
    * A query that lost its connection is sent once more. What cut one connection may have cut the others: only on one
-   * that was opened since then the query is lost. It does not count where the server answered others meanwhile: some
+   * that was opened since then the query is lost. It does not count where the server answered others there: some
    * close a connection after so many.
    */
   #move(sent: EncryptedQuery, { serial, replies }: Connection, code: string): void {
     sent.connection = undefined;
-    const hasProgress = replies > sent.repliesBefore;
+    const hasProgress = replies > 0;
     const isLost = sent.tries >= MAX_TRIES || (!hasProgress && serial >= sent.movedBefore);
     if (!hasProgress && sent.movedBefore === NOT_MOVED) sent.movedBefore = this.#serial;
     if (!isLost && this.#place(sent)) return;
