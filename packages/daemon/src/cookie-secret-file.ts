@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { systemReason } from '@kube-dns/wire';
 import { ConfigError, errorText, StartupError } from './errors.js';
 import type { Log } from './log.js';
+import { readStartupFile } from './startup-file.js';
 import { MAX_TIMER_MS } from './timer.js';
 
 /** The secret that cookies are made with, and others whose cookies are still taken. */
@@ -37,11 +37,7 @@ export class CookieSecretFile {
   constructor(options: CookieSecretFileOptions) {
     this.#options = options;
     const { path, exitCode, onChange, periodMs = PERIOD_MS } = options;
-    try {
-      this.#text = readFileSync(path, 'utf8');
-    } catch (error) {
-      throw new StartupError(`cannot read ${path}: ${systemReason(error)}`, exitCode);
-    }
+    this.#text = readStartupFile(path, exitCode);
     try {
       onChange(parseCookieSecrets(this.#text, path));
     } catch (error) {

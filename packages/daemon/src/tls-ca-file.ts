@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { systemReason } from '@kube-dns/wire';
 import { errorText, StartupError } from './errors.js';
+import { readStartupFile } from './startup-file.js';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
 
@@ -11,12 +10,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs;
  */
 export function readTlsCa(path: string, exitCode: number): string | undefined {
   if (path === '') return undefined;
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new StartupError(`cannot read ${path}: ${systemReason(error)}`, exitCode);
-  }
+  const text = readStartupFile(path, exitCode);
   const certificates = text.match(CERTIFICATE) ?? [];
   if (certificates.length === 0) {
     throw new StartupError(`${path} has no certificate (BEGIN CERTIFICATE, as PEM)`, exitCode);

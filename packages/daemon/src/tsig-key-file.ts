@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { parseTsigKey, systemReason, type TsigKey } from '@kube-dns/wire';
+import { parseTsigKey, type TsigKey } from '@kube-dns/wire';
 import { errorText, StartupError } from './errors.js';
+import { readStartupFile } from './startup-file.js';
 
 /**
  * Reads the key file of `--notify-key`; undefined for the empty path. Throws a StartupError with the exit code that
@@ -8,12 +8,7 @@ import { errorText, StartupError } from './errors.js';
  */
 export function readTsigKey(path: string, exitCode: number): TsigKey | undefined {
   if (path === '') return undefined;
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new StartupError(`cannot read ${path}: ${systemReason(error)}`, exitCode);
-  }
+  const text = readStartupFile(path, exitCode);
   try {
     return parseTsigKey(text);
   } catch (error) {

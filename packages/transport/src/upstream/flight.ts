@@ -67,7 +67,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.group = group;
     this.asked = asked;
     this.isShared = asked.variant !== UNSHARED;
-    // To encrypted servers there is one way for all questions, and nobody can forge a reply.
+    // To encrypted servers there is one way for all questions, and replies cannot be forged.
     this.isOverTcp = isOverTcp && !group.isEncrypted;
     this.#hasMixedCase = owner.options.mixesCase === true && this.isShared && !group.isEncrypted;
     if (this.#hasMixedCase) mixCase(asked.query);
