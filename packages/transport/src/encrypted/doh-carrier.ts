@@ -1,15 +1,10 @@
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-  constants,
-  type OutgoingHttpHeaders,
-} from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
 import { isIPv6 } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { HEADER_BYTES, MAX_MESSAGE_BYTES, writeUint16 } from '@kube-dns/wire';
 import type { ServerAddress } from '../server-address.js';
 import type { Carrier, CarrierOwner } from './carrier.js';
+import { nodeHttp2 } from './node-modules.js';
 import { paddedLength, writePadded } from './padding.js';
 
 const MAX_STREAMS = 100;
@@ -37,7 +32,7 @@ export class DohCarrier implements Carrier {
       'content-type': MESSAGE_TYPE,
       accept: MESSAGE_TYPE,
     };
-    const session = connect(`https://${authority}`, {
+    const session = nodeHttp2().connect(`https://${authority}`, {
       createConnection: () => socket,
       settings: { enablePush: false },
       peerMaxConcurrentStreams: MAX_STREAMS,
@@ -74,7 +69,7 @@ export class DohCarrier implements Carrier {
   cancel(id: number): void {
     const stream = this.#streams.get(id);
     this.#streams.delete(id);
-    stream?.close(constants.NGHTTP2_CANCEL);
+    stream?.close(nodeHttp2().constants.NGHTTP2_CANCEL);
   }
 
   ping(): void {
@@ -123,7 +118,7 @@ export class DohCarrier implements Carrier {
       if (this.#streams.get(id) !== stream || this.#session.destroyed) return;
       this.#streams.delete(id);
       const code = stream.rstCode;
-      if (code === constants.NGHTTP2_REFUSED_STREAM) this.#owner.onRefused(id);
+      if (code === nodeHttp2().constants.NGHTTP2_REFUSED_STREAM) this.#owner.onRefused(id);
       else this.#owner.onRejected(id, `HTTP_STREAM_${code}`);
     });
   }

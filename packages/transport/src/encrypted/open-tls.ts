@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
-import { checkServerIdentity, connect, type TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import type { UpstreamTarget } from '../upstream/upstream-sockets.js';
+import { nodeTls } from './node-modules.js';
 import type { TlsTrust } from './tls-trust.js';
 
 /** What arrives is decrypted into this memory, one TLS record at a time. */
@@ -22,6 +23,7 @@ export function openTls(
 ): TLSSocket {
   const { address, port, encryption } = server;
   const { name, protocol } = encryption!;
+  const { connect, checkServerIdentity } = nodeTls();
   const socket = connect({
     host: address,
     port,

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import type { SecureContext } from 'node:tls';
+import { nodeTls } from './node-modules.js';
 
 /** RFC 8310 section 6 asks for nothing older; TLS 1.3 is used where the server has it. */
 const MIN_VERSION = 'TLSv1.2';
@@ -13,7 +14,7 @@ export class TlsTrust {
   constructor(authorities?: string) {
     if (authorities === undefined) return;
     new X509Certificate(authorities);
-    this.#own = createSecureContext({ ca: authorities, minVersion: MIN_VERSION });
+    this.#own = nodeTls().createSecureContext({ ca: authorities, minVersion: MIN_VERSION });
   }
 
   /** To be called before clients wait for a handshake, as it reads the certificates. */
@@ -27,6 +28,7 @@ export class TlsTrust {
 }
 
 function systemContext(): SecureContext {
+  const { createSecureContext, getCACertificates } = nodeTls();
   const ca = getCACertificates('system');
   // A system without certificates: those that Node brings.
   return createSecureContext({ ...(ca.length > 0 && { ca }), minVersion: MIN_VERSION });
