@@ -1,5 +1,6 @@
 import { formatGoDuration, parseGoDuration } from './go-duration.js';
 import { MAX_PORT } from './host-port.js';
+import { MAX_TIMER_MS } from './timer.js';
 
 /**
  * One flag: how its text becomes a value. `parse` throws to refuse the text; it receives the previous
@@ -122,6 +123,36 @@ export function durationFlag(initialMs: number, help: string): FlagDefinition<nu
     help,
     valueName: 'duration',
     formatDefault: (value) => (value === 0 ? '' : formatGoDuration(value)),
+  };
+}
+
+/** The duration of a timer; a longer one is cut to 24 days, the maximum of a timer. */
+export function waitFlag(initialMs: number, help: string): FlagDefinition<number> {
+  const flag = durationFlag(initialMs, help);
+  return {
+    ...flag,
+    parse: (text, previous, isSet) => Math.min(flag.parse(text, previous, isSet), MAX_TIMER_MS),
+  };
+}
+
+/** One of several words; those in `later` are refused as not possible yet. */
+export function choiceFlag<T extends string>(
+  choices: readonly T[],
+  initial: T,
+  help: string,
+  later: readonly string[] = [],
+): FlagDefinition<T> {
+  return {
+    parse: (text) => {
+      const choice = choices.find((each) => each === text);
+      if (choice !== undefined) return choice;
+      const reason = later.includes(text) ? 'not possible yet, ' : '';
+      throw new Error(`${reason}must be one of ${choices.join(', ')}`);
+    },
+    initial,
+    help,
+    valueName: choices.join('|'),
+    formatDefault: JSON.stringify,
   };
 }
 

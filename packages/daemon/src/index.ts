@@ -25,11 +25,13 @@ export { ConfigError, errorText, failStartup, StartupError, UsageError } from '.
 export { parseEncryptedServer, type EncryptedServer } from './encrypted-server.js';
 export {
   boolFlag,
+  choiceFlag,
   durationFlag,
   intFlag,
   listFlag,
   portFlag,
   stringFlag,
+  waitFlag,
   type FlagDefinition,
   type FlagSpec,
   type FlagValues,

@@ -1,13 +1,11 @@
 import { isIP } from 'node:net';
 import {
-  durationFlag,
   type FlagDefinition,
   intFlag,
   isDnsLabel,
   isDnsSubdomain,
   isIpAddress,
   MAX_PORT,
-  MAX_TIMER_MS,
   parseFederations,
   parseNameservers,
   stringFlag,
@@ -64,36 +62,6 @@ export function addressFlag(initial: string, help: string): FlagDefinition<strin
       if (address === EVERY_ADDRESS || isIP(address) !== 0) return text;
       throw new Error('not an IP address');
     },
-  };
-}
-
-/** The duration of a timer; a longer one is cut to 24 days, the maximum of a timer. */
-export function waitFlag(initialMs: number, help: string): FlagDefinition<number> {
-  const flag = durationFlag(initialMs, help);
-  return {
-    ...flag,
-    parse: (text, previous, isSet) => Math.min(flag.parse(text, previous, isSet), MAX_TIMER_MS),
-  };
-}
-
-/** One of several words; those in `later` are refused as not possible yet. */
-export function choiceFlag<T extends string>(
-  choices: readonly T[],
-  initial: T,
-  help: string,
-  later: readonly string[] = [],
-): FlagDefinition<T> {
-  return {
-    parse: (text) => {
-      const choice = choices.find((each) => each === text);
-      if (choice !== undefined) return choice;
-      const reason = later.includes(text) ? 'not possible yet, ' : '';
-      throw new Error(`${reason}must be one of ${choices.join(', ')}`);
-    },
-    initial,
-    help,
-    valueName: choices.join('|'),
-    formatDefault: JSON.stringify,
   };
 }
 

@@ -1,5 +1,6 @@
 import {
   boolFlag,
+  choiceFlag,
   type FlagSpec,
   type FlagValues,
   intFlag,
@@ -7,6 +8,7 @@ import {
   type Program,
   stringFlag,
   VERSION,
+  waitFlag,
 } from '@kube-dns/daemon';
 import { COOKIELESS_PER_SECOND, UDP_ENGINES } from '@kube-dns/transport';
 import { MAX_TTL_SECONDS } from '@kube-dns/wire';
@@ -14,7 +16,6 @@ import { ENDPOINTS_SOURCES } from '../cluster/cluster-watch.js';
 import { DEFAULT_STORE_LIMITS } from '../cluster/store-limits.js';
 import {
   addressFlag,
-  choiceFlag,
   domainFlag,
   federationsFlag,
   nameserversFlag,
@@ -22,7 +23,6 @@ import {
   rateFlag,
   serversFlag,
   urlFlag,
-  waitFlag,
 } from './flag-kinds.js';
 import { ENDPOINT_NAMES, POD_MODES, PTR_MODES } from './naming.js';
 
