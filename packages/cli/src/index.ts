@@ -1,4 +1,4 @@
-export { parseCorefile } from './convert/corefile/corefile.js';
+export { parseCorefile } from '@kube-dns/node-cache/corefile';
 export { fromCorefile } from './convert/corefile/from-corefile.js';
 export { Notes } from './convert/notes.js';
 export { renderFolder, renderKustomization } from './manifests/kustomization.js';

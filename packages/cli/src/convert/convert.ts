@@ -1,12 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { stringify } from 'yaml';
+import {
+  type Corefile,
+  type FindImports,
+  importsOnDisk,
+  parseCorefile,
+  writeCorefile,
+} from '@kube-dns/node-cache/corefile';
 import { splitLine } from './argument-line.js';
-import { type Corefile, parseCorefile, writeCorefile } from './corefile/corefile.js';
+import { asInput } from './corefile-input.js';
 import { fromCorefile } from './corefile/from-corefile.js';
 import { isPluginName } from './corefile/plugins.js';
-import type { FindImports } from './corefile/resolve.js';
 import { toCorefile } from './corefile/to-corefile.js';
-import { importsInObjects, importsOnDisk } from './import-files.js';
+import { importsInObjects } from './import-files.js';
 import { InputError } from './input-error.js';
 import { dataOf, foundText, readKubeObjects, unreadable, type KubeObject } from './kube-objects.js';
 import { convertManifest } from './manifest/convert-manifest.js';
@@ -143,7 +149,8 @@ function isCorefile(text: string, file: string): boolean {
 /** The Corefile itself, also from a ConfigMap, and where its imports are. */
 function corefileIn(text: string, file: string): { corefile: Corefile; findImports: FindImports } {
   if (!/^\s*\{\s*"|^\s*(?:apiVersion|kind|items|metadata):/m.test(text)) {
-    return { corefile: parseCorefile(text, file), findImports: importsOnDisk(file) };
+    const corefile = asInput(() => parseCorefile(text, file));
+    return { corefile, findImports: importsOnDisk(file) };
   }
   const objects = readKubeObjects(text, file);
   const maps = objects.filter(({ kind }) => kind === 'ConfigMap');
@@ -155,7 +162,7 @@ function corefileIn(text: string, file: string): { corefile: Corefile; findImpor
     throw new InputError(`${file}: there is no ConfigMap with the key Corefile in it${hint}`);
   }
   return {
-    corefile: parseCorefile(dataOf(configMap).get(COREFILE) ?? '', file),
+    corefile: asInput(() => parseCorefile(dataOf(configMap).get(COREFILE) ?? '', file)),
     findImports: importsInObjects(configMap, objects),
   };
 }

@@ -1,43 +1,11 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
-import type { FindImports, ImportedFile } from './corefile/resolve.js';
-import { dataOf, type KubeObject, unreadable } from './kube-objects.js';
+import { basename, dirname, join } from 'node:path';
+import { type FindImports, isMatch } from '@kube-dns/node-cache/corefile';
+import { dataOf, type KubeObject } from './kube-objects.js';
 
 /** Where the addon mounts the ConfigMap of CoreDNS, and a second one for what users add. */
 const MOUNTS = ['/etc/coredns', '.'];
 const CUSTOM_FOLDER = 'custom';
 const CUSTOM_SUFFIX = '-custom';
-const MAX_BYTES = 1024 * 1024;
-
-/** Imports of a Corefile on disk: files by their pattern, relative to the Corefile's folder. */
-export function importsOnDisk(corefile: string): FindImports {
-  return (pattern) => {
-    const path = resolve(dirname(corefile), pattern);
-    const folder = dirname(path);
-    const names = existsSync(folder) ? readdirSync(folder).sort() : [];
-    return names
-      .filter((name) => isMatch(name, basename(path)))
-      .flatMap((name) => readImport(join(folder, name)));
-  };
-}
-
-function readImport(name: string): ImportedFile[] {
-  try {
-    const stat = statSync(name);
-    if (!stat.isFile()) return [];
-    if (stat.size > MAX_BYTES) throw new Error(`more than ${MAX_BYTES} bytes`);
-    return [{ name, text: readFileSync(name, 'utf8') }];
-  } catch (error) {
-    throw unreadable(name, error);
-  }
-}
-
-/** Whether a name matches a pattern with the wildcards that Caddy takes, `*` and `?`. */
-function isMatch(name: string, pattern: string): boolean {
-  const escaped = pattern.replace(/[\\^$.+()|[\]{}]/g, '\\$&');
-  const text = escaped.replaceAll('*', '[^/]*').replaceAll('?', '[^/]');
-  return new RegExp(`^${text}$`).test(name);
-}
 
 /**
  * Imports of a Corefile in a ConfigMap: its other keys, and for `custom/*` those of the ConfigMap with the suffix

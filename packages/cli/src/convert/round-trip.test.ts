@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseCorefile, writeCorefile } from './corefile/corefile.js';
+import { parseCorefile, writeCorefile } from '@kube-dns/node-cache/corefile';
 import { fromCorefile } from './corefile/from-corefile.js';
 import { toCorefile } from './corefile/to-corefile.js';
 import { STOCK_SETUP, type DnsSetup } from './dns-setup.js';

@@ -1,3 +1,4 @@
+import { directive, type Directive } from '@kube-dns/node-cache/corefile';
 import type { DnsSetup, SetupDraft } from '../dns-setup.js';
 import {
   durationMs,
@@ -7,7 +8,6 @@ import {
   type StaleSetup,
   WAIT_MS,
 } from '../stale-setup.js';
-import { directive, type Directive } from './corefile.js';
 
 /** The defaults of coredns plugin/cache: its size and longest TTLs. */
 const DEFAULT_SIZE = 9984;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { parseCorefile, writeCorefile } from '@kube-dns/node-cache/corefile';
 import { Notes } from '../notes.js';
 import { configMapData, dnsmasqArguments, kubednsArguments } from '../pod/pod-writer.js';
 import { STOCK_SETUP } from '../dns-setup.js';
-import { parseCorefile, writeCorefile } from './corefile.js';
 import { forwardTargets } from './encrypted-targets.js';
 import { fromCorefile } from './from-corefile.js';
 import { toCorefile } from './to-corefile.js';

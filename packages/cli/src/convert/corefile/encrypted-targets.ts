@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { type EncryptedServer, parseEncryptedServer } from '@kube-dns/daemon';
+import { directive, type Directive } from '@kube-dns/node-cache/corefile';
 import { encryptedText, plainServer } from '../server-text.js';
-import { directive, type Directive } from './corefile.js';
 
 /** The only path that CoreDNS asks over HTTPS (coredns plugin/pkg/doh). */
 const COREDNS_PATH = '/dns-query';

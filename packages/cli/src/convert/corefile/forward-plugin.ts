@@ -1,6 +1,6 @@
+import type { Directive } from '@kube-dns/node-cache/corefile';
 import { plainDomain } from '../dns-setup.js';
 import { isNamedServer } from '../server-text.js';
-import type { Directive } from './corefile.js';
 import { serverOfTarget } from './encrypted-targets.js';
 import { change, lose, wholeNumber, type PluginContext } from './plugin-context.js';
 

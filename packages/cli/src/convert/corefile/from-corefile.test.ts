@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { parseCorefile } from '@kube-dns/node-cache/corefile';
 import { configMapData, dnsmasqArguments, kubednsArguments } from '../pod/pod-writer.js';
 import { InputError } from '../input-error.js';
 import { Notes } from '../notes.js';
-import { parseCorefile } from './corefile.js';
 import { fromCorefile } from './from-corefile.js';
 
 const STANDARD = new URL('../../../test/fixtures/standard.Corefile', import.meta.url);

@@ -1,11 +1,20 @@
+import {
+  type Corefile,
+  directiveText,
+  type FindImports,
+  placeOf,
+  readKey,
+  resolveCorefile,
+  type WrittenBlock,
+} from '@kube-dns/node-cache/corefile';
 import { DNSMASQ_FORWARD_MAX, REVERSE_ZONES, STOCK_SETUP, type DnsSetup } from '../dns-setup.js';
+import { asInput } from '../corefile-input.js';
 import { InputError } from '../input-error.js';
 import type { Notes } from '../notes.js';
-import { type Corefile, placeOf, type ServerBlock } from './corefile.js';
 import type { ForwardPlan, PluginContext } from './plugin-context.js';
 import { isPluginName, readPlugin } from './plugins.js';
-import { type FindImports, resolveCorefile } from './resolve.js';
-import { readKey } from './zone-key.js';
+
+const MISSING_IMPORT = 'it is not here: put its text in its place, or its file beside this one';
 
 /** The defaults of CoreDNS. */
 const EMPTY: DnsSetup = {
@@ -29,7 +38,11 @@ export function fromCorefile(
   notes: Notes,
   findImports: FindImports = () => [],
 ): DnsSetup {
-  const blocks = resolveCorefile(corefile, env, findImports, notes);
+  const blocks = asInput(() =>
+    resolveCorefile(corefile, env, findImports, (each) => {
+      notes.lose(`${placeOf(each)}: ${directiveText(each)}`, MISSING_IMPORT);
+    }),
+  );
   checkPlugins(blocks, corefile.file);
   const context: PluginContext = {
     draft: { ...EMPTY },
@@ -65,7 +78,7 @@ export function fromCorefile(
 }
 
 /** Any text is words on lines: what makes it a Corefile are the plugins. */
-function checkPlugins(blocks: readonly ServerBlock[], file: string): void {
+function checkPlugins(blocks: readonly WrittenBlock[], file: string): void {
   const plugins = blocks.flatMap(({ directives }) => directives);
   if (!plugins.some(({ name }) => isPluginName(name))) {
     throw new InputError(`${file}: this is no Corefile: there is no plugin of CoreDNS in it`);
@@ -77,7 +90,7 @@ function checkPlugins(blocks: readonly ServerBlock[], file: string): void {
 }
 
 /** Reads a block for each of its zones, and returns them. */
-function readBlock(block: ServerBlock, context: PluginContext): string[] {
+function readBlock(block: WrittenBlock, context: PluginContext): string[] {
   const { notes, draft } = context;
   const zones = block.keys.flatMap((key) => {
     const read = readKey(key);

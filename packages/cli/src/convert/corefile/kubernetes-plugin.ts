@@ -1,7 +1,6 @@
+import { type Directive, directiveText, readKey } from '@kube-dns/node-cache/corefile';
 import { plainDomain, REVERSE_ZONES } from '../dns-setup.js';
-import { directiveText, type Directive } from './corefile.js';
 import { change, lose, type PluginContext } from './plugin-context.js';
-import { readKey } from './zone-key.js';
 
 const NOTHING_LIKE_IT = 'kubedns has nothing like it';
 /** The default `ttl` of CoreDNS. */

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
+import type { Directive } from '@kube-dns/node-cache/corefile';
 import { plainDomain } from '../dns-setup.js';
-import type { Directive } from './corefile.js';
 import { change, lose, wholeNumber, type PluginContext } from './plugin-context.js';
 
 /** The default `ttl` of the plugin hosts. */

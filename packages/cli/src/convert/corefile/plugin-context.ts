@@ -1,6 +1,6 @@
+import { type Directive, directiveText, placeOf } from '@kube-dns/node-cache/corefile';
 import type { SetupDraft } from '../dns-setup.js';
 import type { Notes } from '../notes.js';
-import { directiveText, placeOf, type Directive } from './corefile.js';
 
 /** The `forward` of one zone. */
 export interface ForwardPlan {

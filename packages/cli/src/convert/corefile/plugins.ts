@@ -1,5 +1,5 @@
+import { type Directive, directiveText } from '@kube-dns/node-cache/corefile';
 import { readCache, secondsOf } from './cache-directive.js';
-import { directiveText, type Directive } from './corefile.js';
 import { readForward } from './forward-plugin.js';
 import { readKubernetes } from './kubernetes-plugin.js';
 import { readHosts, readTemplate } from './local-plugins.js';

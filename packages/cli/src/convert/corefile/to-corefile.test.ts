@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { writeCorefile } from '@kube-dns/node-cache/corefile';
 import { splitLine } from '../argument-line.js';
 import { readPodSource } from '../pod/pod-words.js';
 import { Notes } from '../notes.js';
-import { writeCorefile } from './corefile.js';
 import { toCorefile } from './to-corefile.js';
 
 const STANDARD = new URL('../../../test/fixtures/standard.Corefile', import.meta.url);

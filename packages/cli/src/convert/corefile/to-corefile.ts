@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { directive, type Directive, type WrittenBlock } from '@kube-dns/node-cache/corefile';
 import {
   DNSMASQ_FORWARD_MAX,
   isWithin,
@@ -9,7 +10,6 @@ import {
 import type { Notes } from '../notes.js';
 import { isNamedServer, serverHost } from '../server-text.js';
 import { cacheDirective } from './cache-directive.js';
-import { directive, type Directive, type ServerBlock } from './corefile.js';
 import { type ForwardTargets, forwardTargets } from './encrypted-targets.js';
 
 /** coredns/coredns#7923. */
@@ -25,7 +25,7 @@ const MAX_HOSTS_TTL = 65_535;
  * The server blocks that answer as a kube-dns pod with this setup: one for all names, and one for each
  * stub domain. Settings without a counterpart are named in the notes.
  */
-export function toCorefile(setup: DnsSetup, notes: Notes): ServerBlock[] {
+export function toCorefile(setup: DnsSetup, notes: Notes): WrittenBlock[] {
   for (const [name, domain] of setup.federations) {
     notes.lose(`federations: ${name}=${domain}`, 'CoreDNS has no federations any more');
   }

@@ -1,5 +1,4 @@
-import { InputError } from '../input-error.js';
-import type { Notes } from '../notes.js';
+import { CorefileError } from './corefile-error.js';
 import {
   type Corefile,
   type Directive,
@@ -7,7 +6,7 @@ import {
   parseCorefile,
   parseDirectives,
   placeOf,
-  type ServerBlock,
+  type WrittenBlock,
 } from './corefile.js';
 
 /** A text that an import names. */
@@ -19,6 +18,9 @@ export interface ImportedFile {
 /** Finds the files of an import by its pattern; empty when they cannot be read here. */
 export type FindImports = (pattern: string) => readonly ImportedFile[];
 
+/** Receives an import without a file; may throw. */
+export type OnMissingImport = (each: Directive) => void;
+
 /** More than any Corefile has; a snippet that imports itself would have no end (coredns/caddy has limits, too). */
 const MAX_DEPTH = 16;
 const MAX_IMPORTS = 1_000;
@@ -27,16 +29,15 @@ const VARIABLE = /\{\$([^{}\s]+)\}|\{%([^{}%\s]+)%\}/g;
 
 /**
  * The server blocks with their imports and variables replaced, as Caddy does before it reads a plugin; without
- * the snippets. What an import names and is not here is lost, with a note; throws an InputError that names each
- * variable that is not set.
+ * the snippets. Throws a CorefileError that names each variable that is not set, and for an import without end.
  */
 export function resolveCorefile(
   corefile: Corefile,
   env: NodeJS.ProcessEnv,
   find: FindImports,
-  notes: Notes,
-): ServerBlock[] {
-  const resolver = new Resolver(env, find, notes);
+  onMissing: OnMissingImport,
+): WrittenBlock[] {
+  const resolver = new Resolver(env, find, onMissing);
   const blocks = resolver.blocks(corefile);
   resolver.checkVariables(corefile.file);
   return blocks;
@@ -45,19 +46,19 @@ export function resolveCorefile(
 class Resolver {
   readonly #env: NodeJS.ProcessEnv;
   readonly #find: FindImports;
-  readonly #notes: Notes;
+  readonly #onMissing: OnMissingImport;
   readonly #snippets = new Map<string, readonly Directive[]>();
   /** By the variable that is not set: where it is first. */
   readonly #unset = new Map<string, string>();
   #imports = 0;
 
-  constructor(env: NodeJS.ProcessEnv, find: FindImports, notes: Notes) {
+  constructor(env: NodeJS.ProcessEnv, find: FindImports, onMissing: OnMissingImport) {
     this.#env = env;
     this.#find = find;
-    this.#notes = notes;
+    this.#onMissing = onMissing;
   }
 
-  blocks(corefile: Corefile): ServerBlock[] {
+  blocks(corefile: Corefile): WrittenBlock[] {
     return this.#withImported(corefile, 0).map((block) => ({
       ...block,
       keys: block.keys.map((key) => this.#expand(key, block)),
@@ -68,11 +69,13 @@ class Resolver {
   checkVariables(file: string): void {
     if (this.#unset.size === 0) return;
     const all = [...this.#unset].map(([name, place]) => `${place}: ${name} is not set`).join(', ');
-    throw new InputError(`${file}: ${all}: set it in the environment as the pod of CoreDNS has it`);
+    throw new CorefileError(
+      `${file}: ${all}: set it in the environment as the pod of CoreDNS has it`,
+    );
   }
 
   /** The blocks of the file and of the files that it imports outside of blocks; collects the snippets. */
-  #withImported({ blocks, imports }: Corefile, depth: number): ServerBlock[] {
+  #withImported({ blocks, imports }: Corefile, depth: number): WrittenBlock[] {
     const own = blocks.filter((block) => {
       const [, name] = /^\((.*)\)$/.exec(block.keys[0] ?? '') ?? [];
       if (name !== undefined) this.#snippets.set(name, block.directives);
@@ -109,19 +112,15 @@ class Resolver {
   #files(each: Directive, depth: number): readonly ImportedFile[] {
     this.#count(each, depth);
     const files = this.#find(this.#expand(each.args[0] ?? '', each));
-    if (files.length === 0) {
-      const what = `${placeOf(each)}: ${directiveText(each)}`;
-      this.#notes.lose(
-        what,
-        'it is not here: put its text in its place, or its file beside this one',
-      );
-    }
+    if (files.length === 0) this.#onMissing(each);
     return files;
   }
 
   #count(each: Directive, depth: number): void {
     if (depth < MAX_DEPTH && ++this.#imports <= MAX_IMPORTS) return;
-    throw new InputError(`${placeOf(each)}: ${directiveText(each)}: too many imports in imports`);
+    throw new CorefileError(
+      `${placeOf(each)}: ${directiveText(each)}: too many imports in imports`,
+    );
   }
 
   #expand(text: string, at: Pick<Directive, 'line' | 'file'>): string {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { InputError } from '../input-error.js';
+import { CorefileError } from './corefile-error.js';
 import { directive, parseCorefile, writeCorefile, type Directive } from './corefile.js';
 
 const parse = (text: string) => parseCorefile(text, 'Corefile');
@@ -61,7 +61,7 @@ describe('reading a Corefile', () => {
     ['. {\n  { x\n', 'Corefile: line 2: a stray {'],
     [`. ${'a {\n'.repeat(30)}`, /braces within more than 16 others$/],
   ])('refuses %j with line and reason', (text, message) => {
-    expect(() => parse(text)).toThrow(InputError);
+    expect(() => parse(text)).toThrow(CorefileError);
     expect(() => parse(text)).toThrow(message);
   });
 
@@ -84,7 +84,7 @@ describe('reading a Corefile', () => {
         try {
           parse(parts.join(''));
         } catch (error) {
-          expect(error).toBeInstanceOf(InputError);
+          expect(error).toBeInstanceOf(CorefileError);
         }
       }),
     );

@@ -1,4 +1,4 @@
-import { InputError } from '../input-error.js';
+import { CorefileError } from './corefile-error.js';
 
 /** A word of a Corefile and the line that it begins on, from 1. */
 export interface Token {
@@ -11,7 +11,7 @@ export interface Token {
 /**
  * Splits a Corefile into words by Caddy's rules (coredns/caddy caddyfile/lexer.go): blanks separate, `#` at
  * the start of a word begins a comment, quotes join words and lines, and `\"` is a quote in them.
- * Throws an InputError for a quote that does not end.
+ * Throws a CorefileError for a quote that does not end.
  */
 export function readTokens(text: string, file: string): Token[] {
   const tokens: Token[] = [];
@@ -27,7 +27,7 @@ export function readTokens(text: string, file: string): Token[] {
     } else if (char === '"') {
       const quoted = readQuoted(text, at + 1);
       if (quoted === undefined) {
-        throw new InputError(`${file}: line ${line}: the quote that begins here does not end`);
+        throw new CorefileError(`${file}: line ${line}: the quote that begins here does not end`);
       }
       tokens.push({ text: quoted.text, line, isQuoted: true });
       line += quoted.text.split('\n').length - 1;

@@ -1,4 +1,4 @@
-import { InputError } from '../input-error.js';
+import { CorefileError } from './corefile-error.js';
 import { quoteToken, readTokens, type Token } from './tokens.js';
 
 /** A plugin or one of its options: words on a line, and the lines between the braces after them. */
@@ -13,8 +13,10 @@ export interface Directive {
   readonly file?: string;
 }
 
-/** The plugins of some zones: `cluster.local:53 { … }`. A key in round brackets makes it a snippet. */
-export interface ServerBlock {
+/**
+ * The plugins of some zones as they are written: `cluster.local:53 { … }`. A key in round brackets makes it a snippet.
+ */
+export interface WrittenBlock {
   readonly keys: readonly string[];
   readonly directives: readonly Directive[];
   readonly line: number;
@@ -24,7 +26,7 @@ export interface ServerBlock {
 /** A Corefile as it is written: `resolveCorefile` follows its imports. */
 export interface Corefile {
   readonly file: string;
-  readonly blocks: readonly ServerBlock[];
+  readonly blocks: readonly WrittenBlock[];
   /** The imports outside of every block. */
   readonly imports: readonly Directive[];
 }
@@ -41,18 +43,18 @@ export function directive(
   return { name, args, block, line: 0 };
 }
 
-/** Reads a Corefile, or an imported part of one; throws an InputError that names file, line and reason. */
+/** Reads a Corefile, or an imported part of one; throws a CorefileError that names file, line and reason. */
 export function parseCorefile(text: string, file: string, isImported = false): Corefile {
   return new Parser(readTokens(text, file), file, isImported).corefile();
 }
 
-/** Reads a file that is imported within a server block; throws an InputError. */
+/** Reads a file that is imported within a server block; throws a CorefileError. */
 export function parseDirectives(text: string, file: string): Directive[] {
   return new Parser(readTokens(text, file), file, true).fragment();
 }
 
 /** Writes blocks as a Corefile, indented as CoreDNS' own examples are. */
-export function writeCorefile(blocks: readonly ServerBlock[]): string {
+export function writeCorefile(blocks: readonly WrittenBlock[]): string {
   return blocks
     .map(({ keys, directives }) => {
       const lines = directives.flatMap((each) => directiveLines(each, '    '));
@@ -101,19 +103,19 @@ class Parser {
   }
 
   corefile(): Corefile {
-    const blocks: ServerBlock[] = [];
+    const blocks: WrittenBlock[] = [];
     const imports: Directive[] = [];
     while (this.#peek() !== undefined) {
       if (this.#peek()?.text === 'import') imports.push(this.#directive(0));
       else blocks.push(this.#serverBlock());
     }
     if (blocks.length + imports.length === 0 && !this.#isImported) {
-      throw new InputError(`${this.#file}: there is no server block in it`);
+      throw new CorefileError(`${this.#file}: there is no server block in it`);
     }
     return { file: this.#file, blocks, imports };
   }
 
-  #serverBlock(): ServerBlock {
+  #serverBlock(): WrittenBlock {
     const { line } = this.#tokens[this.#at]!;
     const keys = this.#keys();
     if (keys.length === 0) this.#fail(line, 'a server block begins without a zone');
@@ -176,6 +178,6 @@ class Parser {
   }
 
   #fail(line: number, reason: string): never {
-    throw new InputError(`${this.#file}: line ${line}: ${reason}`);
+    throw new CorefileError(`${this.#file}: line ${line}: ${reason}`);
   }
 }

@@ -1,0 +1,41 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { systemReason } from '@kube-dns/wire';
+import { CorefileError } from './corefile-error.js';
+import type { FindImports, ImportedFile } from './resolve.js';
+
+const MAX_BYTES = 1024 * 1024;
+
+/** Imports of a Corefile on disk: files by their pattern, relative to the Corefile's folder. Throws a CorefileError. */
+export function importsOnDisk(corefile: string): FindImports {
+  return (pattern) => {
+    const path = resolve(dirname(corefile), pattern);
+    const folder = dirname(path);
+    // Caddy's own limit: each further one multiplies the time that a name takes.
+    if (/[*?].*[*?]/.test(path)) {
+      throw new CorefileError(`import ${pattern}: it has more than one wildcard`);
+    }
+    const names = existsSync(folder) ? readdirSync(folder).sort() : [];
+    return names
+      .filter((name) => isMatch(name, basename(path)))
+      .flatMap((name) => readImport(join(folder, name)));
+  };
+}
+
+function readImport(name: string): ImportedFile[] {
+  try {
+    const stat = statSync(name);
+    if (!stat.isFile()) return [];
+    if (stat.size > MAX_BYTES) throw new Error(`more than ${MAX_BYTES} bytes`);
+    return [{ name, text: readFileSync(name, 'utf8') }];
+  } catch (error) {
+    throw new CorefileError(`cannot read ${name}: ${systemReason(error)}`, { cause: error });
+  }
+}
+
+/** Whether a name matches a pattern with the wildcards that Caddy takes, `*` and `?`. */
+export function isMatch(name: string, pattern: string): boolean {
+  const escaped = pattern.replace(/[\\^$.+()|[\]{}]/g, '\\$&');
+  const text = escaped.replaceAll('*', '[^/]*').replaceAll('?', '[^/]');
+  return new RegExp(`^${text}$`).test(name);
+}
