@@ -1,6 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import type { QueryForwarder } from '@kube-dns/transport';
-import type { AnswerCache } from './cache/answer-cache.js';
+import type { AnswerCache } from '@kube-dns/resolver';
 import type { LocalData } from './local/local-data.js';
 import type { CacheTotals } from './metrics/cache-totals.js';
 import type { DnsmasqOptions } from './options/option-values.js';

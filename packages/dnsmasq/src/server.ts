@@ -18,18 +18,20 @@ import {
   UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
-import { AnswerCounters } from './answer/answer-counters.js';
+import {
+  AnswerCache,
+  AnswerCounters,
+  neverHeard,
+  staleRules,
+  Subscriptions,
+  subscriptionsPage,
+} from '@kube-dns/resolver';
 import { ChaosAnswerer } from './answer/chaos.js';
 import { chaosTexts } from './answer/chaos-texts.js';
 import { createAnswerer } from './answer/create-answerer.js';
 import { behindLocalService } from './answer/local-service.js';
 import { QueryLog } from './answer/query-log.js';
-import { staleRules } from './answer/stale-rules.js';
 import { StatisticsDump } from './answer/statistics-dump.js';
-import { AnswerCache } from './cache/answer-cache.js';
-import { cacheOptions } from './cache/answer-cache-options.js';
-import { neverHeard } from './cache/kept-entries.js';
-import { cachingRules } from './cache/caching-rules.js';
 import type { NannyFlags } from './config/flags.js';
 import type { ResolvFiles } from './config/resolv-files.js';
 import { DnsPort } from './listen/dns-port.js';
@@ -40,11 +42,10 @@ import { CacheTotals } from './metrics/cache-totals.js';
 import { metricFamilies } from './metrics/metric-families.js';
 import { NotifyAnswerer } from './notify/notify-answerer.js';
 import { EXIT_BAD_FILE } from './options/exit-codes.js';
+import { cacheOptions, cachingRules } from './options/answer-caching.js';
 import type { DnsmasqOptions } from './options/option-values.js';
 import { Reload } from './reload.js';
 import { Router } from './routing/router.js';
-import { Subscriptions } from './subscription/subscriptions.js';
-import { subscriptionsPage } from './subscription/subscriptions-page.js';
 import { loggedPorts } from './upstream/bind-log.js';
 import { isOfCluster } from './upstream/cluster-servers.js';
 import {
@@ -58,6 +59,7 @@ import {
 import { overflowLog } from './upstream/overflow-log.js';
 import { noteHealth } from './upstream/server-health-log.js';
 import { ServerStatistics } from './upstream/server-statistics.js';
+import { subscribedServers } from './upstream/subscribed-servers.js';
 
 /** Lower bound of `-logInterval`: below it, the log has nothing else. */
 const MIN_LOG_INTERVAL_MS = 1_000;
@@ -148,7 +150,7 @@ export class DnsmasqServer {
       log,
     });
     this.#subscriptions = new Subscriptions({
-      rules: options.serverRules,
+      servers: subscribedServers(options.serverRules),
       own: this.#port,
       cache: this.#cache,
       heardAt,
@@ -161,12 +163,9 @@ export class DnsmasqServer {
         this.#forwarder.forgetFailures(zone);
       },
     });
-    const texts = chaosTexts({
-      counters: this.#counters,
-      cache: this.#cache,
-      statistics: this.#statistics,
-      subscriptions: () => this.#subscriptions.rows(),
-    });
+    const rows = () => this.#subscriptions.rows();
+    const shown = { counters: this.#counters, cache: this.#cache, statistics: this.#statistics };
+    const texts = chaosTexts({ ...shown, subscriptions: rows });
     const answerer = createAnswerer({
       cache: this.#cache,
       caching: cachingRules(options),

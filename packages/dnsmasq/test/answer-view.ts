@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { EDNS_OPTION, FLAG, readUint16 } from '@kube-dns/wire';
-import type { Answer } from './client.js';
+import type { Answer } from '@kube-dns/resolver/testing';
 
 type DnsRecord = Answer['answers'][number];
 

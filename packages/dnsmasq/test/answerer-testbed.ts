@@ -7,21 +7,22 @@ import {
   UpstreamSockets,
 } from '@kube-dns/transport';
 import { ChaosAnswerer } from '../src/answer/chaos.js';
-import { AnswerCounters } from '../src/answer/answer-counters.js';
+import {
+  AnswerCache,
+  type AnswerCacheOptions,
+  AnswerCounters,
+  type CachingRules,
+  staleRules,
+} from '@kube-dns/resolver';
 import { type AnswererOptions, createAnswerer } from '../src/answer/create-answerer.js';
 import { QueryLog } from '../src/answer/query-log.js';
-import { staleRules } from '../src/answer/stale-rules.js';
-import type { AnswerCacheOptions } from '../src/cache/answer-cache-options.js';
-import { AnswerCache } from '../src/cache/answer-cache.js';
-import type { CachingRules } from '../src/cache/reply-reader.js';
 import { defaultOptions } from '../src/options/option-values.js';
 import { parseServerRule } from '../src/options/server-value.js';
 import type { StaleOptions } from '../src/options/stale-value.js';
 import { Router } from '../src/routing/router.js';
 import { ServerStatistics } from '../src/upstream/server-statistics.js';
-import { PLAIN_RULES } from './cached-answers.js';
+import { addressRecords, PLAIN_RULES } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords } from './messages.js';
 import { recordedLog } from './recorded-log.js';
 
 export const NO_LOCAL_DATA = {

@@ -1,9 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { endPrograms, until } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
-import { ask, exchangeUdp, statistic } from './client.js';
+import {
+  addressRecords,
+  ask,
+  exchangeUdp,
+  queryMessage,
+  statistic,
+} from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords, queryMessage } from './messages.js';
 import { messagesOf, serve, type Serving } from './processes.js';
 
 let upstream: FakeUpstream;

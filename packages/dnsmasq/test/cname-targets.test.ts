@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { endPrograms } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
-import { ask } from './client.js';
+import { addressRecords, ask, cnameRecord, soaRecord } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords, cnameRecord, soaRecord } from './messages.js';
 import { serve } from './processes.js';
 
 const SERVICE = 'kubernetes.default.svc.cluster.local';

@@ -6,9 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { endPrograms, missingIpv6, unless, until } from '@kube-dns/testkit';
-import { ask, exchangeUdp, readAnswer } from './client.js';
+import {
+  addressRecords,
+  ask,
+  exchangeUdp,
+  queryMessage,
+  readAnswer,
+} from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords, queryMessage } from './messages.js';
 import { messagesOf, runDnsmasq, serve } from './processes.js';
 
 const itWithIpv6 = unless(missingIpv6(), it);

@@ -1,7 +1,7 @@
 import { until } from '@kube-dns/testkit';
 import { readUint16 } from '@kube-dns/wire';
 import { reasonsOf, withoutTtl } from './answer-view.js';
-import { type Answer, ask, askTcp, statistic } from './client.js';
+import { type Answer, ask, askTcp, statistic } from '@kube-dns/resolver/testing';
 import type { FakeUpstream } from './fake-upstream.js';
 import type { AskedQuestion } from './oracle-cache-steps.js';
 import type { Serving } from './processes.js';

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { endPrograms, until } from '@kube-dns/testkit';
 import { TYPE } from '@kube-dns/wire';
-import { ask } from './client.js';
+import { addressRecords, ask } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords } from './messages.js';
 import { serve } from './processes.js';
 
 let folder: string;

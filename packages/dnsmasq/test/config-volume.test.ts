@@ -6,9 +6,14 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ConfigVolume, endPrograms, until } from '@kube-dns/testkit';
 import { frameMessage } from '@kube-dns/transport';
-import { ask, readAnswer, statistic } from './client.js';
+import {
+  addressRecords,
+  ask,
+  queryMessage,
+  readAnswer,
+  statistic,
+} from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords, queryMessage } from './messages.js';
 import { messagesOf, serve } from './processes.js';
 import { QueryLoad } from './query-load.js';
 

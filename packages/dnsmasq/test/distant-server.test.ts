@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
 import { addressRecords, Dnsmasq, ownedBy, ScriptedNameServer, until } from '@kube-dns/testkit';
-import { ask } from './client.js';
+import { ask } from '@kube-dns/resolver/testing';
 
 const opened = ownedBy(afterEach);
 const ROUND_TRIP_MS = 300;

@@ -1,5 +1,5 @@
 import { readUint16, RecordCursor, TYPE, writeUint16 } from '@kube-dns/wire';
-import { type Question, queryMessage, type Response, responseTo } from './messages.js';
+import { queryMessage, type Question, type Response, responseTo } from '@kube-dns/resolver/testing';
 import type { Query } from '@kube-dns/wire';
 
 /** An option as `CODE HEX`. */

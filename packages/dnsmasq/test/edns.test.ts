@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { endPrograms, until } from '@kube-dns/testkit';
 import { writeUint16 } from '@kube-dns/wire';
-import { exchangeTcp, exchangeUdp, readAnswer } from './client.js';
+import {
+  addressRecords,
+  exchangeTcp,
+  exchangeUdp,
+  queryMessage,
+  readAnswer,
+} from '@kube-dns/resolver/testing';
 import {
   echoingResponse,
   optText,
@@ -9,7 +15,6 @@ import {
   responseWithOptions,
 } from './edns-messages.js';
 import { FakeUpstream, held } from './fake-upstream.js';
-import { addressRecords, queryMessage } from './messages.js';
 import { serve } from './processes.js';
 
 const COOKIES = ['10 0102030405060708', '10 1112131415161718'] as const;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { endPrograms, missing, outputOf, unless } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
 import { FakeUpstream, type Script } from './fake-upstream.js';
-import { addressRecords, responseTo } from './messages.js';
+import { addressRecords, responseTo } from '@kube-dns/resolver/testing';
 import { serve } from './processes.js';
 
 const ADDRESSES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import { ScriptedNameServer } from '@kube-dns/testkit';
 import { decodeName, type Query } from '@kube-dns/wire';
-import { addressRecords, readQuery, type Response, responseTo } from './messages.js';
+import { addressRecords, readQuery, type Response, responseTo } from '@kube-dns/resolver/testing';
 
 /** A query that reached the upstream. */
 export interface Asked {

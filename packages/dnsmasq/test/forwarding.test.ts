@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { endPrograms, freePort, until } from '@kube-dns/testkit';
 import { RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
-import { ask, askTcp } from './client.js';
+import { addressRecords, ask, askTcp, responseTo } from '@kube-dns/resolver/testing';
 import { FakeUpstream, type Script } from './fake-upstream.js';
-import { addressRecords, responseTo } from './messages.js';
 import { serve } from './processes.js';
 
 let upstreams: FakeUpstream[];

@@ -15,13 +15,16 @@ import {
   subscribedTlv,
   writeDso,
 } from '@kube-dns/wire';
-import { AnswerCache } from '../src/cache/answer-cache.js';
-import { type HeardAt, neverHeard, type Teller } from '../src/cache/kept-entries.js';
-import { ReplyReader } from '../src/cache/reply-reader.js';
-import { ToldChanges } from '../src/cache/told-changes.js';
-import { ZoneServer } from '../src/subscription/zone-server.js';
-import { askCache, PLAIN_RULES } from './cached-answers.js';
-import { addressRecords, responseFor } from './messages.js';
+import {
+  AnswerCache,
+  type HeardAt,
+  neverHeard,
+  ReplyReader,
+  type Teller,
+  ToldChanges,
+  ZoneServer,
+} from '@kube-dns/resolver';
+import { addressRecords, askCache, PLAIN_RULES, responseFor } from '@kube-dns/resolver/testing';
 
 const own = ownedBy(afterEach);
 const INSTANCE = new Uint8Array(8).fill(9);

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import type { Query } from '@kube-dns/wire';
 import { LocalData } from '../src/local/local-data.js';
 import { parseOptions } from '../src/options/parse-options.js';
-import { readAnswer } from './client.js';
-import { type Question, queryFor } from './messages.js';
+import { queryFor, type Question, readAnswer } from '@kube-dns/resolver/testing';
 import { recordedLog } from './recorded-log.js';
 
 const out = Buffer.alloc(4_096);

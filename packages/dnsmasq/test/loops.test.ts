@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { endPrograms, ScriptedNameServer } from '@kube-dns/testkit';
 import { decodeName, FLAG } from '@kube-dns/wire';
-import { exchangeUdp, readAnswer } from './client.js';
+import { exchangeUdp, type Question, readAnswer, readQuery } from '@kube-dns/resolver/testing';
 import { optText, queryWithOptions } from './edns-messages.js';
-import { type Question, readQuery } from './messages.js';
 import { serve } from './processes.js';
 
 /** `forwarding loop` as the text of the Extended DNS Error 0. */

@@ -3,9 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { endPrograms, until } from '@kube-dns/testkit';
 import { RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
 import fc from 'fast-check';
-import { ask, exchangeTcp, exchangeUdp, readAnswer } from './client.js';
+import {
+  addressRecords,
+  ask,
+  exchangeTcp,
+  exchangeUdp,
+  queryMessage,
+  readAnswer,
+  responseTo,
+} from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords, queryMessage, responseTo } from './messages.js';
 import { serve, type Serving } from './processes.js';
 
 const NOTHING = 'nothing';

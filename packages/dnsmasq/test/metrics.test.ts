@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { endPrograms, freePort, RunningProgram, until } from '@kube-dns/testkit';
-import { ask } from './client.js';
+import { addressRecords, ask } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords } from './messages.js';
 import { runDnsmasq, type Serving, serve } from './processes.js';
 
 let folder: string;

@@ -9,9 +9,16 @@ import {
   until,
 } from '@kube-dns/testkit';
 import { encodeKey, RCODE, readUint16, writeNotify, writeUint16 } from '@kube-dns/wire';
-import { ask, askTcp, exchangeTcp, exchangeUdp } from './client.js';
+import {
+  addressRecords,
+  ask,
+  askTcp,
+  exchangeTcp,
+  exchangeUdp,
+  queryMessage,
+  soaRecord,
+} from '@kube-dns/resolver/testing';
 import { FakeUpstream, held, type Script } from './fake-upstream.js';
-import { addressRecords, queryMessage, soaRecord } from './messages.js';
 import { PROGRAM, serve, type Serving } from './processes.js';
 
 const ZONE = 'zone.example';

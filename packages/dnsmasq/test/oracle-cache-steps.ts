@@ -1,4 +1,4 @@
-import type { Question } from './messages.js';
+import type { Question } from '@kube-dns/resolver/testing';
 
 export interface AskedQuestion extends Question {
   readonly isOverTcp?: boolean;

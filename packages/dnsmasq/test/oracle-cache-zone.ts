@@ -1,5 +1,10 @@
 import { decodeName, FLAG, type Query, RCODE, TYPE } from '@kube-dns/wire';
-import { addressRecords, type Response, responseTo, type WrittenRecord } from './messages.js';
+import {
+  addressRecords,
+  type Response,
+  responseTo,
+  type WrittenRecord,
+} from '@kube-dns/resolver/testing';
 
 const soa = (owner: string, ttl: number, minimum: number): WrittenRecord => ({
   owner,

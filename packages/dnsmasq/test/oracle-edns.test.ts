@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { endPrograms } from '@kube-dns/testkit';
-import { exchangeUdp } from './client.js';
+import { addressRecords, exchangeUdp, queryMessage } from '@kube-dns/resolver/testing';
 import { echoingResponse, optText, queryWithOptions } from './edns-messages.js';
 import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords, queryMessage } from './messages.js';
 import { serve, type Serving } from './processes.js';
 import { describeBesideReal, serveReal } from './real-dnsmasq.js';
 

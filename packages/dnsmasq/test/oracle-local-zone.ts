@@ -1,5 +1,5 @@
 import { type Query, TYPE } from '@kube-dns/wire';
-import { addressRecords, type Question, type Response } from './messages.js';
+import { addressRecords, type Question, type Response } from '@kube-dns/resolver/testing';
 
 /** The data distinguish upstream’s answers from local ones. */
 export function respond({ type }: Query): Response {

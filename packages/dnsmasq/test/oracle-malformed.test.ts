@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { endPrograms, freePort } from '@kube-dns/testkit';
 import { writeUint16 } from '@kube-dns/wire';
-import { exchangeUdp, statistic } from './client.js';
-import { queryMessage } from './messages.js';
+import { exchangeUdp, queryMessage, statistic } from '@kube-dns/resolver/testing';
 import { serve, type Serving } from './processes.js';
 import { describeBesideReal, serveReal } from './real-dnsmasq.js';
 

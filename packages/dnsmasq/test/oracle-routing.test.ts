@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { endPrograms } from '@kube-dns/testkit';
-import { exchangeTcp, exchangeUdp, readAnswer } from './client.js';
-import { queryMessage } from './messages.js';
+import { exchangeTcp, exchangeUdp, queryMessage, readAnswer } from '@kube-dns/resolver/testing';
 import { serve } from './processes.js';
 import { describeBesideReal, serveReal } from './real-dnsmasq.js';
 import { type Conduct, ScriptedServers } from './scripted-servers.js';

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { endPrograms, freePort, RunningProgram, until } from '@kube-dns/testkit';
-import { ask } from './client.js';
+import { addressRecords, ask, queryMessage } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords, queryMessage } from './messages.js';
 import { runDnsmasq, serve, type Serving } from './processes.js';
 import { describeBesideReal, REAL_DNSMASQ, serveReal } from './real-dnsmasq.js';
 

@@ -1,6 +1,6 @@
 import { decodeName, type Query, RCODE } from '@kube-dns/wire';
 import type { Asked } from './fake-upstream.js';
-import { addressRecords, type Response, type WrittenRecord } from './messages.js';
+import { addressRecords, type Response, type WrittenRecord } from '@kube-dns/resolver/testing';
 
 const SOA: WrittenRecord = {
   owner: 'cluster.local',

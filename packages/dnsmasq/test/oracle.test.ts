@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { endPrograms, freePort, until } from '@kube-dns/testkit';
 import { expectSameTtls, reasonsOf, viewOf } from './answer-view.js';
-import { type Answer, ask, askTcp, statistic } from './client.js';
+import { type Answer, ask, askTcp, type Question, statistic } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
-import type { Question } from './messages.js';
 import { respond, ZONE } from './oracle-zone.js';
 import { serve, type Serving } from './processes.js';
 import { describeBesideReal, serveReal } from './real-dnsmasq.js';

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { endPrograms, freePort, type RunningProgram, until } from '@kube-dns/testkit';
-import { askTcp, statistic } from './client.js';
+import { addressRecords, askTcp, statistic } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords } from './messages.js';
 import { runDnsmasq } from './processes.js';
 import { QueryLoad } from './query-load.js';
 

@@ -8,7 +8,7 @@ import { parseServerRule } from '../src/options/server-value.js';
 import { Router, type RouterOptions } from '../src/routing/router.js';
 import { NO_ROUTER_EVENTS, type RouterEvents } from '../src/routing/router-events.js';
 import { ServerStatistics } from '../src/upstream/server-statistics.js';
-import { queryFor } from './messages.js';
+import { queryFor } from '@kube-dns/resolver/testing';
 import { recordedLog } from './recorded-log.js';
 
 /** Events of which a test receives these. */

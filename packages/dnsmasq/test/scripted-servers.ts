@@ -1,6 +1,6 @@
 import { RCODE, writeUint16 } from '@kube-dns/wire';
 import { type Asked, FakeUpstream, type Reply } from './fake-upstream.js';
-import { addressRecords, responseTo } from './messages.js';
+import { addressRecords, responseTo } from '@kube-dns/resolver/testing';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Query } from '@kube-dns/wire';
 

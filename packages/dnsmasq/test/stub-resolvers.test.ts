@@ -13,7 +13,7 @@ import {
 import { RCODE } from '@kube-dns/wire';
 import { responseWithOptions } from './edns-messages.js';
 import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords, responseTo } from './messages.js';
+import { addressRecords, responseTo } from '@kube-dns/resolver/testing';
 import { PROGRAM, serve } from './processes.js';
 
 const MANY = Array.from({ length: 100 }, (_, i) => `10.1.0.${i}`);

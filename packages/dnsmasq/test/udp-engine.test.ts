@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { endPrograms, RunningProgram } from '@kube-dns/testkit';
-import { ask } from './client.js';
+import { addressRecords, ask } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
-import { addressRecords } from './messages.js';
 import { messagesOf, PROGRAM } from './processes.js';
 
 const WITHOUT_KOFFI = 'the batch UDP engine needs koffi, which is not installed';

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { addressRecords, Dnsmasq, exchange, ownedBy, ScriptedNameServer } from '@kube-dns/testkit';
-import { queryMessage } from './messages.js';
+import { queryMessage } from '@kube-dns/resolver/testing';
 
 const opened = ownedBy(afterEach);
 const NAMES = ['web.zone.test', 'none.zone.test', 'web.zone.test', 'other.test'];

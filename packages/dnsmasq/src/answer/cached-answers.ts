@@ -1,8 +1,7 @@
 import { AnswerWriter, appendOpt, NO_EDNS_OPTIONS, type Query, RCODE, TYPE } from '@kube-dns/wire';
-import type { AnswerCache } from '../cache/answer-cache.js';
+import { type AnswerCache, staleOption } from '@kube-dns/resolver';
 import { FILTERED_TYPE, STALE } from '../explanations.js';
 import { FilteredTypes } from './filtered-types.js';
-import { staleOption } from './stale-option.js';
 
 /** Types whose presence in the cache shows that a name exists (dnsmasq src/rfc1035.c, answer_request). */
 const SIBLINGS = [TYPE.A, TYPE.AAAA];

@@ -1,7 +1,5 @@
-import type { AnswerCache } from '../cache/answer-cache.js';
-import type { SubscriptionRow } from '../subscription/subscription-row.js';
+import type { AnswerCache, AnswerCounters, SubscriptionRow } from '@kube-dns/resolver';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
-import type { AnswerCounters } from './answer-counters.js';
 import type { ChaosTexts } from './chaos.js';
 
 /** The version that clients, dashboards and readers of logs expect: the dnsmasq whose behaviour this is. */

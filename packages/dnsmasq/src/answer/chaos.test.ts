@@ -1,8 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { CLASS, decodeMessage, FLAG, RCODE, readUint16, writeUint16 } from '@kube-dns/wire';
-import { readAnswer } from '../../test/client.js';
-import { queryFor, type Question, queryMessage, readQuery } from '../../test/messages.js';
-import { subscriptionRow } from '../../test/subscription-row.js';
+import {
+  queryFor,
+  queryMessage,
+  type Question,
+  readAnswer,
+  readQuery,
+  subscriptionRow,
+} from '@kube-dns/resolver/testing';
 import { ServerStatistics } from '../upstream/server-statistics.js';
 import { ChaosAnswerer } from './chaos.js';
 import { chaosTexts } from './chaos-texts.js';

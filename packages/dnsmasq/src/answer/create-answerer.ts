@@ -1,15 +1,14 @@
 import type { Answerer, QueryForwarder } from '@kube-dns/transport';
-import type { PrefetchOptions } from '../options/prefetch-value.js';
+import type { PrefetchOptions } from '@kube-dns/resolver';
 import { EdnsForwarder } from '../upstream/edns-forwarder.js';
 import type { EdnsOptions } from '../upstream/edns-options.js';
 import { CachedAnswers } from './cached-answers.js';
 import { type AnswererParts, DnsmasqAnswerer } from './dnsmasq-answerer.js';
 import { LoggedAnswerer, loggedParts } from './logged-answerer.js';
 import type { QueryLog } from './query-log.js';
-import { Prefetch } from './prefetch.js';
+import { Prefetch, StaleAnswers } from '@kube-dns/resolver';
 import { Refusals } from './refusals.js';
 import { ReplyIntake, type ReplyIntakeOptions } from './reply-intake.js';
-import { StaleAnswers } from './stale-answers.js';
 
 export interface AnswererOptions
   extends ReplyIntakeOptions, Pick<AnswererParts, 'chaos' | 'counters'> {

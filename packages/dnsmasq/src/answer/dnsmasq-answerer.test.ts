@@ -1,8 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FLAG, RCODE } from '@kube-dns/wire';
 import { AnswererTestbed } from '../../test/answerer-testbed.js';
-import { ask, askTcp, exchangeUdp, flagsOf } from '../../test/client.js';
-import { addressRecords, type Question, queryMessage, soaRecord } from '../../test/messages.js';
+import {
+  addressRecords,
+  ask,
+  askTcp,
+  exchangeUdp,
+  flagsOf,
+  queryMessage,
+  type Question,
+  soaRecord,
+} from '@kube-dns/resolver/testing';
 import { NO_SERVERS } from '../explanations.js';
 
 let testbed: AnswererTestbed;

@@ -1,17 +1,21 @@
 import type { Answerer, Client, ReplyInspector, StaleAnswer } from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
-import { mayFillCache, mayReadCache, mayReplaceCached } from '../cache/cacheable.js';
+import {
+  type AnswerCounters,
+  mayFillCache,
+  mayReadCache,
+  mayReplaceCached,
+  type Prefetch,
+  type StaleAnswers,
+  type Subscriptions,
+} from '@kube-dns/resolver';
 import type { LocalData } from '../local/local-data.js';
 import type { Router } from '../routing/router.js';
-import type { Subscriptions } from '../subscription/subscriptions.js';
 import type { Forwarding } from '../upstream/forwarding.js';
-import type { AnswerCounters } from './answer-counters.js';
 import type { CachedAnswers } from './cached-answers.js';
 import type { ChaosAnswerer } from './chaos.js';
-import type { Prefetch } from './prefetch.js';
 import type { Refusals } from './refusals.js';
 import type { ReplyIntake } from './reply-intake.js';
-import type { StaleAnswers } from './stale-answers.js';
 
 export interface AnswererParts {
   readonly chaos: Pick<ChaosAnswerer, 'owns' | 'answer'>;

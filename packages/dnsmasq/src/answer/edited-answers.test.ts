@@ -1,9 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { encodeKey, FLAG, RCODE, TYPE } from '@kube-dns/wire';
 import { AnswererTestbed } from '../../test/answerer-testbed.js';
-import { ask, askTcp, flagsOf } from '../../test/client.js';
+import {
+  addressRecords,
+  ask,
+  askTcp,
+  flagsOf,
+  type Response,
+  soaRecord,
+} from '@kube-dns/resolver/testing';
 import { FakeUpstream } from '../../test/fake-upstream.js';
-import { addressRecords, type Response, soaRecord } from '../../test/messages.js';
 import { FILTERED_TYPE } from '../explanations.js';
 import { parseAddressRange, parseAlias } from '../options/address-range.js';
 

@@ -2,9 +2,15 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { decodeName, FLAG, RCODE } from '@kube-dns/wire';
 import { AnswererTestbed, NO_LOCAL_DATA } from '../../test/answerer-testbed.js';
-import { storeReply } from '../../test/cached-answers.js';
-import { ask, askTcp, flagsOf } from '../../test/client.js';
-import { addressRecords, type Response, soaRecord } from '../../test/messages.js';
+import {
+  addressRecords,
+  ask,
+  askTcp,
+  flagsOf,
+  type Response,
+  soaRecord,
+  storeReply,
+} from '@kube-dns/resolver/testing';
 import { recordedLog } from '../../test/recorded-log.js';
 import { LocalData } from '../local/local-data.js';
 import { parseOptions } from '../options/parse-options.js';

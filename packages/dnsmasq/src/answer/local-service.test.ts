@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Client } from '@kube-dns/transport';
-import { queryFor } from '../../test/messages.js';
+import { queryFor } from '@kube-dns/resolver/testing';
 import { recordedLog } from '../../test/recorded-log.js';
 import type { Interfaces } from '../listen/listen-addresses.js';
 import { parseOptions } from '../options/parse-options.js';

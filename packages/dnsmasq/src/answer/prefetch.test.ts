@@ -1,14 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { NO_OPTIONS, type ReplyInspector } from '@kube-dns/transport';
 import { NO_LOCAL_DATA } from '../../test/answerer-testbed.js';
-import { storeReply } from '../../test/cached-answers.js';
-import { addressRecords, queryFor, type Question } from '../../test/messages.js';
-import { AnswerCache } from '../cache/answer-cache.js';
+import { addressRecords, queryFor, type Question, storeReply } from '@kube-dns/resolver/testing';
+import { AnswerCache, AnswerCounters, Prefetch } from '@kube-dns/resolver';
 import type { Forwarding } from '../upstream/forwarding.js';
-import { AnswerCounters } from './answer-counters.js';
 import { CachedAnswers } from './cached-answers.js';
 import { DnsmasqAnswerer } from './dnsmasq-answerer.js';
-import { Prefetch } from './prefetch.js';
 
 const RULES = { hits: 3, percent: 10 };
 const UPSTREAM_SECONDS = 0.05;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { RCODE, writeUint16 } from '@kube-dns/wire';
 import fc from 'fast-check';
-import { queryFor, type Response, responseFor } from '../../test/messages.js';
+import { queryFor, type Response, responseFor } from '@kube-dns/resolver/testing';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { QueryLog } from './query-log.js';
 

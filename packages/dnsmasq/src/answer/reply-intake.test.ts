@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeMessage, encodeKey, RCODE, TYPE } from '@kube-dns/wire';
 import fc from 'fast-check';
-import { PLAIN_RULES } from '../../test/cached-answers.js';
-import { readAnswer } from '../../test/client.js';
 import {
   addressRecords,
+  PLAIN_RULES,
   queryFor,
+  readAnswer,
   type Response,
   responseFor,
   responseTo,
-} from '../../test/messages.js';
+} from '@kube-dns/resolver/testing';
 import { recordedLog } from '../../test/recorded-log.js';
-import { AnswerCache } from '../cache/answer-cache.js';
+import { AnswerCache } from '@kube-dns/resolver';
 import { parseAddressRange, parseAlias } from '../options/address-range.js';
 import { defaultOptions } from '../options/option-values.js';
 import { parseServerRule } from '../options/server-value.js';

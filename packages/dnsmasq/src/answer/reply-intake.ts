@@ -18,17 +18,21 @@ import {
   writeUint16,
   zoneVersionAt,
 } from '@kube-dns/wire';
-import type { AnswerCache } from '../cache/answer-cache.js';
-import { type CacheableAnswer, EVERY_TYPE } from '../cache/cacheable-answer.js';
-import type { Teller } from '../cache/kept-entries.js';
-import { type CachingRules, ReplyReader } from '../cache/reply-reader.js';
+import {
+  type AnswerCache,
+  type CacheableAnswer,
+  type CachingRules,
+  clampTtls,
+  EVERY_TYPE,
+  ReplyReader,
+  type ServerInstance,
+  type Subscriptions,
+  type Teller,
+} from '@kube-dns/resolver';
 import { ALIASED, BOGUS, MALFORMED, REBINDING } from '../explanations.js';
 import type { LocalData } from '../local/local-data.js';
 import type { Route } from '../routing/route.js';
 import type { Router } from '../routing/router.js';
-import type { ServerInstance } from '../subscription/server-instance.js';
-import type { Subscriptions } from '../subscription/subscriptions.js';
-import { clampTtls } from './clamp-ttls.js';
 import { FilteredTypes } from './filtered-types.js';
 import { emptyReply, withReason } from './reply-edit.js';
 import { ReplyFilter, type ReplyRules } from './reply-filter.js';

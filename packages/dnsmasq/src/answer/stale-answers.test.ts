@@ -3,9 +3,15 @@ import { until } from '@kube-dns/testkit';
 import { EDNS_OPTION, extendedErrorOption, OPT_BYTES, RCODE } from '@kube-dns/wire';
 import { AnswererTestbed, type AnswererSetup } from '../../test/answerer-testbed.js';
 import { reasonsOf } from '../../test/answer-view.js';
-import { type Answer, ask, askTcp } from '../../test/client.js';
+import {
+  addressRecords,
+  type Answer,
+  ask,
+  askTcp,
+  responseTo,
+  soaRecord,
+} from '@kube-dns/resolver/testing';
 import type { Reply, Script } from '../../test/fake-upstream.js';
-import { addressRecords, responseTo, soaRecord } from '../../test/messages.js';
 
 const STALE = { timeoutMs: 50, maxAgeSeconds: 3_600, ttlSeconds: 30 };
 /** For servers that reply: a busy machine is late. */

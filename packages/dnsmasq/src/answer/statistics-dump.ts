@@ -7,12 +7,10 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
-import type { AnswerCache } from '../cache/answer-cache.js';
-import type { CachedAnswer } from '../cache/entry-writer.js';
+import type { AnswerCache, AnswerCounters, CachedAnswer } from '@kube-dns/resolver';
 import type { HostsEntry } from '../local/hosts-table.js';
 import type { LocalRecord } from '../options/record-values.js';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
-import type { AnswerCounters } from './answer-counters.js';
 import { addressOfReverse, nameText, valueText } from './log-text.js';
 
 export interface StatisticsDumpOptions {

@@ -1,20 +1,19 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { appendZoneVersion, FLAG, RCODE, TYPE, writeUint16 } from '@kube-dns/wire';
-import { askCache, PLAIN_RULES } from '../../test/cached-answers.js';
 import {
   addressRecords,
+  askCache,
   keyOf,
+  PLAIN_RULES,
   type Response,
   responseFor,
   soaRecord,
-} from '../../test/messages.js';
+} from '@kube-dns/resolver/testing';
 import { recordedLog } from '../../test/recorded-log.js';
-import { AnswerCache } from '../cache/answer-cache.js';
-import { type HeardAt, neverHeard } from '../cache/kept-entries.js';
+import { AnswerCache, type HeardAt, neverHeard, ServerInstance } from '@kube-dns/resolver';
 import { defaultOptions } from '../options/option-values.js';
 import { parseServerRule } from '../options/server-value.js';
 import { Routes } from '../routing/routes.js';
-import { ServerInstance } from '../subscription/server-instance.js';
 import { ReplyIntake } from './reply-intake.js';
 
 const APEX = keyOf('z');

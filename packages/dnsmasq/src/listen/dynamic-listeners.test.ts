@@ -3,8 +3,7 @@ import { StartupError } from '@kube-dns/daemon';
 import { until } from '@kube-dns/testkit';
 import { type Answerer, listen } from '@kube-dns/transport';
 import { AnswerWriter } from '@kube-dns/wire';
-import { exchangeUdp } from '../../test/client.js';
-import { queryMessage } from '../../test/messages.js';
+import { exchangeUdp, queryMessage } from '@kube-dns/resolver/testing';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { DynamicListeners } from './dynamic-listeners.js';
 

@@ -1,5 +1,5 @@
 import { finishHash, hashBytes, randomSeed } from '@kube-dns/wire';
-import { NONE } from '../none.js';
+import { NONE } from '@kube-dns/resolver';
 import type { ByteArena } from './byte-arena.js';
 import { NumberColumn } from './number-column.js';
 

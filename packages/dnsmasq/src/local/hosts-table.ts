@@ -1,5 +1,5 @@
 import { lowerCaseByte, TYPE } from '@kube-dns/wire';
-import { NONE } from '../none.js';
+import { NONE } from '@kube-dns/resolver';
 import { ByteArena } from './byte-arena.js';
 import { ByteIndex } from './byte-index.js';
 import type { FoundRecords } from './found-records.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { keyOf } from '../../test/messages.js';
+import { keyOf } from '@kube-dns/resolver/testing';
 import { FILTERED_TYPE } from '../explanations.js';
 import { parseServerRule } from '../options/server-value.js';
 import type { LocalData } from './local-data.js';

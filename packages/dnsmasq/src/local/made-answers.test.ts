@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
-import { readAnswer } from '../../test/client.js';
-import { keyOf, queryFor } from '../../test/messages.js';
+import { keyOf, queryFor, readAnswer } from '@kube-dns/resolver/testing';
 import { recordedLog } from '../../test/recorded-log.js';
 import { parseOptions } from '../options/parse-options.js';
 import { LocalData } from './local-data.js';

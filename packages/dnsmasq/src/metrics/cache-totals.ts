@@ -1,4 +1,4 @@
-import type { AnswerCache } from '../cache/answer-cache.js';
+import type { AnswerCache } from '@kube-dns/resolver';
 
 /**
  * Insertions and evictions since the start of the process: the cache resets its counts when it is

@@ -11,10 +11,8 @@ import {
   type ProgramFacts,
 } from '@kube-dns/daemon';
 import type { QueryForwarder } from '@kube-dns/transport';
-import type { AnswerCounters } from '../answer/answer-counters.js';
-import type { AnswerCache } from '../cache/answer-cache.js';
+import type { AnswerCache, AnswerCounters, SubscriptionRow } from '@kube-dns/resolver';
 import type { NotifyAnswerer } from '../notify/notify-answerer.js';
-import type { SubscriptionRow } from '../subscription/subscription-row.js';
 import type { ServerStatistics } from '../upstream/server-statistics.js';
 import type { AppliedConfig } from './applied-config.js';
 import type { CacheTotals } from './cache-totals.js';

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { renderFamilies } from '@kube-dns/daemon';
-import { subscriptionRow } from '../../test/subscription-row.js';
+import { subscriptionRow } from '@kube-dns/resolver/testing';
 import { subscriptionFamilies } from './subscription-families.js';
 
 it('the metrics of subscriptions leave out servers that never told changes', async () => {

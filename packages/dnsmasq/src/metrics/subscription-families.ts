@@ -1,5 +1,5 @@
 import { counter, gauge, type LabelledValue, type MetricFamily } from '@kube-dns/daemon';
-import type { SubscriptionRow } from '../subscription/subscription-row.js';
+import type { SubscriptionRow } from '@kube-dns/resolver';
 import { SUBSCRIPTION_METRICS } from './metric-table.js';
 
 /** The metrics of the subscriptions; one that the server does not know is none. */

@@ -5,7 +5,7 @@ import type { PlainDomains } from './rule-domains.js';
 import type { AddressRule, ServerRule } from './server-value.js';
 import type { NotifyRule } from './notify-rule.js';
 import type { LocalRecord } from './record-values.js';
-import type { PrefetchOptions } from './prefetch-value.js';
+import type { PrefetchOptions } from '@kube-dns/resolver';
 import type { StaleOptions } from './stale-value.js';
 import type { SynthDomain } from './synth-domain.js';
 

@@ -1,14 +1,6 @@
-import { MAX_HITS } from '../cache/last-answer.js';
+import { MAX_HITS, type PrefetchOptions } from '@kube-dns/resolver';
 import { OptionError } from '../errors.js';
 import { wholeNumber } from './number-value.js';
-
-/** `--prefetch`: which answers are asked for again before they expire. */
-export interface PrefetchOptions {
-  /** Those that were asked for so often since they came. */
-  readonly hits: number;
-  /** When this share of their lifetime is left, which is as much more traffic. */
-  readonly percent: number;
-}
 
 const HITS = 3;
 const PERCENT = 10;

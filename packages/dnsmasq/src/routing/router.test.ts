@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { decodeName } from '@kube-dns/wire';
 import { FakeUpstream } from '../../test/fake-upstream.js';
-import { queryFor } from '../../test/messages.js';
+import { queryFor } from '@kube-dns/resolver/testing';
 import { ResolvFiles } from '../config/resolv-files.js';
 import { ServersFile } from '../config/servers-file.js';
 import { eventsWith, RouterTestbed } from '../../test/router-testbed.js';

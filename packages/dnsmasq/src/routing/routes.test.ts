@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { serverText } from '@kube-dns/transport';
 import fc from 'fast-check';
-import { queryFor } from '../../test/messages.js';
+import { queryFor } from '@kube-dns/resolver/testing';
 import { parseServerRule } from '../options/server-value.js';
 import { Routes } from './routes.js';
 

@@ -4,7 +4,7 @@ import { until } from '@kube-dns/testkit';
 import { serverText, UpstreamServers, UpstreamSockets } from '@kube-dns/transport';
 import { RCODE, TYPE } from '@kube-dns/wire';
 import { FakeUpstream, type Script } from '../../test/fake-upstream.js';
-import { addressRecords, queryFor } from '../../test/messages.js';
+import { addressRecords, queryFor } from '@kube-dns/resolver/testing';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { parseServerRule } from '../options/server-value.js';
 import { ServerStatistics } from '../upstream/server-statistics.js';

@@ -1,5 +1,5 @@
 import type { ServerAddress, ServerGroup } from '@kube-dns/transport';
-import type { Subscriptions } from '../subscription/subscriptions.js';
+import type { Subscriptions } from '@kube-dns/resolver';
 
 /** Whether servers answer for the cluster: kubedns (`-kubednsServer`) is among them, or one that tells changes. */
 export function isOfCluster(

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { writeUint16 } from '@kube-dns/wire';
 import { optionsText, queryWithOptions } from '../../test/edns-messages.js';
-import { queryFor, queryMessage, readQuery } from '../../test/messages.js';
+import { queryFor, queryMessage, readQuery } from '@kube-dns/resolver/testing';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { parseOptions } from '../options/parse-options.js';
 import { addsOptions, EdnsOptions } from './edns-options.js';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { TYPE } from '@kube-dns/wire';
 import { FakeUpstream } from '../../test/fake-upstream.js';
-import { queryFor } from '../../test/messages.js';
+import { queryFor } from '@kube-dns/resolver/testing';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { LoopDetector } from './loop-detector.js';
 

@@ -1,7 +1,6 @@
 import { RCODE } from '@kube-dns/wire';
 import fc from 'fast-check';
-import type { Seen } from './cached-answers.js';
-import { addressRecords, type Response, soaRecord } from './messages.js';
+import { addressRecords, type Response, type Seen, soaRecord } from '../src/testing/index.js';
 
 /** Of addresses and of denials, in seconds. */
 export const TTL = 30;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { queryFor, type Question } from '../../test/messages.js';
+import { queryFor, type Question } from '../testing/messages.js';
 import { mayFillCache, mayReadCache, mayReplaceCached } from './cacheable.js';
 
 describe('the answer to a question', () => {

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { AnswerCache } from '../src/cache/answer-cache.js';
 import type { CachingRules } from '../src/cache/reply-reader.js';
-import { askCache, storeReply } from './cached-answers.js';
+import { askCache, storeReply } from '../src/testing/cached-answers.js';
 import {
   addressRecords,
   cnameRecord,
@@ -9,7 +9,7 @@ import {
   type Response,
   soaRecord,
   type WrittenRecord,
-} from './messages.js';
+} from '../src/testing/messages.js';
 
 /** The name that is asked for unless given. */
 export const NAME = 'a.example';

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { subscriptionRow } from '../../test/subscription-row.js';
+import { subscriptionRow } from '../testing/subscription-row.js';
 import { subscriptionsPage } from './subscriptions-page.js';
 
 it('the page of subscriptions says what is live, what is not and why, and how old that is', () => {

@@ -8,14 +8,19 @@ import {
 } from '@kube-dns/transport';
 import { ZONE_VERSION_REQUEST } from '@kube-dns/wire';
 import { MAX_SUBSCRIPTIONS } from '../cache/kept-entries.js';
-import type { ServerRule } from '../options/server-value.js';
 import type { ServerInstance } from './server-instance.js';
 import type { SubscriptionRow } from './subscription-row.js';
 import { ZoneServer, type ZoneServerOptions } from './zone-server.js';
 
+/** A server, and zones (lower-cased, in wire form) that it is asked for. */
+export interface SubscribedServer {
+  readonly server: ServerAddress;
+  readonly zones: readonly Uint8Array[];
+}
+
 export interface SubscriptionsOptions extends Omit<ZoneServerOptions, 'server' | 'takeNumber'> {
-  /** The servers of the command line, with their domains. */
-  readonly rules: readonly ServerRule[];
+  /** The servers that may tell changes, and of which zones; a server may be there several times. */
+  readonly servers: readonly SubscribedServer[];
   /** The addresses that this server listens on, once it does. */
   readonly own: { readonly ownAddresses: readonly ServerAddress[] };
   /** Whether servers are asked at all. */
@@ -26,7 +31,7 @@ export interface SubscriptionsOptions extends Omit<ZoneServerOptions, 'server' |
 const VERSION_OPTIONS: AddedOptions = { bytes: ZONE_VERSION_REQUEST, hasClientSubnet: false };
 
 /**
- * Subscribes to the zones of `--server=/ZONE/ADDRESS` at that very address: who gives the answers of a zone is who may
+ * Subscribes to the zones of a server at the very address that is asked for them: who gives the answers of a zone is who may
  * drop them from the cache. While a process tells its changes, its answers are kept until it says that they changed.
  */
 export class Subscriptions {
@@ -36,7 +41,7 @@ export class Subscriptions {
 
   constructor(options: SubscriptionsOptions) {
     this.#options = options;
-    this.servers = options.isEnabled ? this.#zoneServers(options.rules) : [];
+    this.servers = options.isEnabled ? this.#zoneServers(options.servers) : [];
   }
 
   /** To be called once it is known which addresses are this server's own. */
@@ -107,17 +112,14 @@ export class Subscriptions {
     for (const one of this.servers) one.close();
   }
 
-  /** The servers of domains, each once, in the order of their rules. */
-  #zoneServers(rules: readonly ServerRule[]): ZoneServer[] {
+  /** Each server once, in the order given. */
+  #zoneServers(given: readonly SubscribedServer[]): ZoneServer[] {
     const servers = new Map<string, ZoneServer>();
-    for (const { domains, target } of rules) {
-      if (target.kind !== 'server' || domains.length === 0) continue;
-      // A connection could not leave by an interface, as queries do, and what is encrypted is never asked in plain text.
-      if (target.source !== undefined || target.server.encryption !== undefined) continue;
-      const text = serverText(target.server);
-      const one = servers.get(text) ?? this.#zoneServer(target.server);
+    for (const { server, zones } of given) {
+      const text = serverText(server);
+      const one = servers.get(text) ?? this.#zoneServer(server);
       servers.set(text, one);
-      one.zones.push(...domains);
+      one.zones.push(...zones);
     }
     return Array.from(servers.values());
   }

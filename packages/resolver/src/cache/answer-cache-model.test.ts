@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { askCache, storeReply } from '../../test/cached-answers.js';
-import { addressRecords } from '../../test/messages.js';
+import { askCache, storeReply } from '../testing/cached-answers.js';
+import { addressRecords } from '../testing/messages.js';
 import { AnswerCache } from './answer-cache.js';
 
 const STALE_TTL = 30;

@@ -1,6 +1,13 @@
 import type { ServerGroup } from '@kube-dns/transport';
 import type { AnswerCache } from '../cache/answer-cache.js';
-import type { PrefetchOptions } from '../options/prefetch-value.js';
+
+/** Which answers are asked for again before they expire. */
+export interface PrefetchOptions {
+  /** Those that were asked for so often since they came. */
+  readonly hits: number;
+  /** When this share of their lifetime is left, which is as much more traffic. */
+  readonly percent: number;
+}
 
 /** Shorter lifetimes would be asked for all the time. */
 const MIN_LIFETIME_SECONDS = 10;

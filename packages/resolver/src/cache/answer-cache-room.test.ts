@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
-import { cname, CacheTestbed } from '../../test/cache-testbed.js';
-import { storeReply } from '../../test/cached-answers.js';
-import { addressRecords, keyOf } from '../../test/messages.js';
+import { cname, CacheTestbed } from '../testing/cache-testbed.js';
+import { storeReply } from '../testing/cached-answers.js';
+import { addressRecords, keyOf } from '../testing/messages.js';
 
 let testbed: CacheTestbed;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { RecordCursor } from '@kube-dns/wire';
-import { readAnswer } from '../../test/client.js';
-import { responseFor, soaRecord } from '../../test/messages.js';
+import { readAnswer } from '../testing/client.js';
+import { responseFor, soaRecord } from '../testing/messages.js';
 import { clampTtls } from './clamp-ttls.js';
 
 const cursor = new RecordCursor();

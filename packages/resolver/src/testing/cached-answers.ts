@@ -1,6 +1,6 @@
 import { type DecodedRecord, decodeMessage, type Query } from '@kube-dns/wire';
-import type { AnswerCache } from '../src/cache/answer-cache.js';
-import { type CachingRules, ReplyReader } from '../src/cache/reply-reader.js';
+import type { AnswerCache } from '../cache/answer-cache.js';
+import { type CachingRules, ReplyReader } from '../cache/reply-reader.js';
 import { queryFor, type Question, responseFor, type Response } from './messages.js';
 
 /** dnsmasq's rules without any option. */

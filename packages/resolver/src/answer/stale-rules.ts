@@ -1,11 +1,10 @@
 import type { StaleRules } from '@kube-dns/transport';
 import { QUESTION_FIXED_BYTES, readUint16 } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
-import type { StaleOptions } from '../options/stale-value.js';
 
-/** `--stale` for the forwarder; what was asked in vain is noted in the cache. */
+/** How long the forwarder waits where there is an expired answer; what was asked in vain is noted in the cache. */
 export function staleRules(
-  { timeoutMs }: StaleOptions,
+  { timeoutMs }: { readonly timeoutMs: number },
   cache: Pick<AnswerCache, 'noteTried'>,
 ): StaleRules {
   return {

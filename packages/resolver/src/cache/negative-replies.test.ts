@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { RCODE } from '@kube-dns/wire';
-import { PLAIN_RULES } from '../../test/cached-answers.js';
-import { type Response, responseFor } from '../../test/messages.js';
+import { PLAIN_RULES } from '../testing/cached-answers.js';
+import { type Response, responseFor } from '../testing/messages.js';
 import { type CachingRules, ReplyReader } from './reply-reader.js';
 import { NAME, cname, address, soa, storedAnswer } from '../../test/stored-replies.js';
 

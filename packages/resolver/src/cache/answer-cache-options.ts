@@ -1,4 +1,3 @@
-import type { DnsmasqOptions } from '../options/option-values.js';
 import type { HeardAt } from './kept-entries.js';
 
 /** The size of an AnswerCache, and its rules for TTLs. */
@@ -21,20 +20,4 @@ export interface AnswerCacheOptions {
   readonly lastHeardAt?: HeardAt | undefined;
   /** A monotonic clock in seconds; the process's unless given. */
   readonly nowSeconds?: () => number;
-}
-
-/** The options of the cache in the command line. */
-export function cacheOptions(options: DnsmasqOptions): AnswerCacheOptions {
-  const { cacheSize: maxRecords, maxTtlSeconds, stale, rotatesRecords } = options;
-  const maxStaleSeconds = stale?.maxAgeSeconds ?? options.maxStaleSeconds;
-  const staleTtlSeconds = stale?.ttlSeconds ?? 0;
-  const countsHits = options.prefetch !== undefined;
-  return {
-    maxRecords,
-    maxTtlSeconds,
-    maxStaleSeconds,
-    staleTtlSeconds,
-    rotatesRecords,
-    countsHits,
-  };
 }

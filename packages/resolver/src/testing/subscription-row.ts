@@ -1,4 +1,4 @@
-import type { SubscriptionRow } from '../src/subscription/subscription-row.js';
+import type { SubscriptionRow } from '../subscription/subscription-row.js';
 
 /** A live subscription to `cluster.local`, but for what is given. */
 export function subscriptionRow(given: Partial<SubscriptionRow> = {}): SubscriptionRow {

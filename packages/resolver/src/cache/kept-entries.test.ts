@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { askCache, PLAIN_RULES } from '../../test/cached-answers.js';
-import { addressRecords, keyOf, type Response, responseFor } from '../../test/messages.js';
+import { askCache, PLAIN_RULES } from '../testing/cached-answers.js';
+import { addressRecords, keyOf, type Response, responseFor } from '../testing/messages.js';
 import {
   DENIED,
   NEGATIVE_TTL,

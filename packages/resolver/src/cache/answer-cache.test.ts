@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { RCODE } from '@kube-dns/wire';
-import { cname, CacheTestbed, SOA } from '../../test/cache-testbed.js';
-import { askCache, storeReply } from '../../test/cached-answers.js';
-import { readAnswer } from '../../test/client.js';
-import { addressRecords, queryFor, type WrittenRecord } from '../../test/messages.js';
+import { cname, CacheTestbed, SOA } from '../testing/cache-testbed.js';
+import { askCache, storeReply } from '../testing/cached-answers.js';
+import { readAnswer } from '../testing/client.js';
+import { addressRecords, queryFor, type WrittenRecord } from '../testing/messages.js';
 
 const out = new Uint8Array(65_535);
 let testbed: CacheTestbed;

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@kube-dns/testkit';
 import { encodeKey } from '@kube-dns/wire';
-import { cname, CacheTestbed, SOA } from '../../test/cache-testbed.js';
-import { addressRecords } from '../../test/messages.js';
+import { cname, CacheTestbed, SOA } from '../testing/cache-testbed.js';
+import { addressRecords } from '../testing/messages.js';
 
 const ZONE = encodeKey('zone');
 let testbed: CacheTestbed;

@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { TYPE } from '@kube-dns/wire';
-import { askCache, storeReply } from '../../test/cached-answers.js';
-import { addressRecords } from '../../test/messages.js';
-import { parseOptions } from '../options/parse-options.js';
-import { AnswerCache } from './answer-cache.js';
-import { cachingRules } from './caching-rules.js';
+import { AnswerCache } from '@kube-dns/resolver';
+import { addressRecords, askCache, storeReply } from '@kube-dns/resolver/testing';
+import { cachingRules } from './answer-caching.js';
+import { parseOptions } from './parse-options.js';
 
 const rulesOf = (...argv: string[]) => cachingRules(parseOptions(argv));
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { FLAG, RCODE, readUint16, TYPE, writeUint16 } from '@kube-dns/wire';
 import fc from 'fast-check';
-import { PLAIN_RULES } from '../../test/cached-answers.js';
-import { addressRecords, queryFor, type Response, responseFor } from '../../test/messages.js';
+import { PLAIN_RULES } from '../testing/cached-answers.js';
+import { addressRecords, queryFor, type Response, responseFor } from '../testing/messages.js';
 import { AnswerCache } from './answer-cache.js';
 import { ReplyReader } from './reply-reader.js';
 import {
