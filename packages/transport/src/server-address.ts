@@ -15,6 +15,13 @@ export interface ServerAddress {
   readonly port: number;
   /** Plain UDP and TCP without it. */
   readonly encryption?: Encryption;
+  /** It is asked over TCP alone, in plain text, on few connections that are kept (RFC 7766). */
+  readonly keepsTcp?: boolean;
+}
+
+/** Whether a server is asked over connections that are kept, with many queries in flight on each. */
+export function isStreamed({ encryption, keepsTcp }: ServerAddress): boolean {
+  return encryption !== undefined || keepsTcp === true;
 }
 
 /** `ADDRESS#PORT`, also of an encrypted server: what has a place in a text of 40 bytes. */
@@ -24,12 +31,12 @@ export function addressText({ address, port }: ServerAddress): string {
 
 /**
  * The text of a server as dnsmasq writes it: `127.0.0.1#10053`; of an encrypted one `tls://9.9.9.9#853%dns.example`
- * or `https://dns.example/dns-query (9.9.9.9#443)`.
+ * or `https://dns.example/dns-query (9.9.9.9#443)`; of one that is asked over TCP alone `tcp://127.0.0.1#53`.
  */
 export function serverText(server: ServerAddress): string {
   const { address, encryption } = server;
   const text = addressText(server);
-  if (encryption === undefined) return text;
+  if (encryption === undefined) return server.keepsTcp === true ? `tcp://${text}` : text;
   const { protocol, name, path } = encryption;
   if (protocol === 'https') {
     return `https://${isIPv6(name) ? `[${name}]` : name}${path} (${text})`;

@@ -14,7 +14,7 @@ export interface CarrierOwner {
   onEnd(code: string): void;
 }
 
-/** How queries and replies travel over one open connection: DNS over TLS or over HTTPS. */
+/** How queries and replies travel over one open connection: DNS over TLS, HTTPS or TCP. */
 export interface Carrier {
   /** How many queries may be under way. */
   readonly limit: number;

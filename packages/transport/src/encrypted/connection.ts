@@ -1,14 +1,15 @@
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { readUint16 } from '@kube-dns/wire';
 import { isResponseTo } from '../reply-match.js';
 import type { UpstreamTarget } from '../upstream/upstream-sockets.js';
 import type { Carrier, CarrierOwner } from './carrier.js';
 import { DohCarrier } from './doh-carrier.js';
-import { type CarrierTurn, DotCarrier } from './dot-carrier.js';
+import { type CarrierTurn, StreamCarrier } from './stream-carrier.js';
 import type { EncryptedQuery } from './encrypted-query.js';
 import type { HandshakePlaces, HandshakeWaiter } from './handshake-places.js';
 import { keepaliveMs } from './keepalive.js';
-import { type Arrived, certificateEnd, codeOf, openTls } from './open-tls.js';
+import { type Arrived, certificateEnd, codeOf, openTcp, openTls } from './open-tls.js';
 import type { TlsTrust } from './tls-trust.js';
 import { UnderWay } from './under-way.js';
 
@@ -50,7 +51,7 @@ export interface ConnectionOwner {
   onEnd(connection: Connection, code: string | undefined): void;
 }
 
-/** One connection to an encrypted server, with many queries under way. */
+/** One connection to a server, encrypted or not, with many queries under way. */
 export class Connection implements CarrierOwner, HandshakeWaiter {
   /** How often the server has replied here. */
   replies = 0;
@@ -61,7 +62,7 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
   readonly serial: number;
   readonly #owner: ConnectionOwner;
   readonly #underWay = new UnderWay();
-  #socket: TLSSocket | undefined;
+  #socket: Socket | undefined;
   #carrier: Carrier | undefined;
   #slow = 0;
   /** When its handshake began, it was used last, or something arrived; and when it was asked for a sign of life. */
@@ -122,20 +123,17 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     this.#sinceMs = this.#owner.share.nowMs;
     try {
       const { target, trust, ticket } = this.#owner;
-      const isHttps = target.server.encryption!.protocol === 'https';
       const onArrived: Arrived = (bytes, length) => this.#carrier?.push?.(bytes, length);
-      this.#socket = openTls(target, trust, ticket, isHttps ? undefined : onArrived);
+      const { encryption } = target.server;
+      if (encryption === undefined) this.#openPlain(openTcp(target, onArrived));
+      else {
+        const isHttps = encryption.protocol === 'https';
+        this.#openEncrypted(openTls(target, trust, ticket, isHttps ? undefined : onArrived));
+      }
     } catch (error) {
       // The source is no address.
       setImmediate(() => this.#end(codeOf(error)));
-      return;
     }
-    const socket = this.#socket;
-    socket.on('secureConnect', () => this.#start(socket));
-    socket.on('session', (ticket) => this.#owner.onTicket(ticket));
-    socket.on('error', (error) => this.#end(codeOf(error)));
-    socket.on('end', () => this.#end('CLOSED'));
-    socket.on('close', () => this.#end('CLOSED'));
   }
 
   /** Sends a query under an ID of its own. */
@@ -224,21 +222,41 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     this.#socket?.destroy();
   }
 
-  #start(socket: TLSSocket): void {
+  #openPlain(socket: Socket): void {
+    this.#watch(socket);
+    socket.on('connect', () => {
+      const { share } = this.#owner;
+      this.#start(() => new StreamCarrier(this, share, socket, false));
+    });
+  }
+
+  #openEncrypted(socket: TLSSocket): void {
+    this.#watch(socket);
+    socket.on('session', (ticket) => this.#owner.onTicket(ticket));
+    socket.on('secureConnect', () => {
+      const { share, target } = this.#owner;
+      const isHttps = target.server.encryption!.protocol === 'https';
+      if (isHttps && socket.alpnProtocol !== 'h2') this.#end('NO_HTTP2');
+      else if (isHttps) this.#start(() => new DohCarrier(this, socket, target.server), socket);
+      else this.#start(() => new StreamCarrier(this, share, socket, true), socket);
+    });
+  }
+
+  #watch(socket: Socket): void {
+    this.#socket = socket;
+    socket.on('error', (error) => this.#end(codeOf(error)));
+    socket.on('end', () => this.#end('CLOSED'));
+    socket.on('close', () => this.#end('CLOSED'));
+  }
+
+  /** The handshake is over. */
+  #start(createCarrier: () => Carrier, encrypted?: TLSSocket): void {
     const { share } = this.#owner;
     share.handshakes.release(this);
     if (this.#isEnded) return;
     this.#sinceMs = share.nowMs;
-    const { server } = this.#owner.target;
-    const isHttps = server.encryption!.protocol === 'https';
-    if (isHttps && socket.alpnProtocol !== 'h2') {
-      this.#end('NO_HTTP2');
-      return;
-    }
-    this.#carrier = isHttps
-      ? new DohCarrier(this, socket, server)
-      : new DotCarrier(this, share, socket);
-    this.#owner.onOpen(this, certificateEnd(socket));
+    this.#carrier = createCarrier();
+    this.#owner.onOpen(this, encrypted && certificateEnd(encrypted));
   }
 
   #take(id: number): EncryptedQuery | undefined {

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { UpstreamTarget } from '../upstream/upstream-sockets.js';
 import { nodeTls } from './node-modules.js';
@@ -40,6 +40,17 @@ export function openTls(
   socket.setNoDelay(true);
   // The process may end while it is open.
   return socket.unref();
+}
+
+/** Begins a connection in plain text; as `openTls` else. */
+export function openTcp({ server, sourceAddress }: UpstreamTarget, onArrived: Arrived): Socket {
+  const socket = connectTcp({
+    host: server.address,
+    port: server.port,
+    ...(sourceAddress !== undefined && { localAddress: sourceAddress }),
+    onread: { buffer: RECORD, callback: readerOf(onArrived) },
+  });
+  return socket.setNoDelay(true).unref();
 }
 
 function readerOf(onArrived: Arrived): (length: number) => boolean {

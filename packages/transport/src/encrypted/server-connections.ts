@@ -166,7 +166,7 @@ export class ServerConnections
   onOpen(connection: Connection, certificateEndsAt: number | undefined): void {
     this.handshakes++;
     if (certificateEndsAt !== undefined) this.certificateEndsAt = certificateEndsAt;
-    connection.certificateEndsAt = this.certificateEndsAt;
+    if (this.certificateEndsAt > 0) connection.certificateEndsAt = this.certificateEndsAt;
     this.#failure = '';
     if (this.#isClosed) connection.retire();
     this.onRoom();

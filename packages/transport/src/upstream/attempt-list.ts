@@ -1,4 +1,5 @@
 import { type RepliedQuery, withoutPlainOpt } from './edns-support.js';
+import { isStreamed } from '../server-address.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
 import type { ReplyHandler, SentQuery } from './server-sockets.js';
@@ -202,7 +203,7 @@ export class AttemptList {
 
   /** The same ID and port; after a time-out over UDP without EDNS, to which the server may be silent. */
   #resend(last: Attempt, nowMs: number): void {
-    if (last.isSilent && last.server.encryption === undefined) {
+    if (last.isSilent && !isStreamed(last.server)) {
       const { cookies, edns } = last.server;
       const plain = withoutPlainOpt(
         cookies === undefined ? last.query : edns.fit(this.#query, nowMs),

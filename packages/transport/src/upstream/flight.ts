@@ -9,6 +9,7 @@ import type { Failure } from './failure.js';
 import { LastFailure } from './last-failure.js';
 import { patienceMs } from './patience.js';
 import { type FailureReason, failureOf, flawOf, isRefusal, rcodeOf } from './reply-flaw.js';
+import { isStreamed } from '../server-address.js';
 import { ALL_SERVERS, type ServerGroup } from './server-group.js';
 import { type TcpRoundOwner, TcpRound } from './tcp-round.js';
 import type { UpstreamServer } from './upstream-servers.js';
@@ -67,9 +68,9 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.group = group;
     this.asked = asked;
     this.isShared = asked.variant !== UNSHARED;
-    // To encrypted servers there is one way for all questions, and replies cannot be forged.
-    this.isOverTcp = isOverTcp && !group.isEncrypted;
-    this.#hasMixedCase = owner.options.mixesCase === true && this.isShared && !group.isEncrypted;
+    // Over connections that are kept there is one way for all questions, and replies are hard to forge.
+    this.isOverTcp = isOverTcp && !group.isStreamed;
+    this.#hasMixedCase = owner.options.mixesCase === true && this.isShared && !group.isStreamed;
     if (this.#hasMixedCase) mixCase(asked.query);
     this.#attempts = new AttemptList(owner, group, asked.query, this);
   }
@@ -165,7 +166,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     const judged = this.#attempts.judge(attempt, received, nowMs, this.#hasMixedCase);
     if (judged === 'asked again') return;
     const reply = server.cookies?.strip(received) ?? received;
-    if (judged === 'forged' || (isTruncated(reply) && server.encryption === undefined)) {
+    if (judged === 'forged' || (isTruncated(reply) && !isStreamed(server))) {
       if (judged === 'taken') this.fallback = withoutRecords(reply, this.#owner.cursor);
       // A reply that arrives twice is fetched over TCP once.
       if (!attempt.hasFailed) this.#askOverTcp([server], this.#attempts.unaskedCount);

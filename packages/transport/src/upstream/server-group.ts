@@ -1,3 +1,4 @@
+import { isStreamed } from '../server-address.js';
 import { FairPlaces } from './fair-places.js';
 import type { Failure } from './failure.js';
 import type { Flight } from './flight.js';
@@ -53,8 +54,8 @@ export class ServerGroup {
   readonly servers: readonly UpstreamServer[];
   readonly order: ServerOrder;
   readonly load: GroupLoad;
-  /** Each of its servers is encrypted. */
-  readonly isEncrypted: boolean;
+  /** Each of its servers is asked over connections that are kept. */
+  readonly isStreamed: boolean;
   #preferred = NONE;
   #queriesSinceProbe = 0;
   #probedAtMs = Number.NEGATIVE_INFINITY;
@@ -70,7 +71,7 @@ export class ServerGroup {
     this.servers = servers;
     this.order = order;
     this.load = load;
-    this.isEncrypted = servers.every(({ encryption }) => encryption !== undefined);
+    this.isStreamed = servers.every(isStreamed);
   }
 
   /** The server that a new question goes to, by its place in `servers`, or ALL_SERVERS. */

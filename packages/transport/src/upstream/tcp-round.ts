@@ -3,6 +3,7 @@ import type { ExchangeErrorCode } from '../errors.js';
 import { type Exchange, exchange, type ExchangeDone } from '../exchange.js';
 import { exchangeEncrypted } from '../encrypted/encrypted-exchange.js';
 import { randomId } from '../random-id.js';
+import { isStreamed } from '../server-address.js';
 import { rcodeOf } from './reply-flaw.js';
 import type { PlaceWaiter } from './tcp-places.js';
 import type { UpstreamServer } from './upstream-servers.js';
@@ -116,7 +117,7 @@ function askOnce(
   timeoutMs: number,
   done: ExchangeDone,
 ): Exchange {
-  if (server.encryption !== undefined) return exchangeEncrypted(server, query, timeoutMs, done);
+  if (isStreamed(server)) return exchangeEncrypted(server, query, timeoutMs, done);
   const { address: sourceAddress } = server.source;
   return exchange({ query, server, protocol: 'tcp', sourceAddress, timeoutMs }, done);
 }

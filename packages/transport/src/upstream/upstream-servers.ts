@@ -1,6 +1,6 @@
 import type { EncryptedStatus } from '../encrypted/server-connections.js';
 import { TlsTrust } from '../encrypted/tls-trust.js';
-import { type ServerAddress, serverText } from '../server-address.js';
+import { isStreamed, type ServerAddress, serverText } from '../server-address.js';
 import { EdnsSupport } from './edns-support.js';
 import { CaseEcho } from './name-case.js';
 import { UpstreamCookies } from './upstream-cookies.js';
@@ -30,7 +30,7 @@ export interface UpstreamServer extends ServerAddress {
   readonly sockets: ServerSockets;
   /** Its connections over plain TCP. */
   readonly tcpPlaces: ServerPlaces;
-  /** The connections to it, where they are encrypted. */
+  /** The connections to it, where they are kept. */
   readonly encrypted?: EncryptedStatus;
   readonly counts: ServerCounter;
   /** Over UDP. */
@@ -45,13 +45,13 @@ export interface UpstreamServer extends ServerAddress {
 export interface UpstreamServersOptions {
   /** Called when a server goes down, and when it is up again. */
   readonly onHealthChange?: (server: UpstreamServer) => void;
-  /** Servers that are not encrypted are asked with cookies (RFC 7873); not by default. */
+  /** Servers that are asked over UDP are asked with cookies (RFC 7873); not by default. */
   readonly usesCookies?: boolean;
   /** Milliseconds that never fall, as the forwarder's; the clock of the process by default. */
   readonly now?: () => number;
   /** The authorities of encrypted servers, as PEM text; the system's by default. A text without a certificate is an error. */
   readonly tlsCa?: string | undefined;
-  /** Called when no connection to an encrypted server can be opened, for each new reason. */
+  /** Called when no connection to a server that is asked over kept ones can be opened, for each new reason. */
   readonly onTlsFailure?: (server: UpstreamServer, why: Unreachable) => void;
 }
 
@@ -100,9 +100,9 @@ export class UpstreamServers {
     };
     const onFailure = (why: Unreachable) => this.#options.onTlsFailure?.(server, why);
     if (address.encryption !== undefined) this.#trust.load();
-    const encrypted =
-      address.encryption &&
-      this.sockets.encrypted.connectionsTo({ target, trust: this.#trust, onFailure });
+    const encrypted = isStreamed(address)
+      ? this.sockets.encrypted.connectionsTo({ target, trust: this.#trust, onFailure })
+      : undefined;
     const sockets = encrypted ?? this.sockets.socketsFor(target);
     const onChange = () => this.#noteHealth(server);
     const server: UpstreamServer = {

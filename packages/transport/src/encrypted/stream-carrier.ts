@@ -1,4 +1,4 @@
-import type { TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
 import { buildQuery, encodeKey, TYPE, writeUint16 } from '@kube-dns/wire';
 import { randomId } from '../random-id.js';
 import type { Carrier, CarrierOwner } from './carrier.js';
@@ -19,31 +19,33 @@ export interface CarrierTurn {
 }
 
 /**
- * DNS over TLS (RFC 7858): messages with a length in front, answers in any order (RFC 7766). The queries of one turn of
+ * DNS over TLS (RFC 7858) or TCP: messages with a length in front, answers in any order (RFC 7766). The queries of one turn of
  * the event loop are written together, each into its place in a block of memory that is used once. Its replies, each of
  * which may be a TLS record of its own, are read together.
  */
-export class DotCarrier implements Carrier {
+export class StreamCarrier implements Carrier {
   readonly limit = Number.POSITIVE_INFINITY;
   readonly #owner: CarrierOwner;
   readonly #turn: CarrierTurn;
-  readonly #socket: TLSSocket;
+  readonly #socket: Socket;
+  readonly #pads: boolean;
   readonly #frames = new FrameBlocks();
   #isUnread = false;
   #block = NOTHING;
   #begin = 0;
   #end = 0;
 
-  constructor(owner: CarrierOwner, turn: CarrierTurn, socket: TLSSocket) {
+  constructor(owner: CarrierOwner, turn: CarrierTurn, socket: Socket, pads: boolean) {
     this.#owner = owner;
     this.#turn = turn;
     this.#socket = socket;
+    this.#pads = pads;
     const read = () => this.read();
     for (const event of ['end', 'error', 'close']) socket.prependListener(event, read);
   }
 
   send(id: number, query: Buffer): void {
-    const length = paddedLength(query);
+    const length = this.#pads ? paddedLength(query) : query.length;
     if (this.#begin === this.#end) this.#turn.flushLater(this);
     if (this.#end + PREFIX_BYTES + length > this.#block.length) this.#renew(PREFIX_BYTES + length);
     const at = this.#end + PREFIX_BYTES;
@@ -73,7 +75,8 @@ export class DotCarrier implements Carrier {
 
   /** Any name server has a reply to this, if only a refusal. */
   ping(): void {
-    this.send(randomId(), paddable(buildQuery(encodeKey('.'), TYPE.SOA)));
+    const query = buildQuery(encodeKey('.'), TYPE.SOA);
+    this.send(randomId(), this.#pads ? paddable(query) : Buffer.from(query));
   }
 
   /** Writes what the queries of this turn have left. */

@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ownedBy, type Script, ScriptedNameServer, until } from '@kube-dns/testkit';
+import type { ServerAddress } from '../src/server-address.js';
+import { serverText } from '../src/server-address.js';
+import {
+  addressesOf,
+  addressOfName,
+  askMany,
+  EncryptedFixture,
+  HeldAnswers,
+} from './encrypted-fixture.js';
+
+const opened = ownedBy(afterEach);
+
+describe('a server that is asked over TCP connections that are kept', () => {
+  let fixture: EncryptedFixture;
+
+  beforeEach(() => {
+    fixture = new EncryptedFixture('tls');
+  });
+
+  afterEach(() => fixture.close());
+
+  const serve = async (script: Script) => {
+    const server = opened(await ScriptedNameServer.start(script));
+    const address: ServerAddress = { ...server.at, keepsTcp: true };
+    return { server, address, upstream: fixture.servers.at(address) };
+  };
+  const connectionsOf = ({ requests }: ScriptedNameServer) =>
+    new Set(requests.map(({ peer }) => peer.port)).size;
+
+  it('gets all questions over one connection, in plain text, and answers them in any order', async () => {
+    const held = new HeldAnswers();
+    const { server, address, upstream } = await serve(held.script);
+    expect(serverText(address)).toBe(`tcp://${server.text}`);
+    const results = askMany(upstream.sockets, 40);
+    await until(() => server.requests.length === 40);
+    held.release();
+    expect(await Promise.all(results)).toEqual(addressesOf(40));
+    expect(server.requests.every(({ protocol }) => protocol === 'tcp')).toBe(true);
+    expect(connectionsOf(server)).toBe(1);
+    // The connection is kept: nothing ends it.
+    fixture.sockets.encrypted.tick();
+    expect(await Promise.all(askMany(upstream.sockets, 1))).toEqual(addressesOf(1));
+    expect(connectionsOf(server)).toBe(1);
+  });
+
+  it('is asked again over another one when a connection is closed after some answers', async () => {
+    const { server, upstream } = await serve((request) => {
+      if (request.count === 5) {
+        request.socket?.destroy();
+        return null;
+      }
+      return addressOfName(request);
+    });
+    expect(await Promise.all(askMany(upstream.sockets, 20))).toEqual(addressesOf(20));
+    expect(connectionsOf(server)).toBe(2);
+  });
+
+  it('fails with the reason when its port is closed', async () => {
+    const { server, upstream } = await serve(addressOfName);
+    await server.close();
+    const [result] = await Promise.all(askMany(upstream.sockets, 1));
+    expect(result).toMatchObject({ code: 'refused' });
+  });
+});
