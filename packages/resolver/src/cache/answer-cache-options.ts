@@ -14,6 +14,8 @@ export interface AnswerCacheOptions {
   readonly rotatesRecords?: boolean;
   /** Whether hits are counted; not unless given. */
   readonly countsHits?: boolean;
+  /** Whether an answer counts as one record, however many it has; not unless given. */
+  readonly countsAnswers?: boolean;
   /** When the servers of subscriptions were heard; none lives, unless given. */
   readonly heardAt?: HeardAt;
   /** The same, also of those that do not live any more. */

@@ -218,3 +218,29 @@ describe('clearing', () => {
     expect(testbed.cache.entryCount).toBe(400);
   });
 });
+
+describe('a cache that counts answers', () => {
+  it('has as many answers as its size, with however many records each', () => {
+    const testbed = new CacheTestbed();
+    testbed.create(2, { countsAnswers: true });
+    const addresses = ['10.0.0.1', '10.0.0.2', '10.0.0.3'];
+    for (const name of ['a.example', 'b.example', 'c.example']) {
+      testbed.store(name, addressRecords(30, ...addresses));
+    }
+    expect(testbed.cache.entryCount).toBe(2);
+    expect(testbed.ask('a.example')).toBeUndefined();
+    expect(testbed.ask('c.example')?.texts).toHaveLength(3);
+  });
+
+  it('says how many of them have no records', () => {
+    const testbed = new CacheTestbed();
+    testbed.store('a.example', addressRecords(30, '10.0.0.1'));
+    testbed.deny('b.example');
+    testbed.deny('c.example');
+    expect(testbed.cache).toMatchObject({ entryCount: 3, denialCount: 2 });
+    testbed.store('b.example', addressRecords(30, '10.0.0.1'));
+    expect(testbed.cache).toMatchObject({ entryCount: 3, denialCount: 1 });
+    testbed.cache.clear();
+    expect(testbed.cache.denialCount).toBe(0);
+  });
+});

@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { RCODE } from '@kube-dns/wire';
+import { FLAG, RCODE, readUint16 } from '@kube-dns/wire';
+import { address } from '../../test/stored-replies.js';
 import { cname, CacheTestbed, SOA } from '../testing/cache-testbed.js';
-import { askCache, storeReply } from '../testing/cached-answers.js';
+import { askCache, PLAIN_RULES, storeReply } from '../testing/cached-answers.js';
 import { readAnswer } from '../testing/client.js';
-import { addressRecords, queryFor, type WrittenRecord } from '../testing/messages.js';
+import { addressRecords, queryFor, responseFor, type WrittenRecord } from '../testing/messages.js';
+import { ReplyReader } from './reply-reader.js';
 
 const out = new Uint8Array(65_535);
 let testbed: CacheTestbed;
@@ -19,6 +21,19 @@ describe('an answer in the cache', () => {
     expect(testbed.ask('a.example', 'AAAA')).toBeUndefined();
     expect(testbed.ask('b.example')).toBeUndefined();
     expect(testbed.ask('example')).toBeUndefined();
+  });
+
+  it('has AA when it was stored with it, and the answer of its target has not', () => {
+    const reader = new ReplyReader(PLAIN_RULES);
+    const answers = [cname('a.example', 'b.example'), address('b.example')];
+    expect(reader.read(responseFor({ name: 'a.example' }, { answers }))).toBe(true);
+    reader.answer.isAuthoritative = true;
+    testbed.cache.store(reader.answer, () => true);
+    const hasAa = (name: string) => {
+      const length = testbed.cache.answer(queryFor({ name }), out);
+      return length > 0 && (readUint16(out, 2) & FLAG.AA) !== 0;
+    };
+    expect([hasAa('a.example'), hasAa('b.example')]).toEqual([true, false]);
   });
 
   it('is found whatever the case, and echoes the question’s', () => {

@@ -44,23 +44,23 @@ export class AnswerCache {
   #records = 0;
   #serial = 0;
   #nxdomains = 0;
+  #denials = 0;
+  readonly #countsAnswers: boolean;
 
   constructor(options: AnswerCacheOptions) {
     const { maxRecords, maxTtlSeconds = 0, maxStaleSeconds = 0, rotatesRecords = true } = options;
     this.maxRecords = maxRecords;
     this.#maxBytes = Math.max(maxRecords * MAX_BYTES_PER_RECORD, MIN_BYTES);
-    const { staleTtlSeconds = 0, heardAt = neverHeard(), lastHeardAt = heardAt } = options;
-    const ceiling = maxTtlSeconds > 0 ? maxTtlSeconds : staleTtlSeconds;
+    const { staleTtlSeconds = 0, countsHits = false, countsAnswers = false } = options;
+    const { heardAt = neverHeard(), lastHeardAt = heardAt } = options;
+    this.#countsAnswers = countsAnswers;
     this.#kept = new KeptEntries(this.#table, heardAt, lastHeardAt, (slot) => this.#remove(slot));
     this.#lifetimes = new EntryLifetimes(this.#table, this.#kept, maxStaleSeconds);
-    const staleTtl = Math.min(staleTtlSeconds, ceiling);
-    const { countsHits = false } = options;
+    const staleTtl = maxTtlSeconds > 0 ? Math.min(staleTtlSeconds, maxTtlSeconds) : staleTtlSeconds;
     this.last = new LastAnswer(this.#table, this.#lifetimes, staleTtl, countsHits);
     this.#expiredEntries = new ExpiredEntries({
-      table: this.#table,
-      lifetimes: this.#lifetimes,
-      maxRecords,
-      maxBytes: this.#maxBytes,
+      ...{ table: this.#table, lifetimes: this.#lifetimes },
+      ...{ maxRecords, maxBytes: this.#maxBytes },
       remove: (slot) => this.#remove(slot),
     });
     this.#writer = new EntryWriter(this.#table, { maxTtlSeconds, rotatesRecords });
@@ -77,9 +77,12 @@ export class AnswerCache {
     return this.#records;
   }
 
-  /** The answers stored now. */
+  /** The answers stored now, and those of them that have no records of the requested type. */
   get entryCount(): number {
     return this.#table.size;
+  }
+  get denialCount(): number {
+    return this.#denials;
   }
 
   /** The answers that a subscription keeps while it lives. */
@@ -126,9 +129,8 @@ export class AnswerCache {
 
   /** Expired answers for a name, for this type or every one, were asked for in vain: see the columns. */
   noteTried(name: Uint8Array, length: number, type: number, atMs: number): void {
-    for (const slot of this.#expired(name, length, type)) {
-      this.#table.columns.triedAtMs[slot] = atMs;
-    }
+    const { triedAtMs } = this.#table.columns;
+    for (const slot of this.#expired(name, length, type)) triedAtMs[slot] = atMs;
   }
 
   /** Removes these expired answers: a newer one is known, and not cached. */
@@ -157,8 +159,8 @@ export class AnswerCache {
   /** Whether a question with this name and type gets an answer that has not expired. */
   isLive({ name, nameLength, type }: CacheableAnswer): boolean {
     const now = this.#now();
-    const slots = this.#slots(name, nameLength, type, now);
-    return slots.some((slot) => !this.#lifetimes.isExpired(slot, now));
+    const isFresh = (slot: number) => !this.#lifetimes.isExpired(slot, now);
+    return this.#slots(name, nameLength, type, now).some(isFresh);
   }
 
   /**
@@ -174,7 +176,7 @@ export class AnswerCache {
     serial = 0,
   ): void {
     const { type, cnames, target, targetLength } = answer;
-    if (answer.totalWeight > this.maxRecords) return;
+    if (!this.#countsAnswers && answer.totalWeight > this.maxRecords) return;
     if (answer.cnames > 0 && this.#drop.mayBeLate(answer, this.#now())) return;
     if (type === EVERY_TYPE && cnames > 0 && this.hasName(target, targetLength)) return;
     this.#store(answer, teller, serial);
@@ -183,7 +185,8 @@ export class AnswerCache {
 
   #store(answer: CacheableAnswer, teller: Teller | undefined, serial: number): void {
     const now = this.#now();
-    const { name, nameLength, type, weight } = answer;
+    const { name, nameLength, type } = answer;
+    const weight = this.#countsAnswers ? 1 : answer.weight;
     if (teller !== undefined && !this.#kept.isCurrent(answer, teller, serial)) return;
     const nameHash = hashBytes(this.#seed, name, 0, nameLength);
     this.#removeKey(name, nameLength, nameHash, type);
@@ -194,8 +197,10 @@ export class AnswerCache {
     }
     this.#makeRoom(weight, EntryTable.bytesOf(answer), now);
     const slot = this.#table.add(answer, questionHash(nameHash, type), ++this.#serial, now);
+    this.#table.columns.weight[slot] = weight;
     if (teller !== undefined) this.#kept.add(slot, answer, teller);
     if (type === EVERY_TYPE) this.#nxdomains++;
+    if (answer.setSize === 0) this.#denials++;
     this.#records += weight;
     this.insertions += answer.insertions;
   }
@@ -227,7 +232,7 @@ export class AnswerCache {
   clear(): void {
     this.#drop.stop();
     this.#table.clear();
-    this.#records = this.#nxdomains = 0;
+    this.#records = this.#nxdomains = this.#denials = 0;
     this.insertions = this.evictions = 0;
   }
 
@@ -260,8 +265,8 @@ export class AnswerCache {
 
   #expired(name: Uint8Array, length: number, type: number): number[] {
     const now = this.#now();
-    const slots = this.#slots(name, length, type, now);
-    return slots.filter((slot) => this.#lifetimes.isExpired(slot, now));
+    const isExpired = (slot: number) => this.#lifetimes.isExpired(slot, now);
+    return this.#slots(name, length, type, now).filter(isExpired);
   }
 
   #removeKey(name: Uint8Array, length: number, nameHash: number, type: number): void {
@@ -270,8 +275,9 @@ export class AnswerCache {
   }
 
   #remove(slot: number): void {
-    const { type, weight } = this.#table.columns;
+    const { type, weight, setSize } = this.#table.columns;
     if (type[slot] === EVERY_TYPE) this.#nxdomains--;
+    if (setSize[slot] === 0) this.#denials--;
     this.#records -= weight[slot]!;
     this.#table.remove(slot);
   }

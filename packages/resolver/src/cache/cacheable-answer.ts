@@ -53,6 +53,8 @@ export class CacheableAnswer {
   lifetimeSeconds = 0;
   /** Whether it is of the cluster: set by who stores it. */
   isOfCluster = false;
+  /** Whether clients get it with AA: set by who stores it. */
+  isAuthoritative = false;
   /** The server's Extended DNS Errors, as options: set by who stores it. */
   reasons = NO_EDNS_OPTIONS;
   /** The last target of the CNAMEs, as `name`. */
@@ -90,6 +92,7 @@ export class CacheableAnswer {
     this.length = this.cnames = this.setSize = this.authorities = 0;
     this.lifetimeSeconds = this.#targetLifetimeSeconds = MAX_TTL_SECONDS;
     this.reasons = NO_EDNS_OPTIONS;
+    this.isAuthoritative = false;
     this.target.set(this.name);
     this.targetLength = this.nameLength;
     this.#targetPointer = POINTER | QUESTION_OFFSET;
@@ -163,6 +166,7 @@ export class CacheableAnswer {
     bytes.copyWithin(0, behind, this.length);
     this.length -= behind;
     this.cnames--;
+    this.isAuthoritative = false;
     this.#pointOwners();
     return true;
   }

@@ -15,7 +15,8 @@ const KINDS = {
   reasonBytes: Uint8Array,
   /** EVERY_TYPE where the name does not exist. */
   type: Uint16Array,
-  rcode: Uint8Array,
+  /** AA and the rcode, as in a header. */
+  flags: Uint16Array,
   /** The numbers of records: CNAMEs, the requested set, and the SOA of a negative answer (0 or 1). */
   cnames: Uint8Array,
   setSize: Uint16Array,

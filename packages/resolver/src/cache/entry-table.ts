@@ -1,3 +1,4 @@
+import { FLAG } from '@kube-dns/wire';
 import { CellStore } from './cell-store.js';
 import { BYTES_PER_ENTRY, createColumns, type EntryColumns } from './entry-fields.js';
 import type { CacheableAnswer } from './cacheable-answer.js';
@@ -89,12 +90,11 @@ export class EntryTable {
     columns.recordBytes[slot] = answer.length;
     columns.reasonBytes[slot] = answer.reasons.length;
     columns.type[slot] = answer.type;
-    columns.rcode[slot] = answer.rcode;
+    columns.flags[slot] = answer.rcode | (answer.isAuthoritative ? FLAG.AA : 0);
     columns.cnames[slot] = answer.cnames;
     columns.setSize[slot] = answer.setSize;
     columns.authorities[slot] = answer.authorities;
     columns.turn[slot] = 0;
-    columns.weight[slot] = answer.weight;
     columns.serial[slot] = serial;
     columns.subscription[slot] = 0;
     columns.hits[slot] = 0;

@@ -58,7 +58,7 @@ export class EntryWriter {
     if (staleTtl > 0) setTtls(out, start, records, staleTtl);
     else ageRecords(out, start, records, age, this.#options.maxTtlSeconds);
     for (let i = QUESTION_OFFSET; i < start; i++) out[i] = query.bytes[i]!;
-    const flags = FLAG.QR | FLAG.RA | (query.flags & (FLAG.RD | FLAG.CD)) | columns.rcode[slot]!;
+    const flags = FLAG.QR | FLAG.RA | (query.flags & (FLAG.RD | FLAG.CD)) | columns.flags[slot]!;
     writeResponseHeader(out, query.id, flags, answers, authorities);
     return start + length;
   }
@@ -73,7 +73,7 @@ export class EntryWriter {
     writeUint16(message, questionEnd - 4, columns.type[slot]!);
     writeUint16(message, questionEnd - 2, CLASS.IN);
     const answers = columns.cnames[slot]! + columns.setSize[slot]!;
-    writeResponseHeader(message, 0, columns.rcode[slot]!, answers, columns.authorities[slot]!);
+    writeResponseHeader(message, 0, columns.flags[slot]!, answers, columns.authorities[slot]!);
     return { message, secondsLeft: Math.floor(columns.expiresAt[slot]! - now) };
   }
 
