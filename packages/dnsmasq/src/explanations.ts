@@ -5,7 +5,6 @@ import { EXTENDED_ERROR, extendedErrorOption } from '@kube-dns/wire';
 export const FILTERED_TYPE = extendedErrorOption(EXTENDED_ERROR.FILTERED, 'filtered type');
 /** Of `--filterwin2k`. */
 export const FILTERED_WINDOWS = extendedErrorOption(EXTENDED_ERROR.FILTERED, '--filterwin2k');
-export const STALE = extendedErrorOption(EXTENDED_ERROR.STALE_ANSWER);
 /** Of `--bogus-nxdomain`. */
 export const BOGUS = extendedErrorOption(EXTENDED_ERROR.BLOCKED, '--bogus-nxdomain');
 /** Of `--stop-dns-rebind`. */

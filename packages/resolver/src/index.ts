@@ -1,12 +1,14 @@
 export { AnswerCounters } from './answer/answer-counters.js';
+export { CachedAnswers } from './answer/cached-answers.js';
+export { CachedForwarding, type Intake } from './answer/cached-forwarding.js';
 export { clampTtls } from './answer/clamp-ttls.js';
+export type { Forwarding } from './answer/forwarding.js';
 export { Prefetch, type PrefetchOptions } from './answer/prefetch.js';
 export { StaleAnswers } from './answer/stale-answers.js';
-export { staleOption } from './answer/stale-option.js';
 export { staleRules } from './answer/stale-rules.js';
 export { AnswerCache } from './cache/answer-cache.js';
 export type { AnswerCacheOptions } from './cache/answer-cache-options.js';
-export { mayFillCache, mayReadCache, mayReplaceCached } from './cache/cacheable.js';
+export { mayReadCache } from './cache/cacheable.js';
 export { CacheableAnswer, EVERY_TYPE } from './cache/cacheable-answer.js';
 export type { CachedAnswer } from './cache/entry-writer.js';
 export { type HeardAt, neverHeard, type Teller } from './cache/kept-entries.js';

@@ -2,7 +2,7 @@ import type { Answerer, QueryForwarder } from '@kube-dns/transport';
 import type { PrefetchOptions } from '@kube-dns/resolver';
 import { EdnsForwarder } from '../upstream/edns-forwarder.js';
 import type { EdnsOptions } from '../upstream/edns-options.js';
-import { CachedAnswers } from './cached-answers.js';
+import { FilteredAnswers } from './filtered-answers.js';
 import { type AnswererParts, DnsmasqAnswerer } from './dnsmasq-answerer.js';
 import { LoggedAnswerer, loggedParts } from './logged-answerer.js';
 import type { QueryLog } from './query-log.js';
@@ -33,7 +33,7 @@ export function createAnswerer(options: AnswererOptions): Answerer {
     counters,
     local,
     router,
-    cached: new CachedAnswers(cache, options.filteredTypes, options.servesStaleLate === true),
+    cached: new FilteredAnswers(cache, options.filteredTypes, options.servesStaleLate === true),
     refusals: new Refusals(),
     forwarder: ednsOptions === undefined ? forwarder : new EdnsForwarder(forwarder, ednsOptions),
     intake: new ReplyIntake(options),

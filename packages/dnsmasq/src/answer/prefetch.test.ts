@@ -3,8 +3,8 @@ import { NO_OPTIONS, type ReplyInspector } from '@kube-dns/transport';
 import { NO_LOCAL_DATA } from '../../test/answerer-testbed.js';
 import { addressRecords, queryFor, type Question, storeReply } from '@kube-dns/resolver/testing';
 import { AnswerCache, AnswerCounters, Prefetch } from '@kube-dns/resolver';
-import type { Forwarding } from '../upstream/forwarding.js';
-import { CachedAnswers } from './cached-answers.js';
+import type { Forwarding } from '@kube-dns/resolver';
+import { FilteredAnswers } from './filtered-answers.js';
 import { DnsmasqAnswerer } from './dnsmasq-answerer.js';
 
 const RULES = { hits: 3, percent: 10 };
@@ -45,7 +45,7 @@ class Simulation {
     this.#answerer = new DnsmasqAnswerer({
       chaos: { owns: () => false, answer: unused },
       local: NO_LOCAL_DATA,
-      cached: new CachedAnswers(this.cache, [], false),
+      cached: new FilteredAnswers(this.cache, [], false),
       router: {
         routes: { find: () => ({ group: GROUP }) },
         loops: { isOwnProbe: () => false },

@@ -8,7 +8,7 @@ import type {
 } from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
 import type { EdnsOptions, QueryOptions } from './edns-options.js';
-import type { Forwarding } from './forwarding.js';
+import type { Forwarding } from '@kube-dns/resolver';
 
 /** Forwards queries with EDNS options of the configuration (`--add-…`, `--umbrella`). */
 export class EdnsForwarder implements Forwarding {

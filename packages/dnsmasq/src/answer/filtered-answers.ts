@@ -1,53 +1,40 @@
-import { AnswerWriter, appendOpt, NO_EDNS_OPTIONS, type Query, RCODE, TYPE } from '@kube-dns/wire';
-import { type AnswerCache, staleOption } from '@kube-dns/resolver';
-import { FILTERED_TYPE, STALE } from '../explanations.js';
+import { type AnswerCache, CachedAnswers } from '@kube-dns/resolver';
+import { AnswerWriter, type Query, RCODE, TYPE } from '@kube-dns/wire';
+import { FILTERED_TYPE } from '../explanations.js';
 import { FilteredTypes } from './filtered-types.js';
 
 /** Types whose presence in the cache shows that a name exists (dnsmasq src/rfc1035.c, answer_request). */
 const SIBLINGS = [TYPE.A, TYPE.AAAA];
 
 /** Answers from the cache, without the filtered types. */
-export class CachedAnswers {
+export class FilteredAnswers {
   readonly #cache: AnswerCache;
+  readonly #answers: CachedAnswers;
   readonly #filtered: FilteredTypes;
-  readonly #saysAge: boolean;
   readonly #writer = new AnswerWriter();
 
   /** `saysAge`: of an expired answer clients learn how long ago that was. */
   constructor(cache: AnswerCache, filteredTypes: readonly number[], saysAge: boolean) {
     this.#cache = cache;
-    this.#saysAge = saysAge;
+    this.#answers = new CachedAnswers(cache, saysAge);
     this.#filtered = new FilteredTypes(filteredTypes);
   }
 
-  /** Whether the last answer has expired. */
+  /** As of CachedAnswers. */
   get isStale(): boolean {
-    return this.#cache.last.isStale;
+    return this.#answers.isStale;
   }
-
-  /** Of the last answer, if it has expired: see the columns of entries. */
   get triedAtMs(): number {
-    return this.#cache.last.triedAtMs;
+    return this.#answers.triedAtMs;
   }
 
   /** Writes the answer into `out` and returns its length; 0 when there is none. */
   answer(query: Query, out: Uint8Array): number {
-    let length = this.#cache.answer(query, out);
-    if (length === 0) return 0;
-    let options = this.#cache.last.isStale ? this.#staleOption : NO_EDNS_OPTIONS;
-    if (this.#filtered.has(query.type)) {
-      const whole = length;
-      length = this.#filtered.cut(out, length, query.type);
-      if (length < whole) options = FILTERED_TYPE;
-    }
-    const { reasons } = this.#cache.last;
-    if (reasons.length > 0) options = Buffer.concat([options, reasons]);
-    return appendOpt(query, out, length, 0, options);
-  }
-
-  get #staleOption(): Uint8Array {
-    const { isDenial, staleSeconds } = this.#cache.last;
-    return this.#saysAge ? staleOption(isDenial, staleSeconds) : STALE;
+    if (!this.#filtered.has(query.type)) return this.#answers.answer(query, out);
+    const whole = this.#cache.answer(query, out);
+    if (whole === 0) return 0;
+    const length = this.#filtered.cut(out, whole, query.type);
+    return this.#answers.finish(query, out, length, length < whole ? FILTERED_TYPE : undefined);
   }
 
   /** A name with a cached address exists, so a filtered type needs no query to a server. */
