@@ -1,8 +1,11 @@
 import { CodedError } from '@kube-dns/wire';
 
-/** A Corefile that cannot be read or is not obeyed; the message names the file, the line and the reason. */
+/** A Corefile that cannot be read or is not obeyed; each mistake names the file, the line and the reason. */
 export class CorefileError extends CodedError {
-  constructor(message: string, options?: ErrorOptions) {
+  readonly mistakes: readonly string[];
+
+  constructor(message: string, options?: ErrorOptions, mistakes: readonly string[] = [message]) {
     super('corefile', message, options);
+    this.mistakes = mistakes;
   }
 }

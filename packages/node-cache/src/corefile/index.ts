@@ -9,6 +9,7 @@ export {
   type Directive,
   type WrittenBlock,
 } from './corefile.js';
+export { plainTarget } from './forward-target.js';
 export { importsOnDisk, isMatch } from './import-files.js';
 export { resolveCorefile, type FindImports, type OnMissingImport } from './resolve.js';
 export { readKey, type ZoneKey } from './zone-key.js';

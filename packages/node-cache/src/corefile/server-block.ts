@@ -13,6 +13,8 @@ export interface ServerBlock {
   readonly hosts: HostsRules | undefined;
   /** Whether failures are logged (`errors`). */
   readonly logsErrors: boolean;
+  /** Failures that are counted and logged together (`consolidate`). */
+  readonly errorPatterns: readonly ErrorPattern[];
   /** Which answers are logged (`log`): classes of CoreDNS by name; undefined for none. */
   readonly log: LogRules | undefined;
   /** Whether a query that comes back ends the process (`loop`). */
@@ -21,6 +23,10 @@ export interface ServerBlock {
   readonly metrics: HttpAddress | undefined;
   readonly health: (HttpAddress & { readonly lameduckMs: number }) | undefined;
   readonly ready: HttpAddress | undefined;
+  /** The largest UDP answer (`bufsize`); undefined for that of the listener. */
+  readonly maxUdpBytes: number | undefined;
+  /** Whether the order of address records changes with each answer (`loadbalance`). */
+  readonly rotatesRecords: boolean;
 }
 
 export interface BlockZone {
@@ -32,6 +38,16 @@ export interface BlockZone {
 export interface HttpAddress {
   readonly host: string;
   readonly port: number;
+}
+
+/** Failures whose text matches are one line per period: `consolidate PERIOD PATTERN [LEVEL] [show_first]`. */
+export interface ErrorPattern {
+  readonly periodMs: number;
+  /** Takes time in proportion to the text, or to its square. */
+  readonly pattern: RegExp;
+  readonly level: 'error' | 'warning' | 'info' | 'debug';
+  /** Whether the first of a period is logged as it is, too. */
+  readonly showsFirst: boolean;
 }
 
 /** How many answers of a kind are cached, and the bounds of their TTLs in seconds. */
@@ -54,7 +70,10 @@ export interface CacheRules {
   readonly disabledDenial: readonly string[];
   readonly prefetch:
     { readonly hits: number; readonly gapMs: number; readonly percent: number } | undefined;
-  /** `serve_stale`; `verifyMs` is how long a server is waited for, undefined for `immediate`. */
+  /**
+   * `serve_stale`; `verifyMs` is how long a server is waited for, undefined for `immediate`; with `verify` alone it is
+   * as long as a question takes at most.
+   */
   readonly stale:
     { readonly maxAgeSeconds: number; readonly verifyMs: number | undefined } | undefined;
   /** Whether clients get the TTL that the answer came with (`keepttl`). */
@@ -75,6 +94,7 @@ export interface ForwardRules {
   /** The zone whose names are forwarded, as of a block. */
   readonly from: string;
   readonly except: readonly string[];
+  /** None while the address of the cluster's DNS is not known: what is asked then cannot be answered. */
   readonly targets: readonly ForwardTarget[];
   /** `force_tcp` is 'tcp', `prefer_udp` 'udp'; 'client' uses what the client used, as CoreDNS does by default. */
   readonly protocol: 'tcp' | 'udp' | 'client';
@@ -94,7 +114,7 @@ export interface ForwardRules {
 
 /** `hosts [FILE [ZONES…]] { … }`. */
 export interface HostsRules {
-  /** '' where there are only lines in the block. */
+  /** `/etc/hosts` where none is named, as in CoreDNS. */
   readonly file: string;
   readonly zones: readonly string[];
   /** Lines of a hosts file, as they stand in the block. */

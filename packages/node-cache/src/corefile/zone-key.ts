@@ -20,12 +20,13 @@ export function readKey(key: string, defaultPort = DEFAULT_PORT): ZoneKey | stri
   const [, name = '', portText] = /^(.*?)(?::(\d{1,5}))?$/s.exec(rest) ?? [];
   const port = portText === undefined ? defaultPort : Number(portText);
   if (port > MAX_PORT) return `${port} is not a port`;
-  const zone = name.includes('/') ? reverseZone(name) : plainZone(name);
+  const zone = readZone(name);
   return typeof zone === 'string' ? { zone, port } : zone.reason;
 }
 
-/** A zone in lower case without the last dot, '.' for the root; or why it is none. */
-export function plainZone(text: string): string | { readonly reason: string } {
+/** A zone, or a network for its reverse names, in the form of a ZoneKey; or why it is none. */
+export function readZone(text: string): string | { readonly reason: string } {
+  if (text.includes('/')) return reverseZone(text);
   if (text === '' || text === '.') return '.';
   const zone = text.toLowerCase().replace(/\.$/, '');
   if (!/^[\w.*-]+$/.test(zone)) return { reason: 'not a zone' };

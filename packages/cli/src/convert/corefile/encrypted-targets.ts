@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { type EncryptedServer, parseEncryptedServer } from '@kube-dns/daemon';
-import { directive, type Directive } from '@kube-dns/node-cache/corefile';
+import { directive, type Directive, plainTarget } from '@kube-dns/node-cache/corefile';
 import { encryptedText, plainServer } from '../server-text.js';
 
 /** The only path that CoreDNS asks over HTTPS (coredns plugin/pkg/doh). */
@@ -57,10 +57,7 @@ export function forwardTargets(servers: readonly string[], tlsCa: string): Forwa
  * cannot be asked.
  */
 export function serverOfTarget(target: string, name: string): string | undefined {
-  // CoreDNS has the certificate's name inside the brackets.
-  const turned = target.replace(/^(tls:\/\/)\[([^\]%]*)%([^\]]*)\](.*)$/, '$1[$2]$4%$3');
-  const isHttps = turned.startsWith('https://') && !turned.slice('https://'.length).includes('/');
-  const server = plainServer(isHttps ? `${turned}${COREDNS_PATH}` : turned);
+  const server = plainServer(plainTarget(target));
   const encrypted = server === undefined ? undefined : parseEncryptedServer(server);
   if (encrypted === undefined || name === '') return server;
   return plainServer(

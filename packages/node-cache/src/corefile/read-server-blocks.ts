@@ -1,0 +1,104 @@
+import { networkInterfaces } from 'node:os';
+import { emptyBlock, type BlockDraft, type CorefileHost } from './block-draft.js';
+import {
+  directiveText,
+  parseCorefile,
+  placeOf,
+  type Directive,
+  type WrittenBlock,
+} from './corefile.js';
+import { CorefileError } from './corefile-error.js';
+import { DirectiveError } from './directive-error.js';
+import { importsOnDisk } from './import-files.js';
+import { overlaps } from './overlaps.js';
+import { PLUGINS, REFUSED } from './plugin-table.js';
+import { resolveCorefile, type FindImports } from './resolve.js';
+import type { BlockZone, ServerBlock } from './server-block.js';
+import { readKey } from './zone-key.js';
+
+export interface CorefileSurroundings extends Partial<CorefileHost> {
+  /** The port of a zone without one; 53 by default. */
+  readonly port?: number;
+  /** Variables; those of the process by default. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Where imports are; on disk, beside the Corefile, by default. */
+  readonly findImports?: FindImports;
+}
+
+/**
+ * Reads a Corefile: its server blocks with CoreDNS's defaults. What is not obeyed is refused: throws a CorefileError
+ * with a mistake for each such directive, with its line and what to do.
+ */
+export function readServerBlocks(
+  text: string,
+  file: string,
+  surroundings: CorefileSurroundings = {},
+): readonly ServerBlock[] {
+  const { env = process.env, findImports = importsOnDisk(file), port } = surroundings;
+  const host = { interfaceAddresses: surroundings.interfaceAddresses ?? addressesOfInterface };
+  const mistakes: string[] = [];
+  const note = (place: string, reason: string) => {
+    mistakes.push(`${file}: ${place}: ${reason}`);
+  };
+  const written = resolveCorefile(parseCorefile(text, file), env, findImports, (each) => {
+    // As in Caddy, a pattern may match no file.
+    if (!/[*?]/.test(each.args[0] ?? ''))
+      note(placeOf(each), `File to import not found: ${each.args[0] ?? ''}`);
+  });
+  const blocks = written.map((block) => readBlock(block, host, port, note));
+  for (const { block, reason } of overlaps(blocks)) note(`line ${block.line}`, reason);
+  if (mistakes.length > 0) throw new CorefileError(mistakes.join('; '), {}, mistakes);
+  return blocks;
+}
+
+type Note = (place: string, reason: string) => void;
+
+function readBlock(
+  block: WrittenBlock,
+  host: CorefileHost,
+  port: number | undefined,
+  note: Note,
+): ServerBlock {
+  const zones = block.keys.flatMap((key): BlockZone[] => {
+    const read = readKey(key, port);
+    if (typeof read !== 'string') return [read];
+    note(placeOf(block), `server block ${key}: ${read}`);
+    return [];
+  });
+  const draft = emptyBlock(zones, block.line);
+  const seen = new Set<string>();
+  for (const each of block.directives) {
+    try {
+      readDirective(each, seen.has(each.name), draft, host);
+    } catch (error) {
+      if (!(error instanceof DirectiveError)) throw error;
+      const { directive, message } = error;
+      const within = directive === each ? '' : `${each.name}: `;
+      note(placeOf(directive), `${within}${directiveText(directive)}: ${message}`);
+    }
+    seen.add(each.name);
+  }
+  return draft;
+}
+
+function readDirective(
+  each: Directive,
+  isRepeated: boolean,
+  draft: BlockDraft,
+  host: CorefileHost,
+): void {
+  const plugin = PLUGINS.get(each.name);
+  if (plugin === undefined) {
+    throw new DirectiveError(each, REFUSED.get(each.name) ?? `Unknown directive '${each.name}'`);
+  }
+  if (isRepeated && plugin.isRepeated !== true) {
+    throw new DirectiveError(each, 'this plugin can only be used once per Server Block');
+  }
+  plugin.read(each, draft, host);
+}
+
+function addressesOfInterface(name: string): readonly string[] | undefined {
+  return networkInterfaces()[name]?.map(({ address, family, scopeid }) =>
+    family === 'IPv6' && scopeid !== 0 ? `${address}%${name}` : address,
+  );
+}
