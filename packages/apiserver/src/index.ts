@@ -15,6 +15,7 @@ export type { Service, ServicePort, ServiceSpec } from './resources/service/serv
 export type {
   ClusterRole,
   ClusterRoleBinding,
+  DaemonSet,
   Deployment,
   DisruptionBudget,
   PolicyRule,

@@ -11,6 +11,7 @@ import {
   STORED_KINDS,
   type ClusterRole,
   type ClusterRoleBinding,
+  type DaemonSet,
   type Deployment,
   type DisruptionBudget,
   type ServiceAccount,
@@ -21,6 +22,7 @@ export interface ObjectTypes {
   ClusterRole: ClusterRole;
   ClusterRoleBinding: ClusterRoleBinding;
   ConfigMap: ConfigMap;
+  DaemonSet: DaemonSet;
   Deployment: Deployment;
   Endpoints: Endpoints;
   EndpointSlice: EndpointSlice;

@@ -11,10 +11,21 @@ export interface Deployment extends KubeObject {
   spec: {
     replicas?: number;
     selector?: JsonObject;
-    template?: { metadata?: JsonObject; spec?: JsonObject };
+    template?: PodTemplate;
     strategy?: JsonObject;
   };
   status?: JsonObject;
+}
+
+/** `apps/v1.DaemonSet`. There is no controller: it creates no pods, and its status stays empty. */
+export interface DaemonSet extends KubeObject {
+  spec: { selector?: JsonObject; template?: PodTemplate; updateStrategy?: JsonObject };
+  status?: JsonObject;
+}
+
+interface PodTemplate {
+  metadata?: JsonObject;
+  spec?: JsonObject;
 }
 
 /** One permission: each named verb on each named resource of each named group. */
@@ -49,6 +60,7 @@ export interface ServiceAccount extends KubeObject {
 
 const RBAC = 'rbac.authorization.k8s.io';
 const TEXTS: Shape = { list: 'string' };
+const TEMPLATE: Shape = { fields: { metadata: 'object', spec: 'object' } };
 const REFERENCE: Fields = { apiGroup: 'string', kind: 'string', name: 'string' };
 
 function labelsOf(value: unknown): JsonObject {
@@ -56,7 +68,7 @@ function labelsOf(value: unknown): JsonObject {
 }
 
 /** Compares only `matchLabels`, not expressions. */
-function validateSelector({ selector, template }: Deployment['spec']): FieldError[] {
+function validateSelector({ selector, template }: DaemonSet['spec']): FieldError[] {
   if (selector === undefined) return [required('spec.selector')];
   const labels = labelsOf(template?.metadata?.labels);
   const isMatched = Object.entries(labelsOf(selector.matchLabels)).every(
@@ -66,6 +78,16 @@ function validateSelector({ selector, template }: Deployment['spec']): FieldErro
   const why = '`selector` does not match template `labels`';
   return [invalidValue('spec.template.metadata.labels', labels, why)];
 }
+
+/** What of a workload is checked, and what must stay as it is. */
+const WORKLOAD = {
+  immutable: ['spec.selector', 'field is immutable'],
+  hasGenerations: true,
+  validate: ({ spec }: { readonly spec: DaemonSet['spec'] }) => [
+    ...validateSelector(spec),
+    ...validateContainers(spec.template?.spec ?? {}, 'spec.template.spec'),
+  ],
+} as const;
 
 function validateRule(rule: PolicyRule, path: string): FieldError[] {
   const isOfUrls = (rule.nonResourceURLs ?? []).length > 0;
@@ -120,6 +142,27 @@ export const STORED_KINDS = {
     ],
   }),
 
+  DaemonSet: storedKind<DaemonSet>({
+    group: 'apps',
+    kind: 'DaemonSet',
+    names: ['daemonsets', 'ds'],
+    options: { categories: ['all'], mergeKeys: podMergeKeys('spec.template.spec') },
+    shape: {
+      spec: {
+        fields: {
+          selector: 'object',
+          template: TEMPLATE,
+          updateStrategy: 'object',
+          minReadySeconds: 'int',
+          revisionHistoryLimit: 'int',
+        },
+      },
+      status: 'object',
+    },
+    defaults: { spec: { updateStrategy: { type: 'RollingUpdate' } } },
+    ...WORKLOAD,
+  }),
+
   // Source of the defaults: pkg/apis/apps/v1 SetDefaults_Deployment.
   Deployment: storedKind<Deployment>({
     group: 'apps',
@@ -135,7 +178,7 @@ export const STORED_KINDS = {
         fields: {
           replicas: 'int',
           selector: 'object',
-          template: { fields: { metadata: 'object', spec: 'object' } },
+          template: TEMPLATE,
           strategy: 'object',
           minReadySeconds: 'int',
           revisionHistoryLimit: 'int',
@@ -151,12 +194,7 @@ export const STORED_KINDS = {
       }),
     ],
     defaults: { spec: { replicas: 1, strategy: { type: 'RollingUpdate' } } },
-    immutable: ['spec.selector', 'field is immutable'],
-    hasGenerations: true,
-    validate: ({ spec }) => [
-      ...validateSelector(spec),
-      ...validateContainers(spec.template?.spec ?? {}, 'spec.template.spec'),
-    ],
+    ...WORKLOAD,
   }),
 
   PodDisruptionBudget: storedKind<DisruptionBudget>({
