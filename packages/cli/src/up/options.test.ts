@@ -8,16 +8,27 @@ describe('the flags of up', () => {
       help: false,
       manifest: undefined,
       kubeconfig: undefined,
+      nodeCache: false,
       only: [],
     });
   });
 
   it('take a value behind = or as the next argument', () => {
-    const args = ['--manifest=a', '--kubeconfig', 'b', '--only', 'c', '--only=d', '-h'];
+    const args = [
+      '--manifest=a',
+      '--kubeconfig',
+      'b',
+      '--only',
+      'c',
+      '--only=d',
+      '--node-cache',
+      '-h',
+    ];
     expect(parseUpOptions(args)).toEqual({
       help: true,
       manifest: 'a',
       kubeconfig: 'b',
+      nodeCache: true,
       only: ['c', 'd'],
     });
   });

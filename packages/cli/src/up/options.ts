@@ -8,6 +8,8 @@ export interface UpOptions {
   readonly manifest: string | undefined;
   /** Undefined: the embedded API server. */
   readonly kubeconfig: string | undefined;
+  /** Whether a node-cache is put in front of the pod. */
+  readonly nodeCache: boolean;
   /** The containers to run; empty means all. */
   readonly only: readonly string[];
 }
@@ -23,6 +25,10 @@ export const UP_FLAGS = {
     type: 'string',
     value: 'FILE',
     text: 'use the cluster of this kubeconfig instead of the embedded API server',
+  },
+  'node-cache': {
+    type: 'boolean',
+    text: 'put a node-cache in front of the pod, without changing the network of this machine',
   },
   only: {
     type: 'string',
@@ -56,6 +62,7 @@ export function parseUpOptions(args: readonly string[]): UpOptions {
     help: values.help ?? false,
     manifest: values.manifest,
     kubeconfig: values.kubeconfig,
+    nodeCache: values['node-cache'] ?? false,
     only: values.only ?? [],
   };
 }

@@ -28,6 +28,8 @@ const PROGRAM_OF_IMAGE: Readonly<Record<string, string>> = {
   'k8s-dns-dnsmasq-nanny': 'dnsmasq',
   sidecar: 'sidecar',
   'k8s-dns-sidecar': 'sidecar',
+  'node-cache': 'node-cache',
+  'k8s-dns-node-cache': 'node-cache',
   apiserver: 'apiserver',
 };
 

@@ -5,6 +5,7 @@ import { ConfigMapFollower } from './config-map-follower.js';
 import { displayPath } from './folders.js';
 import { LogOutput, wantsColours } from './log-output.js';
 import { readPod, type PodSpec } from './manifest.js';
+import { withNodeCache } from './node-cache.js';
 import { parseUpOptions, UP_USAGE, type UpOptions } from './options.js';
 import { planPod, type ContainerPlan } from './plan.js';
 import { Pod } from './pod.js';
@@ -26,8 +27,10 @@ export async function up(args: readonly string[], repository: string): Promise<n
     process.stdout.write(UP_USAGE);
     return 0;
   }
-  const manifest = options.manifest ?? join(repository, 'manifests', 'local', 'pod.yaml');
-  const pod = choose(readPod(displayPath(manifest)), options);
+  const local = (file: string) => displayPath(join(repository, 'manifests', 'local', file));
+  const stated = readPod(displayPath(options.manifest ?? local('pod.yaml')));
+  const whole = options.nodeCache ? withNodeCache(stated, local('node-cache.yaml')) : stated;
+  const pod = choose(whole, options);
   await checkPorts(pod.containers);
   const volumes = new Volumes(pod.volumes, pod);
   // An uncaught error also emits 'exit': the folders are removed in any case.
