@@ -16,7 +16,7 @@ import {
 } from './engine.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const IMAGES = ['kubedns', 'dnsmasq', 'sidecar'];
+const IMAGES = ['kubedns', 'dnsmasq', 'sidecar', 'node-cache'];
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 const BASE_IMAGE = 'node:24-bookworm-slim';
 // As manifests/kube-dns names them. No engine and no node looks for such a name in a registry of others, as
@@ -26,7 +26,7 @@ const EXIT_USAGE = 2;
 
 const usage = `Usage: npm run images -- [options] [${IMAGES.join('|')}...] [-- engine options]
 
-Builds the container images, all three when none is named.
+Builds the container images, all when none is named.
 
   --base IMAGE          image that the programs run on: Node 24, no shell needed
                         (default ${BASE_IMAGE})

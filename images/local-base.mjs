@@ -1,7 +1,7 @@
 // Makes a base image without a registry: `node images/local-base.mjs [--for-build] [--engine NAME] IMAGE`.
 // It holds this checkout's Node and the Debian libraries that it needs, got with this machine's apt; with
-// --for-build also a shell and npm, with this machine's registry and certificates, so that it can stand for
-// BUILD_IMAGE. For machines without access to one (CI, for instance), on Debian and the like.
+// --for-build also a shell and npm, with this machine's registry and certificates, and the network tools of
+// node-cache, so that it can stand for BUILD_IMAGE. For machines without access to one (CI, for instance), on Debian and the like.
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -18,6 +18,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { buildImage, ENGINE_NAMES, findEngine, ImageError } from './engine.mjs';
+import { layOutNetworkTools, PREPARED, unpackDebian } from './network-tools.mjs';
 
 const USAGE = 'usage: node images/local-base.mjs [--for-build] [--engine NAME] IMAGE';
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -57,15 +58,21 @@ function commandPath(name) {
   return found && realpathSync(found);
 }
 
-function unpackDebian(packages, work, rootfs) {
-  const debs = join(work, 'debs');
-  mkdirSync(debs);
-  run('apt-get', ['download', '-qq', ...packages], debs);
-  for (const name of packages) {
-    const file = run('find', [debs, '-name', `${name}_*.deb`], work).trim();
-    run('dpkg-deb', ['-x', file, rootfs], work);
+/** What apt and dpkg say when they fail, for the user. */
+function withDebian(task) {
+  try {
+    task();
+  } catch (error) {
+    throw new ImageError(`no packages of Debian: ${error.stderr?.trim() || error.message}`);
   }
+}
+
+function unpackBase(forBuild, rootfs) {
+  unpackDebian(forBuild ? [...RUN_PACKAGES, ...BUILD_PACKAGES] : RUN_PACKAGES, rootfs);
   for (const path of NOT_NEEDED) rmSync(join(rootfs, path), { recursive: true, force: true });
+  if (!forBuild) return;
+  const architecture = run('dpkg', ['--print-architecture'], root).trim();
+  layOutNetworkTools(architecture, join(rootfs, PREPARED, architecture));
 }
 
 function writeUsers(rootfs) {
@@ -126,7 +133,7 @@ function main() {
   try {
     const rootfs = join(work, 'rootfs');
     mkdirSync(rootfs);
-    unpackDebian(forBuild ? [...RUN_PACKAGES, ...BUILD_PACKAGES] : RUN_PACKAGES, work, rootfs);
+    withDebian(() => unpackBase(forBuild, rootfs));
     writeUsers(rootfs);
     addNode(rootfs);
     const environment = {
@@ -139,7 +146,7 @@ function main() {
     const settings = Object.entries(environment).map(([name, value]) => `ENV ${name}=${value}`);
     const lines = ['FROM scratch', 'ADD rootfs.tar /', ...settings];
     writeFileSync(join(work, 'Dockerfile'), `${lines.join('\n')}\n`);
-    writeFileSync(join(work, '.dockerignore'), 'rootfs\ndebs\n');
+    writeFileSync(join(work, '.dockerignore'), 'rootfs\n');
     buildImage(engine, { file: 'Dockerfile', tag, context: work });
     process.stdout.write(`images: made ${tag} with ${engine}\n`);
   } finally {

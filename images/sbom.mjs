@@ -11,6 +11,7 @@ const PURPOSES = {
   kubedns: 'DNS records of a Kubernetes cluster from its services',
   dnsmasq: 'Caching DNS forwarder that routes by domain',
   sidecar: 'Probes and metrics of the DNS pod',
+  'node-cache': 'NodeLocal DNSCache: the DNS cache of a node',
 };
 
 function readJson(...path) {

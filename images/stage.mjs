@@ -13,13 +13,15 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { acceleratorPlaces, billOf } from './sbom.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const ACCELERATED = { kubedns: true, dnsmasq: true, sidecar: false };
+/** What else lies beside a bundle. */
+const FILES = { 'node-cache': ['bin/guard.sh'] };
+const ACCELERATED = { kubedns: true, dnsmasq: true, sidecar: false, 'node-cache': true };
 // What `import('koffi')` reads: the programs, CommonJS though they are, load it that way.
 const KOFFI_FILES = [
   'package.json',
@@ -39,7 +41,7 @@ const programs = chosen.length > 0 ? chosen : Object.keys(ACCELERATED);
 const unknown = programs.find((program) => !Object.hasOwn(ACCELERATED, program));
 if (!folder || unknown !== undefined) {
   console.error(
-    'usage: node images/stage.mjs [--architectures=NAME,...] FOLDER [kubedns|dnsmasq|sidecar...]',
+    `usage: node images/stage.mjs [--architectures=NAME,...] FOLDER [${Object.keys(ACCELERATED).join('|')}...]`,
   );
   process.exit(2);
 }
@@ -67,6 +69,9 @@ function stage(program, target, arch) {
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
   cpSync(bundle, join(target, `${program}.cjs`));
+  for (const file of FILES[program] ?? []) {
+    cpSync(join(root, 'packages', program, file), join(target, basename(file)));
+  }
   cpSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
   cpSync(bundle.replace(/\.cjs$/, '.licenses.txt'), join(target, 'THIRD-PARTY-LICENSES'));
   const accelerator = ACCELERATED[program] && stageAccelerator(join(target, 'node_modules'), arch);

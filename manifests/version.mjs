@@ -9,10 +9,11 @@ const FILES = [
   'README.md',
   'manifests/README.md',
   'manifests/kube-dns/kustomization.yaml',
+  'manifests/node-cache/kustomization.yaml',
   'manifests/trial-pod.yaml',
 ];
 /** The tag of an image of ours, behind its name or in a kustomization. */
-const TAG = /(localhost\/(?:kubedns|dnsmasq|sidecar):|newTag: )\d+\.\d+\.\d+[\w.-]*/g;
+const TAG = /(localhost\/(?:kubedns|dnsmasq|sidecar|node-cache):|newTag: )\d+\.\d+\.\d+[\w.-]*/g;
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 for (const file of FILES) {

@@ -21,6 +21,7 @@ import {
   type HttpProbe,
   KUSTOMIZATIONS,
   MANIFESTS,
+  NODE_KUSTOMIZATIONS,
   objectsOf,
   readObjects,
   render,
@@ -50,7 +51,14 @@ describe('manifests/README.md', () => {
 
   it('names every kustomization, and files and links that are there', () => {
     const rows = [...readme.matchAll(/^\| `([\w/-]+)` /gm)].map((match) => match[1] ?? '');
-    expect(rows).toEqual([...KUSTOMIZATIONS, 'coredns', 'components', 'local']);
+    expect(rows).toEqual([
+      ...KUSTOMIZATIONS,
+      'node-cache',
+      ...NODE_KUSTOMIZATIONS,
+      'coredns',
+      'components',
+      'local',
+    ]);
     const files = [...readme.matchAll(/`([\w-]+(?:\/[\w-]+)+\.yaml)`/g)].map(
       (match) => match[1] ?? '',
     );
@@ -86,7 +94,7 @@ unless(missing('kubectl'), it)(
 
 describe('the address of the service and the domain', () => {
   it('are in one line each of all that is applied', () => {
-    const folders = ['kube-dns', 'overlays', 'components'].map((name) => join(MANIFESTS, name));
+    const folders = [...KUSTOMIZATIONS, 'components'].map((name) => join(MANIFESTS, name));
     const files = folders.flatMap((folder) =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' })
         .filter((file) => /\.(yaml|json)$/.test(file))

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { ROOT } from './support/dockerfile.js';
+import { IMAGES, ROOT } from './support/dockerfile.js';
 
 interface About {
   readonly version?: string;
@@ -19,6 +19,7 @@ const COPIES = [
   'README.md',
   'manifests/README.md',
   'manifests/kube-dns/kustomization.yaml',
+  'manifests/node-cache/kustomization.yaml',
   'manifests/trial-pod.yaml',
 ];
 
@@ -34,13 +35,13 @@ describe('the version', () => {
       expect([name, own, lock.packages[name]?.version]).toEqual([name, undefined, undefined]);
     }
     expect([lock.version, lock.packages['']?.version]).toEqual([version, version]);
-    for (const name of ['kubedns', 'dnsmasq', 'sidecar']) {
+    for (const name of IMAGES) {
       expect(read(`images/${name}/Dockerfile`)).not.toContain(version);
     }
   });
 
   it('is that of every program', () => {
-    for (const name of ['kubedns', 'dnsmasq', 'sidecar', 'apiserver']) {
+    for (const name of [...IMAGES, 'apiserver']) {
       const bundle = `${ROOT}packages/${name}/dist/${name}.cjs`;
       const said = execFileSync(process.execPath, [bundle, '--version'], { encoding: 'utf8' });
       expect([name, said]).toEqual([name, expect.stringContaining(version)]);

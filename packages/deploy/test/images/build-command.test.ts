@@ -3,12 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { containersOf } from '@kube-dns/testkit/manifests';
-import { BASE_DEPLOYMENT } from '../support/base-deployment.js';
-import { ROOT } from '../support/dockerfile.js';
+import { containersOf, findObject } from '@kube-dns/testkit/manifests';
+import { BASE_DEPLOYMENT, NODE_OBJECTS } from '../support/base-deployment.js';
+import { IMAGES as NAMES, ROOT } from '../support/dockerfile.js';
 import { shellBlock } from '../support/shell-block.js';
 
-const NAMES = ['kubedns', 'dnsmasq', 'sidecar'];
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string };
 
 let folder: string;
@@ -46,7 +45,7 @@ const FAILS = "console.error('Cannot connect to the daemon'); process.exit(1);";
 const FAILS_TO_BUILD = "if (process.argv[2] === 'build') process.exit(125);";
 
 describe('npm run images', () => {
-  it('builds the three from the root of the repository, under the version of the project', () => {
+  it('builds all from the root of the repository, under the version of the project', () => {
     engine('podman');
     expect(build().status).toBe(0);
     const calls = buildCalls();
@@ -85,10 +84,11 @@ describe('npm run images', () => {
     expect(next('--prefix=registry.test/', 'kubedns')).toContain('push them');
   });
 
-  it('gives the images the names that the manifest has', () => {
+  it('gives the images the names that the manifests have', () => {
     engine('docker');
     const names = build().stdout.split('\n').at(-2)?.split(' ').slice(-NAMES.length);
-    const images = containersOf(BASE_DEPLOYMENT).map(({ image }) => image);
+    const workloads = [BASE_DEPLOYMENT, findObject(NODE_OBJECTS, 'DaemonSet', 'node-local-dns')];
+    const images = workloads.flatMap(containersOf).map(({ image }) => image);
     expect(names).toEqual(images);
   });
 
@@ -196,7 +196,7 @@ describe('npm run images', () => {
   });
 
   it.each([
-    [['coredns'], 'there is no image coredns; there are kubedns, dnsmasq, sidecar'],
+    [['coredns'], 'there is no image coredns; there are kubedns, dnsmasq, sidecar, node-cache'],
     [['--engine=kaniko'], '--engine: kaniko is none of docker, podman, buildah'],
     [['--tag='], '--tag is empty'],
     [['--tag'], '--tag needs a value'],

@@ -65,18 +65,32 @@ unless(imagesSkipReason(), describe)('the images, built by npm run images', () =
     };
 
     it.each(IMAGES)('%s has the user, the entry point and the labels of its Dockerfile', (name) => {
+      const file = new Dockerfile(name);
       const config = JSON.parse(
         podman.run('image', 'inspect', '--format', '{{json .Config}}', `${name}:${VERSION}`),
       ) as Record<string, unknown>;
       expect(config).toMatchObject({
-        User: '1001:1001',
-        Entrypoint: new Dockerfile(name).entrypoint,
+        User: file.all('USER').join(),
+        Entrypoint: file.entrypoint,
         Labels: {
           'org.opencontainers.image.title': name,
           'org.opencontainers.image.base.name': BASE,
         },
       });
       expect(config.Cmd ?? []).toEqual([]);
+    });
+
+    it('node-cache has the programs that set up the network of a node, whole', () => {
+      const tools = 'nft --version; ip -V; iptables -V; ip6tables-save -V; iptables-legacy -V';
+      const words = ['--rm', '--network=none', ...HARDENED, '--entrypoint=bash'];
+      const said = podman.run('run', ...words, `node-cache:${VERSION}`, '-c', tools);
+      expect(said.split('\n')).toEqual([
+        expect.stringMatching(/^nftables v/),
+        expect.stringMatching(/^ip utility/),
+        expect.stringMatching(/^iptables v.*\(nf_tables\)$/),
+        expect.stringMatching(/^ip6tables-save v.*\(nf_tables\)$/),
+        expect.stringMatching(/^iptables v.*\(legacy\)$/),
+      ]);
     });
 
     // As far as this machine can: the base of both is this machine's, so only one of them would run.

@@ -3,7 +3,6 @@ import { untilEqual } from '@kube-dns/testkit';
 import { containersOf, type Deployment } from '@kube-dns/testkit/manifests';
 import { Containerd } from '../support/containerd.js';
 import { CriPod } from '../support/cri-pod.js';
-import { IMAGES } from '../support/dockerfile.js';
 import type { Podman } from '../support/podman.js';
 import { BASE_DEPLOYMENT } from '../support/base-deployment.js';
 
@@ -21,6 +20,7 @@ function withoutSysctls(deployment: Deployment): Deployment {
 export function describePodUnderContainerd(podmanOf: () => Podman): void {
   describe('the pod of manifests/kube-dns under containerd', () => {
     const deployment = BASE_DEPLOYMENT;
+    const names = containersOf(deployment).map(({ name }) => name);
     let containerd: Containerd;
     let pod: CriPod;
 
@@ -55,7 +55,7 @@ export function describePodUnderContainerd(podmanOf: () => Podman): void {
       2 * READY_MS,
     );
 
-    it.each(IMAGES)('runs %s as a user without capabilities', (name) => {
+    it.each(names)('runs %s as a user without capabilities', (name) => {
       expect(status(name, 'Uid')).toBe('1001\t1001\t1001\t1001');
       expect(status(name, 'Gid')).toBe('1001\t1001\t1001\t1001');
       expect(status(name, 'Groups')?.split(' ')).toContain('65534');
@@ -66,7 +66,7 @@ export function describePodUnderContainerd(podmanOf: () => Podman): void {
       expect(status(name, 'Seccomp')).toBe('2');
     });
 
-    it.each(IMAGES)('mounts nothing writable in %s', (name) => {
+    it.each(names)('mounts nothing writable in %s', (name) => {
       const mounts = pod
         .proc(name, 'mounts')
         .trim()
@@ -82,7 +82,7 @@ export function describePodUnderContainerd(podmanOf: () => Podman): void {
     });
 
     it('holds a token in kubedns alone', () => {
-      const holders = IMAGES.filter((name) =>
+      const holders = names.filter((name) =>
         pod.proc(name, 'mounts').includes('/secrets/kubernetes.io/serviceaccount '),
       );
       expect(holders).toEqual(['kubedns']);

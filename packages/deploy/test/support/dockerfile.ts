@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 /** The root of the checkout, with a slash at its end. */
 export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
-export const IMAGES = ['kubedns', 'dnsmasq', 'sidecar'] as const;
+export const IMAGES = ['kubedns', 'dnsmasq', 'sidecar', 'node-cache'] as const;
 export type ImageName = (typeof IMAGES)[number];
 
 /** One line of a Dockerfile, continuation lines joined. */
@@ -32,12 +32,12 @@ export class Dockerfile {
 
   /** The build stage, with the lines before it. */
   get build(): readonly Instruction[] {
-    return this.instructions.slice(0, this.#runStart);
+    return this.instructions.slice(0, this.#stageStarts[1]);
   }
 
   /** The stage that becomes the image. */
   get run(): readonly Instruction[] {
-    return this.instructions.slice(this.#runStart);
+    return this.instructions.slice(this.#stageStarts.at(-1));
   }
 
   /** The values of one keyword in the stage that becomes the image. */
@@ -48,6 +48,11 @@ export class Dockerfile {
   /** The ENTRYPOINT's words; throws when it is not in exec form. */
   get entrypoint(): readonly string[] {
     return JSON.parse(this.all('ENTRYPOINT').join('')) as string[];
+  }
+
+  /** The words of the ENTRYPOINT from `node` on. */
+  get command(): readonly string[] {
+    return this.entrypoint.slice(this.entrypoint.indexOf('node'));
   }
 
   /** The ENV lines as an object. */
@@ -63,7 +68,7 @@ export class Dockerfile {
     return { uid: uid ?? Number.NaN, gid: gid ?? Number.NaN };
   }
 
-  get #runStart(): number {
-    return this.instructions.findLastIndex(({ keyword }) => keyword === 'FROM');
+  get #stageStarts(): readonly number[] {
+    return this.instructions.flatMap(({ keyword }, at) => (keyword === 'FROM' ? [at] : []));
   }
 }

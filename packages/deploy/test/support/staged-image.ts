@@ -26,8 +26,8 @@ export class StagedImages {
 
   /** Starts a program as its image does: same words, environment, folder and, for root, user. */
   start(name: ImageName, args: readonly string[]): StagedProcess {
-    const { entrypoint, environment, user } = new Dockerfile(name);
-    const words = entrypoint.slice(1).map((word) => word.replace(/^\/app\b/, this.app(name)));
+    const { command, environment, user } = new Dockerfile(name);
+    const words = command.slice(1).map((word) => word.replace(/^\/app\b/, this.app(name)));
     return new StagedProcess(name, this.#node, [...words, ...args], {
       cwd: '/',
       env: environment,

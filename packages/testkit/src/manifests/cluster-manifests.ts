@@ -16,6 +16,14 @@ export const KUSTOMIZATIONS = [
   'overlays/monitoring',
 ] as const;
 
+/** As {@link KUSTOMIZATIONS}, what runs a DNS cache on every node. */
+export const NODE_KUSTOMIZATIONS = [
+  'overlays/node-cache-cilium',
+  'overlays/node-cache-iptables',
+  'overlays/node-cache-ipvs',
+  'overlays/node-cache-nftables',
+] as const;
+
 /** The objects of a YAML text; throws what the parser finds wrong. */
 export function readObjects(text: string): KubeManifest[] {
   return [...parseAllDocuments(text)].map((document) => {
@@ -55,13 +63,13 @@ export function findObject<K extends keyof ManifestKinds>(
   return found;
 }
 
-/** The containers of a deployment. */
-export function containersOf({ spec }: Deployment): readonly Container[] {
+/** The containers of a deployment or a daemon set. */
+export function containersOf({ spec }: Pick<Deployment, 'spec'>): readonly Container[] {
   return spec.template.spec.containers;
 }
 
 /** The container of this name. */
-export function containerOf(deployment: Deployment, name: string): Container {
+export function containerOf(deployment: Pick<Deployment, 'spec'>, name: string): Container {
   const found = containersOf(deployment).find((each) => each.name === name);
   if (found === undefined) throw new Error(`no container ${name}`);
   return found;

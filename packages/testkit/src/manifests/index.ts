@@ -4,6 +4,7 @@ export {
   findObject,
   KUSTOMIZATIONS,
   MANIFESTS,
+  NODE_KUSTOMIZATIONS,
   objectsOf,
   readObjects,
   render,

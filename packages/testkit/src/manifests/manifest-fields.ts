@@ -13,7 +13,7 @@ function attributesOf(type: string): readonly Attribute[] | undefined {
 }
 
 /** Groups whose kinds are no part of Kubernetes; kustomize itself refuses fields that it does not know. */
-const CUSTOM_GROUPS = ['monitoring.coreos.com', 'kustomize.config.k8s.io'];
+const CUSTOM_GROUPS = ['monitoring.coreos.com', 'kustomize.config.k8s.io', 'cilium.io'];
 
 /**
  * Every field of an object that its kind does not have or that has the wrong type, with its path.

@@ -13,7 +13,7 @@ export interface KubeManifest {
 
 /** A probe over HTTP, the only one that the manifests have. */
 export interface HttpProbe {
-  readonly httpGet: { readonly port: number; readonly path: string };
+  readonly httpGet: { readonly port: number; readonly path: string; readonly host?: string };
 }
 
 export interface Container {
@@ -58,6 +58,7 @@ export interface PodSpec {
   readonly topologySpreadConstraints?: readonly { readonly labelSelector: Selector }[];
   readonly volumes?: readonly {
     readonly name: string;
+    readonly hostPath?: { readonly path: string };
     readonly projected?: { readonly sources: readonly { readonly serviceAccountToken?: object }[] };
   }[];
 }
@@ -67,6 +68,14 @@ export interface Deployment extends KubeManifest {
     readonly replicas?: number;
     readonly selector: Selector;
     readonly template: { readonly metadata: { readonly labels: Texts }; readonly spec: PodSpec };
+  };
+}
+
+export interface DaemonSet extends KubeManifest {
+  readonly spec: Deployment['spec'] & {
+    readonly updateStrategy: {
+      readonly rollingUpdate: { readonly maxSurge: number; readonly maxUnavailable: number };
+    };
   };
 }
 
@@ -91,6 +100,7 @@ export interface ManifestKinds {
     readonly subjects: readonly Subject[];
   };
   ConfigMap: KubeManifest & { readonly data?: Texts };
+  DaemonSet: DaemonSet;
   Deployment: Deployment;
   PodDisruptionBudget: KubeManifest & { readonly spec: { readonly selector: Selector } };
   PrometheusRule: KubeManifest;

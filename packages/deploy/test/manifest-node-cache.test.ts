@@ -1,0 +1,189 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createApiServer, type ApiServer } from '@kube-dns/apiserver';
+import { parseCorefile } from '@kube-dns/node-cache/corefile';
+import { memoryBytes, missing, outputOf, unless } from '@kube-dns/testkit';
+import {
+  containerOf,
+  fieldFaults,
+  findObject,
+  type KubeManifest,
+  MANIFESTS,
+  NODE_KUSTOMIZATIONS,
+  objectsOf,
+  readObjects,
+  render,
+  renderText,
+} from '@kube-dns/testkit/manifests';
+
+const BASE = join(MANIFESTS, 'node-cache');
+const CLUSTER_FILE = join(BASE, 'cluster.yaml');
+const MIB = 2 ** 20;
+/** The memory of a Node program in addition to its heap. */
+const BESIDE_HEAP_MIB = 90;
+const withKubectl = unless(missing('kubectl'), describe);
+
+const settings = () =>
+  findObject(readObjects(readFileSync(CLUSTER_FILE, 'utf8')), 'ConfigMap', 'node-cluster').data ??
+  {};
+
+describe('manifests/node-cache', () => {
+  it('has address, service and domain in one line each', () => {
+    const files = [BASE, ...NODE_KUSTOMIZATIONS.map((name) => join(MANIFESTS, name))].flatMap(
+      (folder) => readdirSync(folder).map((file) => join(folder, file)),
+    );
+    const text = files.map((file) => readFileSync(file, 'utf8')).join('\n');
+    expect(Object.keys(settings())).toHaveLength(3);
+    for (const value of Object.values(settings())) expect(text.split(value)).toHaveLength(2);
+  });
+
+  unless(missing('kubectl'), it)('gets them everywhere from there', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kube-dns-node-'));
+    try {
+      cpSync(MANIFESTS, folder, { recursive: true });
+      const { localIP = '', clusterIP = '', domain = '' } = settings();
+      const file = join(folder, 'node-cache', 'cluster.yaml');
+      const text = readFileSync(file, 'utf8')
+        .replace(localIP, '169.254.25.1')
+        .replace(clusterIP, '10.32.0.53')
+        .replace(domain, 'k8s.example.org');
+      writeFileSync(file, text);
+      const rendered = renderText(join(folder, 'overlays', 'node-cache-iptables'));
+      for (const value of Object.values(settings())) expect(rendered).not.toContain(value);
+      expect(rendered).not.toContain('cluster.yaml');
+      const set = findObject(readObjects(rendered), 'DaemonSet', 'node-local-dns');
+      const { env, livenessProbe, readinessProbe } = containerOf(set, 'node-cache');
+      expect(env?.slice(0, 3)).toEqual([
+        { name: 'LOCAL_DNS', value: '169.254.25.1' },
+        { name: 'CLUSTER_DNS', value: '10.32.0.53' },
+        { name: 'CLUSTER_DOMAIN', value: 'k8s.example.org' },
+      ]);
+      for (const probe of [livenessProbe, readinessProbe])
+        expect(probe?.httpGet.host).toBe('169.254.25.1');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+withKubectl.each([...NODE_KUSTOMIZATIONS])('manifests/%s', (folder) => {
+  const isOfCilium = folder.endsWith('cilium');
+  const objects = missing('kubectl') === undefined ? render(join(MANIFESTS, folder)) : [];
+  const set = () => findObject(objects, 'DaemonSet', 'node-local-dns');
+  const container = () => containerOf(set(), 'node-cache');
+
+  it('has no unknown or wrongly typed field, and each object once, in kube-system', () => {
+    expect(objects.flatMap(fieldFaults)).toEqual([]);
+    const places = objects.map(({ kind, metadata }) => [kind, metadata.namespace, metadata.name]);
+    expect(new Set(places.map(String)).size).toBe(places.length);
+    expect(places.map(([, namespace]) => namespace)).toEqual(places.map(() => 'kube-system'));
+  });
+
+  it('has a Corefile that node-cache reads', () => {
+    const { data = {} } = findObject(objects, 'ConfigMap', 'node-local-dns');
+    const blocks = parseCorefile(data.Corefile ?? '', 'Corefile').blocks.map(({ keys }) =>
+      String(keys),
+    );
+    expect(blocks).toEqual(['{$CLUSTER_DOMAIN}:53', 'in-addr.arpa:53', 'ip6.arpa:53', '.:53']);
+  });
+
+  it('gives the node no more rights than its network needs, and the pod no token', () => {
+    const { automountServiceAccountToken, hostNetwork, securityContext } = set().spec.template.spec;
+    expect([automountServiceAccountToken, hostNetwork ?? false]).toEqual([false, !isOfCilium]);
+    expect(securityContext?.seccompProfile).toEqual({ type: 'RuntimeDefault' });
+    expect(container().securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      runAsUser: 0,
+      runAsGroup: 0,
+      capabilities: {
+        drop: ['ALL'],
+        add: [...(isOfCilium ? [] : ['NET_ADMIN']), 'NET_BIND_SERVICE'],
+      },
+    });
+    expect(objectsOf(objects, 'ClusterRoleBinding')).toEqual([]);
+  });
+
+  it('has room for the pod that comes beside the one that goes', () => {
+    const { maxSurge, maxUnavailable } = set().spec.updateStrategy.rollingUpdate;
+    expect([maxSurge, maxUnavailable]).toEqual([1, 0]);
+    expect(container().args).toContain('--reuse-port');
+    // With hostNetwork each declared port is one of the node, which the scheduler gives to one pod.
+    if (!isOfCilium) expect(container().ports).toBeUndefined();
+  });
+
+  it('mounts every volume, and of the node only the lock of iptables', () => {
+    const { volumes = [] } = set().spec.template.spec;
+    const mounts = container().volumeMounts ?? [];
+    expect(mounts.map(({ name }) => name).sort()).toEqual(volumes.map(({ name }) => name).sort());
+    const paths = volumes.flatMap(({ hostPath }) => hostPath?.path ?? []);
+    expect(paths).toEqual(folder.endsWith('iptables') ? ['/run/xtables.lock'] : []);
+  });
+
+  it('limits memory to what heap and program need together', () => {
+    const { env = [], resources } = container();
+    const options = env.find((each) => each.name === 'NODE_OPTIONS')?.value ?? '';
+    const heapMib = Number(/^--max-old-space-size=(\d+)$/.exec(options)?.[1]);
+    const limit = memoryBytes(resources?.limits?.memory);
+    expect(limit).toBeGreaterThanOrEqual((heapMib + BESIDE_HEAP_MIB) * MIB);
+    expect(memoryBytes(resources?.requests?.memory)).toBeLessThan(limit);
+  });
+});
+
+withKubectl('the overlays of node-cache', () => {
+  let objects: Readonly<Record<string, readonly KubeManifest[]>>;
+  let server: ApiServer;
+
+  beforeAll(async () => {
+    objects = Object.fromEntries(
+      NODE_KUSTOMIZATIONS.map((name) => [
+        name.replace('overlays/node-cache-', ''),
+        render(join(MANIFESTS, name)),
+      ]),
+    );
+    server = await createApiServer();
+  });
+  afterAll(() => server.close());
+
+  it.each([
+    ['iptables', '-localip=$(LOCAL_DNS),$(CLUSTER_DNS)', 'kube-dns-upstream', '--setup=iptables'],
+    ['nftables', '-localip=$(LOCAL_DNS),$(CLUSTER_DNS)', 'kube-dns-upstream', '--setup=nft'],
+    ['ipvs', '-localip=$(LOCAL_DNS)', 'kube-dns', '--setup=nft'],
+    ['cilium', '-localip=$(LOCAL_DNS)', 'kube-dns-upstream', '--setup=none'],
+  ])('%s: listens on %s, asks %s and has %s', (name, listen, service, setup) => {
+    const set = findObject(objects[name] ?? [], 'DaemonSet', 'node-local-dns');
+    const { args = [] } = containerOf(set, 'node-cache');
+    expect(args).toEqual(expect.arrayContaining([listen, `-upstreamsvc=${service}`, setup]));
+    const services = objectsOf(objects[name] ?? [], 'Service').map(({ metadata }) => metadata.name);
+    if (service !== 'kube-dns') expect(services).toContain(service);
+  });
+
+  it('cilium redirects the address of kube-dns to ports that the pods have', () => {
+    const policy = (objects.cilium ?? []).find(({ kind }) => kind === 'CiliumLocalRedirectPolicy');
+    const set = findObject(objects.cilium ?? [], 'DaemonSet', 'node-local-dns');
+    const { ports = [] } = containerOf(set, 'node-cache');
+    expect(policy).toMatchObject({
+      spec: {
+        redirectFrontend: { serviceMatcher: { serviceName: 'kube-dns', namespace: 'kube-system' } },
+        redirectBackend: {
+          localEndpointSelector: { matchLabels: set.spec.template.metadata.labels },
+          toPorts: ports
+            .filter(({ name }) => name !== 'metrics')
+            .map(({ name, containerPort }) => ({ name, port: String(containerPort) })),
+        },
+      },
+    });
+  });
+
+  it('are applied by kubectl, one over the other', async () => {
+    for (const name of ['nftables', 'iptables']) {
+      const folder = join(MANIFESTS, 'overlays', `node-cache-${name}`);
+      const said = await outputOf('kubectl', ['--server', server.url, 'apply', '-k', folder]);
+      expect(said).toMatch(/^daemonset.apps\/node-local-dns (created|configured)$/m);
+    }
+    const { spec } = server.get('DaemonSet', 'kube-system', 'node-local-dns') ?? {};
+    expect(JSON.stringify(spec)).toContain('xtables.lock');
+  });
+});
