@@ -18,12 +18,12 @@ interface='' id=''
 
 say() { echo "node-cache guard: $*" >&2; }
 
-# Whether another node-cache has taken over. Its name is the alias of the interface.
+# Whether another node-cache has taken over. The alias of the interface is the one whose rules these are.
 is_taken_over() {
   [ -n "$interface" ] || return 1
   local link
-  link=$(ip -d link show dev "$interface" 2>/dev/null) || return 1
-  [[ $link == *' alias '* && ! $link =~ \ alias\ "$id"([[:space:]]|$) ]]
+  link=$(ip -o -d link show dev "$interface" 2>/dev/null) || return 1
+  [[ $link == *' alias '* && $link != *" alias $id" ]]
 }
 
 # All in one transaction; where that fails, because some are gone already, one after the other.
@@ -40,15 +40,15 @@ remove_iptables() {
 }
 
 remove() {
-  ((${#removal[@]} > 0)) || return 0
+  ((${#removal[@]} > 0)) || return 1
   if is_taken_over; then
-    say "the rules stay, another node-cache has taken over"
-    return 0
+    say 'the rules stay: another node-cache has taken over'
+    return 1
   fi
   local tool
   for tool in "${!removal[@]}"; do
     case $tool in
-    nft) printf '%s' "${removal[nft]}" | nft -f - 2>/dev/null ;;
+    nft) printf '%s' "${removal[nft]}" | nft -f - ;;
     *) remove_iptables "$tool" "${removal[$tool]}" ;;
     esac
   done
@@ -75,7 +75,9 @@ watch() {
     clear) removal=() interface='' id='' ;;
     esac
   done
-  remove 'has ended'
+  remove 'has ended' || return 0
+  # One that it took over from may still be there, and then ends as if it had always been the only one.
+  [ -z "$interface" ] || ip link set dev "$interface" alias '' 2>/dev/null
 }
 
 case ${1-} in
@@ -106,7 +108,8 @@ case ${1-} in
   exec 4>&1
   exec 5< <(
     export NODE_CACHE_GUARD_FD=3
-    exec "$@" 3>&1 1>&4 4>&-
+    exec 3>&1 1>&4 4>&-
+    exec "$@"
   )
   program=$!
   exec 4>&-

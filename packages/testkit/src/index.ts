@@ -81,14 +81,17 @@ export {
   findCoreDns,
   findProgram,
   findRealDnsmasq,
+  findRealNodeCache,
   missing,
   missingCoreDns,
   missingIpv6,
   missingNamespaces,
   missingRealDnsmasq,
+  missingRealNodeCache,
   realDnsmasqVersion,
   testTools,
 } from './process/installed.js';
+export { NetworkNamespace } from './process/network-namespace.js';
 export {
   anonymousBytes,
   cpuUsage,

@@ -85,6 +85,11 @@ export const FLAGS = {
     'how rules are made: one nftables table of our own, the original’s iptables rules, or not at all; auto: as kube-proxy does',
   ),
   notrack: boolFlag(true, 'take DNS to these addresses out of connection tracking'),
+  guard: stringFlag(
+    '',
+    'named pipe of a guard in another container, which takes the rules out when this one is killed',
+    'path',
+  ),
   'drain-time': waitFlag(
     5 * SECOND,
     'how long to keep answering after SIGTERM; the lameduck of health counts where it is longer',

@@ -19,6 +19,7 @@ describe('the options', () => {
       skipsTeardown: false,
       skipsTracking: true,
       syncIntervalMs: 60_000,
+      guardPipe: '',
       drainMs: 5_000,
       reusesPort: false,
       udpEngine: 'auto',

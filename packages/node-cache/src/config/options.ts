@@ -25,6 +25,8 @@ export interface NodeCacheOptions {
   readonly skipsTeardown: boolean;
   readonly skipsTracking: boolean;
   readonly syncIntervalMs: number;
+  /** The named pipe of a guard in another container; '' for none. */
+  readonly guardPipe: string;
   readonly drainMs: number;
   readonly reusesPort: boolean;
   readonly udpEngine: UdpEngineChoice;
@@ -69,6 +71,7 @@ export function readOptions(values: FlagValues<typeof FLAGS>): NodeCacheOptions 
     skipsTeardown: values.skipteardown,
     skipsTracking: values.notrack,
     syncIntervalMs: values.syncinterval,
+    guardPipe: values.guard,
     drainMs: values['drain-time'],
     reusesPort: values['reuse-port'],
     udpEngine: values['udp-engine'],

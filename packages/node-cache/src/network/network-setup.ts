@@ -206,7 +206,8 @@ export class NetworkSetup {
 
   /** In IPVS mode the addresses of services are on an interface of kube-proxy: the node has them already. */
   async #warnOfIpvs(): Promise<void> {
-    const { run, log } = this.#options;
+    const { setup, run, log } = this.#options;
+    if (this.#interface === undefined && setup === 'none') return;
     const { status, stdout } = await run(['ip', '-j', 'address', 'show', 'dev', IPVS_INTERFACE]);
     if (status !== 0) return;
     const taken = this.#addresses.find((address) => stdout.includes(`"local":"${address}"`));

@@ -19,7 +19,8 @@ interface ListedObject {
 /** The rules of the original in a table of nftables of our own, which goes in and out as one. */
 export class NftRules implements RuleSet {
   readonly tool = 'nft';
-  readonly removal = [`delete table ${NFT_TABLE}`];
+  /** The first line makes the table where there is none, so that there is one to delete. */
+  readonly removal = [`table ${NFT_TABLE}`, `delete table ${NFT_TABLE}`];
   readonly #rules: readonly Rule[];
   readonly #run: Run;
 
@@ -35,8 +36,7 @@ export class NftRules implements RuleSet {
     let total = 0;
     for (const count of found.values()) total += count;
     if (missing.length === 0 && total === this.#rules.length) return [];
-    // The first line makes the table, so that there is one to delete: the kernel shows the old one or the new one.
-    await this.#transact([`table ${NFT_TABLE}`, ...this.removal, ...this.#tableText()]);
+    await this.#transact([...this.removal, ...this.#tableText()]);
     return missing;
   }
 

@@ -1,4 +1,4 @@
-import { networkSkipReason } from '../fixtures/network-namespace.js';
+import { networkSkipReason } from '../fixtures/network-skip-reason.js';
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import type { Fault } from './fault.js';
 import { cutApi, delayApi, loseApiPackets } from './network-api-scenarios.js';

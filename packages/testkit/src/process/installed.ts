@@ -11,6 +11,7 @@ const INSTALLED_BY: Readonly<Record<string, string>> = {
   'apt-get': 'a Debian',
   catatonit: 'apt-get install catatonit',
   chromium: 'apt-get install chromium',
+  conntrack: 'apt-get install conntrack',
   containerd: 'apt-get install containerd',
   coredns: 'put it into the PATH, or COREDNS=PATH names it',
   ctr: 'apt-get install containerd',
@@ -23,6 +24,7 @@ const INSTALLED_BY: Readonly<Record<string, string>> = {
   ip: 'apt-get install iproute2',
   iptables: 'apt-get install iptables',
   kubectl: '.ci/run fetches it',
+  nft: 'apt-get install nftables',
   nsenter: 'apt-get install util-linux',
   podman: 'apt-get install podman netavark',
   runc: 'apt-get install runc',
@@ -51,7 +53,7 @@ export function missing(...names: readonly string[]): string | undefined {
 /** What makes a difference to which tests run here: results of another set of programs do not count. */
 export function testTools(): string {
   const names = Object.keys(INSTALLED_BY);
-  const paths = [...names.map(findProgram), findRealDnsmasq(), findCoreDns()];
+  const paths = [...names.map(findProgram), findRealDnsmasq(), findCoreDns(), findRealNodeCache()];
   const user = process.getuid?.() === 0 ? 'root' : 'user';
   const rights = [user, missingNamespaces() ?? 'namespaces', missingIpv6() ?? '::1'];
   return [...rights, ...paths.map((path) => path ?? '')].join(' ');
@@ -66,6 +68,19 @@ export function findCoreDns(): string | undefined {
 /** Why no test runs CoreDNS here; undefined where it can. */
 export function missingCoreDns(): string | undefined {
   return findCoreDns() === undefined ? missing('coredns') : undefined;
+}
+
+/** The program of the real node-cache, which NODE_CACHE names: `node-cache` on the PATH of an npm script is ours. */
+export function findRealNodeCache(): string | undefined {
+  const { NODE_CACHE = '' } = process.env;
+  return NODE_CACHE === '' ? undefined : NODE_CACHE;
+}
+
+/** Why no test runs the real node-cache here; undefined where it can. */
+export function missingRealNodeCache(): string | undefined {
+  return findRealNodeCache() === undefined
+    ? 'needs the real node-cache: NODE_CACHE=PATH names it'
+    : undefined;
 }
 
 /** Why no test uses the address ::1 here; undefined where it can. */
