@@ -20,6 +20,7 @@ import {
   UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
+import { Subscribers, subscribersPage } from '@kube-dns/resolver';
 import { bindAddress, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import { composeAnswerer, UPSTREAM_DEADLINE_MS } from './answer/composition.js';
 import type { KubednsAnswerer } from './answer/kubedns-answerer.js';
@@ -39,8 +40,7 @@ import { UpstreamStatistics } from './metrics/upstream-statistics.js';
 import { Notifier } from './notify/notifier.js';
 import { NotifyMessages } from './notify/notify-messages.js';
 import { AnnouncedRecords } from './subscription/announced-records.js';
-import { Subscribers } from './subscription/subscribers.js';
-import { subscribersPage } from './subscription/subscribers-page.js';
+import { ClusterZones } from './subscription/cluster-zones.js';
 import { VersionedAnswerer } from './subscription/versioned-answerer.js';
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
@@ -69,7 +69,7 @@ export class KubednsServer {
   readonly #upstreamStatistics = new UpstreamStatistics();
   readonly #eventToServed = new BucketHistogram(EVENT_TO_SERVED_BOUNDS);
   readonly #answerer: KubednsAnswerer;
-  readonly #subscribers: Subscribers;
+  readonly #subscribers: Subscribers<'configuration'>;
   readonly #notifier: Notifier;
   readonly #cookies: ServerCookies;
   readonly #cookieSecrets: CookieSecretFile | undefined;
@@ -101,7 +101,10 @@ export class KubednsServer {
       onServiceChange: (key) => this.#upstreams.serviceChanged(key),
     });
     this.#zone = zone;
-    this.#subscribers = new Subscribers({ apex: zone.apex, isSynced: () => this.watch.isSynced });
+    this.#subscribers = new Subscribers({
+      zones: new ClusterZones(zone.apex, () => this.watch.isSynced),
+      reasons: ['configuration'],
+    });
     const { news } = this.#subscribers;
     const key = readTsigKey(flags['notify-key'], EXIT_FATAL);
     const messages = new NotifyMessages(zone, flags['record-ttl'], key);

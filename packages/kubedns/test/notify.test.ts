@@ -18,7 +18,7 @@ import {
 import { NotifyMessages } from '../src/notify/notify-messages.js';
 import { NotifyTarget } from '../src/notify/notify-target.js';
 import { Notifier } from '../src/notify/notifier.js';
-import { ZoneNews } from '../src/subscription/zone-news.js';
+import { ZoneNews } from '@kube-dns/resolver';
 
 const KEY = parseTsigKey('key "k" { algorithm hmac-sha256; secret "AAECAwQFBgcICQoLDA0ODw=="; };');
 const ZONES = ['cluster.local', 'in-addr.arpa', 'ip6.arpa'];
@@ -242,7 +242,7 @@ describe('a target with a key', () => {
 
 describe('the notifier', () => {
   it('tells the zones when it starts and when all may have changed, and then each name', async () => {
-    const news = new ZoneNews();
+    const news = new ZoneNews(['configuration']);
     const messages = new NotifyMessages(zone, 30, undefined);
     const servers = [{ address: server.address, port: server.port }];
     const notifier = new Notifier({ servers, news, messages, log: { warn: () => undefined } });

@@ -21,3 +21,12 @@ export type { SubscriptionRow } from './subscription/subscription-row.js';
 export { type SubscribedServer, Subscriptions } from './subscription/subscriptions.js';
 export { subscriptionsPage } from './subscription/subscriptions-page.js';
 export { ZoneServer } from './subscription/zone-server.js';
+export { Subscribers, type ToldZones } from './telling/subscribers.js';
+export {
+  type SubscriberCounts,
+  subscriberFamilies,
+  type SubscriberMetrics,
+} from './telling/subscriber-families.js';
+export { subscribersPage } from './telling/subscribers-page.js';
+export { versionLabels } from './telling/version-labels.js';
+export { type NewsListener, ZoneNews } from './telling/zone-news.js';

@@ -3,7 +3,7 @@ import { BucketHistogram, renderFamilies } from '@kube-dns/daemon';
 import { ListenerCounters } from '@kube-dns/transport';
 import { RCODE } from '@kube-dns/wire';
 import { ROOT_NAME } from '@kube-dns/wire';
-import { Subscribers } from '../subscription/subscribers.js';
+import { Subscribers } from '@kube-dns/resolver';
 import { metricFamilies, type MetricSources } from './metric-families.js';
 import { QueryStatistics } from '../answer/query-statistics.js';
 import { UpstreamStatistics } from './upstream-statistics.js';
@@ -40,7 +40,10 @@ const SOURCES: MetricSources = {
   notified: [
     { text: '192.0.2.1#53', sent: 5, results: { acknowledged: 1, refused: 2, given_up: 3 } },
   ],
-  subscribers: new Subscribers({ apex: ROOT_NAME, isSynced: () => true }),
+  subscribers: new Subscribers({
+    zones: { apex: ROOT_NAME, isKnown: true, rcodeFor: () => 0 },
+    reasons: ['configuration'],
+  }),
   configuration: {
     source: 'directory',
     version: 'abc',

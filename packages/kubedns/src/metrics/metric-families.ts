@@ -13,11 +13,11 @@ import {
   nameServerFamilies,
   type ProgramFacts,
 } from '@kube-dns/daemon';
+import { type SubscriberCounts, subscriberFamilies } from '@kube-dns/resolver';
 import type { ForwarderCounters, QueryForwarder } from '@kube-dns/transport';
 import { CAUSES, type QueryStatistics, SYSTEMS } from '../answer/query-statistics.js';
 import type { Configuration } from '../config/configuration.js';
 import type { NotifyTarget } from '../notify/notify-target.js';
-import type { Subscribers } from '../subscription/subscribers.js';
 import { LISTENER_METRICS, OWN_METRICS, SKYDNS_METRICS, UPSTREAM_METRICS } from './metric-table.js';
 import type { UpstreamStatistics } from './upstream-statistics.js';
 
@@ -45,7 +45,7 @@ export interface MetricSources extends ProgramFacts {
   readonly zoneCounts: () => Readonly<Record<string, number>>;
   readonly watches: () => Iterable<WatchStatistics>;
   readonly eventToServed: BucketHistogram;
-  readonly subscribers: Pick<Subscribers, 'count' | 'behind' | 'dropped' | 'news'>;
+  readonly subscribers: SubscriberCounts;
   readonly notified: readonly Pick<NotifyTarget, 'text' | 'sent' | 'results'>[];
   readonly configuration: Pick<
     Configuration,
@@ -81,7 +81,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     counter(OWN_METRICS.wildcardQueries, () => sources.statistics().wildcards),
     histogram(OWN_METRICS.eventToServed, () => [{ labels: {}, histogram: sources.eventToServed }]),
     counter(OWN_METRICS.unexpectedErrors, sources.unexpectedErrors),
-    ...subscriberFamilies(sources),
+    ...subscriberFamilies(OWN_METRICS, () => sources.subscribers),
     ...notifyFamilies(sources),
     ...watchFamilies(sources),
     ...configurationFamilies(sources),
@@ -116,17 +116,6 @@ function skydnsFamilies({ prefix, statistics }: MetricSources): MetricFamily[] {
     counter(named(SKYDNS_METRICS.cacheMisses), () => [
       { labels: { cache: 'response' }, value: statistics().cacheMisses },
     ]),
-  ];
-}
-
-function subscriberFamilies({ subscribers }: MetricSources): MetricFamily[] {
-  return [
-    gauge(OWN_METRICS.subscribers, () => subscribers.count),
-    gauge(OWN_METRICS.subscribersBehind, () => subscribers.behind),
-    histogram(OWN_METRICS.subscriptionLag, () => [{ labels: {}, histogram: subscribers.news.lag }]),
-    counter(OWN_METRICS.subscriberNames, () => subscribers.news.names),
-    counter(OWN_METRICS.subscriberFlushes, () => labelledBy('reason', subscribers.news.flushes)),
-    counter(OWN_METRICS.subscribersDropped, () => subscribers.dropped),
   ];
 }
 

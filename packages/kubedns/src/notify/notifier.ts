@@ -1,4 +1,4 @@
-import type { NewsListener, ZoneNews } from '../subscription/zone-news.js';
+import type { NewsListener, ZoneNews } from '@kube-dns/resolver';
 import { NotifyTarget, type NotifyTargetOptions } from './notify-target.js';
 import type { ServerAddress } from '@kube-dns/transport';
 

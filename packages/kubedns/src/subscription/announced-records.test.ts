@@ -14,14 +14,11 @@ import type { ZoneChanges } from './announced-records.js';
 /** The names that were announced, as text. */
 class Announced implements ZoneChanges {
   isWatched = true;
+  readonly takesNames = true;
   names: string[] = [];
 
   add(name: Uint8Array): void {
     this.names.push(decodeName(name));
-  }
-
-  addAddress({ size, bytes }: { size: number; bytes: string }, at: number): void {
-    this.names.push(reverseName(Buffer.from(bytes.slice(at, at + size), 'latin1')));
   }
 
   /** The names since the last call, each once. */

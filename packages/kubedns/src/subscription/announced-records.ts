@@ -1,4 +1,4 @@
-import { encodeKey, prependLabels } from '@kube-dns/wire';
+import { encodeKey, encodeReverseName, prependLabels } from '@kube-dns/wire';
 import type { RecordStore } from '../cluster/cluster-state.js';
 import type { EndpointGroup, EndpointSlice } from '../cluster/endpoint-slice.js';
 import type { PackedAddresses } from '../cluster/packed-addresses.js';
@@ -8,12 +8,12 @@ import type { ZoneService } from '../zone/zone-service.js';
 
 /** Is told the names whose records changed. */
 export interface ZoneChanges {
-  /** Whether anybody wants to know; else the names need not be found. */
+  /** Whether anybody wants to know. */
   readonly isWatched: boolean;
+  /** Whether names are taken; else they need not be found. */
+  readonly takesNames: boolean;
   /** The records of a name, lower-cased in wire form, or of names below it. */
   add(name: Uint8Array): void;
-  /** The records of the reverse name of an address, which is at an offset among others. */
-  addAddress(addresses: PackedAddresses, at: number): void;
 }
 
 /** The service whose addresses are those of `ns.dns.<zone>`. */
@@ -113,9 +113,16 @@ export class AnnouncedRecords implements RecordStore {
     const slices = entry.isHeadless ? entry.slices.flatMap(({ groups }) => groups) : [];
     for (const addresses of [service.ipv4, service.ipv6, ...slices]) {
       for (let at = 0; at < addresses.bytes.length; at += addresses.size) {
-        this.#changes.addAddress(addresses, at);
+        this.#addAddress(addresses, at);
       }
     }
+  }
+
+  /** The reverse name of the address at an offset among others. */
+  #addAddress({ size, bytes }: PackedAddresses, at: number): void {
+    if (!this.#changes.takesNames) return;
+    const address = Buffer.from(bytes.slice(at, at + size), 'latin1');
+    this.#changes.add(encodeReverseName(address));
   }
 
   /** Adds the addresses of a slice that the other state of it does not have, or with another label. */
@@ -123,7 +130,7 @@ export class AnnouncedRecords implements RecordStore {
     const others = new Set<string>();
     eachEndpoint(other, (name) => others.add(name));
     eachEndpoint(slice, (name, group, at) => {
-      if (!others.has(name)) this.#changes.addAddress(group, at);
+      if (!others.has(name)) this.#addAddress(group, at);
     });
   }
 }

@@ -1,8 +1,6 @@
 import type { Answerer, Client, ReplyPath } from '@kube-dns/transport';
-import { appendZoneVersion, type Query, suffixOffset, type ZoneVersion } from '@kube-dns/wire';
-
-/** Labels of in-addr.arpa and ip6.arpa. */
-const REVERSE_ZONE_LABELS = 2;
+import { versionLabels } from '@kube-dns/resolver';
+import { appendZoneVersion, type Query, type ZoneVersion } from '@kube-dns/wire';
 
 /** What the versions of all answers come from. */
 export interface VersionSource extends Pick<ZoneVersion, 'instance' | 'serial'> {
@@ -36,20 +34,17 @@ class VersionedClient implements Client, ZoneVersion {
   labelCount = 0;
   serial = 0;
   readonly #source: VersionSource;
-  readonly #apexLabels: number;
   #client!: Client;
   #maxBytes = 0;
 
   constructor(source: VersionSource) {
     this.#source = source;
-    this.#apexLabels = countLabels(source.apex);
   }
 
   /** Sets the question, and its client. */
   start({ name, nameLength, maxAnswerBytes }: Query, client: Client): void {
     const { apex, serial } = this.#source;
-    const isOfZone = suffixOffset(name, nameLength, apex) >= 0;
-    this.labelCount = isOfZone ? this.#apexLabels : REVERSE_ZONE_LABELS;
+    this.labelCount = versionLabels(name, nameLength, apex);
     this.serial = serial;
     this.#client = client;
     this.#maxBytes = maxAnswerBytes;
@@ -88,10 +83,4 @@ class VersionedClient implements Client, ZoneVersion {
       abandon: () => reply.abandon(),
     };
   }
-}
-
-function countLabels(name: Uint8Array): number {
-  let count = 0;
-  for (let at = 0; name[at]! > 0; at += 1 + name[at]!) count++;
-  return count;
 }

@@ -5,7 +5,6 @@ import {
   DSO_TYPE,
   type DsoMessage,
   type DsoTlv,
-  encodeKey,
   INSTANCE_BYTES,
   keepaliveTlv,
   lowerCaseByte,
@@ -14,11 +13,9 @@ import {
   readDso,
   serialTlv,
   subscribedTlv,
-  suffixOffset,
   writeDso,
 } from '@kube-dns/wire';
 import { makePlace } from './subscriber-places.js';
-import type { VersionSource } from './versioned-answerer.js';
 import { type NewsListener, ZoneNews } from './zone-news.js';
 
 /** Well below the TTL of negative answers, which caches give no longer than that after a message. */
@@ -30,7 +27,6 @@ const KEEPALIVE_MS = 10_000;
 const MAX_UNSENT_BYTES = 64 * 1024;
 /** and is disconnected when it has not by then. */
 const BEHIND_MS = 10_000;
-const REVERSE_ZONES = ['in-addr.arpa', 'ip6.arpa'].map(encodeKey);
 
 interface Subscriber {
   readonly sinceMs: number;
@@ -51,37 +47,46 @@ export interface SubscriberRow {
   readonly unreadBytes: number;
 }
 
-export interface SubscribersOptions {
-  /** The zone's name, lower-cased in wire form. */
+/** The zones whose changes are told. */
+export interface ToldZones {
+  /** The name of the zone that has the services, lower-cased in wire form. */
   readonly apex: Uint8Array;
-  /** Whether the zone is complete: before, a change is no news. */
-  readonly isSynced: () => boolean;
+  /** Whether every change until now is known, which is what a heartbeat says. */
+  readonly isKnown: boolean;
+  /** The rcode for a subscription to a zone, lower-cased in wire form: NOERROR, NOTAUTH where none of its names is told, SERVFAIL for now. */
+  rcodeFor(zone: Uint8Array): number;
+}
+
+export interface SubscribersOptions<Reason extends string> {
+  readonly zones: ToldZones;
+  /** Why else everything may have changed. */
+  readonly reasons: readonly Reason[];
   /** Milliseconds that never fall; the process's unless given. */
   readonly now?: () => number;
 }
 
 /**
- * The forwarders that want to know what changes in the zone and its reverse names. Each subscribes by DNS Stateful
- * Operations (RFC 8490) on a connection to the DNS port, and learns names, never records.
+ * The caches that want to know what changes in zones. Each subscribes by DNS Stateful Operations (RFC 8490) on a
+ * connection to the DNS port, and learns names, never records.
  */
-export class Subscribers implements SessionService, VersionSource, NewsListener {
-  readonly news: ZoneNews;
+export class Subscribers<Reason extends string = never> implements SessionService, NewsListener {
+  readonly news: ZoneNews<Reason>;
   readonly instance = randomBytes(INSTANCE_BYTES);
   /** Subscribers that were disconnected because they did not read, or sent nothing, or for one of another client. */
   dropped = 0;
-  readonly #options: SubscribersOptions;
+  readonly #zones: ToldZones;
   readonly #subscribers = new Map<Session, Subscriber>();
   readonly #now: () => number;
   #heartbeat: NodeJS.Timeout | undefined;
 
-  constructor(options: SubscribersOptions) {
-    this.#options = options;
-    this.#now = options.now ?? (() => performance.now());
-    this.news = new ZoneNews(this.#now);
+  constructor({ zones, reasons, now = () => performance.now() }: SubscribersOptions<Reason>) {
+    this.#zones = zones;
+    this.#now = now;
+    this.news = new ZoneNews(reasons, now);
   }
 
   get apex(): Uint8Array {
-    return this.#options.apex;
+    return this.#zones.apex;
   }
 
   /** Of the last change that was told. */
@@ -128,6 +133,14 @@ export class Subscribers implements SessionService, VersionSource, NewsListener 
     this.#tell(serialTlv(DSO_TYPE.FLUSH, serial));
   }
 
+  /** Changes are not known any more: for the subscribers TTLs rule, until they subscribe again. */
+  dismiss(): void {
+    for (const session of [...this.#subscribers.keys()]) {
+      this.#leave(session);
+      session.close();
+    }
+  }
+
   close(): void {
     this.news.close();
     clearInterval(this.#heartbeat);
@@ -158,8 +171,8 @@ export class Subscribers implements SessionService, VersionSource, NewsListener 
 
   #subscribe(zone: Uint8Array, session: Session): number {
     if (plainNameEnd(zone, 0) !== zone.length) return RCODE.FORMERR;
-    if (!this.#serves(zone.map(lowerCaseByte))) return RCODE.NOTAUTH;
-    if (!this.#options.isSynced()) return RCODE.SERVFAIL;
+    const rcode = this.#zones.rcodeFor(zone.map(lowerCaseByte));
+    if (rcode !== RCODE.NOERROR) return rcode;
     if (this.#subscribers.has(session)) return RCODE.NOERROR;
     const place = makePlace(this.#subscribers, session);
     if (place === false) return RCODE.REFUSED;
@@ -169,28 +182,22 @@ export class Subscribers implements SessionService, VersionSource, NewsListener 
     this.news.listen(this);
     this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
     session.stay();
-    session.onClose(() => {
-      this.#subscribers.delete(session);
-      if (this.count > 0) return;
-      this.news.leave(this);
-      clearInterval(this.#heartbeat);
-      this.#heartbeat = undefined;
-    });
+    session.onClose(() => this.#leave(session));
     return RCODE.NOERROR;
   }
 
   #drop(session: Session): void {
     this.dropped++;
-    this.#subscribers.delete(session);
+    this.#leave(session);
     session.close();
   }
 
-  /** Whether names at or below a zone can be told: it is one of ours, or above or below one. */
-  #serves(zone: Uint8Array): boolean {
-    return [this.#options.apex, ...REVERSE_ZONES].some(
-      (own) =>
-        suffixOffset(zone, zone.length, own) >= 0 || suffixOffset(own, own.length, zone) >= 0,
-    );
+  #leave(session: Session): void {
+    this.#subscribers.delete(session);
+    if (this.count > 0) return;
+    this.news.leave(this);
+    clearInterval(this.#heartbeat);
+    this.#heartbeat = undefined;
   }
 
   #tell(tlv: DsoTlv): void {
@@ -223,7 +230,9 @@ export class Subscribers implements SessionService, VersionSource, NewsListener 
       const { heardMs, behindMs = now } = subscriber;
       if (now - heardMs > SILENCE_MS || now - behindMs > BEHIND_MS) {
         this.#drop(session);
-      } else if (!this.#isBehind(session, subscriber)) session.push(message);
+      } else if (!this.#isBehind(session, subscriber) && this.#zones.isKnown) {
+        session.push(message);
+      }
     }
   }
 }

@@ -7,7 +7,6 @@ import {
   RCODE,
   readDso,
   readSubscribed,
-  ROOT_NAME,
   writeDso,
 } from '@kube-dns/wire';
 import { Subscribers } from './subscribers.js';
@@ -56,13 +55,14 @@ class FakeSession implements Session {
 }
 
 let now: number;
-let isSynced: boolean;
-let subscribers: Subscribers;
+/** What the zones say of a subscription, and of a heartbeat. */
+let zones: { apex: Uint8Array; isKnown: boolean; rcode: number; rcodeFor(): number };
+let subscribers: Subscribers<'configuration'>;
 beforeEach(() => {
   jest.useFakeTimers();
   now = 0;
-  isSynced = true;
-  subscribers = new Subscribers({ apex: APEX, isSynced: () => isSynced, now: () => now });
+  zones = { apex: APEX, isKnown: true, rcode: RCODE.NOERROR, rcodeFor: () => zones.rcode };
+  subscribers = new Subscribers({ zones, reasons: ['configuration'], now: () => now });
 });
 afterEach(() => {
   subscribers.close();
@@ -108,21 +108,33 @@ describe('Subscribers', () => {
     expect(subscribers).toMatchObject({ count: 0, news: { isWatched: false } });
   });
 
-  it.each([
-    ['the zone and all above it', APEX, RCODE.NOERROR],
-    ['a name below the zone', encodeKey('svc.cluster.local'), RCODE.NOERROR],
-    ['every name', ROOT_NAME, RCODE.NOERROR],
-    ['reverse names', encodeKey('10.in-addr.arpa'), RCODE.NOERROR],
-    ['a name beside the zone', encodeKey('xcluster.local'), RCODE.NOTAUTH],
-    ['bytes that are no name', Uint8Array.of(3, 1), RCODE.FORMERR],
-  ])('take subscriptions to %s as they should', (_, zone, rcode) => {
-    expect(request(new FakeSession(), DSO_TYPE.SUBSCRIBE, zone)).toBe(rcode);
+  it('take no subscription to bytes that are no name, nor where the zones say no', () => {
+    const noName = Uint8Array.of(3, 1);
+    expect(request(new FakeSession(), DSO_TYPE.SUBSCRIBE, noName)).toBe(RCODE.FORMERR);
+    for (const rcode of [RCODE.NOTAUTH, RCODE.SERVFAIL]) {
+      zones.rcode = rcode;
+      expect(request(new FakeSession(), DSO_TYPE.SUBSCRIBE, APEX)).toBe(rcode);
+    }
+    expect(subscribers.count).toBe(0);
   });
 
-  it('take none before the cluster is listed', () => {
-    isSynced = false;
-    expect(request(new FakeSession(), DSO_TYPE.SUBSCRIBE, APEX)).toBe(RCODE.SERVFAIL);
-    expect(subscribers.count).toBe(0);
+  it('get no heartbeat while changes may be unknown', () => {
+    const session = subscribed();
+    zones.isKnown = false;
+    pass(6_000);
+    expect(session.messages).toHaveLength(1);
+    zones.isKnown = true;
+    pass(2_000);
+    expect(session.messages).toHaveLength(2);
+  });
+
+  it('are dismissed; what is told to the next has another serial', () => {
+    const sessions = [subscribed(), subscribed()];
+    subscribers.dismiss();
+    expect(sessions.map(({ isClosed }) => isClosed)).toEqual([true, true]);
+    expect(subscribers).toMatchObject({ count: 0, dropped: 0, news: { isWatched: false } });
+    subscribed();
+    expect(subscribers.serial).toBe(2);
   });
 
   it('are 250 at most', () => {
@@ -183,7 +195,7 @@ describe('Subscribers', () => {
     expect(JSON.parse(subscribersPage(subscribers))).toEqual({
       serial: 2,
       names: 1,
-      flushes: { 'many-changes': 0, configuration: 0, 'slow-subscriber': 0 },
+      flushes: { 'many-changes': 0, 'slow-subscriber': 0, configuration: 0 },
       dropped: 0,
       subscribers: [
         {

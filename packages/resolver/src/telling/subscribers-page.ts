@@ -1,9 +1,10 @@
 import { formatHostPort } from '@kube-dns/daemon';
-import type { Subscribers } from './subscribers.js';
+import type { SubscriberCounts } from './subscriber-families.js';
+import type { SubscriberRow } from './subscribers.js';
 
 /** The page `/subscribers`, as JSON: who is told which names change, and who reads too slowly. Ages are in seconds. */
 export function subscribersPage(
-  subscribers: Pick<Subscribers, 'news' | 'dropped' | 'rows'>,
+  subscribers: Pick<SubscriberCounts, 'news' | 'dropped'> & { rows(): readonly SubscriberRow[] },
 ): string {
   const { news, dropped } = subscribers;
   const rows = subscribers

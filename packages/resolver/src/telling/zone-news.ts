@@ -1,17 +1,16 @@
 import { BucketHistogram } from '@kube-dns/daemon';
-import { encodeReverseName } from '@kube-dns/wire';
-import type { PackedAddresses } from '../cluster/packed-addresses.js';
-import { DURATION_BOUNDS } from '../metrics/metric-table.js';
-import type { ZoneChanges } from './announced-records.js';
 
 /** More names than this in a window are told as a flush at its end. */
 const MAX_NAMES = 256;
 const WINDOW_MS = 20;
 /** From one message with names to the next: it costs both sides more than the names in it. */
 const PAUSE_MS = 3;
+/** Upper bounds in seconds. */
+const LAG_BOUNDS = [0.001, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
-/** Why it was told that everything may have changed; to one subscriber, when it has read what it left unread. */
-export type FlushReason = 'many-changes' | 'configuration' | 'slow-subscriber';
+/** Why it is told here that everything may have changed; to one subscriber, when it has read what it left unread. */
+const OWN_REASONS = ['many-changes', 'slow-subscriber'] as const;
+type OwnReason = (typeof OWN_REASONS)[number];
 
 /** Is told what changes. */
 export interface NewsListener {
@@ -25,16 +24,12 @@ export interface NewsListener {
  * Tells the names that changed to all who listen, with a serial: at the end of the turn of the event loop, and those of
  * the next 3 ms together. Many changes become one flush, so that a large relist costs caches no more than their answers.
  */
-export class ZoneNews implements ZoneChanges {
+export class ZoneNews<Reason extends string = never> {
   /** Names that were told; flushes by reason. */
   names = 0;
-  readonly flushes: Record<FlushReason, number> = {
-    'many-changes': 0,
-    configuration: 0,
-    'slow-subscriber': 0,
-  };
+  readonly flushes: Record<OwnReason | Reason, number>;
   /** Seconds from a change of the zone until it is told. */
-  readonly lag = new BucketHistogram(DURATION_BOUNDS);
+  readonly lag = new BucketHistogram(LAG_BOUNDS);
   #serial = 0;
   readonly #listeners = new Set<NewsListener>();
   readonly #now: () => number;
@@ -50,8 +45,10 @@ export class ZoneNews implements ZoneChanges {
   /** When the first change came that is not told yet; undefined when there is none. */
   #sinceMs: number | undefined;
 
-  /** `now` is a clock in milliseconds that never falls. */
-  constructor(now: () => number = () => performance.now()) {
+  /** With these reasons of who uses it; `now` is a clock in milliseconds that never falls. */
+  constructor(reasons: readonly Reason[] = [], now: () => number = () => performance.now()) {
+    const counts = [...OWN_REASONS, ...reasons].map((reason) => [reason, 0] as const);
+    this.flushes = Object.fromEntries(counts) as Record<OwnReason | Reason, number>;
     this.#now = now;
   }
 
@@ -62,6 +59,11 @@ export class ZoneNews implements ZoneChanges {
 
   get isWatched(): boolean {
     return this.#listeners.size > 0;
+  }
+
+  /** Whether a name that changed is told: else the names need not be found. */
+  get takesNames(): boolean {
+    return this.isWatched && this.#flushTimer === undefined;
   }
 
   /** From now on it is told. What changed while no one was has no serial, so the next answers have a new one. */
@@ -75,7 +77,7 @@ export class ZoneNews implements ZoneChanges {
   }
 
   add(name: Uint8Array): void {
-    if (!this.isWatched || this.#flushTimer !== undefined) return;
+    if (!this.takesNames) return;
     const nowMs = this.#now();
     this.#sinceMs ??= nowMs;
     this.#changed.set(textOf(name), name);
@@ -88,14 +90,8 @@ export class ZoneNews implements ZoneChanges {
     else this.#immediate ??= setImmediate(this.#tellNames);
   }
 
-  addAddress({ size, bytes }: PackedAddresses, at: number): void {
-    if (!this.isWatched || this.#flushTimer !== undefined) return;
-    const address = Buffer.from(bytes.slice(at, at + size), 'latin1');
-    this.add(encodeReverseName(address));
-  }
-
   /** Tells that everything may have changed. */
-  flush(reason: FlushReason): void {
+  flush(reason: OwnReason | Reason): void {
     this.#changed.clear();
     if (!this.isWatched) {
       this.#sinceMs = undefined;

@@ -1,0 +1,27 @@
+import type { ToldZones } from '@kube-dns/resolver';
+import { encodeKey, RCODE, suffixOffset } from '@kube-dns/wire';
+
+const REVERSE_ZONES = ['in-addr.arpa', 'ip6.arpa'].map(encodeKey);
+
+/** The cluster's zone and those of reverse names: what changes there is told. */
+export class ClusterZones implements ToldZones {
+  readonly apex: Uint8Array;
+  readonly isKnown = true;
+  readonly #isSynced: () => boolean;
+
+  /** `isSynced`: the zone is complete; before, a change is no news. */
+  constructor(apex: Uint8Array, isSynced: () => boolean) {
+    this.apex = apex;
+    this.#isSynced = isSynced;
+  }
+
+  /** Names of a zone can be told that is one of ours, or above or below one. */
+  rcodeFor(zone: Uint8Array): number {
+    const isTold = [this.apex, ...REVERSE_ZONES].some(
+      (own) =>
+        suffixOffset(zone, zone.length, own) >= 0 || suffixOffset(own, own.length, zone) >= 0,
+    );
+    if (!isTold) return RCODE.NOTAUTH;
+    return this.#isSynced() ? RCODE.NOERROR : RCODE.SERVFAIL;
+  }
+}
