@@ -21,7 +21,7 @@ import { ROOT } from './dockerfile.js';
 /** The ports of the pod; each test maps them to free ports of this machine. */
 const PORTS = [53, 8081, 10053, 10054, 10055, 10056];
 /** `timeoutSeconds` of the manifest's probes. */
-const PROBE_TIMEOUT_MS = 5_000;
+const PROBE_TIMEOUT_MS = 2_000;
 
 /** How a test changes the containers that it starts. */
 export interface StartOptions {
