@@ -7,6 +7,7 @@ import { parseCorefile } from '@kube-dns/node-cache/corefile';
 import { memoryBytes, missing, outputOf, unless } from '@kube-dns/testkit';
 import {
   containerOf,
+  containersOf,
   fieldFaults,
   findObject,
   type KubeManifest,
@@ -93,16 +94,22 @@ withKubectl.each([...NODE_KUSTOMIZATIONS])('manifests/%s', (folder) => {
     const { automountServiceAccountToken, hostNetwork, securityContext } = set().spec.template.spec;
     expect([automountServiceAccountToken, hostNetwork ?? false]).toEqual([false, !isOfCilium]);
     expect(securityContext?.seccompProfile).toEqual({ type: 'RuntimeDefault' });
-    expect(container().securityContext).toEqual({
+    const rights = (...add: readonly string[]) => ({
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
       runAsUser: 0,
       runAsGroup: 0,
-      capabilities: {
-        drop: ['ALL'],
-        add: [...(isOfCilium ? [] : ['NET_ADMIN']), 'NET_BIND_SERVICE'],
-      },
+      capabilities: { drop: ['ALL'], add },
     });
+    const held = containersOf(set()).map(({ name, securityContext }) => [name, securityContext]);
+    expect(held).toEqual(
+      isOfCilium
+        ? [['node-cache', rights('NET_BIND_SERVICE')]]
+        : [
+            ['node-cache', rights('NET_ADMIN', 'NET_BIND_SERVICE')],
+            ['guard', rights('NET_ADMIN')],
+          ],
+    );
     expect(objectsOf(objects, 'ClusterRoleBinding')).toEqual([]);
   });
 
@@ -118,6 +125,12 @@ withKubectl.each([...NODE_KUSTOMIZATIONS])('manifests/%s', (folder) => {
     const { volumes = [] } = set().spec.template.spec;
     const mounts = container().volumeMounts ?? [];
     expect(mounts.map(({ name }) => name).sort()).toEqual(volumes.map(({ name }) => name).sort());
+    // What the guard runs needs the same lock, and it waits at the pipe that node-cache opens.
+    const [, guard] = containersOf(set());
+    const shared = mounts.filter(({ name }) => ['run', 'xtables-lock'].includes(name));
+    if (!isOfCilium) expect(guard?.volumeMounts).toEqual(shared);
+    const pipe = guard === undefined ? [] : [`--guard=${guard.command?.at(-1)}`];
+    expect(container().args?.filter((arg) => arg.startsWith('--guard'))).toEqual(pipe);
     const paths = volumes.flatMap(({ hostPath }) => hostPath?.path ?? []);
     expect(paths).toEqual(folder.endsWith('iptables') ? ['/run/xtables.lock'] : []);
   });
