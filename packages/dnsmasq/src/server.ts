@@ -22,6 +22,8 @@ import {
   AnswerCache,
   AnswerCounters,
   neverHeard,
+  noteHealth,
+  ServerStatistics,
   staleRules,
   Subscriptions,
   subscriptionsPage,
@@ -57,8 +59,6 @@ import {
   sourcePorts,
 } from './upstream/upstream-options.js';
 import { overflowLog } from './upstream/overflow-log.js';
-import { noteHealth } from './upstream/server-health-log.js';
-import { ServerStatistics } from './upstream/server-statistics.js';
 import { subscribedServers } from './upstream/subscribed-servers.js';
 
 /** Lower bound of `-logInterval`: below it, the log has nothing else. */

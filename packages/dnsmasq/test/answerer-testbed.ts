@@ -12,6 +12,7 @@ import {
   type AnswerCacheOptions,
   AnswerCounters,
   type CachingRules,
+  ServerStatistics,
   staleRules,
 } from '@kube-dns/resolver';
 import { type AnswererOptions, createAnswerer } from '../src/answer/create-answerer.js';
@@ -20,7 +21,6 @@ import { defaultOptions } from '../src/options/option-values.js';
 import { parseServerRule } from '../src/options/server-value.js';
 import type { StaleOptions } from '../src/options/stale-value.js';
 import { Router } from '../src/routing/router.js';
-import { ServerStatistics } from '../src/upstream/server-statistics.js';
 import { addressRecords, PLAIN_RULES } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
 import { recordedLog } from './recorded-log.js';

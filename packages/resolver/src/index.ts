@@ -16,6 +16,7 @@ export { MAX_HITS } from './cache/last-answer.js';
 export { type CachingRules, ReplyReader } from './cache/reply-reader.js';
 export { ToldChanges } from './cache/told-changes.js';
 export { NONE } from './none.js';
+export { ReplyTeller } from './subscription/reply-teller.js';
 export { ServerInstance } from './subscription/server-instance.js';
 export type { SubscriptionRow } from './subscription/subscription-row.js';
 export { type SubscribedServer, Subscriptions } from './subscription/subscriptions.js';
@@ -30,3 +31,5 @@ export {
 export { subscribersPage } from './telling/subscribers-page.js';
 export { versionLabels } from './telling/version-labels.js';
 export { type NewsListener, ZoneNews } from './telling/zone-news.js';
+export { noteHealth } from './upstream/server-health-log.js';
+export { ServerStatistics } from './upstream/server-statistics.js';

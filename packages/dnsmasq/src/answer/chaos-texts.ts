@@ -1,5 +1,9 @@
-import type { AnswerCache, AnswerCounters, SubscriptionRow } from '@kube-dns/resolver';
-import type { ServerStatistics } from '../upstream/server-statistics.js';
+import type {
+  AnswerCache,
+  AnswerCounters,
+  ServerStatistics,
+  SubscriptionRow,
+} from '@kube-dns/resolver';
 import type { ChaosTexts } from './chaos.js';
 
 /** The version that clients, dashboards and readers of logs expect: the dnsmasq whose behaviour this is. */

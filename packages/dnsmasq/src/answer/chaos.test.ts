@@ -8,7 +8,7 @@ import {
   readQuery,
   subscriptionRow,
 } from '@kube-dns/resolver/testing';
-import { ServerStatistics } from '../upstream/server-statistics.js';
+import { ServerStatistics } from '@kube-dns/resolver';
 import { ChaosAnswerer } from './chaos.js';
 import { chaosTexts } from './chaos-texts.js';
 

@@ -10,13 +10,10 @@ import {
   QUESTION_OFFSET,
   RCODE,
   RCODE_MASK,
-  INSTANCE_BYTES,
-  readSerial,
   readUint16,
   reasonsOf,
   RecordCursor,
   writeUint16,
-  zoneVersionAt,
 } from '@kube-dns/wire';
 import {
   type AnswerCache,
@@ -25,9 +22,8 @@ import {
   clampTtls,
   EVERY_TYPE,
   ReplyReader,
-  type ServerInstance,
+  ReplyTeller,
   type Subscriptions,
-  type Teller,
 } from '@kube-dns/resolver';
 import { ALIASED, BOGUS, MALFORMED, REBINDING } from '../explanations.js';
 import type { LocalData } from '../local/local-data.js';
@@ -58,8 +54,6 @@ export interface ReplyIntakeOptions {
   readonly log: Log;
 }
 
-/** The serial of a reply that has none. */
-const LATEST = Number.POSITIVE_INFINITY;
 /** The minimum time between two warnings of an attack. */
 const REBIND_LOG_MS = 1_000;
 
@@ -77,11 +71,8 @@ export class ReplyIntake {
   #nextRebindLogMs = 0;
   /** The route of the question whose reply is stored. */
   #route: Route | undefined;
-  /** The process that tells when its answers change, and the last change that it knew. */
-  #teller: ServerInstance | undefined;
-  #serial = 0;
-  /** Whether the answer is of its own zone. */
-  #isOfTeller = false;
+  /** The process that gave the reply, if it tells when its answers change. */
+  readonly #teller: ReplyTeller;
   /** Whether it has Extended DNS Errors. */
   #hasReasons = false;
   /** Whether it may take the place of a cached answer. */
@@ -101,6 +92,7 @@ export class ReplyIntake {
     this.#filter = new ReplyFilter(options.replies);
     this.#filtered = new FilteredTypes(options.filteredTypes);
     this.#reader = new ReplyReader(options.caching);
+    this.#teller = new ReplyTeller(options.subscriptions);
   }
 
   /**
@@ -109,12 +101,10 @@ export class ReplyIntake {
    */
   take(received: Buffer, isCacheable: boolean, mayReplace = true): Buffer | null {
     this.#mayReplace = mayReplace;
-    this.#findTeller(received);
+    this.#teller.find(received);
     const marked = markReasons(received, this.#cursor);
     const reply = this.#filter.replaceAddresses(marked) ? withReason(marked, ALIASED) : marked;
     this.#hasReasons = reply !== received;
-    // A server tells the changes of its own zone, not of what it was told itself.
-    this.#isOfTeller = this.#teller !== undefined && (readUint16(reply, 2) & FLAG.AA) !== 0;
     if (this.#filter.isIgnored(reply)) return null;
     const changed = this.#change(reply, isCacheable);
     clampTtls(changed, changed.length, this.#options.maxTtlSeconds, this.#cursor);
@@ -130,7 +120,7 @@ export class ReplyIntake {
       return emptyReply(reply, RCODE.NXDOMAIN, BOGUS);
     }
     const isKnown = rcode === RCODE.NXDOMAIN && this.#isKnown(reply);
-    this.#isContradicted = isKnown && this.#teller !== undefined;
+    this.#isContradicted = isKnown && this.#teller.isKnown;
     if (isKnown) {
       writeUint16(reply, 2, (readUint16(reply, 2) & ~RCODE_MASK) | FLAG.AA);
     }
@@ -138,7 +128,7 @@ export class ReplyIntake {
       this.#logRebinding(reply);
       return emptyReply(reply, RCODE.NOERROR, REBINDING);
     }
-    const hasCacheable = this.#reader.read(reply, this.#isOfTeller);
+    const hasCacheable = this.#reader.read(reply, this.#teller.isOfZone);
     if (this.#hasReasons) this.#reader.answer.reasons = reasonsOf(reply, this.#cursor);
     if (this.#reader.isMalformed) return emptyReply(reply, RCODE.SERVFAIL, MALFORMED);
     this.#store(hasCacheable && isCacheable);
@@ -155,15 +145,13 @@ export class ReplyIntake {
     const { answer } = this.#reader;
     if (!isStored || !this.#isNew(answer)) return;
     const { cache, router, caching, isOfCluster } = this.#options;
-    const isOfZone = this.#teller?.has(answer.name, answer.nameLength) === true;
     // It was read as one whose server tells when it changes.
-    const isTold = answer.setSize === 0 && this.#isOfTeller && !caching.cachesNegatives;
-    if (isTold && !isOfZone) return;
+    const isTold = answer.setSize === 0 && this.#teller.isOfZone && !caching.cachesNegatives;
+    if (isTold && !this.#teller.has(answer)) return;
     const needsRoute = answer.cnames > 0 || isOfCluster !== undefined;
     this.#route = needsRoute ? router.routes.find(answer) : undefined;
     answer.isOfCluster = isOfCluster?.(this.#route?.group) === true;
-    if (isOfZone) cache.store(answer, this.#isStored, this.#keptBy, this.#serial);
-    else cache.store(answer, this.#isStored, this.#tellerBeside(answer), LATEST);
+    this.#teller.store(cache, answer, this.#isStored);
   }
 
   /** What is not cached is newer than what has expired, all the same. */
@@ -171,28 +159,6 @@ export class ReplyIntake {
     const { cache, servesStaleLate = false } = this.#options;
     const length = servesStaleLate && this.#mayReplace ? this.#readName(reply) : -1;
     if (length > 0) cache.dropExpired(this.#name, length, this.#reader.questionType);
-  }
-
-  get #keptBy(): Teller | undefined {
-    return this.#isOfTeller ? this.#teller : this.#teller?.relayed;
-  }
-
-  /** Another process behind the server's address tells nothing itself: its answers go with the changes that are told. */
-  #tellerBeside({ name, nameLength }: CacheableAnswer): Teller | undefined {
-    return this.#options.subscriptions.tellerOf(name, nameLength)?.relayed;
-  }
-
-  /** A reply has a version when it was asked for, and its server knows it. */
-  #findTeller(reply: Buffer): void {
-    this.#teller = undefined;
-    const at = zoneVersionAt(reply);
-    if (at < 0) return;
-    const { subscriptions } = this.#options;
-    this.#teller = subscriptions.find(reply, at);
-    this.#serial = readSerial(reply, at + INSTANCE_BYTES);
-    if (this.#teller !== undefined) return;
-    const length = this.#readName(reply);
-    if (length > 0) subscriptions.search(this.#name, length);
   }
 
   /** NXDOMAIN would hide the answers of every type. */
@@ -210,7 +176,7 @@ export class ReplyIntake {
     const length = this.#readName(reply);
     if (length < 0) return false;
     if (local.hasName(this.#name.subarray(0, length))) return true;
-    return !this.#isOfTeller && cache.hasName(this.#name, length);
+    return !this.#teller.isOfZone && cache.hasName(this.#name, length);
   }
 
   /** The cluster and stub domains have private addresses: only other names are protected from them. */

@@ -3,11 +3,10 @@ import { until } from '@kube-dns/testkit';
 import { RCODE } from '@kube-dns/wire';
 import { addressRecords, storeReply } from '@kube-dns/resolver/testing';
 import { recordedLog } from '../../test/recorded-log.js';
-import { AnswerCache, AnswerCounters } from '@kube-dns/resolver';
+import { AnswerCache, AnswerCounters, ServerStatistics } from '@kube-dns/resolver';
 import { HostsTable } from '../local/hosts-table.js';
 import { parseOptions } from '../options/parse-options.js';
 import type { LocalRecord } from '../options/record-values.js';
-import { ServerStatistics } from '../upstream/server-statistics.js';
 import { StatisticsDump } from './statistics-dump.js';
 
 const SERVER = '10.0.0.1#53';

@@ -7,10 +7,14 @@ import {
   SECTION,
   TYPE,
 } from '@kube-dns/wire';
-import type { AnswerCache, AnswerCounters, CachedAnswer } from '@kube-dns/resolver';
+import type {
+  AnswerCache,
+  AnswerCounters,
+  CachedAnswer,
+  ServerStatistics,
+} from '@kube-dns/resolver';
 import type { HostsEntry } from '../local/hosts-table.js';
 import type { LocalRecord } from '../options/record-values.js';
-import type { ServerStatistics } from '../upstream/server-statistics.js';
 import { addressOfReverse, nameText, valueText } from './log-text.js';
 
 export interface StatisticsDumpOptions {

@@ -11,9 +11,13 @@ import {
   type ProgramFacts,
 } from '@kube-dns/daemon';
 import type { QueryForwarder } from '@kube-dns/transport';
-import type { AnswerCache, AnswerCounters, SubscriptionRow } from '@kube-dns/resolver';
+import type {
+  AnswerCache,
+  AnswerCounters,
+  ServerStatistics,
+  SubscriptionRow,
+} from '@kube-dns/resolver';
 import type { NotifyAnswerer } from '../notify/notify-answerer.js';
-import type { ServerStatistics } from '../upstream/server-statistics.js';
 import type { AppliedConfig } from './applied-config.js';
 import type { CacheTotals } from './cache-totals.js';
 import { LISTENER_METRICS, OWN_METRICS, UPSTREAM_METRICS } from './metric-table.js';

@@ -7,7 +7,7 @@ import { FakeUpstream, type Script } from '../../test/fake-upstream.js';
 import { addressRecords, queryFor } from '@kube-dns/resolver/testing';
 import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
 import { parseServerRule } from '../options/server-value.js';
-import { ServerStatistics } from '../upstream/server-statistics.js';
+import { ServerStatistics } from '@kube-dns/resolver';
 import { Router } from './router.js';
 
 const PACE = { minMs: 20, maxMs: 50, retryMs: 20, deadlineMs: 2_000 };

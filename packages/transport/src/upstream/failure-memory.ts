@@ -15,7 +15,7 @@ import { rcodeOf } from './reply-flaw.js';
 import { type QuestionKey, type QuestionVariant, UNSHARED } from './question-key.js';
 import type { ServerGroup } from './server-group.js';
 
-/** How long a failure is remembered (RFC 9520 section 3.2: at least a second). */
+/** How long a failure is remembered (RFC 9520 section 3.2: at least a second); SERVFAIL of a server where nothing else is asked for. */
 const REMEMBERED_MS = 1_000;
 /** The oldest failure is forgotten beyond this number. */
 const MAX_FAILURES = 1_024;
@@ -37,9 +37,12 @@ export class FailureMemory {
   /** In order of time; some may not be in the table any more. */
   #inOrder: Remembered[] = [];
   readonly #now: () => number;
+  readonly #servfailMs: number;
 
-  constructor(now: () => number) {
+  /** `servfailMs`: how long SERVFAIL of a server is remembered; 0 is not at all. */
+  constructor(now: () => number, servfailMs = REMEMBERED_MS) {
     this.#now = now;
+    this.#servfailMs = servfailMs;
   }
 
   /** Why the question failed less than a second ago; undefined when it did not, or servers are back since. */
@@ -65,7 +68,7 @@ export class FailureMemory {
     const question = flight.asked.copy();
     const reason = reply === null ? flight.failure : rememberedReason(reply);
     const down = reply === null && flight.group.failure !== undefined ? flight.group : undefined;
-    const endsAtMs = nowMs + REMEMBERED_MS;
+    const endsAtMs = nowMs + (reply === null ? REMEMBERED_MS : this.#servfailMs);
     const remembered = { question, variant, options, failure: reason, down, endsAtMs };
     let gone = 0;
     for (const { endsAtMs } of this.#inOrder) {
@@ -99,7 +102,7 @@ export class FailureMemory {
   }
 }
 
-const CACHED_ERROR = failure(EXTENDED_ERROR.CACHED_ERROR, 'SERVFAIL of less than a second ago');
+const CACHED_ERROR = failure(EXTENDED_ERROR.CACHED_ERROR, 'SERVFAIL of a moment ago');
 
 /** What is remembered of a reply with SERVFAIL: its Extended DNS Errors, or that it is remembered. */
 function rememberedReason(reply: Uint8Array): Failure {

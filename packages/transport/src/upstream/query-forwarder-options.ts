@@ -18,6 +18,8 @@ export interface QueryForwarderOptions {
   readonly mixesCase?: boolean;
   /** What a client gets when its question cannot be sent to any server; REFUSED by default. */
   readonly unsentRcode?: number;
+  /** How long SERVFAIL of a server is remembered; 0 is not at all, a second by default. */
+  readonly servfailMs?: number;
   /** Called for each query that is refused because too many are in flight. */
   readonly onOverflow?: (group: ServerGroup) => void;
   /** Called when a server had no answer to a question, whose query this is; its bytes change later. */

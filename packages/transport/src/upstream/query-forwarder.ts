@@ -55,7 +55,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     this.#admission = new Admission(this.#flights, options.maxInFlight, this);
     const { counters, cursor, now } = this;
     this.#stale = options.stale && new StaleClients(options.stale, this.#flights, now);
-    this.#ends = new QuestionEnds({ counters, cursor, stale: this.#stale, now });
+    this.#ends = new QuestionEnds({ counters, cursor, stale: this.#stale, now }, options);
     this.refusals = new RefusalWriter(counters, options.unsentRcode);
   }
 

@@ -3,6 +3,7 @@ import { FailureMemory } from './failure-memory.js';
 import type { Flight } from './flight.js';
 import type { ForwarderCounters } from './forwarder-counters.js';
 import { Prefetches } from './prefetches.js';
+import type { QueryForwarderOptions } from './query-forwarder-options.js';
 import { isRefusal } from './reply-flaw.js';
 import type { StaleClients } from './stale-clients.js';
 import type { Waiter } from './waiter.js';
@@ -21,9 +22,12 @@ export class QuestionEnds {
   readonly prefetches = new Prefetches();
   readonly #options: QuestionEndsOptions;
 
-  constructor(options: QuestionEndsOptions) {
+  constructor(
+    options: QuestionEndsOptions,
+    { servfailMs }: Pick<QueryForwarderOptions, 'servfailMs'>,
+  ) {
     this.#options = options;
-    this.failures = new FailureMemory(options.now);
+    this.failures = new FailureMemory(options.now, servfailMs);
   }
 
   /** A question has ended, with a reply or without. */
