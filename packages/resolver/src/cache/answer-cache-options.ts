@@ -12,6 +12,8 @@ export interface AnswerCacheOptions {
   readonly staleTtlSeconds?: number;
   /** Whether each answer rotates its records by one; true unless given. */
   readonly rotatesRecords?: boolean;
+  /** Whether clients get the TTLs that an answer was stored with, until it expires; not unless given. */
+  readonly keepsTtls?: boolean;
   /** Whether hits are counted; not unless given. */
   readonly countsHits?: boolean;
   /** Whether an answer counts as one record, however many it has; not unless given. */

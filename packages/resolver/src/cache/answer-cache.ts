@@ -52,7 +52,7 @@ export class AnswerCache {
     this.maxRecords = maxRecords;
     this.#maxBytes = Math.max(maxRecords * MAX_BYTES_PER_RECORD, MIN_BYTES);
     const { staleTtlSeconds = 0, countsHits = false, countsAnswers = false } = options;
-    const { heardAt = neverHeard(), lastHeardAt = heardAt } = options;
+    const { heardAt = neverHeard(), lastHeardAt = heardAt, keepsTtls = false } = options;
     this.#countsAnswers = countsAnswers;
     this.#kept = new KeptEntries(this.#table, heardAt, lastHeardAt, (slot) => this.#remove(slot));
     this.#lifetimes = new EntryLifetimes(this.#table, this.#kept, maxStaleSeconds);
@@ -63,7 +63,7 @@ export class AnswerCache {
       ...{ maxRecords, maxBytes: this.#maxBytes },
       remove: (slot) => this.#remove(slot),
     });
-    this.#writer = new EntryWriter(this.#table, { maxTtlSeconds, rotatesRecords });
+    this.#writer = new EntryWriter(this.#table, { maxTtlSeconds, rotatesRecords, keepsTtls });
     this.#now = options.nowSeconds ?? (() => performance.now() / 1000);
   }
 

@@ -24,6 +24,8 @@ export interface EntryWriterOptions {
   readonly maxTtlSeconds: number;
   /** Whether each answer rotates its records by one. */
   readonly rotatesRecords: boolean;
+  /** Whether TTLs are those that the entry was stored with. */
+  readonly keepsTtls: boolean;
 }
 
 /** Writes entries of the cache as responses: each client gets them after its own question. */
@@ -51,7 +53,8 @@ export class EntryWriter {
     this.#table.copyRecords(slot, out, start);
     if (columns.setSize[slot]! > 1 && this.#options.rotatesRecords) this.#turn(slot, out, start);
     const isPast = now >= columns.expiresAt[slot]!;
-    const age = isPast && staleTtl === FRESH ? 0 : Math.floor(now - columns.storedAt[slot]!);
+    const isNew = this.#options.keepsTtls || (isPast && staleTtl === FRESH);
+    const age = isNew ? 0 : Math.floor(now - columns.storedAt[slot]!);
     const answers = columns.cnames[slot]! + columns.setSize[slot]!;
     const authorities = columns.authorities[slot]!;
     const records = answers + authorities;

@@ -1,0 +1,107 @@
+import {
+  AnswerWriter,
+  encodeKey,
+  encodeName,
+  encodeReverseName,
+  NameTable,
+  parseAddress,
+  type Query,
+  RCODE,
+  SECTION,
+  TYPE,
+} from '@kube-dns/wire';
+import { isDnsSubdomain } from '@kube-dns/daemon';
+import type { HostsRules } from '../corefile/server-block.js';
+import { NOT_IN_HOSTS } from './explanations.js';
+import { type ZoneSet, zoneSet } from './zone-set.js';
+
+/** The addresses of a name, or the names of an address. */
+interface Host {
+  readonly ipv4: Uint8Array[];
+  readonly ipv6: Uint8Array[];
+  readonly names: Uint8Array[];
+}
+
+const IPV4_BYTES = 4;
+const NO_RECORDS: readonly Uint8Array[] = [];
+
+/** The plugin `hosts`: answers from lines of a hosts file. Immutable; another text makes another one. */
+export class Hosts {
+  readonly #rules: HostsRules;
+  readonly #zones: ZoneSet<true>;
+  readonly #next: ZoneSet<true>;
+  readonly #hosts = new NameTable<Host>();
+  readonly #writer = new AnswerWriter();
+
+  /** `text` is that of the file; `zones` are those of the block, where the rules name none. */
+  constructor(rules: HostsRules, text: string, zones: readonly string[]) {
+    this.#rules = rules;
+    this.#zones = zoneSet(rules.zones.length === 0 ? zones : rules.zones);
+    this.#next = zoneSet(rules.fallthrough ?? []);
+    for (const line of [...text.split('\n'), ...rules.lines]) this.#addLine(line);
+  }
+
+  /** How many names and addresses it has. */
+  get size(): number {
+    return this.#hosts.size;
+  }
+
+  /**
+   * Writes the answer and returns its length; 0 where the question goes on. A name that is not there has no SOA for
+   * NXDOMAIN: it gets SERVFAIL, unless it goes on (coredns plugin/hosts/hosts.go).
+   */
+  answer(query: Query, out: Uint8Array): number {
+    const { name, nameLength, type } = query;
+    const host = this.#hosts.get(name, 0, nameLength);
+    if (type === TYPE.PTR && (host?.names.length ?? 0) === 0) return 0;
+    if (type !== TYPE.PTR && this.#zones.find(name, nameLength) !== true) return 0;
+    if (host === undefined && this.#next.find(name, nameLength) === true) return 0;
+    this.#writer.begin(query, out);
+    if (host === undefined) {
+      this.#writer.setRcode(RCODE.SERVFAIL, NOT_IN_HOSTS);
+      return this.#writer.finish();
+    }
+    this.#writer.setAuthoritative();
+    for (const rdata of recordsOf(host, type)) {
+      this.#writer.add(SECTION.ANSWER, undefined, type, this.#rules.ttlSeconds, rdata);
+    }
+    return this.#writer.finish();
+  }
+
+  /** `address name…`; what is no such line is left out, as CoreDNS does. */
+  #addLine(line: string): void {
+    const [address = '', ...names] = line.replace(/#.*/s, '').trim().split(/\s+/);
+    const bytes = parseAddress(address);
+    if (bytes === undefined) return;
+    for (const each of names) {
+      const name = each.replace(/\.$/, '');
+      if (!isDnsSubdomain(name.toLowerCase().replaceAll('_', '-'))) continue;
+      const host = this.#hostOf(encodeKey(name));
+      (bytes.length === IPV4_BYTES ? host.ipv4 : host.ipv6).push(bytes);
+      if (this.#rules.hasReverse) {
+        this.#hostOf(encodeReverseName(bytes)).names.push(encodeName(name));
+      }
+    }
+  }
+
+  #hostOf(key: Uint8Array): Host {
+    const known = this.#hosts.get(key, 0, key.length);
+    if (known !== undefined) return known;
+    const host: Host = { ipv4: [], ipv6: [], names: [] };
+    this.#hosts.set(key, host);
+    return host;
+  }
+}
+
+function recordsOf({ ipv4, ipv6, names }: Host, type: number): readonly Uint8Array[] {
+  switch (type) {
+    case TYPE.A:
+      return ipv4;
+    case TYPE.AAAA:
+      return ipv6;
+    case TYPE.PTR:
+      return names;
+    default:
+      return NO_RECORDS;
+  }
+}

@@ -1,0 +1,61 @@
+import type { Answerer, Client } from '@kube-dns/transport';
+import { AnswerWriter, type Query, RCODE } from '@kube-dns/wire';
+import type { SelfProbe } from '../listen/self-probe.js';
+import { NO_ZONE } from './explanations.js';
+import type { QueryLines } from './query-line.js';
+import type { ServedBlock } from './served-block.js';
+import { TimedClient } from './timed-client.js';
+import { ZoneCounters } from './zone-counters.js';
+import { ZoneSet } from './zone-set.js';
+
+/** A zone at one address: the block that answers for it, and what is counted. */
+export interface ServedZone {
+  readonly zone: string;
+  readonly block: ServedBlock;
+  readonly counters: ZoneCounters;
+  /** Undefined where no answer is logged. */
+  readonly lines: QueryLines | undefined;
+}
+
+/** Answers the queries at one address and port, each from the block of the longest zone that its name is in. */
+export class ZoneAnswerer implements Answerer {
+  /** Queries for names that are in no zone. */
+  readonly unserved = new ZoneCounters();
+  readonly #isIpv6: (client: Client) => boolean;
+  readonly #probe: Pick<SelfProbe, 'isOwn' | 'answer'>;
+  readonly #writer = new AnswerWriter();
+  readonly #client = new TimedClient();
+  #zones = new ZoneSet<ServedZone>();
+
+  /** `isIpv6` says of a client which family it came by; `probe` answers the questions of the process to itself. */
+  constructor(isIpv6: (client: Client) => boolean, probe: Pick<SelfProbe, 'isOwn' | 'answer'>) {
+    this.#isIpv6 = isIpv6;
+    this.#probe = probe;
+  }
+
+  /** Serves these zones from now on. */
+  serve(zones: Iterable<ServedZone>): void {
+    const set = new ZoneSet<ServedZone>();
+    for (const zone of zones) set.set(zone.zone, zone);
+    this.#zones = set;
+  }
+
+  answer(query: Query, out: Uint8Array, client: Client): number {
+    if (this.#probe.isOwn(query)) return this.#probe.answer(query, out);
+    const zone = this.#zones.find(query.name, query.nameLength);
+    const counters = zone?.counters ?? this.unserved;
+    counters.countRequest(query.isOverTcp, this.#isIpv6(client), query.type, query.length);
+    const timed = this.#client;
+    timed.start(client, query, counters, zone?.lines);
+    const length =
+      zone === undefined ? this.#refuse(query, out) : zone.block.answer(query, out, timed);
+    if (length > 0) timed.note(out, length);
+    return length;
+  }
+
+  #refuse(query: Query, out: Uint8Array): number {
+    this.#writer.begin(query, out);
+    this.#writer.setRcode(RCODE.REFUSED, NO_ZONE);
+    return this.#writer.finish();
+  }
+}

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { type Exchange, exchange, randomId, type ServerAddress } from '@kube-dns/transport';
+import { AnswerWriter, buildQuery, encodeKey, type Query, TYPE, writeUint16 } from '@kube-dns/wire';
+
+const ID_BYTES = 8;
+const PERIOD_MS = 500;
+/** Where other processes share the port, the kernel gives each some of the probes. */
+const PROBES_WHEN_SHARED = 4;
+
+export interface SelfProbeOptions {
+  /** Where this process listens now; undefined before it does. */
+  readonly server: () => ServerAddress | undefined;
+  readonly sharesPort: boolean;
+  /** This process has answered a probe. */
+  readonly onAnswer: () => void;
+}
+
+/** Asks this process over UDP, as a client does, for a name that only it knows. */
+export class SelfProbe {
+  readonly #options: SelfProbeOptions;
+  readonly #name = encodeKey(`${randomBytes(ID_BYTES).toString('hex')}.probe.node-cache`);
+  readonly #writer = new AnswerWriter();
+  readonly #pending = new Set<Exchange>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: SelfProbeOptions) {
+    this.#options = options;
+  }
+
+  /** Asks now, and then twice a second. */
+  start(): void {
+    this.#timer ??= setInterval(() => this.#ask(), PERIOD_MS).unref();
+    this.#ask();
+  }
+
+  /** Whether a query is a probe of this process, which no server and no cache sees. */
+  isOwn({ type, name, nameLength }: Query): boolean {
+    if (type !== TYPE.TXT || nameLength !== this.#name.length) return false;
+    for (let i = 0; i < nameLength; i++) if (name[i] !== this.#name[i]) return false;
+    return true;
+  }
+
+  answer(query: Query, out: Uint8Array): number {
+    this.#writer.begin(query, out);
+    return this.#writer.finish();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    for (const each of this.#pending) each.cancel();
+    this.#pending.clear();
+  }
+
+  #ask(): void {
+    const server = this.#options.server();
+    if (server === undefined) return;
+    const count = this.#options.sharesPort ? PROBES_WHEN_SHARED : 1;
+    for (let i = 0; i < count; i++) this.#send(server);
+  }
+
+  #send(server: ServerAddress): void {
+    const query = buildQuery(this.#name, TYPE.TXT);
+    writeUint16(query, 0, randomId());
+    const request = { query, server, protocol: 'udp', timeoutMs: PERIOD_MS } as const;
+    const pending = exchange(request, (_error, reply) => {
+      this.#pending.delete(pending);
+      // Another process that shares the port refuses it.
+      if (reply !== null && (reply[3]! & 0x0f) === 0) this.#options.onAnswer();
+    });
+    this.#pending.add(pending);
+  }
+}
