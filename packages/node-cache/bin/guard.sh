@@ -35,7 +35,7 @@ remove_iptables() {
     '*'*) table=$line ;;
     -D*) printf '%s\n%s\nCOMMIT\n' "$table" "$line" | "$tool-restore" --noflush -w 5 2>/dev/null ;;
     esac
-  done <<<"$text"
+  done < <(printf '%s' "$text")
   return 0
 }
 

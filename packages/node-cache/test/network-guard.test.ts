@@ -1,4 +1,4 @@
-import { readdirSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
@@ -148,6 +148,10 @@ unless(SKIP_REASON, describe)('the guard', () => {
 
     beforeAll(() => {
       guard = shared.add(node.start('bash', GUARD, '--watch', pipe));
+    });
+
+    it('has a pipe that its own user alone can use', async () => {
+      await untilEqual(0o600, () => (statSync(pipe, { throwIfNoEntry: false })?.mode ?? 0) & 0o777);
     });
 
     it('takes the rules out when all of the other container is killed, once and again', async () => {
