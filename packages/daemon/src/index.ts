@@ -63,7 +63,12 @@ export { metricsHandler, renderFamilies } from './metrics/exposition.js';
 export { listenerFamilies } from './metrics/listener-families.js';
 export type { CountedListener, ListenerMetrics } from './metrics/listener-families.js';
 export { counter, gauge, histogram, info, labelledBy } from './metrics/metric-family.js';
-export type { LabelledValue, MetricDescription, MetricFamily } from './metrics/metric-family.js';
+export type {
+  LabelledHistogram,
+  LabelledValue,
+  MetricDescription,
+  MetricFamily,
+} from './metrics/metric-family.js';
 export { MetricsServer, type MetricsServerOptions } from './metrics/metrics-server.js';
 export { NameServerHealth, nameServerFamilies } from './metrics/name-server-families.js';
 export type {

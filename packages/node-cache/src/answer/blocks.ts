@@ -71,6 +71,15 @@ export class Blocks {
     return this.all;
   }
 
+  /** A name, or all below it, has changed in a zone of the cluster: what is on its way may be older. */
+  forget(name: Uint8Array, zone: Uint8Array): void {
+    for (const { isOfCluster, forwarder } of this.all) {
+      if (!isOfCluster) continue;
+      forwarder.forgetQuestions(name);
+      forwarder.forgetFailures(zone);
+    }
+  }
+
   /** Answers what is in flight. */
   async settle(): Promise<void> {
     await Promise.all(this.all.map(({ forwarder }) => forwarder.settle()));

@@ -14,6 +14,8 @@ export class HostsFile {
   readonly #log: Log;
   readonly #timer: NodeJS.Timeout | undefined;
   #hosts: Hosts;
+  /** Since 1970; 0 before it was read. */
+  readAtSeconds = 0;
   #version = '';
   #failure = '';
 
@@ -29,6 +31,10 @@ export class HostsFile {
   }
 
   /** As of Hosts. */
+  get size(): number {
+    return this.#hosts.size;
+  }
+
   answer(query: Query, out: Uint8Array): number {
     return this.#hosts.answer(query, out);
   }
@@ -43,6 +49,7 @@ export class HostsFile {
       if (size > MAX_BYTES) throw new Error(`larger than ${MAX_BYTES} bytes`);
       this.#hosts = new Hosts(this.#rules, readFileSync(file, 'utf8'), this.#zones);
       this.#version = version;
+      this.readAtSeconds = Date.now() / 1_000;
       this.#failure = '';
     } catch (error) {
       const failure = errorText(error);

@@ -53,9 +53,9 @@ export class ServedBlock {
   /** Undefined without the plugin `cache`. */
   readonly cache: AnswerCache | undefined;
   readonly forwarder: QueryForwarder;
-  /** Answers from the cache, and all others. */
-  cacheHits = 0;
-  cacheMisses = 0;
+  /** Whether the last answer came from the cache, and whether that was asked at all. */
+  wasHit = false;
+  wasLookedUp = false;
   readonly #options: ServedBlockOptions;
   readonly #cached: CachedForwarding | undefined;
   readonly #from: ZoneSet<true>;
@@ -88,6 +88,10 @@ export class ServedBlock {
     this.#cached = this.cache && this.#cachedForwarding(rules!, this.cache, stale !== undefined);
   }
 
+  get hosts(): HostsFile | undefined {
+    return this.#options.hosts;
+  }
+
   /** Whether its answers may go to any client that asks for the name now: the cluster's DNS is known. */
   get isReady(): boolean {
     return this.block.forward === undefined || this.#options.servers?.group !== undefined;
@@ -95,16 +99,14 @@ export class ServedBlock {
 
   /** Writes the answer to a question in its zones, or takes a reply path; returns what an Answerer does. */
   answer(query: Query, out: Uint8Array, client: Client): number {
+    this.wasHit = this.wasLookedUp = false;
     if (query.class === CLASS.CH) return this.#refuse(query, out, RCODE.REFUSED, NO_CHAOS);
     const fromHosts = this.#options.hosts?.answer(query, out) ?? 0;
     if (fromHosts > 0) return fromHosts;
+    this.wasLookedUp = this.#cached !== undefined;
     const length = this.#cached?.answer(query, out, client) ?? 0;
-    if (length > 0) {
-      this.cacheHits++;
-      return length;
-    }
-    this.cacheMisses++;
-    return this.#forward(query, out, client);
+    this.wasHit = length > 0;
+    return this.wasHit ? length : this.#forward(query, out, client);
   }
 
   /** Answers what is in flight, then ends. */

@@ -8,6 +8,7 @@ import {
   UpstreamServers,
   UpstreamSockets,
 } from '@kube-dns/transport';
+import { DURATION_BOUNDS } from './zone-counters.js';
 
 const EXIT_BAD_FILE = 1;
 
@@ -22,7 +23,7 @@ export interface UpstreamsOptions {
 
 /** The servers of all blocks, each once for each set of authorities that its certificate may be of. */
 export class Upstreams {
-  readonly statistics = new ServerStatistics();
+  readonly statistics = new ServerStatistics(DURATION_BOUNDS);
   readonly #options: UpstreamsOptions;
   readonly #sockets: UpstreamSockets;
   /** By the authorities, as PEM text; empty for those of the system. */

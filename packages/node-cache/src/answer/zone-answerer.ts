@@ -1,5 +1,5 @@
 import type { Answerer, Client } from '@kube-dns/transport';
-import { AnswerWriter, type Query, RCODE } from '@kube-dns/wire';
+import { AnswerWriter, type Query, RCODE, readUint16 } from '@kube-dns/wire';
 import type { SelfProbe } from '../listen/self-probe.js';
 import { NO_ZONE } from './explanations.js';
 import type { QueryLines } from './query-line.js';
@@ -7,6 +7,8 @@ import type { ServedBlock } from './served-block.js';
 import { TimedClient } from './timed-client.js';
 import { ZoneCounters } from './zone-counters.js';
 import { ZoneSet } from './zone-set.js';
+
+const ANSWER_COUNT_AT = 6;
 
 /** A zone at one address: the block that answers for it, and what is counted. */
 export interface ServedZone {
@@ -49,6 +51,7 @@ export class ZoneAnswerer implements Answerer {
     timed.start(client, query, counters, zone?.lines);
     const length =
       zone === undefined ? this.#refuse(query, out) : zone.block.answer(query, out, timed);
+    if (zone !== undefined) countLookup(zone, out);
     if (length > 0) timed.note(out, length);
     return length;
   }
@@ -58,4 +61,11 @@ export class ZoneAnswerer implements Answerer {
     this.#writer.setRcode(RCODE.REFUSED, NO_ZONE);
     return this.#writer.finish();
   }
+}
+
+function countLookup({ block, counters }: ServedZone, answer: Uint8Array): void {
+  if (!block.wasLookedUp) return;
+  if (!block.wasHit) counters.cacheMisses++;
+  else if (readUint16(answer, ANSWER_COUNT_AT) === 0) counters.cacheHits.denial++;
+  else counters.cacheHits.success++;
 }

@@ -2,7 +2,7 @@ import { BucketHistogram } from '@kube-dns/daemon';
 import { NAMED_TYPES } from './type-text.js';
 
 /** coredns plugin/metrics/vars: bounds in seconds and in bytes. */
-const DURATIONS = Array.from({ length: 16 }, (_, i) => 0.000_25 * 2 ** i);
+export const DURATION_BOUNDS = Array.from({ length: 16 }, (_, i) => 0.000_25 * 2 ** i);
 const SIZES = [
   0, 100, 200, 300, 400, 511, 1_023, 2_047, 4_095, 8_291, 16_000, 32_000, 48_000, 64_000,
 ];
@@ -20,8 +20,11 @@ const RCODES = 24;
 export class ZoneCounters {
   /** By protocol, family (1 is IPv4, 2 IPv6) and type: see `requestsOf`. */
   readonly #requests = new Float64Array(2 * 2 * TYPE_LABELS.length);
+  /** Answers from the cache with records and without, and answers that were not there. */
+  readonly cacheHits = { success: 0, denial: 0 };
+  cacheMisses = 0;
   readonly rcodes = new Float64Array(RCODES);
-  readonly seconds = new BucketHistogram(DURATIONS);
+  readonly seconds = new BucketHistogram(DURATION_BOUNDS);
   readonly requestBytes = sizes();
   readonly responseBytes = sizes();
 

@@ -1,6 +1,18 @@
 import { randomBytes } from 'node:crypto';
+import { BucketHistogram } from '@kube-dns/daemon';
 import { type Exchange, exchange, randomId, type ServerAddress } from '@kube-dns/transport';
-import { AnswerWriter, buildQuery, encodeKey, type Query, TYPE, writeUint16 } from '@kube-dns/wire';
+import {
+  AnswerWriter,
+  buildQuery,
+  encodeKey,
+  type Query,
+  RCODE,
+  RCODE_MASK,
+  readUint16,
+  TYPE,
+  writeUint16,
+} from '@kube-dns/wire';
+import { DURATION_BOUNDS } from '../answer/zone-counters.js';
 
 const ID_BYTES = 8;
 const PERIOD_MS = 500;
@@ -17,6 +29,9 @@ export interface SelfProbeOptions {
 
 /** Asks this process over UDP, as a client does, for a name that only it knows. */
 export class SelfProbe {
+  /** How long answers took, in seconds, and the probes that had none in time. */
+  readonly seconds = new BucketHistogram(DURATION_BOUNDS);
+  failures = 0;
   readonly #options: SelfProbeOptions;
   readonly #name = encodeKey(`${randomBytes(ID_BYTES).toString('hex')}.probe.node-cache`);
   readonly #writer = new AnswerWriter();
@@ -61,11 +76,15 @@ export class SelfProbe {
   #send(server: ServerAddress): void {
     const query = buildQuery(this.#name, TYPE.TXT);
     writeUint16(query, 0, randomId());
+    const startedMs = performance.now();
     const request = { query, server, protocol: 'udp', timeoutMs: PERIOD_MS } as const;
     const pending = exchange(request, (_error, reply) => {
       this.#pending.delete(pending);
       // Another process that shares the port refuses it.
-      if (reply !== null && (reply[3]! & 0x0f) === 0) this.#options.onAnswer();
+      if (reply !== null && (readUint16(reply, 2) & RCODE_MASK) !== RCODE.NOERROR) return;
+      this.seconds.observe((performance.now() - startedMs) / 1_000);
+      if (reply === null) this.failures++;
+      else this.#options.onAnswer();
     });
     this.#pending.add(pending);
   }

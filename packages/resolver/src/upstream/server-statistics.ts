@@ -1,4 +1,4 @@
-import { type CountedNameServer, NameServerHealth } from '@kube-dns/daemon';
+import { BucketHistogram, type CountedNameServer, NameServerHealth } from '@kube-dns/daemon';
 import type { ReplyFlaw, ServerCounter, ServerCounters } from '@kube-dns/transport';
 import { RCODE } from '@kube-dns/wire';
 
@@ -17,6 +17,14 @@ export class ServerCounts implements CountedNameServer, ServerCounter {
   isUp = true;
   /** The distribution of its latency, and its failures by reason. */
   readonly health = new NameServerHealth();
+  /** The latency of replies in seconds by their rcode, where that is counted. */
+  readonly byRcode: (BucketHistogram | undefined)[] = [];
+  readonly #bounds: readonly number[] | undefined;
+
+  /** `bounds` are those of `byRcode`; without them it stays empty. */
+  constructor(bounds?: readonly number[]) {
+    this.#bounds = bounds;
+  }
 
   countQuery(isRetry: boolean): void {
     this.queries++;
@@ -28,6 +36,9 @@ export class ServerCounts implements CountedNameServer, ServerCounter {
     this.replies++;
     this.latencyMs += ms;
     this.health.countReply(rcode, ms);
+    if (this.#bounds !== undefined) {
+      (this.byRcode[rcode] ??= new BucketHistogram(this.#bounds)).observe(ms / 1_000);
+    }
     if (rcode === RCODE.NXDOMAIN) this.nxdomains++;
     else if (rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED) this.failed++;
   }
@@ -51,20 +62,26 @@ export class ServerCounts implements CountedNameServer, ServerCounter {
 /** Counts per server, for `servers.bind` and the statistics dump; bounded by the servers configured. */
 export class ServerStatistics implements ServerCounters {
   #counts = new Map<string, ServerCounts>();
+  readonly #bounds: readonly number[] | undefined;
+
+  /** `bounds` are those of latencies by rcode, in seconds, if these are counted. */
+  constructor(bounds?: readonly number[]) {
+    this.#bounds = bounds;
+  }
 
   /** Lists only these servers (`ADDRESS#PORT`) from now on; their counts stay. */
   retain(servers: Iterable<string>): void {
     const before = this.#counts;
     this.#counts = new Map();
     for (const server of servers) {
-      this.#counts.set(server, before.get(server) ?? new ServerCounts());
+      this.#counts.set(server, before.get(server) ?? new ServerCounts(this.#bounds));
     }
   }
 
   /** The counts of one server, created where there are none. */
   of(server: string): ServerCounts {
     let counts = this.#counts.get(server);
-    if (counts === undefined) this.#counts.set(server, (counts = new ServerCounts()));
+    if (counts === undefined) this.#counts.set(server, (counts = new ServerCounts(this.#bounds)));
     return counts;
   }
 

@@ -1,0 +1,145 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { errorText, type Log } from '@kube-dns/daemon';
+import type { ServerAddress, UdpEngine } from '@kube-dns/transport';
+import { EVERY_ADDRESS } from '@kube-dns/wire';
+import { Blocks } from './answer/blocks.js';
+import { ClusterSubscriptions } from './answer/cluster-subscriptions.js';
+import { Upstreams } from './answer/upstreams.js';
+import type { ServerBlock } from './corefile/server-block.js';
+import { HealthEndpoints } from './http/health-endpoints.js';
+import { ListenPoints } from './listen/listen-points.js';
+import { SelfProbe } from './listen/self-probe.js';
+import type { NetworkSetup } from './network/network-setup.js';
+
+export interface NodeCacheServerOptions {
+  readonly engine: UdpEngine;
+  readonly reusesPort: boolean;
+  /** How long it answers after `close` was called, in milliseconds; `lameduck` of the Corefile counts where it is longer. */
+  readonly drainMs: number;
+  /** The address of the cluster's DNS, once it is known. */
+  readonly clusterServer: () => ServerAddress | undefined;
+  readonly network: Pick<
+    NetworkSetup,
+    'prepare' | 'addRules' | 'beat' | 'removeRules' | 'removeInterface'
+  >;
+  readonly log: Log;
+}
+
+/** The parts of a running node-cache. */
+export class NodeCacheServer {
+  readonly upstreams: Upstreams;
+  readonly subscriptions: ClusterSubscriptions;
+  readonly blocks: Blocks;
+  readonly points: ListenPoints;
+  readonly endpoints: HealthEndpoints;
+  readonly probe: SelfProbe;
+  readonly #options: NodeCacheServerOptions;
+  #served: readonly ServerBlock[] = [];
+  /** One Corefile at a time. */
+  #turn: Promise<void> = Promise.resolve();
+  #isAnswering = false;
+  #hasRules = false;
+  #isEnding = false;
+
+  constructor(options: NodeCacheServerOptions) {
+    const { engine, reusesPort, log } = options;
+    this.#options = options;
+    const ownAddresses = () => this.points.addresses;
+    this.upstreams = new Upstreams({
+      engine,
+      ownAddresses,
+      onBack: (server) => this.subscriptions.retry(server),
+      log,
+    });
+    this.subscriptions = new ClusterSubscriptions({
+      caches: () => this.blocks.clusterCaches(),
+      ownAddresses,
+      onChange: (name, zone) => this.blocks.forget(name, zone),
+      onLive: (server) => this.upstreams.noteAlive(server),
+      log,
+    });
+    this.probe = new SelfProbe({
+      server: () => this.#probedServer(),
+      sharesPort: reusesPort,
+      onAnswer: () => this.#noteAnswer(),
+    });
+    this.points = new ListenPoints({ engine, reusesPort, probe: this.probe, log });
+    const { upstreams, subscriptions } = this;
+    const { clusterServer } = options;
+    this.blocks = new Blocks({ upstreams, subscriptions, clusterServer, log });
+    this.endpoints = new HealthEndpoints({ isReady: () => this.isReady, log });
+  }
+
+  /** Whether pods may be sent here: it answers, all its servers are known, and it is not about to end. */
+  get isReady(): boolean {
+    return this.#isAnswering && !this.#isEnding && this.blocks.all.every(({ isReady }) => isReady);
+  }
+
+  /** Makes the interface, so that its addresses can be listened on. */
+  async prepare(): Promise<void> {
+    await this.#options.network.prepare();
+  }
+
+  /**
+   * Serves these blocks from now on. Rejects with a StartupError for what cannot be opened or read; what was served
+   * before goes on then.
+   */
+  apply(blocks: readonly ServerBlock[]): Promise<void> {
+    const done = this.#turn.then(() => this.#apply(blocks));
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  /**
+   * Takes the rules out while it still answers, answers for the time of the drain what comes all the same, then ends.
+   * May be called twice.
+   */
+  async close(): Promise<void> {
+    const { network } = this.#options;
+    this.#isEnding = true;
+    await network.removeRules();
+    await delay(this.#drainMs);
+    this.probe.close();
+    await this.points.leave();
+    await this.blocks.settle();
+    await this.points.close();
+    await network.removeInterface();
+    await this.endpoints.close();
+    this.subscriptions.close();
+    await this.blocks.close();
+    this.upstreams.close();
+  }
+
+  get #drainMs(): number {
+    const lameducks = this.#served.map(({ health }) => health?.lameduckMs ?? 0);
+    return Math.max(this.#options.drainMs, ...lameducks);
+  }
+
+  async #apply(blocks: readonly ServerBlock[]): Promise<void> {
+    await this.points.open(blocks);
+    try {
+      this.blocks.apply(blocks);
+      this.#served = blocks;
+    } finally {
+      // After a failure those before, which closes what was opened for the others.
+      await this.points.serve(this.blocks.all);
+    }
+    await this.endpoints.serve(blocks);
+    this.probe.start();
+  }
+
+  #probedServer(): ServerAddress | undefined {
+    const [first] = this.points.addresses;
+    if (first === undefined) return undefined;
+    return first.address === EVERY_ADDRESS ? { ...first, address: '127.0.0.1' } : first;
+  }
+
+  #noteAnswer(): void {
+    this.#isAnswering = true;
+    const { network, log } = this.#options;
+    network.beat();
+    if (this.#hasRules || !this.isReady) return;
+    this.#hasRules = true;
+    network.addRules().catch((error: unknown) => log.error(`rules: ${errorText(error)}`));
+  }
+}
