@@ -1,5 +1,21 @@
-import { runProgram, VERSION } from '@kube-dns/daemon';
+import { randomUUID } from 'node:crypto';
+import { realpathSync } from 'node:fs';
+import { failStartup, runProgram, VERSION } from '@kube-dns/daemon';
+import { subscriptionsPage } from '@kube-dns/resolver';
+import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
+import { CorefileSource } from './config/corefile-source.js';
 import { FLAGS } from './config/flags.js';
+import { readOptions } from './config/options.js';
+import { pluginsText } from './corefile/plugin-table.js';
+import type { ServerBlock } from './corefile/server-block.js';
+import { metricFamilies } from './metrics/metric-families.js';
+import { MetricsEndpoints } from './metrics/metrics-endpoints.js';
+import { runCommand } from './network/command.js';
+import { Guard } from './network/guard.js';
+import { NetworkSetup } from './network/network-setup.js';
+import { PidFile } from './pid-file.js';
+import { NodeCacheServer } from './server.js';
+import { lookupInEnvironment } from './template/service-address.js';
 
 const PROGRAM = {
   name: 'node-cache',
@@ -8,7 +24,79 @@ const PROGRAM = {
   flags: FLAGS,
 };
 
-runProgram(PROGRAM, ({ log, facts }) => {
+const EXIT_FATAL = 1;
+const DNS_PORT = 53;
+
+runProgram(PROGRAM, async ({ values, log, signals, facts }) => {
+  if (values.plugins) {
+    process.stdout.write(pluginsText());
+    return;
+  }
+  const options = readOptions(values);
   log.info(`Starting node-cache image: ${facts.version}`);
-  return Promise.resolve();
+  const { engine, description } = await chooseUdpEngine(options.udpEngine).catch((error: unknown) =>
+    failStartup(error, EngineError, EXIT_FATAL),
+  );
+  log.info(`UDP engine: ${description}`);
+  const guard = new Guard({ pipe: options.guardPipe, program: realpathSync(process.argv[1]!), log });
+  const network = new NetworkSetup({ ...options, id: randomUUID(), guard, log, run: runCommand });
+  const lookup = lookupInEnvironment(process.env);
+  const server = new NodeCacheServer({
+    engine,
+    reusesPort: options.reusesPort,
+    drainMs: options.drainMs,
+    clusterServer: () => {
+      const address = lookup(options.corefile.upstreamService);
+      return address === undefined ? undefined : { address, port: DNS_PORT };
+    },
+    network,
+    log,
+  });
+  const metrics = new MetricsEndpoints({
+    address: options.metricsAddress,
+    families: metricFamilies({
+      server,
+      facts,
+      setupErrors: () => ({ ...network.errors, configmap: source.errors.configmap }),
+      network: () => network.state,
+      refusedCorefiles: () => source.errors.refused,
+    }),
+    pages: new Map([['/subscriptions', () => subscriptionsPage(server.subscriptions.rows())]]),
+    log,
+  });
+  const source = new CorefileSource({
+    corefile: options.corefile,
+    log,
+    lookup,
+    onChange: async (blocks) => {
+      await server.apply(blocks);
+      if (!options.isQuiet) for (const line of servedLines(blocks)) log.info(line);
+      await metrics.serve(blocks);
+    },
+  });
+  const pidFile = new PidFile(options.pidFile, log);
+  signals.onReload(() => source.refresh());
+  signals.onDump(() => source.refresh());
+  signals.onTerminate(async (signal) => {
+    log.info(`${signal}: Shutting down servers then terminating`);
+    source.close();
+    log.info('Tearing down');
+    await server.close();
+    pidFile.remove();
+    guard.close();
+    await metrics.close();
+  });
+  await server.prepare();
+  await source.start();
+  pidFile.write();
 });
+
+/** What CoreDNS writes of each zone: `cluster.local.:53 on 169.254.20.10`. */
+function servedLines(blocks: readonly ServerBlock[]): string[] {
+  return blocks.flatMap(({ zones, addresses }) =>
+    zones.flatMap(({ zone, port }) => {
+      const name = `${zone === '.' ? '' : zone}.:${port}`;
+      return addresses.length === 0 ? [name] : addresses.map((each) => `${name} on ${each}`);
+    }),
+  );
+}
