@@ -13,7 +13,7 @@ const pod = new LocalPod();
 
 beforeAll(async () => {
   await pod.prepare();
-  await pod.start();
+  await pod.start('--node-cache');
 }, 30_000);
 
 afterAll(() => pod.close());
@@ -80,6 +80,13 @@ withDig('the pod of manifests/local', () => {
     expect({ rcode, flags }).toEqual({ rcode: expected, flags: 'qr aa rd ra' });
     expect(text).toMatch(/AUTHORITY SECTION:\ncluster\.local\.\s+5\s+IN\s+SOA/);
     expect(text).not.toContain('ANSWER SECTION');
+  });
+
+  it('has node-cache in front, whose port is the one to ask', async () => {
+    expect(pod.run?.stdout).toContain(`dig @127.0.0.1 -p ${pod.ports.nodeDns} +short kubernetes.`);
+    const name = '+noall +answer web.shop.svc.cluster.local';
+    expect(await dig(name, pod.ports.nodeDns)).toMatch(/\s30\s+IN\s+A\s+10\.96\.20\.10$/);
+    expect(await dig('+short www.example.com', pod.ports.nodeDns)).toBe('192.0.2.1');
   });
 
   it('answers the health check of kubedns with JSON', async () => {

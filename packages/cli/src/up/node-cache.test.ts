@@ -5,7 +5,6 @@ import { withNodeCache } from './node-cache.js';
 import { findDnsPort } from './ready-message.js';
 
 const LOCAL = fileURLToPath(new URL('../../../../manifests/local/', import.meta.url));
-const CACHE = `${LOCAL}node-cache.yaml`;
 
 const pod = (ports: string) =>
   parsePod(
@@ -15,7 +14,7 @@ const pod = (ports: string) =>
 
 describe('a pod with node-cache', () => {
   it('has it first, so that its port is the one to ask, with the folder of its own template', () => {
-    const { containers, volumes, name } = withNodeCache(readPod(`${LOCAL}pod.yaml`), CACHE);
+    const { containers, volumes, name } = withNodeCache(readPod(`${LOCAL}pod.yaml`), LOCAL);
     expect([name, containers.map((each) => each.name)]).toEqual([
       'kube-dns',
       ['node-cache', 'apiserver', 'kubedns', 'dnsmasq', 'sidecar'],
@@ -32,12 +31,12 @@ describe('a pod with node-cache', () => {
   });
 
   it('asks the DNS of any pod', () => {
-    const cached = withNodeCache(pod('{ name: dns, containerPort: 5300, protocol: UDP }'), CACHE);
+    const cached = withNodeCache(pod('{ name: dns, containerPort: 5300, protocol: UDP }'), LOCAL);
     expect(cached.containers[0]?.env.get('POD_DNS')).toBe('127.0.0.1:5300');
   });
 
   it('is refused where the pod serves no DNS', () => {
-    expect(() => withNodeCache(pod(''), CACHE)).toThrow(
+    expect(() => withNodeCache(pod(''), LOCAL)).toThrow(
       '--node-cache: no container of /elsewhere/pod.yaml has a UDP port named dns',
     );
   });

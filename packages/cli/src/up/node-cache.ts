@@ -1,27 +1,31 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { UsageError } from '@kube-dns/daemon';
 import { readPod, type PodSpec } from './manifest.js';
 import { findDnsPort } from './ready-message.js';
 
 /** The variable in the Corefile of manifests/local that has the address of the pod's DNS. */
 const POD_DNS = 'POD_DNS';
+const FILE = 'node-cache.yaml';
 
 /**
- * The pod with the node-cache of a manifest as its first container, which asks the pod's own DNS. A volume of the
- * same name is the pod's. Throws a UsageError for a pod without DNS.
+ * The pod with a node-cache as its first container, which asks the pod's own DNS: that of node-cache.yaml beside the
+ * pod's manifest, else of the one in `folder`. A volume of the same name is the pod's. Throws a UsageError for a pod
+ * without DNS.
  */
-export function withNodeCache(pod: PodSpec, manifest: string): PodSpec {
+export function withNodeCache(pod: PodSpec, folder: string): PodSpec {
   const port = findDnsPort(pod.containers);
   if (port === undefined) {
     throw new UsageError(`--node-cache: no container of ${pod.file} has a UDP port named dns`);
   }
-  const cache = readPod(manifest);
+  const own = join(pod.folder, FILE);
+  const cache = readPod(existsSync(own) ? own : join(folder, FILE));
   const containers = cache.containers.map((container) => {
     const env = new Map([...container.env, [POD_DNS, `127.0.0.1:${port}`]]);
     return { ...container, env };
   });
   const volumes = cache.volumes
-    .filter(({ name }) => pod.volumes.every((own) => own.name !== name))
+    .filter(({ name }) => pod.volumes.every((each) => each.name !== name))
     .map((volume) =>
       volume.kind === 'host' ? { ...volume, path: resolve(cache.folder, volume.path) } : volume,
     );

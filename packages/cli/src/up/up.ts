@@ -27,10 +27,9 @@ export async function up(args: readonly string[], repository: string): Promise<n
     process.stdout.write(UP_USAGE);
     return 0;
   }
-  const local = (file: string) => displayPath(join(repository, 'manifests', 'local', file));
-  const stated = readPod(displayPath(options.manifest ?? local('pod.yaml')));
-  const whole = options.nodeCache ? withNodeCache(stated, local('node-cache.yaml')) : stated;
-  const pod = choose(whole, options);
+  const local = join(repository, 'manifests', 'local');
+  const stated = readPod(displayPath(options.manifest ?? join(local, 'pod.yaml')));
+  const pod = choose(options.nodeCache ? withNodeCache(stated, local) : stated, options);
   await checkPorts(pod.containers);
   const volumes = new Volumes(pod.volumes, pod);
   // An uncaught error also emits 'exit': the folders are removed in any case.

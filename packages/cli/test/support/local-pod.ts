@@ -7,7 +7,7 @@ import { startCommand } from './run-command.js';
 
 const LOCAL = fileURLToPath(new URL('../../../../manifests/local', import.meta.url));
 
-/** The ports of manifests/local/pod.yaml by what they are for. */
+/** The ports of manifests/local by what they are for. */
 const PORTS = {
   api: 18080,
   kubedns: 10053,
@@ -15,6 +15,11 @@ const PORTS = {
   skydns: 10055,
   http: 10054,
   dns: 1053,
+  nodeDns: 1153,
+  nodeHealth: 8180,
+  nodeReady: 8181,
+  nodeMetrics: 9253,
+  nodeSetup: 9353,
 };
 export type PodPorts = Readonly<Record<keyof typeof PORTS, number>>;
 
@@ -50,8 +55,14 @@ export class LocalPod {
     const chosenPorts = new Map(
       Object.entries(PORTS).map(([name, port]) => [port, ports[name as keyof PodPorts]]),
     );
-    const text = readFileSync(join(LOCAL, 'pod.yaml'), 'utf8')
-      .replaceAll(/\b\d+\b/g, (number) => String(chosenPorts.get(Number(number)) ?? number))
+    const placed = (file: string) =>
+      readFileSync(join(LOCAL, file), 'utf8').replaceAll(/\b\d+\b/g, (number) =>
+        String(chosenPorts.get(Number(number)) ?? number),
+      );
+    mkdirSync(join(this.folder, 'node-cache'));
+    for (const file of ['node-cache.yaml', 'node-cache/Corefile.base'])
+      this.file(file, placed(file));
+    const text = placed('pod.yaml')
       // Ports that the manifest leaves to the programs' defaults.
       .replace('- --domain=', `- --healthz-port=${ports.readiness}\n        $&`)
       .replace('- --logtostderr', `- --prometheus-port=${ports.http}\n        $&`);
@@ -66,8 +77,8 @@ export class LocalPod {
   }
 
   /** Starts the pod and waits until it reports that it is ready. */
-  async start(): Promise<RunningProgram> {
-    this.run = startCommand(['up', '--manifest', this.manifest]);
+  async start(...flags: readonly string[]): Promise<RunningProgram> {
+    this.run = startCommand(['up', '--manifest', this.manifest, ...flags]);
     await this.run.waitForLine(/is ready after [0-9.]+ s\. In another shell/);
     return this.run;
   }
