@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { freePort, missing, outputOf, unless, untilEqual } from '@kube-dns/testkit';
 import { findObject, MANIFESTS, render, renderText } from '@kube-dns/testkit/manifests';
 import { DeployedPod } from './support/deployed-pod.js';
+import { RunningNodeCache } from './support/running-node-cache.js';
 import { exposedMetrics, metricsOf } from './support/query-metrics.js';
 
 const MONITORING = join(MANIFESTS, 'components', 'monitoring');
@@ -70,6 +71,7 @@ withPod('the metrics of the containers of overlays/monitoring', () => {
   let pod: DeployedPod;
   let known: Map<string, Set<string>>;
   let sidecarText: string;
+  let cache: RunningNodeCache;
 
   beforeAll(async () => {
     const objects = render(join(MANIFESTS, 'overlays', 'monitoring'));
@@ -106,10 +108,15 @@ withPod('the metrics of the containers of overlays/monitoring', () => {
     });
     sidecarText = await pod.text(10054, '/metrics');
     const others = [10055, 10056].map((port) => pod.text(port, '/metrics'));
-    known = exposedMetrics([sidecarText, ...(await Promise.all(others))].join('\n'));
+    cache = await RunningNodeCache.start(pod.portFor(53));
+    await cache.ask('kubernetes.default.svc.cluster.local');
+    await cache.ask('kubernetes.default.svc.cluster.local');
+    const texts = [...(await Promise.all(others)), await cache.metrics()];
+    known = exposedMetrics([sidecarText, ...texts].join('\n'));
   }, 2 * READY_MS);
 
   afterAll(async () => {
+    await cache.close();
     await pod.close();
     await server.close();
   });

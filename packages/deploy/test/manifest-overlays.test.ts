@@ -7,8 +7,10 @@ import {
   findObject,
   type KubeManifest,
   MANIFESTS,
+  objectsOf,
   render,
 } from '@kube-dns/testkit/manifests';
+import { NODE_OBJECTS } from './support/base-deployment.js';
 
 const withKubectl = unless(missing('kubectl'), describe);
 
@@ -93,7 +95,17 @@ withKubectl('the overlay monitoring', () => {
     const service = findObject(objects, 'Service', 'kube-dns-metrics');
     const rules = JSON.stringify(findObject(objects, 'PrometheusRule', 'kube-dns'));
     const jobs = new Set([...rules.matchAll(/job=\\"([^"\\]*)/g)].map((match) => match[1]));
-    expect(jobs).toEqual(new Set([service.metadata.labels?.[spec.jobLabel]]));
+    const nodes = findObject(objects, 'ServiceMonitor', 'node-local-dns').spec;
+    const [cache] = objectsOf(NODE_OBJECTS, 'Service').filter(
+      ({ metadata }) => metadata.name === 'node-local-dns',
+    );
+    expect(cache?.metadata.labels).toMatchObject(nodes.selector.matchLabels);
+    expect(cache?.spec.ports.map(({ name }) => name)).toEqual(
+      nodes.endpoints.map(({ port }) => port),
+    );
+    expect(jobs).toEqual(
+      new Set([service.metadata.labels?.[spec.jobLabel], cache?.metadata.labels?.[nodes.jobLabel]]),
+    );
   });
 
   it('does not select the service of the clients', () => {
