@@ -63,4 +63,19 @@ describe('a server that is asked over TCP connections that are kept', () => {
     const [result] = await Promise.all(askMany(upstream.sockets, 1));
     expect(result).toMatchObject({ code: 'refused' });
   });
+
+  it('is connected to again within a quarter of a second however often that failed', async () => {
+    const { server, upstream } = await serve(addressOfName);
+    const { port } = server;
+    await server.close();
+    fixture.wait(0);
+    for (let failures = 0; failures < 8; failures++) {
+      const [result] = await Promise.all(askMany(upstream.sockets, 1));
+      expect(result).toMatchObject({ code: 'refused' });
+      fixture.wait(250);
+    }
+    const again = opened(await ScriptedNameServer.start(addressOfName, { port }));
+    expect(await Promise.all(askMany(upstream.sockets, 1))).toEqual(addressesOf(1));
+    expect(again.requests).toHaveLength(1);
+  });
 });

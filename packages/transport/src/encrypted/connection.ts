@@ -19,6 +19,8 @@ const MOST_UNDER_WAY = 100;
 const SLOW_MS = 1_000;
 const MOST_SLOW = 1_000;
 const HANDSHAKE_MS = 5_000;
+/** In plain text there is none but that of TCP. */
+const CONNECT_MS = 1_500;
 /** Queries wait, and nothing has arrived for so long: the server is asked for a sign of life, which takes as long at most. */
 const SILENCE_MS = 500;
 const IDLE_MS = 30_000;
@@ -190,11 +192,15 @@ export class Connection implements CarrierOwner, HandshakeWaiter {
     this.#end(code);
   }
 
+  get #openingMs(): number {
+    return this.#owner.target.server.encryption === undefined ? CONNECT_MS : HANDSHAKE_MS;
+  }
+
   /** Does what is due. */
   tick(nowMs: number): void {
     const pauseMs = nowMs - this.#sinceMs;
     if (this.#carrier === undefined) {
-      if (this.#socket !== undefined && pauseMs >= HANDSHAKE_MS) this.#end('ETIMEDOUT');
+      if (this.#socket !== undefined && pauseMs >= this.#openingMs) this.#end('ETIMEDOUT');
     } else if (this.#underWay.size === 0) {
       if (pauseMs >= this.#idleMs || this.isRetired) this.close();
     } else {

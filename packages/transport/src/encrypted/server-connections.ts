@@ -6,7 +6,7 @@ import type {
   Unreachable,
 } from '../upstream/server-sockets.js';
 import type { UpstreamTarget } from '../upstream/upstream-sockets.js';
-import { BackOff } from './back-off.js';
+import { BackOff, PLAIN_MAX_MS } from './back-off.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import { EncryptedQuery, NOT_MOVED } from './encrypted-query.js';
 import type { EncryptedServers } from './encrypted-servers.js';
@@ -56,7 +56,7 @@ export class ServerConnections
   readonly #onFailure: (why: Unreachable) => void;
   #connections: Connection[] = [];
   readonly #waiting = new Set<EncryptedQuery>();
-  readonly #backOff = new BackOff();
+  readonly #backOff: BackOff;
   #ticket: Buffer | undefined;
   #failure = '';
   #serial = 0;
@@ -68,6 +68,8 @@ export class ServerConnections
     this.target = options.target;
     this.trust = options.trust;
     this.#onFailure = options.onFailure;
+    const isPlain = options.target.server.encryption === undefined;
+    this.#backOff = new BackOff(isPlain ? PLAIN_MAX_MS : undefined);
   }
 
   get connections(): number {
