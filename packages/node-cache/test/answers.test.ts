@@ -1,0 +1,242 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ask, askTcp } from '@kube-dns/resolver/testing';
+import { ownedBy, type ReplyRecord, type Response, type Script, until } from '@kube-dns/testkit';
+import { EDNS_OPTION, FLAG, readUint16 } from '@kube-dns/wire';
+import { Testbed } from './support/testbed.js';
+
+const opened = ownedBy(afterEach);
+const EDNS_BYTES = 1232;
+
+const CLUSTER = `
+cluster.local:PORT {
+    errors
+    cache {
+        success 9984 30
+        denial 9984 5
+    }
+    loop
+    forward . UPSTREAM {
+        force_tcp
+    }
+}
+`;
+const WORLD = `
+.:PORT {
+    errors
+    cache 30
+    forward . UPSTREAM
+}
+`;
+
+const address = (ttl: number): Response => ({
+  isAuthoritative: true,
+  answers: [{ type: 'A', ttl, data: '10.0.0.1' }],
+});
+const soa = (ttl: number, minimum: number): ReplyRecord => ({
+  name: 'cluster.local',
+  type: 'SOA',
+  ttl,
+  data: {
+    mname: 'ns.cluster.local',
+    rname: 'root.cluster.local',
+    serial: 1,
+    refresh: 2,
+    retry: 3,
+    expire: 4,
+    minimum,
+  },
+});
+const denial = (ttl: number, minimum = ttl): Response => ({
+  rcode: 'NXDOMAIN',
+  authorities: [soa(ttl, minimum)],
+});
+
+const start = async (script: Script, corefile = CLUSTER + WORLD) => {
+  const testbed = opened(await Testbed.create(script));
+  await testbed.serve(corefile);
+  return testbed;
+};
+const ttlsOf = ({ answers, authorities }: Awaited<ReturnType<typeof ask>>) =>
+  [...answers, ...authorities].map((record) => ('ttl' in record ? record.ttl : undefined));
+const reasonOf = ({ additionals }: Awaited<ReturnType<typeof ask>>) => {
+  const options = additionals.flatMap((record) => (record.type === 'OPT' ? record.options : []));
+  const error = options.find(({ code }) => (code as number) === EDNS_OPTION.EXTENDED_ERROR);
+  return error === undefined || !('data' in error) ? -1 : readUint16(error.data!, 0);
+};
+
+describe('an answer of node-cache', () => {
+  it.each([
+    ['3,600 s', address(3_600), [30]],
+    ['20 s', address(20), [20]],
+    ['2 s, which is raised to the floor', address(2), [5]],
+    [
+      'several, the least of all sections',
+      { ...address(300), authorities: [{ ...soa(7, 900) }] },
+      [7, 7],
+    ],
+  ])('has the TTL of the message within the bounds: %s', async (_what, response, expected) => {
+    const { port, upstream } = await start(() => response);
+    const miss = await ask(port, 'a.cluster.local');
+    expect(ttlsOf(miss)).toEqual(expected);
+    const hit = await ask(port, 'a.cluster.local');
+    expect(ttlsOf(hit)[0]).toBe(expected[0]);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['in the cluster', 'a.cluster.local', denial(30), 5],
+    [
+      'elsewhere',
+      'a.example',
+      { ...denial(30), authorities: [{ ...soa(300, 30), name: 'example' }] },
+      30,
+    ],
+    [
+      'with a short minimum',
+      'b.example',
+      { ...denial(30), authorities: [{ ...soa(300, 9), name: 'example' }] },
+      9,
+    ],
+  ])('is denied %s with a TTL of its own', async (_where, name, response, ttl) => {
+    const { port, upstream } = await start(() => response);
+    for (let i = 0; i < 2; i++) {
+      const answer = await ask(port, name);
+      expect(answer.rcode).toBe('NXDOMAIN');
+      expect(ttlsOf(answer)).toEqual([ttl]);
+    }
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  it('has AA as the server said, also from the cache', async () => {
+    const { port } = await start(() => address(30));
+    for (let i = 0; i < 2; i++) {
+      const { bytes } = await ask(port, 'a.cluster.local');
+      expect(readUint16(bytes, 2) & FLAG.AA).toBe(FLAG.AA);
+    }
+  });
+
+  it('is asked for over TCP where the Corefile says so, over UDP elsewhere', async () => {
+    const { port, upstream } = await start(() => address(30));
+    await ask(port, 'a.cluster.local');
+    await ask(port, 'a.example');
+    await askTcp(port, { name: 'b.example' });
+    expect(upstream.requests.map(({ protocol }) => protocol)).toEqual(['tcp', 'udp', 'tcp']);
+  });
+
+  it('is of types that dnsmasq does not cache, too, and not of questions with DO', async () => {
+    const { port, upstream } = await start(() => ({
+      answers: [{ type: 'TXT', ttl: 30, data: 'x' }],
+    }));
+    for (let i = 0; i < 2; i++) await ask(port, { name: 'a.example', type: 'TXT' });
+    expect(upstream.requests).toHaveLength(1);
+    const dnssec = { name: 'a.example', type: 'TXT', ednsBytes: EDNS_BYTES, isDnssecOk: true };
+    for (let i = 0; i < 2; i++) await ask(port, dnssec);
+    expect(upstream.requests).toHaveLength(3);
+  });
+
+  it('is REFUSED with a reason for a name of no block, and for class CHAOS', async () => {
+    const { port, upstream } = await start(() => address(30), CLUSTER);
+    const edns = { ednsBytes: EDNS_BYTES };
+    const other = await ask(port, { name: 'a.example', ...edns });
+    expect([other.rcode, reasonOf(other)]).toEqual(['REFUSED', 20]);
+    const chaos = await ask(port, { name: 'a.cluster.local', type: 'TXT', class: 'CH', ...edns });
+    expect([chaos.rcode, reasonOf(chaos)]).toEqual(['REFUSED', 21]);
+    expect(upstream.requests).toHaveLength(0);
+  });
+
+  it('is SERVFAIL with a reason while the address of the cluster’s DNS is not known', async () => {
+    const testbed = opened(await Testbed.create(() => address(30)));
+    testbed.isClusterKnown = false;
+    await testbed.serve(CLUSTER.replace('UPSTREAM', '<nil>'));
+    const answer = await ask(testbed.port, { name: 'a.cluster.local', ednsBytes: EDNS_BYTES });
+    expect([answer.rcode, reasonOf(answer)]).toEqual(['SERVFAIL', 14]);
+    expect(testbed.server.isReady).toBe(false);
+  });
+
+  it('is not forwarded for names of except', async () => {
+    const block = WORLD.replace('forward . UPSTREAM', 'forward . UPSTREAM {\n except internal\n }');
+    const { port } = await start(() => address(30), block);
+    expect((await ask(port, 'a.example')).rcode).toBe('NOERROR');
+    expect((await ask(port, 'a.internal')).rcode).toBe('SERVFAIL');
+  });
+
+  it('is from hosts before all else, and the other names go on', async () => {
+    const hosts = 'hosts {\n 192.0.2.7 www.example\n 2001:db8::7 www.example\n fallthrough\n }\n';
+    const { port, upstream } = await start(() => address(30), WORLD.replace('errors', hosts));
+    expect((await ask(port, 'www.example')).texts).toEqual(['A 192.0.2.7']);
+    expect((await ask(port, { name: 'www.example', type: 'AAAA' })).texts).toEqual([
+      'AAAA 2001:db8::7',
+    ]);
+    expect((await ask(port, { name: 'www.example', type: 'MX' })).rcode).toBe('NOERROR');
+    const reverse = { name: '7.2.0.192.in-addr.arpa', type: 'PTR' };
+    expect((await ask(port, reverse)).texts).toEqual(['PTR www.example']);
+    expect(upstream.requests).toHaveLength(0);
+    expect((await ask(port, 'a.example')).texts).toEqual(['A 10.0.0.1']);
+  });
+});
+
+describe('while the DNS of the cluster is silent', () => {
+  it('known names are answered with what has expired, others soon with SERVFAIL, and then at once', async () => {
+    let isSilent = false;
+    const block = CLUSTER.replace('success 9984 30', 'success 9984 1 1').replace('force_tcp', '');
+    const { port } = await start(() => (isSilent ? null : address(1)), block);
+    await ask(port, 'a.cluster.local');
+    isSilent = true;
+    const edns = { name: 'a.cluster.local', ednsBytes: EDNS_BYTES };
+    await until(async () => reasonOf(await ask(port, edns)) === 3);
+    const stale = await ask(port, edns);
+    expect([stale.texts, ttlsOf(stale)]).toEqual([['A 10.0.0.1'], [5]]);
+    const unknown = { name: 'b.cluster.local', ednsBytes: EDNS_BYTES };
+    const first = await ask(port, unknown);
+    expect(first.rcode).toBe('SERVFAIL');
+    expect([22, 23]).toContain(reasonOf(first));
+  });
+});
+
+describe('a new Corefile', () => {
+  it('leaves the caches of the blocks that it does not change', async () => {
+    const testbed = await start(() => address(30));
+    await ask(testbed.port, 'a.cluster.local');
+    await ask(testbed.port, 'a.example');
+    await testbed.serve(CLUSTER + WORLD.replace('cache 30', 'cache 20'));
+    await ask(testbed.port, 'a.cluster.local');
+    expect(testbed.upstream.requests).toHaveLength(2);
+    expect(ttlsOf(await ask(testbed.port, 'a.example'))).toEqual([20]);
+    expect(testbed.upstream.requests).toHaveLength(3);
+  });
+
+  it('is served by the same socket, and what is in flight has its answer', async () => {
+    let release: (() => void) | undefined;
+    const testbed = await start((request) => {
+      if (!request.question.name.startsWith('slow')) return address(30);
+      return new Promise((resolve) => (release = () => resolve(address(30))));
+    });
+    const [point] = testbed.server.points.all;
+    const slow = ask(testbed.port, 'slow.example');
+    await until(() => release !== undefined);
+    await testbed.serve(CLUSTER + WORLD.replace('cache 30', 'cache 20'));
+    release!();
+    expect((await slow).texts).toEqual(['A 10.0.0.1']);
+    expect(testbed.server.points.all[0]).toBe(point);
+  });
+
+  it('that cannot be listened on leaves what there is', async () => {
+    const testbed = await start(() => address(30), CLUSTER);
+    const other = CLUSTER.replaceAll('cluster.local', 'other.local');
+    await expect(
+      testbed.serve(`${other}x.example:53 {\n    bind 192.0.2.1\n    forward . UPSTREAM\n}\n`),
+    ).rejects.toThrow('192.0.2.1');
+    expect((await ask(testbed.port, 'a.cluster.local')).texts).toEqual(['A 10.0.0.1']);
+    expect((await ask(testbed.port, 'a.other.local')).rcode).toBe('REFUSED');
+    expect(testbed.server.points.all).toHaveLength(1);
+  });
+});
+
+it('the rules go in once it answers, and out before it ends', async () => {
+  const testbed = await start(() => address(30));
+  await until(() => testbed.network.includes('add rules'));
+  expect(testbed.server.isReady).toBe(true);
+  await testbed.close();
+  expect(testbed.network).toEqual(['add rules', 'remove rules', 'remove interface']);
+  expect(testbed.server.isReady).toBe(false);
+});

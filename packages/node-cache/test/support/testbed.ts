@@ -1,0 +1,67 @@
+import { freePort, type Script, ScriptedNameServer } from '@kube-dns/testkit';
+import { chooseUdpEngine, type ServerAddress } from '@kube-dns/transport';
+import { readServerBlocks } from '../../src/corefile/read-server-blocks.js';
+import { NodeCacheServer } from '../../src/server.js';
+
+const ADDRESS = '127.0.0.1';
+
+/** A node-cache on loopback that serves Corefiles, in front of a scripted DNS of the cluster; the network is noted only. */
+export class Testbed {
+  readonly port: number;
+  readonly upstream: ScriptedNameServer;
+  readonly server: NodeCacheServer;
+  /** What the network was asked to do, in order; beats are left out. */
+  readonly network: string[] = [];
+  readonly lines: string[] = [];
+  /** Whether the address of the cluster's DNS is known. */
+  isClusterKnown = true;
+
+  private constructor(port: number, upstream: ScriptedNameServer, engine: Engine) {
+    this.port = port;
+    this.upstream = upstream;
+    const note = (what: string) => () => {
+      this.network.push(what);
+      return Promise.resolve();
+    };
+    const log = (line: string) => this.lines.push(line);
+    this.server = new NodeCacheServer({
+      engine,
+      reusesPort: false,
+      drainMs: 0,
+      clusterServer: () => (this.isClusterKnown ? this.#cluster : undefined),
+      network: {
+        prepare: note('prepare'),
+        addRules: note('add rules'),
+        beat: () => undefined,
+        removeRules: note('remove rules'),
+        removeInterface: note('remove interface'),
+      },
+      log: { info: log, warn: log, error: log, verbose: () => undefined, isEnabled: () => false },
+    });
+  }
+
+  static async create(script: Script): Promise<Testbed> {
+    const { engine } = await chooseUdpEngine('auto');
+    return new Testbed(await freePort(), await ScriptedNameServer.start(script), engine);
+  }
+
+  /** Serves a Corefile, in which PORT is the port of blocks and UPSTREAM the name server. */
+  async serve(corefile: string): Promise<void> {
+    const text = corefile
+      .replaceAll('PORT', `${this.port}`)
+      .replaceAll('UPSTREAM', `${ADDRESS}:${this.upstream.port}`)
+      .replaceAll(/^(\S+ \{)$/gm, `$1\n    bind ${ADDRESS}`);
+    await this.server.apply(readServerBlocks(text, 'Corefile'));
+  }
+
+  async close(): Promise<void> {
+    await this.server.close();
+    await this.upstream.close();
+  }
+
+  get #cluster(): ServerAddress {
+    return { address: ADDRESS, port: this.upstream.port };
+  }
+}
+
+type Engine = Awaited<ReturnType<typeof chooseUdpEngine>>['engine'];
