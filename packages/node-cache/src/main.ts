@@ -38,7 +38,11 @@ runProgram(PROGRAM, async ({ values, log, signals, facts }) => {
     failStartup(error, EngineError, EXIT_FATAL),
   );
   log.info(`UDP engine: ${description}`);
-  const guard = new Guard({ pipe: options.guardPipe, program: realpathSync(process.argv[1]!), log });
+  const guard = new Guard({
+    pipe: options.guardPipe,
+    program: realpathSync(process.argv[1]!),
+    log,
+  });
   const network = new NetworkSetup({ ...options, id: randomUUID(), guard, log, run: runCommand });
   const lookup = lookupInEnvironment(process.env);
   const server = new NodeCacheServer({

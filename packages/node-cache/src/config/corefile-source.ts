@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -15,6 +15,7 @@ import { systemReason } from '@kube-dns/wire';
 import { CorefileError } from '../corefile/corefile-error.js';
 import { type CorefileSurroundings, readServerBlocks } from '../corefile/read-server-blocks.js';
 import type { ServerBlock } from '../corefile/server-block.js';
+import { readTextFile } from '../corefile/text-file.js';
 import { checkServers } from '../template/check-servers.js';
 import { CLUSTER_DNS, type RenderedCorefile, renderTemplate } from '../template/render-template.js';
 import { type LookupService, serviceVariable } from '../template/service-address.js';
@@ -190,7 +191,7 @@ export class CorefileSource {
     const { templateFile } = corefile;
     let template;
     try {
-      template = readFileSync(templateFile, 'utf8');
+      template = readTextFile(templateFile) ?? '';
     } catch (error) {
       this.#fail(`Failed to read node-cache coreFile ${templateFile} - ${systemReason(error)}`);
       return undefined;

@@ -1,10 +1,9 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { systemReason } from '@kube-dns/wire';
 import { CorefileError } from './corefile-error.js';
 import type { FindImports, ImportedFile } from './resolve.js';
-
-const MAX_BYTES = 1024 * 1024;
+import { readTextFile } from './text-file.js';
 
 /** Imports of a Corefile on disk: files by their pattern, relative to the Corefile's folder. Throws a CorefileError. */
 export function importsOnDisk(corefile: string): FindImports {
@@ -15,21 +14,22 @@ export function importsOnDisk(corefile: string): FindImports {
     if (/[*?].*[*?]/.test(path)) {
       throw new CorefileError(`import ${pattern}: it has more than one wildcard`);
     }
-    const names = existsSync(folder) ? readdirSync(folder).sort() : [];
+    const names = readable(folder, () => (existsSync(folder) ? readdirSync(folder).sort() : []));
     return names
       .filter((name) => isMatch(name, basename(path)))
-      .flatMap((name) => readImport(join(folder, name)));
+      .flatMap((name): ImportedFile[] => {
+        const file = join(folder, name);
+        const text = readable(file, () => readTextFile(file));
+        return text === undefined ? [] : [{ name: file, text }];
+      });
   };
 }
 
-function readImport(name: string): ImportedFile[] {
+function readable<T>(path: string, read: () => T): T {
   try {
-    const stat = statSync(name);
-    if (!stat.isFile()) return [];
-    if (stat.size > MAX_BYTES) throw new Error(`more than ${MAX_BYTES} bytes`);
-    return [{ name, text: readFileSync(name, 'utf8') }];
+    return read();
   } catch (error) {
-    throw new CorefileError(`cannot read ${name}: ${systemReason(error)}`, { cause: error });
+    throw new CorefileError(`cannot read ${path}: ${systemReason(error)}`, { cause: error });
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { CorefileError } from './corefile-error.js';
 import { pluginsText } from './plugin-table.js';
 import { readServerBlocks } from './read-server-blocks.js';
 import type { ServerBlock } from './server-block.js';
@@ -125,6 +126,13 @@ describe('the plugins', () => {
       { periodMs: 300_000, pattern, level: 'warning', showsFirst: true },
     ]);
   });
+
+  it.each(['(a+)+x', '(a|b)*', 'a*b*c*d', '(x)\\\\1', 'x'.repeat(1_001), '['])(
+    'do not take the pattern %j for errors, which clients could make slow, or is none',
+    (pattern) => {
+      expect(() => block('errors {', `consolidate 5m "${pattern}"`, '}')).toThrow(CorefileError);
+    },
+  );
 
   it('are listed one a line, in the order of their names', () => {
     const names = pluginsText().trimEnd().split('\n');

@@ -193,6 +193,10 @@ describe('the server blocks of a Corefile', () => {
     ]);
   });
 
+  it('are refused with a hundred mistakes at most', () => {
+    expect(mistakes(`. {\n${'nosuch\n'.repeat(500)}}\n`)).toHaveLength(100);
+  });
+
   it.each([
     ['', '127.0.0.1', 'zone overlap listener capacity with dns://a.:53'],
     ['127.0.0.1', '', 'zone overlap listener capacity with dns://a.:53 on 127.0.0.1'],

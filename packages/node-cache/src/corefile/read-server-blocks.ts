@@ -25,6 +25,9 @@ export interface CorefileSurroundings extends Partial<CorefileHost> {
   readonly findImports?: FindImports;
 }
 
+/** Further ones are only refused: a Corefile can be one mistake, again and again. */
+const MAX_MISTAKES = 100;
+
 /**
  * Reads a Corefile: its server blocks with CoreDNS's defaults. What is not obeyed is refused: throws a CorefileError
  * with a mistake for each such directive, with its line and what to do.
@@ -38,7 +41,7 @@ export function readServerBlocks(
   const host = { interfaceAddresses: surroundings.interfaceAddresses ?? addressesOfInterface };
   const mistakes: string[] = [];
   const note = (place: string, reason: string) => {
-    mistakes.push(`${file}: ${place}: ${reason}`);
+    if (mistakes.length < MAX_MISTAKES) mistakes.push(`${file}: ${place}: ${reason}`);
   };
   const written = resolveCorefile(parseCorefile(text, file), env, findImports, (each) => {
     // As in Caddy, a pattern may match no file.

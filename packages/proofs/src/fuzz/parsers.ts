@@ -37,6 +37,7 @@ export const PARSERS: readonly FuzzParser[] = [
   text('servers-file', async () => (await import('./targets/servers-file.js')).createServersFile()),
   text('tsig-key', async () => (await import('./targets/tsig-key.js')).createTsigKey()),
   text('config-map', async () => (await import('./targets/config-map.js')).createConfigMap()),
+  text('corefile', async () => (await import('./targets/corefile.js')).createCorefile()),
   text('list-stream', async () => (await import('./targets/list-stream.js')).createListStream()),
   text('watch-stream', async () => (await import('./targets/watch-stream.js')).createWatchStream()),
   text('dnsmasq-flags', async () =>
@@ -51,6 +52,9 @@ export const PARSERS: readonly FuzzParser[] = [
   ),
   text('sidecar-flags', async () =>
     (await import('./targets/sidecar-flags.js')).createSidecarFlags(),
+  ),
+  text('node-cache-flags', async () =>
+    (await import('./targets/node-cache-flags.js')).createNodeCacheFlags(),
   ),
 ];
 
