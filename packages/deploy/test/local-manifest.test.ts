@@ -36,6 +36,26 @@ describe('manifests/local/pod.yaml', () => {
   });
 });
 
+describe('manifests/local/node-cache.yaml', () => {
+  const [cache, ...others] = readPod(`${LOCAL}node-cache.yaml`).containers;
+
+  it('has our own program, which changes nothing of the network of this machine', () => {
+    expect([cache && programNameOf(cache), others]).toEqual(['node-cache', []]);
+    expect(cache?.args).toEqual(
+      expect.arrayContaining(['-setupinterface=false', '-setupiptables=false']),
+    );
+  });
+
+  it('has ports that need no right, and none that the pod has', () => {
+    const ports = readPod(`${LOCAL}pod.yaml`).containers.flatMap((each) => each.ports);
+    const taken = ports.map((port) => port.containerPort);
+    for (const { containerPort } of cache?.ports ?? []) {
+      expect(containerPort).toBeGreaterThan(1024);
+      expect(taken).not.toContain(containerPort);
+    }
+  });
+});
+
 describe('manifests/local/objects', () => {
   const files = readdirSync(OBJECTS).map((name) => readFileSync(OBJECTS + name, 'utf8'));
 
