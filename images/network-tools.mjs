@@ -22,7 +22,7 @@ export const PREPARED = '/opt/network-tools';
 /** Besides these they need what every base with Node has. */
 const PACKAGES = {
   bash: ['bin/bash'],
-  coreutils: ['usr/bin/mkfifo'],
+  coreutils: ['usr/bin/mkfifo', 'bin/rm'],
   iproute2: ['bin/ip'],
   nftables: ['usr/sbin/nft'],
   iptables: ['usr/sbin/xtables-nft-multi', 'usr/sbin/xtables-legacy-multi'],

@@ -93,7 +93,8 @@ case ${1-} in
   ;;
 --watch)
   pipe=${2:?}
-  [ -p "$pipe" ] || mkfifo -m 600 "$pipe" || exit 1
+  # A new one: node-cache writes on to the pipe of a guard that has ended, and notices only where no other reads it.
+  rm -f "$pipe" && mkfifo -m 600 "$pipe" || exit 1
   is_connected=false is_ending=false
   # Not before node-cache, which may still take long to end.
   trap 'is_ending=true; $is_connected || exit 0' TERM INT

@@ -1,9 +1,18 @@
-import { chmodSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { createLog } from '@kube-dns/daemon';
-import { missing, ownedBy, runProgram, TemporaryFolder, unless, until } from '@kube-dns/testkit';
+import {
+  missing,
+  ownedBy,
+  RunningProgram,
+  runProgram,
+  TemporaryFolder,
+  unless,
+  until,
+} from '@kube-dns/testkit';
 import { Guard } from './guard.js';
 
 const SCRIPT = fileURLToPath(new URL('../../bin/guard.sh', import.meta.url));
@@ -85,6 +94,26 @@ unless(missing('bash'), describe)('the guard', () => {
       'all lines',
       () => readFileSync(lines, 'utf8') === 'clear\nnft a\nnft b\n.\nclear\n',
     );
+  });
+
+  it('in another container may start later than node-cache, and again: it gets all each time', async () => {
+    folder.file('guard.sh', 'exec cat >/dev/null\n');
+    const log = createLog({ name: 'test', verbosity: 0, write: () => undefined });
+    const pipe = join(folder.path, 'pipe');
+    const guard = own(new Guard({ pipe, program: join(folder.path, 'node-cache.cjs'), log }));
+    guard.arm(['nft a']);
+    guard.beat();
+    for (let i = 1; i <= 2; i++) {
+      rmSync(pipe, { force: true });
+      execFileSync('mkfifo', [pipe]);
+      const reader = own(new RunningProgram('reader', 'cat', [pipe]));
+      const beats = () => {
+        guard.beat();
+        return reader.stdout.startsWith('clear\nnft a\n.\n.\n');
+      };
+      await until('rules and beats', beats);
+      await reader.close();
+    }
   });
 
   it('is missed in the log where it cannot be started', () => {

@@ -83,6 +83,7 @@ describe('the network of a node', () => {
     lines.length = events.length = 0;
     await network.addRules();
     expect(events).toEqual([
+      SHOW,
       'ip link set dev nodelocaldns alias me',
       `arm owner nodelocaldns me; ${REMOVAL}`,
       LIST,
@@ -123,9 +124,10 @@ describe('the network of a node', () => {
   });
 
   it('stays as it is for the process that has taken over', async () => {
-    const { network, machine, events, lines } = prepared();
+    const { network, machine, events, lines } = prepared({ [SHOW]: link('before') });
     await network.prepare();
     await network.addRules();
+    expect(lines[1]).toBe('I interface and rules are taken over from another node-cache, before');
     machine.change({ [SHOW]: link('another'), [LIST]: '{"nftables":[]}' });
     events.length = 0;
     await network.removeRules();

@@ -69,7 +69,8 @@ export class NetworkSetup {
   #lastBeatMs = 0;
   #recheckUntilMs = 0;
   #isChecking = false;
-  #timer: NodeJS.Timeout | undefined;
+  #checks: NodeJS.Timeout | undefined;
+  #silence: NodeJS.Timeout | undefined;
   /** One thing at a time. */
   #turn: Promise<void> = Promise.resolve();
 
@@ -102,7 +103,11 @@ export class NetworkSetup {
   addRules(): Promise<void> {
     this.#isServing = true;
     this.#lastBeatMs = this.#now();
-    this.#timer ??= setInterval(() => void this.check(), this.#options.syncIntervalMs).unref();
+    this.#checks ??= setInterval(() => void this.check(), this.#options.syncIntervalMs).unref();
+    // Silence may be the interface: one that had taken over and ends takes it away.
+    this.#silence ??= setInterval(() => {
+      if (this.#isSilent) void this.check();
+    }, BEAT_LIMIT_MS).unref();
     return this.#next(async () => {
       await this.#takeOver();
       const { guard, skipsTeardown } = this.#options;
@@ -120,7 +125,7 @@ export class NetworkSetup {
       this.#isChecking = false;
       if (!this.#isServing) return;
       await this.#addInterface('interface_check');
-      if (this.#now() - this.#lastBeatMs < BEAT_LIMIT_MS) await this.#rules.add();
+      if (!this.#isSilent) await this.#rules.add();
     });
   }
 
@@ -128,7 +133,7 @@ export class NetworkSetup {
   beat(): void {
     if (!this.#isServing) return;
     const now = this.#now();
-    if (now - this.#lastBeatMs >= BEAT_LIMIT_MS) this.#recheckUntilMs = now + GUARD_ACTS_MS;
+    if (this.#isSilent) this.#recheckUntilMs = now + GUARD_ACTS_MS;
     this.#lastBeatMs = now;
     this.#options.guard.beat();
     // The guard may be at it just now, so once is not enough.
@@ -138,7 +143,8 @@ export class NetworkSetup {
   /** Takes the rules out, unless they are to stay or another process has taken over. */
   removeRules(): Promise<void> {
     this.#isServing = false;
-    clearInterval(this.#timer);
+    clearInterval(this.#checks);
+    clearInterval(this.#silence);
     return this.#next(async () => {
       if (await this.#mayRemove()) await this.#rules.remove();
       this.#options.guard.disarm();
@@ -156,6 +162,10 @@ export class NetworkSetup {
         this.#options.log.error(`Failed to remove interface - ${errorText(error)}`);
       }
     });
+  }
+
+  get #isSilent(): boolean {
+    return this.#now() - this.#lastBeatMs >= BEAT_LIMIT_MS;
   }
 
   async #addInterface(errorType: 'interface_add' | 'interface_check'): Promise<void> {
@@ -179,11 +189,14 @@ export class NetworkSetup {
 
   /** From now on interface and rules are this process's, also while the one before it ends. */
   async #takeOver(): Promise<void> {
+    const { id, interfaceName, log } = this.#options;
     try {
-      await this.#interface?.setOwner(this.#options.id);
+      const owner = await this.#interface?.owner();
+      await this.#interface?.setOwner(id);
+      if (owner === undefined || owner === '' || owner === id) return;
+      log.info(`interface and rules are taken over from another node-cache, ${owner}`);
     } catch (error) {
       this.errors.interface_check++;
-      const { interfaceName, log } = this.#options;
       log.error(`Error checking dummy device ${interfaceName} - ${errorText(error)}`);
     }
   }
