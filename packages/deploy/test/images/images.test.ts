@@ -6,7 +6,7 @@ import { freePort, unless, untilEqual } from '@kube-dns/testkit';
 import { startApiServer } from '../support/api-server.js';
 import { Dockerfile, IMAGES, ROOT } from '../support/dockerfile.js';
 import { imagesSkipReason, Podman } from '../support/podman.js';
-import { describeAddonUnderPodman } from './node-local-dns.js';
+import { describeNodeUnderPodman } from './node-local-dns.js';
 import { describePodUnderContainerd } from './pod-under-containerd.js';
 import { describePodUnderPodman } from './pod-under-podman.js';
 
@@ -162,5 +162,5 @@ unless(imagesSkipReason(), describe)('the images, built by npm run images', () =
 
   describePodUnderPodman(() => podman);
   describePodUnderContainerd(() => podman);
-  describeAddonUnderPodman(() => podman, `node-cache:${VERSION}`);
+  describeNodeUnderPodman(() => podman, `node-cache:${VERSION}`);
 });
