@@ -102,7 +102,7 @@ afterAll(async () => {
 describe.each([
   ['readiness', ['/cache', '/readiness', '/subscribers']],
   ['kubednsMetrics', ['/metrics']],
-  ['dnsmasqMetrics', ['/metrics', '/subscriptions']],
+  ['dnsmasqMetrics', ['/metrics', '/subscribers', '/subscriptions']],
   ['sidecar', ['/healthcheck/dns', '/healthz', '/metrics']],
 ] as const)('the port of %s', (name, known) => {
   it('has these pages and no others', async () => {

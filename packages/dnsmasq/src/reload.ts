@@ -13,6 +13,8 @@ export interface ReloadOptions {
   readonly forwarder: Pick<QueryForwarder, 'forgetQuestions'>;
   readonly local: Pick<LocalData, 'reload' | 'useServerRules'>;
   readonly options: Pick<DnsmasqOptions, 'clearsOnReload'>;
+  /** Answers may be others now. */
+  readonly onChange: () => void;
   readonly log: Pick<Log, 'info'>;
 }
 
@@ -30,6 +32,7 @@ export class Reload implements RouterEvents {
     cacheTotals.retain();
     cache.clear();
     log.info('cleared cache');
+    this.#parts.onChange();
     void local.reload();
   }
 
@@ -39,10 +42,12 @@ export class Reload implements RouterEvents {
 
   onRoutesChanged(): void {
     this.#parts.forwarder.forgetQuestions();
+    this.#parts.onChange();
   }
 
   onDomainsChanged(domains: readonly Uint8Array[]): void {
     for (const domain of domains) this.#parts.cache.dropBelow(domain);
+    this.#parts.onChange();
   }
 
   /** A NOTIFY for a name of a zone: replies about the zone that are on their way may be older. */
@@ -50,6 +55,7 @@ export class Reload implements RouterEvents {
     const { cache, forwarder } = this.#parts;
     cache.dropNotified(name, zone);
     forwarder.forgetQuestions(zone);
+    this.#parts.onChange();
   }
 
   onResolvFileChanged(): void {

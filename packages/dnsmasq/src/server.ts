@@ -3,7 +3,6 @@ import {
   ConfigDirectory,
   type DnsConfig,
   type Log,
-  MAX_TIMER_MS,
   type MetricFamily,
   parseDnsConfig,
   type ProgramFacts,
@@ -13,7 +12,6 @@ import {
 import {
   type Answerer,
   QueryForwarder,
-  retryPlan,
   type UdpEngine,
   UpstreamServers,
   UpstreamSockets,
@@ -24,14 +22,14 @@ import {
   neverHeard,
   noteHealth,
   ServerStatistics,
-  staleRules,
   Subscriptions,
+  subscribersPage,
   subscriptionsPage,
 } from '@kube-dns/resolver';
 import { ChaosAnswerer } from './answer/chaos.js';
 import { chaosTexts } from './answer/chaos-texts.js';
 import { createAnswerer } from './answer/create-answerer.js';
-import { behindLocalService } from './answer/local-service.js';
+import { behindLocalService, sessionsBehindLocalService } from './answer/local-service.js';
 import { QueryLog } from './answer/query-log.js';
 import { StatisticsDump } from './answer/statistics-dump.js';
 import type { NannyFlags } from './config/flags.js';
@@ -48,8 +46,10 @@ import { cacheOptions, cachingRules } from './options/answer-caching.js';
 import type { DnsmasqOptions } from './options/option-values.js';
 import { Reload } from './reload.js';
 import { Router } from './routing/router.js';
+import { RelayedChanges } from './telling/relayed-changes.js';
 import { loggedPorts } from './upstream/bind-log.js';
 import { isOfCluster } from './upstream/cluster-servers.js';
+import { forwarderOptions } from './upstream/forwarder-options.js';
 import {
   ednsOptions,
   kubednsServer,
@@ -58,11 +58,7 @@ import {
   serversFile,
   sourcePorts,
 } from './upstream/upstream-options.js';
-import { overflowLog } from './upstream/overflow-log.js';
 import { subscribedServers } from './upstream/subscribed-servers.js';
-
-/** Lower bound of `-logInterval`: below it, the log has nothing else. */
-const MIN_LOG_INTERVAL_MS = 1_000;
 
 /** The parts of a running dnsmasq, composed from both halves of the command line. */
 export class DnsmasqServer {
@@ -81,6 +77,7 @@ export class DnsmasqServer {
   readonly #upstreams: UpstreamServers;
   readonly #router: Router;
   readonly #subscriptions: Subscriptions;
+  readonly #relayed: RelayedChanges;
   readonly #counters = new AnswerCounters();
   /** The answerer with the filter of `--local-service`. */
   readonly #answerer: Answerer;
@@ -88,7 +85,6 @@ export class DnsmasqServer {
   readonly #dump: StatisticsDump;
   readonly #configDirectory: ConfigDirectory;
   readonly #config = new AppliedConfig();
-  #dumpTimer: NodeJS.Timeout | undefined;
   #isStarted = false;
 
   /** Builds the parts, each from those above it; throws a StartupError for a file of keys or certificates that is missing or broken. */
@@ -103,21 +99,16 @@ export class DnsmasqServer {
     const lastHeardAt = options.stale && neverHeard();
     this.#cache = new AnswerCache({ ...cacheOptions(options), heardAt, lastHeardAt });
     this.#cacheTotals = new CacheTotals(this.#cache);
-    this.#local = new LocalData({ options, log });
+    this.#relayed = new RelayedChanges({ subscriptions: () => this.#subscriptions, heardAt });
+    const onChange = () => this.#relayed.onReconfigured();
+    this.#local = new LocalData({ options, log, onChange });
     this.#sockets = new UpstreamSockets({
       engine: loggedPorts(engine, log),
       ports: sourcePorts(options),
     });
     this.#forwarder = new QueryForwarder({
-      maxInFlight: options.maxInFlight,
-      plan: retryPlan(options.queryTimeoutMs, options.fastRetry),
-      portLimit: options.portLimit,
-      maxUdpBytes: options.maxUdpBytes,
-      passesAd: options.passesAd,
-      mixesCase: options.mixesCase,
-      onOverflow: overflowLog(options.maxInFlight, log),
-      onFailure: queryLog && ((...failure) => queryLog.failed(...failure)),
-      stale: options.stale && staleRules(options.stale, this.#cache),
+      ...forwarderOptions(options, this.#cache, log, queryLog),
+      instance: this.#relayed.instance,
     });
     this.#reload = new Reload({
       cache: this.#cache,
@@ -125,6 +116,7 @@ export class DnsmasqServer {
       forwarder: this.#forwarder,
       local: this.#local,
       options,
+      onChange,
       log,
     });
     this.#resolvFiles = resolvFiles(options, log);
@@ -156,6 +148,7 @@ export class DnsmasqServer {
       heardAt,
       lastHeardAt,
       isEnabled: options.subscribes && options.cacheSize > 0,
+      listener: this.#relayed,
       log,
       onLive: (server) => this.#upstreams.noteAlive(server),
       onChange: (name, zone) => {
@@ -183,6 +176,7 @@ export class DnsmasqServer {
       local: this.#local,
       router: this.#router,
       subscriptions: this.#subscriptions,
+      relayed: this.#relayed,
       log,
     });
     this.#answerer = behindLocalService(answerer, options, networkInterfaces(), log);
@@ -219,12 +213,18 @@ export class DnsmasqServer {
     await this.#configDirectory.start();
     this.#router.load();
     this.#isStarted = true;
+    const isTelling = this.#options.tellsChanges && this.#subscriptions.servers.length > 0;
     const takesNotifies = this.#options.notifyRules.length > 0;
-    await this.#port.open(this.#answerer, takesNotifies ? this.#notifies : undefined);
+    await this.#port.open(this.#answerer, {
+      notifies: takesNotifies ? this.#notifies : undefined,
+      sessions: isTelling
+        ? sessionsBehindLocalService(this.#relayed.subscribers, this.#options, networkInterfaces())
+        : undefined,
+    });
     if (detectsLoops) this.#router.startProbing();
     this.#subscriptions.start();
     if (this.#options.followsResolvFile) this.#router.followResolvFiles();
-    this.#dumpAtIntervals(this.#flags.logInterval);
+    this.#dump.writeEvery(this.#flags.logInterval);
   }
 
   /** SIGHUP: empties the cache and reads the hosts files, the resolv file and the cookie secrets again. */
@@ -246,6 +246,7 @@ export class DnsmasqServer {
       statistics: this.#statistics,
       upstreams: this.#upstreams,
       subscriptions: () => this.#subscriptions.rows(),
+      subscribers: this.#relayed.subscribers,
       notifies: this.#notifies,
       config: this.#config,
       configDirectory: this.#configDirectory,
@@ -254,7 +255,10 @@ export class DnsmasqServer {
 
   /** What the metrics port serves in addition, by path. */
   get pages(): ReadonlyMap<string, () => string> {
-    return new Map([['/subscriptions', () => subscriptionsPage(this.#subscriptions.rows())]]);
+    return new Map([
+      ['/subscriptions', () => subscriptionsPage(this.#subscriptions.rows())],
+      ['/subscribers', () => subscribersPage(this.#relayed.subscribers)],
+    ]);
   }
 
   /** SIGUSR1: the statistics, worded as dnsmasq does. */
@@ -267,16 +271,16 @@ export class DnsmasqServer {
    * `--query-timeout` at most. With `--reuse-port` other processes get new queries. May be called twice.
    */
   async close(): Promise<void> {
-    clearInterval(this.#dumpTimer);
+    this.#dump.close();
     this.#configDirectory.close();
     await this.#port.leave();
     await this.#forwarder.settle();
     this.#local.close();
     this.#router.close();
     this.#subscriptions.close();
+    this.#relayed.close();
     await this.#port.close();
     this.#forwarder.close();
-    this.#dump.close();
     this.#cache.close();
     this.#sockets.close();
   }
@@ -289,11 +293,5 @@ export class DnsmasqServer {
     }
     this.#router.configure(config);
     this.#config.note(version);
-  }
-
-  #dumpAtIntervals(ms: number): void {
-    if (ms <= 0) return;
-    const periodMs = Math.min(Math.max(ms, MIN_LOG_INTERVAL_MS), MAX_TIMER_MS);
-    this.#dumpTimer = setInterval(() => this.dump(), periodMs).unref();
   }
 }

@@ -16,6 +16,7 @@ export { MAX_HITS } from './cache/last-answer.js';
 export { type CachingRules, ReplyReader } from './cache/reply-reader.js';
 export { ToldChanges } from './cache/told-changes.js';
 export { NONE } from './none.js';
+export type { ChangeListener } from './subscription/change-listener.js';
 export { ReplyTeller } from './subscription/reply-teller.js';
 export { ServerInstance } from './subscription/server-instance.js';
 export type { SubscriptionRow } from './subscription/subscription-row.js';
@@ -29,6 +30,7 @@ export {
   type SubscriberMetrics,
 } from './telling/subscriber-families.js';
 export { subscribersPage } from './telling/subscribers-page.js';
+export { overlaps } from './telling/overlaps.js';
 export { versionLabels } from './telling/version-labels.js';
 export { type NewsListener, ZoneNews } from './telling/zone-news.js';
 export { noteHealth } from './upstream/server-health-log.js';

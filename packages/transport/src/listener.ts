@@ -33,7 +33,7 @@ export interface ListenOptions {
   /** Called with an error that the answerer threw; the client has received SERVFAIL. */
   readonly onFailure: (error: unknown) => void;
   /** Serves DNS Stateful Operations (RFC 8490); without it they get NOTIMP. */
-  readonly sessions?: SessionService;
+  readonly sessions?: SessionService | undefined;
   /** Answers NOTIFY (RFC 1996), with and without a TSIG; without it they get NOTIMP. */
   readonly notifies?: Answerer | undefined;
   /** Makes the cookies of the answers (RFC 7873); the listeners of a process share it. */

@@ -99,7 +99,10 @@ export type { TsigKey } from './tsig-key.js';
 export {
   appendZoneVersion,
   INSTANCE_BYTES,
+  isOfInstance,
+  passZoneVersion,
   readSerial,
+  replaceZoneVersion,
   ZONE_VERSION_REQUEST,
   zoneVersionAt,
 } from './zone-version.js';

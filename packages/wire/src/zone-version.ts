@@ -65,6 +65,37 @@ export function zoneVersionAt(message: Uint8Array): number {
   return isVersion ? message.length - INSTANCE_BYTES - SERIAL_BYTES : -1;
 }
 
+/** Whether a version, whose instance is at an offset, is of this one. */
+export function isOfInstance(message: Uint8Array, at: number, instance: Uint8Array): boolean {
+  for (let i = 0; i < INSTANCE_BYTES; i++) if (message[at + i] !== instance[i]) return false;
+  return true;
+}
+
+/** Replaces the version whose instance is at an offset. */
+export function replaceZoneVersion(
+  message: Uint8Array,
+  at: number,
+  { instance, serial }: Pick<ZoneVersion, 'instance' | 'serial'>,
+): void {
+  for (let i = 0; i < INSTANCE_BYTES; i++) message[at + i] = instance[i]!;
+  writeSerial(message, at + INSTANCE_BYTES, serial);
+}
+
+/** Adds the version of a reply to what a client gets of it in `out`, as `appendZoneVersion`, if it is of this instance. */
+export function passZoneVersion(
+  reply: Uint8Array,
+  out: Uint8Array,
+  length: number,
+  maxBytes: number,
+  instance: Uint8Array,
+): number {
+  const at = zoneVersionAt(reply);
+  if (at < 0 || !isOfInstance(reply, at, instance)) return length;
+  const serial = readSerial(reply, at + INSTANCE_BYTES);
+  const labelCount = reply[at - VERSION_HEAD_BYTES]!;
+  return appendZoneVersion(out, length, maxBytes, { labelCount, instance, serial });
+}
+
 /** Serials are counted, 64 bits on the wire; here they stay below 2^53. */
 export function readSerial(data: Uint8Array, at: number): number {
   return readUint32(data, at) * 0x1_0000_0000 + readUint32(data, at + 4);

@@ -1,5 +1,6 @@
 import type { Answerer, QueryForwarder } from '@kube-dns/transport';
 import type { PrefetchOptions } from '@kube-dns/resolver';
+import type { RelayedChanges } from '../telling/relayed-changes.js';
 import { EdnsForwarder } from '../upstream/edns-forwarder.js';
 import type { EdnsOptions } from '../upstream/edns-options.js';
 import { FilteredAnswers } from './filtered-answers.js';
@@ -16,6 +17,7 @@ export interface AnswererOptions
   readonly local: ReplyIntakeOptions['local'] & AnswererParts['local'];
   readonly router: AnswererParts['router'];
   readonly subscriptions: ReplyIntakeOptions['subscriptions'] & AnswererParts['subscriptions'];
+  readonly relayed?: Pick<RelayedChanges, 'addTo' | 'translate'> | undefined;
   /** Undefined unless queries go upstream with EDNS options. */
   readonly ednsOptions?: EdnsOptions | undefined;
   /** Undefined unless queries are logged. */
@@ -33,7 +35,12 @@ export function createAnswerer(options: AnswererOptions): Answerer {
     counters,
     local,
     router,
-    cached: new FilteredAnswers(cache, options.filteredTypes, options.servesStaleLate === true),
+    cached: new FilteredAnswers(
+      cache,
+      options.filteredTypes,
+      options.servesStaleLate === true,
+      options.relayed,
+    ),
     refusals: new Refusals(),
     forwarder: ednsOptions === undefined ? forwarder : new EdnsForwarder(forwarder, ednsOptions),
     intake: new ReplyIntake(options),

@@ -1,6 +1,7 @@
 import { type AnswerCache, CachedAnswers } from '@kube-dns/resolver';
 import { AnswerWriter, type Query, RCODE, TYPE } from '@kube-dns/wire';
 import { FILTERED_TYPE } from '../explanations.js';
+import type { RelayedChanges } from '../telling/relayed-changes.js';
 import { FilteredTypes } from './filtered-types.js';
 
 /** Types whose presence in the cache shows that a name exists (dnsmasq src/rfc1035.c, answer_request). */
@@ -11,12 +12,19 @@ export class FilteredAnswers {
   readonly #cache: AnswerCache;
   readonly #answers: CachedAnswers;
   readonly #filtered: FilteredTypes;
+  readonly #relayed: Pick<RelayedChanges, 'addTo'> | undefined;
   readonly #writer = new AnswerWriter();
 
-  /** `saysAge`: of an expired answer clients learn how long ago that was. */
-  constructor(cache: AnswerCache, filteredTypes: readonly number[], saysAge: boolean) {
+  /** `saysAge`: of an expired answer clients learn how long ago that was. `relayed` is set where changes are passed on. */
+  constructor(
+    cache: AnswerCache,
+    filteredTypes: readonly number[],
+    saysAge: boolean,
+    relayed?: Pick<RelayedChanges, 'addTo'>,
+  ) {
     this.#cache = cache;
     this.#answers = new CachedAnswers(cache, saysAge);
+    this.#relayed = relayed;
     this.#filtered = new FilteredTypes(filteredTypes);
   }
 
@@ -30,6 +38,12 @@ export class FilteredAnswers {
 
   /** Writes the answer into `out` and returns its length; 0 when there is none. */
   answer(query: Query, out: Uint8Array): number {
+    const length = this.#answer(query, out);
+    if (length === 0 || !query.asksZoneVersion || this.#relayed === undefined) return length;
+    return this.#relayed.addTo(query, out, length, this.#cache.last.subscription);
+  }
+
+  #answer(query: Query, out: Uint8Array): number {
     if (!this.#filtered.has(query.type)) return this.#answers.answer(query, out);
     const whole = this.#cache.answer(query, out);
     if (whole === 0) return 0;

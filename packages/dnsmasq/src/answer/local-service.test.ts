@@ -1,10 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Client } from '@kube-dns/transport';
+import type { Client, Session } from '@kube-dns/transport';
 import { queryFor } from '@kube-dns/resolver/testing';
 import { recordedLog } from '../../test/recorded-log.js';
 import type { Interfaces } from '../listen/listen-addresses.js';
 import { parseOptions } from '../options/parse-options.js';
-import { isLocalServiceOn, LocalNetworks, LocalService } from './local-service.js';
+import {
+  isLocalServiceOn,
+  LocalNetworks,
+  LocalService,
+  sessionsBehindLocalService,
+} from './local-service.js';
 
 const INTERFACES = {
   eth0: [
@@ -29,6 +34,21 @@ describe('local service', () => {
     const local = new LocalService(answerer, new LocalNetworks(service, INTERFACES), recordedLog());
     const length = local.answer(queryFor({ name: 'x' }), new Uint8Array(512), client(address));
     expect(length).toBe(isAnswered ? ANSWER_BYTES : 0);
+  });
+
+  it.each([
+    ['10.1.2.99', ['received']],
+    ['10.1.3.1', ['closed']],
+  ])('lets sessions of its networks subscribe, and closes others: %s', (address, expected) => {
+    const events: string[] = [];
+    const sessions = sessionsBehindLocalService(
+      { receive: () => events.push('received') },
+      parseOptions(['--local-service']),
+      INTERFACES,
+    );
+    const session = { address, close: () => events.push('closed') } as unknown as Session;
+    sessions.receive(new Uint8Array(12), session);
+    expect(events).toEqual(expected);
   });
 
   it('logs the first of those that it does not answer', () => {

@@ -1,6 +1,11 @@
 import { BlockList, isIPv4 } from 'node:net';
 import type { Log } from '@kube-dns/daemon';
-import { type Answerer, type Client, NO_ANSWER_YET } from '@kube-dns/transport';
+import {
+  type Answerer,
+  type Client,
+  NO_ANSWER_YET,
+  type SessionService,
+} from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
 import type { Interfaces } from '../listen/listen-addresses.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
@@ -31,6 +36,22 @@ export function behindLocalService(
 ): Answerer {
   const networks = servedNetworks(options, interfaces);
   return networks === undefined ? answerer : new LocalService(answerer, networks, log);
+}
+
+/** The same for sessions: those of others are closed. */
+export function sessionsBehindLocalService(
+  service: SessionService,
+  options: DnsmasqOptions,
+  interfaces: Interfaces,
+): SessionService {
+  const networks = servedNetworks(options, interfaces);
+  if (networks === undefined) return service;
+  return {
+    receive: (message, session) => {
+      if (networks.has(session.address)) service.receive(message, session);
+      else session.close();
+    },
+  };
 }
 
 /** The networks that this machine is in, or its own addresses alone (`--local-service=host`). */

@@ -29,6 +29,7 @@ import { ALIASED, BOGUS, MALFORMED, REBINDING } from '../explanations.js';
 import type { LocalData } from '../local/local-data.js';
 import type { Route } from '../routing/route.js';
 import type { Router } from '../routing/router.js';
+import type { RelayedChanges } from '../telling/relayed-changes.js';
 import { FilteredTypes } from './filtered-types.js';
 import { emptyReply, withReason } from './reply-edit.js';
 import { ReplyFilter, type ReplyRules } from './reply-filter.js';
@@ -44,6 +45,8 @@ export interface ReplyIntakeOptions {
   readonly local: Pick<LocalData, 'hasName'>;
   readonly router: Pick<Router, 'routes'>;
   readonly subscriptions: Pick<Subscriptions, 'find' | 'search' | 'tellerOf'>;
+  /** Undefined where changes are not passed on. */
+  readonly relayed?: Pick<RelayedChanges, 'translate'> | undefined;
   /**
    * Expired answers are served when there is no reply in time (`--stale`), so that one that is not cached ends them; at
    * once by default, if the cache has any.
@@ -73,6 +76,8 @@ export class ReplyIntake {
   #route: Route | undefined;
   /** The process that gave the reply, if it tells when its answers change. */
   readonly #teller: ReplyTeller;
+  /** Whether it knows every change of its name that was told; of all names, if it is not cached. */
+  #isCurrent = false;
   /** Whether it has Extended DNS Errors. */
   #hasReasons = false;
   /** Whether it may take the place of a cached answer. */
@@ -106,7 +111,9 @@ export class ReplyIntake {
     const reply = this.#filter.replaceAddresses(marked) ? withReason(marked, ALIASED) : marked;
     this.#hasReasons = reply !== received;
     if (this.#filter.isIgnored(reply)) return null;
+    this.#isCurrent = false;
     const changed = this.#change(reply, isCacheable);
+    this.#translate(changed);
     clampTtls(changed, changed.length, this.#options.maxTtlSeconds, this.#cursor);
     return changed;
   }
@@ -131,7 +138,8 @@ export class ReplyIntake {
     const hasCacheable = this.#reader.read(reply, this.#teller.isOfZone);
     if (this.#hasReasons) this.#reader.answer.reasons = reasonsOf(reply, this.#cursor);
     if (this.#reader.isMalformed) return emptyReply(reply, RCODE.SERVFAIL, MALFORMED);
-    this.#store(hasCacheable && isCacheable);
+    const isStored = this.#store(hasCacheable && isCacheable);
+    this.#isCurrent = isStored || (isCacheable && this.#teller.knowsAll);
     if (!hasCacheable && isCacheable) this.#dropExpired(reply);
     const filtered = this.#filtered.apply(reply, this.#reader.questionType);
     return filtered ?? emptyReply(reply, RCODE.SERVFAIL, MALFORMED);
@@ -141,17 +149,17 @@ export class ReplyIntake {
    * Servers speak for the names that are routed to them: a target of their CNAMEs is cached under its own
    * name only when the question for it would have been sent to them, too.
    */
-  #store(isStored: boolean): void {
+  #store(isStored: boolean): boolean {
     const { answer } = this.#reader;
-    if (!isStored || !this.#isNew(answer)) return;
+    if (!isStored || !this.#isNew(answer)) return false;
     const { cache, router, caching, isOfCluster } = this.#options;
     // It was read as one whose server tells when it changes.
     const isTold = answer.setSize === 0 && this.#teller.isOfZone && !caching.cachesNegatives;
-    if (isTold && !this.#teller.has(answer)) return;
+    if (isTold && !this.#teller.has(answer)) return false;
     const needsRoute = answer.cnames > 0 || isOfCluster !== undefined;
     this.#route = needsRoute ? router.routes.find(answer) : undefined;
     answer.isOfCluster = isOfCluster?.(this.#route?.group) === true;
-    this.#teller.store(cache, answer, this.#isStored);
+    return this.#teller.store(cache, answer, this.#isStored);
   }
 
   /** What is not cached is newer than what has expired, all the same. */
@@ -159,6 +167,14 @@ export class ReplyIntake {
     const { cache, servesStaleLate = false } = this.#options;
     const length = servesStaleLate && this.#mayReplace ? this.#readName(reply) : -1;
     if (length > 0) cache.dropExpired(this.#name, length, this.#reader.questionType);
+  }
+
+  /** The version that subscribers of this process get; what is contradicted here depends on more than the server. */
+  #translate(reply: Buffer): void {
+    const { relayed } = this.#options;
+    if (relayed === undefined || this.#isContradicted) return;
+    const instance = this.#teller.instanceFor(reply);
+    if (instance !== undefined) relayed.translate(reply, instance, this.#isCurrent);
   }
 
   /** NXDOMAIN would hide the answers of every type. */

@@ -1,4 +1,4 @@
-import type { Log } from '@kube-dns/daemon';
+import { type Log, MAX_TIMER_MS } from '@kube-dns/daemon';
 import {
   addressText,
   QUESTION_OFFSET,
@@ -34,6 +34,8 @@ export interface StatisticsDumpOptions {
   readonly now?: () => number;
 }
 
+/** Lower bound of `-logInterval`: below it, the log has nothing else. */
+const MIN_INTERVAL_MS = 1_000;
 /** How many lines are written in one turn of the event loop. */
 const LINES_PER_TURN = 200;
 
@@ -49,6 +51,7 @@ export class StatisticsDump {
   readonly #options: StatisticsDumpOptions;
   readonly #now: () => number;
   #next: NodeJS.Immediate | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: StatisticsDumpOptions) {
     this.#options = options;
@@ -79,13 +82,21 @@ export class StatisticsDump {
     if (showsCache) this.#writeCache();
   }
 
-  /** Ends the dump in progress. May be called twice. */
+  /** Writes the statistics again and again (`-logInterval`); not with 0. */
+  writeEvery(ms: number): void {
+    if (ms <= 0) return;
+    const periodMs = Math.min(Math.max(ms, MIN_INTERVAL_MS), MAX_TIMER_MS);
+    this.#timer = setInterval(() => this.write(), periodMs).unref();
+  }
+
+  /** Ends the dump in progress, and writes no more. May be called twice. */
   close(): void {
+    clearInterval(this.#timer);
     clearImmediate(this.#next);
   }
 
   #writeCache(): void {
-    this.close();
+    clearImmediate(this.#next);
     const { log } = this.#options;
     log.info(row('Host', 'Address', 'Flags', 'Expires', 'Source'));
     const widths = [HOST_WIDTH, ADDRESS_WIDTH, FLAGS_WIDTH, EXPIRES_WIDTH, 12];

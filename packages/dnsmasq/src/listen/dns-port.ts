@@ -12,7 +12,7 @@ import { EXIT_BAD_FILE } from '../options/exit-codes.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
 import { listenAddresses } from './listen-addresses.js';
 import type { ServedPort } from './listeners.js';
-import { servePort } from './served-port.js';
+import { type ServedOpcodes, servePort } from './served-port.js';
 
 /** The port that clients query; its addresses are determined before it is open. */
 export class DnsPort {
@@ -49,12 +49,12 @@ export class DnsPort {
   }
 
   /** Listens; throws a StartupError with dnsmasq's exit codes. */
-  async open(answerer: Answerer, notifies?: Answerer): Promise<void> {
+  async open(answerer: Answerer, others: ServedOpcodes): Promise<void> {
     this.#served = await servePort({
       options: this.#options,
       addresses: this.#addresses,
       answerer,
-      notifies,
+      ...others,
       cookies: this.#cookies,
       engine: this.#engine,
       log: this.#log,

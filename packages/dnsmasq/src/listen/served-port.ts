@@ -5,6 +5,7 @@ import {
   listen,
   type ListenOptions,
   type ServerCookies,
+  type SessionService,
   type UdpEngine,
 } from '@kube-dns/transport';
 import { DynamicListeners } from './dynamic-listeners.js';
@@ -12,13 +13,19 @@ import { listenAddresses } from './listen-addresses.js';
 import { openListeners, type ServedPort } from './listeners.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
 
-export interface ServePortOptions {
+/** What is served beside queries. */
+export interface ServedOpcodes {
+  /** Undefined where NOTIFY is not implemented. */
+  readonly notifies: Answerer | undefined;
+  /** Undefined where DNS Stateful Operations are not. */
+  readonly sessions: SessionService | undefined;
+}
+
+export interface ServePortOptions extends ServedOpcodes {
   readonly options: DnsmasqOptions;
   /** The result of `listenAddresses` at the start. */
   readonly addresses: readonly string[];
   readonly answerer: Answerer;
-  /** Undefined where NOTIFY is not implemented. */
-  readonly notifies: Answerer | undefined;
   /** Those of all addresses. */
   readonly cookies: ServerCookies;
   readonly engine: UdpEngine;
@@ -37,6 +44,7 @@ export function servePort({
   addresses,
   answerer,
   notifies,
+  sessions,
   cookies,
   engine,
   log,
@@ -45,6 +53,7 @@ export function servePort({
   const listenOptions: Omit<ListenOptions, 'address'> = {
     answerer,
     notifies,
+    sessions,
     cookies,
     port,
     maxUdpBytes,

@@ -41,6 +41,8 @@ export interface LocalDataOptions {
   readonly log: Log;
   /** The hosts file of the machine; /etc/hosts unless given. */
   readonly etcHosts?: string;
+  /** Called when other hosts files were read. */
+  readonly onChange?: () => void;
 }
 
 /**
@@ -50,6 +52,7 @@ export interface LocalDataOptions {
 export class LocalData {
   readonly #options: DnsmasqOptions;
   readonly #log: Log;
+  readonly #onChange: (() => void) | undefined;
   readonly #paths: readonly string[];
   readonly #folders: readonly HostsFolder[];
   readonly #answers: LocalAnswers;
@@ -64,7 +67,8 @@ export class LocalData {
   #isStale = false;
   #isClosed = false;
 
-  constructor({ options, log, etcHosts = ETC_HOSTS }: LocalDataOptions) {
+  constructor({ options, log, etcHosts = ETC_HOSTS, onChange }: LocalDataOptions) {
+    this.#onChange = onChange;
     this.#options = options;
     this.#log = log;
     this.#paths = [...(options.usesEtcHosts ? [etcHosts] : []), ...options.hostsPaths];
@@ -247,12 +251,14 @@ export class LocalData {
       this.#answers.setStatic(this.#staticRecords());
       this.#answers.setHosts(table);
       if (this.#options.localisesQueries) this.#near = new NearAddresses(networkInterfaces());
+      this.#onChange?.();
       for (const folder of this.#folders) await folder.load();
     }
   }
 
   #setFolders(): void {
     this.#answers.setFolders(this.#folders.map(({ table }) => table));
+    this.#onChange?.();
   }
 
   #domain(): string {

@@ -11,16 +11,23 @@ import {
   type ProgramFacts,
 } from '@kube-dns/daemon';
 import type { QueryForwarder } from '@kube-dns/transport';
-import type {
-  AnswerCache,
-  AnswerCounters,
-  ServerStatistics,
-  SubscriptionRow,
+import {
+  type AnswerCache,
+  type AnswerCounters,
+  type ServerStatistics,
+  type SubscriberCounts,
+  subscriberFamilies,
+  type SubscriptionRow,
 } from '@kube-dns/resolver';
 import type { NotifyAnswerer } from '../notify/notify-answerer.js';
 import type { AppliedConfig } from './applied-config.js';
 import type { CacheTotals } from './cache-totals.js';
-import { LISTENER_METRICS, OWN_METRICS, UPSTREAM_METRICS } from './metric-table.js';
+import {
+  LISTENER_METRICS,
+  OWN_METRICS,
+  SUBSCRIBER_METRICS,
+  UPSTREAM_METRICS,
+} from './metric-table.js';
 import { subscriptionFamilies } from './subscription-families.js';
 
 /** The sources of the values; they are read at each scrape. */
@@ -36,6 +43,7 @@ export interface MetricSources extends ProgramFacts {
     readonly rejectedReplies: number;
   };
   readonly subscriptions: () => readonly SubscriptionRow[];
+  readonly subscribers: SubscriberCounts;
   readonly notifies: Pick<NotifyAnswerer, 'results'>;
   readonly config: Pick<AppliedConfig, 'version' | 'generation' | 'appliedMs'>;
   readonly configDirectory: Pick<ConfigDirectory, 'rejected'>;
@@ -79,6 +87,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
       })),
     ),
     ...subscriptionFamilies(subscriptions),
+    ...subscriberFamilies(SUBSCRIBER_METRICS, () => sources.subscribers),
     counter(OWN_METRICS.notifies, () =>
       Object.entries(notifies.results).map(([result, value]) => ({ labels: { result }, value })),
     ),

@@ -1,4 +1,5 @@
 import type { ListenerMetrics, MetricDescription, NameServerMetrics } from '@kube-dns/daemon';
+import type { SubscriberMetrics } from '@kube-dns/resolver';
 
 /** The program, its cache, its forwarding and its configuration. dnsmasq itself has no metrics. */
 export const OWN_METRICS = {
@@ -135,6 +136,35 @@ export const SUBSCRIPTION_METRICS = {
     labelNames: ['server', 'reason'],
   },
 } as const satisfies Record<string, MetricDescription>;
+
+/** Those who subscribe to what servers tell. */
+export const SUBSCRIBER_METRICS = {
+  subscribers: {
+    name: 'dnsmasq_subscribers',
+    help: 'Caches that are told which names change.',
+  },
+  subscribersBehind: {
+    name: 'dnsmasq_subscribers_behind',
+    help: 'Subscribers that read too slowly and are told nothing until they have read the rest.',
+  },
+  subscriptionLag: {
+    name: 'dnsmasq_subscribers_lag_seconds',
+    help: 'Time from what a server tells until subscribers are told, or until a slow one is.',
+  },
+  subscriberNames: {
+    name: 'dnsmasq_subscribers_names_total',
+    help: 'Names that changed and were told to subscribers.',
+  },
+  subscriberFlushes: {
+    name: 'dnsmasq_subscribers_flushes_total',
+    help: 'How often subscribers were told that any name may have changed, by reason.',
+    labelNames: ['reason'],
+  },
+  subscribersDropped: {
+    name: 'dnsmasq_subscribers_dropped_total',
+    help: 'Subscribers that were disconnected because they did not read or sent nothing.',
+  },
+} as const satisfies SubscriberMetrics;
 
 /** By server that is configured now, `ADDRESS#PORT`. */
 export const UPSTREAM_METRICS = {

@@ -80,6 +80,9 @@ export const CACHE_OPTIONS: readonly OptionDefinition[] = [
   flag('no-subscribe', '', 'do not ask servers of domains to tell what changes there', (draft) => {
     draft.subscribes = false;
   }),
+  flag('no-tell-changes', '', 'do not tell subscribers what servers of domains tell', (draft) => {
+    draft.tellsChanges = false;
+  }),
   flag('no-round-robin', '', 'do not rotate the records of an RRset', (draft) => {
     draft.rotatesRecords = false;
   }),

@@ -59,6 +59,8 @@ export interface DnsmasqOptions {
   readonly serverRules: readonly ServerRule[];
   /** Whether the servers of domains are asked to tell what changes there. */
   readonly subscribes: boolean;
+  /** Whether those who subscribe here are told the changes that servers tell. */
+  readonly tellsChanges: boolean;
   /** Who may send a NOTIFY; none means that they are not implemented, as in dnsmasq. */
   readonly notifyRules: readonly NotifyRule[];
   /** The file of the key that a NOTIFY must be signed with; empty is none. */
@@ -181,6 +183,7 @@ export function defaultOptions(): OptionsDraft {
     cachesNegatives: true,
     cachesToldNegatives: false,
     subscribes: true,
+    tellsChanges: true,
     negTtlSeconds: 0,
     maxTtlSeconds: 0,
     maxCacheTtlSeconds: 86_400,

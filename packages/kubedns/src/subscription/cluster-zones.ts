@@ -1,5 +1,5 @@
-import type { ToldZones } from '@kube-dns/resolver';
-import { encodeKey, RCODE, suffixOffset } from '@kube-dns/wire';
+import { overlaps, type ToldZones } from '@kube-dns/resolver';
+import { encodeKey, RCODE } from '@kube-dns/wire';
 
 const REVERSE_ZONES = ['in-addr.arpa', 'ip6.arpa'].map(encodeKey);
 
@@ -17,10 +17,7 @@ export class ClusterZones implements ToldZones {
 
   /** Names of a zone can be told that is one of ours, or above or below one. */
   rcodeFor(zone: Uint8Array): number {
-    const isTold = [this.apex, ...REVERSE_ZONES].some(
-      (own) =>
-        suffixOffset(zone, zone.length, own) >= 0 || suffixOffset(own, own.length, zone) >= 0,
-    );
+    const isTold = [this.apex, ...REVERSE_ZONES].some((own) => overlaps(own, zone));
     if (!isTold) return RCODE.NOTAUTH;
     return this.#isSynced() ? RCODE.NOERROR : RCODE.SERVFAIL;
   }

@@ -164,30 +164,30 @@ export class AnswerCache {
   }
 
   /**
-   * Stores an answer, and each target of its CNAMEs that `isStored` allows also under its own name. One
-   * with more records than the cache holds is not stored, and neither is NXDOMAIN of a target that has
-   * cached records. Until a teller says that it changed, it does not expire; it is not stored when that was said after
-   * `serial`. The answer is consumed.
+   * Stores an answer, and each target of its CNAMEs that `isStored` allows also under its own name; false for one with
+   * more records than the cache holds, NXDOMAIN of a target that has cached records, and one that a teller said had
+   * changed after `serial`. Until a teller says so, it does not expire. The answer is consumed.
    */
   store(
     answer: CacheableAnswer,
     isStored: (target: CacheableAnswer) => boolean,
     teller?: Teller,
     serial = 0,
-  ): void {
+  ): boolean {
     const { type, cnames, target, targetLength } = answer;
-    if (!this.#countsAnswers && answer.totalWeight > this.maxRecords) return;
-    if (answer.cnames > 0 && this.#drop.mayBeLate(answer, this.#now())) return;
-    if (type === EVERY_TYPE && cnames > 0 && this.hasName(target, targetLength)) return;
-    this.#store(answer, teller, serial);
+    if (!this.#countsAnswers && answer.totalWeight > this.maxRecords) return false;
+    if (answer.cnames > 0 && this.#drop.mayBeLate(answer, this.#now())) return false;
+    if (type === EVERY_TYPE && cnames > 0 && this.hasName(target, targetLength)) return false;
+    const isNew = this.#store(answer, teller, serial);
     while (answer.followCname()) if (isStored(answer)) this.#store(answer, teller, serial);
+    return isNew;
   }
 
-  #store(answer: CacheableAnswer, teller: Teller | undefined, serial: number): void {
+  #store(answer: CacheableAnswer, teller: Teller | undefined, serial: number): boolean {
     const now = this.#now();
     const { name, nameLength, type } = answer;
     const weight = this.#countsAnswers ? 1 : answer.weight;
-    if (teller !== undefined && !this.#kept.isCurrent(answer, teller, serial)) return;
+    if (teller !== undefined && !this.#kept.isCurrent(answer, teller, serial)) return false;
     const nameHash = hashBytes(this.#seed, name, 0, nameLength);
     this.#removeKey(name, nameLength, nameHash, type);
     // The name exists. The other way round, NXDOMAIN does not end answers of the name: servers in front of
@@ -203,6 +203,7 @@ export class AnswerCache {
     if (answer.setSize === 0) this.#denials++;
     this.#records += weight;
     this.insertions += answer.insertions;
+    return true;
   }
 
   /**

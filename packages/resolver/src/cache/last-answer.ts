@@ -45,6 +45,11 @@ export class LastAnswer {
     return isThere ? this.#table.copyReasons(this.#slot) : NO_EDNS_OPTIONS;
   }
 
+  /** The number of the subscription of who tells when it changes, WITH_TTL more if it has its TTL, too; 0 for none. */
+  get subscription(): number {
+    return this.#table.columns.subscription[this.#slot]!;
+  }
+
   /** Notes the entry; returns the TTL that it is told with when it has expired, else FRESH. */
   note(slot: number, now: number): number {
     this.#slot = slot;

@@ -50,9 +50,22 @@ export class ReplyTeller {
     cache: Pick<AnswerCache, 'store'>,
     answer: CacheableAnswer,
     isStored: (target: CacheableAnswer) => boolean,
-  ): void {
-    if (this.has(answer)) cache.store(answer, isStored, this.#keptBy, this.#serial);
-    else cache.store(answer, isStored, this.#tellerBeside(answer), LATEST);
+  ): boolean {
+    return this.has(answer)
+      ? cache.store(answer, isStored, this.#keptBy, this.#serial)
+      : cache.store(answer, isStored, this.#tellerBeside(answer), LATEST);
+  }
+
+  /** Whether the reply knows every change that the process has told, of any name. */
+  get knowsAll(): boolean {
+    return this.#instance?.changes.areAllKnown(this.#serial) === true;
+  }
+
+  /** The process, if the name of the reply's question is in its zones. */
+  instanceFor(reply: Buffer): ServerInstance | undefined {
+    if (this.#instance === undefined) return undefined;
+    const length = expandKey(reply, QUESTION_OFFSET, reply.length, this.#name);
+    return length > 0 && this.#instance.has(this.#name, length) ? this.#instance : undefined;
   }
 
   #instanceOf(reply: Buffer): ServerInstance | undefined {

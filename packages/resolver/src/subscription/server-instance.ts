@@ -1,4 +1,4 @@
-import { INSTANCE_BYTES, ROOT_NAME, suffixOffset } from '@kube-dns/wire';
+import { INSTANCE_BYTES, isOfInstance, ROOT_NAME, suffixOffset } from '@kube-dns/wire';
 import { type Teller, WITH_TTL } from '../cache/kept-entries.js';
 import { ToldChanges } from '../cache/told-changes.js';
 
@@ -37,8 +37,7 @@ export class ServerInstance implements Teller {
 
   /** Whether it is the process whose instance is at an offset. */
   is(bytes: Uint8Array, at: number): boolean {
-    for (let i = 0; i < INSTANCE_BYTES; i++) if (bytes[at + i] !== this.#id[i]) return false;
-    return true;
+    return isOfInstance(bytes, at, this.#id);
   }
 
   /** Whether a name (lower-cased, in wire form) is in one of its zones. */

@@ -8,6 +8,7 @@ import {
 import { decodeName, type Subscribed, suffixOffset } from '@kube-dns/wire';
 import type { AnswerCache } from '../cache/answer-cache.js';
 import type { HeardAt } from '../cache/kept-entries.js';
+import type { ChangeListener } from './change-listener.js';
 import { ServerInstance } from './server-instance.js';
 import type { SubscriptionRow } from './subscription-row.js';
 
@@ -30,6 +31,8 @@ export interface ZoneServerOptions {
   readonly onChange: (name: Uint8Array, zone: Uint8Array) => void;
   /** A process of the server tells changes from now on. */
   readonly onLive: (server: ServerAddress) => void;
+  /** Whom changes are passed on to; none by default. */
+  readonly listener?: ChangeListener | undefined;
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
@@ -95,6 +98,11 @@ export class ZoneServer {
   /** Whether it tells changes, or did. */
   get hasTold(): boolean {
     return this.#events.started > 0;
+  }
+
+  /** Whether it never told changes, as one does that does not know how. */
+  get isUnsupported(): boolean {
+    return this.row()?.state !== 'down' && this.live === undefined;
   }
 
   /** The processes that tell changes now. */
@@ -206,6 +214,7 @@ export class ZoneServer {
     if (zone !== undefined) {
       this.#options.onChange(name, zone);
       this.#dropped += this.#options.cache.dropChanged(name, instance, serial, zone);
+      this.#options.listener?.onChanged(instance, name);
     } else if (this.zones.some((each) => suffixOffset(each, each.length, name) >= 0)) {
       this.#flush(instance, 'by-server', serial);
     }
@@ -239,17 +248,14 @@ export class ZoneServer {
   }
 
   /** Any of its answers may have changed, up to this serial. */
-  #flush(
-    { changes }: ServerInstance,
-    cause: FlushCause | 'new-subscription',
-    serial: number,
-  ): void {
+  #flush(instance: ServerInstance, cause: FlushCause | 'new-subscription', serial: number): void {
     this.#flushes[cause]++;
-    changes.noteAll(serial);
+    instance.changes.noteAll(serial);
     for (const zone of this.zones) {
       this.#options.onChange(zone, zone);
       this.#options.cache.dropBelow(zone);
     }
+    this.#options.listener?.onFlushed(instance);
   }
 
   #noteHeard({ isLive, number }: ServerInstance): void {
@@ -261,5 +267,8 @@ export class ZoneServer {
   #setLive(instance: ServerInstance, isLive: boolean): void {
     instance.isLive = isLive;
     this.#noteHeard(instance);
+    const { listener } = this.#options;
+    if (isLive) listener?.onLive(instance);
+    else listener?.onEnded(instance);
   }
 }

@@ -43,7 +43,7 @@ export interface ChangeEvents {
   onChanged(name: Uint8Array, serial: number): void;
   /** Any record may have changed. */
   onFlush(cause: FlushCause, serial: number): void;
-  /** Every change that the server has told until now was passed on. */
+  /** It told something: every change until now was passed on. */
   onHeard?(): void;
 }
 
@@ -86,6 +86,8 @@ export class SubscriptionConnection {
   /** What the first response said; undefined before. */
   #subscribed: Subscribed | undefined;
   #hasEnded = false;
+  /** It told something in this turn: a response to a keepalive does not say that no change is missing. */
+  #hasTold = false;
   /** The turn in which it reads on. */
   #next: NodeJS.Immediate | undefined;
 
@@ -143,14 +145,15 @@ export class SubscriptionConnection {
 
   #readOn(): void {
     const endMs = performance.now() + TURN_MS;
-    for (let count = 0; !this.#hasEnded; count++) {
+    while (!this.#hasEnded) {
       if (performance.now() > endMs) {
         this.#pause();
         return;
       }
       const bytes = this.#frames.next();
       if (bytes === undefined) {
-        if (count > 0 && this.isLive) this.#events.onHeard?.();
+        if (this.#hasTold && this.isLive) this.#events.onHeard?.();
+        this.#hasTold = false;
         return;
       }
       const message = isDso(bytes) ? readDso(bytes) : undefined;
@@ -214,6 +217,7 @@ export class SubscriptionConnection {
 
   /** Serials that do not continue mean that something was missed. */
   #readEvent(operation: DsoTlv | undefined): void {
+    this.#hasTold = true;
     if (operation?.type === DSO_TYPE.CHANGED) this.#readChanged(operation.data);
     else if (operation?.type === DSO_TYPE.FLUSH || operation?.type === DSO_TYPE.HEARTBEAT) {
       const serial = readSerialTlv(operation.data);

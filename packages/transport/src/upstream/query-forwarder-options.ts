@@ -14,6 +14,8 @@ export interface QueryForwarderOptions {
   readonly maxUdpBytes: number;
   /** AD stays as the server set it; it is cleared by default. */
   readonly passesAd?: boolean;
+  /** Clients that ask for the version of the zone get that of the reply, if it names this process (RFC 9660); none by default. */
+  readonly instance?: Uint8Array | undefined;
   /** The case of names that are sent is random, and the reply must have the same (0x20); as clients sent them by default. */
   readonly mixesCase?: boolean;
   /** What a client gets when its question cannot be sent to any server; REFUSED by default. */

@@ -109,9 +109,9 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     const isSent = this.#joinOrLaunch(query, flight, address, inspector);
     if (!isSent) return this.refusals.writeUnsent(query, out, group, stale);
     this.counters.forwarded++;
-    const { passesAd = false } = this.options;
-    const { hasClientSubnet } = options;
-    const waiter = new ClientWaiter(query, client, flight, passesAd, hasClientSubnet, stale);
+    const { passesAd = false, instance } = this.options;
+    const passes = { passesAd, passesSubnet: options.hasClientSubnet, instance };
+    const waiter = new ClientWaiter(query, client, flight, passes, stale);
     this.#flights.join(flight, waiter);
     if (stale) this.#stale?.watch(flight);
     return NO_ANSWER_YET;

@@ -2,6 +2,7 @@ import {
   adaptReply,
   encodeRefusal,
   MAX_MESSAGE_BYTES,
+  passZoneVersion,
   type Query,
   RCODE,
   type RecordCursor,
@@ -39,6 +40,13 @@ export interface Waiter {
   abandon(): void;
 }
 
+/** What of a reply a client gets: AD, the subnet, and the version of the zone if it names this process. */
+export interface PassedOn {
+  readonly passesAd: boolean;
+  readonly passesSubnet: boolean;
+  readonly instance: Uint8Array | undefined;
+}
+
 /** A client that waits, with the ID, spelling and size of its query. */
 export class ClientWaiter implements Waiter {
   readonly client: string;
@@ -49,14 +57,15 @@ export class ClientWaiter implements Waiter {
   readonly #target: RelayTarget;
   readonly #reply: ReplyPath;
   readonly #isOverTcp: boolean;
+  /** Set for a client that asks for the version; the most bytes that its answer may have. */
+  readonly #instance: Uint8Array | undefined;
+  readonly #maxBytes: number;
 
-  /** `passesAd`: AD stays as the server set it (`--proxy-dnssec`); `passesSubnet`: so does its subnet. */
   constructor(
     query: Query,
     client: Client,
     { asked, deadlineMs }: Flight,
-    passesAd: boolean,
-    passesSubnet: boolean,
+    { passesAd, passesSubnet, instance }: PassedOn,
     stale?: StaleAnswer,
   ) {
     this.client = client.address;
@@ -65,6 +74,8 @@ export class ClientWaiter implements Waiter {
     this.#target = relayTargetOf(query, passesAd, passesSubnet, asked.query);
     this.#reply = client.defer();
     this.#isOverTcp = query.isOverTcp;
+    this.#instance = query.asksZoneVersion ? instance : undefined;
+    this.#maxBytes = query.maxAnswerBytes;
   }
 
   isAskingAgain(query: Query, client: Client): boolean {
@@ -77,7 +88,7 @@ export class ClientWaiter implements Waiter {
     const isGood = this.stale === undefined || isUsable(reply);
     const length = isGood ? adaptReply(reply, this.#target, cursor, out, failure?.option) : -1;
     if (length < 0) this.fail(UNREADABLE);
-    else this.#reply.send(out, length);
+    else this.#reply.send(out, this.#addVersion(reply, length));
   }
 
   fail({ option }: Failure, rcode: number = RCODE.SERVFAIL): void {
@@ -97,6 +108,11 @@ export class ClientWaiter implements Waiter {
 
   abandon(): void {
     this.#reply.abandon();
+  }
+
+  #addVersion(reply: Buffer, length: number): number {
+    if (this.#instance === undefined) return length;
+    return passZoneVersion(reply, out, length, this.#maxBytes, this.#instance);
   }
 }
 

@@ -1,0 +1,138 @@
+import {
+  type ChangeListener,
+  type HeardAt,
+  overlaps,
+  type ServerInstance,
+  Subscribers,
+  type Subscriptions,
+  type ToldZones,
+  versionLabels,
+} from '@kube-dns/resolver';
+import {
+  appendZoneVersion,
+  FLAG,
+  type Query,
+  RCODE,
+  replaceZoneVersion,
+  ROOT_NAME,
+  type ZoneVersion,
+  zoneVersionAt,
+} from '@kube-dns/wire';
+
+/** A server sends a heartbeat every 2 s; when one is late, subscribers get none either. */
+const LATE_SECONDS = 3;
+/** The numbers of subscriptions, and those of entries that have their TTL, too. */
+const NUMBERS = 256;
+
+export interface RelayedChangesOptions {
+  readonly subscriptions: () => Pick<Subscriptions, 'servers'>;
+  readonly heardAt: HeardAt;
+  /** Seconds of the clock of `heardAt`; that of the process by default. */
+  readonly now?: () => number;
+}
+
+/**
+ * Passes on what servers tell: to its subscribers this process is a teller of its own, with its own instance and
+ * serials. An answer has its version only where a server that tells changes now gave it, and only if it knows all that
+ * were told here until then. So it is older than no change with that serial or a lower one; each later change gets a
+ * higher one, which drops it there. All other answers have no version, and their TTL.
+ */
+export class RelayedChanges implements ChangeListener, ToldZones, ZoneVersion {
+  readonly subscribers: Subscribers<'by-server' | 'configuration'>;
+  readonly #options: RelayedChangesOptions;
+  readonly #now: () => number;
+  /** The processes whose changes are passed on, and whether each number is of one. */
+  readonly #tellers = new Set<ServerInstance>();
+  readonly #isTeller = new Uint8Array(NUMBERS);
+  /** Of the last answer. */
+  labelCount = 0;
+
+  constructor(options: RelayedChangesOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now() / 1_000);
+    this.subscribers = new Subscribers({ zones: this, reasons: ['by-server', 'configuration'] });
+  }
+
+  /** All whose changes are passed on have it. */
+  get apex(): Uint8Array {
+    for (const { apex } of this.#tellers) return apex;
+    return ROOT_NAME;
+  }
+
+  get isKnown(): boolean {
+    const now = this.#now();
+    const { heardAt } = this.#options;
+    for (const { number } of this.#tellers) if (now - heardAt[number]! > LATE_SECONDS) return false;
+    return true;
+  }
+
+  get instance(): Uint8Array {
+    return this.subscribers.instance;
+  }
+
+  get serial(): number {
+    return this.subscribers.serial;
+  }
+
+  rcodeFor(zone: Uint8Array): number {
+    const { servers } = this.#options.subscriptions();
+    const able = servers.filter((server) => server.zones.some((own) => overlaps(own, zone)));
+    if (able.some(({ live }) => live !== undefined && this.#tellers.has(live)))
+      return RCODE.NOERROR;
+    // What is not told in one of several zones has no version.
+    const isHopeless = this.#tellers.size > 0 || able.every((server) => server.isUnsupported);
+    return isHopeless ? RCODE.NOTAUTH : RCODE.SERVFAIL;
+  }
+
+  /** One with another apex has other names for the same changes. */
+  onLive(instance: ServerInstance): void {
+    if (this.#tellers.size > 0 && Buffer.compare(instance.apex, this.apex) !== 0) return;
+    this.#tellers.add(instance);
+    this.#isTeller[instance.number] = 1;
+  }
+
+  onChanged(instance: ServerInstance, name: Uint8Array): void {
+    if (this.#tellers.has(instance)) this.subscribers.news.add(name);
+  }
+
+  onFlushed(): void {
+    this.subscribers.news.flush('by-server');
+  }
+
+  /** Its answers may change unseen: they are dropped everywhere, and none has a version. */
+  onEnded(instance: ServerInstance): void {
+    if (!this.#tellers.delete(instance)) return;
+    this.#isTeller[instance.number] = 0;
+    if (this.#tellers.size > 0) this.subscribers.news.flush('by-server');
+    else this.subscribers.dismiss();
+  }
+
+  /** What is answered locally, or which servers are asked, has changed. */
+  onReconfigured(): void {
+    this.subscribers.news.flush('configuration');
+  }
+
+  /** Adds the version to a cached answer with an OPT record without options, if this subscription keeps it. Returns its length. */
+  addTo(query: Query, out: Uint8Array, length: number, subscription: number): number {
+    if (this.#isTeller[subscription] !== 1) return length;
+    this.labelCount = versionLabels(query.name, query.nameLength, this.apex);
+    const end = appendZoneVersion(out, length, query.maxAnswerBytes, this);
+    if (end > length) out[2]! |= FLAG.AA >> 8;
+    return end;
+  }
+
+  /**
+   * Replaces the version of a reply of a process by ours; by one before all changes unless the reply knows those that
+   * were told here: it is of use for its client only.
+   */
+  translate(reply: Uint8Array, instance: ServerInstance, isCurrent: boolean): void {
+    if (this.subscribers.count === 0 || !this.#tellers.has(instance)) return;
+    const at = zoneVersionAt(reply);
+    if (at < 0 || !instance.is(reply, at)) return;
+    replaceZoneVersion(reply, at, { instance: this.instance, serial: isCurrent ? this.serial : 0 });
+  }
+
+  close(): void {
+    this.subscribers.close();
+  }
+}
