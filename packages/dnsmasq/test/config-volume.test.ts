@@ -9,13 +9,13 @@ import { frameMessage } from '@kube-dns/transport';
 import {
   addressRecords,
   ask,
+  QueryLoad,
   queryMessage,
   readAnswer,
   statistic,
 } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
 import { messagesOf, serve } from './processes.js';
-import { QueryLoad } from './query-load.js';
 
 let volume: ConfigVolume;
 let upstreams: FakeUpstream[];

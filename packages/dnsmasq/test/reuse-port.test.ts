@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { endPrograms, freePort, type RunningProgram, until } from '@kube-dns/testkit';
-import { addressRecords, askTcp, statistic } from '@kube-dns/resolver/testing';
+import { addressRecords, askTcp, QueryLoad, statistic } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
 import { runDnsmasq } from './processes.js';
-import { QueryLoad } from './query-load.js';
 
 /** Each client has a different port: with this many, both processes get some. */
 const CLIENTS = 24;

@@ -24,4 +24,5 @@ export {
   soaRecord,
   type WrittenRecord,
 } from './messages.js';
+export { QueryLoad } from './query-load.js';
 export { subscriptionRow } from './subscription-row.js';

@@ -1,7 +1,8 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { readUint16 } from '@kube-dns/wire';
-import { queryMessage, readAnswer } from '@kube-dns/resolver/testing';
+import { readAnswer } from './client.js';
+import { queryMessage } from './messages.js';
 
 /** How many queries are in flight: they fit the buffers of a socket. */
 const WINDOW = 16;

@@ -1,0 +1,155 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { ask, QueryLoad } from '@kube-dns/resolver/testing';
+import {
+  ConfigVolume,
+  endPrograms,
+  freePort,
+  ownedBy,
+  RunningProgram,
+  ScriptedNameServer,
+  TemporaryFolder,
+  until,
+} from '@kube-dns/testkit';
+
+const PROGRAM = fileURLToPath(new URL('../dist/node-cache.cjs', import.meta.url));
+const opened = ownedBy(afterEach);
+/** Each client has a port of its own: with this many, two processes get some each. */
+const CLIENTS = 8;
+
+let folder: TemporaryFolder;
+let upstream: ScriptedNameServer;
+let template: ConfigVolume;
+let config: ConfigVolume;
+let port: number;
+let httpPort: number;
+
+beforeEach(async () => {
+  folder = opened(new TemporaryFolder());
+  upstream = opened(
+    await ScriptedNameServer.start(({ question }) => ({
+      answers: [
+        { type: 'A', ttl: 100, data: question.name.endsWith('.corp') ? '10.9.9.9' : '10.0.0.1' },
+      ],
+    })),
+  );
+  port = await freePort();
+  httpPort = await freePort();
+  template = opened(await ConfigVolume.create({ 'Corefile.base': corefile(30) }));
+  config = opened(await ConfigVolume.create({}));
+});
+afterEach(() => endPrograms());
+
+/** The standard Corefile in short; `seconds` is the longest TTL of the world. */
+const corefile = (seconds: number) => `
+cluster.local:${port} {
+    errors
+    cache
+    bind __PILLAR__LOCAL__DNS__
+    forward . 127.0.0.1:${upstream.port} {
+        force_tcp
+    }
+    health 127.0.0.1:${httpPort}
+    ready 127.0.0.1:${httpPort}
+}
+.:${port} {
+    errors
+    cache ${seconds}
+    bind __PILLAR__LOCAL__DNS__
+    forward . 127.0.0.1:${upstream.port}
+}
+`;
+
+async function start(...more: string[]): Promise<RunningProgram> {
+  const args = [
+    '-localip=127.0.0.1',
+    '-setupinterface=false',
+    '-setupiptables=false',
+    `-basecorefile=${join(template.path, 'Corefile.base')}`,
+    `-conf=${join(folder.path, 'Corefile')}`,
+    `-kubednscm=${config.path}`,
+    `-dns.port=${port}`,
+    '-metrics-listen-address=127.0.0.1:0',
+    '-drain-time=200ms',
+    `-pidfile=${join(folder.path, 'pid')}`,
+    ...more,
+  ];
+  const program = new RunningProgram('node-cache', process.execPath, [PROGRAM, ...args]);
+  await program.waitForLine('Running configuration SHA512');
+  return program;
+}
+
+const get = async (path: string) => {
+  const response = await fetch(`http://127.0.0.1:${httpPort}${path}`);
+  return [response.status, await response.text()];
+};
+
+it('answers, is healthy and ready, and has written its Corefile and its process ID', async () => {
+  const program = await start();
+  expect((await ask(port, 'a.example')).texts).toEqual(['A 10.0.0.1']);
+  expect(program.stderr).toContain(`cluster.local.:${port} on 127.0.0.1`);
+  expect(readFileSync(join(folder.path, 'Corefile'), 'utf8')).toContain('bind 127.0.0.1');
+  await until(() => existsSync(join(folder.path, 'pid')));
+  expect(readFileSync(join(folder.path, 'pid'), 'utf8')).toBe(`${program.pid}\n`);
+  expect(await get('/health')).toEqual([200, 'OK']);
+  await until(async () => (await get('/ready'))[0] === 200);
+  program.signal('SIGTERM');
+  expect(await program.ended).toBe(0);
+  expect(program.stderr).toContain('SIGTERM: Shutting down servers then terminating');
+  expect(existsSync(join(folder.path, 'pid'))).toBe(false);
+});
+
+it('takes a stub domain from the ConfigMap as soon as it is there, and loses no question by it', async () => {
+  await start();
+  const load = new QueryLoad(port, (n) => `n${n % 500}.example`);
+  try {
+    await until(() => load.asked > 500);
+    await config.put({ stubDomains: { corp: [`127.0.0.1:${upstream.port}`] } });
+    const isServed = async () => {
+      const before = upstream.requests.length;
+      await ask(port, `x${before}.corp`);
+      return readFileSync(join(folder.path, 'Corefile'), 'utf8').includes(`corp:${port} {`);
+    };
+    await until(isServed);
+    expect((await ask(port, 'a.corp')).texts).toEqual(['A 10.9.9.9']);
+    await load.stop();
+    expect(load.unanswered).toBe(0);
+  } finally {
+    await load.close();
+  }
+});
+
+it('goes on with the last good Corefile when the template is broken, names the line, and takes the next one', async () => {
+  const program = await start();
+  await template.put({ 'Corefile.base': `${corefile(30)}x.example {\n    autopath\n}\n` });
+  await program.waitForLine(/reload failed: .*line \d+.*autopath/);
+  expect((await ask(port, 'a.example')).ttls).toEqual([30]);
+  await template.put({ 'Corefile.base': corefile(20) });
+  await until(async () => (await ask(port, `${Math.random()}.example`)).ttls[0] === 20);
+});
+
+it('gives its port to another process, which loses no question that is asked twice', async () => {
+  const first = await start('--reuse-port');
+  const loads = Array.from(
+    { length: CLIENTS },
+    (_, i) => new QueryLoad(port, (n) => `n${n % 60}.client${i}.example`),
+  );
+  const asked = () => loads.reduce((total, load) => total + load.asked, 0);
+  try {
+    await until(() => asked() > 1_000);
+    const second = await start('--reuse-port');
+    first.signal('SIGTERM');
+    expect(await first.ended).toBe(0);
+    const before = asked();
+    await until(() => asked() > before + 1_000);
+    expect(second.isRunning).toBe(true);
+    await Promise.all(loads.map((load) => load.stop()));
+    expect(loads.map(({ unanswered }) => unanswered)).toEqual(loads.map(() => 0));
+    // The port of health is free again for it.
+    await until(async () => (await get('/ready').catch(() => [0]))[0] === 200);
+  } finally {
+    await Promise.all(loads.map((load) => load.close()));
+  }
+});
