@@ -18,6 +18,8 @@ const TRIED = [
     '/healthcheck/other',
     '/subscribers',
     '/subscriptions',
+    '/health',
+    '/ready',
   ],
   ...[
     '/debug/pprof/',
@@ -31,7 +33,16 @@ const TRIED = [
 const TOKEN = 'a-token-that-must-not-leak';
 
 const programs: RunningProgram[] = [];
-const ports = { readiness: 0, kubednsMetrics: 0, dnsmasqMetrics: 0, sidecar: 0 };
+const ports = {
+  readiness: 0,
+  kubednsMetrics: 0,
+  dnsmasqMetrics: 0,
+  sidecar: 0,
+  nodeHealth: 0,
+  nodeReady: 0,
+  nodeMetrics: 0,
+  nodeSetup: 0,
+};
 let api: RunningApiServer;
 let folder: string;
 
@@ -88,6 +99,18 @@ beforeAll(async () => {
     `--dnsmasq-port=${dnsmasqPort}`,
     `--probe=dns,127.0.0.1:${dnsmasqPort},a.test,5,A`,
   ]);
+  const template = join(folder, 'Corefile.base');
+  const block = [
+    ...['bind 127.0.0.1', 'forward . 127.0.0.1:9', `health 127.0.0.1:${ports.nodeHealth}`],
+    ...[`ready 127.0.0.1:${ports.nodeReady}`, `prometheus 127.0.0.1:${ports.nodeMetrics}`],
+  ];
+  writeFileSync(template, `.:${await freePort()} {\n${block.join('\n')}\n}\n`);
+  const nodeCache = start('node-cache', [
+    ...['-localip=127.0.0.1', '-setupinterface=false', '-setupiptables=false'],
+    ...[`-basecorefile=${template}`, `-conf=${join(folder, 'Corefile')}`],
+    `-metrics-listen-address=127.0.0.1:${ports.nodeSetup}`,
+  ]);
+  await nodeCache.waitForLine(/Running configuration/);
   await kubedns.waitForLine(/serving \/metrics on port/);
   await dnsmasq.waitForLine(/serving \/metrics on port/);
   await sidecar.waitForLine(/serving/);
@@ -104,6 +127,10 @@ describe.each([
   ['kubednsMetrics', ['/metrics']],
   ['dnsmasqMetrics', ['/metrics', '/subscribers', '/subscriptions']],
   ['sidecar', ['/healthcheck/dns', '/healthz', '/metrics']],
+  ['nodeHealth', ['/health', '/ready']],
+  ['nodeReady', ['/health', '/ready']],
+  ['nodeMetrics', ['/metrics', '/subscriptions']],
+  ['nodeSetup', ['/metrics', '/subscriptions']],
 ] as const)('the port of %s', (name, known) => {
   it('has these pages and no others', async () => {
     const there: string[] = [];
