@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorText, type Log } from '@kube-dns/daemon';
+import { LoopDetector } from '@kube-dns/resolver';
 import type { ServerAddress, UdpEngine } from '@kube-dns/transport';
 import { EVERY_ADDRESS } from '@kube-dns/wire';
 import { Blocks } from './answer/blocks.js';
@@ -34,6 +35,7 @@ export class NodeCacheServer {
   readonly endpoints: HealthEndpoints;
   readonly probe: SelfProbe;
   readonly #options: NodeCacheServerOptions;
+  readonly #loops: LoopDetector;
   #served: readonly ServerBlock[] = [];
   /** One Corefile at a time. */
   #turn: Promise<void> = Promise.resolve();
@@ -45,9 +47,12 @@ export class NodeCacheServer {
     const { engine, reusesPort, log } = options;
     this.#options = options;
     const ownAddresses = () => this.points.addresses;
+    const loops = new LoopDetector(log, () => this.blocks.refresh());
+    this.#loops = loops;
     this.upstreams = new Upstreams({
       engine,
       ownAddresses,
+      loops,
       onBack: (server) => this.subscriptions.retry(server),
       log,
     });
@@ -63,10 +68,10 @@ export class NodeCacheServer {
       sharesPort: reusesPort,
       onAnswer: () => this.#noteAnswer(),
     });
-    this.points = new ListenPoints({ engine, reusesPort, probe: this.probe, log });
+    this.points = new ListenPoints({ engine, reusesPort, own: { probe: this.probe, loops }, log });
     const { upstreams, subscriptions } = this;
     const { clusterServer } = options;
-    this.blocks = new Blocks({ upstreams, subscriptions, clusterServer, log });
+    this.blocks = new Blocks({ upstreams, subscriptions, loops, clusterServer, log });
     this.endpoints = new HealthEndpoints({ isReady: () => this.isReady, log });
   }
 
@@ -100,6 +105,7 @@ export class NodeCacheServer {
     await network.removeRules();
     await delay(this.#drainMs);
     this.probe.close();
+    this.#loops.close();
     await this.points.leave();
     await this.blocks.settle();
     await this.points.close();
@@ -125,6 +131,7 @@ export class NodeCacheServer {
       await this.points.serve(this.blocks.all);
     }
     await this.endpoints.serve(blocks);
+    this.blocks.probeLoops();
     this.probe.start();
   }
 

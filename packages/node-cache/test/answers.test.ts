@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ask, askTcp } from '@kube-dns/resolver/testing';
+import { ask, askTcp, exchangeUdp } from '@kube-dns/resolver/testing';
 import { ownedBy, type ReplyRecord, type Response, type Script, until } from '@kube-dns/testkit';
 import { EDNS_OPTION, FLAG, readUint16 } from '@kube-dns/wire';
 import { Testbed } from './support/testbed.js';
@@ -14,7 +14,6 @@ cluster.local:PORT {
         success 9984 30
         denial 9984 5
     }
-    loop
     forward . UPSTREAM {
         force_tcp
     }
@@ -239,4 +238,19 @@ it('the rules go in once it answers, and out before it ends', async () => {
   await testbed.close();
   expect(testbed.network).toEqual(['add rules', 'remove rules', 'remove interface']);
   expect(testbed.server.isReady).toBe(false);
+});
+
+it('does not use a server that forwards to it, where the Corefile looks for loops', async () => {
+  const testbed = await start(
+    async ({ query, protocol, send }) => {
+      // What it is asked over UDP it asks node-cache, as a resolver does whose only server is the node's.
+      if (protocol === 'tcp') return address(30);
+      send(await exchangeUdp(testbed.port, query, { timeoutMs: 300 }).catch(() => query));
+      return null;
+    },
+    WORLD.replace('errors', 'loop'),
+  );
+  await until(() => testbed.lines.some((line) => line.includes('query loop detected')));
+  const answer = await ask(testbed.port, { name: 'a.example', ednsBytes: EDNS_BYTES });
+  expect([answer.rcode, reasonOf(answer)]).toEqual(['SERVFAIL', 14]);
 });

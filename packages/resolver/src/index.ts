@@ -33,5 +33,6 @@ export { subscribersPage } from './telling/subscribers-page.js';
 export { overlaps } from './telling/overlaps.js';
 export { versionLabels } from './telling/version-labels.js';
 export { type NewsListener, ZoneNews } from './telling/zone-news.js';
+export { LoopDetector } from './upstream/loop-detector.js';
 export { noteHealth } from './upstream/server-health-log.js';
 export { ServerStatistics } from './upstream/server-statistics.js';

@@ -7,8 +7,7 @@ import type {
   StaleAnswer,
 } from '@kube-dns/transport';
 import { EXTENDED_ERROR, type Query } from '@kube-dns/wire';
-import type { Forwarding } from '@kube-dns/resolver';
-import type { LoopDetector } from '../upstream/loop-detector.js';
+import type { Forwarding, LoopDetector } from '@kube-dns/resolver';
 import type { AnswererParts } from './dnsmasq-answerer.js';
 import type { AnswerDetails, AnswerSource, QueryLog } from './query-log.js';
 

@@ -15,7 +15,7 @@ import type { ResolvFiles } from '../config/resolv-files.js';
 import { changedDomains, configuredRules, type ConfiguredRules } from '../config/server-rules.js';
 import type { ServersFile } from '../config/servers-file.js';
 import type { ServerRule } from '../options/server-value.js';
-import { LoopDetector } from '../upstream/loop-detector.js';
+import { LoopDetector } from '@kube-dns/resolver';
 import { NO_ROUTER_EVENTS, type RouterEvents } from './router-events.js';
 import { hostsOf, KubednsNames } from './server-host-names.js';
 import { routeLines } from './route-lines.js';

@@ -1,5 +1,5 @@
 import type { Log } from '@kube-dns/daemon';
-import type { AnswerCache } from '@kube-dns/resolver';
+import type { AnswerCache, LoopDetector } from '@kube-dns/resolver';
 import type { ServerAddress } from '@kube-dns/transport';
 import type { ServerBlock } from '../corefile/server-block.js';
 import { BlockServers } from './block-servers.js';
@@ -11,6 +11,7 @@ import type { Upstreams } from './upstreams.js';
 export interface BlocksOptions {
   readonly upstreams: Upstreams;
   readonly subscriptions: ClusterSubscriptions;
+  readonly loops: LoopDetector;
   /** The address of the cluster's DNS, once it is known. */
   readonly clusterServer: () => ServerAddress | undefined;
   readonly log: Log;
@@ -67,8 +68,22 @@ export class Blocks {
       void served.close();
     }
     this.#followCluster();
-    this.#timer ??= setInterval(() => this.#refresh(), REFRESH_MS).unref();
+    this.#timer ??= setInterval(() => this.refresh(), REFRESH_MS).unref();
     return this.all;
+  }
+
+  /** Looks for servers that forward to this process, where the Corefile says so. To be called once probes can arrive. */
+  probeLoops(): void {
+    const { loops } = this.#options;
+    loops.reset();
+    for (const { served, servers } of this.#running) {
+      const { detectsLoops, zones } = served.block;
+      if (!detectsLoops) continue;
+      const asked = (servers?.group?.servers ?? [])
+        .filter(({ encryption }) => encryption === undefined)
+        .map(({ address, port }) => ({ address, port }));
+      for (const { zone } of zones) loops.probe(asked, zone === '.' ? undefined : zone);
+    }
   }
 
   /** A name, or all below it, has changed in a zone of the cluster: what is on its way may be older. */
@@ -139,7 +154,8 @@ export class Blocks {
     this.#options.subscriptions.follow(this.#options.clusterServer(), [...new Set(zones)]);
   }
 
-  #refresh(): void {
+  /** The servers may be others now: resolv files have changed, or a loop was found. */
+  refresh(): void {
     let isChanged = false;
     for (const { servers } of this.#running) isChanged = servers?.refresh() === true || isChanged;
     if (isChanged) this.#retain();

@@ -1,5 +1,5 @@
 import { type Log, readTlsCa } from '@kube-dns/daemon';
-import { noteHealth, ServerStatistics } from '@kube-dns/resolver';
+import { type LoopDetector, noteHealth, ServerStatistics } from '@kube-dns/resolver';
 import {
   isOwnAddress,
   type ServerAddress,
@@ -16,6 +16,8 @@ export interface UpstreamsOptions {
   readonly engine: UdpEngine;
   /** Where this process listens: it must not forward to itself. */
   readonly ownAddresses: () => readonly ServerAddress[];
+  /** Servers that forward to this process are not asked. */
+  readonly loops: Pick<LoopDetector, 'isLooping'>;
   /** A server replies again after it was down. */
   readonly onBack: (server: UpstreamServer) => void;
   readonly log: Log;
@@ -43,6 +45,7 @@ export class Upstreams {
     const own = this.#options.ownAddresses();
     return addresses
       .filter((address) => !own.some((each) => isOwnAddress(address, each)))
+      .filter(({ address, port }) => !this.#options.loops.isLooping({ address, port }))
       .map((address) => servers.at(address));
   }
 

@@ -1,3 +1,4 @@
+import type { LoopDetector } from '@kube-dns/resolver';
 import type { Answerer, Client } from '@kube-dns/transport';
 import { AnswerWriter, type Query, RCODE, readUint16 } from '@kube-dns/wire';
 import type { SelfProbe } from '../listen/self-probe.js';
@@ -19,20 +20,26 @@ export interface ServedZone {
   readonly lines: QueryLines | undefined;
 }
 
+/** Questions that this process asks itself, or that come back to it. */
+export interface OwnQuestions {
+  readonly probe: Pick<SelfProbe, 'isOwn' | 'answer'>;
+  readonly loops: Pick<LoopDetector, 'isOwnProbe'>;
+}
+
 /** Answers the queries at one address and port, each from the block of the longest zone that its name is in. */
 export class ZoneAnswerer implements Answerer {
   /** Queries for names that are in no zone. */
   readonly unserved = new ZoneCounters();
   readonly #isIpv6: (client: Client) => boolean;
-  readonly #probe: Pick<SelfProbe, 'isOwn' | 'answer'>;
+  readonly #own: OwnQuestions;
   readonly #writer = new AnswerWriter();
   readonly #client = new TimedClient();
   #zones = new ZoneSet<ServedZone>();
 
-  /** `isIpv6` says of a client which family it came by; `probe` answers the questions of the process to itself. */
-  constructor(isIpv6: (client: Client) => boolean, probe: Pick<SelfProbe, 'isOwn' | 'answer'>) {
+  /** `isIpv6` says of a client which family it came by; `own` are the questions of the process itself. */
+  constructor(isIpv6: (client: Client) => boolean, own: OwnQuestions) {
     this.#isIpv6 = isIpv6;
-    this.#probe = probe;
+    this.#own = own;
   }
 
   /** Serves these zones from now on. */
@@ -43,7 +50,8 @@ export class ZoneAnswerer implements Answerer {
   }
 
   answer(query: Query, out: Uint8Array, client: Client): number {
-    if (this.#probe.isOwn(query)) return this.#probe.answer(query, out);
+    if (this.#own.probe.isOwn(query)) return this.#own.probe.answer(query, out);
+    if (this.#own.loops.isOwnProbe(query)) return 0;
     const zone = this.#zones.find(query.name, query.nameLength);
     const counters = zone?.counters ?? this.unserved;
     counters.countRequest(query.isOverTcp, this.#isIpv6(client), query.type, query.length);

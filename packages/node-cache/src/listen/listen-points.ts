@@ -12,9 +12,8 @@ import {
 import { EVERY_ADDRESS } from '@kube-dns/wire';
 import { QueryLines } from '../answer/query-line.js';
 import type { ServedBlock } from '../answer/served-block.js';
-import { type ServedZone, ZoneAnswerer } from '../answer/zone-answerer.js';
+import { type OwnQuestions, type ServedZone, ZoneAnswerer } from '../answer/zone-answerer.js';
 import { ZoneCounters } from '../answer/zone-counters.js';
-import type { SelfProbe } from './self-probe.js';
 
 /** CoreDNS's exit code when it cannot listen. */
 const EXIT_CANNOT_LISTEN = 1;
@@ -23,7 +22,7 @@ const MAX_TCP_CONNECTIONS = 1_000;
 export interface ListenPointsOptions {
   readonly engine: UdpEngine;
   readonly reusesPort: boolean;
-  readonly probe: Pick<SelfProbe, 'isOwn' | 'answer'>;
+  readonly own: OwnQuestions;
   readonly log: Log;
 }
 
@@ -117,12 +116,12 @@ export class ListenPoints {
   }
 
   async #open(address: string, port: number): Promise<ListenPoint> {
-    const { engine, reusesPort, probe, log } = this.#options;
+    const { engine, reusesPort, own, log } = this.#options;
     const isEvery = address === EVERY_ADDRESS;
     const isOfIpv6 = isIPv6(address);
     // One socket has both families.
     const byClient = (client: Client) => client.address.includes(':');
-    const answerer = new ZoneAnswerer(isEvery ? byClient : () => isOfIpv6, probe);
+    const answerer = new ZoneAnswerer(isEvery ? byClient : () => isOfIpv6, own);
     const listener = await listen({
       answerer,
       address,

@@ -1,24 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '@kube-dns/testkit';
-import { TYPE } from '@kube-dns/wire';
-import { FakeUpstream } from '../../test/fake-upstream.js';
-import { queryFor } from '@kube-dns/resolver/testing';
-import { type RecordedLog, recordedLog } from '../../test/recorded-log.js';
+import { ScriptedNameServer, until } from '@kube-dns/testkit';
+import { queryFor } from '../testing/messages.js';
 import { LoopDetector } from './loop-detector.js';
 
-let upstreams: FakeUpstream[];
-let log: RecordedLog;
+let upstreams: ScriptedNameServer[];
+let messages: string[];
 let loops: number;
 let detector: LoopDetector;
 let nowMs: number;
 
 beforeEach(async () => {
-  upstreams = [await FakeUpstream.start(() => null), await FakeUpstream.start(() => null)];
-  log = recordedLog();
+  upstreams = [
+    await ScriptedNameServer.start(() => null),
+    await ScriptedNameServer.start(() => null),
+  ];
+  messages = [];
   loops = 0;
   nowMs = 1_000;
   detector = new LoopDetector(
-    log,
+    { warn: (message) => messages.push(message) },
     () => loops++,
     () => nowMs,
   );
@@ -33,9 +33,9 @@ const servers = () => upstreams.map(({ port }) => ({ address: '127.0.0.1', port 
 
 /** Sends probes and returns the name that each server was asked for. */
 async function probe(): Promise<string[]> {
-  const before = upstreams.map(({ asked }) => asked.length);
+  const before = upstreams.map(({ requests }) => requests.length);
   detector.probe(servers());
-  await until(() => upstreams.every(({ asked }, i) => asked.length > before[i]!));
+  await until(() => upstreams.every(({ requests }, i) => requests.length > before[i]!));
   return upstreams.map(({ names }) => names.at(-1)!);
 }
 
@@ -46,7 +46,14 @@ describe('the loop detector', () => {
     const names = await probe();
     expect(new Set([...names, ...(await probe())]).size).toBe(4);
     for (const name of names) expect(name).toMatch(/^[0-9a-f]{8}\.test$/);
-    expect(upstreams[0]!.asked[0]).toMatchObject({ type: TYPE.TXT, protocol: 'udp' });
+    const [request] = upstreams[0]!.requests;
+    expect([request?.question.type, request?.protocol]).toEqual(['TXT', 'udp']);
+  });
+
+  it('asks for a name of a zone where that is given', async () => {
+    detector.probe(servers(), 'cluster.local');
+    await until(() => upstreams.every(({ requests }) => requests.length > 0));
+    expect(upstreams[0]!.names[0]).toMatch(/^[0-9a-f]{8}\.cluster\.local$/);
   });
 
   it('finds the server whose question arrives here, and logs it once', async () => {
@@ -55,9 +62,7 @@ describe('the loop detector', () => {
     expect(comesBack(names[1]!.toUpperCase())).toBe(true);
     expect(servers().map((server) => detector.isLooping(server))).toEqual([false, true]);
     expect(loops).toBe(1);
-    expect(log.messages).toEqual([
-      `NOT using nameserver ${upstreams[1]!.text} - query loop detected`,
-    ]);
+    expect(messages).toEqual([`NOT using nameserver ${upstreams[1]!.text} - query loop detected`]);
   });
 
   it('ignores every other question', async () => {

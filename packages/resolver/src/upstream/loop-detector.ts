@@ -9,7 +9,8 @@ import {
 } from '@kube-dns/transport';
 import { buildQuery, decodeName, encodeKey, type Query, TYPE, writeUint16 } from '@kube-dns/wire';
 
-/** The probe's name is `XXXXXXXX.test` with hexadecimal digits, as dnsmasq's is. */
+/** The probe's name is `XXXXXXXX.test` with hexadecimal digits, as dnsmasq's is, unless it is of another zone. */
+const ZONE = 'test';
 const LABEL_BYTES = 8;
 /** How long a probe's socket stays open, and its name is known; a slower loop is not found. */
 const PROBE_MS = 5_000;
@@ -24,7 +25,7 @@ interface Probe {
  * whose question arrives here is no longer used (dnsmasq src/loop.c).
  */
 export class LoopDetector {
-  readonly #log: Log;
+  readonly #log: Pick<Log, 'warn'>;
   readonly #onLoop: () => void;
   readonly #now: () => number;
   /** The probes of the last seconds, oldest first, by their names. */
@@ -33,7 +34,7 @@ export class LoopDetector {
   readonly #exchanges = new Set<Exchange>();
 
   /** `onLoop` is called for each server that is found; `now` is in milliseconds that never fall. */
-  constructor(log: Log, onLoop: () => void, now = () => performance.now()) {
+  constructor(log: Pick<Log, 'warn'>, onLoop: () => void, now = () => performance.now()) {
     this.#now = now;
     this.#log = log;
     this.#onLoop = onLoop;
@@ -51,10 +52,10 @@ export class LoopDetector {
     this.#looping.clear();
   }
 
-  /** Sends a probe to each server. */
-  probe(servers: readonly ServerAddress[]): void {
+  /** Sends a probe to each server, for a name of this zone. */
+  probe(servers: readonly ServerAddress[], zone = ZONE): void {
     for (const server of servers) {
-      const name = `${randomBytes(LABEL_BYTES / 2).toString('hex')}.test`;
+      const name = `${randomBytes(LABEL_BYTES / 2).toString('hex')}.${zone}`;
       this.#probes.set(name, { server, endsAtMs: this.#now() + PROBE_MS });
       const query = buildQuery(encodeKey(name), TYPE.TXT);
       writeUint16(query, 0, randomId());
