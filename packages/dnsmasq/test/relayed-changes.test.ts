@@ -55,6 +55,14 @@ it('a change is visible behind two caches at once, and until then both keep thei
   expect((await first.metrics()).sum('dnsmasq_subscribers')).toBe(2);
   teller.set(WEB, undefined);
   await untilEqual('NXDOMAIN', () => answerOf(third), SOON);
+  first.server.signal('SIGHUP');
+  const flushes = async () =>
+    (await first.metrics()).sum('dnsmasq_subscribers_flushes_total', { reason: 'configuration' });
+  await until(
+    'subscribers know that local answers may be others',
+    async () => (await flushes()) > 0,
+  );
+  await until(async () => (await kept(third)) === 0);
 });
 
 it('TTLs rule behind both caches when the server is gone, until it is back', async () => {

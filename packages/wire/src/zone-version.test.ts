@@ -4,7 +4,9 @@ import { appendOpt, extendedErrorOption, NO_EDNS_OPTIONS } from './opt-record.js
 import { Query } from './query.js';
 import {
   appendZoneVersion,
+  passZoneVersion,
   readSerial,
+  replaceZoneVersion,
   ZONE_VERSION_REQUEST,
   zoneVersionAt,
 } from './zone-version.js';
@@ -64,6 +66,19 @@ describe('the version of a zone', () => {
       other[at]! ^= 1;
       expect(zoneVersionAt(other)).toBe(-1);
     }
+  });
+
+  it("goes from a reply to a client's answer once it is of this process", () => {
+    const [reply, length] = answerBytes();
+    const whole = reply.subarray(0, appendZoneVersion(reply, length, MAX_BYTES, VERSION));
+    const [out] = answerBytes();
+    const own = INSTANCE.map((byte) => byte + 1);
+    const pass = () => passZoneVersion(whole, out, length, MAX_BYTES, own);
+    expect(pass()).toBe(length);
+    replaceZoneVersion(whole, zoneVersionAt(whole), { instance: own, serial: 7 });
+    const answer = out.subarray(0, pass());
+    expect(Array.from(answer.subarray(length + 6))).toEqual([...own, 0, 0, 0, 0, 0, 0, 0, 7]);
+    expect(passZoneVersion(whole.subarray(0, length), out, length, MAX_BYTES, own)).toBe(length);
   });
 });
 
