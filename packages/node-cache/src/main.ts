@@ -15,7 +15,7 @@ import { Guard } from './network/guard.js';
 import { NetworkSetup } from './network/network-setup.js';
 import { PidFile } from './pid-file.js';
 import { NodeCacheServer } from './server.js';
-import { lookupInEnvironment } from './template/service-address.js';
+import { lookupInEnvironment, servicePort } from './template/service-address.js';
 
 const PROGRAM = {
   name: 'node-cache',
@@ -25,7 +25,6 @@ const PROGRAM = {
 };
 
 const EXIT_FATAL = 1;
-const DNS_PORT = 53;
 
 runProgram(PROGRAM, async ({ values, log, signals, facts }) => {
   if (values.plugins) {
@@ -51,7 +50,8 @@ runProgram(PROGRAM, async ({ values, log, signals, facts }) => {
     drainMs: options.drainMs,
     clusterServer: () => {
       const address = lookup(options.corefile.upstreamService);
-      return address === undefined ? undefined : { address, port: DNS_PORT };
+      const port = servicePort(options.corefile.upstreamService, process.env);
+      return address === undefined ? undefined : { address, port };
     },
     network,
     log,

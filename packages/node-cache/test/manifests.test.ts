@@ -49,7 +49,7 @@ describe('the Corefile of manifests/node-cache', () => {
 
 describe('the Corefile of manifests/local', () => {
   it('asks the pod, and serves nothing but loopback', () => {
-    const env = { POD_DNS: '127.0.0.1:1053' };
+    const env = { KUBE_DNS_SERVICE_HOST: '127.0.0.1', KUBE_DNS_SERVICE_PORT: '1053' };
     const blocks = blocksOf(read('local/node-cache/Corefile.base'), ['127.0.0.1'], env);
     expect(blocks).toHaveLength(2);
     for (const { addresses, forward, metrics } of blocks) {

@@ -20,7 +20,7 @@ describe('a pod with node-cache', () => {
       ['node-cache', 'apiserver', 'kubedns', 'dnsmasq', 'sidecar'],
     ]);
     expect(findDnsPort(containers)).toBe(1153);
-    expect(containers[0]?.env.get('POD_DNS')).toBe('127.0.0.1:1053');
+    expect(containers[0]?.env.get('KUBE_DNS_SERVICE_PORT')).toBe('1053');
     expect(volumes.map((each) => each.name)).toEqual([
       'objects',
       'kube-dns-config',
@@ -32,7 +32,9 @@ describe('a pod with node-cache', () => {
 
   it('asks the DNS of any pod', () => {
     const cached = withNodeCache(pod('{ name: dns, containerPort: 5300, protocol: UDP }'), LOCAL);
-    expect(cached.containers[0]?.env.get('POD_DNS')).toBe('127.0.0.1:5300');
+    const { env } = cached.containers[0]!;
+    expect(env.get('KUBE_DNS_SERVICE_HOST')).toBe('127.0.0.1');
+    expect(env.get('KUBE_DNS_SERVICE_PORT')).toBe('5300');
   });
 
   it('is refused where the pod serves no DNS', () => {

@@ -4,8 +4,9 @@ import { UsageError } from '@kube-dns/daemon';
 import { readPod, type PodSpec } from './manifest.js';
 import { findDnsPort } from './ready-message.js';
 
-/** The variable in the Corefile of manifests/local that has the address of the pod's DNS. */
-const POD_DNS = 'POD_DNS';
+/** The variables in which kubelet puts the address and the port of the service kube-dns: here those of the pod. */
+const HOST = 'KUBE_DNS_SERVICE_HOST';
+const PORT = 'KUBE_DNS_SERVICE_PORT';
 const FILE = 'node-cache.yaml';
 
 /**
@@ -21,7 +22,7 @@ export function withNodeCache(pod: PodSpec, folder: string): PodSpec {
   const own = join(pod.folder, FILE);
   const cache = readPod(existsSync(own) ? own : join(folder, FILE));
   const containers = cache.containers.map((container) => {
-    const env = new Map([...container.env, [POD_DNS, `127.0.0.1:${port}`]]);
+    const env = new Map([...container.env, [HOST, '127.0.0.1'], [PORT, String(port)]]);
     return { ...container, env };
   });
   const volumes = cache.volumes
