@@ -79,7 +79,8 @@ withKubectl.each([...NODE_KUSTOMIZATIONS])('manifests/%s', (folder) => {
     expect(objects.flatMap(fieldFaults)).toEqual([]);
     const places = objects.map(({ kind, metadata }) => [kind, metadata.namespace, metadata.name]);
     expect(new Set(places.map(String)).size).toBe(places.length);
-    expect(places.map(([, namespace]) => namespace)).toEqual(places.map(() => 'kube-system'));
+    const namespaced = places.filter(([kind]) => kind?.startsWith('ClusterRole') !== true);
+    expect(new Set(namespaced.map(([, namespace]) => namespace))).toEqual(new Set(['kube-system']));
   });
 
   it('has a Corefile that node-cache reads', () => {
@@ -90,9 +91,9 @@ withKubectl.each([...NODE_KUSTOMIZATIONS])('manifests/%s', (folder) => {
     expect(blocks).toEqual(['{$CLUSTER_DOMAIN}:53', 'in-addr.arpa:53', 'ip6.arpa:53', '.:53']);
   });
 
-  it('gives the node no more rights than its network needs, and the pod no token', () => {
+  it('gives the node no more rights than its network needs, and the account one service', () => {
     const { automountServiceAccountToken, hostNetwork, securityContext } = set().spec.template.spec;
-    expect([automountServiceAccountToken, hostNetwork ?? false]).toEqual([false, !isOfCilium]);
+    expect([automountServiceAccountToken, hostNetwork ?? false]).toEqual([true, !isOfCilium]);
     expect(securityContext?.seccompProfile).toEqual({ type: 'RuntimeDefault' });
     const rights = (...add: readonly string[]) => ({
       allowPrivilegeEscalation: false,
@@ -110,7 +111,13 @@ withKubectl.each([...NODE_KUSTOMIZATIONS])('manifests/%s', (folder) => {
             ['guard', rights('NET_ADMIN')],
           ],
     );
-    expect(objectsOf(objects, 'ClusterRoleBinding')).toEqual([]);
+    const service = { apiGroups: [''], resources: ['services'] };
+    expect(findObject(objects, 'ClusterRole', 'node-local-dns')).toMatchObject({
+      rules: [{ ...service, resourceNames: ['kube-dns-upstream', 'kube-dns'], verbs: ['get'] }],
+    });
+    expect(objectsOf(objects, 'ClusterRoleBinding')).toMatchObject([
+      { subjects: [{ kind: 'ServiceAccount', name: 'node-local-dns', namespace: 'kube-system' }] },
+    ]);
   });
 
   it('has room for the pod that comes beside the one that goes', () => {

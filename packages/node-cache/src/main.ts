@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { failStartup, runProgram, VERSION } from '@kube-dns/daemon';
 import { subscriptionsPage } from '@kube-dns/resolver';
-import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
+import { chooseUdpEngine, EngineError, type ServerAddress } from '@kube-dns/transport';
 import { CorefileSource } from './config/corefile-source.js';
 import { FLAGS } from './config/flags.js';
 import { readOptions } from './config/options.js';
@@ -15,6 +15,8 @@ import { Guard } from './network/guard.js';
 import { NetworkSetup } from './network/network-setup.js';
 import { PidFile } from './pid-file.js';
 import { NodeCacheServer } from './server.js';
+import { ServiceApi } from './template/service-api.js';
+import { ServiceFollower } from './template/service-follower.js';
 import { lookupInEnvironment, servicePort } from './template/service-address.js';
 
 const PROGRAM = {
@@ -43,12 +45,20 @@ runProgram(PROGRAM, async ({ values, log, signals, facts }) => {
     log,
   });
   const network = new NetworkSetup({ ...options, id: randomUUID(), guard, log, run: runCommand });
-  const lookup = lookupInEnvironment(process.env);
+  const follower = new ServiceFollower({
+    service: options.corefile.upstreamService,
+    first: lookupInEnvironment(process.env),
+    api: new ServiceApi({ env: process.env }),
+    isLost: (): boolean => server.blocks.isClusterLost,
+    onChange: () => source.refresh(),
+    log,
+  });
+  const { lookup } = follower;
   const server = new NodeCacheServer({
     engine,
     reusesPort: options.reusesPort,
     drainMs: options.drainMs,
-    clusterServer: () => {
+    clusterServer: (): ServerAddress | undefined => {
       const address = lookup(options.corefile.upstreamService);
       const port = servicePort(options.corefile.upstreamService, process.env);
       return address === undefined ? undefined : { address, port };
@@ -84,6 +94,7 @@ runProgram(PROGRAM, async ({ values, log, signals, facts }) => {
   signals.onTerminate(async (signal) => {
     log.info(`${signal}: Shutting down servers then terminating`);
     source.close();
+    follower.close();
     log.info('Tearing down');
     await server.close();
     pidFile.remove();
@@ -93,6 +104,7 @@ runProgram(PROGRAM, async ({ values, log, signals, facts }) => {
   await server.prepare();
   await source.start();
   pidFile.write();
+  follower.start();
 });
 
 /** What CoreDNS writes of each zone: `cluster.local.:53 on 169.254.20.10`. */

@@ -86,6 +86,15 @@ export class Blocks {
     }
   }
 
+  /** Whether no question reaches the cluster's DNS: its address is not known, or is that of no server any more. */
+  get isClusterLost(): boolean {
+    const groups = this.#running.flatMap(({ served, servers }) =>
+      served.isOfCluster ? (servers?.group ?? []) : [],
+    );
+    if (groups.length === 0) return this.#options.clusterServer() === undefined;
+    return groups.every((group) => group.isDown(true));
+  }
+
   /** A name, or all below it, has changed in a zone of the cluster: what is on its way may be older. */
   forget(name: Uint8Array, zone: Uint8Array): void {
     for (const { isOfCluster, forwarder } of this.all) {
