@@ -24,6 +24,15 @@ describe('BucketHistogram', () => {
     );
   });
 
+  it('adds another one', () => {
+    const [sum, other] = [new BucketHistogram([1, 2]), new BucketHistogram([1, 2])];
+    sum.observe(0.5);
+    for (const value of [0.75, 1.5, 4]) other.observe(value);
+    sum.add(other);
+    sum.add(new BucketHistogram([1, 2]));
+    expect([sum.cumulative(0), sum.cumulative(1), sum.count, sum.sum]).toEqual([2, 3, 4, 6.75]);
+  });
+
   it('ignores what is not a number', () => {
     const histogram = new BucketHistogram([1]);
     histogram.observe(NaN);

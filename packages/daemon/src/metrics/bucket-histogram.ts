@@ -35,6 +35,14 @@ export class BucketHistogram {
     this.#count++;
   }
 
+  /** Adds what another histogram with the same bounds has counted. */
+  add(other: BucketHistogram): void {
+    const counts = (this.#counts ??= new Float64Array(this.bounds.length + 1));
+    other.#counts?.forEach((count, bucket) => (counts[bucket]! += count));
+    this.#sum += other.#sum;
+    this.#count += other.#count;
+  }
+
   get sum(): number {
     return this.#sum;
   }

@@ -54,7 +54,7 @@ export class ZoneAnswerer implements Answerer {
     if (this.#own.loops.isOwnProbe(query)) return 0;
     const zone = this.#zones.find(query.name, query.nameLength);
     const counters = zone?.counters ?? this.unserved;
-    counters.countRequest(query.isOverTcp, this.#isIpv6(client), query.type, query.length);
+    counters.countRequest(query, this.#isIpv6(client));
     const timed = this.#client;
     timed.start(client, query, counters, zone?.lines);
     const length =

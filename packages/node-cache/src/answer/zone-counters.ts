@@ -1,4 +1,5 @@
 import { BucketHistogram } from '@kube-dns/daemon';
+import type { Query } from '@kube-dns/wire';
 import { NAMED_TYPES } from './type-text.js';
 
 /** coredns plugin/metrics/vars: bounds in seconds and in bytes. */
@@ -23,15 +24,18 @@ export class ZoneCounters {
   /** Answers from the cache with records and without, and answers that were not there. */
   readonly cacheHits = { success: 0, denial: 0 };
   cacheMisses = 0;
+  /** Queries with the bit DO. */
+  dnssecRequests = 0;
   readonly rcodes = new Float64Array(RCODES);
   readonly seconds = new BucketHistogram(DURATION_BOUNDS);
   readonly requestBytes = sizes();
   readonly responseBytes = sizes();
 
-  countRequest(isTcp: boolean, isIpv6: boolean, type: number, bytes: number): void {
+  countRequest({ isOverTcp, isDnssecOk, type, length }: Query, isIpv6: boolean): void {
     const place = type < PLACES.length ? PLACES[type]! : OTHER;
-    this.#requests[indexOf(isTcp, isIpv6) + place]!++;
-    (isTcp ? this.requestBytes.tcp : this.requestBytes.udp).observe(bytes);
+    this.#requests[indexOf(isOverTcp, isIpv6) + place]!++;
+    if (isDnssecOk) this.dnssecRequests++;
+    (isOverTcp ? this.requestBytes.tcp : this.requestBytes.udp).observe(length);
   }
 
   countResponse(isTcp: boolean, rcode: number, bytes: number, seconds: number): void {

@@ -47,6 +47,14 @@ export function dnsFamilies(points: () => readonly ListenPoint[]): MetricFamily[
     ),
     counter(
       {
+        name: 'coredns_dns_do_requests_total',
+        help: 'Queries with the bit DO, by address and zone.',
+        labelNames: zoneLabels,
+      },
+      () => each().map(({ labels, counters }) => ({ labels, value: counters.dnssecRequests })),
+    ),
+    counter(
+      {
         name: 'coredns_dns_responses_total',
         help: 'Answers, by address, zone, rcode and plugin.',
         labelNames: [...zoneLabels, 'rcode', 'plugin'],

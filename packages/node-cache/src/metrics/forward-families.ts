@@ -1,4 +1,11 @@
-import { counter, gauge, histogram, type MetricFamily } from '@kube-dns/daemon';
+import {
+  BucketHistogram,
+  counter,
+  gauge,
+  histogram,
+  type LabelledHistogram,
+  type MetricFamily,
+} from '@kube-dns/daemon';
 import type { NodeCacheServer } from '../server.js';
 
 const PROXY = { proxy_name: 'forward' };
@@ -43,19 +50,7 @@ export function forwardFamilies({
         help: 'Time from a question to the reply of its server.',
         labelNames: [...PROXY_LABELS, 'rcode'],
       },
-      () =>
-        [...upstreams.statistics.entries()].flatMap(([text, { byRcode }]) =>
-          byRcode.flatMap((seconds, rcode) =>
-            seconds === undefined
-              ? []
-              : [
-                  {
-                    labels: { ...PROXY, to: target(text), rcode: RCODES[rcode] ?? `${rcode}` },
-                    histogram: seconds,
-                  },
-                ],
-          ),
-        ),
+      () => [...repliesByTarget(upstreams)],
     ),
     counter(
       {
@@ -98,6 +93,26 @@ export function forwardFamilies({
         })),
     ),
   ];
+}
+
+/** A server that is asked over UDP and TCP is one here. */
+function* repliesByTarget({
+  statistics,
+}: NodeCacheServer['upstreams']): Generator<LabelledHistogram> {
+  const byTarget = new Map<string, (BucketHistogram | undefined)[]>();
+  for (const [text, { byRcode }] of statistics.entries()) {
+    const sums = byTarget.get(target(text)) ?? [];
+    byTarget.set(target(text), sums);
+    byRcode.forEach((seconds, rcode) => {
+      if (seconds !== undefined) (sums[rcode] ??= new BucketHistogram(seconds.bounds)).add(seconds);
+    });
+  }
+  for (const [to, sums] of byTarget) {
+    for (const [rcode, histogram] of sums.entries()) {
+      if (histogram === undefined) continue;
+      yield { labels: { ...PROXY, to, rcode: RCODES[rcode] ?? `${rcode}` }, histogram };
+    }
+  }
 }
 
 /** `ADDRESS:PORT`, as CoreDNS writes a server. */

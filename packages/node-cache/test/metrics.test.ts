@@ -1,0 +1,46 @@
+import { afterEach, expect, it } from '@jest/globals';
+import { renderFamilies } from '@kube-dns/daemon';
+import { ask } from '@kube-dns/resolver/testing';
+import { ownedBy } from '@kube-dns/testkit';
+import { metricFamilies } from '../src/metrics/metric-families.js';
+import { labelsByMetric, ORIGINAL_METRICS, seriesTwice } from './support/original-metrics.js';
+import { Testbed } from './support/testbed.js';
+
+const opened = ownedBy(afterEach);
+const ZONE = '.:PORT {\n    errors\n    cache 30\n    forward . UPSTREAM\n}\n';
+const TCP = ZONE.replace('.:', 'cluster.local:').replace(
+  'UPSTREAM',
+  'UPSTREAM {\n        force_tcp\n    }',
+);
+
+async function page(testbed: Testbed): Promise<string> {
+  const noErrors = { iptables: 0, iptables_lock: 0, interface_add: 0, interface_check: 0 };
+  return renderFamilies(
+    metricFamilies({
+      server: testbed.server,
+      facts: { version: '1.2.3', unexpectedErrors: () => 0 },
+      setupErrors: () => ({ ...noErrors, configmap: 0 }),
+      network: () => ({ hasRules: false }) as never,
+      refusedCorefiles: () => 0,
+    }),
+  );
+}
+
+it('has every metric of the original with its labels, and no series twice', async () => {
+  const testbed = opened(
+    await Testbed.create(() => ({ answers: [{ type: 'A', ttl: 30, data: '10.0.0.1' }] })),
+  );
+  await testbed.serve(TCP + ZONE);
+  // One server that is asked both ways.
+  for (const name of ['a.cluster.local', 'a.example']) await ask(testbed.port, name);
+  await ask(testbed.port, { name: 'b.example', ednsBytes: 1_232, isDnssecOk: true });
+  const text = await page(testbed);
+  const labels = labelsByMetric(text);
+  for (const [name, expected] of Object.entries(ORIGINAL_METRICS)) {
+    expect([name, labels[name]]).toEqual([name, [...expected].sort()]);
+  }
+  expect(seriesTwice(text)).toEqual([]);
+  expect(text).toMatch(/coredns_dns_do_requests_total\{.*zone="\.".*\} 1\n/);
+  const replies = /coredns_proxy_request_duration_seconds_count\{.*rcode="NOERROR".*\} (\d+)/;
+  expect(replies.exec(text)?.[1]).toBe('3');
+});
