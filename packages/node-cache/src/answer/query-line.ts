@@ -88,7 +88,7 @@ export class QueryLines {
         .map(([, name]) => name)
         .join(),
       rsize: `${length}`,
-      duration: `${seconds}s`,
+      duration: `${seconds.toFixed(9)}s`,
     };
     this.#log.info(this.#format.replace(/\{([^}]+)\}/g, (_, word: string) => words[word] ?? '-'));
   }
