@@ -41,6 +41,7 @@ export class NodeCacheServer {
   #turn: Promise<void> = Promise.resolve();
   #isAnswering = false;
   #hasRules = false;
+  #waits = 0;
   #isEnding = false;
 
   constructor(options: NodeCacheServerOptions) {
@@ -135,6 +136,16 @@ export class NodeCacheServer {
     this.probe.start();
   }
 
+  /** With the rules in, pods have no other DNS: not before the cluster's has answered through this one. */
+  #mayTakeOver(): boolean {
+    if (this.blocks.hasClusterReplied()) return true;
+    // The first time it was only asked.
+    if (++this.#waits === 2) {
+      this.#options.log.warn('rules wait for the DNS of the cluster to answer');
+    }
+    return false;
+  }
+
   #probedServer(): ServerAddress | undefined {
     const [first] = this.points.addresses;
     if (first === undefined) return undefined;
@@ -145,7 +156,7 @@ export class NodeCacheServer {
     this.#isAnswering = true;
     const { network, log } = this.#options;
     network.beat();
-    if (this.#hasRules || !this.isReady) return;
+    if (this.#hasRules || !this.isReady || !this.#mayTakeOver()) return;
     this.#hasRules = true;
     network.addRules().catch((error: unknown) => log.error(`rules: ${errorText(error)}`));
   }

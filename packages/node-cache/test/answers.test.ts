@@ -74,12 +74,12 @@ describe('an answer of node-cache', () => {
       [7, 7],
     ],
   ])('has the TTL of the message within the bounds: %s', async (_what, response, expected) => {
-    const { port, upstream } = await start(() => response);
-    const miss = await ask(port, 'a.cluster.local');
+    const testbed = await start(() => response);
+    const miss = await ask(testbed.port, 'a.cluster.local');
     expect(ttlsOf(miss)).toEqual(expected);
-    const hit = await ask(port, 'a.cluster.local');
+    const hit = await ask(testbed.port, 'a.cluster.local');
     expect(ttlsOf(hit)[0]).toBe(expected[0]);
-    expect(upstream.requests).toHaveLength(1);
+    expect(testbed.asked).toHaveLength(1);
   });
 
   it.each([
@@ -97,13 +97,13 @@ describe('an answer of node-cache', () => {
       9,
     ],
   ])('is denied %s with a TTL of its own', async (_where, name, response, ttl) => {
-    const { port, upstream } = await start(() => response);
+    const testbed = await start(() => response);
     for (let i = 0; i < 2; i++) {
-      const answer = await ask(port, name);
+      const answer = await ask(testbed.port, name);
       expect(answer.rcode).toBe('NXDOMAIN');
       expect(ttlsOf(answer)).toEqual([ttl]);
     }
-    expect(upstream.requests).toHaveLength(1);
+    expect(testbed.asked).toHaveLength(1);
   });
 
   it('has AA as the server said, also from the cache', async () => {
@@ -115,32 +115,37 @@ describe('an answer of node-cache', () => {
   });
 
   it('is asked for over TCP where the Corefile says so, over UDP elsewhere', async () => {
-    const { port, upstream } = await start(() => address(30));
-    await ask(port, 'a.cluster.local');
-    await ask(port, 'a.example');
-    await askTcp(port, { name: 'b.example' });
-    expect(upstream.requests.map(({ protocol }) => protocol)).toEqual(['tcp', 'udp', 'tcp']);
+    const testbed = await start(() => address(30));
+    await ask(testbed.port, 'a.cluster.local');
+    await ask(testbed.port, 'a.example');
+    await askTcp(testbed.port, { name: 'b.example' });
+    expect(testbed.asked.map(({ protocol }) => protocol)).toEqual(['tcp', 'udp', 'tcp']);
   });
 
   it('is of types that dnsmasq does not cache, too, and not of questions with DO', async () => {
-    const { port, upstream } = await start(() => ({
+    const testbed = await start(() => ({
       answers: [{ type: 'TXT', ttl: 30, data: 'x' }],
     }));
-    for (let i = 0; i < 2; i++) await ask(port, { name: 'a.example', type: 'TXT' });
-    expect(upstream.requests).toHaveLength(1);
+    for (let i = 0; i < 2; i++) await ask(testbed.port, { name: 'a.example', type: 'TXT' });
+    expect(testbed.asked).toHaveLength(1);
     const dnssec = { name: 'a.example', type: 'TXT', ednsBytes: EDNS_BYTES, isDnssecOk: true };
-    for (let i = 0; i < 2; i++) await ask(port, dnssec);
-    expect(upstream.requests).toHaveLength(3);
+    for (let i = 0; i < 2; i++) await ask(testbed.port, dnssec);
+    expect(testbed.asked).toHaveLength(3);
   });
 
   it('is REFUSED with a reason for a name of no block, and for class CHAOS', async () => {
-    const { port, upstream } = await start(() => address(30), CLUSTER);
+    const testbed = await start(() => address(30), CLUSTER);
     const edns = { ednsBytes: EDNS_BYTES };
-    const other = await ask(port, { name: 'a.example', ...edns });
+    const other = await ask(testbed.port, { name: 'a.example', ...edns });
     expect([other.rcode, reasonOf(other)]).toEqual(['REFUSED', 20]);
-    const chaos = await ask(port, { name: 'a.cluster.local', type: 'TXT', class: 'CH', ...edns });
+    const chaos = await ask(testbed.port, {
+      name: 'a.cluster.local',
+      type: 'TXT',
+      class: 'CH',
+      ...edns,
+    });
     expect([chaos.rcode, reasonOf(chaos)]).toEqual(['REFUSED', 21]);
-    expect(upstream.requests).toHaveLength(0);
+    expect(testbed.asked).toHaveLength(0);
   });
 
   it('is SERVFAIL with a reason while the address of the cluster’s DNS is not known', async () => {
@@ -161,16 +166,16 @@ describe('an answer of node-cache', () => {
 
   it('is from hosts before all else, and the other names go on', async () => {
     const hosts = 'hosts {\n 192.0.2.7 www.example\n 2001:db8::7 www.example\n fallthrough\n }\n';
-    const { port, upstream } = await start(() => address(30), WORLD.replace('errors', hosts));
-    expect((await ask(port, 'www.example')).texts).toEqual(['A 192.0.2.7']);
-    expect((await ask(port, { name: 'www.example', type: 'AAAA' })).texts).toEqual([
+    const testbed = await start(() => address(30), WORLD.replace('errors', hosts));
+    expect((await ask(testbed.port, 'www.example')).texts).toEqual(['A 192.0.2.7']);
+    expect((await ask(testbed.port, { name: 'www.example', type: 'AAAA' })).texts).toEqual([
       'AAAA 2001:db8::7',
     ]);
-    expect((await ask(port, { name: 'www.example', type: 'MX' })).rcode).toBe('NOERROR');
+    expect((await ask(testbed.port, { name: 'www.example', type: 'MX' })).rcode).toBe('NOERROR');
     const reverse = { name: '7.2.0.192.in-addr.arpa', type: 'PTR' };
-    expect((await ask(port, reverse)).texts).toEqual(['PTR www.example']);
-    expect(upstream.requests).toHaveLength(0);
-    expect((await ask(port, 'a.example')).texts).toEqual(['A 10.0.0.1']);
+    expect((await ask(testbed.port, reverse)).texts).toEqual(['PTR www.example']);
+    expect(testbed.asked).toHaveLength(0);
+    expect((await ask(testbed.port, 'a.example')).texts).toEqual(['A 10.0.0.1']);
   });
 });
 
@@ -199,9 +204,9 @@ describe('a new Corefile', () => {
     await ask(testbed.port, 'a.example');
     await testbed.serve(CLUSTER + WORLD.replace('cache 30', 'cache 20'));
     await ask(testbed.port, 'a.cluster.local');
-    expect(testbed.upstream.requests).toHaveLength(2);
+    expect(testbed.asked).toHaveLength(2);
     expect(ttlsOf(await ask(testbed.port, 'a.example'))).toEqual([20]);
-    expect(testbed.upstream.requests).toHaveLength(3);
+    expect(testbed.asked).toHaveLength(3);
   });
 
   it('is served by the same socket, and what is in flight has its answer', async () => {
@@ -238,6 +243,16 @@ it('the rules go in once it answers, and out before it ends', async () => {
   await testbed.close();
   expect(testbed.network).toEqual(['add rules', 'remove rules', 'remove interface']);
   expect(testbed.server.isReady).toBe(false);
+});
+
+it('the rules wait for the first answer of the DNS of the cluster', async () => {
+  let isSilent = true;
+  const testbed = await start(() => (isSilent ? null : address(30)));
+  await until(() => testbed.lines.includes('rules wait for the DNS of the cluster to answer'));
+  expect(testbed.server.isReady).toBe(true);
+  expect(testbed.network).toEqual([]);
+  isSilent = false;
+  await until(() => testbed.network.includes('add rules'));
 });
 
 it('does not use a server that forwards to it, where the Corefile looks for loops', async () => {

@@ -1,6 +1,7 @@
 import {
   type AnswerCache,
   type CachingRules,
+  EVERY_TYPE,
   type Intake,
   ReplyReader,
   ReplyTeller,
@@ -61,7 +62,9 @@ export class BlockIntake implements Intake {
   readonly #reader = new ReplyReader(this.#ttl);
   readonly #teller: ReplyTeller;
   readonly #cursor = new RecordCursor();
+  /** The name of the last question, lower-cased. */
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
+  #nameLength = 0;
   /** A block's questions have the same servers; another block's names are not its own to answer. */
   readonly #isStored = ({ name, nameLength }: { name: Uint8Array; nameLength: number }) =>
     this.#zones.find(name, nameLength) === true;
@@ -86,8 +89,9 @@ export class BlockIntake implements Intake {
     const bounds = isDenial ? rules.denial : rules.success;
     const ttl = clamp(messageTtl(reply, isDenial, this.#cursor), bounds);
     this.#ttl.set(ttl);
-    const isRead = ttl > 0 && this.#reader.read(reply, this.#teller.isOfZone);
+    const isRead = this.#reader.read(reply, this.#teller.isOfZone) && ttl > 0;
     if (isRead && isCacheable) this.#store(reply, mayReplace, reply !== received);
+    else if (isCacheable && mayReplace) this.#dropExpired();
     setMessageTtl(reply, ttl, this.#cursor);
     return reply;
   }
@@ -95,15 +99,22 @@ export class BlockIntake implements Intake {
   #store(reply: Buffer, mayReplace: boolean, hasReasons: boolean): void {
     const { cache, isOfCluster } = this.#options;
     const { answer } = this.#reader;
-    if (!mayReplace && cache.isLive(answer)) return;
+    // NXDOMAIN would hide the answers of every type.
+    if (!mayReplace && (answer.type === EVERY_TYPE || cache.isLive(answer))) return;
     answer.isOfCluster = isOfCluster;
     answer.isAuthoritative = (readUint16(reply, 2) & FLAG.AA) !== 0;
     if (hasReasons) answer.reasons = reasonsOf(reply, this.#cursor);
     this.#teller.store(cache, answer, this.#isStored);
   }
 
+  /** What is not cached is newer than what has expired, all the same; the name is that of the last question. */
+  #dropExpired(): void {
+    this.#options.cache.dropExpired(this.#name, this.#nameLength, this.#reader.questionType);
+  }
+
   #isCached(reply: Buffer, isDenial: boolean): boolean {
     const length = expandKey(reply, QUESTION_OFFSET, reply.length, this.#name);
+    this.#nameLength = length;
     if (length <= 0 || this.#zones.find(this.#name, length) !== true) return false;
     const uncached = isDenial ? this.#uncachedDenial : this.#uncachedSuccess;
     return uncached.find(this.#name, length) !== true;

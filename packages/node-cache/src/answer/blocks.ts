@@ -1,6 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import type { AnswerCache, LoopDetector } from '@kube-dns/resolver';
-import type { ServerAddress } from '@kube-dns/transport';
+import type { ServerAddress, ServerGroup } from '@kube-dns/transport';
 import type { ServerBlock } from '../corefile/server-block.js';
 import { BlockServers } from './block-servers.js';
 import type { ClusterSubscriptions } from './cluster-subscriptions.js';
@@ -72,6 +72,15 @@ export class Blocks {
     return this.all;
   }
 
+  /** Whether the cluster's DNS has replied to this process; it is asked until it has. Without one there is none to wait for. */
+  hasClusterReplied(): boolean {
+    const groups = this.#clusterGroups();
+    const isSilent = groups.every(({ repliedAtMs }) => repliedAtMs === Number.NEGATIVE_INFINITY);
+    if (groups.length === 0 || !isSilent) return true;
+    for (const group of groups) group.look(performance.now());
+    return false;
+  }
+
   /** Looks for servers that forward to this process, where the Corefile says so. To be called once probes can arrive. */
   probeLoops(): void {
     const { loops } = this.#options;
@@ -88,9 +97,7 @@ export class Blocks {
 
   /** Whether no question reaches the cluster's DNS: its address is not known, or is that of no server any more. */
   get isClusterLost(): boolean {
-    const groups = this.#running.flatMap(({ served, servers }) =>
-      served.isOfCluster ? (servers?.group ?? []) : [],
-    );
+    const groups = this.#clusterGroups();
     if (groups.length === 0) return this.#options.clusterServer() === undefined;
     return groups.every((group) => group.isDown(true));
   }
@@ -116,6 +123,12 @@ export class Blocks {
     this.#running = [];
     for (const { hosts } of running) hosts?.close();
     await Promise.all(running.map(({ served }) => served.close()));
+  }
+
+  #clusterGroups(): readonly ServerGroup[] {
+    return this.#running.flatMap(({ served, servers }) =>
+      served.isOfCluster ? (servers?.group ?? []) : [],
+    );
   }
 
   /** Where it stands in the Corefile does not matter, nor what is served beside DNS. */

@@ -92,9 +92,9 @@ export class ServedBlock {
     return this.#options.hosts;
   }
 
-  /** Whether its answers may go to any client that asks for the name now: the cluster's DNS is known. */
+  /** Whether it has servers to ask, as far as the Corefile goes: the address of the cluster's DNS is known. */
   get isReady(): boolean {
-    return this.block.forward === undefined || this.#options.servers?.group !== undefined;
+    return this.block.forward === undefined || this.block.forward.targets.length > 0;
   }
 
   /** Writes the answer to a question in its zones, or takes a reply path; returns what an Answerer does. */

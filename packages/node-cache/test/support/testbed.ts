@@ -1,4 +1,9 @@
-import { freePort, type Script, ScriptedNameServer } from '@kube-dns/testkit';
+import {
+  freePort,
+  type NameServerRequest,
+  type Script,
+  ScriptedNameServer,
+} from '@kube-dns/testkit';
 import { chooseUdpEngine, type ServerAddress } from '@kube-dns/transport';
 import { readServerBlocks } from '../../src/corefile/read-server-blocks.js';
 import { NodeCacheServer } from '../../src/server.js';
@@ -43,6 +48,11 @@ export class Testbed {
   static async create(script: Script): Promise<Testbed> {
     const { engine } = await chooseUdpEngine('auto');
     return new Testbed(await freePort(), await ScriptedNameServer.start(script), engine);
+  }
+
+  /** The questions that reached the DNS of the cluster, without probes, which are for the root. */
+  get asked(): readonly NameServerRequest[] {
+    return this.upstream.requests.filter(({ question }) => question.name !== '.');
   }
 
   /** Serves a Corefile, in which PORT is the port of blocks and UPSTREAM the name server. */
