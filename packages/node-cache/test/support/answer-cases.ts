@@ -1,4 +1,5 @@
 import {
+  addressRecords,
   decodeMessage,
   encodeReply,
   type NameServerRequest,
@@ -59,7 +60,7 @@ const soa = (zone: string, ttl: number, minimum: number): ReplyRecord => ({
   },
 });
 const addresses = (count: number) =>
-  Array.from({ length: count }, (_, i) => ({ ...address(60), data: `10.0.1.${i}` }) as const);
+  addressRecords(60, ...Array.from({ length: count }, (_, i) => `10.0.1.${i}`));
 
 const BY_TYPE: Readonly<Record<string, readonly ReplyRecord[]>> = {
   AAAA: [{ type: 'AAAA', ttl: 60, data: '2001:db8::1' }],

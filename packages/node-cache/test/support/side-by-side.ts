@@ -169,8 +169,9 @@ function seenIn({ rcode, flags, answers, authorities, additionals }: Message): S
   };
 }
 
-function optionOf(option: { readonly code: number | string; readonly data?: Buffer }): number[] {
-  return [Number(option.code), option.data?.length ?? 0];
+function optionOf(option: Extract<DnsRecord, { type: 'OPT' }>['options'][number]): number[] {
+  const length = 'data' in option ? option.data?.length : undefined;
+  return [option.code, length ?? 0];
 }
 
 function textOf(record: DnsRecord): string {
