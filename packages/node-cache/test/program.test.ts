@@ -25,6 +25,7 @@ let template: ConfigVolume;
 let config: ConfigVolume;
 let port: number;
 let httpPort: number;
+let metricsPort: number;
 
 beforeEach(async () => {
   folder = opened(new TemporaryFolder());
@@ -37,6 +38,7 @@ beforeEach(async () => {
   );
   port = await freePort();
   httpPort = await freePort();
+  metricsPort = await freePort();
   template = opened(await ConfigVolume.create({ 'Corefile.base': corefile(30) }));
   config = opened(await ConfigVolume.create({}));
 });
@@ -71,7 +73,7 @@ async function start(...more: string[]): Promise<RunningProgram> {
     `-conf=${join(folder.path, 'Corefile')}`,
     `-kubednscm=${config.path}`,
     `-dns.port=${port}`,
-    '-metrics-listen-address=127.0.0.1:0',
+    `-metrics-listen-address=127.0.0.1:${metricsPort}`,
     '-drain-time=200ms',
     `-pidfile=${join(folder.path, 'pid')}`,
     ...more,
@@ -81,8 +83,8 @@ async function start(...more: string[]): Promise<RunningProgram> {
   return program;
 }
 
-const get = async (path: string) => {
-  const response = await fetch(`http://127.0.0.1:${httpPort}${path}`);
+const get = async (path: string, at = httpPort) => {
+  const response = await fetch(`http://127.0.0.1:${at}${path}`);
   return [response.status, await response.text()];
 };
 
@@ -147,8 +149,9 @@ it('gives its port to another process, which loses no question that is asked twi
     expect(second.isRunning).toBe(true);
     await Promise.all(loads.map((load) => load.stop()));
     expect(loads.map(({ unanswered }) => unanswered)).toEqual(loads.map(() => 0));
-    // The port of health is free again for it.
+    // The ports of health and of metrics are free again for it.
     await until(async () => (await get('/ready').catch(() => [0]))[0] === 200);
+    await until(async () => (await get('/metrics', metricsPort).catch(() => [0]))[0] === 200);
   } finally {
     await Promise.all(loads.map((load) => load.close()));
   }

@@ -2,6 +2,8 @@ import { formatHostPort, type Log, type MetricFamily, MetricsServer } from '@kub
 import type { HttpAddress, ServerBlock } from '../corefile/server-block.js';
 
 const METRICS_PATH = '/metrics';
+/** The process that this one replaces has the ports until it has ended. */
+const RETRY_MS = 1_000;
 
 export interface MetricsEndpointsOptions {
   /** Served whatever the Corefile says: that of `-metrics-listen-address`. */
@@ -47,6 +49,7 @@ export class MetricsEndpoints {
 
   #create(address: HttpAddress): MetricsServer {
     const { families, pages, log } = this.#options;
-    return new MetricsServer({ ...address, path: METRICS_PATH, families, pages, log });
+    const path = METRICS_PATH;
+    return new MetricsServer({ ...address, path, families, pages, log, retryMs: RETRY_MS });
   }
 }

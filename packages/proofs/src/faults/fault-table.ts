@@ -3,6 +3,7 @@ import { CONFIG_ROWS } from './config-rows.js';
 import type { Fault } from './fault.js';
 import { LIMIT_ROWS } from './limit-rows.js';
 import { NETWORK_ROWS } from './network-rows.js';
+import { NODE_CACHE_ROWS } from './node-cache-rows.js';
 import { PORT_ROWS } from './port-rows.js';
 import { PROCESS_ROWS } from './process-rows.js';
 import { SUBSCRIPTION_ROWS } from './subscription-rows.js';
@@ -18,4 +19,5 @@ export const FAULTS: readonly Fault[] = [
   ...SUBSCRIPTION_ROWS,
   ...LIMIT_ROWS,
   ...PORT_ROWS,
+  ...NODE_CACHE_ROWS,
 ];
