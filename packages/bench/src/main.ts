@@ -5,6 +5,7 @@ import { DNSMASQ_LOAD } from './commands/dnsmasq-load.js';
 import { KUBEDNS_CHANGES } from './commands/kubedns-changes.js';
 import { KUBEDNS_QUERIES } from './commands/kubedns-queries.js';
 import { KUBEDNS_SCALE } from './commands/kubedns-scale.js';
+import { NODE_CACHE } from './commands/node-cache.js';
 import { POD_CHANGES } from './commands/pod-changes.js';
 import { SUBSCRIPTION_COST } from './commands/subscription-cost.js';
 
@@ -14,6 +15,7 @@ const COMMANDS = [
   commandEntry(KUBEDNS_SCALE),
   commandEntry(KUBEDNS_CHANGES),
   commandEntry(KUBEDNS_QUERIES),
+  commandEntry(NODE_CACHE),
   commandEntry(POD_CHANGES),
   commandEntry(SUBSCRIPTION_COST),
 ];

@@ -183,6 +183,31 @@ describe('the promises of dnsmasq (skipped without dnsperf)', () => {
   );
 });
 
+describe('our node-cache (skipped without dnsperf)', () => {
+  loads(
+    'is measured and judged alone, too',
+    async () => {
+      const short = ['--runs=1', '--seconds=0.3', '--warm-up=0', '--edits=1'];
+      const few = ['--names=50', '--misses=500', '--cached=100'];
+      const output = await measure(['node-cache', '--alone', ...short, ...few]);
+      for (const title of ['hits', 'misses over UDP', 'misses over TCP']) {
+        const [score] = output.results[title] ?? [];
+        expect(score?.metrics.queriesPerSecond).toBeGreaterThan(0);
+        expect(score?.metrics.wrong).toBe(0);
+      }
+      const names = output.figures.map(({ name }) => name);
+      const limited = 'our node-cache, hits with 50m CPU';
+      const isLeftOut = output.notes.some((note) => note.startsWith('The limit of 50m CPU'));
+      expect(names).toEqual([
+        'our node-cache, from edit to effect',
+        ...(isLeftOut ? [] : [limited]),
+      ]);
+      expect(output.figures[0]!.value).toBeGreaterThan(0);
+    },
+    TIMEOUT_MS,
+  );
+});
+
 describe('a load command', () => {
   it.each([
     [['dns', '--help'], 0, /^Usage: bench dns .*--only=NAME,… +workloads.*--kube-dns=PATH/s],

@@ -5,12 +5,14 @@ import { DNSMASQ_LOAD } from '../src/commands/dnsmasq-load.js';
 import { KUBEDNS_CHANGES } from '../src/commands/kubedns-changes.js';
 import { KUBEDNS_QUERIES } from '../src/commands/kubedns-queries.js';
 import { KUBEDNS_SCALE } from '../src/commands/kubedns-scale.js';
+import { NODE_CACHE } from '../src/commands/node-cache.js';
 import { POD_CHANGES } from '../src/commands/pod-changes.js';
 import { SUBSCRIPTION_COST } from '../src/commands/subscription-cost.js';
 import { WORKLOADS } from '../src/workloads/workload-table.js';
 
 const ABOUT_KUBEDNS = [KUBEDNS_SCALE, KUBEDNS_CHANGES, KUBEDNS_QUERIES];
 const ABOUT_LOAD = [DNS, DNSMASQ_LOAD];
+const ABOUT_NODE_CACHE = [NODE_CACHE];
 const ABOUT_SUBSCRIPTIONS = [POD_CHANGES, SUBSCRIPTION_COST];
 
 /** The names of options in the first column of the table that begins so. */
@@ -25,7 +27,7 @@ describe('the README', () => {
     const readme = await readFile('README.md', 'utf8');
     const table = /\| Command .*?\n\n/s.exec(readme)?.[0] ?? '';
     const named = [...table.matchAll(/^\| `([\w-]+)`/gm)].map(([, name]) => name);
-    const commands = [...ABOUT_LOAD, ...ABOUT_KUBEDNS, ...ABOUT_SUBSCRIPTIONS];
+    const commands = [...ABOUT_LOAD, ...ABOUT_KUBEDNS, ...ABOUT_NODE_CACHE, ...ABOUT_SUBSCRIPTIONS];
     expect(named).toEqual(commands.map(({ name }) => name));
   });
 
@@ -48,7 +50,7 @@ describe('the README', () => {
     }
   });
 
-  it.each(ABOUT_SUBSCRIPTIONS)(
+  it.each([...ABOUT_NODE_CACHE, ...ABOUT_SUBSCRIPTIONS])(
     'names options in "Option of $name" that it has',
     async (command) => {
       const names = optionsNamed(await readFile('README.md', 'utf8'), `Option of ${command.name}`);

@@ -70,18 +70,26 @@ export async function describeTools(
   programs: Programs,
   report: Report,
 ): Promise<CorePlan | undefined> {
+  const { realDnsmasq, peers } = programs;
+  const dnsmasq = realDnsmasq === undefined ? [] : [`dnsmasq ${realDnsmasqVersion(realDnsmasq)}`];
+  const others = Object.entries(peers).map(([name, path]) => `${name} of ${path}`);
+  const cores = await planTools([...dnsmasq, ...others], report);
+  if (realDnsmasq === undefined) {
+    report.note('Without the real dnsmasq: nothing is compared with it.');
+  }
+  return cores;
+}
+
+/** Reports dnsperf, the programs beside ours, and the cores; throws a MeasureError without dnsperf. */
+export async function planTools(
+  others: readonly string[],
+  report: Report,
+): Promise<CorePlan | undefined> {
   const version = await dnsperfVersion();
   if (version === undefined) {
     throw new MeasureError('there is no dnsperf on this machine (Debian: dnsperf)');
   }
-  const { realDnsmasq, peers } = programs;
-  const dnsmasq =
-    realDnsmasq === undefined ? undefined : `dnsmasq ${realDnsmasqVersion(realDnsmasq)}`;
-  const others = Object.entries(peers).map(([name, path]) => `${name} of ${path}`);
-  report.note([`dnsperf ${version}`, ...(dnsmasq ? [dnsmasq] : []), ...others].join(', '));
-  if (dnsmasq === undefined) {
-    report.note('Without the real dnsmasq: nothing is compared with it.');
-  }
+  report.note([`dnsperf ${version}`, ...others].join(', '));
   const cores = findCores();
   if (typeof cores === 'string') {
     report.note(cores);
