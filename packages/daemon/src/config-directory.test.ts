@@ -117,6 +117,16 @@ describe('ConfigDirectory', () => {
     expect(delivered[1]).toEqual({ key: '2' });
   });
 
+  it('notices as soon that a file which could not be read is mended', async () => {
+    const file = join(folder, 'key');
+    await writeFile(file, '1');
+    await follow({ periodMs: LONG_MS });
+    await writeFile(file, Buffer.from([0xff, 0xfe]));
+    await until(() => lines.length > 0);
+    await writeFile(file, '2');
+    await until(() => delivered.at(-1)?.key === '2');
+  });
+
   it('delivers an empty configuration when the files are gone', async () => {
     await writeFile(join(folder, 'key'), '1');
     await follow();

@@ -81,7 +81,9 @@ export class ConfigDirectory {
       if (error instanceof ConfigChangingError) this.#interruptedReads++;
       else this.#interruptedReads = 0;
       if (!this.#isInterrupted()) {
+        // Another directory may be in its place by now.
         this.#unwatch();
+        this.#watch();
         if (error instanceof ConfigMissingError && this.#version === null) this.#noteMissing();
         else this.#logFailure(errorText(error));
       }

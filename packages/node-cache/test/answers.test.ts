@@ -157,6 +157,30 @@ describe('an answer of node-cache', () => {
     expect(testbed.server.isReady).toBe(false);
   });
 
+  it('of a CNAME says nothing of questions for its target', async () => {
+    const testbed = await start(({ question }) => ({
+      answers:
+        question.name === 'alias.example'
+          ? [
+              { type: 'CNAME', ttl: 30, data: 'host.example' },
+              { type: 'A', name: 'host.example', ttl: 30, data: '10.6.6.6' },
+            ]
+          : [{ type: 'A', ttl: 30, data: '10.0.0.1' }],
+    }));
+    expect((await ask(testbed.port, 'alias.example')).texts).toContain('A 10.6.6.6');
+    expect((await ask(testbed.port, 'host.example')).texts).toEqual(['A 10.0.0.1']);
+  });
+
+  it('comes before clients give up where a server is silent for one name only', async () => {
+    const testbed = await start(({ question }) =>
+      question.name.startsWith('lost') ? null : address(30),
+    );
+    const lost = ask(testbed.port, { name: 'lost.example', ednsBytes: EDNS_BYTES });
+    const asking = setInterval(() => void ask(testbed.port, `${Math.random()}.example`), 100);
+    const answer = await lost.finally(() => clearInterval(asking));
+    expect([answer.rcode, reasonOf(answer)]).toEqual(['SERVFAIL', 22]);
+  });
+
   it('is not forwarded for names of except', async () => {
     const block = WORLD.replace('forward . UPSTREAM', 'forward . UPSTREAM {\n except internal\n }');
     const { port } = await start(() => address(30), block);

@@ -52,23 +52,24 @@ class OneTtl implements CachingRules {
   }
 }
 
+/** Of all blocks: a reader has room for the longest message. */
+const TTL = new OneTtl();
+const READER = new ReplyReader(TTL);
+
+/** The targets of CNAMEs are asked for themselves, as in CoreDNS. */
+const NO_TARGETS = () => false;
+
 /** Processes the replies to a block's questions as CoreDNS's plugin `cache` does: TTLs within bounds, then stored. */
 export class BlockIntake implements Intake {
   readonly #options: BlockIntakeOptions;
   readonly #zones: ZoneSet<true>;
   readonly #uncachedSuccess: ZoneSet<true>;
   readonly #uncachedDenial: ZoneSet<true>;
-  readonly #ttl = new OneTtl();
-  readonly #reader = new ReplyReader(this.#ttl);
   readonly #teller: ReplyTeller;
   readonly #cursor = new RecordCursor();
   /** The name of the last question, lower-cased. */
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   #nameLength = 0;
-  /** A block's questions have the same servers; another block's names are not its own to answer. */
-  readonly #isStored = ({ name, nameLength }: { name: Uint8Array; nameLength: number }) =>
-    this.#zones.find(name, nameLength) === true;
-
   constructor(options: BlockIntakeOptions) {
     const { rules, subscriptions, zones } = options;
     this.#options = options;
@@ -88,8 +89,8 @@ export class BlockIntake implements Intake {
     const { rules } = this.#options;
     const bounds = isDenial ? rules.denial : rules.success;
     const ttl = clamp(messageTtl(reply, isDenial, this.#cursor), bounds);
-    this.#ttl.set(ttl);
-    const isRead = this.#reader.read(reply, this.#teller.isOfZone) && ttl > 0;
+    TTL.set(ttl);
+    const isRead = READER.read(reply, this.#teller.isOfZone) && ttl > 0;
     if (isRead && isCacheable) this.#store(reply, mayReplace, reply !== received);
     else if (isCacheable && mayReplace) this.#dropExpired();
     setMessageTtl(reply, ttl, this.#cursor);
@@ -98,18 +99,18 @@ export class BlockIntake implements Intake {
 
   #store(reply: Buffer, mayReplace: boolean, hasReasons: boolean): void {
     const { cache, isOfCluster } = this.#options;
-    const { answer } = this.#reader;
+    const { answer } = READER;
     // NXDOMAIN would hide the answers of every type.
     if (!mayReplace && (answer.type === EVERY_TYPE || cache.isLive(answer))) return;
     answer.isOfCluster = isOfCluster;
     answer.isAuthoritative = (readUint16(reply, 2) & FLAG.AA) !== 0;
     if (hasReasons) answer.reasons = reasonsOf(reply, this.#cursor);
-    this.#teller.store(cache, answer, this.#isStored);
+    this.#teller.store(cache, answer, NO_TARGETS);
   }
 
   /** What is not cached is newer than what has expired, all the same; the name is that of the last question. */
   #dropExpired(): void {
-    this.#options.cache.dropExpired(this.#name, this.#nameLength, this.#reader.questionType);
+    this.#options.cache.dropExpired(this.#name, this.#nameLength, READER.questionType);
   }
 
   #isCached(reply: Buffer, isDenial: boolean): boolean {

@@ -20,8 +20,8 @@ import { NO_CHAOS, NO_SERVERS, NOT_FORWARDED } from './explanations.js';
 import type { HostsFile } from './hosts-file.js';
 import { type ZoneSet, zoneSet } from './zone-set.js';
 
-/** coredns plugin/forward: the longest that a question takes. */
-const TIMEOUT_MS = 5_000;
+/** The longest that a question takes: most clients wait 5 s. */
+const TIMEOUT_MS = 4_500;
 /** Questions in flight where the Corefile says no other number. */
 const MAX_IN_FLIGHT = 1_000;
 /** How long a client waits where there is an expired answer: the cluster's DNS is near, other servers may be far (RFC 8767 section 5). */

@@ -208,3 +208,8 @@ describe('the server blocks of a Corefile', () => {
     expect(mistakes(serving(one) + serving(other))).toHaveLength(reason === '' ? 0 : 1);
   });
 });
+
+it('a Corefile has at most 1,024 server blocks', () => {
+  const text = Array.from({ length: 1_026 }, (_, i) => `z${i}.example {\n}\n`).join('');
+  expect(mistakes(text)).toEqual(['Corefile: line 2049: more than 1024 server blocks']);
+});

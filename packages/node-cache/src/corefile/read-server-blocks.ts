@@ -27,6 +27,8 @@ export interface CorefileSurroundings extends Partial<CorefileHost> {
 
 /** Further ones are only refused: a Corefile can be one mistake, again and again. */
 const MAX_MISTAKES = 100;
+/** Each has a cache and questions in flight of its own, some 40 KiB at first. */
+const MAX_BLOCKS = 1_024;
 
 /**
  * Reads a Corefile: its server blocks with CoreDNS's defaults. What is not obeyed is refused: throws a CorefileError
@@ -48,7 +50,10 @@ export function readServerBlocks(
     if (!/[*?]/.test(each.args[0] ?? ''))
       note(placeOf(each), `File to import not found: ${each.args[0] ?? ''}`);
   });
-  const blocks = written.map((block) => readBlock(block, host, port, note));
+  if (written.length > MAX_BLOCKS) {
+    note(`line ${written[MAX_BLOCKS]!.line}`, `more than ${MAX_BLOCKS} server blocks`);
+  }
+  const blocks = written.slice(0, MAX_BLOCKS).map((block) => readBlock(block, host, port, note));
   for (const { block, reason } of overlaps(blocks)) note(`line ${block.line}`, reason);
   if (mistakes.length > 0) throw new CorefileError(mistakes.join('; '), {}, mistakes);
   return blocks;

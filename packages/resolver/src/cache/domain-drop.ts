@@ -19,6 +19,9 @@ const MAX_NAMES = 16;
 /** So long a reply to a question that was sent before a change may come. */
 const LATE_SECONDS = 10;
 
+/** The records of the entry that is looked at, in any cache. */
+const records = new Uint8Array(0x1_0000);
+
 /**
  * The domains whose entries are being dropped: a look-up skips such an entry immediately, while the entries
  * are removed over several turns of the event loop.
@@ -29,7 +32,6 @@ export class DomainDrop {
   /** The name of the entry that is looked at, and the target of its CNAME. */
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   readonly #target = new Uint8Array(MAX_NAME_BYTES);
-  readonly #records = new Uint8Array(0x1_0000);
   #slot = 0;
   #domains: DroppedDomain[] = [];
   #next: NodeJS.Immediate | undefined;
@@ -135,9 +137,9 @@ export class DomainDrop {
   #leadsTo(dropped: DroppedDomain, slot: number): boolean {
     const cnames = this.#table.columns.cnames[slot]!;
     if (cnames === 0) return false;
-    this.#table.copyRecords(slot, this.#records, 0);
+    this.#table.copyRecords(slot, records, 0);
     const concerns = (length: number) => this.#concerns(dropped, slot, this.#target, length);
-    return this.#someTarget(this.#records, cnames, concerns);
+    return this.#someTarget(records, cnames, concerns);
   }
 
   /** Whether one of the targets of CNAMEs, each of which is in `#target` in lower case with this length, is so. */

@@ -4,6 +4,9 @@ import { BYTES_PER_ENTRY, createColumns, type EntryColumns } from './entry-field
 import type { CacheableAnswer } from './cacheable-answer.js';
 import { NONE } from '../none.js';
 
+/** A name, then its records, before they are copied into the cells; of any cache. */
+const scratch = new Uint8Array(0x1_0100);
+
 const FIRST_SLOTS = 256;
 /** As many as a byte has. */
 const SUBSCRIPTION_NUMBERS = 256;
@@ -27,8 +30,6 @@ export class EntryTable {
   #newest = NONE;
   oldest = NONE;
   readonly #cells = new CellStore();
-  /** A name, then its records, before they are copied into the cells. */
-  readonly #scratch = new Uint8Array(0x1_0100);
 
   get size(): number {
     return this.#size;
@@ -190,10 +191,10 @@ export class EntryTable {
   }
 
   #putBytes({ name, nameLength, bytes, length, reasons }: CacheableAnswer): number {
-    this.#scratch.set(name.subarray(0, nameLength));
-    this.#scratch.set(bytes.subarray(0, length), nameLength);
-    this.#scratch.set(reasons, nameLength + length);
-    return this.#cells.put(this.#scratch, nameLength + length + reasons.length);
+    scratch.set(name.subarray(0, nameLength));
+    scratch.set(bytes.subarray(0, length), nameLength);
+    scratch.set(reasons, nameLength + length);
+    return this.#cells.put(scratch, nameLength + length + reasons.length);
   }
 
   #takeSlot(): number {

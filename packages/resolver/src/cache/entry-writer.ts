@@ -16,6 +16,9 @@ export interface CachedAnswer {
   readonly secondsLeft: number;
 }
 
+/** Records while they are moved, in any cache. */
+const scratch = new Uint8Array(0x1_0000);
+
 /** Not stale. */
 export const FRESH = -1;
 
@@ -32,8 +35,6 @@ export interface EntryWriterOptions {
 export class EntryWriter {
   readonly #table: EntryTable;
   readonly #options: EntryWriterOptions;
-  /** Records while they are moved. */
-  readonly #scratch = new Uint8Array(0x1_0000);
 
   constructor(table: EntryTable, options: EntryWriterOptions) {
     this.#table = table;
@@ -84,7 +85,7 @@ export class EntryWriter {
     const { columns } = this.#table;
     const turn = columns.turn[slot]!;
     const setSize = columns.setSize[slot]!;
-    if (turn > 0) rotateRecords(out, start, columns.cnames[slot]!, setSize, turn, this.#scratch);
+    if (turn > 0) rotateRecords(out, start, columns.cnames[slot]!, setSize, turn, scratch);
     // One further back each time: 0123, 3012, 2301 (dnsmasq src/cache.c, cache_find_by_name).
     columns.turn[slot] = turn === 0 ? setSize - 1 : turn - 1;
   }

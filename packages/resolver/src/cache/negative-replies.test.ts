@@ -94,6 +94,9 @@ describe('a negative answer', () => {
     reply[reply.length - 6] = upper;
     expect(reader.read(reply)).toBe(upper === 0);
     expect(reader.isMalformed).toBe(false);
+    const positive = responseFor({ name: NAME, ednsBytes: 1232 }, { answers: [address(NAME)] });
+    positive[positive.length - 6] = upper;
+    expect(reader.read(positive)).toBe(upper === 0);
   });
 });
 

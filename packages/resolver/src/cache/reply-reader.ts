@@ -75,7 +75,8 @@ export class ReplyReader {
     if (this.isMalformed) return false;
     if (answer.setSize === 0) return this.#readNegative() && this.#isLasting();
     answer.endSet();
-    return answer.rcode === RCODE.NOERROR && this.#isCachedType() && this.#isLasting();
+    if (answer.rcode !== RCODE.NOERROR || this.#hasExtendedRcode()) return false;
+    return this.#isCachedType() && this.#isLasting();
   }
 
   /** Reads the reply to a question of class IN as NXDOMAIN of its name, with this TTL. */
@@ -175,7 +176,7 @@ export class ReplyReader {
     return NOWHERE;
   }
 
-  /** Whether OPT extends the header's rcode: an error then, not a negative answer (RFC 6891 section 6.1.3). */
+  /** Whether OPT extends the header's rcode: an error then, whatever the header says (RFC 6891 section 6.1.3). */
   #hasExtendedRcode(): boolean {
     const cursor = this.#cursor.reset(this.#reply, this.#reply.length);
     while (cursor.next()) {
