@@ -36,29 +36,34 @@ describe('manifests/node-cache', () => {
       (folder) => readdirSync(folder).map((file) => join(folder, file)),
     );
     const text = files.map((file) => readFileSync(file, 'utf8')).join('\n');
-    expect(Object.keys(settings())).toHaveLength(3);
-    for (const value of Object.values(settings())) expect(text.split(value)).toHaveLength(2);
+    const { moreIPs, ...values } = settings();
+    expect(moreIPs).toBe('');
+    expect(Object.keys(values)).toHaveLength(3);
+    for (const value of Object.values(values)) expect(text.split(value)).toHaveLength(2);
   });
 
   unless(missing('kubectl'), it)('gets them everywhere from there', () => {
     const folder = mkdtempSync(join(tmpdir(), 'kube-dns-node-'));
     try {
       cpSync(MANIFESTS, folder, { recursive: true });
-      const { localIP = '', clusterIP = '', domain = '' } = settings();
+      const values = ['localIP', 'clusterIP', 'domain'].map((key) => settings()[key] ?? '');
+      const [localIP = '', clusterIP = '', domain = ''] = values;
       const file = join(folder, 'node-cache', 'cluster.yaml');
       const text = readFileSync(file, 'utf8')
         .replace(localIP, '169.254.25.1')
         .replace(clusterIP, '10.32.0.53')
-        .replace(domain, 'k8s.example.org');
+        .replace(domain, 'k8s.example.org')
+        .replace("moreIPs: ''", "moreIPs: ',fd00:10::10'");
       writeFileSync(file, text);
       const rendered = renderText(join(folder, 'overlays', 'node-cache-iptables'));
-      for (const value of Object.values(settings())) expect(rendered).not.toContain(value);
+      for (const value of values) expect(rendered).not.toContain(value);
       expect(rendered).not.toContain('cluster.yaml');
       const set = findObject(readObjects(rendered), 'DaemonSet', 'node-local-dns');
       const { env, livenessProbe, readinessProbe } = containerOf(set, 'node-cache');
-      expect(env?.slice(0, 3)).toEqual([
+      expect(env?.slice(0, 4)).toEqual([
         { name: 'LOCAL_DNS', value: '169.254.25.1' },
         { name: 'CLUSTER_DNS', value: '10.32.0.53' },
+        { name: 'MORE_DNS', value: ',fd00:10::10' },
         { name: 'CLUSTER_DOMAIN', value: 'k8s.example.org' },
       ]);
       for (const probe of [livenessProbe, readinessProbe])
@@ -168,10 +173,20 @@ withKubectl('the overlays of node-cache', () => {
   afterAll(() => server.close());
 
   it.each([
-    ['iptables', '-localip=$(LOCAL_DNS),$(CLUSTER_DNS)', 'kube-dns-upstream', '--setup=iptables'],
-    ['nftables', '-localip=$(LOCAL_DNS),$(CLUSTER_DNS)', 'kube-dns-upstream', '--setup=nft'],
-    ['ipvs', '-localip=$(LOCAL_DNS)', 'kube-dns', '--setup=nft'],
-    ['cilium', '-localip=$(LOCAL_DNS)', 'kube-dns-upstream', '--setup=none'],
+    [
+      'iptables',
+      '-localip=$(LOCAL_DNS),$(CLUSTER_DNS)$(MORE_DNS)',
+      'kube-dns-upstream',
+      '--setup=iptables',
+    ],
+    [
+      'nftables',
+      '-localip=$(LOCAL_DNS),$(CLUSTER_DNS)$(MORE_DNS)',
+      'kube-dns-upstream',
+      '--setup=nft',
+    ],
+    ['ipvs', '-localip=$(LOCAL_DNS)$(MORE_DNS)', 'kube-dns', '--setup=nft'],
+    ['cilium', '-localip=$(POD_IPS)', 'kube-dns-upstream', '--setup=none'],
   ])('%s: listens on %s, asks %s and has %s', (name, listen, service, setup) => {
     const set = findObject(objects[name] ?? [], 'DaemonSet', 'node-local-dns');
     const { args = [] } = containerOf(set, 'node-cache');

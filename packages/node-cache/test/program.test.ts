@@ -7,10 +7,12 @@ import {
   ConfigVolume,
   endPrograms,
   freePort,
+  missingIpv6,
   ownedBy,
   RunningProgram,
   ScriptedNameServer,
   TemporaryFolder,
+  unless,
   until,
 } from '@kube-dns/testkit';
 
@@ -102,6 +104,29 @@ it('answers, is healthy and ready, and has written its Corefile and its process 
   expect(program.stderr).toContain('SIGTERM: Shutting down servers then terminating');
   expect(existsSync(join(folder.path, 'pid'))).toBe(false);
 });
+
+unless(missingIpv6(), it)(
+  'serves both families, and its pages at an IPv6 address that is written without brackets',
+  async () => {
+    const [metricsPort, setupPort] = [await freePort(), await freePort()];
+    const pages = `    prometheus __PROMETHEUS__ENDPOINT__\n    health ::1:${httpPort}\n    ready ::1:${httpPort}`;
+    const text = corefile(30).replace(/ +health.*\n +ready.*/, pages);
+    await template.put({ 'Corefile.base': text });
+    const program = await start(
+      '-localip=127.0.0.1,::1',
+      `-prometheus-listen-address=::1:${metricsPort}`,
+      `-metrics-listen-address=::1:${setupPort}`,
+    );
+    expect(program.stderr).toContain(`cluster.local.:${port} on ::1`);
+    expect((await ask(port, 'a.example')).texts).toEqual(['A 10.0.0.1']);
+    const page = async (at: number, path: string) =>
+      (await fetch(`http://[::1]:${at}${path}`)).text();
+    expect(await page(httpPort, '/health')).toBe('OK');
+    await until(async () => (await page(httpPort, '/ready')) === 'OK');
+    expect(await page(metricsPort, '/metrics')).toContain('coredns_');
+    expect(await page(setupPort, '/metrics')).toContain('coredns_nodecache_');
+  },
+);
 
 it('takes a stub domain from the ConfigMap as soon as it is there, and loses no question by it', async () => {
   await start();

@@ -90,6 +90,29 @@ describe('the options', () => {
     expect(read(LOCAL, `-syncinterval=${text}`).syncIntervalMs).toBe(ms);
   });
 
+  it.each([
+    ['[fd00::1]:9353', 'fd00::1', 9353],
+    ['fd00::1:9353', 'fd00::1', 9353],
+    ['fd00:1:2:3:4:5:6:7:9353', 'fd00:1:2:3:4:5:6:7', 9353],
+    ['::ffff:10.0.0.1:80', '::ffff:10.0.0.1', 80],
+    [':::9353', '::', 9353],
+    ['10.0.0.1:9353', '10.0.0.1', 9353],
+    [':9353', '', 9353],
+  ])('take -metrics-listen-address=%s, with IPv6 also without brackets', (text, host, port) => {
+    expect(read(LOCAL, `-metrics-listen-address=${text}`).metricsAddress).toEqual({ host, port });
+  });
+
+  it.each([
+    ['fd00::1', 'the port is missing, such as :8080'],
+    ['fd00:1:2:3:4:5:6:7', 'the port is missing, such as :8080'],
+    ['fd00::1:beef', 'the port is missing, such as :8080'],
+    ['fd00::1:70000', 'port "70000" is not a number'],
+    ['1.2.3.4:5:6', 'too many colons'],
+  ])('refuse -metrics-listen-address=%s, which has no port that is one', (text, reason) => {
+    const message = `--metrics-listen-address=${text}: ${reason}`;
+    expect(() => read(LOCAL, `-metrics-listen-address=${text}`)).toThrow(message);
+  });
+
   it('write to -corefile, and to -conf where that is given', () => {
     expect(read(LOCAL, '-corefile=/a').corefile.file).toBe('/a');
     expect(read(LOCAL, '-conf=/b', '-corefile=/a').corefile.file).toBe('/b');

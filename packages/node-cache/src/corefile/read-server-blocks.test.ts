@@ -116,6 +116,13 @@ describe('the server blocks of a Corefile', () => {
     });
   });
 
+  it('take an IPv6 address before a port with brackets and without', () => {
+    const at = (port: number) => ({ host: 'fd00:10::10', port });
+    const bare = block('health fd00:10::10:8080', 'ready fd00:10::10:8181', 'prometheus ::1:9253');
+    expect(bare).toMatchObject({ health: at(8080), ready: at(8181), metrics: { host: '::1' } });
+    expect(block('health [fd00:10::10]:8080').health).toEqual(bare.health);
+  });
+
   it('have CoreDNS’s defaults', () => {
     const { cache, addresses } = block('cache');
     expect(addresses).toEqual([]);

@@ -22,7 +22,11 @@ export interface Container {
   readonly imagePullPolicy?: string;
   readonly command?: readonly string[];
   readonly args?: readonly string[];
-  readonly env?: readonly { readonly name: string; readonly value?: string }[];
+  readonly env?: readonly {
+    readonly name: string;
+    readonly value?: string;
+    readonly valueFrom?: { readonly fieldRef?: { readonly fieldPath: string } };
+  }[];
   readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
   readonly livenessProbe?: HttpProbe;
   readonly readinessProbe?: HttpProbe;
