@@ -2,30 +2,10 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { ask, askTcp, exchangeUdp } from '@kube-dns/resolver/testing';
 import { ownedBy, type ReplyRecord, type Response, type Script, until } from '@kube-dns/testkit';
 import { EDNS_OPTION, FLAG, readUint16 } from '@kube-dns/wire';
-import { Testbed } from './support/testbed.js';
+import { CLUSTER, Testbed, WORLD } from './support/testbed.js';
 
 const opened = ownedBy(afterEach);
 const EDNS_BYTES = 1232;
-
-const CLUSTER = `
-cluster.local:PORT {
-    errors
-    cache {
-        success 9984 30
-        denial 9984 5
-    }
-    forward . UPSTREAM {
-        force_tcp
-    }
-}
-`;
-const WORLD = `
-.:PORT {
-    errors
-    cache 30
-    forward . UPSTREAM
-}
-`;
 
 const address = (ttl: number): Response => ({
   isAuthoritative: true,
@@ -218,45 +198,6 @@ describe('while the DNS of the cluster is silent', () => {
     const first = await ask(port, unknown);
     expect(first.rcode).toBe('SERVFAIL');
     expect([22, 23]).toContain(reasonOf(first));
-  });
-});
-
-describe('a new Corefile', () => {
-  it('leaves the caches of the blocks that it does not change', async () => {
-    const testbed = await start(() => address(30));
-    await ask(testbed.port, 'a.cluster.local');
-    await ask(testbed.port, 'a.example');
-    await testbed.serve(CLUSTER + WORLD.replace('cache 30', 'cache 20'));
-    await ask(testbed.port, 'a.cluster.local');
-    expect(testbed.asked).toHaveLength(2);
-    expect(ttlsOf(await ask(testbed.port, 'a.example'))).toEqual([20]);
-    expect(testbed.asked).toHaveLength(3);
-  });
-
-  it('is served by the same socket, and what is in flight has its answer', async () => {
-    let release: (() => void) | undefined;
-    const testbed = await start((request) => {
-      if (!request.question.name.startsWith('slow')) return address(30);
-      return new Promise((resolve) => (release = () => resolve(address(30))));
-    });
-    const [point] = testbed.server.points.all;
-    const slow = ask(testbed.port, 'slow.example');
-    await until(() => release !== undefined);
-    await testbed.serve(CLUSTER + WORLD.replace('cache 30', 'cache 20'));
-    release!();
-    expect((await slow).texts).toEqual(['A 10.0.0.1']);
-    expect(testbed.server.points.all[0]).toBe(point);
-  });
-
-  it('that cannot be listened on leaves what there is', async () => {
-    const testbed = await start(() => address(30), CLUSTER);
-    const other = CLUSTER.replaceAll('cluster.local', 'other.local');
-    await expect(
-      testbed.serve(`${other}x.example:53 {\n    bind 192.0.2.1\n    forward . UPSTREAM\n}\n`),
-    ).rejects.toThrow('192.0.2.1');
-    expect((await ask(testbed.port, 'a.cluster.local')).texts).toEqual(['A 10.0.0.1']);
-    expect((await ask(testbed.port, 'a.other.local')).rcode).toBe('REFUSED');
-    expect(testbed.server.points.all).toHaveLength(1);
   });
 });
 

@@ -59,7 +59,9 @@ export class Blocks {
       const key = this.#keyOf(block);
       const known = before.get(key);
       before.delete(key);
-      return known ?? this.#create(block, key);
+      if (known === undefined) return this.#create(block, key);
+      known.served.block = block;
+      return known;
     });
     this.#running = next;
     this.#retain();
@@ -131,10 +133,10 @@ export class Blocks {
     );
   }
 
-  /** Where it stands in the Corefile does not matter, nor what is served beside DNS. */
+  /** Where it stands in the Corefile does not matter, nor what there is beside its answers. */
   #keyOf(block: ServerBlock): string {
-    const { zones, cache, forward, hosts, logsErrors, errorPatterns, maxUdpBytes, rotatesRecords } =
-      block;
+    const { addresses, zones, cache, forward, hosts } = block;
+    const { logsErrors, errorPatterns, maxUdpBytes, rotatesRecords } = block;
     const patterns = errorPatterns.map((each) => [
       each.pattern.source,
       each.level,
@@ -143,8 +145,8 @@ export class Blocks {
     ]);
     const rules = forward && { ...forward, line: 0 };
     const names = zones.map(({ zone, port }) => `${zone}:${port}`).sort();
-    const parts = [names, cache, rules, hosts, logsErrors, patterns, maxUdpBytes, rotatesRecords];
-    return JSON.stringify([...parts, this.#isOfCluster(block)]);
+    const answers = [cache, rules, hosts, maxUdpBytes, rotatesRecords, this.#isOfCluster(block)];
+    return JSON.stringify([addresses, names, ...answers, logsErrors, patterns]);
   }
 
   #create(block: ServerBlock, key: string): Running {

@@ -46,7 +46,8 @@ export interface ServedBlockOptions {
 
 /** One server block: its cache, its questions in flight, and its servers. */
 export class ServedBlock {
-  readonly block: ServerBlock;
+  /** As the Corefile has it now: what is beside its answers may have changed. */
+  block: ServerBlock;
   /** Whether its answers are those of the cluster's DNS. */
   readonly isOfCluster: boolean;
   readonly counters = new AnswerCounters();

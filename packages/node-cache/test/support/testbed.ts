@@ -10,6 +10,28 @@ import { NodeCacheServer } from '../../src/server.js';
 
 const ADDRESS = '127.0.0.1';
 
+/** The block of the cluster in the addon's Corefile. */
+export const CLUSTER = `
+cluster.local:PORT {
+    errors
+    cache {
+        success 9984 30
+        denial 9984 5
+    }
+    forward . UPSTREAM {
+        force_tcp
+    }
+}
+`;
+/** Its last block, for all other names. */
+export const WORLD = `
+.:PORT {
+    errors
+    cache 30
+    forward . UPSTREAM
+}
+`;
+
 /** A node-cache on loopback that serves Corefiles, in front of a scripted DNS of the cluster; the network is noted only. */
 export class Testbed {
   readonly port: number;
