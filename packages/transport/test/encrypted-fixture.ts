@@ -47,6 +47,32 @@ export const addressOfName: Script = (request) => {
   return says(`10.0.${number >> 8}.${number & 0xff}`)(request);
 };
 
+/** Closes each connection after so many answers; what else is there has none. */
+export function closingAfter(most: number): Script {
+  const answered = new WeakMap<object, number>();
+  return (request) => {
+    const count = (answered.get(request.socket!) ?? 0) + 1;
+    answered.set(request.socket!, count);
+    if (count > most) return null;
+    if (count === most) setImmediate(() => request.socket!.end());
+    return addressOfName(request);
+  };
+}
+
+/** What so many clients get who ask for `n0`, `n1` and so on, each one question after the other. */
+export async function askInTurn(sockets: ServerSockets, count: number, clients: number) {
+  const results: (Result | undefined)[] = [];
+  let next = 0;
+  const client = async () => {
+    while (next < count) {
+      const number = next++;
+      results[number] = (await askMany(sockets, 1, number)[0]) ?? 'not sent';
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  return results;
+}
+
 /** Encrypted name servers, and the sockets to ask them; with a clock of its own if that is wanted. */
 export class EncryptedFixture {
   readonly own: EncryptedNameServer[] = [];

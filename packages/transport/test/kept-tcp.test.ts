@@ -5,7 +5,9 @@ import { serverText } from '../src/server-address.js';
 import {
   addressesOf,
   addressOfName,
+  askInTurn,
   askMany,
+  closingAfter,
   EncryptedFixture,
   HeldAnswers,
 } from './encrypted-fixture.js';
@@ -55,6 +57,28 @@ describe('a server that is asked over TCP connections that are kept', () => {
     });
     expect(await Promise.all(askMany(upstream.sockets, 20))).toEqual(addressesOf(20));
     expect(connectionsOf(server)).toBe(2);
+  });
+
+  it.each([
+    [1, 20],
+    [1, 40],
+    [5, 8],
+  ])(
+    'loses none of 100 questions when it closes each connection after %i answers, %i at a time',
+    async (most, clients) => {
+      const { upstream } = await serve(closingAfter(most));
+      expect(await askInTurn(upstream.sockets, 100, clients)).toEqual(addressesOf(100));
+    },
+  );
+
+  it('fails at once when it closes each connection without an answer', async () => {
+    const { server, upstream } = await serve((request) => {
+      request.socket?.destroy();
+      return null;
+    });
+    const results = await Promise.all(askMany(upstream.sockets, 20));
+    for (const result of results) expect(result).toMatchObject({ code: 'closed' });
+    expect(connectionsOf(server)).toBeLessThanOrEqual(4);
   });
 
   it('fails with the reason when its port is closed', async () => {

@@ -19,8 +19,11 @@ const MOST_BUSY = 2;
 const MOST_CONNECTIONS = 3;
 /** Queries that wait for a connection. */
 const MAX_WAITING = 1_000;
-/** A query is sent so often at most, whatever becomes of the connections. */
-const MAX_TRIES = 10;
+/**
+ * A query is sent so often at most, whatever becomes of the connections: where each is closed after one answer, that is
+ * one of all that wait.
+ */
+const MAX_TRIES = 64;
 /** After so long they may be asked of other servers. */
 const DELAY_MS = 50;
 
