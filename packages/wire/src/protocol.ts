@@ -24,6 +24,16 @@ export const TYPE = {
 /** Classes (RFC 1035 section 3.2.4, RFC 6895 section 3.2). */
 export const CLASS = { IN: 1, CH: 3, ANY: 255 } as const;
 
+/** The names of the first response codes, by number. */
+export const RCODE_NAMES: readonly string[] = [
+  'NOERROR',
+  'FORMERR',
+  'SERVFAIL',
+  'NXDOMAIN',
+  'NOTIMP',
+  'REFUSED',
+];
+
 /** Response codes (RFC 1035 section 4.1.1, RFC 6895 section 2.3); above 15 they need an OPT record. */
 export const RCODE = {
   NOERROR: 0,

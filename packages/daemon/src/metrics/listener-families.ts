@@ -1,4 +1,5 @@
 import type { Listener, ListenerCounters } from '@kube-dns/transport';
+import { RCODE_NAMES } from '@kube-dns/wire';
 
 import {
   counter,
@@ -31,8 +32,7 @@ export interface ListenerMetrics {
   readonly engine: MetricDescription;
 }
 
-/** RFC 1035 section 4.1.1; any other code of an upstream server is shown as a number. */
-const RCODE_NAMES = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'] as const;
+/** Any code without a name, of an upstream server, is shown as a number. */
 const LAST_RCODE = 15;
 const FORMERR = 1;
 const NOTIMP = 4;

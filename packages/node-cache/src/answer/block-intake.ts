@@ -70,6 +70,7 @@ export class BlockIntake implements Intake {
   /** The name of the last question, lower-cased. */
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   #nameLength = 0;
+
   constructor(options: BlockIntakeOptions) {
     const { rules, subscriptions, zones } = options;
     this.#options = options;

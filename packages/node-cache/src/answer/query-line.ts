@@ -8,13 +8,13 @@ import {
   QUESTION_OFFSET,
   RCODE,
   RCODE_MASK,
+  RCODE_NAMES,
   readUint16,
 } from '@kube-dns/wire';
 import type { LogRules } from '../corefile/server-block.js';
 import { typeText } from './type-text.js';
 import { type ZoneSet, zoneSet } from './zone-set.js';
 
-const RCODE_NAMES = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'];
 const FLAG_NAMES = [
   [FLAG.QR, 'qr'],
   [FLAG.AA, 'aa'],

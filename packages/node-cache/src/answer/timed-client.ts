@@ -5,24 +5,47 @@ import type { ZoneCounters } from './zone-counters.js';
 
 const MS_PER_SECOND = 1_000;
 
+/** What is kept of a query until it is answered: its answer is counted and logged then. */
+class Timing {
+  counters!: ZoneCounters;
+  isOverTcp = false;
+  startedMs = 0;
+  /** Undefined where the answer is not logged. */
+  lines: QueryLines | undefined;
+  words: AskedWords | undefined;
+
+  copy(): Timing {
+    const copy = new Timing();
+    copy.counters = this.counters;
+    copy.isOverTcp = this.isOverTcp;
+    copy.startedMs = this.startedMs;
+    copy.lines = this.lines;
+    copy.words = this.words;
+    return copy;
+  }
+
+  note(message: Uint8Array, length: number): void {
+    const seconds = (performance.now() - this.startedMs) / MS_PER_SECOND;
+    const rcode = readUint16(message, 2) & RCODE_MASK;
+    this.counters.countResponse(this.isOverTcp, rcode, length, seconds);
+    this.lines?.write(this.words!, message, length, seconds);
+  }
+}
+
 /** The client of the current query; its answer is counted and logged when it is sent, now or later. */
 export class TimedClient implements Client {
+  readonly #timing = new Timing();
   #client!: Client;
-  #counters!: ZoneCounters;
-  #isOverTcp = false;
-  #startedMs = 0;
-  /** Undefined where the answer is not logged. */
-  #lines: QueryLines | undefined;
-  #words: AskedWords | undefined;
 
   /** Begins a query. */
   start(client: Client, query: Query, counters: ZoneCounters, lines: QueryLines | undefined): void {
+    const timing = this.#timing;
     this.#client = client;
-    this.#counters = counters;
-    this.#isOverTcp = query.isOverTcp;
-    this.#startedMs = performance.now();
-    this.#lines = lines?.isLogged(query) === true ? lines : undefined;
-    this.#words = this.#lines?.wordsOf(query, client);
+    timing.counters = counters;
+    timing.isOverTcp = query.isOverTcp;
+    timing.startedMs = performance.now();
+    timing.lines = lines?.isLogged(query) === true ? lines : undefined;
+    timing.words = timing.lines?.wordsOf(query, client);
   }
 
   get address(): string {
@@ -34,39 +57,22 @@ export class TimedClient implements Client {
   }
 
   defer(): ReplyPath {
-    const answer = new TimedAnswer(
-      this.#counters,
-      this.#isOverTcp,
-      this.#startedMs,
-      this.#client.defer(),
-    );
-    answer.lines = this.#lines;
-    answer.words = this.#words;
-    return answer;
+    return new TimedAnswer(this.#timing.copy(), this.#client.defer());
   }
 
   /** The query is answered at once. */
   note(message: Uint8Array, length: number): void {
-    const seconds = (performance.now() - this.#startedMs) / MS_PER_SECOND;
-    const rcode = readUint16(message, 2) & RCODE_MASK;
-    this.#counters.countResponse(this.#isOverTcp, rcode, length, seconds);
-    this.#lines?.write(this.#words!, message, length, seconds);
+    this.#timing.note(message, length);
   }
 }
 
 /** An answer that comes later. */
 class TimedAnswer implements ReplyPath {
-  lines: QueryLines | undefined;
-  words: AskedWords | undefined;
-  readonly #counters: ZoneCounters;
-  readonly #isOverTcp: boolean;
-  readonly #startedMs: number;
+  readonly #timing: Timing;
   readonly #reply: ReplyPath;
 
-  constructor(counters: ZoneCounters, isOverTcp: boolean, startedMs: number, reply: ReplyPath) {
-    this.#counters = counters;
-    this.#isOverTcp = isOverTcp;
-    this.#startedMs = startedMs;
+  constructor(timing: Timing, reply: ReplyPath) {
+    this.#timing = timing;
     this.#reply = reply;
   }
 
@@ -79,10 +85,7 @@ class TimedAnswer implements ReplyPath {
   }
 
   send(message: Uint8Array, length: number): void {
-    const seconds = (performance.now() - this.#startedMs) / MS_PER_SECOND;
-    const rcode = readUint16(message, 2) & RCODE_MASK;
-    this.#counters.countResponse(this.#isOverTcp, rcode, length, seconds);
-    this.lines?.write(this.words!, message, length, seconds);
+    this.#timing.note(message, length);
     this.#reply.send(message, length);
   }
 

@@ -27,10 +27,6 @@ interface Endpoint {
  * `health` and `ready` of the Corefile say; both paths at each address. A port that is taken is tried again.
  */
 export class HealthEndpoints {
-  /** Requests to `/health`. */
-  requests = 0;
-  /** Ports that could not be opened. */
-  failures = 0;
   readonly #options: HealthEndpointsOptions;
   #endpoints = new Map<string, Endpoint>();
   #timer: NodeJS.Timeout | undefined;
@@ -47,6 +43,7 @@ export class HealthEndpoints {
     for (const address of addresses) {
       if (address === undefined) continue;
       const key = formatHostPort(address);
+      if (this.#endpoints.has(key)) continue;
       const endpoint = before.get(key) ?? { address, server: undefined, isOpening: false };
       this.#endpoints.set(key, endpoint);
       before.delete(key);
@@ -82,7 +79,6 @@ export class HealthEndpoints {
         purpose: 'health',
         routes: (app) => {
           app.all('/health', (_request, response) => {
-            this.requests++;
             response.type('text/plain').send('OK');
           });
           app.all('/ready', (_request, response) => {
@@ -97,7 +93,6 @@ export class HealthEndpoints {
       if (this.#endpoints.get(key) === endpoint) endpoint.server = server;
       else await server.close();
     } catch (error) {
-      this.failures++;
       if (isFirst) log.error(`${errorText(error)}; it is tried again`);
     } finally {
       endpoint.isOpening = false;

@@ -5,10 +5,10 @@ import {
   type LabelledValue,
   type MetricFamily,
 } from '@kube-dns/daemon';
+import { RCODE_NAMES } from '@kube-dns/wire';
 import { TYPE_LABELS, type ZoneCounters } from '../answer/zone-counters.js';
 import type { ListenPoint } from '../listen/listen-points.js';
 
-const RCODES = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'];
 const WAYS = [
   { proto: 'udp', isTcp: false },
   { proto: 'tcp', isTcp: true },
@@ -119,6 +119,6 @@ function* requests({ labels, counters }: Counted): Generator<LabelledValue> {
 function* responses({ labels, plugin, counters }: Counted): Generator<LabelledValue> {
   for (const [rcode, value] of counters.rcodes.entries()) {
     if (value === 0) continue;
-    yield { labels: { ...labels, rcode: RCODES[rcode] ?? `${rcode}`, plugin }, value };
+    yield { labels: { ...labels, rcode: RCODE_NAMES[rcode] ?? `${rcode}`, plugin }, value };
   }
 }

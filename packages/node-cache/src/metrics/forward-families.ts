@@ -6,11 +6,11 @@ import {
   type LabelledHistogram,
   type MetricFamily,
 } from '@kube-dns/daemon';
+import { RCODE_NAMES } from '@kube-dns/wire';
 import type { NodeCacheServer } from '../server.js';
 
 const PROXY = { proxy_name: 'forward' };
 const PROXY_LABELS = ['proxy_name', 'to'];
-const RCODES = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'];
 
 /** The metrics of coredns plugin/forward and plugin/pkg/proxy. */
 export function forwardFamilies({
@@ -110,7 +110,7 @@ function* repliesByTarget({
   for (const [to, sums] of byTarget) {
     for (const [rcode, histogram] of sums.entries()) {
       if (histogram === undefined) continue;
-      yield { labels: { ...PROXY, to, rcode: RCODES[rcode] ?? `${rcode}` }, histogram };
+      yield { labels: { ...PROXY, to, rcode: RCODE_NAMES[rcode] ?? `${rcode}` }, histogram };
     }
   }
 }
