@@ -1,19 +1,18 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { isIPv6, type AddressInfo } from 'node:net';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { Cluster } from './cluster/cluster.js';
 import type { Clock } from './cluster/registry.js';
-import { ApiserverError, codeOf, ListenError, messageOf } from './errors.js';
+import { ApiError, ApiserverError } from './errors.js';
 import { createApp } from './http/app.js';
+import { Listener } from './http/listener.js';
 import type { TestControls } from './http/test-routes.js';
-import { WatchHub } from './http/watch-hub.js';
+import { WatchHub, type Bookmarks } from './http/watch-hub.js';
 import type { KubeObject, Manifest } from './object.js';
 import { ObjectAccess } from './object-access.js';
 import { RequestLog } from './request-log.js';
 import { parseCidr, type IpFamily, type IpRange } from './resources/ip.js';
 import type { KindName, ObjectTypes } from './resources/resource-table.js';
-import { Switches, type Failure } from './switches.js';
+import type { StoreContents } from './store/store.js';
+import { Switches, unreadyCache, type Failure, type RestartOptions } from './switches.js';
 
 /** How an API server is set up; every option has a default. */
 export interface ApiServerOptions {
@@ -33,17 +32,16 @@ export interface ApiServerOptions {
   readonly watchQueueLimit?: number;
   /** Default one minute. */
   readonly bookmarkIntervalMs?: number;
+  /** How long a list or get waits for a version that is yet to come, default 3 s. */
+  readonly freshnessWaitMs?: number;
   /** Fills the server before it answers its first request; an error that it throws ends the start. */
   readonly seed?: (objects: ObjectAccess) => void;
 }
 
-const DEFAULT_HOST = '127.0.0.1';
-const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
-/** How long a connection may be idle; a shorter time would race with the client's next request. */
-const KEEP_ALIVE_MS = 120_000;
-const MAX_CONNECTIONS = 4096;
 /** Objects that `apply` writes before it yields to the event loop. */
 const APPLY_BATCH = 200;
+/** What may wait for one slow watch: with few large objects the number of events is no bound. */
+const WATCH_QUEUE_BYTES = 16 * 1024 * 1024;
 const MAX_DELAY_MS = 3_600_000;
 
 function readRange(text: string, family: IpFamily): IpRange {
@@ -52,62 +50,44 @@ function readRange(text: string, family: IpFamily): IpRange {
   throw new ApiserverError('usage', `"${text}" is not a range of ${family} service addresses`);
 }
 
-async function listen(server: Server, port: number, host: string): Promise<AddressInfo> {
-  try {
-    // Without a host: every address of both families, as Go's net.Listen takes either wildcard.
-    server.listen(port, WILDCARDS.has(host) ? '' : host);
-    await once(server, 'listening');
-  } catch (error) {
-    const isInUse = codeOf(error) === 'EADDRINUSE';
-    const reason = isInUse ? 'address already in use' : messageOf(error);
-    throw new ListenError(`cannot listen on ${host}:${port}: ${reason}`, { cause: error });
-  }
-  return server.address() as AddressInfo;
-}
-
-/** The address at which clients on this machine reach a server. */
-function reachable(address: string): string {
-  return WILDCARDS.has(address) ? '127.0.0.1' : address;
-}
-
 /** A running API server. Object methods and switches take effect before they return. */
 export class ApiServer implements TestControls {
   readonly url: string;
   readonly port: number;
   readonly requests: RequestLog;
-  readonly #server: Server;
+  readonly #listener: Listener;
   readonly #cluster: Cluster;
   readonly #objects: ObjectAccess;
   readonly #hub: WatchHub;
-  readonly #switches: Switches;
+  readonly #switches = new Switches();
+  readonly #ending = new AbortController();
+  #backup: StoreContents | undefined;
   #closed: Promise<void> | undefined;
 
-  private constructor(
-    server: Server,
-    { address, port }: AddressInfo,
-    cluster: Cluster,
-    hub: WatchHub,
-    options: ApiServerOptions,
-  ) {
-    const host = reachable(address);
-    this.#server = server;
-    this.port = port;
-    this.url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  private constructor(listener: Listener, cluster: Cluster, options: ApiServerOptions) {
+    this.#listener = listener;
+    this.port = listener.port;
+    this.url = listener.url;
     this.requests = new RequestLog();
     this.#cluster = cluster;
     this.#objects = new ObjectAccess(cluster);
-    this.#hub = hub;
-    this.#switches = new Switches();
-    cluster.start(host, port);
-    options.seed?.(this.#objects);
+    this.#hub = new WatchHub({
+      queueLimit: options.watchQueueLimit ?? 10_000,
+      queueBytes: WATCH_QUEUE_BYTES,
+      bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,
+    });
+    cluster.start(listener.address, listener.port);
+    this.#fill(options.seed);
     const context = {
       cluster,
-      hub,
+      hub: this.#hub,
       switches: this.#switches,
       requests: this.requests,
       clock: options.clock ?? Date.now,
+      // Source: storage/cacher blockTimeout.
+      freshnessWaitMs: options.freshnessWaitMs ?? 3000,
     };
-    server.on('request', createApp(context, this, options.host ?? DEFAULT_HOST));
+    listener.serve(createApp(context, this, listener.host));
   }
 
   /**
@@ -121,29 +101,20 @@ export class ApiServer implements TestControls {
     };
     const clock = options.clock ?? Date.now;
     const cluster = new Cluster({ ranges, clock, historyLimit: options.historyLimit ?? 1000 });
-    const hub = new WatchHub({
-      queueLimit: options.watchQueueLimit ?? 10_000,
-      bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,
-    });
-    const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS });
-    server.maxConnections = MAX_CONNECTIONS;
-    const address = await listen(server, options.port ?? 0, options.host ?? DEFAULT_HOST);
+    const listener = await Listener.open(options.host ?? '127.0.0.1', options.port ?? 0);
     try {
       // Synchronous, so no connection is handled before it is complete.
-      return new ApiServer(server, address, cluster, hub, options);
+      return new ApiServer(listener, cluster, options);
     } catch (error) {
-      server.close();
-      server.closeAllConnections();
+      await listener.close();
       throw error;
     }
   }
 
   /** Ends every connection immediately; may be called twice. */
   close(): Promise<void> {
-    this.#closed ??= new Promise((resolve) => {
-      this.#server.close(() => resolve());
-      this.#server.closeAllConnections();
-    });
+    this.#ending.abort();
+    this.#closed ??= this.#listener.close();
     return this.#closed;
   }
 
@@ -227,8 +198,12 @@ export class ApiServer implements TestControls {
     this.#switches.clearFailures();
   }
 
-  /** Discards all history: watches and pages from earlier versions are answered with 410. */
-  compact(): void {
+  /**
+   * Discards what etcd has beyond the watch cache: pages and exact versions from before that get 410. With
+   * `cache` the watch cache begins anew, too, so that watches and pages from before this get 410.
+   */
+  compact({ cache = false }: { readonly cache?: boolean } = {}): void {
+    if (cache) this.#cluster.store.forgetWatches();
     this.#cluster.store.compact();
   }
 
@@ -245,6 +220,53 @@ export class ApiServer implements TestControls {
   /** Off: lists are complete whatever the `limit`. On at the start. */
   supportLimit(isSupported: boolean): void {
     this.#switches.supportsLimit = isSupported;
+  }
+
+  /** How often the watches that are opened from now on get bookmarks. */
+  setBookmarks(bookmarks: Bookmarks): void {
+    this.#hub.bookmarks = bookmarks;
+  }
+
+  /** Notes all objects and their version for `restart({ data: 'backup' })`. */
+  backup(): void {
+    this.#backup = this.#cluster.store.contents;
+  }
+
+  /**
+   * Refuses new connections at once and breaks the others, then serves again on the same port.
+   * Throws a 400 when there is no backup to restore.
+   */
+  restart(options: RestartOptions = {}): Promise<void> {
+    if (options.data === 'backup' && !this.#backup) {
+      throw new ApiError('BadRequest', 'there is no backup');
+    }
+    return this.#restart(options);
+  }
+
+  async #restart(options: RestartOptions): Promise<void> {
+    const { downMs = 0, data = 'same', hasHistory = true, refusedWatches = 0 } = options;
+    // A request for this over HTTP is answered before its connection breaks.
+    await this.#listener.close(setImmediate());
+    if (data !== 'same') {
+      const contents = data === 'backup' ? this.#backup : undefined;
+      this.#cluster.start(this.#listener.address, this.port, contents);
+    }
+    if (!hasHistory) this.#cluster.store.forgetWatches();
+    if (refusedWatches > 0) this.#switches.fail(unreadyCache(refusedWatches));
+    try {
+      await setTimeout(downMs, undefined, { signal: this.#ending.signal });
+      await this.#listener.reopen();
+    } catch (error) {
+      if (!this.#closed) throw error;
+    }
+  }
+
+  /** What the seed writes is no history, as what etcd has when a kube-apiserver starts. */
+  #fill(seed: ApiServerOptions['seed']): void {
+    const { store } = this.#cluster;
+    const { revision } = store;
+    seed?.(this.#objects);
+    if (store.revision > revision) store.forgetWatches();
   }
 }
 

@@ -62,12 +62,15 @@ export class ApiError extends ApiserverError {
   readonly reason: StatusReason;
   readonly status: number;
   readonly details: StatusDetails | undefined;
+  /** Where a list may continue nevertheless. */
+  readonly continue: string | undefined;
 
-  constructor(reason: StatusReason, message: string, details?: StatusDetails) {
+  constructor(reason: StatusReason, message: string, details?: StatusDetails, next?: string) {
     super('api', message);
     this.reason = reason;
     this.status = STATUS_CODES[reason];
     this.details = details;
+    this.continue = next;
   }
 }
 
@@ -90,6 +93,11 @@ export class ListenError extends ApiserverError {
   constructor(message: string, options?: ErrorOptions) {
     super('listen-failed', message, options);
   }
+}
+
+/** `Deployment.apps`, or the kind alone where its group has no name. */
+function qualifiedKind({ group, kind }: ResourceName): string {
+  return group ? `${kind}.${group}` : kind;
 }
 
 function detailsOf(resource: ResourceName, name: string): StatusDetails {
@@ -144,17 +152,17 @@ export function invalid(
 ): ApiError {
   const lines = errors.map((error) => `${error.field}: ${error.message}`);
   const text = lines.length === 1 ? lines[0]! : `[${lines.join(', ')}]`;
-  return new ApiError('Invalid', `${resource.kind} "${name}" is invalid: ${text}`, {
-    name,
+  return new ApiError('Invalid', `${qualifiedKind(resource)} "${name}" is invalid: ${text}`, {
+    ...(name && { name }),
     ...(resource.group && { group: resource.group }),
-    kind: resource.kind,
+    ...(resource.kind && { kind: resource.kind }),
     causes: errors.map(({ reason, message, field }) => ({ reason, message, field })),
   });
 }
 
-/** 410 for a version whose history is discarded. */
-export function expired(message: string): ApiError {
-  return new ApiError('Expired', message);
+/** 410 for a version whose history is discarded; `next` is a token to continue a list with. */
+export function expired(message: string, next?: string): ApiError {
+  return new ApiError('Expired', message, undefined, next);
 }
 
 /** A property of a thrown value. Unlike `instanceof`, this also works for errors of another realm. */

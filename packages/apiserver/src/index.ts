@@ -21,4 +21,5 @@ export type {
   PolicyRule,
   ServiceAccount,
 } from './resources/stored-kinds.js';
-export type { Failure, Verb } from './switches.js';
+export type { Bookmarks } from './http/watch-hub.js';
+export type { Failure, RestartOptions, Verb } from './switches.js';

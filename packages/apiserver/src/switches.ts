@@ -36,6 +36,38 @@ export interface Failure {
   readonly times?: number;
   /** Sent as `Retry-After` and in the Status. */
   readonly retryAfterSeconds?: number;
+  /** Default: that a test refuses it. */
+  readonly message?: string;
+}
+
+/** The watches that a server refuses while it fills its watch cache. Source: storage/cacher ready. */
+export function unreadyCache(times: number): Failure {
+  const message = 'storage is (re)initializing';
+  return { status: 429, verb: 'watch', times, retryAfterSeconds: 1, message };
+}
+
+/** How a server is restarted. */
+export interface RestartOptions {
+  /** How long connections are refused, default 0. */
+  readonly downMs?: number;
+  /**
+   * The objects after it: those before it (the default), those of a new cluster, which begins at
+   * version 1 again, or those of the last backup with their version.
+   */
+  readonly data?: RestartData;
+  /** False: watches from a version before the restart get 410. Default true. */
+  readonly hasHistory?: boolean;
+  /** How many watches are refused with 429 at first, default 0. */
+  readonly refusedWatches?: number;
+}
+
+const RESTART_DATA = ['same', 'empty', 'backup'] as const;
+
+type RestartData = (typeof RESTART_DATA)[number];
+
+/** Whether a value says which objects there are after a restart. */
+export function isRestartData(value: unknown): value is RestartData {
+  return RESTART_DATA.some((data) => data === value);
 }
 
 /** Whether a number is a status that requests can be refused with. */
@@ -104,8 +136,12 @@ export class Switches {
     if (!armed) return;
     armed.remaining -= 1;
     if (armed.remaining <= 0) this.#failures.splice(index, 1);
-    const { status, retryAfterSeconds } = armed.failure;
+    const { status, retryAfterSeconds, message } = armed.failure;
     const details = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-    throw new ApiError(REASONS[status], `${verb} of ${resource} is refused by a test`, details);
+    throw new ApiError(
+      REASONS[status],
+      message ?? `${verb} of ${resource} is refused by a test`,
+      details,
+    );
   }
 }

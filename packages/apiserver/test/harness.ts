@@ -54,7 +54,7 @@ export async function send(
   return {
     status: response.status,
     headers: response.headers,
-    body: (isJson ? JSON.parse(text) : text) as TestJson,
+    body: (isJson && text !== '' ? JSON.parse(text) : text) as TestJson,
   };
 }
 

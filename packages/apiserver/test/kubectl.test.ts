@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { missing, unless, until } from '@kube-dns/testkit';
 import type { ApiServer } from '../src/index.js';
-import { closeAll, onClose, startServer } from './harness.js';
+import { closeAll, configMap, onClose, startServer } from './harness.js';
 
 const run = promisify(execFile);
 
@@ -42,6 +42,15 @@ async function write(name: string, text: string): Promise<string> {
 function web(ports: string, extra = ''): string {
   return `apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec:\n  ports: ${ports}\n${extra}`;
 }
+
+const DEPLOYMENT = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: "a:1"}]}}
+`;
 
 unless(missing('kubectl'), describe)('kubectl', () => {
   it('prints services of all namespaces as a table', async () => {
@@ -126,14 +135,49 @@ unless(missing('kubectl'), describe)('kubectl', () => {
     await expect(kubectl('get', 'ns', 'shop')).rejects.toThrow(/NotFound/);
   });
 
-  it('scales a deployment, if the number of pods is as expected', async () => {
-    const spec = 'containers: [{name: a, image: "a:1"}]';
-    const template = `{metadata: {labels: {app: web}}, spec: {${spec}}}`;
-    const path = await write(
-      'deployment.yaml',
-      `apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template: ${template}\n`,
+  it('writes a status alone, which ends the wait for a rollout', async () => {
+    await kubectl('apply', '-f', await write('deployment.yaml', DEPLOYMENT));
+    const status = { observedGeneration: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 2 };
+    const patch = JSON.stringify({ status, spec: { replicas: 9 } });
+    const words = ['patch', 'deployment', 'web', '--type=merge', '-p', patch];
+    await kubectl(...words, '--subresource=status');
+    expect(server.get('Deployment', 'default', 'web')).toMatchObject({
+      status,
+      spec: { replicas: 2 },
+    });
+    expect(await kubectl('rollout', 'status', 'deployment/web', '--timeout=10s')).toBe(
+      'deployment "web" successfully rolled out\n',
     );
-    await kubectl('apply', '-f', path);
+    await kubectl('set', 'image', 'deployment/web', 'a=a:2');
+    expect(server.get('Deployment', 'default', 'web')).toMatchObject({ status });
+  });
+
+  it('deletes with each cascade, and waits for the end', async () => {
+    for (const cascade of ['background', 'foreground', 'orphan']) {
+      await kubectl('create', 'configmap', 'cm');
+      const { metadata } = server.get('ConfigMap', 'default', 'cm')!;
+      const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'cm', uid: metadata.uid };
+      await server.apply(configMap(cascade, {}, { ownerReferences: [owner] }));
+      expect(await kubectl('delete', 'configmap', 'cm', `--cascade=${cascade}`)).toMatch(
+        /^configmap "cm" deleted/,
+      );
+    }
+    expect(server.list('ConfigMap').map(({ metadata }) => metadata.name)).toEqual(['orphan']);
+  });
+
+  it('says what exists already, and what to use instead of a server-side apply', async () => {
+    const path = await write('web.yaml', web('[{port: 80}]'));
+    await kubectl('create', '-f', path);
+    await expect(kubectl('create', '-f', path)).rejects.toThrow(
+      /\(AlreadyExists\).*services "web" already exists/,
+    );
+    await expect(kubectl('apply', '--server-side', '-f', path)).rejects.toThrow(
+      /use `kubectl apply` without `--server-side`/,
+    );
+  });
+
+  it('scales a deployment, if the number of pods is as expected', async () => {
+    await kubectl('apply', '-f', await write('deployment.yaml', DEPLOYMENT));
     const out = await kubectl('scale', 'deployment', 'web', '--replicas=0');
     expect(out).toBe('deployment.apps/web scaled\n');
     expect(server.get('Deployment', 'default', 'web')?.spec.replicas).toBe(0);

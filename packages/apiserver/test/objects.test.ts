@@ -59,7 +59,36 @@ describe('an object', () => {
 
   it('is created by a PUT where its kind allows that', async () => {
     expect((await send(server, 'PUT', `${SERVICES}/web`, service('web'))).status).toBe(201);
+    const versioned = service('old', {}, { resourceVersion: '5' });
+    expect((await send(server, 'PUT', `${SERVICES}/old`, versioned)).status).toBe(201);
     expect((await send(server, 'PUT', `${CONFIG_MAPS}/a`, configMap('a'))).status).toBe(404);
+    const withUid = await send(server, 'PUT', `${SERVICES}/x`, service('x', {}, { uid: 'abc' }));
+    expect([withUid.status, withUid.body.reason]).toEqual([409, 'Conflict']);
+  });
+
+  it('is replaced only where UID, version, name and namespace are those of the stored one', async () => {
+    await server.apply(configMap('a'));
+    const put = (name: string, metadata: object = {}) =>
+      send(server, 'PUT', `${CONFIG_MAPS}/a`, configMap(name, {}, metadata));
+    expect((await put('a', { uid: 'abc' })).status).toBe(409);
+    expect((await put('a', { resourceVersion: '1' })).status).toBe(409);
+    expect((await put('a', { resourceVersion: '0' })).status).toBe(200);
+    expect((await put('a', { namespace: 'shop' })).body.message).toBe(
+      'the namespace of the provided object does not match the namespace sent on the request',
+    );
+    expect((await put('b')).body.message).toBe(
+      'the name of the object (b) does not match the name on the URL (a)',
+    );
+    expect((await put('')).body.message).toBe(
+      'the name of the object (a based on URL) was undeterminable: name must be provided',
+    );
+    const patch = { metadata: { uid: 'abc' } };
+    const type = { 'content-type': 'application/merge-patch+json' };
+    const { status, body } = await send(server, 'PATCH', `${CONFIG_MAPS}/a`, patch, type);
+    expect([status, body.message]).toEqual([
+      422,
+      'ConfigMap "a" is invalid: metadata.uid: Invalid value: "abc": field is immutable',
+    ]);
   });
 
   it('is not stored by a dry run', async () => {
@@ -146,7 +175,11 @@ describe('a patch', () => {
   });
 
   it('is refused as server-side apply', async () => {
-    expect((await patch('apply-patch+yaml', 'a: 1')).status).toBe(415);
+    const { status, body } = await patch('apply-patch+yaml', 'a: 1');
+    expect(status).toBe(415);
+    expect(body.message).toMatch(
+      /^server-side apply is not supported here: use `kubectl apply` without/,
+    );
   });
 
   it('is refused when it names an older version', async () => {

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { until } from '@kube-dns/testkit';
 import { USAGE } from '../src/program-options.js';
-import { closeAll, onClose, send, startServer } from './harness.js';
+import { closeAll, get, onClose, send, startServer } from './harness.js';
 
 const run = promisify(execFile);
 
@@ -45,10 +46,12 @@ describe('the README', () => {
     const names = rows.flatMap((row) =>
       [...row.split('|')[2]!.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name!),
     );
-    expect(names).toHaveLength(9);
+    expect(names).toHaveLength(12);
     for (const name of names) {
       expect((await send(server, 'POST', `/_test/${name}`)).status).not.toBe(404);
       if (name === 'hang') server.unhang();
+      if (name === 'restart')
+        await until('the end of the restart', () => get(server, '/readyz').catch(() => false));
     }
   });
 });

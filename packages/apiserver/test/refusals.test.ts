@@ -14,6 +14,8 @@ import {
   startServer,
 } from './harness.js';
 
+const YAML = { 'content-type': 'application/yaml' };
+
 let server: ApiServer;
 
 beforeEach(async () => {
@@ -103,6 +105,27 @@ describe('a request', () => {
     expect(status).toBe(400);
   });
 
+  it('is answered with 422 when its dryRun is empty', async () => {
+    const { status, body } = await send(server, 'POST', `${SERVICES}?dryRun=`, service('a'));
+    expect([status, body.reason]).toEqual([422, 'Invalid']);
+    expect(server.get('Service', 'default', 'a')).toBeUndefined();
+  });
+
+  it.each(['json-patch', 'merge-patch', 'strategic-merge-patch'])(
+    'is answered with 400 when its %s is nested too deep',
+    async (type) => {
+      await server.apply(configMap('a'));
+      const nested = '{"a":'.repeat(9000) + '1' + '}'.repeat(9000);
+      const isJsonPatch = type === 'json-patch';
+      const text = isJsonPatch ? `[{"op":"add","path":"/data","value":${nested}}]` : nested;
+      const { status, body } = await send(server, 'PATCH', `${CONFIG_MAPS}/a`, text, {
+        'content-type': `application/${type}+json`,
+      });
+      expect([status, body.reason]).toEqual([400, 'BadRequest']);
+      expect(body.message).toMatch(/nested deeper than 200/);
+    },
+  );
+
   it('is answered with 404 when the namespace does not exist', async () => {
     const path = '/api/v1/namespaces/shop/services';
     const { status, body } = await send(server, 'POST', path, service('a'));
@@ -116,22 +139,48 @@ describe('a request', () => {
     '/api/v1/services/web',
     '/api/v1/namespaces/default/nodes',
     `${SERVICES}/web/status`,
-    '/apis/batch/v1/jobs',
-    '/nowhere',
+    `${SERVICES}/web/scale`,
+    '/apis/apps/v2/deployments',
     '/api/v1/namespaces/%zz/services',
-  ])('is answered with 404 at %s', async (path) => {
+  ])('is answered with a 404 that is a Status at %s', async (path) => {
     const { status, body } = await get(server, path);
     expect([status, body.reason]).toEqual([404, 'NotFound']);
   });
 
   it.each([
+    ['GET', '/nowhere'],
+    ['POST', '/nowhere'],
+    ['OPTIONS', '/apis/batch'],
+    ['GET', '/apis/batch/v1/jobs'],
+    ['GET', '/readyz/x'],
+  ])('is answered with a 404 in plain text for %s %s', async (method, path) => {
+    const { status, headers, body } = await send(server, method, path);
+    expect([status, body]).toEqual([404, '404 page not found\n']);
+    expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
+  });
+
+  it.each([
+    ['HEAD', SERVICES],
+    ['OPTIONS', `${SERVICES}/web`],
+    ['POST', '/version'],
+    ['HEAD', '/api/v1'],
     ['POST', '/api/v1/services'],
     ['DELETE', '/api/v1/services'],
     ['PUT', SERVICES],
     ['POST', `${SERVICES}/web`],
   ])('is answered with 405 for %s %s', async (method, path) => {
-    const { status, body } = await send(server, method, path, service('web'));
-    expect([status, body.reason]).toEqual([405, 'MethodNotAllowed']);
+    const hasBody = !['HEAD', 'OPTIONS'].includes(method);
+    const { status, body } = await send(server, method, path, hasBody ? service('web') : undefined);
+    expect(status).toBe(405);
+    if (method !== 'HEAD') expect(body.reason).toBe('MethodNotAllowed');
+  });
+
+  it('for health is answered whatever its method', async () => {
+    expect((await send(server, 'POST', '/healthz')).body).toBe('ok');
+  });
+
+  it('may have a slash at the end of its path', async () => {
+    expect((await get(server, '/api/v1/services/')).body.kind).toBe('ServiceList');
   });
 
   it('is answered with 406 when the client accepts no available type', async () => {
@@ -146,20 +195,46 @@ describe('a request', () => {
     expect([status, body.reason]).toEqual([413, 'RequestEntityTooLarge']);
   });
 
+  it('is answered with 413 and what to send when its YAML is over 64 KiB', async () => {
+    const text = JSON.stringify(configMap('a', { x: 'x'.repeat(64 * 1024) }));
+    const { status, body } = await bad(text, YAML);
+    expect([status, body.reason]).toEqual([413, 'RequestEntityTooLarge']);
+    expect(body.message).toMatch(/at most 65536 bytes: send JSON/);
+  });
+
+  it.each([
+    ['nested too deep', '['.repeat(10_000), /nested deeper than 200/],
+    ['nested too deep in keys', `${'? '.repeat(10_000)}a`, /nested deeper than 200/],
+    ['no YAML', 'a: 1\nb: [', /line 2: Flow sequence/],
+    ['two documents', 'a: 1\n---\na: 2', /more than one document/],
+  ])('is answered with 400 when its YAML is %s', async (_title, text, message) => {
+    const { status, body } = await bad(text, YAML);
+    expect([status, body.reason]).toEqual([400, 'BadRequest']);
+    expect(body.message).toMatch(message);
+  });
+
   it('is answered with 415 when its body is of an unknown type', async () => {
     const { status } = await bad('x', { 'content-type': 'application/cbor' });
     expect(status).toBe(415);
   });
 
+  it.each(['limit=x', 'resourceVersion=x', 'labelSelector=%3D', 'fieldSelector=spec.x%3D1'])(
+    'is refused with %s',
+    async (query) => {
+      const { status } = await get(server, `${SERVICES}?${query}`);
+      expect([400, 422]).toContain(status);
+    },
+  );
+
+  // Of the real server: its checks of the options come before it parses the version.
   it.each([
-    'limit=x',
-    'limit=-1',
-    'resourceVersion=x',
-    'labelSelector=%3D',
-    'fieldSelector=spec.x%3D1',
-  ])('is refused with %s', async (query) => {
-    const { status } = await get(server, `${SERVICES}?${query}`);
-    expect([400, 422]).toContain(status);
+    ['watch=1&resourceVersionMatch=NotOlderThan', 422],
+    ['watch=1&sendInitialEvents=true', 422],
+    ['resourceVersionMatch=Foo', 422],
+    ['resourceVersionMatch=NotOlderThan', 400],
+  ])('with a bad version and %s is answered with %i', async (query, expected) => {
+    const { status } = await get(server, `${SERVICES}?resourceVersion=x&${query}`);
+    expect(status).toBe(expected);
   });
 
   it('that is not HTTP has no effect on the server', async () => {

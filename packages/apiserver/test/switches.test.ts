@@ -38,7 +38,7 @@ const WAYS: [string, (name: string, body?: object) => Promise<unknown>][] = [
         unhang: () => server.unhang(),
         fail: () => server.failRequests(body as never),
         'clear-failures': () => server.clearFailures(),
-        compact: () => server.compact(),
+        compact: () => server.compact(body),
         delay: () => server.delayRequests(value),
         'initial-events': () => server.supportInitialEvents(value),
         limit: () => server.supportLimit(value),
@@ -100,10 +100,11 @@ describe.each(WAYS)('a switch %s', (_title, flip) => {
   it('compacts', async () => {
     const { resourceVersion } = server;
     await server.apply(configMap('a'));
-    await flip('compact');
+    await flip('compact', { cache: true });
     const path = `${CONFIG_MAPS}?watch=1&resourceVersion=`;
     const old = await TestWatch.open(server, path + resourceVersion);
     expect(await old.next()).toMatchObject({ type: 'ERROR', object: { code: 410 } });
+    await flip('compact');
     const fresh = await TestWatch.open(server, path + server.resourceVersion);
     await server.apply(configMap('b'));
     expect(await fresh.names(1)).toEqual(['ADDED b']);

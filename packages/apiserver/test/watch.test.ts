@@ -101,7 +101,7 @@ describe('a watch', () => {
     const namespaces = await watch(from, '/api/v1/namespaces');
     await send(server, 'DELETE', '/api/v1/namespaces/shop');
     expect(await maps.names(1)).toEqual(['DELETED a']);
-    expect(await namespaces.names(1)).toEqual(['DELETED shop']);
+    expect(await namespaces.names(2)).toEqual(['MODIFIED shop', 'DELETED shop']);
   });
 
   it('sends initial events and marks their end on request', async () => {
@@ -117,7 +117,6 @@ describe('a watch', () => {
         apiVersion: 'v1',
         metadata: {
           resourceVersion: server.resourceVersion,
-          creationTimestamp: null,
           annotations: { 'k8s.io/initial-events-end': 'true' },
         },
       },
@@ -136,6 +135,7 @@ describe('a watch', () => {
   it.each([
     'sendInitialEvents=true',
     'sendInitialEvents=true&resourceVersionMatch=Exact',
+    'continue=x',
     'resourceVersionMatch=NotOlderThan&resourceVersion=1',
   ])('is refused with %s', async (query) => {
     expect((await get(server, `${CONFIG_MAPS}?watch=1&${query}`)).status).toBe(422);
@@ -152,7 +152,9 @@ describe('a watch', () => {
   });
 
   it('ends in order when its time is over, with a last bookmark', async () => {
-    const events = await watch('timeoutSeconds=1&allowWatchBookmarks=true');
+    const events = await watch(
+      `resourceVersion=${server.resourceVersion}&timeoutSeconds=1&allowWatchBookmarks=true`,
+    );
     expect((await events.next())?.type).toBe('BOOKMARK');
     expect(await events.next()).toBeUndefined();
     await until('end of the watch', () => server.watchCount() === 0);
@@ -171,14 +173,59 @@ describe('a watch', () => {
     expect(await events.next()).toBeUndefined();
   });
 
-  it.each([['older', -1000] as const, ['newer', 1000] as const])(
-    'gets a 410 error event for a version %s than the server',
-    async (_title, difference) => {
-      const from = Number(server.resourceVersion) + difference;
-      const events = await watch(`resourceVersion=${from}`);
-      expect(await events.next()).toMatchObject({ type: 'ERROR', object: { code: 410 } });
-    },
-  );
+  it('from a version that is yet to come is silent until its time is over', async () => {
+    const from = Number(server.resourceVersion) + 2;
+    const events = await watch(`resourceVersion=${from}&timeoutSeconds=1&allowWatchBookmarks=1`);
+    expect(events.status).toBe(200);
+    await server.apply(configMap('a'));
+    expect(await events.next()).toBeUndefined();
+  });
+
+  it('without a version has a bookmark at the end of the existing objects', async () => {
+    await server.apply(configMap('a'));
+    for (const version of ['', '&resourceVersion=0']) {
+      const events = await watch(`allowWatchBookmarks=true${version}`);
+      expect(await events.names(1)).toEqual(['ADDED a']);
+      expect((await events.next())?.object.metadata).toEqual({
+        resourceVersion: server.resourceVersion,
+        annotations: { 'k8s.io/initial-events-end': 'true' },
+      });
+    }
+  });
+
+  it('is over at once when its time is negative', async () => {
+    await server.apply(configMap('a'));
+    expect(await (await watch('timeoutSeconds=-1')).next()).toBeUndefined();
+  });
+
+  it.each([
+    ['services', { spec: {}, status: { loadBalancer: {} } }],
+    ['namespaces', { spec: {}, status: {} }],
+    ['configmaps', {}],
+  ])('of %s has bookmarks with no time of creation and no content', async (resource, fields) => {
+    const events = await TestWatch.open(
+      server,
+      `/api/v1/${resource}?watch=1&allowWatchBookmarks=1&labelSelector=none`,
+    );
+    const { object } = (await events.next())!;
+    const { apiVersion, kind, metadata, ...rest } = object as unknown as Record<string, unknown>;
+    expect([apiVersion, typeof kind]).toEqual(['v1', 'string']);
+    expect(Object.keys(metadata as object)).toEqual(['resourceVersion', 'annotations']);
+    expect(rest).toEqual(fields);
+  });
+
+  it('gets a 504 error event for initial events of a version that is yet to come', async () => {
+    server = await startServer({ freshnessWaitMs: 1 });
+    const { resourceVersion } = server;
+    const events = await watch(
+      `resourceVersion=${Number(resourceVersion) + 1}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`,
+    );
+    expect((await events.next())?.object).toMatchObject({
+      message: `Timeout: Too large resource version: ${Number(resourceVersion) + 1}, current: ${resourceVersion}`,
+      reason: 'Timeout',
+      code: 504,
+    });
+  });
 
   it('shows table rows, and the columns only once', async () => {
     const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
@@ -202,8 +249,11 @@ describe('a watch', () => {
     expect(seen.at(-1)).toBe('MODIFIED m7');
   });
 
-  it('is ended when its client does not read, and the server continues', async () => {
-    server = await startServer({ watchQueueLimit: 20 });
+  it.each([
+    ['20 events', { watchQueueLimit: 20 }],
+    ['16 MiB', {}],
+  ])('is ended when its client leaves %s unread, and the server continues', async (_, options) => {
+    server = await startServer(options);
     const socket = connect(server.port, '127.0.0.1');
     onClose(() => socket.destroy());
     socket.on('error', () => undefined);
@@ -231,13 +281,5 @@ describe('a watch', () => {
     const events = await watch();
     await server.close();
     await expect(events.next()).rejects.toThrow();
-  });
-
-  it('finds its version expired after a restart of the server', async () => {
-    const { port, resourceVersion } = server;
-    await server.close();
-    server = await startServer({ port });
-    const events = await watch(`resourceVersion=${resourceVersion}`);
-    expect(await events.next()).toMatchObject({ type: 'ERROR', object: { code: 410 } });
   });
 });

@@ -69,7 +69,9 @@ describe('a deployment', () => {
     const wrong = await send(server, 'PATCH', path, { spec: { replicas: -1 } }, MERGE);
     expect(wrong.status).toBe(400);
     expect((await send(server, 'DELETE', path)).status).toBe(405);
-    expect((await get(server, `${DEPLOYMENTS}/web/status`)).status).toBe(404);
+    expect((await get(server, '/api/v1/namespaces/default/configmaps/web/status')).status).toBe(
+      404,
+    );
     expect((await get(server, '/api/v1/namespaces/default/configmaps/web/scale')).status).toBe(404);
   });
 
@@ -93,8 +95,8 @@ describe('a deployment', () => {
     const patch = { spec: { template: { spec: { containers } } } };
     const { body } = await send(server, 'PATCH', `${DEPLOYMENTS}/web`, patch, STRATEGIC);
     expect(body.spec?.template?.spec?.containers).toEqual([
-      { name: 'a', image: 'a:1' },
       { name: 'b', image: 'b:1' },
+      { name: 'a', image: 'a:1' },
     ]);
     expect(body.metadata?.generation).toBe(2);
   });
@@ -106,6 +108,10 @@ describe('a cluster role', () => {
     kind: 'ClusterRole',
     metadata: { name: 'system:web' },
     rules,
+  });
+
+  it('is created by a PUT', async () => {
+    expect((await send(server, 'PUT', `${ROLES}/system:web`, role([]))).status).toBe(201);
   });
 
   it('may have a colon in its name', async () => {
@@ -156,6 +162,29 @@ describe('a cluster role binding', () => {
 });
 
 describe('a disruption budget', () => {
+  it('is replaced only with its version, and has its selector replaced by a patch', async () => {
+    const budget = {
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name: 'web' },
+      spec: { minAvailable: 1, selector: { matchLabels: labels } },
+    };
+    await send(server, 'POST', BUDGETS, budget);
+    const { status, body } = await send(server, 'PUT', `${BUDGETS}/web`, budget);
+    expect(status).toBe(422);
+    expect(textOf(body.message)).toMatch(/resourceVersion: .*must be specified for an update/);
+    const selector = { matchLabels: { tier: 'x' } };
+    const patched = await send(
+      server,
+      'PATCH',
+      `${BUDGETS}/web`,
+      { spec: { selector } },
+      STRATEGIC,
+    );
+    expect(patched.body.spec?.selector).toEqual(selector);
+    expect(patched.body.metadata?.generation).toBe(2);
+  });
+
   it('cannot set both minAvailable and maxUnavailable', async () => {
     const budget = {
       apiVersion: 'policy/v1',

@@ -84,7 +84,7 @@ describe('the bench', () => {
   });
 
   it('times changes through the cache of the pod', async () => {
-    const few = ['--services=20', '--slices=40', '--seconds=1', '--events=100', '--pause=10'];
+    const few = ['--services=20', '--slices=40', '--seconds=2', '--events=100', '--pause=10'];
     const { figures } = await measure('pod-changes', ...few, '--alone');
     for (const change of CHANGES) {
       expect(figures.get(`${change}, p50`)).toBeGreaterThan(-10);
@@ -115,6 +115,14 @@ describe('the bench', () => {
   );
 
   const queries = unless(missing('dnsperf'), it);
+  queries('counts lines of a query log, all of them (skipped without dnsperf)', async () => {
+    const few = ['--runs=1', '--seconds=0.5', '--rate=2000', '--names=10'];
+    const { figures } = await measure('query-log', ...few);
+    expect(figures.get('lines')).toBeGreaterThan(100);
+    expect(figures.get('lines that are no JSON')).toBe(0);
+    expect(figures.get('answers without a line that is counted')).toBe(0);
+  });
+
   queries('counts queries beside the real dnsmasq (skipped without dnsperf)', async () => {
     const few = ['--services=20', '--slices=0', '--rounds=1', '--seconds=1', '--mixes=A'];
     const { figures } = await measure('kubedns-queries', ...few);

@@ -7,13 +7,14 @@ import { KUBEDNS_QUERIES } from '../src/commands/kubedns-queries.js';
 import { KUBEDNS_SCALE } from '../src/commands/kubedns-scale.js';
 import { NODE_CACHE } from '../src/commands/node-cache.js';
 import { POD_CHANGES } from '../src/commands/pod-changes.js';
+import { QUERY_LOG } from '../src/commands/query-log.js';
 import { SUBSCRIPTION_COST } from '../src/commands/subscription-cost.js';
 import { WORKLOADS } from '../src/workloads/workload-table.js';
 
 const ABOUT_KUBEDNS = [KUBEDNS_SCALE, KUBEDNS_CHANGES, KUBEDNS_QUERIES];
 const ABOUT_LOAD = [DNS, DNSMASQ_LOAD];
 const ABOUT_NODE_CACHE = [NODE_CACHE];
-const ABOUT_SUBSCRIPTIONS = [POD_CHANGES, SUBSCRIPTION_COST];
+const ABOUT_SUBSCRIPTIONS = [POD_CHANGES, QUERY_LOG, SUBSCRIPTION_COST];
 
 /** The names of options in the first column of the table that begins so. */
 function optionsNamed(readme: string, head: string): readonly string[] {

@@ -7,6 +7,8 @@ import { compare } from './compare/compare.js';
 import { COMPARE_FLAGS } from './compare/options.js';
 import { convert } from './convert/convert.js';
 import { CONVERT_FLAGS } from './convert/options.js';
+import { explain } from './explain/explain.js';
+import { EXPLAIN_FLAGS } from './explain/options.js';
 import { flagRows, type FlagTable, HELP_FLAG } from './flag-table.js';
 import { UP_FLAGS } from './up/options.js';
 import { up } from './up/up.js';
@@ -28,6 +30,15 @@ const PROGRAMS = new Map<string, Command>([
       summary: 'show where two name servers answer differently',
       flags: COMPARE_FLAGS,
       run: compare,
+    },
+  ],
+  [
+    'explain',
+    {
+      summary: 'say why a name is answered as it is',
+      flags: EXPLAIN_FLAGS,
+      operand: { value: 'NAME' },
+      run: explain,
     },
   ],
   [

@@ -55,7 +55,9 @@ unless(isolationSkipReason(), describe)('the pod of `npm start`', () => {
     const sockets = lines.map((line) => line.split(/\s+/)[4] ?? '');
     const own = sockets.filter((socket) => socket !== `${SYSTEM_RESOLVER}:53`).sort();
     expect(own).toEqual(
-      [10053, 10053, 10054, 10055, 1053, 1053, 18080, 8081].map((port) => `127.0.0.1:${port}`),
+      [10053, 10053, 10054, 10055, 10056, 1053, 1053, 18080, 8081].map(
+        (port) => `127.0.0.1:${port}`,
+      ),
     );
   });
 

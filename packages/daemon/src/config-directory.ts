@@ -1,7 +1,7 @@
 import { watch, type FSWatcher } from 'node:fs';
 
 import { readConfigDirectory, type ConfigFiles } from './config-files.js';
-import { logRefusedConfig } from './config-refusal.js';
+import { logRefusedConfig, type RefusedConfig } from './config-refusal.js';
 import { ConfigChangingError, ConfigMissingError, errorText } from './errors.js';
 import type { Log } from './log.js';
 import { MAX_TIMER_MS } from './timer.js';
@@ -43,6 +43,9 @@ export class ConfigDirectory {
   #interruptedReads = 0;
   #isClosed = false;
   #rejected = 0;
+  /** Of the last version that was read. */
+  #refusedVersion: RefusedConfig | undefined;
+  #refused: RefusedConfig | undefined;
 
   constructor(options: ConfigDirectoryOptions) {
     this.#options = options;
@@ -57,6 +60,11 @@ export class ConfigDirectory {
   /** How many versions could not be read or were refused. */
   get rejected(): number {
     return this.#rejected;
+  }
+
+  /** Why the version that is there now is not active; undefined when it is. */
+  get refused(): RefusedConfig | undefined {
+    return this.#refused;
   }
 
   /** Stops following; may be called twice. */
@@ -103,6 +111,7 @@ export class ConfigDirectory {
     if (this.#lastFailure !== '') {
       this.#options.log.info(`config: ${this.#options.path} is readable again`);
       this.#lastFailure = '';
+      this.#refused = this.#refusedVersion;
     } else if (this.#isAwaited) {
       this.#options.log.info(`config: ${this.#options.path} exists now`);
     }
@@ -111,10 +120,12 @@ export class ConfigDirectory {
     this.#version = files.version;
     try {
       this.#options.onChange(files);
+      this.#refusedVersion = undefined;
     } catch (error) {
       this.#rejected++;
-      logRefusedConfig(this.#options.log, error);
+      this.#refusedVersion = logRefusedConfig(this.#options.log, error);
     }
+    this.#refused = this.#refusedVersion;
   }
 
   /** The volume of an optional ConfigMap: it may come later, or never. */
@@ -131,7 +142,7 @@ export class ConfigDirectory {
     if (this.#isClosed || message === this.#lastFailure) return;
     this.#lastFailure = message;
     this.#rejected++;
-    logRefusedConfig(this.#options.log, message);
+    this.#refused = logRefusedConfig(this.#options.log, message);
   }
 
   #schedule(delayMs: number): void {

@@ -2,6 +2,8 @@ import { ConfigError, errorText } from './errors.js';
 import { JsonShape } from './json-shape.js';
 import { isDnsLabel, isDnsSubdomain, isIpAddress } from './name-checks.js';
 import { parseNameServer } from './name-server.js';
+import { parseQueryLogRules, type QueryLogRules } from './query-log-rules.js';
+import { quote } from './quote.js';
 
 /** The content of the kube-dns ConfigMap. Servers stay as they are written. */
 export interface DnsConfig {
@@ -11,6 +13,8 @@ export interface DnsConfig {
   readonly stubDomains: ReadonlyMap<string, readonly string[]>;
   /** IPs with or without port, or encrypted ones; empty: those of resolv.conf. */
   readonly upstreamNameservers: readonly string[];
+  /** Undefined without the key: the flag counts. */
+  readonly queryLog?: QueryLogRules | undefined;
 }
 
 /** The configuration of an empty ConfigMap. */
@@ -46,6 +50,7 @@ export function parseDnsConfig(files: ReadonlyMap<string, string>): DnsConfig {
     federations: readFederations(files.get('federations') ?? '', note),
     stubDomains: readStubDomains(readJson(files, 'stubDomains', note), note),
     upstreamNameservers: readUpstreams(readJson(files, 'upstreamNameservers', note), note),
+    queryLog: readQueryLog(files.get('queryLog'), note),
   };
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return config;
@@ -201,13 +206,17 @@ function checkUpstream(key: string, server: string, note: Note): void {
   }
 }
 
-function isStringArray(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+function readQueryLog(text: string | undefined, note: Note): QueryLogRules | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return parseQueryLogRules(text);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const mistake of error.mistakes) note(`queryLog: ${mistake}`);
+    return undefined;
+  }
 }
 
-const MAX_QUOTED = 100;
-
-/** Values come from outside; a message repeats only as much as helps to find them. */
-function quote(text: string): string {
-  return JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
+function isStringArray(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { serverText } from '@kube-dns/transport';
+import { serverKey } from '@kube-dns/transport';
 import { parseEncryptedServer } from './encrypted-server.js';
 
 /** The server in the form of the log; its address may be a name here. */
 function read(text: string): string | undefined {
   const server = parseEncryptedServer(text);
-  return server && serverText({ ...server, address: server.host });
+  return server && serverKey({ ...server, address: server.host });
 }
 
 describe('a server over TLS', () => {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { Encryption } from '@kube-dns/transport';
-import { type HostPort, MAX_PORT, parseHostPort } from './host-port.js';
+import { type HostPort, MAX_PORT, parseHostPort, wrongPort } from './host-port.js';
 import { isDnsSubdomain } from './name-checks.js';
 
 /** A server that is asked over TLS or HTTPS, as it is written: its host may be a name, which must be resolved. */
@@ -78,7 +78,7 @@ function onePort(port: number | null, text: string | undefined): number | null {
   if (port !== null) throw new Error('two ports');
   const number = /^\d{1,5}$/.test(text) ? Number(text) : MAX_PORT + 1;
   if (number <= MAX_PORT) return number;
-  throw new Error(`port ${JSON.stringify(text)} is not a number up to ${MAX_PORT}`);
+  throw wrongPort(text);
 }
 
 function checkHost(text: string): string {

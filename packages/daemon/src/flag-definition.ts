@@ -16,6 +16,8 @@ export interface FlagDefinition<T> {
   /** `--flag` alone means `--flag=true`, and the next argument is never its value. */
   readonly isBoolean?: boolean;
   readonly isHidden?: boolean;
+  /** Each use adds to the value; of other flags the last use counts. */
+  readonly isList?: boolean;
   /** The default as the usage text shows it; '' shows none. */
   formatDefault?(initial: T): string;
 }
@@ -165,6 +167,7 @@ export function listFlag<T>(
   return {
     parse: (text, previous) => [...previous, parse(text)],
     initial: [],
+    isList: true,
     help,
     valueName,
     formatDefault: () => '',

@@ -29,6 +29,8 @@ export interface ParsedFlags<S extends FlagSpec> {
   readonly values: FlagValues<S>;
   /** Whether the flag was given on the command line. */
   readonly isSet: (name: keyof S & string) => boolean;
+  /** The texts of each flag of the command line, by its name in the table. */
+  readonly given: ReadonlyMap<string, readonly string[]>;
   readonly positional: readonly string[];
   readonly verbosity: number;
   readonly logFormat: LogFormat;
@@ -99,9 +101,11 @@ function ignored({ isBoolean }: { isBoolean: boolean }): FlagDefinition<unknown>
 }
 
 interface FlagState {
+  readonly name: string;
   readonly definition: FlagDefinition<unknown>;
   value: unknown;
-  isSet: boolean;
+  /** As on the command line. */
+  readonly texts: string[];
 }
 
 /**
@@ -115,7 +119,7 @@ export function parseFlags<S extends FlagSpec>(
 ): ParsedFlags<S> {
   const states = new Map<string, FlagState>();
   for (const [name, definition] of Object.entries({ ...SHARED_FLAGS, ...program.flags })) {
-    states.set(normalize(name), { definition, value: definition.initial, isSet: false });
+    states.set(normalize(name), { name, definition, value: definition.initial, texts: [] });
   }
   const positional: string[] = [];
   let isHelp = false;
@@ -144,7 +148,8 @@ export function parseFlags<S extends FlagSpec>(
   return {
     request: isHelp ? 'help' : (states.get('version')!.value as FlagRequest),
     values: collectValues(program.flags, states),
-    isSet: (name) => states.get(normalize(name))?.isSet ?? false,
+    isSet: (name) => (states.get(normalize(name))?.texts.length ?? 0) > 0,
+    given: givenTexts(states),
     positional,
     verbosity: states.get('v')!.value as number,
     logFormat: states.get('logging-format')!.value as LogFormat,
@@ -175,8 +180,8 @@ function splitArgument(argument: string): { dashes: string; name: string; value?
 
 function setFlag(state: FlagState, name: string, text: string): void {
   try {
-    state.value = state.definition.parse(text, state.value, state.isSet);
-    state.isSet = true;
+    state.value = state.definition.parse(text, state.value, state.texts.length > 0);
+    state.texts.push(text);
   } catch (error) {
     throw wrongValue(name, text, errorText(error));
   }
@@ -191,6 +196,11 @@ function unknownFlag(flag: string, { name, flags }: Program): UsageError {
 /** The complaint about the value of a flag: the flag as it was written, and what is wanted or wrong. */
 export function wrongValue(flag: string, value: string, reason: string): UsageError {
   return new UsageError(`--${flag}=${value}: ${reason}`);
+}
+
+function givenTexts(states: ReadonlyMap<string, FlagState>): Map<string, readonly string[]> {
+  const given = [...states.values()].filter(({ texts }) => texts.length > 0);
+  return new Map(given.map(({ name, texts }) => [name, texts]));
 }
 
 function collectValues<S extends FlagSpec>(

@@ -26,6 +26,7 @@ describe('parseHostPort', () => {
     ['127.0.0.1:-1', 'port "-1" is not a number up to 65535'],
     ['127.0.0.1:dns', 'port "dns" is not a number up to 65535'],
     ['127.0.0.1:5\n', 'port "5\\n" is not a number up to 65535'],
+    ['user:hunter2@127.0.0.1', 'port "***@127.0.0.1" is not a number up to 65535'],
     ['[::1]:x', 'port "x" is not a number up to 65535'],
     ['[127.0.0.1]:53', 'not an IPv6 address in brackets'],
     ['[]', 'not an IPv6 address in brackets'],

@@ -38,8 +38,12 @@ function colonsText(text: string): string {
 function parsePort(text: string | undefined): number | null {
   if (text === undefined) return null;
   const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > MAX_PORT) {
-    throw new Error(`port ${JSON.stringify(text)} is not a number up to ${MAX_PORT}`);
-  }
+  if (!/^\d{1,5}$/.test(text) || port > MAX_PORT) throw wrongPort(text);
   return port;
+}
+
+/** Without a password: `USER:PASSWORD@HOST` has one in the place of a port. */
+export function wrongPort(text: string): Error {
+  const shown = text.replace(/^.*@/s, '***@');
+  return new Error(`port ${JSON.stringify(shown)} is not a number up to ${MAX_PORT}`);
 }

@@ -1,13 +1,9 @@
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-
-import { bindAddress, systemReason } from '@kube-dns/wire';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 
-import { errorText, StartupError } from './errors.js';
-import { formatHostPort } from './host-port.js';
+import { errorText } from './errors.js';
 import { HttpConnections } from './http-connections.js';
+import { type ListenAddress, listenTcp } from './listen-tcp.js';
 import type { Log } from './log.js';
 import { requestTurns } from './request-turns.js';
 
@@ -21,21 +17,16 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-export interface HttpServerOptions {
-  /**
-   * An IP literal (IPv6 with or without brackets) or a host name of this machine; empty, `0.0.0.0` and `::` are every
-   * address of both families, or of IPv4 alone where the system has no IPv6.
-   */
-  readonly host: string;
-  readonly port: number;
+/** What an HTTP server answers. */
+export interface HttpContent {
   readonly log: Log;
   readonly routes: (app: Express) => void;
-  /** What it serves, as messages name it: `metrics`. */
+  /** As of `ListenAddress`. */
   readonly purpose: string;
 }
 
-/** The exit code of the Go programs when they cannot serve HTTP (klog's Fatal). */
-const EXIT_CANNOT_LISTEN = 255;
+export type HttpServerOptions = HttpContent & ListenAddress;
+
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_TIMEOUT_MS = 15_000;
@@ -51,8 +42,16 @@ const MAX_HEADER_BYTES = 16 * 1024;
  * StartupError that names the purpose, the address and the reason.
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { log, purpose } = options;
-  const host = bindAddress(options.host);
+  const { server, close } = createHttpServer(options);
+  return { port: await listenTcp(server, options), close };
+}
+
+/** The same server, which does not listen yet. */
+export function createHttpServer(content: HttpContent): {
+  server: Server;
+  close: () => Promise<void>;
+} {
+  const { log, purpose } = content;
   const server = createServer({
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -60,19 +59,16 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
   });
-  new HttpConnections(server, requestTurns(createApp(options)));
+  new HttpConnections(server, requestTurns(createApp(content)));
   server.setTimeout(SILENCE_TIMEOUT_MS);
-  await listen(server, host, options);
-  server.on('error', (error) => log.error(`${purpose}: ${error.message}`));
-
+  server.on('listening', () => {
+    server.on('error', (error) => log.error(`${purpose}: ${error.message}`));
+  });
   let closed: Promise<void> | null = null;
-  return {
-    port: (server.address() as AddressInfo).port, // listening on TCP, so never a path
-    close: () => (closed ??= closeServer(server)),
-  };
+  return { server, close: () => (closed ??= closeServer(server)) };
 }
 
-function createApp({ routes, log, purpose }: HttpServerOptions): Express {
+function createApp({ routes, log, purpose }: HttpContent): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -112,21 +108,6 @@ function clientStatus(error: unknown): number | null {
   const status =
     typeof error === 'object' && error !== null && 'status' in error ? error.status : null;
   return typeof status === 'number' && status >= 400 && status < 500 ? status : null;
-}
-
-async function listen(server: Server, host: string, options: HttpServerOptions): Promise<void> {
-  try {
-    server.listen({ host, port: options.port });
-    await once(server, 'listening'); // rejects on 'error'
-  } catch (error) {
-    // Without a host, as Go's `:53`: every address.
-    const where = formatHostPort({ host, port: options.port });
-    throw new StartupError(
-      `${options.purpose}: cannot listen on ${where}: ${systemReason(error)}`,
-      EXIT_CANNOT_LISTEN,
-      { cause: error },
-    );
-  }
 }
 
 async function closeServer(server: Server): Promise<void> {

@@ -2,7 +2,7 @@ export { useApiServer, type ClusterChoice } from './api-server-url.js';
 export { ConfigDirectory, type ConfigDirectoryOptions } from './config-directory.js';
 export { configVersion, type ConfigFiles } from './config-files.js';
 export { CookieSecretFile } from './cookie-secret-file.js';
-export { logRefusedConfig } from './config-refusal.js';
+export { logRefusedConfig, moreMistakes, type RefusedConfig } from './config-refusal.js';
 export {
   EMPTY_DNS_CONFIG,
   parseDnsConfig,
@@ -54,6 +54,14 @@ export {
   type HttpServerOptions,
   type RequestHandler,
 } from './http-server.js';
+export { hideUrlSecrets } from './hidden-secrets.js';
+export { localPages, type LocalAnswer, type LocalPage } from './local/local-page.js';
+export { shownText } from './status/shown-text.js';
+export { statusPage } from './status/status-page.js';
+export { openStatusPaths, STATUS_FLAG } from './status/status-pages.js';
+export { timeText } from './status/status-report.js';
+export type { StatusFacts, StatusSections, StatusValue } from './status/status-sections.js';
+export type { ConfigStatus, Setting, StatusSource } from './status/status-source.js';
 export { connectionReason } from './connection-reason.js';
 export { denialAdvice } from './denial.js';
 export { loadKubeconfig, type KubeconfigReader } from './kubeconfig.js';
@@ -79,10 +87,18 @@ export type {
 export { renamedFamilies, type MetricRename } from './metrics/renamed-families.js';
 export { isDnsLabel, isDnsSubdomain, isIpAddress } from './name-checks.js';
 export { parseNameServer, type NameServer } from './name-server.js';
+export {
+  parseQueryLogRules,
+  QUERY_LOG_OFF,
+  queryLogFlag,
+  type QueryLogClass,
+  type QueryLogFormat,
+  type QueryLogRules,
+} from './query-log-rules.js';
 export { runProgram, type ProgramContext, type ProgramFacts, type RunOptions } from './program.js';
 export type { Signals, TerminationSignal } from './signals.js';
 export { MAX_TIMER_MS } from './timer.js';
 export { readTlsCa } from './tls-ca-file.js';
 export { readTsigKey } from './tsig-key-file.js';
-export { layOut, usageText } from './usage.js';
+export { layOut, usageText, wrap } from './usage.js';
 export { VERSION } from './version.js';

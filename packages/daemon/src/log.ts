@@ -1,4 +1,5 @@
 import { pid, stderr } from 'node:process';
+import { hideUrlSecrets } from './hidden-secrets.js';
 
 /** The log of a program; each message is one line, whatever it contains. */
 export interface Log {
@@ -85,9 +86,11 @@ function timestamp(ms: number): string {
 
 const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** Makes one line of any text: control characters (line separators too) become escapes. */
+/** Makes one line of any text: control characters (line separators too) become escapes, secrets of URLs are hidden. */
 export function escapeMessage(message: string): string {
-  const cut = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message;
+  // Secrets are looked for before the text is cut, which may leave the half of one.
+  const shown = hideUrlSecrets(message.slice(0, 2 * MAX_MESSAGE));
+  const cut = shown.length > MAX_MESSAGE ? `${shown.slice(0, MAX_MESSAGE)}…` : shown;
   return cut.replace(
     // eslint-disable-next-line no-control-regex -- these are the characters to escape
     /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,

@@ -4,7 +4,11 @@ import { errorText, StartupError, UsageError } from './errors.js';
 import type { FlagSpec, FlagValues } from './flag-definition.js';
 import { parseFlags, type ParsedFlags, type Program, requestedLogFormat } from './flags.js';
 import { createLog, createStderrWriter, escapeMessage, type Log, type LogFormat } from './log.js';
+import type { LocalPage } from './local/local-page.js';
 import { SignalHandling, type Signals } from './signals.js';
+import { RecentNotices } from './status/recent-notices.js';
+import { statusPages } from './status/status-pages.js';
+import type { StatusSource } from './status/status-source.js';
 import { usageText } from './usage.js';
 
 /** Facts about the program itself, for its metrics. */
@@ -25,6 +29,8 @@ export interface ProgramContext<S extends FlagSpec> {
   /** Writes the log elsewhere than to stderr from now on. */
   readonly writeLogTo: (write: (line: string) => void) => void;
   readonly facts: ProgramFacts;
+  /** The status pages, by path. */
+  readonly statusPages: (source: StatusSource) => ReadonlyMap<string, LocalPage>;
 }
 
 export interface RunOptions {
@@ -58,12 +64,15 @@ export function runProgram<S extends FlagSpec>(
   const errorLine = (message: string) => lastLine(program, message, flags.logFormat);
   const formatNote = flags.logFormat === 'json' ? errorLine : undefined;
   let writeLine = createStderrWriter(process.stderr, formatNote);
-  const log = createLog({
-    name: program.name,
-    verbosity: flags.verbosity,
-    format: flags.logFormat,
-    write: (line) => writeLine(line),
-  });
+  const notices = new RecentNotices();
+  const log = notices.beside(
+    createLog({
+      name: program.name,
+      verbosity: flags.verbosity,
+      format: flags.logFormat,
+      write: (line) => writeLine(line),
+    }),
+  );
   const fail = (error: unknown) => {
     if (error instanceof UsageError) {
       exitWith(EXIT_USAGE, errorLine(error.message));
@@ -82,6 +91,8 @@ export function runProgram<S extends FlagSpec>(
     exit: (code) => exitWith(code, ''),
     terminateLimitMs: options.terminateLimitMs ?? TERMINATE_LIMIT_MS,
   });
+  const facts = { version: program.version, unexpectedErrors: uncaught.count };
+  const about = { program: program.name, flags: program.flags, given: flags.given, notices };
   main({
     values: flags.values,
     positional: flags.positional,
@@ -90,7 +101,8 @@ export function runProgram<S extends FlagSpec>(
     signals,
     argv,
     writeLogTo: (write) => void (writeLine = write),
-    facts: { version: program.version, unexpectedErrors: uncaught.count },
+    facts,
+    statusPages: (source) => statusPages({ ...about, ...facts }, source),
   }).then(uncaught.markStarted, fail);
 }
 

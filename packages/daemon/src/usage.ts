@@ -63,7 +63,7 @@ export function layOut(left: string, text: string, column: number): string[] {
 }
 
 /** The words of a text after `start`, in lines of at most `WIDTH`; further lines are indented. */
-function wrap(start: string, text: string, indent: string): string[] {
+export function wrap(start: string, text: string, indent: string): string[] {
   const lines: string[] = [];
   let line = start;
   let isEmpty = true;

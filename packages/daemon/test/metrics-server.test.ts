@@ -118,4 +118,40 @@ describe('MetricsServer', () => {
     for (const text of texts) expect(text).toContain('\nsample_total ');
     expect(renderings).toBeLessThan(20);
   });
+
+  it('loads what it serves with at the first connection, where it is on demand', async () => {
+    let reads = 0;
+    const state = () => ({ status: 200, body: String(++reads) });
+    const server = new MetricsServer({
+      ...{ host: '127.0.0.1', port: 0, path: '/metrics', families: [], log },
+      localPages: new Map([['/state', state]]),
+      isOnDemand: true,
+    });
+    servers.push(server);
+    await server.start();
+    const url = `http://127.0.0.1:${servedPort()}`;
+    // Several at the same time, before it is loaded, then on kept connections.
+    const first = await Promise.all([1, 2, 3].map(() => fetch(`${url}/state`)));
+    expect((await Promise.all(first.map((each) => each.text()))).sort()).toEqual(['1', '2', '3']);
+    expect(await (await fetch(`${url}/state`)).text()).toBe('4');
+    expect((await fetch(`${url}/metrics`)).status).toBe(200);
+    await server.close();
+    await expect(fetch(`${url}/state`)).rejects.toThrow();
+  });
+
+  it('closes before and while it loads', async () => {
+    const onDemand = () => {
+      const options = { host: '127.0.0.1', port: 0, path: '/metrics', families: [], log };
+      return new MetricsServer({ ...options, isOnDemand: true });
+    };
+    const unused = onDemand();
+    await unused.start();
+    await unused.close();
+    const loading = onDemand();
+    await loading.start();
+    const asking = fetch(`http://127.0.0.1:${servedPort()}/metrics`);
+    await Promise.all([loading.close(), asking.catch(() => undefined)]);
+    await loading.close();
+    await expect(fetch(`http://127.0.0.1:${servedPort()}/metrics`)).rejects.toThrow();
+  });
 });

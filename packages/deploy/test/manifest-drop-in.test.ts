@@ -15,8 +15,8 @@ import {
   STOCK_OBJECTS,
 } from '@kube-dns/testkit/manifests';
 
-/** The original's dnsmasq does not know it. */
-const OWN_ARGUMENT = '--negcache=push';
+/** The original's dnsmasq does not know the first, nor its nanny the second. */
+const OWN_ARGUMENTS = ['--negcache=push', '-metrics-addr=127.0.0.1:10056'];
 const BASE = join(MANIFESTS, 'kube-dns');
 const AUTOSCALER = join(MANIFESTS, 'overlays', 'autoscaler');
 const hasKubectl = missing('kubectl') === undefined;
@@ -58,15 +58,15 @@ withKubectl('the base compared with the manifest of the original', () => {
     expect(own?.volumes).toEqual(expect.arrayContaining([...volumes]));
   });
 
-  it('has the same containers, with the same arguments when the domain is put in, and one more', () => {
+  it('has the same containers, with the same arguments when the domain is put in, and two more', () => {
     const linesOf = (deployment: Deployment) =>
       parsePod(JSON.stringify(deployment), 'deployment.json').containers.map(({ name, args }) => ({
         name,
-        args: args.filter((arg) => arg !== OWN_ARGUMENT),
+        args: args.filter((arg) => !OWN_ARGUMENTS.includes(arg)),
       }));
     expect(linesOf(ourDeployment)).toEqual(linesOf(stockDeployment));
     const [dnsmasq] = containersOf(ourDeployment).filter(({ name }) => name === 'dnsmasq');
-    expect(dnsmasq?.args).toContain(OWN_ARGUMENT);
+    expect(dnsmasq?.args).toEqual(expect.arrayContaining(OWN_ARGUMENTS));
   });
 
   it.each(containersOf(stockDeployment))(

@@ -63,13 +63,14 @@ withKubectl('the overlay gke-like', () => {
 withKubectl('the overlay monitoring', () => {
   const objects = missing('kubectl') === undefined ? overlay('monitoring') : [];
 
-  it('adds the port of metrics to dnsmasq, before `--`, and changes no other', () => {
+  it('opens the port of metrics of dnsmasq, and changes no other', () => {
     const [base, own] = [render(join(MANIFESTS, 'kube-dns')), objects].map((each) =>
       containersOf(kubeDns(each)),
     );
     const expected = base?.map((container) => {
       if (container.name !== 'dnsmasq') return container;
-      const { args = [], ports = [] } = container;
+      const { args: [own, ...args] = [], ports = [] } = container;
+      expect(own).toBe('-metrics-addr=127.0.0.1:10056');
       const port = { containerPort: 10056, name: 'metrics', protocol: 'TCP' };
       return { ...container, args: ['-metrics-addr=:10056', ...args], ports: [...ports, port] };
     });

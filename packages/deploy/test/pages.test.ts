@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -10,6 +10,7 @@ import { ROOT } from './support/dockerfile.js';
 const TRIED = [
   ...[
     '/',
+    '/status',
     '/readiness',
     '/cache',
     '/metrics',
@@ -31,6 +32,12 @@ const TRIED = [
   ],
 ];
 const TOKEN = 'a-token-that-must-not-leak';
+const PASSWORD = 'a-password-that-must-not-leak';
+const COOKIE_SECRET = '00112233445566778899aabbccddeeff';
+const TSIG_SECRET = 'q8Z0N1Yw7m+Rk3vXh2T9sLbQpEwUaJcF5dGiKoMnB4A=';
+/** What a ConfigMap, or the answer of a broken API server, can bring into an error. */
+const JWT = 'eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJl';
+const SECRETS = [TOKEN, PASSWORD, COOKIE_SECRET, TSIG_SECRET, JWT];
 
 const programs: RunningProgram[] = [];
 const ports = {
@@ -66,6 +73,22 @@ function kubeconfig(): string {
   return path;
 }
 
+/** A ConfigMap that is refused, with secrets where they do not belong. */
+function configFolder(): string {
+  const path = join(folder, 'config');
+  mkdirSync(path);
+  const stubDomains = { 'a.test': [`https://user:${PASSWORD}@10.0.0.1/`, `Bearer ${JWT}`] };
+  writeFileSync(join(path, 'stubDomains'), JSON.stringify(stubDomains));
+  writeFileSync(join(path, 'password'), PASSWORD);
+  return path;
+}
+
+function secretFile(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kube-dns-pages-'));
   api = await startApiServer();
@@ -77,20 +100,25 @@ beforeAll(async () => {
       '--dns-bind-address=127.0.0.1',
       `--dns-port=${await freePort()}`,
       `--healthz-port=${ports.readiness}`,
-      '--nameservers=127.0.0.1:9',
+      `--config-dir=${configFolder()}`,
+      `--cookie-secret-file=${secretFile('cookie', COOKIE_SECRET)}`,
+      `--notify-key=${secretFile('key', `key "k" { algorithm hmac-sha256; secret "${TSIG_SECRET}"; };`)}`,
+      '--notify=127.0.0.1#9',
       '--v=2',
     ],
-    { PROMETHEUS_PORT: String(ports.kubednsMetrics) },
+    { PROMETHEUS_PORT: String(ports.kubednsMetrics), API_PASSWORD: PASSWORD },
   );
   const dnsmasqPort = await freePort();
   const dnsmasq = start('dnsmasq', [
     `-metrics-addr=127.0.0.1:${ports.dnsmasqMetrics}`,
+    `-configDir=${join(folder, 'config')}`,
     ...[
       '--',
       `--port=${dnsmasqPort}`,
       '--listen-address=127.0.0.1',
       '--bind-interfaces',
       '--no-resolv',
+      `--cookie-secret-file=${join(folder, 'cookie')}`,
     ],
   ]);
   const sidecar = start('sidecar', [
@@ -124,23 +152,31 @@ afterAll(async () => {
 
 describe.each([
   ['readiness', ['/cache', '/readiness', '/subscribers']],
-  ['kubednsMetrics', ['/metrics']],
-  ['dnsmasqMetrics', ['/metrics', '/subscribers', '/subscriptions']],
-  ['sidecar', ['/healthcheck/dns', '/healthz', '/metrics']],
+  ['kubednsMetrics', ['/', '/metrics', '/status']],
+  ['dnsmasqMetrics', ['/', '/metrics', '/status', '/subscribers', '/subscriptions']],
+  ['sidecar', ['/', '/healthcheck/dns', '/healthz', '/metrics', '/status']],
   ['nodeHealth', ['/health', '/ready']],
   ['nodeReady', ['/health', '/ready']],
-  ['nodeMetrics', ['/metrics', '/subscriptions']],
-  ['nodeSetup', ['/metrics', '/subscriptions']],
+  ['nodeMetrics', ['/', '/metrics', '/status', '/subscriptions']],
+  ['nodeSetup', ['/', '/metrics', '/status', '/subscriptions']],
 ] as const)('the port of %s', (name, known) => {
   it('has these pages and no others', async () => {
     const there: string[] = [];
     for (const path of TRIED) {
       const response = await fetch(`http://127.0.0.1:${ports[name]}${path}`);
-      expect(await response.text()).not.toContain(TOKEN);
+      const text = await response.text();
+      for (const secret of SECRETS) expect(text).not.toContain(secret);
       if (response.status !== 404) there.push(path);
     }
     expect(there.sort()).toEqual([...known]);
   });
+});
+
+it('the status page says what was refused, without the secrets in it', async () => {
+  for (const port of [ports.kubednsMetrics, ports.dnsmasqMetrics]) {
+    const text = await (await fetch(`http://127.0.0.1:${port}/status`)).text();
+    expect(text).toContain('https://***@10.0.0.1/');
+  }
 });
 
 it('the log has no token in it', () => {

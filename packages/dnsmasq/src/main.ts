@@ -4,6 +4,7 @@ import {
   failStartup,
   type Log,
   MetricsServer,
+  openStatusPaths,
   readTlsCa,
   readTsigKey,
   runProgram,
@@ -27,7 +28,7 @@ function run(argv: readonly string[]): void {
   const halves = splitArguments(argv, isNannyFlag, isMeantForNanny);
   runProgram(
     PROGRAM,
-    async ({ values, log, signals, writeLogTo, facts }) => {
+    async ({ values, log, signals, writeLogTo, facts, statusPages }) => {
       const options = parseOptions(halves.dnsmasq, DEFAULT_CONFIG_FILE);
       if (options.request !== 'serve') {
         if (options.request === 'test') checkFiles(options, log);
@@ -41,6 +42,10 @@ function run(argv: readonly string[]): void {
       );
       log.info(`UDP engine: ${description}`);
       const server = new DnsmasqServer(values, options, engine, log);
+      const { listenAddresses, port } = options;
+      const served = { address: listenAddresses.length === 1 ? listenAddresses[0]! : '', port };
+      const about = { role: 'resolver', program: PROGRAM.name, served } as const;
+      await server.telemetry.openDnstap({ target: values.dnstap, ...about, log });
       signals.onReload(() => server.reload());
       signals.onDump(() => server.dump());
       signals.onReopenLog(() => logFile?.reopen());
@@ -54,8 +59,16 @@ function run(argv: readonly string[]): void {
       const own = server.metricFamilies(facts);
       const others = values['coredns-metrics'] ? corednsFamilies(own, options.port) : [];
       const families = [...own, ...others];
-      const { pages } = server;
-      const metrics = new MetricsServer({ ...address, path: METRICS_PATH, families, pages, log });
+      const metrics = new MetricsServer({
+        ...address,
+        path: METRICS_PATH,
+        families,
+        pages: server.pages.all,
+        localPages: new Map([...server.pages.local, ...statusPages(server.status)]),
+        openPaths: openStatusPaths(values.status),
+        isOnDemand: true,
+        log,
+      });
       await metrics.start();
       signals.onTerminate(() => metrics.close());
     },

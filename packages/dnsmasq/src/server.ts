@@ -8,6 +8,7 @@ import {
   type ProgramFacts,
   readTlsCa,
   readTsigKey,
+  type StatusSource,
 } from '@kube-dns/daemon';
 import {
   type Answerer,
@@ -23,24 +24,26 @@ import {
   noteHealth,
   ServerStatistics,
   Subscriptions,
-  subscribersPage,
-  subscriptionsPage,
 } from '@kube-dns/resolver';
+import { Telemetry } from '@kube-dns/telemetry';
 import { ChaosAnswerer } from './answer/chaos.js';
 import { chaosTexts } from './answer/chaos-texts.js';
 import { createAnswerer } from './answer/create-answerer.js';
-import { behindLocalService, sessionsBehindLocalService } from './answer/local-service.js';
+import { behindLocalService } from './answer/local-service.js';
 import { QueryLog } from './answer/query-log.js';
-import { StatisticsDump } from './answer/statistics-dump.js';
+import { dumpRules, StatisticsDump } from './answer/statistics-dump.js';
 import type { NannyFlags } from './config/flags.js';
 import type { ResolvFiles } from './config/resolv-files.js';
+import { dnsmasqStatus } from './dnsmasq-status.js';
 import { DnsPort } from './listen/dns-port.js';
+import { servedOpcodes } from './listen/served-opcodes.js';
 import { LocalData } from './local/local-data.js';
 import { logStart } from './log/start-lines.js';
 import { AppliedConfig } from './metrics/applied-config.js';
 import { CacheTotals } from './metrics/cache-totals.js';
 import { metricFamilies } from './metrics/metric-families.js';
 import { NotifyAnswerer } from './notify/notify-answerer.js';
+import { Pages } from './pages.js';
 import { EXIT_BAD_FILE } from './options/exit-codes.js';
 import { cacheOptions, cachingRules } from './options/answer-caching.js';
 import type { DnsmasqOptions } from './options/option-values.js';
@@ -62,9 +65,13 @@ import { subscribedServers } from './upstream/subscribed-servers.js';
 
 /** The parts of a running dnsmasq, composed from both halves of the command line. */
 export class DnsmasqServer {
+  /** What the metrics port serves in addition. */
+  readonly pages: Pages;
+  readonly status: StatusSource;
   readonly #flags: NannyFlags;
   readonly #options: DnsmasqOptions;
   readonly #log: Log;
+  readonly telemetry = new Telemetry();
   readonly #port: DnsPort;
   readonly #cache: AnswerCache;
   readonly #cacheTotals: CacheTotals;
@@ -94,7 +101,7 @@ export class DnsmasqServer {
     this.#log = log;
     const queryLog =
       options.logsQueries === 'no' ? undefined : new QueryLog(log, options.logsQueries === 'extra');
-    this.#port = new DnsPort(options, engine, log);
+    this.#port = new DnsPort(options, engine, log, this.telemetry);
     const heardAt = neverHeard();
     const lastHeardAt = options.stale && neverHeard();
     this.#cache = new AnswerCache({ ...cacheOptions(options), heardAt, lastHeardAt });
@@ -107,9 +114,11 @@ export class DnsmasqServer {
       ports: sourcePorts(options),
     });
     this.#forwarder = new QueryForwarder({
-      ...forwarderOptions(options, this.#cache, log, queryLog),
+      ...forwarderOptions(options, this.#cache, log),
       instance: this.#relayed.instance,
     });
+    this.#forwarder.exchanges.add(this.telemetry.exchanges);
+    if (queryLog !== undefined) this.#forwarder.exchanges.add(queryLog);
     this.#reload = new Reload({
       cache: this.#cache,
       cacheTotals: this.#cacheTotals,
@@ -132,6 +141,7 @@ export class DnsmasqServer {
     const kubedns = kubednsServer(flags, log);
     this.#router = new Router({
       rules: options.serverRules,
+      given: options.given,
       resolvFiles: this.#resolvFiles,
       serversFile: serversFile(options, log),
       upstreams: this.#upstreams,
@@ -151,16 +161,17 @@ export class DnsmasqServer {
       listener: this.#relayed,
       log,
       onLive: (server) => this.#upstreams.noteAlive(server),
-      onChange: (name, zone) => {
-        this.#forwarder.forgetQuestions(name);
-        this.#forwarder.forgetFailures(zone);
-      },
+      onChange: (name, zone) => this.#forwarder.forgetQuestions(name, zone),
     });
     const rows = () => this.#subscriptions.rows();
-    const shown = { counters: this.#counters, cache: this.#cache, statistics: this.#statistics };
-    const texts = chaosTexts({ ...shown, subscriptions: rows });
+    const parts = {
+      ...{ options, log, counters: this.#counters, cache: this.#cache, local: this.#local },
+      ...{ statistics: this.#statistics, forwarder: this.#forwarder, router: this.#router },
+      subscriptions: this.#subscriptions,
+    };
+    const texts = chaosTexts({ ...parts, subscriptions: rows });
     const answerer = createAnswerer({
-      cache: this.#cache,
+      ...parts,
       caching: cachingRules(options),
       replies: options,
       filteredTypes: options.filteredTypes,
@@ -170,14 +181,8 @@ export class DnsmasqServer {
       servesStaleLate: options.stale !== undefined,
       isOfCluster: options.stale && ((group) => isOfCluster(group, kubedns, this.#subscriptions)),
       chaos: new ChaosAnswerer(options.hasIdent ? texts : new Map()),
-      counters: this.#counters,
-      forwarder: this.#forwarder,
       ednsOptions: ednsOptions(options, log),
-      local: this.#local,
-      router: this.#router,
-      subscriptions: this.#subscriptions,
       relayed: this.#relayed,
-      log,
     });
     this.#answerer = behindLocalService(answerer, options, networkInterfaces(), log);
     this.#notifies = new NotifyAnswerer({
@@ -185,21 +190,21 @@ export class DnsmasqServer {
       key: readTsigKey(options.notifyKeyFile, EXIT_BAD_FILE),
       drop: (name, zone) => this.#reload.onNameChanged(name, zone),
     });
-    this.#dump = new StatisticsDump({
-      cache: this.#cache,
-      counters: this.#counters,
-      statistics: this.#statistics,
-      showsCache: options.logsQueries !== 'no',
-      records: options.records,
-      hosts: () => this.#local.hosts(),
-      usesStale: options.maxStaleSeconds > 0 || options.stale !== undefined,
-      log,
-    });
+    const hosts = () => this.#local.hosts();
+    this.#dump = new StatisticsDump({ ...parts, ...dumpRules(options), hosts });
+    const { subscribers } = this.#relayed;
+    this.pages = new Pages({ ...parts, answerer: this.#answerer, kubedns, subscribers });
     this.#configDirectory = new ConfigDirectory({
       path: flags.configDir,
       periodMs: flags.syncInterval,
       log,
       onChange: ({ files, version }) => this.#reconfigure(parseDnsConfig(files), version),
+    });
+    this.status = dnsmasqStatus({
+      ...parts,
+      ...{ cacheTotals: this.#cacheTotals, upstreams: this.#upstreams, telemetry: this.telemetry },
+      ...{ configDir: flags.configDir, config: this.#config },
+      configDirectory: this.#configDirectory,
     });
   }
 
@@ -210,17 +215,12 @@ export class DnsmasqServer {
     logStart(this.#options, this.#log);
     await this.#local.reload();
     this.#resolvFiles?.check();
+    this.telemetry.useQueryLog(this.#flags['query-log']);
     await this.#configDirectory.start();
     this.#router.load();
     this.#isStarted = true;
-    const isTelling = this.#options.tellsChanges && this.#subscriptions.servers.length > 0;
-    const takesNotifies = this.#options.notifyRules.length > 0;
-    await this.#port.open(this.#answerer, {
-      notifies: takesNotifies ? this.#notifies : undefined,
-      sessions: isTelling
-        ? sessionsBehindLocalService(this.#relayed.subscribers, this.#options, networkInterfaces())
-        : undefined,
-    });
+    const others = servedOpcodes(this.#options, this.#notifies, this.#relayed.sessions);
+    await this.#port.open(this.#answerer, others);
     if (detectsLoops) this.#router.startProbing();
     this.#subscriptions.start();
     if (this.#options.followsResolvFile) this.#router.followResolvFiles();
@@ -250,15 +250,8 @@ export class DnsmasqServer {
       notifies: this.#notifies,
       config: this.#config,
       configDirectory: this.#configDirectory,
+      telemetry: this.telemetry,
     });
-  }
-
-  /** What the metrics port serves in addition, by path. */
-  get pages(): ReadonlyMap<string, () => string> {
-    return new Map([
-      ['/subscriptions', () => subscriptionsPage(this.#subscriptions.rows())],
-      ['/subscribers', () => subscribersPage(this.#relayed.subscribers)],
-    ]);
   }
 
   /** SIGUSR1: the statistics, worded as dnsmasq does. */
@@ -283,6 +276,7 @@ export class DnsmasqServer {
     this.#forwarder.close();
     this.#cache.close();
     this.#sockets.close();
+    await this.telemetry.close(this.#log);
   }
 
   /** Throws for an invalid configuration; the last good one stays active. */
@@ -292,6 +286,7 @@ export class DnsmasqServer {
       return;
     }
     this.#router.configure(config);
+    this.telemetry.useQueryLog(config.queryLog ?? this.#flags['query-log']);
     this.#config.note(version);
   }
 }

@@ -21,7 +21,7 @@ import { defaultOptions } from '../src/options/option-values.js';
 import { parseServerRule } from '../src/options/server-value.js';
 import type { StaleOptions } from '../src/options/stale-value.js';
 import { Router } from '../src/routing/router.js';
-import { addressRecords, PLAIN_RULES } from '@kube-dns/resolver/testing';
+import { addressRecords, PLAIN_RULES, SourceRecord } from '@kube-dns/resolver/testing';
 import { FakeUpstream } from './fake-upstream.js';
 import { recordedLog } from './recorded-log.js';
 
@@ -49,6 +49,8 @@ export interface AnswererSetup {
 export class AnswererTestbed {
   readonly upstream: FakeUpstream;
   readonly log = recordedLog();
+  /** Where the answers came from. */
+  readonly sources = new SourceRecord();
   readonly counters = new AnswerCounters();
   now = 1_000;
   /** How far the clocks of the forwarder and of servers are ahead, in milliseconds. */
@@ -129,6 +131,7 @@ export class AnswererTestbed {
       answerer,
       address: '127.0.0.1',
       port: 0,
+      observer: this.sources,
       onFailure: (error) => {
         throw error;
       },

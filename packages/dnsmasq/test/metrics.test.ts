@@ -142,8 +142,9 @@ describe('--metrics-addr', () => {
 
   it.each([
     ['', false],
+    ['127.0.0.1:0', false],
     ['127.0.0.1:0', true],
-  ])('loads what serves HTTP for %j: %s', async (address, isLoaded) => {
+  ])('loads what serves HTTP for %j when it is asked: %s', async (address, isAsked) => {
     const preload = join(folder, 'preload.cjs');
     writeFileSync(
       preload,
@@ -162,10 +163,14 @@ describe('--metrics-addr', () => {
       bundle,
       ...argv,
     ]);
-    await run.waitForLine(isLoaded ? 'serving /metrics on port' : 'serving on port');
+    await run.waitForLine('serving on port');
+    if (address !== '') {
+      const [, port] = await run.waitForLine(/serving \/metrics on port (\d+)/);
+      if (isAsked) await fetch(`http://127.0.0.1:${port}/metrics`);
+    }
     run.signal('SIGTERM');
     expect(await run.ended).toBe(0);
-    expect(run.stderr.includes('loaded\n')).toBe(isLoaded);
+    expect(run.stderr.includes('loaded\n')).toBe(isAsked);
   });
 
   it('ends it with 2 and the reason when it is no address', async () => {

@@ -15,10 +15,11 @@ export class ApiError extends CodedError {
 
 /**
  * The body of an answer ended early: the connection broke (`closed`), the server sent too little for too
- * long (`idle`), the content is not valid (`garbled`), or it exceeds a limit (`full`).
+ * long (`idle`), the content is not valid (`garbled`), it exceeds a limit (`full`), or is that of a cluster
+ * with another history (`restored`).
  */
 export class StreamError extends CodedError {
-  readonly reason: 'closed' | 'idle' | 'garbled' | 'full';
+  readonly reason: 'closed' | 'idle' | 'garbled' | 'full' | 'restored';
 
   constructor(reason: StreamError['reason'], message: string, options?: ErrorOptions) {
     super('stream', message, options);

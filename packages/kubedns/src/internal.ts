@@ -7,6 +7,7 @@ export { LineReader } from './cluster/json-lines.js';
 export { type ApiObject, ObjectStore } from './cluster/object-store.js';
 export { parseRetryAfter } from './cluster/retry-after.js';
 export { readEvent } from './cluster/watch.js';
+export { Explainer } from './explain/explainer.js';
 export { PROGRAM } from './config/flags.js';
 export { ApiError, StreamError } from './errors.js';
 export { UpstreamStatistics } from './metrics/upstream-statistics.js';

@@ -3,21 +3,25 @@ import {
   failStartup,
   MAX_TIMER_MS,
   MetricsServer,
+  openStatusPaths,
   runProgram,
   StartupError,
 } from '@kube-dns/daemon';
+import { bindAddress } from '@kube-dns/wire';
 import { chooseUdpEngine, EngineError } from '@kube-dns/transport';
 import { PROGRAM } from './config/flags.js';
 import { startHealthServer } from './http/health-server.js';
 import { readMetricsEnvironment } from './http/metrics-environment.js';
 import { startProfilingServer } from './http/profiling-server.js';
+import { allFamilies } from './metrics/all-families.js';
 import { KubednsServer } from './server.js';
+import { kubednsStatus } from './status/kubedns-status.js';
 
 const EXIT_FATAL = 255;
 
 runProgram(
   PROGRAM,
-  async ({ values, positional, log, signals, argv, facts }) => {
+  async ({ values, positional, log, signals, argv, facts, statusPages }) => {
     log.info(`version ${facts.version}`);
     log.verbose(1, `arguments: ${argv.join(' ')}`);
     if (positional.length > 0) log.warn(`ignored arguments: ${positional.join(' ')}`);
@@ -31,6 +35,10 @@ runProgram(
     );
     log.info(`UDP engine: ${description}`);
     const server = new KubednsServer(values, engine, log, facts.version);
+    const { dnstap: target, 'dns-bind-address': bound, 'dns-port': port } = values;
+    const served = { address: bindAddress(bound), port };
+    const about = { role: 'authoritative', program: PROGRAM.name, served } as const;
+    await server.telemetry.openDnstap({ target, ...about, log });
     const closing = new AbortController();
     const isReady = () => server.isReady && !closing.signal.aborted;
     // A shared port has other processes that can answer: a process takes its part with a complete zone.
@@ -43,6 +51,7 @@ runProgram(
       isReady,
       dump: () => server.dump(),
       subscribers: () => server.subscribersPage(),
+      localPages: server.localPages,
     });
     log.info(`serving /readiness on port ${health.port}`);
     const metrics =
@@ -51,7 +60,9 @@ runProgram(
         host: values['http-bind-address'],
         port: environment.port,
         path: environment.path,
-        families: server.metricFamilies(environment.prefix, { ...facts, isReady }),
+        families: allFamilies(server.parts, { ...environment, ...facts, isReady }),
+        localPages: new Map([...server.localPages, ...statusPages(kubednsStatus(server.parts))]),
+        openPaths: openStatusPaths(values.status),
         log,
       });
     await metrics?.start();

@@ -3,9 +3,9 @@ import {
   CookieSecretFile,
   errorText,
   failStartup,
+  type LocalPage,
   type Log,
   MAX_TIMER_MS,
-  type MetricFamily,
   readTlsCa,
   readTsigKey,
 } from '@kube-dns/daemon';
@@ -21,6 +21,7 @@ import {
   UpstreamSockets,
 } from '@kube-dns/transport';
 import { Subscribers, subscribersPage } from '@kube-dns/resolver';
+import { explainPage, Telemetry } from '@kube-dns/telemetry';
 import { bindAddress, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import { composeAnswerer, UPSTREAM_DEADLINE_MS } from './answer/composition.js';
 import type { KubednsAnswerer } from './answer/kubedns-answerer.js';
@@ -32,9 +33,8 @@ import { loadKubeConfig } from './cluster/kube-config.js';
 import { Configuration } from './config/configuration.js';
 import type { KubednsFlags } from './config/flags.js';
 import { Upstreams } from './config/upstreams.js';
+import { Explainer } from './explain/explainer.js';
 import { Federations } from './federation/federations.js';
-import { corednsFamilies } from './metrics/coredns-families.js';
-import { metricFamilies, type MetricSources } from './metrics/metric-families.js';
 import { EVENT_TO_SERVED_BOUNDS } from './metrics/metric-table.js';
 import { UpstreamStatistics } from './metrics/upstream-statistics.js';
 import { Notifier } from './notify/notifier.js';
@@ -44,7 +44,6 @@ import { ClusterZones } from './subscription/cluster-zones.js';
 import { VersionedAnswerer } from './subscription/versioned-answerer.js';
 import { cacheJson } from './zone/cache-json.js';
 import { ClusterZone } from './zone/cluster-zone.js';
-import { countRecords } from './zone/record-count.js';
 
 /** Limit of questions in flight to upstream servers. */
 const MAX_IN_FLIGHT = 1_500;
@@ -54,6 +53,8 @@ const EXIT_FATAL = 255;
 /** The parts of a running kubedns, composed from its flags. */
 export class KubednsServer {
   readonly watch: ClusterWatch;
+  /** Pages for this machine and this pod alone, by path. */
+  readonly localPages: ReadonlyMap<string, LocalPage>;
   readonly #zone: ClusterZone;
   readonly #flags: KubednsFlags;
   readonly #engine: UdpEngine;
@@ -68,6 +69,7 @@ export class KubednsServer {
   readonly #statistics = new QueryStatistics();
   readonly #upstreamStatistics = new UpstreamStatistics();
   readonly #eventToServed = new BucketHistogram(EVENT_TO_SERVED_BOUNDS);
+  readonly telemetry = new Telemetry();
   readonly #answerer: KubednsAnswerer;
   readonly #subscribers: Subscribers<'configuration'>;
   readonly #notifier: Notifier;
@@ -95,6 +97,7 @@ export class KubednsServer {
       maxUdpBytes: SAFE_UDP_BYTES,
       unsentRcode: RCODE.SERVFAIL,
     });
+    this.#forwarder.exchanges.add(this.telemetry.exchanges);
     const zone = new ClusterZone({
       domain: flags.domain,
       negativeTtlSeconds: flags['negative-ttl'],
@@ -132,6 +135,7 @@ export class KubednsServer {
         this.#upstreams.apply(applied);
         this.#federations.apply(applied.federations);
         this.#zone.hasFederations = this.#federations.isActive;
+        this.telemetry.useQueryLog(applied.queryLog ?? flags['query-log']);
         news.flush('configuration');
       },
     });
@@ -156,6 +160,17 @@ export class KubednsServer {
       statistics: this.#statistics,
       isSynced: () => this.watch.isSynced,
     });
+    const explainer = new Explainer({
+      flags,
+      zone,
+      client,
+      answerer: this.#answerer,
+      upstreams: this.#upstreams,
+      federations: this.#federations,
+      exchanges: this.#forwarder.exchanges,
+      watch: this.watch,
+    });
+    this.localPages = new Map([['/explain', explainPage((asked) => explainer.explain(asked))]]);
     this.#cookies = new ServerCookies({ requiredAbove: flags['require-cookie'] });
     const path = flags['cookie-secret-file'];
     if (path === '') return;
@@ -207,31 +222,27 @@ export class KubednsServer {
     return subscribersPage(this.#subscribers);
   }
 
-  /** All metrics; `prefix` precedes the names of skydns. */
-  metricFamilies(
-    prefix: string,
-    about: Pick<MetricSources, 'version' | 'isReady' | 'unexpectedErrors'>,
-  ): MetricFamily[] {
-    const statistics = () => this.#statistics;
-    const own = metricFamilies({
-      ...about,
-      prefix,
-      statistics,
-      zoneCounts: () => countRecords(this.#zone),
-      watches: () => this.watch.statistics,
-      eventToServed: this.#eventToServed,
+  /** The parts that metrics and the status page read. */
+  get parts() {
+    return {
+      flags: this.#flags,
+      watch: this.watch,
+      zone: this.#zone,
+      servers: this.#upstreams,
+      federations: this.#federations,
       subscribers: this.#subscribers,
-      notified: this.#notifier.targets,
       configuration: this.#configuration,
-      forwarder: () => this.#forwarder,
       upstreams: this.#upstreamStatistics,
       upstreamServers: this.#upstreamServers,
-      stubServers: () => this.#upstreams.stubServers(),
+      telemetry: this.telemetry,
+      eventToServed: this.#eventToServed,
+      notified: this.#notifier.targets,
+      statistics: () => this.#statistics,
+      forwarder: () => this.#forwarder,
       listener: () => this.#listener,
-    });
-    if (!this.#flags['coredns-metrics']) return own;
-    const { domain, 'dns-port': port } = this.#flags;
-    return [...own, ...corednsFamilies(own, { statistics, domain, port })];
+      isConfigured: () => this.#isConfigured,
+      more: () => this.telemetry.top.sections(),
+    };
   }
 
   /** Ends questions in flight without answers, except with `--reuse-port`; may be called twice. */
@@ -247,6 +258,7 @@ export class KubednsServer {
     this.#federations.close();
     await Promise.all([this.watch.close(), this.#configuration.close()]);
     this.#client.close();
+    await this.telemetry.close(this.#log);
   }
 
   get #bindAddress(): string {
@@ -269,6 +281,7 @@ export class KubednsServer {
         engine: this.#engine,
         sessions: this.#subscribers,
         cookies: this.#cookies,
+        observer: this.telemetry,
         onFailure: (error) => this.#log.error(`answering: ${errorText(error)}`),
       });
     } catch (error) {

@@ -113,7 +113,6 @@ describe('ClusterWatch', () => {
     });
 
     it('leaves nothing of slices that were denied in the middle of their list', async () => {
-      testbed.api.supportInitialEvents(false);
       await testbed.api.apply([sliceObject({ name: 'web-2', endpoints: ['10.1.0.9'] })]);
       testbed.renew('auto', { pace: { pageSize: 1, deniedPauseMs: 60_000 } });
       testbed.api.delayRequests(100);

@@ -59,6 +59,28 @@ describe('the directory of the ConfigMap', () => {
     expect(await rcode()).toBe('NXDOMAIN');
   });
 
+  it('turns the query log on and off, and is stronger than the flag', async () => {
+    await put('queryLog', 'off');
+    const flags = [`--config-dir=${folder}`, '--config-period=100ms', '--query-log=text'];
+    const kubedns = await start(...flags).ready();
+    const { program } = kubedns;
+    await kubedns.ask('example.com', 'A');
+    await put('queryLog', 'json,class=denial\n');
+    await until('a line', async () => {
+      await kubedns.ask('no-such-service.default.svc.cluster.local', 'A');
+      return program.stdout.endsWith('\n');
+    });
+    const line = JSON.parse(program.stdout.split('\n')[0]!) as Record<string, unknown>;
+    expect(line).toMatchObject({
+      client_ip: '127.0.0.1',
+      qname: 'no-such-service.default.svc.cluster.local.',
+      rcode: 'NXDOMAIN',
+      source: 'zone',
+    });
+    await put('queryLog', 'yaml');
+    await kubedns.waitForLine(/config: queryLog: "yaml" is not a format.*keeping the previous/);
+  });
+
   it('names the servers of stub domains, for direct questions and for CNAMEs', async () => {
     await put('upstreamNameservers', [upstream.address]);
     await put('stubDomains', { 'acme.local': [stub.address] });

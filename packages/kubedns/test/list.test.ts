@@ -36,7 +36,7 @@ describe('the first list', () => {
     follower.onProject = () => {
       follower.onProject = () => undefined;
       api.delete('Service', 'default', 's100');
-      api.compact();
+      api.compact({ cache: true });
     };
     follower.start();
     await until('the list', () => follower.synced === 1);
@@ -106,29 +106,34 @@ describe('the first list', () => {
     const url = await rawServer((request, response) => {
       requests++;
       const query = new URL(request.url ?? '', 'http://x').searchParams;
-      if (query.has('watch')) response.writeHead(query.has('sendInitialEvents') ? 422 : 200);
       // A watch is left open; the second page meets a connection that is no more.
-      if (query.has('watch')) {
-        if (query.has('sendInitialEvents')) response.end();
-        else response.flushHeaders();
-      } else if (query.get('continue') === 'more' && requests === 3) request.socket.destroy();
+      if (query.has('watch')) response.flushHeaders();
+      else if (query.get('continue') === 'more' && requests === 2) request.socket.destroy();
       else response.end(listText([`s${requests}`], '1', query.has('continue') ? '' : 'more'));
     });
     const follower = new Follower(url).start();
     await until('the list', () => follower.synced === 1);
-    expect([...follower.objects.keys()]).toEqual(['default/s2', 'default/s4']);
+    expect([...follower.objects.keys()]).toEqual(['default/s1', 'default/s3']);
     expect(follower.said(/^W/)).toEqual([]);
     await api.close();
   });
 });
 
 describe('a new list that fails', () => {
+  let page = 0;
+  const nextPage = (names: string[]) => () => [listText(names, '2', `page${++page}`)];
+  const pods = (names: string[]) => listText(names, '2').replace('{', '{"kind":"PodList",');
   it.each([
     ['is cut', [listText(['a', 'b'], '2').slice(0, -30)], /the list is not JSON/],
     ['is no list', ['<html>'], /the list is not JSON/],
     ['is something else', ['{"items":[]}'], /it has no resourceVersion/],
+    ['has no items', ['{"metadata":{"resourceVersion":"2"}}'], /it has no items/],
+    ['is of another kind', [pods([])], /the answer is of kind "PodList", not ServiceList/],
+    ['has items of another kind', [pods(['a', 'pod'])], /is of kind "PodList", not ServiceList/],
     ['has an item that is none', ['{"items":[nonsense]}'], /an item is not JSON/],
-    ['never ends', [listText([], '2', 'next')], /names itself as the next/],
+    ['never ends', [listText(['b'], '2', 'next')], /names itself as the next/],
+    ['has endless empty pages', nextPage([]), /a page without items names a next one/],
+    ['has endless pages', nextPage(['b']), /the list has more than 1000 pages; next try in/],
   ])('because it %s removes nothing, and is tried again', async (_what, garbage, problem) => {
     let lists = 0;
     const gone = '{"type":"ERROR","object":{"code":410,"message":"too old"}}\n';
@@ -136,7 +141,8 @@ describe('a new list that fails', () => {
       if (isWatch) return query.get('resourceVersion') === '1' ? [gone] : [];
       if (!query.has('continue')) lists++;
       if (lists === 1) return [listText(['a', 'b'])];
-      return lists < 4 ? garbage : [listText(['b', 'c'], '9')];
+      if (lists < 4) return typeof garbage === 'function' ? garbage() : garbage;
+      return [listText(['b', 'c'], '9')];
     });
     const follower = new Follower(url).start();
     await until('the third list', () => lists === 3);
@@ -147,6 +153,7 @@ describe('a new list that fails', () => {
     expect(follower.watch.rejected).toBeGreaterThanOrEqual(2);
     expect(follower.watch.restarts).toMatchObject({ gone: 1, garbled: 2 });
     expect(follower.watch.relists).toBe(1);
+    expect(follower.watch.isOverLimit).toBe(false);
   });
 });
 
@@ -154,13 +161,6 @@ describe('a list from a server that', () => {
   const pace = { listStallMs: 500, silentMs: 60_000 };
   const give = async (listener: RequestListener) =>
     new Follower(await rawServer(listener), { pace });
-  const refusing =
-    (listener: RequestListener): RequestListener =>
-    (request, response) => {
-      if (request.url?.includes('sendInitialEvents')) response.writeHead(422).end();
-      else listener(request, response);
-    };
-
   it('accepts and is silent is aborted', async () => {
     const follower = (await give(() => undefined)).start();
     await until(
@@ -171,7 +171,7 @@ describe('a list from a server that', () => {
   });
 
   it('sends a head and no body is given up', async () => {
-    const follower = (await give(refusing((_, response) => response.flushHeaders()))).start();
+    const follower = (await give((_, response) => response.flushHeaders())).start();
     await until(
       'the end of the time limit',
       () => follower.said(/W.*: only 0 bytes within 500 ms/)[0],
@@ -179,10 +179,10 @@ describe('a list from a server that', () => {
   });
 
   it('sends byte after byte is given up', async () => {
-    const drip = refusing((_, response) => {
+    const drip: RequestListener = (_, response) => {
       const timer = setInterval(() => response.write(' '), 20);
       response.once('close', () => clearInterval(timer));
-    });
+    };
     const follower = (await give(drip)).start();
     await until(
       'the end of the time limit',
@@ -193,7 +193,7 @@ describe('a list from a server that', () => {
   it('is slow but continues is read to the end', async () => {
     const pieces = Array.from({ length: 8 }, () => ' '.repeat(2_000));
     pieces.push(listText(['web']));
-    const slow = refusing((request, response) => {
+    const slow: RequestListener = (request, response) => {
       if (request.url?.includes('watch')) {
         response.flushHeaders();
         return;
@@ -205,7 +205,7 @@ describe('a list from a server that', () => {
         response.end();
       }, 150);
       response.once('close', () => clearInterval(timer));
-    });
+    };
     const follower = (await give(slow)).start();
     await until('the list', () => follower.synced === 1);
     expect(follower.said(/^W/)).toEqual([]);
@@ -213,7 +213,7 @@ describe('a list from a server that', () => {
 
   it('breaks off in the middle is asked again', async () => {
     let lists = 0;
-    const broken = refusing((request, response) => {
+    const broken: RequestListener = (request, response) => {
       if (request.url?.includes('watch')) {
         response.flushHeaders();
         return;
@@ -221,7 +221,7 @@ describe('a list from a server that', () => {
       const text = listText(['web']);
       if (++lists > 1) return void response.end(text);
       response.write(text.slice(0, 40), () => response.destroy());
-    });
+    };
     const follower = (await give(broken)).start();
     await until('the list', () => follower.synced === 1);
     expect(follower.watch.restarts.closed).toBe(1);
@@ -229,11 +229,11 @@ describe('a list from a server that', () => {
 
   it('wants to be asked later is asked then', async () => {
     const asked: number[] = [];
-    const busy = refusing((_, response) => {
+    const busy: RequestListener = (_, response) => {
       asked.push(performance.now());
       const date = new Date(Date.now() + 3_000).toUTCString();
       response.writeHead(503, { 'retry-after': asked.length === 1 ? '1' : date }).end();
-    });
+    };
     const follower = (await give(busy)).start();
     await until('the date', () => follower.said(/next try in (19|2\d)\d\d ms/)[0]);
     expect(asked[1]! - asked[0]!).toBeGreaterThanOrEqual(990);

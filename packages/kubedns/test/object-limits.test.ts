@@ -25,7 +25,6 @@ async function endlessServer(): Promise<string> {
     `{"metadata":{"namespace":"default","name":"web-${++number}","labels":` +
     `{"kubernetes.io/service-name":"web-${number}"}},"addressType":"IPv4","endpoints":${endpoints}}`;
   return rawServer((request, response) => {
-    if (request.url?.includes('sendInitialEvents')) return void response.writeHead(422).end();
     if (request.url?.includes('watch=true')) {
       response.flushHeaders();
       return;

@@ -10,6 +10,7 @@ import {
   SKYDNS_METRICS,
   UPSTREAM_METRICS,
 } from '../src/metrics/metric-table.js';
+import { TELEMETRY_METRICS } from '../src/metrics/telemetry-metrics.js';
 import { KubednsProcess } from './support/kubedns-process.js';
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
@@ -40,6 +41,7 @@ describe('the README', () => {
       ...Object.values(OWN_METRICS),
       ...Object.values(UPSTREAM_METRICS),
       ...Object.values(LISTENER_METRICS),
+      ...Object.values(TELEMETRY_METRICS),
     ];
     const defined = [...skydns, ...own].map((metric) => [
       metric.name,

@@ -31,7 +31,7 @@ describe('a silent watch', () => {
     expect(follower.has('web')).toBe(true);
     api.unhang();
     await until('the new one', () => follower.has('new'));
-    expect(follower.watch.noContactMs).toBe(0);
+    await until('the watch', () => follower.watch.noContactMs === 0);
   });
 
   it('is left alone while the server answers', async () => {
@@ -55,35 +55,43 @@ describe('a silent watch', () => {
     expect(follower.watch.restarts.idle).toBe(0);
   });
 
-  it('is given up when its bookmarks stay away, though the server answers', async () => {
-    let watches = 0;
-    const bookmark = eventText('BOOKMARK', '', '2');
-    const url = await rawServer((request, response) => {
-      const query = new URL(request.url ?? '', 'http://x').searchParams;
-      if (query.has('sendInitialEvents')) return void response.writeHead(422).end();
-      if (!query.has('watch')) return void response.end(listText(['web']));
-      watches++;
-      response.write(bookmark);
-      setTimeout(() => response.write(bookmark), 20);
-    });
-    const pace = { ...PACE, bookmarkLimitMs: 150 };
-    const follower = new Follower(url, { pace }).start();
-    await until('the end of the time limit', () => follower.said(/without the bookmarks/)[0]);
-    await until('a second watch', () => watches === 2);
-    expect(follower.watch.restarts.idle).toBe(1);
-  });
-
-  it('that only ever had one bookmark is not expected to get more', async () => {
+  /** A server at version 9, with a first watch that has one bookmark, and later ones from version 2 with this. */
+  async function quiet(later: string) {
+    const watches: string[] = [];
     let lists = 0;
     const url = await rawServer((request, response) => {
       const query = new URL(request.url ?? '', 'http://x').searchParams;
-      if (query.has('sendInitialEvents')) return void response.writeHead(422).end();
-      if (query.has('watch')) return void response.write(eventText('BOOKMARK', '', '2'));
-      lists++;
-      response.end(listText(['web']));
+      if (query.has('fieldSelector')) return void response.end(listText([], '9'));
+      if (!query.has('watch')) {
+        response.end(lists++ === 0 ? listText(['web'], '1') : listText(['web', 'new'], '9'));
+        return;
+      }
+      const isShort = query.get('timeoutSeconds') === '1';
+      watches.push(isShort ? 'short' : `from ${query.get('resourceVersion')!}`);
+      response.flushHeaders();
+      if (watches.length === 1) response.write(eventText('BOOKMARK', '', '2'));
+      else if (query.get('resourceVersion') === '2') response.write(later);
+      if (isShort) response.end();
     });
-    const follower = new Follower(url, { pace: { ...PACE, bookmarkLimitMs: 150 } }).start();
-    await until('some probes', () => lists >= 5);
+    const follower = new Follower(url, { pace: { ...PACE, recheckMs: 50 } }).start();
+    return { watches, follower };
+  }
+
+  it('is given up when another one has events: only its connection is dead', async () => {
+    const { watches, follower } = await quiet(eventText('ADDED', 'new', '9'));
+    await until('the new one', () => follower.has('new'));
+    await until('the next watch', () => watches.length === 3);
+    expect(watches).toEqual(['from 1', 'short', 'from 9']);
+    expect(follower.said(/^W.*silent for 0 s, and the probe failed: another watch/)).toHaveLength(
+      1,
+    );
+    expect(follower.watch).toMatchObject({ relists: 1, restarts: { idle: 1, restored: 0 } });
+  });
+
+  it('is left alone when another one has no events either: the version is that of other objects', async () => {
+    const { watches, follower } = await quiet('');
+    await until('some short watches', () => watches.length >= 4);
+    expect(watches.slice(0, 4)).toEqual(['from 1', 'short', 'short', 'short']);
     expect(follower.watch.restarts.idle).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { createApiServer } from '@kube-dns/apiserver';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createApiServer, type KubeObject, type ObjectAccess } from '@kube-dns/apiserver';
 import { until } from '@kube-dns/testkit';
 import {
   closeAll,
@@ -9,13 +9,17 @@ import {
   following,
   listText,
   owned,
+  rawServer,
   server,
   service,
+  useBookmarks,
 } from './support/follower.js';
 
 afterEach(closeAll);
 
-describe('a watch', () => {
+describe.each(['usual', 'rare'] as const)('a watch with %s bookmarks', (often) => {
+  beforeEach(() => useBookmarks(often));
+
   it('delivers additions, changes and deletions', async () => {
     const api = await server('web');
     const follower = await following(api);
@@ -26,7 +30,7 @@ describe('a watch', () => {
     await until('the change', () => count() === 2);
     api.delete('Service', 'default', 'web');
     await until('the deletion', () => !follower.has('web'));
-    expect(api.requests.count('list', 'services')).toBe(1);
+    expect(follower.watch.relists).toBe(0);
   });
 
   it('continues from its last version when its connection breaks', async () => {
@@ -39,16 +43,65 @@ describe('a watch', () => {
       await until('what happened meanwhile', () => follower.has(`new${round}`));
       await until('the deletion', () => !follower.has(round === 0 ? 'a' : 'b'));
     }
-    expect(api.requests.count('list', 'services')).toBe(1);
+    expect(follower.watch.relists).toBe(0);
   });
 
+  it('is followed by a diff when the server forgot its version', async () => {
+    const api = await server('gone', 'kept', 'changed');
+    const follower = await following(api);
+    const before = follower.events.length;
+    api.dropWatches();
+    api.delete('Service', 'default', 'gone');
+    api.update(service('changed', { ports: [{ port: 80 }] }));
+    api.create(service('new'));
+    api.compact({ cache: true });
+    await until('the new one', () => follower.has('new'));
+    await until('the deletion', () => !follower.has('gone'));
+    expect(follower.events.slice(before).sort()).toEqual([
+      '+default/changed',
+      '+default/new',
+      '-default/gone',
+    ]);
+    expect(follower.watch.relists).toBe(1);
+    expect(follower.synced).toBe(1);
+  });
+
+  it('is opened again at once after each of 20 breaks', async () => {
+    const api = await server();
+    // A single pause would take a minute.
+    const follower = await following(api, { pace: { stableMs: 0, firstPauseMs: 120_000 } });
+    for (let round = 0; round < 20; round++) {
+      await until('the watch', () => api.watchCount('services') === 1);
+      api.dropWatches();
+      api.create(service(`new${round}`));
+      await until('what happened meanwhile', () => follower.has(`new${round}`));
+    }
+    expect(follower.said(/next try/).every((line) => line.endsWith('next try now'))).toBe(true);
+    expect(follower.watch.relists).toBe(0);
+  });
+
+  it('is followed by a list at once when its version is gone', async () => {
+    const api = await server('web');
+    const follower = await following(api, { pace: { stableMs: 0, firstPauseMs: 120_000 } });
+    for (let round = 0; round < 2; round++) {
+      await until('the watch', () => api.watchCount('services') === 1);
+      api.dropWatches();
+      api.create(service(`new${round}`));
+      api.compact({ cache: true });
+      await until('what happened meanwhile', () => follower.has(`new${round}`));
+    }
+    expect(follower.watch.restarts.gone).toBe(2);
+  });
+});
+
+describe('a watch', () => {
   it('is followed by the next when the server ends it in time', async () => {
     const api = await server();
     const follower = await following(api, { pace: { watchSeconds: 1, stableMs: 0 } });
     await until('a second watch', () => api.requests.count('watch', 'services') === 2);
     api.create(service('late'));
     await until('the new one', () => follower.has('late'));
-    expect(api.requests.count('list', 'services')).toBe(1);
+    expect(follower.watch.relists).toBe(0);
     expect(follower.said(/^W/)).toEqual([]);
   });
 
@@ -66,32 +119,13 @@ describe('a watch', () => {
     expect(pauses[1]).toBeGreaterThanOrEqual(95);
   });
 
-  it('is followed by a diff when the server forgot its version', async () => {
-    const api = await server('gone', 'kept', 'changed');
-    const follower = await following(api);
-    const before = follower.events.length;
-    api.dropWatches();
-    api.delete('Service', 'default', 'gone');
-    api.update(service('changed', { ports: [{ port: 80 }] }));
-    api.create(service('new'));
-    api.compact();
-    await until('the new one', () => follower.has('new'));
-    await until('the deletion', () => !follower.has('gone'));
-    expect(follower.events.slice(before).sort()).toEqual([
-      '+default/changed',
-      '+default/new',
-      '-default/gone',
-    ]);
-    expect(api.requests.count('list', 'services')).toBe(2);
-    expect(follower.synced).toBe(1);
-  });
-
   it('is followed by a diff when another server replaces the first', async () => {
     const api = await server('old', 'kept');
     const follower = await following(api);
     await api.close();
-    const next = owned(await createApiServer({ port: api.port, clock: () => Date.now() + 60_000 }));
-    await next.apply([service('kept'), service('new')]);
+    const seed = (objects: ObjectAccess) =>
+      objects.load(['kept', 'more', 'new'].map((name) => service(name) as KubeObject));
+    owned(await createApiServer({ port: api.port, seed }));
     await until('the new one', () => follower.has('new'));
     await until('the deletion', () => !follower.has('old'));
     expect(follower.has('kept')).toBe(true);
@@ -111,33 +145,6 @@ describe('a watch', () => {
     expect(follower.has('new')).toBe(false);
     api.unhang();
     await until('the new one', () => follower.has('new'));
-  });
-
-  it('is opened again at once after each of 20 breaks', async () => {
-    const api = await server();
-    // A single pause would take a minute.
-    const follower = await following(api, { pace: { stableMs: 0, firstPauseMs: 120_000 } });
-    for (let round = 0; round < 20; round++) {
-      await until('the watch', () => api.watchCount('services') === 1);
-      api.dropWatches();
-      api.create(service(`new${round}`));
-      await until('what happened meanwhile', () => follower.has(`new${round}`));
-    }
-    expect(follower.said(/next try/).every((line) => line.endsWith('next try now'))).toBe(true);
-    expect(api.requests.count('list', 'services')).toBe(1);
-  });
-
-  it('is followed by a list at once when its version is gone', async () => {
-    const api = await server('web');
-    const follower = await following(api, { pace: { stableMs: 0, firstPauseMs: 120_000 } });
-    for (let round = 0; round < 2; round++) {
-      await until('the watch', () => api.watchCount('services') === 1);
-      api.dropWatches();
-      api.create(service(`new${round}`));
-      api.compact();
-      await until('what happened meanwhile', () => follower.has(`new${round}`));
-    }
-    expect(follower.watch.restarts.gone).toBe(2);
   });
 
   it('that lasted lets the next trouble begin with a try at once', async () => {
@@ -233,5 +240,23 @@ describe('a watch', () => {
     await follower.close();
     await follower.close();
     expect(follower.said(/^W/)).toEqual([]);
+  });
+});
+
+describe('a watch whose version the server cannot read', () => {
+  it('is followed by a list', async () => {
+    let lists = 0;
+    const url = await rawServer((request, response) => {
+      const query = new URL(request.url ?? '', 'http://x').searchParams;
+      if (query.has('fieldSelector')) return void response.end(listText([], '5'));
+      if (!query.has('watch')) return void response.end(listText(['web'], String(4 + ++lists)));
+      if (query.get('resourceVersion') === '5') response.writeHead(400);
+      response.flushHeaders();
+      if (query.get('resourceVersion') === '5') response.end();
+    });
+    const follower = new Follower(url).start();
+    await until('the second list', () => follower.watch.version === '6');
+    await until('the watch', () => follower.watch.isConnected);
+    expect(follower.watch.relists).toBe(1);
   });
 });

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
-import { failStartup, runProgram, VERSION } from '@kube-dns/daemon';
+import { failStartup, openStatusPaths, runProgram, VERSION } from '@kube-dns/daemon';
 import { subscriptionsPage } from '@kube-dns/resolver';
 import { chooseUdpEngine, EngineError, type ServerAddress } from '@kube-dns/transport';
+import { Telemetry } from '@kube-dns/telemetry';
 import { CorefileSource } from './config/corefile-source.js';
 import { FLAGS } from './config/flags.js';
 import { readOptions } from './config/options.js';
@@ -14,6 +15,7 @@ import { runCommand } from './network/command.js';
 import { Guard } from './network/guard.js';
 import { NetworkSetup } from './network/network-setup.js';
 import { PidFile } from './pid-file.js';
+import { localPagesOf } from './pages.js';
 import { NodeCacheServer } from './server.js';
 import { ServiceApi } from './template/service-api.js';
 import { ServiceFollower } from './template/service-follower.js';
@@ -28,7 +30,7 @@ const PROGRAM = {
 
 const EXIT_FATAL = 1;
 
-runProgram(PROGRAM, async ({ values, log, signals, facts }) => {
+runProgram(PROGRAM, async ({ values, log, signals, facts, statusPages }) => {
   if (values.plugins) {
     process.stdout.write(pluginsText());
     return;
@@ -54,6 +56,12 @@ runProgram(PROGRAM, async ({ values, log, signals, facts }) => {
     log,
   });
   const { lookup } = follower;
+  const telemetry = new Telemetry();
+  telemetry.useQueryLog(options.queryLog);
+  const { localAddresses, port, dnstap: target } = options;
+  const served = { address: localAddresses.length === 1 ? localAddresses[0]! : '', port };
+  const about = { role: 'resolver', program: PROGRAM.name, served } as const;
+  await telemetry.openDnstap({ target, ...about, log });
   const server = new NodeCacheServer({
     engine,
     reusesPort: options.reusesPort,
@@ -64,24 +72,34 @@ runProgram(PROGRAM, async ({ values, log, signals, facts }) => {
       return address === undefined ? undefined : { address, port };
     },
     network,
+    observer: telemetry,
+    exchanges: telemetry.exchanges,
     log,
   });
   const metrics = new MetricsEndpoints({
     address: options.metricsAddress,
     families: metricFamilies({
       server,
+      telemetry,
       facts,
       setupErrors: () => ({ ...network.errors, configmap: source.errors.configmap }),
       network: () => network.state,
       refusedCorefiles: () => source.errors.refused,
     }),
     pages: new Map([['/subscriptions', () => subscriptionsPage(server.subscriptions.rows())]]),
+    localPages: localPagesOf({
+      ...{ server, telemetry, statusPages, corefile: options.corefile.file },
+      source: () => source,
+      network: () => network.state,
+    }),
+    openPaths: openStatusPaths(values.status),
     log,
   });
-  const source = new CorefileSource({
+  const source: CorefileSource = new CorefileSource({
     corefile: options.corefile,
     log,
     lookup,
+    onConfig: ({ queryLog }) => telemetry.useQueryLog(queryLog ?? options.queryLog),
     onChange: async (blocks) => {
       await server.apply(blocks);
       if (!options.isQuiet) for (const line of servedLines(blocks)) log.info(line);
@@ -97,6 +115,7 @@ runProgram(PROGRAM, async ({ values, log, signals, facts }) => {
     follower.close();
     log.info('Tearing down');
     await server.close();
+    await telemetry.close(log);
     pidFile.remove();
     guard.close();
     await metrics.close();

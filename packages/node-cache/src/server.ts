@@ -1,7 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorText, type Log } from '@kube-dns/daemon';
 import { LoopDetector } from '@kube-dns/resolver';
-import type { ServerAddress, UdpEngine } from '@kube-dns/transport';
+import type {
+  AnswerObserver,
+  ExchangeObserver,
+  ServerAddress,
+  UdpEngine,
+} from '@kube-dns/transport';
 import { EVERY_ADDRESS } from '@kube-dns/wire';
 import { Blocks } from './answer/blocks.js';
 import { ClusterSubscriptions } from './answer/cluster-subscriptions.js';
@@ -23,6 +28,10 @@ export interface NodeCacheServerOptions {
     NetworkSetup,
     'prepare' | 'addRules' | 'beat' | 'removeRules' | 'removeInterface'
   >;
+  /** Sees the queries of clients, and their answers. */
+  readonly observer?: AnswerObserver;
+  /** Sees what servers are asked for them, and reply. */
+  readonly exchanges?: ExchangeObserver | undefined;
   readonly log: Log;
 }
 
@@ -45,7 +54,7 @@ export class NodeCacheServer {
   #isEnding = false;
 
   constructor(options: NodeCacheServerOptions) {
-    const { engine, reusesPort, log } = options;
+    const { engine, reusesPort, observer, log } = options;
     this.#options = options;
     const ownAddresses = () => this.points.addresses;
     const loops = new LoopDetector(log, () => this.blocks.refresh());
@@ -69,10 +78,11 @@ export class NodeCacheServer {
       sharesPort: reusesPort,
       onAnswer: () => this.#noteAnswer(),
     });
-    this.points = new ListenPoints({ engine, reusesPort, own: { probe: this.probe, loops }, log });
+    const own = { probe: this.probe, loops };
+    this.points = new ListenPoints({ engine, reusesPort, own, observer, log });
     const { upstreams, subscriptions } = this;
-    const { clusterServer } = options;
-    this.blocks = new Blocks({ upstreams, subscriptions, loops, clusterServer, log });
+    const { clusterServer, exchanges } = options;
+    this.blocks = new Blocks({ upstreams, subscriptions, loops, clusterServer, exchanges, log });
     this.endpoints = new HealthEndpoints({ isReady: () => this.isReady, log });
   }
 

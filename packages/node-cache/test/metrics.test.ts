@@ -2,6 +2,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import { renderFamilies } from '@kube-dns/daemon';
 import { ask } from '@kube-dns/resolver/testing';
 import { ownedBy } from '@kube-dns/testkit';
+import { Telemetry } from '@kube-dns/telemetry';
 import { metricFamilies } from '../src/metrics/metric-families.js';
 import { labelsByMetric, ORIGINAL_METRICS, seriesTwice } from './support/original-metrics.js';
 import { Testbed } from './support/testbed.js';
@@ -18,6 +19,7 @@ async function page(testbed: Testbed): Promise<string> {
   return renderFamilies(
     metricFamilies({
       server: testbed.server,
+      telemetry: new Telemetry(),
       facts: { version: '1.2.3', unexpectedErrors: () => 0 },
       setupErrors: () => ({ ...noErrors, configmap: 0 }),
       network: () => ({ hasRules: false }) as never,

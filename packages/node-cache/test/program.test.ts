@@ -7,8 +7,10 @@ import {
   ConfigVolume,
   endPrograms,
   freePort,
+  missing,
   missingIpv6,
   ownedBy,
+  readDnstap,
   RunningProgram,
   ScriptedNameServer,
   TemporaryFolder,
@@ -104,6 +106,49 @@ it('answers, is healthy and ready, and has written its Corefile and its process 
   expect(program.stderr).toContain('SIGTERM: Shutting down servers then terminating');
   expect(existsSync(join(folder.path, 'pid'))).toBe(false);
 });
+
+it('writes the query log as the flag says, and as the key of the ConfigMap says once it is there', async () => {
+  const program = await start('--query-log=text,name=example');
+  const lines = () => program.stdout.split('\n').slice(0, -1);
+  await ask(port, 'a.example');
+  await until(() => lines().length === 1);
+  expect(lines()[0]).toMatch(
+    /^127\.0\.0\.1:\d+ - \d+ "A IN a\.example\. udp .*" NOERROR qr,rd,ra \d+ [\d.]+s$/,
+  );
+  await config.put({ queryLog: 'json,name=example' });
+  await until(async () => {
+    await ask(port, 'a.example');
+    return lines().at(-1)!.startsWith('{');
+  });
+  const last = JSON.parse(lines().at(-1)!) as Record<string, unknown>;
+  expect([last.qname, last.source]).toEqual(['a.example.', 'cache']);
+  await ask(port, 'b.example');
+  const server = `127.0.0.1#${upstream.port}`;
+  await until(() =>
+    lines().some((line) => line.includes(`"source":"upstream","server":"${server}"`)),
+  );
+});
+
+unless(missing('dnstap-read'), it)(
+  '--dnstap has a message for each query of a client, each answer, and each exchange with a server',
+  async () => {
+    const path = join(folder.path, 'tap');
+    const program = await start(`--dnstap=file:${path}`);
+    for (const name of ['a.example', 'a.example', 'a.cluster.local']) await ask(port, name);
+    program.signal('SIGTERM');
+    await program.ended;
+    const rows = await readDnstap(path);
+    const ours = `127.0.0.1:${port}`;
+    const theirs = `127.0.0.1:${upstream.port}`;
+    const client = [`CQ ${ours} UDP`, `CR ${ours} UDP`];
+    // Whether the cluster's DNS answers is asked, too, for the root.
+    const asked = rows.filter(({ question }) => question !== './IN/NS');
+    expect(asked.map((row) => `${row.type} ${row.answerer} ${row.protocol}`)).toEqual([
+      ...[`FQ ${theirs} UDP`, `FR ${theirs} UDP`, ...client, ...client],
+      ...[`FQ ${theirs} TCP`, `FR ${theirs} TCP`, ...client],
+    ]);
+  },
+);
 
 unless(missingIpv6(), it)(
   'serves both families, and its pages at an IPv6 address that is written without brackets',

@@ -20,9 +20,9 @@ function documentedRows(): readonly (readonly string[])[] {
 
 it('FAULTS.md has the rows of the command, in their order', () => {
   expect(documentedRows()).toEqual(
-    FAULTS.map(({ id, happens, clients, reasons, duration, metrics }) => {
+    FAULTS.map(({ id, happens, clients, reasons, duration, metrics, shows }) => {
       const codes = reasons?.join(', ') ?? 'none';
-      return [`\`${id}\``, happens, clients, codes, duration, metrics];
+      return [`\`${id}\``, happens, clients, codes, duration, metrics, shows?.text ?? 'Nothing'];
     }),
   );
 });

@@ -1,4 +1,11 @@
-import { intFlag, listFlag, MAX_TIMER_MS, portFlag, stringFlag } from '@kube-dns/daemon';
+import {
+  intFlag,
+  listFlag,
+  MAX_TIMER_MS,
+  portFlag,
+  STATUS_FLAG,
+  stringFlag,
+} from '@kube-dns/daemon';
 
 import { parseProbeSpec, PROBE_FORMAT } from './probe/probe-spec.js';
 
@@ -25,4 +32,5 @@ export const FLAGS = {
   'prometheus-port': portFlag(10_054, 'port to serve HTTP on'),
   'prometheus-path': stringFlag('/metrics', 'path of the metrics'),
   'prometheus-namespace': stringFlag('kubedns', 'first part of the metric names'),
+  status: STATUS_FLAG,
 };

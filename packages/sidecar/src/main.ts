@@ -12,10 +12,10 @@ const program = {
   flags: FLAGS,
 };
 
-runProgram(program, async ({ values, log, signals, facts }) => {
+runProgram(program, async ({ values, log, signals, facts, statusPages }) => {
   const options = readOptions(values);
   log.info(`version ${facts.version}`);
-  const sidecar = await startSidecar(options, log, facts);
+  const sidecar = await startSidecar(options, log, { facts, statusPages });
   signals.onTerminate(() => sidecar.close());
   for (const { label, server, name, type, intervalMs } of options.probes) {
     log.info(`probe ${label}: ${name} ${type} at ${formatHostPort(server)} every ${intervalMs} ms`);

@@ -18,6 +18,7 @@ describe('readOptions', () => {
       httpPort: 10_054,
       metricsPath: '/metrics',
       namespace: 'kubedns',
+      showsStatus: false,
     });
   });
 

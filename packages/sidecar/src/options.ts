@@ -14,6 +14,8 @@ export interface SidecarOptions {
   readonly httpPort: number;
   readonly metricsPath: string;
   readonly namespace: string;
+  /** Whether every client gets the status page. */
+  readonly showsStatus: boolean;
 }
 
 /**
@@ -33,6 +35,7 @@ export function readOptions(values: FlagValues<typeof FLAGS>): SidecarOptions {
     httpPort: values['prometheus-port'],
     metricsPath: values['prometheus-path'],
     namespace: values['prometheus-namespace'],
+    showsStatus: values.status,
   };
 }
 

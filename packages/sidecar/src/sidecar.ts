@@ -1,18 +1,22 @@
 import {
+  localPages,
   metricsHandler,
+  openStatusPaths,
   startHttpServer,
   type HttpServer,
   type Log,
-  type ProgramFacts,
+  type ProgramContext,
 } from '@kube-dns/daemon';
 
 import { ask } from './ask.js';
+import type { FLAGS } from './flags.js';
 import { HostResolver } from './host-resolver.js';
 import { metricFamilies } from './metrics.js';
 import type { SidecarOptions } from './options.js';
 import { SYSTEM_PACING } from './pacing.js';
 import { Probe } from './probe/probe.js';
 import { HEALTHZ_PATH, healthcheck, healthcheckPath, healthz, routeByPath } from './routes.js';
+import { sidecarStatus } from './sidecar-status.js';
 import { StatisticsPoll } from './statistics/statistics-poll.js';
 
 /** The running sidecar: probes, statistics and HTTP. */
@@ -22,12 +26,16 @@ export interface Sidecar {
   close(): Promise<void>;
 }
 
+/** What the status page and the metrics say of the program. */
+type SidecarProgram = Pick<ProgramContext<typeof FLAGS>, 'facts' | 'statusPages'>;
+
 /** Starts probing and serving; rejects with a StartupError when it cannot listen. */
 export async function startSidecar(
   options: SidecarOptions,
   log: Log,
-  facts: ProgramFacts,
+  program: SidecarProgram,
 ): Promise<Sidecar> {
+  const { facts, statusPages } = program;
   const resolver = new HostResolver();
   const poll = new StatisticsPoll({
     intervalMs: options.pollIntervalMs,
@@ -55,12 +63,16 @@ export async function startSidecar(
       ),
     ]),
   );
+  const status = localPages(
+    statusPages(sidecarStatus(options.dnsmasq, poll, probes)),
+    openStatusPaths(options.showsStatus),
+  );
   const http = await startHttpServer({
     host: options.httpHost,
     port: options.httpPort,
     purpose: 'metrics',
     log,
-    routes: (app) => app.use(routes),
+    routes: (app) => app.use(routes, status),
   });
   const loops = [poll, ...probes];
   for (const loop of loops) loop.start();

@@ -33,6 +33,7 @@ export {
   parseLatencies,
   runDnsperf,
 } from './dns/dnsperf.js';
+export { type DnstapRow, readDnstap } from './dns/dnstap-reader.js';
 export {
   EncryptedNameServer,
   type EncryptedNameServerOptions,
@@ -74,6 +75,13 @@ export { CommandError, MeasureError, messageOf, UsageError } from './errors.js';
 export { memoryBytes } from './memory-quantity.js';
 export { monotonicMs } from './monotonic.js';
 export { type Closable, type Lifetime, Owned, ownedBy } from './owned.js';
+export {
+  Browser,
+  type BrowserView,
+  runChromium,
+  type ShownPage,
+  withoutChromium,
+} from './process/chromium.js';
 export { builtProgram } from './process/built-program.js';
 export { type CorePlan, findCores, pinnedCommand, pinProcess } from './process/cores.js';
 export { freePort } from './process/free-port.js';

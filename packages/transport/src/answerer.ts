@@ -1,4 +1,6 @@
 import type { Query } from '@kube-dns/wire';
+import type { AnswerSource } from './answer-source.js';
+import type { ServerAddress } from './server-address.js';
 
 /** Returned by an answerer that sends nothing now: it took a reply path, or sends no answer at all. */
 export const NO_ANSWER_YET = 0;
@@ -18,6 +20,11 @@ export interface Client {
   /** The client's address as text, built when it is read, and its port. A retransmission has the same. */
   readonly address: string;
   readonly port: number;
+  /**
+   * Says where the answer comes from that is given now; LOCAL unless said otherwise. With NONE observers do not see it: it is
+   * to a question of this program's own.
+   */
+  answersFrom(source: AnswerSource): void;
   /** Retains the reply path to this client, for an answer that is sent later. */
   defer(): ReplyPath;
 }
@@ -33,8 +40,11 @@ export interface ReplyPath {
   /** The client's address as text, and its port. */
   readonly address: string;
   readonly port: number;
-  /** Sends `length` bytes; the message is truncated in place when it is too large for the client. */
-  send(message: Uint8Array, length: number): void;
+  /**
+   * Sends `length` bytes; the message is truncated in place when it is too large for the client. `source` is where it
+   * comes from, LOCAL unless given, and `server` the one that replied, if one did.
+   */
+  send(message: Uint8Array, length: number, source?: AnswerSource, server?: ServerAddress): void;
   /** Releases the path without an answer. */
   abandon(): void;
 }

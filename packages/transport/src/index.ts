@@ -1,5 +1,7 @@
+export type { AnswerObserver, RetainedQuery } from './answer-observer.js';
+export { type AnswerSource, SOURCE, SOURCE_NAMES } from './answer-source.js';
 export { NO_ANSWER_YET } from './answerer.js';
-export type { Answerer, Client, ReplyPath } from './answerer.js';
+export type { AddressedClient, Answerer, Client, ReplyPath } from './answerer.js';
 export { chooseUdpEngine, type ChosenEngine } from './choose-udp-engine.js';
 export { COOKIELESS_PER_SECOND, ServerCookies } from './cookies/server-cookies.js';
 export type { CookieSecrets } from './cookies/server-cookies.js';
@@ -16,7 +18,7 @@ export { isOwnAddress } from './own-address.js';
 export { randomId } from './random-id.js';
 export { hasIdOf, isReplyTo } from './reply-match.js';
 export { parseResolvConf } from './resolv-conf.js';
-export { serverText } from './server-address.js';
+export { isStreamed, serverKey, serverText } from './server-address.js';
 export type { Encryption, ServerAddress } from './server-address.js';
 export type { StaleAnswer, StaleReason, StaleRules } from './upstream/stale-clients.js';
 export { ServerHosts } from './server-hosts.js';
@@ -33,6 +35,7 @@ export type {
   ZoneSubscriptionOptions,
 } from './subscription/zone-subscription.js';
 export { UDP_ENGINES, type UdpEngine, type UdpEngineChoice } from './udp-engine.js';
+export type { ExchangeObserver, ExchangeObservers } from './upstream/exchange-observer.js';
 export { networkOf } from './upstream/fair-places.js';
 export type { ReplyInspector } from './upstream/flight-owner.js';
 export type { ForwarderCounters } from './upstream/forwarder-counters.js';
@@ -42,6 +45,7 @@ export type { FailureReason, ReplyFlaw } from './upstream/reply-flaw.js';
 export { retryPlan } from './upstream/retry-plan.js';
 export type { FastRetry, RetryPlan } from './upstream/retry-plan.js';
 export type { ServerCounter, ServerCounters } from './upstream/server-counter.js';
+export type { QuestionState } from './upstream/question-ends.js';
 export { GroupLoad, ServerGroup } from './upstream/server-group.js';
 export type { ServerOrder } from './upstream/server-group.js';
 export { NO_OPTIONS } from './upstream/upstream-query.js';

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { EVERY_ADDRESS, SAFE_UDP_BYTES } from '@kube-dns/wire';
+import type { AnswerObserver } from './answer-observer.js';
 import type { Answerer } from './answerer.js';
 import { ServerCookies } from './cookies/server-cookies.js';
 import { ListenerCounters } from './counters.js';
@@ -36,6 +37,8 @@ export interface ListenOptions {
   readonly sessions?: SessionService | undefined;
   /** Answers NOTIFY (RFC 1996), with and without a TSIG; without it they get NOTIMP. */
   readonly notifies?: Answerer | undefined;
+  /** Sees the queries whose question can be read, NOTIFY not among them, and their answers. */
+  readonly observer?: AnswerObserver | undefined;
   /** Makes the cookies of the answers (RFC 7873); the listeners of a process share it. */
   readonly cookies?: ServerCookies;
 }
@@ -85,12 +88,12 @@ function isWithoutIpv6(error: unknown): boolean {
 
 async function listenOnce(options: ListenOptions): Promise<Listener> {
   const { address, maxUdpBytes = SAFE_UDP_BYTES, answerer, onFailure } = options;
-  const { engine = new DgramEngine(), reusesPort = false, sessions, notifies } = options;
+  const { engine = new DgramEngine(), reusesPort = false, sessions, notifies, observer } = options;
   const { cookies = new ServerCookies() } = options;
   const counters = new ListenerCounters();
   const handler = new MessageHandler({
     ...{ answerer, counters, maxUdpBytes, onFailure },
-    ...{ sessions, notifies, cookies },
+    ...{ sessions, notifies, cookies, observer },
   });
   const udp = new UdpListener(engine.createSocket(counters), handler);
   const tcp = new TcpListener(handler, { ...DEFAULT_TCP_LIMITS, ...options.tcp }, counters);

@@ -17,6 +17,8 @@ import {
   writeUint16,
 } from '@kube-dns/wire';
 import { type AddressedClient, type Answerer, NO_ANSWER_YET } from './answerer.js';
+import type { AnswerObserver, RetainedQuery } from './answer-observer.js';
+import { type AnswerSource, SOURCE } from './answer-source.js';
 import type { AnswerCookie } from './cookies/answer-cookie.js';
 import type { CookieState, ServerCookies } from './cookies/server-cookies.js';
 import type { ListenerCounters } from './counters.js';
@@ -42,6 +44,8 @@ export interface MessageHandlerOptions {
   readonly sessions?: SessionService | undefined;
   /** Answers NOTIFY; without it they are not implemented. */
   readonly notifies?: Answerer | undefined;
+  /** Sees the queries that `answerer` answers, those that are refused though their question can be read, and the answers. */
+  readonly observer?: AnswerObserver | undefined;
 }
 
 /**
@@ -50,6 +54,8 @@ export interface MessageHandlerOptions {
  */
 export class MessageHandler {
   readonly query = new Query();
+  /** Where the answer to the current query comes from. */
+  source: AnswerSource = SOURCE.LOCAL;
   readonly #options: MessageHandlerOptions;
   readonly #writer = new AnswerWriter();
   readonly #cursor = new RecordCursor();
@@ -69,15 +75,16 @@ export class MessageHandler {
     out: Uint8Array,
   ): number {
     const { query } = this;
-    const { answerer, notifies, counters, maxUdpBytes, cookies } = this.#options;
+    const { notifies, counters, maxUdpBytes, cookies } = this.#options;
     if (isOverTcp) counters.tcpQueries++;
     else counters.udpQueries++;
     let verdict = query.read(bytes, length, isOverTcp, maxUdpBytes);
     this.#cookie = undefined;
+    this.source = SOURCE.LOCAL;
     if (verdict === 'answer') {
       const isGood = query.cookieAt > 0 && this.#judgeCookie(client) === 'good';
       const isAdmitted = isGood || isOverTcp || cookies.admits(client);
-      return isAdmitted ? this.#answer(answerer, client, out) : this.#wantCookie(out);
+      return this.#answerObserved(isAdmitted, client, out);
     }
     if (verdict === 'notimp' && notifies !== undefined && isNotify(query)) {
       verdict = query.readBody();
@@ -93,13 +100,28 @@ export class MessageHandler {
     else counters.formErrors++;
     if (verdict === 'badvers' && query.cookieAt > 0) this.#judgeCookie(client);
     const isUnreadable = verdict === 'formerr' || verdict === 'notimp';
+    const { observer } = this.#options;
+    const isObserved = observer !== undefined && this.#hasQuestion(verdict);
+    if (isObserved) observer.begin(query, client);
     const refusalBytes = this.#refuse(REFUSALS[verdict], isUnreadable, out);
-    return this.#addCookie(out, refusalBytes, this.#cookie);
+    const replyBytes = this.#addCookie(out, refusalBytes, this.#cookie);
+    if (isObserved) observer.answered(out, replyBytes, SOURCE.LOCAL);
+    return replyBytes;
+  }
+
+  /** Whether the question of a refused message is read; that of another opcode is read now. */
+  #hasQuestion(verdict: Verdict): boolean {
+    return verdict === 'notimp' ? this.query.readBody() !== 'formerr' : verdict !== 'formerr';
   }
 
   /** The cookie of the answer to the current query, for an answer that is sent later. */
   get retainedCookie(): AnswerCookie {
     return this.#cookie?.slice();
+  }
+
+  /** The current query, for the observer of an answer that is sent later. */
+  retainObserved(): RetainedQuery | undefined {
+    return this.#options.observer?.retain();
   }
 
   /** Passes a message of DNS Stateful Operations on; false when it is none, or when they are not served. */
@@ -169,6 +191,14 @@ export class MessageHandler {
     const length = appendOpt(query, out, headBytes, rcode);
     if (isBad) return this.#addCookie(out, length, this.#cookie);
     return this.fit(out, length, query.maxAnswerBytes, this.#cookie);
+  }
+
+  #answerObserved(isAdmitted: boolean, client: AddressedClient, out: Uint8Array): number {
+    const { answerer, observer } = this.#options;
+    observer?.begin(this.query, client);
+    const length = isAdmitted ? this.#answer(answerer, client, out) : this.#wantCookie(out);
+    if (length > 0 && this.source !== SOURCE.NONE) observer?.answered(out, length, this.source);
+    return length;
   }
 
   #answer(answerer: Answerer, client: AddressedClient, out: Uint8Array): number {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { serverText } from './server-address.js';
+import { serverKey, serverText } from './server-address.js';
 
 const TLS = { protocol: 'tls', path: '' } as const;
 const HTTPS = { protocol: 'https', name: 'dns.example', path: '/dns-query' } as const;
@@ -20,5 +20,12 @@ describe('serverText', () => {
       'tls://192.0.2.1#853%dns.example',
       'https://dns.example/dns-query (192.0.2.1#853)',
     ]);
+  });
+
+  it('shows nothing of what a URL has after its `?`; servers differ by it', () => {
+    const encryption = { ...HTTPS, path: '/dns-query?token=hunter2' };
+    const server = { address: '192.0.2.1', port: 443, encryption };
+    expect(serverText(server)).toBe('https://dns.example/dns-query (192.0.2.1#443)');
+    expect(serverKey(server)).toBe('https://dns.example/dns-query?token=hunter2 (192.0.2.1#443)');
   });
 });

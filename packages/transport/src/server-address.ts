@@ -32,12 +32,22 @@ export function addressText({ address, port }: ServerAddress): string {
 /**
  * The text of a server as dnsmasq writes it: `127.0.0.1#10053`; of an encrypted one `tls://9.9.9.9#853%dns.example`
  * or `https://dns.example/dns-query (9.9.9.9#443)`; of one that is asked over TCP alone `tcp://127.0.0.1#53`.
+ * It is shown, so it is without what a URL has after `?`, which may be a secret.
  */
 export function serverText(server: ServerAddress): string {
+  return textWith(server, server.encryption?.path.replace(/\?.*$/s, '') ?? '');
+}
+
+/** What tells servers apart: the text, with all of a URL. Never shown. */
+export function serverKey(server: ServerAddress): string {
+  return textWith(server, server.encryption?.path ?? '');
+}
+
+function textWith(server: ServerAddress, path: string): string {
   const { address, encryption } = server;
   const text = addressText(server);
   if (encryption === undefined) return server.keepsTcp === true ? `tcp://${text}` : text;
-  const { protocol, name, path } = encryption;
+  const { protocol, name } = encryption;
   if (protocol === 'https') {
     return `https://${isIPv6(name) ? `[${name}]` : name}${path} (${text})`;
   }

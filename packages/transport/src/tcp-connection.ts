@@ -1,13 +1,17 @@
 import type { Socket } from 'node:net';
 import { MAX_MESSAGE_BYTES, unmappedAddress } from '@kube-dns/wire';
+import type { RetainedQuery } from './answer-observer.js';
+import { type AnswerSource, SOURCE } from './answer-source.js';
 import type { AddressedClient, ReplyPath } from './answerer.js';
 import { copyAddress } from './copy-address.js';
 import { type AnswerCookie, withRoom } from './cookies/answer-cookie.js';
 import { frameMessage, FrameReader } from './frame-reader.js';
 import type { MessageHandler } from './message-handler.js';
+import type { ServerAddress } from './server-address.js';
 import type { Session } from './session.js';
 import type { Reading, TcpShares } from './tcp-shares.js';
 
+const NO_MESSAGE = new Uint8Array(0);
 /** This many queries of one connection may wait for an answer; the next is read when one is answered. */
 const MAX_DEFERRED = 100;
 /** This many queries of one connection are answered before the others' turn. */
@@ -104,21 +108,26 @@ export class TcpConnection implements AddressedClient, Reading, Session {
     return copyAddress(this.address, to, at);
   }
 
+  answersFrom(source: AnswerSource): void {
+    this.#handler.source = source;
+  }
+
   defer(): ReplyPath {
     this.#deferred++;
     const { query, retainedCookie } = this.#handler;
-    return new TcpReplyPath(this, query.maxAnswerBytes, retainedCookie);
+    const observed = this.#handler.retainObserved();
+    return new TcpReplyPath(this, query.maxAnswerBytes, retainedCookie, observed);
   }
 
-  /** Sends a deferred answer (nothing when `length` is 0) and continues to read. */
-  finish(message: Uint8Array, length: number, maxBytes: number, cookie: AnswerCookie): void {
+  /** Sends a deferred answer, fitted to its client's size (nothing when `length` is 0), and continues to read; returns its length. */
+  finish(message: Uint8Array, length: number, maxBytes: number, cookie: AnswerCookie): number {
     this.#deferred--;
-    if (length > 0) {
-      const answer = withRoom(message, length, cookie);
-      this.#send(answer, this.#handler.fit(answer, length, maxBytes, cookie));
-    }
     // Not immediately: the answerer may be in the middle of sending replies, or inside `answer`.
     process.nextTick(this.#readOn);
+    if (length === 0) return 0;
+    const fitted = this.#handler.fit(message, length, maxBytes, cookie);
+    this.#send(message, fitted);
+    return fitted;
   }
 
   /**
@@ -203,22 +212,37 @@ class TcpReplyPath implements ReplyPath {
   #connection: TcpConnection | undefined;
   readonly #maxBytes: number;
   readonly #cookie: AnswerCookie;
+  readonly #observed: RetainedQuery | undefined;
 
-  constructor(connection: TcpConnection, maxBytes: number, cookie: AnswerCookie) {
+  constructor(
+    connection: TcpConnection,
+    maxBytes: number,
+    cookie: AnswerCookie,
+    observed: RetainedQuery | undefined,
+  ) {
     this.address = connection.address;
     this.port = connection.port;
     this.#connection = connection;
     this.#maxBytes = maxBytes;
     this.#cookie = cookie;
+    this.#observed = observed;
   }
 
-  send(message: Uint8Array, length: number): void {
+  send(
+    message: Uint8Array,
+    length: number,
+    source: AnswerSource = SOURCE.LOCAL,
+    server?: ServerAddress,
+  ): void {
     const connection = this.#connection;
     this.#connection = undefined;
-    connection?.finish(message, length, this.#maxBytes, this.#cookie);
+    if (connection === undefined) return;
+    const answer = length > 0 ? withRoom(message, length, this.#cookie) : message;
+    const sent = connection.finish(answer, length, this.#maxBytes, this.#cookie);
+    this.#observed?.answered(answer, sent, source, server);
   }
 
   abandon(): void {
-    this.send(new Uint8Array(0), 0);
+    this.send(NO_MESSAGE, 0, SOURCE.NONE);
   }
 }

@@ -1,11 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { unmappedAddress } from '@kube-dns/wire';
+import type { RetainedQuery } from './answer-observer.js';
+import { type AnswerSource, SOURCE } from './answer-source.js';
 import type { AddressedClient, ReplyPath } from './answerer.js';
 import { type AnswerCookie, withRoom } from './cookies/answer-cookie.js';
 import type { DatagramSocket, Peer } from './datagram-socket.js';
 import type { MessageHandler } from './message-handler.js';
 import { requireReusePort } from './reuse-port.js';
+import type { ServerAddress } from './server-address.js';
 
+const NO_MESSAGE = new Uint8Array(0);
 const NO_PEER: Peer = { address: '', port: 0 };
 /** A socket is empty when nothing arrived in this many rounds; each round is several turns of the loop. */
 const IDLE_ROUNDS = 2;
@@ -41,6 +45,10 @@ export class UdpListener implements AddressedClient {
     return this.#socket.copyAddress(this.#peer, to, at);
   }
 
+  answersFrom(source: AnswerSource): void {
+    this.#handler.source = source;
+  }
+
   async open(address: string, port: number, reusesPort = false): Promise<void> {
     if (reusesPort) requireReusePort();
     const socket = this.#socket;
@@ -60,19 +68,15 @@ export class UdpListener implements AddressedClient {
     this.#waiting++;
     const { query, retainedCookie } = this.#handler;
     const peer = this.#socket.retain(this.#peer);
-    return new UdpReplyPath(this, peer, query.maxAnswerBytes, retainedCookie);
+    const observed = this.#handler.retainObserved();
+    return new UdpReplyPath(this, peer, query.maxAnswerBytes, retainedCookie, observed);
   }
 
-  /** For a reply path: sends the answer, truncated to its client's size. */
-  send(
-    message: Uint8Array,
-    length: number,
-    maxBytes: number,
-    cookie: AnswerCookie,
-    peer: Peer,
-  ): void {
-    const answer = withRoom(message, length, cookie);
-    this.#socket.send(answer, this.#handler.fit(answer, length, maxBytes, cookie), peer);
+  /** For a reply path: fits the answer to its client's size, and sends it; returns its length. */
+  send(message: Uint8Array, length: number, maxBytes: number, cookie: AnswerCookie, peer: Peer) {
+    const fitted = this.#handler.fit(message, length, maxBytes, cookie);
+    this.#socket.send(message, fitted, peer);
+    return fitted;
   }
 
   /** For a reply path: its answer is sent or abandoned. */
@@ -105,12 +109,20 @@ class UdpReplyPath implements ReplyPath {
   readonly #cookie: AnswerCookie;
   /** Undefined once the answer is sent or abandoned. */
   #peer: Peer | undefined;
+  readonly #observed: RetainedQuery | undefined;
 
-  constructor(listener: UdpListener, peer: Peer, maxBytes: number, cookie: AnswerCookie) {
+  constructor(
+    listener: UdpListener,
+    peer: Peer,
+    maxBytes: number,
+    cookie: AnswerCookie,
+    observed: RetainedQuery | undefined,
+  ) {
     this.#listener = listener;
     this.#peer = peer;
     this.#maxBytes = maxBytes;
     this.#cookie = cookie;
+    this.#observed = observed;
   }
 
   get address(): string {
@@ -121,15 +133,30 @@ class UdpReplyPath implements ReplyPath {
     return this.#peer?.port ?? 0;
   }
 
-  send(message: Uint8Array, length: number): void {
-    const peer = this.#peer;
+  send(
+    message: Uint8Array,
+    length: number,
+    source: AnswerSource = SOURCE.LOCAL,
+    server?: ServerAddress,
+  ): void {
+    const peer = this.#release();
     if (peer === undefined) return;
-    this.#listener.send(message, length, this.#maxBytes, this.#cookie, peer);
-    this.abandon();
+    const answer = withRoom(message, length, this.#cookie);
+    const sent = this.#listener.send(answer, length, this.#maxBytes, this.#cookie, peer);
+    this.#listener.release(peer);
+    this.#observed?.answered(answer, sent, source, server);
   }
 
   abandon(): void {
-    if (this.#peer !== undefined) this.#listener.release(this.#peer);
+    const peer = this.#release();
+    if (peer === undefined) return;
+    this.#listener.release(peer);
+    this.#observed?.answered(NO_MESSAGE, 0, SOURCE.NONE, undefined);
+  }
+
+  #release(): Peer | undefined {
+    const peer = this.#peer;
     this.#peer = undefined;
+    return peer;
   }
 }

@@ -11,6 +11,7 @@ export function clientAt(text: string): AddressedClient {
       to.set(bytes, at);
       return bytes.length;
     },
+    answersFrom: () => undefined,
     defer: () => {
       throw new Error('nothing is deferred here');
     },

@@ -7,6 +7,7 @@ import {
   RecordCursor,
   TYPE,
 } from '@kube-dns/wire';
+import type { AnswerSource } from '../src/answer-source.js';
 import type { Client, ReplyPath } from '../src/answerer.js';
 import type { ExchangeErrorCode } from '../src/errors.js';
 import type { ReplyInspector } from '../src/upstream/flight-owner.js';
@@ -14,6 +15,7 @@ import { QueryForwarder } from '../src/upstream/query-forwarder.js';
 import type { QueryForwarderOptions } from '../src/upstream/query-forwarder-options.js';
 import type { ReplyFlaw } from '../src/upstream/reply-flaw.js';
 import { retryPlan } from '../src/upstream/retry-plan.js';
+import type { ServerAddress } from '../src/server-address.js';
 import type { ServerCounter } from '../src/upstream/server-counter.js';
 import { type GroupLoad, ServerGroup, type ServerOrder } from '../src/upstream/server-group.js';
 import { type ServerSource, UpstreamServers } from '../src/upstream/upstream-servers.js';
@@ -41,6 +43,9 @@ export class WaitingClient implements Client {
   readonly port: number;
   answer: Answer | undefined;
   bytes = Buffer.alloc(0);
+  /** Where its answer came from, and the server that replied. */
+  source: AnswerSource | undefined;
+  server: ServerAddress | undefined;
   /** Handles that were taken and neither used nor given back. */
   waiting = 0;
 
@@ -83,13 +88,19 @@ export class WaitingClient implements Client {
     this.answer = readAnswer(this.bytes);
   }
 
+  answersFrom(source: AnswerSource): void {
+    this.source = source;
+  }
+
   defer(): ReplyPath {
     this.waiting++;
     return {
       address: this.address,
       port: this.port,
-      send: (message, length) => {
+      send: (message, length, source, server) => {
         this.waiting--;
+        this.source = source;
+        this.server = server;
         this.take(message.subarray(0, length));
       },
       abandon: () => {

@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ownedBy } from '@kube-dns/testkit';
-import { decodeMessage } from '@kube-dns/wire';
+import { decodeMessage, decodeName, RCODE } from '@kube-dns/wire';
 import { NO_ANSWER_YET } from '../src/answerer.js';
+import type { AnswerObserver } from '../src/answer-observer.js';
+import { SOURCE } from '../src/answer-source.js';
 import { ENGINES } from './engines.js';
 import { itOverIPv6 } from './ipv6.js';
 import { answerWith, manyAddresses, replyTo, withOpt } from './messages.js';
@@ -105,6 +107,38 @@ describe.each(ENGINES)('a listener with the engine %s', (name, engine) => {
       });
       expect(reply.additionals).toMatchObject([{ type: 'OPT', extendedRcode: 1, ednsVersion: 0 }]);
       expect(listener.counters.badVersions).toBe(1);
+    });
+
+    it('shows what it refuses to the observer if there is a question to read', async () => {
+      const seen: unknown[] = [];
+      let asked = '';
+      const observer: AnswerObserver = {
+        begin: ({ name: wire, nameLength, flags, type }) => {
+          asked = `${decodeName(wire.subarray(0, nameLength))} ${type} opcode ${(flags >> 11) & 15}`;
+        },
+        answered: (message, length, source) => {
+          const [opt] = decodeMessage(message.slice(0, length)).additionals;
+          const upper = opt?.type === 'OPT' ? opt.extendedRcode : 0;
+          seen.push([asked, (upper << 4) | (message[3]! & 15), source]);
+        },
+        retain: () => ({ answered: () => undefined }),
+      };
+      const { client } = await start(oneAddress, { observer });
+      const ofOpcode = (opcode: number, bytes: Uint8Array) => {
+        const message = Buffer.from(bytes);
+        message[2] = opcode << 3;
+        return message;
+      };
+      await client.ask(withOpt(question('version.x'), 1232, 1));
+      await client.ask(ofOpcode(2, question('status.x')));
+      await client.ask(ofOpcode(2, header(0, 0)));
+      await client.ask(ofOpcode(2, question('cut.x').subarray(0, 14)));
+      await client.ask(header(0x0100, 0));
+      await client.ask(header(0x0100, 2));
+      expect(seen).toEqual([
+        ['version.x 1 opcode 0', RCODE.BADVERS, SOURCE.LOCAL],
+        ['status.x 1 opcode 2', RCODE.NOTIMP, SOURCE.LOCAL],
+      ]);
     });
 
     it('is silent about responses and what is shorter than a header', async () => {

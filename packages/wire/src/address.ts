@@ -2,6 +2,8 @@ import { isIP, isIPv4, SocketAddress } from 'node:net';
 
 const IPV4_BYTES = 4;
 const IPV6_GROUPS = 8;
+const DOT = 0x2e;
+const DIGIT_0 = 0x30;
 const MAPPED_PREFIX = '::ffff:';
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
@@ -31,7 +33,7 @@ export function parseAddress(text: string): Uint8Array | undefined {
 
 /** The bytes of an IP address in text form: 4 or 16. The text must be a valid address without a zone. */
 export function addressBytes(text: string): Uint8Array {
-  return isIPv4(text) ? Uint8Array.from(text.split('.'), Number) : ipv6Bytes(text);
+  return isIPv4(text) ? ipv4Bytes(text) : ipv6Bytes(text);
 }
 
 /** The text of the 4 or 16 bytes of an IP address. */
@@ -56,6 +58,18 @@ export function hasPrefix(
     if (((prefix[i]! ^ bytes[at + i]!) & mask) !== 0) return false;
   }
   return true;
+}
+
+/** Digit by digit: of a large list each address of an endpoint passes here, and `split` takes ten times as long. */
+function ipv4Bytes(text: string): Uint8Array {
+  const bytes = new Uint8Array(IPV4_BYTES);
+  let at = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === DOT) at++;
+    else bytes[at] = bytes[at]! * 10 + code - DIGIT_0;
+  }
+  return bytes;
 }
 
 function ipv4Text(bytes: Uint8Array, at: number): string {

@@ -74,6 +74,7 @@ export { copyQuery, Query } from './query.js';
 export type { Verdict } from './query.js';
 export { buildQuery, isSameQuestion } from './question.js';
 export { expandRdata } from './rdata-names.js';
+export { recordText } from './record-text.js';
 export { RecordCursor, SECTION, soundTtl } from './record-cursor.js';
 export type { Section } from './record-cursor.js';
 export { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
@@ -108,4 +109,5 @@ export {
   zoneVersionAt,
 } from './zone-version.js';
 export type { ZoneVersion } from './zone-version.js';
+export { typeName, typeNumber, typeText } from './type-names.js';
 export { markReasons, reasonsOf } from './upstream-reasons.js';

@@ -1,10 +1,12 @@
-import type { Manifest } from '../object.js';
+import { objectKey, type Manifest } from '../object.js';
 import type { IpFamily, IpRange } from '../resources/ip.js';
 import { INITIAL_NAMESPACES } from '../resources/namespace.js';
 import { kindNamed } from '../resources/resource-table.js';
 import { ServiceAllocation } from '../resources/service/allocation.js';
-import { Store } from '../store/store.js';
+import type { Service } from '../resources/service/service.js';
+import { Store, type StoreContents } from '../store/store.js';
 import { EndpointsMirror } from './endpoints-mirror.js';
+import { GarbageCollector } from './garbage-collector.js';
 import { maintainKubernetesService } from './kubernetes-service.js';
 import { Registry, type Clock } from './registry.js';
 
@@ -15,36 +17,59 @@ export interface ClusterOptions {
   readonly historyLimit: number;
 }
 
-/**
- * The version before the first write: the time of the start in microseconds, which no earlier
- * server can have reached. So a restart expires every older version, and a client that has one
- * lists again instead of missing changes.
- */
-function firstRevision(): number {
-  return Math.floor(1000 * (performance.timeOrigin + performance.now()));
-}
-
-/** The state of the API: objects, the rules for writes, and the objects that the server maintains. */
-export class Cluster {
+/** What one run of the cluster has. */
+interface Run {
   readonly store: Store;
   readonly registry: Registry;
-  readonly #allocation: ServiceAllocation;
+  readonly allocation: ServiceAllocation;
+}
 
-  constructor({ ranges, clock, historyLimit }: ClusterOptions) {
-    this.store = new Store({ revision: firstRevision(), historyLimit });
-    this.#allocation = new ServiceAllocation(ranges);
-    this.registry = new Registry(this.store, this.#allocation, clock);
+/**
+ * The state of the API: objects, the rules for writes, and the objects that the server maintains.
+ * Each start replaces it, so readers ask for `store` and `registry` anew.
+ */
+export class Cluster {
+  readonly #options: ClusterOptions;
+  #run: Run;
+
+  constructor(options: ClusterOptions) {
+    this.#options = options;
+    this.#run = this.#newRun();
   }
 
-  /** Creates the objects that every cluster has; the server listens at this address. */
-  start(address: string, port: number): void {
-    const { store, registry } = this;
+  get store(): Store {
+    return this.#run.store;
+  }
+
+  get registry(): Registry {
+    return this.#run.registry;
+  }
+
+  /**
+   * Begins with these objects, by default none, and creates those that every cluster has where they
+   * are missing; the server listens at this address.
+   */
+  start(address: string, port: number, contents?: StoreContents): void {
+    this.#run = this.#newRun(contents);
+    const { store, registry, allocation } = this.#run;
     for (const name of INITIAL_NAMESPACES) {
       const manifest: Manifest = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
-      registry.create(kindNamed('Namespace'), '', manifest);
+      const kind = kindNamed('Namespace');
+      if (!store.get(kind.plural, objectKey('', name))) registry.create(kind, '', manifest);
     }
-    const clusterIp = this.#allocation.firstAddress;
+    const clusterIp = allocation.firstAddress;
     maintainKubernetesService(store, registry, { clusterIp, address, port });
     new EndpointsMirror(store, registry);
+    new GarbageCollector(store, registry);
+  }
+
+  #newRun(contents?: StoreContents): Run {
+    const { ranges, clock, historyLimit } = this.#options;
+    const store = new Store({ contents, historyLimit });
+    const allocation = new ServiceAllocation(ranges);
+    for (const service of store.list('services')) {
+      allocation.commit(service as Service, undefined);
+    }
+    return { store, allocation, registry: new Registry(store, allocation, clock) };
   }
 }

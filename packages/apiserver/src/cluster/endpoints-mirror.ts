@@ -83,9 +83,16 @@ export class EndpointsMirror {
   /** Names of the mirrored slices, by the key of their Endpoints. */
   readonly #slices = new Map<string, readonly string[]>();
 
+  /** Begins with the slices that an earlier run has mirrored. */
   constructor(store: Store, registry: Registry) {
     this.#store = store;
     this.#registry = registry;
+    for (const { metadata } of store.list('endpointslices')) {
+      const { namespace, name, labels = {} } = metadata;
+      if (labels[MANAGED_BY_LABEL] !== CONTROLLER) continue;
+      const key = objectKey(namespace, labels[SERVICE_NAME_LABEL] ?? '');
+      this.#slices.set(key, [...(this.#slices.get(key) ?? []), name]);
+    }
     for (const resource of ['endpoints', 'services']) {
       store.subscribe(resource, ({ object }) => this.#reconcile(keyOf(object)));
     }

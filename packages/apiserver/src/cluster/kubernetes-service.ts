@@ -50,8 +50,8 @@ export interface ServerAddress {
 }
 
 /**
- * Creates the service `kubernetes` in `default` with its endpoints, and creates again each of them
- * that is deleted.
+ * Creates the service `kubernetes` in `default` with its endpoints where they are missing, and creates
+ * again each of them that is deleted.
  */
 export function maintainKubernetesService(
   store: Store,
@@ -62,7 +62,7 @@ export function maintainKubernetesService(
     const kind = kindNamed(manifest.kind as KindName);
     // Trusted, because the server may have a loopback address.
     const create = () => registry.create(kind, NAMESPACE, manifest, { isTrusted: true });
-    create();
+    if (!store.get(kind.plural, objectKey(NAMESPACE, NAME))) create();
     store.subscribe(kind.plural, ({ type, object }) => {
       if (type === 'DELETED' && keyOf(object) === objectKey(NAMESPACE, NAME)) create();
     });

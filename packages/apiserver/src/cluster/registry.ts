@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { alreadyExists, ApiError, conflict, forbidden, invalid, notFound } from '../errors.js';
-import { keyOf, objectKey, type KubeObject } from '../object.js';
+import { alreadyExists, ApiError, forbidden, invalid, notFound } from '../errors.js';
+import { keyOf, objectKey, type JsonObject, type KubeObject } from '../object.js';
 import { validateMetadata } from '../resources/metadata.js';
 import { PERMANENT_NAMESPACES } from '../resources/namespace.js';
 import type { ResourceKind } from '../resources/resource-kind.js';
@@ -9,26 +9,21 @@ import { RESOURCE_KINDS } from '../resources/resource-table.js';
 import type { ServiceAllocation } from '../resources/service/allocation.js';
 import type { Service } from '../resources/service/service.js';
 import type { Store } from '../store/store.js';
-import { decodeObject, type FieldValidation } from './decode.js';
+import { decodeObject, type DecodeOptions } from './decode.js';
+import { checkPreconditions, finalizersAfterDelete, type DeleteOptions } from './deletion.js';
+import { inheritMetadata, keepOtherPart, uidConflict, type WrittenPart } from './written-object.js';
 
 /** Time in ms since the epoch. */
 export type Clock = () => number;
 
 /** How a write is done. */
-export interface WriteOptions {
-  /** Default: Warn. */
-  readonly fieldValidation?: FieldValidation;
+export interface WriteOptions extends DecodeOptions {
+  /** Default: all of the object. */
+  readonly part?: WrittenPart;
   /** Everything is checked and nothing is stored. */
   readonly isDryRun?: boolean;
   /** For objects that the server writes: they are not validated. */
   readonly isTrusted?: boolean;
-}
-
-/** The preconditions of a delete, and whether it is only tried. */
-export interface DeleteOptions {
-  readonly uid?: string | undefined;
-  readonly resourceVersion?: string | undefined;
-  readonly isDryRun?: boolean;
 }
 
 /** The result of a write. */
@@ -78,7 +73,7 @@ export class Registry {
     value: unknown,
     options: WriteOptions = {},
   ): Written {
-    const { object, warnings } = decodeObject(kind, value, options.fieldValidation ?? 'Warn');
+    const { object, warnings } = decodeObject(kind, value, options);
     this.#setNamespace(kind, namespace, object);
     const { metadata } = object;
     if (metadata.resourceVersion) {
@@ -95,6 +90,7 @@ export class Registry {
     delete metadata.deletionTimestamp;
     delete metadata.deletionGracePeriodSeconds;
     delete metadata.generation;
+    keepOtherPart(kind, object, undefined, options.part ?? 'all');
     kind.setDefaults(object, undefined);
     if (kind.generationOf(object) !== undefined) metadata.generation = 1;
     this.#check(kind, object, undefined, options);
@@ -112,20 +108,23 @@ export class Registry {
   ): Written {
     const previous = this.#store.get(kind.plural, objectKey(namespace, name));
     if (!previous && !kind.createsOnUpdate) throw notFound(kind, name);
-    const { object, warnings } = decodeObject(kind, value, options.fieldValidation ?? 'Warn');
+    const { object, warnings } = decodeObject(kind, value, options);
     const { metadata } = object;
     if (metadata.name !== name) {
-      throw new ApiError(
-        'BadRequest',
-        `the name of the object (${metadata.name}) does not match the name on the URL (${name})`,
-      );
-    }
-    if (!previous) {
-      if (metadata.resourceVersion) throw notFound(kind, name);
-      return this.create(kind, namespace, value, options);
+      const why =
+        metadata.name === ''
+          ? `the name of the object (${name} based on URL) was undeterminable: name must be provided`
+          : `the name of the object (${metadata.name}) does not match the name on the URL (${name})`;
+      throw new ApiError('BadRequest', why);
     }
     this.#setNamespace(kind, namespace, object);
-    inherit(kind, object, previous);
+    if (!previous) {
+      if (metadata.uid) throw uidConflict(kind, name, metadata.uid, '');
+      metadata.resourceVersion = '';
+      return { ...this.create(kind, namespace, object, options), warnings };
+    }
+    inheritMetadata(kind, object, previous, options);
+    keepOtherPart(kind, object, previous, options.part ?? 'all');
     kind.setDefaults(object, previous);
     if (!isDeepStrictEqual(kind.generationOf(object), kind.generationOf(previous))) {
       metadata.generation = (previous.metadata.generation ?? 0) + 1;
@@ -135,7 +134,8 @@ export class Registry {
       return { object: previous, isCreated: false, warnings };
     if (options.isDryRun) return { object, isCreated: false, warnings };
     if (metadata.deletionTimestamp && !metadata.finalizers?.length) {
-      return { object: this.#remove(kind, previous), isCreated: false, warnings };
+      this.#remove(kind, previous);
+      return { object, isCreated: false, warnings };
     }
     return { object: this.#put(kind, object, previous), isCreated: false, warnings };
   }
@@ -149,12 +149,13 @@ export class Registry {
     options: WriteOptions = {},
   ): Written {
     const current = this.get(kind, namespace, name);
-    return this.update(kind, namespace, name, change(current), options);
+    return this.update(kind, namespace, name, change(current), { ...options, isPatch: true });
   }
 
   /**
    * Deletes an object; with a namespace, also all objects in it. An object with finalizers is only
-   * marked and is removed with its last finalizer. Returns the last or the marked state.
+   * marked and is removed with its last finalizer. Returns the last or the marked state. The
+   * garbage collector removes its own finalizers before this returns.
    */
   delete(
     kind: ResourceKind,
@@ -163,21 +164,17 @@ export class Registry {
     options: DeleteOptions = {},
   ): KubeObject {
     const object = this.get(kind, namespace, name);
-    const { metadata } = object;
-    for (const field of ['uid', 'resourceVersion'] as const) {
-      const wanted = options[field];
-      if (wanted !== undefined && wanted !== metadata[field]) {
-        const why = `the ${field} in the precondition (${wanted}) does not match the ${field} in record (${metadata[field]})`;
-        throw conflict(kind, name, why);
-      }
-    }
-    if (kind.kind === 'Namespace' && PERMANENT_NAMESPACES.includes(name)) {
+    checkPreconditions(kind, object, options);
+    const isNamespace = kind.kind === 'Namespace';
+    if (isNamespace && PERMANENT_NAMESPACES.includes(name)) {
       throw forbidden(kind, name, 'this namespace may not be deleted');
     }
-    if (options.isDryRun) return object;
-    if (metadata.finalizers?.length) return this.#mark(kind, object);
-    if (kind.kind === 'Namespace') this.#emptyNamespace(name);
-    return this.#remove(kind, object);
+    const finalizers = finalizersAfterDelete(object.metadata, options.propagation);
+    const isMarked = finalizers.length > 0 || isNamespace;
+    const after = isMarked ? this.#marked(object, finalizers) : object;
+    if (options.isDryRun) return after;
+    if (isMarked && !isDeepStrictEqual(after, object)) this.#store.put(kind.plural, after);
+    return finalizers.length > 0 ? after : this.#remove(kind, after);
   }
 
   /**
@@ -200,10 +197,9 @@ export class Registry {
       return;
     }
     if (metadata.namespace && metadata.namespace !== namespace) {
-      throw new ApiError(
-        'BadRequest',
-        `the namespace of the provided object does not match the namespace sent on the request (${metadata.namespace} and ${namespace})`,
-      );
+      const why =
+        'the namespace of the provided object does not match the namespace sent on the request';
+      throw new ApiError('BadRequest', why);
     }
     metadata.namespace = namespace;
     if (!this.#store.get('namespaces', objectKey('', namespace))) {
@@ -218,7 +214,10 @@ export class Registry {
     options: WriteOptions,
   ): void {
     if (!options.isTrusted) {
-      const errors = [...validateMetadata(object.metadata, kind), ...kind.validate(object)];
+      const errors = [
+        ...validateMetadata(object.metadata, kind, previous?.metadata),
+        ...kind.validate(object),
+      ];
       if (previous) errors.push(...kind.validateUpdate(object, previous));
       if (errors.length > 0) throw invalid(kind, object.metadata.name, errors);
     }
@@ -236,18 +235,22 @@ export class Registry {
   }
 
   #remove(kind: ResourceKind, object: KubeObject): KubeObject {
+    if (kind.kind === 'Namespace') this.#emptyNamespace(object.metadata.name);
     if (kind.kind === 'Service') this.#allocation.commit(undefined, object as Service);
     return this.#store.remove(kind.plural, keyOf(object)) ?? object;
   }
 
-  #mark(kind: ResourceKind, object: KubeObject): KubeObject {
-    if (object.metadata.deletionTimestamp) return object;
-    const metadata = {
-      ...object.metadata,
-      deletionTimestamp: this.#timestamp(),
-      deletionGracePeriodSeconds: 0,
-    };
-    return this.#store.put(kind.plural, { ...object, metadata });
+  /** The object with the mark of its deletion, and with these finalizers. */
+  #marked(object: KubeObject, finalizers: string[]): KubeObject {
+    const metadata = { ...object.metadata, finalizers };
+    if (finalizers.length === 0) Reflect.deleteProperty(metadata, 'finalizers');
+    const marked: KubeObject & JsonObject = { ...object, metadata };
+    if (metadata.deletionTimestamp) return marked;
+    if (metadata.generation !== undefined) metadata.generation += 1;
+    metadata.deletionTimestamp = this.#timestamp();
+    metadata.deletionGracePeriodSeconds = 0;
+    if (object.kind === 'Namespace') marked.status = { phase: 'Terminating' };
+    return marked;
   }
 
   #emptyNamespace(namespace: string): void {
@@ -256,27 +259,5 @@ export class Registry {
         if (object.metadata.namespace === namespace) this.#remove(kind, object);
       }
     }
-  }
-}
-
-/** Copies the fields that a client cannot change, and checks uid and version. */
-function inherit(kind: ResourceKind, object: KubeObject, previous: KubeObject): void {
-  const { metadata } = object;
-  const stored = previous.metadata;
-  if (metadata.uid && metadata.uid !== stored.uid) {
-    const why = `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${stored.uid}`;
-    throw conflict(kind, metadata.name, why);
-  }
-  if (metadata.resourceVersion && metadata.resourceVersion !== stored.resourceVersion) {
-    const why =
-      'the object has been modified; please apply your changes to the latest version and try again';
-    throw conflict(kind, metadata.name, why);
-  }
-  metadata.uid = stored.uid;
-  metadata.resourceVersion = stored.resourceVersion;
-  metadata.creationTimestamp = stored.creationTimestamp;
-  for (const field of ['deletionTimestamp', 'deletionGracePeriodSeconds', 'generation'] as const) {
-    if (stored[field] === undefined) Reflect.deleteProperty(metadata, field);
-    else Object.assign(metadata, { [field]: stored[field] });
   }
 }

@@ -1,10 +1,16 @@
-import express, { raw, type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
-import { ApiError } from '../errors.js';
+import express, {
+  raw,
+  type ErrorRequestHandler,
+  type Express,
+  type RequestHandler,
+  type Response,
+} from 'express';
+import { answerJson } from './answer.js';
 import { MAX_BODY_BYTES } from './body.js';
 import { findDocument, HEALTH_PATHS } from './discovery.js';
 import { handleResource, queryOf, verbOf, type ApiContext } from './resource-handler.js';
 import { failureStatus, toApiError } from './status.js';
-import { noSuchPath, parseTarget } from './target.js';
+import { isOfApi, methodNotAllowed, parseTarget } from './target.js';
 import { createTestRoutes, type TestControls } from './test-routes.js';
 import { refuseWebPages } from './web-page-guard.js';
 
@@ -38,30 +44,33 @@ function createCounter({ requests }: ApiContext): RequestHandler {
 }
 
 function createResourceRoute(context: ApiContext): RequestHandler {
-  return (request, response) => {
+  return async (request, response, next) => {
+    if (!isOfApi(request.path)) {
+      next();
+      return;
+    }
     const target = parseTarget(request.path);
     const verb = verbOf(request.method, target, queryOf(request));
-    if (!verb) {
-      throw new ApiError(
-        'MethodNotAllowed',
-        'the server does not allow this method on the requested resource',
-      );
-    }
+    if (!verb) throw methodNotAllowed();
     context.switches.check(verb, target.kind.plural);
-    handleResource(context, target, verb, request, response);
+    await handleResource(context, target, verb, request, response);
   };
 }
 
-const answerDocument: RequestHandler = (request, response, next) => {
+function answerText(response: Response, text: string): void {
+  response.type('text/plain').set('x-content-type-options', 'nosniff').send(text);
+}
+
+const answerDocument: RequestHandler = async (request, response, next) => {
   const path = request.path.replace(/(.)\/$/, '$1');
   const document = findDocument(path);
-  if (request.method !== 'GET') next();
-  else if (HEALTH_PATHS.includes(path)) response.type('text/plain').send('ok');
-  else if (document) response.json(document);
-  else next();
+  if (HEALTH_PATHS.includes(path)) answerText(response, 'ok');
+  else if (!document) next();
+  else if (request.method === 'GET') await answerJson(response, document);
+  else throw methodNotAllowed();
 };
 
-const answerError: ErrorRequestHandler = (thrown: unknown, _request, response, next) => {
+const answerError: ErrorRequestHandler = async (thrown: unknown, _request, response, next) => {
   const error = toApiError(thrown);
   if (response.headersSent) {
     next(thrown);
@@ -69,7 +78,12 @@ const answerError: ErrorRequestHandler = (thrown: unknown, _request, response, n
   }
   const retryAfter = error.details?.retryAfterSeconds;
   if (retryAfter !== undefined) response.set('retry-after', String(retryAfter));
-  response.status(error.status).json(failureStatus(error));
+  await answerJson(response, failureStatus(error), error.status);
+};
+
+const forbidCaches: RequestHandler = (_request, response, next) => {
+  response.set('cache-control', 'no-cache, private');
+  next();
 };
 
 /** The HTTP handlers of the server, which listens on `host`. */
@@ -78,6 +92,7 @@ export function createApp(context: ApiContext, controls: TestControls, host: str
   app.disable('x-powered-by');
   app.disable('etag');
   app.use(refuseWebPages(host));
+  app.use(forbidCaches);
   app.use(createCounter(context));
   const readBody = raw({ type: () => true, limit: MAX_BODY_BYTES });
   // Before the delay, so that a client can switch a server that hangs back on.
@@ -86,8 +101,8 @@ export function createApp(context: ApiContext, controls: TestControls, host: str
   app.use(answerDocument);
   app.use(readBody);
   app.use(createResourceRoute(context));
-  app.use(() => {
-    throw noSuchPath();
+  app.use((_request, response) => {
+    answerText(response.status(404), '404 page not found\n');
   });
   app.use(answerError);
   return app;

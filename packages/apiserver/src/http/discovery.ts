@@ -1,5 +1,6 @@
 import { apiVersionOf, type ResourceKind } from '../resources/resource-kind.js';
 import { RESOURCE_KINDS } from '../resources/resource-table.js';
+import { subresourcesOf } from './target.js';
 
 /** The release whose behaviour is followed; kubectl warns when its version differs much. */
 const VERSION = { major: '1', minor: '33', gitVersion: 'v1.33.0' };
@@ -15,12 +16,8 @@ const VERBS = [
   'watch',
 ] as const;
 
-const SCALE = {
-  group: 'autoscaling',
-  version: 'v1',
-  kind: 'Scale',
-  verbs: ['get', 'patch', 'update'],
-} as const;
+const SUBRESOURCE_VERBS = ['get', 'patch', 'update'] as const;
+const SCALE = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 
 /** Every served combination of group and version, as `v1` or `group/version`. */
 const GROUP_VERSIONS = [...new Set(RESOURCE_KINDS.map(apiVersionOf))];
@@ -39,8 +36,15 @@ function resourceList(groupVersion: string): object {
     const { plural: name, singular: singularName, isNamespaced: namespaced } = kind;
     const { shortNames, categories } = kind;
     const resource = { name, singularName, namespaced, kind: kind.kind, verbs: VERBS };
-    const scale = { name: `${name}/scale`, singularName: '', namespaced, ...SCALE };
-    return [{ ...resource, shortNames, categories }, ...(kind.isScalable ? [scale] : [])];
+    const parts = subresourcesOf(kind).map((part) => ({
+      name: `${name}/${part}`,
+      singularName: '',
+      namespaced,
+      kind: kind.kind,
+      ...(part === 'scale' && SCALE),
+      verbs: SUBRESOURCE_VERBS,
+    }));
+    return [{ ...resource, shortNames, categories }, ...parts];
   });
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources };
 }

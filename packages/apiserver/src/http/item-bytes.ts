@@ -14,7 +14,7 @@ const ITEMS = new WeakMap<KubeObject, Buffer>();
 const SLAB_BYTES = 256 * 1024;
 let slab: Buffer = Buffer.alloc(0);
 
-const END = Buffer.from(']}');
+const END = Buffer.from(']}\n');
 
 function itemBytes(object: KubeObject): Buffer {
   const cached = ITEMS.get(object);
@@ -30,13 +30,12 @@ function itemBytes(object: KubeObject): Buffer {
   return bytes;
 }
 
-/** The JSON of a list in pieces: the fields of `head`, then the objects as `items`. */
-export function encodeList(head: object, objects: readonly KubeObject[]): readonly Buffer[] {
-  const pieces: Buffer[] = [Buffer.from(`${JSON.stringify(head).slice(0, -1)},"items":[`)];
+/** The JSON of a list in pieces, made as they are taken: the fields of `head`, then the objects as `items`. */
+export function* encodeList(head: object, objects: readonly KubeObject[]): Generator<Buffer, void> {
+  yield Buffer.from(`${JSON.stringify(head).slice(0, -1)},"items":[`);
   for (const [i, object] of objects.entries()) {
     const bytes = itemBytes(object);
-    pieces.push(i === 0 ? bytes.subarray(1) : bytes);
+    yield i === 0 ? bytes.subarray(1) : bytes;
   }
-  pieces.push(END);
-  return pieces;
+  yield END;
 }

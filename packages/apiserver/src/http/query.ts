@@ -1,39 +1,38 @@
 import { ApiError, invalid } from '../errors.js';
-import {
-  invalidValue,
-  forbiddenField,
-  unsupported,
-  type FieldError,
-} from '../resources/field-error.js';
-import type { FieldValidation } from '../cluster/decode.js';
+import { forbiddenField, unsupported, type FieldError } from '../resources/field-error.js';
 
 /** Parameters of lists and watches. Source: metav1.ListOptions. */
 export interface ListOptions {
   readonly labelSelector: string;
   readonly fieldSelector: string;
-  /** 0: no limit. */
+  /** 0 and less: no limit. */
   readonly limit: number;
   readonly continue: string;
   /** Undefined when the client sends none; 0 is "any". */
   readonly resourceVersion: number | undefined;
-  readonly resourceVersionMatch: 'Exact' | 'NotOlderThan' | undefined;
+  /** Empty, `Exact` or `NotOlderThan`. */
+  readonly resourceVersionMatch: string;
   readonly isWatch: boolean;
-  readonly timeoutSeconds: number | undefined;
+  /** 0: the default of the server; negative: over at once. */
+  readonly timeoutSeconds: number;
   readonly allowsBookmarks: boolean;
   readonly sendsInitialEvents: boolean | undefined;
 }
 
 const LIST_OPTIONS = { group: 'meta.k8s.io', kind: 'ListOptions', plural: 'listoptions' };
 
-function refuse(name: string, value: string, why: string): ApiError {
-  return new ApiError('BadRequest', `invalid value "${value}" for query parameter ${name}: ${why}`);
+/** What Go says of a number that it cannot parse. */
+function goNumberError(func: string, text: string, isNumber: boolean): string {
+  const why = isNumber ? 'value out of range' : 'invalid syntax';
+  return `strconv.${func}: parsing ${JSON.stringify(text)}: ${why}`;
 }
 
 function readInteger(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
-  if (text === null || text === '') return undefined;
-  if (!/^-?\d{1,15}$/.test(text)) throw refuse(name, text, 'must be an integer');
-  return Number(text);
+  if (text === null) return undefined;
+  const isNumber = /^[+-]?\d+$/.test(text);
+  if (isNumber && BigInt.asIntN(64, BigInt(text)) === BigInt(text)) return Number(text);
+  throw new ApiError('BadRequest', goNumberError('ParseInt', text, isNumber));
 }
 
 /** As apimachinery reads booleans: present and not `0` or `false` is true. */
@@ -43,96 +42,89 @@ function readBoolean(query: URLSearchParams, name: string): boolean | undefined 
   return text !== '0' && text.toLowerCase() !== 'false';
 }
 
-function readVersion(query: URLSearchParams): number | undefined {
+/** Parses `resourceVersion`; undefined when there is none. Throws a 400 for a list, and a 500 otherwise. */
+export function readVersion(query: URLSearchParams, isList: boolean): number | undefined {
   const text = query.get('resourceVersion') ?? '';
   if (text === '') return undefined;
-  if (!/^\d{1,16}$/.test(text)) throw refuse('resourceVersion', text, 'must be a version');
-  return Number(text);
+  const isNumber = /^\d+$/.test(text);
+  if (isNumber && BigInt.asUintN(64, BigInt(text)) === BigInt(text)) return Number(text);
+  const why = goNumberError('ParseUint', text, isNumber);
+  const message = `resourceVersion: Invalid value: ${JSON.stringify(text)}: ${why}`;
+  if (isList) throw new ApiError('BadRequest', `invalid resource version: ${message}`);
+  throw new ApiError('InternalError', message);
 }
 
-function readMatch(query: URLSearchParams): ListOptions['resourceVersionMatch'] {
-  const text = query.get('resourceVersionMatch') ?? '';
-  if (text === '') return undefined;
-  if (text === 'Exact' || text === 'NotOlderThan') return text;
-  throw invalid(LIST_OPTIONS, '', [
-    unsupported('resourceVersionMatch', text, ['Exact', 'NotOlderThan']),
-  ]);
-}
+/** What is checked before the version is parsed. */
+type CheckedOptions = Omit<ListOptions, 'resourceVersion'> & { readonly version: string };
 
-/** Source: apimachinery meta/internalversion/validation ValidateListOptions. */
-function checkList(options: ListOptions): FieldError[] {
+/** Source: apimachinery meta/internalversion/validation ValidateListOptions, as `checkWatch`. */
+function checkList(options: CheckedOptions): FieldError[] {
   const field = 'resourceVersionMatch';
-  const { resourceVersionMatch: match, resourceVersion: version } = options;
+  const { resourceVersionMatch: match, version } = options;
+  const errors: FieldError[] = [];
+  if (match !== '' && version === '') {
+    errors.push(forbiddenField(field, `${field} is forbidden unless resourceVersion is provided`));
+  }
+  if (match !== '' && options.continue) {
+    errors.push(forbiddenField(field, `${field} is forbidden when continue is provided`));
+  }
+  if (!['', 'Exact', 'NotOlderThan'].includes(match)) {
+    errors.push(unsupported(field, match, ['Exact', 'NotOlderThan', '']));
+  }
+  if (match === 'Exact' && version === '0') {
+    const why = `${field} "exact" is forbidden for resourceVersion "0"`;
+    errors.push(forbiddenField(field, why));
+  }
   if (options.sendsInitialEvents !== undefined) {
-    return [forbiddenField('sendInitialEvents', 'sendInitialEvents is forbidden for list')];
+    const why = 'sendInitialEvents is forbidden for list';
+    errors.push(forbiddenField('sendInitialEvents', why));
   }
-  if (match === undefined) return [];
-  if (options.continue) {
-    return [forbiddenField(field, 'resourceVersionMatch is forbidden when continue is provided')];
-  }
-  if (version === undefined) {
-    const why = 'resourceVersionMatch is forbidden unless resourceVersion is provided';
-    return [forbiddenField(field, why)];
-  }
-  if (match === 'Exact' && version === 0) {
-    return [
-      forbiddenField(field, 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'),
-    ];
-  }
-  return [];
+  return errors;
 }
 
-function checkWatch(options: ListOptions): FieldError[] {
+function checkWatch(options: CheckedOptions): FieldError[] {
   const field = 'resourceVersionMatch';
-  const { resourceVersionMatch: match } = options;
-  if (options.sendsInitialEvents === undefined) {
-    if (match === undefined) return [];
-    const why = 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided';
-    return [forbiddenField(field, why)];
+  const { resourceVersionMatch: match, sendsInitialEvents } = options;
+  const errors: FieldError[] = [];
+  if (sendsInitialEvents !== undefined && match !== 'NotOlderThan') {
+    const why = `sendInitialEvents requires setting ${field} to NotOlderThan`;
+    errors.push(forbiddenField(field, why));
   }
-  if (match === 'NotOlderThan') return [];
-  const why = 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan';
-  return match === undefined
-    ? [forbiddenField(field, why)]
-    : [unsupported(field, match, ['NotOlderThan'])];
+  if (match !== '' && sendsInitialEvents === undefined) {
+    const why = `${field} is forbidden for watch unless sendInitialEvents is provided`;
+    errors.push(forbiddenField(field, why));
+  }
+  if (match !== '' && match !== 'NotOlderThan') {
+    errors.push(unsupported(field, match, ['NotOlderThan']));
+  }
+  // Without a version a watch has initial events by default, and with them this match.
+  if ((match !== '' || ['', '0'].includes(options.version)) && options.continue) {
+    errors.push(forbiddenField(field, `${field} is forbidden when continue is provided`));
+  }
+  return errors;
 }
 
-/** Parses the parameters of a list or watch. Throws a 400 or 422 when they are not valid. */
-export function parseListOptions(query: URLSearchParams): ListOptions {
-  const options: ListOptions = {
+/**
+ * Parses the parameters of a list or watch; with `mustWatch` it is a watch in any case. Throws a 400 or 422
+ * when they are not valid.
+ */
+export function parseListOptions(query: URLSearchParams, mustWatch = false): ListOptions {
+  const isWatch = mustWatch || (readBoolean(query, 'watch') ?? false);
+  const options = {
     labelSelector: query.get('labelSelector') ?? '',
     fieldSelector: query.get('fieldSelector') ?? '',
     limit: readInteger(query, 'limit') ?? 0,
     continue: query.get('continue') ?? '',
-    resourceVersion: readVersion(query),
-    resourceVersionMatch: readMatch(query),
-    isWatch: readBoolean(query, 'watch') ?? false,
-    timeoutSeconds: readInteger(query, 'timeoutSeconds'),
+    resourceVersionMatch: query.get('resourceVersionMatch') ?? '',
+    isWatch,
+    timeoutSeconds: readInteger(query, 'timeoutSeconds') ?? 0,
     allowsBookmarks: readBoolean(query, 'allowWatchBookmarks') ?? false,
     sendsInitialEvents: readBoolean(query, 'sendInitialEvents'),
   };
-  const errors = options.isWatch ? checkWatch(options) : checkList(options);
+  const checked = { ...options, version: query.get('resourceVersion') ?? '' };
+  const errors = isWatch ? checkWatch(checked) : checkList(checked);
   if (errors.length > 0) throw invalid(LIST_OPTIONS, '', errors);
-  return options;
-}
-
-/** Parses `fieldValidation` and `dryRun` of a write. Throws a 422 for an unsupported value. */
-export function parseWriteOptions(query: URLSearchParams): {
-  readonly fieldValidation: FieldValidation;
-  readonly isDryRun: boolean;
-} {
-  const resource = { group: 'meta.k8s.io', kind: 'CreateOptions', plural: 'createoptions' };
-  const validation = query.get('fieldValidation') ?? '';
-  const choices: readonly FieldValidation[] = ['Ignore', 'Warn', 'Strict'];
-  const fieldValidation = validation === '' ? 'Warn' : choices.find((item) => item === validation);
-  if (!fieldValidation) {
-    throw invalid(resource, '', [unsupported('fieldValidation', validation, choices)]);
-  }
-  const dryRun = query.getAll('dryRun').filter((item) => item !== '');
-  if (dryRun.some((item) => item !== 'All')) {
-    throw invalid(resource, '', [unsupported('dryRun', dryRun.join(','), ['All'])]);
-  }
-  return { fieldValidation, isDryRun: dryRun.length > 0 };
+  return { ...options, resourceVersion: readVersion(query, !isWatch) };
 }
 
 /** The 422 of a server without support for `sendInitialEvents`. */
@@ -140,9 +132,4 @@ export function refuseInitialEvents(): ApiError {
   const why =
     'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled';
   return invalid(LIST_OPTIONS, '', [forbiddenField('sendInitialEvents', why)]);
-}
-
-/** The 422 for a negative limit. */
-export function refuseLimit(limit: number): ApiError {
-  return invalid(LIST_OPTIONS, '', [invalidValue('limit', limit, 'must not be negative')]);
 }

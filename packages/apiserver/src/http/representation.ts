@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.js';
 import type { KubeObject } from '../object.js';
 import { apiVersionOf, type ResourceKind } from '../resources/resource-kind.js';
+import { emptyFields } from './empty-object.js';
 import { encodeList } from './item-bytes.js';
 import { createTable, type IncludeObject } from './table.js';
 
@@ -11,8 +12,14 @@ export interface ListMeta {
   readonly remainingItemCount?: number;
 }
 
+/** What a bookmark has of `metav1.ObjectMeta`. */
+export interface BookmarkMetadata {
+  readonly resourceVersion: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
 /** A list as pieces of JSON, or as a value to be encoded as JSON. */
-export type ListBody = { readonly pieces: readonly Buffer[] } | { readonly value: object };
+export type ListBody = { readonly pieces: Iterable<Buffer> } | { readonly value: object };
 
 /** The form of the objects in the answer to one request. */
 export interface Representation {
@@ -20,7 +27,8 @@ export interface Representation {
   list(objects: readonly KubeObject[], meta: ListMeta): ListBody;
   /** One object of a watch. Unlike `one`, a table describes its columns only the first time. */
   watched(object: KubeObject): unknown;
-  bookmark(resourceVersion: string, annotations: Readonly<Record<string, string>>): unknown;
+  /** An object that has only this metadata. */
+  bookmark(metadata: BookmarkMetadata): unknown;
 }
 
 const META_V1 = 'meta.k8s.io/v1';
@@ -59,11 +67,7 @@ function plain(kind: ResourceKind): Representation {
       pieces: encodeList({ kind: `${kind.kind}List`, apiVersion, metadata }, objects),
     }),
     watched: (object) => object,
-    bookmark: (resourceVersion, annotations) => ({
-      kind: kind.kind,
-      apiVersion,
-      metadata: { resourceVersion, creationTimestamp: null, annotations },
-    }),
+    bookmark: (metadata) => ({ kind: kind.kind, apiVersion, metadata, ...emptyFields(kind.kind) }),
   };
 }
 
@@ -84,11 +88,7 @@ function partial(): Representation {
       },
     }),
     watched: one,
-    bookmark: (resourceVersion, annotations) => ({
-      kind: 'PartialObjectMetadata',
-      apiVersion: META_V1,
-      metadata: { resourceVersion, creationTimestamp: null, annotations },
-    }),
+    bookmark: (metadata) => ({ kind: 'PartialObjectMetadata', apiVersion: META_V1, metadata }),
   };
 }
 
@@ -105,7 +105,7 @@ function tabular(kind: ResourceKind, include: IncludeObject, clock: () => number
       hasSentColumns = true;
       return result;
     },
-    bookmark: (resourceVersion) => table([], { resourceVersion }, false),
+    bookmark: ({ resourceVersion }) => table([], { resourceVersion }, false),
   };
 }
 

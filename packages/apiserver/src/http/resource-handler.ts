@@ -1,24 +1,25 @@
 import type { Request, Response } from 'express';
 import type { Cluster } from '../cluster/cluster.js';
-import type { Written } from '../cluster/registry.js';
+import type { WriteOptions, Written } from '../cluster/registry.js';
 import { ApiError } from '../errors.js';
-import { isJsonObject, type KubeObject } from '../object.js';
-import { jsonPatch } from '../patch/json-patch.js';
-import { mergePatch } from '../patch/merge-patch.js';
-import { strategicMergePatch } from '../patch/strategic-merge-patch.js';
+import { keyOf, type KubeObject } from '../object.js';
 import type { RequestLog } from '../request-log.js';
 import type { ResourceKind } from '../resources/resource-kind.js';
 import { createObjectSelector } from '../selectors/object-selector.js';
 import type { Switches, Verb } from '../switches.js';
-import { mediaTypeOf, parseBody } from './body.js';
-import { listPage, type ListScope } from './list.js';
-import { parseListOptions, parseWriteOptions, refuseInitialEvents } from './query.js';
+import { answerJson, answerPieces } from './answer.js';
+import { mediaTypeOf, parseBody, type Body } from './body.js';
+import { listPage, refuseFutureVersion, type ListScope } from './list.js';
+import { changeOf, checkPatchType, type Change } from './patch.js';
+import { parseListOptions, refuseInitialEvents } from './query.js';
 import { createRepresentation, type ListBody, type Representation } from './representation.js';
+import { requiredVersion } from './required-version.js';
 import { scaleOf, withScale } from './scale.js';
 import { successStatus } from './status.js';
-import type { Target } from './target.js';
+import type { Subresource, Target } from './target.js';
 import type { WatchHub } from './watch-hub.js';
 import { serveWatch } from './watch.js';
+import { parseDeleteOptions, parseWriteOptions } from './write-options.js';
 
 /** The parts of the server that answer requests for resources. */
 export interface ApiContext {
@@ -27,6 +28,8 @@ export interface ApiContext {
   readonly switches: Switches;
   readonly requests: RequestLog;
   readonly clock: () => number;
+  /** How long a read waits for a version that is yet to come. */
+  readonly freshnessWaitMs: number;
 }
 
 /** One request for a resource, parsed as far as all verbs need it. */
@@ -38,6 +41,7 @@ interface Call {
   /** Empty for cluster-scoped kinds and for all namespaces. */
   readonly namespace: string;
   readonly name: string;
+  readonly subresource: Subresource | undefined;
   readonly representation: Representation;
 }
 
@@ -56,22 +60,23 @@ const OBJECT_VERBS: Readonly<Record<string, Verb>> = {
 
 /** The verb of a request for a resource; undefined when the method is not allowed. */
 export function verbOf(method: string, target: Target, query: URLSearchParams): Verb | undefined {
+  if (target.isWatch) return method === 'GET' ? 'watch' : undefined;
   const verb = (target.name === undefined ? COLLECTION_VERBS : OBJECT_VERBS)[method];
-  if (target.isScale) return verb !== undefined && verb in SCALE_HANDLERS ? verb : undefined;
+  if (target.subresource) return verb !== undefined && verb in SCALE_HANDLERS ? verb : undefined;
   if (verb === 'list' && parseListOptions(query).isWatch) return 'watch';
   // All namespaces together can be read but not written.
   const isAcross = target.kind.isNamespaced && target.namespace === undefined;
   return isAcross && verb !== 'list' ? undefined : verb;
 }
 
-/** Answers one request for a resource. Throws an {@link ApiError} where it is refused. */
-export function handleResource(
+/** Answers one request for a resource. Rejects with an {@link ApiError} where it is refused. */
+export async function handleResource(
   context: ApiContext,
   target: Target,
   verb: Verb,
   request: Request,
   response: Response,
-): void {
+): Promise<void> {
   const query = queryOf(request);
   const { kind } = target;
   const call: Call = {
@@ -81,10 +86,15 @@ export function handleResource(
     kind,
     namespace: target.namespace ?? '',
     name: target.name ?? '',
+    subresource: target.subresource,
     representation: createRepresentation(kind, request.get('accept'), query, context.clock),
   };
-  const handler = (target.isScale ? SCALE_HANDLERS[verb] : undefined) ?? HANDLERS[verb];
-  handler(context, call, scopeOf(target, query));
+  const wanted = requiredVersion(verb, query);
+  const { store } = context.cluster;
+  if (wanted > store.revision) await store.reached(wanted, context.freshnessWaitMs);
+  const handler =
+    (target.subresource === 'scale' ? SCALE_HANDLERS[verb] : undefined) ?? HANDLERS[verb];
+  await handler(context, call, scopeOf(target, query));
 }
 
 /** The parameters of a request. */
@@ -93,183 +103,181 @@ export function queryOf(request: Request): URLSearchParams {
   return new URLSearchParams(start < 0 ? '' : request.url.slice(start + 1));
 }
 
-type Handler = (context: ApiContext, call: Call, scope: ListScope) => void;
+type Handler = (context: ApiContext, call: Call, scope: ListScope) => Promise<void> | void;
 
-function scopeOf({ kind, namespace }: Target, query: URLSearchParams): ListScope {
+function scopeOf(target: Target, query: URLSearchParams): ListScope {
+  const { kind, namespace } = target;
   const labelSelector = query.get('labelSelector') ?? '';
-  const fieldSelector = query.get('fieldSelector') ?? '';
+  const fieldSelector = fieldSelectorOf(target, query.get('fieldSelector') ?? '');
   return {
     resource: kind.plural,
     namespace,
+    prefix: kind.isNamespaced && namespace === undefined ? '' : `${namespace ?? ''}/`,
     selector: createObjectSelector(kind, { labelSelector, fieldSelector }),
     hasSelector: labelSelector !== '' || fieldSelector !== '',
   };
 }
 
-function answerWritten({ response, representation }: Call, written: Written): void {
+/** A watch of one object is one that selects its name. */
+function fieldSelectorOf({ isWatch, name }: Target, fieldSelector: string): string {
+  if (!isWatch || name === undefined) return fieldSelector;
+  const selectsName = fieldSelector
+    .split(',')
+    .some((term) => [`metadata.name=${name}`, `metadata.name==${name}`].includes(term.trim()));
+  if (selectsName) return fieldSelector;
+  if (fieldSelector === '') return `metadata.name=${name}`;
+  throw new ApiError('BadRequest', "fieldSelector metadata.name doesn't match requested name");
+}
+
+function answerWritten({ response, representation }: Call, written: Written): Promise<void> {
   for (const warning of written.warnings) {
     response.append('warning', `299 - ${JSON.stringify(warning)}`);
   }
-  response.status(written.isCreated ? 201 : 200).json(representation.one(written.object));
+  return answerJson(response, representation.one(written.object), written.isCreated ? 201 : 200);
 }
 
-function answerList(response: Response, body: ListBody): void {
-  if ('value' in body) {
-    response.json(body.value);
-    return;
-  }
-  const length = body.pieces.reduce((sum, piece) => sum + piece.length, 0);
-  response.type('json').set('content-length', String(length));
-  // All pieces are sent in one system call.
-  response.cork();
-  for (const piece of body.pieces) response.write(piece);
-  response.end();
-  response.uncork();
+function answerList(response: Response, body: ListBody): Promise<void> {
+  return 'value' in body ? answerJson(response, body.value) : answerPieces(response, body.pieces);
 }
 
-function bodyOf({ request }: Call): unknown {
+function bodyOf({ request }: Call): Body {
   return parseBody(request.body, request.get('content-type'));
 }
 
-function requireBody(call: Call): unknown {
+function requireBody(call: Call): Body {
   const body = bodyOf(call);
-  if (body === undefined) throw new ApiError('BadRequest', 'the request has no body');
+  if (body.value === undefined) throw new ApiError('BadRequest', 'the request has no body');
   return body;
 }
 
-/** Source: metav1.DeleteOptions; only the preconditions and `dryRun` have an effect here. */
-function deleteOptionsOf(call: Call): {
-  readonly uid: string | undefined;
-  readonly resourceVersion: string | undefined;
-  readonly isDryRun: boolean;
-} {
-  const body = bodyOf(call);
-  if (body !== undefined && !isJsonObject(body)) {
-    throw new ApiError('BadRequest', 'the delete options are not an object');
-  }
-  const preconditions = body?.preconditions;
-  const { uid, resourceVersion } = isJsonObject(preconditions) ? preconditions : {};
-  const dryRun = body?.dryRun;
-  return {
-    uid: typeof uid === 'string' ? uid : undefined,
-    resourceVersion: typeof resourceVersion === 'string' ? resourceVersion : undefined,
-    isDryRun:
-      parseWriteOptions(call.query).isDryRun || (Array.isArray(dryRun) && dryRun.length > 0),
-  };
+/** How a write with this body is done. */
+function writeOptionsOf(
+  { query, subresource }: Call,
+  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
+  { duplicates }: Body,
+): WriteOptions {
+  const part = subresource === 'status' ? 'status' : 'object';
+  return { ...parseWriteOptions(query, kind), part, duplicates };
 }
 
-function patchOf(call: Call): (current: KubeObject) => unknown {
+function readPatch(call: Call): { readonly change: Change; readonly options: WriteOptions } {
   const mediaType = mediaTypeOf(call.request.get('content-type'));
-  const { mergeKeys } = call.kind;
-  switch (mediaType) {
-    case 'application/merge-patch+json': {
-      const patch = requireBody(call);
-      if (!isJsonObject(patch)) throw new ApiError('BadRequest', 'the patch is not an object');
-      return (current) => mergePatch(current, patch);
-    }
-    case 'application/strategic-merge-patch+json': {
-      const patch = requireBody(call);
-      return (current) => strategicMergePatch(current, patch, mergeKeys);
-    }
-    case 'application/json-patch+json': {
-      const patch = requireBody(call);
-      return (current) => jsonPatch(current, patch);
-    }
-    default:
-      throw new ApiError(
-        'UnsupportedMediaType',
-        `the body of the request was in an unknown format (${mediaType}) - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json`,
-      );
-  }
+  checkPatchType(mediaType);
+  const body = requireBody(call);
+  const options = writeOptionsOf(call, 'PatchOptions', body);
+  return { change: changeOf(mediaType, body.value, call.kind.mergeKeys), options };
 }
 
 const HANDLERS: Readonly<Record<Verb, Handler>> = {
-  get({ cluster }, { response, representation, kind, namespace, name }) {
-    response.json(representation.one(cluster.registry.get(kind, namespace, name)));
+  get({ cluster }, { response, representation, kind, namespace, name, query }) {
+    const { registry, store } = cluster;
+    const wanted = requiredVersion('get', query);
+    if (wanted > store.revision) throw refuseFutureVersion(wanted, store.revision);
+    return answerJson(response, representation.one(registry.get(kind, namespace, name)));
   },
 
   list({ cluster, switches }, { response, representation, query }, scope) {
     const options = parseListOptions(query);
     const limit = switches.supportsLimit ? options.limit : 0;
     const page = listPage(cluster.store, scope, { ...options, limit });
-    answerList(response, representation.list(page.objects, page.meta));
+    return answerList(response, representation.list(page.objects, page.meta));
   },
 
   watch({ cluster, hub, switches }, { response, representation, query }, scope) {
-    const options = parseListOptions(query);
+    const options = parseListOptions(query, true);
     if (options.sendsInitialEvents !== undefined && !switches.supportsInitialEvents) {
       throw refuseInitialEvents();
     }
-    serveWatch(response, { store: cluster.store, hub, scope, options, representation });
+    serveWatch(response, {
+      store: cluster.store,
+      hub,
+      scope,
+      options,
+      representation,
+      marksInitialEnd: switches.supportsInitialEvents,
+    });
   },
 
   create({ cluster }, call) {
-    const options = parseWriteOptions(call.query);
     const body = requireBody(call);
-    answerWritten(call, cluster.registry.create(call.kind, call.namespace, body, options));
+    const options = writeOptionsOf(call, 'CreateOptions', body);
+    return answerWritten(
+      call,
+      cluster.registry.create(call.kind, call.namespace, body.value, options),
+    );
   },
 
   update({ cluster }, call) {
     const { kind, namespace, name } = call;
-    const options = parseWriteOptions(call.query);
     const body = requireBody(call);
-    answerWritten(call, cluster.registry.update(kind, namespace, name, body, options));
+    const options = writeOptionsOf(call, 'UpdateOptions', body);
+    return answerWritten(call, cluster.registry.update(kind, namespace, name, body.value, options));
   },
 
   patch({ cluster }, call) {
     const { kind, namespace, name } = call;
-    const options = parseWriteOptions(call.query);
-    answerWritten(call, cluster.registry.patch(kind, namespace, name, patchOf(call), options));
+    const { change, options } = readPatch(call);
+    return answerWritten(call, cluster.registry.patch(kind, namespace, name, change, options));
   },
 
   delete({ cluster }, call) {
-    const { kind, namespace, name, response, representation } = call;
-    const object = cluster.registry.delete(kind, namespace, name, deleteOptionsOf(call));
+    const { kind, namespace, name, query, response, representation } = call;
+    const options = parseDeleteOptions(bodyOf(call).value, query);
+    const object = cluster.registry.delete(kind, namespace, name, options);
     const { uid, deletionTimestamp } = object.metadata;
     // An object that waits for its finalizers is returned, so that the client sees its state.
-    if (kind.returnsDeleted || deletionTimestamp) response.json(representation.one(object));
-    else {
-      const { group, plural } = kind;
-      response.json(successStatus({ name, ...(group && { group }), kind: plural, uid }));
+    if (kind.returnsDeleted || deletionTimestamp) {
+      return answerJson(response, representation.one(object));
     }
+    const { group, plural } = kind;
+    const details = { name, ...(group && { group }), kind: plural, uid };
+    return answerJson(response, successStatus(details));
   },
 
   deletecollection({ cluster }, call, scope) {
     const { kind, response, representation } = call;
-    const options = deleteOptionsOf(call);
-    const { objects } = listPage(cluster.store, scope, parseListOptions(call.query));
-    const deleted = objects.map(({ metadata }) =>
-      cluster.registry.delete(kind, metadata.namespace ?? '', metadata.name, options),
-    );
-    const resourceVersion = String(cluster.store.revision);
-    answerList(response, representation.list(deleted, { resourceVersion }));
+    const options = parseDeleteOptions(bodyOf(call).value, call.query);
+    const listed = parseListOptions(call.query);
+    // A version in the query is a precondition and that of the list, too.
+    const resourceVersionMatch = listed.resourceVersion ? 'Exact' : '';
+    const { objects, meta } = listPage(cluster.store, scope, { ...listed, resourceVersionMatch });
+    for (const object of objects) {
+      const { namespace = '', name } = object.metadata;
+      // The garbage collector may have deleted it with its owner.
+      if (cluster.store.get(kind.plural, keyOf(object))) {
+        cluster.registry.delete(kind, namespace, name, options);
+      }
+    }
+    // The real one, too, answers with the objects as they were.
+    return answerList(response, representation.list(objects, meta));
   },
 };
 
-function writeScale({ cluster }: ApiContext, call: Call, change: (scale: KubeObject) => unknown) {
-  const { kind, namespace, name, query, response } = call;
-  const { object } = cluster.registry.patch(
-    kind,
-    namespace,
-    name,
-    (current) => withScale(current, change(scaleOf(current))),
-    parseWriteOptions(query),
-  );
-  response.json(scaleOf(object));
+function writeScale(
+  { cluster }: ApiContext,
+  { kind, namespace, name, response }: Call,
+  change: Change,
+  options: WriteOptions,
+): Promise<void> {
+  const toObject = (current: KubeObject) => withScale(current, change(scaleOf(current)));
+  const { object } = cluster.registry.patch(kind, namespace, name, toObject, options);
+  return answerJson(response, scaleOf(object));
 }
 
-/** The verbs of the subresource `scale`. */
+/** The verbs of the subresource `scale`; those of `status` are the same, with other handlers. */
 const SCALE_HANDLERS: Readonly<Partial<Record<Verb, Handler>>> = {
   get({ cluster }, { response, kind, namespace, name }) {
-    response.json(scaleOf(cluster.registry.get(kind, namespace, name)));
+    return answerJson(response, scaleOf(cluster.registry.get(kind, namespace, name)));
   },
 
   update(context, call) {
-    const scale = requireBody(call);
-    writeScale(context, call, () => scale);
+    const body = requireBody(call);
+    const options = writeOptionsOf(call, 'UpdateOptions', body);
+    return writeScale(context, call, () => body.value, options);
   },
 
   patch(context, call) {
-    writeScale(context, call, patchOf(call));
+    const { change, options } = readPatch(call);
+    return writeScale(context, call, change, options);
   },
 };

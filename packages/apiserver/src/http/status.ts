@@ -4,7 +4,7 @@ import { ApiError, httpStatusOf, messageOf, STATUS_CODES, type StatusDetails } f
 export interface Status {
   readonly kind: 'Status';
   readonly apiVersion: 'v1';
-  readonly metadata: Record<string, never>;
+  readonly metadata: { readonly continue?: string };
   readonly status: 'Success' | 'Failure';
   readonly message?: string;
   readonly reason?: string;
@@ -22,7 +22,16 @@ export function successStatus(details: StatusDetails): Status {
 /** The `Status` for a refusal. */
 export function failureStatus(error: ApiError): Status {
   const { message, reason, details, status: code } = error;
-  return { ...TYPE, status: 'Failure', message, reason, ...(details && { details }), code };
+  const metadata = error.continue === undefined ? {} : { continue: error.continue };
+  return {
+    ...TYPE,
+    metadata,
+    status: 'Failure',
+    message,
+    reason,
+    ...(details && { details }),
+    code,
+  };
 }
 
 /** Any thrown value as a refusal: other errors become a 500, or the 4xx that express set. */

@@ -1,8 +1,15 @@
 import { Router, type Request } from 'express';
 import { ApiError } from '../errors.js';
 import { isJsonObject, type JsonObject } from '../object.js';
-import { isFailureStatus, isVerb, type Failure } from '../switches.js';
+import {
+  isFailureStatus,
+  isRestartData,
+  isVerb,
+  type Failure,
+  type RestartOptions,
+} from '../switches.js';
 import { parseBody } from './body.js';
+import { isBookmarks, type Bookmarks } from './watch-hub.js';
 
 /** The switches of a server, for tests in the same process and over HTTP. */
 export interface TestControls {
@@ -11,22 +18,25 @@ export interface TestControls {
   unhang(): void;
   failRequests(failure: Failure): void;
   clearFailures(): void;
-  compact(): void;
+  compact(options: { readonly cache?: boolean }): void;
   delayRequests(ms: number): void;
   supportInitialEvents(isSupported: boolean): void;
   supportLimit(isSupported: boolean): void;
+  setBookmarks(bookmarks: Bookmarks): void;
+  backup(): void;
+  restart(options: RestartOptions): Promise<void>;
 }
 
 const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/;
 
 function bodyOf(request: Request): JsonObject {
-  const body = parseBody(request.body, request.get('content-type')) ?? {};
+  const body = parseBody(request.body, request.get('content-type')).value ?? {};
   if (!isJsonObject(body)) throw new ApiError('BadRequest', 'the body is not an object');
   return body;
 }
 
-function readBoolean(body: JsonObject, field: string): boolean {
-  const value = body[field];
+function readBoolean(body: JsonObject, field: string, whenMissing?: boolean): boolean {
+  const value = body[field] ?? whenMissing;
   if (typeof value === 'boolean') return value;
   throw new ApiError('BadRequest', `"${field}" must be true or false`);
 }
@@ -55,6 +65,25 @@ function parseFailure(body: JsonObject): Failure {
   };
 }
 
+function parseRestart(body: JsonObject): RestartOptions {
+  const { data, hasHistory } = body;
+  if (data !== undefined && !isRestartData(data))
+    throw new ApiError('BadRequest', 'unknown "data"');
+  const downMs = readNumber(body, 'downMs');
+  const refusedWatches = readNumber(body, 'refusedWatches');
+  return {
+    ...(data !== undefined && { data }),
+    ...(downMs !== undefined && { downMs }),
+    ...(hasHistory !== undefined && { hasHistory: readBoolean(body, 'hasHistory') }),
+    ...(refusedWatches !== undefined && { refusedWatches }),
+  };
+}
+
+function parseBookmarks({ bookmarks }: JsonObject): Bookmarks {
+  if (isBookmarks(bookmarks)) return bookmarks;
+  throw new ApiError('BadRequest', '"bookmarks" must be usual or rare');
+}
+
 /**
  * The switches over HTTP. Only clients on this machine may use them, on any address that the server
  * listens on.
@@ -67,10 +96,13 @@ export function createTestRoutes(controls: TestControls, requests: object): Rout
     unhang: () => controls.unhang(),
     fail: (body) => controls.failRequests(parseFailure(body)),
     'clear-failures': () => controls.clearFailures(),
-    compact: () => controls.compact(),
+    compact: (body) => controls.compact({ cache: readBoolean(body, 'cache', false) }),
     delay: (body) => controls.delayRequests(readNumber(body, 'ms') ?? 0),
     'initial-events': (body) => controls.supportInitialEvents(readBoolean(body, 'supported')),
     limit: (body) => controls.supportLimit(readBoolean(body, 'supported')),
+    'set-bookmarks': (body) => controls.setBookmarks(parseBookmarks(body)),
+    backup: () => controls.backup(),
+    restart: (body) => void controls.restart(parseRestart(body)),
   };
   router.use((request, _response, next) => {
     if (LOOPBACK.test(request.socket.remoteAddress ?? '')) next();

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { jsonLength } from './json-length.js';
 
 /** One line of a watch. */
 export interface WatchEvent {
@@ -13,7 +14,15 @@ export type LazyEvent = () => WatchEvent;
 export interface WatchStreamOptions {
   /** Events that may wait for the client; one more ends the stream. */
   readonly queueLimit: number;
+  /** The same of the bytes of their objects. */
+  readonly queueBytes: number;
   readonly onClose: () => void;
+}
+
+interface WaitingEvent {
+  readonly event: LazyEvent;
+  /** Counted only if the event cannot be sent at once. */
+  bytes: number;
 }
 
 /**
@@ -23,8 +32,10 @@ export interface WatchStreamOptions {
 export class WatchStream {
   readonly #response: ServerResponse;
   readonly #queueLimit: number;
+  readonly #queueBytes: number;
   readonly #initial: Iterator<LazyEvent>;
-  #queue: LazyEvent[] = [];
+  #queue: WaitingEvent[] = [];
+  #waitingBytes = 0;
   #isBlocked = false;
   #isSilent = false;
   #isEnding = false;
@@ -33,10 +44,11 @@ export class WatchStream {
   constructor(
     response: ServerResponse,
     initial: Iterable<LazyEvent>,
-    { queueLimit, onClose }: WatchStreamOptions,
+    { queueLimit, queueBytes, onClose }: WatchStreamOptions,
   ) {
     this.#response = response;
     this.#queueLimit = queueLimit;
+    this.#queueBytes = queueBytes;
     this.#initial = initial[Symbol.iterator]();
     response.on('drain', () => {
       this.#isBlocked = false;
@@ -56,12 +68,18 @@ export class WatchStream {
     this.#pump();
   }
 
-  /** Sends an event as soon as the client has read the events before it. */
-  push(event: LazyEvent): void {
+  /** Sends an event, which holds `object`, as soon as the client has read the events before it. */
+  push(event: LazyEvent, object?: object): void {
     if (this.#isClosed || this.#isEnding) return;
-    this.#queue.push(event);
+    const waiting = { event, bytes: 0 };
+    this.#queue.push(waiting);
     this.#pump();
-    if (this.#queue.length > this.#queueLimit) this.destroy();
+    if (this.#queue.length === 0) return;
+    waiting.bytes = object ? jsonLength(object) : 0;
+    this.#waitingBytes += waiting.bytes;
+    if (this.#queue.length > this.#queueLimit || this.#waitingBytes > this.#queueBytes) {
+      this.destroy();
+    }
   }
 
   /** A silent stream holds its events back until it is no longer silent. */
@@ -94,7 +112,11 @@ export class WatchStream {
       this.#write(next.value);
     }
     let sent = 0;
-    while (this.#canWrite && sent < this.#queue.length) this.#write(this.#queue[sent++]!);
+    while (this.#canWrite && sent < this.#queue.length) {
+      const { event, bytes } = this.#queue[sent++]!;
+      this.#waitingBytes -= bytes;
+      this.#write(event);
+    }
     this.#queue.splice(0, sent);
     if (this.#isEnding && this.#canWrite) this.#response.end();
   }

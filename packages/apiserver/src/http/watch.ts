@@ -1,14 +1,15 @@
 import type { ServerResponse } from 'node:http';
-import { expired, type ApiError } from '../errors.js';
+import { expired } from '../errors.js';
 import type { KubeObject } from '../object.js';
 import type { StoreEvent } from '../store/event-history.js';
 import type { Store } from '../store/store.js';
-import type { ListScope } from './list.js';
+import { refuseFutureVersion, type ListScope } from './list.js';
 import type { ListOptions } from './query.js';
 import type { Representation } from './representation.js';
-import { failureStatus } from './status.js';
+import { failureStatus, toApiError } from './status.js';
 import { WatchStream, type LazyEvent, type WatchEvent } from './watch-stream.js';
 import type { WatchHub } from './watch-hub.js';
+import { startWatchTimers } from './watch-timers.js';
 
 /** What the answer to a watch needs. */
 export interface WatchRequest {
@@ -17,15 +18,12 @@ export interface WatchRequest {
   readonly scope: ListScope;
   readonly options: ListOptions;
   readonly representation: Representation;
+  /** Whether a bookmark marks the end of the initial events. */
+  readonly marksInitialEnd: boolean;
 }
 
 /** Annotation of the bookmark after the initial events. Source: metav1 InitialEventsAnnotationKey. */
 const INITIAL_EVENTS_END = { 'k8s.io/initial-events-end': 'true' };
-
-/** Source: kube-apiserver --min-request-timeout, which is doubled at random. */
-const DEFAULT_TIMEOUT_SECONDS = 1800;
-/** The longest delay of a Node timer. */
-const MAX_TIMEOUT_SECONDS = 2_147_483;
 
 /** The event of a change for a client with a selector; undefined when there is none. */
 export function projectEvent(
@@ -62,31 +60,31 @@ function* initialEvents(
   }
 }
 
-function errorEvent(error: ApiError): WatchEvent {
-  return { type: 'ERROR', object: failureStatus(error) };
-}
-
-/** Answers with one ERROR event, as kube-apiserver does for a version that it no longer has. */
-function refuse(response: ServerResponse, error: ApiError): void {
+/** Answers with these events alone. */
+function answer(response: ServerResponse, ...events: readonly WatchEvent[]): void {
   response.writeHead(200, { 'content-type': 'application/json' });
-  response.end(`${JSON.stringify(errorEvent(error))}\n`);
+  response.end(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
 }
 
-/** Where a watch begins: with objects, with past events, or with neither; undefined: too old. */
-function startOf({
-  store,
-  scope,
-  options,
-}: WatchRequest):
-  { readonly objects: readonly KubeObject[]; readonly history: readonly StoreEvent[] } | undefined {
-  const { resourceVersion: from, sendsInitialEvents } = options;
-  const isFromAny = from === undefined || from === 0;
-  const sendsObjects = sendsInitialEvents ?? isFromAny;
-  if (from !== undefined && from > store.revision) return undefined;
-  if (sendsObjects) return { objects: store.list(scope.resource), history: [] };
-  if (isFromAny) return { objects: [], history: [] };
-  const history = store.eventsSince(scope.resource, from);
-  return history && { objects: [], history };
+/** Where a watch begins: with objects, with past events or with neither. */
+interface WatchStart {
+  readonly sendsObjects: boolean;
+  readonly objects: readonly KubeObject[];
+  readonly history: readonly StoreEvent[];
+}
+
+/** Throws a 410 for a version that is too old. A version that is yet to come has no events until then. */
+function startOf({ store, scope, options }: WatchRequest): WatchStart {
+  const { resourceVersion: from = 0, sendsInitialEvents } = options;
+  const sendsObjects = sendsInitialEvents ?? from === 0;
+  const { resource } = scope;
+  if (sendsObjects) {
+    if (from > store.revision) throw refuseFutureVersion(from, store.revision);
+    return { sendsObjects, objects: store.list(resource), history: [] };
+  }
+  const history = from === 0 ? [] : store.eventsSince(resource, from);
+  if (history) return { sendsObjects, objects: [], history };
+  throw expired(`too old resource version: ${from} (${store.watchFloor(resource)})`);
 }
 
 /**
@@ -95,25 +93,36 @@ function startOf({
  */
 export function serveWatch(response: ServerResponse, request: WatchRequest): void {
   const { store, hub, scope, options, representation } = request;
-  const start = startOf(request);
-  if (!start) {
-    const wanted = options.resourceVersion ?? 0;
-    refuse(response, expired(`too old resource version: ${wanted} (${store.revision})`));
+  const after = options.resourceVersion ?? 0;
+  if (options.timeoutSeconds < 0) {
+    answer(response);
+    return;
+  }
+  let start: WatchStart;
+  try {
+    start = startOf(request);
+  } catch (error) {
+    // As kube-apiserver, which refuses nothing with a status once it looks at the version.
+    answer(response, { type: 'ERROR', object: failureStatus(toApiError(error)) });
     return;
   }
   const isSelected = (object: KubeObject) =>
     (scope.namespace === undefined || object.metadata.namespace === scope.namespace) &&
     scope.selector(object);
   const toEvent = (event: StoreEvent): LazyEvent | undefined => {
-    const seen = projectEvent(event, isSelected);
+    const seen = event.revision > after ? projectEvent(event, isSelected) : undefined;
     return seen && (() => ({ type: seen.type, object: representation.watched(seen.object) }));
   };
-  const bookmarkAt = (revision: number, annotations: Record<string, string> = {}) => {
-    const object = representation.bookmark(String(revision), annotations);
+  const bookmarkAt = (revision: number, annotations?: Record<string, string>) => {
+    const resourceVersion = String(revision);
+    const object = representation.bookmark({
+      resourceVersion,
+      ...(annotations && { annotations }),
+    });
     return (): WatchEvent => ({ type: 'BOOKMARK', object });
   };
   const endBookmark =
-    options.sendsInitialEvents && options.allowsBookmarks
+    start.sendsObjects && request.marksInitialEnd && options.allowsBookmarks
       ? bookmarkAt(store.revision, INITIAL_EVENTS_END)
       : undefined;
   const objects = start.objects.filter(isSelected);
@@ -121,31 +130,31 @@ export function serveWatch(response: ServerResponse, request: WatchRequest): voi
 
   const stream = new WatchStream(response, initial, {
     queueLimit: hub.queueLimit,
+    queueBytes: hub.queueBytes,
     onClose() {
       unsubscribe();
-      clearTimeout(timeout);
-      clearInterval(bookmarks);
+      stopTimers();
       hub.delete(stream);
     },
   });
   const unsubscribe = store.subscribe(scope.resource, (event) => {
     const lazy = toEvent(event);
-    if (lazy) stream.push(lazy);
+    if (lazy) stream.push(lazy, event.object);
   });
-  const sendBookmark = () => {
-    if (options.allowsBookmarks) stream.push(bookmarkAt(store.revision));
-  };
-  const { timeoutSeconds = 0 } = options;
-  const seconds =
-    timeoutSeconds > 0 ? timeoutSeconds : DEFAULT_TIMEOUT_SECONDS * (1 + Math.random());
-  const timeout = setTimeout(
-    () => {
-      sendBookmark();
-      stream.end();
+  const { bookmarks, bookmarkIntervalMs } = hub;
+  const changedAt = () => store.lastChange(scope.resource);
+  const beganAt = Math.max(after, changedAt());
+  const stopTimers = startWatchTimers({
+    timeoutSeconds: options.timeoutSeconds,
+    bookmarks,
+    bookmarkIntervalMs,
+    sendBookmark() {
+      const revision = bookmarks === 'rare' ? changedAt() : store.revision;
+      const isDue = bookmarks === 'rare' ? revision > beganAt : revision >= after;
+      if (options.allowsBookmarks && isDue) stream.push(bookmarkAt(revision));
     },
-    1000 * Math.min(seconds, MAX_TIMEOUT_SECONDS),
-  );
-  const bookmarks = setInterval(sendBookmark, hub.bookmarkIntervalMs);
+    end: () => stream.end(),
+  });
   hub.add(scope.resource, stream);
   stream.start();
 }

@@ -1,6 +1,13 @@
-import { LineCounter, parseAllDocuments, type Document } from 'yaml';
 import { ManifestError, messageOf } from '../errors.js';
 import { isJsonObject, type Manifest } from '../object.js';
+import {
+  findDuplicateYamlKeys,
+  findFault,
+  parseYamlText,
+  yamlValueOf,
+  type YamlFault,
+  type YamlText,
+} from '../yaml.js';
 
 /** One object of a manifest file. */
 export interface FileObject {
@@ -9,9 +16,6 @@ export interface FileObject {
   readonly position: string;
   readonly manifest: Manifest;
 }
-
-/** YAML aliases can represent much more text than their length. */
-const MAX_ALIASES = 100;
 
 function refuse(file: string, position: string, why: string): ManifestError {
   return new ManifestError(`${file}: ${position}: ${why}`);
@@ -40,12 +44,20 @@ function expand(value: unknown, file: string, position: string): FileObject[] {
   return items.map((item, i) => checkManifest(item, file, `${position}, item ${i + 1}`));
 }
 
-function toValue(document: Document.Parsed, file: string, position: string): unknown {
+/** Calls `act`; what it throws is a {@link ManifestError} at this position then. */
+function attempt<T>(file: string, position: string, act: () => T): T {
   try {
-    return document.toJS({ maxAliasCount: MAX_ALIASES });
+    return act();
   } catch (error) {
     throw refuse(file, position, messageOf(error));
   }
+}
+
+function findProblem(document: YamlText['documents'][number]): YamlFault | undefined {
+  const fault = findFault(document);
+  if (fault) return fault;
+  const [offset] = findDuplicateYamlKeys(document);
+  return offset === undefined ? undefined : { offset, message: 'Map keys must be unique' };
 }
 
 /**
@@ -53,17 +65,14 @@ function toValue(document: Document.Parsed, file: string, position: string): unk
  * {@link ManifestError} that names the document and the line of the first error.
  */
 export function parseManifests(text: string, file: string): FileObject[] {
-  const lines = new LineCounter();
-  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
+  const { documents, lineAt } = attempt(file, 'YAML', () => parseYamlText(text));
   const objects: FileObject[] = [];
-  // The library marks a file without documents by this property.
-  if ('empty' in documents) return objects;
   for (const [i, document] of documents.entries()) {
-    const positionAt = (offset: number) => `document ${i + 1}, line ${lines.linePos(offset).line}`;
-    const [error] = document.errors;
-    if (error) throw refuse(file, positionAt(error.pos[0]), error.message);
+    const positionAt = (offset: number) => `document ${i + 1}, line ${lineAt(offset)}`;
+    const problem = findProblem(document);
+    if (problem) throw refuse(file, positionAt(problem.offset), problem.message);
     const position = positionAt(document.contents?.range[0] ?? document.range[0]);
-    const value = toValue(document, file, position);
+    const value = attempt(file, position, () => yamlValueOf(document));
     if (value !== null) objects.push(...expand(value, file, position));
   }
   return objects;

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ApiError } from '../errors.js';
+import { ApiError, messageOf } from '../errors.js';
 import { isJsonObject } from '../object.js';
 import { isSafeKey } from './merge-patch.js';
 
 const MAX_OPERATIONS = 10_000;
-/** Each `copy` can double the document. */
-const MAX_COPIES = 16;
+/** What all copies of a patch add at most: each can double the document. Source: AccumulatedCopySizeLimit. */
+const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 function refuse(why: string): ApiError {
   return new ApiError('Invalid', `the patch cannot be applied: ${why}`);
@@ -57,6 +57,13 @@ function remove(holder: Holder, pointer: unknown): unknown {
   return value;
 }
 
+/** Unlike RFC 6902, and as kube-apiserver, this adds the member that an object lacks. */
+function replace(holder: Holder, pointer: unknown, value: unknown): void {
+  const [parent, key] = locate(holder, pointer);
+  if (Array.isArray(parent)) parent[indexOf(parent, key, parent.length - 1)] = value;
+  else add(holder, pointer, value);
+}
+
 function read(holder: Holder, pointer: unknown): unknown {
   const [parent, key] = locate(holder, pointer);
   return getChild(parent, key);
@@ -71,11 +78,18 @@ export function jsonPatch(target: unknown, patch: unknown): unknown {
   if (patch.length > MAX_OPERATIONS) {
     throw new ApiError('RequestEntityTooLarge', `more than ${MAX_OPERATIONS} operations`);
   }
-  if (patch.filter((item) => isJsonObject(item) && item.op === 'copy').length > MAX_COPIES) {
-    throw new ApiError('RequestEntityTooLarge', `more than ${MAX_COPIES} copy operations`);
+  try {
+    return applyAll(target, patch);
+  } catch (error) {
+    // Operations can build what is nested too deep to be cloned or compared.
+    throw error instanceof ApiError ? error : refuse(messageOf(error));
   }
+}
+
+function applyAll(target: unknown, patch: readonly unknown[]): unknown {
+  let copied = 0;
   const holder: Holder = { root: structuredClone(target) };
-  for (const item of patch as unknown[]) {
+  for (const item of patch) {
     const { op, path, from, value } = isJsonObject(item) ? item : {};
     switch (op) {
       case 'add':
@@ -85,14 +99,21 @@ export function jsonPatch(target: unknown, patch: unknown): unknown {
         remove(holder, path);
         break;
       case 'replace':
-        remove(holder, path);
-        add(holder, path, structuredClone(value));
+        replace(holder, path, structuredClone(value));
         break;
       case 'move':
         add(holder, path, remove(holder, from));
         break;
       case 'copy':
-        add(holder, path, structuredClone(read(holder, from)));
+        {
+          const text = JSON.stringify(read(holder, from));
+          copied += text.length;
+          if (copied > MAX_COPIED_BYTES) {
+            const why = `the copies of the patch add more than ${MAX_COPIED_BYTES} bytes`;
+            throw new ApiError('RequestEntityTooLarge', why);
+          }
+          add(holder, path, JSON.parse(text));
+        }
         break;
       case 'test':
         if (!isDeepStrictEqual(read(holder, path), value)) {

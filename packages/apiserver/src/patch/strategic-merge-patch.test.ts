@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { strategicMergePatch } from './strategic-merge-patch.js';
+import { REPLACED, strategicMergePatch } from './strategic-merge-patch.js';
 
 const KEYS = { 'spec.ports': 'port', 'spec.containers': 'name', 'spec.containers.env': 'name' };
 
@@ -53,13 +53,59 @@ describe('strategicMergePatch', () => {
           {
             name: 'c',
             env: [
-              { name: 'A', value: '1' },
               { name: 'B', value: '2' },
+              { name: 'A', value: '1' },
             ],
           },
         ],
       },
     });
+  });
+
+  // The results are those of the real server.
+  it.each<[string, number[], number[] | undefined, number[]]>([
+    ['new items first', [4], undefined, [4, 1, 2, 3]],
+    ['an item that is stored where it stands in the patch', [4, 1], undefined, [4, 1, 2, 3]],
+    ['what the order does not name as early as it can', [4], [4, 2], [4, 1, 2, 3]],
+    ['such an item before the next one that was after it', [4], [3, 4, 1], [2, 3, 4, 1]],
+    ['the demanded order of all items', [4], [4, 3, 2, 1], [4, 3, 2, 1]],
+    ['stored items reordered by the order alone', [], [3, 2, 1], [3, 2, 1]],
+    ['items in an order that names some that do not exist', [2], [2, 5], [1, 2, 3]],
+  ])('has %s', (_title, ports, order, result) => {
+    const items = (numbers: number[]) => numbers.map((port) => ({ port }));
+    const patch = {
+      spec: {
+        ports: items(ports),
+        ...(order && { '$setElementOrder/ports': items(order) }),
+      },
+    };
+    const target = { spec: { ports: items([1, 2, 3]) } };
+    expect(strategicMergePatch(target, patch, KEYS)).toEqual({ spec: { ports: items(result) } });
+  });
+
+  it.each<[number[], number[], number[], number[]]>([
+    [[5], [2], [5, 1], [3, 5, 1]],
+    [[5, 6], [2], [5, 6, 1], [3, 5, 6, 1]],
+    [[6, 5], [2], [6, 5, 1], [3, 6, 5, 1]],
+    [
+      [5, 6],
+      [1, 2],
+      [5, 6],
+      [3, 5, 6],
+    ],
+  ])('adds %j and deletes %j in the order %j: %j', (added, deleted, order, result) => {
+    const items = (numbers: number[]) => numbers.map((port) => ({ port }));
+    const gone = items(deleted).map((item) => ({ ...item, $patch: 'delete' }));
+    const ports = [...items(added), ...gone];
+    const patch = { spec: { ports, '$setElementOrder/ports': items(order) } };
+    const target = { spec: { ports: items([1, 2, 3]) } };
+    expect(strategicMergePatch(target, patch, KEYS)).toEqual({ spec: { ports: items(result) } });
+  });
+
+  it('replaces an object that is not to be merged', () => {
+    const patch = { spec: { selector: { b: 1 } } };
+    const keys = { 'spec.selector': REPLACED };
+    expect(strategicMergePatch({ spec: { selector: { a: 1 } } }, patch, keys)).toEqual(patch);
   });
 
   it('replaces lists that have no merge key', () => {
@@ -83,8 +129,25 @@ describe('strategicMergePatch', () => {
     });
   });
 
-  it('refuses an item without its merge key', () => {
-    const patch = { spec: { ports: [{ name: 'x' }] } };
-    expect(() => strategicMergePatch(PORTS, patch, KEYS)).toThrow(/merge key "port"/);
+  it.each<[string, object, RegExp]>([
+    ['an item without its merge key', { ports: [{ name: 'x' }] }, /merge key "port"/],
+    ['an unknown directive', { $patch: 'x' }, /unknown patch type: "x"/],
+    ['one of an item', { ports: [{ port: 80, $patch: 'x' }] }, /unknown patch type: "x"/],
+    [
+      'an order that lacks an item of the patch',
+      { ports: [{ port: 70 }], '$setElementOrder/ports': [{ port: 80 }] },
+      /doesn't match \$setElementOrder/,
+    ],
+    [
+      'an order that is not that of the patch',
+      {
+        ports: [{ port: 70 }, { port: 80 }],
+        '$setElementOrder/ports': [{ port: 80 }, { port: 70 }],
+      },
+      /doesn't match \$setElementOrder/,
+    ],
+    ['a field that is not retained', { $retainKeys: ['a'], b: 1 }, /invalid .* retainKeys/],
+  ])('refuses %s', (_title, spec, message) => {
+    expect(() => strategicMergePatch(PORTS, { spec }, KEYS)).toThrow(message);
   });
 });

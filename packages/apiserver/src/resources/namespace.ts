@@ -37,14 +37,17 @@ export const namespaceKind: ResourceKind<Namespace> = {
     AGE_COLUMN,
   ],
 
-  setDefaults(namespace) {
+  setDefaults(namespace, previous) {
     namespace.metadata.labels = {
       ...namespace.metadata.labels,
       [NAME_LABEL]: namespace.metadata.name,
     };
     // A deletion is immediate here, so it never waits for this finalizer.
     namespace.spec = { finalizers: ['kubernetes'] };
-    namespace.status = { phase: 'Active' };
+    namespace.status =
+      previous && (namespace.status as Namespace['status'] | undefined)?.phase
+        ? namespace.status
+        : { phase: 'Active' };
   },
   selectableFields: ({ status }) => ({ 'status.phase': status.phase }),
 };

@@ -37,6 +37,7 @@ export const nodeKind: ResourceKind<Node> = {
   singular: 'node',
   shortNames: ['no'],
   isNamespaced: false,
+  createsWithStatus: true,
   refuseName: refuseSubdomain,
   shape: { spec: 'object', status: 'object' },
   mergeKeys: {

@@ -32,11 +32,15 @@ export interface ResourceKind<T extends KubeObject = KubeObject> {
   readonly shape: Fields;
   /**
    * How strategic merge patches match the items of a list: by this field, or as a set of plain
-   * values when it is empty. Other lists are replaced.
+   * values when it is empty. Other lists are replaced, and objects only where this says so.
    */
   readonly mergeKeys: Readonly<Record<string, string>>;
   /** Whether a PUT of an object that does not exist creates it. */
   readonly createsOnUpdate: boolean;
+  /** Whether a PUT must name the version that it replaces. */
+  readonly needsVersion: boolean;
+  /** Whether a client may create it with a status; other statuses are written afterwards. */
+  readonly createsWithStatus: boolean;
   /** Whether a DELETE answers with the object instead of a Status. */
   readonly returnsDeleted: boolean;
   readonly refuseName: NameRule;
@@ -61,6 +65,8 @@ export const PLAIN_KIND = {
   isScalable: false,
   mergeKeys: {},
   createsOnUpdate: false,
+  createsWithStatus: false,
+  needsVersion: false,
   returnsDeleted: false,
   setDefaults: () => undefined,
   validate: () => [],
@@ -68,6 +74,11 @@ export const PLAIN_KIND = {
   generationOf: () => undefined,
   selectableFields: () => ({}),
 } as const;
+
+/** Whether a kind has the subresource `status`: every one with such a field. */
+export function hasStatus({ shape }: Pick<ResourceKind, 'shape'>): boolean {
+  return 'status' in shape;
+}
 
 /** The `apiVersion` of a kind: `v1` or `group/version`. */
 export function apiVersionOf(kind: Pick<ResourceKind, 'group' | 'version'>): string {

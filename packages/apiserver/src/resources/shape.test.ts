@@ -20,6 +20,11 @@ describe('checkShape', () => {
     expect(unknown).toEqual([]);
   });
 
+  it('takes null in a list or a map as the empty value', () => {
+    const { value, fault } = checkShape({ labels: { a: null }, ports: [null] }, FIELDS);
+    expect([value, fault]).toEqual([{ labels: { a: '' }, ports: [{}] }, undefined]);
+  });
+
   it('drops unknown fields and returns their paths', () => {
     const { value, unknown } = checkShape({ ports: [{ prot: 1 }], Name: 'x' }, FIELDS);
     expect(value).toEqual({ ports: [{}] });
@@ -33,7 +38,7 @@ describe('checkShape', () => {
     [{ target: true }, 'target', 'intOrString', 'boolean'],
     [{ isOn: 'yes' }, 'isOn', 'bool', 'string'],
     [{ ports: {} }, 'ports', 'array', 'object'],
-    [{ ports: [null] }, 'ports[0]', 'object', 'null'],
+    [{ ports: [1] }, 'ports[0]', 'object', 'number'],
     [{ ports: [{ port: '80' }] }, 'ports[0].port', 'int', 'string'],
     [{ labels: { a: 1 } }, 'labels.a', 'string', 'number'],
     [{ labels: [] }, 'labels', 'object', 'array'],

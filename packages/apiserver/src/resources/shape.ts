@@ -122,19 +122,40 @@ function checkFields(
   return copy;
 }
 
+/** What null is in a list or a map: in Go's decoder the empty value of the type. */
+function emptyValue(shape: Shape): unknown {
+  switch (shape) {
+    case 'string':
+      return '';
+    case 'int':
+    case 'intOrString':
+      return 0;
+    case 'bool':
+      return false;
+    case 'any':
+      return null;
+    default:
+      return typeof shape === 'object' && 'list' in shape ? [] : {};
+  }
+}
+
+function checkItem(item: unknown, shape: Shape, path: string, findings: Findings): unknown {
+  return item === null ? emptyValue(shape) : checkValue(item, shape, path, findings);
+}
+
 function checkValue(value: unknown, shape: Shape, path: string, findings: Findings): unknown {
   if (typeof shape === 'string') {
     return isPlain(value, shape) ? value : fail(findings, path, shape, value);
   }
   if ('list' in shape) {
     if (!Array.isArray(value)) return fail(findings, path, 'array', value);
-    return value.map((item, i) => checkValue(item, shape.list, `${path}[${i}]`, findings));
+    return value.map((item, i) => checkItem(item, shape.list, `${path}[${i}]`, findings));
   }
   if (!isJsonObject(value)) return fail(findings, path, 'object', value);
   if ('fields' in shape) return checkFields(value, shape.fields, path, findings);
   const entries = Object.entries(value).map(([key, item]) => [
     key,
-    checkValue(item, shape.map, `${path}.${key}`, findings),
+    checkItem(item, shape.map, `${path}.${key}`, findings),
   ]);
   return Object.fromEntries(entries);
 }

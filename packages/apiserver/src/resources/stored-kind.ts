@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject, type JsonObject, type KubeObject } from '../object.js';
+import { copyJson, isJsonObject, type JsonObject, type KubeObject } from '../object.js';
 import { invalidValue, required, type FieldError } from './field-error.js';
 import { refuseSubdomain } from './names.js';
 import {
@@ -18,7 +18,17 @@ export interface StoredKindRow<T extends KubeObject> extends Pick<
   /** The plural and the short names in discovery; the singular is the kind in lower case. */
   readonly names: readonly [plural: string, ...shortNames: string[]];
   readonly options?: Partial<
-    Pick<ResourceKind<T>, 'categories' | 'isNamespaced' | 'isScalable' | 'mergeKeys' | 'refuseName'>
+    Pick<
+      ResourceKind<T>,
+      | 'categories'
+      | 'createsOnUpdate'
+      | 'isNamespaced'
+      | 'isScalable'
+      | 'mergeKeys'
+      | 'needsVersion'
+      | 'refuseName'
+      | 'returnsDeleted'
+    >
   >;
   /** Columns between name and age. */
   readonly columns?: readonly Column<T>[];
@@ -34,7 +44,7 @@ export interface StoredKindRow<T extends KubeObject> extends Pick<
 function fillIn(object: JsonObject, defaults: JsonObject): void {
   for (const [key, value] of Object.entries(defaults)) {
     const given = object[key];
-    if (given === undefined) object[key] = structuredClone(value);
+    if (given === undefined) object[key] = copyJson(value);
     else if (isJsonObject(given) && isJsonObject(value)) fillIn(given, value);
   }
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type KubeObject } from '../object.js';
+import { REPLACED } from '../patch/strategic-merge-patch.js';
 import { invalidValue, required, type FieldError } from './field-error.js';
 import { refusePathSegment } from './names.js';
 import { podMergeKeys, validateContainers } from './pod.js';
@@ -101,7 +102,7 @@ export const STORED_KINDS = {
     group: RBAC,
     kind: 'ClusterRole',
     names: ['clusterroles'],
-    options: { isNamespaced: false, refuseName: refusePathSegment },
+    options: { isNamespaced: false, createsOnUpdate: true, refuseName: refusePathSegment },
     shape: {
       rules: {
         list: {
@@ -123,7 +124,7 @@ export const STORED_KINDS = {
     group: RBAC,
     kind: 'ClusterRoleBinding',
     names: ['clusterrolebindings'],
-    options: { isNamespaced: false, refuseName: refusePathSegment },
+    options: { isNamespaced: false, createsOnUpdate: true, refuseName: refusePathSegment },
     shape: {
       roleRef: { fields: REFERENCE },
       subjects: { list: { fields: { ...REFERENCE, namespace: 'string' } } },
@@ -201,6 +202,11 @@ export const STORED_KINDS = {
     group: 'policy',
     kind: 'PodDisruptionBudget',
     names: ['poddisruptionbudgets', 'pdb'],
+    options: {
+      needsVersion: true,
+      mergeKeys: { 'spec.selector': REPLACED, 'status.conditions': 'type' },
+    },
+    hasGenerations: true,
     shape: {
       spec: {
         fields: {
@@ -232,7 +238,7 @@ export const STORED_KINDS = {
     group: '',
     kind: 'ServiceAccount',
     names: ['serviceaccounts', 'sa'],
-    options: { mergeKeys: { secrets: 'name', imagePullSecrets: 'name' } },
+    options: { returnsDeleted: true, mergeKeys: { secrets: 'name', imagePullSecrets: 'name' } },
     shape: {
       automountServiceAccountToken: 'bool',
       secrets: { list: OBJECT_REFERENCE },

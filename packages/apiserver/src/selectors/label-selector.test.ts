@@ -45,6 +45,10 @@ describe('parseLabelSelector', () => {
   it.each([
     '=',
     'a=b=c',
+    'n>-1',
+    'n<+1',
+    'n>',
+    'n>9223372036854775808',
     'a in',
     'a in (b',
     'a in b',

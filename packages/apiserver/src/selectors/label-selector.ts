@@ -32,8 +32,9 @@ function valueOf(labels: Labels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
+/** Neither the value of a label nor of a selector can begin with a sign. */
 function isInteger(text: string): boolean {
-  return /^-?\d+$/.test(text);
+  return /^\d+$/.test(text) && BigInt(text) < 2n ** 63n;
 }
 
 /** Reads the tokens of one selector from left to right. */
@@ -83,7 +84,7 @@ class Reader {
   }
 
   integer(): number {
-    const value = this.#word();
+    const value = this.value();
     if (!isInteger(value)) throw refuse(this.#text, `"${value}" is not an integer`);
     return Number(value);
   }

@@ -9,7 +9,7 @@ function object(name: string, namespace = 'default'): KubeObject {
 }
 
 function createStore(historyLimit = 10): Store {
-  return new Store({ revision: 100, historyLimit });
+  return new Store({ contents: { revision: 100, objects: new Map() }, historyLimit });
 }
 
 describe('Store', () => {
@@ -62,26 +62,53 @@ describe('Store', () => {
     expect(store.eventsSince('pods', 100)).toHaveLength(1);
   });
 
-  it('discards all history when it is compacted', () => {
+  it('begins the history of watches anew, and discards what they may not have by a compaction', () => {
     const store = createStore();
     store.put('services', object('a'));
     store.storeSnapshot('services');
-    store.compact();
-    expect(store.eventsSince('services', 100)).toBeUndefined();
-    expect(store.eventsSince('services', 101)).toEqual([]);
     store.put('services', object('b'));
+    store.compact();
+    expect(store.eventsSince('services', 100)).toHaveLength(2);
+    store.forgetWatches();
+    expect(store.watchFloor('services')).toBe(102);
+    expect(store.eventsSince('services', 101)).toBeUndefined();
+    expect(store.eventsSince('services', 102)).toEqual([]);
+    expect(store.listAt('services', 101)).toHaveLength(1);
+    store.compact();
     expect(store.listAt('services', 101)).toBeUndefined();
+    expect(store.listAt('services', 102)).toHaveLength(2);
   });
 
-  it('shows the list of an earlier version while its snapshot is stored', () => {
+  it('shows the list of an earlier version while its history is there', () => {
     const store = createStore();
+    store.put('services', object('b'));
+    store.put('services', object('a'));
+    store.remove('services', 'default/b');
+    const names = (revision: number) =>
+      store.listAt('services', revision)?.map(({ metadata }) => metadata.name);
+    expect([100, 101, 102, 103].map(names)).toEqual([[], ['b'], ['a', 'b'], ['a']]);
+    expect(names(99)).toBeUndefined();
+    expect(names(104)).toBeUndefined();
+  });
+
+  it('shows the list of a page when its history is gone', () => {
+    const store = createStore(2);
     store.put('services', object('a'));
     store.storeSnapshot('services');
-    store.remove('services', 'default/a');
+    for (let i = 0; i < 9; i++) store.put('services', object('b'));
     expect(store.listAt('services', 101)).toHaveLength(1);
-    expect(store.listAt('services', 102)).toHaveLength(0);
-    expect(store.listAt('services', 100)).toBeUndefined();
-    expect(store.listAt('services', 999)).toBeUndefined();
+    expect(store.listAt('services', 102)).toBeUndefined();
+  });
+
+  it('has those wait who need a version that is yet to come', async () => {
+    const store = createStore();
+    const reached = store.reached(102, 60_000);
+    store.put('services', object('a'));
+    store.put('services', object('a'));
+    await reached;
+    await store.reached(102, 60_000);
+    await store.reached(103, 1);
+    expect(store.revision).toBe(102);
   });
 
   it('stores a bounded number of snapshots', () => {

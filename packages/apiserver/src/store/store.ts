@@ -1,19 +1,30 @@
 import { keyOf, type KubeObject } from '../object.js';
 import { EventHistory, type StoreEvent } from './event-history.js';
-import { indexAfter } from './sorted-items.js';
+import { RevisionWaits } from './revision-waits.js';
+import { indexFrom } from './sorted-items.js';
 
 /** Receives each event of a resource, in order. Must not throw. */
 export type EventListener = (event: StoreEvent) => void;
 
-/** The first version of a store and the size of its history. */
-export interface StoreOptions {
-  /** Version before the first write. */
+/** All objects of a store at one version. */
+export interface StoreContents {
   readonly revision: number;
+  /** By resource. */
+  readonly objects: ReadonlyMap<string, readonly KubeObject[]>;
+}
+
+/** What a store begins with, and the size of its history. */
+export interface StoreOptions {
+  /** Default: no objects, and the version of a new etcd. */
+  readonly contents?: StoreContents | undefined;
   /** Events that are retained per resource, at least; at most twice as many are. */
   readonly historyLimit: number;
 }
 
-/** Number of list snapshots for clients that are between two pages. */
+/** Source: etcd, whose revision is 1 before the first write. */
+const EMPTY: StoreContents = { revision: 1, objects: new Map() };
+
+/** Number of earlier lists of a resource, for clients that are between two pages. */
 const MAX_SNAPSHOTS = 32;
 
 /** The objects of one resource, with history and listeners. */
@@ -21,6 +32,8 @@ interface ResourceState {
   readonly objects: Map<string, KubeObject>;
   readonly history: EventHistory;
   readonly listeners: Set<EventListener>;
+  /** Earlier lists by version. */
+  readonly snapshots: Map<number, readonly KubeObject[]>;
   /** All keys in order, updated after the first list: sorting 50,000 takes 80 ms. */
   keys: string[] | undefined;
   /** The objects in key order; undefined after a change. Never changed in place. */
@@ -39,20 +52,32 @@ export class Store {
   readonly #states = new Map<string, ResourceState>();
   readonly #historyLimit: number;
   readonly #initialRevision: number;
-  readonly #snapshots = new Map<string, readonly KubeObject[]>();
+  readonly #waits = new RevisionWaits();
   readonly #undelivered: { readonly state: ResourceState; readonly event: StoreEvent }[] = [];
   #isDelivering = false;
   #revision: number;
 
-  constructor(options: StoreOptions) {
-    this.#historyLimit = options.historyLimit;
-    this.#initialRevision = options.revision;
-    this.#revision = options.revision;
+  constructor({ historyLimit, contents = EMPTY }: StoreOptions) {
+    this.#historyLimit = historyLimit;
+    this.#initialRevision = contents.revision;
+    this.#revision = contents.revision;
+    for (const [resource, objects] of contents.objects) {
+      const state = this.#stateOf(resource);
+      for (const object of objects) state.objects.set(keyOf(object), object);
+    }
   }
 
   /** Version of the last write. */
   get revision(): number {
     return this.#revision;
+  }
+
+  /** All objects as they are now; later writes do not change it. */
+  get contents(): StoreContents {
+    const all = [...this.#states].map(
+      ([resource, { objects }]) => [resource, [...objects.values()]] as const,
+    );
+    return { revision: this.#revision, objects: new Map(all) };
   }
 
   get(resource: string, key: string): KubeObject | undefined {
@@ -81,7 +106,7 @@ export class Store {
     object.metadata.resourceVersion = String(this.#revision);
     const { objects, keys } = this.#stateOf(resource);
     objects.set(key, object);
-    if (!previous) keys?.splice(indexAfter(keys, key, itself), 0, key);
+    if (!previous) keys?.splice(indexFrom(keys, key, itself), 0, key);
     this.#publish(resource, previous ? 'MODIFIED' : 'ADDED', object, previous);
     return object;
   }
@@ -95,7 +120,7 @@ export class Store {
     const object = { ...previous, metadata: { ...previous.metadata, resourceVersion } };
     const { objects, keys } = this.#stateOf(resource);
     objects.delete(key);
-    keys?.splice(indexAfter(keys, key, itself) - 1, 1);
+    keys?.splice(indexFrom(keys, key, itself), 1);
     this.#publish(resource, 'DELETED', object, previous);
     return object;
   }
@@ -107,33 +132,70 @@ export class Store {
     return () => void listeners.delete(listener);
   }
 
-  /** The events of a resource after a version, or undefined when some are discarded. */
+  /** Resolves when a version is reached, at the latest after a time. */
+  async reached(revision: number, withinMs: number): Promise<void> {
+    if (revision > this.#revision) await this.#waits.wait(revision, withinMs);
+  }
+
+  /** The events of a resource after a version, or undefined when a watch may not begin there. */
   eventsSince(resource: string, revision: number): readonly StoreEvent[] | undefined {
     return this.#stateOf(resource).history.since(revision);
   }
 
-  /** Discards all history and all list snapshots. */
+  /** The oldest version that a watch of a resource may begin at. */
+  watchFloor(resource: string): number {
+    return this.#stateOf(resource).history.watchFloor;
+  }
+
+  /** Version of the last known change of a resource. */
+  lastChange(resource: string): number {
+    return this.#stateOf(resource).history.last;
+  }
+
+  /** Begins the history of watches anew, as the watch cache of a server that starts. */
+  forgetWatches(): void {
+    for (const { history } of this.#states.values()) history.forgetWatches(this.#revision);
+  }
+
+  /** Discards what no watch may have: earlier states and the changes since, as a compaction of etcd. */
   compact(): void {
-    this.#snapshots.clear();
-    for (const { history } of this.#states.values()) history.compact(this.#revision);
+    for (const { history, snapshots } of this.#states.values()) {
+      history.compact();
+      for (const revision of snapshots.keys()) {
+        if (revision < history.watchFloor) snapshots.delete(revision);
+      }
+    }
   }
 
   /** Stores the current list of a resource for later pages, if necessary instead of the oldest. */
   storeSnapshot(resource: string): void {
-    const name = `${resource}@${this.#revision}`;
-    this.#snapshots.delete(name);
-    this.#snapshots.set(name, this.list(resource));
-    if (this.#snapshots.size > MAX_SNAPSHOTS) {
-      this.#snapshots.delete(this.#snapshots.keys().next().value!);
-    }
+    this.#storeSnapshot(this.#stateOf(resource), this.#revision, this.list(resource));
   }
 
-  /** The list of a resource at a version, or undefined when it is no longer stored. */
+  /** The list of a resource at a version, or undefined when that is no longer known. */
   listAt(resource: string, revision: number): readonly KubeObject[] | undefined {
-    const isUnchanged =
-      revision <= this.#revision && this.#stateOf(resource).history.last <= revision;
-    if (isUnchanged) return this.list(resource);
-    return this.#snapshots.get(`${resource}@${revision}`);
+    if (revision > this.#revision) return undefined;
+    const state = this.#stateOf(resource);
+    if (state.history.last <= revision) return this.list(resource);
+    const stored = state.snapshots.get(revision);
+    if (stored) return stored;
+    const events = state.history.after(revision);
+    if (!events) return undefined;
+    const objects = new Map(state.objects);
+    for (const { object, previous } of events.toReversed()) {
+      if (previous) objects.set(keyOf(object), previous);
+      else objects.delete(keyOf(object));
+    }
+    const list = [...objects.keys()].sort().map((key) => objects.get(key)!);
+    this.#storeSnapshot(state, revision, list);
+    return list;
+  }
+
+  #storeSnapshot(state: ResourceState, revision: number, list: readonly KubeObject[]): void {
+    const { snapshots } = state;
+    snapshots.delete(revision);
+    snapshots.set(revision, list);
+    if (snapshots.size > MAX_SNAPSHOTS) snapshots.delete(snapshots.keys().next().value!);
   }
 
   #stateOf(resource: string): ResourceState {
@@ -144,6 +206,7 @@ export class Store {
         objects: new Map(),
         history,
         listeners: new Set(),
+        snapshots: new Map(),
         keys: undefined,
         sorted: undefined,
       };
@@ -163,6 +226,7 @@ export class Store {
     state.sorted = undefined;
     state.history.append(event);
     this.#undelivered.push({ state, event });
+    this.#waits.reached(this.#revision);
     if (this.#isDelivering) return;
     this.#isDelivering = true;
     try {

@@ -1,3 +1,5 @@
+import { subscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import { setPriority } from 'node:os';
 import { createApiServer, type ApiServer, type ObjectAccess } from '@kube-dns/apiserver';
 import { monotonicMs, type Spread, spreadOf } from '@kube-dns/testkit';
@@ -22,6 +24,8 @@ export interface ClusterStatus {
   /** Lists and watches so far, all resources together. */
   readonly lists: number;
   readonly watches: number;
+  /** Sent to all clients so far, as it was on the wire. */
+  readonly sentBytes: number;
   readonly rssBytes: number;
   /** Delay of the server's event loop since the last call. */
   readonly ownDelayMs: Spread;
@@ -65,6 +69,8 @@ const SERVICE_RANGE = '10.96.0.0/12';
 
 /** An API server with the objects of a plan, and the changes of these objects. */
 export class BenchCluster implements BenchClusterMethods {
+  /** The connections of clients, closed ones too. */
+  readonly #sockets: Socket[] = [];
   #plan: ClusterPlan | undefined;
   #server: ApiServer | undefined;
   #source: ChangeSource | undefined;
@@ -77,6 +83,9 @@ export class BenchCluster implements BenchClusterMethods {
   async start(size: ClusterSize): Promise<StartedCluster> {
     const plan = new ClusterPlan(size);
     setPriority(NICE);
+    subscribe('net.server.socket', (message) => {
+      this.#sockets.push((message as { readonly socket: Socket }).socket);
+    });
     this.#plan = plan;
     this.#source = new ChangeSource(plan);
     const server = await createApiServer({
@@ -101,6 +110,7 @@ export class BenchCluster implements BenchClusterMethods {
     return {
       lists: sum('list'),
       watches: sum('watch'),
+      sentBytes: this.#sockets.reduce((total, { bytesWritten }) => total + bytesWritten, 0),
       rssBytes: process.memoryUsage.rss(),
       ownDelayMs: spreadOf(this.#ticker?.takeDelays() ?? []),
     };
@@ -113,7 +123,7 @@ export class BenchCluster implements BenchClusterMethods {
     server.dropWatches();
     // Each resource gets a version that no watch sent and that the history does not have.
     server.objects.load(marker.objects);
-    server.compact();
+    server.compact({ cache: true });
     return { atMs, expectations: marker.expectations };
   }
 

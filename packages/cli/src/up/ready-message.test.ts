@@ -34,10 +34,31 @@ Stop it with Ctrl-C.`);
 
   it('asks the real cluster for its address', () => {
     const text = message(53, 'my/config');
+    expect(text).not.toContain('How each container is');
     expect(text).toContain(
       'dig @127.0.0.1 +short -x "$(dig @127.0.0.1 +short kubernetes.default.svc.example.test)"',
     );
     expect(text).toContain('kubectl --kubeconfig=my/config apply -f FILE');
+  });
+
+  it('has the addresses of the status pages that are on loopback', () => {
+    const containers = [
+      planOf('node-cache', ['', '-localip=127.0.0.1']),
+      planOf('kubedns', [''], { env: { PROMETHEUS_PORT: '10055' } }),
+      planOf('dnsmasq', ['', '-metrics-addr=:1', '-metrics-addr=127.0.0.1:10056', '--', '-k']),
+      planOf('sidecar', ['', '--prometheus-addr=10.0.0.1']),
+    ];
+    const facts = { podName: 'p', seconds: 1, containers, kubeconfig: undefined };
+    expect(readyMessage(facts)).toEqual([
+      'The pod p is ready after 1.0 s.',
+      'How each container is:',
+      '',
+      '  node-cache  http://127.0.0.1:9353/',
+      '  kubedns     http://127.0.0.1:10055/',
+      '  dnsmasq     http://127.0.0.1:10056/',
+      '',
+      'Stop it with Ctrl-C.',
+    ]);
   });
 
   it('has no commands for a pod without DNS and API server', () => {

@@ -16,7 +16,46 @@ export function readyMessage(facts: ReadyFacts): string[] {
   const commands = [...digLines(facts), ...applyLines(facts)].map((line) => `  ${line}`);
   const body =
     commands.length === 0 ? [ready] : [`${ready} In another shell:`, '', ...commands, ''];
-  return [...body, 'Stop it with Ctrl-C.'];
+  const pages = statusLines(facts).map((line) => `  ${line}`);
+  const status = pages.length === 0 ? [] : ['How each container is:', '', ...pages, ''];
+  return [...body, ...status, 'Stop it with Ctrl-C.'];
+}
+
+/** The status page of each container that serves it at an address of this machine. */
+function statusLines({ containers }: ReadyFacts): string[] {
+  const pages = containers.flatMap((container) => {
+    const port = statusPort(container);
+    return port === undefined ? [] : [[container.name, `http://127.0.0.1:${port}/`] as const];
+  });
+  const width = Math.max(...pages.map(([name]) => name.length));
+  return pages.map(([name, url]) => `${name.padEnd(width)}  ${url}`);
+}
+
+/** The port of a container's metrics, by its program's rules; undefined where they are off, or not on loopback. */
+function statusPort(container: ContainerPlan): string | undefined {
+  const flag = (name: string) => flagOf([container], name);
+  switch (container.program) {
+    case 'kubedns':
+      return isReached(flag('http-bind-address')) ? container.env.PROMETHEUS_PORT : undefined;
+    case 'dnsmasq':
+      return portOf(flag('metrics-addr'));
+    case 'sidecar':
+      return isReached(flag('prometheus-addr')) ? (flag('prometheus-port') ?? '10054') : undefined;
+    case 'node-cache':
+      return portOf(flag('metrics-listen-address') ?? ':9353');
+    default:
+      return undefined;
+  }
+}
+
+function portOf(address: string | undefined): string | undefined {
+  const [, host, port] = /^(.*):(\d+)$/.exec(address ?? '') ?? [];
+  return isReached(host) ? port : undefined;
+}
+
+/** Whether 127.0.0.1 leads to what listens on this address. */
+function isReached(address = ''): boolean {
+  return ['', '0.0.0.0', '[::]', '::', '127.0.0.1'].includes(address);
 }
 
 function digLines({ containers, kubeconfig }: ReadyFacts): string[] {
@@ -56,13 +95,9 @@ function zoneOf(containers: readonly ContainerPlan[]): string {
   return (flagOf(kubedns, 'domain') ?? 'cluster.local').replace(/\.$/, '');
 }
 
+/** The last value counts, as in the programs. */
 function flagOf(containers: readonly ContainerPlan[], name: string): string | undefined {
   const pattern = new RegExp(`^--?${name}=(.*)$`);
-  for (const { args } of containers) {
-    for (const arg of args) {
-      const value = pattern.exec(arg)?.[1];
-      if (value !== undefined) return value;
-    }
-  }
-  return undefined;
+  const values = containers.flatMap(({ args }) => args.map((arg) => pattern.exec(arg)?.[1]));
+  return values.findLast((value) => value !== undefined);
 }

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { TemporaryFolder, unless } from '@kube-dns/testkit';
-import { runChromium, withoutChromium } from './support/chromium.js';
+import { runChromium, TemporaryFolder, unless, withoutChromium } from '@kube-dns/testkit';
 import { runCompare } from './support/compare-run.js';
 import { ScriptedServer } from './support/scripted-server.js';
 

@@ -2,10 +2,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { TemporaryFolder, unless } from '@kube-dns/testkit';
+import { runChromium, TemporaryFolder, unless, withoutChromium } from '@kube-dns/testkit';
 import { pageText } from '../../src/compare/report/html.js';
 import type { ResultData } from '../../src/compare/report/json.js';
-import { runChromium, withoutChromium } from './support/chromium.js';
 
 const PICTURE = fileURLToPath(new URL('../../images/compare.png', import.meta.url));
 /** What `--json` printed for kubedns and CoreDNS 1.14.7 with the sample cluster of manifests/local. */

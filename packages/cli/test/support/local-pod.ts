@@ -13,6 +13,7 @@ const PORTS = {
   kubedns: 10053,
   readiness: 8081,
   skydns: 10055,
+  dnsmasqMetrics: 10056,
   http: 10054,
   dns: 1053,
   nodeDns: 1153,

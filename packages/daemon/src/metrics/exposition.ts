@@ -1,17 +1,14 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
 import type { RequestHandler } from 'express';
 import { Counter, Gauge, type Metric, Registry } from 'prom-client';
 
+import { sharedResult } from '../shared-result.js';
 import type { LabelledHistogram, LabelledValue, MetricFamily } from './metric-family.js';
 import { processFamilies } from './process-families.js';
 
 const compress = promisify(gzip);
-
-/** After a rendering that took t the next begins 3 t later: metrics get at most a quarter of the event loop. */
-const PAUSE_PER_TIME = 3;
 
 /**
  * Serves the families and those of the process in text format 0.0.4, sorted by name, compressed for
@@ -20,7 +17,7 @@ const PAUSE_PER_TIME = 3;
  */
 export function metricsHandler(families: Iterable<MetricFamily>): RequestHandler {
   const registry = createRegistry([...processFamilies(), ...families]);
-  const page = shared(async () => {
+  const page = sharedResult(async () => {
     const plain = Buffer.from(await render(registry));
     return { plain, packed: await compress(plain) };
   });
@@ -31,21 +28,6 @@ export function metricsHandler(families: Iterable<MetricFamily>): RequestHandler
     if (request.acceptsEncodings('gzip') === false) response.send(plain);
     else response.set('Content-Encoding', 'gzip').send(packed);
   };
-}
-
-/** One call of `make` at a time; those who ask meanwhile, or in the pause after it, share the next one's result. */
-function shared<T>(make: () => Promise<T>): () => Promise<T> {
-  let next: Promise<T> | undefined;
-  let quiet = Promise.resolve();
-  return () =>
-    (next ??= quiet.then(() => {
-      next = undefined;
-      const startedMs = performance.now();
-      const made = make();
-      const pause = () => delay(PAUSE_PER_TIME * (performance.now() - startedMs));
-      quiet = made.then(pause, pause);
-      return made;
-    }));
 }
 
 /** These families in the same format, with their current values. */

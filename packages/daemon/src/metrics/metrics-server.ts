@@ -1,5 +1,7 @@
 import { errorText } from '../errors.js';
 import type { HttpServer } from '../http-server.js';
+import { type LateHttpServerOptions, startLateHttpServer } from '../late-http-server.js';
+import type { LocalPage } from '../local/local-page.js';
 import type { Log } from '../log.js';
 import type { MetricFamily } from './metric-family.js';
 
@@ -13,16 +15,22 @@ export interface MetricsServerOptions {
   readonly families: readonly MetricFamily[];
   /** JSON by path, made at each request. */
   readonly pages?: ReadonlyMap<string, () => string>;
+  /** Pages for this machine and this pod alone, by path. */
+  readonly localPages?: ReadonlyMap<string, LocalPage>;
+  /** Paths of those that every client gets. */
+  readonly openPaths?: ReadonlySet<string>;
   readonly log: Log;
   readonly retryMs?: number;
+  /** Loads what it serves with at the first connection, not at the start. */
+  readonly isOnDemand?: boolean;
 }
 
+const PURPOSE = 'metrics';
 const RETRY_MS = 30_000;
 
 /**
- * Serves metrics. A port that cannot be opened is logged once and retried: DNS works without it.
- * `start` loads express and prom-client: a program that serves metrics only on demand does not pay
- * for them before.
+ * Serves metrics and pages. A port that cannot be opened is logged once and retried: DNS works without it.
+ * Loads express and prom-client when it starts, or at the first connection.
  */
 export class MetricsServer {
   readonly #options: MetricsServerOptions;
@@ -37,28 +45,13 @@ export class MetricsServer {
 
   /**
    * Resolves when the port is open, or after the first failure. Rejects only for families with an invalid
-   * or duplicate name.
+   * or duplicate name, unless these are loaded later.
    */
   async start(): Promise<void> {
-    const { host, port, path, families, pages, log, retryMs = RETRY_MS } = this.#options;
-    const { startHttpServer } = await import('../http-server.js');
-    const { metricsHandler } = await import('./exposition.js');
-    const handler = metricsHandler(families);
+    const { path, isOnDemand = false, log, retryMs = RETRY_MS } = this.#options;
+    const load = isOnDemand ? () => this.#load() : await this.#loaded();
     try {
-      const server = await startHttpServer({
-        host,
-        port,
-        log,
-        purpose: 'metrics',
-        // Not a route: the path may hold characters that have a meaning in a pattern.
-        routes: (app) =>
-          app.use(async (request, response, next) => {
-            const page = pages?.get(request.path);
-            if (request.path === path) await handler(request, response, next);
-            else if (page === undefined) next();
-            else response.type('application/json').send(page());
-          }),
-      });
+      const server = await startLateHttpServer({ ...this.#options, purpose: PURPOSE, load });
       if (this.#isClosed) {
         await server.close();
         return;
@@ -71,6 +64,33 @@ export class MetricsServer {
       this.#hasFailed = true;
       this.#timer = setTimeout(() => void this.start(), retryMs).unref();
     }
+  }
+
+  /** Loads now what a connection needs later. */
+  async #loaded(): Promise<LateHttpServerOptions['load']> {
+    const loaded = await this.#load();
+    return () => Promise.resolve(loaded);
+  }
+
+  async #load(): ReturnType<LateHttpServerOptions['load']> {
+    const { path, families, pages, log, openPaths } = this.#options;
+    const { localPages } = await import('../local/local-page.js');
+    const { createHttpServer } = await import('../http-server.js');
+    const { metricsHandler } = await import('./exposition.js');
+    const handler = metricsHandler(families);
+    const localHandler = localPages(this.#options.localPages ?? new Map(), openPaths);
+    return createHttpServer({
+      log,
+      purpose: PURPOSE,
+      // Not a route: the path may hold characters that have a meaning in a pattern.
+      routes: (app) =>
+        app.use(async (request, response, next) => {
+          const page = pages?.get(request.path);
+          if (request.path === path) await handler(request, response, next);
+          else if (page === undefined) await localHandler(request, response, next);
+          else response.type('application/json').send(page());
+        }),
+    });
   }
 
   /** May be called twice. */

@@ -65,7 +65,7 @@ export class Workloads {
   }
 
   async #setStatus(group: string, resource: string, object: ObjectName, status: object) {
-    const path = `${group}/namespaces/${object.namespace}/${resource}/${object.name}`;
+    const path = `${group}/namespaces/${object.namespace}/${resource}/${object.name}/status`;
     const answer = await fetch(`${this.#server.url}/${path}`, {
       method: 'PATCH',
       headers: { 'content-type': 'application/merge-patch+json' },

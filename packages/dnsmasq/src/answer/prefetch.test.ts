@@ -13,7 +13,12 @@ const TTL = 10;
 const NAME = 'popular.example';
 /** As if replies took the time above. */
 const GROUP = { replyLimitMs: 2 * 1_000 * UPSTREAM_SECONDS } as unknown;
-const CLIENT = { address: '192.0.2.1', port: 5_000, defer: () => undefined as never };
+const CLIENT = {
+  address: '192.0.2.1',
+  port: 5_000,
+  answersFrom: () => undefined,
+  defer: () => undefined as never,
+};
 
 /** An answerer before a server that replies after a while, by a clock of its own. */
 class Simulation {

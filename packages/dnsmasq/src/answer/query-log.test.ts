@@ -16,6 +16,7 @@ beforeEach(() => {
 const FROM = { address: '10.1.2.3', port: 4321 };
 const CLIENT = {
   ...FROM,
+  answersFrom: () => undefined,
   defer: () => ({ ...FROM, send: () => undefined, abandon: () => undefined }),
 };
 const cname = { type: 'CNAME', ttl: 30, data: 'b.example' } as const;
@@ -45,7 +46,7 @@ describe('the log of queries', () => {
     ['unreachable', 'unreachable'],
   ] as const)('has a line for a server that had no answer: %s', (reason, text) => {
     const { bytes } = queryFor({ name: 'a.example' });
-    queryLog.failed(bytes, { address: '10.0.0.1', port: 53 }, reason);
+    queryLog.failed({ address: '10.0.0.1', port: 53 }, bytes, reason);
     expect(log.messages).toEqual([`reply error is ${text} (a.example from 10.0.0.1#53)`]);
   });
 

@@ -1,6 +1,7 @@
 import type { Log } from '@kube-dns/daemon';
 import {
   type Client,
+  type ExchangeObserver,
   type FailureReason,
   type ServerAddress,
   serverText,
@@ -82,7 +83,7 @@ const NODATA_TEXTS: ReadonlyMap<number, string> = new Map([
  * (src/cache.c, log_query). Lines that the reader of the log does not take are dropped by the log, so
  * answering never waits.
  */
-export class QueryLog {
+export class QueryLog implements ExchangeObserver {
   /** Of the query that is being answered; empty unless lines are numbered. */
   tag: QueryTag = '';
   readonly #log: Log;
@@ -121,7 +122,7 @@ export class QueryLog {
    * A server had no answer. dnsmasq logs the rcode alone, and only of an error that the client gets; the
    * query's number is not known here.
    */
-  failed(query: Uint8Array, server: ServerAddress, reason: FailureReason): void {
+  failed(server: ServerAddress, query: Uint8Array, reason: FailureReason): void {
     const name = nameText(query, QUESTION_OFFSET);
     const from = `${name} from ${serverText(server)}`;
     this.#write('', `reply error is ${FAILURE_TEXTS[reason]} (${from})`);

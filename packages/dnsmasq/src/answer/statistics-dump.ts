@@ -14,6 +14,7 @@ import type {
   ServerStatistics,
 } from '@kube-dns/resolver';
 import type { HostsEntry } from '../local/hosts-table.js';
+import type { DnsmasqOptions } from '../options/option-values.js';
 import type { LocalRecord } from '../options/record-values.js';
 import { addressOfReverse, nameText, valueText } from './log-text.js';
 
@@ -32,6 +33,17 @@ export interface StatisticsDumpOptions {
   readonly log: Log;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
+}
+
+/** What the options of the command line say about it. */
+export function dumpRules(
+  options: Pick<DnsmasqOptions, 'logsQueries' | 'records' | 'maxStaleSeconds' | 'stale'>,
+): Pick<StatisticsDumpOptions, 'showsCache' | 'records' | 'usesStale'> {
+  return {
+    showsCache: options.logsQueries !== 'no',
+    records: options.records,
+    usesStale: options.maxStaleSeconds > 0 || options.stale !== undefined,
+  };
 }
 
 /** Lower bound of `-logInterval`: below it, the log has nothing else. */
@@ -108,7 +120,7 @@ export class StatisticsDump {
     const { cache, records, hosts } = this.#options;
     yield* staticLines(records);
     for (const entry of hosts()) yield hostsLine(entry);
-    for (const answer of cache.answers()) {
+    for (const answer of cache.entries.answers()) {
       yield* answerLines(answer, expiryText(this.#now() + answer.secondsLeft * 1000));
     }
   }

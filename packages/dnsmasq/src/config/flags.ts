@@ -2,13 +2,16 @@ import {
   boolFlag,
   durationFlag,
   nearest,
+  queryLogFlag,
   SHARED_FLAGS,
   type FlagSpec,
   type FlagValues,
   type Program,
+  STATUS_FLAG,
   stringFlag,
   VERSION,
 } from '@kube-dns/daemon';
+import { DNSTAP_FLAG } from '@kube-dns/telemetry';
 import { OPTION_NAMES } from '../options/find-option.js';
 import { optionsText } from '../options/options-text.js';
 import { metricsAddressFlag } from './metrics-address.js';
@@ -22,6 +25,7 @@ export const NANNY_FLAGS = {
     'directory with the kube-dns ConfigMap as files',
   ),
   'coredns-metrics': boolFlag(false, 'serve the metrics also under CoreDNS’s names'),
+  dnstap: DNSTAP_FLAG,
   dnsmasqExec: stringFlag('/usr/sbin/dnsmasq', 'accepted and ignored: there is no other program'),
   kubednsServer: stringFlag(
     '127.0.0.1:10053',
@@ -29,7 +33,9 @@ export const NANNY_FLAGS = {
   ),
   logInterval: durationFlag(0, 'how often statistics are logged; 0 is never'),
   'metrics-addr': metricsAddressFlag('address that serves /metrics over HTTP; off unless given'),
+  'query-log': queryLogFlag(),
   restartDnsmasq: boolFlag(false, 'apply a changed configuration (nothing is restarted)'),
+  status: STATUS_FLAG,
   syncInterval: durationFlag(10 * SECOND, 'how often configDir is read again'),
 } satisfies FlagSpec;
 

@@ -20,6 +20,8 @@ const KEYWORDS = ['nameserver', 'server'];
 /** The files that name the default servers (`--resolv-file`, resolv.conf(5)). */
 export class ResolvFiles {
   readonly #options: ResolvFilesOptions;
+  /** The file that was read last. */
+  path: string;
   #servers: readonly ServerAddress[] = [];
   /** The version of each file when it was last read, by path. */
   #seen = new Map<string, string>();
@@ -28,6 +30,7 @@ export class ResolvFiles {
 
   constructor(options: ResolvFilesOptions) {
     this.#options = options;
+    this.path = options.paths[0] ?? '';
   }
 
   /** Throws a StartupError when the directory of a file is missing. */
@@ -49,6 +52,7 @@ export class ResolvFiles {
       const servers = parseResolvConf(readFileSync(newest.path, 'utf8'), KEYWORDS);
       this.#isFailing = false;
       this.#servers = servers;
+      this.path = newest.path;
       if (servers.length > 0) log.info(`reading ${newest.path}`);
       else log.warn(`no servers found in ${newest.path}, will retry`);
     } catch (error) {

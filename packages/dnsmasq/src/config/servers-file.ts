@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Log } from '@kube-dns/daemon';
 import { OptionError } from '../errors.js';
 import { findByName } from '../options/find-option.js';
+import type { GivenOptions } from '../options/given-options.js';
 import { SERVERS_FILE_OPTIONS } from '../options/forwarding-options.js';
 import type { OptionDefinition } from '../options/option-definition.js';
 import { parseOptionLine } from '../options/option-line.js';
@@ -13,6 +14,8 @@ import { systemText } from '../log/system-text.js';
 /** The content of a file of `--servers-file`. */
 export interface ServersFileContent {
   readonly rules: readonly ServerRule[];
+  /** The lines that apply. */
+  readonly given: GivenOptions;
   /** One text for each bad line; the other lines apply. */
   readonly complaints: readonly string[];
 }
@@ -26,6 +29,8 @@ export class ServersFile {
   readonly #path: string;
   readonly #log: Log;
   #rules: readonly ServerRule[] = [];
+  /** The lines that were read last. */
+  given = defaultOptions().given;
 
   constructor(path: string, log: Log) {
     this.#path = path;
@@ -38,11 +43,13 @@ export class ServersFile {
    */
   read(): readonly ServerRule[] {
     try {
-      const { rules, complaints } = parseServersFile(readFileSync(this.#path, 'utf8'), this.#path);
+      const text = readFileSync(this.#path, 'utf8');
+      const { rules, given, complaints } = parseServersFile(text, this.#path);
       for (const complaint of complaints.slice(0, MAX_COMPLAINTS)) this.#log.error(complaint);
       const more = complaints.length - MAX_COMPLAINTS;
       if (more > 0) this.#log.error(`${more} more bad lines in ${this.#path}`);
       this.#rules = rules;
+      this.given = given;
     } catch (error) {
       this.#log.error(`cannot read ${this.#path}: ${systemText(error)}`);
     }
@@ -63,14 +70,15 @@ export function parseServersFile(text: string, path: string): ServersFileContent
       const option = findByName(line.keyword);
       checkValue(option, line.value);
       if (!SERVERS_FILE_OPTIONS.has(option.name)) throw illegalOption();
-      option.apply(draft, line.value ?? '');
+      const given = { name: option.name, value: line.value ?? '', place: where.replace('at ', '') };
+      draft.given.apply(given, draft, () => option.apply(draft, line.value ?? ''));
     } catch (error) {
       if (!(error instanceof OptionError)) throw error;
       const detail = error.message === '' ? '' : ` (${error.message})`;
       complaints.push(`${error.words ?? 'error'} ${where}${detail}`);
     }
   });
-  return { rules: draft.serverRules, complaints };
+  return { rules: draft.serverRules, given: draft.given, complaints };
 }
 
 /** dnsmasq checks the value before it checks whether the file may contain the option (src/option.c, read_file). */

@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { CookieSecretFile, type Log } from '@kube-dns/daemon';
 import {
   type Answerer,
+  type AnswerObserver,
   type Listener,
   type ServerAddress,
   ServerCookies,
@@ -12,23 +13,26 @@ import { EXIT_BAD_FILE } from '../options/exit-codes.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
 import { listenAddresses } from './listen-addresses.js';
 import type { ServedPort } from './listeners.js';
-import { type ServedOpcodes, servePort } from './served-port.js';
+import type { ServedOpcodes } from './served-opcodes.js';
+import { servePort } from './served-port.js';
 
 /** The port that clients query; its addresses are determined before it is open. */
 export class DnsPort {
   readonly #options: DnsmasqOptions;
   readonly #engine: UdpEngine;
   readonly #log: Log;
+  readonly #observer: AnswerObserver;
   readonly #cookies: ServerCookies;
   readonly #cookieSecrets: CookieSecretFile | undefined;
   #addresses: readonly string[] = [];
   #served: ServedPort | undefined;
 
   /** Throws a StartupError for a bad file of cookie secrets. */
-  constructor(options: DnsmasqOptions, engine: UdpEngine, log: Log) {
+  constructor(options: DnsmasqOptions, engine: UdpEngine, log: Log, observer: AnswerObserver) {
     this.#options = options;
     this.#engine = engine;
     this.#log = log;
+    this.#observer = observer;
     const { cookieSecretFile: path, cookieRequiredAbove: requiredAbove } = options;
     this.#cookies = new ServerCookies({ requiredAbove });
     if (path === '') return;
@@ -56,6 +60,7 @@ export class DnsPort {
       answerer,
       ...others,
       cookies: this.#cookies,
+      observer: this.#observer,
       engine: this.#engine,
       log: this.#log,
     });

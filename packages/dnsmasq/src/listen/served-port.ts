@@ -2,24 +2,17 @@ import { networkInterfaces } from 'node:os';
 import { errorText, type Log } from '@kube-dns/daemon';
 import {
   type Answerer,
+  type AnswerObserver,
   listen,
   type ListenOptions,
   type ServerCookies,
-  type SessionService,
   type UdpEngine,
 } from '@kube-dns/transport';
 import { DynamicListeners } from './dynamic-listeners.js';
 import { listenAddresses } from './listen-addresses.js';
 import { openListeners, type ServedPort } from './listeners.js';
+import type { ServedOpcodes } from './served-opcodes.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
-
-/** What is served beside queries. */
-export interface ServedOpcodes {
-  /** Undefined where NOTIFY is not implemented. */
-  readonly notifies: Answerer | undefined;
-  /** Undefined where DNS Stateful Operations are not. */
-  readonly sessions: SessionService | undefined;
-}
 
 export interface ServePortOptions extends ServedOpcodes {
   readonly options: DnsmasqOptions;
@@ -28,6 +21,7 @@ export interface ServePortOptions extends ServedOpcodes {
   readonly answerer: Answerer;
   /** Those of all addresses. */
   readonly cookies: ServerCookies;
+  readonly observer: AnswerObserver;
   readonly engine: UdpEngine;
   readonly log: Log;
 }
@@ -46,6 +40,7 @@ export function servePort({
   notifies,
   sessions,
   cookies,
+  observer,
   engine,
   log,
 }: ServePortOptions): Promise<ServedPort> {
@@ -55,6 +50,7 @@ export function servePort({
     notifies,
     sessions,
     cookies,
+    observer,
     port,
     maxUdpBytes,
     engine,

@@ -30,6 +30,8 @@ const HOST_MX_PREFERENCE = Uint8Array.of(0, 1);
 
 /** Answers from the static records and the hosts files, whose names form one set. */
 export class LocalAnswers {
+  /** Counts up, so that each answer starts with another record of a set. */
+  turn = 0;
   readonly #options: AnswerOptions;
   readonly #writer = new AnswerWriter();
   readonly #found = new FoundRecords();
@@ -43,8 +45,6 @@ export class LocalAnswers {
   #hosts: readonly HostsTable[] = [];
   #mainHosts = new HostsTable();
   #folderHosts: readonly HostsTable[] = [];
-  /** Counts up, so that each answer starts with another record of a set. */
-  #turn = 0;
   readonly #targets: Uint8Array[] = [];
   /** The types of hosts, with MX where hosts have an MX record. */
   readonly #hostTypes: readonly number[];
@@ -126,7 +126,7 @@ export class LocalAnswers {
       return this.#isFilteredHost(type) ? this.#writeFiltered(query, out) : 0;
     }
     if (!isCname) this.#begin(query, out);
-    this.#turn++;
+    this.turn++;
     if (type === TYPE.ANY) this.#addEveryType();
     else this.#addSet(SECTION.ANSWER, this.#owner, type);
     this.#addTargets();
@@ -234,7 +234,7 @@ export class LocalAnswers {
   #addSet(section: Section, owner: Uint8Array | undefined, type: number): void {
     const count = this.#gather(type);
     const hasTargets = section === SECTION.ANSWER && this.#hasOwn(type);
-    const first = this.#options.rotatesRecords ? this.#turn : 0;
+    const first = this.#options.rotatesRecords ? this.turn : 0;
     for (let i = 0; i < count; i++) {
       const index = (first + i) % count;
       const rdata = this.#found.rdataAt(index);

@@ -117,6 +117,14 @@ export class LocalData {
     return this.#answers.answer(query, out, this.#near.isNear);
   }
 
+  /** As `answer`; the order of records in the next answer is as if this had not been asked. */
+  look(query: Query, out: Uint8Array, client: Pick<Client, 'address'>): number {
+    const { turn } = this.#answers;
+    const length = this.answer(query, out, client);
+    this.#answers.turn = turn;
+    return length;
+  }
+
   /**
    * Writes the answer to questions that must not be forwarded; it is called after the cache: names made from
    * addresses, private reverse names, the questions of old Windows, addresses of domains, local domains, names without a dot.

@@ -19,6 +19,7 @@ import {
   subscriberFamilies,
   type SubscriptionRow,
 } from '@kube-dns/resolver';
+import { type Telemetry, telemetryFamilies } from '@kube-dns/telemetry';
 import type { NotifyAnswerer } from '../notify/notify-answerer.js';
 import type { AppliedConfig } from './applied-config.js';
 import type { CacheTotals } from './cache-totals.js';
@@ -26,6 +27,7 @@ import {
   LISTENER_METRICS,
   OWN_METRICS,
   SUBSCRIBER_METRICS,
+  TELEMETRY_METRICS,
   UPSTREAM_METRICS,
 } from './metric-table.js';
 import { subscriptionFamilies } from './subscription-families.js';
@@ -47,6 +49,7 @@ export interface MetricSources extends ProgramFacts {
   readonly notifies: Pick<NotifyAnswerer, 'results'>;
   readonly config: Pick<AppliedConfig, 'version' | 'generation' | 'appliedMs'>;
   readonly configDirectory: Pick<ConfigDirectory, 'rejected'>;
+  readonly telemetry: Telemetry;
 }
 
 /** Every metric of dnsmasq: see the table of names. */
@@ -102,5 +105,6 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
       () => sources.upstreams.all,
     ),
     ...listenerFamilies(LISTENER_METRICS, () => port.listeners),
+    ...telemetryFamilies(TELEMETRY_METRICS, () => sources.telemetry),
   ];
 }

@@ -1,5 +1,6 @@
 import type { ListenerMetrics, MetricDescription, NameServerMetrics } from '@kube-dns/daemon';
 import type { SubscriberMetrics } from '@kube-dns/resolver';
+import type { TelemetryMetrics } from '@kube-dns/telemetry';
 
 /** The program, its cache, its forwarding and its configuration. dnsmasq itself has no metrics. */
 export const OWN_METRICS = {
@@ -249,3 +250,29 @@ export const LISTENER_METRICS = {
     labelNames: ['engine'],
   },
 } as const satisfies ListenerMetrics;
+
+/** Answers by source, the query log and dnstap. */
+export const TELEMETRY_METRICS = {
+  answersBySource: {
+    name: 'dnsmasq_answers_by_source_total',
+    help: 'Queries by where their answers came from; none: they got no answer.',
+    labelNames: ['source'],
+  },
+  slowAnswers: {
+    name: 'dnsmasq_slow_answers_total',
+    help: 'Answers that took a second or longer, or as long as slow= of --query-log says.',
+  },
+  queryLogLines: {
+    name: 'dnsmasq_query_log_lines_total',
+    help: 'Lines that the query log has written (--query-log).',
+  },
+  queryLogDropped: {
+    name: 'dnsmasq_query_log_dropped_lines_total',
+    help: 'Lines of the query log that were not written because stdout was read too slowly.',
+  },
+  dnstapMessages: {
+    name: 'dnsmasq_dnstap_messages_total',
+    help: 'Messages of dnstap (--dnstap) that its reader got, and that were dropped.',
+    labelNames: ['result'],
+  },
+} as const satisfies TelemetryMetrics;

@@ -65,7 +65,13 @@ function answer(message: Uint8Array, address = '10.9.8.7'): Buffer {
   const query = new Query();
   expect(query.read(message, message.length, false, SAFE_UDP_BYTES)).toBe('notimp');
   expect(query.readBody()).toBe('answer');
-  const client = { address, port: 1, defer: () => Promise.reject(new Error('never')) as never };
+  const answersFrom = () => undefined;
+  const client = {
+    address,
+    port: 1,
+    answersFrom,
+    defer: () => Promise.reject(new Error('never')) as never,
+  };
   return Buffer.from(out.subarray(0, answerer.answer(query, out, client)));
 }
 

@@ -5,6 +5,7 @@ import { StartupError } from '@kube-dns/daemon';
 import { OptionError } from '../errors.js';
 import { systemText } from '../log/system-text.js';
 import { findByName } from './find-option.js';
+import { showHidden } from './hidden-text.js';
 import { fieldsOf } from './option-definition.js';
 import { parseOptionLine } from './option-line.js';
 import type { OptionsDraft } from './option-values.js';
@@ -95,7 +96,7 @@ export class OptionFiles {
       const line = parseOptionLine(text);
       if (line === undefined) return;
       option = `${line.keyword}: `;
-      this.#apply(line.keyword, line.value);
+      this.#apply(line.keyword, line.value, where.replace(/^(?:at|in) /, ''));
     } catch (error) {
       if (!(error instanceof OptionError)) throw error;
       const detail = error.message === '' ? '' : ` (${option}${error.message})`;
@@ -104,7 +105,7 @@ export class OptionFiles {
     }
   }
 
-  #apply(keyword: string, value: string | undefined): void {
+  #apply(keyword: string, value: string | undefined, place: string): void {
     const definition = findByName(keyword);
     if (definition.value === 'none' && value !== undefined) {
       throw new OptionError('it takes no value', 'extraneous parameter');
@@ -119,7 +120,12 @@ export class OptionFiles {
     if (keyword === 'conf-file') this.readFile(value ?? '');
     else if (keyword === 'conf-dir') this.readDirectory(value ?? '');
     else if (keyword === 'conf-script') this.readScript(value ?? '');
-    else definition.apply(this.#draft, value ?? '');
+    else {
+      const { name } = definition;
+      const given = { name, value: showHidden(value ?? ''), place };
+      const apply = () => definition.apply(this.#draft, value ?? '');
+      this.#draft.given.apply(given, this.#draft, apply);
+    }
   }
 }
 

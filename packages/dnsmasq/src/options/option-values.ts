@@ -1,6 +1,7 @@
 import type { FastRetry, UdpEngineChoice } from '@kube-dns/transport';
 import type { AddressAlias, AddressRange } from './address-range.js';
 import { type EdnsChanges, NO_EDNS_CHANGES } from './edns-changes.js';
+import { GivenOptions } from './given-options.js';
 import type { PlainDomains } from './rule-domains.js';
 import type { AddressRule, ServerRule } from './server-value.js';
 import type { NotifyRule } from './notify-rule.js';
@@ -13,6 +14,8 @@ import type { SynthDomain } from './synth-domain.js';
 export interface DnsmasqOptions {
   /** What to do: serve, check the options, or print a text. */
   readonly request: 'serve' | 'test' | 'help' | 'version';
+  /** Each option as it was given. */
+  readonly given: GivenOptions;
 
   /** 0 takes a free port; dnsmasq itself would serve no DNS then. */
   readonly port: number;
@@ -170,6 +173,7 @@ export type OptionsDraft = {
 export function defaultOptions(): OptionsDraft {
   return {
     request: 'serve',
+    given: new GivenOptions(),
     port: 53,
     reusesPort: false,
     listenAddresses: [],

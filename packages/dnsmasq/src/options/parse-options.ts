@@ -87,7 +87,10 @@ class ArgumentReader {
       if (option.name === 'conf-file') this.#filePaths.push(value);
       else if (option.name === 'conf-dir') this.#files.readDirectory(value);
       else if (option.name === 'conf-script') this.#files.readScript(value);
-      else option.apply(this.#draft, value);
+      else {
+        const given = { name: option.name, value, place: 'the command line' };
+        this.#draft.given.apply(given, this.#draft, () => option.apply(this.#draft, value));
+      }
     } catch (error) {
       if (error instanceof OptionError) throw badOption(error, option);
       throw error;

@@ -194,3 +194,15 @@ describe('an address for domains', () => {
     },
   );
 });
+
+describe('a refused server with a password', () => {
+  it.each([
+    'https://user:hunter2@127.0.0.1/dns-query',
+    '/a.b/tls://user:hunter2@127.0.0.1',
+    'user:hunter2@127.0.0.1',
+    'https://user:hunter2@ns.example/{}',
+  ])('is quoted without it: %s', (value) => {
+    expect(() => parseServerRule(value)).toThrow(OptionError);
+    expect(() => parseServerRule(value)).toThrow(/^(?!.*(?:hunter2|user))/);
+  });
+});

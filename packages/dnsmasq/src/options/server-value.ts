@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs';
 import { isIP, isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { errorText, MAX_PORT, parseEncryptedServer, parseHostPort } from '@kube-dns/daemon';
+import {
+  errorText,
+  hideUrlSecrets,
+  MAX_PORT,
+  parseEncryptedServer,
+  parseHostPort,
+} from '@kube-dns/daemon';
 import type { Encryption, ServerAddress } from '@kube-dns/transport';
 import { parseAddress } from '@kube-dns/wire';
 import { OptionError } from '../errors.js';
@@ -71,12 +77,23 @@ function parseTarget(text: string): RouteTarget {
   if (text === '#') return { kind: 'default' };
   const [serverText = '', ...sourceTexts] = text.split('@');
   const source = parseSource(sourceTexts);
-  const server =
-    parseEncrypted(serverText) ?? parseServer(serverText) ?? parseNamedServer(serverText);
+  const server = parseServerOf(serverText, text);
   if ('host' in server) return { kind: 'named-server', server, ...withSource(source) };
   checkScope(server.address);
   checkFamilies(server.address, source?.address);
   return { kind: 'server', server, ...withSource(source) };
+}
+
+/** The part before the source. What is in front of an `@` may be a password: an error repeats none. */
+function parseServerOf(serverText: string, text: string): ServerAddress | NamedServer {
+  try {
+    return parseEncrypted(serverText) ?? parseServer(serverText) ?? parseNamedServer(serverText);
+  } catch (error) {
+    const mayHavePassword = serverText.includes(':') && serverText !== text;
+    if (!mayHavePassword || !(error instanceof OptionError)) throw error;
+    const shown = JSON.stringify(hideUrlSecrets(text));
+    throw new OptionError(`bad server ${shown}`, error.words);
+  }
 }
 
 function withSource(source: ServerSource | undefined): { source?: ServerSource } {

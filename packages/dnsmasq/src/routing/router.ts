@@ -14,18 +14,22 @@ import { ROOT_NAME } from '@kube-dns/wire';
 import type { ResolvFiles } from '../config/resolv-files.js';
 import { changedDomains, configuredRules, type ConfiguredRules } from '../config/server-rules.js';
 import type { ServersFile } from '../config/servers-file.js';
+import type { GivenOptions } from '../options/given-options.js';
 import type { ServerRule } from '../options/server-value.js';
 import { LoopDetector } from '@kube-dns/resolver';
 import { NO_ROUTER_EVENTS, type RouterEvents } from './router-events.js';
 import { hostsOf, KubednsNames } from './server-host-names.js';
 import { routeLines } from './route-lines.js';
 import { Routes } from './routes.js';
-import type { RoutedServer } from './rule-drafts.js';
+import { domainTexts, type RoutedServer } from './rule-drafts.js';
+import { type RuleSource, ruleSource } from './rule-sources.js';
 import { sourceOf } from './source-address.js';
 
 export interface RouterOptions {
   /** The rules of the command line. */
   readonly rules: readonly ServerRule[];
+  /** The options that made them. */
+  readonly given?: GivenOptions;
   /** Undefined when no resolv file is read. */
   readonly resolvFiles?: ResolvFiles | undefined;
   readonly serversFile?: ServersFile | undefined;
@@ -58,6 +62,7 @@ export class Router {
   #resolvServers: readonly ServerAddress[] = [];
   #routes = new Routes({ rules: [], resolvServers: [] });
   #groups = new Map<string, ServerGroup>();
+  #sources: ReadonlyMap<string, readonly RuleSource[]> | undefined;
   #isLoaded = false;
   #isProbing = false;
 
@@ -81,6 +86,33 @@ export class Router {
     return this.#routes;
   }
 
+  /** The ConfigMap that is active. */
+  get configured(): DnsConfig {
+    return this.#config;
+  }
+
+  /** The rules that routes were made of, by their domains, and where each is from; made when it is asked for. */
+  get sources(): ReadonlyMap<string, readonly RuleSource[]> {
+    return (this.#sources ??= this.#readSources());
+  }
+
+  #readSources(): ReadonlyMap<string, readonly RuleSource[]> {
+    const { given, serversFile, resolvFiles } = this.#options;
+    const options = [given, serversFile?.given].filter((each) => each !== undefined);
+    const sources = new Map<string, RuleSource[]>();
+    const note = (domain: string, source: RuleSource) => {
+      const known = sources.get(domain);
+      if (known === undefined) sources.set(domain, [source]);
+      else known.push(source);
+    };
+    for (const rule of this.#rules) {
+      for (const domain of domainTexts(rule)) note(domain, ruleSource(rule, domain, options));
+    }
+    const place = resolvFiles?.path ?? '';
+    for (const server of this.#resolvServers) note('.', { rule: serverText(server), place });
+    return sources;
+  }
+
   /**
    * Applies the ConfigMap, immediately when the routes are loaded. Throws for an invalid one; the last
    * good one stays active.
@@ -102,6 +134,7 @@ export class Router {
     this.#rules = [...this.#options.rules, ...(serversFile?.read() ?? []), ...rules];
     this.#resolvServers = usesResolvFile ? (resolvFiles?.read() ?? []) : [];
     this.#isLoaded = true;
+    this.#sources = undefined;
     const everyName = this.#resolvServers.map(ruleOfEveryName);
     this.#events.onRulesRead([...this.#rules, ...everyName]);
     this.loops.reset();

@@ -1,4 +1,4 @@
-import { type ServerAddress, serverText } from '@kube-dns/transport';
+import { type ServerAddress, serverKey } from '@kube-dns/transport';
 import { decodeName, ROOT_NAME } from '@kube-dns/wire';
 import type { RuleDomains, WildcardDomain } from '../options/rule-domains.js';
 import type { ServerRule, ServerSource } from '../options/server-value.js';
@@ -88,6 +88,17 @@ export class RuleDrafts {
   }
 }
 
+/** The texts of the names that a rule applies to, as drafts have them. */
+export function domainTexts({
+  domains,
+  wildcards = [],
+  isUnqualified = false,
+}: RuleDomains): string[] {
+  if (domains.length === 0 && wildcards.length === 0 && !isUnqualified) return ['.'];
+  const named = domains.map((domain) => decodeName(domain));
+  return [...named, ...wildcards.map(textOf), ...(isUnqualified ? [''] : [])];
+}
+
 /** Appends a server to a draft. */
 export function addServer(
   draft: RuleDraft,
@@ -95,7 +106,7 @@ export function addServer(
   source: ServerSource | undefined,
 ): void {
   const { address = '', interface: device = '', port = '' } = source ?? {};
-  const key = `${serverText(server)}@${device}@${address}#${port}`;
+  const key = `${serverKey(server)}@${device}@${address}#${port}`;
   if (!draft.servers.has(key)) draft.servers.set(key, { server, source });
 }
 

@@ -8,6 +8,7 @@ import {
   type ToldZones,
   versionLabels,
 } from '@kube-dns/resolver';
+import type { SessionService } from '@kube-dns/transport';
 import {
   appendZoneVersion,
   FLAG,
@@ -51,6 +52,11 @@ export class RelayedChanges implements ChangeListener, ToldZones, ZoneVersion {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now() / 1_000);
     this.subscribers = new Subscribers({ zones: this, reasons: ['by-server', 'configuration'] });
+  }
+
+  /** Its subscribers; undefined where no server can tell changes. */
+  get sessions(): SessionService | undefined {
+    return this.#options.subscriptions().servers.length > 0 ? this.subscribers : undefined;
   }
 
   /** All whose changes are passed on have it. */

@@ -1,7 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import { type AnswerCache, staleRules } from '@kube-dns/resolver';
 import { type QueryForwarderOptions, retryPlan } from '@kube-dns/transport';
-import type { QueryLog } from '../answer/query-log.js';
 import type { DnsmasqOptions } from '../options/option-values.js';
 import { overflowLog } from './overflow-log.js';
 
@@ -10,7 +9,6 @@ export function forwarderOptions(
   options: DnsmasqOptions,
   cache: AnswerCache,
   log: Log,
-  queryLog: QueryLog | undefined,
 ): QueryForwarderOptions {
   return {
     maxInFlight: options.maxInFlight,
@@ -20,7 +18,6 @@ export function forwarderOptions(
     passesAd: options.passesAd,
     mixesCase: options.mixesCase,
     onOverflow: overflowLog(options.maxInFlight, log),
-    onFailure: queryLog && ((...failure) => queryLog.failed(...failure)),
     stale: options.stale && staleRules(options.stale, cache),
   };
 }

@@ -7,6 +7,7 @@ import type { Upstreams } from '../config/upstreams.js';
 import { federatedTarget } from '../federation/federated-target.js';
 import type { Federations } from '../federation/federations.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
+import type { ZoneName } from '../zone/zone-name.js';
 import { ChaosAnswerer } from './chaos-answerer.js';
 import { ExternalNames } from './external-name.js';
 import { KubednsAnswerer } from './kubedns-answerer.js';
@@ -30,17 +31,28 @@ export interface CompositionOptions {
   readonly isSynced: () => boolean;
 }
 
-/** Composes the answerer from the flags. */
-export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
-  const { flags, version, zone, forwarder, upstreams, federations, statistics, isSynced } = options;
-  const ttls = { ttlSeconds: flags['record-ttl'], negativeTtlSeconds: flags['negative-ttl'] };
-  const zoneAnswerer = new ZoneAnswerer({
-    ...ttls,
+/** How the names of the zone are read, from the flags. */
+export function namingOf({
+  flags,
+  zone,
+  federations,
+}: Pick<CompositionOptions, 'flags' | 'zone' | 'federations'>) {
+  return {
     zone,
     pods: flags.pods,
     wildcards: flags.wildcards,
+    federate: (name: ZoneName) => federatedTarget(federations, name, zone),
+  };
+}
+
+/** Composes the answerer from the flags. */
+export function composeAnswerer(options: CompositionOptions): KubednsAnswerer {
+  const { flags, version, zone, forwarder, upstreams, statistics, isSynced } = options;
+  const ttls = { ttlSeconds: flags['record-ttl'], negativeTtlSeconds: flags['negative-ttl'] };
+  const zoneAnswerer = new ZoneAnswerer({
+    ...ttls,
+    ...namingOf(options),
     ownAddresses: ownAddresses(bindAddress(flags['dns-bind-address'])),
-    federate: (name) => federatedTarget(federations, name, zone),
   });
   const reverse = new ReverseAnswerer({ ...ttls, zone, mode: flags.ptr });
   const records = new UpstreamRecords({ zone: zoneAnswerer, reverse, isSynced });

@@ -1,4 +1,4 @@
-import type { Client, ReplyPath } from '@kube-dns/transport';
+import type { AnswerSource, Client, ReplyPath } from '@kube-dns/transport';
 import { FLAG, RCODE_MASK, readUint16 } from '@kube-dns/wire';
 import type { QueryStatistics, System } from './query-statistics.js';
 
@@ -28,6 +28,10 @@ export class CountedClient implements Client {
     return this.#client.port;
   }
 
+  answersFrom(source: AnswerSource): void {
+    this.#client.answersFrom(source);
+  }
+
   defer(): ReplyPath {
     const reply = this.#client.defer();
     const system = this.#system;
@@ -39,8 +43,8 @@ export class CountedClient implements Client {
       get port() {
         return reply.port;
       },
-      send: (message, length) => {
-        reply.send(message, length);
+      send: (message, length, source, server) => {
+        reply.send(message, length, source, server);
         const flags = readUint16(message, 2);
         const seconds = (performance.now() - startedMs) / 1000;
         const isTruncated = (flags & FLAG.TC) !== 0;

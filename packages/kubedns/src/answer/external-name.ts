@@ -1,4 +1,10 @@
-import { type Client, NO_ANSWER_YET, type QueryForwarder } from '@kube-dns/transport';
+import {
+  type AskCallback,
+  type Client,
+  NO_ANSWER_YET,
+  type QueryForwarder,
+  SOURCE,
+} from '@kube-dns/transport';
 import {
   AnswerWriter,
   buildQuery,
@@ -82,18 +88,18 @@ export class ExternalNames {
     const group = upstreams.groupFor(key, key.length);
     if (group.servers.length === 0) return this.#fail(query, out, chain);
     const copy = copyQuery(query);
-    const reply = client.defer();
-    const done = (message: Buffer | null) => {
+    const done: AskCallback = (message, server) => {
       const length =
         message === null
           ? this.#fail(copy, this.#out, chain)
           : this.#relay(message, copy, this.#out, chain);
-      reply.send(this.#out, length);
+      reply.send(this.#out, length, SOURCE.UPSTREAM, server);
     };
     const isAsked = forwarder.ask(buildQuery(target, query.type), group, done, client.address);
-    if (isAsked) return NO_ANSWER_YET;
-    reply.abandon();
-    return this.#fail(query, out, chain);
+    if (!isAsked) return this.#fail(query, out, chain);
+    // A query that is answered now has no reply path: it would have two answers.
+    const reply = client.defer();
+    return NO_ANSWER_YET;
   }
 
   #relay(message: Buffer, query: Query, out: Uint8Array, chain: Chain): number {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ReplyRecord } from '@kube-dns/testkit';
+import { type ReplyRecord, until } from '@kube-dns/testkit';
 import { Answers } from '../../test/support/answers.js';
 import { NameServer } from '../../test/support/name-server.js';
 import { serviceObject } from '../../test/support/objects.js';
@@ -92,8 +92,31 @@ describe('a reply to a forwarded question', () => {
     const reverse = '1.0.0.10.in-addr.arpa';
     const forged = { type: 'PTR', name: reverse, ttl: 9, data: 'evil.test' } as const;
     upstream.respond(`${NAME} PTR`, { answers: [cname(NAME, reverse), forged] });
-    expect((await answers.ask(NAME, 'PTR')).answers).toEqual([`${NAME} CNAME ${reverse}`]);
+    expect((await answers.ask(NAME, 'PTR')).answers).toEqual([
+      `${NAME} CNAME ${reverse}`,
+      `${reverse} PTR ${OWN}`,
+    ]);
   });
+
+  it.each([
+    ['PTR', ['9.0.0.10.in-addr.arpa PTR late.default.svc.cluster.local'], []],
+    ['A', [], ['9.0.0.10.in-addr.arpa SOA ns.dns.cluster.local hostmaster.cluster.local 5']],
+  ])(
+    'is that of the cluster where a service got the address meanwhile, for type %s',
+    async (type, records, authorities) => {
+      upstream.isSilent = true;
+      const answered = answers.ask('9.0.0.10.in-addr.arpa', type);
+      await until('the question', () => upstream.asked.length > 0);
+      answers.cluster.services.put(serviceObject({ name: 'late', clusterIPs: ['10.0.0.9'] }));
+      upstream.isSilent = false;
+      expect(await answered).toMatchObject({
+        rcode: 'NOERROR',
+        flags: 'ra rd',
+        answers: records,
+        authorities,
+      });
+    },
+  );
 
   it.each<[string, ReplyRecord[], string[]]>([
     ['beside the answer', [a('bank.test'), a(NAME, '192.0.2.1')], [`${NAME} A 192.0.2.1`]],

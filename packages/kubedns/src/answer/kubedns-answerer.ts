@@ -1,4 +1,4 @@
-import type { Answerer, Client, QueryForwarder } from '@kube-dns/transport';
+import { type Answerer, type Client, type QueryForwarder, SOURCE } from '@kube-dns/transport';
 import {
   AnswerWriter,
   CLASS,
@@ -86,6 +86,7 @@ export class KubednsAnswerer implements Answerer {
   #answerZone(query: Query, out: Uint8Array, client: Client): number {
     const { zone, externalNames, isSynced } = this.#options;
     if (!isSynced()) return this.#answerUnready(query, out);
+    client.answersFrom(SOURCE.ZONE);
     zone.read(query.name, query.nameLength);
     if (zone.hasWildcard) this.#options.statistics.wildcards++;
     const target = zone.targetOf(query.type);
@@ -101,7 +102,9 @@ export class KubednsAnswerer implements Answerer {
     // Until then any address may be one of the cluster.
     if (!isSynced()) return this.#answerUnready(query, out);
     if (!reverse.find(query.name, query.nameLength)) return this.#forward(query, out, client);
+    client.answersFrom(SOURCE.ZONE);
     this.#begin(query, out);
+    this.#writer.setAuthoritative();
     reverse.answer(query.type, this.#writer);
     return this.#writer.finish();
   }

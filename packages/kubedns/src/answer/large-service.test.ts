@@ -41,6 +41,12 @@ describe('a service with thousands of endpoints', () => {
   });
 
   it('has each record first sooner or later, of addresses and of targets', async () => {
+    const tenthOf = new Map<string, number>();
+    for (let i = 0; i < COUNT; i++) {
+      const tenth = Math.floor((i * 10) / COUNT);
+      const address = addressOf(i);
+      tenthOf.set(address, tenth).set(`${hashLabel(address)}.${WEB}`, tenth);
+    }
     for (const [name, type] of [
       [WEB, 'A'],
       [`_http._tcp.${WEB}`, 'SRV'],
@@ -48,19 +54,12 @@ describe('a service with thousands of endpoints', () => {
       const tenths = new Array<number>(10).fill(0);
       for (let i = 0; i < 1_000; i++) {
         const text = (await ask(name, type, false)).answers[0]!;
-        const at = Array.from({ length: 10 }, (_, tenth) => tenth).find((tenth) => {
-          const range = Array.from({ length: COUNT / 10 }, (_, j) =>
-            addressOf((tenth * COUNT) / 10 + j),
-          );
-          return range.some((address) =>
-            type === 'A' ? text.endsWith(` ${address}`) : text.includes(hashLabel(address)),
-          );
-        });
+        const at = tenthOf.get(text.slice(text.lastIndexOf(' ') + 1));
         if (at !== undefined) tenths[at]!++;
       }
       expect(Math.min(...tenths)).toBeGreaterThan(50);
     }
-  }, 60_000);
+  });
 
   it('has no target twice with a port', async () => {
     const { answers: records } = await ask(`_http._tcp.${WEB}`, 'SRV');

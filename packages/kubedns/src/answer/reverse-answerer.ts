@@ -63,30 +63,31 @@ export class ReverseAnswerer {
     return this.#count > 0;
   }
 
-  /** Answers a question of a type about the address of the last `find`; the writer has begun. */
-  answer(type: number, writer: AnswerWriter): void {
-    writer.setAuthoritative();
-    if (type === TYPE.PTR || type === TYPE.ANY) this.#answerNames(writer);
-    else this.#answerNoData(writer);
+  /**
+   * Answers a question of a type about the address of the last `find`; the writer has begun. `owner`: the reverse
+   * name, where it is not that of the question.
+   */
+  answer(type: number, writer: AnswerWriter, owner?: Uint8Array): void {
+    if (type === TYPE.PTR || type === TYPE.ANY) this.#answerNames(writer, owner);
+    else this.#answerNoData(writer, owner);
   }
 
   /**
    * The address has names and nothing else. No zone of reverse names has an SOA here, so the cluster's is
    * under the name itself: it limits how long the answer is cached (RFC 2308 section 3).
    */
-  #answerNoData(writer: AnswerWriter): void {
+  #answerNoData(writer: AnswerWriter, owner: Uint8Array | undefined): void {
     const { zone, negativeTtlSeconds } = this.#options;
-    writer.add(SECTION.AUTHORITY, undefined, TYPE.SOA, negativeTtlSeconds, zone.soaRdata);
+    writer.add(SECTION.AUTHORITY, owner, TYPE.SOA, negativeTtlSeconds, zone.soaRdata);
   }
 
-  #answerNames(writer: AnswerWriter): void {
+  #answerNames(writer: AnswerWriter, owner: Uint8Array | undefined): void {
     const { ttlSeconds, mode } = this.#options;
     this.#sort();
     const count = mode === 'first' ? 1 : this.#count;
     for (let i = 0; i < count; i++) {
       const name = this.#names[i]!;
-      if (!writer.add(SECTION.ANSWER, undefined, TYPE.PTR, ttlSeconds, name, nameBytes(name)))
-        return;
+      if (!writer.add(SECTION.ANSWER, owner, TYPE.PTR, ttlSeconds, name, nameBytes(name))) return;
     }
   }
 

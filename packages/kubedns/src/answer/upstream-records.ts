@@ -12,7 +12,7 @@ import type { ZoneAnswerer } from './zone-answerer.js';
 
 export interface UpstreamRecordsOptions {
   readonly zone: ZoneAnswerer;
-  readonly reverse: Pick<ReverseAnswerer, 'find'>;
+  readonly reverse: Pick<ReverseAnswerer, 'find' | 'answer'>;
   /** Whether every object of the cluster was listed once. */
   readonly isSynced: () => boolean;
 }
@@ -43,7 +43,7 @@ export class UpstreamRecords {
    * own zone, which ends the answer: the next way out of the zone may be a loop.
    */
   add(reply: Uint8Array, name: Uint8Array, query: Query, writer: AnswerWriter): boolean {
-    const { zone, isSynced } = this.#options;
+    const { zone, reverse, isSynced } = this.#options;
     const rcode = readUint16(reply, 2) & RCODE_MASK;
     writer.setAuthoritative(false);
     writer.setRcode(rcode);
@@ -57,7 +57,12 @@ export class UpstreamRecords {
     for (const { section, owner, type, ttlSeconds, rdata } of records) {
       writer.add(section, owner, type, ttlSeconds, rdata);
     }
-    if (!zone.contains(key, key.length) || !isSynced()) return true;
+    if (!isSynced()) return true;
+    if (!zone.contains(key, key.length)) {
+      // A service may have got the address while the question was in flight.
+      if (isOwnEnd) reverse.answer(query.type, writer, end);
+      return true;
+    }
     zone.read(key, key.length);
     if (zone.targetOf(query.type) !== undefined) return false;
     zone.answerTarget(end, query, writer);

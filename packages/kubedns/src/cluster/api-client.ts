@@ -21,6 +21,8 @@ export interface ApiRequest {
 const MAX_ERROR_BYTES = 16 * 1024;
 /** A server that sends no head within this time counts as dead. */
 const HEAD_LIMIT_MS = 30_000;
+/** The same for a watch, for which a server has nothing to prepare. */
+const WATCH_HEAD_LIMIT_MS = 10_000;
 /** For lists and probes of all resources; more would only wait for each other in the server. */
 const MAX_SHARED_SOCKETS = 4;
 const IDLE_SOCKET_MS = 60_000;
@@ -62,10 +64,15 @@ export class ApiClient {
 
   /**
    * Sends a GET and resolves when the head of the answer has arrived. Rejects with an ApiError unless the
-   * status is 200, and with a StreamError (`idle`) when no head arrives in time.
+   * status is 200, and with a StreamError when no head arrives in time (`idle`), or one with a compression that
+   * was not asked for (`garbled`).
    */
   async get(request: ApiRequest): Promise<ApiBody> {
-    const deadline = new Deadline(request.signal, this.#headLimitMs, 'no answer');
+    const limitMs = Math.min(
+      this.#headLimitMs,
+      request.isWatch === true ? WATCH_HEAD_LIMIT_MS : Infinity,
+    );
+    const deadline = new Deadline(request.signal, limitMs, 'no answer');
     const { signal } = deadline;
     try {
       const response = await this.#send({ ...request, signal });
@@ -108,6 +115,8 @@ export class ApiClient {
     options.headers = {
       ...(options.headers as http.OutgoingHttpHeaders),
       accept: 'application/json',
+      // As client-go; the API server compresses lists above 128 KiB, and no watches.
+      'accept-encoding': 'gzip',
       'user-agent': this.#userAgent,
     };
     return { ...options, signal };

@@ -1,11 +1,7 @@
-const MAX_MS = 30_000;
-/** Limit of the pause that a server requests: a wrong clock there must not stop us for days. */
-const MAX_ASKED_MS = 60_000;
+/** The longest pause of the tries of a resource. */
+export const MAX_MS = 30_000;
 
-/**
- * Pauses between tries: a base doubled from the first to 30 s, of which half is random. The first try after
- * a success comes immediately.
- */
+/** Pauses between tries: a base doubled from the first to a longest one, of which half is random. */
 export class Backoff {
   readonly #random: () => number;
   readonly #firstMs: number;
@@ -16,15 +12,15 @@ export class Backoff {
     this.#nextMs = this.#firstMs = firstMs;
   }
 
-  /** The pause before the next try in ms, at least as long as the server requested (up to a minute). */
-  next(askedMs = 0): number {
-    const base = this.#nextMs;
-    this.#nextMs = base === 0 ? this.#firstMs : Math.min(base * 2, MAX_MS);
-    return Math.max(Math.min(askedMs, MAX_ASKED_MS), base / 2 + (this.#random() * base) / 2);
+  /** The pause before the next try in ms. */
+  next(longestMs = MAX_MS): number {
+    const base = Math.min(this.#nextMs, longestMs);
+    this.#nextMs = Math.min(base * 2, longestMs);
+    return base / 2 + (this.#random() * base) / 2;
   }
 
-  /** Called after a success. */
+  /** Called after a success: the next failure is the first. */
   reset(): void {
-    this.#nextMs = 0;
+    this.#nextMs = this.#firstMs;
   }
 }

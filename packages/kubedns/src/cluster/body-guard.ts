@@ -3,29 +3,26 @@ import { StreamError } from '../errors.js';
 /** The guarded part of an ApiBody. */
 interface Received {
   readonly receivedBytes: number;
+  readonly contentBytes: number;
 }
 
 /**
- * Calls `giveUp` when fewer than `minBytes` of a body arrive within any `windowMs`: the server is silent or
- * almost so. A body that keeps arriving has no limit but `totalMs`.
+ * Calls `giveUp` when fewer than `minBytes` of a body arrive within any `windowMs`, or of its content: the server is
+ * silent or almost so, whether a few bytes expand to many or many to none. A body that keeps arriving has no limit.
  */
 export function guardBody(
   body: Received,
-  options: { windowMs: number; minBytes: number; totalMs?: number },
+  { windowMs, minBytes }: { readonly windowMs: number; readonly minBytes: number },
   giveUp: (error: StreamError) => void,
 ): { close(): void } {
-  const { windowMs, minBytes, totalMs = Infinity } = options;
-  let before = body.receivedBytes;
-  let elapsedMs = 0;
+  let received = body.receivedBytes;
+  let content = body.contentBytes;
   const timer = setInterval(() => {
-    const bytes = body.receivedBytes - before;
-    before = body.receivedBytes;
-    elapsedMs += windowMs;
-    if (bytes < minBytes) {
-      giveUp(new StreamError('idle', `only ${bytes} bytes within ${windowMs} ms`));
-    } else if (elapsedMs >= totalMs) {
-      giveUp(new StreamError('idle', `no end within ${elapsedMs} ms`));
-    }
+    const bytes = Math.min(body.receivedBytes - received, body.contentBytes - content);
+    received = body.receivedBytes;
+    content = body.contentBytes;
+    if (bytes >= minBytes) return;
+    giveUp(new StreamError('idle', `only ${bytes} bytes within ${windowMs} ms`));
   }, windowMs);
   return { close: () => clearInterval(timer) };
 }

@@ -4,6 +4,7 @@ import type { EndpointNames } from '../config/naming.js';
 import type { ApiClient } from './api-client.js';
 import { ClusterState, type RecordStore } from './cluster-state.js';
 import { ContactLog } from './contact-log.js';
+import { KUBE_SYSTEM, KUBERNETES } from './landmark.js';
 import { ListWatch } from './list-watch.js';
 import type { StoreLimits } from './store-limits.js';
 import type { WatchPace } from './watch-pace.js';
@@ -39,8 +40,7 @@ export interface ClusterWatchOptions {
 }
 
 /** The common interface of the watches of all resources. */
-type AnyWatch = Pick<ListWatch<never, never>, 'start' | 'close' | 'noContactMs'> &
-  ResourceStatistics;
+type AnyWatch = Pick<ListWatch<never, never>, 'start' | 'relist' | 'close'> & ResourceStatistics;
 
 const NAMESPACES_LIMIT_MS = 10_000;
 /** Some 1.5 s of tries. */
@@ -80,10 +80,15 @@ export class ClusterWatch {
       ...(pace && { pace }),
       ...(options.limits && { limits: options.limits }),
       ...(onEvent && { onEvent }),
+      // The versions of one say nothing of how far another was: all are of the cluster that is gone.
+      onRestored: (reason: string) => {
+        for (const watch of this.#all) watch.relist(reason);
+      },
     };
     const services = new ListWatch({
       ...base,
       path: '/api/v1/services',
+      landmark: { ...KUBERNETES, isIdentity: true },
       sink: state.services,
       onSynced: () => this.#settle('services'),
     });
@@ -93,7 +98,8 @@ export class ClusterWatch {
       sink: state.endpoints,
       onSynced: () => {
         // Not before: the old slices were the only data. Their watch may be back, or be connecting.
-        if (slices.isDenied) void slices.startAnew();
+        const dropSlices = () => slices.stop().then(() => slices.forget());
+        if (slices.isDenied) void dropSlices().then(() => slices.start());
         this.#settle('endpoints');
       },
     });
@@ -120,6 +126,7 @@ export class ClusterWatch {
     const namespaces = new ListWatch({
       ...base,
       path: '/api/v1/namespaces',
+      landmark: KUBE_SYSTEM,
       sink: state.namespaces,
       onSynced: () => {
         this.#hasAllNamespaces = true;
@@ -156,6 +163,11 @@ export class ClusterWatch {
   /** The resources whose first list is pending. */
   get pending(): readonly string[] {
     return [...this.#pending];
+  }
+
+  /** Milliseconds since the last contact with the API server, of the resource with the oldest one; 0 while all are watched. */
+  get noContactMs(): number {
+    return Math.max(...this.#all.map(({ noContactMs }) => noContactMs));
   }
 
   /** Live counts of each resource, also of those that are not watched. */

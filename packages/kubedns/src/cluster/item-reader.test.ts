@@ -4,7 +4,7 @@ import { ItemReader, type ListMeta } from './item-reader.js';
 import { Unread } from './json-text.js';
 
 /** The items of a list that comes in these pieces, and what it says of itself. */
-function read(chunks: readonly Buffer[], reader = new ItemReader()): [unknown[], ListMeta] {
+function read(chunks: readonly Buffer[], reader = new ItemReader('List')): [unknown[], ListMeta] {
   const items = chunks.flatMap((chunk) => [...reader.push(chunk)]);
   return [items, reader.finish()];
 }
@@ -49,9 +49,9 @@ describe('ItemReader', () => {
     );
   });
 
-  it('accepts null and absent items as none', () => {
+  it('accepts null items as none', () => {
     const meta = { resourceVersion: '7', continue: '' };
-    for (const items of ['"items":null,', '"items":[],', '"items" : [ ] ,', '']) {
+    for (const items of ['"items":null,', '"items":[],', '"items" : [ ] ,']) {
       expect(readText(`{${items}"metadata":{"resourceVersion":"7"}}`)).toEqual([[], meta]);
     }
   });
@@ -69,6 +69,19 @@ describe('ItemReader', () => {
     ['{}', /no resourceVersion/],
     ['{"status":"ok","items":[]}', /no resourceVersion/],
     ['{"metadata":{"resourceVersion":7},"items":[]}', /no resourceVersion/],
+    ['{"metadata":{"resourceVersion":"7"}}', /it has no items/],
+    ['{"metadata":{"resourceVersion":"7"},"items":{}}', /it has no items/],
+    ['{"metadata":{"resourceVersion":"7"},"\\u0069tems":[1]}', /it has no items/],
+    ['{"metadata":{"resourceVersion":"7"},"items":[1],"items":[2]}', /its items twice/],
+    [
+      '{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[]}',
+      /kind "PodList", not List/,
+    ],
+    ['{"metadata":{"resourceVersion":"7"},"items":[],"kind":"Pods"}', /kind "Pods", not List/],
+    ['{"kind":"Status","code":410}', /kind "Status", not List/],
+    ['{"kind":3,"metadata":{"resourceVersion":"7"},"items":[]}', /kind 3, not List/],
+    ['{"metadata":{"resourceVersion":"7"},"an\\"items":[1]}', /it has no items/],
+    [`{"kind":"${'x'.repeat(900)}"}`, /kind "x{39}, not List/],
     ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1},{"b":', /the list is not JSON/],
     ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1}', /the list is not JSON/],
     ['{"metadata":{"resourceVersion":"7"},"items":[{"a":1}]', /the list is not JSON/],
@@ -78,6 +91,13 @@ describe('ItemReader', () => {
     ['{"metadata":{"resourceVersion":"7"},"items":[]} and more', /the list is not JSON/],
   ])('throws for %s', (text, problem) => {
     expect(() => readText(text)).toThrow(problem);
+  });
+
+  it('yields no item of a list that is of another kind', () => {
+    const text = '{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[{"a":1}]}';
+    expect(() => new ItemReader('ServiceList').push(Buffer.from(text)).next()).toThrow(
+      'the answer is of kind "PodList", not ServiceList',
+    );
   });
 
   it('throws for whatever is cut off from a list', () => {
@@ -99,7 +119,7 @@ describe('ItemReader', () => {
 
   it('passes over an item that is too large, and reads the next', () => {
     const spaces = Buffer.alloc(60, 0x20);
-    const reader = new ItemReader(100);
+    const reader = new ItemReader('List', 100);
     const before = Buffer.from('{"metadata":{"resourceVersion":"7"},"items":[{"a":1},{"b":');
     expect([...reader.push(before)]).toEqual([{ a: 1 }]);
     for (let i = 0; i < 5; i++) expect([...reader.push(spaces)]).toEqual([]);
@@ -113,6 +133,6 @@ describe('ItemReader', () => {
 
   it('refuses a list with too much around the items', () => {
     const large = Buffer.alloc(300 * 1024, 0x20);
-    expect(() => [...new ItemReader().push(large)]).toThrow(/around the items exceeds/);
+    expect(() => [...new ItemReader('List').push(large)]).toThrow(/around the items exceeds/);
   });
 });

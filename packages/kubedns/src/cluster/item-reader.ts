@@ -9,12 +9,20 @@ import {
 } from '@kube-dns/daemon';
 import { StreamError } from '../errors.js';
 import { JsonText, parseJson } from './json-text.js';
+import { shownValue } from './shown-value.js';
 
 /** The `metadata` of a list. */
 export interface ListMeta {
   readonly resourceVersion: string;
   /** The token of the next page; empty on the last one. */
   readonly continue: string;
+}
+
+/** What a list is besides its items. */
+interface ListFrame {
+  readonly kind?: unknown;
+  readonly metadata?: { readonly resourceVersion?: unknown; readonly continue?: unknown };
+  readonly items?: unknown;
 }
 
 /** Everything but the items: kind, version and a token of some hundred bytes. */
@@ -30,21 +38,26 @@ const BLANKS: ReadonlySet<number> = new Set(Buffer.from(' \t\r\n'));
  * parsed at the end; so a cut body, or one that is no list, is noticed.
  */
 export class ItemReader {
+  readonly #kind: string;
   readonly #item: JsonText;
   readonly #frame = new Frame();
   #isInItems = false;
+  #hasItems = false;
   /** Braces and brackets that are open: in all, or in the current item. */
   #depth = 0;
   #isInString = false;
-  #isEscaped = false;
+  /** Bytes at the beginning of the next chunk that a backslash precedes. */
+  #escapedBytes = 0;
 
-  constructor(maxItemBytes?: number) {
+  /** `kind` is that of the list, as `ServiceList`. */
+  constructor(kind: string, maxItemBytes?: number) {
+    this.#kind = kind;
     this.#item = new JsonText('an item', maxItemBytes);
   }
 
   /**
    * Yields the items that end in this chunk; Unread for one that is too large. Throws a StreamError
-   * (`garbled`) for one that is not JSON.
+   * (`garbled`) for one that is not JSON, and before the items of a list of another kind.
    */
   *push(chunk: Buffer): Generator {
     let start = 0;
@@ -68,21 +81,37 @@ export class ItemReader {
 
   /** Called at the end of the body. Throws a StreamError (`garbled`) when it was no complete list. */
   finish(): ListMeta {
-    const list = parseJson(this.#frame.text, 'the list') as {
-      metadata?: { resourceVersion?: unknown; continue?: unknown };
-    } | null;
-    const { resourceVersion, continue: next } = list?.metadata ?? {};
-    // Without a version it may be anything, and would look like a list that deletes every object.
+    const { metadata, items } = this.#readFrame(this.#frame.text);
+    const { resourceVersion, continue: next } = metadata ?? {};
+    // Without these it may be anything, and would look like a list that deletes every object.
     if (typeof resourceVersion !== 'string' || resourceVersion === '') {
       throw new StreamError('garbled', 'the answer is not a list: it has no resourceVersion');
     }
+    // Those that were read are not in the frame. Go writes an empty list as null, too.
+    const hasNone = items === null || (Array.isArray(items) && items.length === 0);
+    if (!hasNone) {
+      throw new StreamError('garbled', 'the answer is not a list: it has no items');
+    }
     return { resourceVersion, continue: typeof next === 'string' ? next : '' };
+  }
+
+  /** The list of this text, if it is of the right kind: a server may leave that out. */
+  #readFrame(text: string): ListFrame {
+    const frame = (parseJson(text, 'the list') ?? {}) as ListFrame;
+    const { kind } = frame;
+    if (kind === undefined || kind === this.#kind) return frame;
+    const reason = `the answer is of kind ${shownValue(kind)}, not ${this.#kind}`;
+    throw new StreamError('garbled', reason);
   }
 
   /** An array begins below the list: that of the items, or another. */
   #openArray(): void {
     this.#isInItems = this.#frame.endsWithItemsKey();
     this.#depth = this.#isInItems ? 0 : 2;
+    if (!this.#isInItems) return;
+    if (this.#hasItems) throw new StreamError('garbled', 'the list has its items twice');
+    this.#hasItems = true;
+    this.#readFrame(`${this.#frame.text}]}`);
   }
 
   #closeItems(): void {
@@ -96,17 +125,23 @@ export class ItemReader {
    */
   #scan(chunk: Buffer, start: number): number {
     const isInItems = this.#isInItems;
+    const { length } = chunk;
     let depth = this.#depth;
     let isInString = this.#isInString;
-    let isEscaped = this.#isEscaped;
-    let at = start;
-    for (; at < chunk.length; at++) {
-      const byte = chunk[at]!;
+    let at = start + this.#escapedBytes;
+    for (; at < length; at++) {
       if (isInString) {
-        if (isEscaped) isEscaped = false;
-        else if (byte === BACKSLASH) isEscaped = true;
-        else if (byte === QUOTE) isInString = false;
-      } else if (byte === QUOTE) {
+        // A loop of its own: most bytes of a list are in strings, and up to 1 GiB passes here.
+        for (let byte = chunk[at]!; byte !== QUOTE; byte = chunk[at]!) {
+          at += byte === BACKSLASH ? 2 : 1;
+          if (at >= length) break;
+        }
+        if (at >= length) break;
+        isInString = false;
+        continue;
+      }
+      const byte = chunk[at]!;
+      if (byte === QUOTE) {
         isInString = true;
       } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
         if (!isInItems && depth === 1 && byte === OPEN_BRACKET) break;
@@ -120,8 +155,9 @@ export class ItemReader {
     }
     this.#depth = depth;
     this.#isInString = isInString;
-    this.#isEscaped = isEscaped;
-    return at;
+    // A backslash at the end of the chunk: the first byte of the next one is not a quote.
+    this.#escapedBytes = Math.max(at - length, 0);
+    return Math.min(at, length);
   }
 }
 

@@ -48,6 +48,17 @@ describe('LineReader', () => {
     ]);
   });
 
+  it('reads no further in a line above 64 MiB', () => {
+    const mib = Buffer.alloc(1024 * 1024, 0x20);
+    const longest = Array.from({ length: 64 }, () => mib);
+    const reader = new LineReader();
+    expect(linesOf([...longest, Buffer.from('\n1\n')], reader)).toEqual([expect.any(Unread), 1]);
+    expect(linesOf(longest, reader)).toEqual([]);
+    expect(() => linesOf([Buffer.from(' ')], reader)).toThrow(
+      'a line has more than 67108864 bytes',
+    );
+  });
+
   it('passes over a line that is too long, and reads the next', () => {
     const chunks = Array.from({ length: 11 }, () => Buffer.alloc(10, 0x20));
     const longest = [...chunks.slice(2), Buffer.from('1\n')];

@@ -1,6 +1,9 @@
+import { StreamError } from '../errors.js';
 import { JsonText } from './json-text.js';
 
 const NEWLINE = 0x0a;
+/** A longer line is passed over no further: it may never end. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 /** Splits a stream of bytes at newlines, and parses each line as JSON. */
 export class LineReader {
@@ -17,7 +20,7 @@ export class LineReader {
 
   /**
    * Yields the lines that end in this chunk, without blank ones; Unread for one that is too large. Throws a
-   * StreamError (`garbled`) for a line that is not JSON.
+   * StreamError (`garbled`) for a line that is not JSON, and for one above 64 MiB before its end.
    */
   *push(chunk: Buffer): Generator {
     let start = 0;
@@ -28,5 +31,7 @@ export class LineReader {
       if (value !== undefined) yield value;
     }
     if (start < chunk.length) this.#line.add(chunk.subarray(start));
+    if (this.#line.bytes <= MAX_LINE_BYTES) return;
+    throw new StreamError('garbled', `a line has more than ${MAX_LINE_BYTES} bytes`);
   }
 }

@@ -1,23 +1,21 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { errorText } from '@kube-dns/daemon';
 import { StreamError } from '../errors.js';
-import { InitialEvents } from './initial-events.js';
+import { History } from './history.js';
 import { Unread } from './json-text.js';
 import { LeftOut } from './left-out.js';
 import { readList } from './list.js';
 import type { ListWatchOptions } from './list-watch-options.js';
 import { LoopTurn } from './loop-turn.js';
-import { type ApiObject, type Projection, ObjectStore } from './object-store.js';
-import { restartReason } from './restart-reason.js';
+import { type ApiObject, type Projection, ObjectStore, versionOf } from './object-store.js';
+import { needsList, restartReason } from './restart-reason.js';
 import { RetryPauses } from './retry-pauses.js';
-import { DEFAULT_STORE_LIMITS, type StoreLimits } from './store-limits.js';
-import { watchOnce, type WatchEvent } from './watch.js';
+import { ServerContact } from './server-contact.js';
+import { DEFAULT_STORE_LIMITS } from './store-limits.js';
+import { TryLoop } from './try-loop.js';
+import { watchOnce, type WatchEvent, type WatchOptions } from './watch.js';
 import { WatchLog } from './watch-log.js';
-import { DEFAULT_PACE, type WatchPace } from './watch-pace.js';
+import { DEFAULT_PACE } from './watch-pace.js';
 import { noRestarts, type ResourceStatistics, type RestartReason } from './watch-statistics.js';
-
-/** Reasons after which a watch from the same version would not help. */
-const NEEDS_LIST: ReadonlySet<RestartReason> = new Set(['gone', 'garbled', 'full']);
 
 /**
  * Follows one resource of the API for ever: a list, then watches from its version, and a new list when the
@@ -26,42 +24,47 @@ const NEEDS_LIST: ReadonlySet<RestartReason> = new Set(['gone', 'garbled', 'full
  */
 export class ListWatch<T extends ApiObject, K extends Projection> implements ResourceStatistics {
   readonly resource: string;
-  isConnected = false;
+  isSynced = false;
+  isDenied = false;
+  lastFailure = '';
   lastEventMs = 0;
   relists = 0;
-  isOverLimit = false;
+  excess = '';
   readonly restarts = noRestarts();
   readonly #options: ListWatchOptions<T, K>;
-  readonly #pace: WatchPace;
-  readonly #random: () => number;
+  readonly #requests: Pick<WatchOptions<T>, 'client' | 'path' | 'pace' | 'random' | 'turn'>;
   readonly #log: WatchLog;
   readonly #leftOut: LeftOut;
-  readonly #limits: StoreLimits;
   readonly #pauses: RetryPauses;
+  readonly #history: History;
+  readonly #contact = new ServerContact();
   readonly #store: ObjectStore<T, K>;
-  readonly #initialEvents = new InitialEvents();
+  readonly #loop = new TryLoop({
+    attempt: (signal) => this.#attempt(signal),
+    onFailure: (error) => this.#recover(error),
+  });
   readonly #turn = new LoopTurn();
-  #abort: AbortController | undefined;
-  #running: Promise<void> = Promise.resolve();
-  #isClosed = false;
-  /** The version to continue from; empty: a list is needed. */
-  #version = '';
-  #isSynced = false;
-  #isDenied = false;
   #failures = 0;
   #denialsInARow = 0;
-  #lastContactMs = performance.now();
+  /** The cluster has another history, so that all is listed again. */
+  #isRestored = false;
 
   constructor(options: ListWatchOptions<T, K>) {
     this.#options = options;
     this.resource = options.path.slice(options.path.lastIndexOf('/') + 1);
-    this.#pace = { ...DEFAULT_PACE, ...options.pace };
-    this.#random = options.random ?? Math.random;
+    const { client, path, random = Math.random } = options;
+    const pace = { ...DEFAULT_PACE, ...options.pace };
+    this.#requests = { client, path, pace, random, turn: this.#turn };
     this.#log = new WatchLog(options.log, options.path);
-    this.#pauses = new RetryPauses({ pace: this.#pace, random: this.#random });
+    this.#pauses = new RetryPauses({ pace, random });
+    this.#history = new History({
+      ...this.#requests,
+      landmark: options.landmark,
+      onAnswer: () => this.#contact.note(),
+      onRestored: (error) => this.#loop.interrupt(error),
+    });
     this.#leftOut = new LeftOut(this.#log);
-    this.#limits = options.limits ?? DEFAULT_STORE_LIMITS;
-    this.#store = new ObjectStore(options.sink, (...of) => this.reject(...of), this.#limits);
+    this.#store = new ObjectStore(options.sink, (...of) => this.reject(...of), options.limits);
   }
 
   get rejected(): number {
@@ -76,52 +79,59 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     return this.#store.size;
   }
 
-  /** Whether the server forbade or did not have the resource at the last try. */
-  get isDenied(): boolean {
-    return this.#isDenied;
+  get version(): string {
+    return this.#history.version;
+  }
+
+  get isOverLimit(): boolean {
+    return this.excess !== '';
+  }
+
+  get isConnected(): boolean {
+    return this.#contact.isConnected;
+  }
+
+  get isWatched(): boolean {
+    return this.#loop.isStarted;
   }
 
   /** Milliseconds since the last contact with the server; 0 while a watch is open, denied or stopped. */
   get noContactMs(): number {
-    if (this.isConnected || this.#isDenied || this.#abort === undefined) return 0;
-    return performance.now() - this.#lastContactMs;
+    return this.isDenied || !this.isWatched ? 0 : this.#contact.awayMs;
   }
 
   /** Starts, or continues after `stop`. */
   start(): void {
-    if (this.#isClosed || this.#abort !== undefined) return;
-    this.#abort = new AbortController();
-    this.#lastContactMs = performance.now();
-    const { signal } = this.#abort;
-    this.#running = this.#running.then(() => this.#run(signal));
+    if (this.isWatched) return;
+    this.#contact.note();
+    this.#loop.start();
   }
 
   /** Ends the request in flight; nothing reaches the sink afterwards. Stored objects stay. */
   async stop(): Promise<void> {
-    this.#abort?.abort(new Error('stopped'));
-    this.#abort = undefined;
-    await this.#running;
+    this.#history.cancel();
+    await this.#loop.stop();
   }
 
   /** Stops for ever. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.stop();
+    this.#history.cancel();
+    await this.#loop.close();
     this.#log.close();
   }
 
   /** Drops all stored objects and notifies the sink. A list in progress begins again; no watch may be open. */
   async forget(): Promise<void> {
-    this.#version = '';
-    this.#isSynced = false;
+    this.isSynced = false;
+    this.#history.forget();
     await this.#store.forget(new LoopTurn());
   }
 
-  /** Drops all stored objects, and lists again. */
-  async startAnew(): Promise<void> {
-    await this.stop();
-    await this.forget();
-    this.start();
+  /** Lists again, as another resource showed that the cluster was restored; the objects stay until then. */
+  relist(reason: string): void {
+    if (this.#isRestored) return;
+    this.#isRestored = true;
+    this.#loop.interrupt(new StreamError('restored', reason));
   }
 
   /** Counts and logs an object or a line that was left out. */
@@ -129,110 +139,100 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
     this.#leftOut.reject(what, reason);
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        if (this.#version === '' && !this.#initialEvents.isWorthTrying) await this.#list(signal);
-        else await this.#watch(signal);
-      } catch (error) {
-        this.#disconnect(restartReason(error) !== 'idle');
-        await this.#recover(error, signal);
-      }
+  /** Lists or watches. Resolves to the pause that follows, in ms. */
+  async #attempt(signal: AbortSignal): Promise<number> {
+    if (this.#isRestored) {
+      this.#isRestored = false;
+      this.restarts.restored++;
+      this.#history.forget();
+      this.#store.forgetVersions();
+    }
+    // A restored cluster may have overtaken the version by now, which then shows nothing.
+    if (this.version !== '' && this.#contact.awayMs > this.#requests.pace.relistAwayMs)
+      this.#loseHistory();
+    try {
+      return await (this.version === '' ? this.#list(signal) : this.#watch(signal));
+    } catch (error) {
+      this.#contact.disconnect(restartReason(error) !== 'idle');
+      throw error;
     }
   }
 
-  async #list(signal: AbortSignal): Promise<void> {
-    const { client, path } = this.#options;
+  async #list(signal: AbortSignal): Promise<number> {
     const number = this.#store.beginList();
     const version = await readList({
-      client,
-      path,
-      pace: this.#pace,
+      ...this.#requests,
       signal,
-      turn: this.#turn,
-      maxPages: this.#limits.maxObjects,
+      maxObjects: (this.#options.limits ?? DEFAULT_STORE_LIMITS).maxObjects,
       onItem: (item) => {
-        if (item instanceof Unread) this.#leftOut.passOver(item);
-        else this.#store.put(item as T);
+        if (item instanceof Unread) return void this.#leftOut.passOver(item);
+        this.#history.note(item as T);
+        this.#store.put(item as T);
       },
-      onProgress: () => (this.#lastContactMs = performance.now()),
+      onProgress: () => this.#contact.note(),
     });
-    this.#initialEvents.notePages();
-    await this.#endList(number, version);
-  }
-
-  async #endList(number: number, version: string): Promise<void> {
+    this.#history.noteList(version);
     if (!(await this.#store.endList(number, this.#turn))) {
       throw new StreamError('closed', 'the objects were dropped during the list');
     }
-    this.#version = version;
+    this.#history.begin(version);
     this.lastEventMs = performance.now();
     this.#failures = this.#denialsInARow = 0;
-    this.isOverLimit = false;
-    if (this.#isSynced) this.relists++;
-    if (this.#isSynced && !this.#isDenied) return;
-    this.#isSynced = true;
-    this.#isDenied = false;
+    this.excess = '';
+    if (this.isSynced) {
+      this.relists++;
+      this.#log.info(`${this.#store.size} objects, listed again`);
+      if (!this.isDenied) return 0;
+    }
+    this.isSynced = true;
+    this.isDenied = false;
     this.#log.info(`${this.#store.size} objects`);
     this.#options.onSynced();
+    return 0;
   }
 
-  async #watch(signal: AbortSignal): Promise<void> {
-    const { client, path } = this.#options;
-    const version = this.#version;
-    const number = version === '' ? this.#store.beginList() : 0;
-    let ended: 'timeout' | 'closed';
+  async #watch(signal: AbortSignal): Promise<number> {
+    let ended: RestartReason | undefined;
     try {
       ended = await watchOnce<T>({
-        client,
-        path,
-        pace: this.#pace,
-        random: this.#random,
+        ...this.#requests,
         signal,
-        turn: this.#turn,
-        version,
+        version: this.version,
         onOpen: () => this.#connect(),
-        onEvent: (event, arrivedMs) => this.#apply(event, arrivedMs, number),
+        onEvent: (event, arrivedMs) => this.#apply(event, arrivedMs),
         onUnread: (line) => this.#passOver(line),
         onRejected: (reason) => this.reject('a line of the watch', reason),
-        onAnswer: () => (this.#lastContactMs = performance.now()),
+        probe: (probing) => this.#history.probe(probing),
       });
+    } catch (error) {
+      ended = restartReason(error);
+      throw error;
     } finally {
-      this.#pauses.noteEnd();
+      this.#pauses.noteEnd(ended);
+      if (ended !== 'timeout') this.#history.doubt();
     }
-    this.#disconnect(true);
-    if (this.#version === '') throw new StreamError('closed', 'the initial events were incomplete');
+    this.#contact.disconnect(true);
     this.restarts[ended]++;
-    await this.#pause(this.#pauses.next(), signal);
+    return this.#pauses.next();
   }
 
   #connect(): void {
-    this.isConnected = true;
-    this.#lastContactMs = performance.now();
-    if (this.#version !== '') this.#pauses.noteOpen();
+    this.#contact.connect();
+    this.#pauses.noteOpen();
+    this.#history.noteOpen();
   }
 
-  /** `hasContact`: the server ended the watch itself, so it is alive now. */
-  #disconnect(hasContact: boolean): void {
-    if (this.isConnected && hasContact) this.#lastContactMs = performance.now();
-    this.isConnected = false;
-  }
-
-  async #apply(event: WatchEvent<T>, arrivedMs: number, listNumber: number): Promise<void> {
-    const { type, object, isInitialEnd } = event;
-    this.#lastContactMs = arrivedMs;
-    if (type === 'DELETED') this.#store.delete(object);
-    else if (type !== 'BOOKMARK') this.#store.put(object);
-    const version: unknown = (object as ApiObject | null | undefined)?.metadata?.resourceVersion;
-    if (this.#version === '') {
-      // Initial events are not ordered by version: only the final bookmark has a version to continue from.
-      if (!isInitialEnd || typeof version !== 'string' || version === '') return;
-      this.#pauses.noteOpen();
-      this.#initialEvents.noteEnd();
-      await this.#endList(listNumber, version);
+  #apply({ type, object }: WatchEvent<T>, arrivedMs: number): void {
+    this.#contact.note(arrivedMs);
+    const version = versionOf(object);
+    if (!this.#history.isNext(version)) {
+      if (type !== 'BOOKMARK') this.reject('an event', `version ${version} after ${this.version}`);
       return;
     }
-    if (typeof version === 'string' && version !== '') this.#advance(version);
+    this.#history.note(object, type === 'DELETED');
+    if (type === 'DELETED') this.#store.delete(object);
+    else if (type !== 'BOOKMARK') this.#store.put(object);
+    this.#advance(version);
     this.lastEventMs = performance.now();
     if (type !== 'BOOKMARK') this.#options.onEvent?.(performance.now() - arrivedMs);
   }
@@ -240,61 +240,54 @@ export class ListWatch<T extends ApiObject, K extends Projection> implements Res
   /** An object that is too large counts as deleted, as in a list. */
   #passOver(line: Unread): void {
     const { object } = this.#leftOut.passOver(line);
-    const { name, resourceVersion = '' } = object.metadata ?? {};
-    if (name !== undefined) this.#store.delete(object as T);
-    if (resourceVersion !== '' && this.#version !== '') this.#advance(resourceVersion);
+    const version = versionOf(object);
+    if (!this.#history.isNext(version)) return;
+    if (object.metadata?.name !== undefined) this.#store.delete(object as T);
+    this.#advance(version);
   }
 
   #advance(version: string): void {
-    if (version !== this.#version) this.#pauses.noteChange();
-    this.#version = version;
+    if (this.#history.advance(version)) this.#pauses.noteChange();
   }
 
-  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
+  /** Returns the pause before the next try, in ms. */
+  #recover(error: unknown): number {
     const reason = restartReason(error);
     if (reason === 'garbled') this.#leftOut.rejected++;
-    const failure = errorText(error);
-    // When only the initial events fail, pages follow immediately.
-    const isFinal = reason === 'denied' || reason === 'full';
-    const isInitial = this.#version === '' && this.#initialEvents.isWorthTrying && !isFinal;
-    if (isInitial && this.#initialEvents.noteFailure(error)) {
-      this.#log.detail(`no initial events (${failure}); listing in pages`);
-      return;
+    const failure = (this.lastFailure = errorText(error));
+    // Counted when it begins anew, as other resources do then.
+    if (reason !== 'restored') this.restarts[reason]++;
+    else if (!this.#isRestored) {
+      this.#isRestored = true;
+      this.#options.onRestored?.(`${this.resource}: ${failure}`);
     }
-    this.restarts[reason]++;
-    // A watch from the same version would send the same unreadable event again, and nothing after it.
-    if (NEEDS_LIST.has(reason)) this.#version = '';
-    if (reason === 'full') this.isOverLimit = true;
+    if (needsList(reason)) this.#history.lose();
+    // What happened while the watch was silent is not known.
+    if (reason === 'idle' && this.version !== '') this.#loseHistory();
+    if (reason === 'full') this.excess = failure;
     this.#options.onFailure?.(++this.#failures);
-    const wasDenied = this.#isDenied;
+    const wasDenied = this.isDenied;
     if (reason === 'denied') this.#deny();
     else this.#denialsInARow = 0;
-    const isPermanent = this.#isDenied && reason === 'denied';
-    const isLasting = isPermanent || reason === 'full';
-    const pauseMs = Math.max(this.#pauses.next(error), isLasting ? this.#pace.deniedPauseMs : 0);
-    const next = pauseMs === 0 ? 'next try now' : `next try in ${Math.round(pauseMs)} ms`;
-    if (reason === 'gone') this.#log.detail(`the version is gone, listing again; ${next}`);
-    else if (isPermanent && wasDenied) this.#log.detail(`still denied; ${next}`);
-    else if (reason === 'full') this.#log.error(`${failure}; not ready; ${next}`);
-    else this.#log.failed(failure, next);
-    await this.#pause(pauseMs, signal);
+    const isLasting = reason === 'full' || (reason === 'denied' && this.isDenied);
+    const pauseMs = this.#pauses.next(error, isLasting);
+    this.#log.restarting(reason, failure, pauseMs, wasDenied);
+    return pauseMs;
+  }
+
+  /** The version may be of another history, in which other objects may have the same versions: a list follows. */
+  #loseHistory(): void {
+    this.#history.lose();
+    this.#store.forgetVersions();
   }
 
   #deny(): void {
     const { onDenied } = this.#options;
     // A server may refuse once by mistake, while its roles are not loaded yet.
-    if (onDenied === undefined || this.#isDenied || (++this.#denialsInARow < 2 && this.#isSynced))
+    if (onDenied === undefined || this.isDenied || (++this.#denialsInARow < 2 && this.isSynced))
       return;
-    this.#isDenied = true;
-    this.isOverLimit = false;
+    this.isDenied = true;
+    this.excess = '';
     onDenied();
-  }
-
-  async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    if (ms === 0) return;
-    await delay(ms, undefined, { signal, ref: false }).catch(() => {
-      /* stopped while waiting: the loop ends */
-    });
   }
 }

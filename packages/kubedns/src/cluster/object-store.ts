@@ -8,6 +8,7 @@ export interface ApiObject {
     readonly namespace?: string;
     readonly name?: string;
     readonly resourceVersion?: string;
+    readonly uid?: string;
   };
 }
 
@@ -139,6 +140,11 @@ export class ObjectStore<T extends ApiObject, K extends Projection> {
     return number === this.#listNumber && !this.#isPartial;
   }
 
+  /** From now on no stored object counts as the same as one with its version: the cluster may be another one. */
+  forgetVersions(): void {
+    for (const stored of this.#stored.values()) stored.version = '';
+  }
+
   /** Drops all objects; `endList` of a list in progress then resolves to false. */
   async forget(turn: LoopTurn): Promise<void> {
     const number = this.beginList();
@@ -207,7 +213,8 @@ function keyOf(object: ApiObject | null | undefined): string | undefined {
   return typeof namespace === 'string' && namespace !== '' ? [namespace, name].join('/') : name;
 }
 
-function versionOf({ metadata }: ApiObject): string {
-  const version: unknown = metadata?.resourceVersion;
+/** The version of an object; '' when it has none. */
+export function versionOf(object: ApiObject | null | undefined): string {
+  const version: unknown = object?.metadata?.resourceVersion;
   return typeof version === 'string' ? version : '';
 }

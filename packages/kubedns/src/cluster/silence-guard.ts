@@ -4,13 +4,11 @@ import { Deadline } from './deadline.js';
 import type { WatchPace } from './watch-pace.js';
 
 export interface SilenceGuardOptions {
-  readonly pace: Pick<WatchPace, 'silentMs' | 'probeLimitMs' | 'bookmarkLimitMs'>;
+  readonly pace: Pick<WatchPace, 'silentMs' | 'probeLimitMs'>;
   /** When the last byte of the watch arrived, by `performance.now()`. */
   readonly lastByteMs: () => number;
-  /** Sends a small request to the server; rejects when there is no answer. */
+  /** Sends a small request to the server; rejects when there is no answer, or when it shows that the watch is dead. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
-  /** The server answered a probe. */
-  readonly onAnswer: () => void;
   /** The watch is dead and must be closed. Called at most once. */
   readonly onDead: (error: StreamError) => void;
 }
@@ -18,29 +16,16 @@ export interface SilenceGuardOptions {
 /**
  * Detects a dead watch among silent ones. After each `silentMs` without a byte the server is probed; without
  * an answer the watch is dead. When only this connection is dead (after a load balancer, for example), the
- * server still answers; then missing bookmarks show it: after two bookmarks in this watch, it is dead when
- * nothing arrives for `bookmarkLimitMs`. The kernel detects lost peers.
+ * server still answers; then the probe compares versions. The kernel detects lost peers.
  */
 export class SilenceGuard {
   readonly #options: SilenceGuardOptions;
   readonly #abort = new AbortController();
   #timer: NodeJS.Timeout | undefined;
-  #bookmarks = 0;
-  #lastBookmarkMs = 0;
-  #bookmarkGapMs = 0;
 
   constructor(options: SilenceGuardOptions) {
     this.#options = options;
     this.#wait(options.pace.silentMs);
-  }
-
-  /** Called for each bookmark. */
-  noteBookmark(): void {
-    const nowMs = performance.now();
-    if (this.#bookmarks++ > 0) {
-      this.#bookmarkGapMs = Math.max(this.#bookmarkGapMs, nowMs - this.#lastBookmarkMs);
-    }
-    this.#lastBookmarkMs = nowMs;
   }
 
   close(): void {
@@ -60,28 +45,18 @@ export class SilenceGuard {
       return;
     }
     const silence = `silent for ${Math.round(silentForMs / 1_000)} s`;
-    if (this.#bookmarks > 1 && silentForMs > this.#bookmarkLimitMs) {
-      onDead(new StreamError('idle', `${silence}, without the bookmarks that came before`));
-      return;
-    }
     const failure = await this.#probe();
     if (this.#abort.signal.aborted) return;
     if (failure === undefined) this.#wait(pace.silentMs);
     else onDead(new StreamError('idle', `${silence}, and the probe failed: ${failure}`));
   }
 
-  /** Three of the longest intervals between bookmarks of this server, at least the configured limit. */
-  get #bookmarkLimitMs(): number {
-    return Math.max(this.#options.pace.bookmarkLimitMs, 3 * this.#bookmarkGapMs);
-  }
-
   /** Resolves to the failure; undefined when the server answers, even with a refusal. */
   async #probe(): Promise<string | undefined> {
-    const { pace, probe, onAnswer } = this.#options;
+    const { pace, probe } = this.#options;
     const deadline = new Deadline(this.#abort.signal, pace.probeLimitMs, 'no answer');
     try {
       await probe(deadline.signal);
-      onAnswer();
       return undefined;
     } catch (error) {
       // A refusal proves that the server is alive; a new watch would only add load.

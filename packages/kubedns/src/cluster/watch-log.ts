@@ -1,4 +1,5 @@
 import type { Log } from '@kube-dns/daemon';
+import type { RestartReason } from './watch-statistics.js';
 
 /** The same failure is logged again only after this time. */
 const REPEAT_MS = 60_000;
@@ -43,6 +44,15 @@ export class WatchLog {
     this.#lastFailure = failure;
     this.#lastFailureMs = nowMs;
     this.#log.warn(line);
+  }
+
+  /** Logs why a watch or a list is tried again, and when. */
+  restarting(reason: RestartReason, failure: string, pauseMs: number, wasDenied: boolean): void {
+    const next = pauseMs === 0 ? 'next try now' : `next try in ${Math.round(pauseMs)} ms`;
+    if (reason === 'gone') this.detail(`the version is gone, listing again; ${next}`);
+    else if (reason === 'denied' && wasDenied) this.detail(`still denied; ${next}`);
+    else if (reason === 'full') this.error(`${failure}; not ready; ${next}`);
+    else this.failed(failure, next);
   }
 
   /** Logs what was left out: the first one, and later how many more there were. */

@@ -16,6 +16,8 @@ export const RESTART_REASONS = [
   'garbled',
   /** The objects exceed a limit. */
   'full',
+  /** The cluster was restored from a backup, emptied, or is another one: its versions began anew. */
+  'restored',
 ] as const;
 export type RestartReason = (typeof RESTART_REASONS)[number];
 
@@ -36,11 +38,28 @@ export interface ResourceStatistics {
   readonly passedOver: number;
   /** Whether the objects exceed a limit, so that some are missing. */
   readonly isOverLimit: boolean;
+  /** What exceeds which limit then; '' otherwise. */
+  readonly excess: string;
   /** Whether a watch is open. */
   readonly isConnected: boolean;
+  /** Whether the resource is followed: endpoints only are where slices are denied. */
+  readonly isWatched: boolean;
+  /** Whether it was listed once. */
+  readonly isSynced: boolean;
+  /** Whether the server forbade or did not have it at the last try. */
+  readonly isDenied: boolean;
+  /** The resourceVersion to continue from; '' while a list is needed. */
+  readonly version: string;
+  /** Why a try failed last; '' when none did. */
+  readonly lastFailure: string;
+  /** Milliseconds since the last contact with the server; 0 while a watch is open, denied or stopped. */
+  readonly noContactMs: number;
 }
 
 /** Counts of zero. */
 export function noRestarts(): Record<RestartReason, number> {
-  return { timeout: 0, closed: 0, gone: 0, error: 0, idle: 0, denied: 0, garbled: 0, full: 0 };
+  return Object.fromEntries(RESTART_REASONS.map((reason) => [reason, 0])) as Record<
+    RestartReason,
+    number
+  >;
 }

@@ -40,10 +40,10 @@ it('reads a long line in turns of the event loop, chunk by chunk', async () => {
     turn,
     version: '1',
     onOpen: ignore,
-    onEvent: () => Promise.resolve(),
+    onEvent: ignore,
     onUnread: ignore,
     onRejected: ignore,
-    onAnswer: ignore,
+    probe: () => Promise.resolve(),
   });
   expect(turn.count).toBe(20);
 });

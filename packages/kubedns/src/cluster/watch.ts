@@ -1,7 +1,6 @@
 import { ApiError, type StreamError } from '../errors.js';
 import type { ApiReader } from './api-client.js';
 import type { ApiBody } from './api-body.js';
-import { guardBody } from './body-guard.js';
 import { Deadline } from './deadline.js';
 import { LineReader } from './json-lines.js';
 import { Unread } from './json-text.js';
@@ -14,8 +13,6 @@ import type { WatchPace } from './watch-pace.js';
 export interface WatchEvent<T extends ApiObject> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   readonly object: T;
-  /** Whether it is the bookmark after the initial events. */
-  readonly isInitialEnd: boolean;
 }
 
 export interface WatchOptions<T extends ApiObject> {
@@ -25,28 +22,19 @@ export interface WatchOptions<T extends ApiObject> {
   readonly random: () => number;
   readonly signal: AbortSignal;
   readonly turn: LoopTurn;
-  /** The version to continue from. Empty: all objects are sent first, then a bookmark that marks their end. */
+  /** The version to continue from. */
   readonly version: string;
   /** The server accepted the watch. */
   readonly onOpen: () => void;
-  /** Takes one event; the next waits for it. `arrivedMs` is by `performance.now()`. */
-  readonly onEvent: (event: WatchEvent<T>, arrivedMs: number) => Promise<void>;
+  /** Takes one event. `arrivedMs` is by `performance.now()`. */
+  readonly onEvent: (event: WatchEvent<T>, arrivedMs: number) => void;
   /** A line was too large or too complex to be read. */
   readonly onUnread: (line: Unread) => void;
   /** A line was not an event. */
   readonly onRejected: (reason: string) => void;
-  /** The server answered a probe. */
-  readonly onAnswer: () => void;
+  /** Called when the watch is silent; rejects when the server does not answer. */
+  readonly probe: (signal: AbortSignal) => Promise<unknown>;
 }
-
-/** Annotation of the bookmark after the initial events. Source: metav1 InitialEventsAnnotationKey. */
-const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
-/** Initial events arrive as fast as a list; a server without them sends only changes, slowly. */
-const MIN_INITIAL_BYTES = 64 * 1024;
-/** Leaves time for pages before `--initial-sync-timeout`, a minute, is over. */
-const INITIAL_WINDOWS = 6;
-/** A probe needs only the head and a little; a server that ignores `limit` would send everything. */
-const MAX_PROBE_BYTES = 256 * 1024;
 
 /**
  * Watches a resource until the server ends the watch, at its timeout (`timeout`) or earlier (`closed`).
@@ -80,9 +68,7 @@ function queryOf(version: string, seconds: number): URLSearchParams {
     watch: 'true',
     allowWatchBookmarks: 'true',
     timeoutSeconds: String(seconds),
-    ...(version === ''
-      ? { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }
-      : { resourceVersion: version }),
+    resourceVersion: version,
   });
 }
 
@@ -93,24 +79,12 @@ async function readEvents<T extends ApiObject>(
 ): Promise<void> {
   const { pace, turn, onEvent, onRejected, onUnread } = options;
   const lines = new LineReader();
-  let silence: SilenceGuard | undefined;
-  let initial: { close(): void } | undefined;
-  const guardSilence = () => {
-    silence = new SilenceGuard({
-      pace,
-      lastByteMs: () => body.lastByteMs,
-      probe: (signal) => probe(options, signal),
-      onAnswer: options.onAnswer,
-      onDead: giveUp,
-    });
-  };
-  if (options.version === '') {
-    const windowMs = pace.initialStallMs;
-    const limits = { windowMs, minBytes: MIN_INITIAL_BYTES, totalMs: INITIAL_WINDOWS * windowMs };
-    initial = guardBody(body, limits, giveUp);
-  } else {
-    guardSilence();
-  }
+  const silence = new SilenceGuard({
+    pace,
+    lastByteMs: () => body.lastByteMs,
+    probe: options.probe,
+    onDead: giveUp,
+  });
   try {
     for await (const { bytes, arrivedMs } of body) {
       for (const line of lines.push(bytes)) {
@@ -123,13 +97,7 @@ async function readEvents<T extends ApiObject>(
           onRejected('it is not an event');
           continue;
         }
-        if (event.isInitialEnd && silence === undefined) {
-          initial?.close();
-          guardSilence();
-        } else if (event.type === 'BOOKMARK') {
-          silence?.noteBookmark();
-        }
-        await onEvent(event, arrivedMs);
+        onEvent(event, arrivedMs);
         if (turn.isOver) await turn.next();
       }
       // Of a long line, which is measured as it arrives.
@@ -137,8 +105,7 @@ async function readEvents<T extends ApiObject>(
     }
     if (lines.pendingBytes > 0) onRejected(`cut after ${lines.pendingBytes} bytes`);
   } finally {
-    initial?.close();
-    silence?.close();
+    silence.close();
   }
 }
 
@@ -149,16 +116,8 @@ export function readEvent<T extends ApiObject>(line: unknown): WatchEvent<T> | u
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      return { type, object: object as T, isInitialEnd: false };
-    case 'BOOKMARK': {
-      const { annotations } =
-        (object as { metadata?: { annotations?: Record<string, unknown> } } | null)?.metadata ?? {};
-      return {
-        type,
-        object: object as T,
-        isInitialEnd: annotations?.[INITIAL_EVENTS_END] === 'true',
-      };
-    }
+    case 'BOOKMARK':
+      return { type, object: object as T };
     case 'ERROR':
       throw statusError(object);
     default:
@@ -177,14 +136,4 @@ function statusError(object: unknown): ApiError {
   const message =
     typeof status.message === 'string' ? status.message : 'the watch ended with an error';
   return new ApiError(code, message, Number(status.details?.retryAfterSeconds) * 1_000 || 0);
-}
-
-async function probe<T extends ApiObject>(
-  { client, path }: WatchOptions<T>,
-  signal: AbortSignal,
-): Promise<void> {
-  const body = await client.get({ path, query: new URLSearchParams({ limit: '1' }), signal });
-  for await (const { bytes } of body) {
-    if (bytes.length === 0 || body.receivedBytes > MAX_PROBE_BYTES) break;
-  }
 }

@@ -1,5 +1,5 @@
 import type { V1ConfigMap } from '@kubernetes/client-node';
-import { configVersion, type Log, logRefusedConfig } from '@kube-dns/daemon';
+import { configVersion, type Log, logRefusedConfig, type RefusedConfig } from '@kube-dns/daemon';
 import type { ApiReader } from '../cluster/api-client.js';
 import { ListWatch } from '../cluster/list-watch.js';
 import type { Projection } from '../cluster/object-store.js';
@@ -38,6 +38,8 @@ export class ConfigMapSource {
   /** The version last delivered, refused or not. */
   #version: string | undefined;
   #rejected = 0;
+  /** Why the version that is there now is not active; undefined when it is. */
+  refused: RefusedConfig | undefined;
   /** Ends the wait of the start. */
   #settle: () => void = () => undefined;
   #startTimer: NodeJS.Timeout | undefined;
@@ -95,9 +97,10 @@ export class ConfigMapSource {
     this.#version = content.version;
     try {
       this.#options.onChange(content);
+      this.refused = undefined;
     } catch (error) {
       this.#rejected++;
-      logRefusedConfig(this.#options.log, error);
+      this.refused = logRefusedConfig(this.#options.log, error);
     }
   }
 }

@@ -1,9 +1,11 @@
 import {
   ConfigDirectory,
+  type ConfigStatus,
   type DnsConfig,
   EMPTY_DNS_CONFIG,
   type Log,
   parseDnsConfig,
+  type RefusedConfig,
   StartupError,
 } from '@kube-dns/daemon';
 import type { ApiClient } from '../cluster/api-client.js';
@@ -24,6 +26,7 @@ export type ConfigSource = 'flags' | 'directory' | 'configmap';
 /** The part of a source that this module uses. */
 interface Source {
   readonly rejected: number;
+  readonly refused: RefusedConfig | undefined;
   start(): Promise<void>;
   close(): Promise<void> | void;
 }
@@ -38,6 +41,9 @@ export class Configuration {
   readonly source: ConfigSource;
   readonly #options: ConfigurationOptions;
   readonly #source: Source | undefined;
+  /** The source as people name it. */
+  readonly #place: string = '';
+  #files: ReadonlyMap<string, string> = new Map();
   #version = '';
   #generation = 0;
   #appliedMs = 0;
@@ -52,12 +58,15 @@ export class Configuration {
     }
     const onChange = (content: { version: string; files: ReadonlyMap<string, string> }) => {
       this.#apply(parseDnsConfig(content.files), content.version);
+      this.#files = content.files;
     };
     if (name !== '') {
       this.source = 'configmap';
+      this.#place = `ConfigMap ${namespace}/${name}`;
       this.#source = new ConfigMapSource({ client, namespace, name, log, onChange });
     } else if (path !== '') {
       this.source = 'directory';
+      this.#place = path;
       const periodMs = flags['config-period'];
       this.#source = new ConfigDirectory({ path, periodMs, log, onChange });
     } else {
@@ -83,6 +92,19 @@ export class Configuration {
   /** When the active configuration was applied, in ms since the epoch; 0 before the first. */
   get appliedMs(): number {
     return this.#appliedMs;
+  }
+
+  /** What the status page says of it; undefined where it is from the flags. */
+  get status(): ConfigStatus | undefined {
+    if (this.#source === undefined) return undefined;
+    const from = this.#place;
+    return {
+      source: from,
+      version: this.#version,
+      appliedMs: this.#appliedMs,
+      refused: this.#source.refused,
+      settings: Array.from(this.#files, ([setting, value]) => ({ setting, value, from })),
+    };
   }
 
   /** Resolves when a configuration is active: that of the source, or else the defaults. */

@@ -114,6 +114,7 @@ export function serversFlag(help: string, max: number): FlagDefinition<readonly 
       return servers;
     },
     initial: [],
+    isList: true,
     help,
     valueName: 'ip[#port],…',
     formatDefault: () => '',
@@ -132,6 +133,7 @@ export function federationsFlag(help: string): FlagDefinition<ReadonlyMap<string
   return {
     parse: (text, previous) => new Map([...previous, ...parseFederations(text)]),
     initial: new Map<string, string>(),
+    isList: true,
     help,
     valueName: 'name=domain,…',
     isHidden: true,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseFlags, UsageError, usageText } from '@kube-dns/daemon';
+import { parseFlags, QUERY_LOG_OFF, UsageError, usageText } from '@kube-dns/daemon';
 import { serverText } from '@kube-dns/transport';
 import { KUBEDNS_FLAGS, type KubednsFlags, PROGRAM } from './flags.js';
 
@@ -32,10 +32,13 @@ describe('the flags', () => {
       'negative-ttl': 5,
       notify: [],
       'notify-key': '',
+      status: false,
       'tls-ca': '',
       pods: 'insecure',
       profiling: false,
       ptr: 'all',
+      'query-log': QUERY_LOG_OFF,
+      dnstap: null,
       'record-ttl': 30,
       'require-cookie': undefined,
       'reuse-port': false,

@@ -6,10 +6,13 @@ import {
   intFlag,
   portFlag,
   type Program,
+  queryLogFlag,
+  STATUS_FLAG,
   stringFlag,
   VERSION,
   waitFlag,
 } from '@kube-dns/daemon';
+import { DNSTAP_FLAG } from '@kube-dns/telemetry';
 import { COOKIELESS_PER_SECOND, UDP_ENGINES } from '@kube-dns/transport';
 import { MAX_TTL_SECONDS } from '@kube-dns/wire';
 import { ENDPOINTS_SOURCES } from '../cluster/cluster-watch.js';
@@ -54,6 +57,7 @@ export const KUBEDNS_FLAGS = {
     'address that DNS is served on; 0.0.0.0 and [::]: all addresses, IPv4 and IPv6',
   ),
   'dns-port': portFlag(53, 'port that DNS is served on, UDP and TCP'),
+  dnstap: DNSTAP_FLAG,
   domain: domainFlag('cluster.local.', 'zone of the cluster'),
   'drain-time': waitFlag(5 * SECOND, 'how long to keep answering after SIGTERM'),
   'endpoint-names': choiceFlag(
@@ -67,7 +71,7 @@ export const KUBEDNS_FLAGS = {
     'source of the endpoints of headless services; auto uses endpoints while access to slices is denied',
   ),
   federations: federationsFlag('deprecated: federations, used without config-dir and config-map'),
-  'healthz-port': portFlag(8081, 'port of /readiness, /cache and /subscribers'),
+  'healthz-port': portFlag(8081, 'port of /readiness, /cache, /subscribers and /explain'),
   'http-bind-address': stringFlag(
     '',
     'address that these pages and metrics are served on; default: all',
@@ -112,6 +116,7 @@ export const KUBEDNS_FLAGS = {
   ),
   profiling: boolFlag(false, 'serve a CPU profiler and memory figures on 127.0.0.1:6060'),
   ptr: choiceFlag(PTR_MODES, 'all', 'PTR records of an address that several services share'),
+  'query-log': queryLogFlag(),
   'record-ttl': intFlag(30, 'TTL of records, in seconds', { min: 0, max: MAX_TTL_SECONDS }),
   'require-cookie': rateFlag(
     COOKIELESS_PER_SECOND,
@@ -121,6 +126,7 @@ export const KUBEDNS_FLAGS = {
     false,
     'let several processes that have this flag serve one port (SO_REUSEPORT)',
   ),
+  status: STATUS_FLAG,
   'tls-ca': stringFlag(
     '',
     'file with the authorities of tls:// and https:// name servers, as PEM; default: those of the system',

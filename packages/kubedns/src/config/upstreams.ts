@@ -9,7 +9,9 @@ import {
   type ServerAddress,
   ServerGroup,
   ServerHosts,
+  serverKey,
   serverText,
+  type UpstreamServer,
   type UpstreamServers,
 } from '@kube-dns/transport';
 import { encodeKey, NameTable } from '@kube-dns/wire';
@@ -41,6 +43,18 @@ interface DomainServers {
   readonly servers: readonly ServerAddress[];
   readonly hasNames: boolean;
   group: ServerGroup;
+}
+
+/** What decides which servers a name goes to. */
+export interface ServerRule {
+  /** `.` for every name without a stub domain. */
+  readonly domain: string;
+  /** `stubDomains: DOMAIN`, `upstreamNameservers`, or the path of resolv.conf. */
+  readonly key: string;
+  /** As they are configured: some may be names. */
+  readonly configured: readonly string[];
+  /** With their addresses as far as these are known. */
+  readonly used: readonly UpstreamServer[];
 }
 
 const RESOLV_CONF = '/etc/resolv.conf';
@@ -113,12 +127,17 @@ export class Upstreams {
    * servers for a stub domain of which no server is resolved yet. Allocates nothing.
    */
   groupFor(name: Uint8Array, length: number): ServerGroup {
-    if (this.#stubs.length === 0) return this.#default.group;
-    for (let at = 0; at < length; at += name[at]! + 1) {
-      const stub = this.#stubTable.get(name, at, length);
-      if (stub !== undefined) return stub.group;
-    }
-    return this.#default.group;
+    return this.#serversFor(name, length).group;
+  }
+
+  /** What names the servers for such a name: a stub domain, `upstreamNameservers`, or a file. */
+  ruleFor(name: Uint8Array, length: number): ServerRule {
+    return ruleOf(this.#serversFor(name, length));
+  }
+
+  /** The servers of every other name, then those of stub domains. */
+  get groups(): readonly ServerGroup[] {
+    return [this.#default, ...this.#stubs].map(({ group }) => group);
   }
 
   /** Stops resolving names of servers, and probing servers that are down; may be called twice. */
@@ -138,6 +157,15 @@ export class Upstreams {
   /** The number of known servers of each stub domain. */
   *stubServers(): Iterable<[domain: string, servers: number]> {
     for (const { domain, group } of this.#stubs) yield [domain, group.servers.length];
+  }
+
+  #serversFor(name: Uint8Array, length: number): DomainServers {
+    if (this.#stubs.length === 0) return this.#default;
+    for (let at = 0; at < length; at += name[at]! + 1) {
+      const stub = this.#stubTable.get(name, at, length);
+      if (stub !== undefined) return stub;
+    }
+    return this.#default;
   }
 
   #isInZone(host: string): boolean {
@@ -167,8 +195,7 @@ export class Upstreams {
       const servers = each.hasNames ? this.#resolved(each.servers) : each.servers;
       each.group = this.#groupOf(each.domain, this.#usable(each.key, servers));
     }
-    const groups = [this.#default, ...this.#stubs].map(({ group }) => group);
-    this.#options.servers.retain(groups.flatMap(({ servers }) => servers));
+    this.#options.servers.retain(this.groups.flatMap(({ servers }) => servers));
     this.#options.onChange?.();
   }
 
@@ -198,7 +225,7 @@ export class Upstreams {
       if (server.port === 0) log.warn(`${key}: ${text} has no port to ask; left out`);
       else if (self !== undefined && isOwnAddress(server, self)) {
         log.warn(`${key}: ${text} is this server itself; left out`);
-      } else usable.set(text, server);
+      } else usable.set(serverKey(server), server);
     }
     return [...usable.values()];
   }
@@ -240,6 +267,10 @@ export class Upstreams {
       return [];
     }
   }
+}
+
+function ruleOf({ domain, key, servers, group }: DomainServers): ServerRule {
+  return { domain, key, configured: servers.map(serverText), used: group.servers };
 }
 
 /** Parses a server of a valid configuration; `address` may be a host name. */

@@ -23,6 +23,8 @@ export interface FederationsOptions {
 export class Federations {
   readonly #nodes: NodeLocality;
   #byLabel = new NameTable<Federation>();
+  /** By name. */
+  domains: ReadonlyMap<string, string> = new Map();
 
   constructor(options: FederationsOptions) {
     this.#nodes = new NodeLocality(options);
@@ -31,6 +33,7 @@ export class Federations {
   /** Replaces the federations by `name → domain`, both valid. */
   apply(federations: ReadonlyMap<string, string>): void {
     this.#byLabel = new NameTable();
+    this.domains = federations;
     for (const [name, domain] of federations) {
       this.#byLabel.set(Buffer.from(name), { name, domain, domainWire: encodeKey(domain) });
     }

@@ -1,4 +1,10 @@
-import { type HttpServer, type Log, startHttpServer } from '@kube-dns/daemon';
+import {
+  type HttpServer,
+  type LocalPage,
+  localPages,
+  type Log,
+  startHttpServer,
+} from '@kube-dns/daemon';
 import { dumpHandler } from './dump-handler.js';
 
 export interface HealthServerOptions {
@@ -10,6 +16,8 @@ export interface HealthServerOptions {
   readonly dump: () => Iterable<string>;
   /** The text of `/subscribers`. */
   readonly subscribers: () => string;
+  /** Pages for this machine and this pod alone, by path. */
+  readonly localPages?: ReadonlyMap<string, LocalPage>;
 }
 
 /**
@@ -35,6 +43,7 @@ export function startHealthServer(options: HealthServerOptions): Promise<HttpSer
       app.all('/subscribers', (_request, response) => {
         response.type('application/json').send(subscribers());
       });
+      app.use(localPages(options.localPages ?? new Map()));
     },
   });
 }

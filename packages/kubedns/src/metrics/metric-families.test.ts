@@ -4,6 +4,7 @@ import { ListenerCounters } from '@kube-dns/transport';
 import { RCODE } from '@kube-dns/wire';
 import { ROOT_NAME } from '@kube-dns/wire';
 import { Subscribers } from '@kube-dns/resolver';
+import { Telemetry } from '@kube-dns/telemetry';
 import { metricFamilies, type MetricSources } from './metric-families.js';
 import { QueryStatistics } from '../answer/query-statistics.js';
 import { UpstreamStatistics } from './upstream-statistics.js';
@@ -59,6 +60,7 @@ const SOURCES: MetricSources = {
   upstreamServers: { all: [], rejectedReplies: 0 },
   stubServers: () => [['acme.local', 2] as const],
   listener: () => undefined,
+  telemetry: new Telemetry(),
   unexpectedErrors: () => 1,
 };
 

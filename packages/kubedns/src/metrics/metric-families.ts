@@ -15,10 +15,12 @@ import {
 } from '@kube-dns/daemon';
 import { type SubscriberCounts, subscriberFamilies } from '@kube-dns/resolver';
 import type { ForwarderCounters, QueryForwarder } from '@kube-dns/transport';
+import { type Telemetry, telemetryFamilies } from '@kube-dns/telemetry';
 import { CAUSES, type QueryStatistics, SYSTEMS } from '../answer/query-statistics.js';
 import type { Configuration } from '../config/configuration.js';
 import type { NotifyTarget } from '../notify/notify-target.js';
 import { LISTENER_METRICS, OWN_METRICS, SKYDNS_METRICS, UPSTREAM_METRICS } from './metric-table.js';
+import { TELEMETRY_METRICS } from './telemetry-metrics.js';
 import type { UpstreamStatistics } from './upstream-statistics.js';
 
 /** Counts of the watch of one resource. */
@@ -63,6 +65,7 @@ export interface MetricSources extends ProgramFacts {
   readonly stubServers: () => Iterable<readonly [domain: string, servers: number]>;
   /** Undefined until the listener is open. */
   readonly listener: () => CountedListener | undefined;
+  readonly telemetry: Telemetry;
   /** A monotonic clock in milliseconds; `performance.now()` unless given. */
   readonly now?: () => number;
 }
@@ -92,6 +95,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
       () => sources.upstreamServers.all,
     ),
     ...listenerFamilies(LISTENER_METRICS, () => [sources.listener() ?? []].flat()),
+    ...telemetryFamilies(TELEMETRY_METRICS, () => sources.telemetry),
   ];
 }
 

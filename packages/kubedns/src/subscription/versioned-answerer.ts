@@ -1,4 +1,4 @@
-import type { Answerer, Client, ReplyPath } from '@kube-dns/transport';
+import type { AnswerSource, Answerer, Client, ReplyPath } from '@kube-dns/transport';
 import { versionLabels } from '@kube-dns/resolver';
 import { appendZoneVersion, type Query, type ZoneVersion } from '@kube-dns/wire';
 
@@ -62,6 +62,10 @@ class VersionedClient implements Client, ZoneVersion {
     return this.#client.port;
   }
 
+  answersFrom(source: AnswerSource): void {
+    this.#client.answersFrom(source);
+  }
+
   append(out: Uint8Array, length: number): number {
     return appendZoneVersion(out, length, this.#maxBytes, this);
   }
@@ -77,8 +81,9 @@ class VersionedClient implements Client, ZoneVersion {
       get port() {
         return reply.port;
       },
-      send: (message, length) => {
-        reply.send(message, appendZoneVersion(message, length, maxBytes, version));
+      send: (message, length, source, server) => {
+        const versioned = appendZoneVersion(message, length, maxBytes, version);
+        reply.send(message, versioned, source, server);
       },
       abandon: () => reply.abandon(),
     };

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { type ApiServer, type Bookmarks, createApiServer } from '@kube-dns/apiserver';
 import { until } from '@kube-dns/testkit';
 import { ApiClient } from '../../src/cluster/api-client.js';
 import { loadKubeConfig } from '../../src/cluster/kube-config.js';
@@ -13,6 +13,8 @@ import { serviceObject } from './objects.js';
 /** The first pause of tests is half of it, without randomness. */
 const FIRST_PAUSE_MS = 100;
 const HEAD_LIMIT_MS = 1_000;
+/** Bookmarks are as frequent as events. */
+const BOOKMARK_INTERVAL_MS = 50;
 
 interface StoredObject extends Projection {
   readonly object: ApiObject;
@@ -21,8 +23,11 @@ interface StoredObject extends Projection {
 type FollowerOptions = Partial<ListWatchOptions<ApiObject, StoredObject>>;
 
 const opened: { close(): unknown }[] = [];
+let bookmarks: Bookmarks | undefined;
+
 /** Closes everything that the functions below opened. */
 export async function closeAll(): Promise<void> {
+  bookmarks = undefined;
   for (const one of opened.splice(0).reverse()) await one.close();
 }
 
@@ -94,10 +99,16 @@ export class Follower {
 export const service = (name: string, fields: object = {}) =>
   serviceObject({ name, clusterIPs: ['None'], ...fields });
 
-/** An API server with headless services of these names, which are to be asked for in pages. */
+/** Until `closeAll` the servers of `server` send bookmarks all the time, or as rarely as a real one. */
+export function useBookmarks(often: Bookmarks): void {
+  bookmarks = often;
+}
+
+/** An API server with headless services of these names. */
 export async function server(...names: string[]): Promise<ApiServer> {
-  const started = owned(await createApiServer());
-  started.supportInitialEvents(false);
+  const options = bookmarks === undefined ? {} : { bookmarkIntervalMs: BOOKMARK_INTERVAL_MS };
+  const started = owned(await createApiServer(options));
+  started.setBookmarks(bookmarks ?? 'usual');
   await started.apply(names.map((name) => service(name)));
   return started;
 }
@@ -109,20 +120,13 @@ export async function following(api: ApiServer, options: FollowerOptions = {}): 
   return follower;
 }
 
-/**
- * A server that sends the result of `say` to each request, and then ends the response. It does not support
- * initial events.
- */
+/** A server that sends the result of `say` to each request, and then ends the response. */
 export async function fakeServer(
   say: (isWatch: boolean, query: URLSearchParams) => readonly string[],
 ): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = [];
   const url = await rawServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://x').searchParams;
-    if (query.has('sendInitialEvents')) {
-      response.writeHead(422).end();
-      return;
-    }
     const isWatch = query.has('watch');
     asked.push(isWatch ? `watch ${query.get('resourceVersion') ?? ''}` : 'list');
     for (const part of say(isWatch, query)) response.write(part);

@@ -147,6 +147,10 @@ export class FakeClient implements Client {
     this.later = new Promise((resolve) => (this.#resolve = resolve));
   }
 
+  answersFrom(): void {
+    // Nothing is observed here.
+  }
+
   defer(): ReplyPath {
     return {
       address: this.address,

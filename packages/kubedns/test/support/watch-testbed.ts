@@ -1,4 +1,4 @@
-import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { type ApiServer, type Bookmarks, createApiServer } from '@kube-dns/apiserver';
 import { ApiClient } from '../../src/cluster/api-client.js';
 import {
   ClusterWatch,
@@ -9,6 +9,9 @@ import { loadKubeConfig } from '../../src/cluster/kube-config.js';
 import { ClusterZone } from '../../src/zone/cluster-zone.js';
 import { recordedLog } from './recorded-log.js';
 import { textsAt } from './record-text.js';
+
+/** Bookmarks are as frequent as events. */
+const BOOKMARK_INTERVAL_MS = 50;
 
 /** An API server, and a watch of its cluster that was not started. */
 export class WatchTestbed {
@@ -26,8 +29,11 @@ export class WatchTestbed {
     this.watch = this.#newWatch();
   }
 
-  static async create(): Promise<WatchTestbed> {
-    return new WatchTestbed(await createApiServer());
+  /** The server sends bookmarks all the time, or as rarely as a real one. */
+  static async create(bookmarks: Bookmarks = 'usual'): Promise<WatchTestbed> {
+    const api = await createApiServer({ bookmarkIntervalMs: BOOKMARK_INTERVAL_MS });
+    api.setBookmarks(bookmarks);
+    return new WatchTestbed(api);
   }
 
   /** Replaces the watch by another one, also not started. */

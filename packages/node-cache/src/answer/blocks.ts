@@ -1,6 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import type { AnswerCache, LoopDetector } from '@kube-dns/resolver';
-import type { ServerAddress, ServerGroup } from '@kube-dns/transport';
+import type { ExchangeObserver, ServerAddress, ServerGroup } from '@kube-dns/transport';
 import type { ServerBlock } from '../corefile/server-block.js';
 import { BlockServers } from './block-servers.js';
 import type { ClusterSubscriptions } from './cluster-subscriptions.js';
@@ -14,6 +14,8 @@ export interface BlocksOptions {
   readonly loops: LoopDetector;
   /** The address of the cluster's DNS, once it is known. */
   readonly clusterServer: () => ServerAddress | undefined;
+  /** Sees what servers are asked, and reply. */
+  readonly exchanges: ExchangeObserver | undefined;
   readonly log: Log;
 }
 
@@ -107,9 +109,7 @@ export class Blocks {
   /** A name, or all below it, has changed in a zone of the cluster: what is on its way may be older. */
   forget(name: Uint8Array, zone: Uint8Array): void {
     for (const { isOfCluster, forwarder } of this.all) {
-      if (!isOfCluster) continue;
-      forwarder.forgetQuestions(name);
-      forwarder.forgetFailures(zone);
+      if (isOfCluster) forwarder.forgetQuestions(name, zone);
     }
   }
 
@@ -150,7 +150,7 @@ export class Blocks {
   }
 
   #create(block: ServerBlock, key: string): Running {
-    const { upstreams, subscriptions, log } = this.#options;
+    const { upstreams, subscriptions, exchanges, log } = this.#options;
     const zones = block.zones.map(({ zone }) => zone);
     const { forward } = block;
     const servers = forward && new BlockServers(zones.join(' '), forward, upstreams, log);
@@ -158,7 +158,9 @@ export class Blocks {
     const isOfCluster = this.#isOfCluster(block);
     const { heardAt, lastHeardAt } = subscriptions;
     const parts = { servers, isOfCluster, hosts, subscriptions, heardAt, lastHeardAt };
-    return { key, served: new ServedBlock({ block, ...parts, log }), servers, hosts };
+    const served = new ServedBlock({ block, ...parts, log });
+    if (exchanges !== undefined) served.forwarder.exchanges.add(exchanges);
+    return { key, served, servers, hosts };
   }
 
   #isOfCluster({ forward }: ServerBlock): boolean {

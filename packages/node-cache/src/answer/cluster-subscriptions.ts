@@ -71,6 +71,9 @@ export class ClusterSubscriptions {
   retry(server: ServerAddress): void {
     this.#subscriptions.retry(server);
   }
+  rowOf(number: number): SubscriptionRow | undefined {
+    return this.#subscriptions.rowOf(number);
+  }
   rows(): SubscriptionRow[] {
     return this.#subscriptions.rows();
   }

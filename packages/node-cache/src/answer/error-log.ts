@@ -1,5 +1,6 @@
 import type { Log } from '@kube-dns/daemon';
 import {
+  type ExchangeObserver,
   type FailureReason,
   type ServerAddress,
   serverText,
@@ -19,7 +20,7 @@ interface Consolidated {
 }
 
 /** The plugin `errors`: one line for each failure of a server, in the form of CoreDNS; those of a pattern together. */
-export class ErrorLog {
+export class ErrorLog implements ExchangeObserver {
   /** Lines that were left out because there were too many. */
   dropped = 0;
   readonly #log: Log;
@@ -32,7 +33,7 @@ export class ErrorLog {
   }
 
   /** A server had no answer to a question, whose query this is. */
-  failed(query: Uint8Array, server: ServerAddress, reason: FailureReason): void {
+  failed(server: ServerAddress, query: Uint8Array, reason: FailureReason): void {
     const end = skipName(query, HEADER_BYTES, query.length);
     const name = decodeName(query.subarray(HEADER_BYTES, end));
     const text = `${name}. ${typeText(readUint16(query, end))}: ${serverText(server)}: ${reason}`;

@@ -10,7 +10,13 @@ import {
   staleRules,
   type Subscriptions,
 } from '@kube-dns/resolver';
-import { type Client, QueryForwarder, retryPlan, type StaleRules } from '@kube-dns/transport';
+import {
+  type Client,
+  QueryForwarder,
+  retryPlan,
+  type ServerGroup,
+  type StaleRules,
+} from '@kube-dns/transport';
 import { AnswerWriter, CLASS, type Query, RCODE, SAFE_UDP_BYTES } from '@kube-dns/wire';
 import type { CacheRules, ServerBlock } from '../corefile/server-block.js';
 import { BlockIntake } from './block-intake.js';
@@ -83,14 +89,26 @@ export class ServedBlock {
       passesAd: true,
       unsentRcode: RCODE.SERVFAIL,
       ...(rules !== undefined && { servfailMs: rules.servfailMs }),
-      onFailure: this.#errors && ((...failure) => this.#errors?.failed(...failure)),
       stale,
     });
+    if (this.#errors !== undefined) this.forwarder.exchanges.add(this.#errors);
     this.#cached = this.cache && this.#cachedForwarding(rules!, this.cache, stale !== undefined);
   }
 
   get hosts(): HostsFile | undefined {
     return this.#options.hosts;
+  }
+
+  /** The servers that it forwards to; undefined while there are none. */
+  get group(): ServerGroup | undefined {
+    return this.#options.servers?.group;
+  }
+
+  /** Whether `forward` is for a name. */
+  isForwarded({ name, nameLength }: Query): boolean {
+    return (
+      this.#from.find(name, nameLength) === true && this.#except.find(name, nameLength) !== true
+    );
   }
 
   /** Whether it has servers to ask, as far as the Corefile goes: the address of the cluster's DNS is known. */
@@ -119,11 +137,8 @@ export class ServedBlock {
   }
 
   #forward(query: Query, out: Uint8Array, client: Client): number {
-    const { name, nameLength } = query;
-    const isForwarded =
-      this.#from.find(name, nameLength) === true && this.#except.find(name, nameLength) !== true;
-    if (!isForwarded) return this.#refuse(query, out, RCODE.SERVFAIL, NOT_FORWARDED);
-    const group = this.#options.servers?.group;
+    if (!this.isForwarded(query)) return this.#refuse(query, out, RCODE.SERVFAIL, NOT_FORWARDED);
+    const { group } = this;
     if (group === undefined) return this.#refuse(query, out, RCODE.SERVFAIL, NO_SERVERS);
     if (this.#cached !== undefined) return this.#cached.forward(query, out, client, group);
     return this.forwarder.forward(query, out, client, group);

@@ -1,4 +1,4 @@
-import type { Client, ReplyPath } from '@kube-dns/transport';
+import type { AnswerSource, Client, ReplyPath, ServerAddress } from '@kube-dns/transport';
 import { type Query, RCODE_MASK, readUint16 } from '@kube-dns/wire';
 import type { AskedWords, QueryLines } from './query-line.js';
 import type { ZoneCounters } from './zone-counters.js';
@@ -56,6 +56,10 @@ export class TimedClient implements Client {
     return this.#client.port;
   }
 
+  answersFrom(source: AnswerSource): void {
+    this.#client.answersFrom(source);
+  }
+
   defer(): ReplyPath {
     return new TimedAnswer(this.#timing.copy(), this.#client.defer());
   }
@@ -84,9 +88,9 @@ class TimedAnswer implements ReplyPath {
     return this.#reply.port;
   }
 
-  send(message: Uint8Array, length: number): void {
+  send(message: Uint8Array, length: number, source?: AnswerSource, server?: ServerAddress): void {
     this.#timing.note(message, length);
-    this.#reply.send(message, length);
+    this.#reply.send(message, length, source, server);
   }
 
   abandon(): void {

@@ -1,5 +1,5 @@
 import type { LoopDetector } from '@kube-dns/resolver';
-import type { Answerer, Client } from '@kube-dns/transport';
+import { type Answerer, type Client, SOURCE } from '@kube-dns/transport';
 import { AnswerWriter, type Query, RCODE, readUint16 } from '@kube-dns/wire';
 import type { SelfProbe } from '../listen/self-probe.js';
 import { NO_ZONE } from './explanations.js';
@@ -49,10 +49,18 @@ export class ZoneAnswerer implements Answerer {
     this.#zones = set;
   }
 
+  /** The longest zone that a name is in; undefined when it is in none. */
+  zoneOf({ name, nameLength }: Query): ServedZone | undefined {
+    return this.#zones.find(name, nameLength);
+  }
+
   answer(query: Query, out: Uint8Array, client: Client): number {
-    if (this.#own.probe.isOwn(query)) return this.#own.probe.answer(query, out);
+    if (this.#own.probe.isOwn(query)) {
+      client.answersFrom(SOURCE.NONE);
+      return this.#own.probe.answer(query, out);
+    }
     if (this.#own.loops.isOwnProbe(query)) return 0;
-    const zone = this.#zones.find(query.name, query.nameLength);
+    const zone = this.zoneOf(query);
     const counters = zone?.counters ?? this.unserved;
     counters.countRequest(query, this.#isIpv6(client));
     const timed = this.#client;

@@ -166,6 +166,21 @@ describe('the Corefile at run time', () => {
     expect(targets()).toMatchObject([{ address: '192.0.2.1' }]);
   });
 
+  it('says why a ConfigMap is refused until it is mended', async () => {
+    await start();
+    expect(source.refused).toBeUndefined();
+    await configMap.put({ queryLog: 'text,class=nosuch', stubDomains: '{' });
+    await until('the refusal', () => source.refused !== undefined);
+    const { atMs, reasons } = source.refused!;
+    expect(atMs).toBeGreaterThan(Date.now() - 60_000);
+    expect(reasons).toEqual([
+      expect.stringContaining(`${configMap.path}: stubDomains: not JSON: `),
+      expect.stringContaining(`${configMap.path}: queryLog: `),
+    ]);
+    await configMap.put({ queryLog: 'text,class=all' });
+    await until('the mended one', () => source.refused === undefined);
+  });
+
   it('stays when a new one is refused, which is counted and said once', async () => {
     await start();
     const good = readFileSync(written(), 'utf8');

@@ -5,10 +5,10 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   ConfigDirectory,
   type DnsConfig,
-  EMPTY_DNS_CONFIG,
   errorText,
   type Log,
-  parseDnsConfig,
+  moreMistakes,
+  type RefusedConfig,
   StartupError,
 } from '@kube-dns/daemon';
 import { systemReason } from '@kube-dns/wire';
@@ -16,10 +16,10 @@ import { CorefileError } from '../corefile/corefile-error.js';
 import { type CorefileSurroundings, readServerBlocks } from '../corefile/read-server-blocks.js';
 import type { ServerBlock } from '../corefile/server-block.js';
 import { readTextFile } from '../corefile/text-file.js';
-import { checkServers } from '../template/check-servers.js';
 import { CLUSTER_DNS, type RenderedCorefile, renderTemplate } from '../template/render-template.js';
 import { type LookupService, serviceVariable } from '../template/service-address.js';
 import { CorefileFile } from './corefile-file.js';
+import { KubeDnsConfig } from './kube-dns-config.js';
 import type { CorefileOptions } from './options.js';
 
 export interface CorefileSourceOptions {
@@ -28,11 +28,23 @@ export interface CorefileSourceOptions {
   readonly lookup: LookupService;
   /** Applies blocks; throws or rejects to refuse them, and gets them again a period later. */
   readonly onChange: (blocks: readonly ServerBlock[], text: string) => Promise<void> | void;
+  /** Called with each ConfigMap that is obeyed. */
+  readonly onConfig?: (config: DnsConfig) => void;
   readonly surroundings?: CorefileSurroundings;
   /** How often the folders are read without a notice of a change; 10 s, as in the original, by default. */
   readonly periodMs?: number;
   /** The folder of the ConfigMap kube-dns where none is named. */
   readonly defaultFolder?: string;
+}
+
+/** The Corefile that is obeyed. */
+export interface AppliedCorefile {
+  readonly blocks: readonly ServerBlock[];
+  readonly text: string;
+  /** In ms since the epoch. */
+  readonly atMs: number;
+  /** SHA512 of the text, in hex, as CoreDNS logs it. */
+  readonly version: string;
 }
 
 /** Errors since the start, by kind. */
@@ -59,10 +71,11 @@ export class CorefileSource {
   readonly #periodMs: number;
   readonly #file: CorefileFile;
   readonly #directories: ConfigDirectory[] = [];
-  #config: DnsConfig = EMPTY_DNS_CONFIG;
+  readonly #config: KubeDnsConfig;
   #address: string | undefined;
-  #applied: { readonly blocks: readonly ServerBlock[]; readonly text: string } | undefined;
+  #applied: AppliedCorefile | undefined;
   #lastRefused: readonly string[] = [];
+  #refusedMs = 0;
   #lastFailure = '';
   #configmapErrors = 0;
   #refused = 0;
@@ -77,6 +90,7 @@ export class CorefileSource {
   constructor(options: CorefileSourceOptions) {
     this.#options = options;
     this.#periodMs = options.periodMs ?? PERIOD_MS;
+    this.#config = new KubeDnsConfig(options.log);
     this.#file = new CorefileFile(options.corefile.file, options.log);
   }
 
@@ -115,12 +129,32 @@ export class CorefileSource {
 
   get errors(): CorefileErrors {
     const unread = this.#directories.reduce((sum, { rejected }) => sum + rejected, 0);
-    return { configmap: this.#configmapErrors + unread, refused: this.#refused };
+    return {
+      configmap: this.#configmapErrors + this.#config.errors + unread,
+      refused: this.#refused,
+    };
   }
 
   /** Why the last Corefile is not obeyed; empty when it is. */
   get lastRefused(): readonly string[] {
     return this.#lastRefused;
+  }
+
+  /** Undefined before the first. */
+  get applied(): AppliedCorefile | undefined {
+    return this.#applied;
+  }
+
+  /** The last Corefile and the last ConfigMap that are not obeyed; undefined when the last ones are. */
+  get refused(): RefusedConfig | undefined {
+    const corefile = { atMs: this.#refusedMs, reasons: this.#lastRefused };
+    const unread = this.#directories.map(({ refused }) => refused);
+    const refused = [corefile, this.#config.refused, ...unread].filter(
+      (one) => one !== undefined && one.reasons.length > 0,
+    ) as RefusedConfig[];
+    if (refused.length === 0) return undefined;
+    const atMs = Math.max(...refused.map((one) => one.atMs));
+    return { atMs, reasons: refused.flatMap(({ reasons }) => reasons) };
   }
 
   /** Stops following; may be called twice. */
@@ -140,23 +174,7 @@ export class CorefileSource {
   }
 
   #takeConfig(files: ReadonlyMap<string, string>, folder: string): void {
-    const { log } = this.#options;
-    let config;
-    try {
-      config = parseDnsConfig(files);
-    } catch (error) {
-      this.#configmapErrors++;
-      const reason = errorText(error);
-      log.error(`Failed to sync kube-dns config directory ${folder}, err: ${reason}`);
-      return;
-    }
-    try {
-      checkServers(config);
-      this.#config = config;
-    } catch (error) {
-      this.#configmapErrors++;
-      log.error(`Invalid config: ${errorText(error)}`);
-    }
+    if (this.#config.take(files, folder)) this.#options.onConfig?.(this.#config.current);
   }
 
   async #updateWhileWanted(): Promise<void> {
@@ -179,7 +197,7 @@ export class CorefileSource {
     if (text === undefined) return;
     const blocks = this.#read(text);
     if (blocks === undefined) return;
-    if (rendered !== undefined) this.#fail(this.#file.write(rendered, this.#config));
+    if (rendered !== undefined) this.#fail(this.#file.write(rendered, this.#config.current));
     const isSame = this.#applied?.text === text && isDeepStrictEqual(blocks, this.#applied.blocks);
     if (!isSame) await this.#apply(blocks, text);
     else this.#lastRefused = [];
@@ -197,7 +215,10 @@ export class CorefileSource {
       return undefined;
     }
     if (this.#address === undefined && template.includes(CLUSTER_DNS)) this.#isOpen = true;
-    return renderTemplate(template, this.#config, { ...corefile, clusterDns: this.#address });
+    return renderTemplate(template, this.#config.current, {
+      ...corefile,
+      clusterDns: this.#address,
+    });
   }
 
   /** Before there was a template, the file that is there. */
@@ -224,16 +245,17 @@ export class CorefileSource {
       this.#refuse([errorText(error)]);
       return;
     }
-    this.#applied = { blocks, text };
+    const version = createHash('sha512').update(text).digest('hex');
+    this.#applied = { blocks, text, atMs: Date.now(), version };
     this.#lastRefused = [];
-    const hash = createHash('sha512').update(text).digest('hex');
-    this.#options.log.info(`plugin/reload: Running configuration SHA512 = ${hash}`);
+    this.#options.log.info(`plugin/reload: Running configuration SHA512 = ${version}`);
   }
 
   /** The same reasons come again with each change of a folder; they are said once. */
   #refuse(reasons: readonly string[]): void {
     if (isDeepStrictEqual(reasons, this.#lastRefused)) return;
     this.#lastRefused = reasons;
+    this.#refusedMs = Date.now();
     if (this.#applied === undefined) return; // the start ends with them
     this.#refused++;
     const { log } = this.#options;
@@ -241,7 +263,7 @@ export class CorefileSource {
       log.error(`plugin/reload: Corefile changed but reload failed: ${reason}`);
     }
     const others = reasons.length - MAX_LOGGED_MISTAKES;
-    if (others > 0) log.error(`plugin/reload: ${others} more mistakes`);
+    if (others > 0) log.error(`plugin/reload: ${moreMistakes(others)}`);
   }
 
   /** What failed, or '': counted and logged once, and tried again. */

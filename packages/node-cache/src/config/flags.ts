@@ -5,9 +5,12 @@ import {
   type FlagDefinition,
   type FlagSpec,
   MAX_TIMER_MS,
+  queryLogFlag,
+  STATUS_FLAG,
   stringFlag,
   waitFlag,
 } from '@kube-dns/daemon';
+import { DNSTAP_FLAG } from '@kube-dns/telemetry';
 import { UDP_ENGINES } from '@kube-dns/transport';
 
 const SECOND = 1_000;
@@ -90,14 +93,17 @@ export const FLAGS = {
     'named pipe of a guard in another container, which takes the rules out when this one is killed',
     'path',
   ),
+  dnstap: DNSTAP_FLAG,
   'drain-time': waitFlag(
     5 * SECOND,
     'how long to keep answering after SIGTERM; the lameduck of health counts where it is longer',
   ),
+  'query-log': queryLogFlag(),
   'reuse-port': boolFlag(
     false,
     'let several processes that have this flag serve one port (SO_REUSEPORT)',
   ),
+  status: STATUS_FLAG,
   'udp-engine': choiceFlag(
     UDP_ENGINES,
     'auto',

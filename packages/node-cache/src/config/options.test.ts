@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseFlags, StartupError, UsageError } from '@kube-dns/daemon';
+import { parseFlags, QUERY_LOG_OFF, StartupError, UsageError } from '@kube-dns/daemon';
 import { FLAGS } from './flags.js';
 import { readOptions } from './options.js';
 
@@ -11,6 +11,8 @@ describe('the options', () => {
   it('have the original’s defaults', () => {
     expect(read(LOCAL)).toEqual({
       localAddresses: ['169.254.20.10'],
+      queryLog: QUERY_LOG_OFF,
+      dnstap: null,
       port: 53,
       healthPort: 8080,
       setsUpInterface: true,

@@ -3,10 +3,12 @@ import {
   type FlagValues,
   isIpAddress,
   MAX_PORT,
+  type QueryLogRules,
   StartupError,
   UsageError,
   wrongValue,
 } from '@kube-dns/daemon';
+import type { DnstapTarget } from '@kube-dns/telemetry';
 import type { UdpEngineChoice } from '@kube-dns/transport';
 import type { HttpAddress } from '../corefile/server-block.js';
 import type { FLAGS, SetupChoice } from './flags.js';
@@ -30,6 +32,9 @@ export interface NodeCacheOptions {
   readonly drainMs: number;
   readonly reusesPort: boolean;
   readonly udpEngine: UdpEngineChoice;
+  /** Unless the ConfigMap has others. */
+  readonly queryLog: QueryLogRules;
+  readonly dnstap: DnstapTarget | null;
   /** Where the metrics of the set-up are served. */
   readonly metricsAddress: HttpAddress;
   /** '' for none. */
@@ -75,6 +80,8 @@ export function readOptions(values: FlagValues<typeof FLAGS>): NodeCacheOptions 
     drainMs: values['drain-time'],
     reusesPort: values['reuse-port'],
     udpEngine: values['udp-engine'],
+    queryLog: values['query-log'],
+    dnstap: values.dnstap,
     metricsAddress: readHttpAddress('metrics-listen-address', values['metrics-listen-address']),
     pidFile: values.pidfile,
     isQuiet: values.quiet,

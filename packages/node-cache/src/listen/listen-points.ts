@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { errorText, failStartup, type Log } from '@kube-dns/daemon';
 import {
+  type AnswerObserver,
   type Client,
   listen,
   type Listener,
@@ -23,6 +24,8 @@ export interface ListenPointsOptions {
   readonly engine: UdpEngine;
   readonly reusesPort: boolean;
   readonly own: OwnQuestions;
+  /** Sees the queries and their answers, but those of `own`. */
+  readonly observer?: AnswerObserver | undefined;
   readonly log: Log;
 }
 
@@ -116,7 +119,7 @@ export class ListenPoints {
   }
 
   async #open(address: string, port: number): Promise<ListenPoint> {
-    const { engine, reusesPort, own, log } = this.#options;
+    const { engine, reusesPort, own, observer, log } = this.#options;
     const isEvery = address === EVERY_ADDRESS;
     const isOfIpv6 = isIPv6(address);
     // One socket has both families.
@@ -129,6 +132,7 @@ export class ListenPoints {
       engine,
       reusesPort,
       cookies: this.#cookies,
+      observer,
       tcp: { maxConnections: MAX_TCP_CONNECTIONS },
       onFailure: (error) => log.error(`answering: ${errorText(error)}`),
     });

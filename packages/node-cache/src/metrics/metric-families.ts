@@ -5,10 +5,13 @@ import type { NodeCacheServer } from '../server.js';
 import { cacheFamilies } from './cache-families.js';
 import { dnsFamilies } from './dns-families.js';
 import { forwardFamilies } from './forward-families.js';
+import { type Telemetry, telemetryFamilies } from '@kube-dns/telemetry';
 import { pluginFamilies } from './plugin-families.js';
+import { TELEMETRY_METRICS } from './telemetry-metrics.js';
 
 export interface MetricSources {
   readonly server: NodeCacheServer;
+  readonly telemetry: Telemetry;
   readonly facts: ProgramFacts;
   /** Failures of the set-up of the network, and ConfigMaps that could not be read. */
   readonly setupErrors: () => SetupErrors & { readonly configmap: number };
@@ -19,7 +22,7 @@ export interface MetricSources {
 
 /** The metrics of the original's node-cache and its plugins under their names and labels, then our own. */
 export function metricFamilies(sources: MetricSources): MetricFamily[] {
-  const { server, facts, setupErrors, network, refusedCorefiles } = sources;
+  const { server, telemetry, facts, setupErrors, network, refusedCorefiles } = sources;
   return [
     counter(
       {
@@ -37,6 +40,7 @@ export function metricFamilies(sources: MetricSources): MetricFamily[] {
     ...cacheFamilies(() => server.points.all),
     ...forwardFamilies(server),
     ...pluginFamilies(server),
+    ...telemetryFamilies(TELEMETRY_METRICS, () => telemetry),
     counter(
       { name: 'coredns_reload_failed_total', help: 'Corefiles that were refused.' },
       refusedCorefiles,

@@ -1,17 +1,15 @@
-import { formatHostPort, type Log, type MetricFamily, MetricsServer } from '@kube-dns/daemon';
+import { formatHostPort, MetricsServer, type MetricsServerOptions } from '@kube-dns/daemon';
 import type { HttpAddress, ServerBlock } from '../corefile/server-block.js';
 
 const METRICS_PATH = '/metrics';
 /** The process that this one replaces has the ports until it has ended. */
 const RETRY_MS = 1_000;
 
-export interface MetricsEndpointsOptions {
-  /** Served whatever the Corefile says: that of `-metrics-listen-address`. */
-  readonly address: HttpAddress;
-  readonly families: readonly MetricFamily[];
-  readonly pages: ReadonlyMap<string, () => string>;
-  readonly log: Log;
-}
+/** What is served at each address, and the one that is served whatever the Corefile says: that of `-metrics-listen-address`. */
+export type MetricsEndpointsOptions = Pick<
+  MetricsServerOptions,
+  'families' | 'pages' | 'localPages' | 'openPaths' | 'log'
+> & { readonly address: HttpAddress };
 
 /** Serves the same metrics at each address of `prometheus` and at that of the set-up, as the original does. */
 export class MetricsEndpoints {
@@ -48,8 +46,11 @@ export class MetricsEndpoints {
   }
 
   #create(address: HttpAddress): MetricsServer {
-    const { families, pages, log } = this.#options;
-    const path = METRICS_PATH;
-    return new MetricsServer({ ...address, path, families, pages, log, retryMs: RETRY_MS });
+    return new MetricsServer({
+      ...this.#options,
+      ...address,
+      path: METRICS_PATH,
+      retryMs: RETRY_MS,
+    });
   }
 }

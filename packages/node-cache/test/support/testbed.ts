@@ -4,6 +4,7 @@ import {
   type Script,
   ScriptedNameServer,
 } from '@kube-dns/testkit';
+import { SourceRecord } from '@kube-dns/resolver/testing';
 import { chooseUdpEngine, type ServerAddress } from '@kube-dns/transport';
 import { readServerBlocks } from '../../src/corefile/read-server-blocks.js';
 import { NodeCacheServer } from '../../src/server.js';
@@ -40,6 +41,8 @@ export class Testbed {
   /** What the network was asked to do, in order; beats are left out. */
   readonly network: string[] = [];
   readonly lines: string[] = [];
+  /** Where the answers came from. */
+  readonly sources = new SourceRecord();
   /** Whether the address of the cluster's DNS is known. */
   isClusterKnown = true;
 
@@ -54,6 +57,7 @@ export class Testbed {
     this.server = new NodeCacheServer({
       engine,
       reusesPort: false,
+      observer: this.sources,
       drainMs: 0,
       clusterServer: () => (this.isClusterKnown ? this.#cluster : undefined),
       network: {

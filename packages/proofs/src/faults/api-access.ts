@@ -7,6 +7,7 @@ import { startKubedns } from '../fixtures/pod-containers.js';
 import { awaitRestart, claimBack, claimServing } from './api-outage.js';
 import {
   awaitChanges,
+  awaitWatches,
   CHANGED,
   claimRight,
   NEW_ADDRESS,
@@ -79,7 +80,7 @@ function runRotation({ begin, renew }: Rotation): (context: FaultContext) => Pro
     };
     const through = [...AS_POD, account.path];
     const kubedns = context.owned.add(await startKubedns({ ...context, flags: [], through, env }));
-    await kubedns.ready();
+    await awaitWatches(kubedns, api);
     const client = await startClient(context, kubedns);
     begin(secure);
     await moveService(api, 1, NEW_ADDRESS);

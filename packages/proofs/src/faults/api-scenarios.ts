@@ -75,7 +75,7 @@ export async function startWithoutServer(context: FaultContext): Promise<number>
   return shownMs - backMs;
 }
 
-/** The server ends; another one, with its own resource versions, replaces it. */
+/** The server ends; another one, which has later versions of its own, replaces it. */
 export async function replaceServer(context: FaultContext): Promise<number> {
   const testbed = await startApiTestbed(context);
   const { api, front, client } = testbed;
@@ -89,6 +89,8 @@ export async function replaceServer(context: FaultContext): Promise<number> {
   const next = await startCluster(context);
   await moveService(next, 1, NEW_ADDRESS);
   deleteService(next, 2);
+  // As a real one, it has no history from before its start.
+  next.compact({ cache: true });
   front.target = next.port;
   const backMs = performance.now();
   await front.open();
@@ -158,7 +160,15 @@ export async function breakingConnections(context: FaultContext): Promise<number
   await kubedns.ready();
   const name = serviceName(1);
   const client = context.owned.add(
-    await SteadyClient.start({ port: kubedns.ports.dns, names: [name], ratePerSecond: 100 }),
+    await SteadyClient.start(
+      {
+        port: kubedns.ports.dns,
+        names: [name],
+        ratePerSecond: 100,
+        pages: [`http://127.0.0.1:${kubedns.ports.metrics}`],
+      },
+      context.signs,
+    ),
   );
   const known = new Set(['NXDOMAIN', rightTexts(SERVICES).get(name)]);
   const shownMs: number[] = [];
@@ -198,7 +208,7 @@ export async function relistHalf(context: FaultContext): Promise<number> {
   }
   await scaleHeadless(api, 2);
   await moveService(api, 1, NEW_ADDRESS);
-  api.compact();
+  api.compact({ cache: true });
   await delay(OUTAGE_MS);
   await claimServing(context, testbed, OUTAGE_MS * 0.9);
   const backMs = performance.now();

@@ -1,5 +1,5 @@
 import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
-import type { Kubedns } from '@kube-dns/testkit';
+import { type Kubedns, until } from '@kube-dns/testkit';
 import { startKubedns } from '../fixtures/pod-containers.js';
 import { type Seen, SteadyClient } from '../fixtures/steady-client.js';
 import { ApiFront } from './api-front.js';
@@ -13,6 +13,7 @@ export const NEW_ADDRESS = '10.96.200.1';
 /** For how long a change is waited for. */
 export const WAIT_LIMIT_MS = 30_000;
 const RATE_PER_SECOND = 100;
+const WATCHED = ['services', 'endpointslices', 'namespaces'];
 
 /** An API server behind a front, a kubedns that follows it, and a client that asks it all the time. */
 export interface ApiTestbed {
@@ -38,8 +39,14 @@ export async function startApiTestbed(
   const api = await startCluster(context, services);
   const front = context.owned.add(await ApiFront.start(api.port));
   const kubedns = await startFollower(context, front);
-  await kubedns.ready();
+  await awaitWatches(kubedns, api);
   return { front, kubedns, api, client: await startClient(context, kubedns, services) };
+}
+
+/** Resolves when kubedns is ready, and the watches that follow the first lists are open. */
+export async function awaitWatches(kubedns: Kubedns, api: ApiServer): Promise<void> {
+  await kubedns.ready();
+  await until('the watches', () => WATCHED.every((resource) => api.watchCount(resource) > 0));
 }
 
 /** A kubedns that follows the API server behind a front. */
@@ -55,12 +62,13 @@ export async function startFollower(
 /** A client that asks for the address of every service, in turn. */
 export async function startClient(
   context: FaultContext,
-  { ports: { dns: port } }: Kubedns,
+  { ports: { dns: port, metrics } }: Kubedns,
   services = SERVICES,
 ): Promise<SteadyClient> {
   const names = [...rightTexts(services).keys()];
+  const pages = [`http://127.0.0.1:${metrics}`];
   return context.owned.add(
-    await SteadyClient.start({ port, names, ratePerSecond: RATE_PER_SECOND }, context.reasons),
+    await SteadyClient.start({ port, names, pages, ratePerSecond: RATE_PER_SECOND }, context.signs),
   );
 }
 

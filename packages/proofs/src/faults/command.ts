@@ -64,8 +64,8 @@ export const FAULTS_COMMAND = commandEntry({
       progress(`${id}: ${verdictOf(result)}, ${secondsText(result.measuredMs)}`);
       for (const claim of result.broken) report.note(`${id}: ${claim}`);
     }
-    const json = results.map(({ fault: { id }, measuredMs, broken, skipped }) => {
-      return { id, measuredMs, broken, skipped };
+    const json = results.map(({ fault: { id }, ...result }) => {
+      return { id, ...result };
     });
     report.addSection({ title: 'faults', header: HEADER, rows: results.map(rowOf) }, json);
     report.add('claims that did not hold', results.flatMap(({ broken }) => broken).length, '', 0);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigTestbed, type Follower, whose, type Whose } from './config-testbed.js';
 import type { Fault, FaultContext } from './fault.js';
+import { PAGE } from './page-signs.js';
 
 /** The defaults are 10 s; file system events are sooner, but do not come for a folder that was away. */
 const PERIOD_MS = 1_000;
@@ -137,6 +138,7 @@ function lastMs({ followers }: ConfigTestbed, sinceMs: number, server: Whose): n
 export const CONFIG_ROWS: readonly Fault[] = [
   {
     id: 'config-garbage',
+    shows: PAGE.refused,
     happens: 'The ConfigMap is no JSON, has wrong types, wrong servers, control characters, 2 MiB',
     clients: 'Right answers, by the last good ConfigMap',
     duration: 'Never',
@@ -147,6 +149,7 @@ export const CONFIG_ROWS: readonly Fault[] = [
   },
   {
     id: 'config-deleted',
+    shows: PAGE.refused,
     happens:
       'The folder of the ConfigMap goes, comes back without its stub domain, then with it again',
     clients:

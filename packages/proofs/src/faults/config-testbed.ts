@@ -10,6 +10,7 @@ import {
 import { startDnsmasq, startKubedns } from '../fixtures/pod-containers.js';
 import { FakeUpstream } from '../fixtures/fake-upstream.js';
 import { expectedAddress } from '../fixtures/expected-address.js';
+import type { FaultSigns } from '../fixtures/fault-signs.js';
 import { type Seen, SteadyClient } from '../fixtures/steady-client.js';
 import type { FaultContext } from './fault.js';
 
@@ -22,6 +23,9 @@ const RATE_PER_SECOND = 50;
 const NAME_COUNT = 2_000;
 const LIMIT_MS = 20_000;
 const STEP_MS = 10;
+
+/** The ports of a follower: for DNS, and of its pages. */
+type AskedPorts = Readonly<Record<'dns' | 'metrics', number>>;
 
 /** What follows the ConfigMap: a container, and how it is seen. */
 export interface Follower {
@@ -94,12 +98,12 @@ export class ConfigTestbed {
     const followers: Follower[] = [
       {
         what: 'dnsmasq',
-        client: owned.add(await client(dnsmasq.ports.dns, context.reasons)),
+        client: owned.add(await client(dnsmasq.ports, context.signs)),
         metrics: () => dnsmasq.metrics(),
       },
       {
         what: 'kubedns',
-        client: owned.add(await client(kubedns.ports.dns, context.reasons)),
+        client: owned.add(await client(kubedns.ports, context.signs)),
         metrics: () => kubedns.metrics(),
       },
     ];
@@ -141,7 +145,8 @@ export class ConfigTestbed {
   }
 }
 
-function client(port: number, reasons: Set<number>): Promise<SteadyClient> {
+function client({ dns: port, metrics }: AskedPorts, signs: FaultSigns): Promise<SteadyClient> {
+  const pages = [`http://127.0.0.1:${metrics}`];
   const names = Array.from({ length: NAME_COUNT }, (_, i) => `host-${i}.${STUB_DOMAIN}`);
-  return SteadyClient.start({ port, names, ratePerSecond: RATE_PER_SECOND }, reasons);
+  return SteadyClient.start({ port, names, pages, ratePerSecond: RATE_PER_SECOND }, signs);
 }

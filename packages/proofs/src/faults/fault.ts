@@ -1,4 +1,6 @@
 import type { Owned } from '@kube-dns/testkit';
+import type { FaultSigns } from '../fixtures/fault-signs.js';
+import type { PageSign } from './page-signs.js';
 
 /** What a row of the fault table works with. */
 export interface FaultContext {
@@ -10,8 +12,8 @@ export interface FaultContext {
   /** Records a claim that does not hold, as one lower-case sentence; the row continues. */
   readonly claim: (holds: boolean, otherwise: string) => void;
   readonly progress: (text: string) => void;
-  /** The codes of Extended DNS Errors that clients of the row have read by dig. */
-  readonly reasons: Set<number>;
+  /** What clients and pages of the row say. */
+  readonly signs: FaultSigns;
 }
 
 /** One row of the fault table: the fault, the claims, and the test of both. */
@@ -28,6 +30,8 @@ export interface Fault {
   readonly reasons?: readonly number[];
   /** Whether so many answers have one that dig reads it; true unless given. */
   readonly haveAllReason?: boolean;
+  /** What status pages show meanwhile; nothing unless given. */
+  readonly shows?: PageSign;
   /** Names of metrics are in backquotes. */
   readonly metrics: string;
   /** Only the command runs it: it is long, or much like a row that is part of the tests. */

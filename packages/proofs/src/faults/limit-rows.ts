@@ -9,6 +9,7 @@ import { troubleMs } from '../fixtures/tally.js';
 import { EXTENDED_ERROR } from '@kube-dns/wire';
 import type { Fault, FaultContext } from './fault.js';
 import { EVERY_KIND, isRight, LATE_MS, ProcessTestbed, throughShell } from './process-testbed.js';
+import { PAGE } from './page-signs.js';
 
 /** For this long all is watched while a resource is exhausted. */
 const WATCH_MS = 3_000;
@@ -209,6 +210,7 @@ export const LIMIT_ROWS: readonly Fault[] = [
   },
   {
     id: 'descriptors-upstream',
+    shows: PAGE.serversAway,
     happens: `250 new names a second for upstreams that are silent, where a process may have ${DESCRIPTORS} descriptors`,
     clients:
       'Names in the cache and in the cluster as before; SERVFAIL for all others: after 1.8 s at first, then immediately',

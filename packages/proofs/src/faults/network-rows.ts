@@ -10,6 +10,7 @@ import {
   loseUpstreamsDatagrams,
   reorderUpstreams,
 } from './network-upstream-scenarios.js';
+import { PAGE } from './page-signs.js';
 
 const AS_KNOWN = 'Right answers, as of the last contact';
 const FAILURES = 'dnsmasq_upstream_server_failures_total';
@@ -33,6 +34,7 @@ const ROWS: readonly Fault[] = [
   },
   {
     id: 'network-loses-upstreams',
+    shows: PAGE.timeouts,
     happens:
       'A fifth of all datagrams between dnsmasq and three upstreams is lost, in both directions',
     clients:
@@ -59,6 +61,7 @@ const ROWS: readonly Fault[] = [
   },
   {
     id: 'network-cuts-upstreams',
+    shows: PAGE.serversAway,
     happens: 'The link between dnsmasq and all three upstreams is down; then it is up',
     clients:
       'Names in the cache as before; SERVFAIL for all others: after 1.8 s at first, then immediately',
@@ -80,11 +83,12 @@ const ROWS: readonly Fault[] = [
   },
   {
     id: 'network-cuts-api-long',
+    shows: PAGE.idle,
     happens: 'The same for two minutes',
     clients: AS_KNOWN,
     duration: 'Changes meanwhile show up to 40 s after it is up',
     limitMs: 45_000,
-    metrics: `${SERVING}; after 75 s of silence and 10 s without an answer \`kubedns_watch_restarts_total{reason="idle"}\` counts`,
+    metrics: `${SERVING}; after 30 s of silence and 10 s without an answer \`kubedns_watch_restarts_total{reason="idle"}\` counts`,
     isLong: true,
     run: cutApi(120_000, true),
   },

@@ -7,6 +7,7 @@ import {
   type RunningProgram,
 } from '@kube-dns/testkit';
 import type { ClientHostMethods } from '../fixtures/client-host.js';
+import type { FaultSigns } from '../fixtures/fault-signs.js';
 import { HOST_ADDRESS, HostNetwork } from '../fixtures/host-network.js';
 import { DNSMASQ_SERVICE, HostPod, KUBEDNS_SERVICE } from '../fixtures/host-pod.js';
 import type { Seen } from '../fixtures/steady-client.js';
@@ -53,20 +54,20 @@ export class NetworkTestbed {
   readonly servers: Remote<FarServersMethods>;
   readonly pod: HostPod;
   readonly #clients: Remote<ClientHostMethods>;
-  readonly #reasons: Set<number>;
+  readonly #signs: FaultSigns;
 
   private constructor(
     network: HostNetwork,
     servers: Remote<FarServersMethods>,
     clients: Remote<ClientHostMethods>,
     pod: HostPod,
-    reasons: Set<number>,
+    signs: FaultSigns,
   ) {
     this.network = network;
     this.servers = servers;
     this.#clients = clients;
     this.pod = pod;
-    this.#reasons = reasons;
+    this.#signs = signs;
   }
 
   /** Starts it all, and waits until all is well and some names are in the cache. */
@@ -92,7 +93,7 @@ export class NetworkTestbed {
       ),
     );
     const pod = new HostPod({ ...context, network, clients });
-    const testbed = new NetworkTestbed(network, servers, clients, pod, context.reasons);
+    const testbed = new NetworkTestbed(network, servers, clients, pod, context.signs);
     const programs: RunningProgram[] = [];
     if (containers.includes('kubedns')) {
       await servers.call('startApi', NETWORK_SERVICES);
@@ -108,12 +109,14 @@ export class NetworkTestbed {
     const clusterNames = containers.includes('kubedns') ? [...CLUSTER_TEXTS.keys()] : [];
     const names = hasDnsmasq ? withNames(clusterNames) : clusterNames;
     await testbed.#awaitReady(programs, containers.includes('kubedns'));
-    await clients.call('ask', {
+    const questions = {
       ...(hasDnsmasq ? DNSMASQ_SERVICE : KUBEDNS_SERVICE),
       names,
       ratePerSecond: RATE_PER_SECOND,
+      pages: pod.pages(containers),
       ...(timeoutMs !== undefined && { timeoutMs }),
-    });
+    };
+    await clients.call('ask', questions, context.signs.shows?.source);
     await testbed.#awaitWarm(programs);
     return testbed;
   }
@@ -140,7 +143,7 @@ export class NetworkTestbed {
 
   /** Sends no more, and returns what became of all questions. */
   async finish(): Promise<readonly Seen[]> {
-    for (const code of await this.#clients.call('reasons')) this.#reasons.add(code);
+    this.#signs.add(await this.#clients.call('signs'));
     return this.#clients.call('finish');
   }
 

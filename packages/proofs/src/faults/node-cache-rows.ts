@@ -9,6 +9,7 @@ import {
   replace,
 } from './node-cache-scenarios.js';
 import { RESTARTED } from './process-testbed.js';
+import { PAGE } from './page-signs.js';
 
 const { STALE_ANSWER, NO_REACHABLE_AUTHORITY, NETWORK_ERROR, NOT_READY } = EXTENDED_ERROR;
 const BACK_MS = 5_000;
@@ -20,6 +21,7 @@ export const NODE_CACHE_ROWS: readonly Fault[] = (
   [
     {
       id: 'node-cache-cluster-silent',
+      shows: PAGE.serversAway,
       happens: 'The DNS of the cluster is silent; then it is back, and its answers have changed',
       clients:
         'Names of the cluster that were asked for before within 100 ms, as they were; SERVFAIL for its other names: within 2 s at first, then immediately; names of the world as before',
@@ -31,6 +33,7 @@ export const NODE_CACHE_ROWS: readonly Fault[] = (
     },
     {
       id: 'node-cache-cluster-gone',
+      shows: PAGE.serversAway,
       happens:
         'No server listens on the port of the DNS of the cluster; then it is back, and its answers have changed',
       clients:
@@ -65,6 +68,7 @@ export const NODE_CACHE_ROWS: readonly Fault[] = (
     },
     {
       id: 'node-cache-config-broken',
+      shows: PAGE.refused,
       happens:
         'The template has a directive that is not obeyed, then a good one comes; a key of the ConfigMap is no JSON, then a good one comes',
       clients: 'Right answers, by the last good ones',
@@ -76,6 +80,7 @@ export const NODE_CACHE_ROWS: readonly Fault[] = (
     },
     {
       id: 'node-cache-resolv-conf',
+      shows: PAGE.noServersFile,
       happens: "The node's `resolv.conf` has no name server; then it has another one",
       clients:
         'SERVFAIL immediately for names of the world that are not in the cache; all others as before',

@@ -197,15 +197,16 @@ ${more}`;
 
   /** Starts clients that go on asking, and waits until all is well. */
   async settled(count = 1): Promise<void> {
-    const { owned, reasons } = this.#context;
+    const { owned, signs } = this.#context;
     const questions = {
       port: this.#ports.dns,
       names: NAMES,
       ratePerSecond: RATE_PER_SECOND / count,
       timeoutMs: CLIENT_TIMEOUT_MS,
+      pages: [`http://127.0.0.1:${this.#ports.metrics}`],
     };
     for (let i = 0; i < count; i++) {
-      const client = await SteadyClient.start(questions, i === 0 ? reasons : undefined);
+      const client = await SteadyClient.start(questions, i === 0 ? signs : undefined);
       this.#clients.push(owned.add(client));
     }
     await this.waitFor('right answers at first', () => {
@@ -232,7 +233,7 @@ ${more}`;
   /** Waits until dig has read each of these Extended DNS Errors; without dig it waits for none. */
   async untilRead(...codes: readonly number[]): Promise<void> {
     if (findProgram('dig') === undefined) return;
-    const { reasons } = this.#context;
+    const { reasons } = this.#context.signs;
     const isRead = () => codes.every((code) => reasons.has(code));
     await this.waitFor(`Extended DNS Errors ${codes.join(' and ')}`, isRead);
   }

@@ -7,6 +7,7 @@ import { EXTENDED_ERROR } from '@kube-dns/wire';
 import type { Fault, FaultContext } from './fault.js';
 import { EVERY_KIND, ProcessTestbed, RESTARTED } from './process-testbed.js';
 import { serviceName } from './small-cluster.js';
+import { PAGE } from './page-signs.js';
 
 /** How long to wait for an answer. */
 const ASK_MS = 2_000;
@@ -47,7 +48,8 @@ function takenPort({ name, end, answer }: TakenPort) {
     const container = testbed.containers[name];
     const { dns: port } = testbed.ports;
     const asked = { address: '127.0.0.1', port, names: [serviceName(1)] };
-    context.owned.add(new DigReasons(asked, context.reasons));
+    // While the others start, all answers say that they do.
+    if (answer !== 'NOERROR') context.owned.add(new DigReasons(asked, context.signs.reasons));
     await testbed.waitFor('end of a container', () => container.ends.length > 0);
     context.claim(end.test(container.ends[0]!), `${name} ended with ${container.ends[0]}`);
     await testbed.waitFor(
@@ -68,6 +70,7 @@ function takenPort({ name, end, answer }: TakenPort) {
 export const PORT_ROWS: readonly Fault[] = [
   {
     id: 'port-taken-dnsmasq',
+    shows: PAGE.probeOfDnsmasq,
     happens: 'The port of dnsmasq is taken when it starts',
     clients: 'Nothing from dnsmasq',
     duration: RESTARTED,
@@ -83,6 +86,7 @@ export const PORT_ROWS: readonly Fault[] = [
   },
   {
     id: 'port-taken-kubedns',
+    shows: PAGE.probeOfKubedns,
     happens: 'The port of kubedns is taken when it starts',
     clients: 'SERVFAIL for names of the cluster',
     duration: RESTARTED,

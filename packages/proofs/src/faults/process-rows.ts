@@ -14,6 +14,7 @@ import {
   RESTART_MS,
   RESTARTED,
 } from './process-testbed.js';
+import { PAGE } from './page-signs.js';
 
 /** Longer than `--query-timeout` (4.5 s), so that clients see both: a late answer and SERVFAIL. */
 const STOPPED_MS = 6_000;
@@ -175,6 +176,7 @@ const CLOCK_METRICS = `\`/readiness\` and \`/healthcheck/*\` stay 200; \`${AGE}\
 export const PROCESS_ROWS: readonly Fault[] = [
   {
     id: 'kubedns-killed',
+    shows: PAGE.serversAway,
     happens: 'kubedns ends by SIGKILL, and is started again',
     clients:
       'Names that dnsmasq has cached since less than their TTL, and those of upstreams, as before; SERVFAIL immediately for all others',
@@ -186,6 +188,7 @@ export const PROCESS_ROWS: readonly Fault[] = [
   },
   {
     id: 'dnsmasq-killed',
+    shows: PAGE.probeOfDnsmasq,
     happens: 'dnsmasq ends by SIGKILL, and is started again',
     clients: 'Silence; afterwards right answers, with an empty cache',
     duration: RESTARTED,
@@ -205,6 +208,7 @@ export const PROCESS_ROWS: readonly Fault[] = [
   },
   {
     id: 'kubedns-stopped',
+    shows: PAGE.serversAway,
     happens: 'kubedns is stopped by SIGSTOP for 6 s, and goes on',
     clients:
       "Names in dnsmasq's cache and those of upstreams as before; SERVFAIL for all others: after 1.8 s at first, or an answer when it goes on, then immediately",
@@ -217,6 +221,7 @@ export const PROCESS_ROWS: readonly Fault[] = [
   },
   {
     id: 'dnsmasq-stopped',
+    shows: PAGE.probeOfDnsmasq,
     happens: 'dnsmasq is stopped by SIGSTOP for 4 s, and goes on',
     clients: 'Silence; clients that still wait when it goes on get right answers',
     duration: 'Until it goes on: the next question is answered',

@@ -135,14 +135,16 @@ export class ProcessTestbed {
     await this.well();
     // It empties the cache when it begins.
     await this.subscribed();
+    const { dns, dnsmasqMetrics, kubednsMetrics, sidecar } = this.ports;
     const questions = {
-      port: this.ports.dns,
+      port: dns,
       names: NAMES,
       ratePerSecond: RATE_PER_SECOND,
       timeoutMs: CLIENT_TIMEOUT_MS,
+      pages: [dnsmasqMetrics, kubednsMetrics, sidecar].map((port) => `http://127.0.0.1:${port}`),
     };
-    const { owned, reasons } = this.#context;
-    const client = (this.#client = owned.add(await SteadyClient.start(questions, reasons)));
+    const { owned, signs } = this.#context;
+    const client = (this.#client = owned.add(await SteadyClient.start(questions, signs)));
     await this.waitFor('right answers at first', () => {
       const last = client.seen.slice(-SETTLED_AFTER);
       return last.length === SETTLED_AFTER && last.every(isRight);

@@ -1,4 +1,5 @@
 import { findProgram, messageOf, Owned } from '@kube-dns/testkit';
+import { FaultSigns } from '../fixtures/fault-signs.js';
 import type { Fault, FaultContext } from './fault.js';
 
 /** What was seen of one row. */
@@ -8,6 +9,8 @@ export interface FaultResult {
   readonly measuredMs: number;
   /** The claims that did not hold. */
   readonly broken: readonly string[];
+  /** How often an explanation was the same as the answer. */
+  readonly agreed: number;
   /** Why it was not run. */
   readonly skipped?: string;
 }
@@ -21,19 +24,24 @@ export interface FaultPrograms extends Pick<FaultContext, 'node' | 'nodeFlags' |
 /** Runs one row; never rejects. What it started has ended when this resolves. */
 export async function runFault(fault: Fault, programs: FaultPrograms): Promise<FaultResult> {
   const skipped = fault.skipReason?.();
-  if (skipped !== undefined) return { fault, measuredMs: Number.NaN, broken: [], skipped };
+  if (skipped !== undefined)
+    return { fault, measuredMs: Number.NaN, broken: [], agreed: 0, skipped };
   const owned = new Owned();
   programs.owned?.add(owned);
   const broken: string[] = [];
-  const reasons = new Set<number>();
+  const signs = new FaultSigns(fault.shows?.found);
   let measuredMs = Number.NaN;
   const claim = (holds: boolean, otherwise: string) => {
     if (!holds) broken.push(otherwise);
   };
   try {
-    measuredMs = await fault.run({ ...programs, owned, claim, reasons });
+    measuredMs = await fault.run({ ...programs, owned, claim, signs });
     const took = `clients saw it for ${Math.round(measuredMs)} ms, not ${fault.limitMs} at most`;
     claim(measuredMs <= fault.limitMs, took);
+    const { reasons, disagreements } = signs;
+    for (const difference of disagreements.slice(0, 3)) claim(false, difference);
+    const isShown = fault.shows === undefined || signs.isShown;
+    claim(isShown, `no status page shows ${String(fault.shows?.found)}`);
     const { reasons: listed = [], haveAllReason = true } = fault;
     const isRead = reasons.size > 0 || listed.length === 0 || !haveAllReason;
     const isListed = [...reasons].every((code) => listed.includes(code));
@@ -45,7 +53,7 @@ export async function runFault(fault: Fault, programs: FaultPrograms): Promise<F
   } finally {
     await owned.close();
   }
-  return { fault, measuredMs, broken };
+  return { fault, measuredMs, broken, agreed: signs.agreed };
 }
 
 /** Runs rows, a limited number at the same time; each result can be awaited by the row's ID. */

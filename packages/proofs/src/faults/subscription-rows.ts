@@ -1,6 +1,7 @@
 import { createApiServer } from '@kube-dns/apiserver';
 import { ask, becomesTrue, type Closable, freePort, MeasureError, until } from '@kube-dns/testkit';
 import { DsoRelay, type EventFate } from '../fixtures/dso-relay.js';
+import { PageWitness } from '../fixtures/page-witness.js';
 import { startDnsmasq, startKubedns } from '../fixtures/pod-containers.js';
 import { TcpRelay } from '../fixtures/tcp-relay.js';
 import { UdpRelay } from '../fixtures/udp-relay.js';
@@ -8,6 +9,7 @@ import { namespaceObject, serviceObject } from '../soak/cluster-objects.js';
 import { dnsName } from '../soak/question.js';
 import { serviceState } from '../soak/service-state.js';
 import type { Fault, FaultContext } from './fault.js';
+import { PAGE } from './page-signs.js';
 
 const HOST = '127.0.0.1';
 const READY_LIMIT_MS = 30_000;
@@ -25,8 +27,8 @@ const STATE = serviceState(0, 0);
 type Relay<R> = (port: number, target: number) => Promise<R>;
 
 /** dnsmasq that is told the changes of one service, through a relay. */
-async function startPod<R extends Closable>({ owned, ...programs }: FaultContext, relay: Relay<R>) {
-  const { node, nodeFlags } = programs;
+async function startPod<R extends Closable>(context: FaultContext, relay: Relay<R>) {
+  const { node, nodeFlags, owned, signs } = context;
   const api = owned.add(
     await createApiServer({
       seed: (objects) => objects.load([namespaceObject(STATE.namespace), serviceObject(STATE)]),
@@ -48,6 +50,9 @@ async function startPod<R extends Closable>({ owned, ...programs }: FaultContext
   await dnsmasq.ready();
   const isLive = async () => (await dnsmasq.metrics()).sum(LIVE) === 1;
   await until('a subscription', isLive, { limitMs: READY_LIMIT_MS });
+  const asked = { address: HOST, port: dnsmasq.ports.dns, names: [dnsName(STATE)] };
+  const pages = [`http://${HOST}:${dnsmasq.ports.metrics}`];
+  owned.add(new PageWitness({ ...asked, pages }, signs));
   let last = 0;
   return {
     way,
@@ -115,6 +120,7 @@ async function vanish(context: FaultContext): Promise<number> {
 export const SUBSCRIPTION_ROWS: readonly Fault[] = [
   {
     id: 'subscription-garbled',
+    shows: PAGE.missedMessages,
     happens: 'Messages of kubedns about changes are lost, come twice or in another order',
     clients: 'Old answers of what a lost message named',
     duration: 'Until the next message: 2 s at most',
@@ -124,6 +130,7 @@ export const SUBSCRIPTION_ROWS: readonly Fault[] = [
   },
   {
     id: 'subscription-vanished',
+    shows: PAGE.untold,
     happens:
       'The connection on which kubedns tells changes loses every byte, and is not closed; UDP works',
     clients: 'Old answers that were cached before',

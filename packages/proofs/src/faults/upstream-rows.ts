@@ -10,6 +10,7 @@ import {
   SHORT_FAULT_MS,
   UNANSWERED,
 } from './upstream-scenarios.js';
+import { PAGE } from './page-signs.js';
 
 /** What a client waits while servers that replied soon are silent, and how late the answer may be on such a machine. */
 const LOST_MS = 1_600;
@@ -22,6 +23,7 @@ const WHEN_LOST = [LOST_MS - 100, LOST_MS + SLACK_MS] as const;
 export const UPSTREAM_ROWS: readonly Fault[] = [
   {
     id: 'upstreams-gone',
+    shows: PAGE.serversAway,
     happens: 'No server listens on the ports of all three upstreams; then they are back',
     clients: 'Names in the cache as before; SERVFAIL immediately for all others',
     duration: 'Until one is back, and up to a second more',
@@ -39,6 +41,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'upstreams-silent',
+    shows: PAGE.serversAway,
     happens: 'All three upstreams are silent; then they are back',
     clients:
       'Names in the cache as before; SERVFAIL for all others: after 1.8 s at first, then immediately',
@@ -58,6 +61,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'upstreams-slow',
+    shows: PAGE.serversAway,
     happens: 'All three upstreams take two seconds for each answer',
     clients:
       'Names in the cache as before; all others after two seconds, but SERVFAIL for those of the first moments: their first reply tells that they are slow',
@@ -71,6 +75,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'upstreams-lying',
+    shows: PAGE.serversAway,
     happens: 'All three upstreams send other IDs, other questions and bytes, with a wrong address',
     clients:
       'Names in the cache as before; SERVFAIL for all others, never the address: after 1.8 s at first, then immediately',
@@ -91,6 +96,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'upstreams-refusing',
+    shows: PAGE.refusals,
     happens: 'All three upstreams answer with REFUSED; then they answer',
     clients: 'Names in the cache as before; REFUSED immediately for all others',
     duration: 'Until one answers: the next question is answered',
@@ -109,6 +115,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'upstreams-failing',
+    shows: PAGE.servfails,
     happens: 'All three upstreams answer with SERVFAIL; then they answer',
     clients: 'Names in the cache as before; SERVFAIL immediately for all others',
     duration: 'Until one answers: the next question is answered',
@@ -127,6 +134,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'upstreams-lame',
+    shows: PAGE.refusals,
     happens: 'All three upstreams refer to the root instead of asking; then they answer',
     clients: 'Names in the cache as before; SERVFAIL immediately for all others',
     duration: 'Until one answers: the next question is answered',
@@ -145,6 +153,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'upstreams-broken',
+    shows: PAGE.malformed,
     happens: 'All three upstreams send answers that end in the middle of a record',
     clients: 'Names in the cache as before; SERVFAIL immediately for all others',
     duration: 'Until one answers: the next question is answered',
@@ -162,6 +171,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'one-upstream-gone',
+    shows: PAGE.serverAway,
     happens: 'No server listens on the port of the one of three upstreams that is asked',
     clients: 'Right answers',
     duration: 'Never',
@@ -171,6 +181,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'one-upstream-silent',
+    shows: PAGE.timeouts,
     happens: 'The one of three upstreams that is asked is silent',
     clients: 'Right answers, a second late at first',
     duration: 'A second, then another upstream is asked',
@@ -180,6 +191,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'one-upstream-slow',
+    shows: PAGE.timeouts,
     happens: 'The one of three upstreams that is asked takes two seconds for each answer',
     clients: 'Right answers, a second late at first',
     duration: 'A second, then another upstream is asked',
@@ -190,6 +202,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'one-upstream-lying',
+    shows: PAGE.timeouts,
     happens: 'The one of three upstreams that is asked sends other IDs, other questions and bytes',
     clients: 'Right answers, a second late at first',
     duration: 'A second, then another upstream is asked',
@@ -200,6 +213,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'one-upstream-refusing',
+    shows: PAGE.refusals,
     happens: 'The one of three upstreams that is asked answers with REFUSED',
     clients: 'Right answers',
     duration: 'Never',
@@ -210,6 +224,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'one-upstream-failing',
+    shows: PAGE.servfails,
     happens: 'The one of three upstreams that is asked answers with SERVFAIL',
     clients: 'Right answers',
     duration: 'Never',
@@ -219,6 +234,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'one-upstream-lame',
+    shows: PAGE.refusals,
     happens: 'The one of three upstreams that is asked refers to the root instead of asking',
     clients: 'Right answers',
     duration: 'Never',
@@ -229,6 +245,7 @@ export const UPSTREAM_ROWS: readonly Fault[] = [
   },
   {
     id: 'one-upstream-broken',
+    shows: PAGE.malformed,
     happens:
       'The one of three upstreams that is asked sends answers that end in the middle of a record',
     clients: 'Right answers',

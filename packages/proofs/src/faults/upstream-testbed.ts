@@ -71,8 +71,9 @@ export class UpstreamTestbed {
       names: NAMES,
       ratePerSecond: RATE_PER_SECOND,
       timeoutMs: CLIENT_TIMEOUT_MS,
+      pages: [`http://127.0.0.1:${dnsmasq.ports.metrics}`],
     };
-    const client = owned.add(await SteadyClient.start(questions, context.reasons));
+    const client = owned.add(await SteadyClient.start(questions, context.signs));
     const isWarm = () =>
       client.seen.length >= SETTLED_AFTER && client.seen.slice(-20).every(isRight);
     if (!(await becomesTrue(isWarm, { limitMs: WARM_LIMIT_MS, stepMs: STEP_MS }))) {

@@ -26,16 +26,29 @@ export const PARSERS: readonly FuzzParser[] = [
   ),
   packet('dso-changed', async () => (await import('./targets/dso-frames.js')).createDsoChanged()),
   packet('dso-serial', async () => (await import('./targets/dso-frames.js')).createDsoSerial()),
+  packet('dnstap-reader', async () =>
+    (await import('./targets/dnstap-reader.js')).createDnstapReader(),
+  ),
   packet('host-replies', async () =>
     (await import('./targets/host-replies.js')).createHostReplies(),
   ),
   packet('sidecar-replies', async () =>
     (await import('./targets/sidecar-replies.js')).createSidecarReplies(),
   ),
+  packet('query-log-lines', async () =>
+    (await import('./targets/query-log-lines.js')).createQueryLogLines(),
+  ),
   text('hosts-file', async () => (await import('./targets/hosts-file.js')).createHostsFile()),
   text('resolv-file', async () => (await import('./targets/resolv-file.js')).createResolvFile()),
   text('servers-file', async () => (await import('./targets/servers-file.js')).createServersFile()),
+  text('query-log-rules', async () =>
+    (await import('./targets/query-log-rules.js')).createQueryLogRules(),
+  ),
+  text('explain-question', async () =>
+    (await import('./targets/explain-question.js')).createExplainQuestion(),
+  ),
   text('tsig-key', async () => (await import('./targets/tsig-key.js')).createTsigKey()),
+  text('status-page', async () => (await import('./targets/status-page.js')).createStatusPage()),
   text('config-map', async () => (await import('./targets/config-map.js')).createConfigMap()),
   text('corefile', async () => (await import('./targets/corefile.js')).createCorefile()),
   text('list-stream', async () => (await import('./targets/list-stream.js')).createListStream()),

@@ -52,7 +52,7 @@ export class SoakCluster implements SoakClusterMethods {
 
   reconnect(forgets: boolean): void {
     this.#server!.dropWatches();
-    if (forgets) this.#server!.compact();
+    if (forgets) this.#server!.compact({ cache: true });
   }
 
   figures(): ClusterFigures {

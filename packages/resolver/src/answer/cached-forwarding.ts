@@ -1,4 +1,10 @@
-import type { Client, ReplyInspector, ServerGroup, StaleAnswer } from '@kube-dns/transport';
+import {
+  type Client,
+  type ReplyInspector,
+  type ServerGroup,
+  SOURCE,
+  type StaleAnswer,
+} from '@kube-dns/transport';
 import type { Query } from '@kube-dns/wire';
 import { mayFillCache, mayReadCache, mayReplaceCached } from '../cache/cacheable.js';
 import type { Subscriptions } from '../subscription/subscriptions.js';
@@ -56,9 +62,11 @@ export class CachedForwarding {
     if (length === 0) return 0;
     if (!cached.isStale) {
       if (prefetch?.isPopular === true) this.#prefetch(prefetch, query, client);
+      client.answersFrom(SOURCE.CACHE);
       return length;
     }
-    if (stale !== undefined) return this.#offerStale(stale, query, out.subarray(0, length));
+    if (stale !== undefined) return this.#offerStale(stale, query, out.subarray(0, length), client);
+    client.answersFrom(SOURCE.STALE);
     counters.staleAnswers++;
     this.#renew(query, client);
     return length;
@@ -80,9 +88,10 @@ export class CachedForwarding {
   }
 
   /** Returns the length when the client gets the expired answer now: its question is not asked. */
-  #offerStale(stale: StaleAnswers, query: Query, message: Uint8Array): number {
+  #offerStale(stale: StaleAnswers, query: Query, message: Uint8Array, client: Client): number {
     const { cached, groupOf } = this.#parts;
     if (stale.isHeld(cached.triedAtMs, groupOf(query))) {
+      client.answersFrom(SOURCE.STALE);
       stale.note(message, 'known');
       return message.length;
     }

@@ -3,8 +3,9 @@ import type { AnswerCacheOptions } from './answer-cache-options.js';
 import { DomainDrop } from './domain-drop.js';
 import { EntryLifetimes } from './entry-lifetimes.js';
 import { EntryTable } from './entry-table.js';
-import { type CachedAnswer, EntryWriter } from './entry-writer.js';
+import { EntryWriter } from './entry-writer.js';
 import { EVERY_TYPE, type CacheableAnswer } from './cacheable-answer.js';
+import { CachedEntries } from './cached-entries.js';
 import { ExpiredEntries } from './expired-entries.js';
 import { LastAnswer } from './last-answer.js';
 import { KeptEntries, neverHeard, type Teller } from './kept-entries.js';
@@ -30,6 +31,8 @@ export class AnswerCache {
   evictions = 0;
   /** What is known of the last answer. */
   readonly last: LastAnswer;
+  /** To look at what is cached. */
+  readonly entries: CachedEntries;
   /** Maximum of cached records. */
   readonly maxRecords: number;
   readonly #maxBytes: number;
@@ -65,6 +68,10 @@ export class AnswerCache {
     });
     this.#writer = new EntryWriter(this.#table, { maxTtlSeconds, rotatesRecords, keepsTtls });
     this.#now = options.nowSeconds ?? (() => performance.now() / 1000);
+    this.entries = new CachedEntries({
+      ...{ table: this.#table, lifetimes: this.#lifetimes, drop: this.#drop, writer: this.#writer },
+      ...{ seed: this.#seed, countsHits, now: this.#now },
+    });
   }
 
   /** How many seconds are left of the last answer's lifetime. */
@@ -240,13 +247,6 @@ export class AnswerCache {
   /** Ends work in progress; the cache stays usable. */
   close(): void {
     this.#drop.stop();
-  }
-
-  /** Every answer; it is undefined whether changes during the iteration are included. */
-  *answers(): Generator<CachedAnswer> {
-    for (let slot = 0; slot < this.#table.capacity; slot++) {
-      if (this.#table.isUsed(slot)) yield this.#writer.show(slot, this.#now());
-    }
   }
 
   #find(name: Uint8Array, length: number, nameHash: number, type: number, now: number): number {

@@ -5,7 +5,7 @@ import type { EntryTable } from './entry-table.js';
 import { FRESH } from './entry-writer.js';
 
 /** The hits of an entry for which a newer one was asked, and the most that are counted. */
-const FETCHED = 255;
+export const FETCHED = 255;
 /** The most hits that are counted of others. */
 export const MAX_HITS = 254;
 

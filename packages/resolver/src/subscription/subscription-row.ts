@@ -7,6 +7,8 @@ export interface SubscriptionRow extends SubscriptionStatus {
   readonly zones: readonly string[];
   /** Behind that address, those that tell changes now. */
   readonly processes: number;
+  /** When something changed last, in milliseconds of `performance.now()`; undefined before that. */
+  readonly changedMs: number | undefined;
   /** Cached answers that stay until the server says that they changed. */
   readonly keptAnswers: number;
   /** Cached answers that were dropped because their names changed. */

@@ -7,7 +7,7 @@ import {
   serverText,
 } from '@kube-dns/transport';
 import { ZONE_VERSION_REQUEST } from '@kube-dns/wire';
-import { MAX_SUBSCRIPTIONS } from '../cache/kept-entries.js';
+import { MAX_SUBSCRIPTIONS, WITH_TTL } from '../cache/kept-entries.js';
 import type { ServerInstance } from './server-instance.js';
 import type { SubscriptionRow } from './subscription-row.js';
 import { ZoneServer, type ZoneServerOptions } from './zone-server.js';
@@ -55,6 +55,11 @@ export class Subscriptions {
   /** What pages, metrics and statistics show. */
   rows(): SubscriptionRow[] {
     return this.servers.flatMap((one) => one.row() ?? []);
+  }
+
+  /** The same of the one with this number, WITH_TTL more or not; undefined when it has ended. */
+  rowOf(number: number): SubscriptionRow | undefined {
+    return this.servers.find((one) => one.hasNumber(number % WITH_TTL))?.row();
   }
 
   /** A server replies again after it was down. */

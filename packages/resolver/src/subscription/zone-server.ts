@@ -57,6 +57,7 @@ export class ZoneServer {
   };
   /** Cached answers that were dropped because their names changed. */
   #dropped = 0;
+  #changedMs: number | undefined;
   readonly zones: Uint8Array[] = [];
   readonly #options: ZoneServerOptions;
   /** Without a connection now. */
@@ -88,11 +89,17 @@ export class ZoneServer {
       server: this.text,
       zones: this.#zoneNames,
       processes: this.liveCount,
+      changedMs: this.#changedMs,
       keptAnswers: this.#keptAnswers,
       droppedAnswers: this.#dropped,
       events: this.#events,
       flushes: this.#flushes,
     };
+  }
+
+  /** Whether one of its processes has this number of a subscription. */
+  hasNumber(number: number): boolean {
+    return this.#connected.some(({ instance }) => instance.number === number);
   }
 
   /** Whether it tells changes, or did. */
@@ -210,6 +217,7 @@ export class ZoneServer {
   /** Names beside the zones are none of its business, whatever the apex that it told. */
   #change(instance: ServerInstance, name: Uint8Array, serial: number): void {
     this.#events.changed++;
+    this.#changedMs = performance.now();
     const zone = this.zones.find((each) => suffixOffset(name, name.length, each) >= 0);
     if (zone !== undefined) {
       this.#options.onChange(name, zone);

@@ -25,4 +25,5 @@ export {
   type WrittenRecord,
 } from './messages.js';
 export { QueryLoad } from './query-load.js';
+export { SourceRecord } from './source-record.js';
 export { subscriptionRow } from './subscription-row.js';

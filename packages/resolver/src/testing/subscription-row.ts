@@ -11,6 +11,7 @@ export function subscriptionRow(given: Partial<SubscriptionRow> = {}): Subscript
     heardMs: 0,
     serial: 0,
     processes: 1,
+    changedMs: undefined,
     keptAnswers: 0,
     droppedAnswers: 0,
     events: { started: 1, lost: 0, changed: 0 },

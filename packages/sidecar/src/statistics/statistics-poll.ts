@@ -61,6 +61,11 @@ export class StatisticsPoll {
     return this.#errors;
   }
 
+  /** Why the last poll failed; empty when it did not. */
+  get lastError(): string {
+    return this.#lastError;
+  }
+
   /** Whether the last poll succeeded. */
   get isUp(): boolean {
     return this.#succeededAtMs !== null && this.#lastError === '';

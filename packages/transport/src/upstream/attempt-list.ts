@@ -1,37 +1,9 @@
-import { type RepliedQuery, withoutPlainOpt } from './edns-support.js';
+import type { Attempt, AttemptRules, Judgement } from './attempt.js';
+import { withoutPlainOpt } from './edns-support.js';
 import { isStreamed } from '../server-address.js';
-import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
 import type { ReplyHandler, SentQuery } from './server-sockets.js';
 import type { UpstreamServer } from './upstream-servers.js';
-
-/** One sending of a question to one server, and its outcome. */
-export interface Attempt extends RepliedQuery {
-  /** The server's index in the group. */
-  readonly at: number;
-  readonly server: UpstreamServer;
-  readonly sent: SentQuery;
-  /** What was sent last, and whether that is the query without the OPT record of the one before. */
-  query: Buffer;
-  isPlainAgain: boolean;
-  /** When the same datagram was last sent. */
-  resentAtMs: number;
-  hasFailed: boolean;
-  /** It had no reply in time, which is counted. */
-  isSilent: boolean;
-  hasReplied: boolean;
-}
-
-/** Of a reply. `forged`: it may be, so the question is asked over TCP. */
-export type Judgement = 'taken' | 'forged' | 'asked again';
-
-/** What the attempts of a question depend on. */
-export interface AttemptRules {
-  readonly plan: RetryPlan;
-  /** How many source ports one question uses per server. */
-  readonly portLimit: number;
-  now(): number;
-}
 
 /** Between two sendings of a question to one server, whatever asks for them. */
 const RESEND_PAUSE_MS = 500;
@@ -65,6 +37,14 @@ export class AttemptList {
   of(sent: SentQuery): Attempt | undefined {
     for (const attempt of this.#attempts) if (attempt.sent === sent) return attempt;
     return undefined;
+  }
+
+  /** A reply has arrived. */
+  noteReply(attempt: Attempt, reply: Uint8Array, nowMs: number): void {
+    const { server, query, sentAtMs } = attempt;
+    server.health.noteReply(nowMs, query, sentAtMs);
+    attempt.hasReplied = true;
+    this.#rules.exchanges.replied(server, query, reply, isStreamed(server), nowMs - sentAtMs);
   }
 
   /** How many servers were not asked, and are up. */
@@ -214,6 +194,7 @@ export class AttemptList {
     last.hasFailed = last.isSilent = false;
     last.resentAtMs = nowMs;
     last.sent.socket.resend(last.sent, last.query);
+    this.#rules.exchanges.sent(last.server, last.query, isStreamed(last.server));
   }
 
   #sendNew(at: number, nowMs: number): boolean {
@@ -222,6 +203,7 @@ export class AttemptList {
     const query = server.cookies?.add(fitted) ?? fitted;
     const sent = server.sockets.send(query, this.#handler);
     if (sent === undefined) return false;
+    this.#rules.exchanges.sent(server, query, isStreamed(server));
     this.#attempts.push({
       at,
       server,

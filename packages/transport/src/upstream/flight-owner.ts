@@ -1,5 +1,5 @@
 import type { RecordCursor } from '@kube-dns/wire';
-import type { AttemptRules } from './attempt-list.js';
+import type { AttemptRules } from './attempt.js';
 import type { Flight } from './flight.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
 
@@ -13,7 +13,7 @@ export type ReplyInspector = (reply: Buffer, isCacheable: boolean) => Buffer | n
 /** What a flight needs of its forwarder. */
 export interface FlightOwner extends AttemptRules {
   readonly cursor: RecordCursor;
-  readonly options: Pick<QueryForwarderOptions, 'mixesCase' | 'onFailure'>;
+  readonly options: Pick<QueryForwarderOptions, 'mixesCase'>;
   /** The flight is over: it has a reply, or `null` for SERVFAIL. `mayBeLate`: a better one may still come. */
   finish(flight: Flight, reply: Buffer | null, mayBeLate?: boolean): void;
 }

@@ -1,10 +1,11 @@
 import type { ExchangeErrorCode } from '../errors.js';
 import { AttemptList } from './attempt-list.js';
+import { BestReply } from './best-reply.js';
 import type { TakenPlace } from './fair-places.js';
 import type { FlightOwner, ReplyInspector } from './flight-owner.js';
 import { mixCase } from './name-case.js';
 import { type AskedQuestion, UNSHARED } from './question-key.js';
-import { betterOf, isTruncated, withoutRecords } from './cut-reply.js';
+import { isTruncated, withoutRecords } from './cut-reply.js';
 import type { Failure } from './failure.js';
 import { LastFailure } from './last-failure.js';
 import { patienceMs } from './patience.js';
@@ -50,8 +51,8 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   startedAtMs = 0;
   /** Until then the question is retransmitted; afterwards it only waits for late replies. */
   deadlineMs = 0;
-  /** The best there is for a client that cannot wait any longer. */
-  fallback: Buffer | null = null;
+  readonly best = new BestReply();
+  readonly exchanges: FlightOwner['exchanges'];
   readonly #owner: FlightOwner;
   readonly #attempts: AttemptList;
   #dueAtMs = Number.POSITIVE_INFINITY;
@@ -65,6 +66,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   constructor(owner: FlightOwner, group: ServerGroup, asked: AskedQuestion, isOverTcp: boolean) {
     this.#owner = owner;
+    this.exchanges = owner.exchanges;
     this.group = group;
     this.asked = asked;
     this.isShared = asked.variant !== UNSHARED;
@@ -85,7 +87,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.isProbed = false;
     this.#retries = 0;
     this.#relayAtMs = Number.POSITIVE_INFINITY;
-    this.fallback = null;
+    this.best.set(null);
     this.#attempts.renew(nowMs);
     this.#endTcp();
     this.#pause(nowMs);
@@ -134,7 +136,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   /** Its time is over; returns the best there was. */
   expire(): Buffer | null {
     this.#attempts.end(this.startedAtMs);
-    return this.fallback;
+    return this.best.message;
   }
 
   /** Ends it with SERVFAIL. */
@@ -157,30 +159,29 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   onReply(sent: SentQuery, received: Buffer): void {
     const attempt = this.#attempts.of(sent);
     if (attempt === undefined || this.#isFinished) return;
-    const { at, server } = attempt;
+    const { server } = attempt;
     const nowMs = this.#owner.now();
-    server.health.noteReply(nowMs, attempt.query, attempt.sentAtMs);
-    attempt.hasReplied = true;
+    this.#attempts.noteReply(attempt, received, nowMs);
     if (this.#tcp !== undefined) return;
     server.counts.countReply(rcodeOf(received), nowMs - attempt.sentAtMs);
     const judged = this.#attempts.judge(attempt, received, nowMs, this.#hasMixedCase);
     if (judged === 'asked again') return;
     const reply = server.cookies?.strip(received) ?? received;
     if (judged === 'forged' || (isTruncated(reply) && !isStreamed(server))) {
-      if (judged === 'taken') this.fallback = withoutRecords(reply, this.#owner.cursor);
+      if (judged === 'taken') this.best.set(withoutRecords(reply, this.#owner.cursor), server);
       // A reply that arrives twice is fetched over TCP once.
       if (!attempt.hasFailed) this.#askOverTcp([server], this.#attempts.unaskedCount);
       attempt.hasFailed = true;
       return;
     }
-    const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(at, reply);
+    const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(server, reply);
     // After an ignored reply the wait goes on; a flawed reply counts once per attempt.
     if (flaw === 'finished' || flaw === 'ignored' || attempt.hasFailed) return;
     attempt.hasFailed = true;
-    if (flaw === 'refusal') this.fallback = betterOf(this.fallback, reply, this.#owner.cursor);
+    if (flaw === 'refusal') this.best.offer(reply, server, this.#owner.cursor);
     server.counts.countFlaw(flaw);
     this.#noteFailure(server, failureOf(flaw, reply));
-    this.group.avoid(at);
+    this.group.avoid(attempt.at);
     this.#advance(nowMs);
   }
 
@@ -200,10 +201,9 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   onTcpReply(server: UpstreamServer, reply: Buffer): void {
     this.#attempts.noteTcpReply(server, reply, this.#hasMixedCase);
-    const at = this.group.servers.indexOf(server);
-    const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(at, reply);
+    const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(server, reply);
     if (flaw === 'finished') return;
-    if (flaw === 'refusal') this.fallback = betterOf(this.fallback, reply, this.#owner.cursor);
+    if (flaw === 'refusal') this.best.offer(reply, server, this.#owner.cursor);
     if (flaw !== 'ignored') this.#noteFailure(server, failureOf(flaw, reply));
     this.#tcp?.askNext();
   }
@@ -219,7 +219,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     this.#endTcp();
     const nowMs = this.#owner.now();
     if (this.isOverTcp || nowMs >= this.deadlineMs || !this.#attempts.sendToOthers(nowMs))
-      this.#finish(this.fallback);
+      this.#finish(this.best.message);
     else this.#pause(nowMs);
   }
 
@@ -229,21 +229,21 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   #noteFailure(server: UpstreamServer, reason: FailureReason): void {
     this.#lastFailure.note(server, reason);
-    this.#owner.options.onFailure?.(this.asked.query, server, reason);
+    this.exchanges.failed(server, this.asked.query, reason);
   }
 
   /** All servers were down: sends the question when one is up again, or gives up. */
   #checkServers(nowMs: number): void {
-    if (!this.group.isDown(this.isOverTcp)) {
-      if (!this.start(nowMs, this.deadlineMs)) this.#finish(null);
-    } else if (nowMs >= this.#heldUntilMs) this.#finish(null);
+    const isDown = this.group.isDown(this.isOverTcp);
+    const isOver = isDown ? nowMs >= this.#heldUntilMs : !this.start(nowMs, this.deadlineMs);
+    if (isOver) this.#finish(null);
   }
 
   /** A server had no answer: asks those that were not asked yet, or waits for the others. */
   #advance(nowMs: number): void {
     if (this.#attempts.sendToOthers(nowMs)) return;
-    if (this.#attempts.haveAllFailed) this.#finish(this.fallback);
-    else if (this.fallback !== null) {
+    if (this.#attempts.haveAllFailed) this.#finish(this.best.message);
+    else if (this.best.message !== null) {
       this.#relayAtMs = Math.min(this.#relayAtMs, nowMs + patienceMs(this.#attempts.open()));
     }
   }
@@ -283,12 +283,12 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
   }
 
   /** `ignored`: the reply counts as if it had not arrived; `malformed`: the inspector could not read it. */
-  #accept(at: number, reply: Buffer): 'finished' | 'ignored' | 'malformed' {
+  #accept(server: UpstreamServer, reply: Buffer): 'finished' | 'ignored' | 'malformed' {
     const seen = this.inspector?.(reply, this.isShared);
     if (seen === null) return 'ignored';
     if (seen !== undefined && isRefusal(seen)) return 'malformed';
-    this.group.prefer(at);
-    this.#finish(seen ?? reply);
+    this.group.prefer(this.group.servers.indexOf(server));
+    this.#finish(this.best.set(seen ?? reply, server));
     return 'finished';
   }
 

@@ -10,11 +10,12 @@ const LOST_MS = 1_600;
  * and sooner. While it has no reply, all of them are probed.
  */
 export function isLost(
-  { group, startedAtMs, isCounted, isQueued, isOverTcp, fallback }: Flight,
+  { group, startedAtMs, isCounted, isQueued, isOverTcp, best }: Flight,
   nowMs: number,
 ): boolean {
   const ageMs = nowMs - startedAtMs;
-  if (ageMs < DOUBT_MS || !isCounted || isQueued || isOverTcp || fallback !== null) return false;
+  if (ageMs < DOUBT_MS || !isCounted || isQueued || isOverTcp || best.message !== null)
+    return false;
   const limitMs = group.replyLimitMs;
   if (ageMs < limitMs) return false;
   for (const { health } of group.servers) health.doubt(group.domain, startedAtMs, limitMs);

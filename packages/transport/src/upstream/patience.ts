@@ -1,4 +1,4 @@
-import type { Attempt } from './attempt-list.js';
+import type { Attempt } from './attempt.js';
 
 const PATIENCE_MS = 1_000;
 

@@ -1,5 +1,3 @@
-import type { ServerAddress } from '../server-address.js';
-import type { FailureReason } from './reply-flaw.js';
 import type { RetryPlan } from './retry-plan.js';
 import type { ServerGroup } from './server-group.js';
 import type { StaleRules } from './stale-clients.js';
@@ -24,9 +22,6 @@ export interface QueryForwarderOptions {
   readonly servfailMs?: number;
   /** Called for each query that is refused because too many are in flight. */
   readonly onOverflow?: (group: ServerGroup) => void;
-  /** Called when a server had no answer to a question, whose query this is; its bytes change later. */
-  readonly onFailure?:
-    ((query: Buffer, server: ServerAddress, reason: FailureReason) => void) | undefined;
   /** When clients get expired answers; they have none by default. */
   readonly stale?: StaleRules | undefined;
   /** Milliseconds that never fall; the clock of the process by default. */

@@ -1,7 +1,8 @@
-import { MAX_MESSAGE_BYTES, Query, RCODE, RecordCursor, ROOT_NAME } from '@kube-dns/wire';
+import { MAX_MESSAGE_BYTES, Query, RecordCursor, ROOT_NAME } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET } from '../answerer.js';
 import { Admission, type AdmissionOwner } from './admission.js';
 import { type Failure, LOOP, TOO_MANY_VARIANTS, TOO_MANY_WAITING } from './failure.js';
+import { ExchangeObservers } from './exchange-observer.js';
 import { Flight } from './flight.js';
 import { ForwarderCounters } from './forwarder-counters.js';
 import type { FlightOwner, ReplyInspector } from './flight-owner.js';
@@ -9,9 +10,8 @@ import { FlightTable } from './flight-table.js';
 import { IdleSignal } from './idle-signal.js';
 import { LoopProbes } from './loop-probes.js';
 import { isLost } from './lost-question.js';
-import type { PrefetchResults } from './prefetches.js';
 import type { QueryForwarderOptions } from './query-forwarder-options.js';
-import { QuestionEnds } from './question-ends.js';
+import { QuestionEnds, type QuestionState } from './question-ends.js';
 import { AskedQuestion, QuestionKey } from './question-key.js';
 import { RefusalWriter } from './refusal-writer.js';
 import type { RetryPlan } from './retry-plan.js';
@@ -30,6 +30,7 @@ const REPEAT_AFTER_MS = 2_000;
  */
 export class QueryForwarder implements FlightOwner, AdmissionOwner {
   readonly counters = new ForwarderCounters();
+  readonly exchanges = new ExchangeObservers();
   readonly refusals: RefusalWriter;
   readonly options: QueryForwarderOptions;
   readonly plan: RetryPlan;
@@ -65,7 +66,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   }
 
   /** What became of prefetches. */
-  get prefetches(): PrefetchResults {
+  get prefetches(): QuestionEnds['prefetches']['results'] {
     return this.#ends.prefetches.results;
   }
 
@@ -94,25 +95,24 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
       return NO_ANSWER_YET;
     }
     const failure = this.#failureOf(known);
-    if (failure !== undefined) return this.refusals.writeFailed(query, out, failure, stale);
+    if (failure !== undefined) return this.refusals.writeFailed(query, out, client, failure, stale);
     const isLate = this.#stale?.isLate(known) === true;
-    if (stale && (isLate || group.isDown(query.isOverTcp))) return giveNow(stale, out);
+    if (stale && (isLate || group.isDown(query.isOverTcp))) return giveNow(stale, out, client);
     if (!this.#admission.hasPlace(address, known, group)) {
       this.onDisplaced(group);
-      return this.refusals.write(query, out, RCODE.REFUSED, TOO_MANY_WAITING, stale);
+      return this.refusals.writeFull(query, out, client, TOO_MANY_WAITING, stale);
     }
     const flight = known ?? this.#createFlight(query, group);
     if (flight === undefined) {
       this.counters.overflows++;
-      return this.refusals.write(query, out, RCODE.REFUSED, TOO_MANY_VARIANTS, stale);
+      return this.refusals.writeFull(query, out, client, TOO_MANY_VARIANTS, stale);
     }
     const isSent = this.#joinOrLaunch(query, flight, address, inspector);
-    if (!isSent) return this.refusals.writeUnsent(query, out, group, stale);
+    if (!isSent) return this.refusals.writeUnsent(query, out, client, group, stale);
     this.counters.forwarded++;
     const { passesAd = false, instance } = this.options;
     const passes = { passesAd, passesSubnet: options.hasClientSubnet, instance };
-    const waiter = new ClientWaiter(query, client, flight, passes, stale);
-    this.#flights.join(flight, waiter);
+    this.#flights.join(flight, new ClientWaiter(query, client, flight, passes, stale));
     if (stale) this.#stale?.watch(flight);
     return NO_ANSWER_YET;
   }
@@ -158,21 +158,21 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     group: ServerGroup,
     inspector?: ReplyInspector,
   ): Flight | undefined {
-    const isFailed = this.#failureOf(known) !== undefined;
-    if (isFailed || !this.#admission.hasPlace(client, known, group)) return undefined;
+    if (this.#failureOf(known) || !this.#admission.hasPlace(client, known, group)) return undefined;
     const flight = known ?? this.#createFlight(query, group);
     return flight && this.#joinOrLaunch(query, flight, client, inspector) ? flight : undefined;
   }
 
-  /** A domain (lower-cased, in wire form), or all, changed: replies to questions in flight go to clients, not to a cache. */
-  forgetQuestions(domain = ROOT_NAME): void {
+  /** A domain (in wire form), or all, changed: replies in flight are not cached, and what failed below `failed` may be answered. */
+  forgetQuestions(domain = ROOT_NAME, failed = domain): void {
     this.#flights.forgetKeys(domain);
-    this.#ends.failures.forgetBelow(domain);
+    this.#ends.failures.forgetBelow(failed);
   }
 
-  /** Questions of a domain that failed a moment ago may be answered now. */
-  forgetFailures(domain: Uint8Array): void {
-    this.#ends.failures.forgetBelow(domain);
+  /** Whether a question is in flight, and why it failed a moment ago; to look changes nothing. */
+  look(query: Query, options = NO_OPTIONS): QuestionState {
+    const isInFlight = this.#find(query, options)?.isCounted === true;
+    return { isInFlight, failure: isInFlight ? undefined : this.#ends.failures.find(this.#key) };
   }
 
   /** Resolves when every question that is in flight now is answered; bounded by the time-out. */
@@ -244,8 +244,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   /** A flight for the question that was looked for; undefined when there are too many of its name. */
   #createFlight(query: Query, group: ServerGroup): Flight | undefined {
     const message = upstreamMessage(query, this.#key, this.options.maxUdpBytes, this.cursor);
-    const asked = new AskedQuestion(message, this.#key);
-    const flight = new Flight(this, group, asked, query.isOverTcp);
+    const flight = new Flight(this, group, new AskedQuestion(message, this.#key), query.isOverTcp);
     return this.#flights.add(flight) ? flight : undefined;
   }
 
@@ -267,7 +266,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
       if (flight === undefined) continue;
       const endMs = isLost(flight, nowMs) ? Number.POSITIVE_INFINITY : nowMs;
       for (const waiter of this.#flights.takeExpired(flight, endMs)) {
-        this.#ends.answer(waiter, flight.fallback, flight);
+        this.#ends.answer(waiter, flight.best.message, flight);
       }
       if (!flight.isCounted) {
         if (!flight.mayReply(nowMs)) this.#drop(flight);

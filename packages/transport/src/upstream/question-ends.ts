@@ -1,4 +1,5 @@
 import type { RecordCursor } from '@kube-dns/wire';
+import type { Failure } from './failure.js';
 import { FailureMemory } from './failure-memory.js';
 import type { Flight } from './flight.js';
 import type { ForwarderCounters } from './forwarder-counters.js';
@@ -14,6 +15,13 @@ export interface QuestionEndsOptions {
   /** Undefined unless clients get expired answers. */
   readonly stale: StaleClients | undefined;
   readonly now: () => number;
+}
+
+/** What is known of a question before it is asked. */
+export interface QuestionState {
+  readonly isInFlight: boolean;
+  /** Why it failed a moment ago, which is its answer until that is forgotten. */
+  readonly failure: Failure | undefined;
 }
 
 /** What follows from the end of a question: for those that wait, for the same question later, and for prefetches. */

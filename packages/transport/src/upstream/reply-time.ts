@@ -19,6 +19,11 @@ export class ReplyTime {
     this.#deviationMs += (Math.abs(error) - this.#deviationMs) * DEVIATION_SHARE;
   }
 
+  /** The mean of the last ones, in milliseconds; negative when there was none. */
+  get meanMs(): number {
+    return this.#meanMs;
+  }
+
   /** Whether there was one. */
   get isKnown(): boolean {
     return this.#meanMs >= 0;

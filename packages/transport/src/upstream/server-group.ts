@@ -167,6 +167,12 @@ export class ServerGroup {
     return 0;
   }
 
+  /** The server that new questions go to; undefined while they go to all. */
+  get preferred(): UpstreamServer | undefined {
+    if (this.order === 'all') return undefined;
+    return this.order === 'strict' ? this.servers[this.#firstUp()] : this.servers[this.#preferred];
+  }
+
   /** A server had the first usable answer to a question. */
   prefer(at: number): void {
     this.#preferred = at;

@@ -250,7 +250,7 @@ describe('a failure', () => {
     own[0]!.script = says('10.0.0.1');
     fixture.forwarder.forgetQuestions(encodeKey('c.x'));
     expect(fixture.ask(group, 'a.x').result).toBe('SERVFAIL');
-    fixture.forwarder.forgetFailures(encodeKey('x'));
+    fixture.forwarder.forgetQuestions(encodeKey('x'));
     const changed = fixture.ask(group, 'a.x');
     await answered(changed);
     expect(changed.result).toBe('A 10.0.0.1');
@@ -264,5 +264,18 @@ describe('a failure', () => {
     const client = fixture.ask(group, 'a');
     await answered(client);
     expect(client.result).toBe('A 10.0.0.1');
+  });
+
+  it('is shown, as a question in flight is, without a change', async () => {
+    const { group, own } = await fixture.groupOf([fails(RCODE.SERVFAIL)]);
+    const query = readQuery(queryMessage(edns('a')));
+    expect(fixture.forwarder.look(query)).toEqual({ isInFlight: false, failure: undefined });
+    const client = fixture.pass(query, group);
+    expect(fixture.forwarder.look(query).isInFlight).toBe(true);
+    await answered(client);
+    for (let i = 0; i < 3; i++) {
+      expect(fixture.forwarder.look(query).failure?.code).toBe(EXTENDED_ERROR.CACHED_ERROR);
+    }
+    expect(own[0]!.requests).toHaveLength(1);
   });
 });

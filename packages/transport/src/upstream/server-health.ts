@@ -37,7 +37,9 @@ export interface ServerHealthOptions {
 export class ServerHealth implements ReplyHandler {
   /** Why it is down; undefined while it is up. */
   failure: Failure | undefined;
-  #reason: FailureReason | undefined;
+  /** Since when it is down; of the past while it is up. */
+  downSinceMs = 0;
+  reason: FailureReason | undefined;
   readonly #options: ServerHealthOptions;
   #timeouts = 0;
   /** When it replied last, to a question or a probe. */
@@ -58,6 +60,11 @@ export class ServerHealth implements ReplyHandler {
 
   get isDown(): boolean {
     return this.failure !== undefined;
+  }
+
+  /** When it may be probed next. */
+  get nextProbeMs(): number {
+    return this.#probedAtMs + PROBE_PAUSE_MS;
   }
 
   /** Whether a probe has no reply yet. */
@@ -145,7 +152,7 @@ export class ServerHealth implements ReplyHandler {
 
   #fail(why?: Unreachable): void {
     const reason = why?.code ?? 'unreachable';
-    if (this.#reason !== reason || why !== undefined) this.#change(reason, why?.failure);
+    if (this.reason !== reason || why !== undefined) this.#change(reason, why?.failure);
   }
 
   #nextProbe(): Buffer {
@@ -157,7 +164,8 @@ export class ServerHealth implements ReplyHandler {
 
   #change(reason: FailureReason | undefined, failure?: Failure): void {
     const wasDown = this.isDown;
-    this.#reason = reason;
+    if (!wasDown) this.downSinceMs = this.#options.now();
+    this.reason = reason;
     this.failure = failure ?? (reason && failureFrom(reason, this.#options.server));
     if (wasDown !== this.isDown) this.#options.onChange();
   }

@@ -1,4 +1,6 @@
 import { FLAG, RCODE, RCODE_MASK, readUint16 } from '@kube-dns/wire';
+import { SOURCE } from '../answer-source.js';
+import type { Client } from '../answerer.js';
 import type { Flight } from './flight.js';
 import type { FlightTable } from './flight-table.js';
 
@@ -120,7 +122,8 @@ export class StaleClients {
 }
 
 /** Writes the expired answer of a client that need not wait; returns its length. */
-export function giveNow(stale: StaleAnswer, out: Uint8Array): number {
+export function giveNow(stale: StaleAnswer, out: Uint8Array, client: Client): number {
+  client.answersFrom(SOURCE.STALE);
   stale.onGiven('known');
   out.set(stale.message);
   return stale.message.length;

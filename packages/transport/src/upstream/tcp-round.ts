@@ -5,11 +5,14 @@ import { exchangeEncrypted } from '../encrypted/encrypted-exchange.js';
 import { randomId } from '../random-id.js';
 import { isStreamed } from '../server-address.js';
 import { rcodeOf } from './reply-flaw.js';
+import type { ExchangeObservers } from './exchange-observer.js';
 import type { PlaceWaiter } from './tcp-places.js';
 import type { UpstreamServer } from './upstream-servers.js';
 
 /** Is notified by a TcpRound. */
 export interface TcpRoundOwner {
+  /** Undefined for questions that no client has asked. */
+  readonly exchanges?: ExchangeObservers;
   now(): number;
   /** A server replied, which is counted. The round continues only with `askNext`. */
   onTcpReply(server: UpstreamServer, reply: Buffer): void;
@@ -74,6 +77,8 @@ export class TcpRound implements PlaceWaiter {
     const query = server.edns.fit(this.#query, startedAtMs);
     writeUint16(query, 0, randomId());
     const timeoutMs = Math.ceil(leftMs / (this.#servers.length + this.#reserved));
+    const { exchanges } = this.#owner;
+    exchanges?.sent(server, query, true);
     this.#exchange = askOnce(server, query, timeoutMs, (error, reply) => {
       this.#release(server);
       const { counts } = server;
@@ -84,7 +89,9 @@ export class TcpRound implements PlaceWaiter {
         this.askNext();
         return;
       }
-      counts.countReply(rcodeOf(reply), this.#owner.now() - startedAtMs);
+      const tookMs = this.#owner.now() - startedAtMs;
+      counts.countReply(rcodeOf(reply), tookMs);
+      exchanges?.replied(server, query, reply, true, tookMs);
       if (server.edns.isRefused(query, reply, this.#owner.now())) this.#askAgain();
       else this.#owner.onTcpReply(server, reply);
     });

@@ -1,6 +1,6 @@
 import type { EncryptedStatus } from '../encrypted/server-connections.js';
 import { TlsTrust } from '../encrypted/tls-trust.js';
-import { isStreamed, type ServerAddress, serverText } from '../server-address.js';
+import { isStreamed, type ServerAddress, serverKey, serverText } from '../server-address.js';
 import { EdnsSupport } from './edns-support.js';
 import { CaseEcho } from './name-case.js';
 import { UpstreamCookies } from './upstream-cookies.js';
@@ -90,7 +90,7 @@ export class UpstreamServers {
   /** The server at an address. */
   at(address: ServerAddress, source: ServerSource = {}): UpstreamServer {
     const text = serverText(address);
-    const key = `${text} ${source.address} ${source.port}`;
+    const key = `${serverKey(address)} ${source.address} ${source.port}`;
     const existing = this.#servers.get(key);
     if (existing !== undefined) return existing;
     const target: UpstreamTarget = {

@@ -9,7 +9,9 @@ import {
   type RelayTarget,
   relayTargetOf,
 } from '@kube-dns/wire';
+import { type AnswerSource, SOURCE } from '../answer-source.js';
 import type { Client, ReplyPath } from '../answerer.js';
+import type { ServerAddress } from '../server-address.js';
 import type { TakenPlace } from './fair-places.js';
 import { type Failure, UNREADABLE } from './failure.js';
 import type { Flight } from './flight.js';
@@ -56,6 +58,7 @@ export class ClientWaiter implements Waiter {
   readonly stale: StaleAnswer | undefined;
   readonly #target: RelayTarget;
   readonly #reply: ReplyPath;
+  readonly #source: AnswerSource;
   readonly #isOverTcp: boolean;
   /** Set for a client that asks for the version; the most bytes that its answer may have. */
   readonly #instance: Uint8Array | undefined;
@@ -64,7 +67,7 @@ export class ClientWaiter implements Waiter {
   constructor(
     query: Query,
     client: Client,
-    { asked, deadlineMs }: Flight,
+    { asked, deadlineMs, waiters }: Flight,
     { passesAd, passesSubnet, instance }: PassedOn,
     stale?: StaleAnswer,
   ) {
@@ -73,6 +76,7 @@ export class ClientWaiter implements Waiter {
     this.stale = stale;
     this.#target = relayTargetOf(query, passesAd, passesSubnet, asked.query);
     this.#reply = client.defer();
+    this.#source = waiters.length === 0 ? SOURCE.UPSTREAM : SOURCE.JOINED;
     this.#isOverTcp = query.isOverTcp;
     this.#instance = query.asksZoneVersion ? instance : undefined;
     this.#maxBytes = query.maxAnswerBytes;
@@ -88,7 +92,13 @@ export class ClientWaiter implements Waiter {
     const isGood = this.stale === undefined || isUsable(reply);
     const length = isGood ? adaptReply(reply, this.#target, cursor, out, failure?.option) : -1;
     if (length < 0) this.fail(UNREADABLE);
-    else this.#reply.send(out, this.#addVersion(reply, length));
+    else
+      this.#reply.send(
+        out,
+        this.#addVersion(reply, length),
+        this.#source,
+        this.flight?.best.server,
+      );
   }
 
   fail({ option }: Failure, rcode: number = RCODE.SERVFAIL): void {
@@ -97,13 +107,15 @@ export class ClientWaiter implements Waiter {
       return;
     }
     const refusal = encodeRefusal(this.#target, rcode, option);
-    this.#reply.send(refusal, refusal.length);
+    // Its place was given to another client.
+    const source = rcode === RCODE.REFUSED ? SOURCE.LOCAL : this.#source;
+    this.#reply.send(refusal, refusal.length, source);
   }
 
   giveStale(reason: StaleReason): void {
     const { message } = this.stale!;
     this.stale!.onGiven(reason);
-    this.#reply.send(message, message.length);
+    this.#reply.send(message, message.length, SOURCE.STALE);
   }
 
   abandon(): void {
@@ -116,8 +128,8 @@ export class ClientWaiter implements Waiter {
   }
 }
 
-/** Called once with the reply to a question, whatever its rcode, or null when no server has one. */
-export type AskCallback = (reply: Buffer | null) => void;
+/** Called once with the reply to a question, whatever its rcode, and the server that it is from, or null when no server has one. */
+export type AskCallback = (reply: Buffer | null, server?: ServerAddress) => void;
 
 /** A question of the program itself: its reply goes to a callback. */
 export class CallbackWaiter implements Waiter {
@@ -139,7 +151,7 @@ export class CallbackWaiter implements Waiter {
   }
 
   answer(reply: Buffer): void {
-    this.#done(Buffer.from(reply));
+    this.#done(Buffer.from(reply), this.flight?.best.server);
   }
 
   fail(): void {

@@ -34,7 +34,7 @@ class DeniedError extends CodedError<'denied'> {
   }
 }
 
-/** Reads lists of objects, page by page. It sends nothing but GETs. */
+/** Reads objects, and lists of them page by page. It sends nothing but GETs. */
 export class ApiReader {
   readonly #config: KubeConfig;
   /** Its URL, without a final slash. */
@@ -66,6 +66,16 @@ export class ApiReader {
     }
   }
 
+  /** One object; undefined when it does not exist. Throws a refusal when it cannot be read. */
+  async read(path: string): Promise<unknown> {
+    try {
+      return await this.#fetch(path);
+    } catch (error) {
+      if (error instanceof DeniedError && error.status === 404) return undefined;
+      throw this.#refused(path, error);
+    }
+  }
+
   #refused(path: string, cause: unknown): Error {
     const status = cause instanceof DeniedError ? cause.status : 0;
     const reason = connectionReason(cause, reasonOf);
@@ -86,6 +96,16 @@ export class ApiReader {
   }
 
   async #page(path: string): Promise<{ items: readonly unknown[]; next: string }> {
+    const list = (await this.#fetch(path)) as {
+      items?: unknown;
+      metadata?: { continue?: unknown };
+    } | null;
+    if (!Array.isArray(list?.items)) throw new Error('the answer is not a list');
+    const next = list.metadata?.continue;
+    return { items: list.items as unknown[], next: typeof next === 'string' ? next : '' };
+  }
+
+  async #fetch(path: string): Promise<unknown> {
     const url = new URL(this.server + path);
     const options: https.RequestOptions = { headers: {} };
     await this.#config.applyToHTTPSOptions(options);
@@ -94,13 +114,9 @@ export class ApiReader {
     options.headers = {
       ...(options.headers as http.OutgoingHttpHeaders),
       accept: 'application/json',
-      'user-agent': 'kube-dns-compare',
+      'user-agent': 'kube-dns',
     };
-    const body: unknown = JSON.parse(await fetchText(url, options));
-    const list = body as { items?: unknown; metadata?: { continue?: unknown } } | null;
-    if (!Array.isArray(list?.items)) throw new Error('the answer is not a list');
-    const next = list.metadata?.continue;
-    return { items: list.items as unknown[], next: typeof next === 'string' ? next : '' };
+    return JSON.parse(await fetchText(url, options)) as unknown;
   }
 }
 

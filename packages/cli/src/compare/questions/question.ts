@@ -1,5 +1,5 @@
 import { randomId } from '@kube-dns/transport';
-import { buildQuery, encodeName, encodeQuery, readUint16, writeUint16 } from '@kube-dns/wire';
+import { buildQuery, encodeName, typeNumber, writeUint16 } from '@kube-dns/wire';
 
 /** The kinds of questions, in the order of a report. */
 export const QUESTION_KINDS = [
@@ -25,47 +25,19 @@ export interface Question {
   readonly alternate?: string;
 }
 
-const TYPE_OFFSET = 13;
 const ADDITIONAL_COUNT_OFFSET = 10;
 /** OPT with a payload size of 1232 bytes, version 0, no options (RFC 6891 section 6.1.2). */
 const OPT = Uint8Array.of(0, 0, 41, 0x04, 0xd0, 0, 0, 0, 0, 0, 0);
-/** Current types without a name in dns-packet (RFC 9460 section 14.1). */
-const NEWER_TYPES: ReadonlyMap<string, number> = new Map([
-  ['SVCB', 64],
-  ['HTTPS', 65],
-]);
 /** Zone transfers are not asked: they are not one answer, and a heavy load. */
 const TRANSFERS = new Set([251, 252]);
-const MAX_TYPE = 65_535;
-const typeNumbers = new Map<string, number | undefined>();
 
 /**
  * The number of a record type given as `SRV`, `TYPE33` (RFC 3597) or `type=33` (dnsmasq); undefined for any
  * other text, and for zone transfers.
  */
 export function typeNumberOf(text: string): number | undefined {
-  const upper = text.toUpperCase();
-  if (typeNumbers.has(upper)) return typeNumbers.get(upper);
-  const found = findNumber(upper);
-  const number = found === undefined || TRANSFERS.has(found) ? undefined : found;
-  // Files and logs may hold any text: only types are stored.
-  if (number !== undefined) typeNumbers.set(upper, number);
-  return number;
-}
-
-function findNumber(upper: string): number | undefined {
-  const digits = /^TYPE=?([0-9]{1,5})$/.exec(upper)?.[1];
-  if (digits !== undefined) {
-    const number = Number(digits);
-    return number > 0 && number <= MAX_TYPE ? number : undefined;
-  }
-  const newer = NEWER_TYPES.get(upper);
-  if (newer !== undefined) return newer;
-  try {
-    return readUint16(encodeQuery({ id: 0, name: '.', type: upper }), TYPE_OFFSET);
-  } catch {
-    return undefined; // no type's name
-  }
+  const number = typeNumber(text.replace(/^(type)=/i, '$1'));
+  return number === undefined || TRANSFERS.has(number) ? undefined : number;
 }
 
 /** A question in its normal form; undefined when the name is invalid or the type is unknown. */

@@ -4,7 +4,7 @@ import type { FuzzTarget } from '../fuzz-target.js';
 import { MESSAGE_MUTATIONS } from '../message-mutations.js';
 import { checkAnswer } from './checked-answer.js';
 import { startDnsmasq } from './dnsmasq-testbed.js';
-import { plainReply, replyWith } from './upstream-reply.js';
+import { plainReply, replyWith, strangeReply } from './upstream-reply.js';
 
 const DOMAIN = 'ok';
 /** This many names are asked for in turn: a cached reply would answer the same question again. */
@@ -34,8 +34,8 @@ export async function createDnsmasqReplies(): Promise<FuzzTarget> {
       let isAccepted = false;
       for (let sent = engine.sent.pop(); sent; sent = engine.sent.pop()) {
         engine.answers.length = 0;
-        // As it came first, which no question has; then with what only the server knows.
-        sent.owner.onDatagram(Buffer.from(input), sent.from);
+        // As it came first, with an ID that no question has; then with what only the server knows.
+        sent.owner.onDatagram(strangeReply(sent.query, input), sent.from);
         sent.owner.onDatagram(replyWith(sent.query, input), sent.from);
         isAccepted = engine.answers.length > 0;
         if (!isAccepted) sent.owner.onDatagram(plainReply(sent), sent.from);

@@ -16,5 +16,6 @@ export const FLAG_TOKENS = [
     '-1ns',
     '5µs',
   ],
+  ...['unix:/run/tap', 'tcp:', 'file:/', ',identity='],
   ...['10.0.0.1:53', '[::1]:53', 'a.b', '65536', '--v=2', '--help', 'raw', '_', '$HOME', '${x}'],
 ];

@@ -4,7 +4,7 @@ import type { FuzzTarget } from '../fuzz-target.js';
 import { MESSAGE_MUTATIONS } from '../message-mutations.js';
 import { checkAnswer } from './checked-answer.js';
 import { startKubedns } from './kubedns-testbed.js';
-import { replyWith } from './upstream-reply.js';
+import { replyWith, strangeReply } from './upstream-reply.js';
 
 /** The questions: a name that is forwarded, and one that is a CNAME of a name outside the cluster. */
 const QUERIES = ['n0.ok', 'out.default.svc.cluster.local'].flatMap((name) =>
@@ -23,10 +23,11 @@ export async function createKubednsReplies(): Promise<FuzzTarget> {
       const query = QUERIES[input.length % QUERIES.length]!;
       testbed.deliver(query);
       const { answers, sent } = testbed.engine;
-      for (const { query: asked, owner, from } of sent.splice(0)) {
-        // As it came first, which no question has; then with what only the server knows.
-        owner.onDatagram(Buffer.from(input), from);
-        owner.onDatagram(replyWith(asked, input), from);
+      // A server that may not know EDNS is asked again without it.
+      for (let asked = sent.pop(); asked; asked = sent.pop()) {
+        // As it came first, with an ID that no question has; then with what only the server knows.
+        asked.owner.onDatagram(strangeReply(asked.query, input), asked.from);
+        asked.owner.onDatagram(replyWith(asked.query, input), asked.from);
       }
       if (answers.length !== 1) throw new Error(`${answers.length} answers to one question`);
       for (const answer of answers) checkAnswer(answer, readUint16(query, 0));

@@ -19,7 +19,7 @@ export function createListStream(): FuzzTarget {
     ],
     tokens: JSON_TOKENS,
     parse: (text) => {
-      const reader = new ItemReader();
+      const reader = new ItemReader('List');
       try {
         for (const chunk of chunksOf(text)) for (const item of reader.push(chunk)) sink.put(item);
         reader.finish();

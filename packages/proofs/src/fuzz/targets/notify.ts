@@ -38,6 +38,7 @@ const STEP_MS = 20;
 const CLIENT = {
   address: '127.0.0.1',
   port: 53,
+  answersFrom: () => undefined,
   defer: (): never => {
     throw new Error('a NOTIFY is answered later');
   },

@@ -20,6 +20,7 @@ const CLIENT: CookieClient = {
     to.set([192, 0, 2, 1], at);
     return 4;
   },
+  answersFrom: () => undefined,
   defer: () => {
     throw new Error('no answer is deferred here');
   },

@@ -24,6 +24,14 @@ export function replyWith(query: Buffer, body: Buffer): Buffer {
   return reply;
 }
 
+/** A copy of `body` as it came, which is no reply to the query: its ID is another one. */
+export function strangeReply(query: Buffer, body: Buffer): Buffer {
+  const reply = Buffer.from(body);
+  // By chance it is the same, once in 65,536 queries.
+  if (reply.length >= 2 && readUint16(reply, 0) === readUint16(query, 0)) reply[0]! ^= 0xff;
+  return reply;
+}
+
 /** A plain reply: no error and no records. */
 export function plainReply({ query }: SentUpstream): Buffer {
   const reply = Buffer.from(query.subarray(0, endOfQuestion(query)));

@@ -11,14 +11,12 @@ import { ClusterSink } from './cluster-sink.js';
 import { chunksOf, JSON_TOKENS } from './stream-chunks.js';
 import { textTarget } from './text-target.js';
 
-const END = { 'k8s.io/initial-events-end': 'true' };
-
 /** The events of a watch of the Kubernetes API, from their bytes to the zone. */
 export function createWatchStream(): FuzzTarget {
   const sink = new ClusterSink();
   const objects = Object.values(CLUSTER_OBJECTS).flat();
   const events = objects.map((object) => JSON.stringify({ type: 'ADDED', object }));
-  const bookmark = { type: 'BOOKMARK', object: { metadata: { annotations: END } } };
+  const bookmark = { type: 'BOOKMARK', object: { metadata: { resourceVersion: '13' } } };
   return textTarget({
     seeds: [
       ...events.map((event) => `${event}\n`),

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ApiServer, createApiServer } from '@kube-dns/apiserver';
+import { Dnsmasq, endPrograms, Kubedns, ScriptedNameServer } from '@kube-dns/testkit';
+import { startCommand } from '../support/run-command.js';
+
+const LIMIT_MS = 60_000;
+/** Long enough to be cached while the tests run. */
+const TTL = 600;
+let api: ApiServer;
+let upstream: ScriptedNameServer;
+let kubedns: Kubedns;
+let dnsmasq: Dnsmasq;
+
+beforeAll(async () => {
+  api = await createApiServer();
+  await api.apply([
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
+    {
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'frontend', namespace: 'shop' } },
+      spec: { clusterIP: '10.96.20.1', ports: [{ port: 80 }] },
+    },
+    {
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'payments', namespace: 'shop' } },
+      spec: { type: 'ExternalName', externalName: 'payments.example.com' },
+    },
+  ]);
+  upstream = await ScriptedNameServer.start(({ question: { name, type } }) => {
+    if (name.endsWith('dead.test')) return { rcode: 'SERVFAIL' };
+    if (!name.startsWith('www.')) return { rcode: 'NXDOMAIN' };
+    return type === 'A' ? { answers: [{ type: 'A', ttl: TTL, data: '192.0.2.80' }] } : {};
+  });
+  kubedns = await Kubedns.start({
+    flags: [`--kube-master-url=${api.url}`, `--nameservers=127.0.0.1:${upstream.port}`],
+  });
+  await kubedns.ready();
+  dnsmasq = await Dnsmasq.start({
+    args: [`--server=127.0.0.1#${kubedns.ports.dns}`, '--cache-size=1000'],
+  });
+  await dnsmasq.ready();
+}, LIMIT_MS);
+
+afterAll(async () => {
+  await endPrograms();
+  await Promise.all([api.close(), upstream.close(), dnsmasq.close()]);
+});
+
+async function explain(...args: string[]): Promise<{ text: string; error: string }> {
+  const ports = [
+    `--kubedns=${kubedns.ports.readiness}`,
+    `--dnsmasq=${dnsmasq.ports.metrics}`,
+    '--node-cache=0',
+  ];
+  const command = startCommand(['explain', ...args, ...ports]);
+  await command.ended;
+  return { text: command.stdout.replace(/\s+/g, ' '), error: command.stderr };
+}
+
+describe('the programs', () => {
+  it('are looked at before explain’s own question has reached them', async () => {
+    const { text } = await explain('www.first.test.');
+    expect(text).toContain('The cache has no answer for it.');
+    expect(text).not.toContain('stored less than a second ago');
+    expect(text.indexOf('What dnsmasq says')).toBeLessThan(text.indexOf('What kubedns says'));
+    expect((await explain('www.first.test.')).text).toContain('The cache has 1 A record, stored');
+  });
+
+  it('do not show a failure of explain’s own question as one of before', async () => {
+    const { text } = await explain('x.dead.test.');
+    expect(text).toMatch(
+      /^x\.dead\.test cannot be answered: SERVFAIL \(EDE 22 SERVFAIL 127\.0\.0\.1#\d+\)\. /,
+    );
+    expect(text).toMatch(
+      /What kubedns says about x\.dead\.test\. A: SERVFAIL, 0 records, from upstream/,
+    );
+    expect(text).toContain(
+      'Extended DNS Error 13 (upstream: SERVFAIL of a moment ago): kubedns remembers the failure of what explain itself asked it just before.',
+    );
+  });
+});
+
+describe('the reason', () => {
+  it('is the target of a service of type ExternalName that does not exist', async () => {
+    const { text } = await explain('payments.shop');
+    expect(text).toMatch(
+      /^payments\.shop leads to a name that does not exist \(NXDOMAIN\)\. The service shop\/payments exists and is an ExternalName to payments\.example\.com, but that target does not exist\. How/,
+    );
+    expect(text).toContain('What to try - Correct externalName of the service shop/payments,');
+  });
+
+  it('is the service that the namespace lacks, with names that are near', async () => {
+    const { text } = await explain('nosuch.shop');
+    expect(text).toMatch(
+      /^nosuch\.shop does not exist: none of the 4 names that are tried for it does \(NXDOMAIN\)\. There is no service nosuch in the namespace shop\. How/,
+    );
+    expect((await explain('frontent.shop')).text).toMatch(
+      /\(NXDOMAIN\)\. There is no service frontent in the namespace shop\. Did you mean frontend\.shop\.svc\.cluster\.local\.\? How/,
+    );
+    expect((await explain('pod-0.nosuch.shop')).text).toMatch(
+      /\(NXDOMAIN\)\. There is no service nosuch in the namespace shop\./,
+    );
+    expect((await explain('example.com')).text).toMatch(
+      /\(NXDOMAIN\)\. 127\.0\.0\.1#\d+ was asked over UDP: it replied NXDOMAIN/,
+    );
+  });
+});
+
+describe('what is no name', () => {
+  it('is an address, whose reverse name is asked for', async () => {
+    const { text } = await explain('10.96.20.1');
+    expect(text).toMatch(
+      /^10\.96\.20\.1 is an address: no resolver asks DNS for it, so its reverse name is asked\. 1\.20\.96\.10\.in-addr\.arpa\. has the PTR record frontend\.shop\.svc\.cluster\.local\. How/,
+    );
+    expect((await explain('fd00::1')).text).toMatch(/^fd00::1 is an address: .*ip6\.arpa/);
+    expect((await explain('10.96.20.1', 'A')).error).toBe(
+      'kube-dns: 10.96.20.1 is an address: no resolver asks DNS for its A; for its name: kube-dns explain 10.96.20.1\n',
+    );
+  });
+
+  it.each([
+    ['http://web.shop:80/x', 'a URL is no name', 'web.shop'],
+    ['https://user:secret@web.shop', 'a URL is no name', 'web.shop'],
+    ['http://[fd00::1]/', 'a URL is no name', 'fd00::1'],
+    ['web.shop:80', 'a port is no part of a name', 'web.shop'],
+    ['10.96.20.1:53', 'a port is no part of a name', '10.96.20.1'],
+  ])('is %s', async (given, why, name) => {
+    const { error } = await explain(given);
+    expect(error).toBe(`kube-dns: ${why}; the name in it is asked with kube-dns explain ${name}\n`);
+  });
+});

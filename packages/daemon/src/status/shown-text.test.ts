@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import { MAX_SHOWN, shownText } from './shown-text.js';
+
+const JWT = `eyJhbGciOiJSUzI1NiIsImtpZCI6IjEyMyJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJl-_x`;
+const BASE64 = 'q8Z0N1Yw7m+Rk3vXh2T9sLbQpEwUaJcF5dGiKoMnB4A=';
+const HEX = '0123456789abcdef0123456789abcdef';
+
+describe('a shown text', () => {
+  it.each([
+    ['https://user:hunter2@10.0.0.1:6443/api', 'https://***@10.0.0.1:6443/api'],
+    ['"https://u:hunter2@h/": port "hunter2@h" is not', '"https://***@h/": port "***@h" is not'],
+    ['https://hunter2@host', 'https://***@host'],
+    ['Authorization: Bearer abc.def-ghi', 'Authorization: *** ***'],
+    [`got 401 for Bearer ${JWT}`, 'got 401 for Bearer ***'],
+    [`token is ${JWT}; and`, 'token is ***; and'],
+    ['"token": "abc", "x": 1', '"token": "***", "x": 1'],
+    ['password=abc&user=x', 'password=***&user=x'],
+    [
+      `key "k" { algorithm hmac-sha256; secret "${BASE64}"; };`,
+      'key "k" { algorithm hmac-sha256; secret "***"; };',
+    ],
+    [`bad line ${BASE64}`, 'bad line ***'],
+    [`${HEX} is not`, '*** is not'],
+    [
+      `a\n-----BEGIN EC PRIVATE KEY-----\nMHcC\n-----END EC PRIVATE KEY-----\nb`,
+      'a\\u000a***\\u000ab',
+    ],
+    ['-----BEGIN PRIVATE KEY-----\nMHcC', '***'],
+  ])('hides the secret of %j', (text, shown) => {
+    expect(shownText(text)).toBe(shown);
+  });
+
+  it.each([
+    'kubernetes.default.svc.cluster.local',
+    '/var/lib/kubelet/pods/4f1c9d3e-7b1a-4b3c-9a44-1b2c3d4e5f60/volumes/kubernetes.io~configmap/dns',
+    'tls://dns.example.com#853',
+    '--cookie-secret-file=/etc/dns/cookie',
+    'a-very-long-stub-domain-of-some-company.with-many-labels.example.internal',
+  ])('leaves %s', (text) => {
+    expect(shownText(text)).toBe(text);
+  });
+
+  it('is one line without control and direction characters, and never ends within a character', () => {
+    expect(shownText('a\u0000\u001b[31m\u202eb\u2028c\ud800')).toBe(
+      'a\\u0000\\u001b[31m\\u202eb\\u2028c\\ud800',
+    );
+    const text = shownText(`${'x'.repeat(MAX_SHOWN - 1)}😀${'y'.repeat(1e6)}`);
+    expect(text).toBe(`${'x'.repeat(MAX_SHOWN - 1)}…`);
+  });
+});

@@ -1,0 +1,123 @@
+import type {
+  ConfigDirectory,
+  ConfigStatus,
+  Setting,
+  StatusFacts,
+  StatusSource,
+} from '@kube-dns/daemon';
+import {
+  type AnswerCache,
+  type AnswerCounters,
+  cacheFacts,
+  cacheRows,
+  flightFacts,
+  serverProblems,
+  serverRows,
+  type ServerStatistics,
+  type SubscriptionRow,
+  zoneProblems,
+  zoneRows,
+} from '@kube-dns/resolver';
+import type { QueryForwarder, ServerGroup, UpstreamServers } from '@kube-dns/transport';
+import type { Telemetry } from '@kube-dns/telemetry';
+import type { AppliedConfig } from './metrics/applied-config.js';
+import type { CacheTotals } from './metrics/cache-totals.js';
+import type { DnsmasqOptions } from './options/option-values.js';
+import type { Router } from './routing/router.js';
+
+export interface DnsmasqStatusParts {
+  readonly options: DnsmasqOptions;
+  readonly cache: AnswerCache;
+  readonly cacheTotals: Pick<CacheTotals, 'insertions' | 'evictions'>;
+  readonly counters: AnswerCounters;
+  readonly statistics: ServerStatistics;
+  readonly forwarder: Pick<QueryForwarder, 'inFlight' | 'counters' | 'prefetches' | 'now'>;
+  readonly router: Pick<Router, 'routes' | 'sources' | 'configured'>;
+  readonly upstreams: Pick<UpstreamServers, 'all'>;
+  readonly subscriptions: { rows(): readonly SubscriptionRow[] };
+  /** `-configDir`, and what of it is active. */
+  readonly configDir: string;
+  readonly config: Pick<AppliedConfig, 'version' | 'appliedMs'>;
+  readonly configDirectory: Pick<ConfigDirectory, 'refused'>;
+  readonly telemetry: Pick<Telemetry, 'top'>;
+}
+
+/** More rules than these are counted. */
+const MAX_SOURCES = 3;
+
+/** What dnsmasq shows on its status page; each part is read at a request. */
+export function dnsmasqStatus(parts: DnsmasqStatusParts): StatusSource {
+  const { options, cache, forwarder, router, subscriptions, statistics, upstreams } = parts;
+  const groups = () => router.routes.routes.flatMap(({ group }) => group ?? []);
+  return {
+    problems: () => [
+      ...serverProblems(groups(), forwarder.now()),
+      ...zoneProblems(subscriptions.rows()),
+      ...(groups().length === 0 ? ['no server is configured'] : []),
+    ],
+    settings: () => settingsOf(options),
+    configuration: () => configurationOf(parts),
+    sections: async () => ({
+      Servers: serverRows({
+        ...{ servers: upstreams.all, groups: groups(), statistics, nowMs: forwarder.now() },
+      }),
+      Routes: routeRows(router),
+      Zones: zoneRows(subscriptions.rows()),
+      Cache: { ...cacheFacts(cache), ...countFacts(parts) },
+      'Cache by zone': await cacheRows(cache, (name, nameLength) => {
+        const { domain } = router.routes.find({ name, nameLength });
+        return domain;
+      }),
+      'Questions in flight': flightFacts(forwarder, options.maxInFlight),
+      ...parts.telemetry.top.sections(),
+    }),
+  };
+}
+
+function countFacts({ counters, cacheTotals }: DnsmasqStatusParts): StatusFacts {
+  const { hits, misses, staleAnswers } = counters;
+  const { insertions, evictions } = cacheTotals;
+  return { hits, misses, staleAnswers, insertions, evictions };
+}
+
+function routeRows({ routes, sources: byDomain }: DnsmasqStatusParts['router']): StatusFacts[] {
+  return routes.routes.map((route) => {
+    const sources = byDomain.get(route.domain) ?? [];
+    const shown = sources.slice(0, MAX_SOURCES).map(({ rule, place }) => `${rule} (${place})`);
+    const more = sources.length - shown.length;
+    return {
+      domain: route.domain,
+      servers: serversText(route.group, route.isLocal),
+      from: [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', '),
+    };
+  });
+}
+
+function serversText(group: ServerGroup | undefined, isLocal: boolean): string {
+  if (isLocal) return 'none: the domain is local';
+  return group?.servers.map(({ text }) => text).join(', ') ?? 'none';
+}
+
+function settingsOf({ given }: DnsmasqOptions): Setting[] {
+  return given.all.map(({ name, value, place }) => ({
+    ...{ setting: `--${name}`, value, from: place.replace(/^the /, '') },
+  }));
+}
+
+function configurationOf({
+  configDir,
+  config,
+  configDirectory,
+  router,
+}: DnsmasqStatusParts): ConfigStatus {
+  const { version, appliedMs } = config;
+  const { refused } = configDirectory;
+  const { stubDomains, upstreamNameservers } = router.configured;
+  const from = configDir;
+  const stubs = [...stubDomains].map(([domain, servers]) => ({
+    ...{ setting: `stubDomains ${domain}`, value: servers.join(', '), from },
+  }));
+  const value = upstreamNameservers.join(', ');
+  const upstreams = value === '' ? [] : [{ setting: 'upstreamNameservers', value, from }];
+  return { source: configDir, version, appliedMs, refused, settings: [...upstreams, ...stubs] };
+}

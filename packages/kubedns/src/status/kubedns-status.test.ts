@@ -1,0 +1,147 @@
+import { describe, expect, it } from '@jest/globals';
+import { NameServerHealth } from '@kube-dns/daemon';
+import { RESTART_REASONS, type ResourceStatistics } from '../cluster/watch-statistics.js';
+import { ClusterZone } from '../zone/cluster-zone.js';
+import { type KubednsParts, kubednsStatus } from './kubedns-status.js';
+
+const restarts = Object.fromEntries(RESTART_REASONS.map((reason) => [reason, 0]));
+const watch = (changes: Partial<ResourceStatistics> = {}): ResourceStatistics => ({
+  ...{ resource: 'services', objects: 3, lastEventMs: performance.now() - 2_000, relists: 0 },
+  ...{ rejected: 0, passedOver: 0, isOverLimit: false, excess: '', isConnected: true },
+  ...{
+    isWatched: true,
+    isSynced: true,
+    isDenied: false,
+    version: '42',
+    lastFailure: '',
+    noContactMs: 0,
+  },
+  restarts: restarts as ResourceStatistics['restarts'],
+  ...changes,
+});
+
+function status(changes: Partial<KubednsParts> = {}, watches = [watch()]) {
+  return kubednsStatus({
+    flags: { domain: 'cluster.local.' },
+    listener: () => ({}),
+    isConfigured: () => true,
+    watch: {
+      ...{ isSynced: true, isOverLimit: false, pending: [], noContactMs: 0 },
+      statistics: watches,
+    },
+    zone: new ClusterZone({ domain: 'cluster.local.', negativeTtlSeconds: 5 }),
+    configuration: { status: undefined },
+    subscribers: {
+      dropped: 0,
+      rows: () => [
+        {
+          host: '10.0.0.1',
+          port: 99,
+          forMs: 5_000,
+          heardAgoMs: 100,
+          behindMs: undefined,
+          unreadBytes: 0,
+        },
+      ],
+      news: { serial: 7, names: 9 },
+    },
+    servers: { groups: [] },
+    upstreams: { of: () => ({ queries: 0, health: new NameServerHealth() }) },
+    federations: { domains: new Map(), locality: undefined },
+    ...changes,
+  });
+}
+
+describe('the status of kubedns', () => {
+  it('says why it is not ready', () => {
+    expect(status().notReady?.()).toEqual([]);
+    const failing = watch({ isConnected: false, lastFailure: 'connect ECONNREFUSED' });
+    const starting = status(
+      {
+        listener: () => undefined,
+        isConfigured: () => false,
+        watch: {
+          ...{ isSynced: false, isOverLimit: true, noContactMs: 0 },
+          pending: ['services', 'namespaces'],
+          statistics: [failing],
+        },
+      },
+      [],
+    );
+    expect(starting.notReady?.()).toEqual([
+      'the DNS port is not open',
+      'no configuration is active yet',
+      'the first list of services is not complete: connect ECONNREFUSED',
+      'the first list of namespaces is not complete',
+      'objects are missing: a resource exceeds its limits',
+    ]);
+  });
+
+  it.each([
+    [{}, []],
+    [
+      { isConnected: false, noContactMs: 90_000, lastFailure: 'no route' },
+      ['the watch of services is stale, without contact for 90 s: no route'],
+    ],
+    [{ isConnected: false, noContactMs: 4_000, lastFailure: 'no route' }, []],
+    [{ isDenied: true }, ['access to services is denied: see the ClusterRole']],
+    [
+      { isOverLimit: true, excess: 'there are more than 3 objects', lastFailure: 'no route' },
+      ['services are incomplete: there are more than 3 objects'],
+    ],
+  ])('says what is wrong with a watch %j', (changes, problems) => {
+    expect(status({}, [watch(changes)]).problems?.()).toEqual(problems);
+  });
+
+  it('shows the state of each watch, the zone and who is told its changes', async () => {
+    const states = [
+      { isConnected: true },
+      { isConnected: false, noContactMs: 1_000 },
+      { isConnected: false, noContactMs: 61_000 },
+      { isDenied: true, isConnected: false },
+      { isWatched: false, isConnected: false },
+    ];
+    const watches = states.map((each) => watch(each));
+    const sections = await status({}, watches).sections();
+    expect(sections['Watches of the API']).toMatchObject(
+      ['open', 'connecting', 'stale', 'denied', 'not needed'].map((state) => ({ state })),
+    );
+    expect(sections['Watches of the API']).toMatchObject([
+      { resource: 'services', isSynced: true, objects: 3, resourceVersion: '42', restarts: '' },
+      {},
+      {},
+      {},
+      {},
+    ]);
+    expect(sections.Zone).toMatchObject({ zone: 'cluster.local.', namespaces: 0 });
+    expect(sections['Told changes']).toMatchObject({ serial: '7', names: 9 });
+    expect(sections.Subscribers).toEqual([
+      {
+        subscriber: '10.0.0.1:99',
+        subscribedSeconds: 5,
+        lastMessageSeconds: 0.1,
+        behindSeconds: null,
+        unreadBytes: 0,
+      },
+    ]);
+    expect(sections).not.toHaveProperty('Federations');
+  });
+
+  it('has the settings of the environment, and federations', async () => {
+    process.env.PROMETHEUS_PORT = '10055';
+    const federations = {
+      domains: new Map([['east', 'east.example']]),
+      locality: { zone: 'z', region: 'r' },
+    };
+    const { settings, sections } = status({ federations });
+    expect(settings?.()).toContainEqual({
+      setting: 'PROMETHEUS_PORT',
+      value: '10055',
+      from: 'environment',
+    });
+    expect((await sections()).Federations).toEqual([
+      { federation: 'east', domain: 'east.example', zone: 'z', region: 'r' },
+    ]);
+    delete process.env.PROMETHEUS_PORT;
+  });
+});

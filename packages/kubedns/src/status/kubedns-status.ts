@@ -1,0 +1,170 @@
+import {
+  type CountedNameServer,
+  formatHostPort,
+  type Setting,
+  type StatusFacts,
+  type StatusSections,
+  type StatusSource,
+} from '@kube-dns/daemon';
+import { serverProblems, serverRows, type Subscribers } from '@kube-dns/resolver';
+import type { ClusterWatch } from '../cluster/cluster-watch.js';
+import type { ResourceStatistics } from '../cluster/watch-statistics.js';
+import type { Configuration } from '../config/configuration.js';
+import type { Upstreams } from '../config/upstreams.js';
+import type { Federations } from '../federation/federations.js';
+import type { KubednsFlags } from '../config/flags.js';
+import type { ClusterZone } from '../zone/cluster-zone.js';
+import { countRecords } from '../zone/record-count.js';
+
+/** The parts of kubedns that its status page reads, at each request. */
+export interface KubednsParts {
+  readonly flags: Pick<KubednsFlags, 'domain'>;
+  /** Undefined until the DNS port is open. */
+  readonly listener: () => unknown;
+  readonly isConfigured: () => boolean;
+  readonly watch: Pick<
+    ClusterWatch,
+    'isSynced' | 'isOverLimit' | 'pending' | 'statistics' | 'noContactMs'
+  >;
+  readonly zone: ClusterZone;
+  readonly configuration: Pick<Configuration, 'status'>;
+  readonly subscribers: Pick<Subscribers<'configuration'>, 'rows' | 'dropped'> & {
+    readonly news: { readonly serial: number; readonly names: number };
+  };
+  readonly servers: Pick<Upstreams, 'groups'>;
+  /** The counts of each server. */
+  readonly upstreams: { of(server: string): CountedNameServer };
+  readonly federations: Pick<Federations, 'domains' | 'locality'>;
+  /** What others add, such as top lists. */
+  readonly more?: () => StatusSections;
+}
+
+/** A watch without contact for this long is stale. One that is open always has contact: see `noContactMs`. */
+const STALE_MS = 5_000;
+const VARIABLES = ['PORT', 'PATH', 'NAMESPACE', 'SUBSYSTEM'].map((name) => `PROMETHEUS_${name}`);
+
+/** What the status page of kubedns says. */
+export function kubednsStatus(parts: KubednsParts): StatusSource {
+  return {
+    notReady: () => notReady(parts),
+    problems: () => [
+      ...Array.from(parts.watch.statistics).flatMap(watchProblems),
+      ...serverProblems(parts.servers.groups, performance.now()),
+    ],
+    settings: () => environmentSettings(process.env),
+    configuration: () => parts.configuration.status,
+    sections: () => sections(parts),
+  };
+}
+
+function notReady({ watch, ...parts }: KubednsParts): string[] {
+  const failures = new Map(
+    Array.from(watch.statistics, (each) => [each.resource, failureOf(each)]),
+  );
+  return [
+    ...(parts.listener() !== undefined ? [] : ['the DNS port is not open']),
+    ...(parts.isConfigured() ? [] : ['no configuration is active yet']),
+    ...(watch.isSynced ? [] : watch.pending).map((resource) => {
+      const failure = failures.get(resource) ?? '';
+      return `the first list of ${resource} is not complete${failure === '' ? '' : `: ${failure}`}`;
+    }),
+    ...(watch.isOverLimit ? ['objects are missing: a resource exceeds its limits'] : []),
+  ];
+}
+
+function watchProblems(watch: ResourceStatistics): string[] {
+  const { resource, noContactMs, isOverLimit, excess, isWatched, isDenied } = watch;
+  const lastFailure = failureOf(watch);
+  if (isOverLimit) return [`${resource} are incomplete: ${excess}`];
+  if (isWatched && isDenied && resource === 'services')
+    return [`access to ${resource} is denied: see the ClusterRole`];
+  if (noContactMs < STALE_MS) return [];
+  const why = lastFailure === '' ? '' : `: ${lastFailure}`;
+  const seconds = Math.round(noContactMs / 1_000);
+  return [`the watch of ${resource} is stale, without contact for ${seconds} s${why}`];
+}
+
+function sections(parts: KubednsParts): StatusSections {
+  const { watch, zone, subscribers, federations, more } = parts;
+  const nowMs = performance.now();
+  const { groups } = parts.servers;
+  return {
+    'Watches of the API': Array.from(watch.statistics, (each) => watchRow(each, nowMs)),
+    Zone: {
+      zone: parts.flags.domain,
+      serial: String(zone.serial),
+      lastChangeSeconds: Math.max(0, seconds(Date.now() - zone.serial * 1_000)),
+      namespaces: zone.namespaces.size,
+      addresses: zone.addressCount,
+    },
+    'Records by type': countRecords(zone),
+    'Upstream servers': serverRows({
+      servers: new Set(groups.flatMap((group) => group.servers)),
+      groups,
+      statistics: parts.upstreams,
+      nowMs,
+    }),
+    'Told changes': {
+      serial: String(subscribers.news.serial),
+      names: subscribers.news.names,
+      subscribersDropped: subscribers.dropped,
+    },
+    Subscribers: subscribers.rows().map(({ host, port, ...row }) => ({
+      subscriber: formatHostPort({ host, port }),
+      subscribedSeconds: seconds(row.forMs),
+      lastMessageSeconds: seconds(row.heardAgoMs),
+      behindSeconds: row.behindMs === undefined ? null : seconds(row.behindMs),
+      unreadBytes: row.unreadBytes,
+    })),
+    ...(federations.domains.size > 0 && {
+      Federations: Array.from(federations.domains, ([federation, domain]) => ({
+        federation,
+        domain,
+        zone: federations.locality?.zone ?? null,
+        region: federations.locality?.region ?? null,
+      })),
+    }),
+    ...more?.(),
+  };
+}
+
+function watchRow(watch: ResourceStatistics, nowMs: number): StatusFacts {
+  const restarts = Object.entries(watch.restarts).filter(([, count]) => count > 0);
+  return {
+    resource: watch.resource,
+    state: stateOf(watch),
+    isSynced: watch.isSynced,
+    objects: watch.objects,
+    resourceVersion: watch.version,
+    lastEventSeconds: watch.lastEventMs === 0 ? null : seconds(nowMs - watch.lastEventMs),
+    relists: watch.relists,
+    restarts: restarts.map(([reason, count]) => `${reason} ${count}`).join(', '),
+    leftOut: watch.rejected + watch.passedOver,
+    lastFailure: failureOf(watch),
+  };
+}
+
+/** Why the last try failed; '' while a watch is open. */
+function failureOf({ isConnected, lastFailure }: ResourceStatistics): string {
+  return isConnected ? '' : lastFailure;
+}
+
+function stateOf({ isWatched, isDenied, isConnected, noContactMs }: ResourceStatistics): string {
+  if (!isWatched) return 'not needed';
+  if (isDenied) return 'denied';
+  if (isConnected) return 'open';
+  return noContactMs < STALE_MS ? 'connecting' : 'stale';
+}
+
+/** The variables that set what has no flag. */
+function environmentSettings(env: NodeJS.ProcessEnv): Setting[] {
+  return VARIABLES.flatMap((setting) => {
+    const value = env[setting] ?? '';
+    return value === '' ? [] : [{ setting, value, from: 'environment' }];
+  });
+}
+
+/** To a tenth. */
+function seconds(ms: number): number {
+  return Math.round(ms / 100) / 10;
+}

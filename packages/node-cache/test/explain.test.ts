@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { explainPage, type Explanation, verdictDifference } from '@kube-dns/telemetry';
+import { exchangeUdp, queryMessage } from '@kube-dns/resolver/testing';
+import { ownedBy, type Response, type Script } from '@kube-dns/testkit';
+import { NodeCacheExplainer } from '../src/explain/node-cache-explainer.js';
+import { CLUSTER, Testbed, WORLD } from './support/testbed.js';
+
+const opened = ownedBy(afterEach);
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+const EDNS_BYTES = 1232;
+/** The page explains eight at a time. */
+const AT_A_TIME = 8;
+
+const address = (ttl: number): Response => ({
+  answers: [{ type: 'A', ttl, data: '10.0.0.1' }],
+});
+const soa = {
+  ...{ name: 'cluster.local', type: 'SOA' as const, ttl: 5 },
+  data: {
+    ...{ mname: 'ns.cluster.local', rname: 'root.cluster.local', serial: 1 },
+    ...{ refresh: 2, retry: 3, expire: 4, minimum: 5 },
+  },
+};
+
+/** A node-cache that serves a Corefile, and what its page says of a question. */
+async function start(script: Script, corefile = CLUSTER + WORLD) {
+  const testbed = opened(await Testbed.create(script));
+  await testbed.serve(corefile);
+  const { points, subscriptions } = testbed.server;
+  const explainer = new NodeCacheExplainer({ points, subscriptions, corefile: '/etc/Corefile' });
+  const page = explainPage((question) => explainer.explain(question));
+  const explain = async (name: string, type = 'A') => {
+    const { body } = await page(new URLSearchParams({ name, type }));
+    return JSON.parse(body) as Explanation;
+  };
+  const textsOf = async (name: string, type?: string): Promise<Record<string, string>> =>
+    Object.fromEntries((await explain(name, type)).steps.map(({ step, text }) => [step, text]));
+  return { testbed, explain, textsOf };
+}
+
+describe('what node-cache explains', () => {
+  it('is the server block, its cache, its servers and what they replied', async () => {
+    const { testbed, textsOf } = await start(() => address(20));
+    const texts = await textsOf('a.cluster.local');
+    const at = `127.0.0.1, port ${testbed.port}`;
+    const server = `tcp://127.0.0.1#${testbed.upstream.port}`;
+    expect(texts).toMatchObject({
+      block:
+        `The server block for cluster.local (line 2 of /etc/Corefile) answers it at ${at}: ` +
+        'its zone is the longest that the name is in.',
+      cache: 'The cache has no answer for it.',
+      outcome:
+        `Asked as a client at 127.0.0.1 would: ${server} answered. ` +
+        'The cache has its answer now, for 20 s.',
+    });
+    expect(texts.forward).toMatch(/^forward \. \(line 9\) sends it to .* over TCP \(force_tcp\)\./);
+    expect(texts.forward).toContain('That is the DNS of the cluster');
+    expect(texts.server).toMatch(/was asked over TCP: it replied NOERROR after/);
+    const again = await textsOf('a.cluster.local');
+    expect(again.cache).toMatch(/^The cache has 1 A record, stored .* of its TTL are left/);
+    expect(again.server).toBeUndefined();
+    expect((await textsOf('b.example')).block).toContain('no longer zone has the name');
+  });
+
+  it('is that no block has the name, or that forward is not for it', async () => {
+    const except = WORLD.replace('UPSTREAM\n', 'UPSTREAM {\n except lan\n }\n');
+    const { textsOf, explain } = await start(() => address(20), CLUSTER);
+    expect((await textsOf('b.example')).block).toBe(
+      'No server block of /etc/Corefile has a zone that the name is in: it is refused.',
+    );
+    expect((await explain('b.example')).verdict).toMatchObject({ rcode: 'REFUSED' });
+    const other = await start(() => address(20), except);
+    expect((await other.textsOf('b.lan')).forward).toContain('., except lan, so not for this one');
+    expect((await other.explain('b.lan')).verdict).toMatchObject({ rcode: 'SERVFAIL' });
+  });
+
+  it('is the plugin hosts', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'explain-'));
+    folders.push(folder);
+    const file = join(folder, 'hosts');
+    writeFileSync(file, '10.0.0.9 web.example\n');
+    const block = `hosts ${file} example {\n fallthrough open.example\n }\n    forward`;
+    const { textsOf, explain } = await start(() => address(20), WORLD.replace('forward', block));
+    expect((await textsOf('web.example')).hosts).toBe(
+      `hosts (${file}) has the name: no server is asked.`,
+    );
+    expect((await textsOf('b.example')).hosts).toContain('has no fallthrough: SERVFAIL');
+    expect((await textsOf('b.open.example')).hosts).toContain('lets it through');
+    expect((await explain('web.example')).verdict.answers[0]).toMatch(/IN A 10\.0\.0\.9$/);
+  });
+
+  it('is that an answer has expired, or that it is a failure of a moment ago', async () => {
+    let isSilent = false;
+    const { textsOf } = await start(
+      () => (isSilent ? { rcode: 'SERVFAIL' } : address(5)),
+      CLUSTER.replace('force_tcp', '').replace(/success.*\n.*denial.*/, 'servfail 10s'),
+    );
+    isSilent = true;
+    expect((await textsOf('b.cluster.local')).outcome).toContain('SERVFAIL');
+    const again = await textsOf('b.cluster.local');
+    expect(again.cache).toContain('No server could answer it a moment ago');
+    expect(again.outcome).toContain('it gets the failure of a moment ago');
+  });
+
+  it('has the verdict that a client gets, for a thousand names', async () => {
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const replies = (name: string): Response => {
+      const kind = /^[a-z]+/.exec(name)?.[0];
+      if (kind === 'none') return { rcode: 'NXDOMAIN', authorities: [soa] };
+      if (kind === 'empty') return { authorities: [soa] };
+      if (kind === 'bad') return { rcode: 'SERVFAIL' };
+      if (kind === 'no') return { rcode: 'REFUSED' };
+      return address(20);
+    };
+    const { testbed, explain } = await start(
+      async ({ question }) => {
+        await turn();
+        await turn();
+        return replies(question.name);
+      },
+      CLUSTER.replace('force_tcp', ''),
+    );
+    const kinds = ['one', 'none', 'empty', 'bad', 'no', 'two', 'other'];
+    const names = Array.from({ length: 1_000 }, (_, i) => {
+      const kind = kinds[i % kinds.length]!;
+      return kind === 'other' ? `n${i}.example` : `${kind}${i}.cluster.local`;
+    });
+    for (let at = 0; at < names.length; at += AT_A_TIME) {
+      const asked = names.slice(at, at + AT_A_TIME).map(async (name, id) => {
+        const query = queryMessage({ name, id, ednsBytes: EDNS_BYTES });
+        const answered = exchangeUdp(testbed.port, query);
+        const { verdict } = await explain(name);
+        const difference = verdictDifference(verdict, await answered);
+        expect({ name, difference }).toEqual({ name, difference: '' });
+      });
+      await Promise.all(asked);
+    }
+  });
+});

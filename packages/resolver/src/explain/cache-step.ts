@@ -1,0 +1,135 @@
+import type { QuestionState } from '@kube-dns/transport';
+import { OPTION_HEAD_BYTES, RCODE_NAMES, typeText } from '@kube-dns/wire';
+import type { CachedEntry } from '../cache/cached-entries.js';
+import type { SubscriptionRow } from '../subscription/subscription-row.js';
+
+/** What is known of a question before it is asked. */
+export interface CacheLook {
+  readonly type: number;
+  readonly entry: CachedEntry | undefined;
+  /** That of the server that tells when the entry changes. */
+  readonly subscription: SubscriptionRow | undefined;
+  /** What happens to expired answers: given while no server replies, given at once, or not at all. */
+  readonly stale: 'late' | 'at once' | 'never';
+  readonly question: QuestionState;
+}
+
+/** A step of an explanation. */
+export interface CacheStep {
+  readonly step: 'cache';
+  readonly text: string;
+  readonly [fact: string]: unknown;
+}
+
+/** A code comes before the text of an Extended DNS Error. */
+const CODE_BYTES = 2;
+
+/** What the cache has for a question, as a sentence and as facts. */
+export function cacheStep(look: CacheLook): CacheStep {
+  const { entry, subscription, question } = look;
+  const texts = [entry === undefined ? 'The cache has no answer for it.' : entryText(entry, look)];
+  if (entry !== undefined && subscription !== undefined) {
+    texts.push(subscriptionText(entry, subscription));
+  }
+  if (entry?.isPrefetched === true) texts.push('A newer answer has been asked for already.');
+  if (entry?.triedAtMs !== undefined && entry.triedAtMs !== 0 && entry.expiredSeconds > 0) {
+    texts.push('It was asked for again since, in vain.');
+  }
+  const { failure, isInFlight } = question;
+  const reason = failure && reasonText(failure.option);
+  if (failure !== undefined) {
+    texts.push(
+      `No server could answer it a moment ago (${reason}): until a second has passed it is not asked again.`,
+    );
+  }
+  if (isInFlight) texts.push('It is in flight to servers for another client.');
+  return {
+    step: 'cache',
+    text: texts.join(' '),
+    state: entry?.state ?? 'none',
+    ...(entry !== undefined && entryFacts(entry)),
+    ...(subscription !== undefined && subscriptionFacts(subscription)),
+    ...(failure !== undefined && { failedBefore: reason, failureCode: failure.code }),
+    isInFlight,
+  };
+}
+
+function entryText(entry: CachedEntry, { type, stale }: CacheLook): string {
+  const { state, ageSeconds, secondsLeft, expiredSeconds, staleSecondsLeft } = entry;
+  const what = contentText(entry, type);
+  const age = `stored ${secondsText(ageSeconds)} ago`;
+  switch (state) {
+    case 'fresh':
+      return `The cache has ${what}, ${age}; ${Math.ceil(secondsLeft)} s of its TTL are left.`;
+    case 'kept':
+      return `The cache has ${what}, ${age}: its TTL is over, and it is kept.`;
+    case 'expired': {
+      const rule =
+        stale === 'at once'
+          ? 'Clients get it at once while it is asked for again'
+          : 'Clients get it if no server replies in time';
+      return (
+        `The cache has ${what}, ${age}, which expired ${secondsText(expiredSeconds)} ago. ` +
+        `${rule}, for ${secondsText(staleSecondsLeft)} more.`
+      );
+    }
+    case 'gone':
+      return `The cache had ${what}, ${age}; it expired ${secondsText(expiredSeconds)} ago, and no client gets it.`;
+  }
+}
+
+function contentText({ isNxdomain, isNegative, cnames, records }: CachedEntry, type: number) {
+  if (isNxdomain) return 'a negative answer: the name does not exist (NXDOMAIN)';
+  if (isNegative)
+    return `a negative answer: the name has no records of type ${typeText(type)} (NODATA)`;
+  const set = `${records} ${typeText(type)} record${records === 1 ? '' : 's'}`;
+  if (cnames === 0) return set;
+  return `${cnames === 1 ? 'a CNAME' : `${cnames} CNAMEs`} and ${set}`;
+}
+
+function entryFacts(entry: CachedEntry) {
+  const { rcode, ageSeconds, lifetimeSeconds, secondsLeft, expiredSeconds } = entry;
+  return {
+    rcode: RCODE_NAMES[rcode] ?? `RCODE${rcode}`,
+    isNegative: entry.isNegative,
+    records: entry.cnames + entry.records,
+    ageSeconds: whole(ageSeconds),
+    ttlSeconds: whole(lifetimeSeconds),
+    // As the TTL that a client gets is rounded.
+    secondsLeft: Math.max(0, Math.ceil(secondsLeft)),
+    ...(expiredSeconds > 0 && {
+      expiredSeconds: whole(expiredSeconds),
+      staleSecondsLeft: whole(entry.staleSecondsLeft),
+    }),
+    hits: entry.hits ?? null,
+    isPrefetched: entry.isPrefetched,
+  };
+}
+
+function subscriptionText({ state, secondsLeft }: CachedEntry, row: SubscriptionRow): string {
+  const zones = row.zones.join(', ');
+  if (row.state === 'live') {
+    const until = state === 'kept' || secondsLeft > 0 ? 'until then it is right' : 'it is not kept';
+    return `${row.server} tells what changes in ${zones} (serial ${row.serial ?? 0}); ${until}.`;
+  }
+  return `${row.server} told what changes in ${zones}, and does not now (${row.reason}): its TTL rules.`;
+}
+
+function subscriptionFacts({ server, zones, state, serial }: SubscriptionRow) {
+  return { subscription: { server, zones, state, serial: serial ?? null } };
+}
+
+/** The text of an Extended DNS Error. */
+function reasonText(option: Uint8Array): string {
+  return (
+    Buffer.from(option.subarray(OPTION_HEAD_BYTES + CODE_BYTES)).toString() || 'no reason given'
+  );
+}
+
+function secondsText(seconds: number): string {
+  return seconds < 1 ? 'less than a second' : `${whole(seconds)} s`;
+}
+
+function whole(seconds: number): number {
+  return Math.floor(seconds);
+}

@@ -1,0 +1,51 @@
+import type { StatusFacts } from '@kube-dns/daemon';
+import type { SubscriptionRow } from '../subscription/subscription-row.js';
+
+/**
+ * A row for each zone whose server may tell what changes, those that should and do not first. What is counted of a server
+ * is in the row of its first zone.
+ */
+export function zoneRows(
+  rows: readonly SubscriptionRow[],
+  nowMs = performance.now(),
+): StatusFacts[] {
+  const ageSeconds = (ms: number | undefined) =>
+    ms === undefined ? null : Math.round((nowMs - ms) / 100) / 10;
+  const shown = rows.flatMap((row) =>
+    row.zones.map((zone, index): StatusFacts => ({
+      ...{
+        zone,
+        server: row.server,
+        state: row.state,
+        reason: row.reason === '' ? null : row.reason,
+      },
+      forSeconds: ageSeconds(row.sinceMs),
+      serial: row.serial ?? null,
+      lastChangeSeconds: ageSeconds(row.changedMs),
+      lastMessageSeconds: ageSeconds(row.heardMs),
+      processes: row.processes,
+      // Of the server, not of a zone: once.
+      keptAnswers: index === 0 ? row.keptAnswers : null,
+      droppedAnswers: index === 0 ? row.droppedAnswers : null,
+      flushes: index === 0 ? flushesText(row) : null,
+    })),
+  );
+  const rank = ({ state }: StatusFacts) => Number(state !== 'down');
+  return shown.sort((one, other) => rank(one) - rank(other));
+}
+
+/** How often all answers were dropped, by reason: `missed-message 2`. */
+function flushesText({ flushes }: SubscriptionRow): string {
+  const counted = Object.entries(flushes).filter(([, count]) => count > 0);
+  return counted.map(([reason, count]) => `${reason} ${count}`).join(', ');
+}
+
+/** A sentence for each server that told what changes, and does not now. */
+export function zoneProblems(rows: readonly SubscriptionRow[]): string[] {
+  return rows
+    .filter(({ state }) => state === 'down')
+    .map(
+      ({ server, zones, reason }) =>
+        `${server} tells no changes of ${zones.join(', ')} now (${reason}): TTLs rule`,
+    );
+}

@@ -1,0 +1,183 @@
+import { type Log, QUERY_LOG_OFF, type QueryLogRules } from '@kube-dns/daemon';
+import {
+  type AddressedClient,
+  type AnswerObserver,
+  type AnswerSource,
+  type ExchangeObserver,
+  type RetainedQuery,
+  type ServerAddress,
+  SOURCE_NAMES,
+} from '@kube-dns/transport';
+import { Query } from '@kube-dns/wire';
+import { Dnstap, type DnstapOptions } from './dnstap/dnstap.js';
+import { ObservedAnswer, type AnswerSink } from './observed-answer.js';
+import { type BlockOutput, stdoutOutput } from './query-log/block-output.js';
+import { QueryLog } from './query-log/query-log.js';
+import { RetainedAnswer } from './retained-answer.js';
+import { TopQuestions } from './top/top-questions.js';
+
+/** Those that wait are as many as questions in flight; more of them are not kept for the next queries. */
+const MAX_FREE = 1_024;
+
+export interface TelemetryOptions {
+  /** Who asks most; with the same clock unless given. */
+  readonly top?: TopQuestions;
+  /** A monotonic clock in milliseconds; `performance.now()` unless given. */
+  readonly now?: () => number;
+  /** Where the query log goes; stdout unless given. */
+  readonly createOutput?: () => BlockOutput;
+}
+
+/**
+ * What a program says about its answers. It counts them by source, and passes each to its sinks; without sinks an
+ * immediate answer costs an addition.
+ */
+export class Telemetry implements AnswerObserver {
+  /** Answers by AnswerSource. */
+  readonly bySource: number[] = SOURCE_NAMES.map(() => 0);
+  /** Answers that took `slowMs` or longer. */
+  slow = 0;
+  /** From how many milliseconds on an answer counts as slow. */
+  slowMs = QUERY_LOG_OFF.slowMs;
+  readonly queryLog: QueryLog;
+  /** Of the program's forwarders. */
+  readonly exchanges: ExchangeObserver = {
+    sent: (server, query, isOverTcp) => this.#dnstap?.sent(server, query, isOverTcp),
+    replied: (server, query, reply, isOverTcp, ms) =>
+      this.#dnstap?.replied(server, query, reply, isOverTcp, ms),
+  };
+  #dnstap: Dnstap | undefined;
+  readonly #now: () => number;
+  readonly top: TopQuestions;
+  #sinks: readonly AnswerSink[] = [];
+  #isWatched = false;
+  /** The query of the listener that is being answered. */
+  #query = new Query();
+  #client!: AddressedClient;
+  #startedMs = 0;
+  /** For how many questions it counts in the lists; 0 for most. */
+  #times = 0;
+  readonly #answer = new ObservedAnswer();
+  readonly #free: RetainedAnswer[] = [];
+  readonly #owner = {
+    answered: (
+      retained: RetainedAnswer,
+      message: Uint8Array,
+      length: number,
+      source: AnswerSource,
+      server: ServerAddress | undefined,
+    ) => this.#answeredLater(retained, message, length, source, server),
+  };
+
+  constructor(options: TelemetryOptions = {}) {
+    const { now = () => performance.now() } = options;
+    this.#now = now;
+    this.top = options.top ?? new TopQuestions({ now });
+    this.queryLog = new QueryLog({ createOutput: options.createOutput ?? stdoutOutput });
+  }
+
+  /** Writes the query log by these rules from now on. */
+  useQueryLog(rules: QueryLogRules): void {
+    this.slowMs = rules.slowMs;
+    this.queryLog.use(rules);
+    this.remove(this.queryLog);
+    if (rules.format !== 'off') this.add(this.queryLog);
+  }
+
+  /** Sends dnstap messages from now on, where there is a target. */
+  async openDnstap({ target, ...rest }: DnstapOptions): Promise<void> {
+    if (target === null) return;
+    this.#dnstap = await Dnstap.open(target, rest);
+    this.add(this.#dnstap);
+  }
+
+  /** Messages of dnstap that readers got, as far as is known, and that they did not. */
+  get dnstapMessages(): Readonly<Record<'written' | 'dropped', number>> {
+    return this.#dnstap?.stream ?? { written: 0, dropped: 0 };
+  }
+
+  /** Resolves when what waits is written, or after a second; the log has how many lines of the query log are lost. */
+  async close(log: Pick<Log, 'warn'>): Promise<void> {
+    this.top.close();
+    await Promise.all([this.queryLog.close(), this.#dnstap?.close()]);
+    const { dropped, droppedAtEnd } = this.queryLog;
+    if (dropped === 0) return;
+    log.warn(`query log: ${dropped} lines dropped, ${droppedAtEnd} of them at the end`);
+  }
+
+  /** Passes answers to a sink from now on, without those to queries that arrived before. */
+  add(sink: AnswerSink): void {
+    this.#use([...this.#sinks, sink]);
+  }
+
+  /** Passes no more answers to a sink. */
+  remove(sink: AnswerSink): void {
+    this.#use(this.#sinks.filter((each) => each !== sink));
+  }
+
+  begin(query: Query, client: AddressedClient): void {
+    this.#times = this.top.take();
+    if (!this.#isWatched && this.#times === 0) return;
+    this.#query = query;
+    this.#client = client;
+    if (this.#isWatched) this.#startedMs = this.#now();
+  }
+
+  answered(message: Uint8Array, length: number, source: AnswerSource): void {
+    this.bySource[source]!++;
+    if (!this.#isWatched && this.#times === 0) return;
+    const answer = this.#answer;
+    const client = this.#client;
+    answer.query = this.#query;
+    answer.addressBytes = client.copyAddress(answer.address, 0);
+    answer.message = message;
+    answer.length = length;
+    if (this.#times > 0) this.top.note(answer, this.#times);
+    if (!this.#isWatched) return;
+    answer.port = client.port;
+    answer.startedMs = this.#startedMs;
+    this.#pass(source, undefined);
+  }
+
+  retain(): RetainedQuery {
+    const retained = this.#free.pop() ?? new RetainedAnswer(this.#owner);
+    retained.isWatched = this.#isWatched;
+    retained.times = this.#times;
+    retained.startedMs = this.#isWatched ? this.#startedMs : this.#now();
+    if (this.#isWatched || this.#times > 0) retained.copy(this.#query, this.#client);
+    return retained;
+  }
+
+  #answeredLater(
+    retained: RetainedAnswer,
+    message: Uint8Array,
+    length: number,
+    source: AnswerSource,
+    server: ServerAddress | undefined,
+  ): void {
+    this.bySource[source]!++;
+    if (retained.isWatched || retained.times > 0) {
+      retained.fill(this.#answer);
+      this.#answer.message = message;
+      this.#answer.length = length;
+    }
+    if (retained.times > 0) this.top.note(this.#answer, retained.times);
+    if (this.#isWatched && retained.isWatched) this.#pass(source, server);
+    else if (this.#now() - retained.startedMs >= this.slowMs) this.slow++;
+    if (this.#free.length < MAX_FREE) this.#free.push(retained);
+  }
+
+  #pass(source: AnswerSource, server: ServerAddress | undefined): void {
+    const answer = this.#answer;
+    answer.endedMs = this.#now();
+    if (answer.endedMs - answer.startedMs >= this.slowMs) this.slow++;
+    answer.source = source;
+    answer.server = server;
+    for (const sink of this.#sinks) sink.note(answer);
+  }
+
+  #use(sinks: readonly AnswerSink[]): void {
+    this.#sinks = sinks;
+    this.#isWatched = sinks.length > 0;
+  }
+}
