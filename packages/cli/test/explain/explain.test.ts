@@ -73,9 +73,9 @@ function normal(text: string): string {
     .replaceAll(config.path, '/kube-dns-config');
 }
 
-/** Lines are broken where the words of this run end. */
+/** Lines are broken where the words of this run end, also between a time and its unit. */
 function words(text: string): string {
-  return normal(text).replace(/\s+/g, ' ').trim();
+  return normal(text.replace(/\s+/g, ' ')).trim();
 }
 
 const EXAMPLES = [...README.matchAll(/```console\n\$ npx kube-dns explain (.*)\n([^]*?)```/g)].map(
