@@ -6,7 +6,7 @@ import {
   Owned,
   type CommandContext,
 } from '@kube-dns/testkit';
-import type { Contest } from '../load/contest.js';
+import type { Contest, Score } from '../load/contest.js';
 import { type LoadPlan, runContest } from '../load/run-contest.js';
 import { ScoreLog } from '../load/score-log.js';
 import { scoreSection } from '../load/score-table.js';
@@ -28,6 +28,9 @@ const onlyOption: Option<readonly string[]> = {
     throw new Error(`"${unknown}" is none of ${NAMES.join(', ')}`);
   },
 };
+
+/** Below it the load was another than it should have been. */
+const SENT_PERCENT = 99;
 
 const seconds = { max: 600, isWhole: false };
 
@@ -66,6 +69,22 @@ function addToReport(
   }
 }
 
+/** Says where the machine did not send what the open loop should have sent. */
+function noteUnsent(
+  { name }: Workload,
+  scores: readonly Score[],
+  { perSecond }: LoadPlan,
+  { report }: CommandContext,
+): void {
+  const unsent = scores.filter(({ metrics }) => metrics.sentInTimePercent < SENT_PERCENT);
+  for (const { subject, run, metrics } of unsent) {
+    const percent = metrics.sentInTimePercent.toFixed(1);
+    report.note(
+      `${name}, ${subject}, run ${run}: the machine could not send ${perSecond} questions a second, only ${percent} % of them in time.`,
+    );
+  }
+}
+
 function planOf(values: Values, cores: LoadPlan['cores']): LoadPlan {
   return {
     runs: values.runs,
@@ -100,11 +119,14 @@ async function run(values: Values, context: CommandContext): Promise<void> {
     }
     progress(`${workload.name}: ${workload.summary}`);
     const own = owned.add(new Owned());
-    const contest = await workload.prepare(new ServerTestbed(programs, own, cores), values);
+    const testbed = new ServerTestbed(programs, own, cores);
+    const prepared = await workload.prepare(testbed, values);
+    const contest = { ...prepared, subjects: [...prepared.subjects, await testbed.echo()] };
     const tell = (text: string) => progress(`${workload.name}, ${text}`);
     const scores = await runContest(contest, plan, { owned: own, progress: tell });
     await own.close();
     addToReport(workload, contest, new ScoreLog(scores), context);
+    noteUnsent(workload, scores, plan, context);
   }
   report.note(`Each figure is the median (minimum…maximum) of ${plan.runs} runs.`);
 }

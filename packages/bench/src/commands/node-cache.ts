@@ -27,6 +27,7 @@ import {
   namesIn,
   type PartContext,
 } from '../node-cache/parts.js';
+import { startEcho } from '../servers/start-echo.js';
 import { LOAD_OPTIONS, planTools, programOption } from './load-options.js';
 
 const { node, json, strict, 'node-flags': nodeFlags } = LOAD_OPTIONS;
@@ -87,7 +88,7 @@ async function measureLoads(
   const own = owned.add(new Owned());
   const testbed = await NodeCacheTestbed.create(programs, own, cores);
   const contest: Contest = {
-    subjects: await testbed.subjects(),
+    subjects: [...(await testbed.subjects()), await startEcho(own, programs.nodeFlags, cores)],
     trials: LOADS.map(({ name, zone, isHit }) => ({
       name,
       // The names of hits are no part of those that are forgotten.

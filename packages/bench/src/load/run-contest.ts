@@ -8,13 +8,25 @@ import {
   type Owned,
   parseDnsperf,
   parseLatencies,
+  pinProcess,
+  type ProcessUsage,
+  Remote,
   rssBytes,
   spreadOf,
   TemporaryFolder,
   usageSince,
 } from '@kube-dns/testkit';
+import { RCODE } from '@kube-dns/wire';
+import type { OpenLoopMethods } from '../dns/open-loop.js';
 import { encodeQuestionFile, inRandomOrder } from '../queries/question-file.js';
-import type { Contest, Metrics, Score, Subject, Trial } from './contest.js';
+import {
+  type Contest,
+  type Metrics,
+  NO_METRICS,
+  type Score,
+  type Subject,
+  type Trial,
+} from './contest.js';
 
 /** How often and how long each subject runs each trial. */
 export interface LoadPlan {
@@ -38,6 +50,22 @@ export interface ContestContext {
 }
 
 const MIB = 2 ** 20;
+const SOCKETS = 4;
+/** Of dnsperf, as fast as the server answers; each socket has one at least. */
+const IN_FLIGHT = 200;
+/** Its garbage is collected seldom: what it has of answers dies young. */
+const LOAD_NODE_FLAGS = ['--max-semi-space-size=32'];
+/** The open loop in its own process, on the core of the load. */
+export async function startOpenLoop(
+  owned: Owned,
+  cores: CorePlan | undefined,
+): Promise<Remote<OpenLoopMethods>> {
+  const entry = new URL('../dns/open-loop.js#OpenLoop', import.meta.url);
+  const options = { nodeFlags: LOAD_NODE_FLAGS };
+  const remote = owned.add(new Remote<OpenLoopMethods>('the open loop', entry, options));
+  await pinProcess(remote.pid, cores?.load);
+  return remote;
+}
 
 /**
  * Gives every subject each trial in turn, run after run: what drifts, drifts for all. Closing `owned`
@@ -49,13 +77,15 @@ export async function runContest(
   { owned, progress }: ContestContext,
 ): Promise<readonly Score[]> {
   const folder = owned.add(new TemporaryFolder());
+  const openLoop = await startOpenLoop(owned, plan.cores);
   const loads = trials.map((trial, i) => {
     const file = join(folder.path, String(i));
-    writeFileSync(file, encodeQuestionFile(inRandomOrder(trial.questions)));
-    return new Load(trial, file, plan, owned);
+    const questions = encodeQuestionFile(inRandomOrder(trial.questions));
+    writeFileSync(file, questions);
+    return new Load(trial, { file, questions, openLoop }, plan, owned);
   });
   for (const load of loads) {
-    for (const subject of subjects) {
+    for (const subject of subjects.filter((each) => load.isFor(each))) {
       progress(`warming up: ${load.trial.name}, ${subject.name}`);
       await load.warmUp(subject);
     }
@@ -63,7 +93,7 @@ export async function runContest(
   const scores: Score[] = [];
   for (let run = 1; run <= plan.runs; run++) {
     for (const load of loads) {
-      for (const subject of subjects) {
+      for (const subject of subjects.filter((each) => load.isFor(each))) {
         progress(`run ${run} of ${plan.runs}: ${load.trial.name}, ${subject.name}`);
         const metrics = await load.measure(subject);
         scores.push({ subject: subject.name, trial: load.trial.name, run, metrics });
@@ -73,18 +103,29 @@ export async function runContest(
   return scores;
 }
 
+/** What asks the questions of a trial. */
+interface LoadSource {
+  readonly file: string;
+  readonly questions: Uint8Array;
+  readonly openLoop: Remote<OpenLoopMethods>;
+}
+
 /** One trial, ready for every subject. */
 class Load {
   readonly trial: Trial;
-  readonly #file: string;
+  readonly #source: LoadSource;
   readonly #plan: LoadPlan;
   readonly #owned: Owned;
 
-  constructor(trial: Trial, file: string, plan: LoadPlan, owned: Owned) {
+  constructor(trial: Trial, source: LoadSource, plan: LoadPlan, owned: Owned) {
     this.trial = trial;
-    this.#file = file;
+    this.#source = source;
     this.#plan = plan;
     this.#owned = owned;
+  }
+
+  isFor({ isUdpOnly = false }: Subject): boolean {
+    return !(isUdpOnly && this.trial.isOverTcp === true);
   }
 
   async warmUp(subject: Subject): Promise<void> {
@@ -93,52 +134,65 @@ class Load {
   }
 
   async measure(subject: Subject): Promise<Metrics> {
-    const { pid } = subject;
+    const { pid, behind, isEcho = false } = subject;
     const before = cpuUsage(pid);
+    const beforeBehind = behind && cpuUsage(behind.pid);
     const output = await this.#ask(subject, { seconds: this.#plan.seconds });
     const used = usageSince(before, cpuUsage(pid));
+    const behindMs =
+      behind && beforeBehind ? totalMs(usageSince(beforeBehind, cpuUsage(behind.pid))) : Number.NaN;
     subject.check();
+    behind?.check();
     const { queriesPerSecond, sent, completed, rcodes, answerBytes } = parseDnsperf(output);
     const right = this.trial.rcodes.reduce((sum, rcode) => sum + (rcodes[rcode] ?? 0), 0);
     const factor = subject.isOneProcess || this.trial.isOverTcp !== true ? 1 : Number.NaN;
     const perQuery = (ms: number) => (factor * 1_000 * ms) / completed;
     return {
+      ...NO_METRICS,
       queriesPerSecond,
       userUs: perQuery(used.userMs),
       systemUs: perQuery(used.systemMs),
-      cpuUs: perQuery(used.userMs + used.systemMs),
+      cpuUs: perQuery(totalMs(used)),
+      behindUs: perQuery(behindMs),
+      togetherUs: perQuery(totalMs(used) + behindMs),
       rssMib: (factor * rssBytes(pid)) / MIB,
       ...(await this.#latencies(subject)),
       answeredPercent: (100 * completed) / sent,
-      wrong: completed - right,
+      wrong: isEcho ? Number.NaN : completed - right,
       answerBytes,
     };
   }
 
-  async #latencies(subject: Subject): Promise<Pick<Metrics, 'p50Ms' | 'p99Ms' | 'singleUs'>> {
-    const { latencySeconds, singleSeconds, perSecond } = this.#plan;
-    if (latencySeconds === 0 || this.trial.isOverTcp === true) {
-      return { p50Ms: Number.NaN, p99Ms: Number.NaN, singleUs: Number.NaN };
-    }
-    const steady = await this.#times(subject, { seconds: latencySeconds, perSecond });
-    const one = { clients: 1, outstanding: 1 };
-    const single = await this.#times(subject, { seconds: singleSeconds, ...one });
-    return { p50Ms: steady.p50, p99Ms: steady.p99, singleUs: single.p50 * 1_000 };
-  }
-
-  async #times(subject: Subject, options: Omit<DnsperfOptions, 'file' | 'owned'>) {
-    return spreadOf(
-      parseLatencies(await this.#ask(subject, { ...options, printsLatencies: true })),
-    );
+  async #latencies(subject: Subject): Promise<Partial<Metrics>> {
+    const { latencySeconds: seconds, singleSeconds, perSecond: rate } = this.#plan;
+    if (seconds === 0 || this.trial.isOverTcp === true) return {};
+    const { questions, openLoop } = this.#source;
+    const { sockets = SOCKETS, rcodes: names } = this.trial;
+    const rcodes = names.map((name) => RCODE[name]);
+    const load = { port: subject.port, rate, seconds, sockets, questions, rcodes };
+    const { answers, ownDelays, sentInTimePercent } = await openLoop.call('run', load);
+    const one = { clients: 1, outstanding: 1, printsLatencies: true };
+    const single = await this.#ask(subject, { seconds: singleSeconds, ...one });
+    return {
+      p50Ms: answers.p50Ms,
+      p99Ms: answers.p99Ms,
+      p999Ms: answers.p999Ms,
+      ownP999Ms: ownDelays.p999Ms,
+      sentInTimePercent,
+      singleUs: spreadOf(parseLatencies(single)).p50 * 1_000,
+    };
   }
 
   #ask(subject: Subject, options: Omit<DnsperfOptions, 'file' | 'owned'>): Promise<string> {
     const { cores } = this.#plan;
+    const { sockets = SOCKETS } = this.trial;
     return dnsperfOutput(
       { host: '127.0.0.1', port: subject.port },
       {
+        clients: sockets,
+        outstanding: Math.max(IN_FLIGHT, sockets),
         ...options,
-        file: this.#file,
+        file: this.#source.file,
         isBinary: true,
         isOverTcp: this.trial.isOverTcp ?? false,
         core: cores?.load,
@@ -146,4 +200,8 @@ class Load {
       },
     );
   }
+}
+
+function totalMs({ userMs, systemMs }: ProcessUsage): number {
+  return userMs + systemMs;
 }

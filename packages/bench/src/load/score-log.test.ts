@@ -1,27 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Metrics, Score } from './contest.js';
+import { NO_METRICS, type Score } from './contest.js';
 import { ScoreLog } from './score-log.js';
-
-const NOTHING: Metrics = {
-  queriesPerSecond: NaN,
-  userUs: NaN,
-  systemUs: NaN,
-  cpuUs: NaN,
-  p50Ms: NaN,
-  p99Ms: NaN,
-  singleUs: NaN,
-  answeredPercent: NaN,
-  wrong: 0,
-  answerBytes: NaN,
-  rssMib: NaN,
-};
 
 function scores(subject: string, trial: string, ...rates: readonly number[]): Score[] {
   return rates.map((queriesPerSecond, i) => ({
     subject,
     trial,
     run: i + 1,
-    metrics: { ...NOTHING, queriesPerSecond },
+    metrics: { ...NO_METRICS, queriesPerSecond },
   }));
 }
 

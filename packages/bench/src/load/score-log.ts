@@ -1,5 +1,5 @@
 import { type Range, rangeOf } from '@kube-dns/testkit';
-import type { MetricName, Score } from './contest.js';
+import { isEchoName, type MetricName, type Score } from './contest.js';
 
 /** The scores of a contest, looked up. */
 export class ScoreLog {
@@ -11,6 +11,18 @@ export class ScoreLog {
 
   has(subject: string): boolean {
     return this.scores.some((score) => score.subject === subject);
+  }
+
+  /** Those that had this trial, in the order of the runs. */
+  subjectsOf(trial: string): readonly string[] {
+    const own = this.scores.filter((score) => score.trial === trial);
+    return [...new Set(own.map(({ subject }) => subject))];
+  }
+
+  /** The CPU time of a subject over that of the echo, run by run; NaN without an echo. */
+  timesEcho(subject: string, trial: string): Range {
+    const echo = this.subjectsOf(trial).find(isEchoName);
+    return echo === undefined ? rangeOf([]) : this.ratio('cpuUs', subject, echo, trial);
   }
 
   /** One figure over all runs; NaN where no run has it. */

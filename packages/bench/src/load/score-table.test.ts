@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Metrics, Score } from './contest.js';
+import { type Metrics, NO_METRICS, type Score } from './contest.js';
 import { ScoreLog } from './score-log.js';
 import { formatRange, scoreSection } from './score-table.js';
 
 const METRICS: Metrics = {
+  ...NO_METRICS,
   queriesPerSecond: 100_000,
   userUs: 1.234,
   systemUs: 2,
@@ -42,7 +43,29 @@ describe('the table of a contest', () => {
       ['dnsmasq', '125000 (50000…200000)', '1.00', '1.23'],
     ]);
     expect(rows[0]).toHaveLength(header.length);
-    expect(rows[0]!.slice(5)).toEqual(['0.046', '-', '61', '99.99', '0', '70', '60']);
+    expect(rows[0]!.slice(5)).toEqual(['0.046', '-', '-', '-', '61', '99.99', '0', '70', '60']);
+  });
+
+  it('has the CPU time as a multiple of that of the echo in the same run', () => {
+    const cpu = (subject: string, run: number, cpuUs: number): Score => ({
+      ...{ subject, trial: 'A', run },
+      metrics: { ...METRICS, cpuUs },
+    });
+    const echo = [cpu('batch echo', 1, 4), cpu('batch echo', 2, 5)];
+    const log = new ScoreLog([cpu('ours', 1, 6), cpu('ours', 2, 10), ...echo]);
+    const { header, rows } = scoreSection('hits', 'A', log, 'dnsmasq');
+    const column = header.indexOf('CPU × echo');
+    expect(rows.map((row) => row[column])).toEqual(['1.75 (1.50…2.00)', '1.00']);
+  });
+
+  it('has the CPU time of what is asked, and of both, where it is known', () => {
+    const [first] = ours;
+    const behind = { ...first!, metrics: { ...METRICS, behindUs: 4, togetherUs: 7.2 } };
+    const { header, rows } = scoreSection('misses', 'A', new ScoreLog([behind]), 'dnsmasq');
+    const at = header.indexOf('behind it µs');
+    expect(rows[0]!.slice(at, at + 2)).toEqual(['4.00', '7.20']);
+    expect(header[at + 1]).toBe('together µs');
+    expect(scoreSection('hits', 'A', new ScoreLog(ours), '').header).not.toContain('behind it µs');
   });
 
   it('has no ratios without dnsmasq', () => {

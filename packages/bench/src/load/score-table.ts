@@ -7,12 +7,15 @@ const COLUMNS: readonly {
   readonly metric: MetricName;
   readonly title: string;
   readonly digits: number;
+  /** The column is there only if a server has the figure. */
+  readonly isOptional?: boolean;
 }[] = [
-  { metric: 'queriesPerSecond', title: 'queries/s', digits: 0 },
-  { metric: 'userUs', title: 'user µs', digits: 2 },
-  { metric: 'systemUs', title: 'sys µs', digits: 2 },
+  { metric: 'behindUs', title: 'behind it µs', digits: 2, isOptional: true },
+  { metric: 'togetherUs', title: 'together µs', digits: 2, isOptional: true },
   { metric: 'p50Ms', title: 'p50 ms', digits: 3 },
   { metric: 'p99Ms', title: 'p99 ms', digits: 3 },
+  { metric: 'p999Ms', title: 'p99.9 ms', digits: 3 },
+  { metric: 'ownP999Ms', title: 'load itself late, p99.9 ms', digits: 3 },
   { metric: 'singleUs', title: 'one at a time µs', digits: 0 },
   { metric: 'answeredPercent', title: 'answered %', digits: 2 },
   { metric: 'wrong', title: 'wrong', digits: 0 },
@@ -21,6 +24,9 @@ const COLUMNS: readonly {
 ];
 const RATIO_DIGITS = 2;
 
+/** Its head, and its cell for a server. */
+type Column = readonly [string, (subject: string) => string];
+
 /** The median, with minimum and maximum where runs differ; `-` for unknown figures. */
 export function formatRange({ min, median, max }: Range, digits: number): string {
   if (Number.isNaN(median)) return formatValue(median);
@@ -28,19 +34,32 @@ export function formatRange({ min, median, max }: Range, digits: number): string
   return low === high ? `${middle}` : `${middle} (${low}…${high})`;
 }
 
-/** What all subjects did with one trial, each beside the one of that name where there is one. */
+/**
+ * What all subjects did with one trial, each beside the one of that name and beside the echo, where there
+ * are these.
+ */
 export function scoreSection(title: string, trial: string, log: ScoreLog, beside: string): Section {
-  const own = log.scores.filter((score) => score.trial === trial);
-  const subjects = [...new Set(own.map(({ subject }) => subject))];
-  const hasPeer = subjects.includes(beside);
-  const rows = subjects.map((subject) => {
-    const [rate = '', ...others] = COLUMNS.map(({ metric, digits }) =>
-      formatRange(log.range(metric, subject, trial), digits),
-    );
-    const ratio = log.ratio('queriesPerSecond', subject, beside, trial);
-    return [subject, rate, ...(hasPeer ? [formatRange(ratio, RATIO_DIGITS)] : []), ...others];
+  const subjects = log.subjectsOf(trial);
+  const hasEcho = !Number.isNaN(log.timesEcho(subjects[0] ?? '', trial).median);
+  const columns = COLUMNS.filter(({ metric, isOptional = false }) => {
+    const isKnown = (subject: string) => !Number.isNaN(log.median(metric, subject, trial));
+    return !isOptional || subjects.some(isKnown);
   });
-  const [first = '', ...rest] = COLUMNS.map((column) => column.title);
-  const header = ['server', first, ...(hasPeer ? [`/ ${beside}`] : []), ...rest];
-  return { title, header, rows };
+  const plain = (metric: MetricName, digits: number) => (subject: string) =>
+    formatRange(log.range(metric, subject, trial), digits);
+  const ratio = (ranges: (subject: string) => Range) => (subject: string) =>
+    formatRange(ranges(subject), RATIO_DIGITS);
+  const toPeer = ratio((subject) => log.ratio('queriesPerSecond', subject, beside, trial));
+  const toEcho = ratio((subject) => log.timesEcho(subject, trial));
+  const all: readonly Column[] = [
+    ['server', (subject) => subject],
+    ['queries/s', plain('queriesPerSecond', 0)],
+    ...(subjects.includes(beside) ? [[`/ ${beside}`, toPeer] as const] : []),
+    ['user µs', plain('userUs', 2)],
+    ['sys µs', plain('systemUs', 2)],
+    ...(hasEcho ? [['CPU × echo', toEcho] as const] : []),
+    ...columns.map(({ title: head, metric, digits }) => [head, plain(metric, digits)] as const),
+  ];
+  const rows = subjects.map((subject) => all.map(([, cell]) => cell(subject)));
+  return { title, header: all.map(([head]) => head), rows };
 }

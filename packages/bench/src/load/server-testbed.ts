@@ -17,7 +17,7 @@ import {
 import { ClusterPlan, type ClusterSize } from '../cluster/cluster-plan.js';
 import type { BenchClusterMethods } from '../cluster/bench-cluster.js';
 import { followingKubedns } from '../servers/following-kubedns.js';
-import type { EchoMethods } from '../servers/echo.js';
+import { startEcho } from '../servers/start-echo.js';
 import { type PeerName, type PeerOptions, PeerProgram } from '../servers/peer-programs.js';
 import { stockArguments } from '../servers/stock-arguments.js';
 import type { Subject } from './contest.js';
@@ -61,6 +61,7 @@ export const OUR_DNSMASQ = 'our dnsmasq';
 export const OUR_KUBEDNS = 'our kubedns';
 export const DNSMASQ = 'dnsmasq';
 export const COREDNS = 'coredns';
+export const KUBE_DNS = 'kube-dns';
 
 const READY_LIMIT_MS = 120_000;
 /** What our dnsmasq logs once it is told the changes. */
@@ -147,8 +148,17 @@ export class ServerTestbed {
 
   /** The peers of kubedns that a path was given for. */
   async peers(cluster: TestbedCluster, knownName: string): Promise<readonly Subject[]> {
-    const kubeDns = await this.#peer('kube-dns', cluster, { knownName });
+    const kubeDns = await this.kubeDns(cluster, { knownName });
     return [...kubeDns, ...(await this.coredns(cluster, { knownName }))];
+  }
+
+  /** None where no path was given for it. */
+  kubeDns(
+    cluster: TestbedCluster,
+    options: PeerOptions,
+    part: Part = {},
+  ): Promise<readonly Subject[]> {
+    return this.#peer(KUBE_DNS, cluster, options, part);
   }
 
   /** None where no path was given for it. */
@@ -165,13 +175,14 @@ export class ServerTestbed {
     name: PeerName,
     { apiUrl }: Pick<TestbedCluster, 'apiUrl'>,
     options: PeerOptions,
+    part: Part = {},
   ): Promise<readonly Subject[]> {
     const path = this.programs.peers[name];
     if (path === undefined) return [];
     const isOnOneCore = this.#cores !== undefined;
     const start = { ...options, apiUrl, isOnOneCore };
     const { server, port } = this.owned.add(await PeerProgram.start(name, path, start));
-    return [await this.#subject(name, server, port)];
+    return [await this.#subject(name, server, port, part)];
   }
 
   /** A name server that answers every name, as the upstream of a dnsmasq. */
@@ -195,14 +206,9 @@ export class ServerTestbed {
     return { port: ports.tls, ca: this.owned.add(new TemporaryFolder()).file('ca.pem', ca) };
   }
 
-  async echo(): Promise<Subject> {
-    const entry = new URL('../servers/echo.js#Echo', import.meta.url);
+  echo(): Promise<Subject> {
     const { nodeFlags } = this.programs;
-    const remote = this.owned.add(new Remote<EchoMethods>('the echo', entry, { nodeFlags }));
-    const { port, engine } = await remote.call('start');
-    await pinProcess(remote.pid, this.#cores?.server);
-    const { pid } = remote;
-    return { name: `${engine} echo`, port, pid, isOneProcess: true, check: () => undefined };
+    return startEcho(this.owned, nodeFlags, this.#cores);
   }
 
   async #subject(

@@ -23,7 +23,7 @@ export const HEADLESS: Workload = {
     });
     const peers = await testbed.peers(cluster, name);
     const plain = { name, type: 'A' } as const;
-    const rcodes = ['NOERROR'];
+    const rcodes = ['NOERROR'] as const;
     return {
       subjects: [kubedns, ...dnsmasq, ...peers],
       trials: [

@@ -96,7 +96,7 @@ export const SEARCH_PATH: Workload = {
     'five names for each lookup, four of which do not exist, with the arguments of the manifest',
   prepare: async (testbed, { names }) => {
     const count = Math.min(names, MAX_NAMES);
-    const lookups = { rcodes: ['NOERROR', 'NXDOMAIN'] };
+    const lookups = { rcodes: ['NOERROR', 'NXDOMAIN'] } as const;
     return {
       subjects: await subjectsOf(testbed, count),
       trials: [
@@ -105,7 +105,7 @@ export const SEARCH_PATH: Workload = {
           name: LOOKUPS,
           questions: searchPathQuestions(count, SEARCH_DOMAINS.cluster),
         },
-        { name: HITS, questions: hitQuestions(count), rcodes: ['NOERROR'] },
+        { name: HITS, questions: hitQuestions(count), rcodes: ['NOERROR'] as const },
         {
           ...lookups,
           name: CLOUD_LOOKUPS,

@@ -36,7 +36,7 @@ export function serviceQuestions(plan: ClusterPlan): readonly LoadQuestion[] {
   return services.map((i) => ({ name: plan.dnsName(i), type: 'A' }));
 }
 
-function servicesTrial(plan: ClusterPlan): Trial {
+export function servicesTrial(plan: ClusterPlan): Trial {
   return { name: ONLY_TRIAL, questions: serviceQuestions(plan), rcodes: ['NOERROR'] };
 }
 
@@ -60,7 +60,7 @@ async function cachingDnsmasq(
   return testbed.ourDnsmasq(args, { flags });
 }
 
-const KUBEDNS_RATIO = 1.25;
+const PROMISE = { rate: 1.25, echo: 1.25 };
 
 /** kubedns and its peers with many services, beside a dnsmasq with the same names in memory. */
 export const KUBEDNS_SERVICES: Workload = {
@@ -74,7 +74,7 @@ export const KUBEDNS_SERVICES: Workload = {
     const peers = await testbed.peers(cluster, trial.questions.at(-1)!.name);
     return { subjects: [kubedns, ...dnsmasq, ...peers], trials: [trial] };
   },
-  judge: (log) => asPromised(log, OUR_KUBEDNS, KUBEDNS_RATIO),
+  judge: (log) => asPromised(log, OUR_KUBEDNS, PROMISE),
 };
 
 const MIXED = 'mixed';
@@ -118,36 +118,4 @@ export const DGRAM_ENGINE: Workload = {
   },
   judge: (log) =>
     [OUR_KUBEDNS, OUR_DNSMASQ].flatMap((subject) => fasterThanDnsmasq(log, subject, DGRAM_RATIO)),
-};
-
-/** What a server that does nothing could do. */
-export const LIMIT: Workload = {
-  name: 'limit',
-  summary: 'an echo without DNS: the limit of the system, of Node and of the load generator',
-  prepare: async (testbed, size) => {
-    const cluster = await serviceCluster(testbed, size);
-    const echo = await testbed.echo();
-    const dnsmasq = await dnsmasqWith(testbed, cluster);
-    return { subjects: [echo, ...dnsmasq], trials: [servicesTrial(cluster.plan)] };
-  },
-  judge: () => [],
-};
-
-const MISS_RATIO = 2.5;
-/** More than are ever in flight; the real one would refuse at 150. */
-const IN_FLIGHT = '--dns-forward-max=1500';
-
-/** Every question is forwarded to the same kubedns, which shares a core with the load generator. */
-export const MISSES: Workload = {
-  name: 'misses',
-  summary: 'our dnsmasq and the real one without a cache, in front of the same kubedns',
-  prepare: async (testbed, size) => {
-    const cluster = await serviceCluster(testbed, size);
-    const { port } = await testbed.kubedns(cluster, { isUpstream: true });
-    const args = ['--cache-size=0', IN_FLIGHT, `--server=/${ZONE}/127.0.0.1#${port}`];
-    const ours = await testbed.ourDnsmasq(args);
-    const dnsmasq = await testbed.realDnsmasq({ args });
-    return { subjects: [ours, ...dnsmasq], trials: [servicesTrial(cluster.plan)] };
-  },
-  judge: (log) => fasterThanDnsmasq(log, OUR_DNSMASQ, MISS_RATIO),
 };

@@ -2,7 +2,8 @@ import { DNSMASQ_HITS, EIGHTY_TWENTY } from './caching.js';
 import { DOT } from './dot.js';
 import { HEADLESS } from './headless.js';
 import { SEARCH_PATH } from './search-path.js';
-import { DGRAM_ENGINE, KUBEDNS_SERVICES, LIMIT, MISSES, MIXED_CLIENTS } from './services.js';
+import { MISSES_ZONE } from './misses-zone.js';
+import { DGRAM_ENGINE, KUBEDNS_SERVICES, MIXED_CLIENTS } from './services.js';
 import type { Workload } from './workload.js';
 
 /** Every workload, in the order in which they run. */
@@ -11,10 +12,9 @@ export const WORKLOADS: readonly Workload[] = [
   KUBEDNS_SERVICES,
   MIXED_CLIENTS,
   HEADLESS,
-  MISSES,
+  MISSES_ZONE,
   DOT,
   DGRAM_ENGINE,
   EIGHTY_TWENTY,
   SEARCH_PATH,
-  LIMIT,
 ];

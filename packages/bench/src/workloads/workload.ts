@@ -41,7 +41,7 @@ export function fasterThanDnsmasq(
 ): readonly Judged[] {
   if (!log.has(DNSMASQ)) return [];
   const value = log.ratio('queriesPerSecond', subject, DNSMASQ, trial).median;
-  const name = `queries/s, ${subject} / dnsmasq${trial === ONLY_TRIAL ? '' : `, ${trial}`}`;
+  const name = `queries/s, ${subject} / dnsmasq${nameOf(trial)}`;
   return [{ name, value, unit: '×', bar: { atLeast } }];
 }
 
@@ -54,6 +54,36 @@ export function cheaperThanDnsmasq(
   if (!log.has(DNSMASQ)) return [];
   const value = log.ratio('cpuUs', subject, DNSMASQ, ONLY_TRIAL).median;
   return [{ name: `CPU/query, ${subject} / dnsmasq`, value, unit: '×', bar: { atMost } }];
+}
+
+/** At least `atLeast` times the queries per CPU second of a peer; nothing where it is not here. */
+export function perCpuSecond(
+  log: ScoreLog,
+  subject: string,
+  peer: string,
+  atLeast: number,
+  trial = ONLY_TRIAL,
+): readonly Judged[] {
+  if (!log.has(peer)) return [];
+  const value = log.ratio('cpuUs', peer, subject, trial).median;
+  const name = `queries per CPU second, ${subject} / ${peer}${nameOf(trial)}`;
+  return [{ name, value, unit: '×', bar: { atLeast } }];
+}
+
+/** At most `atMost` times the CPU time per query of the echo. */
+export function nearEcho(
+  log: ScoreLog,
+  subject: string,
+  atMost: number,
+  trial = ONLY_TRIAL,
+): readonly Judged[] {
+  const value = log.timesEcho(subject, trial).median;
+  const name = `CPU/query, ${subject} / echo${nameOf(trial)}`;
+  return Number.isNaN(value) ? [] : [{ name, value, unit: '×', bar: { atMost } }];
+}
+
+function nameOf(trial: string): string {
+  return trial === ONLY_TRIAL ? '' : `, ${trial}`;
 }
 
 const CPU_RATIO = 0.75;
@@ -81,11 +111,24 @@ export function soonAsDnsmasq(log: ScoreLog, subject: string): readonly Judged[]
   ];
 }
 
+/** What is promised of a container that answers from memory. */
+export interface MemoryPromise {
+  /** Queries per second, as a multiple of dnsmasq's. */
+  readonly rate: number;
+  /** CPU time per query, as a multiple of the echo's. */
+  readonly echo: number;
+}
+
 /** All that is promised of a container that answers from memory. */
-export function asPromised(log: ScoreLog, subject: string, atLeast: number): readonly Judged[] {
+export function asPromised(
+  log: ScoreLog,
+  subject: string,
+  { rate, echo }: MemoryPromise,
+): readonly Judged[] {
   return [
-    ...fasterThanDnsmasq(log, subject, atLeast),
+    ...fasterThanDnsmasq(log, subject, rate),
     ...cheaperThanDnsmasq(log, subject, CPU_RATIO),
+    ...nearEcho(log, subject, echo),
     ...soonAsDnsmasq(log, subject),
   ];
 }

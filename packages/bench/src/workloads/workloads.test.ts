@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Metrics, Score } from '../load/contest.js';
+import { type Metrics, NO_METRICS, type Score } from '../load/contest.js';
 import { ScoreLog } from '../load/score-log.js';
 import { COREDNS, DNSMASQ, OUR_DNSMASQ, OUR_KUBEDNS } from '../load/server-testbed.js';
 import { DNSMASQ_HITS } from './caching.js';
@@ -9,6 +9,7 @@ import { soonAsDnsmasq } from './workload.js';
 import { WORKLOADS } from './workload-table.js';
 
 const METRICS: Metrics = {
+  ...NO_METRICS,
   queriesPerSecond: 100,
   userUs: 1,
   systemUs: 2,

@@ -1,0 +1,118 @@
+import { createSocket, type RemoteInfo } from 'node:dgram';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Owned } from '@kube-dns/testkit';
+import { RCODE } from '@kube-dns/wire';
+import { encodeQuestionFile } from '../queries/question-file.js';
+import { OpenLoop, type OpenLoopPlan } from './open-loop.js';
+
+const PAUSE_MS = 100;
+const RATE = 1_000;
+const SECONDS = 0.5;
+/** A fifth of the questions falls into a pause. */
+const LATE_PART = PAUSE_MS / 1_000 / SECONDS;
+const QR = 0x80;
+
+let owned: Owned;
+beforeEach(() => {
+  owned = new Owned();
+});
+afterEach(() => owned.close());
+
+interface PausingServer {
+  readonly port: number;
+  /** Keeps the answers back for PAUSE_MS. */
+  readonly pause: () => void;
+  /** The clients' ports. */
+  readonly clients: ReadonlySet<number>;
+}
+
+/** Sends each query back; one of `skipEvery` never. */
+async function startServer({ skipEvery = Infinity, rcode = 0 } = {}): Promise<PausingServer> {
+  const socket = createSocket('udp4');
+  const clients = new Set<number>();
+  let held: { bytes: Buffer; peer: RemoteInfo }[] | undefined;
+  let count = 0;
+  const send = (bytes: Buffer, peer: RemoteInfo) => socket.send(bytes, peer.port, peer.address);
+  socket.on('message', (bytes, peer) => {
+    clients.add(peer.port);
+    if (++count % skipEvery === 0) return;
+    bytes[2]! |= QR;
+    bytes[3]! |= rcode;
+    if (held === undefined) send(bytes, peer);
+    else held.push({ bytes, peer });
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  owned.add({ close: () => Promise.resolve(void socket.close()) });
+  const pause = () => {
+    held = [];
+    setTimeout(() => {
+      for (const { bytes, peer } of held!) send(bytes, peer);
+      held = undefined;
+    }, PAUSE_MS);
+  };
+  return { port: socket.address().port, pause, clients };
+}
+
+function planFor({ port }: PausingServer, more: Partial<OpenLoopPlan> = {}): OpenLoopPlan {
+  const names = ['a.example', 'host-2.a-longer-one.example'];
+  const questions = encodeQuestionFile(names.map((name) => ({ name, type: 'A' })));
+  const rcodes = [RCODE.NOERROR];
+  return { port, rate: RATE, seconds: SECONDS, sockets: 4, questions, rcodes, ...more };
+}
+
+describe('a load that does not wait', () => {
+  it('times every question that falls into a pause of the server', async () => {
+    const server = await startServer();
+    const running = new OpenLoop().run(planFor(server));
+    await delay(150);
+    server.pause();
+    const { planned, answered, wrong, unanswered, answers } = await running;
+    expect({ planned, answered, wrong, unanswered }).toEqual({
+      ...{ planned: RATE * SECONDS, answered: RATE * SECONDS, wrong: 0, unanswered: 0 },
+    });
+    // The times of a fifth of them are spread from 0 to the pause: half of that fifth is above half of it.
+    expect(LATE_PART).toBe(0.2);
+    expect(answers.p90Ms).toBeGreaterThan(PAUSE_MS / 2 - 15);
+    expect(answers.p99Ms).toBeGreaterThan(PAUSE_MS - 15);
+    expect(answers.maxMs).toBeGreaterThan(PAUSE_MS - 5);
+  });
+
+  it('times from when they should have left those that its own pause delays, and says that', async () => {
+    const running = new OpenLoop().run(planFor(await startServer()));
+    await delay(150);
+    const endMs = performance.now() + PAUSE_MS;
+    while (performance.now() < endMs);
+    const { answered, answers, ownDelays } = await running;
+    expect(answered).toBe(RATE * SECONDS);
+    for (const times of [answers, ownDelays]) {
+      expect(times.p90Ms).toBeGreaterThan(PAUSE_MS / 2 - 15);
+      expect(times.maxMs).toBeGreaterThan(PAUSE_MS - 5);
+    }
+  });
+
+  it('counts what is not answered as the longest time, and answers with another rcode', async () => {
+    const server = await startServer({ skipEvery: 10, rcode: RCODE.SERVFAIL });
+    const { sent, answered, unanswered, wrong, answers } = await new OpenLoop().run(
+      planFor(server, { rate: 400, seconds: 0.25 }),
+    );
+    expect({ sent, unanswered }).toEqual({ sent: 100, unanswered: 10 });
+    expect(wrong).toBe(answered);
+    expect(answers.p99Ms).toBe(1_000);
+  });
+
+  it('asks from as many sockets as are wanted', async () => {
+    const server = await startServer();
+    await new OpenLoop().run(planFor(server, { seconds: 0.2, sockets: 40 }));
+    expect(server.clients.size).toBe(40);
+  });
+
+  it('says what part of the rate the machine could not send', async () => {
+    const plan = planFor(await startServer(), { rate: 20_000_000, seconds: 0.02 });
+    const { planned, sentInTimePercent } = await new OpenLoop().run(plan);
+    expect(planned).toBe(400_000);
+    expect(sentInTimePercent).toBeLessThan(50);
+  });
+});
