@@ -17,9 +17,14 @@ export interface ChosenEngine {
 export async function chooseUdpEngine(choice: UdpEngineChoice): Promise<ChosenEngine> {
   if (choice === 'dgram') return { engine: new DgramEngine(), description: 'dgram' };
   try {
-    return { engine: new BatchEngine(await loadLibc()), description: 'batch' };
+    const engine = new BatchEngine(await loadLibc());
+    return { engine, description: described(engine.name, engine.lack) };
   } catch (error) {
     if (!(error instanceof EngineError) || choice === 'batch') throw error;
-    return { engine: new DgramEngine(), description: `dgram (${error.message})` };
+    return { engine: new DgramEngine(), description: described('dgram', error.message) };
   }
+}
+
+function described(engine: string, lack: string | undefined): string {
+  return lack === undefined ? engine : `${engine} (${lack})`;
 }

@@ -16,6 +16,11 @@ export class BatchEngine implements UdpEngine {
     this.#hub = new BatchHub(libc);
   }
 
+  /** What the system lacks of what makes this engine fast; undefined when it has all. */
+  get lack(): string | undefined {
+    return this.#hub.offload.lack;
+  }
+
   createSocket(counters: ListenerCounters): DatagramSocket {
     return new BatchListenerSocket(this.#hub, counters);
   }

@@ -1,5 +1,6 @@
 import type { Libc } from './libc.js';
 import { MessageArena, SLOTS } from './message-arena.js';
+import { Offload } from './offload.js';
 import { Outbox } from './outbox.js';
 
 /** The largest query or reply that is received whole; the rest of a larger one is lost. */
@@ -22,6 +23,7 @@ export interface HubSocket {
  */
 export class BatchHub {
   readonly libc: Libc;
+  readonly offload: Offload;
   readonly inbox: MessageArena;
   /** Answers written in place while a batch is handled. */
   readonly answers: Outbox;
@@ -31,6 +33,7 @@ export class BatchHub {
 
   constructor(libc: Libc) {
     this.libc = libc;
+    this.offload = new Offload(libc);
     this.inbox = new MessageArena(libc, SLOT_BYTES, 0);
     this.answers = new Outbox(libc);
     this.outgoing = new Outbox(libc);

@@ -1,7 +1,7 @@
 import type { Peer } from '../datagram-socket.js';
 import { AddressTexts } from './address-texts.js';
 import { AF_INET } from './constants.js';
-import { CONTROL_WORDS, type MessageArena, NAME_WORDS } from './message-arena.js';
+import { type MessageArena, NAME_WORDS, PACKET_INFO_WORDS } from './message-arena.js';
 
 const IPV4_CONTROL_BYTES = 32;
 /** Words of a struct in_pktinfo and in6_pktinfo, after their header of four. */
@@ -41,7 +41,7 @@ export class BatchPeer implements Peer {
 
   /** One with its own memory, see `copyFrom`. */
   static copy(): BatchPeer {
-    const peer = new BatchPeer(new Int32Array(2 + NAME_WORDS + CONTROL_WORDS));
+    const peer = new BatchPeer(new Int32Array(2 + NAME_WORDS + PACKET_INFO_WORDS));
     peer.#controlLengthAt = 1;
     peer.#nameAt = 2;
     peer.#controlAt = peer.#nameAt + NAME_WORDS;
@@ -95,7 +95,7 @@ export class BatchPeer implements Peer {
     words[this.#controlLengthAt] = from[other.#controlLengthAt]!;
     for (let i = 0; i < NAME_WORDS; i++) words[this.#nameAt + i] = from[other.#nameAt + i]!;
     if (from[other.#controlLengthAt] === 0) return;
-    for (let i = 0; i < CONTROL_WORDS; i++)
+    for (let i = 0; i < PACKET_INFO_WORDS; i++)
       words[this.#controlAt + i] = from[other.#controlAt + i]!;
   }
 
@@ -110,7 +110,7 @@ export class BatchPeer implements Peer {
     words[arena.controlLengthAt(slot)] = controlBytes;
     if (controlBytes === 0) return;
     const controlAt = arena.controlAt(slot);
-    for (let i = 0; i < CONTROL_WORDS; i++) words[controlAt + i] = from[this.#controlAt + i]!;
+    for (let i = 0; i < PACKET_INFO_WORDS; i++) words[controlAt + i] = from[this.#controlAt + i]!;
     leaveRouteOpen(words, controlAt, controlBytes);
   }
 }

@@ -2,6 +2,7 @@ import { getSystemErrorName } from 'node:util';
 import { discardAddress, DISCARD_PORT } from '../datagram-socket.js';
 import type { BatchHub, HubSocket } from './batch-hub.js';
 import * as linux from './constants.js';
+import { Joining } from './joining.js';
 import type { ReadyEvents, Watch } from './libc.js';
 import type { MessageArena } from './message-arena.js';
 import type { OutboxSocket } from './outbox.js';
@@ -52,6 +53,7 @@ const STALE_ERRORS: ReadonlySet<number> = new Set([
 export class BatchSocket implements HubSocket, OutboxSocket {
   readonly fd: number;
   readonly port: number;
+  readonly joining: Joining | undefined;
   isClosed = false;
   readonly #hub: BatchHub;
   readonly #options: BatchSocketOptions;
@@ -65,6 +67,7 @@ export class BatchSocket implements HubSocket, OutboxSocket {
     this.#hub = hub;
     this.#options = options;
     this.#owner = owner;
+    if (hub.offload.canJoin) this.joining = new Joining();
     const { libc } = hub;
     const type = linux.SOCK_DGRAM | linux.SOCK_NONBLOCK | linux.SOCK_CLOEXEC;
     this.fd = libc.socket(options.isIpv6 ? linux.AF_INET6 : linux.AF_INET, type, 0);

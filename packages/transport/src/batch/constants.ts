@@ -1,4 +1,4 @@
-/** Numbers of Linux on x64 and arm64 (include/uapi/asm-generic and linux/in.h, in6.h, socket.h). */
+/** Numbers of Linux on x64 and arm64 (include/uapi/asm-generic and linux/in.h, in6.h, udp.h, socket.h). */
 export const AF_INET = 2;
 export const AF_INET6 = 10;
 export const SOCK_DGRAM = 2;
@@ -13,10 +13,16 @@ export const IP_PKTINFO = 8;
 export const IPPROTO_IPV6 = 41;
 export const IPV6_V6ONLY = 26;
 export const IPV6_RECVPKTINFO = 49;
+export const SOL_UDP = 17;
+/** The length of each datagram in one message that is sent (Linux 4.18). */
+export const UDP_SEGMENT = 103;
+/** The same of a message that is received, where datagrams may come merged (Linux 5.0). */
+export const UDP_GRO = 104;
 export const MSG_TRUNC = 0x20;
 export const MSG_DONTWAIT = 0x40;
 export const EINTR = 4;
 export const EAGAIN = 11;
+export const EMSGSIZE = 90;
 export const ENOBUFS = 105;
 export const ENETUNREACH = 101;
 export const ECONNREFUSED = 111;

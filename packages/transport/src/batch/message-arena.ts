@@ -5,22 +5,25 @@ export const SLOTS = 64;
 
 /** struct mmsghdr of a 64-bit system; its parts below are offsets in 32-bit words. */
 export const HEADER_BYTES = 64;
-const HEADER_WORDS = HEADER_BYTES / 4;
-const NAME = 0;
-const NAME_LENGTH = 2;
-const IOV = 4;
-const IOV_COUNT = 6;
-const CONTROL = 8;
-const CONTROL_LENGTH = 10;
+export const HEADER_WORDS = HEADER_BYTES / 4;
+export const NAME = 0;
+export const NAME_LENGTH = 2;
+export const IOV = 4;
+export const IOV_COUNT = 6;
+export const CONTROL = 8;
+export const CONTROL_LENGTH = 10;
 const FLAGS = 12;
 const MESSAGE_LENGTH = 14;
 
-const IOV_WORDS = 4;
-const IOV_LENGTH = 2;
+export const IOV_WORDS = 4;
+export const IOV_LENGTH = 2;
 /** A struct sockaddr_in6 and padding. */
 export const NAME_WORDS = 8;
 /** One control message with the address that a datagram was sent to: 40 bytes for IPv6, 32 for IPv4. */
-export const CONTROL_WORDS = 12;
+export const PACKET_INFO_WORDS = 10;
+/** One with the length of the segments: a struct cmsghdr, a number and padding. */
+export const SEGMENT_CONTROL_WORDS = 6;
+export const CONTROL_WORDS = PACKET_INFO_WORDS + SEGMENT_CONTROL_WORDS;
 
 /**
  * Memory for recvmmsg and sendmmsg, allocated once: for each slot a message header that points to
@@ -84,6 +87,11 @@ export class MessageArena {
 
   flagsOf(slot: number): number {
     return this.words[slot * HEADER_WORDS + FLAGS]!;
+  }
+
+  /** The offset of the part of memory that a slot's payload is, in words. */
+  iovAt(slot: number): number {
+    return this.#iovsAt + slot * IOV_WORDS;
   }
 
   payloadLengthOf(slot: number): number {

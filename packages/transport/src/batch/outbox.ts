@@ -1,5 +1,7 @@
 import { copyStart } from '@kube-dns/wire';
-import { EINTR, MSG_DONTWAIT } from './constants.js';
+import { EINTR, EMSGSIZE, MSG_DONTWAIT } from './constants.js';
+import { JoinedMessages } from './joined-messages.js';
+import type { Joining } from './joining.js';
 import type { Libc } from './libc.js';
 import { MessageArena, SLOTS } from './message-arena.js';
 import type { BatchPeer } from './batch-peer.js';
@@ -8,9 +10,13 @@ const MAX_MESSAGE_BYTES = 65_536;
 /** The usual answer fits; a larger one uses the following slots, and the batch is sent immediately. */
 const SLOT_BYTES = 2_048;
 
+const FAILURE = { REPEAT: 0, WAIT: 1, REFUSED: 2 } as const;
+
 /** A socket as the outbox needs it. */
 export interface OutboxSocket {
   readonly fd: number;
+  /** Undefined where the system has no UDP_SEGMENT. */
+  readonly joining?: Joining | undefined;
   /** The system accepts nothing now; the messages are passed to `hold`. */
   mustWait(errno: number): boolean;
   /** The error was an earlier datagram's: another try can work. */
@@ -25,11 +31,12 @@ export interface OutboxSocket {
 
 /**
  * Messages that wait to be sent together. They all leave from one socket: the first for another sends
- * those that wait.
+ * those that wait. Several to one client may leave as one send, so their order may change.
  */
 export class Outbox {
   readonly #libc: Libc;
   readonly #arena: MessageArena;
+  readonly #joined: JoinedMessages;
   #socket: OutboxSocket | undefined;
   #start = 0;
   #end = 0;
@@ -37,6 +44,7 @@ export class Outbox {
   constructor(libc: Libc) {
     this.#libc = libc;
     this.#arena = new MessageArena(libc, SLOT_BYTES, MAX_MESSAGE_BYTES);
+    this.#joined = new JoinedMessages(libc, this.#arena);
   }
 
   /** 64 KiB to write the next message in place, see `commit`. */
@@ -82,26 +90,74 @@ export class Outbox {
   #send(): void {
     const socket = this.#socket;
     // The message at `end` may be written already: the socket of those before it is another one.
-    while (socket !== undefined && this.#start < this.#end) {
-      const count = this.#end - this.#start;
-      const headers = this.#arena.headersFrom(this.#start);
-      const sent = this.#libc.sendmmsg(socket.fd, headers, count, MSG_DONTWAIT);
-      if (sent > 0) {
-        this.#start += sent;
-        socket.noteSent();
-      } else this.#fail(socket, this.#libc.errno());
-    }
+    if (socket !== undefined) this.#sendFrom(socket, this.#start, this.#end);
     this.#start = this.#end;
   }
 
-  /** The first of those that wait could not be sent. */
-  #fail(socket: OutboxSocket, errno: number): void {
-    if (errno === EINTR) return;
-    if (socket.mustWait(errno)) {
-      for (; this.#start < this.#end; this.#start++) socket.hold(this.#arena, this.#start);
-    } else if (!socket.mayRepeat(errno)) {
-      socket.countUnsent();
-      this.#start++;
+  #sendFrom(socket: OutboxSocket, start: number, end: number): void {
+    const { joining } = socket;
+    const messages = end - start;
+    if (joining?.isDue(messages) !== true) {
+      this.#sendSingly(socket, start, end);
+      return;
+    }
+    const sends = this.#joined.join(start, end);
+    joining.note(messages, sends);
+    if (sends === messages) this.#sendSingly(socket, start, end);
+    else this.#sendJoined(socket, joining, start, end);
+  }
+
+  #sendSingly(socket: OutboxSocket, start: number, end: number): void {
+    for (let slot = start; slot < end;) {
+      const headers = this.#arena.headersFrom(slot);
+      const sent = this.#libc.sendmmsg(socket.fd, headers, end - slot, MSG_DONTWAIT);
+      if (sent > 0) {
+        slot += sent;
+        socket.noteSent();
+        continue;
+      }
+      const failure = failureOf(socket, this.#libc.errno());
+      if (failure === FAILURE.WAIT) while (slot < end) socket.hold(this.#arena, slot++);
+      else if (failure === FAILURE.REFUSED) {
+        socket.countUnsent();
+        slot++;
+      }
     }
   }
+
+  #sendJoined(socket: OutboxSocket, joining: Joining, start: number, end: number): void {
+    const { groups } = this.#joined;
+    for (let group = 0; group < groups.count;) {
+      const headers = this.#joined.headersFrom(group);
+      const sent = this.#libc.sendmmsg(socket.fd, headers, groups.count - group, MSG_DONTWAIT);
+      if (sent > 0) {
+        group += sent;
+        socket.noteSent();
+        continue;
+      }
+      const errno = this.#libc.errno();
+      const failure = failureOf(socket, errno);
+      if (failure === FAILURE.WAIT) {
+        for (let slot = start; slot < end; slot++) {
+          if (groups.groupOf[slot]! >= group) socket.hold(this.#arena, slot);
+        }
+        return;
+      }
+      if (failure === FAILURE.REFUSED) {
+        // A path can be too narrow; any other error of a joined message is one of joining.
+        if (groups.size[group]! > 1 && errno !== EMSGSIZE) joining.refuse();
+        for (let slot = start; slot < end; slot++) {
+          if (groups.groupOf[slot] === group) this.#sendSingly(socket, slot, slot + 1);
+        }
+        group++;
+      }
+    }
+  }
+}
+
+/** What the failure of a send means for its message. */
+function failureOf(socket: OutboxSocket, errno: number): number {
+  if (errno === EINTR) return FAILURE.REPEAT;
+  if (socket.mustWait(errno)) return FAILURE.WAIT;
+  return socket.mayRepeat(errno) ? FAILURE.REPEAT : FAILURE.REFUSED;
 }
