@@ -146,6 +146,25 @@ describe('AnswerWriter EDNS', () => {
     ]);
   });
 
+  it('points to the end of the question for an owner above its name', () => {
+    const { decoded, bytes } = write(readQuery('no.Web.x'), (writer) => {
+      expect(writer.addAbove(SECTION.AUTHORITY, 3, TYPE.A, 5, Uint8Array.of(10, 0, 0, 1))).toBe(
+        true,
+      );
+      add(writer, address('host.web.x', '10.0.0.2'), SECTION.ADDITIONAL);
+    });
+    expect(decoded.authorities).toMatchObject([{ name: 'Web.x', data: '10.0.0.1' }]);
+    expect(decoded.additionals).toMatchObject([{ name: 'host.Web.x', data: '10.0.0.2' }]);
+    expect(Buffer.from(bytes).toString('latin1')).not.toContain('web');
+  });
+
+  it('leaves out a record above the name that does not fit', () => {
+    const writer = new AnswerWriter();
+    writer.begin(readQuery('web.x'), new Uint8Array(1_024), 512);
+    expect(writer.addAbove(SECTION.AUTHORITY, 4, TYPE.A, 5, new Uint8Array(500))).toBe(false);
+    expect(writer.isFull).toBe(true);
+  });
+
   it('puts OPT behind the additional records', () => {
     const { decoded } = write(withOpt(), (writer) => {
       add(writer, address('a.x', '10.0.0.1'), SECTION.ADDITIONAL);

@@ -24,7 +24,11 @@ export interface ResourceRecord {
 }
 
 const MAX_POINTER_OFFSET = 0x3fff;
+const POINTER_BYTES = 2;
+/** Type, class, TTL and length of rdata. */
+const FIXED_BYTES = 10;
 const MAX_REMEMBERED_NAMES = 128;
+const UNREAD = -1;
 
 /**
  * Writes one answer at a time into a buffer of the caller's: the header and the question echoed from
@@ -49,7 +53,8 @@ export class AnswerWriter {
   readonly #counts = new Uint16Array(3);
   /** Offsets of names in the message that a later name may point to. */
   readonly #names = new Uint16Array(MAX_REMEMBERED_NAMES);
-  #nameCount = 0;
+  /** UNREAD until the first name is written: most answers have no other name than the question's. */
+  #nameCount = UNREAD;
 
   /**
    * Starts the answer: RA set, opcode, RD and CD as asked, no error, no record. It uses at most `maxBytes` of
@@ -69,11 +74,12 @@ export class AnswerWriter {
     this.#rcode = RCODE.NOERROR;
     this.#options = NO_EDNS_OPTIONS;
     this.#isFull = false;
-    this.#counts.fill(0);
+    this.#counts[SECTION.ANSWER] = 0;
+    this.#counts[SECTION.AUTHORITY] = 0;
+    this.#counts[SECTION.ADDITIONAL] = 0;
     for (let i = QUESTION_OFFSET; i < query.questionEnd; i++) out[i] = query.bytes[i]!;
     this.#at = query.questionEnd;
-    this.#nameCount = 0;
-    if (query.questionEnd > QUESTION_OFFSET) this.#rememberLabels(QUESTION_OFFSET);
+    this.#nameCount = UNREAD;
   }
 
   /** Sets AA, or clears it for an answer that other servers have a part in. */
@@ -121,24 +127,55 @@ export class AnswerWriter {
     rdata: Uint8Array,
     rdataBytes = rdata.length,
   ): boolean {
+    // The uncompressed size is the upper bound; space for OPT is reserved.
+    const ownerBytes = owner === undefined ? POINTER_BYTES : nameBytes(owner);
+    if (!this.#hasRoom(ownerBytes + rdataBytes)) return this.#leaveOut(section);
     const start = this.#at;
     const nameCount = this.#nameCount;
-    // The uncompressed size is the upper bound; space for OPT is reserved.
-    const ownerBytes = owner === undefined ? 2 : nameBytes(owner);
-    const optBytes = this.#optBytes;
-    const most = ownerBytes + 10 + rdataBytes + optBytes;
-    if (this.#isFull || start + most > this.#out.length) return this.#leaveOut(section);
     if (owner === undefined) this.#putPointer(QUESTION_OFFSET);
     else this.#putName(owner);
+    return this.#addFields(section, type, ttlSeconds, rdata, rdataBytes, start, nameCount);
+  }
+
+  /** As `add`, for the owner that begins at an offset of the question's name. */
+  addAbove(
+    section: Section,
+    ownerAt: number,
+    type: number,
+    ttlSeconds: number,
+    rdata: Uint8Array,
+  ): boolean {
+    if (!this.#hasRoom(POINTER_BYTES + rdata.length)) return this.#leaveOut(section);
+    const start = this.#at;
+    this.#putPointer(QUESTION_OFFSET + ownerAt);
+    const nameCount = this.#nameCount;
+    return this.#addFields(section, type, ttlSeconds, rdata, rdata.length, start, nameCount);
+  }
+
+  #hasRoom(nameAndRdataBytes: number): boolean {
+    const most = nameAndRdataBytes + FIXED_BYTES + this.#optBytes;
+    return !this.#isFull && this.#at + most <= this.#out.length;
+  }
+
+  /** Writes what follows the owner; takes the record back, from `start` on, when it does not fit. */
+  #addFields(
+    section: Section,
+    type: number,
+    ttlSeconds: number,
+    rdata: Uint8Array,
+    rdataBytes: number,
+    start: number,
+    nameCount: number,
+  ): boolean {
     const out = this.#out;
     writeUint16(out, this.#at, type);
     writeUint16(out, this.#at + 2, this.#class);
     writeUint32(out, this.#at + 4, ttlSeconds);
-    this.#at += 10;
+    this.#at += FIXED_BYTES;
     const rdataStart = this.#at;
     this.#putRdata(type, rdata, rdataBytes);
     writeUint16(out, rdataStart - 2, this.#at - rdataStart);
-    if (this.#at + optBytes > this.#maxBytes) {
+    if (this.#at + this.#optBytes > this.#maxBytes) {
       this.#at = start;
       this.#nameCount = nameCount;
       return this.#leaveOut(section);
@@ -206,6 +243,7 @@ export class AnswerWriter {
 
   /** The offset of a remembered name that equals `name` from `from` on; -1 when there is none. */
   #findName(name: Uint8Array, from: number): number {
+    this.#readQuestion();
     for (let i = 0; i < this.#nameCount; i++) {
       if (this.#isNameAt(this.#names[i]!, name, from)) return this.#names[i]!;
     }
@@ -230,7 +268,15 @@ export class AnswerWriter {
     }
   }
 
+  /** Remembers the labels of the question, as the first ones. */
+  #readQuestion(): void {
+    if (this.#nameCount !== UNREAD) return;
+    this.#nameCount = 0;
+    if (this.#query.questionEnd > QUESTION_OFFSET) this.#rememberLabels(QUESTION_OFFSET);
+  }
+
   #rememberLabels(at: number): void {
+    this.#readQuestion();
     const out = this.#out;
     while (out[at] !== 0 && out[at]! < 0xc0 && this.#nameCount < MAX_REMEMBERED_NAMES) {
       if (at > MAX_POINTER_OFFSET) return;

@@ -44,6 +44,8 @@ export class KubednsAnswerer implements Answerer {
   readonly #writer = new AnswerWriter();
   readonly #client: CountedClient;
   readonly #replies: ForwardedReplies;
+  /** Where the zone's own name begins in the name of a question to the zone. */
+  #apexAt = -1;
 
   constructor(options: KubednsAnswererOptions) {
     this.#options = options;
@@ -69,7 +71,8 @@ export class KubednsAnswerer implements Answerer {
   /** The kind of a question: the zone (and every refusal), an address, or any other name. */
   #systemOf(query: Query): System {
     if (query.class !== CLASS.IN && query.class !== CLASS.ANY) return 'auth';
-    if (this.#options.zone.contains(query.name, query.nameLength)) return 'auth';
+    this.#apexAt = this.#options.zone.apexOffset(query.name, query.nameLength);
+    if (this.#apexAt >= 0) return 'auth';
     return isReverse(query) ? 'reverse' : 'recursive';
   }
 
@@ -87,7 +90,7 @@ export class KubednsAnswerer implements Answerer {
     const { zone, externalNames, isSynced } = this.#options;
     if (!isSynced()) return this.#answerUnready(query, out);
     client.answersFrom(SOURCE.ZONE);
-    zone.read(query.name, query.nameLength);
+    zone.read(query.name, query.nameLength, this.#apexAt);
     if (zone.hasWildcard) this.#options.statistics.wildcards++;
     const target = zone.targetOf(query.type);
     if (target !== undefined) return externalNames.answer(target, query, out, client);

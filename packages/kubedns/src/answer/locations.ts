@@ -30,18 +30,18 @@ export class Locations {
 
   /** Collects the targets of an SRV question. */
   collect(question: ServiceQuestion): void {
-    const { service, part, host, endpoints, usesSlices } = question;
     this.#clear();
+    const { part, host, endpoints, usesSlices } = question;
     if (part === 'host' || part === 'host-port') {
       if (usesSlices) {
         for (const { group, index } of endpoints) {
           this.#addHosts(question, group.ports, index, 1, group);
         }
-      } else this.#addHosts(question, service.view.portsOf(host), host, 1);
-    } else if (!service.isHeadless) {
-      this.#addHosts(question, service.service?.ports ?? NO_PORTS, WHOLE_SERVICE, 1);
+      } else this.#addHosts(question, question.service.view.portsOf(host), host, 1);
+    } else if (question.isSingle || !question.service.isHeadless) {
+      this.#addHosts(question, question.ports, WHOLE_SERVICE, 1);
     } else if (usesSlices) {
-      for (const { groups } of service.slices) {
+      for (const { groups } of question.service.slices) {
         for (const group of groups) {
           this.#addHosts(question, group.ports, 0, countOf(group), group);
         }

@@ -7,11 +7,10 @@ import {
   TYPE,
 } from '@kube-dns/wire';
 import type { EndpointGroup } from '../cluster/endpoint-slice.js';
-import { addressNumber, type PackedAddresses } from '../cluster/packed-addresses.js';
+import { addressNumber, IPV4_BYTES, type PackedAddresses } from '../cluster/packed-addresses.js';
 import type { PtrMode } from '../config/naming.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
 import { addressHash, writeHashLabel } from '../zone/endpoint-name.js';
-import type { ZoneService } from '../zone/zone-service.js';
 import { MAX_LABEL_BYTES, writeTextLabel } from './host-name.js';
 
 export interface ReverseAnswererOptions {
@@ -91,11 +90,19 @@ export class ReverseAnswerer {
     }
   }
 
-  #findIn(owner: ZoneService): void {
+  #findIn(number: number): void {
+    const { index } = this.#options.zone;
+    if (index.isSingle(number)) {
+      const { size, bytes } = this.#asked;
+      const isOwner = size === IPV4_BYTES && index.hasAddress(number, bytes);
+      if (isOwner) this.#addName(number, '', -1, RANK.SERVICE);
+      return;
+    }
+    const owner = index.serviceAt(number);
     const { service } = owner;
     if (service?.kind === 'cluster-ip') {
-      const addresses = this.#asked.size === 4 ? service.ipv4 : service.ipv6;
-      if (this.#find(addresses, 0) >= 0) this.#addName(owner, '', -1, RANK.SERVICE);
+      const addresses = this.#asked.size === IPV4_BYTES ? service.ipv4 : service.ipv6;
+      if (this.#find(addresses, 0) >= 0) this.#addName(number, '', -1, RANK.SERVICE);
       return;
     }
     for (const { groups } of owner.slices) {
@@ -106,7 +113,7 @@ export class ReverseAnswerer {
         while (at >= 0 && this.#endpoints++ < MAX_ENDPOINTS) {
           const label = labels?.[at / size] ?? '';
           const rank = label === '' ? RANK.GENERATED : RANK.HOSTNAME;
-          this.#addName(owner, label, addressHash(bytes, at, size), rank);
+          this.#addName(number, label, addressHash(bytes, at, size), rank);
           at = this.#find(group, at + size);
         }
       }
@@ -133,14 +140,15 @@ export class ReverseAnswerer {
   }
 
   /** Adds the name of a host, or of the service (no label, hash -1), unless it exists. */
-  #addName({ name: serviceName }: ZoneService, label: string, hash: number, rank: number): void {
+  #addName(number: number, label: string, hash: number, rank: number): void {
+    const { index } = this.#options.zone;
     if (this.#count === MAX_NAMES) return;
     const name = (this.#names[this.#count] ??= new Uint8Array(NAME_BUFFER_BYTES));
     let at = 0;
     if (label !== '') at = writeTextLabel(label, name, 0);
     else if (hash >= 0) at = writeHashLabel(hash, name, 0);
-    if (at + serviceName.length > MAX_NAME_BYTES) return;
-    name.set(serviceName, at);
+    if (at + index.nameBytesOf(number) > MAX_NAME_BYTES) return;
+    index.writeName(number, name, at);
     for (let i = 0; i < this.#count; i++) {
       if (compareNames(this.#names[i]!, name) === 0) return;
     }

@@ -1,4 +1,4 @@
-import { type AnswerWriter, MAX_NAME_BYTES, SECTION, TYPE, writeUint16 } from '@kube-dns/wire';
+import { type AnswerWriter, MAX_NAME_BYTES, SECTION, TYPE } from '@kube-dns/wire';
 import type { EndpointGroup } from '../cluster/endpoint-slice.js';
 import {
   type AddressSize,
@@ -15,6 +15,8 @@ import { Locations } from './locations.js';
 import { SeenRecords } from './seen-records.js';
 import type { ServiceQuestion } from './service-question.js';
 import type { Shuffle } from './shuffle.js';
+import { SingleServiceAnswerer } from './single-service-answerer.js';
+import { SRV_TARGET_OFFSET, SRV_TOTAL_WEIGHT, writeSrvHead } from './srv-record.js';
 import { SrvTargets } from './srv-targets.js';
 import type { ZoneQuestion } from './zone-question.js';
 
@@ -23,10 +25,6 @@ export interface ServiceAnswererOptions {
   readonly shuffle: Shuffle;
 }
 
-/** Priority of every SRV record, and the total weight of an RRset (skydns server/server.go). */
-const SRV_PRIORITY = 10;
-const SRV_TOTAL_WEIGHT = 100;
-const SRV_TARGET_OFFSET = 6;
 /** Beyond this number of services an SRV answer has no addresses of targets: writing their names takes longest. */
 const MAX_SERVICES_WITH_TARGETS = 16;
 
@@ -40,13 +38,16 @@ export class ServiceAnswerer {
   readonly #locations = new Locations();
   readonly #srv = new Uint8Array(SRV_TARGET_OFFSET + MAX_LABEL_BYTES + MAX_NAME_BYTES);
   readonly #targets: SrvTargets;
+  readonly #single: SingleServiceAnswerer;
   /** The addresses, or the targets with their ports, that an answer from slices has so far. */
   readonly #seen = new SeenRecords();
   /** For an answer about several services: its number of SRV locations. */
   #locationCount = 0;
   #isOfSeveral = false;
 
-  constructor({ ttlSeconds, shuffle }: ServiceAnswererOptions) {
+  constructor(options: ServiceAnswererOptions) {
+    const { ttlSeconds, shuffle } = options;
+    this.#single = new SingleServiceAnswerer(options);
     this.#ttlSeconds = ttlSeconds;
     this.#shuffle = shuffle;
     this.#targets = new SrvTargets(ttlSeconds);
@@ -70,14 +71,14 @@ export class ServiceAnswerer {
     const drawn = this.#shuffle.start(matches.length);
     const services = Array.from({ length: drawn }, () => matches[this.#shuffle.next()]!);
     for (const service of type === TYPE.SRV || type === TYPE.ANY ? services : []) {
-      question.read(service, name);
+      question.read(service.number, name);
       this.#locations.collect(question);
       this.#locationCount += this.#locations.count;
       // More locations than the total weight: each has weight 0.
       if (this.#locationCount > SRV_TOTAL_WEIGHT) break;
     }
     for (const service of services) {
-      question.read(service, name);
+      question.read(service.number, name);
       this.answer(question, type, owner, writer);
       // One RRset is enough for ANY.
       if (writer.isFull || (type === TYPE.ANY && writer.answerCount() > before)) break;
@@ -122,7 +123,11 @@ export class ServiceAnswerer {
     owner: Uint8Array | undefined,
     writer: AnswerWriter,
   ): boolean {
-    const { service, part } = question;
+    const { part } = question;
+    if (question.isSingle && part === 'service') {
+      return type === TYPE.A && this.#single.answerAddress(question, owner, writer);
+    }
+    const { service } = question;
     const before = writer.answerCount();
     const size = type === TYPE.A ? IPV4_BYTES : IPV6_BYTES;
     if (part === 'service') {
@@ -145,7 +150,11 @@ export class ServiceAnswerer {
     owner: Uint8Array | undefined,
     writer: AnswerWriter,
   ): boolean {
-    if (question.part === 'protocol') return false;
+    const { part } = question;
+    if (part === 'protocol') return false;
+    if (question.isSingle && (part === 'port' || part === 'service')) {
+      return this.#single.answerLocations(question, owner, writer);
+    }
     const before = writer.answerCount();
     const isOfSeveral = this.#isOfSeveral;
     if (!isOfSeveral) this.#targets.clear();
@@ -195,11 +204,8 @@ export class ServiceAnswerer {
     port: number,
     weight: number,
   ): number {
-    const srv = this.#srv;
-    writeUint16(srv, 0, SRV_PRIORITY);
-    writeUint16(srv, 2, weight);
-    writeUint16(srv, 4, port);
-    const length = writeHostName(service, group, host, srv, SRV_TARGET_OFFSET);
+    writeSrvHead(this.#srv, weight, port);
+    const length = writeHostName(service, group, host, this.#srv, SRV_TARGET_OFFSET);
     return length === 0 ? 0 : SRV_TARGET_OFFSET + length;
   }
 

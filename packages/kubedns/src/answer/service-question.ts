@@ -1,5 +1,6 @@
 import type { PortList } from '../cluster/ports.js';
 import { readHashLabel } from '../zone/endpoint-name.js';
+import { NO_SERVICE, type ServiceIndex } from '../zone/service-index.js';
 import type { ZoneName } from '../zone/zone-name.js';
 import type { EndpointPlace, ZoneService } from '../zone/zone-service.js';
 import { ANY_PORT, PortRange } from './port-range.js';
@@ -15,8 +16,11 @@ const NO_ENDPOINTS: readonly EndpointPlace[] = [];
 
 /** The part of one service in a question: itself, a host, or a port. Reused for every question. */
 export class ServiceQuestion {
-  service!: ZoneService;
+  /** The number of the service in the index. */
+  number = NO_SERVICE;
   part: Part = 'absent';
+  /** Whether all of its answer is in the index, see ServiceIndex; false for one of those that a wildcard matches. */
+  isSingle = false;
   /**
    * Whether the answer is made from the slices of a headless service and not from its view: of a large
    * service, and of those that a wildcard matches, each of which would need one.
@@ -34,13 +38,38 @@ export class ServiceQuestion {
   /** Offsets of the labels of port and protocol. */
   #portAt = ANY_PORT;
   #protocolAt = 0;
+  readonly #index: ServiceIndex;
 
-  /** Reads the labels before those of an existing service. */
-  read(service: ZoneService, name: ZoneName): void {
-    this.service = service;
+  constructor(index: ServiceIndex) {
+    this.#index = index;
+  }
+
+  get service(): ZoneService {
+    return this.#index.serviceAt(this.number);
+  }
+
+  /** The ports of the service itself, where it is not headless. */
+  get ports(): PortList {
+    return this.#index.portsAt(this.number);
+  }
+
+  /** Writes the name of the service in wire form; returns its length. */
+  writeName(out: Uint8Array, at: number): number {
+    return this.#index.writeName(this.number, out, at);
+  }
+
+  /** Copies the address of a single service. */
+  copyAddress(out: Uint8Array): void {
+    this.#index.copyAddress(this.number, out, 0);
+  }
+
+  /** Reads the labels before those of an existing service, which has this number. */
+  read(number: number, name: ZoneName): void {
+    this.number = number;
     this.#name = name.bytes;
     this.host = WHOLE_SERVICE;
-    this.usesSlices = service.isLarge || (name.hasWildcard && service.isHeadless);
+    this.isSingle = !name.hasWildcard && this.#index.isSingle(number);
+    this.usesSlices = !this.isSingle && usesSlices(this.service, name);
     this.part = this.#partOf(name);
   }
 
@@ -112,8 +141,9 @@ export class ServiceQuestion {
 
   /** Whether the service, or any endpoint of a headless one, has the port. */
   #someServe(): boolean {
+    if (this.isSingle) return this.findPorts(this.ports);
     const { service } = this;
-    if (!service.isHeadless) return this.findPorts(service.service!.ports);
+    if (!service.isHeadless) return this.findPorts(this.ports);
     let last: PortList | undefined;
     for (const { groups } of service.slices) {
       for (const { ports } of groups) {
@@ -123,4 +153,8 @@ export class ServiceQuestion {
     }
     return false;
   }
+}
+
+function usesSlices(service: ZoneService, { hasWildcard }: ZoneName): boolean {
+  return service.isLarge || (hasWildcard && service.isHeadless);
 }

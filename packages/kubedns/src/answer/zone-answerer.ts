@@ -66,12 +66,17 @@ export class ZoneAnswerer {
 
   /** Whether a lower-cased name is the zone or is below it. */
   contains(name: Uint8Array, length: number): boolean {
-    return suffixOffset(name, length, this.#options.zone.apex) >= 0;
+    return this.apexOffset(name, length) >= 0;
   }
 
-  /** Reads a name of the zone; the following calls are about it. */
-  read(name: Uint8Array, length: number): void {
-    this.#question.read(name, length);
+  /** Where the zone's own name begins in a lower-cased name; -1 when the zone does not contain that. */
+  apexOffset(name: Uint8Array, length: number): number {
+    return suffixOffset(name, length, this.#options.zone.apex);
+  }
+
+  /** Reads a name of the zone; the following calls are about it. `apexAt`: its `apexOffset`. */
+  read(name: Uint8Array, length: number, apexAt?: number): void {
+    this.#question.read(name, length, apexAt);
   }
 
   /** The CNAME target of the name that was read, in wire form; undefined when there is none for this type. */
@@ -120,7 +125,7 @@ export class ZoneAnswerer {
     switch (question.kind) {
       case 'service':
         if (!this.#services.answer(question.service, type, owner, writer))
-          this.#answerNoData(writer);
+          this.#answerNoData(owner, writer);
         break;
       case 'cname':
         this.#answerOne(TYPE.CNAME, question.cname, owner, type, writer);
@@ -142,24 +147,25 @@ export class ZoneAnswerer {
         this.#answerOne(TYPE.TXT, this.#schemaVersion, owner, type, writer);
         break;
       case 'name-server':
-        if (!this.#addOwnAddresses(SECTION.ANSWER, owner, type, writer)) this.#answerNoData(writer);
+        if (!this.#addOwnAddresses(SECTION.ANSWER, owner, type, writer))
+          this.#answerNoData(owner, writer);
         break;
       case 'wildcard':
         if (this.#services.answerAll(question, type, owner, writer)) break;
-        if (question.areAllMatched) this.#answerNoData(writer);
+        if (question.areAllMatched) this.#answerNoData(owner, writer);
         else this.#answerUnfinished(writer);
         break;
       case 'unfinished':
         this.#answerUnfinished(writer);
         break;
       case 'interior':
-        this.#answerNoData(writer);
+        this.#answerNoData(owner, writer);
         break;
       case 'unavailable':
         writer.setRcode(RCODE.SERVFAIL, UNAVAILABLE);
         break;
       case 'absent':
-        this.#answerNegative(writer, RCODE.NXDOMAIN);
+        this.#answerNegative(owner, writer, RCODE.NXDOMAIN);
     }
   }
 
@@ -176,7 +182,7 @@ export class ZoneAnswerer {
     asked: number,
     writer: AnswerWriter,
   ): void {
-    if (asked !== type && asked !== TYPE.ANY) this.#answerNoData(writer);
+    if (asked !== type && asked !== TYPE.ANY) this.#answerNoData(owner, writer);
     else writer.add(SECTION.ANSWER, owner, type, this.#recordTtl, rdata);
   }
 
@@ -192,7 +198,7 @@ export class ZoneAnswerer {
       writer.add(SECTION.ANSWER, owner, TYPE.NS, ttlSeconds, this.#nameServer);
       this.#addOwnAddresses(SECTION.ADDITIONAL, this.#nameServer, TYPE.ANY, writer);
     } else {
-      this.#answerNoData(writer);
+      this.#answerNoData(owner, writer);
     }
   }
 
@@ -220,15 +226,19 @@ export class ZoneAnswerer {
   }
 
   /** The name exists and has no record of the type. */
-  #answerNoData(writer: AnswerWriter): void {
-    this.#answerNegative(writer, RCODE.NOERROR);
+  #answerNoData(owner: Uint8Array | undefined, writer: AnswerWriter): void {
+    this.#answerNegative(owner, writer, RCODE.NOERROR);
   }
 
   /** NXDOMAIN or NODATA, with the SOA that limits how long it is cached (RFC 2308 section 3). */
-  #answerNegative(writer: AnswerWriter, rcode: number): void {
+  #answerNegative(owner: Uint8Array | undefined, writer: AnswerWriter, rcode: number): void {
     const { zone, negativeTtlSeconds } = this.#options;
+    const { soaRdata } = zone;
     writer.setRcode(rcode);
-    writer.add(SECTION.AUTHORITY, zone.apex, TYPE.SOA, negativeTtlSeconds, zone.soaRdata);
+    if (owner === undefined) {
+      const { apexAt } = this.#question.name;
+      writer.addAbove(SECTION.AUTHORITY, apexAt, TYPE.SOA, negativeTtlSeconds, soaRdata);
+    } else writer.add(SECTION.AUTHORITY, zone.apex, TYPE.SOA, negativeTtlSeconds, soaRdata);
   }
 }
 

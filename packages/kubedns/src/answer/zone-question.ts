@@ -1,7 +1,9 @@
 import { suffixOffset } from '@kube-dns/wire';
+import { IPV4_BYTES } from '../cluster/packed-addresses.js';
 import type { PodMode } from '../config/naming.js';
 import type { ClusterZone } from '../zone/cluster-zone.js';
-import { podAddress } from '../zone/pod-name.js';
+import { podAddress, readPodIpv4 } from '../zone/pod-name.js';
+import { NO_SERVICE } from '../zone/service-index.js';
 import { matchWildcard } from '../zone/wildcard.js';
 import { ZoneName } from '../zone/zone-name.js';
 import type { ZoneService } from '../zone/zone-service.js';
@@ -43,7 +45,7 @@ export class ZoneQuestion {
   kind: NameKind = 'absent';
   readonly name = new ZoneName();
   /** The part of the service, for the kind `service`. */
-  readonly service = new ServiceQuestion();
+  readonly service: ServiceQuestion;
   /** The matching services, for the kind `wildcard`. */
   matches: readonly ZoneService[] = [];
   /** Whether these are all, or as many as one question may find. */
@@ -54,19 +56,25 @@ export class ZoneQuestion {
   isFederated = false;
   /** The address, for the kind `pod`. */
   address: Uint8Array = new Uint8Array(0);
+  readonly #ipv4 = new Uint8Array(IPV4_BYTES);
   readonly #options: ZoneQuestionOptions;
   readonly #zone: ClusterZone;
 
   constructor(options: ZoneQuestionOptions) {
     this.#options = options;
     this.#zone = options.zone;
+    this.service = new ServiceQuestion(options.zone.index);
   }
 
-  /** Reads a lower-cased name that the zone contains. */
-  read(bytes: Uint8Array, length: number): void {
+  /** Reads a lower-cased name that the zone contains; `apexAt`: where the zone's own name begins in it. */
+  read(
+    bytes: Uint8Array,
+    length: number,
+    apexAt = suffixOffset(bytes, length, this.#zone.apex),
+  ): void {
     const { name } = this;
     this.isFederated = false;
-    name.read(bytes, length, suffixOffset(bytes, length, this.#zone.apex));
+    name.read(bytes, length, apexAt);
     this.kind = name.hasWildcard ? this.#wildcardKind() : this.#kindOf();
   }
 
@@ -87,7 +95,7 @@ export class ZoneQuestion {
     if (!this.#options.wildcards) return 'absent';
     const hasPart = (service: ZoneService) => {
       if (service.service!.cname !== undefined) return true;
-      this.service.read(service, this.name);
+      this.service.read(service.number, this.name);
       return this.service.part !== 'absent';
     };
     const { random } = this.#options;
@@ -115,17 +123,27 @@ export class ZoneQuestion {
       this.isFederated = true;
       return 'cname';
     }
-    const service = this.#zone.findService(bytes, name.startOf(SERVICE_LABELS - 1), length);
-    if (service === undefined) return 'absent';
-    const { cname } = service.service!;
+    const { index, services } = this.#zone;
+    const number = index.find(bytes, name.startOf(SERVICE_LABELS - 1), length - services.length);
+    if (number === NO_SERVICE) return 'absent';
+    if (!index.isSingle(number)) {
+      const kind = this.#kindOfService(index.serviceAt(number), count);
+      if (kind !== 'service') return kind;
+    }
+    this.service.read(number, name);
+    return this.service.part === 'absent' ? 'absent' : 'service';
+  }
+
+  #kindOfService(service: ZoneService, labels: number): NameKind {
+    // Its endpoints arrived before its Service object.
+    if (service.service === undefined) return 'absent';
+    const { cname } = service.service;
     if (cname !== undefined) {
       this.cname = cname;
-      return count === SERVICE_LABELS ? 'cname' : 'absent';
+      return labels === SERVICE_LABELS ? 'cname' : 'absent';
     }
     // A headless service without a ready endpoint has no name (schema 1.1.0 section 2.4.1).
-    if (service.isHeadless && !service.hasEndpoints()) return 'absent';
-    this.service.read(service, name);
-    return this.service.part === 'absent' ? 'absent' : 'service';
+    return service.isHeadless && !service.hasEndpoints() ? 'absent' : 'service';
   }
 
   /** `<address>.<namespace>.pod.<zone>` is answered from the question alone. */
@@ -138,7 +156,8 @@ export class ZoneQuestion {
     if (!isThere) return 'absent';
     // Without a list any namespace may exist; NXDOMAIN would cover its pods, too (RFC 8020).
     if (name.count === 2) return 'interior';
-    const address = podAddress(name.text(2));
+    const at = name.startOf(2);
+    const address = readPodIpv4(name.bytes, at, this.#ipv4) ? this.#ipv4 : podAddress(name.text(2));
     if (address === undefined) return 'absent';
     this.address = address;
     return 'pod';

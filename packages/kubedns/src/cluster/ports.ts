@@ -1,4 +1,5 @@
 import { MAX_PORT } from '@kube-dns/daemon';
+import { finishHash, FNV_OFFSET, hashByte } from '@kube-dns/wire';
 
 /** A named or unnamed port; name and protocol are lower case: `http`, `tcp`, `udp`, `sctp`. */
 export interface Port {
@@ -25,6 +26,14 @@ interface PortFields {
 
 /** The memory of a port, as measured. */
 export const PORT_BYTES = 100;
+
+/** How many lists are remembered; most services of a cluster have one of a few. */
+const REMEMBERED_LISTS = 256;
+/** Longer ones are not remembered: they would stay in memory after their objects. */
+const MAX_REMEMBERED_PORTS = 16;
+
+/** The last list of each hash: equal lists are one object, in a large cluster a few in place of tens of thousands. */
+const remembered: (PortList | undefined)[] = new Array<undefined>(REMEMBERED_LISTS).fill(undefined);
 
 /** The ports of endpoints without a port. */
 export const NO_PORTS: PortList = { ports: [], numbers: [] };
@@ -55,8 +64,9 @@ export function joinPorts(left: PortList, right: PortList): PortList {
 /** Whether two lists are the same. */
 export function equalPorts(left: PortList, right: PortList): boolean {
   return (
-    left.ports.length === right.ports.length &&
-    left.ports.every((port, i) => comparePorts(port, right.ports[i]!) === 0)
+    left === right ||
+    (left.ports.length === right.ports.length &&
+      left.ports.every((port, i) => comparePorts(port, right.ports[i]!) === 0))
   );
 }
 
@@ -64,7 +74,20 @@ function portList(all: readonly Port[]): PortList {
   if (all.length === 0) return NO_PORTS;
   const sorted = all.toSorted(comparePorts);
   const ports = sorted.filter((port, i) => i === 0 || comparePorts(sorted[i - 1]!, port) !== 0);
-  return { ports, numbers: [...new Set(ports.map(({ port }) => port))] };
+  return shared({ ports, numbers: [...new Set(ports.map(({ port }) => port))] });
+}
+
+/** The equal list that is remembered, else this one, which then is. */
+function shared(list: PortList): PortList {
+  if (list.ports.length > MAX_REMEMBERED_PORTS) return list;
+  let hash = FNV_OFFSET;
+  for (const { name, port } of list.ports) {
+    for (let i = 0; i < name.length; i++) hash = hashByte(hash, name.charCodeAt(i));
+    hash = hashByte(hash, port);
+  }
+  const at = finishHash(hash) & (REMEMBERED_LISTS - 1);
+  const found = remembered[at];
+  return found !== undefined && equalPorts(found, list) ? found : (remembered[at] = list);
 }
 
 function comparePorts(left: Port, right: Port): number {

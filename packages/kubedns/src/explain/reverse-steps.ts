@@ -27,7 +27,7 @@ export function readReverse(key: Uint8Array, zone: ClusterZone): ReverseReading 
   const owners: ZoneService[] = [];
   let place = zone.firstOwner(bytes, size);
   for (; place >= 0 && owners.length < MAX_OWNERS; place = zone.nextOwner(place)) {
-    const owner = zone.ownerAt(place);
+    const owner = zone.index.serviceAt(zone.ownerAt(place));
     if (hasAddress(owner, text)) owners.push(owner);
   }
   const behind = owners.length > 0 ? [] : behindAddress(zone, text);

@@ -13,6 +13,7 @@ import type { Service } from '../cluster/service.js';
 import { AddressIndex } from './address-index.js';
 import { areEndpointsChanged } from './endpoint-change.js';
 import { type NamespaceLists, ServiceLists } from './service-lists.js';
+import { NO_SERVICE, ServiceIndex } from './service-index.js';
 import { ZoneService } from './zone-service.js';
 
 const SOA_TIMES = { refresh: 28_800, retry: 7_200, expire: 604_800 };
@@ -51,13 +52,10 @@ export class ClusterZone implements RecordStore {
   hasAllNamespaces = false;
   /** Whether there are federated names: they depend on whether a service has endpoints. */
   hasFederations = false;
-  /** By their labels before `svc`: the common suffix is neither hashed nor compared. */
-  readonly #byLabels = new NameTable<ZoneService>();
+  /** Its services by their names and by their numbers. */
+  readonly index: ServiceIndex;
   readonly #namespaces = new Map<string, ZoneNamespace>();
   readonly #namespacesByLabel = new NameTable<ZoneNamespace>();
-  /** Services by their numbers in the index; `undefined` where a number is free. */
-  readonly #byNumber: (ZoneService | undefined)[] = [];
-  readonly #freeNumbers: number[] = [];
   readonly #lists = new ServiceLists();
   /** The services by their cluster addresses, headless ones by the addresses of their endpoints. */
   readonly #addresses = new AddressIndex();
@@ -67,6 +65,7 @@ export class ClusterZone implements RecordStore {
   constructor(options: ClusterZoneOptions) {
     this.apex = encodeKey(options.domain);
     this.services = prependLabels(['svc'], this.apex);
+    this.index = new ServiceIndex(this.services);
     this.#now = options.now ?? Date.now;
     this.#onServiceChange = options.onServiceChange ?? (() => undefined);
     const domain = options.domain.replace(/\.$/, '');
@@ -89,8 +88,10 @@ export class ClusterZone implements RecordStore {
    * no such service.
    */
   findService(bytes: Uint8Array, start: number, end: number): ZoneService | undefined {
-    const found = this.#byLabels.get(bytes, start, end - this.services.length);
-    return found?.service === undefined ? undefined : found;
+    const number = this.index.find(bytes, start, end - this.services.length);
+    if (number === NO_SERVICE) return undefined;
+    const found = this.index.serviceAt(number);
+    return found.service === undefined ? undefined : found;
   }
 
   /** Whether the namespace of the lower-cased label at `at`, its length byte first, exists. */
@@ -126,9 +127,9 @@ export class ClusterZone implements RecordStore {
     return this.#addresses.next(place);
   }
 
-  /** A service that may have the address: the caller checks. */
-  ownerAt(place: number): ZoneService {
-    return this.#byNumber[this.#addresses.ownerOf(place)]!;
+  /** The number of a service that may have the address: the caller checks. */
+  ownerAt(place: number): number {
+    return this.#addresses.ownerOf(place);
   }
 
   /** Number of pairs of an address and a service that has it. */
@@ -143,6 +144,7 @@ export class ClusterZone implements RecordStore {
     const namespace = this.#namespaceOf(entry.namespaceName);
     if (entry.isExternalName) this.#lists.removeExternalName(namespace, entry);
     entry.put(service);
+    this.index.update(entry);
     this.#indexAddresses(entry, true);
     if (entry.isExternalName) this.#lists.addExternalName(namespace, entry);
     this.#countChange();
@@ -228,18 +230,11 @@ export class ClusterZone implements RecordStore {
     const [namespaceName = '', name = ''] = key.split('/');
     const wireName = prependLabels([name, namespaceName], this.services);
     const namespace = this.#namespaceOf(namespaceName);
-    const number = this.#freeNumbers.pop() ?? this.#byNumber.length;
-    const entry = new ZoneService(key, wireName, number);
-    this.#byNumber[number] = entry;
-    // A copy is allocated next to the entry of the table: a look-up reads both.
-    this.#byLabels.set(new Uint8Array(this.#labelsOf(entry)), entry);
+    const entry = new ZoneService(key, wireName, this.index.nextNumber);
+    this.index.add(entry);
     namespace.services.set(name, entry);
     this.#lists.add(namespace, name, entry);
     return entry;
-  }
-
-  #labelsOf({ name }: ZoneService): Uint8Array {
-    return name.subarray(0, name.length - this.services.length);
   }
 
   #namespaceOf(name: string): ZoneNamespace {
@@ -264,9 +259,7 @@ export class ClusterZone implements RecordStore {
     const namespace = this.#namespaceOf(namespaceName);
     namespace.services.delete(name);
     this.#lists.remove(namespace, name, entry);
-    this.#byLabels.delete(this.#labelsOf(entry));
-    this.#byNumber[entry.number] = undefined;
-    this.#freeNumbers.push(entry.number);
+    this.index.remove(entry);
     this.#dropEmpty(namespaceName, namespace);
   }
 

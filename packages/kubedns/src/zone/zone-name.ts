@@ -9,6 +9,8 @@ export class ZoneName {
   /** Lower-cased, in wire form, up to `length`. */
   bytes: Uint8Array = new Uint8Array(1);
   length = 1;
+  /** Where the apex begins. */
+  apexAt = 0;
   /** Number of labels before the apex. */
   count = 0;
   hasWildcard = false;
@@ -18,6 +20,7 @@ export class ZoneName {
   read(bytes: Uint8Array, length: number, apexAt: number): void {
     this.bytes = bytes;
     this.length = length;
+    this.apexAt = apexAt;
     this.count = 0;
     this.hasWildcard = false;
     for (let at = 0; at < apexAt; at += bytes[at]! + 1) {

@@ -22,7 +22,7 @@ export class ZoneService {
   readonly name: Uint8Array;
   /** `namespace/name`. */
   readonly key: string;
-  /** Its number in the index of addresses. */
+  /** Its number in the indexes of names and of addresses. */
   readonly number: number;
   service: Service | undefined;
   readonly #slices: EndpointSlice[] = [];
