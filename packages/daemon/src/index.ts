@@ -1,5 +1,6 @@
 export { useApiServer, type ClusterChoice } from './api-server-url.js';
 export { ConfigDirectory, type ConfigDirectoryOptions } from './config-directory.js';
+export { collectGarbage } from './collect-garbage.js';
 export { configVersion, type ConfigFiles } from './config-files.js';
 export { CookieSecretFile } from './cookie-secret-file.js';
 export { logRefusedConfig, moreMistakes, type RefusedConfig } from './config-refusal.js';

@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import {
+  collectGarbage,
   ConfigDirectory,
   type DnsConfig,
   type Log,
@@ -220,6 +221,8 @@ export class DnsmasqServer {
     this.#router.load();
     this.#isStarted = true;
     const others = servedOpcodes(this.#options, this.#notifies, this.#relayed.sessions);
+    // Before the port is open: who gets an answer takes this server for ready.
+    collectGarbage();
     await this.#port.open(this.#answerer, others);
     if (detectsLoops) this.#router.startProbing();
     this.#subscriptions.start();

@@ -1,5 +1,6 @@
 import {
   BucketHistogram,
+  collectGarbage,
   CookieSecretFile,
   errorText,
   failStartup,
@@ -77,6 +78,8 @@ export class KubednsServer {
   readonly #cookieSecrets: CookieSecretFile | undefined;
   #listener: Listener | undefined;
   #isConfigured = false;
+  /** Whether the garbage of the start is collected. */
+  #isCollected = false;
 
   /** Throws a StartupError when no API server is configured, two configuration sources are, or a file of a key or certificates is broken. */
   constructor(flags: KubednsFlags, engine: UdpEngine, log: Log, version: string) {
@@ -183,7 +186,7 @@ export class KubednsServer {
   /** Whether DNS is served, the whole cluster was listed, within the limits, and a configuration is active. */
   get isReady(): boolean {
     const isServing = this.#listener !== undefined && this.#isConfigured;
-    return isServing && this.watch.isSynced && !this.watch.isOverLimit;
+    return isServing && this.#isCollected && this.watch.isSynced && !this.watch.isOverLimit;
   }
 
   /** Binds the DNS port; questions about the zone get SERVFAIL until `follow` has resolved. */
@@ -199,7 +202,10 @@ export class KubednsServer {
     if (this.#configuration.source !== 'configmap') await configured;
     this.watch.start();
     void this.watch.waitForSync(MAX_TIMER_MS).then((isSynced) => {
-      if (isSynced) this.#notifier.start();
+      if (!isSynced) return;
+      this.#notifier.start();
+      collectGarbage();
+      this.#isCollected = true;
     });
     this.#log.info(`following ${this.#client.server}`);
     await configured;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorText, type Log } from '@kube-dns/daemon';
+import { collectGarbage, errorText, type Log } from '@kube-dns/daemon';
 import { LoopDetector } from '@kube-dns/resolver';
 import type {
   AnswerObserver,
@@ -163,6 +163,8 @@ export class NodeCacheServer {
   }
 
   #noteAnswer(): void {
+    // All is loaded now, and pods are not sent here yet.
+    if (!this.#isAnswering) collectGarbage();
     this.#isAnswering = true;
     const { network, log } = this.#options;
     network.beat();

@@ -1,4 +1,5 @@
 import {
+  collectGarbage,
   localPages,
   metricsHandler,
   openStatusPaths,
@@ -67,6 +68,7 @@ export async function startSidecar(
     statusPages(sidecarStatus(options.dnsmasq, poll, probes)),
     openStatusPaths(options.showsStatus),
   );
+  collectGarbage();
   const http = await startHttpServer({
     host: options.httpHost,
     port: options.httpPort,

@@ -83,6 +83,7 @@ export {
   withoutChromium,
 } from './process/chromium.js';
 export { builtProgram } from './process/built-program.js';
+export { imageStart, type ImageStart } from './process/image-start.js';
 export { type CorePlan, findCores, pinnedCommand, pinProcess } from './process/cores.js';
 export { freePort } from './process/free-port.js';
 export {

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { IMAGE_ENVIRONMENT } from './image-environment.js';
 import { parsePod } from './manifest.js';
 import { planPod, type ContainerPlan } from './plan.js';
 import { Volumes } from './volumes.js';
@@ -85,9 +86,10 @@ describe('what a container runs', () => {
     expect(() => plan(container)).toThrow(/^container a: /);
   });
 
-  it("has the machine's environment, then its own", () => {
+  it("has the settings of its image, then the machine's environment, then its own", () => {
     const { env, cwd } = plan(`command: [tool], env: [{ name: SHELL, value: mine }]`);
-    expect(env).toEqual({ PATH: join(folder, 'bin'), SHELL: 'mine', KEPT: 'y' });
+    const machine = { PATH: join(folder, 'bin'), KEPT: 'y' };
+    expect(env).toEqual({ ...IMAGE_ENVIRONMENT, ...machine, SHELL: 'mine' });
     expect(cwd).toBe(folder);
   });
 

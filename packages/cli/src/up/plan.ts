@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { StartError } from '../errors.js';
 import type { ContainerProbes, ContainerSpec } from './container-spec.js';
+import { IMAGE_ENVIRONMENT } from './image-environment.js';
 import type { PodSpec } from './manifest.js';
 import type { PortSpec } from './port-spec.js';
 import type { ProbeSpec } from './probe-spec.js';
@@ -66,15 +67,15 @@ function planContainer(
 }
 
 /**
- * A container also gets this machine's environment (PATH, HOME, credentials of a kubeconfig's
- * plug-in); what the manifest sets wins.
+ * A container also gets the settings of its image and this machine's environment (PATH, HOME, credentials of
+ * a kubeconfig's plug-in); what the machine sets wins over the image, and what the manifest sets over both.
  */
 function mergeEnv(
   machine: Machine['env'],
   own: ReadonlyMap<string, string>,
   translate: PathTranslator,
 ): Record<string, string> {
-  const env: Record<string, string> = {};
+  const env: Record<string, string> = { ...IMAGE_ENVIRONMENT };
   for (const [name, value] of Object.entries(machine)) if (value !== undefined) env[name] = value;
   for (const [name, value] of own) env[name] = translate(value);
   return env;

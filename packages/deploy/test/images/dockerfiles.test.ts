@@ -44,8 +44,8 @@ describe.each(IMAGES)('images/%s/Dockerfile', (name) => {
   it('starts the program of its folder, with the flags for a small heap', () => {
     const flags =
       name === 'sidecar'
-        ? ['--max-semi-space-size=2', '--no-maglev', '--no-opt', '--gc-global']
-        : ['--max-semi-space-size=4', '--no-maglev'];
+        ? ['--expose-gc', '--max-semi-space-size=2', '--no-maglev', '--no-opt', '--gc-global']
+        : ['--expose-gc', '--max-semi-space-size=4', '--no-maglev'];
     expect(file.command).toEqual(['node', ...flags, `/app/${name}.cjs`]);
     const tools = name === 'node-cache' ? ['--from=network-tools /out/${TARGETARCH} /'] : [];
     expect(file.all('COPY')).toEqual([...tools, `--from=build /out/\${TARGETARCH}/${name} /app`]);

@@ -6,13 +6,13 @@ import {
   ConfigVolume,
   findProgram,
   freePort,
+  imageStart,
   isOk,
   MeasureError,
   MetricPage,
   type RunningProgram,
   TemporaryFolder,
 } from '@kube-dns/testkit';
-import { imageNodeFlags } from '../fixtures/container-flags.js';
 import { startContainer } from '../fixtures/container.js';
 import { expectedAddress } from '../fixtures/expected-address.js';
 import { FakeUpstream } from '../fixtures/fake-upstream.js';
@@ -185,7 +185,7 @@ ${more}`;
     const program = startContainer({
       name: 'node-cache',
       node,
-      nodeFlags: [...imageNodeFlags('node-cache'), ...nodeFlags],
+      nodeFlags: [...imageStart('node-cache').nodeFlags, ...nodeFlags],
       program: builtProgram('node-cache'),
       args,
       env: { KUBE_DNS_SERVICE_HOST: this.cluster.address },

@@ -1,4 +1,5 @@
 import type { Owned } from '../owned.js';
+import { imageStart } from '../process/image-start.js';
 import type { Report } from '../report/report.js';
 import { type Options, type OptionValues, textOption, wordsOption } from './command-options.js';
 
@@ -28,7 +29,7 @@ export interface Command<T extends Options> {
 export const PROGRAM_OPTIONS = {
   node: textOption(process.execPath, 'PATH', 'Node that runs the containers'),
   'node-flags': wordsOption(
-    ['--max-semi-space-size=4', '--no-maglev'],
+    imageStart('dnsmasq').nodeFlags,
     'flags of this Node; default: those of the images',
   ),
   json: textOption('', 'FILE', 'also write the figures to this file'),

@@ -4,6 +4,7 @@ import { MeasureError } from '../errors.js';
 import { monotonicMs } from '../monotonic.js';
 import type { Closable } from '../owned.js';
 import { until, type WaitLimits } from '../until.js';
+import { imageStart } from './image-start.js';
 import { OutputText } from './output-text.js';
 
 const LAST_LINES = 8;
@@ -13,11 +14,11 @@ const NOT_STARTED = 127;
 
 /**
  * The environment of a program: without the machine's cluster, proxies, metrics and Node options. The
- * images have the same setting of malloc.
+ * images have the same settings of malloc.
  */
 const ENVIRONMENT = {
   PATH: process.env.PATH ?? '',
-  MALLOC_ARENA_MAX: '1',
+  ...imageStart('kubedns').malloc,
   NO_COLOR: '1',
 };
 
