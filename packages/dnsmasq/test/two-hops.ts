@@ -12,7 +12,7 @@ import {
   readDso,
   readSerialTlv,
   readSubscribed,
-  RecordCursor,
+  ReplyOutline,
   relayTargetOf,
   writeDso,
 } from '@kube-dns/wire';
@@ -78,7 +78,7 @@ export class TwoHops {
   #firstKnows = 0;
   #secondKnows = 0;
   #changes = 0;
-  readonly #cursor = new RecordCursor();
+  readonly #outline = new ReplyOutline();
   readonly #out = new Uint8Array(65_535);
 
   constructor() {
@@ -182,7 +182,12 @@ export class TwoHops {
     const reply = this.#first.intake.take(one.reply, flight.isShared)!;
     this.#flights.splice(this.#flights.indexOf(flight), 1);
     for (const question of flight.clients) {
-      const length = adaptReply(reply, relayTargetOf(question.query), this.#cursor, this.#out);
+      const length = adaptReply(
+        reply,
+        relayTargetOf(question.query),
+        this.#outline.read(reply),
+        this.#out,
+      );
       const { instance } = this.#relayed;
       const end = passZoneVersion(reply, this.#out, length, MAX_BYTES, instance);
       this.#replies.push({ question, reply: Buffer.from(this.#out.subarray(0, end)) });

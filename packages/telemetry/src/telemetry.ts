@@ -4,6 +4,7 @@ import {
   type AnswerObserver,
   type AnswerSource,
   type ExchangeObserver,
+  nowMs,
   type RetainedQuery,
   type ServerAddress,
   SOURCE_NAMES,
@@ -22,7 +23,7 @@ const MAX_FREE = 1_024;
 export interface TelemetryOptions {
   /** Who asks most; with the same clock unless given. */
   readonly top?: TopQuestions;
-  /** A monotonic clock in milliseconds; `performance.now()` unless given. */
+  /** A monotonic clock in milliseconds; that of batches unless given. */
   readonly now?: () => number;
   /** Where the query log goes; stdout unless given. */
   readonly createOutput?: () => BlockOutput;
@@ -70,7 +71,7 @@ export class Telemetry implements AnswerObserver {
   };
 
   constructor(options: TelemetryOptions = {}) {
-    const { now = () => performance.now() } = options;
+    const { now = nowMs } = options;
     this.#now = now;
     this.top = options.top ?? new TopQuestions({ now });
     this.queryLog = new QueryLog({ createOutput: options.createOutput ?? stdoutOutput });

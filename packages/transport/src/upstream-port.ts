@@ -13,7 +13,7 @@ export interface UpstreamPortOptions {
 
 /** Receives what arrives at a port. */
 export interface PortOwner {
-  /** A datagram; the bytes belong to the owner. A port with a server receives only from that server. */
+  /** A datagram; the bytes are valid during the call, and may be changed. A port with a server receives only from that server. */
   onDatagram(bytes: Buffer, from: Peer): void;
   /** The system says that the port's server cannot be reached, or has no such port. */
   onUnreachable(): void;

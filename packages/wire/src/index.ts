@@ -78,6 +78,7 @@ export { recordText } from './record-text.js';
 export { RecordCursor, SECTION, soundTtl } from './record-cursor.js';
 export type { Section } from './record-cursor.js';
 export { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
+export { ReplyOutline } from './reply-outline.js';
 export type { RelayTarget } from './relay.js';
 export { hexValue, ReverseAddress } from './reverse-address.js';
 export { BITS_PER_REVERSE_LABEL, encodeReverseName, reverseName } from './reverse-name.js';

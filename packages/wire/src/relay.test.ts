@@ -4,10 +4,9 @@ import type { Packet } from 'dns-packet';
 import { addressRecords, opt, queryBytes, readQuery, responseBytes } from '../test/messages.js';
 import { extendedErrorOption } from './opt-record.js';
 import { EXTENDED_ERROR, RCODE } from './protocol.js';
-import { RecordCursor } from './record-cursor.js';
 import { adaptReply, encodeRefusal, relayTargetOf } from './relay.js';
+import { ReplyOutline } from './reply-outline.js';
 
-const cursor = new RecordCursor();
 const out = new Uint8Array(65_535);
 const client = (name: string, fields: Packet = {}) => relayTargetOf(readQuery(name, fields));
 
@@ -17,7 +16,7 @@ function adapt(reply: Buffer, target: ReturnType<typeof client>) {
 }
 
 function adaptedBytes(reply: Uint8Array, target: ReturnType<typeof client>) {
-  const length = adaptReply(reply, target, cursor, out);
+  const length = adaptReply(reply, target, new ReplyOutline().read(reply), out);
   return length < 0 ? undefined : Buffer.from(out.subarray(0, length));
 }
 

@@ -7,10 +7,10 @@ import {
   OPT_BYTES,
   retainOptions,
 } from './opt-record.js';
-import { FLAG, HEADER_BYTES, QUESTION_OFFSET, RCODE, RCODE_MASK, TYPE } from './protocol.js';
+import { FLAG, HEADER_BYTES, QUESTION_OFFSET, RCODE, RCODE_MASK } from './protocol.js';
 import type { Query } from './query.js';
 import { isSameQuestion } from './question.js';
-import { type RecordCursor, SECTION } from './record-cursor.js';
+import type { ReplyOutline } from './reply-outline.js';
 
 const NO_MESSAGE = new Uint8Array(0);
 
@@ -77,37 +77,21 @@ export function encodeRefusal(
  * src/rfc1035.c, resize_packet). OPT is hop by hop (RFC 6891 section 6.1.1): a client with EDNS gets one of
  * ours, which retains the server's Extended DNS Errors, and the subnet if the client sent one. -1 when the reply is
  * malformed or is not about that question. `reason`, an option, is added to SERVFAIL and REFUSED that have no Extended
- * DNS Error. The cursor is the caller's.
+ * DNS Error. `outline` is the reply's.
  */
 export function adaptReply(
   reply: Uint8Array,
   target: RelayTarget,
-  cursor: RecordCursor,
+  outline: ReplyOutline,
   out: Uint8Array,
   reason = NO_EDNS_OPTIONS,
 ): number {
-  cursor.reset(reply, reply.length);
-  const isBare = cursor.end === HEADER_BYTES;
-  if (cursor.isMalformed()) return -1;
-  if (!isBare && !isQuestion(reply, cursor.end, target)) return -1;
-  /** Where the OPT record starts, or would; additional records after it are left out. */
-  let optAt = -1;
-  let additionals = 0;
-  let upperRcode = 0;
-  let options: Uint8Array = NO_EDNS_OPTIONS;
-  let isSigned = false;
-  while (cursor.next()) {
-    if (cursor.section !== SECTION.ADDITIONAL) continue;
-    isSigned ||= cursor.type === TYPE.SIG || cursor.type === TYPE.TSIG;
-    if (cursor.type === TYPE.OPT && optAt < 0) {
-      optAt = cursor.start;
-      upperRcode = reply[cursor.ttlAt]!;
-      if (target.hasEdns) options = retainedOptions(reply, cursor, target);
-    } else if (optAt < 0) additionals++;
-  }
-  if (cursor.isMalformed()) return -1;
+  const { questionEnd, optAt, isSigned } = outline;
+  if (outline.isMalformed) return -1;
+  const isBare = questionEnd === HEADER_BYTES;
+  if (!isBare && !isQuestion(reply, questionEnd, target)) return -1;
   // A signature covers the OPT record, too.
-  const end = optAt < 0 || isSigned ? cursor.end : optAt;
+  const end = optAt < 0 || isSigned ? outline.end : optAt;
   copyStart(reply, end, out);
   if (!isBare) copyQuestion(target, out);
   const fromClient = FLAG.RD | FLAG.CD;
@@ -116,12 +100,14 @@ export function adaptReply(
   writeUint16(out, 0, target.id);
   writeUint16(out, 2, flags | (target.flags & fromClient) | FLAG.RA);
   if (isSigned) return end;
-  if (optAt >= 0) writeUint16(out, 10, additionals);
+  // Additional records after OPT are left out.
+  if (optAt >= 0) writeUint16(out, 10, outline.additionals);
+  let options = target.hasEdns ? retainedOptions(reply, outline, target) : NO_EDNS_OPTIONS;
   if (reason.length > 0 && isRefusal(flags) && !hasExtendedError(options)) {
     options = Buffer.concat([options, reason]);
   }
   const isRoom = end + OPT_BYTES + options.length <= out.length;
-  return appendOpt(target, out, end, upperRcode << 4, isRoom ? options : NO_EDNS_OPTIONS);
+  return appendOpt(target, out, end, outline.upperRcode << 4, isRoom ? options : NO_EDNS_OPTIONS);
 }
 
 function isRefusal(flags: number): boolean {
@@ -136,14 +122,14 @@ function hasExtendedError(options: Uint8Array): boolean {
   return false;
 }
 
-/** A copy of the options of a server's OPT record, the cursor's, that the client gets. */
+/** A copy of the options of a server's OPT record that the client gets. */
 function retainedOptions(
   reply: Uint8Array,
-  { rdataStart, end }: RecordCursor,
+  { hasOptions, optionsAt, optionsEnd }: ReplyOutline,
   { passesSubnet }: RelayTarget,
 ): Uint8Array {
-  if (rdataStart === end) return NO_EDNS_OPTIONS;
-  const options = new Uint8Array(reply.subarray(rdataStart, end));
+  if (!hasOptions) return NO_EDNS_OPTIONS;
+  const options = new Uint8Array(reply.subarray(optionsAt, optionsEnd));
   const length = retainOptions(options, (code) => {
     return code === EDNS_OPTION.EXTENDED_ERROR || (passesSubnet && code === EDNS_OPTION.SUBNET);
   });

@@ -5,6 +5,7 @@ import { RecordCursor } from './record-cursor.js';
 import { extendedErrorOption, OPT_BYTES } from './opt-record.js';
 import { TYPE } from './protocol.js';
 import { adaptReply, relayTargetOf } from './relay.js';
+import { ReplyOutline } from './reply-outline.js';
 import { markReasons, reasonsOf } from './upstream-reasons.js';
 
 const cursor = new RecordCursor();
@@ -36,7 +37,11 @@ const seen = (message: Buffer) => {
 /** What a client gets of the reasons. */
 function adapted(message: Buffer): string[] {
   const target = relayTargetOf(readQuery('a', { additionals: [opt()] }));
-  return seen(Buffer.from(out.subarray(0, adaptReply(message, target, cursor, out))));
+  return seen(
+    Buffer.from(
+      out.subarray(0, adaptReply(message, target, new ReplyOutline().read(message), out)),
+    ),
+  );
 }
 
 describe('reasons of an upstream server', () => {

@@ -143,8 +143,8 @@ class LoggedForwarder implements Forwarding {
   /** The reply is logged with the tag of the query that it answers. */
   #inspectorFor(inspector: ReplyInspector): ReplyInspector {
     const { tag } = this.#log;
-    return (reply, isCacheable) => {
-      const answer = inspector(reply, isCacheable);
+    return (reply, isCacheable, outline) => {
+      const answer = inspector(reply, isCacheable, outline);
       if (answer) this.#log.reply(answer, tag);
       return answer;
     };

@@ -13,6 +13,7 @@ import {
   readUint16,
   reasonsOf,
   RecordCursor,
+  ReplyOutline,
   writeUint16,
 } from '@kube-dns/wire';
 import {
@@ -70,6 +71,9 @@ export class ReplyIntake {
   readonly #filtered: FilteredTypes;
   readonly #reader: ReplyReader;
   readonly #cursor = new RecordCursor();
+  /** Of a reply that comes without one. */
+  readonly #outline = new ReplyOutline();
+  #hasExtendedRcode = false;
   readonly #name = new Uint8Array(MAX_NAME_BYTES);
   #nextRebindLogMs = 0;
   /** The route of the question whose reply is stored. */
@@ -102,19 +106,28 @@ export class ReplyIntake {
 
   /**
    * Stores a cacheable reply and returns what the clients get: null when the reply is to be ignored.
-   * The reply may be changed in place. Without `mayReplace` no cached answer is replaced or hidden.
+   * The reply, which has this outline, may be changed in
+   * place. Without `mayReplace` no cached answer is replaced or hidden.
    */
-  take(received: Buffer, isCacheable: boolean, mayReplace = true): Buffer | null {
+  take(
+    received: Buffer,
+    isCacheable: boolean,
+    mayReplace = true,
+    outline = this.#outline.read(received),
+  ): Buffer | null {
     this.#mayReplace = mayReplace;
+    this.#hasExtendedRcode = outline.hasExtendedRcode;
     this.#teller.find(received);
-    const marked = markReasons(received, this.#cursor);
+    const marked = outline.hasOptions ? markReasons(received, this.#cursor) : received;
     const reply = this.#filter.replaceAddresses(marked) ? withReason(marked, ALIASED) : marked;
     this.#hasReasons = reply !== received;
     if (this.#filter.isIgnored(reply)) return null;
     this.#isCurrent = false;
     const changed = this.#change(reply, isCacheable);
     this.#translate(changed);
-    clampTtls(changed, changed.length, this.#options.maxTtlSeconds, this.#cursor);
+    const { maxTtlSeconds } = this.#options;
+    if (maxTtlSeconds > 0 || outline.hasTopBit)
+      clampTtls(changed, changed.length, maxTtlSeconds, this.#cursor);
     return changed;
   }
 
@@ -135,7 +148,7 @@ export class ReplyIntake {
       this.#logRebinding(reply);
       return emptyReply(reply, RCODE.NOERROR, REBINDING);
     }
-    const hasCacheable = this.#reader.read(reply, this.#teller.isOfZone);
+    const hasCacheable = this.#reader.read(reply, this.#teller.isOfZone, this.#hasExtendedRcode);
     if (this.#hasReasons) this.#reader.answer.reasons = reasonsOf(reply, this.#cursor);
     if (this.#reader.isMalformed) return emptyReply(reply, RCODE.SERVFAIL, MALFORMED);
     const isStored = this.#store(hasCacheable && isCacheable);

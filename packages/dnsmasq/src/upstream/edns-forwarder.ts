@@ -63,9 +63,9 @@ export class EdnsForwarder implements Forwarding {
 
   /** Ignores replies for another subnet than the query's; caches no reply that is for one client only. */
   #inspectorFor({ isForAll, subnet }: QueryOptions, inspector: ReplyInspector): ReplyInspector {
-    return (reply, isCacheable) => {
+    return (reply, isCacheable, outline) => {
       if (subnet !== undefined && this.#options.isForeign(reply, subnet)) return null;
-      return inspector(reply, isCacheable && isForAll);
+      return inspector(reply, isCacheable && isForAll, outline);
     };
   }
 }

@@ -5,7 +5,7 @@ import {
   SOURCE,
   type StaleAnswer,
 } from '@kube-dns/transport';
-import type { Query } from '@kube-dns/wire';
+import type { Query, ReplyOutline } from '@kube-dns/wire';
 import { mayFillCache, mayReadCache, mayReplaceCached } from '../cache/cacheable.js';
 import type { Subscriptions } from '../subscription/subscriptions.js';
 import type { AnswerCounters } from './answer-counters.js';
@@ -16,8 +16,13 @@ import type { StaleAnswers } from './stale-answers.js';
 
 /** Processes the replies of servers before clients get them, and stores what may be cached. */
 export interface Intake {
-  /** Null when the reply is to be ignored. Without `mayReplace` no cached answer is replaced or hidden. */
-  take(reply: Buffer, isCacheable: boolean, mayReplace?: boolean): Buffer | null;
+  /** Null when the reply, which has this outline, is to be ignored. Without `mayReplace` no cached answer is replaced or hidden. */
+  take(
+    reply: Buffer,
+    isCacheable: boolean,
+    mayReplace?: boolean,
+    outline?: ReplyOutline,
+  ): Buffer | null;
 }
 
 export interface CachedForwardingParts {
@@ -40,11 +45,12 @@ export class CachedForwarding {
   /** The expired answer to the query that is being answered. */
   #stale: StaleAnswer | undefined;
   /** One for plain questions, one for others whose replies may be cached, too, and one for the rest. */
-  readonly #cacheReply: ReplyInspector = (reply, isCacheable) =>
-    this.#parts.intake.take(reply, isCacheable);
-  readonly #cacheNewReply: ReplyInspector = (reply, isCacheable) =>
-    this.#parts.intake.take(reply, isCacheable, false);
-  readonly #passReply: ReplyInspector = (reply) => this.#parts.intake.take(reply, false);
+  readonly #cacheReply: ReplyInspector = (reply, isCacheable, outline) =>
+    this.#parts.intake.take(reply, isCacheable, true, outline);
+  readonly #cacheNewReply: ReplyInspector = (reply, isCacheable, outline) =>
+    this.#parts.intake.take(reply, isCacheable, false, outline);
+  readonly #passReply: ReplyInspector = (reply, _isCacheable, outline) =>
+    this.#parts.intake.take(reply, false, true, outline);
 
   constructor(parts: CachedForwardingParts) {
     this.#parts = parts;

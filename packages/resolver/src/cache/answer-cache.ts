@@ -1,3 +1,4 @@
+import { nowMs } from '@kube-dns/transport';
 import { hashBytes, type Query, randomSeed, TYPE } from '@kube-dns/wire';
 import type { AnswerCacheOptions } from './answer-cache-options.js';
 import { DomainDrop } from './domain-drop.js';
@@ -67,7 +68,7 @@ export class AnswerCache {
       remove: (slot) => this.#remove(slot),
     });
     this.#writer = new EntryWriter(this.#table, { maxTtlSeconds, rotatesRecords, keepsTtls });
-    this.#now = options.nowSeconds ?? (() => performance.now() / 1000);
+    this.#now = options.nowSeconds ?? (() => nowMs() / 1000);
     this.entries = new CachedEntries({
       ...{ table: this.#table, lifetimes: this.#lifetimes, drop: this.#drop, writer: this.#writer },
       ...{ seed: this.#seed, countsHits, now: this.#now },
@@ -240,8 +241,7 @@ export class AnswerCache {
   clear(): void {
     this.#drop.stop();
     this.#table.clear();
-    this.#records = this.#nxdomains = this.#denials = 0;
-    this.insertions = this.evictions = 0;
+    this.#records = this.#nxdomains = this.#denials = this.insertions = this.evictions = 0;
   }
 
   /** Ends work in progress; the cache stays usable. */

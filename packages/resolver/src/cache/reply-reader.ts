@@ -52,6 +52,7 @@ export class ReplyReader {
   isMalformed = false;
   readonly #rules: CachingRules;
   #isTold = false;
+  #isExtended: boolean | undefined;
   readonly #cursor = new RecordCursor();
   /** The owner of the last record. */
   readonly #owner = new Uint8Array(MAX_NAME_BYTES);
@@ -63,11 +64,12 @@ export class ReplyReader {
 
   /**
    * Reads the reply to a question of class IN; false when nothing of it is cacheable. `isTold`: its server tells when
-   * its answers change.
+   * its answers change. `hasExtendedRcode`: what OPT says, where that is known.
    */
-  read(reply: Uint8Array, isTold = false): boolean {
+  read(reply: Uint8Array, isTold = false, hasExtendedRcode?: boolean): boolean {
     const { answer } = this;
     this.#isTold = isTold;
+    this.#isExtended = hasExtendedRcode;
     if (!this.#readQuestion(reply)) return false;
     for (let cnameAt = this.#readSet(); cnameAt >= 0; cnameAt = this.#readSet()) {
       if (answer.cnames === MAX_CNAMES || !this.#readCname(cnameAt)) return false;
@@ -178,6 +180,7 @@ export class ReplyReader {
 
   /** Whether OPT extends the header's rcode: an error then, whatever the header says (RFC 6891 section 6.1.3). */
   #hasExtendedRcode(): boolean {
+    if (this.#isExtended !== undefined) return this.#isExtended;
     const cursor = this.#cursor.reset(this.#reply, this.#reply.length);
     while (cursor.next()) {
       const isOpt = cursor.section === SECTION.ADDITIONAL && cursor.type === TYPE.OPT;

@@ -1,7 +1,9 @@
+import { holdClock, releaseClock } from '../batch-clock.js';
 import type { Libc } from './libc.js';
 import { MessageArena, SLOTS } from './message-arena.js';
 import { Offload } from './offload.js';
 import { Outbox } from './outbox.js';
+import { ReplyViews } from './reply-views.js';
 
 /** The largest query or reply that is received whole; the rest of a larger one is lost. */
 const SLOT_BYTES = 4_096;
@@ -27,6 +29,8 @@ export class BatchHub {
   readonly inbox: MessageArena;
   /** Answers written in place while a batch is handled. */
   readonly answers: Outbox;
+  /** The reply of a server that is being handled. */
+  readonly replies = new ReplyViews(SLOT_BYTES);
   /** Copies: queries to servers, and deferred answers. */
   readonly outgoing: Outbox;
   #isDraining = false;
@@ -49,6 +53,7 @@ export class BatchHub {
         if (count < SLOTS) break;
       }
     } finally {
+      releaseClock();
       this.#isDraining = false;
       this.flush();
     }
@@ -80,6 +85,7 @@ export class BatchHub {
   #receive(socket: HubSocket): number {
     const { inbox } = this;
     const count = socket.receive(inbox);
+    if (count > 0) holdClock();
     for (let slot = 0; slot < count && !socket.isClosed; slot++) socket.take(slot);
     for (let slot = 0; slot < count; slot++) inbox.allowReceive(slot);
     return count;

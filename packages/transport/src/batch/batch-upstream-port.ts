@@ -1,4 +1,3 @@
-import { copyStart } from '@kube-dns/wire';
 import type { ServerAddress } from '../server-address.js';
 import type { PortOwner, UpstreamPort, UpstreamPortOptions } from '../upstream-port.js';
 import type { BatchHub } from './batch-hub.js';
@@ -53,8 +52,7 @@ export class BatchUpstreamPort implements UpstreamPort, SocketOwner {
   onDatagram(slot: number): void {
     const { inbox } = this.#hub;
     this.#sender.pointTo(inbox, slot);
-    const reply = Buffer.allocUnsafe(inbox.lengthOf(slot));
-    copyStart(inbox.payloads[slot]!, reply.length, reply);
+    const reply = this.#hub.replies.copyOf(inbox.payloads[slot]!, inbox.lengthOf(slot));
     // A reply that did not fit counts as truncated: it is fetched over TCP.
     if ((inbox.flagsOf(slot) & MSG_TRUNC) !== 0) reply[2]! |= TC;
     this.#owner.onDatagram(reply, this.#sender);

@@ -14,9 +14,14 @@ export class BestReply {
     return message;
   }
 
-  /** A server refused. The cursor is the caller's. */
+  /** Sets a copy: the message is valid during the call. */
+  keep(message: Buffer, server: ServerAddress): void {
+    this.set(Buffer.from(message), server);
+  }
+
+  /** A server refused. The reply is valid during the call; the cursor is the caller's. */
   offer(refusal: Buffer, server: ServerAddress, cursor: RecordCursor): void {
     const better = betterOf(this.message, refusal, cursor);
-    if (better !== this.message) this.set(better, server);
+    if (better !== this.message) this.keep(better, server);
   }
 }

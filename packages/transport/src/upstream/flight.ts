@@ -168,13 +168,13 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
     if (judged === 'asked again') return;
     const reply = server.cookies?.strip(received) ?? received;
     if (judged === 'forged' || (isTruncated(reply) && !isStreamed(server))) {
-      if (judged === 'taken') this.best.set(withoutRecords(reply, this.#owner.cursor), server);
+      if (judged === 'taken') this.best.keep(withoutRecords(reply, this.#owner.cursor), server);
       // A reply that arrives twice is fetched over TCP once.
       if (!attempt.hasFailed) this.#askOverTcp([server], this.#attempts.unaskedCount);
       attempt.hasFailed = true;
       return;
     }
-    const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(server, reply);
+    const flaw = flawOf(reply, this.#owner.outline.read(reply)) ?? this.#accept(server, reply);
     // After an ignored reply the wait goes on; a flawed reply counts once per attempt.
     if (flaw === 'finished' || flaw === 'ignored' || attempt.hasFailed) return;
     attempt.hasFailed = true;
@@ -201,7 +201,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   onTcpReply(server: UpstreamServer, reply: Buffer): void {
     this.#attempts.noteTcpReply(server, reply, this.#hasMixedCase);
-    const flaw = flawOf(reply, this.#owner.cursor) ?? this.#accept(server, reply);
+    const flaw = flawOf(reply, this.#owner.outline.read(reply)) ?? this.#accept(server, reply);
     if (flaw === 'finished') return;
     if (flaw === 'refusal') this.best.offer(reply, server, this.#owner.cursor);
     if (flaw !== 'ignored') this.#noteFailure(server, failureOf(flaw, reply));
@@ -284,7 +284,7 @@ export class Flight implements ReplyHandler, TcpRoundOwner {
 
   /** `ignored`: the reply counts as if it had not arrived; `malformed`: the inspector could not read it. */
   #accept(server: UpstreamServer, reply: Buffer): 'finished' | 'ignored' | 'malformed' {
-    const seen = this.inspector?.(reply, this.isShared);
+    const seen = this.inspector?.(reply, this.isShared, this.#owner.outline);
     if (seen === null) return 'ignored';
     if (seen !== undefined && isRefusal(seen)) return 'malformed';
     this.group.prefer(this.group.servers.indexOf(server));

@@ -1,5 +1,6 @@
-import { MAX_MESSAGE_BYTES, Query, RecordCursor, ROOT_NAME } from '@kube-dns/wire';
+import { MAX_MESSAGE_BYTES, Query, RecordCursor, ReplyOutline, ROOT_NAME } from '@kube-dns/wire';
 import { type Client, NO_ANSWER_YET } from '../answerer.js';
+import { nowMs } from '../batch-clock.js';
 import { Admission, type AdmissionOwner } from './admission.js';
 import { type Failure, LOOP, TOO_MANY_VARIANTS, TOO_MANY_WAITING } from './failure.js';
 import { ExchangeObservers } from './exchange-observer.js';
@@ -36,6 +37,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
   readonly plan: RetryPlan;
   readonly portLimit: number;
   readonly cursor = new RecordCursor();
+  readonly outline = new ReplyOutline();
   readonly now: () => number;
   readonly #key = new QuestionKey();
   readonly #flights: FlightTable;
@@ -51,12 +53,12 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     this.options = options;
     this.plan = options.plan;
     this.portLimit = options.portLimit ?? 1;
-    this.now = options.now ?? (() => performance.now());
+    this.now = options.now ?? nowMs;
     this.#flights = new FlightTable(options.maxInFlight);
     this.#admission = new Admission(this.#flights, options.maxInFlight, this);
-    const { counters, cursor, now } = this;
+    const { counters, outline, now } = this;
     this.#stale = options.stale && new StaleClients(options.stale, this.#flights, now);
-    this.#ends = new QuestionEnds({ counters, cursor, stale: this.#stale, now }, options);
+    this.#ends = new QuestionEnds({ counters, outline, stale: this.#stale, now }, options);
     this.refusals = new RefusalWriter(counters, options.unsentRcode);
   }
 
@@ -88,7 +90,6 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     options = NO_OPTIONS,
     stale?: StaleAnswer,
   ): number {
-    const { address } = client;
     const known = this.#find(query, options);
     if (known !== undefined && this.#flights.isAskedAgain(known, query, client)) {
       if (known.sendAgain(this.now())) this.counters.sentForUdp++;
@@ -98,7 +99,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
     if (failure !== undefined) return this.refusals.writeFailed(query, out, client, failure, stale);
     const isLate = this.#stale?.isLate(known) === true;
     if (stale && (isLate || group.isDown(query.isOverTcp))) return giveNow(stale, out, client);
-    if (!this.#admission.hasPlace(address, known, group)) {
+    if (!this.#admission.hasPlace(client.address, known, group)) {
       this.onDisplaced(group);
       return this.refusals.writeFull(query, out, client, TOO_MANY_WAITING, stale);
     }
@@ -107,7 +108,7 @@ export class QueryForwarder implements FlightOwner, AdmissionOwner {
       this.counters.overflows++;
       return this.refusals.writeFull(query, out, client, TOO_MANY_VARIANTS, stale);
     }
-    const isSent = this.#joinOrLaunch(query, flight, address, inspector);
+    const isSent = this.#joinOrLaunch(query, flight, client.address, inspector);
     if (!isSent) return this.refusals.writeUnsent(query, out, client, group, stale);
     this.counters.forwarded++;
     const { passesAd = false, instance } = this.options;

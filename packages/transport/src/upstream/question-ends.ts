@@ -1,4 +1,4 @@
-import type { RecordCursor } from '@kube-dns/wire';
+import type { ReplyOutline } from '@kube-dns/wire';
 import type { Failure } from './failure.js';
 import { FailureMemory } from './failure-memory.js';
 import type { Flight } from './flight.js';
@@ -11,7 +11,8 @@ import type { Waiter } from './waiter.js';
 
 export interface QuestionEndsOptions {
   readonly counters: ForwarderCounters;
-  readonly cursor: RecordCursor;
+  /** Of the reply that is being handled. */
+  readonly outline: ReplyOutline;
   /** Undefined unless clients get expired answers. */
   readonly stale: StaleClients | undefined;
   readonly now: () => number;
@@ -46,10 +47,13 @@ export class QuestionEnds {
 
   /** Gives one that waited what it ended with. */
   answer(waiter: Waiter, reply: Buffer | null, flight: Flight): void {
-    const { counters, cursor } = this.#options;
+    const { counters, outline } = this.#options;
     if (reply === null) {
       if (waiter.stale === undefined) counters.failures++;
       waiter.fail(flight.failure);
-    } else waiter.answer(reply, cursor, isRefusal(reply) ? flight.failure : undefined);
+      return;
+    }
+    if (outline.message !== reply) outline.read(reply);
+    waiter.answer(reply, outline, isRefusal(reply) ? flight.failure : undefined);
   }
 }

@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { FLAG, RCODE, readUint16, RecordCursor, writeUint16 } from '@kube-dns/wire';
+import { FLAG, RCODE, readUint16, ReplyOutline, writeUint16 } from '@kube-dns/wire';
 import { type Authority, queryFor, responseWith } from '../../test/questions.js';
 import { flawOf } from './reply-flaw.js';
 
-const cursor = new RecordCursor();
 const NS: Authority = { owner: 'example', type: 'NS', data: 'ns.example' };
 const SOA: Authority = {
   owner: 'example',
@@ -27,6 +26,8 @@ function reply(response: Response, asksOthers = true): Buffer {
   return message;
 }
 
+const flaw = (message: Buffer) => flawOf(message, new ReplyOutline().read(message));
+
 describe('what is wrong with a reply', () => {
   it.each<[string, Buffer]>([
     ['an address', reply({ addresses: ['10.0.0.1'] })],
@@ -41,22 +42,22 @@ describe('what is wrong with a reply', () => {
       reply({ authorities: [NS], isAuthoritative: true }, false),
     ],
   ])('is nothing where it has %s', (_what, message) => {
-    expect(flawOf(message, cursor)).toBeUndefined();
+    expect(flaw(message)).toBeUndefined();
   });
 
   it.each(['SERVFAIL', 'REFUSED'] as const)('is that it says %s', (name) => {
-    expect(flawOf(reply({ rcode: RCODE[name] }), cursor)).toBe('refusal');
+    expect(flaw(reply({ rcode: RCODE[name] }))).toBe('refusal');
   });
 
   it('is that it refers to others, from a server without recursion', () => {
-    expect(flawOf(reply({ authorities: [NS] }, false), cursor)).toBe('lame');
+    expect(flaw(reply({ authorities: [NS] }, false))).toBe('lame');
   });
 
   it('is that it ends too early, wherever that is', () => {
     const whole = reply({ addresses: ['10.0.0.1'], authorities: [NS] });
     const questionEnd = 12 + 'a.example'.length + 2 + 4;
     for (let length = questionEnd; length < whole.length; length++) {
-      expect(flawOf(whole.subarray(0, length), cursor)).toBe('malformed');
+      expect(flaw(whole.subarray(0, length))).toBe('malformed');
     }
   });
 });

@@ -1,12 +1,4 @@
-import {
-  FLAG,
-  RCODE,
-  RCODE_MASK,
-  readUint16,
-  type RecordCursor,
-  SECTION,
-  TYPE,
-} from '@kube-dns/wire';
+import { FLAG, RCODE, RCODE_MASK, readUint16, type ReplyOutline } from '@kube-dns/wire';
 import type { ExchangeErrorCode } from '../errors.js';
 
 /**
@@ -23,19 +15,12 @@ export function failureOf(flaw: ReplyFlaw, reply: Uint8Array): FailureReason {
   return flaw === 'refusal' && rcodeOf(reply) === RCODE.SERVFAIL ? 'servfail' : flaw;
 }
 
-/** What is wrong with a reply; undefined for one that is an answer. The cursor is the caller's. */
-export function flawOf(reply: Uint8Array, cursor: RecordCursor): ReplyFlaw | undefined {
+/** What is wrong with a reply that has this outline; undefined for one that is an answer. */
+export function flawOf(reply: Uint8Array, outline: ReplyOutline): ReplyFlaw | undefined {
   if (isRefusal(reply)) return 'refusal';
-  let servers = 0;
-  let owners = 0;
-  cursor.reset(reply, reply.length);
-  while (cursor.next()) {
-    if (cursor.section !== SECTION.AUTHORITY) continue;
-    if (cursor.type === TYPE.NS) servers++;
-    else if (cursor.type === TYPE.SOA) owners++;
-  }
-  if (cursor.isMalformed()) return 'malformed';
-  return servers > 0 && owners === 0 && isUnanswered(reply) ? 'lame' : undefined;
+  if (outline.isMalformed) return 'malformed';
+  const isReferral = outline.nameServers > 0 && outline.owners === 0;
+  return isReferral && isUnanswered(reply) ? 'lame' : undefined;
 }
 
 /** Whether a server refused or failed: what it says may be passed on when none had a better. */

@@ -11,7 +11,7 @@ export interface Unreachable {
 
 /** Receives the outcome of the queries that it sent. */
 export interface ReplyHandler {
-  /** A reply from the server that was asked, with the query's ID and question; it belongs to the handler. */
+  /** A reply from the server that was asked, with the query's ID and question; valid during the call, and may be changed. */
   onReply(sent: SentQuery, reply: Buffer): void;
   /** The server's machine reports that the port is closed, or there is no connection to it. */
   onUnreachable(sent: SentQuery, why?: Unreachable): void;

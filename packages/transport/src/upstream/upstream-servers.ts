@@ -1,3 +1,4 @@
+import { nowMs } from '../batch-clock.js';
 import type { EncryptedStatus } from '../encrypted/server-connections.js';
 import { TlsTrust } from '../encrypted/tls-trust.js';
 import { isStreamed, type ServerAddress, serverKey, serverText } from '../server-address.js';
@@ -78,7 +79,7 @@ export class UpstreamServers {
     this.sockets = sockets;
     this.#counters = counters;
     this.#options = options;
-    this.#now = options.now ?? (() => performance.now());
+    this.#now = options.now ?? nowMs;
     this.#trust = new TlsTrust(options.tlsCa);
   }
 

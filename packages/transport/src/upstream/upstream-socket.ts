@@ -6,15 +6,8 @@ import { isResponseTo } from '../reply-match.js';
 import type { ServerAddress } from '../server-address.js';
 import { portsToTry, type SourcePorts } from '../source-ports.js';
 import type { OpenUpstreamPort, PortOwner, UpstreamPort } from '../upstream-port.js';
+import { type SentDatagram, SentTable } from './sent-table.js';
 import type { QuerySocket, ReplyHandler, SentQuery } from './server-sockets.js';
-
-interface SentDatagram extends SentQuery {
-  readonly id: number;
-  /** The message; the ID in it is that of its last sending. */
-  query: Buffer;
-  readonly server: ServerAddress;
-  readonly handler: ReplyHandler;
-}
 
 export interface UpstreamSocketOptions {
   readonly openPort: OpenUpstreamPort;
@@ -42,7 +35,7 @@ export class UpstreamSocket implements PortOwner, QuerySocket {
   usedAtMs: number;
   readonly openedAtMs: number;
   #port: UpstreamPort | undefined;
-  readonly #inFlight = new Map<number, SentDatagram>();
+  readonly #inFlight = new SentTable();
   readonly #onEmpty: (socket: UpstreamSocket) => void;
   readonly #isConnected: boolean;
 
@@ -71,30 +64,28 @@ export class UpstreamSocket implements PortOwner, QuerySocket {
   send(query: Buffer, server: ServerAddress, handler: ReplyHandler): SentQuery | undefined {
     if (this.#inFlight.size >= MAX_IN_FLIGHT) return undefined;
     let id = randomId();
-    while (this.#inFlight.has(id)) id = randomId();
-    const sent: SentDatagram = { socket: this, id, query, server, handler };
-    this.#inFlight.set(id, sent);
+    while (this.#inFlight.find(id) !== undefined) id = randomId();
+    const sent: SentDatagram = { socket: this, id, query, server, handler, next: undefined };
+    this.#inFlight.add(sent);
     this.#write(sent);
     return sent;
   }
 
   /** Sends a query once more, with the same ID; the message may be another with the same question. */
   resend(sent: SentDatagram, query = sent.query): void {
-    if (this.#inFlight.get(sent.id) !== sent) return;
+    if (this.#inFlight.find(sent.id) !== sent) return;
     sent.query = query;
     this.#write(sent);
   }
 
   /** Waits for no reply to this query any more. */
   forget(sent: SentDatagram): void {
-    if (this.#inFlight.get(sent.id) !== sent) return;
-    this.#inFlight.delete(sent.id);
-    if (this.#inFlight.size === 0) this.#onEmpty(this);
+    if (this.#inFlight.remove(sent) && this.#inFlight.size === 0) this.#onEmpty(this);
   }
 
   onDatagram(reply: Buffer, from: Peer): void {
     if (reply.length < 2) return;
-    const sent = this.#inFlight.get(readUint16(reply, 0));
+    const sent = this.#inFlight.find(readUint16(reply, 0));
     if (sent === undefined || !isResponseTo(sent.query, reply)) return;
     // A connected socket receives from its server only.
     if (!this.#isConnected && !isFrom(sent.server, from)) return;
@@ -102,7 +93,7 @@ export class UpstreamSocket implements PortOwner, QuerySocket {
   }
 
   onUnreachable(): void {
-    for (const sent of [...this.#inFlight.values()]) sent.handler.onUnreachable(sent);
+    for (const sent of this.#inFlight.all()) sent.handler.onUnreachable(sent);
   }
 
   close(): void {

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { nowMs } from '../batch-clock.js';
 import { descriptorShare } from '../descriptor-limit.js';
 import { randomId } from '../random-id.js';
 import type { ServerAddress } from '../server-address.js';
@@ -74,7 +75,7 @@ export class UpstreamSockets {
     const maxOpenTcp = descriptorShare(MAX_OPEN_TCP, TCP_SHARE_OF_DESCRIPTORS);
     this.tcp = new TcpPlaces(maxOpenTcp);
     this.#maxOpen = Math.max(1, descriptorShare(MAX_OPEN, SHARE_OF_DESCRIPTORS) - maxOpenTcp);
-    this.#now = options.now ?? (() => performance.now());
+    this.#now = options.now ?? nowMs;
     const engine = options.engine ?? new DgramEngine();
     this.#openPort = (port, owner) => engine.openUpstreamPort(port, owner);
     this.encrypted = new EncryptedServers({

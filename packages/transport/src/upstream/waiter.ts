@@ -5,9 +5,9 @@ import {
   passZoneVersion,
   type Query,
   RCODE,
-  type RecordCursor,
   type RelayTarget,
   relayTargetOf,
+  type ReplyOutline,
 } from '@kube-dns/wire';
 import { type AnswerSource, SOURCE } from '../answer-source.js';
 import type { Client, ReplyPath } from '../answerer.js';
@@ -32,8 +32,8 @@ export interface Waiter {
   readonly stale: StaleAnswer | undefined;
   /** Whether a query over UDP is a retransmission of this waiter's. */
   isAskingAgain(query: Query, client: Client): boolean;
-  /** Gives it a copy of a reply; SERVFAIL and REFUSED get a reason if they have none. The cursor is the caller's. */
-  answer(reply: Buffer, cursor: RecordCursor, failure?: Failure): void;
+  /** Gives it a copy of a reply; SERVFAIL and REFUSED get a reason if they have none. The outline is the reply's. */
+  answer(reply: Buffer, outline: ReplyOutline, failure?: Failure): void;
   /** No server has an answer; SERVFAIL by default. */
   fail(failure: Failure, rcode?: number): void;
   /** It gets its expired answer; it must have one. */
@@ -88,9 +88,9 @@ export class ClientWaiter implements Waiter {
   }
 
   /** SERVFAIL in place of a reply that cannot be read. */
-  answer(reply: Buffer, cursor: RecordCursor, failure?: Failure): void {
+  answer(reply: Buffer, outline: ReplyOutline, failure?: Failure): void {
     const isGood = this.stale === undefined || isUsable(reply);
-    const length = isGood ? adaptReply(reply, this.#target, cursor, out, failure?.option) : -1;
+    const length = isGood ? adaptReply(reply, this.#target, outline, out, failure?.option) : -1;
     if (length < 0) this.fail(UNREADABLE);
     else
       this.#reply.send(
