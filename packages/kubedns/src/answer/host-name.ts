@@ -2,6 +2,7 @@ import { MAX_NAME_BYTES } from '@kube-dns/wire';
 import type { EndpointGroup } from '../cluster/endpoint-slice.js';
 import { addressHash, writeHashLabel } from '../zone/endpoint-name.js';
 import type { EndpointView } from '../zone/endpoint-view.js';
+import type { ServiceIndex } from '../zone/service-index.js';
 import type { ZoneService } from '../zone/zone-service.js';
 import { WHOLE_SERVICE } from './service-question.js';
 
@@ -13,19 +14,19 @@ export const MAX_LABEL_BYTES = 64;
  * length, 0 when it is too long.
  */
 export function writeHostName(
+  index: ServiceIndex,
   service: ZoneService,
   group: EndpointGroup | undefined,
   host: number,
   out: Uint8Array,
   at: number,
 ): number {
-  const { name } = service;
   let label = 0;
   if (group !== undefined) label = writeEndpointLabel(group, host, out, at);
   else if (host !== WHOLE_SERVICE) label = writeLabel(service.view, host, out, at);
-  if (label + name.length > MAX_NAME_BYTES) return 0;
-  for (let i = 0; i < name.length; i++) out[at + label + i] = name[i]!;
-  return label + name.length;
+  const { number } = service;
+  if (label + index.nameBytesOf(number) > MAX_NAME_BYTES) return 0;
+  return label + index.writeName(number, out, at + label);
 }
 
 function writeLabel(view: EndpointView, host: number, out: Uint8Array, at: number): number {

@@ -8,6 +8,7 @@ import {
   type PackedAddresses,
 } from '../cluster/packed-addresses.js';
 import type { EndpointView } from '../zone/endpoint-view.js';
+import type { ServiceIndex } from '../zone/service-index.js';
 import type { ZoneService } from '../zone/zone-service.js';
 import { addAddress } from './address-record.js';
 import { MAX_LABEL_BYTES, writeHostName } from './host-name.js';
@@ -21,6 +22,8 @@ import { SrvTargets } from './srv-targets.js';
 import type { ZoneQuestion } from './zone-question.js';
 
 export interface ServiceAnswererOptions {
+  /** Of the services in the questions. */
+  readonly index: ServiceIndex;
   readonly ttlSeconds: number;
   readonly shuffle: Shuffle;
 }
@@ -33,6 +36,7 @@ const MAX_SERVICES_WITH_TARGETS = 16;
  * is not large allocate nothing.
  */
 export class ServiceAnswerer {
+  readonly #index: ServiceIndex;
   readonly #ttlSeconds: number;
   readonly #shuffle: Shuffle;
   readonly #locations = new Locations();
@@ -46,11 +50,12 @@ export class ServiceAnswerer {
   #isOfSeveral = false;
 
   constructor(options: ServiceAnswererOptions) {
-    const { ttlSeconds, shuffle } = options;
+    const { index, ttlSeconds, shuffle } = options;
+    this.#index = index;
     this.#single = new SingleServiceAnswerer(options);
     this.#ttlSeconds = ttlSeconds;
     this.#shuffle = shuffle;
-    this.#targets = new SrvTargets(ttlSeconds);
+    this.#targets = new SrvTargets(index, ttlSeconds);
   }
 
   /**
@@ -205,7 +210,7 @@ export class ServiceAnswerer {
     weight: number,
   ): number {
     writeSrvHead(this.#srv, weight, port);
-    const length = writeHostName(service, group, host, this.#srv, SRV_TARGET_OFFSET);
+    const length = writeHostName(this.#index, service, group, host, this.#srv, SRV_TARGET_OFFSET);
     return length === 0 ? 0 : SRV_TARGET_OFFSET + length;
   }
 

@@ -1,6 +1,7 @@
 import { type AnswerWriter, MAX_NAME_BYTES, SECTION } from '@kube-dns/wire';
 import type { EndpointGroup } from '../cluster/endpoint-slice.js';
 import { IPV4_BYTES, IPV6_BYTES, type PackedAddresses } from '../cluster/packed-addresses.js';
+import type { ServiceIndex } from '../zone/service-index.js';
 import type { ZoneService } from '../zone/zone-service.js';
 import { addAddress } from './address-record.js';
 import { MAX_LABEL_BYTES, writeHostName } from './host-name.js';
@@ -10,6 +11,7 @@ const FIRST_CAPACITY = 64;
 
 /** The targets of the SRV records of an answer, each once. Reused for every question. */
 export class SrvTargets {
+  readonly #index: ServiceIndex;
   readonly #ttlSeconds: number;
   #count = 0;
   readonly #services: ZoneService[] = [];
@@ -20,7 +22,8 @@ export class SrvTargets {
   #start = 0;
   readonly #name = new Uint8Array(MAX_LABEL_BYTES + MAX_NAME_BYTES);
 
-  constructor(ttlSeconds: number) {
+  constructor(index: ServiceIndex, ttlSeconds: number) {
+    this.#index = index;
     this.#ttlSeconds = ttlSeconds;
   }
 
@@ -59,7 +62,7 @@ export class SrvTargets {
       const service = this.#services[i]!;
       const group = this.#groups[i];
       const host = this.#hosts[i]!;
-      writeHostName(service, group, host, this.#name, 0);
+      writeHostName(this.#index, service, group, host, this.#name, 0);
       if (group !== undefined) {
         this.#addEndpoint(service, group, host, writer);
       } else if (host === WHOLE_SERVICE) {

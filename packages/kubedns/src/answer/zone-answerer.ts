@@ -59,7 +59,11 @@ export class ZoneAnswerer {
     const { random = Math.random } = options;
     const { federate, wildcards = true } = options;
     this.#question = new ZoneQuestion({ zone, pods, wildcards, random, federate });
-    this.#services = new ServiceAnswerer({ ttlSeconds, shuffle: new Shuffle(random) });
+    this.#services = new ServiceAnswerer({
+      index: zone.index,
+      ttlSeconds,
+      shuffle: new Shuffle(random),
+    });
     this.#schemaVersion = encodeRdata({ type: 'TXT', name: '.', data: SCHEMA_VERSION });
     this.#nameServer = prependLabels(['ns', 'dns'], zone.apex);
   }

@@ -109,7 +109,11 @@ export function groupEndpoints(
   reading: ObjectReading,
 ): EndpointGroup[] {
   const good = endpoints.filter((endpoint) => isSound(endpoint, reading));
-  return ([IPV4_BYTES, IPV6_BYTES] as const).flatMap((size) => groupOf(good, size, ports, reading));
+  const ipv4 = groupOf(good, IPV4_BYTES, ports, reading);
+  const ipv6 = groupOf(good, IPV6_BYTES, ports, reading);
+  // Literals: an array that grew, as flatMap's, has memory for 16 more groups.
+  if (ipv4 === undefined) return ipv6 === undefined ? [] : [ipv6];
+  return ipv6 === undefined ? [ipv4] : [ipv4, ipv6];
 }
 
 function groupOf(
@@ -117,17 +121,13 @@ function groupOf(
   size: AddressSize,
   ports: PortList,
   { names }: ObjectReading,
-): EndpointGroup[] {
+): EndpointGroup | undefined {
   const own = endpoints.filter(({ address }) => address.includes(':') === (size === IPV6_BYTES));
-  if (own.length === 0) return [];
-  const labels = own.map((endpoint) => labelOf(endpoint, names));
-  const addresses = packAddresses(
-    own.map(({ address }) => address),
-    size,
-  );
-  return [
-    { ...addresses, labels: labels.some((label) => label !== '') ? labels : undefined, ports },
-  ];
+  if (own.length === 0) return undefined;
+  const all = own.map((endpoint) => labelOf(endpoint, names));
+  const labels = all.some((label) => label !== '') ? all : undefined;
+  const texts = own.map(({ address }) => address);
+  return { size, bytes: packAddresses(texts, size).bytes, labels, ports };
 }
 
 /** Whether two states of a slice have the same endpoints, in any order. */

@@ -17,8 +17,6 @@ describe('projectService', () => {
     expect(project({ clusterIPs: ['10.0.0.1', 'FD00::0:1'], ports })).toEqual({
       version: '',
       listNumber: 0,
-      namespace: 'default',
-      name: 'web',
       kind: 'cluster-ip',
       ipv4: { size: 4, bytes: '\x0a\x00\x00\x01' },
       ipv6: { size: 16, bytes: `\xfd${'\x00'.repeat(14)}\x01` },

@@ -25,8 +25,6 @@ const NO_NAME = new Uint8Array(0);
 
 /** The fields of a Service that DNS needs. */
 export interface Service extends Projection {
-  readonly namespace: string;
-  readonly name: string;
   readonly kind: 'cluster-ip' | 'headless' | 'external-name';
   /** All cluster addresses; the address of an ExternalName that is one; else empty. */
   readonly ipv4: PackedAddresses;
@@ -52,8 +50,6 @@ export function projectService(object: V1Service, reading: ObjectReading): Servi
   return {
     version: '',
     listNumber: 0,
-    namespace,
-    name,
     kind: isExternal ? 'external-name' : kindOf(addresses),
     ipv4: packAddresses(addresses, IPV4_BYTES),
     ipv6: packAddresses(addresses, IPV6_BYTES),

@@ -5,6 +5,7 @@ import { writeIpv6Text } from './address.js';
 import type { ClusterZone, ZoneNamespace } from './cluster-zone.js';
 import { writeHashLabel } from './endpoint-name.js';
 import type { EndpointView } from './endpoint-view.js';
+import type { ServiceIndex } from './service-index.js';
 import type { ZoneService } from './zone-service.js';
 
 /** A node of the original's tree (kubernetes/dns pkg/dns/treecache): nodes below it, and records. */
@@ -80,7 +81,7 @@ function entryPieces({ host, port = 0 }: Entry, indent: string): string[] {
 
 function rootOf(zone: ClusterZone): Node {
   const namespaces = sorted(zone.namespaces).map(
-    ([name, namespace]) => [name, namespaceNode(namespace)] as const,
+    ([name, namespace]) => [name, namespaceNode(zone.index, namespace)] as const,
   );
   if (namespaces.length === 0) return { children: [], entries: [] };
   let node: Node = { children: [['svc', { children: namespaces, entries: [] }]], entries: [] };
@@ -90,7 +91,7 @@ function rootOf(zone: ClusterZone): Node {
   return node;
 }
 
-function namespaceNode({ services }: ZoneNamespace): Node {
+function namespaceNode(index: ServiceIndex, { services }: ZoneNamespace): Node {
   const nodes: (readonly [string, Node])[] = [];
   const entries: (readonly [string, Entry])[] = [];
   for (const [name, service] of sorted(services)) {
@@ -98,17 +99,17 @@ function namespaceNode({ services }: ZoneNamespace): Node {
     if (cname !== undefined) entries.push([name, { host: `${decodeName(cname)}.` }]);
     else if (kind === 'external-name') entries.push(...hostEntries(service.makeView(), () => name));
     else if (kind === 'cluster-ip' || (service.isHeadless && service.hasEndpoints())) {
-      nodes.push([name, serviceNode(service)]);
+      nodes.push([name, serviceNode(index, service)]);
     }
   }
   return { children: nodes, entries };
 }
 
 /** Views are made when the iteration reaches the service, and not stored. */
-function serviceNode(service: ZoneService): Node {
+function serviceNode(index: ServiceIndex, service: ZoneService): Node {
   return {
     get children() {
-      return protocolNodes(service, service.makeView());
+      return protocolNodes(index, service);
     },
     get entries() {
       const view = service.makeView();
@@ -117,7 +118,8 @@ function serviceNode(service: ZoneService): Node {
   };
 }
 
-function protocolNodes(service: ZoneService, view: EndpointView): (readonly [string, Node])[] {
+function protocolNodes(index: ServiceIndex, service: ZoneService): (readonly [string, Node])[] {
+  const view = service.makeView();
   const lists = new Set<PortList>();
   for (let host = 0; host < view.hostCount; host++) lists.add(view.portsOf(host));
   const byProtocol = new Map<string, Set<string>>();
@@ -127,7 +129,7 @@ function protocolNodes(service: ZoneService, view: EndpointView): (readonly [str
   }
   return sorted(byProtocol).map(([protocol, names]) => {
     const children = [...names].sort().map((name) => {
-      const entries = portEntries(service, view, name, protocol);
+      const entries = portEntries(index, service, view, name, protocol);
       return [`_${name}`, { children: [], entries }] as const;
     });
     return [`_${protocol}`, { children, entries: [] }] as const;
@@ -135,12 +137,13 @@ function protocolNodes(service: ZoneService, view: EndpointView): (readonly [str
 }
 
 function* portEntries(
+  index: ServiceIndex,
   service: ZoneService,
   view: EndpointView,
   name: string,
   protocol: string,
 ): Generator<readonly [string, Entry], void> {
-  const self = `${decodeName(service.name)}.`;
+  const self = `${decodeName(index.nameOf(service.number))}.`;
   for (let host = 0; host < view.hostCount; host++) {
     const { ports } = view.portsOf(host);
     const found = ports.filter((port) => port.name === name && port.protocol === protocol);

@@ -229,9 +229,10 @@ export class ClusterZone implements RecordStore {
     if (found !== undefined) return found;
     const [namespaceName = '', name = ''] = key.split('/');
     const wireName = prependLabels([name, namespaceName], this.services);
+    const labels = wireName.subarray(0, wireName.length - this.services.length);
     const namespace = this.#namespaceOf(namespaceName);
-    const entry = new ZoneService(key, wireName, this.index.nextNumber);
-    this.index.add(entry);
+    const entry = new ZoneService(key, this.index.nextNumber);
+    this.index.add(entry, labels);
     namespace.services.set(name, entry);
     this.#lists.add(namespace, name, entry);
     return entry;

@@ -12,6 +12,12 @@ const READING: ObjectReading = { names: 'hash', onRejected: () => undefined };
 /** Labels of one length end in the same block as others, or are too long for a block. */
 const LONG = 'l'.repeat(60);
 
+/** The bytes of the labels, without those of the zone. */
+function labelBytes(labels: string): Uint8Array {
+  const name = nameOf(labels);
+  return name.slice(0, name.length - SUFFIX.length);
+}
+
 function nameOf(labels: string): Uint8Array {
   return encodeName(`${labels}.svc.cluster.local`);
 }
@@ -40,9 +46,9 @@ class Model {
   put(labels: string, state: number | undefined): void {
     let service = this.services.get(labels);
     if (service === undefined) {
-      service = new ZoneService(labels, nameOf(labels), this.index.nextNumber);
+      service = new ZoneService(labels, this.index.nextNumber);
       this.services.set(labels, service);
-      this.index.add(service);
+      this.index.add(service, labelBytes(labels));
     }
     service.put(state === undefined ? undefined : objectOf(STATES[state]!, 80 + state));
     this.index.update(service);
@@ -72,7 +78,8 @@ class Model {
     expect(index.serviceAt(number)).toBe(service);
     const out = new Uint8Array(260);
     const length = index.writeName(number, out, 1);
-    expect(Buffer.from(out.subarray(1, 1 + length))).toEqual(Buffer.from(service.name));
+    expect(out.slice(1, 1 + length)).toEqual(nameOf(labels));
+    expect(index.nameOf(number)).toEqual(nameOf(labels));
     expect(index.nameBytesOf(number)).toBe(length);
     const object = service.service;
     expect(index.portsAt(number)).toEqual(object?.ports ?? { ports: [], numbers: [] });

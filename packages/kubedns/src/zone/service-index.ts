@@ -24,7 +24,7 @@ export const NO_SERVICE = -1;
  *     hash | next in the bucket | IPv4 address | bytes of the labels, is single | labels (48)
  *
  * A look-up reads a bucket and a block, which is a cache line; what a `single` service is answered with is there, too.
- * Longer labels are compared with the name of the service. The hash is seeded per index, against chosen collisions.
+ * Longer labels are outside of the block. The hash is seeded per index, against chosen collisions.
  */
 export class ServiceIndex {
   /** `svc.<zone>` in wire form: the end of every name. */
@@ -37,6 +37,8 @@ export class ServiceIndex {
   /** By number; `undefined` where a number is free. */
   readonly #services: (ZoneService | undefined)[] = [];
   readonly #ports: PortList[] = [];
+  /** Labels that are too long for a block, by number. */
+  readonly #longLabels = new Map<number, Uint8Array>();
   readonly #freeNumbers: number[] = [];
 
   constructor(suffix: Uint8Array) {
@@ -89,7 +91,7 @@ export class ServiceIndex {
     const suffix = this.#suffix;
     const length = this.#bytes[block + LENGTH_BYTE]!;
     const isLong = length > MAX_LABELS_BYTES;
-    const from = isLong ? this.#services[number]!.name : this.#bytes;
+    const from = isLong ? this.#longLabels.get(number)! : this.#bytes;
     const start = isLong ? 0 : block + LABELS_BYTE;
     for (let i = 0; i < length; i++) out[at + i] = from[start + i]!;
     for (let i = 0; i < suffix.length; i++) out[at + length + i] = suffix[i]!;
@@ -106,19 +108,25 @@ export class ServiceIndex {
     return this.#freeNumbers.at(-1) ?? this.#services.length;
   }
 
-  /** Adds a service, whose name and number are not used yet. */
-  add(service: ZoneService): void {
-    const { number, name } = service;
+  /** The whole name of a service in wire form. */
+  nameOf(number: number): Uint8Array {
+    const name = new Uint8Array(this.nameBytesOf(number));
+    this.writeName(number, name, 0);
+    return name;
+  }
+
+  /** Adds a service with the next number, by its labels, which are not used yet. */
+  add(service: ZoneService, labels: Uint8Array): void {
+    const { number } = service;
     if (number === this.#services.length) this.#makeRoom();
     else this.#freeNumbers.pop();
     this.#services[number] = service;
-    const length = name.length - this.#suffix.length;
+    const { length } = labels;
     const block = number << BLOCK_SHIFT;
     this.#bytes[block + LENGTH_BYTE] = length;
-    if (length <= MAX_LABELS_BYTES) {
-      this.#bytes.set(name.subarray(0, length), block + LABELS_BYTE);
-    }
-    this.#words[(number << WORD_SHIFT) + HASH_WORD] = this.#hash(name, 0, length);
+    if (length <= MAX_LABELS_BYTES) this.#bytes.set(labels, block + LABELS_BYTE);
+    else this.#longLabels.set(number, labels);
+    this.#words[(number << WORD_SHIFT) + HASH_WORD] = this.#hash(labels, 0, length);
     this.#link(number);
     this.update(service);
   }
@@ -155,6 +163,7 @@ export class ServiceIndex {
     }
     this.#services[number] = undefined;
     this.#ports[number] = NO_PORTS;
+    this.#longLabels.delete(number);
     this.#freeNumbers.push(number);
   }
 
@@ -163,7 +172,7 @@ export class ServiceIndex {
     const length = end - start;
     if (this.#bytes[block + LENGTH_BYTE] !== length) return false;
     const isLong = length > MAX_LABELS_BYTES;
-    const labels = isLong ? this.#services[number]!.name : this.#bytes;
+    const labels = isLong ? this.#longLabels.get(number)! : this.#bytes;
     const from = isLong ? 0 : block + LABELS_BYTE;
     for (let i = 0; i < length; i++) if (labels[from + i] !== bytes[start + i]) return false;
     return true;

@@ -10,25 +10,30 @@ export interface NamespaceLists {
 export class ServiceLists implements NamespaceLists {
   readonly all: ZoneService[] = [];
   readonly externalNames: ZoneService[] = [];
-  readonly #byName = new Map<string, ZoneService[]>();
+  /** Most names are those of one service: an array for each would take more memory than that. */
+  readonly #byName = new Map<string, ZoneService | ZoneService[]>();
 
   /** The services of this name in all namespaces. */
   named(name: string): readonly ZoneService[] {
-    return this.#byName.get(name) ?? [];
+    const named = this.#byName.get(name) ?? [];
+    return Array.isArray(named) ? named : [named];
   }
 
   add(namespace: NamespaceLists, name: string, service: ZoneService): void {
     const named = this.#byName.get(name);
-    if (named === undefined) this.#byName.set(name, [service]);
-    else named.push(service);
+    if (named === undefined) this.#byName.set(name, service);
+    else if (Array.isArray(named)) named.push(service);
+    else this.#byName.set(name, [named, service]);
     namespace.all.push(service);
     this.all.push(service);
   }
 
   remove(namespace: NamespaceLists, name: string, service: ZoneService): void {
-    const named = this.#byName.get(name)!;
-    remove(named, service);
-    if (named.length === 0) this.#byName.delete(name);
+    const named = this.#byName.get(name);
+    if (Array.isArray(named)) remove(named, service);
+    if (named === service || (named as readonly ZoneService[]).length === 0) {
+      this.#byName.delete(name);
+    }
     remove(namespace.all, service);
     remove(this.all, service);
   }

@@ -7,6 +7,10 @@ import { EndpointView, findLabel, labelHashes } from './endpoint-view.js';
 /** Maximum endpoints of a view: it is made within a millisecond. */
 const MAX_VIEW_ENDPOINTS = 1_024;
 
+/** Up to this number of slices a service has an array of that length: one that grew has memory for 16 more. */
+const MAX_EXACT_SLICES = 16;
+const NO_SLICES: EndpointSlice[] = [];
+
 /** Maximum endpoints of one hostname: more do not fit into any message. */
 const MAX_FOUND = 4_096;
 
@@ -18,20 +22,17 @@ export interface EndpointPlace {
 
 /** A service of the zone with its endpoints; the endpoints may arrive before the Service object. */
 export class ZoneService {
-  /** Its name in wire form. */
-  readonly name: Uint8Array;
   /** `namespace/name`. */
   readonly key: string;
   /** Its number in the indexes of names and of addresses. */
   readonly number: number;
   service: Service | undefined;
-  readonly #slices: EndpointSlice[] = [];
+  #slices: EndpointSlice[] = NO_SLICES;
   #view: EndpointView | undefined;
   #endpointCount = 0;
 
-  constructor(key: string, name: Uint8Array, number: number) {
+  constructor(key: string, number: number) {
     this.key = key;
-    this.name = name;
     this.number = number;
   }
 
@@ -125,7 +126,8 @@ export class ZoneService {
   addSlice(slice: EndpointSlice): void {
     this.#share(slice);
     const wasLarge = this.isLarge;
-    this.#slices.push(slice);
+    if (this.#slices.length >= MAX_EXACT_SLICES) this.#slices.push(slice);
+    else this.#slices = [...this.#slices, slice];
     this.#endpointCount += endpointsIn(slice);
     this.#view = undefined;
     if (this.isLarge) this.#indexEndpoints(wasLarge ? [slice] : this.#slices);
